@@ -1,0 +1,77 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// One list for every target: Swift 6 mode is the tools version's default.
+let settings: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableExperimentalFeature("Lifetimes"),
+]
+
+/// `IMDUMP_CHECKED=1` builds every load from captured bytes with its bounds check (tests and fuzzing).
+let checked: [SwiftSetting] =
+  Context.environment["IMDUMP_CHECKED"] == "1" ? [.define("CHECKED")] : []
+
+func room(_ name: String, _ rooms: [Target.Dependency], resources: [Resource]? = nil) -> Target {
+  .target(name: name, dependencies: rooms, resources: resources, swiftSettings: settings + checked)
+}
+
+func tests(_ name: String, _ rooms: [Target.Dependency]) -> Target {
+  .testTarget(
+    name: name, dependencies: ["IMTestSupport"] + rooms, swiftSettings: settings + checked)
+}
+
+let package = Package(
+  name: "imdump",
+  platforms: [.macOS(.v15)],
+  products: [
+    .executable(name: "imdump", targets: ["imdump"])
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CPcap", pkgConfig: "libpcap",
+      providers: [.apt(["libpcap-dev"]), .brew(["libpcap"])]),
+    .systemLibrary(
+      name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .systemLibrary(
+      name: "CDeflate", pkgConfig: "libdeflate",
+      providers: [.apt(["libdeflate-dev"]), .brew(["libdeflate"])]),
+
+    room("IMWire", []),
+    room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
+    room("IMEngine", ["IMWire", "CDeflate"]),
+    room("IMProfile", ["IMEngine", "IMWire", .product(name: "Yams", package: "Yams")]),
+    room(
+      "IMMetrics",
+      ["IMEngine", "IMWire", .product(name: "Histogram", package: "hdrhistogram-swift")]),
+    room("IMFilter", ["IMWire"]),
+    room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMWire"]),
+    room(
+      "IMPipeline",
+      ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMWire"]),
+    .executableTarget(
+      name: "imdump",
+      dependencies: [
+        "IMPipeline",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings + checked),
+
+    .target(
+      name: "IMTestSupport", dependencies: ["IMWire"], path: "Tests/IMTestSupport",
+      swiftSettings: settings + checked),
+    tests("IMWireTests", ["IMWire"]),
+    tests("IMCaptureTests", ["IMCapture", "IMWire"]),
+    tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
+    tests("IMProfileTests", ["IMProfile", "IMEngine", "IMWire"]),
+    tests("IMFilterTests", ["IMFilter", "IMWire"]),
+    tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMWire"]),
+    tests("imdumpTests", ["IMPipeline", "IMWire"]),
+  ]
+)
