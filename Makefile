@@ -1,0 +1,46 @@
+# make run      decode a sample capture
+# make test     build and run the tests
+# make check    everything a change has to pass
+# make install  put imdump, its man pages and its completions under PREFIX
+# make clean    take away what was built
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+SWIFT   ?= swift
+BIN     := .build/release/imdump
+INTO    := $(DESTDIR)$(PREFIX)
+
+.PHONY: run build test check install clean setup
+
+run: build
+	$(BIN) -r Samples/tjp-weak-network.pcap
+
+# Only this product: the tests and their helpers stay unbuilt.
+build: setup
+	$(SWIFT) build -c release --product imdump
+
+test: setup
+	$(SWIFT) test
+
+check: setup
+	Scripts/check
+
+setup:
+	@Scripts/setup
+
+# After "make build" this asks for nothing but the right to write under PREFIX: sudo make install
+install:
+	@test -x $(BIN) || { echo "make install: run 'make build' first" >&2; exit 1; }
+	install -D -m 755 $(BIN) "$(INTO)/bin/imdump"
+	@for page in man/*.[1-8]; do \
+	  test -e "$$page" || continue; \
+	  install -D -m 644 "$$page" "$(INTO)/share/man/man$${page##*.}/$${page##*/}"; \
+	done
+	@install -d "$(INTO)/share/bash-completion/completions" "$(INTO)/share/zsh/site-functions" \
+	  "$(INTO)/share/fish/vendor_completions.d"
+	$(BIN) --generate-completion-script bash >"$(INTO)/share/bash-completion/completions/imdump"
+	$(BIN) --generate-completion-script zsh >"$(INTO)/share/zsh/site-functions/_imdump"
+	$(BIN) --generate-completion-script fish >"$(INTO)/share/fish/vendor_completions.d/imdump.fish"
+
+clean:
+	rm -rf .build .build-checked
