@@ -1,6 +1,6 @@
 /// An IPv4 or IPv6 address in 128 bits; IPv4 stands in the low 32 of them.
 @frozen
-public struct IPAddress: Hashable, Sendable {
+public struct IPAddress: Hashable, Sendable, BitwiseCopyable {
   /// The first eight bytes of an IPv6 address, as a big-endian number; 0 for IPv4.
   public var high: UInt64
   /// The last eight bytes of an IPv6 address, or the four of an IPv4 address.
@@ -25,7 +25,7 @@ public struct IPAddress: Hashable, Sendable {
 
 /// One end of a TCP connection.
 @frozen
-public struct Endpoint: Hashable, Sendable {
+public struct Endpoint: Hashable, Sendable, BitwiseCopyable {
   /// The address.
   public var address: IPAddress
   /// The TCP port.
@@ -40,7 +40,7 @@ public struct Endpoint: Hashable, Sendable {
 
 /// The two ways bytes travel on a connection. The client is the end that opened it.
 @frozen
-public enum Direction: UInt8, Sendable {
+public enum Direction: UInt8, Sendable, BitwiseCopyable {
   /// From the client to the server.
   case clientToServer = 0
   /// From the server to the client.

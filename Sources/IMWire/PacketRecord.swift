@@ -4,7 +4,7 @@
 /// inside the bytes and that `PacketRecord.slack` readable bytes follow the last packet, so that eight-byte loads near
 /// the end of a packet stay inside the buffer.
 @frozen
-public struct PacketRecord: Sendable {
+public struct PacketRecord: Sendable, BitwiseCopyable {
   /// Bytes that must be readable after the last packet of a batch.
   @inlinable public static var slack: Int { 16 }
 

@@ -1,6 +1,6 @@
 /// A 32-bit number that wraps, compared as RFC 1982 says: TCP sequence and acknowledgment numbers.
 @frozen
-public struct SerialNumber: Hashable, Sendable {
+public struct SerialNumber: Hashable, Sendable, BitwiseCopyable {
   /// The number as it stands on the wire, in host order.
   public var value: UInt32
 

@@ -3,7 +3,7 @@
 /// Packets bring their own time; nothing in the engine reads a clock. 64 signed bits reach from the year 1677 to 2262.
 /// A time outside saturates at the nearest end, so a hostile record can neither trap nor wrap.
 @frozen
-public struct Timestamp: Hashable, Comparable, Sendable {
+public struct Timestamp: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// Nanoseconds since the epoch.
   public var nanoseconds: Int64
 
@@ -35,6 +35,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
     return nanoseconds < 0 && quotient &* 1_000_000_000 != nanoseconds ? quotient &- 1 : quotient
   }
 
+  /// Whether `a` is before `b`.
   @inlinable public static func < (a: Timestamp, b: Timestamp) -> Bool {
     a.nanoseconds < b.nanoseconds
   }

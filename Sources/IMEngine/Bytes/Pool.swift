@@ -1,0 +1,60 @@
+/// Plain structs in chunks that never move, addressed by index, with a list of free places.
+///
+/// A pointer to an element stays valid while the pool lives and the element is not freed; growth copies nothing.
+struct Pool<Element: BitwiseCopyable>: ~Copyable {
+  private static var shift: Int { 9 }
+  private static var chunkCount: Int { 1 << shift }
+
+  private var chunks: UnsafeMutablePointer<UnsafeMutablePointer<Element>>
+  private var capacity = 0
+  private var chunkCapacity = 16
+  private var free: [UInt32] = []
+  /// Places ever used; indices are below this.
+  private(set) var count = 0
+
+  init() { chunks = .allocate(capacity: chunkCapacity) }
+
+  deinit {
+    for i in 0..<(capacity >> Self.shift) { chunks[i].deallocate() }
+    chunks.deallocate()
+  }
+
+  /// Elements in use.
+  var used: Int { count - free.count }
+
+  /// The element at `index`, which `allocate` has given out.
+  @inline(__always)
+  func pointer(_ index: UInt32) -> UnsafeMutablePointer<Element> {
+    chunks[Int(index) &>> Self.shift] + (Int(index) & (Self.chunkCount &- 1))
+  }
+
+  /// A place holding `element`.
+  mutating func allocate(_ element: Element) -> UInt32 {
+    if let index = free.popLast() {
+      pointer(index).initialize(to: element)
+      return index
+    }
+    if count == capacity { grow() }
+    let index = UInt32(truncatingIfNeeded: count)
+    count += 1
+    pointer(index).initialize(to: element)
+    return index
+  }
+
+  /// Gives the place at `index` back.
+  mutating func release(_ index: UInt32) { free.append(index) }
+
+  @inline(never)
+  private mutating func grow() {
+    let used = capacity >> Self.shift
+    if used == chunkCapacity {
+      let more = UnsafeMutablePointer<UnsafeMutablePointer<Element>>.allocate(capacity: chunkCapacity * 2)
+      more.initialize(from: chunks, count: used)
+      chunks.deallocate()
+      chunks = more
+      chunkCapacity *= 2
+    }
+    (chunks + used).initialize(to: .allocate(capacity: Self.chunkCount))
+    capacity += Self.chunkCount
+  }
+}

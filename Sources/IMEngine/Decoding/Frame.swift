@@ -1,0 +1,109 @@
+package import IMWire
+
+/// What a frame's checksum said.
+package enum ChecksumStatus: UInt8, Sendable, BitwiseCopyable, CaseIterable {
+  /// Right, big endian; right, little endian; wrong; not there because the body is empty; the protocol has none.
+  case be, le, bad, none, unchecked
+
+  /// The name in outputs.
+  package var name: String {
+    switch self {
+    case .be: "be"
+    case .le: "le"
+    case .bad: "bad"
+    case .none: "none"
+    case .unchecked: "unchecked"
+    }
+  }
+}
+
+/// One TLV of a body: 16 bytes, its place in the body that was walked.
+package struct TLVRef: Sendable, BitwiseCopyable {
+  package var tag: UInt32
+  /// Where the value begins, from the body's first byte.
+  package var offset: UInt32
+  /// The value's length.
+  package var count: UInt32
+  /// 0 for the body's own list.
+  package var depth: UInt16
+  /// Whether the value is a TLV list that was walked: its children follow.
+  package var isList: Bool
+}
+
+/// One decoded frame. There is one of these in an engine, used again for every frame.
+package struct Frame: BitwiseCopyable {
+  /// Where a plan's step puts what it reads.
+  package enum Register: UInt8, Sendable, BitwiseCopyable {
+    case none, sequence, status, keepAlive, identity, subject
+  }
+
+  /// Facts that are true or not.
+  package struct Flags: OptionSet, Sendable, BitwiseCopyable {
+    package let rawValue: UInt32
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
+    /// `sequence` holds a number.
+    package static let sequence = Flags(rawValue: 1)
+    /// The body is zlib and was inflated; the TLV references point into the inflated bytes.
+    package static let inflated = Flags(rawValue: 2)
+    /// The header says compressed, but the body is not.
+    package static let compressLabelOnly = Flags(rawValue: 4)
+    /// The body is encrypted and was not read.
+    package static let encrypted = Flags(rawValue: 8)
+    /// Inflating hit a limit.
+    package static let inflateLimit = Flags(rawValue: 16)
+    /// The body is shorter than its type needs.
+    package static let malformed = Flags(rawValue: 32)
+    /// A tag stands twice in one list.
+    package static let duplicateTag = Flags(rawValue: 64)
+    /// Lists nest deeper than the protocol allows.
+    package static let nestedTooDeep = Flags(rawValue: 128)
+    /// A TLV ends inside its tag, its length or its value.
+    package static let incompleteTag = Flags(rawValue: 256)
+    package static let incompleteLength = Flags(rawValue: 512)
+    package static let incompleteValue = Flags(rawValue: 1024)
+    /// More TLVs than the limit.
+    package static let tlvLimit = Flags(rawValue: 2048)
+    /// The sender's clock is more than 60 s from the capture's.
+    package static let timestampWindow = Flags(rawValue: 4096)
+    /// The header's duplicate flag is set.
+    package static let markedDuplicate = Flags(rawValue: 8192)
+    /// The first frame after bytes were lost or skipped.
+    package static let afterGap = Flags(rawValue: 16384)
+    /// The body was read; a later look need not do it again.
+    package static let opened = Flags(rawValue: 32768)
+    /// What is wrong with a TLV list.
+    package static let tlvErrors: Flags = [.incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit]
+  }
+
+  /// When the packet came that made the last byte contiguous, and that packet's number.
+  package var timestamp = Timestamp(nanoseconds: 0)
+  package var number: UInt64 = 0
+  /// Offset in its stream of the header's first byte.
+  package var streamOffset: UInt64 = 0
+  /// Where the header begins, and how long the frame is, header included.
+  package var start = 0
+  package var count = 0
+  package var headerCount = 0
+  package var type: UInt64 = 0
+  package var sequence: UInt64 = 0
+  package var session: UInt64 = 0
+  /// The checksum as it stands on the wire, read big endian.
+  package var checksum: UInt64 = 0
+  package var time: UInt64 = 0
+  package var status: UInt64 = 0
+  package var keepAlive: UInt64 = 0
+  /// Where the client's name and the message's subject stand in the body.
+  package var identityOffset = 0, identityCount = 0
+  package var subjectOffset = 0, subjectCount = 0
+  package var flags: Flags = []
+  package var checksumStatus = ChecksumStatus.unchecked
+  package var tlvCount: Int32 = 0
+  package var tlvDepth: Int32 = 0
+  /// What its type means.
+  package var kind: UnsafePointer<FrameKind>
+
+  /// Where the body begins in the bytes of the frame.
+  package var body: Int { start &+ headerCount }
+  /// The body's length.
+  package var bodyCount: Int { count &- headerCount }
+}

@@ -1,0 +1,185 @@
+import IMWire
+
+/// What the bytes at a place are.
+enum ReadResult {
+  /// A whole frame; `frame` describes it.
+  case frame
+  /// The beginning of one; `frame.count` bytes are needed to go on.
+  case needMore
+  /// Not a frame.
+  case notAFrame
+}
+
+extension Plan {
+  /// Reads the header at `offset`. All that is loaded beyond `end` is slack.
+  @inline(__always)
+  func read(_ bytes: borrowing Bytes, _ offset: Int, _ end: Int, _ frame: inout Frame) -> ReadResult {
+    let available = end &- offset
+    let header = Int(headerCount)
+    guard available >= header else {
+      frame.count = header
+      return .needMore
+    }
+    let head = bytes.u64(offset)
+    guard head & magicMask == magic else { return .notAFrame }
+    frame.start = offset
+    if lengthRule == .field {
+      let body = length.read(bytes, offset) &+ UInt64(bitPattern: Int64(lengthAdd))
+      guard body <= UInt64(maximumBody) else { return .notAFrame }
+      frame.headerCount = header
+      frame.count = header &+ Int(truncatingIfNeeded: body)
+    } else {
+      let result = readVarint(bytes, offset, available, &frame)
+      if result != .frame { return result }
+    }
+    frame.type = type.read(bytes, offset)
+    frame.kind = kind(frame.type)
+    let kind = frame.kind.pointee
+    guard head & kind.headMask == kind.headValue else { return .notAFrame }
+    let body = frame.count &- frame.headerCount
+    guard body >= Int(kind.minimumBody), body <= Int(kind.maximumBody) else { return .notAFrame }
+    frame.flags = []
+    if sequence.isPresent {
+      frame.sequence = sequence.read(bytes, offset)
+      frame.flags = .sequence
+    }
+    frame.session = session.read(bytes, offset)
+    return available >= frame.count ? .frame : .needMore
+  }
+
+  /// The length of MQTT and its like: seven bits a byte, least significant first, at most four bytes.
+  @inline(never)
+  private func readVarint(
+    _ bytes: borrowing Bytes, _ offset: Int, _ available: Int, _ frame: inout Frame
+  ) -> ReadResult {
+    var value = 0
+    var position = Int(lengthOffset)
+    for shift in stride(from: 0, to: 28, by: 7) {
+      guard position < available else {
+        frame.count = position + 1
+        // Whatever type this is, its header is not complete.
+        frame.headerCount = position
+        return .needMore
+      }
+      let byte = bytes.u8(offset + position)
+      value |= Int(byte & 0x7f) << shift
+      position += 1
+      if byte & 0x80 == 0 {
+        guard value <= Int(maximumBody) else { return .notAFrame }
+        frame.headerCount = position
+        frame.count = position + value
+        return .frame
+      }
+    }
+    return .notAFrame
+  }
+
+  /// Verifies the checksum and runs the type's steps; the frame is whole. False when the body cannot be of its type.
+  @inline(__always)
+  func open(_ bytes: borrowing Bytes, _ frame: inout Frame) -> Bool {
+    frame.flags.insert(.opened)
+    if checksumRule == .crc32 {
+      let body = frame.count &- frame.headerCount
+      frame.checksum = checksum.read(bytes, frame.start)
+      if body == 0 {
+        frame.checksumStatus = frame.checksum == 0 ? .none : .bad
+      } else {
+        let sum = crc32(bytes, frame.start &+ frame.headerCount, body)
+        let field = UInt32(truncatingIfNeeded: frame.checksum)
+        frame.checksumStatus =
+          sum == field ? .be : checksumEitherOrder && sum == field.byteSwapped ? .le : .bad
+      }
+    } else {
+      frame.checksumStatus = .unchecked
+    }
+    if frame.kind.pointee.stepCount != 0 { return runSteps(bytes, &frame) }
+    return true
+  }
+
+  @inline(never)
+  private func runSteps(_ bytes: borrowing Bytes, _ frame: inout Frame) -> Bool {
+    let head = bytes.u64(frame.start)
+    let end = frame.start + frame.count
+    var position = frame.start + frame.headerCount
+    frame.identityCount = 0
+    frame.subjectCount = 0
+    frame.status = 0
+    frame.flags.remove(.sequence)
+    var i = Int(frame.kind.pointee.firstStep)
+    let last = i + Int(frame.kind.pointee.stepCount)
+    while i < last {
+      let step = steps[i]
+      i += 1
+      let count = Int(step.count)
+      switch step.operation {
+      case .unless:
+        if head & step.a != step.b { i += count }
+      case .skip:
+        guard end - position >= count else { return false }
+        position += count
+      case .load, .expect:
+        guard end - position >= count, count <= 8, count > 0 else { return false }
+        let value = bytes.u64(position) >> UInt64(64 - count * 8)
+        position += count
+        if step.operation == .expect {
+          if value & step.b != step.a { return false }
+        } else {
+          put(value, step.register, &frame)
+        }
+      case .text:
+        guard end - position >= count, count <= 4, count > 0 else { return false }
+        let length = Int(truncatingIfNeeded: bytes.u64(position) >> UInt64(64 - count * 8))
+        position += count
+        guard end - position >= length else { return false }
+        if !isPlausibleText(bytes, position, length) { return false }
+        if step.register == .identity {
+          frame.identityOffset = position - frame.start
+          frame.identityCount = length
+        } else if step.register == .subject {
+          frame.subjectOffset = position - frame.start
+          frame.subjectCount = length
+        }
+        position += length
+      case .tlv:
+        return true
+      }
+    }
+    return true
+  }
+
+  private func put(_ value: UInt64, _ register: Frame.Register, _ frame: inout Frame) {
+    switch register {
+    case .sequence:
+      frame.sequence = value
+      frame.flags.insert(.sequence)
+    case .status: frame.status = value
+    case .keepAlive: frame.keepAlive = value
+    case .none, .identity, .subject: break
+    }
+  }
+
+  /// Names and topics hold no control characters; random bytes usually do.
+  private func isPlausibleText(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) -> Bool {
+    for i in 0..<min(count, 256) {
+      let byte = bytes.u8(offset + i)
+      if byte < 0x20 || byte == 0x7f { return false }
+    }
+    return true
+  }
+
+  /// How many bits of proof an opened frame gives that it is one.
+  func evidence(_ frame: Frame) -> Int {
+    var bits = Int(magicEvidence) + Int(frame.kind.pointee.evidence)
+    switch frame.checksumStatus {
+    case .be, .le, .none: bits += 32
+    case .bad, .unchecked: break
+    }
+    if frame.subjectCount > 0 { bits += 12 }
+    if frame.identityCount > 0 { bits += 8 }
+    let first = Int(frame.kind.pointee.firstStep)
+    for i in first..<first + Int(frame.kind.pointee.stepCount) where steps[i].operation == .expect {
+      bits += steps[i].b.nonzeroBitCount
+    }
+    return bits
+  }
+}

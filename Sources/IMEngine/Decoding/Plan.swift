@@ -1,0 +1,228 @@
+/// A number in a header: one eight-byte load, a byte swap, a shift and a mask, whatever its width and place.
+///
+/// The load may reach past the header; every buffer has slack behind it.
+package struct Field: Sendable, BitwiseCopyable {
+  /// Bits that count after the shift; 0 where the protocol has no such field.
+  package var mask: UInt64 = 0
+  /// Where the load begins, from the header's first byte.
+  package var offset: Int32 = 0
+  /// How far the loaded number moves right.
+  package var shift: UInt8 = 0
+  /// Whether the least significant byte comes first.
+  package var littleEndian = false
+
+  /// The absent field; it reads as 0.
+  package init() {}
+
+  /// A field of `byteCount` (1 to 8) bytes at `offset`, of which the `bits` bits from `lowBit` on count (all by default).
+  package init(offset: Int, byteCount: Int, littleEndian: Bool = false, lowBit: Int = 0, bits: Int? = nil) {
+    let width = bits ?? byteCount * 8 - lowBit
+    mask = width >= 64 ? .max : (1 << UInt64(width)) - 1
+    self.offset = Int32(truncatingIfNeeded: offset)
+    self.littleEndian = littleEndian
+    shift = UInt8(truncatingIfNeeded: (littleEndian ? 0 : 64 - byteCount * 8) + lowBit)
+  }
+
+  /// Whether the protocol has this field.
+  package var isPresent: Bool { mask != 0 }
+
+  @inline(__always)
+  func read(_ bytes: borrowing Bytes, _ base: Int) -> UInt64 {
+    let raw = bytes.load(base &+ Int(offset), as: UInt64.self)
+    return ((littleEndian ? UInt64(littleEndian: raw) : UInt64(bigEndian: raw)) &>> UInt64(shift)) & mask
+  }
+}
+
+/// What a frame is for, whatever its protocol calls it.
+package enum FrameRole: UInt8, Sendable, BitwiseCopyable {
+  /// Something a user or an application said.
+  case message
+  /// An answer that names what it acknowledges.
+  case acknowledgment
+  /// A sign of life.
+  case heartbeat
+  /// Opening, subscribing, closing.
+  case control
+  /// That a message was read.
+  case receipt
+  /// Anything else, and types that the profile does not know.
+  case other
+}
+
+/// What one frame type means and how it is checked.
+package struct FrameKind: Sendable, BitwiseCopyable {
+  /// Facts that are true or not.
+  package struct Flags: OptionSet, Sendable, BitwiseCopyable {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
+    /// The body is not a TLV list.
+    package static let noTLV = Flags(rawValue: 1)
+    /// The receiver answers it.
+    package static let expectsAck = Flags(rawValue: 2)
+    /// It draws a number from its sender's counter.
+    package static let numbered = Flags(rawValue: 4)
+    /// The same type with the same number in the other direction is its answer.
+    package static let echoed = Flags(rawValue: 8)
+    /// It carries no number: an answer belongs to the oldest open one.
+    package static let unnumbered = Flags(rawValue: 16)
+    /// Only clients send it; only servers send it.
+    package static let fromClient = Flags(rawValue: 32)
+    package static let fromServer = Flags(rawValue: 64)
+    /// As an answer, a status other than 0 refuses.
+    package static let refusing = Flags(rawValue: 128)
+    /// It names the client; the session begins with it.
+    package static let opensSession = Flags(rawValue: 256)
+  }
+
+  /// The type's value on the wire.
+  package var value: UInt64 = .max
+  /// The index in the profile's list of types.
+  package var index: UInt8 = .max
+  package var role = FrameRole.other
+  package var flags: Flags = []
+  /// How many bits of proof a header of this type gives that it is one: fixed bits and lengths.
+  package var evidence: UInt8 = 0
+  /// The types, by index, that this one answers.
+  package var answers: UInt64 = 0
+  /// The body's least and greatest length.
+  package var minimumBody: UInt32 = 0, maximumBody: UInt32 = .max
+  /// Bits of the header's first eight bytes (big endian) that this type fixes.
+  package var headMask: UInt64 = 0, headValue: UInt64 = 0
+  /// The steps that read its body, in the plan's list.
+  package var firstStep: UInt16 = 0, stepCount: UInt16 = 0
+  /// How long an answer may take, in nanoseconds.
+  package var timeout: Int64 = 6_000_000_000
+
+  /// A type that nothing is known of.
+  package init() {}
+}
+
+/// One step of the small program that reads a body which is not a TLV list from its first byte.
+package struct PlanStep: Sendable, BitwiseCopyable {
+  package enum Operation: UInt8, Sendable, BitwiseCopyable {
+    /// Moves `count` bytes on.
+    case skip
+    /// Loads `count` bytes, big endian, into `register`.
+    case load
+    /// Reads a length of `count` bytes, then so many bytes of text, which `register` names.
+    case text
+    /// The next `count` bytes are `a` (masked by `b`); anything else is not this type.
+    case expect
+    /// Goes on when the header's first eight bytes, masked by `a`, are `b`; else jumps `count` steps.
+    case unless
+    /// The rest of the body is a TLV list.
+    case tlv
+  }
+  package var operation: Operation
+  package var register: Frame.Register
+  package var count: UInt16
+  package var a: UInt64
+  package var b: UInt64
+
+  /// A step of its parts.
+  package init(
+    _ operation: Operation, register: Frame.Register = .none, count: Int = 0, a: UInt64 = 0, b: UInt64 = 0
+  ) {
+    self.operation = operation
+    self.register = register
+    self.count = UInt16(clamping: count)
+    self.a = a
+    self.b = b
+  }
+}
+
+/// How a TLV list is laid out: a header of at most eight bytes with tag and length, then the value.
+package struct TLVPlan: Sendable, BitwiseCopyable {
+  /// The layouts that have a walk of their own.
+  package enum Shape: UInt8, Sendable, BitwiseCopyable {
+    /// No TLV list.
+    case none
+    /// Tag of two and length of four bytes, big endian, value only.
+    case tag2Length4
+    /// Any other.
+    case general
+  }
+  package var shape = Shape.none
+  package var tag = Field()
+  package var length = Field()
+  package var headerCount: Int32 = 0
+  /// Whether the length counts the header.
+  package var lengthCountsHeader = false
+  /// The tag whose value is a TLV list again; `.max` where there is none.
+  package var nestedTag: UInt32 = .max
+  /// Lists deeper than this are noted; the walk goes on to `TLVWalker.maximumDepth`.
+  package var maximumDepth: Int32 = 4
+
+  /// No TLV list.
+  package init() {}
+}
+
+/// Everything the decoder must know of a protocol, compiled from a profile: plain numbers behind one pointer.
+package struct Plan: BitwiseCopyable {
+  package enum LengthRule: UInt8, Sendable, BitwiseCopyable {
+    /// A number in the header, to which `lengthAdd` is added.
+    case field
+    /// A variable-length integer at `lengthOffset`, seven bits a byte, least significant first, at most four bytes.
+    case varint
+  }
+  package enum ChecksumRule: UInt8, Sendable, BitwiseCopyable {
+    case none
+    /// CRC-32 of the body as it is on the wire; 0 for an empty body.
+    case crc32
+  }
+
+  /// The header's first eight bytes, big endian, masked, are `magic`.
+  package var magicMask: UInt64 = 0, magic: UInt64 = 0
+  /// The part of `magicMask` that is the magic number; the rest is the version.
+  package var signatureMask: UInt64 = 0
+  /// Bits of proof that the magic gives.
+  package var magicEvidence: UInt8 = 0
+  package var lengthRule = LengthRule.field
+  package var checksumRule = ChecksumRule.none
+  /// Whether a checksum in the other byte order counts as right.
+  package var checksumEitherOrder = false
+  /// Bytes of a header with a `field` length, or the least a `varint` header has.
+  package var headerCount: Int32 = 0
+  package var lengthOffset: Int32 = 0
+  package var lengthAdd: Int32 = 0
+  /// The longest body.
+  package var maximumBody: Int32 = 16 << 20
+  package var length = Field(), type = Field(), sequence = Field(), session = Field()
+  package var checksum = Field(), time = Field(), compression = Field(), encryption = Field()
+  package var duplicate = Field()
+  /// The value of `compression` that says zlib.
+  package var zlibValue: UInt64 = 1
+  /// The values of `encryption` from this one on mean that the body cannot be read.
+  package var encryptedFrom: UInt64 = .max
+  /// An acknowledgment whose body has this many bytes names its message there; others by their own number.
+  package var ackBodyCount: Int32 = -1
+  package var ackBody = Field()
+
+  /// Sequence numbers count: a number used again with the same content is a copy. Else they are identifiers, free again
+  /// after the answer.
+  package var sequenceCounts = true
+  /// The bits of a sequence number that count; those above are its category.
+  package var counterBits: UInt8 = 32
+  /// The counter goes to 0 instead of reaching this.
+  package var counterWrap: UInt64 = 1 << 32
+
+  /// Multiplier and shift of the hash from a type's value to its place in `kinds`.
+  package var kindMultiplier: UInt64 = 0
+  package var kindShift: UInt8 = 58
+  package var tlv = TLVPlan()
+  /// Bits of proof that choose this profile for a connection, and that find a frame again after a loss.
+  package var chooseEvidence: UInt16 = 40, confirmEvidence: UInt16 = 32
+  /// How long a heartbeat's answer may take, in nanoseconds.
+  package var heartbeatTimeout: Int64 = 15_000_000_000
+
+  var kinds: UnsafePointer<FrameKind>
+  var steps: UnsafePointer<PlanStep>
+  var unknownKind: UnsafePointer<FrameKind>
+
+  /// Hashes a type's value to a place in `kinds`.
+  @inline(__always)
+  func kind(_ value: UInt64) -> UnsafePointer<FrameKind> {
+    let place = kinds + Int(truncatingIfNeeded: (value &* kindMultiplier) &>> UInt64(kindShift))
+    return place.pointee.value == value ? place : unknownKind
+  }
+}

@@ -1,0 +1,136 @@
+/// Walks TLV lists into one reused buffer of references, without recursion.
+struct TLVWalker: ~Copyable {
+  /// Lists below this depth are kept raw.
+  static var maximumDepth: Int { 16 }
+  /// TLVs of one frame.
+  static var maximumCount: Int { 65_536 }
+
+  private(set) var references: UnsafeMutablePointer<TLVRef>
+  private(set) var capacity: Int
+  /// References of the last walk.
+  private(set) var count = 0
+
+  init() {
+    capacity = 256
+    references = .allocate(capacity: capacity)
+  }
+
+  deinit { references.deallocate() }
+
+  /// Forgets the last walk.
+  mutating func clear() { count = 0 }
+
+  /// Walks the `length` bytes at `offset`; the references' offsets count from `offset`.
+  @inline(__always)
+  mutating func walk(
+    _ plan: borrowing TLVPlan, _ bytes: borrowing Bytes, _ offset: Int, _ length: Int, _ frame: inout Frame
+  ) {
+    count = 0
+    // One list without nesting is nearly every body; a nested tag takes the long way round.
+    guard plan.shape == .tag2Length4 else {
+      walkNested(plan, bytes, offset, offset, offset &+ length, &frame)
+      return
+    }
+    var position = offset
+    let end = offset &+ length
+    while position < end {
+      guard end &- position >= 6 else { break }
+      let head = bytes.u64(position)
+      let tag = UInt32(truncatingIfNeeded: head >> 48)
+      let size = Int(truncatingIfNeeded: (head >> 16) & 0xffff_ffff)
+      if tag == plan.nestedTag || size > end &- position &- 6 || count == capacity { break }
+      references[count] = TLVRef(
+        tag: tag, offset: UInt32(truncatingIfNeeded: position &+ 6 &- offset),
+        count: UInt32(truncatingIfNeeded: size), depth: 0, isList: false)
+      count &+= 1
+      position &+= 6 &+ size
+    }
+    frame.tlvDepth = 0
+    if position < end { walkNested(plan, bytes, offset, position, end, &frame) }
+    frame.tlvCount = Int32(truncatingIfNeeded: count)
+    if count > 1 { noteDuplicates(&frame) }
+  }
+
+  @inline(never)
+  private mutating func walkNested(
+    _ plan: borrowing TLVPlan, _ bytes: borrowing Bytes, _ offset: Int, _ from: Int, _ end: Int,
+    _ frame: inout Frame
+  ) {
+    var ends = InlineArray<17, Int>(repeating: end)
+    var depth = 0
+    var position = from
+    let header = Int(plan.headerCount)
+    let tagEnd = header == 0 ? 0 : Int(plan.length.offset)
+    while true {
+      while position >= ends[depth] {
+        if depth == 0 {
+          frame.tlvCount = Int32(truncatingIfNeeded: count)
+          return
+        }
+        position = ends[depth]
+        depth -= 1
+      }
+      let left = ends[depth] - position
+      guard left >= header else {
+        frame.flags.insert(left < max(1, tagEnd) ? .incompleteTag : .incompleteLength)
+        position = ends[depth]
+        continue
+      }
+      let tag = UInt32(truncatingIfNeeded: plan.tag.read(bytes, position))
+      var size = plan.length.read(bytes, position)
+      if plan.lengthCountsHeader { size = size >= UInt64(header) ? size - UInt64(header) : .max }
+      position += header
+      guard size <= UInt64(ends[depth] - position) else {
+        frame.flags.insert(.incompleteValue)
+        position = ends[depth]
+        continue
+      }
+      if count == capacity, !grow() {
+        frame.flags.insert(.tlvLimit)
+        frame.tlvCount = Int32(truncatingIfNeeded: count)
+        return
+      }
+      let isList = tag == plan.nestedTag && depth < Self.maximumDepth
+      references[count] = TLVRef(
+        tag: tag, offset: UInt32(truncatingIfNeeded: position - offset), count: UInt32(truncatingIfNeeded: size),
+        depth: UInt16(truncatingIfNeeded: depth), isList: isList)
+      count += 1
+      if tag == plan.nestedTag, depth >= Int(plan.maximumDepth) { frame.flags.insert(.nestedTooDeep) }
+      if isList {
+        depth += 1
+        ends[depth] = position + Int(size)
+        frame.tlvDepth = max(frame.tlvDepth, Int32(truncatingIfNeeded: depth))
+      } else {
+        position += Int(size)
+      }
+    }
+  }
+
+  /// Notes a tag that stands twice in one list. Lists of more than 64 TLVs are not compared.
+  @inline(__always)
+  private func noteDuplicates(_ frame: inout Frame) {
+    guard count <= 64 else { return }
+    for i in 1..<count {
+      var j = i &- 1
+      while j >= 0 {
+        let depth = references[j].depth
+        if depth < references[i].depth { break }
+        if depth == references[i].depth, references[j].tag == references[i].tag {
+          frame.flags.insert(.duplicateTag)
+          return
+        }
+        j &-= 1
+      }
+    }
+  }
+
+  private mutating func grow() -> Bool {
+    guard capacity < Self.maximumCount else { return false }
+    let bigger = UnsafeMutablePointer<TLVRef>.allocate(capacity: capacity * 4)
+    bigger.initialize(from: references, count: count)
+    references.deallocate()
+    references = bigger
+    capacity *= 4
+    return true
+  }
+}

@@ -1,0 +1,150 @@
+import IMWire
+
+extension Engine {
+  /// Stream bytes of a connection that no plan has been chosen for.
+  @inline(never)
+  mutating func undecided(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ offset: Int,
+    _ count: Int, _ at: Timestamp, _ number: UInt64
+  ) {
+    guard flow.pointee.profile == .unknown else {
+      ledger.unreadBytes += UInt64(count)
+      if flow.pointee.profile == .tls { ledger.tlsBytes += UInt64(count) }
+      let port = flow.pointee.key.ports
+      countUndecoded(UInt16(truncatingIfNeeded: min(port >> 16, port & 0xffff)), count)
+      return
+    }
+    append(flow.half(side), bytes, offset, count, at, number)
+    choose(index, flow, side, isEnd: false)
+  }
+
+  private mutating func countUndecoded(_ port: UInt16, _ count: Int) {
+    if undecodedPorts.count < 4_096 || undecodedPorts[port] != nil {
+      undecodedPorts[port, default: 0] += UInt64(count)
+    }
+  }
+
+  /// How many bytes a direction may hold before its connection counts as none of the protocols.
+  private func patience(_ half: UnsafeMutablePointer<Half>) -> Int {
+    half.pointee.flags.contains(.fromStart) ? 4 << 10 : 64 << 10
+  }
+
+  /// Looks for a plan whose frames stand in what side `side` holds; decodes both directions when there is one.
+  mutating func choose(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, isEnd: Bool) {
+    let half = flow.half(side)
+    guard let rest = half.pointee.rest, rest.pointee.count > 0 else { return }
+    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    let start = rest.pointee.start
+    let end = rest.pointee.end
+    if half.pointee.flags.contains(.fromStart), let hello = TLSHello(bytes, start, end) {
+      guard hello.isWhole || end - start > 4_096 || isEnd else { return }
+      noteTLS(flow, hello)
+      return
+    }
+    // Every byte is looked at when the amount has doubled, else only where a delivery begins.
+    let isThorough = isEnd || rest.pointee.count >= max(256, rest.pointee.needed)
+    if isThorough { rest.pointee.needed = rest.pointee.count * 2 }
+    for i in 0..<plans.count {
+      select(FlowProfile(rawValue: UInt8(i)))
+      if stands(flow, side, rest, bytes, start, end, isThorough: isThorough, isEnd: isEnd) {
+        decide(index, flow, side, UInt8(i))
+        return
+      }
+    }
+    if rest.pointee.count > patience(half) { giveUp(flow) }
+  }
+
+  /// Whether frames of the plan in use stand in the bytes at `start`.
+  private mutating func stands(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>,
+    _ bytes: borrowing Bytes, _ start: Int, _ end: Int, isThorough: Bool, isEnd: Bool
+  ) -> Bool {
+    let plan = currentPlan
+    let isHinted = isHinted(flow, Int(currentPlanIndex))
+    // A magic number with its version is proof in itself; without one, frames must follow one another.
+    let needed = isHinted ? 24 : Int(plan.pointee.chooseEvidence)
+    var position = start
+    while position < end {
+      position = nextCandidate(bytes, position, end)
+      guard position < end else { return false }
+      if plan.pointee.magicEvidence >= 32 {
+        var probe = frame
+        let result = plan.pointee.read(bytes, position, end, &probe)
+        if result != .notAFrame, end - position >= Int(plan.pointee.headerCount) { return true }
+      } else if position == start || isThorough || rest.pointee.startsDelivery(at: position),
+        verify(bytes, position, end, rest, isFinal: isEnd, needed: needed) == .confirmed
+      {
+        return true
+      }
+      position += 1
+    }
+    return false
+  }
+
+  /// Whether one of the connection's ports is one of the plan's, or of those that the user named.
+  private func isHinted(_ flow: UnsafeMutablePointer<Flow>, _ plan: Int) -> Bool {
+    isServerPort(flow, 0, plan) || isServerPort(flow, 1, plan)
+  }
+
+  private func isServerPort(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ plan: Int) -> Bool {
+    let port = UInt16(truncatingIfNeeded: side == 0 ? flow.pointee.key.ports >> 16 : flow.pointee.key.ports)
+    return plans[plan].ports.contains(port) || ports.contains(port)
+  }
+
+  /// Gives the connection its plan and decodes what both directions hold.
+  private mutating func decide(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ plan: UInt8) {
+    flow.pointee.profile = FlowProfile(rawValue: plan)
+    if !flow.pointee.clientIsCertain {
+      let first = isServerPort(flow, 0, Int(plan))
+      let second = isServerPort(flow, 1, Int(plan))
+      if first != second { flow.pointee.client = first ? 1 : 0 }
+    }
+    let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
+    let key = EndpointKey(endpoint: server, plan: plan)
+    let endpoint = endpointIndex[key] ?? UInt32(endpointIndex.count)
+    endpointIndex[key] = endpoint
+    flow.pointee.figures = tracker.figures.allocate(ConnectionFigures(endpoint: endpoint))
+    ledger.decodedConnections += 1
+    for side in 0...1 where !flow.half(side).pointee.flags.contains(.fromStart) {
+      flow.half(side).pointee.flags.insert(.lost)
+    }
+    // What came first is decoded first.
+    let order = isEarlier(flow, 1 - side) ? [1 - side, side] : [side, 1 - side]
+    for side in order {
+      flow.half(side).pointee.rest?.pointee.needed = 0
+      decodeRest(index, flow, side)
+    }
+  }
+
+  private func isEarlier(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Bool {
+    guard let mine = flow.half(side).pointee.rest, mine.pointee.count > 0,
+      let theirs = flow.half(1 - side).pointee.rest, theirs.pointee.count > 0
+    else { return false }
+    return mine.pointee.mark(at: mine.pointee.start).timestamp < theirs.pointee.mark(at: theirs.pointee.start).timestamp
+  }
+
+  /// None of the plans' protocols: what both directions hold stays unread.
+  mutating func giveUp(_ flow: UnsafeMutablePointer<Flow>) {
+    flow.pointee.profile = .none
+    dropUnread(flow)
+  }
+
+  private mutating func noteTLS(_ flow: UnsafeMutablePointer<Flow>, _ hello: TLSHello) {
+    flow.pointee.profile = .tls
+    ledger.tlsConnections += 1
+    if tlsHellos.count < 4_096 { tlsHellos[flow.pointee.serial] = hello }
+    dropUnread(flow)
+  }
+
+  private mutating func dropUnread(_ flow: UnsafeMutablePointer<Flow>) {
+    for side in 0...1 {
+      let half = flow.half(side)
+      let count = half.pointee.rest?.pointee.count ?? 0
+      ledger.unreadBytes += UInt64(count)
+      if flow.pointee.profile == .tls { ledger.tlsBytes += UInt64(count) }
+      let port = flow.pointee.key.ports
+      countUndecoded(UInt16(truncatingIfNeeded: min(port >> 16, port & 0xffff)), count)
+      Reassembler.destroy(&half.pointee.rest)
+    }
+  }
+}

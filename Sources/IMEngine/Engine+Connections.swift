@@ -1,0 +1,355 @@
+import IMWire
+
+extension Engine {
+  /// A connection without answer to its SYN is given up after this long, in nanoseconds.
+  static var synPatience: Int64 { 30_000_000_000 }
+  /// A connection's end is reported when its messages have had time to be answered, and forgotten later.
+  static var endingDelay: Int64 { 6_000_000_000 }
+  static var lingering: Int64 { 60_000_000_000 }
+  /// How often expired exchanges are looked for, in nanoseconds of capture time.
+  static var tick: Int64 { 100_000_000 }
+
+  // MARK: Opening and closing
+
+  /// A segment with SYN, FIN or RST.
+  @inline(never)
+  mutating func control(_ found: UInt32, _ bytes: borrowing Bytes) {
+    var index = found
+    if segment.flags.contains(.rst) {
+      reset(index)
+      return
+    }
+    if segment.flags.contains(.syn) {
+      guard let opened = synchronise(index) else { return }
+      index = opened
+      // Data on a SYN (RFC 7413) stands one behind it.
+      segment.sequence &+= 1
+      segment.flags.remove(.syn)
+      if segment.payloadCount == 0, !segment.flags.contains(.fin) {
+        if segment.flags.contains(.ack) { reassembler.acknowledge(index, reassembler.flows.pointer(index), segment) }
+        return
+      }
+    }
+    let flow = reassembler.flows.pointer(index)
+    let half = flow.half(segment.side)
+    if segment.flags.contains(.fin), !half.pointee.flags.contains(.fin) {
+      half.pointee.finSequence = segment.sequence &+ UInt32(truncatingIfNeeded: segment.payloadCount + segment.cutCount)
+      half.pointee.flags.insert(.fin)
+      if half.pointee.state == .fresh, segment.payloadCount == 0 {
+        reassembler.open(half, at: segment.sequence)
+      }
+    }
+    data(index, flow, half, bytes)
+    finishIfDone(index, flow, segment.side)
+  }
+
+  /// Handles a SYN; gives the flow that it belongs to, `nil` when it is a copy.
+  private mutating func synchronise(_ found: UInt32) -> UInt32? {
+    var index = found
+    var flow = reassembler.flows.pointer(index)
+    var half = flow.half(segment.side)
+    let isFirst = !segment.flags.contains(.ack)
+    if half.pointee.flags.contains(.syn), half.pointee.initial == segment.sequence, flow.pointee.phase != .closed {
+      if isFirst { flow.pointee.synCount &+= flow.pointee.synCount == .max ? 0 : 1 }
+      return nil
+    }
+    let isReordered =
+      half.pointee.state == .open && half.pointee.next == segment.sequence &+ 1 && half.pointee.offset == 0
+    let isUntouched = half.pointee.state == .fresh && half.pointee.packets <= 1
+    let answersOurs =
+      !isFirst && isUntouched && flow.half(1 - segment.side).pointee.flags.contains(.syn)
+      && flow.pointee.phase != .closed
+    let isFreshFlow = flow.half(0).pointee.packets + flow.half(1).pointee.packets <= 1
+    if !isReordered, !answersOurs, !isFreshFlow {
+      if !isFirst, flow.half(1 - segment.side).pointee.flags.contains(.syn), flow.pointee.phase != .closed {
+        // The server's number changed before any data: the last one counts.
+        guard half.pointee.offset == 0, half.pointee.rest == nil, half.pointee.queue == nil else { return nil }
+      } else {
+        index = replace(index)
+        flow = reassembler.flows.pointer(index)
+        half = flow.half(segment.side)
+      }
+    }
+    half.pointee.initial = segment.sequence
+    half.pointee.next = segment.sequence &+ 1
+    half.pointee.state = .open
+    half.pointee.flags.formUnion([.syn, .fromStart])
+    flow.pointee.clientIsCertain = true
+    if isFirst {
+      flow.pointee.client = UInt8(truncatingIfNeeded: segment.side)
+      flow.pointee.synCount &+= 1
+      ledger.connectionAttempts += 1
+      if flow.pointee.phase == .midstream {
+        flow.pointee.phase = .opening
+        opening.add(flow: index, serial: flow.pointee.serial, due: segment.timestamp.advanced(by: Self.synPatience))
+        wake = min(wake, opening.nextDue)
+      }
+      inform(flow)
+      if needs.contains(.connections) { sink.opened(info, segment.timestamp) }
+    } else {
+      flow.pointee.client = UInt8(truncatingIfNeeded: 1 - segment.side)
+      let client = flow.half(1 - segment.side)
+      if client.pointee.state == .fresh {
+        reassembler.open(client, at: segment.acknowledgment)
+        client.pointee.flags.insert(.fromStart)
+      }
+      if flow.pointee.phase == .opening {
+        flow.pointee.serverHandshake = max(0, segment.timestamp.nanoseconds(since: flow.pointee.firstSeen))
+      }
+      if flow.pointee.phase == .opening || flow.pointee.phase == .midstream {
+        flow.pointee.phase = .accepted
+        flow.pointee.synAckAt = segment.timestamp
+      }
+    }
+    return index
+  }
+
+  /// The client's ACK of the SYN+ACK completes the handshake.
+  @inline(never)
+  mutating func establish(_ flow: UnsafeMutablePointer<Flow>) {
+    guard segment.side == Int(flow.pointee.client), segment.flags.contains(.ack), !segment.flags.contains(.syn),
+      !segment.flags.contains(.rst),
+      segment.acknowledgment == flow.half(1 - segment.side).pointee.initial &+ 1
+        || Int32(bitPattern: segment.acknowledgment &- flow.half(1 - segment.side).pointee.initial) > 0
+    else { return }
+    flow.pointee.phase = .established
+    flow.pointee.clientHandshake = max(0, segment.timestamp.nanoseconds(since: flow.pointee.synAckAt))
+    if flow.pointee.synCount > 0 { ledger.connectionSuccesses += 1 }
+  }
+
+  /// A new connection takes the place of `index`: the old one ends now.
+  private mutating func replace(_ index: UInt32) -> UInt32 {
+    let old = reassembler.flows.pointer(index)
+    let side = old.half(segment.side)
+    // The SYN was counted for the old one.
+    side.pointee.packets &-= 1
+    side.pointee.wireBytes &-= UInt64(segment.wireCount)
+    if old.pointee.phase != .closed { close(index, .reused, segment.timestamp) }
+    reassembler.flows.unlink(index)
+    var flow = Flow(
+      key: segment.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.side), firstSeen: segment.timestamp,
+      lastSeen: segment.timestamp)
+    nextSerial &+= 1
+    ledger.connections += 1
+    flow.halves[segment.side].packets = 1
+    flow.halves[segment.side].wireBytes = UInt64(segment.wireCount)
+    return reassembler.flows.insert(flow)
+  }
+
+  /// A reset ends the connection when its number lies in the window.
+  private mutating func reset(_ index: UInt32) {
+    let flow = reassembler.flows.pointer(index)
+    let half = flow.half(segment.side)
+    reassembler.counters.payloadBytes += UInt64(segment.payloadCount)
+    reassembler.counters.ignoredBytes += UInt64(segment.payloadCount)
+    guard flow.pointee.phase != .closed else { return }
+    if flow.pointee.phase == .opening, segment.side != Int(flow.pointee.client) {
+      close(index, .refused, segment.timestamp)
+      ledger.connectionsRefused += 1
+      return
+    }
+    let peer = flow.half(1 - segment.side)
+    if half.pointee.state == .open {
+      let distance = Int(Int32(bitPattern: segment.sequence &- half.pointee.next))
+      let byNumber = distance >= -1 && distance <= 1 << 20
+      let byAcknowledgment =
+        segment.sequence == 0 && peer.pointee.state == .open && segment.flags.contains(.ack)
+        && segment.acknowledgment == peer.pointee.next
+      // A reset that answers old data carries the number which that data acknowledged.
+      let byPeer = half.pointee.flags.contains(.acknowledged) && segment.sequence == half.pointee.acknowledged
+      guard byNumber || byAcknowledgment || byPeer else {
+        reassembler.counters.ignoredResets += 1
+        flow.pointee.ignoredResets &+= flow.pointee.ignoredResets == .max ? 0 : 1
+        raise(
+          Issue(
+            kind: .ignoredReset, timestamp: segment.timestamp, direction: flow.pointee.direction(segment.side),
+            streamOffset: half.pointee.offset, a: UInt64(segment.sequence), b: UInt64(half.pointee.next)), flow)
+        return
+      }
+    }
+    close(index, .reset, segment.timestamp)
+  }
+
+  /// Takes the FIN of a direction into account when everything before it was delivered.
+  mutating func finishIfDone(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    let half = flow.half(side)
+    guard half.pointee.flags.contains(.fin), !half.pointee.flags.contains(.finished), half.pointee.state == .open,
+      Int32(bitPattern: half.pointee.finSequence &- half.pointee.next) <= 0
+    else { return }
+    half.pointee.next = half.pointee.finSequence &+ 1
+    half.pointee.flags.insert(.finished)
+    abandonRest(index, flow, side)
+    let other = flow.half(1 - side)
+    if other.pointee.flags.contains(.finished) || other.pointee.packets == 0 {
+      if flow.pointee.phase != .closed { close(index, .fin, segment.timestamp) }
+    } else if flow.pointee.phase != .closed {
+      flow.pointee.phase = .closing
+    }
+  }
+
+  /// Ends a connection: what is held is released, what is missing is a gap, and the report is due in a while.
+  mutating func close(_ index: UInt32, _ reason: CloseReason, _ at: Timestamp) {
+    let flow = reassembler.flows.pointer(index)
+    flow.pointee.phase = .closed
+    flow.pointee.closeReason = reason
+    flow.pointee.closedAt = at
+    flush(index, flow)
+    ending.add(flow: index, serial: flow.pointee.serial, due: at.advanced(by: Self.endingDelay))
+    wake = min(wake, ending.nextDue)
+  }
+
+  /// Releases everything that both directions hold; holes are given up.
+  private mutating func flush(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+    for side in 0...1 {
+      let half = flow.half(side)
+      openHeld(index, flow, side)
+      while let start = half.pointee.queue?.pointee.firstStart {
+        let acked =
+          half.pointee.flags.contains(.acknowledged)
+          && Int32(bitPattern: half.pointee.acknowledged &- start) >= 0
+        release(index, flow, side, givingUpTo: start, acked ? .captureLoss : .unseen)
+      }
+      // Bytes that the peer acknowledged and nobody saw, at the very end.
+      if half.pointee.state == .open, half.pointee.flags.contains(.acknowledged), half.pointee.offset > 0 {
+        let fin: UInt32 = half.pointee.flags.contains(.finished) ? 0 : 1
+        let missing = Int32(bitPattern: half.pointee.acknowledged &- half.pointee.next &- fin)
+        if missing > 0, missing < 1 << 30 {
+          lose(index, flow, side, reassembler.skip(flow, side, Int(missing), .captureLoss))
+        }
+      }
+      abandonRest(index, flow, side)
+    }
+    if flow.pointee.profile == .unknown { flow.pointee.profile = .none }
+  }
+
+  // MARK: Time
+
+  /// Does what is due at `time`: holes, timeouts, reports.
+  @inline(never)
+  mutating func advance(to time: Timestamp) {
+    if ledger.firstAt == nil { ledger.firstAt = time }
+    now = max(now, time)
+    while let hole = reassembler.holes.pop(at: now) { giveUpHole(hole, .captureLoss) }
+    while let hole = reassembler.patientHoles.pop(at: now) { giveUpHole(hole, .unseen) }
+    while let entry = opening.pop(at: now) {
+      let flow = reassembler.flows.pointer(entry.flow)
+      guard flow.pointee.serial == entry.serial, flow.pointee.phase == .opening else { continue }
+      timeOut(entry.flow, entry.due)
+    }
+    tracker.settleExpired(now, reassembler.flows)
+    tracker.forgetOld(now, reassembler.flows)
+    while let entry = ending.pop(at: now) { end(entry) }
+    while let entry = recycling.pop(at: now) { forget(entry) }
+    wake = min(
+      min(reassembler.holes.nextDeadline, reassembler.patientHoles.nextDeadline),
+      min(min(opening.nextDue, ending.nextDue), min(recycling.nextDue, now.advanced(by: Self.tick))))
+  }
+
+  private mutating func timeOut(_ index: UInt32, _ at: Timestamp) {
+    ledger.connectionsTimedOut += 1
+    close(index, .timeout, at)
+  }
+
+  private mutating func giveUpHole(_ hole: (flow: UInt32, serial: UInt32, side: Int), _ reason: GapReason) {
+    let flow = reassembler.flows.pointer(hole.flow)
+    guard flow.pointee.serial == hole.serial else { return }
+    let half = flow.half(hole.side)
+    if half.pointee.state == .held {
+      openHeld(hole.flow, flow, hole.side)
+    } else {
+      half.pointee.flags.remove(.holeScheduled)
+      if Int32(bitPattern: half.pointee.holeMark &- half.pointee.next) > 0 {
+        release(hole.flow, flow, hole.side, givingUpTo: half.pointee.holeMark, reason)
+      }
+      reassembler.scheduleHole(hole.flow, flow, hole.side, now)
+    }
+    finishIfDone(hole.flow, flow, hole.side)
+    wake = min(wake, min(reassembler.holes.nextDeadline, reassembler.patientHoles.nextDeadline))
+  }
+
+  private mutating func end(_ entry: ClosingQueue.Entry) {
+    let flow = reassembler.flows.pointer(entry.flow)
+    guard flow.pointee.serial == entry.serial, !flow.pointee.reported else { return }
+    let figures = flow.pointee.figures
+    if figures != .max, tracker.figures.pointer(figures).pointee.unsettled > 0,
+      entry.due.nanoseconds(since: flow.pointee.closedAt) < Self.lingering
+    {
+      ending.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.endingDelay))
+      return
+    }
+    report(flow, isFinal: true)
+    recycling.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.lingering))
+  }
+
+  private mutating func forget(_ entry: ClosingQueue.Entry) {
+    let flow = reassembler.flows.pointer(entry.flow)
+    guard flow.pointee.serial == entry.serial else { return }
+    if flow.pointee.references > 0 {
+      recycling.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.lingering))
+      return
+    }
+    if flow.pointee.session != .max {
+      let session = tracker.sessions.pointer(flow.pointee.session)
+      if session.pointee.flowSerial == flow.pointee.serial { session.pointee.closedAt = flow.pointee.closedAt }
+    }
+    if flow.pointee.figures != .max {
+      let beats = tracker.figures.pointer(flow.pointee.figures).pointee.heartbeats
+      if beats != .max { tracker.heartbeats.release(beats) }
+      tracker.figures.release(flow.pointee.figures)
+    }
+    if reassembler.flows.find(flow.pointee.key) == entry.flow { reassembler.flows.unlink(entry.flow) }
+    for side in 0...1 {
+      Reassembler.destroy(&flow.half(side).pointee.queue)
+      Reassembler.destroy(&flow.half(side).pointee.rest)
+    }
+    flow.pointee.serial = 0
+    reassembler.flows.release(entry.flow)
+  }
+
+  /// Ends the capture: everything held is released, every exchange gets its fate, every connection is reported.
+  package mutating func finish() {
+    for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
+      let flow = reassembler.flows.pointer(index)
+      guard flow.pointee.serial != 0, flow.pointee.phase != .closed else { continue }
+      // Four SYNs take seven seconds; whoever sent them has had no answer.
+      if flow.pointee.phase == .opening, flow.pointee.synCount >= 4 {
+        timeOut(index, now)
+      } else {
+        flush(index, flow)
+      }
+    }
+    tracker.settleExpired(now, reassembler.flows, isEnd: true)
+    for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
+      let flow = reassembler.flows.pointer(index)
+      if flow.pointee.serial != 0, !flow.pointee.reported { report(flow, isFinal: true) }
+    }
+    tracker.forgetAll(reassembler.flows)
+  }
+
+  // MARK: Reports
+
+  mutating func report(_ flow: UnsafeMutablePointer<Flow>, isFinal: Bool) {
+    if isFinal {
+      flow.pointee.reported = true
+      if flow.pointee.phase == .midstream { ledger.midstreamConnections += 1 }
+    }
+    guard needs.contains(.connections) else { return }
+    let f = flow.pointee
+    let client = Int(f.client)
+    let figures = f.figures == .max ? nil : tracker.figures.pointer(f.figures).pointee
+    let beats = figures.flatMap { $0.heartbeats == .max ? nil : tracker.heartbeats.pointer($0.heartbeats).pointee }
+    let ways = [f.halves[client], f.halves[1 - client]]
+    sink.connection(
+      ConnectionReport(
+        info: connectionInfo(flow), phase: f.phase, reason: f.closeReason, isFinal: isFinal,
+        clientIsCertain: f.clientIsCertain,
+        sawSyn: f.halves[0].flags.contains(.syn) || f.halves[1].flags.contains(.syn), firstSeen: f.firstSeen,
+        lastSeen: f.lastSeen, closedAt: f.closedAt == .distantFuture ? nil : f.closedAt,
+        establishedAt: f.establishedAt, serverHandshake: f.serverHandshake < 0 ? nil : f.serverHandshake,
+        clientHandshake: f.clientHandshake < 0 ? nil : f.clientHandshake,
+        packets: [ways[0].packets, ways[1].packets], wireBytes: [ways[0].wireBytes, ways[1].wireBytes],
+        streamBytes: [ways[0].offset, ways[1].offset], retransmits: f.retransmits, outOfOrder: f.outOfOrder,
+        gapCount: f.gapCount, gapBytes: f.gapBytes, conflicts: f.conflicts, synCount: f.synCount, figures: figures,
+        heartbeats: beats, session: f.session == .max ? nil : f.session))
+  }
+}

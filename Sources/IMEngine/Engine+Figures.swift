@@ -1,0 +1,65 @@
+import IMWire
+
+extension Engine {
+  /// Where everything captured went so far.
+  package var totals: Ledger {
+    var ledger = ledger
+    ledger.lastAt = now == .distantPast ? nil : now
+    return ledger
+  }
+
+  /// What reassembly has counted so far.
+  package var reassembly: ReassemblyCounters { reassembler.counters }
+
+  /// The totals of a plan's type; `kind` 64 is all unknown types.
+  package func totals(plan: Int, kind: Int) -> KindTotals {
+    tracker.total(UInt8(plan), UInt8(kind)).pointee
+  }
+
+  /// Sessions that came back on a new connection after their last one had ended.
+  package var reconnects: UInt64 { tracker.reconnects }
+  /// Answers after the first, of exchanges that were answered before.
+  package var dupAcks: UInt64 { tracker.dupAcks }
+
+  /// What the protocol calls a session: the client's own name, or `nil` when a number names it.
+  package func sessionName(_ session: UInt32) -> String? { tracker.sessions.names[session] }
+
+  /// The number by which the wire names a session.
+  package func sessionKey(_ session: UInt32) -> UInt64 { tracker.sessions.pointer(session).pointee.key }
+
+  /// Whether a part of the session was joined by addresses only.
+  package func sessionIsUncertain(_ session: UInt32) -> Bool {
+    tracker.sessions.pointer(session).pointee.isUncertain
+  }
+
+  /// The server whose figures have the index `endpoint` in `ConnectionFigures`.
+  package func endpoints() -> [EndpointKey] {
+    endpointIndex.sorted { $0.value < $1.value }.map(\.key)
+  }
+
+  /// What TLS connections said of themselves, by serial number.
+  package var tls: [UInt32: TLSHello] { tlsHellos }
+
+  /// The ports with the most undecoded bytes, busiest first.
+  package func busiestUndecodedPorts(_ count: Int) -> [(port: UInt16, bytes: UInt64)] {
+    Array(
+      undecodedPorts.sorted { ($0.value, $1.key) > ($1.value, $0.key) }.prefix(count).map { ($0.key, $0.value) })
+  }
+
+  /// Bytes held beyond holes, in all directions.
+  package var heldBytes: Int { reassembler.heldBytes }
+  /// Connections remembered.
+  package var connectionCount: Int { reassembler.flows.pool.used }
+  /// Datagrams whose fragments never came together.
+  package var expiredDatagrams: Int { parser.fragments.expired }
+
+  /// The connection of an exchange, as long as the exchange is remembered.
+  package func connection(of exchange: Exchange) -> ConnectionInfo {
+    connectionInfo(reassembler.flows.pointer(exchange.flow))
+  }
+
+  /// The index in `endpoints()` of an exchange's server.
+  package func endpoint(of exchange: Exchange) -> UInt32 {
+    tracker.figures.pointer(reassembler.flows.pointer(exchange.flow).pointee.figures).pointee.endpoint
+  }
+}

@@ -1,0 +1,238 @@
+package import IMWire
+
+/// A server and the plan that decodes what it says.
+package struct EndpointKey: Hashable, Sendable {
+  package var endpoint: Endpoint
+  package var plan: UInt8
+}
+
+/// Everything that happens per packet: parsing, reassembly, decoding and tracking, in one pass and on packet time.
+///
+/// Synchronous and without side effects but for the sink's calls. The same packets give the same calls, however they are
+/// cut into batches.
+package struct Engine: ~Copyable {
+  var parser: PacketParser
+  var reassembler: Reassembler
+  var tracker: Tracker
+  var walker = TLVWalker()
+  var inflater: Inflater
+  var ledger = Ledger()
+  var segment = Segment()
+  var frame: Frame
+  var note = FrameNote()
+  let plans: [ProtocolPlan]
+  /// The plans' pointers; the last one used is kept, so that decoding does not wait for the flow's cache line.
+  let planPointers: UnsafeMutablePointer<UnsafePointer<Plan>>
+  var currentPlan: UnsafePointer<Plan>
+  var currentPlanIndex: UInt8
+  let ports: Set<UInt16>
+  let needs: EngineOptions.Needs
+  unowned let sink: any EngineSink
+  /// The next moment at which something other than a packet happens.
+  var wake = Timestamp.distantPast
+  var now = Timestamp.distantPast
+  var nextSerial: UInt32 = 1
+  /// Flows that are over: to be reported, and later to be forgotten.
+  var ending = ClosingQueue(), recycling = ClosingQueue()
+  /// The connection that the sink was told of last.
+  var info = ConnectionInfo(
+    serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0), server: Endpoint(address: IPAddress(v4: 0), port: 0),
+    plan: 0)
+  /// What is known of TLS connections, by serial number; at most 4,096.
+  var tlsHellos: [UInt32: TLSHello] = [:]
+  /// Bytes passed over in search of a frame, by serial number and side, until the frame is found.
+  var pendingSkip: [UInt32: UInt64] = [:]
+  /// The servers that frames were decoded of, by (endpoint, plan), in the order of their first.
+  var endpointIndex: [EndpointKey: UInt32] = [:]
+  /// Connections whose SYN waits for an answer.
+  var opening = ClosingQueue()
+  /// Bytes of connections that nothing decodes, by the lower of their ports; at most 4,096.
+  var undecodedPorts: [UInt16: UInt64] = [:]
+
+  /// An engine that tells `sink`, which must outlive it.
+  package init(options: EngineOptions, sink: any EngineSink) {
+    precondition(!options.plans.isEmpty && options.plans.count <= 64, "an engine decodes 1 to 64 protocols")
+    parser = PacketParser(verifiesChecksums: options.verifiesChecksums)
+    reassembler = Reassembler(options: options.reassembly, seed: options.seed)
+    inflater = Inflater(maximumCount: options.inflateLimit, maximumRatio: options.inflateRatio)
+    plans = options.plans
+    planPointers = .allocate(capacity: plans.count)
+    for (i, plan) in plans.enumerated() { (planPointers + i).initialize(to: plan.pointer) }
+    currentPlan = planPointers[0]
+    currentPlanIndex = 0
+    frame = Frame(kind: planPointers[0].pointee.unknownKind)
+    ports = Set(options.ports)
+    needs = options.needs
+    self.sink = sink
+    tracker = Tracker(
+      planCount: plans.count, capacity: options.exchangeCapacity, sink: sink,
+      wantsSettled: !needs.isDisjoint(with: [.settled, .issues]), wantsFinished: needs.contains(.finished))
+    for plan in plans {
+      for index in 0..<65 {
+        let kind = plan.kind(at: index)
+        tracker.planRoles.append(kind?.role ?? .other)
+        let heartbeat = kind?.role == .heartbeat
+        tracker.planTimeouts.append(
+          heartbeat ? plan.pointer.pointee.heartbeatTimeout : kind?.timeout ?? Tracker.leastTimeout)
+      }
+    }
+  }
+
+  deinit { planPointers.deallocate() }
+
+  /// Takes a batch of packets. See `PacketRecord` for what the batch must promise.
+  package mutating func process(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
+    let view = Bytes(bytes)
+    for i in records.indices {
+      packet(view, records[unchecked: i])
+    }
+  }
+
+  @inline(__always)
+  private mutating func packet(_ bytes: borrowing Bytes, _ record: PacketRecord) {
+    ledger.packets &+= 1
+    ledger.packetBytes &+= UInt64(record.capturedLength)
+    if record.timestamp >= wake { advance(to: record.timestamp) }
+    if record.capturedLength < record.originalLength { ledger.cutPackets &+= 1 }
+    switch parser.parse(bytes, record, into: &segment) {
+    case .segment:
+      accept(bytes)
+    case .reassembledSegment:
+      acceptDatagram()
+    case .skipped(let reason):
+      ledger.skipped[Int(reason.rawValue)] &+= 1
+    }
+  }
+
+  @inline(never)
+  private mutating func acceptDatagram() {
+    // The datagram's memory is not touched before the next fragment; the engine's other parts do not see it.
+    let start = UnsafeRawPointer(parser.fragments.datagram.pointer)
+    let span = RawSpan(_unsafeStart: start, byteCount: parser.fragments.datagramCount + RawBuffer.slack)
+    accept(Bytes(span))
+  }
+
+  /// One segment: find its flow, admit its payload, decode what is in order, take note of its acknowledgment.
+  @inline(__always)
+  private mutating func accept(_ bytes: borrowing Bytes) {
+    ledger.segments &+= 1
+    let index = reassembler.flows.find(segment.key) ?? insertFlow()
+    let flow = reassembler.flows.pointer(index)
+    let half = flow.half(segment.side)
+    if segment.checksum == .good {
+      half.pointee.flags.insert(.goodChecksum)
+    } else if !acceptsChecksum(half) {
+      return
+    }
+    flow.pointee.lastSeen = segment.timestamp
+    if flow.pointee.phase == .accepted { establish(flow) }
+    half.pointee.packets &+= 1
+    half.pointee.wireBytes &+= UInt64(segment.wireCount)
+    if !segment.flags.isDisjoint(with: .control) {
+      control(index, bytes)
+      return
+    }
+    data(index, flow, half, bytes)
+  }
+
+  @inline(__always)
+  mutating func data(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>,
+    _ bytes: borrowing Bytes
+  ) {
+    if segment.flags.contains(.ack) { reassembler.acknowledge(index, flow, segment) }
+    if segment.payloadCount == 0, segment.cutCount == 0 {
+      if half.pointee.state == .fresh {
+        half.pointee.next = segment.sequence
+        half.pointee.flags.insert(.hinted)
+      }
+      return
+    }
+    let delivery = reassembler.admit(index, flow, segment, bytes)
+    if reassembler.conflict != nil { reportConflict(flow) }
+    if delivery.count > 0 {
+      consume(index, flow, segment.side, bytes, delivery.offset, delivery.count, segment.timestamp, segment.number)
+    }
+    if delivery.cut > 0 {
+      let gap = reassembler.skip(flow, segment.side, delivery.cut, .snaplen)
+      lose(index, flow, segment.side, gap)
+    }
+    if half.pointee.queue != nil { drain(index, flow, segment.side) }
+  }
+
+  /// Hands on everything of a direction that has become contiguous.
+  @inline(never)
+  mutating func drain(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    let half = flow.half(side)
+    guard half.pointee.state == .open else {
+      if reassembler.isOverLimit(half) { openHeld(index, flow, side) }
+      return
+    }
+    release(index, flow, side, givingUpTo: nil, .captureLoss)
+    while half.pointee.queue != nil, reassembler.isOverLimit(half), let start = half.pointee.queue?.pointee.firstStart {
+      release(index, flow, side, givingUpTo: start, .unseen)
+    }
+    reassembler.scheduleHole(index, flow, side, segment.timestamp)
+    finishIfDone(index, flow, side)
+  }
+
+  /// Takes pieces from a direction's queue, giving up holes below `mark`.
+  mutating func release(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, givingUpTo mark: UInt32?, _ reason: GapReason
+  ) {
+    while let piece = reassembler.nextPiece(flow, side, givingUpTo: mark, reason: reason) {
+      switch piece {
+      case .data(let entry, let skip):
+        let span = RawSpan(
+          _unsafeStart: UnsafeRawPointer(entry.bytes), byteCount: Int(entry.count) + RawBuffer.slack)
+        consume(
+          index, flow, side, Bytes(span), skip, Int(entry.count) - skip, entry.timestamp, entry.number)
+        entry.bytes.deallocate()
+        if entry.cut > 0 {
+          let gap = reassembler.skip(flow, side, Int(entry.cut), .snaplen)
+          lose(index, flow, side, gap)
+        }
+      case .gap(let gap):
+        lose(index, flow, side, gap)
+      }
+    }
+  }
+
+  /// Begins a direction whose first data came without a SYN, at the lowest byte that came.
+  mutating func openHeld(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    let half = flow.half(side)
+    guard half.pointee.state == .held, let start = half.pointee.queue?.pointee.firstStart else { return }
+    reassembler.open(half, at: start)
+    release(index, flow, side, givingUpTo: nil, .captureLoss)
+    reassembler.scheduleHole(index, flow, side, now)
+  }
+
+  /// A segment whose checksum is not right: offloaded and cut ones count; a wrong one only where no right one was seen.
+  @inline(never)
+  private mutating func acceptsChecksum(_ half: UnsafeMutablePointer<Half>) -> Bool {
+    switch segment.checksum {
+    case .good, .unknown: return true
+    case .offloaded:
+      ledger.offloaded += 1
+      return true
+    case .bad:
+      if half.pointee.flags.contains(.goodChecksum) {
+        ledger.segments &-= 1
+        ledger.skipped[Int(SkipReason.tcpChecksum.rawValue)] += 1
+        ledger.rejectedBytes += UInt64(segment.payloadCount)
+        return false
+      }
+      ledger.unverified += 1
+      return true
+    }
+  }
+
+  private mutating func insertFlow() -> UInt32 {
+    let flow = Flow(
+      key: segment.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.side), firstSeen: segment.timestamp,
+      lastSeen: segment.timestamp)
+    nextSerial &+= 1
+    ledger.connections += 1
+    return reassembler.flows.insert(flow)
+  }
+}

@@ -1,0 +1,172 @@
+import IMWire
+
+/// Datagrams that came in pieces.
+///
+/// Bounded by count and by capture time; the first copy of a byte wins, as for TCP. Off the hot path: TCP is rarely
+/// fragmented, so ordinary collections serve.
+struct FragmentTable: ~Copyable {
+  /// At most this many datagrams wait; the oldest goes first.
+  static var maximumDatagrams: Int { 4_096 }
+  /// A datagram waits this long in capture time, in nanoseconds.
+  static var patience: Int64 { 30_000_000_000 }
+
+  struct Key: Hashable {
+    var source: IPAddress
+    var destination: IPAddress
+    var identification: UInt32
+    var ipProtocol: UInt8
+  }
+
+  private struct Datagram {
+    var bytes: [UInt8] = []
+    /// Which bytes are there, as sorted ranges that do not touch.
+    var present: [Range<Int>] = []
+    var total: Int?
+    var first: Timestamp
+  }
+
+  private var waiting: [Key: Datagram] = [:]
+  private var order: [Key] = []
+  private var oldest = 0
+  /// The last datagram that became whole, with its slack behind it.
+  private(set) var datagram = RawBuffer()
+  /// Bytes of `datagram` that count.
+  private(set) var datagramCount = 0
+  /// Datagrams given up before they were whole.
+  private(set) var expired = 0
+
+  /// Adds `range` of the packet as the bytes at `offset` of the datagram. True when that made it whole: it is in
+  /// `datagram` then. `nil` when the fragment cannot be kept.
+  mutating func add(
+    _ key: Key, _ packet: borrowing Bytes, _ range: Range<Int>, at offset: Int, isLast: Bool, _ now: Timestamp
+  ) -> Bool? {
+    expire(now)
+    let end = offset + range.count
+    guard end <= 65_535, !range.isEmpty else { return nil }
+    if waiting[key] == nil {
+      if waiting.count >= Self.maximumDatagrams { dropOldest() }
+      order.append(key)
+    }
+    var entry = waiting[key] ?? Datagram(first: now)
+    if isLast {
+      if let total = entry.total, total != end { return nil }
+      entry.total = end
+    }
+    if entry.bytes.count < end { entry.bytes += [UInt8](repeating: 0, count: end - entry.bytes.count) }
+    // Copy only where nothing is yet.
+    var position = offset
+    for have in entry.present + [end..<end] where have.upperBound > position {
+      let stop = min(max(have.lowerBound, position), end)
+      for i in position..<stop { entry.bytes[i] = packet.u8(range.lowerBound + i - offset) }
+      position = max(position, min(have.upperBound, end))
+    }
+    entry.present = Self.merged(entry.present, with: offset..<end)
+    if let total = entry.total, entry.present.first == 0..<total, entry.present.count == 1 {
+      waiting[key] = nil
+      datagram.reserve(total)
+      entry.bytes.withUnsafeBytes { raw in
+        if let base = raw.baseAddress { datagram.pointer.copyMemory(from: base, byteCount: total) }
+      }
+      datagramCount = total
+      return true
+    }
+    waiting[key] = entry
+    return false
+  }
+
+  private static func merged(_ ranges: [Range<Int>], with new: Range<Int>) -> [Range<Int>] {
+    var result: [Range<Int>] = []
+    var merged = new
+    for range in ranges {
+      if range.upperBound < merged.lowerBound || range.lowerBound > merged.upperBound {
+        result.append(range)
+      } else {
+        merged = min(range.lowerBound, merged.lowerBound)..<max(range.upperBound, merged.upperBound)
+      }
+    }
+    let place = result.firstIndex { $0.lowerBound > merged.lowerBound } ?? result.count
+    result.insert(merged, at: place)
+    return result
+  }
+
+  private mutating func expire(_ now: Timestamp) {
+    while oldest < order.count {
+      guard let entry = waiting[order[oldest]] else {
+        oldest += 1
+        continue
+      }
+      guard now.nanoseconds(since: entry.first) > Self.patience else { break }
+      dropOldest()
+    }
+    if oldest > 1_024, oldest * 2 > order.count {
+      order.removeFirst(oldest)
+      oldest = 0
+    }
+  }
+
+  private mutating func dropOldest() {
+    while oldest < order.count {
+      let key = order[oldest]
+      oldest += 1
+      if waiting.removeValue(forKey: key) != nil {
+        expired += 1
+        return
+      }
+    }
+  }
+}
+
+extension PacketParser {
+  /// One fragment of an IPv4 datagram. Its payload is `header..<total` of the packet at `ip`.
+  @inline(never)
+  mutating func ipv4Fragment(
+    _ bytes: borrowing Bytes, _ ip: Int, _ header: Int, _ total: Int, _ end: Int, _ field: UInt16,
+    into segment: inout Segment
+  ) -> Outcome {
+    guard end - ip >= total else { return .skipped(.fragmentDropped) }
+    let key = FragmentTable.Key(
+      source: IPAddress(v4: bytes.u32(ip + 12)), destination: IPAddress(v4: bytes.u32(ip + 16)),
+      identification: UInt32(bytes.u16(ip + 4)), ipProtocol: bytes.u8(ip + 9))
+    guard key.ipProtocol == IPProtocol.tcp else { return .skipped(.notTCP) }
+    let offset = Int(field & 0x1fff) * 8
+    let isLast = field & 0x2000 == 0
+    guard
+      let whole = fragments.add(
+        key, bytes, (ip + header)..<(ip + total), at: offset, isLast: isLast, segment.timestamp)
+    else { return .skipped(.fragmentDropped) }
+    guard whole else { return .skipped(.fragmentHeld) }
+    let count = fragments.datagramCount
+    let datagram = Bytes(fragments.datagram.bytes)
+    let outcome = tcpOverIPv4(
+      datagram, UInt32(truncatingIfNeeded: key.source.low), UInt32(truncatingIfNeeded: key.destination.low), 0,
+      count, count, into: &segment)
+    return outcome == .segment ? .reassembledSegment : outcome
+  }
+
+  /// One fragment of an IPv6 datagram; its fragment header is at `position`, eight bytes of which are there.
+  mutating func ipv6Fragment(
+    _ bytes: borrowing Bytes, _ source: IPAddress, _ destination: IPAddress, _ position: Int, _ wireEnd: Int,
+    _ end: Int, into segment: inout Segment
+  ) -> Outcome {
+    guard end == wireEnd else { return .skipped(.fragmentDropped) }
+    let next = bytes.u8(position)
+    let field = bytes.u16(position + 2)
+    let payload = (position + 8)..<end
+    if field & 0xfff9 == 0 {
+      // An atomic fragment is a whole datagram (RFC 6946).
+      return ipv6Payload(bytes, source, destination, next, payload.lowerBound, wireEnd, end, into: &segment)
+    }
+    guard next == IPProtocol.tcp else { return .skipped(.notTCP) }
+    let key = FragmentTable.Key(
+      source: source, destination: destination, identification: bytes.u32(position + 4), ipProtocol: next)
+    guard
+      let whole = fragments.add(
+        key, bytes, payload, at: Int(field >> 3) * 8, isLast: field & 1 == 0, segment.timestamp)
+    else { return .skipped(.fragmentDropped) }
+    guard whole else { return .skipped(.fragmentHeld) }
+    let count = fragments.datagramCount
+    let datagram = Bytes(fragments.datagram.bytes)
+    let outcome = tcpOverIPv6(datagram, source, destination, 0, count, count, into: &segment)
+    return outcome == .segment ? .reassembledSegment : outcome
+  }
+}

@@ -1,0 +1,79 @@
+import IMWire
+
+extension PacketParser {
+  /// Parses an IPv6 packet at `ip`: the fixed header, extension headers, fragments, TCP.
+  ///
+  ///      0        4        6      7      8                 24                40
+  ///     +--------+--------+------+------+-----------------+-----------------+
+  ///     | 6, ... | payload| next | hops | source          | destination     |
+  ///     +--------+--------+------+------+-----------------+-----------------+
+  @inline(never)
+  mutating func ipv6(
+    _ bytes: borrowing Bytes, _ ip: Int, _ end: Int, into segment: inout Segment
+  ) -> Outcome {
+    guard end - ip >= 40 else { return .skipped(.ipHeader) }
+    guard bytes.u8(ip) >> 4 == 6 else { return .skipped(.ipVersion) }
+    let source = IPAddress(v6High: bytes.u64(ip + 8), v6Low: bytes.u64(ip + 16))
+    let destination = IPAddress(v6High: bytes.u64(ip + 24), v6Low: bytes.u64(ip + 32))
+    // A payload length of 0 is a jumbogram or segmentation offload: as long as was captured.
+    let declared = Int(bytes.u16(ip + 4))
+    let wireEnd = declared == 0 ? end : ip + 40 + declared
+    return ipv6Payload(
+      bytes, source, destination, bytes.u8(ip + 6), ip + 40, wireEnd, min(end, wireEnd), into: &segment)
+  }
+
+  /// Walks extension headers from `offset` on, until TCP.
+  mutating func ipv6Payload(
+    _ bytes: borrowing Bytes, _ source: IPAddress, _ destination: IPAddress, _ first: UInt8, _ offset: Int,
+    _ wireEnd: Int, _ end: Int, into segment: inout Segment
+  ) -> Outcome {
+    var next = first
+    var position = offset
+    // Each turn advances by at least 8 bytes, so the walk ends with the packet.
+    while true {
+      switch next {
+      case IPProtocol.tcp:
+        return tcpOverIPv6(bytes, source, destination, position, wireEnd, end, into: &segment)
+      case IPProtocol.hopByHop, IPProtocol.routing, IPProtocol.destinationOptions, IPProtocol.mobility:
+        guard end - position >= 8 else { return .skipped(.ipHeader) }
+        next = bytes.u8(position)
+        position += (Int(bytes.u8(position + 1)) + 1) * 8
+      case IPProtocol.authentication:
+        guard end - position >= 8 else { return .skipped(.ipHeader) }
+        next = bytes.u8(position)
+        position += (Int(bytes.u8(position + 1)) + 2) * 4
+      case IPProtocol.fragment:
+        guard end - position >= 8 else { return .skipped(.ipHeader) }
+        return ipv6Fragment(bytes, source, destination, position, wireEnd, end, into: &segment)
+      default:
+        return other(bytes, next, position, end, into: &segment)
+      }
+      guard position <= end else { return .skipped(.ipHeader) }
+    }
+  }
+
+  func tcpOverIPv6(
+    _ bytes: borrowing Bytes, _ source: IPAddress, _ destination: IPAddress, _ tcp: Int, _ wireEnd: Int, _ end: Int,
+    into segment: inout Segment
+  ) -> Outcome {
+    var pseudo = InternetChecksum()
+    for word in [source.high, source.low, destination.high, destination.low] {
+      pseudo.sum &+= UInt64(UInt32(truncatingIfNeeded: word >> 32).bigEndian)
+      pseudo.sum &+= UInt64(UInt32(truncatingIfNeeded: word).bigEndian)
+    }
+    guard self.tcp(bytes, tcp, wireEnd, end, &pseudo, into: &segment) else { return .skipped(.tcpHeader) }
+    let sourcePort = bytes.u16(tcp)
+    let destinationPort = bytes.u16(tcp + 2)
+    let forward =
+      (source.high, source.low, sourcePort) <= (destination.high, destination.low, destinationPort)
+    let (low, high) = forward ? (source, destination) : (destination, source)
+    segment.side = forward ? 0 : 1
+    segment.key = FlowKey(
+      a: low.high, b: low.low, c: high.high, d: high.low,
+      ports: forward
+        ? UInt32(sourcePort) << 16 | UInt32(destinationPort)
+        : UInt32(destinationPort) << 16 | UInt32(sourcePort),
+      isIPv6: true)
+    return .segment
+  }
+}

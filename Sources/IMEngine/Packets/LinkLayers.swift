@@ -1,0 +1,122 @@
+import IMWire
+
+/// Link types as capture files number them (https://www.tcpdump.org/linktypes.html).
+package enum LinkType {
+  /// BSD loopback: four bytes of address family in the capturing machine's order.
+  package static let null: UInt16 = 0
+  /// Ethernet.
+  package static let ethernet: UInt16 = 1
+  /// OpenBSD loopback: as `null`, big endian.
+  package static let loop: UInt16 = 108
+  /// IP without a link layer.
+  package static let raw: UInt16 = 101
+  /// IP without a link layer, as some systems' own numbers leak into files.
+  package static let rawBSD: UInt16 = 12, rawOpenBSD: UInt16 = 14
+  /// Linux cooked capture, versions 1 and 2.
+  package static let linuxSLL: UInt16 = 113, linuxSLL2: UInt16 = 276
+  /// IPv4 or IPv6 without a link layer.
+  package static let ipv4: UInt16 = 228, ipv6: UInt16 = 229
+
+  /// The name that tcpdump prints, or the number.
+  package static func name(_ value: UInt16) -> String {
+    switch value {
+    case null: "NULL"
+    case ethernet: "EN10MB"
+    case loop: "LOOP"
+    case raw, rawBSD, rawOpenBSD: "RAW"
+    case linuxSLL: "LINUX_SLL"
+    case linuxSLL2: "LINUX_SLL2"
+    case ipv4: "IPV4"
+    case ipv6: "IPV6"
+    default: "\(value)"
+    }
+  }
+}
+
+/// Ethernet types (IEEE 802 numbers).
+enum EtherType {
+  static let ipv4: UInt16 = 0x0800
+  static let ipv6: UInt16 = 0x86dd
+  static let vlan: UInt16 = 0x8100
+  static let qinq: UInt16 = 0x88a8
+  static let oldQinq: UInt16 = 0x9100
+}
+
+extension PacketParser {
+  /// Parses from the link layer on.
+  @inline(never)
+  mutating func link(
+    _ bytes: borrowing Bytes, _ linkType: UInt16, _ start: Int, _ end: Int, into segment: inout Segment
+  ) -> Outcome {
+    switch linkType {
+    case LinkType.ethernet:
+      guard end - start >= 14 else { return .skipped(.linkHeader) }
+      return etherType(bytes, bytes.u16(start + 12), start + 14, end, into: &segment)
+    case LinkType.linuxSLL:
+      // 0 packet type, 2 ARPHRD, 4 address length, 6 address (8 bytes), 14 protocol.
+      guard end - start >= 16 else { return .skipped(.linkHeader) }
+      return etherType(bytes, bytes.u16(start + 14), start + 16, end, into: &segment)
+    case LinkType.linuxSLL2:
+      // 0 protocol, 2 reserved, 4 interface index, 8 ARPHRD, 10 packet type, 11 address length, 12 address (8 bytes).
+      guard end - start >= 20 else { return .skipped(.linkHeader) }
+      return etherType(bytes, bytes.u16(start), start + 20, end, into: &segment)
+    case LinkType.null, LinkType.loop:
+      // The family's number depends on the system and its byte order; the IP version says as much and cannot differ.
+      guard end - start >= 4 else { return .skipped(.linkHeader) }
+      return family(bytes, start, end, into: &segment)
+    case LinkType.raw, LinkType.rawBSD, LinkType.rawOpenBSD, LinkType.ipv4, LinkType.ipv6:
+      return anyIP(bytes, start, end, into: &segment)
+    default:
+      return .skipped(.linkType)
+    }
+  }
+
+  /// The four-byte address family of loopback captures: AF_INET is 2 everywhere, AF_INET6 is 10, 24, 28 or 30.
+  private mutating func family(
+    _ bytes: borrowing Bytes, _ start: Int, _ end: Int, into segment: inout Segment
+  ) -> Outcome {
+    let value = bytes.u32(start)
+    switch value > 0xffff ? value.byteSwapped : value {
+    case 2, 10, 24, 28, 30: return anyIP(bytes, start + 4, end, into: &segment)
+    default: return .skipped(.notIP)
+    }
+  }
+
+  /// Walks VLAN tags, then IP.
+  private mutating func etherType(
+    _ bytes: borrowing Bytes, _ first: UInt16, _ offset: Int, _ end: Int, into segment: inout Segment
+  ) -> Outcome {
+    var type = first
+    var position = offset
+    for _ in 0...Self.maximumDepth {
+      switch type {
+      case EtherType.ipv4:
+        guard end - position >= 20 else { return .skipped(.ipHeader) }
+        return ipv4(bytes, position, end, into: &segment)
+      case EtherType.ipv6:
+        return ipv6(bytes, position, end, into: &segment)
+      case EtherType.vlan, EtherType.qinq, EtherType.oldQinq:
+        guard end - position >= 4 else { return .skipped(.linkHeader) }
+        type = bytes.u16(position + 2)
+        position += 4
+      default:
+        return .skipped(.notIP)
+      }
+    }
+    return .skipped(.tooDeep)
+  }
+
+  /// IP whose version only its first byte tells.
+  mutating func anyIP(
+    _ bytes: borrowing Bytes, _ offset: Int, _ end: Int, into segment: inout Segment
+  ) -> Outcome {
+    guard end > offset else { return .skipped(.ipHeader) }
+    switch bytes.u8(offset) >> 4 {
+    case 4:
+      guard end - offset >= 20 else { return .skipped(.ipHeader) }
+      return ipv4(bytes, offset, end, into: &segment)
+    case 6: return ipv6(bytes, offset, end, into: &segment)
+    default: return .skipped(.ipVersion)
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import IMWire
+
+/// Reads one packet down to its TCP segment.
+///
+/// The only state is fragments that wait for the rest of their datagram. Every length is compared with what is left
+/// before a byte is read; a packet that lies gets a `SkipReason`, never a trap.
+struct PacketParser: ~Copyable {
+  /// Where a parsed segment's bytes stand.
+  enum Outcome: Equatable {
+    /// In the packet itself.
+    case segment
+    /// In the fragment table's `datagram`.
+    case reassembledSegment
+    /// Nowhere: the packet is skipped.
+    case skipped(SkipReason)
+  }
+
+  /// The limit of VLAN tags and tunnels in one packet.
+  static var maximumDepth: Int { 8 }
+
+  var fragments = FragmentTable()
+  /// Whether TCP and IP checksums are verified.
+  let verifiesChecksums: Bool
+
+  init(verifiesChecksums: Bool) { self.verifiesChecksums = verifiesChecksums }
+
+  /// Parses the packet that `record` describes into `segment`.
+  @inline(__always)
+  mutating func parse(_ bytes: borrowing Bytes, _ record: PacketRecord, into segment: inout Segment) -> Outcome {
+    let start = Int(record.offset)
+    let end = start &+ Int(record.capturedLength)
+    segment.timestamp = record.timestamp
+    segment.number = record.number
+    segment.wireCount = record.originalLength
+    // Ethernet with IPv4 is nearly every packet; the rest takes the long way round.
+    if record.linkType == LinkType.ethernet, end &- start >= 34, bytes.u16(start &+ 12) == EtherType.ipv4 {
+      return ipv4(bytes, start &+ 14, end, into: &segment)
+    }
+    return link(bytes, record.linkType, start, end, into: &segment)
+  }
+
+  /// Parses an IPv4 packet at `ip`, 20 bytes of which are there.
+  @inline(__always)
+  mutating func ipv4(_ bytes: borrowing Bytes, _ ip: Int, _ end: Int, into segment: inout Segment) -> Outcome {
+    let first = bytes.u8(ip)
+    guard first >> 4 == 4 else { return .skipped(.ipVersion) }
+    let header = Int(first & 15) &* 4
+    guard header >= 20, end &- ip >= header else { return .skipped(.ipHeader) }
+    // A length of 0 is what segmentation offload leaves in the field: the packet is as long as was captured.
+    var total = Int(bytes.u16(ip &+ 2))
+    if total == 0 { total = max(end &- ip, header) }
+    guard total >= header else { return .skipped(.ipHeader) }
+    if verifiesChecksums {
+      var sum = InternetChecksum()
+      sum.add(bytes, ip, header)
+      // A checksum of 0 is what offload leaves behind.
+      if sum.folded != 0xffff, bytes.u16(ip &+ 10) != 0 { return .skipped(.ipChecksum) }
+    }
+    let fragment = bytes.u16(ip &+ 6)
+    if fragment & 0x3fff != 0 {
+      return ipv4Fragment(bytes, ip, header, total, end, fragment, into: &segment)
+    }
+    guard bytes.u8(ip &+ 9) == IPProtocol.tcp else {
+      return other(bytes, bytes.u8(ip &+ 9), ip &+ header, min(end, ip &+ total), into: &segment)
+    }
+    let source = bytes.u32(ip &+ 12)
+    let destination = bytes.u32(ip &+ 16)
+    return tcpOverIPv4(
+      bytes, source, destination, ip &+ header, ip &+ total, min(end, ip &+ total), into: &segment)
+  }
+
+  @inline(__always)
+  func tcpOverIPv4(
+    _ bytes: borrowing Bytes, _ source: UInt32, _ destination: UInt32, _ tcp: Int, _ wireEnd: Int, _ end: Int,
+    into segment: inout Segment
+  ) -> Outcome {
+    var pseudo = InternetChecksum()
+    pseudo.sum = UInt64(source.bigEndian) &+ UInt64(destination.bigEndian)
+    guard self.tcp(bytes, tcp, wireEnd, end, &pseudo, into: &segment) else { return .skipped(.tcpHeader) }
+    let sourcePort = bytes.u16(tcp)
+    let destinationPort = bytes.u16(tcp &+ 2)
+    let forward = source < destination || (source == destination && sourcePort <= destinationPort)
+    segment.key.b = 0
+    segment.key.c = 0
+    segment.key.d = 0
+    segment.key.isIPv6 = false
+    if forward {
+      segment.side = 0
+      segment.key.a = UInt64(source) << 32 | UInt64(destination)
+      segment.key.ports = UInt32(sourcePort) << 16 | UInt32(destinationPort)
+    } else {
+      segment.side = 1
+      segment.key.a = UInt64(destination) << 32 | UInt64(source)
+      segment.key.ports = UInt32(destinationPort) << 16 | UInt32(sourcePort)
+    }
+    return .segment
+  }
+
+  /// Parses the TCP header at `tcp` and verifies the checksum; false when the header is impossible.
+  ///
+  /// `wireEnd` is where the datagram ends by its own account, `end` where the captured part of it ends.
+  @inline(__always)
+  func tcp(
+    _ bytes: borrowing Bytes, _ tcp: Int, _ wireEnd: Int, _ end: Int, _ pseudo: inout InternetChecksum,
+    into segment: inout Segment
+  ) -> Bool {
+    guard end &- tcp >= 20 else { return false }
+    let header = Int(bytes.u8(tcp &+ 12) >> 4) &* 4
+    guard header >= 20, end &- tcp >= header else { return false }
+    segment.sequence = bytes.u32(tcp &+ 4)
+    segment.acknowledgment = bytes.u32(tcp &+ 8)
+    segment.flags = TCPFlags(rawValue: bytes.u8(tcp &+ 13))
+    segment.window = bytes.u16(tcp &+ 14)
+    segment.options = (tcp &+ 20)..<(tcp &+ header)
+    segment.payload = tcp &+ header
+    segment.payloadCount = end &- segment.payload
+    segment.cutCount = wireEnd &- end
+    segment.payloadSum = nil
+    guard verifiesChecksums else {
+      segment.checksum = .good
+      return true
+    }
+    guard wireEnd == end else {
+      segment.checksum = .unknown
+      return true
+    }
+    pseudo.sum &+= UInt64(UInt16(IPProtocol.tcp).bigEndian)
+    let length = UInt16(truncatingIfNeeded: wireEnd &- tcp)
+    var whole = pseudo
+    whole.add(length)
+    whole.add(bytes, tcp, header)
+    var payload = InternetChecksum()
+    payload.add(bytes, segment.payload, segment.payloadCount)
+    whole.sum &+= payload.sum
+    segment.payloadSum = payload.folded32
+    if whole.folded == 0xffff {
+      segment.checksum = .good
+    } else {
+      let field = bytes.u16(tcp &+ 16)
+      // Linux leaves the pseudo header's sum in the field, with the length (one packet) or without (segmentation).
+      var partial = pseudo
+      partial.add(length)
+      segment.checksum = field == partial.folded || field == pseudo.folded ? .offloaded : .bad
+    }
+    return true
+  }
+
+  /// IP protocols other than TCP; the place for tunnels.
+  @inline(never)
+  mutating func other(
+    _ bytes: borrowing Bytes, _ ipProtocol: UInt8, _ offset: Int, _ end: Int, into segment: inout Segment
+  ) -> Outcome {
+    .skipped(.notTCP)
+  }
+}
+
+/// IP protocol numbers (IANA).
+enum IPProtocol {
+  static let hopByHop: UInt8 = 0
+  static let tcp: UInt8 = 6
+  static let routing: UInt8 = 43
+  static let fragment: UInt8 = 44
+  static let authentication: UInt8 = 51
+  static let noNext: UInt8 = 59
+  static let destinationOptions: UInt8 = 60
+  static let mobility: UInt8 = 135
+}

@@ -1,0 +1,193 @@
+import IMWire
+
+/// What is known of one direction of a connection.
+enum HalfState: UInt8 {
+  /// No sequence number is known.
+  case fresh
+  /// Data came without a SYN before it; it is held for a moment in case earlier data follows it.
+  case held
+  /// `next` is known.
+  case open
+}
+
+/// Facts of one direction that are true or not.
+struct HalfFlags: OptionSet {
+  let rawValue: UInt16
+  /// A SYN of this side was seen; `next` began one behind it.
+  static let syn = HalfFlags(rawValue: 1)
+  /// A FIN of this side was seen; it stands at `finSequence`.
+  static let fin = HalfFlags(rawValue: 2)
+  /// Everything up to the FIN was delivered.
+  static let finished = HalfFlags(rawValue: 4)
+  /// `acknowledged` holds a number.
+  static let acknowledged = HalfFlags(rawValue: 8)
+  /// A hole waits in the queue of holes; it may be given up to `holeMark`.
+  static let holeScheduled = HalfFlags(rawValue: 16)
+  /// A packet of this side had a right TCP checksum, so wrong ones are damage.
+  static let goodChecksum = HalfFlags(rawValue: 32)
+  /// The decoder has lost its place in this direction.
+  static let lost = HalfFlags(rawValue: 64)
+  /// The peer's window was zero in its last packet.
+  static let zeroWindow = HalfFlags(rawValue: 128)
+  /// The stream began with its first byte (a SYN was seen) and nothing has been lost yet.
+  static let fromStart = HalfFlags(rawValue: 256)
+  /// No data yet, but a bare ACK told where it will begin: `next`.
+  static let hinted = HalfFlags(rawValue: 512)
+  /// `passOver` bytes are to be passed over.
+  static let passing = HalfFlags(rawValue: 1024)
+}
+
+/// One direction of a connection: the bytes its side sends.
+struct Half {
+  /// The next sequence number that was not delivered.
+  var next: UInt32 = 0
+  /// The highest acknowledgment that the other side has sent for these bytes.
+  var acknowledged: UInt32 = 0
+  /// Where the FIN stands.
+  var finSequence: UInt32 = 0
+  /// A hole below this is given up when its time has come.
+  var holeMark: UInt32 = 0
+  /// Offset in the stream of `next`: bytes delivered and bytes lost.
+  var offset: UInt64 = 0
+  /// Bytes still to come of a frame that a gap has cut; they are passed over.
+  var passOver: UInt32 = 0
+  /// The SYN's sequence number.
+  var initial: UInt32 = 0
+  /// Packets seen.
+  var packets: UInt32 = 0
+  var flags: HalfFlags = []
+  var state = HalfState.fresh
+  /// Shift of the window field, from the SYN's option.
+  var windowShift: UInt8 = 0
+  /// Bytes of those packets on the wire.
+  var wireBytes: UInt64 = 0
+  /// Segments beyond a hole, or held.
+  var queue: UnsafeMutablePointer<SegmentQueue>?
+  /// Delivered bytes that the decoder has not used yet.
+  var rest: UnsafeMutablePointer<StreamRest>?
+}
+
+/// How far a connection has come.
+package enum ConnectionPhase: UInt8, Sendable, BitwiseCopyable {
+  /// Packets, but no SYN: the capture began later than the connection.
+  case midstream
+  /// A SYN was seen.
+  case opening
+  /// SYN and SYN+ACK were seen.
+  case accepted
+  /// The handshake is complete.
+  case established
+  /// One side has sent its FIN.
+  case closing
+  /// Over.
+  case closed
+}
+
+/// Why a connection is over, or that it is not.
+package enum CloseReason: UInt8, Sendable, BitwiseCopyable {
+  /// Not over when the capture ended.
+  case open
+  /// Both FINs.
+  case fin
+  /// A reset inside the window.
+  case reset
+  /// A reset answered the SYN.
+  case refused
+  /// Nothing answered the SYN.
+  case timeout
+  /// A new connection took the same addresses and ports.
+  case reused
+  /// Forgotten to keep within the memory limit.
+  case evicted
+
+  /// The name in documents.
+  package var name: String {
+    switch self {
+    case .open: "open"
+    case .fin: "fin"
+    case .reset: "rst"
+    case .refused: "refused"
+    case .timeout: "timeout"
+    case .reused: "reused"
+    case .evicted: "evicted"
+    }
+  }
+}
+
+/// One TCP connection. Plain data in a pool; the tail from `profile` on belongs to the decoder and the tracker.
+struct Flow {
+  /// Side 0's and side 1's direction. First in the struct, so that a half's address follows from the flow's.
+  var halves: InlineArray<2, Half> = [Half(), Half()]
+  var key: FlowKey
+  /// The connection's number in this run, from 1.
+  var serial: UInt32
+  var phase = ConnectionPhase.midstream
+  var closeReason = CloseReason.open
+  /// The side that is the client.
+  var client: UInt8 = 0
+  /// Whether SYN or SYN+ACK told the client; else it is the side that spoke first.
+  var clientIsCertain = false
+  /// SYNs of the client, copies included.
+  var synCount: UInt16 = 0
+  var firstSeen: Timestamp
+  var lastSeen: Timestamp
+  /// When it was over; `distantFuture` while it is not.
+  var closedAt = Timestamp.distantFuture
+  /// Nanoseconds from the SYN to the SYN+ACK and from there to the ACK; negative when not seen.
+  var serverHandshake: Int64 = -1, clientHandshake: Int64 = -1
+  var synAckAt = Timestamp.distantPast
+
+  var retransmits: UInt32 = 0
+  var outOfOrder: UInt32 = 0
+  var gapCount: UInt32 = 0
+  var conflicts: UInt16 = 0
+  var ignoredResets: UInt16 = 0
+  var gapBytes: UInt64 = 0
+
+  // The decoder's and the tracker's tail.
+  /// The plan that decodes this flow.
+  var profile = FlowProfile.unknown
+  /// Whether the connection's end was reported.
+  var reported = false
+  /// Exchanges that still name this flow.
+  var references: UInt32 = 0
+  /// The tracker's session that the last frame belonged to.
+  var session: UInt32 = .max
+  /// The tracker's figures of this connection.
+  var figures: UInt32 = .max
+  /// The wire's session number behind `session`.
+  var sessionKey: UInt64 = .max
+
+  /// The direction in which side `side` sends.
+  @inline(__always)
+  func direction(_ side: Int) -> Direction { side == Int(client) ? .clientToServer : .serverToClient }
+}
+
+/// What decodes a flow: an index into the plans, or why nothing does.
+struct FlowProfile: Equatable {
+  var rawValue: UInt8
+  /// Not decided yet.
+  static let unknown = FlowProfile(rawValue: 255)
+  /// None of the plans' protocols.
+  static let none = FlowProfile(rawValue: 254)
+  /// TLS: counted, not read.
+  static let tls = FlowProfile(rawValue: 253)
+  /// Whether `rawValue` is a plan's index.
+  @inline(__always) var isPlan: Bool { rawValue < 253 }
+}
+
+extension UnsafeMutablePointer<Flow> {
+  /// The half of `side`: `halves` is the first thing in a flow.
+  @inline(__always)
+  func half(_ side: Int) -> UnsafeMutablePointer<Half> {
+    UnsafeMutableRawPointer(self).assumingMemoryBound(to: Half.self) + side
+  }
+}
+
+extension Flow {
+  /// When the handshake was complete; `nil` when that was not seen.
+  var establishedAt: Timestamp? {
+    guard synAckAt != .distantPast, clientHandshake >= 0 else { return nil }
+    return synAckAt.advanced(by: clientHandshake)
+  }
+}

@@ -1,0 +1,114 @@
+import IMWire
+
+/// Finds the flow of a segment: open addressing over the pool, with the hash's upper half stored beside the index.
+struct FlowTable: ~Copyable {
+  private var slots: UnsafeMutablePointer<UInt64>
+  private var mask: Int
+  private let seed: UInt64
+  private(set) var pool = Pool<Flow>()
+  /// Flows in the table.
+  private(set) var count = 0
+
+  /// An empty table. `seed` keeps senders from choosing addresses that collide.
+  init(seed: UInt64) {
+    mask = (1 << 12) - 1
+    slots = .allocate(capacity: mask + 1)
+    slots.initialize(repeating: 0, count: mask + 1)
+    self.seed = seed
+  }
+
+  deinit { slots.deallocate() }
+
+  @inline(__always)
+  private func hash(_ key: FlowKey) -> UInt64 {
+    var h = (key.a ^ seed) &+ UInt64(key.ports) &* 0x9E37_79B9_7F4A_7C15
+    if key.isIPv6 {
+      h = Self.mix(h) ^ key.b
+      h = Self.mix(h) ^ key.c
+      h = Self.mix(h) ^ key.d
+    }
+    return Self.mix(h)
+  }
+
+  /// A multiply and fold of 128 bits.
+  @inline(__always)
+  private static func mix(_ h: UInt64) -> UInt64 {
+    let wide = (h ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
+    return wide.high ^ wide.low
+  }
+
+  /// The index of the flow with `key`, or `nil`.
+  @inline(__always)
+  func find(_ key: FlowKey) -> UInt32? {
+    let h = hash(key)
+    let tag = h & 0xffff_ffff_0000_0000
+    var i = Int(truncatingIfNeeded: h) & mask
+    while true {
+      let slot = slots[i]
+      if slot == 0 { return nil }
+      if slot & 0xffff_ffff_0000_0000 == tag {
+        let index = UInt32(truncatingIfNeeded: slot) &- 1
+        if pool.pointer(index).pointee.key == key { return index }
+      }
+      i = (i &+ 1) & mask
+    }
+  }
+
+  /// Adds a flow whose key is not in the table.
+  @inline(never)
+  mutating func insert(_ flow: Flow) -> UInt32 {
+    if count &* 2 > mask { grow() }
+    let index = pool.allocate(flow)
+    place(index, flow.key)
+    count += 1
+    return index
+  }
+
+  /// Takes the flow at `index` out of the table, so that its key finds nothing; its place in the pool stays.
+  mutating func unlink(_ index: UInt32) {
+    var i = Int(truncatingIfNeeded: hash(pool.pointer(index).pointee.key)) & mask
+    while slots[i] != 0, UInt32(truncatingIfNeeded: slots[i]) != index &+ 1 { i = (i &+ 1) & mask }
+    guard slots[i] != 0 else { return }
+    count -= 1
+    // Close the gap, so that later entries of the run are still found.
+    var hole = i
+    var j = i
+    while true {
+      j = (j &+ 1) & mask
+      let slot = slots[j]
+      if slot == 0 { break }
+      let home = Int(truncatingIfNeeded: hash(pool.pointer(UInt32(truncatingIfNeeded: slot) &- 1).pointee.key)) & mask
+      if (j &- home) & mask >= (j &- hole) & mask {
+        slots[hole] = slot
+        hole = j
+      }
+    }
+    slots[hole] = 0
+  }
+
+  /// Gives the place of an unlinked flow back.
+  mutating func release(_ index: UInt32) { pool.release(index) }
+
+  @inline(__always)
+  func pointer(_ index: UInt32) -> UnsafeMutablePointer<Flow> { pool.pointer(index) }
+
+  private func place(_ index: UInt32, _ key: FlowKey) {
+    let h = hash(key)
+    var i = Int(truncatingIfNeeded: h) & mask
+    while slots[i] != 0 { i = (i &+ 1) & mask }
+    slots[i] = h & 0xffff_ffff_0000_0000 | UInt64(index &+ 1)
+  }
+
+  private mutating func grow() {
+    let old = slots
+    let oldCount = mask + 1
+    mask = oldCount * 2 - 1
+    slots = .allocate(capacity: mask + 1)
+    slots.initialize(repeating: 0, count: mask + 1)
+    for i in 0..<oldCount where old[i] != 0 {
+      let index = UInt32(truncatingIfNeeded: old[i]) &- 1
+      place(index, pool.pointer(index).pointee.key)
+    }
+    old.deallocate()
+  }
+}

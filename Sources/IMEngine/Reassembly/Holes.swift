@@ -1,0 +1,71 @@
+import IMWire
+
+/// Holes that wait to be given up, in the order in which their time comes.
+///
+/// Each queue has one patience, so its deadlines are in the order of scheduling: a look at the head is all that a packet
+/// pays.
+struct HoleQueue: ~Copyable {
+  private struct Hole {
+    var deadline: Timestamp
+    var flow: UInt32
+    var serial: UInt32
+    var side: UInt8
+  }
+
+  private var holes: [Hole] = []
+  private var head = 0
+  /// When the first hole's time comes.
+  private(set) var nextDeadline = Timestamp.distantFuture
+  /// How long a hole waits, in nanoseconds of capture time.
+  let patience: Int64
+
+  init(patience: Int64) { self.patience = patience }
+
+  mutating func schedule(flow: UInt32, serial: UInt32, side: Int, at now: Timestamp) {
+    let hole = Hole(
+      deadline: now.advanced(by: patience), flow: flow, serial: serial, side: UInt8(truncatingIfNeeded: side))
+    if head == holes.count { nextDeadline = hole.deadline }
+    holes.append(hole)
+  }
+
+  /// Takes the first hole when its time has come, or whatever the time at the end of the capture.
+  mutating func pop(at now: Timestamp) -> (flow: UInt32, serial: UInt32, side: Int)? {
+    guard head < holes.count, nextDeadline <= now else { return nil }
+    let hole = holes[head]
+    head += 1
+    if head == holes.count {
+      holes.removeAll(keepingCapacity: true)
+      head = 0
+    } else if head > 1_024, head * 2 > holes.count {
+      holes.removeFirst(head)
+      head = 0
+    }
+    nextDeadline = head < holes.count ? holes[head].deadline : .distantFuture
+    return (hole.flow, hole.serial, Int(hole.side))
+  }
+}
+
+/// Why bytes of a stream were never seen.
+package enum GapReason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
+  /// The peer acknowledged them, so they reached it: the capture lost them.
+  case captureLoss
+  /// The capture's snaplen cut them off.
+  case snaplen
+  /// Nobody acknowledged them, and a limit on bytes, segments or time was reached, or the connection ended.
+  case unseen
+
+  /// The name in documents.
+  package var name: String {
+    switch self {
+    case .captureLoss: "capture_loss"
+    case .snaplen: "snaplen"
+    case .unseen: "unseen"
+    }
+  }
+}
+
+/// Bytes missing from a stream.
+struct Gap {
+  var byteCount: Int
+  var reason: GapReason
+}

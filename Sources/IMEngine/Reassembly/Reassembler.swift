@@ -1,0 +1,348 @@
+import IMWire
+
+/// Limits and rules of reassembly.
+package struct ReassemblyOptions: Sendable {
+  /// Bytes that one direction may hold beyond a hole.
+  package var bytesPerDirection = 1 << 20
+  /// Segments that one direction may hold beyond a hole.
+  package var segmentsPerDirection = 32_768
+  /// Bytes that all directions together may hold.
+  package var bytesInAll = 192 << 20
+  /// How long a hole that the peer has acknowledged may still be filled, in nanoseconds of capture time.
+  package var holePatience: Int64 = 50_000_000
+  /// The same for a capture that never shows the other direction, whose acknowledgments cannot be known.
+  package var oneSidedPatience: Int64 = 5_000_000_000
+  /// Which copy of a byte counts.
+  package var overlap = OverlapPolicy.first
+
+  /// The defaults.
+  package init() {}
+}
+
+/// What reassembly has counted over the whole run.
+package struct ReassemblyCounters: Sendable {
+  /// Payload bytes captured in segments that were accepted.
+  package var payloadBytes: UInt64 = 0
+  /// Of those, bytes that had been seen before.
+  package var repeatedBytes: UInt64 = 0
+  /// Bytes missing from streams, by `GapReason`, and how often.
+  package var gapBytes: InlineArray<3, UInt64> = [0, 0, 0]
+  package var gaps: InlineArray<3, UInt64> = [0, 0, 0]
+  /// Retransmitted segments: payload that had been delivered or was held already.
+  package var retransmits: UInt64 = 0
+  /// Segments that arrived before the data in front of them.
+  package var outOfOrder: UInt64 = 0
+  /// Retransmissions whose bytes were not those of the first copy.
+  package var conflicts: UInt64 = 0
+  /// Segments with a sequence number that cannot belong to the connection, and resets outside the window.
+  package var outOfWindow: UInt64 = 0
+  package var ignoredResets: UInt64 = 0
+  /// Payload bytes on resets, which belong to no stream, and on segments out of any window.
+  package var ignoredBytes: UInt64 = 0
+
+  /// All zero.
+  package init() {}
+}
+
+/// In-order bytes of the current segment, ready to be decoded where they stand.
+struct Delivery {
+  /// Where they stand in the packet, and how many they are; none is an ordinary answer.
+  var offset = 0
+  var count = 0
+  /// Bytes behind them that the snaplen cut off.
+  var cut = 0
+}
+
+/// What comes out of a direction's queue.
+enum Piece {
+  /// A segment; whoever takes it frees its bytes. The first `skip` of them had been delivered.
+  case data(SegmentQueue.Entry, skip: Int)
+  /// Bytes that will not come.
+  case gap(Gap)
+}
+
+/// Two retransmitted copies of one stretch that differ.
+struct OverlapConflict {
+  var offset: UInt64
+  var kept: UInt64
+  var other: UInt64
+}
+
+/// Puts the segments of each direction in order.
+///
+/// In-order segments pass without being copied. A segment beyond a hole is held until the hole is filled, or
+/// until it is known not to be filled: bytes that the peer acknowledged reached it, so only the capture lacks them. Work
+/// per packet does not grow with loss.
+struct Reassembler: ~Copyable {
+  var flows: FlowTable
+  var holes: HoleQueue
+  var patientHoles: HoleQueue
+  let recent = RecentSegments()
+  let options: ReassemblyOptions
+  var counters = ReassemblyCounters()
+  /// Bytes held beyond holes, in all directions.
+  var heldBytes = 0
+  /// Set when the last segment repeated bytes that differ from the first copy.
+  var conflict: OverlapConflict?
+
+  init(options: ReassemblyOptions, seed: UInt64) {
+    self.options = options
+    flows = FlowTable(seed: seed)
+    holes = HoleQueue(patience: options.holePatience)
+    patientHoles = HoleQueue(patience: options.oneSidedPatience)
+  }
+
+  deinit {
+    for index in 0..<UInt32(truncatingIfNeeded: flows.pool.count) {
+      for side in 0...1 {
+        let half = flows.pointer(index).half(side)
+        Self.destroy(&half.pointee.queue)
+        Self.destroy(&half.pointee.rest)
+      }
+    }
+  }
+
+  /// Takes the payload of a segment. Control flags have been handled before.
+  @inline(__always)
+  mutating func admit(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: Segment, _ bytes: borrowing Bytes
+  ) -> Delivery {
+    let half = flow.half(segment.side)
+    let count = segment.payloadCount
+    counters.payloadBytes &+= UInt64(truncatingIfNeeded: count)
+    if half.pointee.state == .open, segment.sequence == half.pointee.next, half.pointee.queue == nil {
+      if let sum = segment.payloadSum {
+        recent.remember(flow.pointee.serial, segment.side, segment.sequence, count, sum: sum)
+      }
+      half.pointee.next &+= UInt32(truncatingIfNeeded: count)
+      half.pointee.offset &+= UInt64(truncatingIfNeeded: count)
+      return Delivery(offset: segment.payload, count: count, cut: segment.cutCount)
+    }
+    return admitOutOfOrder(index, flow, segment, bytes)
+  }
+
+  @inline(never)
+  private mutating func admitOutOfOrder(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: Segment, _ bytes: borrowing Bytes
+  ) -> Delivery {
+    let half = flow.half(segment.side)
+    let count = segment.payloadCount
+    if half.pointee.state == .fresh {
+      // A bare ACK tells where the next data begins; a keep-alive probe tells one less.
+      let sequence = segment.sequence
+      let hint = half.pointee.next
+      let known = half.pointee.flags.contains(.acknowledged) && half.pointee.acknowledged == sequence
+      let hinted = half.pointee.flags.contains(.hinted) && (sequence == hint || sequence == hint &+ 1)
+      if known || hinted {
+        open(half, at: sequence)
+        return admit(index, flow, segment, bytes)
+      }
+      half.pointee.state = .held
+      holes.schedule(flow: index, serial: flow.pointee.serial, side: segment.side, at: segment.timestamp)
+      hold(flow, segment, bytes, from: 0, base: segment.sequence &- 1 << 30)
+      return Delivery()
+    }
+    if half.pointee.state == .held {
+      let sequence = segment.sequence
+      let base = (half.pointee.queue?.pointee.firstStart ?? sequence) &- 1 << 30
+      guard abs(Int(Int32(bitPattern: segment.sequence &- base &- 1 << 30))) < 1 << 29 else {
+        counters.outOfWindow += 1
+        counters.ignoredBytes += UInt64(count)
+        return Delivery()
+      }
+      hold(flow, segment, bytes, from: 0, base: base)
+      return Delivery()
+    }
+    let distance = Int(Int32(bitPattern: segment.sequence &- half.pointee.next))
+    guard abs(distance) <= 1 << 30 else {
+      counters.outOfWindow += 1
+      counters.ignoredBytes += UInt64(count)
+      return Delivery()
+    }
+    if distance < 0 { return admitRepeated(flow, segment, -distance, bytes) }
+    if distance > 0 {
+      counters.outOfOrder += 1
+      flow.pointee.outOfOrder &+= 1
+    }
+    hold(flow, segment, bytes, from: 0, base: half.pointee.next)
+    scheduleHole(index, flow, segment.side, segment.timestamp)
+    return Delivery()
+  }
+
+  /// A segment that begins `behind` bytes before what is expected.
+  private mutating func admitRepeated(
+    _ flow: UnsafeMutablePointer<Flow>, _ segment: Segment, _ behind: Int, _ bytes: borrowing Bytes
+  ) -> Delivery {
+    let half = flow.half(segment.side)
+    let count = segment.payloadCount
+    let old = min(behind, count)
+    counters.repeatedBytes += UInt64(old)
+    let isKeepAlive = count <= 1 && behind == 1
+    if !isKeepAlive {
+      counters.retransmits += 1
+      flow.pointee.retransmits &+= 1
+      if let sum = segment.payloadSum,
+        let first = recent.recall(flow.pointee.serial, segment.side, segment.sequence, count), first != sum
+      {
+        let from = Int64(half.pointee.offset) - Int64(behind)
+        noteConflict(flow, OverlapConflict(offset: UInt64(max(0, from)), kept: UInt64(first), other: UInt64(sum)))
+      }
+    }
+    guard count > behind else { return Delivery() }
+    if half.pointee.queue != nil {
+      // The part that is new may overlap what waits behind the hole, which came first.
+      hold(flow, segment, bytes, from: behind, base: half.pointee.next)
+      return Delivery()
+    }
+    half.pointee.next &+= UInt32(count - behind)
+    half.pointee.offset += UInt64(count - behind)
+    return Delivery(offset: segment.payload + behind, count: count - behind, cut: segment.cutCount)
+  }
+
+  private mutating func noteConflict(_ flow: UnsafeMutablePointer<Flow>, _ found: OverlapConflict) {
+    counters.conflicts += 1
+    flow.pointee.conflicts &+= flow.pointee.conflicts == .max ? 0 : 1
+    conflict = found
+  }
+
+  private mutating func hold(
+    _ flow: UnsafeMutablePointer<Flow>, _ segment: Segment, _ bytes: borrowing Bytes, from skip: Int,
+    base: UInt32
+  ) {
+    let half = flow.half(segment.side)
+    let queue: UnsafeMutablePointer<SegmentQueue>
+    if let existing = half.pointee.queue {
+      queue = existing
+    } else {
+      queue = .allocate(capacity: 1)
+      queue.initialize(to: SegmentQueue())
+      half.pointee.queue = queue
+    }
+    let before = queue.pointee.byteCount
+    let result = queue.pointee.insert(
+      bytes, segment.payload + skip, segment.payloadCount - skip, start: segment.sequence &+ UInt32(skip),
+      cut: UInt32(truncatingIfNeeded: segment.cutCount), base: base, timestamp: segment.timestamp,
+      number: segment.number, policy: options.overlap)
+    heldBytes += queue.pointee.byteCount - before
+    counters.repeatedBytes += UInt64(result.repeated)
+    if result.repeated > 0, result.added == 0 {
+      counters.retransmits += 1
+      flow.pointee.retransmits &+= 1
+    }
+    if let (kept, other) = result.conflict {
+      let distance = Int64(Int32(bitPattern: segment.sequence &- half.pointee.next))
+      let from = Int64(half.pointee.offset) + distance
+      noteConflict(flow, OverlapConflict(offset: UInt64(max(0, from)), kept: kept, other: other))
+    }
+  }
+
+  /// Notes the acknowledgment that `segment` carries for the other direction.
+  @inline(__always)
+  mutating func acknowledge(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: Segment) {
+    let peer = flow.half(1 &- segment.side)
+    let ahead = Int32(bitPattern: segment.acknowledgment &- peer.pointee.acknowledged)
+    if ahead > 0 || !peer.pointee.flags.contains(.acknowledged) {
+      peer.pointee.acknowledged = segment.acknowledgment
+      peer.pointee.flags.insert(.acknowledged)
+      if peer.pointee.queue != nil { scheduleHole(index, flow, 1 &- segment.side, segment.timestamp) }
+    }
+  }
+
+  /// Lets the hole of a direction run out when it is known that its bytes will not come, and at once when a limit is hit.
+  @inline(never)
+  mutating func scheduleHole(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ now: Timestamp
+  ) {
+    let half = flow.half(side)
+    guard half.pointee.state == .open, let queue = half.pointee.queue, !queue.pointee.isEmpty,
+      !half.pointee.flags.contains(.holeScheduled)
+    else { return }
+    let next = half.pointee.next
+    if half.pointee.flags.contains(.acknowledged) {
+      let acked = Int32(bitPattern: half.pointee.acknowledged &- next)
+      guard acked > 0, acked < 1 << 30 else { return }
+      half.pointee.holeMark = half.pointee.acknowledged
+      holes.schedule(flow: index, serial: flow.pointee.serial, side: side, at: now)
+    } else if flow.half(1 - side).pointee.packets == 0 {
+      half.pointee.holeMark = next &+ 1 << 30
+      patientHoles.schedule(flow: index, serial: flow.pointee.serial, side: side, at: now)
+    } else {
+      return
+    }
+    half.pointee.flags.insert(.holeScheduled)
+  }
+
+  /// Whether a direction holds more than it may; its first hole is given up then.
+  func isOverLimit(_ half: UnsafeMutablePointer<Half>) -> Bool {
+    guard let queue = half.pointee.queue else { return false }
+    return queue.pointee.byteCount > options.bytesPerDirection || queue.pointee.count > options.segmentsPerDirection
+      || heldBytes > options.bytesInAll
+  }
+
+  /// Begins a direction at `sequence`.
+  func open(_ half: UnsafeMutablePointer<Half>, at sequence: UInt32) {
+    half.pointee.next = sequence
+    half.pointee.state = .open
+  }
+
+  /// The next thing that a direction's queue can give: data at `next`, or the hole before data up to `mark`.
+  ///
+  /// `mark` is how far holes are given up, `nil` where only contiguous data is wanted.
+  mutating func nextPiece(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, givingUpTo mark: UInt32?, reason: GapReason
+  ) -> Piece? {
+    let half = flow.half(side)
+    while let queue = half.pointee.queue {
+      if let entry = queue.pointee.pop(at: half.pointee.next) {
+        heldBytes -= Int(entry.count)
+        let skip = Int(half.pointee.next &- entry.start)
+        if skip >= Int(entry.count) {
+          counters.repeatedBytes += UInt64(entry.count)
+          entry.bytes.deallocate()
+          continue
+        }
+        counters.repeatedBytes += UInt64(skip)
+        var dated = entry
+        dated.timestamp = max(queue.pointee.contiguousSince, entry.timestamp)
+        queue.pointee.contiguousSince = dated.timestamp
+        half.pointee.next &+= entry.count &- UInt32(skip)
+        half.pointee.offset += UInt64(Int(entry.count) - skip)
+        return .data(dated, skip: skip)
+      }
+      guard let start = queue.pointee.firstStart else {
+        Self.destroy(&half.pointee.queue)
+        return nil
+      }
+      guard let mark, Int32(bitPattern: mark &- half.pointee.next) > 0 else { return nil }
+      let target = Int32(bitPattern: mark &- start) < 0 ? mark : start
+      queue.pointee.contiguousSince = .distantPast
+      return .gap(skip(flow, side, Int(target &- half.pointee.next), reason))
+    }
+    return nil
+  }
+
+  /// Moves a direction over `count` bytes that will not come.
+  mutating func skip(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ count: Int, _ reason: GapReason) -> Gap {
+    let half = flow.half(side)
+    half.pointee.next &+= UInt32(truncatingIfNeeded: count)
+    half.pointee.offset &+= UInt64(count)
+    half.pointee.flags.remove(.fromStart)
+    counters.gapBytes[Int(reason.rawValue)] += UInt64(count)
+    counters.gaps[Int(reason.rawValue)] += 1
+    flow.pointee.gapCount &+= 1
+    flow.pointee.gapBytes &+= UInt64(count)
+    return Gap(byteCount: count, reason: reason)
+  }
+
+  static func destroy(_ queue: inout UnsafeMutablePointer<SegmentQueue>?) {
+    queue?.deinitialize(count: 1)
+    queue?.deallocate()
+    queue = nil
+  }
+
+  static func destroy(_ rest: inout UnsafeMutablePointer<StreamRest>?) {
+    rest?.deinitialize(count: 1)
+    rest?.deallocate()
+    rest = nil
+  }
+}

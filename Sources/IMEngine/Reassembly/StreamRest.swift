@@ -1,0 +1,95 @@
+import IMWire
+
+/// Delivered bytes that the decoder could not use yet, with the times at which they became contiguous.
+struct StreamRest: ~Copyable {
+  /// One delivery: the packet that made the bytes from `position` on contiguous.
+  struct Mark {
+    var position: Int
+    var timestamp: Timestamp
+    var number: UInt64
+  }
+
+  private var buffer = RawBuffer()
+  /// The used part of the buffer.
+  private(set) var start = 0
+  private(set) var end = 0
+  /// Offset in the stream of the byte at `start`.
+  private(set) var streamOffset: UInt64 = 0
+  private var marks: [Mark] = []
+  private var firstMark = 0
+  /// Decoding makes no sense before so many bytes are there.
+  var needed = 0
+  /// Bytes behind `start` at which no frame can begin.
+  var scanned = 0
+
+  /// Bytes held.
+  var count: Int { end - start }
+  /// Memory held, in bytes.
+  var memory: Int { buffer.capacity + marks.capacity * MemoryLayout<Mark>.stride }
+
+  /// The readable memory; the held bytes stand at `start..<end` of it, and it moves when bytes are appended.
+  var memoryStart: UnsafeRawPointer { UnsafeRawPointer(buffer.pointer) }
+  /// How much of it may be read, slack included.
+  var readableCount: Int { buffer.capacity + RawBuffer.slack }
+
+  /// Appends `count` bytes at `offset`, which became contiguous at `timestamp` by packet `number`; the first of them is
+  /// the stream's at `streamOffset`.
+  mutating func append(
+    _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, _ timestamp: Timestamp, _ number: UInt64,
+    streamOffset: UInt64
+  ) {
+    if self.count == 0 { self.streamOffset = streamOffset }
+    if start > 0, end + count > buffer.capacity { slide() }
+    buffer.reserve(end + count, keeping: end)
+    bytes.span.withUnsafeBytes { raw in
+      if let base = raw.baseAddress {
+        (buffer.pointer + end).copyMemory(from: base + offset, byteCount: count)
+      }
+    }
+    marks.append(Mark(position: end, timestamp: timestamp, number: number))
+    end += count
+  }
+
+  /// Drops the first `count` bytes.
+  mutating func consume(_ count: Int) {
+    start += count
+    streamOffset &+= UInt64(count)
+    scanned = max(0, scanned - count)
+    while firstMark + 1 < marks.count, marks[firstMark + 1].position <= start { firstMark += 1 }
+    if start == end { reset() }
+  }
+
+  /// Drops everything.
+  mutating func reset() {
+    start = 0
+    end = 0
+    needed = 0
+    scanned = 0
+    marks.removeAll(keepingCapacity: true)
+    firstMark = 0
+    if buffer.capacity > 4_096 { buffer = RawBuffer() }
+  }
+
+  /// The delivery that brought the byte at `position`, which lies in `start..<end`.
+  func mark(at position: Int) -> Mark {
+    var low = firstMark
+    var high = marks.count
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      if marks[middle].position <= position { low = middle } else { high = middle }
+    }
+    return marks[low]
+  }
+
+  /// Whether a delivery begins at `position`.
+  func startsDelivery(at position: Int) -> Bool { mark(at: position).position == position }
+
+  private mutating func slide() {
+    buffer.pointer.copyMemory(from: buffer.pointer + start, byteCount: end - start)
+    marks.removeFirst(firstMark)
+    firstMark = 0
+    for i in marks.indices { marks[i].position -= start }
+    end -= start
+    start = 0
+  }
+}

@@ -1,0 +1,151 @@
+package import IMWire
+
+/// What became of the messages of one direction. The fates and `open` add up to `units`.
+package struct FateCounts: Sendable, BitwiseCopyable {
+  /// Messages seen: exchanges that expect an answer.
+  package var units: UInt32 = 0
+  package var acked: UInt32 = 0, ackedAfterRetry: UInt32 = 0, rejected: UInt32 = 0
+  package var unanswered: UInt32 = 0, damaged: UInt32 = 0, pending: UInt32 = 0
+  /// Of those, answered after the time for it had run out.
+  package var late: UInt32 = 0
+
+  /// All zero.
+  package init() {}
+
+  /// Counts one more, or with `step` -1 one less, of `fate`.
+  package mutating func count(_ fate: Fate, _ step: Int32 = 1) {
+    let n = UInt32(bitPattern: step)
+    switch fate {
+    case .acked: acked &+= n
+    case .ackedAfterRetry: ackedAfterRetry &+= n
+    case .rejected: rejected &+= n
+    case .unanswered: unanswered &+= n
+    case .damaged: damaged &+= n
+    case .pending: pending &+= n
+    case .unacknowledged: break
+    }
+  }
+
+  /// Exchanges whose fate is not decided yet.
+  package var open: UInt32 {
+    units &- acked &- ackedAfterRetry &- rejected &- unanswered &- damaged &- pending
+  }
+
+  /// Adds another count.
+  package mutating func add(_ other: FateCounts) {
+    units &+= other.units
+    acked &+= other.acked
+    ackedAfterRetry &+= other.ackedAfterRetry
+    rejected &+= other.rejected
+    unanswered &+= other.unanswered
+    damaged &+= other.damaged
+    pending &+= other.pending
+    late &+= other.late
+  }
+}
+
+/// Signs of life of one connection, as their sender spaced them.
+package struct HeartbeatFigures: Sendable, BitwiseCopyable {
+  package var sent: UInt32 = 0, answered: UInt32 = 0
+  /// Heartbeats whose answer did not come in time, and how many of them in a row at the end.
+  package var missed: UInt32 = 0, missedInARow: UInt32 = 0
+  /// Times when none came for twice as long as usual.
+  package var absent: UInt32 = 0
+  /// Intervals counted, their sum, least and greatest, in microseconds.
+  package var intervals: UInt32 = 0
+  package var intervalSum: Int64 = 0, intervalMinimum: Int64 = .max, intervalMaximum: Int64 = 0
+  /// RFC 3550's smoothed jitter of the intervals, in microseconds.
+  package var jitter: Double = 0
+  package var lastAt = Timestamp.distantPast
+  package var lastInterval: Int64 = -1
+  /// The last ten intervals, in microseconds, as a ring.
+  package var recent: InlineArray<10, Int64> = InlineArray(repeating: 0)
+  /// Round trips of answered heartbeats: count and sum, in microseconds.
+  package var roundTrips: UInt32 = 0
+  package var roundTripSum: Int64 = 0
+
+  /// All zero.
+  package init() {}
+
+  /// The median of the last ten intervals, in microseconds; `nil` before the first.
+  package var median: Int64? {
+    let n = min(10, Int(intervals))
+    guard n > 0 else { return nil }
+    var values: [Int64] = []
+    for i in 0..<n { values.append(recent[i]) }
+    values.sort()
+    return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2
+  }
+
+  /// The silence after which a heartbeat counts as absent, in microseconds: twice the usual interval, at least 30 s.
+  var patience: Int64 { 2 * max(median ?? 0, 15_000_000) }
+
+  /// Takes note of a heartbeat.
+  mutating func sent(at now: Timestamp) {
+    sent &+= 1
+    if lastAt != .distantPast {
+      let interval = max(0, now.microseconds - lastAt.microseconds)
+      if intervals > 0, interval > patience { absent &+= 1 }
+      recent[Int(intervals % 10)] = interval
+      intervals &+= 1
+      intervalSum &+= interval
+      intervalMinimum = min(intervalMinimum, interval)
+      intervalMaximum = max(intervalMaximum, interval)
+      if lastInterval >= 0 { jitter += (Double(abs(interval - lastInterval)) - jitter) / 16 }
+      lastInterval = interval
+    }
+    lastAt = now
+  }
+}
+
+/// What the tracker counts for one connection. Times are microseconds unless they say otherwise.
+package struct ConnectionFigures: Sendable, BitwiseCopyable {
+  /// Messages by direction, client to server first.
+  package var fates: InlineArray<2, FateCounts> = [FateCounts(), FateCounts()]
+  /// Frames and their bytes by direction.
+  package var frames: InlineArray<2, UInt32> = [0, 0]
+  package var frameBytes: InlineArray<2, UInt64> = [0, 0]
+  /// Frames by `ChecksumStatus`.
+  package var checksums: InlineArray<5, UInt32> = [0, 0, 0, 0, 0]
+  /// Copies after the first that a sender made on purpose; at once (within 1 s with the same clock); and after the answer.
+  package var retries: UInt32 = 0, immediateDuplicates: UInt32 = 0, duplicates: UInt32 = 0
+  /// Answers after the first; answers that name nothing known.
+  package var dupAcks: UInt32 = 0, orphanAcks: UInt32 = 0
+  /// Numbers left out by a sender's counter, those that came later after all, and numbers from the past.
+  package var sequenceGaps: UInt32 = 0, sequenceReordered: UInt32 = 0, sequenceLate: UInt32 = 0
+  /// Round trips by Karn's rule.
+  package var roundTrips: UInt32 = 0
+  package var roundTripSum: Int64 = 0, roundTripMinimum: Int64 = .max, roundTripMaximum: Int64 = 0
+  /// Exchanges whose fate is not decided.
+  package var unsettled: UInt32 = 0
+  /// When the last frame came, the longest silence that a frame ended, and when the protocol's handshake was answered.
+  package var lastFrameAt = Timestamp.distantPast
+  package var longestIdle: Int64 = 0
+  package var readyAt = Timestamp.distantPast
+  /// Stream bytes without a frame, frames cut by a gap.
+  package var skippedBytes: UInt64 = 0
+  package var cutFrames: UInt32 = 0
+  /// The index of the server's figures, and of the heartbeats', which begin with the first of them.
+  package var endpoint: UInt32
+  package var heartbeats: UInt32 = .max
+  /// Whether an earlier connection of the same session ended before this one, and how long before, in microseconds.
+  package var isReconnect = false
+  package var reconnectTime: Int64 = -1
+
+  init(endpoint: UInt32) { self.endpoint = endpoint }
+}
+
+/// Totals of one frame type over the run.
+package struct KindTotals: Sendable, BitwiseCopyable {
+  /// Frames and body bytes, client to server first.
+  package var frames: InlineArray<2, UInt64> = [0, 0]
+  package var bodyBytes: InlineArray<2, UInt64> = [0, 0]
+  package var fates: InlineArray<2, FateCounts> = [FateCounts(), FateCounts()]
+  /// Exchanges that were answered at least once.
+  package var answered: UInt64 = 0
+  /// Copies after the first, by what made them.
+  package var retries: UInt64 = 0, immediateDuplicates: UInt64 = 0
+
+  /// All zero.
+  package init() {}
+}

@@ -1,0 +1,253 @@
+import IMWire
+
+extension Tracker {
+  // MARK: Copies
+
+  /// Joins a frame that expects an answer to its exchange, or begins one.
+  @inline(__always)
+  mutating func exchange(
+    _ frame: Frame, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
+    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable, _ sequence: UInt64,
+    _ isBad: Bool, _ note: inout FrameNote
+  ) {
+    let fingerprint = fingerprint(frame, bytes, plan)
+    if let known = table.find(flow.pointee.session, direction, sequence),
+      join(frame, known, fingerprint, plan, flow, isBad, &note)
+    {
+      return
+    }
+    let now = frame.timestamp
+    note.exchange = nextID
+    note.copy = 1
+    let new = table.append(
+      Exchange(
+        sequence: sequence, session: flow.pointee.session, id: nextID, fingerprint: fingerprint, firstAt: now,
+        lastAt: now, flow: flowIndex, headerTime: UInt32(truncatingIfNeeded: frame.time),
+        bodyCount: UInt32(truncatingIfNeeded: frame.bodyCount), flags: isBad ? .bad : .good, direction: direction,
+        plan: flow.pointee.profile.rawValue, kind: frame.kind.pointee.index))
+    nextID &+= 1
+    flow.pointee.references &+= 1
+    let figure = figures.pointer(flow.pointee.figures)
+    figure.pointee.unsettled &+= 1
+    let way = Int(direction.rawValue)
+    figure.pointee.fates[way].units &+= 1
+    total(flow.pointee.profile.rawValue, frame.kind.pointee.index).pointee.fates[way].units &+= 1
+    if !orphans.isEmpty { adopt(new, flow, flows) }
+  }
+  /// One number for what a body holds: length and checksum, or a checksum of our own where the protocol has none.
+  @inline(__always)
+  private func fingerprint(
+    _ frame: Frame, _ bytes: borrowing Bytes, _ plan: UnsafePointer<Plan>
+  ) -> UInt32 {
+    let body = UInt32(truncatingIfNeeded: frame.bodyCount)
+    if plan.pointee.checksumRule == .none { return crc32(bytes, frame.body, frame.bodyCount) &+ body }
+    let sum = UInt32(truncatingIfNeeded: frame.checksum)
+    return (frame.checksumStatus == .le ? sum.byteSwapped : sum) &+ body &* 0x9E37_79B1
+  }
+
+  /// Makes the frame a copy of a known exchange; false when it is a new one that uses the number again.
+  @inline(never)
+  private mutating func join(
+    _ frame: Frame, _ known: UnsafeMutablePointer<Exchange>, _ fingerprint: UInt32,
+    _ plan: UnsafePointer<Plan>, _ flow: UnsafeMutablePointer<Flow>, _ isBad: Bool, _ note: inout FrameNote
+  ) -> Bool {
+    var found: UnsafeMutablePointer<Exchange>? = known
+    while let candidate = found, candidate.pointee.kind != frame.kind.pointee.index {
+      found = table.next(after: candidate)
+    }
+    guard let exchange = found else { return false }
+    let isAnswered = exchange.pointee.ackedAt != .distantPast
+    let isSame = exchange.pointee.fingerprint == fingerprint
+    if plan.pointee.sequenceCounts {
+      // A damaged copy has another checksum, and a damaged first copy is told by the same length.
+      let damaged = isBad || !exchange.pointee.flags.contains(.good)
+      guard isSame || (damaged && exchange.pointee.bodyCount == UInt32(truncatingIfNeeded: frame.bodyCount)) else {
+        return false
+      }
+    } else {
+      guard !frame.kind.pointee.flags.contains(.unnumbered) else { return false }
+      guard isSame, !isAnswered || frame.flags.contains(.markedDuplicate) else { return false }
+    }
+    let now = frame.timestamp
+    let gap = now.nanoseconds(since: exchange.pointee.lastAt)
+    let clock = UInt32(truncatingIfNeeded: frame.time)
+    let figure = figures.pointer(flow.pointee.figures)
+    let total = total(flow.pointee.profile.rawValue, frame.kind.pointee.index)
+    note.isRetry =
+      gap >= 1_000_000_000 || clock != exchange.pointee.headerTime || frame.flags.contains(.markedDuplicate)
+    if note.isRetry {
+      figure.pointee.retries &+= 1
+      total.pointee.retries &+= 1
+    } else {
+      figure.pointee.immediateDuplicates &+= 1
+      total.pointee.immediateDuplicates &+= 1
+    }
+    if isAnswered, now > exchange.pointee.ackedAt {
+      note.isDuplicate = true
+      figure.pointee.duplicates &+= 1
+      exchange.pointee.duplicates &+= exchange.pointee.duplicates == .max ? 0 : 1
+    } else {
+      exchange.pointee.repeats &+= exchange.pointee.repeats == .max ? 0 : 1
+    }
+    exchange.pointee.copies &+= exchange.pointee.copies == .max ? 0 : 1
+    if isBad {
+      exchange.pointee.flags.insert(.bad)
+    } else {
+      if !exchange.pointee.flags.contains(.good) {
+        exchange.pointee.flags.insert(.good)
+        exchange.pointee.fingerprint = fingerprint
+      }
+    }
+    exchange.pointee.lastAt = max(exchange.pointee.lastAt, now)
+    exchange.pointee.headerTime = clock
+    note.exchange = exchange.pointee.id
+    note.copy = exchange.pointee.copies
+    return true
+  }
+
+  // MARK: Answers
+
+  /// Joins an acknowledgment to what it names.
+  @inline(__always)
+  mutating func acknowledge(
+    _ frame: Frame, _ bytes: borrowing Bytes, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
+    _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable, _ isBad: Bool, _ note: inout FrameNote
+  ) {
+    note.isAck = true
+    if isBad { return }
+    let answers = frame.kind.pointee.answers
+    let inOrder = frame.kind.pointee.flags.contains(.unnumbered)
+    var sequence = frame.sequence
+    if inOrder {
+      sequence = 1 << 40 | UInt64(answers.trailingZeroBitCount)
+    } else {
+      if frame.bodyCount == Int(plan.pointee.ackBodyCount) { sequence = plan.pointee.ackBody.read(bytes, frame.body) }
+      note.ackOf = sequence
+    }
+    let reverse = direction.reversed
+    var found: UnsafeMutablePointer<Exchange>?
+    var candidate = table.find(flow.pointee.session, reverse, sequence)
+    while let exchange = candidate {
+      if answers >> UInt64(exchange.pointee.kind) & 1 == 1, exchange.pointee.firstAt <= frame.timestamp {
+        // Without a number the oldest open one is answered; with one, the newest that has it.
+        if !inOrder {
+          found = exchange
+          break
+        }
+        if exchange.pointee.ackedAt == .distantPast { found = exchange }
+      }
+      candidate = table.next(after: exchange)
+    }
+    guard let exchange = found else {
+      note.isOrphan = true
+      figures.pointer(flow.pointee.figures).pointee.orphanAcks &+= 1
+      remember(OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence), frame.timestamp)
+      return
+    }
+    let refused = frame.kind.pointee.flags.contains(.refusing) && frame.status != 0
+    answer(exchange, frame.timestamp, flow, flows, refused, &note)
+  }
+
+  /// The same type and number in the other direction answers, where the protocol does it so.
+  mutating func answerEcho(
+    _ frame: Frame, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
+    _ flows: borrowing FlowTable, _ sequence: UInt64, _ note: inout FrameNote
+  ) -> Bool {
+    guard let exchange = table.find(flow.pointee.session, direction.reversed, sequence),
+      exchange.pointee.kind == frame.kind.pointee.index, exchange.pointee.firstAt <= frame.timestamp
+    else { return false }
+    note.isAck = true
+    note.ackOf = sequence
+    answer(exchange, frame.timestamp, flow, flows, false, &note)
+    return true
+  }
+
+  /// Takes note of an answer.
+  @inline(__always)
+  private mutating func answer(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ now: Timestamp, _ answering: UnsafeMutablePointer<Flow>,
+    _ flows: borrowing FlowTable, _ refused: Bool, _ note: inout FrameNote
+  ) {
+    note.exchange = exchange.pointee.id
+    exchange.pointee.acks &+= exchange.pointee.acks == .max ? 0 : 1
+    guard exchange.pointee.ackedAt == .distantPast else {
+      note.isDupAck = true
+      dupAcks += 1
+      figures.pointer(answering.pointee.figures).pointee.dupAcks &+= 1
+      return
+    }
+    exchange.pointee.ackedAt = now
+    note.latency = exchange.pointee.latency
+    note.roundTrip = exchange.pointee.roundTrip
+    total(exchange.pointee.plan, exchange.pointee.kind).pointee.answered &+= 1
+    let flow = flows.pointer(exchange.pointee.flow)
+    let figure = figures.pointer(flow.pointee.figures)
+    if let roundTrip = note.roundTrip {
+      if role(exchange) == .heartbeat {
+        let beats = heartbeats.pointer(figure.pointee.heartbeats)
+        beats.pointee.roundTrips &+= 1
+        beats.pointee.roundTripSum &+= roundTrip
+      } else {
+        figure.pointee.roundTrips &+= 1
+        figure.pointee.roundTripSum &+= roundTrip
+        figure.pointee.roundTripMinimum = min(figure.pointee.roundTripMinimum, roundTrip)
+        figure.pointee.roundTripMaximum = max(figure.pointee.roundTripMaximum, roundTrip)
+      }
+    }
+    if figure.pointee.heartbeats != .max {
+      answeredHeartbeat(exchange, figure)
+    }
+    if figure.pointee.readyAt == .distantPast,
+      role(exchange) == .control
+    {
+      figure.pointee.readyAt = now
+    }
+    if refused { exchange.pointee.flags.insert(.refused) }
+    settle(exchange, refused ? .rejected : exchange.pointee.repeats > 0 ? .ackedAfterRetry : .acked, flow)
+  }
+
+  private func answeredHeartbeat(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>
+  ) {
+    guard role(exchange) == .heartbeat else { return }
+    let beats = heartbeats.pointer(figure.pointee.heartbeats)
+    beats.pointee.answered &+= 1
+    beats.pointee.missedInARow = 0
+  }
+
+  // MARK: Answers before their message
+
+  private mutating func remember(_ key: OrphanKey, _ now: Timestamp) {
+    if orphans[key] == nil {
+      if orphanOrder.count >= Self.maximumOrphans * 2 {
+        orphanOrder.removeFirst(Self.maximumOrphans)
+        let kept = Set(orphanOrder)
+        orphans = orphans.filter { kept.contains($0.key) }
+      }
+      orphanOrder.append(key)
+    }
+    var times = orphans[key] ?? []
+    if times.count < 16 { times.append(now) }
+    orphans[key] = times
+  }
+
+  /// Gives a new exchange the answers that came out before it, because it was held behind a hole.
+  @inline(never)
+  private mutating func adopt(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: borrowing FlowTable
+  ) {
+    let key = OrphanKey(
+      session: exchange.pointee.session, direction: exchange.pointee.direction, sequence: exchange.pointee.sequence)
+    guard let times = orphans[key] else { return }
+    let matching = times.filter { $0 >= exchange.pointee.firstAt }
+    guard !matching.isEmpty else { return }
+    orphans[key] = nil
+    let figure = figures.pointer(flow.pointee.figures)
+    for time in matching {
+      var note = FrameNote()
+      answer(exchange, time, flow, flows, false, &note)
+      figure.pointee.orphanAcks &-= figure.pointee.orphanAcks > 0 ? 1 : 0
+    }
+    adopted = (exchange.pointee.id, matching)
+  }
+}

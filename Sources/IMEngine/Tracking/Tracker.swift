@@ -1,0 +1,308 @@
+import IMWire
+
+/// What the tracker says of one frame.
+package struct FrameNote: Sendable, BitwiseCopyable {
+  /// The exchange that the frame belongs to, by `Exchange.id`: as a copy, or as an answer.
+  package var exchange: UInt32 = .max
+  /// 1 for the first copy; 0 for frames that are no copy of anything.
+  package var copy: UInt16 = 0
+  /// For an answer, the number it names.
+  package var ackOf: UInt64?
+  /// For the first answer of an exchange with one copy, microseconds from the copy to it.
+  package var roundTrip: Int64?
+  /// For the first answer, microseconds from the first copy to it.
+  package var latency: Int64?
+  /// Whether the frame is an answer, a retry, a duplicate after the answer.
+  package var isAck = false, isRetry = false, isDuplicate = false, isDupAck = false, isOrphan = false
+  /// The session, as the tracker counts them.
+  package var session: UInt32 = .max
+}
+
+/// Hears of exchanges.
+package protocol ExchangeSink: AnyObject {
+  /// The fate of `exchange` was decided, or decided anew when an answer came late.
+  func settled(_ exchange: borrowing Exchange)
+  /// `exchange` is forgotten; nothing of it will change.
+  func finished(_ exchange: borrowing Exchange)
+}
+
+/// Joins frames to exchanges: copies to messages, answers to what they answer, connections to sessions.
+struct Tracker: ~Copyable {
+  /// How long an exchange is remembered after its last frame, in nanoseconds of capture time.
+  static var retention: Int64 { 60_000_000_000 }
+  /// The least time that any answer is given; younger exchanges are not looked at.
+  static var leastTimeout: Int64 { 6_000_000_000 }
+  /// Answers that wait for their message to come out from behind a hole.
+  static var maximumOrphans: Int { 4_096 }
+
+  struct OrphanKey: Hashable {
+    var session: UInt32
+    var direction: Direction
+    var sequence: UInt64
+  }
+
+  var table: ExchangeTable
+  var sessions = SessionTable()
+  var figures = Pool<ConnectionFigures>()
+  var heartbeats = Pool<HeartbeatFigures>()
+  /// Totals by plan and type, 65 places a plan, the last for unknown types.
+  let totals: UnsafeMutablePointer<KindTotals>
+  let totalCount: Int
+  var orphans: [OrphanKey: [Timestamp]] = [:]
+  var orphanOrder: [OrphanKey] = []
+  /// Everything below this position is settled or moved.
+  var settleCursor: UInt64 = 1
+  var nextID: UInt32 = 0
+  var reconnects: UInt64 = 0
+  var dupAcks: UInt64 = 0
+  /// Answers that the last frame found waiting for it, and its exchange.
+  var adopted: (exchange: UInt32, times: [Timestamp])?
+  weak var sink: (any ExchangeSink)?
+  private let wantsSettled: Bool
+  private let wantsFinished: Bool
+
+  /// A tracker for `planCount` plans that remembers at most `capacity` exchanges.
+  init(planCount: Int, capacity: Int, sink: (any ExchangeSink)?, wantsSettled: Bool, wantsFinished: Bool) {
+    table = ExchangeTable(maximumCount: capacity)
+    totalCount = planCount * 65
+    totals = .allocate(capacity: max(1, totalCount))
+    totals.initialize(repeating: KindTotals(), count: totalCount)
+    self.sink = sink
+    self.wantsSettled = wantsSettled
+    self.wantsFinished = wantsFinished
+  }
+
+  deinit { totals.deallocate() }
+
+  /// The totals of a plan's type.
+  @inline(__always)
+  func total(_ plan: UInt8, _ kind: UInt8) -> UnsafeMutablePointer<KindTotals> {
+    totals + (Int(plan) &* 65 &+ min(64, Int(kind)))
+  }
+
+  // MARK: One frame
+
+  /// Takes note of an opened frame.
+  @inline(__always)
+  mutating func track(
+    _ frame: Frame, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
+    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable, _ note: inout FrameNote
+  ) {
+    let planIndex = flow.pointee.profile.rawValue
+    let kind = frame.kind.pointee
+    let figure = figures.pointer(flow.pointee.figures)
+    let way = Int(direction.rawValue)
+    figure.pointee.frames[way] &+= 1
+    figure.pointee.frameBytes[way] &+= UInt64(truncatingIfNeeded: frame.count)
+    figure.pointee.checksums[Int(frame.checksumStatus.rawValue)] &+= 1
+    let total = total(planIndex, kind.index)
+    total.pointee.frames[way] &+= 1
+    total.pointee.bodyBytes[way] &+= UInt64(truncatingIfNeeded: frame.bodyCount)
+    if figure.pointee.lastFrameAt != .distantPast {
+      let idle = frame.timestamp.nanoseconds(since: figure.pointee.lastFrameAt) / 1_000
+      if idle > figure.pointee.longestIdle { figure.pointee.longestIdle = idle }
+    }
+    figure.pointee.lastFrameAt = frame.timestamp
+
+    note = FrameNote()
+    if frame.session != flow.pointee.sessionKey || kind.flags.contains(.opensSession) {
+      resolveSession(frame, bytes, flowIndex, flow, direction, plan, flows)
+    }
+    note.session = flow.pointee.session
+
+    let isBad = frame.checksumStatus == .bad
+    if kind.role == .acknowledgment {
+      acknowledge(frame, bytes, flow, direction, plan, flows, isBad, &note)
+    } else if kind.flags.contains(.expectsAck), kind.flags.contains(.unnumbered) || frame.flags.contains(.sequence) {
+      let sequence =
+        kind.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.index) : frame.sequence
+      if kind.flags.contains(.echoed), !isBad, answerEcho(frame, flow, direction, flows, sequence, &note) { return }
+      exchange(frame, bytes, flowIndex, flow, direction, plan, flows, sequence, isBad, &note)
+      if kind.role == .heartbeat, note.copy == 1 { heartbeat(frame.timestamp, figure) }
+    }
+    if plan.pointee.sequenceCounts, !isBad, note.copy <= 1, kind.flags.contains(.numbered), !isEcho(frame, plan) {
+      count(flow.pointee.session, direction, frame.sequence, plan, figure)
+    }
+  }
+
+  /// An acknowledgment that repeats its message's number draws none of its own.
+  @inline(__always)
+  private func isEcho(_ frame: Frame, _ plan: UnsafePointer<Plan>) -> Bool {
+    frame.kind.pointee.role == .acknowledgment && frame.bodyCount != Int(plan.pointee.ackBodyCount)
+  }
+
+  @inline(__always)
+  private mutating func count(
+    _ session: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>,
+    _ figure: UnsafeMutablePointer<ConnectionFigures>
+  ) {
+    switch sessions.advance(session, direction, sequence, plan) {
+    case .inOrder: break
+    case .gap(let n): figure.pointee.sequenceGaps &+= UInt32(clamping: n)
+    case .reordered: figure.pointee.sequenceReordered &+= 1
+    case .late: figure.pointee.sequenceLate &+= 1
+    }
+  }
+
+  @inline(never)
+  private mutating func heartbeat(_ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>) {
+    if figure.pointee.heartbeats == .max {
+      figure.pointee.heartbeats = heartbeats.allocate(HeartbeatFigures())
+    }
+    heartbeats.pointer(figure.pointee.heartbeats).pointee.sent(at: now)
+  }
+
+  // MARK: Settling
+
+  /// Decides the fate of an exchange and tells.
+  @inline(__always)
+  mutating func settle(_ exchange: UnsafeMutablePointer<Exchange>, _ fate: Fate, _ flow: UnsafeMutablePointer<Flow>) {
+    let figure = figures.pointer(flow.pointee.figures)
+    let way = Int(exchange.pointee.direction.rawValue)
+    let total = total(exchange.pointee.plan, exchange.pointee.kind)
+    if exchange.pointee.flags.contains(.settled) {
+      figure.pointee.fates[way].count(exchange.pointee.fate, -1)
+      total.pointee.fates[way].count(exchange.pointee.fate, -1)
+      exchange.pointee.flags.insert(.late)
+      figure.pointee.fates[way].late &+= 1
+      total.pointee.fates[way].late &+= 1
+    } else {
+      exchange.pointee.flags.insert(.settled)
+      figure.pointee.unsettled &-= 1
+    }
+    exchange.pointee.fate = fate
+    figure.pointee.fates[way].count(fate)
+    total.pointee.fates[way].count(fate)
+    if wantsSettled { sink?.settled(exchange.pointee) }
+  }
+
+  /// Settles what has run out of time at `now`, oldest first. `isEnd` settles everything.
+  @inline(never)
+  mutating func settleExpired(_ now: Timestamp, _ flows: borrowing FlowTable, isEnd: Bool = false) {
+    settleCursor = max(settleCursor, table.head)
+    let end = table.tail
+    while settleCursor < end {
+      if table.isFull {
+        makeRoom(now, flows)
+        settleCursor = max(settleCursor, table.head)
+      }
+      let exchange = table.pointer(settleCursor)
+      if exchange.pointee.flags.isDisjoint(with: [.settled, .moved]) {
+        let flow = flows.pointer(exchange.pointee.flow)
+        let deadline = deadline(exchange, flow)
+        if deadline <= now || isEnd {
+          expire(exchange, flow, isPending: deadline > now)
+        } else if now.nanoseconds(since: exchange.pointee.firstAt) < Self.leastTimeout {
+          return
+        } else {
+          // It was repeated, or its kind has more time: it must not hold up those behind it.
+          move(exchange)
+        }
+      }
+      settleCursor = max(settleCursor + 1, table.head)
+    }
+  }
+
+  private func deadline(_ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>) -> Timestamp {
+    min(exchange.pointee.lastAt.advanced(by: timeouts(exchange)), flow.pointee.closedAt)
+  }
+
+  private func timeouts(_ exchange: UnsafeMutablePointer<Exchange>) -> Int64 {
+    planTimeouts[Int(exchange.pointee.plan) * 65 + min(64, Int(exchange.pointee.kind))]
+  }
+
+  /// The time for an answer by plan and type, in nanoseconds.
+  var planTimeouts: [Int64] = []
+
+  private mutating func expire(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, isPending: Bool
+  ) {
+    let fate: Fate =
+      isPending ? .pending : exchange.pointee.flags.contains(.good) ? .unanswered : .damaged
+    let figure = figures.pointer(flow.pointee.figures)
+    if fate == .unanswered, figure.pointee.heartbeats != .max, role(exchange) == .heartbeat {
+      let beats = heartbeats.pointer(figure.pointee.heartbeats)
+      beats.pointee.missed &+= 1
+      beats.pointee.missedInARow &+= 1
+    }
+    settle(exchange, fate, flow)
+  }
+
+  /// The role of each plan's types.
+  var planRoles: [FrameRole] = []
+
+  /// What an exchange's type is for.
+  @inline(__always)
+  func role(_ exchange: UnsafeMutablePointer<Exchange>) -> FrameRole {
+    planRoles[Int(exchange.pointee.plan) &* 65 &+ min(64, Int(exchange.pointee.kind))]
+  }
+
+  /// Puts an open exchange at the front of the table.
+  private mutating func move(_ exchange: UnsafeMutablePointer<Exchange>) {
+    let copy = exchange.pointee
+    exchange.pointee.flags.insert(.moved)
+    _ = table.append(copy)
+  }
+
+  /// Makes room for one more exchange: forgets settled ones, moves open ones, or grows.
+  @inline(never)
+  mutating func makeRoom(_ now: Timestamp, _ flows: borrowing FlowTable) {
+    let oldest = table.pointer(table.head)
+    let isRecent = now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention
+    if isRecent, table.canGrow, !oldest.pointee.flags.contains(.moved) {
+      table.grow()
+      return
+    }
+    var moves = 0
+    while table.isFull {
+      let exchange = table.pointer(table.head)
+      let copy = exchange.pointee
+      table.dropOldest()
+      if copy.flags.contains(.moved) { continue }
+      if !copy.flags.contains(.settled), moves < 256 {
+        moves += 1
+        _ = table.append(copy)
+        continue
+      }
+      if !copy.flags.contains(.settled) {
+        var local = copy
+        withUnsafeMutablePointer(to: &local) { place in
+          expire(place, flows.pointer(copy.flow), isPending: true)
+          finish(place.pointee, flows)
+        }
+        continue
+      }
+      finish(copy, flows)
+    }
+  }
+
+  /// Forgets exchanges that have been quiet for long enough.
+  mutating func forgetOld(_ now: Timestamp, _ flows: borrowing FlowTable) {
+    while table.head < table.tail {
+      let exchange = table.pointer(table.head)
+      if !exchange.pointee.flags.contains(.moved) {
+        let last = max(exchange.pointee.lastAt, exchange.pointee.ackedAt)
+        guard exchange.pointee.flags.contains(.settled), now.nanoseconds(since: last) > Self.retention else { return }
+        let copy = exchange.pointee
+        table.dropOldest()
+        finish(copy, flows)
+      } else {
+        table.dropOldest()
+      }
+    }
+  }
+
+  /// Forgets everything, at the end of the capture.
+  mutating func forgetAll(_ flows: borrowing FlowTable) {
+    while table.head < table.tail {
+      let copy = table.pointer(table.head).pointee
+      table.dropOldest()
+      if !copy.flags.contains(.moved) { finish(copy, flows) }
+    }
+  }
+
+  private func finish(_ exchange: Exchange, _ flows: borrowing FlowTable) {
+    flows.pointer(exchange.flow).pointee.references &-= 1
+    if wantsFinished { sink?.finished(exchange) }
+  }
+}
