@@ -46,7 +46,9 @@ let package = Package(
     room("IMWire", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
     room("IMEngine", ["IMWire", "CDeflate"]),
-    room("IMProfile", ["IMEngine", "IMWire", .product(name: "Yams", package: "Yams")]),
+    room(
+      "IMProfile", ["IMEngine", "IMWire", .product(name: "Yams", package: "Yams")],
+      resources: [.embedInCode("Profiles/tjp.yaml"), .embedInCode("Profiles/mqtt.yaml")]),
     room(
       "IMMetrics",
       ["IMEngine", "IMWire", .product(name: "Histogram", package: "hdrhistogram-swift")]),

@@ -113,7 +113,7 @@ extension Plan {
       let count = Int(step.count)
       switch step.operation {
       case .unless:
-        if head & step.a != step.b { i += count }
+        if head & step.a == step.b { i += count }
       case .skip:
         guard end - position >= count else { return false }
         position += count

@@ -108,7 +108,7 @@ package struct PlanStep: Sendable, BitwiseCopyable {
     case text
     /// The next `count` bytes are `a` (masked by `b`); anything else is not this type.
     case expect
-    /// Goes on when the header's first eight bytes, masked by `a`, are `b`; else jumps `count` steps.
+    /// Jumps `count` steps when the header's first eight bytes, masked by `a`, are `b`.
     case unless
     /// The rest of the body is a TLV list.
     case tlv

@@ -34,6 +34,27 @@ extension Tracker {
     total(flow.pointee.profile.rawValue, frame.kind.pointee.index).pointee.fates[way].units &+= 1
     if !orphans.isEmpty { adopt(new, flow, flows) }
   }
+  /// A message that asks for no answer: it is what it is at once, and counts among no units.
+  @inline(never)
+  mutating func oneWay(
+    _ frame: Frame, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
+    _ note: inout FrameNote
+  ) {
+    let now = frame.timestamp
+    note.exchange = nextID
+    note.copy = 1
+    let new = table.append(
+      Exchange(
+        sequence: 1 << 41 | UInt64(nextID), session: flow.pointee.session, id: nextID, fingerprint: 0, firstAt: now,
+        lastAt: now, flow: flowIndex, headerTime: 0, bodyCount: UInt32(truncatingIfNeeded: frame.bodyCount),
+        flags: frame.checksumStatus == .bad ? [.bad, .settled] : [.good, .settled], direction: direction,
+        plan: flow.pointee.profile.rawValue, kind: frame.kind.pointee.index))
+    new.pointee.fate = .unacknowledged
+    nextID &+= 1
+    flow.pointee.references &+= 1
+    if wantsSettled { sink?.settled(new.pointee) }
+  }
+
   /// One number for what a body holds: length and checksum, or a checksum of our own where the protocol has none.
   @inline(__always)
   private func fingerprint(

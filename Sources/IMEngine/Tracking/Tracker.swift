@@ -58,7 +58,7 @@ struct Tracker: ~Copyable {
   /// Answers that the last frame found waiting for it, and its exchange.
   var adopted: (exchange: UInt32, times: [Timestamp])?
   weak var sink: (any ExchangeSink)?
-  private let wantsSettled: Bool
+  let wantsSettled: Bool
   private let wantsFinished: Bool
 
   /// A tracker for `planCount` plans that remembers at most `capacity` exchanges.
@@ -119,6 +119,8 @@ struct Tracker: ~Copyable {
       if kind.flags.contains(.echoed), !isBad, answerEcho(frame, flow, direction, flows, sequence, &note) { return }
       exchange(frame, bytes, flowIndex, flow, direction, plan, flows, sequence, isBad, &note)
       if kind.role == .heartbeat, note.copy == 1 { heartbeat(frame.timestamp, figure) }
+    } else if kind.role == .message {
+      oneWay(frame, flowIndex, flow, direction, &note)
     }
     if plan.pointee.sequenceCounts, !isBad, note.copy <= 1, kind.flags.contains(.numbered), !isEcho(frame, plan) {
       count(flow.pointee.session, direction, frame.sequence, plan, figure)

@@ -1,0 +1,358 @@
+package import IMEngine
+
+/// Turns a profile's YAML into the engine's plan, checking every number against the header it speaks of.
+package struct ProfileCompiler {
+  private let root: YAMLReader
+  private var draft = ProtocolPlan.Draft()
+  private var typeNames: [String] = []
+  private var tagNames: [UInt32: String] = [:]
+  private var checksumName: String?
+  private var answerTimeout: Int64 = 6_000_000_000
+
+  /// Compiles the profile in `text`; `source` names it in errors.
+  package static func compile(_ text: String, source: String) throws(ProfileError) -> ProtocolPlan {
+    var compiler = ProfileCompiler(root: try YAMLReader(text, source: source))
+    return try compiler.run()
+  }
+
+  private init(root: YAMLReader) { self.root = root }
+
+  private mutating func run() throws(ProfileError) -> ProtocolPlan {
+    try root.allow(
+      "profile", "version", "title", "ports", "header", "length", "fields", "checksum", "sequence", "types",
+      "acknowledgment", "tlv", "timing")
+    let name = try root.required("profile").text()
+    guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
+      throw try root.required("profile").error("a profile's name is 1 to 32 of a-z, 0-9, - and _")
+    }
+    let version = try root.required("version").text()
+    _ = try root.optional("title")?.text()
+    var ports: [UInt16] = []
+    for port in try root.optional("ports")?.elements() ?? [] { ports.append(UInt16(try port.number(1...65_535))) }
+    try timing()
+    try header(root.required("header"))
+    try length(root.required("length"))
+    try fields(root.required("fields"))
+    try checksum()
+    try sequence()
+    try types(root.required("types"))
+    try acknowledgment()
+    if let tlv = try root.optional("tlv") { try self.tlv(tlv) }
+    return ProtocolPlan(
+      name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
+      checksumName: checksumName, draft: draft)
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    (97...122).contains(byte) || (48...57).contains(byte) || byte == 45 || byte == 95
+  }
+
+  // MARK: Header
+
+  private mutating func header(_ header: YAMLReader) throws(ProfileError) {
+    try header.allow("length", "magic", "version")
+    draft.headerCount = try header.required("length").number(1...256)
+    if let magic = try header.optional("magic") {
+      let (mask, value) = try fixedBits(magic)
+      draft.magicMask = mask
+      draft.magic = value
+      draft.signatureMask = mask
+    }
+    if let version = try header.optional("version") {
+      let (mask, value) = try fixedBits(version)
+      draft.magicMask |= mask
+      draft.magic |= value
+    }
+  }
+
+  /// Bytes that are always the same, as a mask and a value over the header's first eight bytes, big endian.
+  private func fixedBits(_ reader: YAMLReader) throws(ProfileError) -> (UInt64, UInt64) {
+    try reader.allow("offset", "bytes")
+    let offset = try reader.required("offset").number(0...7)
+    let bytes = try reader.required("bytes").bytes(1...8)
+    guard offset + bytes.count <= min(8, draft.headerCount) else {
+      throw reader.error("magic and version stand in the first eight bytes of the header")
+    }
+    var mask: UInt64 = 0
+    var value: UInt64 = 0
+    for (i, byte) in bytes.enumerated() {
+      let shift = UInt64(56 - (offset + i) * 8)
+      mask |= 0xff << shift
+      value |= UInt64(byte) << shift
+    }
+    return (mask, value)
+  }
+
+  private mutating func length(_ reader: YAMLReader) throws(ProfileError) {
+    try reader.allow("offset", "size", "order", "encoding", "counts", "maximum")
+    if let maximum = try reader.optional("maximum") { draft.maximumBody = try maximum.number(0...(1 << 30)) }
+    let counts = try reader.optional("counts")?.text() ?? "body"
+    guard counts == "body" || counts == "frame" else {
+      throw try reader.required("counts").error("'counts' is body or frame")
+    }
+    if let encoding = try reader.optional("encoding"), try encoding.text() != "integer" {
+      guard try encoding.text() == "varint", counts == "body" else {
+        throw encoding.error("the encoding is integer, or varint with a length that counts the body")
+      }
+      draft.lengthRule = .varint
+      draft.lengthOffset = try reader.required("offset").number(1...7)
+      guard draft.headerCount == draft.lengthOffset + 1 else {
+        throw encoding.error("a varint length is the header's last part: the header's least length is \(draft.lengthOffset + 1)")
+      }
+    } else {
+      draft.length = try field(reader, "encoding", "counts", "maximum")
+      draft.lengthAdd = counts == "frame" ? -draft.headerCount : 0
+    }
+  }
+
+  /// A number in the header. `others` are keys that the caller reads.
+  private func field(_ reader: YAMLReader, _ others: String...) throws(ProfileError) -> Field {
+    for (key, _) in try reader.entries() {
+      let name = try key.text()
+      guard ["offset", "size", "order", "low-bit", "bits"].contains(name) || others.contains(name) else {
+        throw key.error("'\(name)' is not known in a field")
+      }
+    }
+    let size = try reader.optional("size")?.number(1...8) ?? 1
+    let offset = try reader.required("offset").number(0...255)
+    guard offset + size <= draft.headerCount else {
+      throw reader.error("the field ends at byte \(offset + size), the header at \(draft.headerCount)")
+    }
+    let order = try reader.optional("order")?.text() ?? "big"
+    guard order == "big" || order == "little" else { throw reader.error("'order' is big or little") }
+    let low = try reader.optional("low-bit")?.number(0...(size * 8 - 1)) ?? 0
+    let bits = try reader.optional("bits")?.number(1...(size * 8 - low)) ?? size * 8 - low
+    return Field(offset: offset, byteCount: size, littleEndian: order == "little", lowBit: low, bits: bits)
+  }
+
+  private mutating func fields(_ reader: YAMLReader) throws(ProfileError) {
+    try reader.allow(
+      "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate")
+    draft.type = try field(reader.required("type"))
+    if let f = try reader.optional("sequence") { draft.sequence = try field(f) }
+    if let f = try reader.optional("time") { draft.time = try field(f) }
+    if let f = try reader.optional("session") { draft.session = try field(f) }
+    if let f = try reader.optional("checksum") { draft.checksum = try field(f) }
+    if let f = try reader.optional("duplicate") { draft.duplicate = try field(f) }
+    if let f = try reader.optional("encryption") {
+      draft.encryption = try field(f, "encrypted-from")
+      draft.encryptedFrom = UInt64(try f.optional("encrypted-from")?.number(0...Int(UInt32.max)) ?? 1)
+    }
+    if let f = try reader.optional("compression") {
+      draft.compression = try field(f, "zlib")
+      draft.zlibValue = UInt64(try f.optional("zlib")?.number(0...Int(UInt32.max)) ?? 1)
+    }
+  }
+
+  private mutating func checksum() throws(ProfileError) {
+    guard let reader = try root.optional("checksum") else { return }
+    try reader.allow("algorithm", "covers", "order")
+    guard try reader.required("algorithm").text() == "crc32" else {
+      throw try reader.required("algorithm").error("the algorithm is crc32")
+    }
+    guard try reader.optional("covers")?.text() ?? "body" == "body" else {
+      throw try reader.required("covers").error("a checksum covers the body")
+    }
+    let order = try reader.optional("order")?.text() ?? "big"
+    guard order == "big" || order == "either" else { throw reader.error("'order' is big or either") }
+    guard draft.checksum.isPresent else { throw reader.error("'fields' has no checksum") }
+    draft.checksumRule = .crc32
+    draft.checksumEitherOrder = order == "either"
+    checksumName = "crc32"
+  }
+
+  private mutating func sequence() throws(ProfileError) {
+    guard let reader = try root.optional("sequence") else { return }
+    try reader.allow("kind", "bits", "wraps-at")
+    switch try reader.required("kind").text() {
+    case "counter": draft.sequenceCounts = true
+    case "identifier": draft.sequenceCounts = false
+    default: throw try reader.required("kind").error("the kind is counter or identifier")
+    }
+    draft.counterBits = try reader.optional("bits")?.number(1...32) ?? 32
+    draft.counterWrap = UInt64(
+      try reader.optional("wraps-at")?.number(2...(1 << draft.counterBits)) ?? 1 << draft.counterBits)
+  }
+
+  private mutating func timing() throws(ProfileError) {
+    guard let reader = try root.optional("timing") else { return }
+    try reader.allow("answer", "heartbeat")
+    if let answer = try reader.optional("answer") { answerTimeout = try answer.duration() }
+    if let heartbeat = try reader.optional("heartbeat") { draft.heartbeatTimeout = try heartbeat.duration() }
+  }
+
+  // MARK: Types
+
+  private mutating func types(_ reader: YAMLReader) throws(ProfileError) {
+    let entries = try reader.entries()
+    guard (1...64).contains(entries.count) else { throw reader.error("a profile has 1 to 64 types") }
+    var values: Set<UInt64> = []
+    for (key, value) in entries {
+      let number = UInt64(try key.number(0...Int(UInt32.max)))
+      guard values.insert(number).inserted else { throw key.error("type \(number) stands here twice") }
+      let name = try value.required("name").text()
+      guard !typeNames.contains(name), name != "other" else { throw value.error("the name '\(name)' is taken") }
+      typeNames.append(name)
+    }
+    for (key, value) in entries {
+      var kind = try type(value)
+      kind.value = UInt64(try key.number(0...Int(UInt32.max)))
+      draft.kinds.append(kind)
+    }
+  }
+
+  private mutating func type(_ reader: YAMLReader) throws(ProfileError) -> FrameKind {
+    try reader.allow(
+      "name", "role", "answered", "numbered", "echo", "in-order", "from", "refuses", "opens-session", "answers",
+      "flags", "length", "body", "timeout")
+    var kind = FrameKind()
+    kind.timeout = try reader.optional("timeout")?.duration() ?? answerTimeout
+    switch try reader.required("role").text() {
+    case "message": kind.role = .message
+    case "acknowledgment": kind.role = .acknowledgment
+    case "heartbeat": kind.role = .heartbeat
+    case "control": kind.role = .control
+    case "receipt": kind.role = .receipt
+    case "other": kind.role = .other
+    default:
+      throw try reader.required("role").error("a role is message, acknowledgment, heartbeat, control, receipt or other")
+    }
+    func set(_ key: String, _ flag: FrameKind.Flags) throws(ProfileError) {
+      if try reader.optional(key)?.flag() ?? false { kind.flags.insert(flag) }
+    }
+    try set("answered", .expectsAck)
+    try set("numbered", .numbered)
+    try set("echo", .echoed)
+    try set("in-order", .unnumbered)
+    try set("refuses", .refusing)
+    try set("opens-session", .opensSession)
+    if let from = try reader.optional("from") {
+      switch try from.text() {
+      case "client": kind.flags.insert(.fromClient)
+      case "server": kind.flags.insert(.fromServer)
+      default: throw from.error("'from' is client or server")
+      }
+    }
+    for answered in try reader.optional("answers")?.elements() ?? [] {
+      let name = try answered.text()
+      if name == "other" {
+        // Types that the profile does not name are numbered, but no list of 64 has a place for them.
+        continue
+      }
+      guard let index = typeNames.firstIndex(of: name) else { throw answered.error("there is no type '\(name)'") }
+      kind.answers |= 1 << UInt64(index)
+    }
+    if kind.role == .acknowledgment, kind.answers == 0 { throw reader.error("an acknowledgment needs 'answers'") }
+    if let flags = try reader.optional("flags") {
+      try flags.allow("mask", "value")
+      let mask = UInt64(try flags.required("mask").number(1...255))
+      kind.headMask = mask << 56
+      kind.headValue = (UInt64(try flags.required("value").number(0...255)) & mask) << 56
+    }
+    if let length = try reader.optional("length") {
+      kind.minimumBody = UInt32(try length.number(0...draft.maximumBody))
+      kind.maximumBody = kind.minimumBody
+    }
+    if let body = try reader.optional("body") { try self.body(body, &kind) }
+    return kind
+  }
+
+  /// `none`, `raw`, `tlv`, or the steps that read it.
+  private mutating func body(_ reader: YAMLReader, _ kind: inout FrameKind) throws(ProfileError) {
+    if reader.isScalar {
+      switch try reader.text() {
+      case "tlv": return
+      case "raw", "none": kind.flags.insert(.noTLV)
+      default: throw reader.error("a body is tlv, raw, none, or a list of steps")
+      }
+      return
+    }
+    kind.flags.insert(.noTLV)
+    kind.firstStep = UInt16(draft.steps.count)
+    for step in try reader.elements() {
+      try step.allow("skip", "load", "text", "expect", "unless")
+      if let unless = try step.optional("unless") {
+        // The step runs unless the header's first byte, masked, has the value; `unless` in the plan jumps over one.
+        try unless.allow("mask", "value")
+        let mask = UInt64(try unless.required("mask").number(1...255)) << 56
+        let value = UInt64(try unless.required("value").number(0...255)) << 56
+        draft.steps.append(PlanStep(.unless, count: 1, a: mask, b: value))
+      }
+      if let skip = try step.optional("skip") {
+        draft.steps.append(PlanStep(.skip, count: try skip.number(1...65_535)))
+      } else if let load = try step.optional("load") {
+        try load.allow("size", "into")
+        draft.steps.append(
+          PlanStep(
+            .load, register: try register(load, ["sequence": .sequence, "status": .status, "keep-alive": .keepAlive]),
+            count: try load.required("size").number(1...8)))
+      } else if let text = try step.optional("text") {
+        try text.allow("size", "into")
+        draft.steps.append(
+          PlanStep(
+            .text, register: try register(text, ["identity": .identity, "subject": .subject]),
+            count: try text.required("size").number(1...4)))
+      } else if let expect = try step.optional("expect") {
+        let bytes = try expect.bytes(1...8)
+        let value = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        let mask = bytes.count == 8 ? UInt64.max : (1 << UInt64(bytes.count * 8)) - 1
+        draft.steps.append(PlanStep(.expect, count: bytes.count, a: value, b: mask))
+      } else {
+        throw step.error("a step is one of skip, load, text and expect")
+      }
+    }
+    kind.stepCount = UInt16(draft.steps.count) - kind.firstStep
+  }
+
+  private func register(
+    _ reader: YAMLReader, _ known: [String: Frame.Register]
+  ) throws(ProfileError) -> Frame.Register {
+    let into = try reader.required("into")
+    guard let register = known[try into.text()] else {
+      throw into.error("known here are: \(known.keys.sorted().joined(separator: ", "))")
+    }
+    return register
+  }
+
+  // MARK: Answers and TLVs
+
+  private mutating func acknowledgment() throws(ProfileError) {
+    guard let reader = try root.optional("acknowledgment") else { return }
+    try reader.allow("body")
+    let body = try reader.required("body")
+    try body.allow("length", "offset", "size", "order")
+    draft.ackBodyCount = try body.required("length").number(1...256)
+    let size = try body.required("size").number(1...8)
+    let offset = try body.required("offset").number(0...255)
+    guard offset + size <= draft.ackBodyCount else { throw body.error("the number ends behind the body") }
+    let order = try body.optional("order")?.text() ?? "big"
+    draft.ackBody = Field(offset: offset, byteCount: size, littleEndian: order == "little")
+  }
+
+  private mutating func tlv(_ reader: YAMLReader) throws(ProfileError) {
+    try reader.allow("tag", "length", "counts", "nested", "depth", "tags")
+    let tag = try reader.required("tag")
+    let length = try reader.required("length")
+    try tag.allow("size", "order")
+    try length.allow("size", "order")
+    let tagSize = try tag.required("size").number(1...4)
+    let lengthSize = try length.required("size").number(1...4)
+    let tagLittle = try tag.optional("order")?.text() == "little"
+    let lengthLittle = try length.optional("order")?.text() == "little"
+    var plan = TLVPlan()
+    plan.tag = Field(offset: 0, byteCount: tagSize, littleEndian: tagLittle)
+    plan.length = Field(offset: tagSize, byteCount: lengthSize, littleEndian: lengthLittle)
+    plan.headerCount = Int32(tagSize + lengthSize)
+    let counts = try reader.optional("counts")?.text() ?? "value"
+    guard counts == "value" || counts == "all" else { throw reader.error("'counts' is value or all") }
+    plan.lengthCountsHeader = counts == "all"
+    plan.shape =
+      tagSize == 2 && lengthSize == 4 && !tagLittle && !lengthLittle && counts == "value" ? .tag2Length4 : .general
+    if let nested = try reader.optional("nested") { plan.nestedTag = UInt32(try nested.number(0...Int(UInt32.max - 1))) }
+    if let depth = try reader.optional("depth") { plan.maximumDepth = Int32(try depth.number(0...16)) }
+    for (key, value) in try reader.optional("tags")?.entries() ?? [] {
+      tagNames[UInt32(try key.number(0...Int(UInt32.max)))] = try value.text()
+    }
+    draft.tlv = plan
+  }
+}
