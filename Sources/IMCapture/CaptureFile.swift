@@ -22,7 +22,7 @@ package final class CaptureFile: PacketSource {
   private var pcap: PcapWalker?
   private var pcapng: PcapngWalker?
   /// Why the last walk stopped.
-  private var lastEnd = Walk.End.needs(4, "the file header")
+  private var lastEnd = Walk.End.full
   private var hasEnded = false
 
   /// Opens the capture at `path` (`-` is standard input), reads its header, and compiles `filter`.
@@ -45,11 +45,9 @@ package final class CaptureFile: PacketSource {
       let header = try PcapHeader(buffer, path: path)
       pcap = PcapWalker(header, program: try packetFilter?.program(linkType: header.linkType))
       use(PcapHeader.byteCount)
-      lastEnd = .needs(header.recordHeaderLength, "a packet record")
     } else if magic == PcapngWalker.sectionHeader {
       guard try fill(12, "the section header") else { return }
       pcapng = PcapngWalker(filter: packetFilter)
-      lastEnd = .full
     } else {
       throw CaptureError(.notACapture, path, Self.explain(UnsafeRawBufferPointer(start: buffer, count: end)), offset: 0)
     }
