@@ -35,7 +35,7 @@ package struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible
 
   /// The kind of failure.
   package var code: Code
-  /// The file as it was named, `-` for standard input or output, or the device.
+  /// The file as it was named (`-` is standard input or output), or `capture on` and the device.
   package var subject: String
   /// What happened, in words, with offset and lengths where they are known.
   package var message: String
