@@ -61,7 +61,8 @@ private func addresses(_ list: UnsafeMutablePointer<pcap_addr>?) -> [IPAddress] 
     // Both forms keep the address in network order: at byte 4 for IPv4, at byte 8 for IPv6.
     let bytes = UnsafeRawPointer(address)
     switch Int32(address.pointee.sa_family) {
-    case AF_INET: result.append(IPAddress(v4: UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))))
+    case AF_INET:
+      result.append(IPAddress(v4: UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))))
     case AF_INET6:
       result.append(
         IPAddress(

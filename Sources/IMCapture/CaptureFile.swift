@@ -9,6 +9,8 @@ package final class CaptureFile: PacketSource {
   private var input: CaptureInput
   private let path: String
   private let stopSwitch: StopSwitch
+  /// Owns the programs that the walkers run.
+  private let filter: PacketFilter?
 
   /// The bytes that were read and not yet used stand at [start, end) of `capacity`; `slack` more follow.
   private var buffer: UnsafeMutableRawPointer
@@ -33,8 +35,9 @@ package final class CaptureFile: PacketSource {
     input = try CaptureInput.open(path: path, stop: stop)
     self.path = path
     stopSwitch = stop
-    buffer = try Self.memory(capacity, path)
     let packetFilter = filter.map { PacketFilter($0, subject: path) }
+    self.filter = packetFilter
+    buffer = try Self.memory(capacity, path)
     guard try fill(4, "the file header") else {
       if stop.isStopped { return }
       throw CaptureError(.emptyFile, path, "is empty")

@@ -9,6 +9,7 @@ struct CaptureInput: ~Copyable {
   private var first = 0
   private var last = 0
   private var isInsideMember = false
+  private var isBroken = false
   private var hasEnded = false
 
   /// Opens `path` (`-` is standard input) and looks whether it is packed.
@@ -54,6 +55,7 @@ struct CaptureInput: ~Copyable {
 
   private mutating func readPacked(into target: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Int {
     while !hasEnded {
+      if isBroken { throw damaged("gzip data damaged near offset \(position) of the packed file") }
       if !isInsideMember {
         guard try startMember() else { return 0 }
       }
@@ -65,10 +67,10 @@ struct CaptureInput: ~Copyable {
         }
       }
       let packed = UnsafeRawBufferPointer(rebasing: pending[first..<last])
-      guard let progress = inflater?.inflate(packed, into: target) else {
-        throw damaged("gzip data damaged near offset \(position) of the packed file")
-      }
+      guard let progress = inflater?.inflate(packed, into: target) else { break }
       first += progress.taken
+      // What was made before the damage comes first; the next call tells of it.
+      isBroken = progress.isDamaged
       if progress.memberEnded {
         isInsideMember = false
         inflater?.restart()

@@ -12,6 +12,8 @@ struct Inflater: ~Copyable {
     var made: Int
     /// Whether a member ended here; `restart()` before the next.
     var memberEnded: Bool
+    /// Whether the data is damaged behind the bytes that were made.
+    var isDamaged: Bool
   }
 
   private let stream: UnsafeMutablePointer<z_stream>
@@ -33,8 +35,8 @@ struct Inflater: ~Copyable {
     stream.deallocate()
   }
 
-  /// Unpacks from `packed` into `target` as far as either reaches; nil when the data is damaged.
-  mutating func inflate(_ packed: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Progress? {
+  /// Unpacks from `packed` into `target` as far as either reaches.
+  mutating func inflate(_ packed: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Progress {
     let input = packed.bindMemory(to: UInt8.self), output = target.bindMemory(to: UInt8.self)
     stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
     stream.pointee.avail_in = UInt32(clamping: input.count)
@@ -42,11 +44,11 @@ struct Inflater: ~Copyable {
     stream.pointee.avail_out = UInt32(clamping: output.count)
     let offered = (Int(stream.pointee.avail_in), Int(stream.pointee.avail_out))
     let result = CZlib.inflate(stream, Z_NO_FLUSH)
-    // Z_BUF_ERROR only says that there was nothing to do.
-    guard result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR else { return nil }
     return Progress(
       taken: offered.0 - Int(stream.pointee.avail_in), made: offered.1 - Int(stream.pointee.avail_out),
-      memberEnded: result == Z_STREAM_END)
+      memberEnded: result == Z_STREAM_END,
+      // Z_BUF_ERROR only says that there was nothing to do.
+      isDamaged: result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
   }
 
   /// Makes ready for the next member.

@@ -40,16 +40,17 @@ struct TickConverter {
       rule = .binary(UInt64(exponent))
     } else if exponent <= 9 {
       rule = .multiply(Self.powerOfTen(9 - exponent))
-    } else {
+    } else if exponent <= 28 {
       rule = .divide(Self.powerOfTen(exponent - 9))
+    } else {
+      // 2⁶⁴ of these units are no nanosecond.
+      rule = .binary(128)
     }
     offset = Timestamp(seconds: offsetSeconds, fraction: 0).nanoseconds
   }
 
-  /// 10ᵉ, or the greatest number where that does not fit.
-  private static func powerOfTen(_ exponent: Int) -> UInt64 {
-    exponent > 19 ? .max : (0..<exponent).reduce(1) { value, _ in value &* 10 }
-  }
+  /// 10ᵉ; `exponent` is at most 19.
+  private static func powerOfTen(_ exponent: Int) -> UInt64 { (0..<exponent).reduce(1) { value, _ in value &* 10 } }
 
   /// The moment `ticks` units after the epoch, saturating at both ends.
   @inline(__always) func timestamp(_ ticks: UInt64) -> Timestamp {
