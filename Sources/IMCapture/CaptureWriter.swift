@@ -1,0 +1,126 @@
+import Glibc
+package import IMWire
+
+/// Writes packets to a pcap file, which every analyser reads.
+///
+/// Bytes collect in 64 KiB; every write(2) is checked. After an error the bytes that did not get out stay in the buffer
+/// and the refused packet is not added, so writing may go on when there is room again and no record is ever torn. The
+/// process must ignore SIGPIPE, else a closed pipe ends it before the error can be told.
+package final class CaptureWriter {
+  /// Where buffered bytes are written once this many are waiting.
+  private static var bufferSize: Int { 65_536 }
+
+  private let path: String
+  private let descriptor: Int32
+  private let isOwned: Bool
+  private let linkType: UInt16
+  private let nanosecondsPerUnit: Int64
+  private var buffer: [UInt8] = []
+  /// Bytes of `buffer` that are written already.
+  private var written = 0
+  private var isClosed = false
+
+  /// Packets taken so far.
+  package private(set) var packetCount: UInt64 = 0
+  /// Bytes of the file so far, header and waiting bytes included.
+  package private(set) var byteCount: UInt64 = 0
+
+  /// Creates or empties the file at `path` (mode 0644; `-` is standard output) for packets of one link type.
+  ///
+  /// - Parameter snapLength: what the file's header says was kept of a packet.
+  /// - Parameter nanoseconds: whether times keep nanoseconds; otherwise they are cut to microseconds.
+  package convenience init(path: String, linkType: UInt16, snapLength: UInt32 = 262_144, nanoseconds: Bool = true)
+    throws(CaptureError)
+  {
+    let isStandard = path == "-"
+    let descriptor = isStandard ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw .system(path, "open", Glibc.errno) }
+    self.init(
+      descriptor: descriptor, isOwned: !isStandard, name: path, linkType: linkType, snapLength: snapLength,
+      nanoseconds: nanoseconds)
+  }
+
+  /// Writes to an open descriptor, for files opened in a directory that was opened earlier.
+  ///
+  /// - Parameter isOwned: whether `close()` closes the descriptor.
+  /// - Parameter name: the file's name in messages.
+  package init(
+    descriptor: Int32, isOwned: Bool, name: String, linkType: UInt16, snapLength: UInt32 = 262_144,
+    nanoseconds: Bool = true
+  ) {
+    path = name
+    self.descriptor = descriptor
+    self.isOwned = isOwned
+    self.linkType = linkType
+    nanosecondsPerUnit = nanoseconds ? 1 : 1_000
+    buffer.reserveCapacity(2 * Self.bufferSize)
+    let magic: UInt32 = nanoseconds ? 0xa1b2_3c4d : 0xa1b2_c3d4
+    // Version 2.4 as two 16-bit numbers; zone and accuracy are 0.
+    let header: [UInt32] = [magic, 4 << 16 | 2, 0, 0, snapLength, UInt32(linkType)]
+    // In this machine's byte order; readers know it by the magic.
+    header.withUnsafeBytes { buffer.append(contentsOf: $0) }
+    byteCount = UInt64(buffer.count)
+  }
+
+  deinit {
+    if isOwned, !isClosed { _ = Glibc.close(descriptor) }
+  }
+
+  /// Adds one packet.  `bytes` is the batch that `record` points into.
+  ///
+  /// Times before 1970 become 0, those after 2106 the last that fits. Throws `.ioError` when waiting bytes cannot be
+  /// written, `.unsupported` for a packet of another link type; the packet is then not in the file.
+  package func write(_ record: PacketRecord, _ bytes: RawSpan) throws(CaptureError) {
+    guard record.linkType == linkType else {
+      throw CaptureError(
+        .unsupported, path, "a packet of link type \(record.linkType) cannot stand in a file of link type \(linkType)")
+    }
+    if buffer.count >= Self.bufferSize { try flush() }
+    let first = Int(record.offset), count = Int(record.capturedLength)
+    // 2³²-1 seconds and the last nanosecond before the next.
+    let time = min(max(record.timestamp.nanoseconds, 0), 4_294_967_295_999_999_999)
+    let header = (
+      UInt32(truncatingIfNeeded: time / 1_000_000_000),
+      UInt32(truncatingIfNeeded: time % 1_000_000_000 / nanosecondsPerUnit), record.capturedLength,
+      record.originalLength
+    )
+    withUnsafeBytes(of: header) { buffer.append(contentsOf: $0) }
+    bytes.extracting(first..<first + count).withUnsafeBytes { buffer.append(contentsOf: $0) }
+    packetCount &+= 1
+    byteCount &+= UInt64(16 + count)
+  }
+
+  /// Writes all waiting bytes.  Throws `.ioError` naming the file and the system's reason.
+  package func flush() throws(CaptureError) {
+    while written < buffer.count {
+      let result = buffer.withUnsafeBytes { bytes in
+        Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+      }
+      if result > 0 {
+        written += result
+        continue
+      }
+      let number = result == 0 ? ENOSPC : Glibc.errno
+      if number == EINTR { continue }
+      if number == EAGAIN {
+        var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        poll(&request, 1, 100)
+        continue
+      }
+      throw CaptureError(.ioError, path, "write: \(systemText(number))", errno: number)
+    }
+    buffer.removeAll(keepingCapacity: true)
+    written = 0
+  }
+
+  /// Writes all waiting bytes and closes the file.  Closing twice does nothing.
+  package func close() throws(CaptureError) {
+    guard !isClosed else { return }
+    try flush()
+    isClosed = true
+    if isOwned, Glibc.close(descriptor) != 0, Glibc.errno != EINTR {
+      let number = Glibc.errno
+      throw CaptureError(.ioError, path, "close: \(systemText(number))", errno: number)
+    }
+  }
+}

@@ -1,0 +1,14 @@
+/// How to capture on an interface.
+package struct LiveOptions: Equatable, Sendable {
+  /// The filter expression; nil takes every packet.
+  package var filter: String?
+  /// The most bytes kept of a packet.  Above 65,535 the kernel's ring holds few packets and drops many.
+  package var snapLength: Int32 = 65_535
+  /// Bytes of the kernel's ring.
+  package var bufferSize: Int32 = 16 * 1_048_576
+  /// Whether the interface shall also take packets for other hosts.
+  package var isPromiscuous = true
+
+  /// The defaults.
+  package init() {}
+}

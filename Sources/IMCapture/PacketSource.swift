@@ -1,0 +1,43 @@
+package import IMWire
+
+/// Where packets come from, in batches.  One conforming final class per kind of source.
+package protocol PacketSource: AnyObject {
+  /// Hands the next batch to `body` and returns true, or returns false when there will be no more.
+  ///
+  /// The bytes are borrowed until `body` returns; `PacketRecord.slack` readable bytes follow the last packet. A live
+  /// source also hands out an empty batch about ten times a second while the line is quiet, so that the caller may look
+  /// at its clock. Everything before a damage has been handed out before the error is thrown; after an error the
+  /// source has ended, and asking again returns false.
+  func nextBatch(_ body: (RawSpan, Span<PacketRecord>) -> Void) throws(CaptureError) -> Bool
+
+  /// What has been counted so far.
+  var statistics: CaptureStatistics { get }
+
+  /// The interfaces seen so far; `PacketRecord.interface` counts into this list.
+  var interfaces: [CaptureInterface] { get }
+
+  /// What happened to the source since the last call and is no reason to end.
+  func takeEvents() -> [CaptureEvent]
+
+  /// Asks the source to end: a file at the next batch, a live capture after it has handed out what the kernel had
+  /// accepted before this call.  Safe in a signal handler and from any thread.
+  func stop()
+}
+
+/// Something a capture noticed that does not end it.
+package enum CaptureEvent: Equatable, Sendable, CustomStringConvertible {
+  /// The interface went down; the capture waits for it.
+  case interfaceDown(String)
+  /// The interface is up again.
+  case interfaceUp(String)
+  /// A wish that could not be granted, in words.
+  case warning(String)
+
+  package var description: String {
+    switch self {
+    case .interfaceDown(let name): "\(name): the interface went down; waiting for it"
+    case .interfaceUp(let name): "\(name): the interface is up again"
+    case .warning(let text): text
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import IMWire
+
+/// The records of the batch being made, in memory that is reused, and the counts of the whole capture.
+struct RecordBatch: ~Copyable {
+  /// Records one batch can hold; a 64 KiB read of the smallest records gives 4,096.
+  static var capacity: Int { 4_096 }
+
+  /// The records; the first `count` are of this batch.
+  let records: UnsafeMutablePointer<PacketRecord>
+  /// Records in this batch.
+  var count = 0
+  /// The number of the last record seen, filtered out or not.
+  var number: UInt64 = 0
+  /// The time of the last record seen.
+  var time = Timestamp(nanoseconds: 0)
+  /// Counts of all batches so far.
+  var statistics = CaptureStatistics()
+
+  init() { records = .allocate(capacity: Self.capacity) }
+
+  deinit { records.deallocate() }
+
+  /// Adds one record whose bytes were proved to be in the buffer.  The caller has checked `count < capacity`.
+  @inline(__always)
+  mutating func append(
+    at offset: Int, time: Timestamp, captured: UInt32, original: UInt32, linkType: UInt16, interface: UInt16
+  ) {
+    (records + count).initialize(
+      to: PacketRecord(
+        timestamp: time, number: number, offset: UInt32(truncatingIfNeeded: offset), capturedLength: captured,
+        originalLength: original, linkType: linkType, interface: interface))
+    count &+= 1
+    statistics.deliveredBytes &+= UInt64(captured)
+    if captured < original { statistics.truncated &+= 1 }
+  }
+}
+
+/// How far a walk over the buffered bytes came, and why it stopped there.
+struct Walk {
+  /// Why a walk stopped.
+  enum End {
+    /// The batch has no room for another record.
+    case full
+    /// The next element, named in words, needs this many bytes from `next` on.
+    case needs(Int, StaticString)
+    /// The next element is wrong: what, with the words for the message up to the offset, and those after it.
+    case damaged(CaptureError.Code, String, String)
+    /// The filter does not compile for the next packet's link type.
+    case failed(CaptureError)
+  }
+
+  /// Where the first element stands that was not used.
+  var next: Int
+  /// Why the walk stopped.
+  var end: End
+}
+
+extension UnsafeRawPointer {
+  /// Four bytes at `offset` in the capture's byte order.  The caller has proved that they are there.
+  @inline(__always) func u32(_ offset: Int, swapped: Bool) -> UInt32 {
+    let value = loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+    return swapped ? value.byteSwapped : value
+  }
+
+  /// Two bytes at `offset` in the capture's byte order.  The caller has proved that they are there.
+  @inline(__always) func u16(_ offset: Int, swapped: Bool) -> UInt16 {
+    let value = loadUnaligned(fromByteOffset: offset, as: UInt16.self)
+    return swapped ? value.byteSwapped : value
+  }
+
+  /// Eight bytes at `offset` in the capture's byte order.  The caller has proved that they are there.
+  @inline(__always) func u64(_ offset: Int, swapped: Bool) -> UInt64 {
+    let value = loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    return swapped ? value.byteSwapped : value
+  }
+}
