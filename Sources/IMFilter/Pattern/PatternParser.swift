@@ -49,15 +49,15 @@ struct PatternParser {
   private mutating func flags() throws(PatternError) {
     guard sees("(?"), !sees("(?:") else { return }
     offset += 2
-    while !takes(")") {
+    repeat {
       if takes("i") {
         ignoresCase = true
       } else if takes("s") {
         dotTakesNewline = true
       } else {
-        throw error("expected (?i), (?s) or (?:")
+        throw error("expected (?i), (?s) or (?:", at: 0)
       }
-    }
+    } while !takes(")")
   }
 
   private mutating func choice(depth: Int) throws(PatternError) -> PatternNode {
