@@ -1,0 +1,84 @@
+/// Reads moments, as nanoseconds since 1970-01-01T00:00:00Z. Answers `nil` for other text and for times that 64 bits of
+/// nanoseconds do not reach, before 1677 or after 2262.
+enum TimeLiteral {
+  /// Seconds with up to nine digits of fraction: `1764000000.123456`.
+  static func seconds(_ text: String) -> Int128? {
+    var digits = Substring(text)
+    let isNegative = digits.hasPrefix("-")
+    if isNegative { digits = digits.dropFirst() }
+    let parts = digits.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let whole = number(parts[0], 1...12), let fraction = parts.count == 2 ? fraction(parts[1]) : 0 else {
+      return nil
+    }
+    let value = Int128(whole) * 1_000_000_000 + Int128(fraction)
+    return clamped(isNegative ? -value : value)
+  }
+
+  /// RFC 3339: `2026-11-21T00:11:46.123Z`, with `Z` or an offset such as `+08:00`; a space may stand for the `T`.
+  static func calendar(_ text: String) -> Int128? {
+    let bytes = Array(text.utf8)
+    guard bytes.count >= 20, bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
+    func part(_ range: Range<Int>) -> Substring { Substring(String(decoding: bytes[range], as: UTF8.self)) }
+    func has(_ scalars: String, at place: Int) -> Bool { scalars.utf8.contains(bytes[place]) }
+    guard let year = number(part(0..<4), 4...4), has("-", at: 4), let month = number(part(5..<7), 2...2),
+      has("-", at: 7), let day = number(part(8..<10), 2...2), has("Tt ", at: 10),
+      let hour = number(part(11..<13), 2...2), has(":", at: 13), let minute = number(part(14..<16), 2...2),
+      has(":", at: 16), let second = number(part(17..<19), 2...2),
+      (1...12).contains(month), day >= 1, day <= days(in: month, of: year), hour < 24, minute < 60, second < 60
+    else { return nil }
+    var place = 19
+    var nanoseconds: Int64 = 0
+    if has(".", at: place) {
+      let end = bytes[20...].firstIndex { !(0x30...0x39).contains($0) } ?? bytes.count
+      guard let value = fraction(part(20..<end)) else { return nil }
+      (place, nanoseconds) = (end, value)
+    }
+    guard let offset = zone(part(place..<bytes.count)) else { return nil }
+    let minutes = (daysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute - offset
+    return clamped(Int128(minutes * 60 + second) * 1_000_000_000 + Int128(nanoseconds))
+  }
+
+  /// Minutes east of Greenwich.
+  private static func zone(_ text: Substring) -> Int64? {
+    if text == "Z" || text == "z" { return 0 }
+    let parts = text.dropFirst().split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 2, let hours = number(parts[0], 2...2), let minutes = number(parts[1], 2...2), hours < 24,
+      minutes < 60
+    else { return nil }
+    switch text.first {
+    case "+": return hours * 60 + minutes
+    case "-": return -(hours * 60 + minutes)
+    default: return nil
+    }
+  }
+
+  /// Days from 1970-01-01, by the Gregorian calendar.
+  private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    let past = year - 1
+    let leaps = past / 4 - past / 100 + past / 400
+    let before = (1..<month).reduce(0) { $0 + days(in: $1, of: year) }
+    return past * 365 + leaps + before + day - 1 - 719_162
+  }
+
+  private static func days(in month: Int64, of year: Int64) -> Int64 {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+  }
+
+  /// A number of decimal digits, as many as `count` allows.
+  private static func number(_ digits: Substring, _ count: ClosedRange<Int>) -> Int64? {
+    guard count.contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return Int64(digits)
+  }
+
+  /// Up to nine digits after the point, in nanoseconds.
+  private static func fraction(_ digits: Substring) -> Int64? {
+    guard let value = number(digits, 1...9) else { return nil }
+    return (digits.utf8.count..<9).reduce(value) { scaled, _ in scaled * 10 }
+  }
+
+  private static func clamped(_ nanoseconds: Int128) -> Int128? { Int64(exactly: nanoseconds).map { Int128($0) } }
+}

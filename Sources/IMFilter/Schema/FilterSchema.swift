@@ -1,0 +1,44 @@
+/// The fields a filter may name. A field is known by its index here.
+package struct FilterSchema: Sendable {
+  /// The fields in the order of the man page.
+  package let fields: [FilterField]
+  private let indices: [String: Int]
+
+  /// A schema of `fields`; of two with the same name the first is found.
+  package init(fields: [FilterField]) {
+    self.fields = fields
+    indices = Dictionary(
+      zip(fields.map(\.name), fields.indices), uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The index of the field called `name`, or `nil`.
+  package func index(of name: String) -> Int? { indices[name] }
+
+  /// This schema with `known` as the only words that the name field `name` may be compared with, so that a misspelt
+  /// message type is an error. Numbers stay allowed. A field of another kind, or no field, changes nothing.
+  package func naming(_ name: String, known: [String]) -> FilterSchema {
+    guard let index = indices[name], case .name = fields[index].kind else { return self }
+    var fields = fields
+    fields[index].kind = .name(known: known)
+    return FilterSchema(fields: fields)
+  }
+}
+
+extension FilterSchema {
+  /// The fields as mdoc list items, which `imdump-filter.7` carries word for word.
+  package var manualList: String {
+    var lines: [String] = []
+    for field in fields {
+      let key = field.isKeyed ? "[path]" : ""
+      lines.append(".It Ic \(field.name)\(key) Pq \(field.kind.label)")
+      lines.append("\(field.meaning).")
+      if case .word(let words) = field.kind {
+        lines.append("One of")
+        for (index, word) in words.enumerated() {
+          lines.append(".Cm \(word)" + (index + 1 < words.count ? " ," : " ."))
+        }
+      }
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+}

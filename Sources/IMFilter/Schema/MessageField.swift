@@ -1,0 +1,83 @@
+/// The fields of a message in `FilterSchema.messages`; the raw value is the index there.
+///
+/// A message is filtered frame by frame, as one line of output is: the fields of its exchange (`fate`, `rtt_ms` and the
+/// others that need the acknowledgment) are absent while the exchange is open.
+package enum MessageField: Int, CaseIterable, Sendable {
+  // What every frame has: when and where it was seen.
+  case ts, number, conn
+  case clientIP, clientPort, serverIP, serverPort, ip, port, dir
+  // What its header and body say.
+  case profile, type, seq, session, len, crc, copy, ackOf
+  case tlv, tlvCount
+  // What became of it.
+  case rttMilliseconds, rttMicroseconds, fate, retries, dup, late
+  case retry, duplicate, damaged, ack, heartbeat, gap, compressed, encrypted, truncated
+
+  /// The words of `dir`, in the order of `Direction`'s raw values.
+  package static let directions = ["c2s", "s2c"]
+  /// The words of `crc`.
+  package static let checksums = ["be", "le", "bad", "none", "good", "unchecked"]
+  /// The words of `fate`.
+  package static let fates = [
+    "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending",
+  ]
+
+  /// The field as the schema describes it.
+  package var field: FilterField {
+    switch self {
+    case .ts: .init("ts", .time, "When the packet that completed the frame was captured, in seconds since 1970 UTC")
+    case .number: .init("number", .integer, "Number of that packet in the capture, from 1")
+    case .conn: .init("conn", .integer, "Number of the TCP connection in the capture, as the output shows it")
+    case .clientIP: .init("client.ip", .address, "Address of the end that opened the connection")
+    case .clientPort: .init("client.port", .integer, "TCP port of the end that opened the connection")
+    case .serverIP: .init("server.ip", .address, "Address of the end that accepted the connection")
+    case .serverPort: .init("server.port", .integer, "TCP port of the end that accepted the connection")
+    case .ip: .init("ip", .address, "Address of either end", isRepeated: true)
+    case .port: .init("port", .integer, "TCP port of either end", isRepeated: true)
+    case .dir:
+      .init("dir", .word(of: Self.directions), "Direction: from the client to the server, or back")
+    case .profile: .init("profile", .name(known: []), "Name of the protocol profile that decoded the frame")
+    case .type:
+      .init("type", .name(known: []), "Message type by the name its profile gives it, or by its number on the wire")
+    case .seq: .init("seq", .integer, "Sequence number in the frame's header")
+    case .session: .init("session", .name(known: []), "Session identity in the frame, a number or text")
+    case .len: .init("len", .integer, "Bytes of the whole frame on the stream, header and body")
+    case .crc:
+      .init(
+        "crc", .word(of: Self.checksums),
+        "Checksum: right in big-endian or little-endian order, wrong, not carried, right where order is no question,"
+          + " or not checked")
+    case .copy: .init("copy", .integer, "Which transmission of its message the frame is, from 1")
+    case .ackOf: .init("ack_of", .integer, "Sequence number of the message that the frame acknowledges")
+    case .tlv:
+      .init(
+        "tlv", .bytes, "Value of the TLV elements at that path, or of every element when there is no path",
+        isKeyed: true, isRepeated: true)
+    case .tlvCount: .init("tlv_count", .integer, "Count of TLV elements in the body, nested ones included")
+    case .rttMilliseconds:
+      .init(
+        "rtt_ms", .real,
+        "Round trip from the message to its first acknowledgment, in milliseconds; absent when it was sent more than"
+          + " once before that")
+    case .rttMicroseconds: .init("rtt_us", .integer, "The same round trip in whole microseconds")
+    case .fate: .init("fate", .word(of: Self.fates), "What became of the message")
+    case .retries: .init("retries", .integer, "Count of transmissions after the first, up to the acknowledgment")
+    case .dup: .init("dup", .integer, "Count of copies seen after the acknowledgment")
+    case .late: .init("late", .flag, "The acknowledgment came after the message had been given up")
+    case .retry: .init("retry", .flag, "The frame repeats a message that was not yet acknowledged")
+    case .duplicate: .init("duplicate", .flag, "The frame repeats a message that was already acknowledged")
+    case .damaged: .init("damaged", .flag, "The frame's checksum or structure is wrong")
+    case .ack: .init("ack", .flag, "The frame is an acknowledgment")
+    case .heartbeat: .init("heartbeat", .flag, "The frame is a heartbeat")
+    case .gap: .init("gap", .flag, "Sequence numbers are missing just before the frame")
+    case .compressed: .init("compressed", .flag, "The body is compressed")
+    case .encrypted: .init("encrypted", .flag, "The body is encrypted")
+    case .truncated: .init("truncated", .flag, "The capture holds only a part of the frame")
+    }
+  }
+}
+
+extension FilterSchema {
+  /// The fields of imdump's messages, in the order of `MessageField`.
+  package static let messages = FilterSchema(fields: MessageField.allCases.map(\.field))
+}
