@@ -1,0 +1,278 @@
+package import IMWire
+
+/// Bytes on their way out: numbers, times, addresses and JSON strings appended to one buffer without a `String` a line.
+///
+/// Whoever owns it empties it: `count` tells when, `withBytes` hands the bytes out, `removeAll` begins anew.
+package struct ByteWriter: ~Copyable {
+  private var memory: UnsafeMutablePointer<UInt8>
+  private var capacity: Int
+  /// Bytes written.
+  package private(set) var count = 0
+  private var cachedSecond = Int64.min
+  private var secondText = InlineArray<20, UInt8>(repeating: 0)
+
+  /// An empty writer with room for `capacity` bytes; it grows.
+  package init(capacity: Int = 1 << 16) {
+    self.capacity = max(64, capacity)
+    memory = .allocate(capacity: self.capacity)
+  }
+
+  deinit { memory.deallocate() }
+
+  /// Hands out what was written.
+  package func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    try body(UnsafeRawBufferPointer(start: memory, count: count))
+  }
+
+  /// Forgets what was written, keeping the memory.
+  package mutating func removeAll() { count = 0 }
+
+  /// Cuts what was written back to its first `count` bytes.
+  package mutating func truncate(to count: Int) { self.count = min(self.count, count) }
+
+  /// What was written, as text.
+  package var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
+
+  @inline(__always)
+  private mutating func reserve(_ more: Int) {
+    if count &+ more > capacity { grow(more) }
+  }
+
+  @inline(never)
+  private mutating func grow(_ more: Int) {
+    let wanted = max(capacity * 2, count + more)
+    let bigger = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
+    bigger.update(from: memory, count: count)
+    memory.deallocate()
+    memory = bigger
+    capacity = wanted
+  }
+
+  // MARK: Text
+
+  /// Appends a literal.
+  @inline(__always)
+  package mutating func literal(_ text: StaticString) {
+    let n = text.utf8CodeUnitCount
+    reserve(n)
+    (memory + count).update(from: text.utf8Start, count: n)
+    count &+= n
+  }
+
+  /// Appends one byte.
+  @inline(__always)
+  package mutating func byte(_ value: UInt8) {
+    reserve(1)
+    memory[count] = value
+    count &+= 1
+  }
+
+  /// Appends text as it is; for names of our own, not for bytes from the wire.
+  package mutating func text(_ text: String) {
+    var text = text
+    text.withUTF8 { utf8 in
+      reserve(utf8.count)
+      if let base = utf8.baseAddress { (memory + count).update(from: base, count: utf8.count) }
+      count &+= utf8.count
+    }
+  }
+
+  // MARK: Numbers
+
+  /// Appends a number in decimal.
+  @inline(__always)
+  package mutating func number(_ value: UInt64) {
+    reserve(20)
+    if value < 10 {
+      memory[count] = 48 &+ UInt8(truncatingIfNeeded: value)
+      count &+= 1
+      return
+    }
+    var digits = 1
+    var limit: UInt64 = 10
+    while digits < 20, value >= limit {
+      digits &+= 1
+      let (next, overflow) = limit.multipliedReportingOverflow(by: 10)
+      if overflow { break }
+      limit = next
+    }
+    if digits < 20, value >= limit { digits = 20 }
+    var position = count &+ digits
+    var rest = value
+    while position > count {
+      let quotient = rest / 10
+      position &-= 1
+      memory[position] = 48 &+ UInt8(truncatingIfNeeded: rest &- quotient &* 10)
+      rest = quotient
+    }
+    count &+= digits
+  }
+
+  /// Appends a signed number in decimal.
+  package mutating func number(_ value: Int64) {
+    if value < 0 { byte(UInt8(ascii: "-")) }
+    number(value.magnitude)
+  }
+
+  /// Appends a whole number of any width.
+  @inline(__always)
+  package mutating func number(_ value: some FixedWidthInteger & UnsignedInteger) {
+    number(UInt64(truncatingIfNeeded: value))
+  }
+
+  /// Appends `value` thousandths with three decimals, without trailing zeros but one: microseconds as milliseconds.
+  package mutating func thousandths(_ value: Int64) {
+    if value < 0 { byte(UInt8(ascii: "-")) }
+    let magnitude = value.magnitude
+    number(magnitude / 1_000)
+    byte(UInt8(ascii: "."))
+    let part = Int(magnitude % 1_000)
+    byte(48 + UInt8(part / 100))
+    if part % 100 != 0 { byte(48 + UInt8(part / 10 % 10)) }
+    if part % 10 != 0 { byte(48 + UInt8(part % 10)) }
+  }
+
+  /// Appends `value` rounded to `decimals` (at most 9) places, without trailing zeros but one. Only finite numbers that fit.
+  package mutating func decimal(_ value: Double, _ decimals: Int) {
+    var scale: UInt64 = 1
+    for _ in 0..<decimals { scale *= 10 }
+    let scaled = (value.magnitude * Double(scale)).rounded()
+    guard scaled.isFinite, scaled < 1e18 else {
+      number(UInt64(0))
+      return
+    }
+    let whole = UInt64(scaled)
+    if value < 0, whole > 0 { byte(UInt8(ascii: "-")) }
+    number(whole / scale)
+    byte(UInt8(ascii: "."))
+    var part = whole % scale
+    var divisor = scale / 10
+    repeat {
+      byte(48 + UInt8(divisor == 0 ? 0 : part / divisor))
+      part = divisor == 0 ? 0 : part % divisor
+      divisor /= 10
+    } while part != 0
+  }
+
+  /// Appends a number in lower-case hexadecimal with at least `width` digits.
+  package mutating func hex(_ value: UInt64, width: Int = 1) {
+    let digits = max(width, (64 - value.leadingZeroBitCount + 3) / 4)
+    for i in stride(from: digits - 1, through: 0, by: -1) {
+      let nibble = UInt8(truncatingIfNeeded: value >> UInt64(i * 4)) & 15
+      byte(nibble < 10 ? 48 + nibble : 87 + nibble)
+    }
+  }
+
+  @inline(__always)
+  private mutating func twoDigits(_ value: Int) {
+    let tens = value / 10
+    memory[count] = 48 &+ UInt8(truncatingIfNeeded: tens)
+    memory[count &+ 1] = 48 &+ UInt8(truncatingIfNeeded: value &- tens &* 10)
+    count &+= 2
+  }
+
+  // MARK: Times
+
+  /// Appends `2026-11-21T00:11:46.123456Z`. The text of the second is kept for the next one.
+  package mutating func instant(_ time: Timestamp) {
+    let second = time.seconds
+    if second != cachedSecond { cacheSecond(second) }
+    reserve(32)
+    for i in 0..<20 { memory[count &+ i] = secondText[i] }
+    count &+= 20
+    let micros = Int(time.microseconds &- second &* 1_000_000)
+    twoDigits(micros / 10_000)
+    twoDigits(micros / 100 % 100)
+    twoDigits(micros % 100)
+    memory[count] = UInt8(ascii: "Z")
+    count &+= 1
+  }
+
+  /// Appends `00:11:46.123456`, the time of day in UTC.
+  package mutating func timeOfDay(_ time: Timestamp) {
+    let second = time.seconds
+    if second != cachedSecond { cacheSecond(second) }
+    reserve(16)
+    for i in 11..<20 { memory[count &+ i &- 11] = secondText[i] }
+    count &+= 9
+    let micros = Int(time.microseconds &- second &* 1_000_000)
+    twoDigits(micros / 10_000)
+    twoDigits(micros / 100 % 100)
+    twoDigits(micros % 100)
+  }
+
+  /// Days to a date in the proleptic Gregorian calendar; all times that a `Timestamp` holds have a year of four digits.
+  private mutating func cacheSecond(_ second: Int64) {
+    cachedSecond = second
+    var days = second / 86_400
+    var rest = second % 86_400
+    if rest < 0 {
+      rest += 86_400
+      days -= 1
+    }
+    // Shift the year's begin to March, so that the leap day is its last.
+    let z = days + 719_468
+    let era = (z >= 0 ? z : z - 146_096) / 146_097
+    let dayOfEra = z - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shifted = (5 * dayOfYear + 2) / 153
+    let day = dayOfYear - (153 * shifted + 2) / 5 + 1
+    let month = shifted < 10 ? shifted + 3 : shifted - 9
+    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    func put(_ value: Int64, _ at: Int, _ digits: Int) {
+      var value = value
+      for i in stride(from: at + digits - 1, through: at, by: -1) {
+        secondText[i] = 48 + UInt8(truncatingIfNeeded: value % 10)
+        value /= 10
+      }
+    }
+    put(year, 0, 4)
+    put(month, 5, 2)
+    put(day, 8, 2)
+    put(rest / 3_600, 11, 2)
+    put(rest / 60 % 60, 14, 2)
+    put(rest % 60, 17, 2)
+    secondText[4] = UInt8(ascii: "-")
+    secondText[7] = UInt8(ascii: "-")
+    secondText[10] = UInt8(ascii: "T")
+    secondText[13] = UInt8(ascii: ":")
+    secondText[16] = UInt8(ascii: ":")
+    secondText[19] = UInt8(ascii: ".")
+  }
+
+  // MARK: Addresses
+
+  /// Appends an address.
+  @inline(__always)
+  package mutating func address(_ address: IPAddress) {
+    if address.isIPv6 {
+      text(address.description)
+      return
+    }
+    let v = UInt32(truncatingIfNeeded: address.low)
+    octet(v >> 24)
+    byte(46)
+    octet(v >> 16 & 255)
+    byte(46)
+    octet(v >> 8 & 255)
+    byte(46)
+    octet(v & 255)
+  }
+
+  @inline(__always)
+  private mutating func octet(_ value: UInt32) {
+    if value >= 100 { byte(48 &+ UInt8(truncatingIfNeeded: value / 100)) }
+    if value >= 10 { byte(48 &+ UInt8(truncatingIfNeeded: value / 10 % 10)) }
+    byte(48 &+ UInt8(truncatingIfNeeded: value % 10))
+  }
+
+  /// Appends `192.0.2.1:8080` or `[2001:db8::1]:8080`.
+  package mutating func endpoint(_ endpoint: Endpoint) {
+    if endpoint.address.isIPv6 { byte(UInt8(ascii: "[")) }
+    address(endpoint.address)
+    if endpoint.address.isIPv6 { byte(UInt8(ascii: "]")) }
+    byte(UInt8(ascii: ":"))
+    number(UInt64(endpoint.port))
+  }
+}
