@@ -56,7 +56,9 @@ import Testing
     ("ip != 10.1.2.4", true), ("port == 8080", true), ("port == 52344", true), ("port > 60000", false),
     ("port != 8080", false), ("port != 80", true),
     // Closed words.
-    ("dir == c2s", true), ("dir != c2s", false), ("dir in {s2c}", false), ("dir == \"c2s\"", true),
+    ("dir == c2s", true), ("dir != c2s", false), ("dir in {s2c}", false), ("crc == le", false),
+    ("crc in {le, be}", true), ("type == in", false),
+    ("type eq ge or ack", true), ("dir == \"c2s\"", true),
     ("fate matches \"^acked\"", true), ("fate contains after", true), ("fate contains \"pend\"", false),
     ("not fate matches \"(?i)RETRY$\"", false),
     // Names with numbers.

@@ -8,7 +8,7 @@ extension Parser {
 
   private func value(of field: FilterField) throws(FilterError) -> Operand {
     guard token.kind == .atom || token.kind == .string else { throw expected(wish(of: field.kind)) }
-    if let word, Self.keywords.contains(word) {
+    if let word, Self.connectives.contains(word) {
       throw error(.syntax, "expected \(wish(of: field.kind)), found the keyword \(found); as a value it goes in quotes")
     }
     let isQuoted = token.kind == .string
@@ -43,7 +43,7 @@ extension Parser {
   func fragment(of field: FilterField) throws(FilterError) -> [UInt8] {
     if token.kind == .string { return try unescaped() }
     guard let word else { throw expected(wish(of: field.kind)) }
-    if Self.keywords.contains(word) { throw expected(wish(of: field.kind)) }
+    if Self.connectives.contains(word) { throw expected(wish(of: field.kind)) }
     guard case .bytes = field.kind else { return Array(word.utf8) }
     guard let bytes = Literal.bytes(word) else { throw expected(wish(of: field.kind), .value) }
     return bytes

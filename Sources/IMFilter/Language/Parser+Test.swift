@@ -27,7 +27,7 @@ extension Parser {
 
   /// The index of the field that the token at hand names.
   private mutating func field() throws(FilterError) -> Int {
-    guard let name = word, !Self.keywords.contains(name) else {
+    guard let name = word, !Self.connectives.contains(name), !Self.operators.contains(name) else {
       throw expected("a field name, \"not\" or \"(\"")
     }
     guard let index = schema.index(of: name) else {

@@ -16,10 +16,11 @@ struct Parser {
   /// States that regular expressions may still take.
   var stateBudget = FilterLimits.stateCount
 
-  /// Words that are no field names and no bare words.
-  static let keywords: Set<String> = [
-    "and", "or", "not", "in", "contains", "matches", "eq", "ne", "lt", "le", "gt", "ge",
-  ]
+  /// Words that join tests; neither field names nor bare words.
+  static let connectives: Set<String> = ["and", "or", "not"]
+  /// Words that are operators of a test. They are no field names, but where a value is expected they are bare words: `le`
+  /// is also an outcome of a checksum.
+  static let operators: Set<String> = ["in", "contains", "matches", "eq", "ne", "lt", "le", "gt", "ge"]
 
   init(_ text: String, schema: FilterSchema) throws(FilterError) {
     self.schema = schema

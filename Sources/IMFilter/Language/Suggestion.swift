@@ -8,8 +8,10 @@ enum Suggestion {
     var best: (name: String, distance: Int)?
     for candidate in candidates {
       let other = Array(candidate.lowercased().unicodeScalars.prefix(41))
+      let most = max(name.count, other.count) / 3
+      guard abs(name.count - other.count) <= most else { continue }
       let distance = distance(name, other)
-      guard distance * 3 <= max(name.count, other.count), distance < best?.distance ?? .max else { continue }
+      guard distance <= most, distance < best?.distance ?? .max else { continue }
       best = (candidate, distance)
     }
     if let best { return best.name }

@@ -3,14 +3,17 @@
 /// A message is filtered frame by frame, as one line of output is: the fields of its exchange (`fate`, `rtt_ms` and the
 /// others that need the acknowledgment) are absent while the exchange is open.
 package enum MessageField: Int, CaseIterable, Sendable {
-  // What every frame has: when and where it was seen.
+  /// When and where the frame was seen.
   case ts, number, conn
+  /// The connection's ends, and the frame's way between them.
   case clientIP, clientPort, serverIP, serverPort, ip, port, dir
-  // What its header and body say.
+  /// What its header says.
   case profile, type, seq, session, len, crc, copy, ackOf
+  /// What its body holds.
   case tlv, tlvCount
-  // What became of it.
+  /// What became of its message.
   case rttMilliseconds, rttMicroseconds, fate, retries, dup, late
+  /// What is true of it or not.
   case retry, duplicate, damaged, ack, heartbeat, gap, compressed, encrypted, truncated
 
   /// The words of `dir`, in the order of `Direction`'s raw values.
