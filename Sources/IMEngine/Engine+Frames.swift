@@ -190,6 +190,7 @@ extension Engine {
     }
     if tracker.table.isFull { tracker.makeRoom(frame.timestamp, reassembler.flows) }
     tracker.track(frame, bytes, index, flow, direction, plan, reassembler.flows, &note)
+    if tracker.named != nil { tellNamed() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
     if tracker.adopted != nil { tellAdopted() }
     if !frame.flags.isDisjoint(with: Self.remarkable) || frame.checksumStatus == .bad || note.isOrphan
@@ -261,7 +262,8 @@ extension Engine {
     let client = Int(flow.pointee.client)
     return ConnectionInfo(
       serial: flow.pointee.serial, client: flow.pointee.key.endpoint(client),
-      server: flow.pointee.key.endpoint(1 - client), plan: flow.pointee.profile.rawValue)
+      server: flow.pointee.key.endpoint(1 - client), plan: flow.pointee.profile.rawValue,
+      endpoint: flow.pointee.figures == .max ? .max : tracker.figures.pointer(flow.pointee.figures).pointee.endpoint)
   }
 
   @inline(never)
@@ -277,6 +279,12 @@ extension Engine {
       let body = bytes.slice(frame.body, frame.bodyCount)
       sink.frame(frame, note, info, direction, bytes: bytes.span, body: body, tlvs: tlvs)
     }
+  }
+
+  private mutating func tellNamed() {
+    guard let (session, name) = tracker.named else { return }
+    tracker.named = nil
+    sink.named(session, name)
   }
 
   private mutating func tellAdopted() {

@@ -27,7 +27,7 @@ package struct Engine: ~Copyable {
   var currentPlanIndex: UInt8
   let ports: Set<UInt16>
   let needs: EngineOptions.Needs
-  unowned let sink: any EngineSink
+  let sink: any EngineSink
   /// The next moment at which something other than a packet happens.
   var wake = Timestamp.distantPast
   var now = Timestamp.distantPast
@@ -37,7 +37,7 @@ package struct Engine: ~Copyable {
   /// The connection that the sink was told of last.
   var info = ConnectionInfo(
     serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0), server: Endpoint(address: IPAddress(v4: 0), port: 0),
-    plan: 0)
+    plan: 0, endpoint: .max)
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
   /// Bytes passed over in search of a frame, by serial number and side, until the frame is found.
@@ -49,7 +49,7 @@ package struct Engine: ~Copyable {
   /// Bytes of connections that nothing decodes, by the lower of their ports; at most 4,096.
   var undecodedPorts: [UInt16: UInt64] = [:]
 
-  /// An engine that tells `sink`, which must outlive it.
+  /// An engine that tells `sink`.
   package init(options: EngineOptions, sink: any EngineSink) {
     precondition(!options.plans.isEmpty && options.plans.count <= 64, "an engine decodes 1 to 64 protocols")
     parser = PacketParser(verifiesChecksums: options.verifiesChecksums)

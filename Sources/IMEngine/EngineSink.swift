@@ -89,6 +89,8 @@ package struct ConnectionInfo: Sendable, BitwiseCopyable {
   package var server: Endpoint
   /// The index of the plan that decodes it, or a value of `FlowProfile` from 253 on.
   package var plan: UInt8
+  /// The server's index among those that frames were decoded of, `.max` where none were.
+  package var endpoint: UInt32
 }
 
 /// Everything known of a connection when it ends, or at a report while it lives.
@@ -130,6 +132,8 @@ package protocol EngineSink: ExchangeSink {
   func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>)
+  /// A session has the name `name`, which its client gave.
+  func named(_ session: UInt32, _ name: String)
   /// Answers that had come out before this exchange's first copy were found to be its own.
   func adopted(_ exchange: UInt32, _ times: [Timestamp])
   /// Something was not as it should be.

@@ -77,6 +77,16 @@ package struct ByteWriter: ~Copyable {
     }
   }
 
+  /// Appends bytes as they are.
+  @inline(__always)
+  package mutating func raw(_ bytes: UnsafeRawBufferPointer) {
+    reserve(bytes.count)
+    if let base = bytes.baseAddress {
+      UnsafeMutableRawPointer(memory + count).copyMemory(from: base, byteCount: bytes.count)
+    }
+    count &+= bytes.count
+  }
+
   // MARK: Numbers
 
   /// Appends a number in decimal.

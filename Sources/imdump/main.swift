@@ -1,1 +1,1 @@
-print("imdump")
+print(1)

@@ -67,8 +67,9 @@ package struct Exchange: Sendable, BitwiseCopyable {
   package var firstAt: Timestamp
   package var lastAt: Timestamp
   package var ackedAt = Timestamp.distantPast
-  /// The flow of the first copy.
+  /// The flow of the first copy, and its server's index as in `ConnectionInfo.endpoint`.
   package var flow: UInt32
+  package var endpoint: UInt32
   /// The sender's clock in the last copy.
   var headerTime: UInt32
   package var bodyCount: UInt32

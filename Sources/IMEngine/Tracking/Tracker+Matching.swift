@@ -22,7 +22,8 @@ extension Tracker {
     let new = table.append(
       Exchange(
         sequence: sequence, session: flow.pointee.session, id: nextID, fingerprint: fingerprint, firstAt: now,
-        lastAt: now, flow: flowIndex, headerTime: UInt32(truncatingIfNeeded: frame.time),
+        lastAt: now, flow: flowIndex, endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint,
+        headerTime: UInt32(truncatingIfNeeded: frame.time),
         bodyCount: UInt32(truncatingIfNeeded: frame.bodyCount), flags: isBad ? .bad : .good, direction: direction,
         plan: flow.pointee.profile.rawValue, kind: frame.kind.pointee.index))
     nextID &+= 1
@@ -46,7 +47,7 @@ extension Tracker {
     let new = table.append(
       Exchange(
         sequence: 1 << 41 | UInt64(nextID), session: flow.pointee.session, id: nextID, fingerprint: 0, firstAt: now,
-        lastAt: now, flow: flowIndex, headerTime: 0, bodyCount: UInt32(truncatingIfNeeded: frame.bodyCount),
+        lastAt: now, flow: flowIndex, endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint, headerTime: 0, bodyCount: UInt32(truncatingIfNeeded: frame.bodyCount),
         flags: frame.checksumStatus == .bad ? [.bad, .settled] : [.good, .settled], direction: direction,
         plan: flow.pointee.profile.rawValue, kind: frame.kind.pointee.index))
     new.pointee.fate = .unacknowledged

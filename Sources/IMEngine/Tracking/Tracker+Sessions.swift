@@ -79,6 +79,7 @@ extension Tracker {
     } else {
       let index = sessions.add(key, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place)
       sessions.name(index, name)
+      named = (index, name)
       flow.pointee.session = index
     }
   }

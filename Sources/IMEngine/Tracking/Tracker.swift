@@ -55,9 +55,11 @@ struct Tracker: ~Copyable {
   var nextID: UInt32 = 0
   var reconnects: UInt64 = 0
   var dupAcks: UInt64 = 0
+  /// The session that the last frame named, and its name.
+  var named: (session: UInt32, name: String)?
   /// Answers that the last frame found waiting for it, and its exchange.
   var adopted: (exchange: UInt32, times: [Timestamp])?
-  weak var sink: (any ExchangeSink)?
+  let sink: (any ExchangeSink)?
   let wantsSettled: Bool
   private let wantsFinished: Bool
 

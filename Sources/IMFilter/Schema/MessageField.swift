@@ -22,7 +22,7 @@ package enum MessageField: Int, CaseIterable, Sendable {
   package static let checksums = ["be", "le", "bad", "none", "good", "unchecked"]
   /// The words of `fate`.
   package static let fates = [
-    "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending",
+    "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged",
   ]
 
   /// The field as the schema describes it.
@@ -44,7 +44,7 @@ package enum MessageField: Int, CaseIterable, Sendable {
       .init("type", .name(known: []), "Message type by the name its profile gives it, or by its number on the wire")
     case .seq: .init("seq", .integer, "Sequence number in the frame's header")
     case .session: .init("session", .name(known: []), "Session identity in the frame, a number or text")
-    case .len: .init("len", .integer, "Bytes of the whole frame on the stream, header and body")
+    case .len: .init("len", .integer, "Bytes of the frame's body as they are on the wire")
     case .crc:
       .init(
         "crc", .word(of: Self.checksums),

@@ -1,0 +1,60 @@
+package import IMEngine
+package import IMFilter
+import IMWire
+
+/// A message whose fate is final, as a `-Y` filter looks at it.
+package struct MessageFilterRecord: FilterRecord {
+  let record: MessageRecord
+  let exchange: Exchange
+  let plan: ProtocolPlan
+
+  /// A record of one message.
+  package init(record: MessageRecord, exchange: Exchange, plan: ProtocolPlan) {
+    self.record = record
+    self.exchange = exchange
+    self.plan = plan
+  }
+
+  package func value(of field: Int, at index: Int) -> FilterValue? {
+    guard let field = MessageField(rawValue: field) else { return nil }
+    if let value = record.connection.value(of: field, record.direction, at: index) { return value }
+    guard index == 0 else { return nil }
+    switch field {
+    case .ts: return .time(exchange.firstAt)
+    case .number: return .unsigned(record.number)
+    case .type: return exchange.kind < plan.typeValues.count ? .unsigned(plan.typeValues[Int(exchange.kind)]) : nil
+    case .seq: return record.sequence.map { .unsigned($0) }
+    case .session: return record.sessionIsNumber ? record.session.flatMap { UInt64($0) }.map { .unsigned($0) } : nil
+    case .len: return .integer(Int64(record.bodyCount))
+    case .crc: return record.checksums.first.map { .word($0.filterWord) }
+    case .copy: return .integer(Int64(record.copies.count))
+    case .tlvCount: return .integer(Int64(record.tlvs.count))
+    case .rttMicroseconds: return exchange.roundTrip.map { .integer($0) }
+    case .rttMilliseconds: return exchange.roundTrip.map { .real(Double($0) / 1_000) }
+    case .fate: return .word(Int(exchange.fate.rawValue))
+    case .retries: return .integer(Int64(exchange.repeats))
+    case .dup: return .integer(Int64(exchange.duplicates))
+    case .late: return .flag(exchange.flags.contains(.late))
+    case .retry: return .flag(record.isRetried)
+    case .duplicate: return .flag(exchange.duplicates > 0)
+    case .damaged: return .flag(record.checksums.contains(.bad))
+    case .ack: return .flag(false)
+    case .heartbeat: return .flag(record.role == .heartbeat)
+    case .compressed: return .flag(record.compression.description == "zlib")
+    default: return nil
+    }
+  }
+
+  package func anyText(of field: Int, path: FilterPath, where test: (RawSpan) -> Bool) -> Bool {
+    switch MessageField(rawValue: field) {
+    case .type: return lend(record.type, test)
+    case .profile: return lend(plan.name, test)
+    case .session: return record.session.map { lend($0, test) } ?? false
+    case .tlv:
+      return record.body.withUnsafeBytes { body in
+        record.tlvs.withUnsafeBufferPointer { TLVValues(body: body, references: $0).any(path, test) }
+      }
+    default: return false
+    }
+  }
+}

@@ -1,0 +1,48 @@
+package import IMEngine
+
+/// The remarks on a frame that outputs print and filters test, by one name each.
+package enum FrameFlagNames {
+  /// The names, by bit of `mask`.
+  package static let all: [StaticString] = [
+    "retry", "duplicate", "dup_ack", "orphan_ack", "compressed", "compress_label_only", "encrypted", "inflate_limit",
+    "malformed", "duplicate_tag", "nested_too_deep", "incomplete_tag", "incomplete_length", "incomplete_value",
+    "tlv_limit", "marked_duplicate",
+  ]
+
+  /// Which of them hold for a frame.
+  @inline(__always)
+  package static func mask(_ frame: Frame, _ note: FrameNote) -> UInt32 {
+    var mask: UInt32 = 0
+    if note.isRetry { mask |= 1 }
+    if note.isDuplicate { mask |= 2 }
+    if note.isDupAck { mask |= 4 }
+    if note.isOrphan { mask |= 8 }
+    // The frame's own remarks; two of its flags are not remarks but marks of the decoder.
+    let own = frame.flags.subtracting([.sequence, .opened, .afterGap, .timestampWindow])
+    if own.rawValue != 0 { mask |= ownMask(own) }
+    return mask
+  }
+
+  @inline(never)
+  private static func ownMask(_ flags: Frame.Flags) -> UInt32 {
+    let order: [Frame.Flags] = [
+      .inflated, .compressLabelOnly, .encrypted, .inflateLimit, .malformed, .duplicateTag, .nestedTooDeep,
+      .incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit, .markedDuplicate,
+    ]
+    var mask: UInt32 = 0
+    for (i, flag) in order.enumerated() where flags.contains(flag) { mask |= 1 << UInt32(i + 4) }
+    return mask
+  }
+
+  /// Appends the names in quotes, with commas between.
+  package static func write(_ mask: UInt32, to out: inout ByteWriter) {
+    var isFirst = true
+    for (i, name) in all.enumerated() where mask >> UInt32(i) & 1 == 1 {
+      if !isFirst { out.literal(",") }
+      isFirst = false
+      out.literal("\"")
+      out.literal(name)
+      out.literal("\"")
+    }
+  }
+}

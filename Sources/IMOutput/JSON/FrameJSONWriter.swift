@@ -1,0 +1,105 @@
+package import IMEngine
+package import IMWire
+
+/// One frame as one JSON object of at most a few hundred bytes: `imdump --format json`.
+///
+/// Fields: `ts` (microseconds since the epoch), `conn`, `client`, `server`, `dir`, `profile`, `type`, `seq`, `session`,
+/// `len` (body bytes), `crc`, `copy`, `ack_of`, `rtt_us`, `tlv` (count), `flags`. What is not known is not there.
+package struct FrameJSONWriter: ~Copyable {
+  private let plans: [ProtocolPlan]
+  /// The quoted names of each plan's types, ready to be appended.
+  private let typeTexts: [[String]]
+  /// `"conn":...,"client":...,"server":...` of the connection that was written last.
+  private var connection = ByteWriter(capacity: 256)
+  private var connectionSerial: UInt32 = 0
+
+  /// A writer for frames of `plans`.
+  package init(plans: [ProtocolPlan]) {
+    self.plans = plans
+    typeTexts = plans.map { plan in plan.typeNames.map { "\"\($0)\"" } }
+  }
+
+  /// Appends one line. `session` is the session's name where its client gave one.
+  package mutating func write(
+    _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, session: String?,
+    to out: inout ByteWriter
+  ) {
+    let plan = plans[Int(info.plan)]
+    out.literal("{\"ts\":")
+    out.number(frame.timestamp.microseconds)
+    if info.serial != connectionSerial { describe(info) }
+    connection.withBytes { out.raw($0) }
+    if direction == .clientToServer { out.literal(",\"dir\":\"c2s\",\"type\":") } else { out.literal(",\"dir\":\"s2c\",\"type\":") }
+    writeType(frame, info, to: &out)
+    if frame.flags.contains(.sequence) {
+      out.literal(",\"seq\":")
+      out.number(frame.sequence)
+    }
+    if plan.hasSession {
+      out.literal(",\"session\":")
+      out.number(frame.session)
+    } else if let session {
+      out.literal(",\"session\":")
+      out.jsonString(String(session.prefix(64)))
+    }
+    out.literal(",\"len\":")
+    out.number(UInt64(truncatingIfNeeded: frame.bodyCount))
+    switch frame.checksumStatus {
+    case .be: out.literal(",\"crc\":\"be\"")
+    case .le: out.literal(",\"crc\":\"le\"")
+    case .bad: out.literal(",\"crc\":\"bad\"")
+    case .none: out.literal(",\"crc\":\"none\"")
+    case .unchecked: break
+    }
+    if note.copy > 0 {
+      out.literal(",\"copy\":")
+      out.number(note.copy)
+    }
+    if let ackOf = note.ackOf {
+      out.literal(",\"ack_of\":")
+      out.number(ackOf)
+    }
+    if let roundTrip = note.roundTrip {
+      out.literal(",\"rtt_us\":")
+      out.number(roundTrip)
+    }
+    if frame.tlvCount > 0 {
+      out.literal(",\"tlv\":")
+      out.number(UInt64(truncatingIfNeeded: frame.tlvCount))
+    }
+    let names = FrameFlagNames.mask(frame, note)
+    if names != 0 {
+      out.literal(",\"flags\":[")
+      FrameFlagNames.write(names, to: &out)
+      out.literal("]")
+    }
+    out.literal("}\n")
+  }
+
+  @inline(never)
+  private mutating func describe(_ info: ConnectionInfo) {
+    connectionSerial = info.serial
+    connection.removeAll()
+    connection.literal(",\"conn\":")
+    connection.number(info.serial)
+    connection.literal(",\"client\":\"")
+    connection.endpoint(info.client)
+    connection.literal("\",\"server\":\"")
+    connection.endpoint(info.server)
+    connection.literal("\",\"profile\":\"")
+    connection.text(plans[Int(info.plan)].name)
+    connection.literal("\"")
+  }
+
+  private func writeType(_ frame: Frame, _ info: ConnectionInfo, to out: inout ByteWriter) {
+    let index = Int(frame.kind.pointee.index)
+    let texts = typeTexts[Int(info.plan)]
+    if index < texts.count {
+      out.text(texts[index])
+    } else {
+      out.literal("\"type_")
+      out.number(frame.type)
+      out.literal("\"")
+    }
+  }
+}

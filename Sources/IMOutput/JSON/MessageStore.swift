@@ -1,0 +1,95 @@
+package import IMEngine
+package import IMWire
+
+/// Everything seen of one message: its copies, its answers and what it holds.
+package struct MessageRecord {
+  package var connection: ConnectionInfo
+  package var direction: Direction
+  package var type: String
+  package var role: FrameRole
+  package var sequence: UInt64?
+  package var session: String?
+  /// Whether `session` is a number on the wire.
+  package var sessionIsNumber: Bool
+  package var bodyCount: Int
+  package var checksums: [ChecksumStatus]
+  /// Microseconds since the epoch of every copy and every answer.
+  package var copies: [Int64]
+  package var answers: [Int64] = []
+  /// The packet that brought the first copy.
+  package var number: UInt64
+  package var compression: StaticString
+  package var tlvs: [TLVRef]
+  package var flags: UInt32
+  package var isRetried = false
+  /// What `tlvs` point into; empty unless the store was asked to keep it.
+  package var body: [UInt8] = []
+}
+
+/// Collects messages frame by frame until their fate is final.
+package final class MessageStore {
+  private let plans: [ProtocolPlan]
+  private var records: [UInt32: MessageRecord] = [:]
+  private var names: [UInt32: String] = [:]
+
+  /// Bodies longer than this are not kept.
+  private static let maximumBody = 64 << 10
+  private let keepsBodies: Bool
+
+  /// A store for messages of `plans`. Bodies are kept only for filters that look into them.
+  package init(plans: [ProtocolPlan], keepsBodies: Bool = false) {
+    self.plans = plans
+    self.keepsBodies = keepsBodies
+  }
+
+  /// Notes the name of a session.
+  package func named(_ session: UInt32, _ name: String) { names[session] = name }
+
+  /// The name that a session's client gave, if any.
+  package func name(_ session: UInt32) -> String? { names[session] }
+
+  /// Notes one frame: the first or another copy, or an answer.
+  package func note(
+    _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, _ body: RawSpan, _ tlvs: Span<TLVRef>
+  ) {
+    guard note.exchange != .max else { return }
+    let at = frame.timestamp.microseconds
+    if note.isAck {
+      records[note.exchange]?.answers.append(at)
+      return
+    }
+    let flags = FrameFlagNames.mask(frame, note)
+    if note.copy == 1 {
+      let plan = plans[Int(info.plan)]
+      let index = Int(frame.kind.pointee.index)
+      var references: [TLVRef] = []
+      references.reserveCapacity(tlvs.count)
+      for i in tlvs.indices { references.append(tlvs[i]) }
+      records[note.exchange] = MessageRecord(
+        connection: info, direction: direction,
+        type: index < plan.typeNames.count ? plan.typeNames[index] : "type_\(frame.type)",
+        role: frame.kind.pointee.role, sequence: frame.flags.contains(.sequence) ? frame.sequence : nil,
+        session: plan.hasSession ? String(frame.session) : names[note.session], sessionIsNumber: plan.hasSession,
+        bodyCount: frame.bodyCount, checksums: [frame.checksumStatus], copies: [at], number: frame.number,
+        compression: frame.flags.contains(.inflated)
+          ? "zlib" : frame.flags.contains(.compressLabelOnly) ? "label-only" : "none",
+        tlvs: references, flags: flags)
+      if keepsBodies, body.byteCount <= Self.maximumBody {
+        records[note.exchange]?.body = body.withUnsafeBytes { Array($0) }
+      }
+    } else {
+      records[note.exchange]?.copies.append(at)
+      records[note.exchange]?.checksums.append(frame.checksumStatus)
+      records[note.exchange]?.flags |= flags
+      if note.isRetry { records[note.exchange]?.isRetried = true }
+    }
+  }
+
+  /// Notes answers that were seen before their message.
+  package func adopted(_ exchange: UInt32, _ times: [Timestamp]) {
+    records[exchange]?.answers.append(contentsOf: times.map(\.microseconds))
+  }
+
+  /// Takes what is known of an exchange that is over.
+  package func take(_ exchange: Exchange) -> MessageRecord? { records.removeValue(forKey: exchange.id) }
+}

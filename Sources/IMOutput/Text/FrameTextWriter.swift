@@ -1,0 +1,209 @@
+package import IMEngine
+package import IMWire
+
+/// How much a line of text tells.
+package struct TextStyle: Sendable {
+  /// Colours by escape sequences; for terminals only.
+  package var isColoured = false
+  /// 1 shows the TLVs, 2 also the stream's offset and the packet's number.
+  package var verbosity = 0
+  /// Body bytes: not at all, as text, as hexadecimal.
+  package var showsText = false, showsHex = false
+  /// How times are shown.
+  package var time = TimeStyle.timeOfDay
+
+  /// Ways to show a time, as tcpdump's `-t` chooses them.
+  package enum TimeStyle: Sendable {
+    case timeOfDay, none, epoch, sinceLast, date
+  }
+
+  /// Plain lines.
+  package init() {}
+}
+
+/// One frame as a line to read, in tcpdump's manner.
+///
+///     12:00:31.204000 10.0.0.7:51234 > 192.0.2.9:8080: tjp data, seq 77, session 6854, len 96, crc be, tlv 3
+package struct FrameTextWriter {
+  private let plans: [ProtocolPlan]
+  private let style: TextStyle
+  private var last: Timestamp?
+
+  /// A writer for frames of `plans`.
+  package init(plans: [ProtocolPlan], style: TextStyle) {
+    self.plans = plans
+    self.style = style
+  }
+
+  /// Appends the frame's line, and what the style asks for beneath it.
+  package mutating func write(
+    _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, session: String?,
+    bytes: RawSpan, body: RawSpan, tlvs: Span<TLVRef>, to out: inout ByteWriter
+  ) {
+    let plan = plans[Int(info.plan)]
+    time(frame.timestamp, to: &out)
+    out.endpoint(direction == .clientToServer ? info.client : info.server)
+    out.literal(" > ")
+    out.endpoint(direction == .clientToServer ? info.server : info.client)
+    out.literal(": ")
+    out.text(plan.name)
+    out.literal(" ")
+    let isTrouble = frame.checksumStatus == .bad || note.isRetry || note.isDuplicate || note.isOrphan
+    colour(frame.checksumStatus == .bad ? 31 : isTrouble ? 33 : note.isAck ? 2 : 1, to: &out)
+    let index = Int(frame.kind.pointee.index)
+    if index < plan.typeNames.count {
+      out.text(plan.typeNames[index])
+    } else {
+      out.literal("type_")
+      out.number(frame.type)
+    }
+    colour(0, to: &out)
+    if frame.subjectCount > 0 { quoted(bytes, frame.start + frame.subjectOffset, frame.subjectCount, to: &out) }
+    if frame.identityCount > 0 { quoted(bytes, frame.start + frame.identityOffset, frame.identityCount, to: &out) }
+    if frame.flags.contains(.sequence) {
+      out.literal(", seq ")
+      out.number(frame.sequence)
+    }
+    if let ackOf = note.ackOf, ackOf != frame.sequence || !frame.flags.contains(.sequence) {
+      out.literal(", acks ")
+      out.number(ackOf)
+    }
+    if plan.hasSession {
+      out.literal(", session ")
+      out.number(frame.session)
+    } else if let session, frame.identityCount == 0 {
+      out.literal(", session ")
+      wire(session, to: &out)
+    }
+    out.literal(", len ")
+    out.number(UInt64(truncatingIfNeeded: frame.bodyCount))
+    if frame.checksumStatus != .unchecked {
+      out.literal(", crc ")
+      out.text(frame.checksumStatus.name)
+    }
+    if frame.tlvCount > 0 {
+      out.literal(", tlv ")
+      out.number(UInt64(truncatingIfNeeded: frame.tlvCount))
+    }
+    remarks(frame, note, to: &out)
+    out.literal("\n")
+    if style.verbosity > 0 { details(frame, plan, tlvs, body, to: &out) }
+    if style.showsHex { hex(body, to: &out) }
+  }
+
+  private func remarks(_ frame: Frame, _ note: FrameNote, to out: inout ByteWriter) {
+    if let roundTrip = note.roundTrip {
+      out.literal(", rtt ")
+      out.thousandths(roundTrip)
+      out.literal(" ms")
+    } else if let latency = note.latency {
+      out.literal(", after ")
+      out.thousandths(latency)
+      out.literal(" ms (retried: no round trip)")
+    }
+    if note.copy > 1 {
+      out.literal(", copy ")
+      out.number(note.copy)
+    }
+    let mask = FrameFlagNames.mask(frame, note)
+    if mask != 0 {
+      out.literal(" [")
+      var isFirst = true
+      for (i, name) in FrameFlagNames.all.enumerated() where mask >> UInt32(i) & 1 == 1 {
+        if !isFirst { out.literal(", ") }
+        isFirst = false
+        out.literal(name)
+      }
+      out.literal("]")
+    }
+  }
+
+  private func details(
+    _ frame: Frame, _ plan: ProtocolPlan, _ tlvs: Span<TLVRef>, _ body: RawSpan, to out: inout ByteWriter
+  ) {
+    if style.verbosity > 1 {
+      out.literal("\tpacket ")
+      out.number(frame.number)
+      out.literal(", stream offset ")
+      out.number(frame.streamOffset)
+      out.literal("\n")
+    }
+    for i in tlvs.indices {
+      let tlv = tlvs[i]
+      out.literal("\t")
+      for _ in 0..<min(16, Int(tlv.depth)) { out.literal("  ") }
+      out.literal("0x")
+      out.hex(UInt64(tlv.tag), width: 4)
+      if let name = plan.tagNames[tlv.tag] {
+        out.literal(" ")
+        out.text(name)
+      }
+      out.literal(", ")
+      out.number(tlv.count)
+      out.literal(tlv.count == 1 ? " byte" : " bytes")
+      let end = Int(tlv.offset) + Int(tlv.count)
+      if style.showsText, !tlv.isList, end <= body.byteCount {
+        out.literal(": \"")
+        body.withUnsafeBytes { out.terminal(UnsafeRawBufferPointer(rebasing: $0[Int(tlv.offset)..<end]), limit: 160) }
+        out.literal("\"")
+      }
+      out.literal("\n")
+    }
+  }
+
+  private func hex(_ body: RawSpan, to out: inout ByteWriter) {
+    body.withUnsafeBytes { bytes in
+      for line in stride(from: 0, to: min(bytes.count, 4_096), by: 16) {
+        out.literal("\t0x")
+        out.hex(UInt64(line), width: 4)
+        out.literal(": ")
+        let end = min(line + 16, bytes.count)
+        for i in line..<line + 16 {
+          if i % 2 == 0 { out.literal(" ") }
+          if i < end { out.hex(UInt64(bytes[i]), width: 2) } else { out.literal("  ") }
+        }
+        out.literal("  ")
+        for i in line..<end { out.byte((0x20...0x7e).contains(bytes[i]) ? bytes[i] : UInt8(ascii: ".")) }
+        out.literal("\n")
+      }
+      if bytes.count > 4_096 { out.literal("\t... (4096 bytes shown)\n") }
+    }
+  }
+
+  private mutating func time(_ at: Timestamp, to out: inout ByteWriter) {
+    switch style.time {
+    case .none: return
+    case .timeOfDay: out.timeOfDay(at)
+    case .date: out.instant(at)
+    case .epoch:
+      out.number(at.seconds)
+      out.literal(".")
+      let micros = at.microseconds - at.seconds * 1_000_000
+      for divisor in [100_000, 10_000, 1_000, 100, 10, 1] { out.byte(48 + UInt8(micros / Int64(divisor) % 10)) }
+    case .sinceLast:
+      out.thousandths(last.map { at.nanoseconds(since: $0) / 1_000 } ?? 0)
+      last = at
+      out.literal(" ms")
+    }
+    out.literal(" ")
+  }
+
+  private func quoted(_ bytes: RawSpan, _ offset: Int, _ count: Int, to out: inout ByteWriter) {
+    guard offset + count <= bytes.byteCount else { return }
+    out.literal(" \"")
+    bytes.withUnsafeBytes { out.terminal(UnsafeRawBufferPointer(rebasing: $0[offset..<offset + count]), limit: 64) }
+    out.literal("\"")
+  }
+
+  private func wire(_ text: String, to out: inout ByteWriter) {
+    var text = text
+    text.withUTF8 { out.terminal(UnsafeRawBufferPointer($0), limit: 64) }
+  }
+
+  private func colour(_ code: UInt8, to out: inout ByteWriter) {
+    guard style.isColoured else { return }
+    out.literal("\u{1b}[")
+    out.number(code)
+    out.literal("m")
+  }
+}

@@ -1,0 +1,61 @@
+package import IMEngine
+import IMWire
+
+/// One message and its fate as a line to read: `imdump messages`.
+package struct MessageTextWriter {
+  private let style: TextStyle
+
+  /// A writer.
+  package init(style: TextStyle) { self.style = style }
+
+  /// Appends one line.
+  package mutating func write(_ record: MessageRecord, _ exchange: Exchange, to out: inout ByteWriter) {
+    out.timeOfDay(exchange.firstAt)
+    out.literal(" #")
+    out.number(record.connection.serial)
+    out.literal(" ")
+    out.endpoint(record.direction == .clientToServer ? record.connection.client : record.connection.server)
+    out.literal(" > ")
+    out.endpoint(record.direction == .clientToServer ? record.connection.server : record.connection.client)
+    out.literal(" ")
+    out.text(record.type)
+    if let sequence = record.sequence {
+      out.literal(" seq ")
+      out.number(sequence)
+    }
+    if var session = record.session {
+      out.literal(" session ")
+      session.withUTF8 { out.terminal(UnsafeRawBufferPointer($0), limit: 64) }
+    }
+    out.literal(" len ")
+    out.number(UInt64(record.bodyCount))
+    out.literal(": ")
+    let isBad = exchange.fate == .unanswered || exchange.fate == .damaged || exchange.fate == .rejected
+    if style.isColoured { out.text(isBad ? "\u{1b}[31m" : exchange.copies > 1 ? "\u{1b}[33m" : "") }
+    out.text(exchange.fate.name)
+    if style.isColoured { out.literal("\u{1b}[0m") }
+    if let latency = exchange.latency {
+      out.literal(" after ")
+      out.thousandths(latency)
+      out.literal(" ms")
+    }
+    if exchange.flags.contains(.late) { out.literal(", late") }
+    if exchange.copies > 1 {
+      out.literal(", ")
+      out.number(exchange.copies)
+      out.literal(" copies")
+      if exchange.duplicates > 0 {
+        out.literal(" (")
+        out.number(exchange.duplicates)
+        out.literal(" after the answer)")
+      }
+    }
+    if exchange.acks > 1 {
+      out.literal(", ")
+      out.number(exchange.acks)
+      out.literal(" answers")
+    }
+    if record.checksums.contains(.bad) { out.literal(", crc bad") }
+    out.literal("\n")
+  }
+}

@@ -1,0 +1,72 @@
+import IMEngine
+import IMFilter
+import IMOutput
+import IMWire
+
+/// Prints messages when their fate is final: `imdump messages`.
+final class MessageSink: EngineSink {
+  /// Which messages are wanted besides what the filter says.
+  struct Selection {
+    var lost = false, retried = false, damaged = false
+    /// Nothing selected means everything.
+    var isEmpty: Bool { !lost && !retried && !damaged }
+  }
+
+  private let store: MessageStore
+  private let plans: [ProtocolPlan]
+  private let filter: Filter?
+  private let selection: Selection
+  private let isJSON: Bool
+  private let json = MessageJSONWriter()
+  private var text: MessageTextWriter
+  private let output: Output
+  private var out = ByteWriter(capacity: 300 << 10)
+
+  init(
+    plans: [ProtocolPlan], isJSON: Bool, style: TextStyle, selection: Selection, filter: Filter?, output: Output
+  ) {
+    self.plans = plans
+    self.filter = filter
+    self.selection = selection
+    self.isJSON = isJSON
+    self.output = output
+    text = MessageTextWriter(style: style)
+    store = MessageStore(
+      plans: plans, keepsBodies: filter?.fieldsUsed.contains(MessageField.tlv.rawValue) ?? false)
+  }
+
+  func frame(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
+    body: RawSpan, tlvs: Span<TLVRef>
+  ) {
+    store.note(frame, note, connection, direction, body, tlvs)
+  }
+
+  func finished(_ exchange: borrowing Exchange) {
+    let exchange = copy exchange
+    guard let record = store.take(exchange) else { return }
+    if !selection.isEmpty {
+      let isLost = exchange.fate == .unanswered || exchange.fate == .damaged
+      let isWanted =
+        (selection.lost && isLost) || (selection.retried && exchange.copies > 1)
+        || (selection.damaged && record.checksums.contains(.bad))
+      guard isWanted else { return }
+    }
+    if let filter {
+      let plan = plans[Int(exchange.plan)]
+      guard filter.matches(MessageFilterRecord(record: record, exchange: exchange, plan: plan)) else { return }
+    }
+    if isJSON { json.write(record, exchange, to: &out) } else { text.write(record, exchange, to: &out) }
+    if out.count > 256 << 10 { flush() }
+  }
+
+  /// Writes what is ready.
+  func flush() { output.drain(&out) }
+
+  func named(_ session: UInt32, _ name: String) { store.named(session, name) }
+  func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
+  func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
+  func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
+  func connection(_ report: ConnectionReport) {}
+  func settled(_ exchange: borrowing Exchange) {}
+}

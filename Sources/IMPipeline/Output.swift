@@ -1,0 +1,70 @@
+import Glibc
+import IMOutput
+
+/// Why output could not be written.
+package struct OutputError: Error, Equatable, CustomStringConvertible {
+  /// The file's name; `standard output` for that.
+  package var name: String
+  /// The system's error number.
+  package var errno: Int32
+
+  /// One line.
+  package var description: String { "\(name): \(String(cString: strerror(errno)))" }
+  /// Whether the reader has gone away, which is its own decision and no error.
+  package var isBrokenPipe: Bool { errno == EPIPE }
+}
+
+/// A descriptor that is written to in whole pieces; the first failure is kept, and nothing is written after it.
+package final class Output {
+  private let descriptor: Int32
+  private let name: String
+  /// The first failure.
+  package private(set) var error: OutputError?
+  /// Bytes written.
+  package private(set) var byteCount: UInt64 = 0
+
+  /// Writes to `descriptor`, which `name` names in errors.
+  package init(descriptor: Int32, name: String) {
+    self.descriptor = descriptor
+    self.name = name
+  }
+
+  /// Standard output.
+  package static func standard() -> Output { Output(descriptor: STDOUT_FILENO, name: "standard output") }
+
+  /// Whether it is a terminal.
+  package var isTerminal: Bool { isatty(descriptor) == 1 }
+
+  /// Writes all of `bytes`, or keeps the error.
+  package func write(_ bytes: UnsafeRawBufferPointer) {
+    guard error == nil else { return }
+    var done = 0
+    while done < bytes.count {
+      let n = Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+      if n > 0 {
+        done += n
+        byteCount += UInt64(n)
+      } else if n < 0, errno == EINTR {
+        continue
+      } else if n < 0, errno == EAGAIN {
+        var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&poller, 1, 1_000)
+      } else {
+        error = OutputError(name: name, errno: errno)
+        return
+      }
+    }
+  }
+
+  /// Writes what `writer` holds and empties it.
+  package func drain(_ writer: inout ByteWriter) {
+    writer.withBytes { write($0) }
+    writer.removeAll()
+  }
+}
+
+/// Writes one line to standard error.
+package func complain(_ text: String) {
+  var line = "imdump: " + text + "\n"
+  line.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}

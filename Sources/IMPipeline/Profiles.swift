@@ -1,0 +1,41 @@
+import Glibc
+package import IMEngine
+package import IMProfile
+
+/// Compiles the profiles that were asked for; all built-in ones when none were.
+package func loadProfiles(_ names: [String]) throws(ProfileError) -> [ProtocolPlan] {
+  var plans: [ProtocolPlan] = []
+  for name in names.isEmpty ? BuiltInProfiles.names : names {
+    if !name.contains("/"), !name.hasSuffix(".yaml"), !name.hasSuffix(".yml") {
+      plans.append(try BuiltInProfiles.plan(name))
+    } else {
+      plans.append(try ProfileCompiler.compile(readProfile(name), source: name))
+    }
+  }
+  var seen: Set<String> = []
+  for plan in plans where !seen.insert(plan.name).inserted {
+    throw ProfileError(source: plan.name, message: "two profiles have this name")
+  }
+  guard plans.count <= 64 else { throw ProfileError(source: "--profile", message: "at most 64 profiles at once") }
+  return plans
+}
+
+/// The text of a profile file, which is read no further than a profile may be long.
+private func readProfile(_ path: String) throws(ProfileError) -> String {
+  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { throw ProfileError(source: path, message: String(cString: strerror(errno))) }
+  defer { close(descriptor) }
+  var bytes: [UInt8] = []
+  var chunk = [UInt8](repeating: 0, count: 65_536)
+  while bytes.count <= 256 << 10 {
+    let n = read(descriptor, &chunk, chunk.count)
+    if n < 0, errno == EINTR { continue }
+    guard n >= 0 else { throw ProfileError(source: path, message: String(cString: strerror(errno))) }
+    if n == 0 { break }
+    bytes += chunk[..<n]
+  }
+  guard let text = String(validating: bytes, as: UTF8.self) else {
+    throw ProfileError(source: path, message: "the profile is not UTF-8")
+  }
+  return text
+}

@@ -1,0 +1,72 @@
+package import IMEngine
+
+/// How a run ends, as the process's exit status (`man imdump`, EXIT STATUS).
+package enum ExitStatus: Int32, Sendable {
+  case success = 0
+  /// A runtime error, or a damaged or cut capture; everything before it was processed.
+  case failure = 1
+  /// The command line, a filter, or a profile is wrong.
+  case usage = 64
+  /// The capture or the interface is not there.
+  case noInput = 66
+  /// Output could not be written.
+  case ioError = 74
+  /// This user may not capture.
+  case noPermission = 77
+}
+
+/// The form of what is printed.
+package enum OutputFormat: String, CaseIterable, Sendable {
+  /// Lines to read.
+  case text
+  /// One JSON object a line.
+  case json
+  /// One Elastic Common Schema document a line.
+  case ecs
+}
+
+/// Where packets come from, and how they are read.
+package struct InputOptions: Sendable {
+  /// Capture files in this order, `-` for standard input; none for a live capture.
+  package var files: [String] = []
+  /// The interface of a live capture.
+  package var interface: String?
+  /// A capture filter in libpcap's language.
+  package var captureFilter: String?
+  /// Packets to process, then end; `nil` for all.
+  package var packetLimit: UInt64?
+  package var snapLength: Int?
+  package var bufferKiB: Int?
+  package var isPromiscuous = true
+  /// The capture file that all packets are written to.
+  package var writePath: String?
+  /// Whether each packet is written at once.
+  package var isUnbuffered = false
+
+  /// Nothing chosen.
+  package init() {}
+}
+
+/// How packets are decoded.
+package struct DecodeOptions: Sendable {
+  /// Names of built-in profiles or paths of YAML files; empty for all built-in ones.
+  package var profiles: [String] = []
+  /// Ports on which the protocols are expected beside the profiles' own.
+  package var ports: [UInt16] = []
+  package var verifiesChecksums = true
+  package var overlap = OverlapPolicy.first
+
+  /// The defaults.
+  package init() {}
+}
+
+/// What is said beside the output itself.
+package struct ReportOptions: Sendable {
+  /// No summary and no notes.
+  package var isQuiet = false
+  /// Progress of long files: on a terminal only.
+  package var showsProgress = true
+
+  /// The defaults.
+  package init() {}
+}
