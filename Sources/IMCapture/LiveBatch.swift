@@ -20,6 +20,8 @@ struct LiveBatch: ~Copyable {
   var stoppedAt = Int64.max
   /// Packets libpcap gave, the left out ones included.
   var seen: UInt64 = 0
+  /// Packets libpcap gave although the batch was full.
+  var overrun: UInt64 = 0
 
   /// A batch for packets of at most `snapLength` bytes from `handle`.
   init(handle: OpaquePointer, linkType: UInt16, nanoseconds: Bool, snapLength: Int) {
@@ -80,6 +82,10 @@ func takePacket(
 ) {
   guard let user, let header, let packet else { return }
   let batch = UnsafeMutableRawPointer(user).assumingMemoryBound(to: LiveBatch.self)
-  guard batch.pointee.hasRoom else { return }
-  batch.pointee.take(header, packet)
+  if batch.pointee.hasRoom {
+    batch.pointee.take(header, packet)
+  } else {
+    // libpcap ends a dispatch at the packet that asked for it; should a version not, the loss is counted.
+    batch.pointee.overrun &+= 1
+  }
 }
