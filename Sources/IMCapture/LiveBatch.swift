@@ -52,15 +52,14 @@ struct LiveBatch: ~Copyable {
   /// Copies one packet; stops the dispatch when the batch is full.
   mutating func take(_ header: UnsafePointer<pcap_pkthdr>, _ packet: UnsafePointer<UInt8>) {
     seen &+= 1
-    records.number &+= 1
+    // The kernel's part of a second is below 10⁹, whatever its unit.
     let time = Timestamp(
-      seconds: Int64(header.pointee.ts.tv_sec),
-      fraction: Int64(header.pointee.ts.tv_usec).multipliedReportingOverflow(by: nanosecondsPerUnit).partialValue)
+      seconds: Int64(header.pointee.ts.tv_sec), fraction: Int64(header.pointee.ts.tv_usec) &* nanosecondsPerUnit)
     guard time.nanoseconds <= stoppedAt else {
       records.statistics.afterStop &+= 1
-      records.number &-= 1
       return
     }
+    records.number &+= 1
     // libpcap keeps to the snapshot length, and a dispatch ends when less room is left than that.
     let captured = min(Int(header.pointee.caplen), capacity &- used)
     (bytes + used).copyMemory(from: packet, byteCount: captured)
