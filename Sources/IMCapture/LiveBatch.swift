@@ -20,6 +20,8 @@ struct LiveBatch: ~Copyable {
   var stoppedAt = Int64.max
   /// Packets libpcap gave, the left out ones included.
   var seen: UInt64 = 0
+  /// Packets libpcap gave although the batch was full.
+  var overrun: UInt64 = 0
 
   /// A batch for packets of at most `snapLength` bytes from `handle`.
   init(handle: OpaquePointer, linkType: UInt16, nanoseconds: Bool, snapLength: Int) {
@@ -50,15 +52,14 @@ struct LiveBatch: ~Copyable {
   /// Copies one packet; stops the dispatch when the batch is full.
   mutating func take(_ header: UnsafePointer<pcap_pkthdr>, _ packet: UnsafePointer<UInt8>) {
     seen &+= 1
-    records.number &+= 1
+    // The kernel's part of a second is below 10⁹, whatever its unit.
     let time = Timestamp(
-      seconds: Int64(header.pointee.ts.tv_sec),
-      fraction: Int64(header.pointee.ts.tv_usec).multipliedReportingOverflow(by: nanosecondsPerUnit).partialValue)
+      seconds: Int64(header.pointee.ts.tv_sec), fraction: Int64(header.pointee.ts.tv_usec) &* nanosecondsPerUnit)
     guard time.nanoseconds <= stoppedAt else {
       records.statistics.afterStop &+= 1
-      records.number &-= 1
       return
     }
+    records.number &+= 1
     // libpcap keeps to the snapshot length, and a dispatch ends when less room is left than that.
     let captured = min(Int(header.pointee.caplen), capacity &- used)
     (bytes + used).copyMemory(from: packet, byteCount: captured)
@@ -80,6 +81,10 @@ func takePacket(
 ) {
   guard let user, let header, let packet else { return }
   let batch = UnsafeMutableRawPointer(user).assumingMemoryBound(to: LiveBatch.self)
-  guard batch.pointee.hasRoom else { return }
-  batch.pointee.take(header, packet)
+  if batch.pointee.hasRoom {
+    batch.pointee.take(header, packet)
+  } else {
+    // libpcap ends a dispatch at the packet that asked for it; should a version not, the loss is counted.
+    batch.pointee.overrun &+= 1
+  }
 }

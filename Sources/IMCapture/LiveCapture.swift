@@ -92,7 +92,7 @@ package final class LiveCapture: PacketSource {
     var statistics = batch.pointee.records.statistics
     statistics.received = counters.received
     statistics.filteredOut = nil
-    statistics.droppedByKernel = counters.dropped
+    statistics.droppedByKernel = counters.dropped.map { $0 &+ batch.pointee.overrun }
     statistics.droppedByInterface = counters.droppedByInterface
     return statistics
   }

@@ -80,7 +80,7 @@ struct PcapngWalker {
       return .damaged(.damaged, "a block", "of type \(type) has \(byteCount) bytes, fewer than \(least)")
     }
     switch type {
-    case 6: return packet(block, byteCount, UInt32(block.u32(8, swapped: isSwapped)), at: offset, into: &batch)
+    case 6: return packet(block, byteCount, block.u32(8, swapped: isSwapped), at: offset, into: &batch)
     case 2: return packet(block, byteCount, UInt32(block.u16(8, swapped: isSwapped)), at: offset, into: &batch)
     case 3: return simplePacket(block, byteCount, at: offset, into: &batch)
     case 1: return interface(block, byteCount)

@@ -92,6 +92,11 @@ struct Form: Sendable, CustomStringConvertible {
     #expect(read(file.bytes).packets.map(\.linkType) == [expected])
   }
 
+  @Test func unknownLinkType() {
+    let error = CaptureError(.unsupported, "FILE", "link type 70000 is not supported", offset: 20)
+    #expect(read(CaptureBytes.pcap(network: 70_000).bytes).error == error)
+  }
+
   @Test(arguments: [
     (UInt16(1), UInt16(4), false), (2, 0, true), (2, 3, true), (2, 4, true), (2, 9, true), (3, 0, false),
     (543, 0, true),
