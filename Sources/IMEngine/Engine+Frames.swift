@@ -166,6 +166,7 @@ extension Engine {
     let plan = currentPlan
     let kind = frame.kind.pointee
     let direction = flow.pointee.direction(side)
+    ledger.checksums[Int(frame.checksumStatus.rawValue)] &+= 1
     if frame.checksumStatus == .bad {
       ledger.damagedBytes &+= UInt64(truncatingIfNeeded: frame.count)
     } else {

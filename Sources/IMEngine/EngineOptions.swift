@@ -70,6 +70,8 @@ package struct Ledger: Sendable {
   package var tlsConnections: UInt64 = 0, decodedConnections: UInt64 = 0
   /// Issues by kind.
   package var issues: InlineArray<32, UInt64> = InlineArray(repeating: 0)
+  /// Frames by `ChecksumStatus`.
+  package var checksums: InlineArray<5, UInt64> = InlineArray(repeating: 0)
   /// TLVs walked, nested ones included.
   package var tlvs: UInt64 = 0
   package var firstAt: Timestamp?

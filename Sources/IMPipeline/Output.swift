@@ -1,5 +1,5 @@
 import Glibc
-import IMOutput
+package import IMOutput
 
 /// Why output could not be written.
 package struct OutputError: Error, Equatable, CustomStringConvertible {

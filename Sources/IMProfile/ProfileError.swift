@@ -8,6 +8,14 @@ package struct ProfileError: Error, Equatable, CustomStringConvertible {
   /// One sentence.
   package var message: String
 
+  /// An error of its parts.
+  package init(source: String, line: Int? = nil, column: Int? = nil, message: String) {
+    self.source = source
+    self.line = line
+    self.column = column
+    self.message = message
+  }
+
   /// `FILE:LINE:COLUMN: MESSAGE`.
   package var description: String {
     let place = line.map { ":\($0)" + (column.map { ":\($0)" } ?? "") } ?? ""

@@ -1,0 +1,150 @@
+package import IMEngine
+
+/// What the capture itself counted; what it cannot know is `nil`.
+package struct CaptureCounts: Sendable {
+  /// Packets handed to the engine; packets that the source saw; packets that the filter left out.
+  package var captured: UInt64 = 0
+  package var received: UInt64?
+  package var filteredOut: UInt64?
+  /// Packets lost before they were seen.
+  package var droppedByKernel: UInt64?
+  package var droppedByInterface: UInt64?
+
+  /// All unknown.
+  package init() {}
+}
+
+/// The last lines of a run: where every packet and every byte went.
+package struct Summary {
+  /// Totals by type and plan, for the messages' fates.
+  package var plans: [ProtocolPlan]
+  package var ledger: Ledger
+  package var reassembly: ReassemblyCounters
+  package var capture: CaptureCounts
+  /// The totals of each plan's types, 65 a plan.
+  package var kinds: [[KindTotals]]
+  /// Frames by `ChecksumStatus`.
+  package var checksums: InlineArray<5, UInt64>
+
+  /// A summary of its parts.
+  package init(
+    plans: [ProtocolPlan], ledger: Ledger, reassembly: ReassemblyCounters, capture: CaptureCounts,
+    kinds: [[KindTotals]], checksums: InlineArray<5, UInt64>
+  ) {
+    self.plans = plans
+    self.ledger = ledger
+    self.reassembly = reassembly
+    self.capture = capture
+    self.kinds = kinds
+    self.checksums = checksums
+  }
+
+  /// The lines, without a line feed at the end.
+  package var lines: [String] {
+    var lines: [String] = []
+    lines.append(packets)
+    lines.append(connections)
+    lines.append(bytes)
+    for (i, plan) in plans.enumerated() {
+      if let line = messages(plan, kinds[i]) { lines.append(line) }
+    }
+    return lines
+  }
+
+  private var packets: String {
+    var parts = ["\(count(capture.captured, "packet")) captured"]
+    if let received = capture.received { parts.append("\(grouped(received)) received by filter") }
+    if let filtered = capture.filteredOut, filtered > 0 { parts.append("\(grouped(filtered)) filtered out") }
+    if let dropped = capture.droppedByKernel { parts.append("\(grouped(dropped)) dropped by kernel") }
+    if let dropped = capture.droppedByInterface, dropped > 0 { parts.append("\(grouped(dropped)) dropped by interface") }
+    var reasons: [String] = []
+    for reason in SkipReason.allCases {
+      let n = ledger.skipped[Int(reason.rawValue)]
+      if n > 0 { reasons.append("\(reason.name) \(grouped(n))") }
+    }
+    parts.append("\(grouped(ledger.segments)) TCP")
+    if !reasons.isEmpty { parts.append("skipped: " + reasons.joined(separator: ", ")) }
+    if ledger.cutPackets > 0 { parts.append("\(grouped(ledger.cutPackets)) cut by snaplen") }
+    if ledger.offloaded > 0 { parts.append("\(grouped(ledger.offloaded)) with offloaded checksum") }
+    return parts.joined(separator: ", ")
+  }
+
+  private var connections: String {
+    var parts = ["\(count(ledger.connections, "connection"))", "\(grouped(ledger.decodedConnections)) decoded"]
+    if ledger.tlsConnections > 0 { parts.append("\(grouped(ledger.tlsConnections)) TLS (encrypted, not readable)") }
+    if ledger.connectionAttempts > 0 {
+      parts.append("\(grouped(ledger.connectionSuccesses)) of \(count(ledger.connectionAttempts, "attempt")) succeeded")
+    }
+    if ledger.connectionsRefused > 0 { parts.append("\(grouped(ledger.connectionsRefused)) refused") }
+    if ledger.connectionsTimedOut > 0 { parts.append("\(grouped(ledger.connectionsTimedOut)) timed out") }
+    return parts.joined(separator: ", ")
+  }
+
+  private var bytes: String {
+    var parts = [
+      "\(grouped(ledger.decodedBytes)) bytes decoded", "\(grouped(ledger.damagedBytes)) damaged",
+      "\(grouped(ledger.skippedBytes)) skipped", "\(grouped(ledger.unreadBytes)) not read",
+    ]
+    for reason in GapReason.allCases {
+      let n = reassembly.gaps[Int(reason.rawValue)]
+      guard n > 0 else { continue }
+      let bytes = reassembly.gapBytes[Int(reason.rawValue)]
+      let what =
+        switch reason {
+        case .captureLoss: "lost by the capture (acknowledged, never seen)"
+        case .snaplen: "cut by snaplen"
+        case .unseen: "never seen"
+        }
+      parts.append("\(count(n, "gap")) of \(grouped(bytes)) bytes \(what)")
+    }
+    if reassembly.retransmits > 0 { parts.append("\(count(reassembly.retransmits, "TCP retransmission"))") }
+    if reassembly.conflicts > 0 { parts.append("\(grouped(reassembly.conflicts)) with other bytes than the first copy") }
+    return parts.joined(separator: ", ")
+  }
+
+  private func messages(_ plan: ProtocolPlan, _ kinds: [KindTotals]) -> String? {
+    var fates = FateCounts()
+    var frames: UInt64 = 0
+    for (i, kind) in kinds.enumerated() {
+      frames += kind.frames[0] + kind.frames[1]
+      let role = i < plan.typeRoles.count ? plan.typeRoles[i] : .other
+      if role == .message {
+        fates.add(kind.fates[0])
+        fates.add(kind.fates[1])
+      }
+    }
+    guard frames > 0 else { return nil }
+    var parts = ["\(plan.name): \(count(frames, "frame"))", "\(count(UInt64(fates.units), "message"))"]
+    let named: [(UInt32, String)] = [
+      (fates.acked, "acked"), (fates.ackedAfterRetry, "acked after retry"), (fates.rejected, "rejected"),
+      (fates.unanswered, "unanswered"), (fates.damaged, "damaged"), (fates.pending, "pending"),
+    ]
+    for (n, name) in named where n > 0 { parts.append("\(grouped(UInt64(n))) \(name)") }
+    let closed = fates.units - fates.pending
+    if closed > 0 {
+      parts.append("success \(percent(UInt64(fates.acked + fates.ackedAfterRetry), UInt64(closed)))")
+    }
+    return parts.joined(separator: ", ")
+  }
+}
+
+/// `1234567` as `1,234,567`.
+package func grouped(_ value: UInt64) -> String {
+  let digits = String(value)
+  var result = ""
+  for (i, digit) in digits.enumerated() {
+    if i > 0, (digits.count - i) % 3 == 0 { result.append(",") }
+    result.append(digit)
+  }
+  return result
+}
+
+/// `1 packet`, `2 packets`.
+package func count(_ value: UInt64, _ noun: String) -> String { "\(grouped(value)) \(noun)\(value == 1 ? "" : "s")" }
+
+/// `a` of `b` in percent with two decimals. `b` is not 0.
+package func percent(_ a: UInt64, _ b: UInt64) -> String {
+  // Rounded down, so that 100 % means all.
+  let hundredths = UInt64((Double(a) / Double(b) * 10_000).rounded(.down))
+  return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) %"
+}

@@ -1,0 +1,99 @@
+import IMCapture
+import IMEngine
+import IMFilter
+package import IMOutput
+import IMWire
+
+/// Prints frames from a file or an interface: `imdump -r`, `imdump -i`.
+package func runCapture(
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, format: OutputFormat, style: TextStyle,
+  filter: String?
+) throws(UsageError) -> ExitStatus {
+  let run = try Run(input: input, decode: decode, report: report)
+  let output = Output.standard()
+  let sink = FrameSink(
+    plans: run.plans, format: format, style: style, filter: try run.filter(filter), output: output)
+  let driver = Driver(engine: run.engine(.frames, sink: sink), input: input, stop: run.stopping.stop)
+  let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
+  let isLive = input.interface != nil
+  let errors = driver.run(
+    Driver.Hooks(
+      afterBatch: { driver in
+        if isLive || output.isTerminal { sink.flush() }
+        progress.update(driver)
+      },
+      isOver: { output.error != nil }))
+  sink.flush()
+  progress.end()
+  return run.conclude(driver, errors, output)
+}
+
+/// Prints messages with their fates: `imdump messages`.
+package func runMessages(
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool, style: TextStyle,
+  lost: Bool, retried: Bool, damaged: Bool, filter: String?
+) throws(UsageError) -> ExitStatus {
+  let run = try Run(input: input, decode: decode, report: report)
+  let output = Output.standard()
+  let sink = MessageSink(
+    plans: run.plans, isJSON: isJSON, style: style,
+    selection: MessageSink.Selection(lost: lost, retried: retried, damaged: damaged),
+    filter: try run.filter(filter), output: output)
+  let driver = Driver(
+    engine: run.engine([.frames, .finished], exchangeCapacity: 1 << 20, sink: sink), input: input,
+    stop: run.stopping.stop)
+  let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
+  let errors = driver.run(
+    Driver.Hooks(afterBatch: { progress.update($0) }, isOver: { output.error != nil }))
+  sink.flush()
+  progress.end()
+  return run.conclude(driver, errors, output)
+}
+
+/// Counts: `imdump stats`.
+package func runStats(
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool
+) throws(UsageError) -> ExitStatus {
+  let run = try Run(input: input, decode: decode, report: report)
+  let output = Output.standard()
+  let sink = StatsSink()
+  let driver = Driver(
+    engine: run.engine([.connections], sink: sink), input: input, stop: run.stopping.stop)
+  let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
+  let errors = driver.run(
+    Driver.Hooks(afterBatch: { progress.update($0) }, isOver: { output.error != nil }))
+  progress.end()
+  var out = ByteWriter()
+  let summary = run.summary(driver)
+  if isJSON {
+    StatsJSONWriter().write(
+      summary, reconnects: driver.engine.reconnects, dupAcks: driver.engine.dupAcks, to: &out)
+  } else {
+    StatsTextWriter().write(summary, to: &out)
+  }
+  output.drain(&out)
+  return run.conclude(driver, errors, output)
+}
+
+/// Lists the interfaces: `imdump -D`.
+package func listDevices() -> ExitStatus {
+  let output = Output.standard()
+  var out = ByteWriter()
+  do throws(CaptureError) {
+    for (i, device) in try captureDevices().enumerated() {
+      out.number(UInt64(i + 1))
+      out.literal(".")
+      out.text(device.name)
+      if let text = device.text { out.text(" (\(text))") }
+      let facts = [device.isUp ? "up" : "down", device.isRunning ? "running" : nil, device.isLoopback ? "loopback" : nil]
+      out.text(" [" + facts.compactMap { $0 }.joined(separator: ", ") + "]")
+      for address in device.addresses { out.text(" \(address)") }
+      out.literal("\n")
+    }
+  } catch {
+    complain(error.description)
+    return ExitStatus(error)
+  }
+  output.drain(&out)
+  return output.error == nil ? .success : .ioError
+}

@@ -1,0 +1,44 @@
+import IMEngine
+import IMOutput
+import IMProfile
+
+/// Prints the built-in profiles: `imdump profile list`.
+package func listProfiles() -> ExitStatus {
+  print { out in
+    for name in BuiltInProfiles.names {
+      guard let plan = try? BuiltInProfiles.plan(name) else { continue }
+      let ports = plan.ports.map(String.init).joined(separator: ", ")
+      out.text("\(plan.name) \(plan.version), \(plan.typeNames.count) types, port \(ports)\n")
+    }
+  }
+}
+
+/// Prints the YAML of a built-in profile: `imdump profile show`.
+package func showProfile(_ name: String) throws(UsageError) -> ExitStatus {
+  guard let text = BuiltInProfiles.text(name) else {
+    throw UsageError(
+      message: "there is no built-in profile '\(name)'; there are: \(BuiltInProfiles.names.joined(separator: ", "))")
+  }
+  return print { $0.text(text) }
+}
+
+/// Compiles a profile file: `imdump profile check`.
+package func checkProfile(_ path: String) throws(UsageError) -> ExitStatus {
+  do throws(ProfileError) {
+    let plan = try loadProfiles([path.contains("/") ? path : "./" + path])[0]
+    return print { $0.text("\(path): profile \(plan.name), \(plan.typeNames.count) types, in order\n") }
+  } catch {
+    throw UsageError(message: error.description)
+  }
+}
+
+private func print(_ body: (inout ByteWriter) -> Void) -> ExitStatus {
+  let output = Output.standard()
+  var out = ByteWriter()
+  body(&out)
+  output.drain(&out)
+  guard let error = output.error else { return .success }
+  if error.isBrokenPipe { return .success }
+  complain(error.description)
+  return .ioError
+}

@@ -1,0 +1,63 @@
+import Glibc
+import IMCapture
+import IMEngine
+import IMOutput
+
+/// How far a long file is: one line on standard error, at most ten times a second, on a terminal only.
+final class Progress {
+  private let isActive: Bool
+  private let total: Int64
+  private let name: String
+  private let begun: Double
+  private var shown: Double
+  private var isShown = false
+
+  init(isWanted: Bool, input: InputOptions) {
+    var size: Int64 = 0
+    for file in input.files {
+      var info = stat()
+      if stat(file, &info) == 0, info.st_mode & S_IFMT == S_IFREG { size += Int64(info.st_size) }
+    }
+    total = size
+    name = input.files.first ?? ""
+    isActive = isWanted && size > 0 && isatty(STDERR_FILENO) == 1
+    begun = Self.clock()
+    // Nothing before half a second.
+    shown = begun + 0.4
+  }
+
+  /// Shows how far the run is.
+  func update(_ driver: Driver) {
+    guard isActive else { return }
+    let now = Self.clock()
+    guard now - shown >= 0.1 else { return }
+    shown = now
+    isShown = true
+    let done = driver.statistics.deliveredBytes + driver.statistics.delivered * 16
+    let share = min(1, Double(done) / Double(total))
+    let rate = Double(done) / max(0.001, now - begun)
+    let left = share > 0 ? (now - begun) * (1 - share) / share : 0
+    let frames = driver.engine.totals.decodedConnections
+    var line =
+      "\r\u{1b}[K\(name) \(Int(share * 100)) % \(megabytes(Double(done))) of \(megabytes(Double(total))) "
+      + "\(megabytes(rate))/s \(count(frames, "connection")) \(Int(left.rounded())) s left"
+    line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  }
+
+  /// Takes the line away.
+  func end() {
+    guard isShown else { return }
+    _ = write(STDERR_FILENO, "\r\u{1b}[K", 4)
+  }
+
+  private func megabytes(_ bytes: Double) -> String {
+    let tenths = Int((bytes / 100_000).rounded())
+    return "\(tenths / 10).\(tenths % 10) MB"
+  }
+
+  private static func clock() -> Double {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
+  }
+}

@@ -1,0 +1,130 @@
+import IMCapture
+import IMEngine
+import IMFilter
+import IMOutput
+import IMProfile
+import IMWire
+
+/// What every command that reads a capture does alike.
+struct Run {
+  let input: InputOptions
+  let plans: [ProtocolPlan]
+  let decode: DecodeOptions
+  let report: ReportOptions
+  let stopping = Stopping()
+
+  init(input: InputOptions, decode: DecodeOptions, report: ReportOptions) throws(UsageError) {
+    self.input = input
+    self.decode = decode
+    self.report = report
+    do throws(ProfileError) { plans = try loadProfiles(decode.profiles) } catch {
+      throw UsageError(message: error.description)
+    }
+  }
+
+  /// An engine for these options that tells `sink`.
+  func engine(_ needs: EngineOptions.Needs, exchangeCapacity: Int? = nil, sink: any EngineSink) -> Engine {
+    var options = EngineOptions(plans: plans)
+    options.needs = needs
+    options.ports = decode.ports
+    options.verifiesChecksums = decode.verifiesChecksums
+    options.reassembly.overlap = decode.overlap
+    if let exchangeCapacity { options.exchangeCapacity = exchangeCapacity }
+    options.seed = .random(in: .min ... .max)
+    return Engine(options: options, sink: sink)
+  }
+
+  /// A filter over messages; the types' names are those of the plans.
+  func filter(_ text: String?) throws(UsageError) -> Filter? {
+    guard let text else { return nil }
+    let schema = FilterSchema.messages.naming("type", known: plans.flatMap(\.typeNames))
+    do throws(FilterError) { return try Filter(text, schema: schema) } catch {
+      let caret = String(repeating: " ", count: max(0, error.column - 1)) + "^"
+      throw UsageError(message: "filter: \(error.message)\n  \(text)\n  \(caret)")
+    }
+  }
+
+  /// Says how the run went and what it counted; gives its exit status.
+  func conclude(_ driver: Driver, _ errors: [CaptureError], _ output: Output) -> ExitStatus {
+    var status = ExitStatus.success
+    for error in errors {
+      complain(error.description)
+      let this = ExitStatus(error)
+      if status == .success || this.rawValue > status.rawValue { status = this }
+    }
+    if let error = output.error {
+      // The reader has seen enough: nothing to complain of, and nothing more to say.
+      if error.isBrokenPipe { return .success }
+      complain(error.description)
+      status = .ioError
+    }
+    if !report.isQuiet {
+      if driver.engine.totals.packets > 0 || status == .success {
+        for line in summary(driver).lines { complain(line) }
+      }
+      hint(driver)
+    }
+    return status
+  }
+
+  func summary(_ driver: Driver) -> Summary {
+    let statistics = driver.statistics
+    var capture = CaptureCounts()
+    capture.captured = statistics.delivered
+    capture.received = input.interface == nil ? nil : statistics.received
+    capture.filteredOut = statistics.filteredOut
+    capture.droppedByKernel = statistics.droppedByKernel
+    capture.droppedByInterface = statistics.droppedByInterface
+    return Summary(
+      plans: plans, ledger: driver.engine.totals, reassembly: driver.engine.reassembly, capture: capture,
+      kinds: plans.indices.map { plan in (0..<65).map { driver.engine.totals(plan: plan, kind: $0) } },
+      checksums: driver.engine.totals.checksums)
+  }
+
+  /// When nothing was decoded: what there was instead, and what to try.
+  private func hint(_ driver: Driver) {
+    let totals = driver.engine.totals
+    if totals.tlsConnections > 0 {
+      let hellos = driver.engine.tls.sorted { $0.key < $1.key }.prefix(3).map { hello in
+        let names = [hello.value.serverName, hello.value.protocols.first].compactMap { $0 }
+        return hello.value.versionName + (names.isEmpty ? "" : " to " + names.joined(separator: ", "))
+      }
+      complain(
+        "\(count(totals.tlsConnections, "connection")) of TLS (\(hellos.joined(separator: "; "))): imdump cannot read what is encrypted"
+      )
+    }
+    guard totals.decodedConnections == 0, totals.unreadBytes > totals.tlsBytes else { return }
+    let ports = driver.engine.busiestUndecodedPorts(3).filter { $0.bytes > 0 }.map {
+      "\($0.port) (\(count($0.bytes, "byte")))"
+    }
+    let names = plans.map(\.name).joined(separator: ", ")
+    complain(
+      "no connection speaks \(names); the busiest ports are \(ports.joined(separator: ", ")). Try --profile FILE.yaml, or --port N"
+    )
+  }
+}
+
+/// The command line asks for something that cannot be.
+package struct UsageError: Error, Equatable, CustomStringConvertible {
+  /// One or more lines.
+  package var message: String
+
+  /// An error that says `message`.
+  package init(message: String) { self.message = message }
+
+  /// The message.
+  package var description: String { message }
+}
+
+extension ExitStatus {
+  /// How a run ends that met `error`.
+  init(_ error: CaptureError) {
+    switch error.code {
+    case .notFound, .noDevice, .emptyFile: self = .noInput
+    case .noPermission: self = .noPermission
+    case .badFilter: self = .usage
+    case .ioError: self = .ioError
+    case .notACapture, .unsupported, .truncated, .damaged, .deviceGone, .captureFailed: self = .failure
+    }
+  }
+}

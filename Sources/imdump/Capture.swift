@@ -1,0 +1,108 @@
+import ArgumentParser
+import Glibc
+import IMOutput
+import IMPipeline
+
+/// `imdump -i` and `imdump -r`: every frame, as it is decoded.
+struct Capture: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print every decoded frame from an interface or a file.", shouldDisplay: false)
+
+  @Option(
+    name: [.customShort("i", allowingJoined: true)],
+    help: ArgumentHelp("Capture on this interface; 'any' is all of them.", valueName: "interface"))
+  var interface: String?
+
+  @OptionGroup var source: SourceOptions
+  @OptionGroup var decoding: DecodingOptions
+  @OptionGroup var speech: SpeechOptions
+
+  @Option(
+    name: [.customShort("w", allowingJoined: true)],
+    help: ArgumentHelp("Also write the packets to this capture file; - is standard output.", valueName: "file"))
+  var write: String?
+
+  @Option(
+    name: [.customShort("s", allowingJoined: true)],
+    help: ArgumentHelp("Capture this many bytes of a packet; 0 is all.", valueName: "length"))
+  var snapLength: Int?
+
+  @Option(
+    name: [.customShort("B", allowingJoined: true)],
+    help: ArgumentHelp("The kernel's buffer in KiB.", valueName: "KiB"))
+  var buffer: Int?
+
+  @Flag(name: .customShort("p"), help: "Do not put the interface into promiscuous mode.")
+  var noPromiscuous = false
+
+  @Flag(name: .customShort("D"), help: "List the interfaces and end.")
+  var listInterfaces = false
+
+  @Flag(name: .customShort("U"), help: "Write each packet to the -w file at once.")
+  var unbuffered = false
+
+  @Flag(name: .customShort("l"), help: "Write each line at once. Live lines always are.")
+  var lineBuffered = false
+
+  @Flag(name: .customShort("n"), help: "Numeric addresses; always so.")
+  var numeric: Int
+
+  @Flag(name: .customShort("v"), help: "Say more: the TLVs; twice, also packet numbers and stream offsets.")
+  var verbose: Int
+
+  @Flag(name: .customShort("t"), help: "Times: -t none, -tt seconds since 1970, -ttt since the last line, -tttt with the date.")
+  var time: Int
+
+  @Flag(name: .customShort("A"), help: "Show TLV values as text (with -v).")
+  var showText = false
+
+  @Flag(name: .customShort("x"), help: "Show bodies in hexadecimal.")
+  var showHex: Int
+
+  @Option(help: "Output: text, json or ecs.")
+  var format: OutputFormat = .text
+
+  @Option(
+    name: [.customShort("Y", allowingJoined: true)],
+    help: ArgumentHelp("Print only frames that pass this filter; see imdump-filter(7).", valueName: "filter"))
+  var filter: String?
+
+  @Argument(help: ArgumentHelp("A capture filter in libpcap's language; see pcap-filter(7).", valueName: "expression"))
+  var expression: [String] = []
+
+  func run() throws {
+    if listInterfaces { throw ExitCode(listDevices().rawValue) }
+    var input = try source.input(files: [], expression: expression)
+    if let interface {
+      guard input.files.isEmpty else { throw ValidationError("give -i or -r, not both") }
+      input.interface = interface
+    } else if input.files.isEmpty {
+      guard isatty(STDIN_FILENO) != 1 else {
+        throw ValidationError("name an interface with -i (imdump -D lists them) or a file with -r")
+      }
+      input.files = ["-"]
+    }
+    input.writePath = write
+    input.snapLength = snapLength
+    input.bufferKiB = buffer
+    input.isPromiscuous = !noPromiscuous
+    input.isUnbuffered = unbuffered
+    var style = TextStyle()
+    style.isColoured = speech.isColoured
+    style.verbosity = verbose
+    style.showsText = showText
+    style.showsHex = showHex > 0
+    style.time =
+      switch time {
+      case 0: .timeOfDay
+      case 1: .none
+      case 2: .epoch
+      case 3: .sinceLast
+      default: .date
+      }
+    try finish { () throws(UsageError) in
+      try runCapture(
+        input: input, decode: decoding.decode, report: speech.report, format: format, style: style, filter: filter)
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import ArgumentParser
+import Glibc
+import IMEngine
+import IMOutput
+import IMPipeline
+
+/// Where packets come from.
+struct SourceOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("r", allowingJoined: true)],
+    help: ArgumentHelp("Read packets from FILE; - is standard input. May be given several times.", valueName: "file"))
+  var read: [String] = []
+
+  @Option(
+    name: [.customShort("c", allowingJoined: true)],
+    help: ArgumentHelp("End after COUNT packets.", valueName: "count"))
+  var count: UInt64?
+
+  @Option(
+    name: [.customShort("F", allowingJoined: true)],
+    help: ArgumentHelp("Read the capture filter from FILE.", valueName: "file"))
+  var filterFile: String?
+
+  /// The input that these options and `files` describe. `expression` is a filter in words.
+  func input(files: [String], expression: [String]) throws -> InputOptions {
+    var input = InputOptions()
+    input.files = read + files
+    input.packetLimit = count
+    var filter = expression.joined(separator: " ")
+    if let filterFile {
+      guard filter.isEmpty else { throw ValidationError("give the filter with -F or in words, not both") }
+      filter = try Self.readFilter(filterFile)
+    }
+    input.captureFilter = filter.isEmpty ? nil : filter
+    return input
+  }
+
+  private static func readFilter(_ path: String) throws -> String {
+    guard let file = fopen(path, "re") else {
+      throw ValidationError("\(path): \(String(cString: strerror(errno)))")
+    }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let n = fread(&bytes, 1, bytes.count, file)
+    return String(decoding: bytes[..<n], as: UTF8.self)
+      .split(separator: "\n").map { $0.split(separator: "#", omittingEmptySubsequences: false)[0] }
+      .joined(separator: " ")
+  }
+}
+
+/// How packets are decoded.
+struct DecodingOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Decode this protocol: a built-in profile's name or a YAML file. All built-in ones by default.", valueName: "name"))
+  var profile: [String] = []
+
+  @Option(help: ArgumentHelp("Expect the protocols on this port, beside the profiles' own.", valueName: "port"))
+  var port: [UInt16] = []
+
+  @Flag(name: [.customShort("K"), .customLong("no-checksum")], help: "Do not verify TCP and IP checksums.")
+  var noChecksum = false
+
+  @Option(help: ArgumentHelp("Which copy counts when a retransmission has other bytes: first or last.", valueName: "policy"))
+  var overlap: OverlapPolicy = .first
+
+  /// The engine's options.
+  var decode: DecodeOptions {
+    var options = DecodeOptions()
+    options.profiles = profile
+    options.ports = port
+    options.verifiesChecksums = !noChecksum
+    options.overlap = overlap
+    return options
+  }
+}
+
+/// What is said beside the output.
+struct SpeechOptions: ParsableArguments {
+  @Flag(name: .customShort("q"), help: "No summary, no notes and no progress.")
+  var quiet = false
+
+  @Option(help: ArgumentHelp("Show how far a long file is: auto or never.", valueName: "when"))
+  var progress: ProgressChoice = .auto
+
+  @Option(help: ArgumentHelp("Colours: auto, always or never.", valueName: "when"))
+  var color: ColourChoice = .auto
+
+  /// The pipeline's options.
+  var report: ReportOptions {
+    var options = ReportOptions()
+    options.isQuiet = quiet
+    options.showsProgress = progress == .auto
+    return options
+  }
+
+  /// Whether standard output gets colours: never where NO_COLOR is set or the terminal is dumb.
+  var isColoured: Bool {
+    switch color {
+    case .always: return true
+    case .never: return false
+    case .auto:
+      let terminal = getenv("TERM").map { String(cString: $0) } ?? "dumb"
+      return getenv("NO_COLOR") == nil && terminal != "dumb" && isatty(STDOUT_FILENO) == 1
+    }
+  }
+}
+
+enum ProgressChoice: String, ExpressibleByArgument, CaseIterable { case auto, never }
+enum ColourChoice: String, ExpressibleByArgument, CaseIterable { case auto, always, never }
+extension OverlapPolicy: ExpressibleByArgument {}
+extension OutputFormat: ExpressibleByArgument {}
+
+/// Runs `body`; a usage error is told and gives its status.
+func finish(_ body: () throws(UsageError) -> ExitStatus) throws {
+  var status = ExitStatus.success
+  do throws(UsageError) {
+    status = try body()
+  } catch {
+    complain(error.message)
+    status = .usage
+  }
+  if status != .success { throw ExitCode(status.rawValue) }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import IMOutput
+import IMPipeline
+
+/// `imdump stats`: counts, ratios and times of a whole capture.
+struct Stats: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "Connections, types, round trips, heartbeats and problems.")
+
+  @OptionGroup var source: SourceOptions
+  @OptionGroup var decoding: DecodingOptions
+  @OptionGroup var speech: SpeechOptions
+
+  @Flag(help: "Print one JSON object.")
+  var json = false
+
+  @Argument(help: ArgumentHelp("Capture files; - is standard input.", valueName: "file"))
+  var files: [String] = []
+
+  func run() throws {
+    let input = try source.input(files: files, expression: [])
+    guard !input.files.isEmpty else { throw ValidationError("name a capture file") }
+    try finish { () throws(UsageError) in
+      try runStats(input: input, decode: decoding.decode, report: speech.report, isJSON: json)
+    }
+  }
+}
+
+/// `imdump messages`: every message and what became of it.
+struct Messages: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "The fate of every message.")
+
+  @OptionGroup var source: SourceOptions
+  @OptionGroup var decoding: DecodingOptions
+  @OptionGroup var speech: SpeechOptions
+
+  @Flag(help: "Only messages without an answer, or without an undamaged copy.")
+  var lost = false
+
+  @Flag(help: "Only messages with more than one copy.")
+  var retried = false
+
+  @Flag(help: "Only messages with a damaged copy.")
+  var damaged = false
+
+  @Flag(help: "Print one JSON object a line.")
+  var json = false
+
+  @Option(
+    name: [.customShort("Y", allowingJoined: true)],
+    help: ArgumentHelp("Print only messages that pass this filter; see imdump-filter(7).", valueName: "filter"))
+  var filter: String?
+
+  @Argument(help: ArgumentHelp("Capture files; - is standard input.", valueName: "file"))
+  var files: [String] = []
+
+  func run() throws {
+    let input = try source.input(files: files, expression: [])
+    guard !input.files.isEmpty else { throw ValidationError("name a capture file") }
+    var style = TextStyle()
+    style.isColoured = speech.isColoured
+    try finish { () throws(UsageError) in
+      try runMessages(
+        input: input, decode: decoding.decode, report: speech.report, isJSON: json, style: style, lost: lost,
+        retried: retried, damaged: damaged, filter: filter)
+    }
+  }
+}
