@@ -45,7 +45,8 @@ let package = Package(
 
     room("IMWire", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
-    room("IMEngine", ["IMWire", "CDeflate"]),
+    .target(name: "CPrefetch"),
+    room("IMEngine", ["IMWire", "CDeflate", "CPrefetch"]),
     room(
       "IMProfile", ["IMEngine", "IMWire", .product(name: "Yams", package: "Yams")],
       resources: [.embedInCode("Profiles/tjp.yaml"), .embedInCode("Profiles/mqtt.yaml")]),

@@ -127,8 +127,7 @@ extension Engine {
     if old.pointee.phase != .closed { close(index, .reused, segment.timestamp) }
     reassembler.flows.unlink(index)
     var flow = Flow(
-      key: segment.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.side), firstSeen: segment.timestamp,
-      lastSeen: segment.timestamp)
+      key: segment.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.side), at: segment.timestamp)
     nextSerial &+= 1
     ledger.connections += 1
     flow.halves[segment.side].packets = 1
@@ -238,6 +237,7 @@ extension Engine {
     }
     tracker.settleExpired(now, reassembler.flows)
     tracker.forgetOld(now, reassembler.flows)
+    if !tracker.orphans.isEmpty { tracker.forgetOrphans(now) }
     while let entry = ending.pop(at: now) { end(entry) }
     while let entry = recycling.pop(at: now) { forget(entry) }
     wake = min(
@@ -284,7 +284,7 @@ extension Engine {
   private mutating func forget(_ entry: ClosingQueue.Entry) {
     let flow = reassembler.flows.pointer(entry.flow)
     guard flow.pointee.serial == entry.serial else { return }
-    if flow.pointee.references > 0 {
+    if flow.pointee.figures != .max, tracker.figures.pointer(flow.pointee.figures).pointee.unsettled > 0 {
       recycling.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.lingering))
       return
     }

@@ -53,13 +53,4 @@ extension Engine {
   /// Datagrams whose fragments never came together.
   package var expiredDatagrams: Int { parser.fragments.expired }
 
-  /// The connection of an exchange, as long as the exchange is remembered.
-  package func connection(of exchange: Exchange) -> ConnectionInfo {
-    connectionInfo(reassembler.flows.pointer(exchange.flow))
-  }
-
-  /// The index in `endpoints()` of an exchange's server.
-  package func endpoint(of exchange: Exchange) -> UInt32 {
-    tracker.figures.pointer(reassembler.flows.pointer(exchange.flow).pointee.figures).pointee.endpoint
-  }
 }

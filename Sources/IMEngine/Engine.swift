@@ -40,6 +40,8 @@ package struct Engine: ~Copyable {
     plan: 0, endpoint: .max)
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
+  /// What is known of packets that are about to be taken.
+  var ahead = Lookahead()
   /// Bytes passed over in search of a frame, by serial number and side, until the frame is found.
   var pendingSkip: [UInt32: UInt64] = [:]
   /// The servers that frames were decoded of, by (endpoint, plan), in the order of their first.
@@ -51,6 +53,9 @@ package struct Engine: ~Copyable {
 
   /// An engine that tells `sink`.
   package init(options: EngineOptions, sink: any EngineSink) {
+    precondition(
+      MemoryLayout<Flow>.offset(of: \.halves) == 64 && MemoryLayout<Half>.stride == 64,
+      "a flow's directions begin at its second cache line")
     precondition(!options.plans.isEmpty && options.plans.count <= 64, "an engine decodes 1 to 64 protocols")
     parser = PacketParser(verifiesChecksums: options.verifiesChecksums)
     reassembler = Reassembler(options: options.reassembly, seed: options.seed)
@@ -83,7 +88,9 @@ package struct Engine: ~Copyable {
   /// Takes a batch of packets. See `PacketRecord` for what the batch must promise.
   package mutating func process(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
     let view = Bytes(bytes)
-    for i in records.indices {
+    let count = records.count
+    for i in 0..<count {
+      lookahead(view, records, i, count)
       packet(view, records[unchecked: i])
     }
   }
@@ -229,8 +236,7 @@ package struct Engine: ~Copyable {
 
   private mutating func insertFlow() -> UInt32 {
     let flow = Flow(
-      key: segment.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.side), firstSeen: segment.timestamp,
-      lastSeen: segment.timestamp)
+      key: segment.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.side), at: segment.timestamp)
     nextSerial &+= 1
     ledger.connections += 1
     return reassembler.flows.insert(flow)

@@ -1,3 +1,4 @@
+import CPrefetch
 import IMWire
 
 /// Finds the flow of a segment: open addressing over the pool, with the hash's upper half stored beside the index.
@@ -35,6 +36,26 @@ struct FlowTable: ~Copyable {
   private static func mix(_ h: UInt64) -> UInt64 {
     let wide = (h ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
     return wide.high ^ wide.low
+  }
+
+  /// The hash of a key, for `find` and `prefetch`.
+  @inline(__always)
+  func hashed(_ key: FlowKey) -> UInt64 { hash(key) }
+
+  /// Asks for the slot where a key of that hash stands.
+  @inline(__always)
+  func prefetchSlot(_ hash: UInt64) { imdump_prefetch(slots + (Int(truncatingIfNeeded: hash) & mask)) }
+
+  /// Asks for the flow whose hash that is, if its slot says so; gives its place.
+  @inline(__always)
+  func prefetchFlow(_ hash: UInt64) -> UnsafeMutablePointer<Flow>? {
+    let slot = slots[Int(truncatingIfNeeded: hash) & mask]
+    guard slot != 0, (slot ^ hash) & 0xffff_ffff_0000_0000 == 0 else { return nil }
+    let flow = pool.pointer(UInt32(truncatingIfNeeded: slot) &- 1)
+    imdump_prefetch(flow)
+    imdump_prefetch(UnsafeRawPointer(flow) + 64)
+    imdump_prefetch(UnsafeRawPointer(flow) + 128)
+    return flow
   }
 
   /// The index of the flow with `key`, or `nil`.

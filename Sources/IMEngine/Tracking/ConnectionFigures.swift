@@ -98,41 +98,69 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   }
 }
 
-/// What the tracker counts for one connection. Times are microseconds unless they say otherwise.
+/// What the tracker counts for one connection. Times are microseconds unless they say otherwise. What every message
+/// touches stands in the first two cache lines.
 package struct ConnectionFigures: Sendable, BitwiseCopyable {
-  /// Messages by direction, client to server first.
-  package var fates: InlineArray<2, FateCounts> = [FateCounts(), FateCounts()]
-  /// Frames and their bytes by direction.
-  package var frames: InlineArray<2, UInt32> = [0, 0]
+  /// When the last frame came.
+  package var lastFrameAt = Timestamp.distantPast
+  /// The longest silence that a frame ended.
+  package var longestIdle: Int64 = 0
+  /// Frames and their bytes by direction, client to server first.
   package var frameBytes: InlineArray<2, UInt64> = [0, 0]
+  package var frames: InlineArray<2, UInt32> = [0, 0]
+  /// Messages by direction, and those answered after one copy; `fates` has the rest.
+  var units: InlineArray<2, UInt32> = [0, 0]
+  /// Exchanges whose fate is not decided.
+  package var unsettled: UInt32 = 0
+  /// The index of the server's figures, and of the heartbeats', which begin with the first of them.
+  package var endpoint: UInt32
+  package var heartbeats: UInt32 = .max
+  /// Round trips by Karn's rule.
+  package var roundTrips: UInt32 = 0
+
+  package var roundTripSum: Int64 = 0, roundTripMinimum: Int64 = .max, roundTripMaximum: Int64 = 0
+  var acked: InlineArray<2, UInt32> = [0, 0]
   /// Frames by `ChecksumStatus`.
   package var checksums: InlineArray<5, UInt32> = [0, 0, 0, 0, 0]
+
+  /// The other fates.
+  var otherFates: InlineArray<2, FateCounts> = [FateCounts(), FateCounts()]
   /// Copies after the first that a sender made on purpose; at once (within 1 s with the same clock); and after the answer.
   package var retries: UInt32 = 0, immediateDuplicates: UInt32 = 0, duplicates: UInt32 = 0
   /// Answers after the first; answers that name nothing known.
   package var dupAcks: UInt32 = 0, orphanAcks: UInt32 = 0
   /// Numbers left out by a sender's counter, those that came later after all, and numbers from the past.
   package var sequenceGaps: UInt32 = 0, sequenceReordered: UInt32 = 0, sequenceLate: UInt32 = 0
-  /// Round trips by Karn's rule.
-  package var roundTrips: UInt32 = 0
-  package var roundTripSum: Int64 = 0, roundTripMinimum: Int64 = .max, roundTripMaximum: Int64 = 0
-  /// Exchanges whose fate is not decided.
-  package var unsettled: UInt32 = 0
-  /// When the last frame came, the longest silence that a frame ended, and when the protocol's handshake was answered.
-  package var lastFrameAt = Timestamp.distantPast
-  package var longestIdle: Int64 = 0
+  /// When the protocol's handshake was answered.
   package var readyAt = Timestamp.distantPast
   /// Stream bytes without a frame, frames cut by a gap.
   package var skippedBytes: UInt64 = 0
   package var cutFrames: UInt32 = 0
-  /// The index of the server's figures, and of the heartbeats', which begin with the first of them.
-  package var endpoint: UInt32
-  package var heartbeats: UInt32 = .max
   /// Whether an earlier connection of the same session ended before this one, and how long before, in microseconds.
   package var isReconnect = false
   package var reconnectTime: Int64 = -1
 
   init(endpoint: UInt32) { self.endpoint = endpoint }
+
+  /// What became of the messages, by direction, client to server first.
+  package var fates: InlineArray<2, FateCounts> {
+    var result = otherFates
+    for way in 0...1 {
+      result[way].units = units[way]
+      result[way].acked = acked[way]
+    }
+    return result
+  }
+
+  /// Counts one more, or with `step` -1 one less, of `fate` in direction `way`.
+  @inline(__always)
+  mutating func count(_ fate: Fate, _ way: Int, _ step: Int32 = 1) {
+    if fate == .acked {
+      acked[way] &+= UInt32(bitPattern: step)
+    } else {
+      otherFates[way].count(fate, step)
+    }
+  }
 }
 
 /// Totals of one frame type over the run.

@@ -69,6 +69,8 @@ package struct Exchange: Sendable, BitwiseCopyable {
   package var ackedAt = Timestamp.distantPast
   /// The flow of the first copy, and its server's index as in `ConnectionInfo.endpoint`.
   package var flow: UInt32
+  /// That flow's serial number; its place may have been given to another.
+  package var connection: UInt32
   package var endpoint: UInt32
   /// The sender's clock in the last copy.
   var headerTime: UInt32

@@ -2,29 +2,35 @@ import IMWire
 
 /// Exchanges in the order in which they began, found by session, direction and number.
 ///
-/// A ring with an index of chains. An exchange leaves at the tail, and with it, without any work, the end of its chain:
-/// links that point behind the tail are dead. One that is still open when the ring is full moves to the front.
+/// A ring, and an open-addressing index of 32-bit slots: the low bits are a place in the ring, the others a part of the
+/// hash, so that a search touches the ring only where it finds. Older exchanges of the same number hang behind the newest.
+/// Exchanges leave at the tail; one that is still open when the ring is full moves to the front.
 struct ExchangeTable: ~Copyable {
+  private static var empty: UInt32 { .max }
+
   private var ring: UnsafeMutablePointer<Exchange>
-  private var buckets: UnsafeMutablePointer<UInt32>
+  private var slots: UnsafeMutablePointer<UInt32>
+  /// Places in the ring, and in the index, less one.
   private var mask: UInt64
+  private var slotMask: Int
   /// Positions of the oldest exchange and behind the newest; they only grow.
   private(set) var head: UInt64 = 1
   private(set) var tail: UInt64 = 1
   private let maximumCount: UInt64
 
-  /// A table of at most `maximumCount` (a power of two) exchanges.
+  /// A table of at most `maximumCount` (a power of two, at most 2²⁴) exchanges.
   init(maximumCount: Int) {
     self.maximumCount = UInt64(maximumCount)
     mask = (1 << 12) - 1
+    slotMask = (1 << 13) - 1
     ring = .allocate(capacity: Int(mask + 1))
-    buckets = .allocate(capacity: Int(mask + 1))
-    buckets.initialize(repeating: 0, count: Int(mask + 1))
+    slots = .allocate(capacity: slotMask + 1)
+    slots.initialize(repeating: Self.empty, count: slotMask + 1)
   }
 
   deinit {
     ring.deallocate()
-    buckets.deallocate()
+    slots.deallocate()
   }
 
   var isFull: Bool { tail &- head > mask }
@@ -36,57 +42,120 @@ struct ExchangeTable: ~Copyable {
   }
 
   @inline(__always)
-  private func bucket(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> Int {
-    let h =
-      (sequence ^ UInt64(session) << 32 ^ UInt64(direction.rawValue) << 63) &* 0x9E37_79B9_7F4A_7C15
-    return Int(truncatingIfNeeded: (h >> 24) & mask)
+  private func hash(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> UInt64 {
+    // Every bit of the number must reach every bit of the hash: multiply to 128 bits and fold.
+    let key = sequence ^ UInt64(session) << 33 ^ UInt64(direction.rawValue) << 32
+    let wide = (key ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
+    return wide.high ^ wide.low
+  }
+
+  /// The hash's part in a slot: above the ring's bits, and never all ones, so that no slot looks empty.
+  @inline(__always)
+  private func tag(_ hash: UInt64) -> UInt32 {
+    UInt32(truncatingIfNeeded: hash >> 32) & ~UInt32(truncatingIfNeeded: mask) & 0x7fff_ffff
+  }
+
+  @inline(__always)
+  private func place(_ slot: UInt32) -> UnsafeMutablePointer<Exchange> {
+    ring + (Int(slot) & Int(truncatingIfNeeded: mask))
+  }
+
+  /// The slot of a number, or the empty one where it would stand.
+  @inline(__always)
+  private func slot(
+    _ hash: UInt64, _ session: UInt32, _ direction: Direction, _ sequence: UInt64
+  ) -> Int {
+    let tag = tag(hash)
+    let placeMask = UInt32(truncatingIfNeeded: mask)
+    var i = Int(truncatingIfNeeded: hash) & slotMask
+    while true {
+      let slot = slots[i]
+      if slot == Self.empty { return i }
+      if slot & ~placeMask == tag {
+        let exchange = place(slot)
+        if exchange.pointee.sequence == sequence, exchange.pointee.session == session,
+          exchange.pointee.direction == direction
+        {
+          return i
+        }
+      }
+      i = (i &+ 1) & slotMask
+    }
   }
 
   /// The newest exchange of that number, `nil` when there is none.
   @inline(__always)
   func find(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> UnsafeMutablePointer<Exchange>? {
-    older(than: buckets[bucket(session, direction, sequence)], session, direction, sequence)
+    let i = slot(hash(session, direction, sequence), session, direction, sequence)
+    return slots[i] == Self.empty ? nil : place(slots[i])
   }
 
   /// The next older one with the same number.
   func next(after exchange: UnsafeMutablePointer<Exchange>) -> UnsafeMutablePointer<Exchange>? {
-    let e = exchange.pointee
-    return older(than: e.previous, e.session, e.direction, e.sequence)
-  }
-
-  @inline(__always)
-  private func older(
-    than link: UInt32, _ session: UInt32, _ direction: Direction, _ sequence: UInt64
-  ) -> UnsafeMutablePointer<Exchange>? {
-    var link = link
+    var link = exchange.pointee.previous
     while true {
       // Positions are compared modulo 2³²; the ring is far smaller than that.
       let age = UInt32(truncatingIfNeeded: tail) &- link
-      if age == 0 || UInt64(age) > tail &- head { return nil }
-      let exchange = ring + Int(truncatingIfNeeded: UInt64(link) & mask)
-      if exchange.pointee.sequence == sequence, exchange.pointee.session == session,
-        exchange.pointee.direction == direction, !exchange.pointee.flags.contains(.moved)
-      {
-        return exchange
-      }
-      link = exchange.pointee.previous
+      if link == 0 || age == 0 || UInt64(age) > tail &- head { return nil }
+      let older = ring + Int(truncatingIfNeeded: UInt64(link) & mask)
+      // A place that was given to another number ends the chain.
+      guard older.pointee.sequence == exchange.pointee.sequence, older.pointee.session == exchange.pointee.session,
+        older.pointee.direction == exchange.pointee.direction
+      else { return nil }
+      if !older.pointee.flags.contains(.moved) { return older }
+      link = older.pointee.previous
     }
   }
 
   /// Puts `exchange` at the front; there is room.
   @inline(__always)
   mutating func append(_ exchange: Exchange) -> UnsafeMutablePointer<Exchange> {
+    let h = hash(exchange.session, exchange.direction, exchange.sequence)
+    let i = slot(h, exchange.session, exchange.direction, exchange.sequence)
     let place = pointer(tail)
+    let old = slots[i]
     place.initialize(to: exchange)
-    let i = bucket(exchange.session, exchange.direction, exchange.sequence)
-    place.pointee.previous = buckets[i]
-    buckets[i] = UInt32(truncatingIfNeeded: tail)
+    place.pointee.previous = old == Self.empty ? 0 : position(of: old)
+    slots[i] = tag(h) | UInt32(truncatingIfNeeded: tail & mask)
     tail &+= 1
     return place
   }
 
+  /// The position, modulo 2³², of the exchange in a slot: the last one before `tail` that falls on its place.
+  private func position(of slot: UInt32) -> UInt32 {
+    let place = UInt64(slot) & mask
+    let back = (tail &- 1 &- place) & mask
+    return UInt32(truncatingIfNeeded: tail &- 1 &- back)
+  }
+
   /// Forgets the oldest exchange.
-  mutating func dropOldest() { head &+= 1 }
+  @inline(__always)
+  mutating func dropOldest() {
+    let oldest = pointer(head)
+    let h = hash(oldest.pointee.session, oldest.pointee.direction, oldest.pointee.sequence)
+    let i = slot(h, oldest.pointee.session, oldest.pointee.direction, oldest.pointee.sequence)
+    // A newer one of the same number has the slot by now, or this is the newest and the slot falls free.
+    if slots[i] != Self.empty, UInt64(slots[i]) & mask == head & mask { clear(i) }
+    head &+= 1
+  }
+
+  /// Frees a slot and closes the gap, so that later entries of the run are still found.
+  private mutating func clear(_ slot: Int) {
+    var hole = slot
+    var j = slot
+    while true {
+      j = (j &+ 1) & slotMask
+      let entry = slots[j]
+      if entry == Self.empty { break }
+      let e = place(entry).pointee
+      let home = Int(truncatingIfNeeded: hash(e.session, e.direction, e.sequence)) & slotMask
+      if (j &- home) & slotMask >= (j &- hole) & slotMask {
+        slots[hole] = entry
+        hole = j
+      }
+    }
+    slots[hole] = Self.empty
+  }
 
   /// Doubles the ring.
   @inline(never)
@@ -95,17 +164,13 @@ struct ExchangeTable: ~Copyable {
     let oldMask = mask
     mask = mask * 2 + 1
     ring = .allocate(capacity: Int(mask + 1))
-    buckets.deallocate()
-    buckets = .allocate(capacity: Int(mask + 1))
-    buckets.initialize(repeating: 0, count: Int(mask + 1))
-    for position in head..<tail {
-      let exchange = oldRing[Int(position & oldMask)]
-      let place = pointer(position)
-      place.initialize(to: exchange)
-      let i = bucket(exchange.session, exchange.direction, exchange.sequence)
-      place.pointee.previous = buckets[i]
-      buckets[i] = UInt32(truncatingIfNeeded: position)
-    }
+    slots.deallocate()
+    slotMask = slotMask * 2 + 1
+    slots = .allocate(capacity: slotMask + 1)
+    slots.initialize(repeating: Self.empty, count: slotMask + 1)
+    let end = tail
+    tail = head
+    while tail < end { _ = append(oldRing[Int(tail & oldMask)]) }
     oldRing.deallocate()
   }
 }

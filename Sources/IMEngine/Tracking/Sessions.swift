@@ -1,27 +1,27 @@
 import IMWire
 
-/// One client as the protocol names it, across all its connections.
+/// One client as the protocol names it, across all its connections. Its counters stand in the first cache line.
 struct Session {
-  /// What the wire calls it: the session number, or a hash of the client's name.
-  var key: UInt64
-  /// The previous session of the same name, `.max` at the chain's end.
-  var older: UInt32
-  /// The flow that it was last seen on, and that flow's serial number: the place may have been given to another.
-  var flow: UInt32
-  var flowSerial: UInt32
-  /// When that flow was over, as far as it was forgotten; else the flow itself tells.
-  var closedAt = Timestamp.distantFuture
+  /// The last numbers, by direction and category (0 to 3).
+  var last: InlineArray<8, UInt32> = [0, 0, 0, 0, 0, 0, 0, 0]
+  /// Which of `last` hold a number: one bit for each direction and category.
+  var known: UInt8 = 0
   var plan: UInt8
   /// Whether a part of it was joined by addresses only.
   var isUncertain = false
-  /// Which of `last` hold a number: one bit for each direction and category.
-  var known: UInt8 = 0
   /// Connections it has had.
   var connections: UInt16 = 1
+  /// The flow that it was last seen on, and that flow's serial number: the place may have been given to another.
+  var flow: UInt32
+  var flowSerial: UInt32
+  /// The previous session of the same name, `.max` at the chain's end.
+  var older: UInt32
+  /// What the wire calls it: the session number, or a hash of the client's name.
+  var key: UInt64
+  /// When that flow was over, as far as it was forgotten; else the flow itself tells.
+  var closedAt = Timestamp.distantFuture
   /// Where it was: a hash of client address and server endpoint.
   var place: UInt64
-  /// The last numbers, by direction and category (0 to 3).
-  var last: InlineArray<8, UInt32> = [0, 0, 0, 0, 0, 0, 0, 0]
 }
 
 /// Sessions by what the wire calls them, and the gaps in their counters.
@@ -44,7 +44,7 @@ struct SessionTable: ~Copyable {
   /// Adds a session called `key`.
   mutating func add(_ key: UInt64, _ plan: UInt8, flow: UInt32, serial: UInt32, place: UInt64) -> UInt32 {
     let older = newest(key, plan) ?? .max
-    let index = pool.allocate(Session(key: key, older: older, flow: flow, flowSerial: serial, plan: plan, place: place))
+    let index = pool.allocate(Session(plan: plan, flow: flow, flowSerial: serial, older: older, key: key, place: place))
     newest[key ^ UInt64(plan) << 56] = index
     return index
   }

@@ -22,16 +22,16 @@ extension Tracker {
     let new = table.append(
       Exchange(
         sequence: sequence, session: flow.pointee.session, id: nextID, fingerprint: fingerprint, firstAt: now,
-        lastAt: now, flow: flowIndex, endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint,
+        lastAt: now, flow: flowIndex, connection: flow.pointee.serial,
+        endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint,
         headerTime: UInt32(truncatingIfNeeded: frame.time),
         bodyCount: UInt32(truncatingIfNeeded: frame.bodyCount), flags: isBad ? .bad : .good, direction: direction,
         plan: flow.pointee.profile.rawValue, kind: frame.kind.pointee.index))
     nextID &+= 1
-    flow.pointee.references &+= 1
     let figure = figures.pointer(flow.pointee.figures)
     figure.pointee.unsettled &+= 1
     let way = Int(direction.rawValue)
-    figure.pointee.fates[way].units &+= 1
+    figure.pointee.units[way] &+= 1
     total(flow.pointee.profile.rawValue, frame.kind.pointee.index).pointee.fates[way].units &+= 1
     if !orphans.isEmpty { adopt(new, flow, flows) }
   }
@@ -47,12 +47,12 @@ extension Tracker {
     let new = table.append(
       Exchange(
         sequence: 1 << 41 | UInt64(nextID), session: flow.pointee.session, id: nextID, fingerprint: 0, firstAt: now,
-        lastAt: now, flow: flowIndex, endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint, headerTime: 0, bodyCount: UInt32(truncatingIfNeeded: frame.bodyCount),
+        lastAt: now, flow: flowIndex, connection: flow.pointee.serial,
+        endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint, headerTime: 0, bodyCount: UInt32(truncatingIfNeeded: frame.bodyCount),
         flags: frame.checksumStatus == .bad ? [.bad, .settled] : [.good, .settled], direction: direction,
         plan: flow.pointee.profile.rawValue, kind: frame.kind.pointee.index))
     new.pointee.fate = .unacknowledged
     nextID &+= 1
-    flow.pointee.references &+= 1
     if wantsSettled { sink?.settled(new.pointee) }
   }
 
@@ -203,6 +203,7 @@ extension Tracker {
     note.roundTrip = exchange.pointee.roundTrip
     total(exchange.pointee.plan, exchange.pointee.kind).pointee.answered &+= 1
     let flow = flows.pointer(exchange.pointee.flow)
+    guard flow.pointee.serial == exchange.pointee.connection else { return }
     let figure = figures.pointer(flow.pointee.figures)
     if let roundTrip = note.roundTrip {
       if role(exchange) == .heartbeat {
@@ -241,16 +242,23 @@ extension Tracker {
 
   private mutating func remember(_ key: OrphanKey, _ now: Timestamp) {
     if orphans[key] == nil {
-      if orphanOrder.count >= Self.maximumOrphans * 2 {
-        orphanOrder.removeFirst(Self.maximumOrphans)
-        let kept = Set(orphanOrder)
-        orphans = orphans.filter { kept.contains($0.key) }
-      }
-      orphanOrder.append(key)
+      guard orphans.count < Self.maximumOrphans else { return }
+      orphanOrder.append((key, now))
     }
     var times = orphans[key] ?? []
     if times.count < 16 { times.append(now) }
     orphans[key] = times
+  }
+
+  /// Forgets answers whose message would have come out by now.
+  mutating func forgetOrphans(_ now: Timestamp) {
+    var count = 0
+    for (key, at) in orphanOrder {
+      guard now.nanoseconds(since: at) > Self.orphanPatience else { break }
+      orphans[key] = nil
+      count += 1
+    }
+    if count > 0 { orphanOrder.removeFirst(count) }
   }
 
   /// Gives a new exchange the answers that came out before it, because it was held behind a hole.

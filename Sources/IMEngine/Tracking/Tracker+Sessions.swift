@@ -15,7 +15,7 @@ extension Tracker {
     let place = Self.place(flow)
     guard plan.pointee.session.isPresent else {
       resolveNamed(frame, bytes, flowIndex, flow, place, flows)
-      flow.pointee.sessionKey = frame.session
+      flow.pointee.sessionKey = UInt32(truncatingIfNeeded: frame.session ^ frame.session >> 32)
       return
     }
     let key = frame.session
@@ -50,7 +50,7 @@ extension Tracker {
     let index = found ?? sessions.add(key, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place)
     join(index, flowIndex, flow, place, flows)
     flow.pointee.session = index
-    flow.pointee.sessionKey = key
+    flow.pointee.sessionKey = UInt32(truncatingIfNeeded: key ^ key >> 32)
   }
 
   /// Protocols whose frames name no session: the client does, once, or the connection is the session.

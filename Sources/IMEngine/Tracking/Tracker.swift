@@ -34,6 +34,7 @@ struct Tracker: ~Copyable {
   static var leastTimeout: Int64 { 6_000_000_000 }
   /// Answers that wait for their message to come out from behind a hole.
   static var maximumOrphans: Int { 4_096 }
+  static var orphanPatience: Int64 { 10_000_000_000 }
 
   struct OrphanKey: Hashable {
     var session: UInt32
@@ -49,7 +50,7 @@ struct Tracker: ~Copyable {
   let totals: UnsafeMutablePointer<KindTotals>
   let totalCount: Int
   var orphans: [OrphanKey: [Timestamp]] = [:]
-  var orphanOrder: [OrphanKey] = []
+  var orphanOrder: [(key: OrphanKey, at: Timestamp)] = []
   /// Everything below this position is settled or moved.
   var settleCursor: UInt64 = 1
   var nextID: UInt32 = 0
@@ -107,7 +108,8 @@ struct Tracker: ~Copyable {
     figure.pointee.lastFrameAt = frame.timestamp
 
     note = FrameNote()
-    if frame.session != flow.pointee.sessionKey || kind.flags.contains(.opensSession) {
+    let folded = UInt32(truncatingIfNeeded: frame.session ^ frame.session >> 32)
+    if folded != flow.pointee.sessionKey || flow.pointee.session == .max || kind.flags.contains(.opensSession) {
       resolveSession(frame, bytes, flowIndex, flow, direction, plan, flows)
     }
     note.session = flow.pointee.session
@@ -165,17 +167,17 @@ struct Tracker: ~Copyable {
     let way = Int(exchange.pointee.direction.rawValue)
     let total = total(exchange.pointee.plan, exchange.pointee.kind)
     if exchange.pointee.flags.contains(.settled) {
-      figure.pointee.fates[way].count(exchange.pointee.fate, -1)
+      figure.pointee.count(exchange.pointee.fate, way, -1)
       total.pointee.fates[way].count(exchange.pointee.fate, -1)
       exchange.pointee.flags.insert(.late)
-      figure.pointee.fates[way].late &+= 1
+      figure.pointee.otherFates[way].late &+= 1
       total.pointee.fates[way].late &+= 1
     } else {
       exchange.pointee.flags.insert(.settled)
       figure.pointee.unsettled &-= 1
     }
     exchange.pointee.fate = fate
-    figure.pointee.fates[way].count(fate)
+    figure.pointee.count(fate, way)
     total.pointee.fates[way].count(fate)
     if wantsSettled { sink?.settled(exchange.pointee) }
   }
@@ -272,11 +274,11 @@ struct Tracker: ~Copyable {
         var local = copy
         withUnsafeMutablePointer(to: &local) { place in
           expire(place, flows.pointer(copy.flow), isPending: true)
-          finish(place.pointee, flows)
+          finish(place.pointee)
         }
         continue
       }
-      finish(copy, flows)
+      finish(copy)
     }
   }
 
@@ -289,7 +291,7 @@ struct Tracker: ~Copyable {
         guard exchange.pointee.flags.contains(.settled), now.nanoseconds(since: last) > Self.retention else { return }
         let copy = exchange.pointee
         table.dropOldest()
-        finish(copy, flows)
+        finish(copy)
       } else {
         table.dropOldest()
       }
@@ -301,12 +303,12 @@ struct Tracker: ~Copyable {
     while table.head < table.tail {
       let copy = table.pointer(table.head).pointee
       table.dropOldest()
-      if !copy.flags.contains(.moved) { finish(copy, flows) }
+      if !copy.flags.contains(.moved) { finish(copy) }
     }
   }
 
-  private func finish(_ exchange: Exchange, _ flows: borrowing FlowTable) {
-    flows.pointer(exchange.flow).pointee.references &-= 1
+  @inline(__always)
+  private func finish(_ exchange: Exchange) {
     if wantsFinished { sink?.finished(exchange) }
   }
 }
