@@ -2,14 +2,14 @@ import IMWire
 
 /// Exchanges in the order in which they began, found by session, direction and number.
 ///
-/// A ring, and an open-addressing index of 32-bit slots: the low bits are a place in the ring, the others a part of the
-/// hash, so that a search touches the ring only where it finds. Older exchanges of the same number hang behind the newest.
+/// A ring, and an open-addressing index whose slots hold 32 bits of the hash and of the position, so that neither a search
+/// nor a removal touches the ring but where it finds. Older exchanges of the same number hang behind the newest.
 /// Exchanges leave at the tail; one that is still open when the ring is full moves to the front.
 struct ExchangeTable: ~Copyable {
-  private static var empty: UInt32 { .max }
+  private static var empty: UInt64 { .max }
 
   private var ring: UnsafeMutablePointer<Exchange>
-  private var slots: UnsafeMutablePointer<UInt32>
+  private var slots: UnsafeMutablePointer<UInt64>
   /// Places in the ring, and in the index, less one.
   private var mask: UInt64
   private var slotMask: Int
@@ -49,15 +49,9 @@ struct ExchangeTable: ~Copyable {
     return wide.high ^ wide.low
   }
 
-  /// The hash's part in a slot: above the ring's bits, and never all ones, so that no slot looks empty.
   @inline(__always)
-  private func tag(_ hash: UInt64) -> UInt32 {
-    UInt32(truncatingIfNeeded: hash >> 32) & ~UInt32(truncatingIfNeeded: mask) & 0x7fff_ffff
-  }
-
-  @inline(__always)
-  private func place(_ slot: UInt32) -> UnsafeMutablePointer<Exchange> {
-    ring + (Int(slot) & Int(truncatingIfNeeded: mask))
+  private func place(_ slot: UInt64) -> UnsafeMutablePointer<Exchange> {
+    ring + Int(truncatingIfNeeded: slot & mask)
   }
 
   /// The slot of a number, or the empty one where it would stand.
@@ -65,13 +59,11 @@ struct ExchangeTable: ~Copyable {
   private func slot(
     _ hash: UInt64, _ session: UInt32, _ direction: Direction, _ sequence: UInt64
   ) -> Int {
-    let tag = tag(hash)
-    let placeMask = UInt32(truncatingIfNeeded: mask)
     var i = Int(truncatingIfNeeded: hash) & slotMask
     while true {
       let slot = slots[i]
       if slot == Self.empty { return i }
-      if slot & ~placeMask == tag {
+      if slot >> 32 == hash & 0xffff_ffff {
         let exchange = place(slot)
         if exchange.pointee.sequence == sequence, exchange.pointee.session == session,
           exchange.pointee.direction == direction
@@ -115,17 +107,10 @@ struct ExchangeTable: ~Copyable {
     let place = pointer(tail)
     let old = slots[i]
     place.initialize(to: exchange)
-    place.pointee.previous = old == Self.empty ? 0 : position(of: old)
-    slots[i] = tag(h) | UInt32(truncatingIfNeeded: tail & mask)
+    place.pointee.previous = old == Self.empty ? 0 : UInt32(truncatingIfNeeded: old)
+    slots[i] = h << 32 | tail & 0xffff_ffff
     tail &+= 1
     return place
-  }
-
-  /// The position, modulo 2³², of the exchange in a slot: the last one before `tail` that falls on its place.
-  private func position(of slot: UInt32) -> UInt32 {
-    let place = UInt64(slot) & mask
-    let back = (tail &- 1 &- place) & mask
-    return UInt32(truncatingIfNeeded: tail &- 1 &- back)
   }
 
   /// Forgets the oldest exchange.
@@ -133,9 +118,16 @@ struct ExchangeTable: ~Copyable {
   mutating func dropOldest() {
     let oldest = pointer(head)
     let h = hash(oldest.pointee.session, oldest.pointee.direction, oldest.pointee.sequence)
-    let i = slot(h, oldest.pointee.session, oldest.pointee.direction, oldest.pointee.sequence)
-    // A newer one of the same number has the slot by now, or this is the newest and the slot falls free.
-    if slots[i] != Self.empty, UInt64(slots[i]) & mask == head & mask { clear(i) }
+    let entry = h << 32 | head & 0xffff_ffff
+    // The slot is this one's unless a newer one of the same number has it.
+    var i = Int(truncatingIfNeeded: h) & slotMask
+    while slots[i] != Self.empty {
+      if slots[i] == entry {
+        clear(i)
+        break
+      }
+      i = (i &+ 1) & slotMask
+    }
     head &+= 1
   }
 
@@ -147,8 +139,7 @@ struct ExchangeTable: ~Copyable {
       j = (j &+ 1) & slotMask
       let entry = slots[j]
       if entry == Self.empty { break }
-      let e = place(entry).pointee
-      let home = Int(truncatingIfNeeded: hash(e.session, e.direction, e.sequence)) & slotMask
+      let home = Int(truncatingIfNeeded: entry >> 32) & slotMask
       if (j &- home) & slotMask >= (j &- hole) & slotMask {
         slots[hole] = entry
         hole = j
