@@ -92,8 +92,10 @@ extension Plan {
     } else {
       frame.checksumStatus = .unchecked
     }
-    if frame.kind.pointee.stepCount != 0 { return runSteps(bytes, &frame) }
-    return true
+    frame.identityCount = 0
+    frame.subjectCount = 0
+    frame.status = 0
+    return frame.kind.pointee.stepCount == 0 || runSteps(bytes, &frame)
   }
 
   @inline(never)
@@ -101,9 +103,6 @@ extension Plan {
     let head = bytes.u64(frame.start)
     let end = frame.start + frame.count
     var position = frame.start + frame.headerCount
-    frame.identityCount = 0
-    frame.subjectCount = 0
-    frame.status = 0
     frame.flags.remove(.sequence)
     var i = Int(frame.kind.pointee.firstStep)
     let last = i + Int(frame.kind.pointee.stepCount)

@@ -33,6 +33,7 @@ extension Tracker {
     let way = Int(direction.rawValue)
     figure.pointee.units[way] &+= 1
     total(flow.pointee.profile.rawValue, frame.kind.pointee.index).pointee.fates[way].units &+= 1
+    if frame.kind.pointee.role == .heartbeat { heartbeat(now, figure) }
     if !orphans.isEmpty { adopt(new, flow, flows) }
   }
   /// A message that asks for no answer: it is what it is at once, and counts among no units.

@@ -122,7 +122,6 @@ struct Tracker: ~Copyable {
         kind.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.index) : frame.sequence
       if kind.flags.contains(.echoed), !isBad, answerEcho(frame, flow, direction, flows, sequence, &note) { return }
       exchange(frame, bytes, flowIndex, flow, direction, plan, flows, sequence, isBad, &note)
-      if kind.role == .heartbeat, note.copy == 1 { heartbeat(frame.timestamp, figure) }
     } else if kind.role == .message {
       oneWay(frame, flowIndex, flow, direction, &note)
     }
@@ -150,8 +149,9 @@ struct Tracker: ~Copyable {
     }
   }
 
+  /// Takes note of a heartbeat's first copy.
   @inline(never)
-  private mutating func heartbeat(_ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>) {
+  mutating func heartbeat(_ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>) {
     if figure.pointee.heartbeats == .max {
       figure.pointee.heartbeats = heartbeats.allocate(HeartbeatFigures())
     }
