@@ -126,7 +126,6 @@ extension Engine {
         frame.streamOffset = rest.pointee.streamOffset
         guard (currentPlan.pointee.open(bytes, &frame) && frame.checksumStatus != .bad) || follows(bytes, end) else {
           half.pointee.flags.insert(.lost)
-          rest.pointee.scanned = 0
           continue
         }
         complete(index, flow, side, bytes)
@@ -137,7 +136,6 @@ extension Engine {
         return
       case .notAFrame:
         half.pointee.flags.insert(.lost)
-        rest.pointee.scanned = 0
       }
     }
     if let rest = half.pointee.rest, rest.pointee.count == 0 { Reassembler.destroy(&half.pointee.rest) }

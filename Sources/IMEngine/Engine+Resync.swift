@@ -22,10 +22,13 @@ extension Engine {
     let half = flow.half(side)
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     let end = rest.pointee.end
-    var position = rest.pointee.start + rest.pointee.scanned
+    var position = rest.pointee.start
     var isFinal = isEnd
     let needed = Int(currentPlan.pointee.confirmEvidence)
-    while position < end {
+    // Without a magic number an open candidate proves little: one behind it that is confirmed comes first.
+    let waits = currentPlan.pointee.magicEvidence >= 32
+    var firstOpen: Int?
+    scan: while position < end {
       position = nextCandidate(bytes, position, end)
       guard position < end else { break }
       switch verify(bytes, position, end, rest, isFinal: isFinal, needed: needed) {
@@ -37,17 +40,17 @@ extension Engine {
       case .rejected:
         position += 1
       case .open:
-        if end - position > Self.maximumHeld {
+        if end - position > (waits ? Self.maximumHeld : Self.maximumHeld / 8) {
           isFinal = true
           continue
         }
-        // Wait for more, but keep only what may still matter.
-        drop(flow, side, rest, position - rest.pointee.start, isFound: false)
-        rest.pointee.scanned = 0
-        return false
+        if firstOpen == nil { firstOpen = position }
+        if waits { break scan }
+        position += 1
       }
     }
-    drop(flow, side, rest, end - rest.pointee.start, isFound: false)
+    // Wait for more, but keep only what may still matter.
+    drop(flow, side, rest, (firstOpen ?? end) - rest.pointee.start, isFound: false)
     return false
   }
 

@@ -293,10 +293,12 @@ package struct ProfileCompiler {
             .text, register: try register(text, ["identity": .identity, "subject": .subject]),
             count: try text.required("size").number(1...4)))
       } else if let expect = try step.optional("expect") {
-        let bytes = try expect.bytes(1...8)
-        let value = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let mask = bytes.count == 8 ? UInt64.max : (1 << UInt64(bytes.count * 8)) - 1
-        draft.steps.append(PlanStep(.expect, count: bytes.count, a: value, b: mask))
+        for alternative in expect.isScalar ? [expect] : try expect.elements() {
+          let bytes = try alternative.bytes(1...8)
+          let value = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+          let mask = bytes.count == 8 ? UInt64.max : (1 << UInt64(bytes.count * 8)) - 1
+          draft.steps.append(PlanStep(.expect, count: bytes.count, a: value, b: mask))
+        }
       } else {
         throw step.error("a step is one of skip, load, text and expect")
       }

@@ -120,10 +120,14 @@ extension Plan {
         guard end - position >= count, count <= 8, count > 0 else { return false }
         let value = bytes.u64(position) >> UInt64(64 - count * 8)
         position += count
-        if step.operation == .expect {
-          if value & step.b != step.a { return false }
-        } else {
+        if step.operation == .load {
           put(value, step.register, &frame)
+        } else if value & step.b == step.a {
+          while i < last, steps[i].operation == .expect { i += 1 }
+        } else if i < last, steps[i].operation == .expect {
+          position -= count
+        } else {
+          return false
         }
       case .text:
         guard end - position >= count, count <= 4, count > 0 else { return false }
@@ -178,6 +182,7 @@ extension Plan {
     let first = Int(frame.kind.pointee.firstStep)
     for i in first..<first + Int(frame.kind.pointee.stepCount) where steps[i].operation == .expect {
       bits += steps[i].b.nonzeroBitCount
+      break
     }
     return bits
   }

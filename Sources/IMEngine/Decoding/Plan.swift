@@ -106,7 +106,8 @@ package struct PlanStep: Sendable, BitwiseCopyable {
     case load
     /// Reads a length of `count` bytes, then so many bytes of text, which `register` names.
     case text
-    /// The next `count` bytes are `a` (masked by `b`); anything else is not this type.
+    /// The next `count` bytes are `a` (masked by `b`); anything else is not this type, unless the next step is another
+    /// `expect`: of several in a row, the first that fits counts.
     case expect
     /// Jumps `count` steps when the header's first eight bytes, masked by `a`, are `b`.
     case unless

@@ -19,8 +19,6 @@ struct StreamRest: ~Copyable {
   private var firstMark = 0
   /// Decoding makes no sense before so many bytes are there.
   var needed = 0
-  /// Bytes behind `start` at which no frame can begin.
-  var scanned = 0
 
   /// Bytes held.
   var count: Int { end - start }
@@ -54,7 +52,6 @@ struct StreamRest: ~Copyable {
   mutating func consume(_ count: Int) {
     start += count
     streamOffset &+= UInt64(count)
-    scanned = max(0, scanned - count)
     while firstMark + 1 < marks.count, marks[firstMark + 1].position <= start { firstMark += 1 }
     if start == end { reset() }
   }
@@ -64,7 +61,6 @@ struct StreamRest: ~Copyable {
     start = 0
     end = 0
     needed = 0
-    scanned = 0
     marks.removeAll(keepingCapacity: true)
     firstMark = 0
     if buffer.capacity > 4_096 { buffer = RawBuffer() }
