@@ -179,7 +179,7 @@ extension Engine {
     half.pointee.flags.insert(.finished)
     abandonRest(index, flow, side)
     let other = flow.half(1 - side)
-    if other.pointee.flags.contains(.finished) || other.pointee.packets == 0 {
+    if other.pointee.flags.contains(.finished) {
       if flow.pointee.phase != .closed { close(index, .fin, segment.timestamp) }
     } else if flow.pointee.phase != .closed {
       flow.pointee.phase = .closing
@@ -310,7 +310,7 @@ extension Engine {
   package mutating func finish() {
     for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
       let flow = reassembler.flows.pointer(index)
-      guard flow.pointee.serial != 0, flow.pointee.phase != .closed else { continue }
+      guard flow.pointee.serial != 0 else { continue }
       // Four SYNs take seven seconds; whoever sent them has had no answer.
       if flow.pointee.phase == .opening, flow.pointee.synCount >= 4 {
         timeOut(index, now)

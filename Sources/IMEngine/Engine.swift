@@ -155,6 +155,7 @@ package struct Engine: ~Copyable {
       }
       return
     }
+    reassembler.counters.payloadBytes &+= UInt64(truncatingIfNeeded: segment.payloadCount)
     let delivery = reassembler.admit(index, flow, segment, bytes)
     if reassembler.conflict != nil { reportConflict(flow) }
     if delivery.count > 0 {

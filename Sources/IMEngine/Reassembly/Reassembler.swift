@@ -109,7 +109,6 @@ struct Reassembler: ~Copyable {
   ) -> Delivery {
     let half = flow.half(segment.side)
     let count = segment.payloadCount
-    counters.payloadBytes &+= UInt64(truncatingIfNeeded: count)
     if half.pointee.state == .open, segment.sequence == half.pointee.next, half.pointee.queue == nil {
       if let sum = segment.payloadSum {
         recent.remember(flow.pointee.serial, segment.side, segment.sequence, count, sum: sum)

@@ -43,6 +43,30 @@ package struct StatsJSONWriter {
       out.literal(":")
       out.number(value)
     }
-    out.literal("}}\n")
+    out.literal("},\"ledger\":{")
+    let r = summary.reassembly
+    let accounts: [(StaticString, UInt64)] = [
+      ("packets", ledger.packets), ("segments", ledger.segments), ("payload_bytes", r.payloadBytes),
+      ("decoded_bytes", ledger.decodedBytes), ("damaged_bytes", ledger.damagedBytes),
+      ("skipped_bytes", ledger.skippedBytes), ("unread_bytes", ledger.unreadBytes),
+      ("repeated_bytes", r.repeatedBytes), ("ignored_bytes", r.ignoredBytes),
+    ]
+    for (i, (name, value)) in accounts.enumerated() {
+      if i > 0 { out.literal(",") }
+      out.literal("\"")
+      out.literal(name)
+      out.literal("\":")
+      out.number(value)
+    }
+    out.literal(",\"skipped_packets\":{")
+    var isFirst = true
+    for reason in SkipReason.allCases where ledger.skipped[Int(reason.rawValue)] > 0 {
+      if !isFirst { out.literal(",") }
+      isFirst = false
+      out.jsonString(reason.name)
+      out.literal(":")
+      out.number(ledger.skipped[Int(reason.rawValue)])
+    }
+    out.literal("}}}\n")
   }
 }
