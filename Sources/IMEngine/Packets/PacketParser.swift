@@ -106,7 +106,9 @@ struct PacketParser: ~Copyable {
   ) -> Bool {
     guard end &- tcp >= 20 else { return false }
     let header = Int(bytes.u8(tcp &+ 12) >> 4) &* 4
-    guard header >= 20, end &- tcp >= header else { return false }
+    guard header >= 20, end &- tcp >= header else {
+      return cutOptions(bytes, tcp, header, wireEnd, end, into: &segment)
+    }
     segment.sequence = bytes.u32(tcp &+ 4)
     segment.acknowledgment = bytes.u32(tcp &+ 8)
     segment.flags = TCPFlags(rawValue: bytes.u8(tcp &+ 13))
@@ -142,6 +144,26 @@ struct PacketParser: ~Copyable {
       partial.add(length)
       segment.checksum = field == partial.folded || field == pseudo.folded ? .offloaded : .bad
     }
+    return true
+  }
+
+  /// A TCP header of which the fixed part is there and the options are not: the snaplen cut them, and all payload. False
+  /// when its length is impossible.
+  @inline(never)
+  func cutOptions(
+    _ bytes: borrowing Bytes, _ tcp: Int, _ header: Int, _ wireEnd: Int, _ end: Int, into segment: inout Segment
+  ) -> Bool {
+    guard header >= 20, wireEnd &- tcp >= header else { return false }
+    segment.sequence = bytes.u32(tcp &+ 4)
+    segment.acknowledgment = bytes.u32(tcp &+ 8)
+    segment.flags = TCPFlags(rawValue: bytes.u8(tcp &+ 13))
+    segment.window = bytes.u16(tcp &+ 14)
+    segment.options = (tcp &+ 20)..<end
+    segment.payload = end
+    segment.payloadCount = 0
+    segment.cutCount = wireEnd &- tcp &- header
+    segment.payloadSum = nil
+    segment.checksum = verifiesChecksums ? .unknown : .good
     return true
   }
 

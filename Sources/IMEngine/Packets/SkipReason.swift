@@ -20,7 +20,7 @@ package enum SkipReason: UInt8, CaseIterable, Sendable {
   case fragmentHeld
   /// A fragment that could not be kept: overlapping, beyond 64 KiB, or over the limit of datagrams.
   case fragmentDropped
-  /// The packet ends inside its TCP header, or the header's length is impossible.
+  /// The packet ends inside the fixed part of its TCP header, or the header's length is impossible.
   case tcpHeader
   /// The TCP checksum is wrong and the sender's other packets are right: the receiver ignored it, and so does imdump.
   case tcpChecksum
