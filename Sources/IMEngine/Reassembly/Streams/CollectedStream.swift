@@ -47,7 +47,7 @@ package struct CollectedDirection: Sendable {
   package internal(set) var packets: UInt64 = 0
   /// Bytes of these packets on the wire.
   package internal(set) var wireBytes: UInt64 = 0
-  /// Payload bytes in the capture, copies included.
+  /// Payload bytes in the capture, copies included; a reset's payload is a message to whoever debugs it, and is not.
   package internal(set) var payloadCaptured: UInt64 = 0
   /// What was captured, in order, and what was not.
   package internal(set) var ranges: [StreamRange] = [], gaps: [StreamRange] = []

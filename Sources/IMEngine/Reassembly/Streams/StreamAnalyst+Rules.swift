@@ -6,10 +6,9 @@ extension StreamAnalyst {
     var sequence: UInt32
     var count: UInt32
     var acknowledgment: UInt32
-    var window: UInt32
+    var window: UInt16
     var flags: TCPFlags
     var time: Timestamp
-    var hasSelectiveAck: Bool
 
     var isPlain: Bool { flags.isDisjoint(with: .control) }
     /// Whether it takes numbers that an acknowledgment answers.
@@ -18,21 +17,15 @@ extension StreamAnalyst {
 
   /// Judges a segment, and counts what it is and the round trips it ends in its sender's `figures`.
   mutating func judge(
-    _ segment: Segment, _ options: SegmentOptions, isCopy: Bool, _ figures: inout CollectedDirection,
+    _ segment: Segment, _ bytes: borrowing Bytes, isCopy: Bool, _ figures: inout CollectedDirection,
     _ budget: inout StreamBudget
   ) {
     open(segment)
     let (own, other) = (segment.side, 1 - segment.side)
-    var window = UInt32(segment.window)
-    if segment.flags.contains(.syn) {
-      sides[own].windowScale = options.windowScale
-    } else if let scale = sides[own].windowScale, sides[other].windowScale != nil {
-      window <<= UInt32(scale)
-    }
+    if segment.flags.contains(.syn) { sides[own].windowScale = SegmentOptions.windowScale(segment, bytes) }
     let view = View(
       sequence: segment.sequence, count: UInt32(truncatingIfNeeded: segment.payloadCount + segment.cutCount),
-      acknowledgment: segment.acknowledgment, window: window, flags: segment.flags, time: segment.timestamp,
-      hasSelectiveAck: options.hasSelectiveAck)
+      acknowledgment: segment.acknowledgment, window: segment.window, flags: segment.flags, time: segment.timestamp)
 
     let isProbe = view.count == 1 && view.sequence == sides[own].next && sides[other].window == 0
     var isKeepAlive = false
@@ -60,7 +53,7 @@ extension StreamAnalyst {
   /// The rules for what a segment sends; true for a keep-alive.
   private func judgeSending(_ view: View, _ own: Int, _ other: Int, _ analysis: inout StreamAnalysis) -> Bool {
     if view.window == 0, view.isPlain { analysis[.zeroWindow] += 1 }
-    if view.count > 0, view.isPlain, sides[other].windowScale != nil, let window = sides[other].window,
+    if view.count > 0, view.isPlain, let window = sides[other].scaledWindow,
       view.sequence &+ view.count == sides[other].lastAck &+ window
     {
       analysis[.windowFull] += 1
@@ -91,7 +84,7 @@ extension StreamAnalyst {
     guard isSame else { return }
     if isSameWindow, sides[other].lastWasKeepAlive {
       analysis[.keepAliveAck] += 1
-    } else if isSameWindow || view.hasSelectiveAck {
+    } else if isSameWindow {
       analysis[.duplicateAck] += 1
       sides[own].duplicateAcks += 1
     } else {
@@ -162,6 +155,7 @@ extension StreamAnalyst {
       }
     }
     sides[own].window = view.window
+    sides[own].windowIsScaled = !view.flags.contains(.syn)
     sides[own].lastAck = view.acknowledgment
     sides[own].lastAckTime = view.time
   }
@@ -183,7 +177,8 @@ extension StreamAnalyst {
     budget.unacknowledged += before - sides[other].unacknowledged.count
   }
 
-  private static func isLater(_ a: UInt32, than b: UInt32) -> Bool { Int32(bitPattern: a &- b) > 0 }
+  /// Numbers half the circle apart are each later than the other, as the tool's comparison has it.
+  private static func isLater(_ a: UInt32, than b: UInt32) -> Bool { Int32(bitPattern: b &- a) < 0 }
 
   private static func isWithin(_ nanoseconds: Int64, _ limit: Int64) -> Bool {
     (0..<max(1, limit)).contains(nanoseconds)

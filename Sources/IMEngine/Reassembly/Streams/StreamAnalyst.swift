@@ -30,13 +30,20 @@ struct StreamAnalyst {
     var lastAck: UInt32 = 0
     var lastAckTime = Timestamp.distantPast
     var duplicateAcks = 0
-    /// The last window it sent, scaled.
-    var window: UInt32?
+    /// The last window it sent, as it travels, and whether the scale of its SYN applies to it.
+    var window: UInt16?
+    var windowIsScaled = false
     var windowScale: UInt8?
     /// What its last segment was.
     var lastWasKeepAlive = false
     var lastWasProbe = false
     var unacknowledged: [Unacknowledged] = []
+
+    /// The last window in bytes; `nil` when the handshake was not captured.
+    var scaledWindow: UInt32? {
+      guard let window, sawSYN || sawSYNACK else { return nil }
+      return UInt32(window) << UInt32(windowIsScaled ? windowScale ?? 0 : 0)
+    }
   }
 
   /// Segments of one side that may wait; further ones are not remembered.

@@ -37,8 +37,13 @@ package struct StreamCollector: ~Copyable {
     let view = Bytes(bytes)
     for i in records.indices {
       packets &+= 1
-      switch parser.parse(view, records[i], into: &segment) {
-      case .segment: accept(view)
+      let record = records[i]
+      switch parser.parse(view, record, into: &segment) {
+      case .segment:
+        // An IP length beyond the packet's end on the wire is wrong: nothing was cut off there.
+        let cut = Int(record.originalLength) - Int(record.capturedLength)
+        segment.cutCount = min(segment.cutCount, max(0, cut))
+        accept(view)
       case .reassembledSegment: acceptDatagram()
       case .skipped: break
       }
@@ -113,11 +118,10 @@ private struct StreamState {
     }
     sides[side].figures.packets += 1
     sides[side].figures.wireBytes += UInt64(segment.wireCount)
-    sides[side].figures.payloadCaptured += UInt64(segment.payloadCount)
+    if !segment.flags.contains(.rst) { sides[side].figures.payloadCaptured += UInt64(segment.payloadCount) }
     sides[side].bytes.add(segment, bytes, &budget)
     let isCopy = sides[side].recent.isCopy(segment, bytes)
-    let options = segment.options.isEmpty ? SegmentOptions() : SegmentOptions(segment, bytes)
-    analyst.judge(segment, options, isCopy: isCopy, &sides[side].figures, &budget)
+    analyst.judge(segment, bytes, isCopy: isCopy, &sides[side].figures, &budget)
   }
 
   func collected(id: Int) -> CollectedStream {
