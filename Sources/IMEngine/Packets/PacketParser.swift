@@ -19,6 +19,8 @@ struct PacketParser: ~Copyable {
   static var maximumDepth: Int { 8 }
 
   var fragments = FragmentTable()
+  /// Tunnels entered at the moment.
+  var depth = 0
   /// Whether TCP and IP checksums are verified.
   let verifiesChecksums: Bool
 
@@ -165,14 +167,6 @@ struct PacketParser: ~Copyable {
     segment.payloadSum = nil
     segment.checksum = verifiesChecksums ? .unknown : .good
     return true
-  }
-
-  /// IP protocols other than TCP; the place for tunnels.
-  @inline(never)
-  mutating func other(
-    _ bytes: borrowing Bytes, _ ipProtocol: UInt8, _ offset: Int, _ end: Int, into segment: inout Segment
-  ) -> Outcome {
-    .skipped(.notTCP)
   }
 }
 

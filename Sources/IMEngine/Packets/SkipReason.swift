@@ -2,7 +2,7 @@
 package enum SkipReason: UInt8, CaseIterable, Sendable {
   /// The link type is not one imdump reads.
   case linkType
-  /// The packet ends inside its link-layer header.
+  /// The packet ends inside its link-layer header, or inside a tunnel's.
   case linkHeader
   /// A link-layer payload that is not IP (ARP, LLDP, ...).
   case notIP
@@ -14,7 +14,7 @@ package enum SkipReason: UInt8, CaseIterable, Sendable {
   case ipHeader
   /// The IPv4 header's checksum is wrong.
   case ipChecksum
-  /// An IP protocol other than TCP.
+  /// An IP protocol other than TCP, or a tunnel that imdump does not enter.
   case notTCP
   /// A fragment kept until the rest of its datagram comes.
   case fragmentHeld
