@@ -6,7 +6,8 @@ import IMWire
 ///     {"id":0,"first_frame":1,"client":"192.0.2.1 40000","server":"192.0.2.2 8080","saw_syn":true,...,
 ///      "analysis":{"retransmission":0,...},"dirs":[{"dir":"c2s","packets":7,...,"ranges":[[0,120]],"gaps":[],...},{...}]}
 ///
-/// Times are microseconds; `analysis` counts by the rules of Wireshark's TCP analysis.
+/// Times are microseconds; `analysis` counts by the rules of Wireshark's TCP analysis, and names every event for the
+/// stream, and for each direction those that happened.
 package struct StreamJSONWriter {
   /// A writer.
   package init() {}
@@ -30,7 +31,7 @@ package struct StreamJSONWriter {
     if let rtt = stream.serverHandshake { microseconds("handshake_rtt_server_us", rtt, &out) }
     if let rtt = stream.clientHandshake { microseconds("handshake_rtt_client_us", rtt, &out) }
     out.literal(",\"analysis\":")
-    analysis(stream.analysis, &out)
+    analysis(stream.analysis, of: StreamEvent.allCases, &out)
     out.literal(",\"dirs\":[")
     for (i, direction) in stream.directions.enumerated() {
       if i > 0 { out.literal(",") }
@@ -57,7 +58,7 @@ package struct StreamJSONWriter {
     if direction.bytesNotKept > 0 { number("limit_bytes_not_kept", Int64(direction.bytesNotKept), &out) }
     if direction.payloadLeftOut > 0 { number("limit_bytes_left_out", Int64(direction.payloadLeftOut), &out) }
     out.literal(",\"analysis\":")
-    analysis(direction.analysis, &out)
+    analysis(direction.analysis, of: StreamEvent.allCases.filter { direction.analysis[$0] > 0 }, &out)
     let trips = direction.acknowledgments
     if trips.count > 0 {
       out.literal(",\"ack_rtt_karn_us\":{\"n\":")
@@ -98,9 +99,9 @@ package struct StreamJSONWriter {
     out.literal("]")
   }
 
-  private func analysis(_ analysis: StreamAnalysis, _ out: inout ByteWriter) {
+  private func analysis(_ analysis: StreamAnalysis, of events: [StreamEvent], _ out: inout ByteWriter) {
     out.literal("{")
-    for (i, event) in StreamEvent.allCases.enumerated() {
+    for (i, event) in events.enumerated() {
       out.text(i > 0 ? ",\"" : "\"")
       out.text(event.name)
       out.literal("\":")

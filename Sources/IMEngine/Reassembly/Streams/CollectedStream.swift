@@ -82,6 +82,17 @@ package struct CollectedStream: Sendable {
   /// Client to server, server to client.
   package internal(set) var directions: [CollectedDirection]
 
+  /// Nanoseconds from the SYN to the acknowledgment of the SYN+ACK: a round trip over the whole path, wherever the
+  /// capture was made.
+  package var handshake: Int64? {
+    guard let serverHandshake, let clientHandshake else { return nil }
+    let (sum, overflow) = serverHandshake.addingReportingOverflow(clientHandshake)
+    return overflow ? nil : sum
+  }
+
+  /// Whether no limit of `StreamOptions` took anything away.
+  package var isComplete: Bool { directions.allSatisfy { $0.bytesNotKept == 0 && $0.payloadLeftOut == 0 } }
+
   /// What the segments of both directions were.
   package var analysis: StreamAnalysis { directions.reduce(StreamAnalysis()) { $0 + $1.analysis } }
 }

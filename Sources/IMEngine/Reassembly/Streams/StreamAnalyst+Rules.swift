@@ -166,8 +166,11 @@ extension StreamAnalyst {
   ) {
     guard !sides[other].unacknowledged.isEmpty else { return }
     let before = sides[other].unacknowledged.count
-    for entry in sides[other].unacknowledged where entry.end == view.acknowledgment && !entry.isAmbiguous {
-      roundTrips.add(view.time.nanoseconds(since: entry.time))
+    // A time that no clock can have tells no round trip.
+    if view.time < .distantFuture {
+      for entry in sides[other].unacknowledged where entry.end == view.acknowledgment && !entry.isAmbiguous {
+        roundTrips.add(view.time.nanoseconds(since: entry.time))
+      }
     }
     sides[other].unacknowledged.removeAll { !Self.isLater($0.end, than: view.acknowledgment) }
     for i in sides[other].unacknowledged.indices
