@@ -1,7 +1,7 @@
 /// How much a `StreamCollector` may remember.
 ///
 /// A piece is a stretch of a stream that was captured without a hole; each costs about 100 bytes beside its content, a
-/// stream about 1 KiB. With the defaults a collector stays below about 2 GiB of content and records, whatever the
+/// stream about 2 KiB. With the defaults a collector stays below about 2 GiB of content and records, whatever the
 /// capture holds. What exceeds a limit is counted, never silently dropped.
 package struct StreamOptions: Sendable {
   /// Streams; packets of further ones are counted in `StreamCollector.packetsLeftOut`.
