@@ -1,7 +1,5 @@
 /// Kinds of payload that only generic routing encapsulation names.
 private enum GREPayload {
-  /// Ethernet, plain.
-  static let ethernet: UInt16 = 0x6558
   /// Mirrored Ethernet: ERSPAN types I and II, and type III.
   static let mirror: UInt16 = 0x88be
   static let mirror3: UInt16 = 0x22eb
@@ -33,7 +31,7 @@ extension PacketParser {
     if version == 1, flags & 0x80 != 0 { position += 4 }
     guard position < end else { return .skipped(.notTCP) }
     switch type {
-    case GREPayload.ethernet: return ethernet(bytes, position, end, into: &segment)
+    case EtherType.bridged: return ethernet(bytes, position, end, into: &segment)
     case GREPayload.ppp: return ppp(bytes, position, end, into: &segment)
     case GREPayload.mirror:
       // Type II has a sequence number and 8 bytes of its own; type I has neither.

@@ -42,6 +42,8 @@ enum EtherType {
   static let oldQinq: UInt16 = 0x9100
   static let mpls: UInt16 = 0x8847, mplsMulticast: UInt16 = 0x8848
   static let pppoeSession: UInt16 = 0x8864
+  /// Ethernet, as tunnels name it.
+  static let bridged: UInt16 = 0x6558
 }
 
 extension PacketParser {

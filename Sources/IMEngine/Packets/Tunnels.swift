@@ -59,7 +59,9 @@ extension PacketParser {
       let first = bytes.u8(offset + 8)
       let payload = offset + 16 + Int(first & 0x3f) * 4
       guard first >> 6 == 0, payload <= end else { return .skipped(.notTCP) }
-      return etherType(bytes, bytes.u16(offset + 10), payload, end, into: &segment)
+      let type = bytes.u16(offset + 10)
+      if type == EtherType.bridged { return ethernet(bytes, payload, end, into: &segment) }
+      return etherType(bytes, type, payload, end, into: &segment)
     case Tunnel.gtpUser:
       return gtpUser(bytes, offset + 8, end, into: &segment)
     default:

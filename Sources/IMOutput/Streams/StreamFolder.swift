@@ -16,6 +16,13 @@ package struct StreamFolder: ~Copyable {
     /// The system's number for the reason.
     package let code: Int32
 
+    /// A failure of its parts.
+    package init(action: String, path: String, code: Int32) {
+      self.action = action
+      self.path = path
+      self.code = code
+    }
+
     package var description: String { "\(action) \(path): \(String(cString: strerror(code)))" }
   }
 
