@@ -1,0 +1,55 @@
+package import IMEngine
+
+/// The figures of a run: of every server that a profile decodes, and of all together.
+///
+///     let metrics = RunMetrics(plans: plans)
+///     // in the sink:
+///     metrics.settled(exchange, endpoint: metrics.endpoint(of: info))
+///     metrics.connection(report)
+///     // at the end:
+///     metrics.total.roundTrips.percentile(95)
+///     metrics.endpoints[0].ratios.success
+///
+/// Settled exchanges and final reports are all it needs. One call for each settled exchange costs two array places and two
+/// histogram counters; `endpoint(of:)` is a dictionary, so callers keep its answer with the connection.
+package final class RunMetrics {
+  /// Figures of the whole run, also of connections that belong to no endpoint.
+  package private(set) var total = EndpointMetrics(key: nil)
+  /// Figures by endpoint, in the order in which they appeared.
+  package private(set) var endpoints: [EndpointMetrics] = []
+  private var table: EndpointTable
+  private let roles: RoleTable
+
+  /// Nothing counted yet of what `plans` decode.
+  package init(plans: [ProtocolPlan]) {
+    table = EndpointTable(plans: plans)
+    roles = RoleTable(plans: plans)
+  }
+
+  /// The index in `endpoints` of a connection's server, as long as a plan decodes it; `nil` for others.
+  package func endpoint(of info: ConnectionInfo) -> UInt32? {
+    let index = table.index(of: info)
+    grow()
+    return index
+  }
+
+  /// Counts an exchange whose fate was decided, at `endpoint` and in the total; `nil` counts in the total only.
+  package func settled(_ exchange: borrowing Exchange, endpoint: UInt32?) {
+    let role = roles[exchange.plan, exchange.kind]
+    total.settled(exchange, role: role)
+    if let endpoint, Int(endpoint) < endpoints.count { endpoints[Int(endpoint)].settled(exchange, role: role) }
+  }
+
+  /// Counts a connection at its last report; reports while it lives change nothing.
+  package func connection(_ report: borrowing ConnectionReport) {
+    guard report.isFinal else { return }
+    total.ended(report)
+    let index = table.index(of: report.info, failed: report.isFailure)
+    grow()
+    if let index, Int(index) < endpoints.count { endpoints[Int(index)].ended(report) }
+  }
+
+  private func grow() {
+    while endpoints.count < table.keys.count { endpoints.append(EndpointMetrics(key: table.keys[endpoints.count])) }
+  }
+}
