@@ -36,13 +36,15 @@ final class ConnectionRecord {
   var reports: UInt32 = 0
   var last = Totals()
   var weird = WeirdLimiter()
+  /// Answers without a message that wait for it.
+  var orphans: [Issue] = []
   /// The heartbeats' last time and interval, and their jitter, in microseconds.
   private var beatAt: Int64?
   private var beatInterval: Int64?
   private var beatJitter = 0.0
   /// The members of `network` without those that change.
   private var networkMembers: String?
-  private var networkPlan: UInt8 = .max
+  private var networkProtocol: String?
 
   init(_ info: ConnectionInfo) { self.info = info }
 
@@ -68,12 +70,12 @@ final class ConnectionRecord {
 
   /// The members of `network`: made once, because of the community id.
   func network(protocol name: String?) -> String {
-    if let networkMembers, networkPlan == info.plan { return networkMembers }
+    if let networkMembers, networkProtocol == name { return networkMembers }
     var text = "\"transport\":\"tcp\",\"type\":\"\(info.client.address.isIPv6 ? "ipv6" : "ipv4")\""
     if let name { text += ",\"protocol\":\"\(name)\"" }
     if let id = CommunityID.tcp(info.client, info.server) { text += ",\"community_id\":\"\(id)\"" }
     networkMembers = text
-    networkPlan = info.plan
+    networkProtocol = name
     return text
   }
 }

@@ -22,9 +22,13 @@ extension ECSSink {
     let delta = advance(record, report)
     count(report, record, endpoint, delta)
     record.reports += 1
+    releaseOrphans(
+      record, before: report.isFinal ? .distantFuture : report.lastSeen.advanced(by: -Self.orphanPatience))
     if report.isFinal { drainWeird(record) }
     let now = clock.now ?? report.lastSeen
-    write(.connection) { writer, lines in writer.connection(report, record, delta, now: now, &lines) }
+    // One that failed has no plan of its own, but it went to a server that has.
+    let plan = endpoints.keys[Int(endpoint)].plan
+    write(.connection) { writer, lines in writer.connection(report, record, delta, plan: plan, now: now, &lines) }
   }
 
   /// Writes the document of an issue on a decoded connection, unless there were enough of its name.
@@ -34,11 +38,31 @@ extension ECSSink {
     if issue.kind == .gap, issue.gap == .captureLoss, let endpoint = record.endpoint {
       periods[endpoint].captureGaps += 1
     }
+    releaseOrphans(record, before: issue.timestamp.advanced(by: -Self.orphanPatience))
+    if issue.kind == .orphanAck, record.orphans.count < Self.maximumOrphans {
+      record.orphans.append(issue)
+    } else {
+      tell(issue, record)
+    }
+  }
+
+  // MARK: Parts
+
+  /// An answer without a message may have overtaken it, when the message waits behind a hole: so long it gets no document.
+  private static let orphanPatience: Int64 = 10_000_000_000
+  private static let maximumOrphans = 32
+
+  private func tell(_ issue: Issue, _ record: ConnectionRecord) {
     guard let admission = record.weird.admit(issue, limit: options.weirdLimit) else { return }
     write(.weird) { writer, lines in writer.weird(issue, admission, record, &lines) }
   }
 
-  // MARK: Parts
+  private func releaseOrphans(_ record: ConnectionRecord, before time: Timestamp) {
+    while let first = record.orphans.first, first.timestamp < time {
+      record.orphans.removeFirst()
+      tell(first, record)
+    }
+  }
 
   /// Gives a connection its endpoint with its first frame, which proves that it was opened.
   func attach(_ record: ConnectionRecord) {

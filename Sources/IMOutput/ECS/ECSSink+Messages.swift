@@ -12,7 +12,8 @@ extension ECSSink {
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
     tick(frame.timestamp)
-    guard let record = connections.record(connection) else { return }
+    guard Int(connection.plan) < plans.count, let record = connections.record(connection) else { return }
+    lastRecord = record
     if record.endpoint == nil { attach(record) }
     if frame.kind.pointee.flags.contains(.opensSession) || plans[Int(connection.plan)].hasSession {
       learnSession(frame, record, bytes)
@@ -44,8 +45,10 @@ extension ECSSink {
   /// Nothing: a document is written when the fate is known, not when the exchange is forgotten.
   package func finished(_ exchange: borrowing Exchange) {}
 
-  /// Nothing: the exchange itself has the time of its first answer.
-  package func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
+  /// Answers that were held for orphans have found their message, which stood behind a hole.
+  package func adopted(_ exchange: UInt32, _ times: [Timestamp]) {
+    lastRecord?.orphans.removeAll { times.contains($0.timestamp) }
+  }
 
   // MARK: Parts
 

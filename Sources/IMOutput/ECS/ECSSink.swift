@@ -39,6 +39,8 @@ package final class ECSSink: EngineSink {
   let roles: RoleTable
   /// Exchanges that were settled before the frame of their first copy was told: it comes next.
   var early: [Exchange] = []
+  /// The connection of the last frame: orphaned answers that were adopted belong to it.
+  var lastRecord: ConnectionRecord?
   /// When the capture began, as far as its start was written, and the figures of its last document and when that was.
   private var begunAt: Timestamp?
   private var captureReport: (at: Timestamp, figures: CaptureFigures)?
@@ -90,7 +92,7 @@ package final class ECSSink: EngineSink {
     if let time, begunAt == nil { begin(at: time) }
     if let period = clock.finish() {
       summarise(period)
-      let start = begunAt ?? period.start
+      let start = captureReport?.at ?? period.start
       let end = max(period.end, time ?? period.end)
       write(.capture) { writer, lines in
         writer.capture(

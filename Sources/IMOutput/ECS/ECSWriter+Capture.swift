@@ -129,8 +129,11 @@ extension ECSWriter {
   private func sentence(_ moment: CaptureMoment, _ figures: CaptureFigures) -> String {
     let place = context.interface ?? context.mode.rawValue
     guard let received = figures.received ?? figures.processed else {
-      if case .start = moment { return "\(place): capture begins" }
-      return "\(place): capture goes on"
+      switch moment {
+      case .start: return "\(place): capture begins"
+      case .period: return "\(place): capture goes on"
+      case .end: return "\(place): capture ends"
+      }
     }
     let dropped = figures.dropped.map { ", \($0) dropped" } ?? ""
     return "\(place): \(received) packets received\(dropped)"

@@ -6,11 +6,12 @@ extension ECSWriter {
   /// The document of a connection: at its end, or a cumulative one while it lives, with what came since the last one in
   /// `delta`.
   func connection(
-    _ report: ConnectionReport, _ record: ConnectionRecord, _ delta: ConnectionRecord.Totals, now: Timestamp,
+    _ report: ConnectionReport, _ record: ConnectionRecord, _ delta: ConnectionRecord.Totals, plan: UInt8,
+    now: Timestamp,
     _ lines: inout JSONLines
   ) -> Bool {
     let info = report.info
-    let profile = profile(info.plan)
+    let profile = profile(plan)
     let hasEnded = report.isFinal && report.reason != .open
     let end = max(report.firstSeen, report.closedAt ?? report.lastSeen)
     begin(.connection, at: report.isFinal ? end : max(end, now), &lines)
@@ -53,7 +54,7 @@ extension ECSWriter {
     lines.writer.literal("\"]")
     lines.close()
 
-    openOwn(info.plan, &lines)
+    openOwn(plan, &lines)
     server(info.server, &lines)
     session(record.session, &lines)
     own(report, record, delta, profile, &lines)

@@ -68,7 +68,7 @@ extension ECSWriter {
     case .frameCut: return "a frame is cut after \(issue.byteCount) bytes \(place)"
     case .inconsistentRetransmission: return "\(hex(issue.a)) was kept, \(hex(issue.b)) came again \(place)"
     case .unknownType: return "type \(issue.a) is not in the profile, \(place)"
-    case .orphanAck: return "an answer to \(issue.b), which was not seen, \(place)"
+    case .orphanAck where issue.b != 0: return "an answer to \(issue.b), which was not seen, \(place)"
     default: return "\(Self.sentence(issue.kind)), \(issue.byteCount) bytes \(place)"
     }
   }
