@@ -4,14 +4,16 @@ package import IMEngine
 ///
 ///     let metrics = RunMetrics(plans: plans)
 ///     // in the sink:
-///     metrics.settled(exchange, endpoint: metrics.endpoint(of: info))
+///     metrics.frame(note, info)
+///     metrics.settled(exchange)
 ///     metrics.connection(report)
 ///     // at the end:
 ///     metrics.total.roundTrips.percentile(95)
 ///     metrics.endpoints[0].ratios.success
 ///
-/// Settled exchanges and final reports are all it needs. One call for each settled exchange costs two array places and two
-/// histogram counters; `endpoint(of:)` is a dictionary, so callers keep its answer with the connection.
+/// Frames tell which endpoint an exchange belongs to. Who knows that without them calls `settled(_:endpoint:)`: one call
+/// for each settled exchange costs two array places and two histogram counters. `endpoint(of:)` is a dictionary, so callers
+/// keep its answer with the connection.
 package final class RunMetrics {
   /// Figures of the whole run, also of connections that belong to no endpoint.
   package private(set) var total = EndpointMetrics(key: nil)
@@ -19,6 +21,12 @@ package final class RunMetrics {
   package private(set) var endpoints: [EndpointMetrics] = []
   private var table: EndpointTable
   private let roles: RoleTable
+  private var book = ExchangeBook()
+  /// Exchanges that were settled before the frame of their first copy was told: it comes next.
+  private var early: [Exchange] = []
+  private static let maximumEarly = 8
+  /// The connection of the last frame, its plan and its endpoint.
+  private var last: (serial: UInt32, plan: UInt8, endpoint: UInt32?) = (0, .max, nil)
 
   /// Nothing counted yet of what `plans` decode.
   package init(plans: [ProtocolPlan]) {
@@ -31,6 +39,31 @@ package final class RunMetrics {
     let index = table.index(of: info)
     grow()
     return index
+  }
+
+  /// Takes note of a frame: where the exchange belongs that it begins.
+  package func frame(_ note: FrameNote, _ info: ConnectionInfo) {
+    guard note.copy == 1 else { return }
+    if last.serial != info.serial || last.plan != info.plan { last = (info.serial, info.plan, endpoint(of: info)) }
+    book.add(note.exchange, owner: last.endpoint ?? .max)
+    guard let place = early.firstIndex(where: { $0.id == note.exchange }) else { return }
+    settled(early.remove(at: place))
+  }
+
+  /// Counts an exchange whose fate was decided, at the endpoint of its first frame and in the total.
+  package func settled(_ exchange: borrowing Exchange) {
+    if let entry = book.settle(exchange.id) {
+      settled(exchange, endpoint: entry.owner == .max ? nil : entry.owner)
+      return
+    }
+    if early.count >= Self.maximumEarly { settled(early.removeFirst(), endpoint: nil) }
+    early.append(copy exchange)
+  }
+
+  /// Counts what still waits for its frame. After the engine's `finish`.
+  package func finish() {
+    for exchange in early { settled(exchange, endpoint: nil) }
+    early.removeAll()
   }
 
   /// Counts an exchange whose fate was decided, at `endpoint` and in the total; `nil` counts in the total only.

@@ -34,7 +34,7 @@ extension ECSSink {
   /// Counts an exchange whose fate was decided, and writes its document.
   package func settled(_ exchange: borrowing Exchange) {
     tick(max(exchange.lastAt, exchange.ackedAt))
-    guard let entry = exchanges.settle(exchange.id), let record = connections.record(serial: entry.connection) else {
+    guard let entry = exchanges.settle(exchange.id), let record = connections.record(serial: entry.owner) else {
       if early.count >= Self.maximumEarly { early.removeFirst() }
       early.append(copy exchange)
       return
@@ -56,7 +56,7 @@ extension ECSSink {
     _ exchange: UInt32, _ frame: borrowing Frame, _ record: ConnectionRecord, _ tlvs: Span<TLVRef>
   ) {
     let isLogged = isInLog(record)
-    exchanges.add(exchange, connection: record.info.serial, isLogged: isLogged)
+    exchanges.add(exchange, owner: record.info.serial, isLogged: isLogged)
     if isLogged { facts.keep(exchange, MessageFacts(frame, tlvs)) }
     guard let place = early.firstIndex(where: { $0.id == exchange }) else { return }
     let settled = early.remove(at: place)

@@ -22,9 +22,12 @@ package final class ECSSink: EngineSink {
 
   /// What the capture has counted so far; whoever owns the capture keeps it up to date between batches.
   package var figures = CaptureFigures()
-  /// Documents written, messages left out because their session is not in the sample, and documents that were too long.
+  /// Documents written.
   package var documentCount: UInt64 { output.written }
+  /// Messages left out because their session is not in the sample.
   package var sampledOutCount: UInt64 { output.sampledOut }
+  /// Documents left out because they were longer than a line may be.
+  package var refusedCount: UInt64 { buffers.refused }
 
   let writer: ECSWriter
   let options: ECSOptions

@@ -22,6 +22,9 @@ final class LineBuffers {
     return isWritten
   }
 
+  /// Lines that were too long and were taken back.
+  var refused: UInt64 { buffers.reduce(0) { $0 + $1.lines.refused } }
+
   /// Hands on every buffer that holds lines.
   func flush() {
     for place in buffers.indices { flush(place) }
