@@ -23,6 +23,6 @@ struct Imdump: ParsableCommand {
       that name. See imdump(1).
       """,
     version: "imdump \(imdumpVersion)",
-    subcommands: [Capture.self, Stats.self, Messages.self, Profile.self],
+    subcommands: [Capture.self, Stats.self, Messages.self, Streams.self, Profile.self],
     defaultSubcommand: Capture.self)
 }

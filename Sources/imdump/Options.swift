@@ -108,6 +108,9 @@ enum ProgressChoice: String, ExpressibleByArgument, CaseIterable { case auto, ne
 enum ColourChoice: String, ExpressibleByArgument, CaseIterable { case auto, always, never }
 extension OverlapPolicy: ExpressibleByArgument {}
 extension OutputFormat: ExpressibleByArgument {}
+extension MessageLog: ExpressibleByArgument {
+  public init?(argument: String) { self.init(argument) }
+}
 
 /// Runs `body`; a usage error is told and gives its status.
 func finish(_ body: () throws(UsageError) -> ExitStatus) throws {

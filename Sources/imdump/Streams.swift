@@ -1,0 +1,27 @@
+import ArgumentParser
+import IMPipeline
+
+/// `imdump streams`: the TCP streams of a capture, their bytes and their gaps.
+struct Streams: ParsableCommand {
+  static let configuration = CommandConfiguration(abstract: "TCP streams: ranges, gaps and what the segments were.")
+
+  @OptionGroup var source: SourceOptions
+  @OptionGroup var speech: SpeechOptions
+
+  @Flag(help: "Print one JSON object a line.")
+  var json = false
+
+  @Option(help: ArgumentHelp("Also write each direction's bytes to files in this folder.", valueName: "folder"))
+  var write: String?
+
+  @Argument(help: ArgumentHelp("Capture files; - is standard input.", valueName: "file"))
+  var files: [String] = []
+
+  func run() throws {
+    let input = try source.input(files: files, expression: [])
+    guard !input.files.isEmpty else { throw ValidationError("name a capture file") }
+    try finish { () throws(UsageError) in
+      try runStreams(input: input, report: speech.report, isJSON: json, folder: write)
+    }
+  }
+}
