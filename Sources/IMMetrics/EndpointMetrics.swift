@@ -67,10 +67,8 @@ package struct EndpointMetrics: Sendable {
   package mutating func ended(_ report: borrowing ConnectionReport) {
     if report.synCount > 0 { connections.attempts += 1 }
     if report.isSuccess { connections.succeeded += 1 }
-    switch report.reason {
-    case .refused: connections.refused += 1
-    case .timeout: connections.timedOut += 1
-    case .open, .fin, .reset, .reused, .evicted: break
+    if report.isFailure {
+      if report.reason == .refused { connections.refused += 1 } else { connections.timedOut += 1 }
     }
     retransmits += UInt64(report.retransmits)
     outOfOrder += UInt64(report.outOfOrder)

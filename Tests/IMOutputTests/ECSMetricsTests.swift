@@ -73,6 +73,10 @@ struct ECSHistogramTests {
     // 0.1 ms * 1.05^286 = 114.8 s begins the last bucket of the range, which ends at 120.6 s.
     #expect(RTTBuckets.index(ofMicroseconds: 120_000_000) == 287)
     #expect(RTTBuckets.index(ofMicroseconds: 121_000_000) == 288)
+    // Every bound, and the number before it, against a search from the first.
+    for value in RTTBuckets.bounds.flatMap({ [$0 - 1, $0] }) + [1, 2, 127, 128, .max] {
+      #expect(RTTBuckets.index(ofMicroseconds: value) == RTTBuckets.bounds.filter { $0 <= value }.count)
+    }
     for index in 1..<RTTBuckets.count { #expect(RTTBuckets.value(index) > RTTBuckets.value(index - 1)) }
   }
 

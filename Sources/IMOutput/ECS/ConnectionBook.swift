@@ -2,7 +2,7 @@ import IMEngine
 
 /// The records of connections that live, and of some that were over lately, by serial number.
 struct ConnectionBook {
-  /// At most so many at once; connections beyond get no documents of their own.
+  /// At most so many at once. Then the older half is forgotten: what still comes of those begins anew.
   private static let maximumCount = 1 << 18
   /// Records kept after their last report: late answers may still come.
   private static let maximumFinished = 8_192
@@ -11,9 +11,9 @@ struct ConnectionBook {
   private var finished: [UInt32] = []
   private var last: ConnectionRecord?
 
-  /// The record of a connection, made when it is new; `nil` when there is no room for one.
+  /// The record of a connection, made when it is new.
   @inline(__always)
-  mutating func record(_ info: ConnectionInfo) -> ConnectionRecord? {
+  mutating func record(_ info: ConnectionInfo) -> ConnectionRecord {
     if let last, last.info.serial == info.serial {
       if last.info.plan != info.plan { last.info = info }
       return last
@@ -38,13 +38,15 @@ struct ConnectionBook {
   }
 
   @inline(never)
-  private mutating func lookUp(_ info: ConnectionInfo) -> ConnectionRecord? {
+  private mutating func lookUp(_ info: ConnectionInfo) -> ConnectionRecord {
     if let known = records[info.serial] {
       known.info = info
       last = known
       return known
     }
-    guard records.count < Self.maximumCount else { return nil }
+    if records.count >= Self.maximumCount {
+      for serial in records.keys.sorted().prefix(Self.maximumCount / 2) { records[serial] = nil }
+    }
     let new = ConnectionRecord(info)
     records[info.serial] = new
     last = new

@@ -6,7 +6,7 @@ extension ECSSink {
   /// Takes note of a SYN.
   package func opened(_ connection: ConnectionInfo, _ at: Timestamp) {
     tick(at)
-    connections.record(connection)?.sawOpening = true
+    connections.record(connection).sawOpening = true
   }
 
   /// Writes the document of a connection that ended, or of one that lives when the report is not final.
@@ -14,7 +14,7 @@ extension ECSSink {
   /// Connections that nothing decodes get none, but for those that failed on their way to a server that is known.
   package func connection(_ report: ConnectionReport) {
     tick(report.isFinal ? report.closedAt ?? report.lastSeen : report.lastSeen)
-    guard let record = connections.record(report.info) else { return }
+    let record = connections.record(report.info)
     record.info = report.info
     if report.isFinal { connections.finish(record) }
     let endpoint = record.endpoint ?? endpoints.index(of: report.info, failed: report.isFailure)
@@ -34,7 +34,8 @@ extension ECSSink {
   /// Writes the document of an issue on a decoded connection, unless there were enough of its name.
   package func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     tick(issue.timestamp)
-    guard Int(connection.plan) < plans.count, let record = connections.record(connection) else { return }
+    guard Int(connection.plan) < plans.count else { return }
+    let record = connections.record(connection)
     if issue.kind == .gap, issue.gap == .captureLoss, let endpoint = record.endpoint {
       periods[endpoint].captureGaps += 1
     }

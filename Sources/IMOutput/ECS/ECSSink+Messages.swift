@@ -12,7 +12,8 @@ extension ECSSink {
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
     tick(frame.timestamp)
-    guard Int(connection.plan) < plans.count, let record = connections.record(connection) else { return }
+    guard Int(connection.plan) < plans.count else { return }
+    let record = connections.record(connection)
     lastRecord = record
     if record.endpoint == nil { attach(record) }
     if frame.kind.pointee.flags.contains(.opensSession) || plans[Int(connection.plan)].hasSession {

@@ -91,7 +91,7 @@ extension ECSWriter {
     lines.number("retransmits", report.retransmits)
     lines.number("out_of_order", report.outOfOrder)
     if let server = report.serverHandshake, let client = report.clientHandshake {
-      lines.milliseconds("rtt_ms", (server + client) / 1_000)
+      lines.milliseconds("rtt_ms", server / 1_000 + client / 1_000)
     }
     lines.close()
     messages(record.messages, &lines)

@@ -5,7 +5,7 @@ import IMWire
 /// Makes Elastic Common Schema documents, version 9.4.0, of what the engine and the metrics tell.
 ///
 /// One file for each kind of document: `ECSWriter+Message.swift` and so on. Everything that is the same in all documents of
-/// a run is made once. The fields are those of `docs/ecs.md`; a field that is not known is left out.
+/// a run is made once. A field that is not known is left out.
 struct ECSWriter {
   /// What a profile's documents say of it.
   struct Profile {
@@ -97,7 +97,9 @@ struct ECSWriter {
     let end = max(start, end)
     lines.instant("start", start)
     lines.instant("end", end)
-    lines.signed("duration", (end.microseconds - start.microseconds) * 1_000)
+    // Times of a hostile capture lie up to 585 years apart.
+    let (duration, isTooLong) = (end.microseconds - start.microseconds).multipliedReportingOverflow(by: 1_000)
+    lines.signed("duration", isTooLong ? .max : duration)
   }
 
   /// Begins a member with address and port.
