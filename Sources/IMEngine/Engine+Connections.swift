@@ -104,9 +104,18 @@ extension Engine {
     return index
   }
 
-  /// The client's ACK of the SYN+ACK completes the handshake.
+  /// The client's ACK of the SYN+ACK completes the handshake. Where the capture missed the SYN+ACK, data tells that it was
+  /// sent.
   @inline(never)
   mutating func establish(_ flow: UnsafeMutablePointer<Flow>) {
+    if flow.pointee.phase == .opening {
+      guard segment.pointee.flags.isDisjoint(with: [.syn, .rst]), segment.pointee.flags.contains(.ack),
+        segment.pointee.payloadCount > 0
+      else { return }
+      flow.pointee.phase = .established
+      if flow.pointee.synCount > 0 { ledger.connectionSuccesses += 1 }
+      return
+    }
     guard segment.pointee.side == Int(flow.pointee.client), segment.pointee.flags.contains(.ack), !segment.pointee.flags.contains(.syn),
       !segment.pointee.flags.contains(.rst),
       segment.pointee.acknowledgment == flow.half(1 - segment.pointee.side).pointee.initial &+ 1

@@ -140,7 +140,7 @@ package struct Engine: ~Copyable {
       return
     }
     flow.pointee.lastSeen = segment.pointee.timestamp
-    if flow.pointee.phase == .accepted { establish(flow) }
+    if flow.pointee.phase == .accepted || flow.pointee.phase == .opening { establish(flow) }
     half.pointee.packets &+= 1
     half.pointee.wireBytes &+= UInt64(segment.pointee.wireCount)
     if !segment.pointee.flags.isDisjoint(with: .control) {
