@@ -90,6 +90,20 @@ import Testing
     }
   }
 
+  /// Several segments at random are missing, in both directions, and at times the beginning too.
+  @Test(arguments: Chat.all) func severalMissing(_ chat: Chat, _ shape: Chat.Shape) {
+    let talk = chat.talk(shape)
+    for seed in 0..<60 {
+      var random = SeededRandom(UInt64(seed))
+      let first = seed % 3 == 0 ? Int.random(in: 1..<talk.packets.count / 2, using: &random) : 0
+      let missing = talk.pieces.filter { $0.packet >= first }.shuffled(using: &random).prefix(2 + seed % 5)
+      let dropped = Set(missing.map(\.packet))
+      let left = talk.packets.indices.filter { $0 >= first && !dropped.contains($0) }.map { talk.packets[$0] }
+      let lost = talk.pieces.filter { $0.packet < first || dropped.contains($0.packet) }.map { ($0.direction, $0.range) }
+      expect(Run(left), talk, losing: lost, "seed \(seed)")
+    }
+  }
+
   private func expect(
     _ run: Run, _ talk: Talk, losing lost: [(direction: Direction, range: Range<Int>)], _ what: String,
     sourceLocation: SourceLocation = #_sourceLocation
