@@ -199,6 +199,7 @@ extension Engine {
 
   /// Releases everything that both directions hold; holes are given up.
   private mutating func flush(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+    flushIslands(flow)
     for side in 0...1 {
       let half = flow.half(side)
       openHeld(index, flow, side)
@@ -296,6 +297,7 @@ extension Engine {
       recycling.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.lingering))
       return
     }
+    closeIslands(flow)
     if flow.pointee.session != .max {
       let session = tracker.sessions.pointer(flow.pointee.session)
       if session.pointee.flowSerial == flow.pointee.serial { session.pointee.closedAt = flow.pointee.closedAt }
@@ -326,6 +328,7 @@ extension Engine {
         flush(index, flow)
       }
     }
+    closeIslands()
     tracker.settleExpired(now, reassembler.flows, isEnd: true)
     for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
       let flow = reassembler.flows.pointer(index)

@@ -142,6 +142,7 @@ extension Engine {
         kind: .gap, timestamp: max(segment.timestamp, now), direction: flow.pointee.direction(side),
         streamOffset: half.pointee.offset &- UInt64(gap.byteCount), byteCount: UInt64(gap.byteCount), gap: gap.reason),
       flow)
+    rememberGap(index, flow, side, gap)
     if let rest = half.pointee.rest, flow.pointee.profile.isPlan, !half.pointee.flags.contains(.lost) {
       select(flow.pointee.profile)
       let left = frameLength(rest) - rest.pointee.count - gap.byteCount
@@ -164,7 +165,7 @@ extension Engine {
   }
 
   /// The length of the frame that a direction in step holds the beginning of, as far as its header tells; else 0.
-  private func frameLength(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
+  func frameLength(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     var probe = frame
     guard rest.pointee.count >= Int(currentPlan.pointee.headerCount),

@@ -157,7 +157,7 @@ package struct Engine: ~Copyable {
     }
     reassembler.counters.payloadBytes &+= UInt64(truncatingIfNeeded: segment.payloadCount)
     let delivery = reassembler.admit(index, flow, segment, bytes)
-    if reassembler.conflict != nil { reportConflict(flow) }
+    if reassembler.hasNews { takeNews(index, flow, bytes) }
     if delivery.count > 0 {
       consume(index, flow, segment.side, bytes, delivery.offset, delivery.count, segment.timestamp, segment.number)
     }
