@@ -99,7 +99,9 @@ import Testing
       let missing = talk.pieces.filter { $0.packet >= first }.shuffled(using: &random).prefix(2 + seed % 5)
       let dropped = Set(missing.map(\.packet))
       let left = talk.packets.indices.filter { $0 >= first && !dropped.contains($0) }.map { talk.packets[$0] }
-      let lost = talk.pieces.filter { $0.packet < first || dropped.contains($0.packet) }.map { ($0.direction, $0.range) }
+      let lost = talk.pieces.filter { $0.packet < first || dropped.contains($0.packet) }.map {
+        ($0.direction, $0.range)
+      }
       expect(Run(left), talk, losing: lost, "seed \(seed)")
     }
   }
