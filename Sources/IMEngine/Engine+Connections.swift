@@ -208,6 +208,7 @@ extension Engine {
 
   /// Releases everything that both directions hold; holes are given up.
   private mutating func flush(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+    flushIslands(flow)
     for side in 0...1 {
       let half = flow.half(side)
       openHeld(index, flow, side)
@@ -219,15 +220,23 @@ extension Engine {
       }
       // Bytes that the peer acknowledged and nobody saw, at the very end.
       if half.pointee.state == .open, half.pointee.flags.contains(.acknowledged), half.pointee.offset > 0 {
-        let fin: UInt32 = half.pointee.flags.contains(.finished) ? 0 : 1
-        let missing = Int32(bitPattern: half.pointee.acknowledged &- half.pointee.next &- fin)
-        if missing > 0, missing < 1 << 30 {
-          lose(index, flow, side, reassembler.skip(flow, side, Int(missing), .captureLoss))
-        }
+        let missing = unseenTail(half)
+        if missing > 0 { lose(index, flow, side, reassembler.skip(flow, side, missing, .captureLoss)) }
       }
       abandonRest(index, flow, side)
     }
     if flow.pointee.profile == .unknown { flow.pointee.profile = .none }
+  }
+
+  /// How many acknowledged bytes stand behind the last one that came. A FIN has a number too: one that was seen is not
+  /// counted, and a single number without one is taken for one that was not.
+  private func unseenTail(_ half: UnsafeMutablePointer<Half>) -> Int {
+    let missing = Int(Int32(bitPattern: half.pointee.acknowledged &- half.pointee.next))
+    guard missing > 0, missing < 1 << 30 else { return 0 }
+    if half.pointee.flags.contains(.fin) {
+      return min(missing, Int(Int32(bitPattern: half.pointee.finSequence &- half.pointee.next)))
+    }
+    return missing == 1 ? 0 : missing
   }
 
   // MARK: Time
@@ -297,6 +306,7 @@ extension Engine {
       recycling.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.lingering))
       return
     }
+    closeIslands(flow)
     if flow.pointee.session != .max {
       let session = tracker.sessions.pointer(flow.pointee.session)
       if session.pointee.flowSerial == flow.pointee.serial { session.pointee.closedAt = flow.pointee.closedAt }
@@ -327,6 +337,7 @@ extension Engine {
         flush(index, flow)
       }
     }
+    closeIslands()
     tracker.settleExpired(now, reassembler.flows, isEnd: true)
     for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
       let flow = reassembler.flows.pointer(index)

@@ -323,7 +323,15 @@ extension Engine {
     if frame.pointee.kind.pointee.index == .max { raise(issue(.unknownType, frame.pointee.type), flow) }
   }
 
-  mutating func reportConflict(_ flow: UnsafeMutablePointer<Flow>) {
+  /// What the last segment brought beside new bytes of its stream: other bytes for old ones, old bytes never seen.
+  @inline(never)
+  mutating func takeNews(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes) {
+    reassembler.hasNews = false
+    if reassembler.conflict != nil { reportConflict(flow) }
+    if !reassembler.islands.isEmpty { fillIslands(index, flow, bytes) }
+  }
+
+  private mutating func reportConflict(_ flow: UnsafeMutablePointer<Flow>) {
     guard let conflict = reassembler.conflict else { return }
     reassembler.conflict = nil
     raise(

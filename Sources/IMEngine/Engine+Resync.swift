@@ -108,6 +108,8 @@ extension Engine {
           evidence += Int(plan.pointee.magicEvidence)
         }
         if evidence >= needed { return .confirmed }
+        // Whole frames and the beginning of one that was cut: as good as a chain that ends with the data.
+        if isFinal, at > position, evidence >= needed / 2 { return .confirmed }
         return isFinal ? .rejected : .open
       case .frame:
         guard plan.pointee.open(bytes, &probe) else { return .rejected }
@@ -118,7 +120,9 @@ extension Engine {
         if at == end {
           // The chain ends with the data: half a proof, which is enough when no more can come.
           if evidence + 8 >= needed { return .confirmed }
-          if isFinal { return evidence >= needed / 2 ? .confirmed : .rejected }
+          // Frames that fill their deliveries from the first byte to the last prove some more.
+          let fit = rest.pointee.startsDelivery(at: position) ? 8 : 0
+          if isFinal { return evidence + fit >= needed / 2 ? .confirmed : .rejected }
           return .open
         }
       }
@@ -138,6 +142,7 @@ extension Engine {
         kind: .gap, timestamp: max(segment.pointee.timestamp, now), direction: flow.pointee.direction(side),
         streamOffset: half.pointee.offset &- UInt64(gap.byteCount), byteCount: UInt64(gap.byteCount), gap: gap.reason),
       flow)
+    rememberGap(index, flow, side, gap)
     if let rest = half.pointee.rest, flow.pointee.profile.isPlan, !half.pointee.flags.contains(.lost) {
       select(flow.pointee.profile)
       let left = frameLength(rest) - rest.pointee.count - gap.byteCount
@@ -160,7 +165,7 @@ extension Engine {
   }
 
   /// The length of the frame that a direction in step holds the beginning of, as far as its header tells; else 0.
-  private func frameLength(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
+  func frameLength(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     var probe = frame.pointee
     guard rest.pointee.count >= Int(currentPlan.pointee.headerCount),

@@ -165,7 +165,7 @@ package struct Engine: ~Copyable {
     }
     reassembler.counters.payloadBytes &+= UInt64(truncatingIfNeeded: segment.pointee.payloadCount)
     let delivery = reassembler.admit(index, flow, segment, bytes)
-    if reassembler.conflict != nil { reportConflict(flow) }
+    if reassembler.hasNews { takeNews(index, flow, bytes) }
     if delivery.count > 0 {
       consume(index, flow, segment.pointee.side, bytes, delivery.offset, delivery.count, segment.pointee.timestamp, segment.pointee.number)
     }

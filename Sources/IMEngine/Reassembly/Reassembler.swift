@@ -25,6 +25,8 @@ package struct ReassemblyCounters: Sendable {
   package var payloadBytes: UInt64 = 0
   /// Of those, bytes that had been seen before.
   package var repeatedBytes: UInt64 = 0
+  /// Bytes that came after they had been given up; they are in `gapBytes` too.
+  package var lateBytes: UInt64 = 0
   /// Bytes missing from streams, by `GapReason`, and how often.
   package var gapBytes: InlineArray<3, UInt64> = [0, 0, 0]
   package var gaps: InlineArray<3, UInt64> = [0, 0, 0]
@@ -78,10 +80,14 @@ struct Reassembler: ~Copyable {
   var holes: HoleQueue
   var patientHoles: HoleQueue
   let recent = RecentSegments()
+  /// Gaps that late segments may still fill.
+  var islands = IslandTable()
   let options: ReassemblyOptions
   var counters = ReassemblyCounters()
   /// Bytes held beyond holes, in all directions.
   var heldBytes = 0
+  /// Set when the last segment needs more than to be decoded: it has a conflict, or bytes that were given up.
+  var hasNews = false
   /// Set when the last segment repeated bytes that differ from the first copy.
   var conflict: OverlapConflict?
 
@@ -176,6 +182,7 @@ struct Reassembler: ~Copyable {
     let count = segment.pointee.payloadCount
     let old = min(behind, count)
     counters.repeatedBytes += UInt64(old)
+    if flow.pointee.gapCount > 0, !islands.isEmpty { hasNews = true }
     let isKeepAlive = count <= 1 && behind == 1
     if !isKeepAlive {
       counters.retransmits += 1
@@ -202,6 +209,21 @@ struct Reassembler: ~Copyable {
     counters.conflicts += 1
     flow.pointee.conflicts &+= flow.pointee.conflicts == .max ? 0 : 1
     conflict = found
+    hasNews = true
+  }
+
+  /// Corrects what was counted for a segment of which `count` bytes had been given up and never seen before.
+  mutating func countLate(_ flow: UnsafeMutablePointer<Flow>, _ segment: Segment, _ count: Int) {
+    guard count > 0 else { return }
+    counters.lateBytes += UInt64(count)
+    counters.repeatedBytes -= UInt64(count)
+    // A single byte just behind was taken for a keep-alive, which is no retransmission.
+    let isKeepAlive = count == 1 && flow.half(segment.side).pointee.next &- segment.sequence == 1
+    guard count == segment.payloadCount, !isKeepAlive else { return }
+    counters.retransmits -= 1
+    flow.pointee.retransmits &-= 1
+    counters.outOfOrder += 1
+    flow.pointee.outOfOrder &+= 1
   }
 
   private mutating func hold(

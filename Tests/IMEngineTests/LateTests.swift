@@ -1,0 +1,134 @@
+import IMTestSupport
+import IMWire
+import Testing
+
+@testable import IMEngine
+
+/// Segments that come after their place in the stream was given up as a gap.
+///
+/// What lies whole inside the gap is decoded after all, once, and the stream behind the gap does not notice.
+@Suite struct LateTests {
+  /// Each segment in turn comes 200 ms after its acknowledgment; a hole is given up after 50.
+  @Test(arguments: Chat.all) func oneSegmentLate(_ chat: Chat, _ shape: Chat.Shape) {
+    let talk = chat.talk(shape)
+    for piece in talk.pieces {
+      let run = Run(delayed(talk, [piece]))
+      expect(run, talk, late: [piece.range], piece.direction, "\(piece)")
+      if !run.gaps.isEmpty {
+        #expect(run.gaps.map(\.byteCount) == [UInt64(piece.range.count)], "\(piece)")
+        #expect(run.reassembly.lateBytes == UInt64(piece.range.count), "\(piece)")
+        #expect(run.reassembly.retransmits == 0, "\(piece)")
+        #expect(run.reassembly.repeatedBytes == 0, "\(piece)")
+      }
+    }
+  }
+
+  /// The same, and the late segment comes twice: the second copy is a repetition.
+  @Test(arguments: Chat.all) func lateAndRepeated(_ chat: Chat, _ shape: Chat.Shape) {
+    let talk = chat.talk(shape)
+    for piece in talk.pieces.dropLast(15) {
+      let run = Run(delayed(talk, [piece, piece]))
+      expect(run, talk, late: [piece.range], piece.direction, "\(piece)")
+      #expect(run.reassembly.lateBytes == UInt64(piece.range.count), "\(piece)")
+      #expect(run.reassembly.retransmits == 1, "\(piece)")
+      #expect(run.reassembly.repeatedBytes == UInt64(piece.range.count), "\(piece)")
+    }
+  }
+
+  /// Three segments in a row are given up; then they come in any order, or only some of them.
+  @Test(arguments: [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1], [2], [0, 2], [2, 0], [1, 1, 0]])
+  func threeSegmentsLate(_ order: [Int]) {
+    for (chat, shape) in Chat.all {
+      let talk = chat.talk(shape)
+      for direction in [Direction.clientToServer, .serverToClient] {
+        let pieces = talk.pieces.filter { $0.direction == direction }
+        for first in 0..<max(0, pieces.count - 9) {
+          let three = Array(pieces[first..<first + 3])
+          let run = Run(delayed(talk, order.map { three[$0] }, missing: three))
+          // Segments that come in their order are one stretch; else each stands for itself.
+          var stretches: [Range<Int>] = []
+          for i in order where !stretches.contains(where: { $0.overlaps(three[i].range) }) {
+            if let last = stretches.last, last.upperBound == three[i].range.lowerBound {
+              stretches[stretches.count - 1] = last.lowerBound..<three[i].range.upperBound
+            } else {
+              stretches.append(three[i].range)
+            }
+          }
+          let whole = three[0].range.lowerBound..<three[2].range.upperBound
+          let found = Set(run.said.filter { $0.direction == direction.rawValue })
+          let sure = talk.messages.filter { message in
+            message.direction == direction && !(message.range.overlaps(whole))
+          }
+          let late = talk.messages.filter { message in
+            message.direction == direction
+              && stretches.contains {
+                $0.lowerBound <= message.range.lowerBound && message.range.upperBound <= $0.upperBound
+              }
+          }
+          let what: Comment = "\(chat) \(shape) \(direction) \(first)"
+          #expect(Set(sure.said).isSubset(of: found), what)
+          // Without a magic number only the first stretch's place is certain.
+          if chat == .tjp || shape == .small { #expect(Set(late.said).isSubset(of: found), what) }
+          #expect(found.isSubset(of: Set(talk.messages.said)), what)
+          #expect(run.reassembly.lateBytes == UInt64(stretches.reduce(0) { $0 + $1.count }), what)
+          run.expectLedgerAddsUp(what)
+        }
+      }
+    }
+  }
+
+  /// Many directions with gaps at once: the table forgets the oldest and the engine stays true.
+  @Test func manyGaps() {
+    var packets: [TimedPacket] = []
+    for i in 0..<1_500 {
+      var talk = ConversationBuilder(
+        client: Endpoint(address: IPAddress(v4: 0x0a00_0000 + UInt32(i)), port: 4_000), server: Talk.server(8_080))
+      talk.open(at: Timestamp(milliseconds: 1_700_000_000_000))
+      var late = 0
+      for n in 0..<3 {
+        let sent = talk.send(
+          TJPFrameBuilder(text: "message \(n)", sequence: UInt32(n)).bytes, .clientToServer,
+          at: Timestamp(milliseconds: 1_700_000_000_100 + Int64(n) * 100))
+        if n == 1 { late = sent[0] }
+      }
+      talk.duplicate(late, at: Timestamp(milliseconds: 1_700_000_001_000))
+      talk.drop(late)
+      packets += talk.packets
+    }
+    packets.sort { $0.timestamp < $1.timestamp }
+    let run = Run(packets)
+    run.expectLedgerAddsUp()
+    #expect(run.gaps.count == 1_500)
+    #expect(run.frames.count == 3_000 + IslandTable.maximumSides)
+  }
+
+  /// A talk with some segments taken out of their places and put behind, 200 ms after the last of them.
+  private func delayed(_ talk: Talk, _ late: [Talk.Piece], missing: [Talk.Piece]? = nil) -> [TimedPacket] {
+    let all = talk.packets
+    let gone = Set((missing ?? late).map(\.packet))
+    var packets = all.indices.filter { !gone.contains($0) }.map { all[$0] }
+    let last = gone.max().map { all[$0].timestamp } ?? .distantPast
+    for (i, piece) in late.enumerated() {
+      let time = last.advanced(by: 200_000_000 + Int64(i) * 10_000)
+      packets.insert(
+        TimedPacket(all[piece.packet], at: time), at: packets.firstIndex { $0.timestamp > time } ?? packets.count)
+    }
+    return packets
+  }
+
+  private func expect(
+    _ run: Run, _ talk: Talk, late: [Range<Int>], _ direction: Direction, _ what: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let expected =
+      run.gaps.isEmpty
+      ? talk.messages
+      : talk.messages.filter { message in
+        message.direction != direction
+          || late.allSatisfy { !$0.overlaps(message.range) || $0.clamped(to: message.range) == message.range }
+      }
+    let problem = difference(run.said, expected.said)
+    #expect(problem == nil, "\(what)", sourceLocation: sourceLocation)
+    run.expectLedgerAddsUp("\(what)", sourceLocation: sourceLocation)
+  }
+}
