@@ -23,12 +23,12 @@ extension Engine {
     let end = offset &+ count
     let base = half.pointee.offset &- UInt64(truncatingIfNeeded: count)
     loop: while position < end {
-      switch plan.pointee.read(bytes, position, end, &frame.pointee) {
+      switch plan.pointee.read(bytes, position, end, frame) {
       case .frame:
         frame.pointee.timestamp = at
         frame.pointee.number = number
         frame.pointee.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- offset)
-        guard (plan.pointee.open(bytes, &frame.pointee) && frame.pointee.checksumStatus != .bad) || follows(bytes, end) else {
+        guard (plan.pointee.open(bytes, frame) && frame.pointee.checksumStatus != .bad) || follows(bytes, end) else {
           half.pointee.flags.insert(.lost)
           break loop
         }
@@ -118,13 +118,13 @@ extension Engine {
       let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
       let start = rest.pointee.start
       let end = rest.pointee.end
-      switch currentPlan.pointee.read(bytes, start, end, &frame.pointee) {
+      switch currentPlan.pointee.read(bytes, start, end, frame) {
       case .frame:
         let last = rest.pointee.mark(at: start + frame.pointee.count - 1)
         frame.pointee.timestamp = last.timestamp
         frame.pointee.number = last.number
         frame.pointee.streamOffset = rest.pointee.streamOffset
-        guard (currentPlan.pointee.open(bytes, &frame.pointee) && frame.pointee.checksumStatus != .bad) || follows(bytes, end) else {
+        guard (currentPlan.pointee.open(bytes, frame) && frame.pointee.checksumStatus != .bad) || follows(bytes, end) else {
           half.pointee.flags.insert(.lost)
           continue
         }
@@ -179,7 +179,7 @@ extension Engine {
     let isPlain = plan.pointee.compression.mask | plan.pointee.encryption.mask == 0
     if plan.pointee.tlv.shape != .none, !kind.flags.contains(.noTLV), frame.pointee.bodyCount > 0 {
       if isPlain || isReadable(plan, bytes) {
-        walker.walk(plan.pointee.tlv, bytes, frame.pointee.body, frame.pointee.bodyCount, &frame.pointee)
+        walker.walk(plan.pointee.tlv, bytes, frame.pointee.body, frame.pointee.bodyCount, frame)
       } else {
         openBody(plan, bytes)
       }
@@ -233,7 +233,7 @@ extension Engine {
         frame.pointee.flags.insert(.inflated)
         let start = UnsafeRawPointer(inflater.output.pointer)
         let inflated = Bytes(RawSpan(_unsafeStart: start, byteCount: inflater.count + RawBuffer.slack))
-        walker.walk(plan.pointee.tlv, inflated, 0, inflater.count, &frame.pointee)
+        walker.walk(plan.pointee.tlv, inflated, 0, inflater.count, frame)
         return
       case .limit:
         frame.pointee.flags.insert(.inflateLimit)
@@ -243,7 +243,7 @@ extension Engine {
       }
     }
     frame.pointee.flags.insert(.compressLabelOnly)
-    walker.walk(plan.pointee.tlv, bytes, frame.pointee.body, frame.pointee.bodyCount, &frame.pointee)
+    walker.walk(plan.pointee.tlv, bytes, frame.pointee.body, frame.pointee.bodyCount, frame)
   }
 
   // MARK: Telling

@@ -114,7 +114,7 @@ extension Engine {
       case .frame:
         guard plan.pointee.open(bytes, &probe) else { return .rejected }
         if plan.pointee.checksumRule == .none, probe.kind.pointee.index == .max { return .rejected }
-        evidence += plan.pointee.evidence(probe)
+        evidence += plan.pointee.evidence(&probe)
         at += probe.count
         if evidence >= needed { return .confirmed }
         if at == end {

@@ -5,7 +5,7 @@ internal import Histogram
 /// An HdrHistogram from 1 µs to 2 h, made with the first sample; what lies outside counts as the nearest end. Count, sum,
 /// least and greatest are exact.
 package struct RTTRecorder: Sendable {
-  private var histogram: Histogram<UInt64>?
+  private var histograms: [Histogram<UInt64>] = []
   /// Samples.
   package private(set) var count: UInt64 = 0
   /// Their sum, in microseconds.
@@ -29,11 +29,12 @@ package struct RTTRecorder: Sendable {
   /// Takes a sample. Negative ones, which a clock that went back makes, count as 0.
   package mutating func record(microseconds: Int64) {
     let value = max(0, microseconds)
-    if histogram == nil {
-      histogram = Histogram(
-        lowestDiscernibleValue: 1, highestTrackableValue: Self.longest, numberOfSignificantValueDigits: .three)
+    if histograms.isEmpty {
+      histograms.append(
+        Histogram(
+          lowestDiscernibleValue: 1, highestTrackableValue: Self.longest, numberOfSignificantValueDigits: .three))
     }
-    histogram?.record(min(max(1, UInt64(value)), Self.longest))
+    histograms[0].record(min(max(1, UInt64(value)), Self.longest))
     count += 1
     sum &+= value
     least = min(least, value)
@@ -42,7 +43,7 @@ package struct RTTRecorder: Sendable {
 
   /// The sample, in microseconds, that `percent` of all are not above; `nil` without samples.
   package func percentile(_ percent: Double) -> Int64? {
-    guard let histogram, count > 0 else { return nil }
+    guard let histogram = histograms.first, count > 0 else { return nil }
     return min(max(Int64(clamping: histogram.valueAtPercentile(percent)), least), greatest)
   }
 }

@@ -213,13 +213,13 @@ struct Reassembler: ~Copyable {
   }
 
   /// Corrects what was counted for a segment of which `count` bytes had been given up and never seen before.
-  mutating func countLate(_ flow: UnsafeMutablePointer<Flow>, _ segment: Segment, _ count: Int) {
+  mutating func countLate(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ count: Int) {
     guard count > 0 else { return }
     counters.lateBytes += UInt64(count)
     counters.repeatedBytes -= UInt64(count)
     // A single byte just behind was taken for a keep-alive, which is no retransmission.
-    let isKeepAlive = count == 1 && flow.half(segment.side).pointee.next &- segment.sequence == 1
-    guard count == segment.payloadCount, !isKeepAlive else { return }
+    let isKeepAlive = count == 1 && flow.half(segment.pointee.side).pointee.next &- segment.pointee.sequence == 1
+    guard count == segment.pointee.payloadCount, !isKeepAlive else { return }
     counters.retransmits -= 1
     flow.pointee.retransmits &-= 1
     counters.outOfOrder += 1
