@@ -69,7 +69,7 @@ extension Engine {
       guard position < end else { return false }
       if plan.pointee.magicEvidence >= 32 {
         var probe = frame.pointee
-        let result = plan.pointee.read(bytes, position, end, &probe)
+        let result = plan.read(bytes, position, end, &probe)
         if result != .notAFrame, end - position >= Int(plan.pointee.headerCount) { return true }
       } else if position == start || isThorough || rest.pointee.startsDelivery(at: position),
         verify(bytes, position, end, rest, isFinal: isEnd, needed: needed) == .confirmed

@@ -23,12 +23,12 @@ extension Engine {
     let end = offset &+ count
     let base = half.pointee.offset &- UInt64(truncatingIfNeeded: count)
     loop: while position < end {
-      switch plan.pointee.read(bytes, position, end, frame) {
+      switch plan.read(bytes, position, end, frame) {
       case .frame:
         frame.pointee.timestamp = at
         frame.pointee.number = number
         frame.pointee.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- offset)
-        guard (plan.pointee.open(bytes, frame) && frame.pointee.checksumStatus != .bad) || follows(bytes, end) else {
+        guard (plan.open(bytes, frame) && frame.pointee.checksumStatus != .bad) || follows(bytes, end) else {
           half.pointee.flags.insert(.lost)
           break loop
         }
@@ -118,13 +118,13 @@ extension Engine {
       let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
       let start = rest.pointee.start
       let end = rest.pointee.end
-      switch currentPlan.pointee.read(bytes, start, end, frame) {
+      switch currentPlan.read(bytes, start, end, frame) {
       case .frame:
         let last = rest.pointee.mark(at: start + frame.pointee.count - 1)
         frame.pointee.timestamp = last.timestamp
         frame.pointee.number = last.number
         frame.pointee.streamOffset = rest.pointee.streamOffset
-        guard (currentPlan.pointee.open(bytes, frame) && frame.pointee.checksumStatus != .bad) || follows(bytes, end) else {
+        guard (currentPlan.open(bytes, frame) && frame.pointee.checksumStatus != .bad) || follows(bytes, end) else {
           half.pointee.flags.insert(.lost)
           continue
         }
@@ -153,7 +153,7 @@ extension Engine {
       let mask = currentPlan.pointee.magicMask & ~(available == 8 ? 0 : UInt64.max >> UInt64(available * 8))
       return bytes.u64(next) & mask == currentPlan.pointee.magic & mask
     }
-    return currentPlan.pointee.read(bytes, next, end, &probe) != .notAFrame
+    return currentPlan.read(bytes, next, end, &probe) != .notAFrame
   }
 
   /// One whole frame: its TLVs, what the tracker says of it, and the sink's call.
@@ -162,7 +162,7 @@ extension Engine {
     _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes
   ) {
     let plan = currentPlan
-    let kind = frame.pointee.kind.pointee
+    let kind = frame.pointee.kind
     let direction = flow.pointee.direction(side)
     ledger.checksums[Int(frame.pointee.checksumStatus.rawValue)] &+= 1
     if frame.pointee.checksumStatus == .bad {
@@ -177,7 +177,7 @@ extension Engine {
     frame.pointee.tlvCount = 0
     frame.pointee.tlvDepth = 0
     let isPlain = plan.pointee.compression.mask | plan.pointee.encryption.mask == 0
-    if plan.pointee.tlv.shape != .none, !kind.flags.contains(.noTLV), frame.pointee.bodyCount > 0 {
+    if plan.pointee.tlv.shape != .none, !kind.pointee.flags.contains(.noTLV), frame.pointee.bodyCount > 0 {
       if isPlain || isReadable(plan, bytes) {
         walker.walk(plan.pointee.tlv, bytes, frame.pointee.body, frame.pointee.bodyCount, frame)
       } else {
@@ -193,7 +193,7 @@ extension Engine {
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
     if tracker.adopted != nil { tellAdopted() }
     if !frame.pointee.flags.isDisjoint(with: Self.remarkable) || frame.pointee.checksumStatus == .bad || note.isOrphan
-      || kind.index == .max
+      || kind.pointee.index == .max
     {
       remark(flow, direction)
     }

@@ -87,7 +87,7 @@ extension Engine {
       bytes.u32(tcp &- 8) < bytes.u32(tcp &- 4)
         || (bytes.u32(tcp &- 8) == bytes.u32(tcp &- 4) && bytes.u16(tcp) <= bytes.u16(tcp &+ 2)) ? 0 : 1
     let direction = flow.pointee.direction(side)
-    let kind = plan.pointee.kind(plan.pointee.type.read(bytes, payload))
+    let kind = plan.kind(plan.pointee.type.read(bytes, payload))
     return tracker.table.prefetchSlot(
       flow.pointee.session, kind.pointee.role == .acknowledgment ? direction.reversed : direction,
       plan.pointee.sequence.read(bytes, payload))

@@ -99,7 +99,7 @@ extension Engine {
     var probe = frame.pointee
     var at = position
     for _ in 0..<64 {
-      switch plan.pointee.read(bytes, at, end, &probe) {
+      switch plan.read(bytes, at, end, &probe) {
       case .notAFrame:
         return .rejected
       case .needMore:
@@ -112,9 +112,9 @@ extension Engine {
         if isFinal, at > position, evidence >= needed / 2 { return .confirmed }
         return isFinal ? .rejected : .open
       case .frame:
-        guard plan.pointee.open(bytes, &probe) else { return .rejected }
+        guard plan.open(bytes, &probe) else { return .rejected }
         if plan.pointee.checksumRule == .none, probe.kind.pointee.index == .max { return .rejected }
-        evidence += plan.pointee.evidence(&probe)
+        evidence += plan.evidence(&probe)
         at += probe.count
         if evidence >= needed { return .confirmed }
         if at == end {
@@ -169,7 +169,7 @@ extension Engine {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     var probe = frame.pointee
     guard rest.pointee.count >= Int(currentPlan.pointee.headerCount),
-      currentPlan.pointee.read(bytes, rest.pointee.start, rest.pointee.end, &probe) != .notAFrame,
+      currentPlan.read(bytes, rest.pointee.start, rest.pointee.end, &probe) != .notAFrame,
       probe.count > probe.headerCount + 1 || currentPlan.pointee.lengthRule == .field
     else { return 0 }
     return probe.count

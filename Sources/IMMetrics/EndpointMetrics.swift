@@ -8,6 +8,7 @@ package import IMWire
 package struct EndpointMetrics: Sendable {
   /// The server and the plan that decodes it; `nil` for the whole run.
   package let key: ServerKey?
+  private let keepsLatencies: Bool
   /// Messages: what users or applications said. The success and loss that imdump prints are theirs.
   package private(set) var messages = MessageTally()
   /// Everything else that asks for an answer, heartbeats excepted: control frames, receipts.
@@ -36,7 +37,12 @@ package struct EndpointMetrics: Sendable {
   package private(set) var gaps: UInt64 = 0, gapBytes: UInt64 = 0
 
   /// Figures of `key`, all zero.
-  package init(key: ServerKey?) { self.key = key }
+  ///
+  /// `keepsLatencies` is for whoever reads `latencies`; others save a search in a histogram for each exchange.
+  package init(key: ServerKey?, keepsLatencies: Bool = true) {
+    self.key = key
+    self.keepsLatencies = keepsLatencies
+  }
 
   /// The ratios of the messages of both directions.
   package var ratios: FateRatios { FateRatios(messages.both) }
@@ -60,7 +66,7 @@ package struct EndpointMetrics: Sendable {
     case .acknowledgment, .control, .receipt, .other: control.settled(exchange)
     }
     if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
-    if let latency = exchange.latency { latencies.record(microseconds: latency) }
+    if keepsLatencies, let latency = exchange.latency { latencies.record(microseconds: latency) }
   }
 
   /// Adds what a connection counted that is over, or was open when the capture ended.

@@ -7,7 +7,7 @@ import IMWire
 final class StatsSink: EngineSink {
   private let plans: [ProtocolPlan]
   /// The whole run.
-  private(set) var total = EndpointMetrics(key: nil)
+  private(set) var total = EndpointMetrics(key: nil, keepsLatencies: false)
   /// By server, in the order of `Engine.endpoints()`.
   private(set) var endpoints: [EndpointMetrics] = []
   /// The connections with the most trouble.
@@ -23,7 +23,7 @@ final class StatsSink: EngineSink {
     let role = Int(exchange.kind) < roles.count ? roles[Int(exchange.kind)] : .other
     total.settled(exchange, role: role)
     let index = Int(exchange.endpoint)
-    while endpoints.count <= index { endpoints.append(EndpointMetrics(key: nil)) }
+    while endpoints.count <= index { endpoints.append(EndpointMetrics(key: nil, keepsLatencies: false)) }
     endpoints[index].settled(exchange, role: role)
   }
 
@@ -31,7 +31,7 @@ final class StatsSink: EngineSink {
     total.ended(report)
     let index = Int(report.info.endpoint)
     if report.info.endpoint != .max {
-      while endpoints.count <= index { endpoints.append(EndpointMetrics(key: nil)) }
+      while endpoints.count <= index { endpoints.append(EndpointMetrics(key: nil, keepsLatencies: false)) }
       endpoints[index].ended(report)
       worst.add(report)
       idle(report)

@@ -10,40 +10,41 @@ enum ReadResult {
   case notAFrame
 }
 
-extension Plan {
+// Methods of the pointer, not of the plan: calling one of the plan's own would copy its half kilobyte to the stack.
+extension UnsafePointer<Plan> {
   /// Reads the header at `offset`. All that is loaded beyond `end` is slack.
   @inline(__always)
   func read(_ bytes: borrowing Bytes, _ offset: Int, _ end: Int, _ frame: UnsafeMutablePointer<Frame>) -> ReadResult {
     let available = end &- offset
-    let header = Int(headerCount)
+    let header = Int(pointee.headerCount)
     guard available >= header else {
       frame.pointee.count = header
       return .needMore
     }
     let head = bytes.u64(offset)
-    guard head & magicMask == magic else { return .notAFrame }
+    guard head & pointee.magicMask == pointee.magic else { return .notAFrame }
     frame.pointee.start = offset
-    if lengthRule == .field {
-      let body = length.read(bytes, offset) &+ UInt64(bitPattern: Int64(lengthAdd))
-      guard body <= UInt64(maximumBody) else { return .notAFrame }
+    if pointee.lengthRule == .field {
+      let body = pointee.length.read(bytes, offset) &+ UInt64(bitPattern: Int64(pointee.lengthAdd))
+      guard body <= UInt64(pointee.maximumBody) else { return .notAFrame }
       frame.pointee.headerCount = header
       frame.pointee.count = header &+ Int(truncatingIfNeeded: body)
     } else {
       let result = readVarint(bytes, offset, available, frame)
       if result != .frame { return result }
     }
-    frame.pointee.type = type.read(bytes, offset)
+    frame.pointee.type = pointee.type.read(bytes, offset)
     frame.pointee.kind = kind(frame.pointee.type)
-    let kind = frame.pointee.kind.pointee
-    guard head & kind.headMask == kind.headValue else { return .notAFrame }
+    let kind = frame.pointee.kind
+    guard head & kind.pointee.headMask == kind.pointee.headValue else { return .notAFrame }
     let body = frame.pointee.count &- frame.pointee.headerCount
-    guard body >= Int(kind.minimumBody), body <= Int(kind.maximumBody) else { return .notAFrame }
+    guard body >= Int(kind.pointee.minimumBody), body <= Int(kind.pointee.maximumBody) else { return .notAFrame }
     frame.pointee.flags = []
-    if sequence.isPresent {
-      frame.pointee.sequence = sequence.read(bytes, offset)
+    if pointee.sequence.isPresent {
+      frame.pointee.sequence = pointee.sequence.read(bytes, offset)
       frame.pointee.flags = .sequence
     }
-    frame.pointee.session = session.read(bytes, offset)
+    frame.pointee.session = pointee.session.read(bytes, offset)
     return available >= frame.pointee.count ? .frame : .needMore
   }
 
@@ -53,7 +54,7 @@ extension Plan {
     _ bytes: borrowing Bytes, _ offset: Int, _ available: Int, _ frame: UnsafeMutablePointer<Frame>
   ) -> ReadResult {
     var value = 0
-    var position = Int(lengthOffset)
+    var position = Int(pointee.lengthOffset)
     for shift in stride(from: 0, to: 28, by: 7) {
       guard position < available else {
         frame.pointee.count = position + 1
@@ -65,7 +66,7 @@ extension Plan {
       value |= Int(byte & 0x7f) << shift
       position += 1
       if byte & 0x80 == 0 {
-        guard value <= Int(maximumBody) else { return .notAFrame }
+        guard value <= Int(pointee.maximumBody) else { return .notAFrame }
         frame.pointee.headerCount = position
         frame.pointee.count = position + value
         return .frame
@@ -78,16 +79,16 @@ extension Plan {
   @inline(__always)
   func open(_ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>) -> Bool {
     frame.pointee.flags.insert(.opened)
-    if checksumRule == .crc32 {
+    if pointee.checksumRule == .crc32 {
       let body = frame.pointee.count &- frame.pointee.headerCount
-      frame.pointee.checksum = checksum.read(bytes, frame.pointee.start)
+      frame.pointee.checksum = pointee.checksum.read(bytes, frame.pointee.start)
       if body == 0 {
         frame.pointee.checksumStatus = frame.pointee.checksum == 0 ? .none : .bad
       } else {
         let sum = crc32(bytes, frame.pointee.start &+ frame.pointee.headerCount, body)
         let field = UInt32(truncatingIfNeeded: frame.pointee.checksum)
         frame.pointee.checksumStatus =
-          sum == field ? .be : checksumEitherOrder && sum == field.byteSwapped ? .le : .bad
+          sum == field ? .be : pointee.checksumEitherOrder && sum == field.byteSwapped ? .le : .bad
       }
     } else {
       frame.pointee.checksumStatus = .unchecked
@@ -107,7 +108,7 @@ extension Plan {
     var i = Int(frame.pointee.kind.pointee.firstStep)
     let last = i + Int(frame.pointee.kind.pointee.stepCount)
     while i < last {
-      let step = steps[i]
+      let step = pointee.steps[i]
       i += 1
       let count = Int(step.count)
       switch step.operation {
@@ -123,8 +124,8 @@ extension Plan {
         if step.operation == .load {
           put(value, step.register, frame)
         } else if value & step.b == step.a {
-          while i < last, steps[i].operation == .expect { i += 1 }
-        } else if i < last, steps[i].operation == .expect {
+          while i < last, pointee.steps[i].operation == .expect { i += 1 }
+        } else if i < last, pointee.steps[i].operation == .expect {
           position -= count
         } else {
           return false
@@ -172,7 +173,7 @@ extension Plan {
 
   /// How many bits of proof an opened frame gives that it is one.
   func evidence(_ frame: UnsafePointer<Frame>) -> Int {
-    var bits = Int(magicEvidence) + Int(frame.pointee.kind.pointee.evidence)
+    var bits = Int(pointee.magicEvidence) + Int(frame.pointee.kind.pointee.evidence)
     switch frame.pointee.checksumStatus {
     case .be, .le, .none: bits += 32
     case .bad, .unchecked: break
@@ -180,8 +181,8 @@ extension Plan {
     if frame.pointee.subjectCount > 0 { bits += 12 }
     if frame.pointee.identityCount > 0 { bits += 8 }
     let first = Int(frame.pointee.kind.pointee.firstStep)
-    for i in first..<first + Int(frame.pointee.kind.pointee.stepCount) where steps[i].operation == .expect {
-      bits += steps[i].b.nonzeroBitCount
+    for i in first..<first + Int(frame.pointee.kind.pointee.stepCount) where pointee.steps[i].operation == .expect {
+      bits += pointee.steps[i].b.nonzeroBitCount
       break
     }
     return bits

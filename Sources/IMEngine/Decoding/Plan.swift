@@ -219,11 +219,14 @@ package struct Plan: BitwiseCopyable {
   var kinds: UnsafePointer<FrameKind>
   var steps: UnsafePointer<PlanStep>
   var unknownKind: UnsafePointer<FrameKind>
+}
 
-  /// Hashes a type's value to a place in `kinds`.
+extension UnsafePointer<Plan> {
+  /// What a type's value means.
   @inline(__always)
   func kind(_ value: UInt64) -> UnsafePointer<FrameKind> {
-    let place = kinds + Int(truncatingIfNeeded: (value &* kindMultiplier) &>> UInt64(kindShift))
-    return place.pointee.value == value ? place : unknownKind
+    let place =
+      pointee.kinds + Int(truncatingIfNeeded: (value &* pointee.kindMultiplier) &>> UInt64(pointee.kindShift))
+    return place.pointee.value == value ? place : pointee.unknownKind
   }
 }

@@ -126,7 +126,7 @@ package final class ProtocolPlan: @unchecked Sendable {
 
   /// What the type with `index` means; `nil` for an index that no type has.
   package func kind(at index: Int) -> FrameKind? {
-    typeValues.indices.contains(index) ? pointer.pointee.kind(typeValues[index]).pointee : nil
+    typeValues.indices.contains(index) ? pointer.kind(typeValues[index]).pointee : nil
   }
 
   deinit {

@@ -200,8 +200,9 @@ extension Tracker {
       return
     }
     exchange.pointee.ackedAt = now
-    note.latency = exchange.pointee.latency
-    note.roundTrip = exchange.pointee.roundTrip
+    let latency = max(0, now.microseconds &- exchange.pointee.firstAt.microseconds)
+    note.latency = latency
+    note.roundTrip = exchange.pointee.repeats == 0 ? latency : nil
     total(exchange.pointee.plan, exchange.pointee.kind).pointee.answered &+= 1
     let flow = flows.pointer(exchange.pointee.flow)
     guard flow.pointee.serial == exchange.pointee.connection else { return }

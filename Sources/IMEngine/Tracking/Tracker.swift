@@ -92,13 +92,13 @@ struct Tracker: ~Copyable {
     _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable, _ note: inout FrameNote
   ) {
     let planIndex = flow.pointee.profile.rawValue
-    let kind = frame.pointee.kind.pointee
+    let kind = frame.pointee.kind
     let figure = figures.pointer(flow.pointee.figures)
     let way = Int(direction.rawValue)
     figure.pointee.frames[way] &+= 1
     figure.pointee.frameBytes[way] &+= UInt64(truncatingIfNeeded: frame.pointee.count)
     figure.pointee.checksums[Int(frame.pointee.checksumStatus.rawValue)] &+= 1
-    let total = total(planIndex, kind.index)
+    let total = total(planIndex, kind.pointee.index)
     total.pointee.frames[way] &+= 1
     total.pointee.bodyBytes[way] &+= UInt64(truncatingIfNeeded: frame.pointee.bodyCount)
     if figure.pointee.lastFrameAt != .distantPast {
@@ -109,23 +109,23 @@ struct Tracker: ~Copyable {
 
     note = FrameNote()
     let folded = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
-    if folded != flow.pointee.sessionKey || flow.pointee.session == .max || kind.flags.contains(.opensSession) {
+    if folded != flow.pointee.sessionKey || flow.pointee.session == .max || kind.pointee.flags.contains(.opensSession) {
       resolveSession(frame, bytes, flowIndex, flow, direction, plan, flows)
     }
     note.session = flow.pointee.session
 
     let isBad = frame.pointee.checksumStatus == .bad
-    if kind.role == .acknowledgment {
+    if kind.pointee.role == .acknowledgment {
       acknowledge(frame, bytes, flow, direction, plan, flows, isBad, &note)
-    } else if kind.flags.contains(.expectsAck), kind.flags.contains(.unnumbered) || frame.pointee.flags.contains(.sequence) {
+    } else if kind.pointee.flags.contains(.expectsAck), kind.pointee.flags.contains(.unnumbered) || frame.pointee.flags.contains(.sequence) {
       let sequence =
-        kind.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.index) : frame.pointee.sequence
-      if kind.flags.contains(.echoed), !isBad, answerEcho(frame, flow, direction, flows, sequence, &note) { return }
+        kind.pointee.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.pointee.index) : frame.pointee.sequence
+      if kind.pointee.flags.contains(.echoed), !isBad, answerEcho(frame, flow, direction, flows, sequence, &note) { return }
       exchange(frame, bytes, flowIndex, flow, direction, plan, flows, sequence, isBad, &note)
-    } else if kind.role == .message {
+    } else if kind.pointee.role == .message {
       oneWay(frame, flowIndex, flow, direction, &note)
     }
-    if plan.pointee.sequenceCounts, !isBad, note.copy <= 1, kind.flags.contains(.numbered), !isEcho(frame, plan) {
+    if plan.pointee.sequenceCounts, !isBad, note.copy <= 1, kind.pointee.flags.contains(.numbered), !isEcho(frame, plan) {
       count(flow.pointee.session, direction, frame.pointee.sequence, plan, figure)
     }
   }
