@@ -48,7 +48,7 @@ struct Run {
   func conclude(_ driver: Driver, _ errors: [CaptureError], _ output: Output) -> ExitStatus {
     var status = ExitStatus.success
     for error in errors {
-      complain(error.description)
+      complain(error.subject == "-" ? "standard input: \(error.message)" : error.description)
       let this = ExitStatus(error)
       if status == .success || this.rawValue > status.rawValue { status = this }
     }
@@ -67,10 +67,17 @@ struct Run {
     return status
   }
 
+  /// Prints the counts so far when SIGUSR1 has asked for them.
+  func answerRequests(_ driver: Driver) {
+    guard stopping.takeRequests() > 0 else { return }
+    for line in summary(driver).lines { complain(line) }
+  }
+
   func summary(_ driver: Driver) -> Summary {
     let statistics = driver.statistics
     var capture = CaptureCounts()
-    capture.captured = statistics.delivered
+    // Not what the source handed out: a count given with -c may end inside a batch.
+    capture.captured = driver.engine.totals.packets
     capture.received = input.interface == nil ? nil : statistics.received
     capture.filteredOut = statistics.filteredOut
     capture.droppedByKernel = statistics.droppedByKernel

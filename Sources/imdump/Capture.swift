@@ -6,7 +6,8 @@ import IMPipeline
 /// `imdump -i` and `imdump -r`: every frame, as it is decoded.
 struct Capture: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print every decoded frame from an interface or a file.", shouldDisplay: false)
+    abstract: "Print every decoded frame from an interface or a file.",
+    usage: "imdump [-i <interface> | -r <file>] [<options>] [<expression> ...]", shouldDisplay: false)
 
   @Option(
     name: [.customShort("i", allowingJoined: true)],
@@ -19,7 +20,8 @@ struct Capture: ParsableCommand {
 
   @Option(
     name: [.customShort("w", allowingJoined: true)],
-    help: ArgumentHelp("Also write the packets to this capture file; - is standard output.", valueName: "file"))
+    help: ArgumentHelp(
+      "Also write the packets to this pcap file; - is standard output, and no lines then.", valueName: "file"))
   var write: String?
 
   @Option(
@@ -50,16 +52,18 @@ struct Capture: ParsableCommand {
   @Flag(name: .customShort("v"), help: "Say more: the TLVs; twice, also packet numbers and stream offsets.")
   var verbose: Int
 
-  @Flag(name: .customShort("t"), help: "Times: -t none, -tt seconds since 1970, -ttt since the last line, -tttt with the date.")
+  @Flag(
+    name: .customShort("t"),
+    help: "Times: -t none, -tt seconds since 1970, -ttt since the last line, -tttt with the date.")
   var time: Int
 
-  @Flag(name: .customShort("A"), help: "Show TLV values as text (with -v).")
+  @Flag(name: .customShort("A"), help: "With -v, show TLV values as text.")
   var showText = false
 
-  @Flag(name: .customShort("x"), help: "Show bodies in hexadecimal.")
+  @Flag(name: [.customShort("x"), .customShort("X")], help: "Show bodies in hexadecimal and ASCII.")
   var showHex: Int
 
-  @Option(help: "Output: text, json or ecs.")
+  @Option(help: "The form of the output.")
   var format: OutputFormat = .text
 
   @Option(
@@ -74,13 +78,16 @@ struct Capture: ParsableCommand {
     if listInterfaces { throw ExitCode(listDevices().rawValue) }
     var input = try source.input(files: [], expression: expression)
     if let interface {
-      guard input.files.isEmpty else { throw ValidationError("give -i or -r, not both") }
+      guard input.files.isEmpty else { throw misuse("give -i or -r, not both") }
       input.interface = interface
-    } else if input.files.isEmpty {
-      guard isatty(STDIN_FILENO) != 1 else {
-        throw ValidationError("name an interface with -i (imdump -D lists them) or a file with -r")
-      }
+    } else if input.files.isEmpty, isatty(STDIN_FILENO) != 1 {
       input.files = ["-"]
+    } else if input.files.isEmpty {
+      guard let interface = defaultInterface() else {
+        throw misuse("name an interface with -i (imdump -D lists them) or a file with -r")
+      }
+      input.interface = interface
+      if !speech.quiet { complain("capturing on \(interface); name another interface with -i, or a file with -r") }
     }
     input.writePath = write
     input.snapLength = snapLength
