@@ -40,7 +40,7 @@ struct Run {
     let schema = FilterSchema.messages.naming("type", known: plans.flatMap(\.typeNames))
     do throws(FilterError) { return try Filter(text, schema: schema) } catch {
       let caret = String(repeating: " ", count: max(0, error.column - 1)) + "^"
-      throw UsageError(message: "filter: \(error.message)\n  \(text)\n  \(caret)")
+      throw UsageError(message: "filter: column \(error.column): \(error.message)\n  \(text)\n  \(caret)")
     }
   }
 
@@ -105,9 +105,8 @@ struct Run {
       "\($0.port) (\(count($0.bytes, "byte")))"
     }
     let names = plans.map(\.name).joined(separator: ", ")
-    complain(
-      "no connection speaks \(names); the busiest ports are \(ports.joined(separator: ", ")). Try --profile FILE.yaml, or --port N"
-    )
+    let busiest = ports.isEmpty ? "" : "; the busiest ports are \(ports.joined(separator: ", "))"
+    complain("no connection speaks \(names)\(busiest). Try --profile FILE.yaml, or --port N")
   }
 }
 
