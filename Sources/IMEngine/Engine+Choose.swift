@@ -68,7 +68,7 @@ extension Engine {
       position = nextCandidate(bytes, position, end)
       guard position < end else { return false }
       if plan.pointee.magicEvidence >= 32 {
-        var probe = frame
+        var probe = frame.pointee
         let result = plan.pointee.read(bytes, position, end, &probe)
         if result != .notAFrame, end - position >= Int(plan.pointee.headerCount) { return true }
       } else if position == start || isThorough || rest.pointee.startsDelivery(at: position),

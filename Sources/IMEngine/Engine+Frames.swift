@@ -23,17 +23,17 @@ extension Engine {
     let end = offset &+ count
     let base = half.pointee.offset &- UInt64(truncatingIfNeeded: count)
     loop: while position < end {
-      switch plan.pointee.read(bytes, position, end, &frame) {
+      switch plan.pointee.read(bytes, position, end, &frame.pointee) {
       case .frame:
-        frame.timestamp = at
-        frame.number = number
-        frame.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- offset)
-        guard (plan.pointee.open(bytes, &frame) && frame.checksumStatus != .bad) || follows(bytes, end) else {
+        frame.pointee.timestamp = at
+        frame.pointee.number = number
+        frame.pointee.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- offset)
+        guard (plan.pointee.open(bytes, &frame.pointee) && frame.pointee.checksumStatus != .bad) || follows(bytes, end) else {
           half.pointee.flags.insert(.lost)
           break loop
         }
         complete(index, flow, side, bytes)
-        position = position &+ frame.count
+        position = position &+ frame.pointee.count
       case .needMore:
         break loop
       case .notAFrame:
@@ -84,7 +84,7 @@ extension Engine {
     if half.pointee.flags.contains(.lost) {
       decodeRest(index, flow, side)
     } else {
-      half.pointee.rest?.pointee.needed = frame.count
+      half.pointee.rest?.pointee.needed = frame.pointee.count
     }
   }
 
@@ -118,21 +118,21 @@ extension Engine {
       let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
       let start = rest.pointee.start
       let end = rest.pointee.end
-      switch currentPlan.pointee.read(bytes, start, end, &frame) {
+      switch currentPlan.pointee.read(bytes, start, end, &frame.pointee) {
       case .frame:
-        let last = rest.pointee.mark(at: start + frame.count - 1)
-        frame.timestamp = last.timestamp
-        frame.number = last.number
-        frame.streamOffset = rest.pointee.streamOffset
-        guard (currentPlan.pointee.open(bytes, &frame) && frame.checksumStatus != .bad) || follows(bytes, end) else {
+        let last = rest.pointee.mark(at: start + frame.pointee.count - 1)
+        frame.pointee.timestamp = last.timestamp
+        frame.pointee.number = last.number
+        frame.pointee.streamOffset = rest.pointee.streamOffset
+        guard (currentPlan.pointee.open(bytes, &frame.pointee) && frame.pointee.checksumStatus != .bad) || follows(bytes, end) else {
           half.pointee.flags.insert(.lost)
           continue
         }
         complete(index, flow, side, bytes)
         rest.pointee.needed = 0
-        rest.pointee.consume(frame.count)
+        rest.pointee.consume(frame.pointee.count)
       case .needMore:
-        rest.pointee.needed = frame.count
+        rest.pointee.needed = frame.pointee.count
         return
       case .notAFrame:
         half.pointee.flags.insert(.lost)
@@ -144,9 +144,9 @@ extension Engine {
   /// Whether a header follows the damaged frame, so that its length was right; also when nothing follows yet.
   @inline(never)
   private func follows(_ bytes: borrowing Bytes, _ end: Int) -> Bool {
-    let next = frame.start + frame.count
+    let next = frame.pointee.start + frame.pointee.count
     guard next < end else { return true }
-    var probe = frame
+    var probe = frame.pointee
     if end - next < Int(currentPlan.pointee.headerCount) {
       // A part of a header is compared as far as it goes.
       let available = min(8, end - next)
@@ -162,37 +162,37 @@ extension Engine {
     _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes
   ) {
     let plan = currentPlan
-    let kind = frame.kind.pointee
+    let kind = frame.pointee.kind.pointee
     let direction = flow.pointee.direction(side)
-    ledger.checksums[Int(frame.checksumStatus.rawValue)] &+= 1
-    if frame.checksumStatus == .bad {
-      ledger.damagedBytes &+= UInt64(truncatingIfNeeded: frame.count)
+    ledger.checksums[Int(frame.pointee.checksumStatus.rawValue)] &+= 1
+    if frame.pointee.checksumStatus == .bad {
+      ledger.damagedBytes &+= UInt64(truncatingIfNeeded: frame.pointee.count)
     } else {
-      ledger.decodedBytes &+= UInt64(truncatingIfNeeded: frame.count)
+      ledger.decodedBytes &+= UInt64(truncatingIfNeeded: frame.pointee.count)
     }
-    if plan.pointee.time.isPresent { frame.time = plan.pointee.time.read(bytes, frame.start) }
-    if plan.pointee.duplicate.isPresent, plan.pointee.duplicate.read(bytes, frame.start) != 0 {
-      frame.flags.insert(.markedDuplicate)
+    if plan.pointee.time.isPresent { frame.pointee.time = plan.pointee.time.read(bytes, frame.pointee.start) }
+    if plan.pointee.duplicate.isPresent, plan.pointee.duplicate.read(bytes, frame.pointee.start) != 0 {
+      frame.pointee.flags.insert(.markedDuplicate)
     }
-    frame.tlvCount = 0
-    frame.tlvDepth = 0
+    frame.pointee.tlvCount = 0
+    frame.pointee.tlvDepth = 0
     let isPlain = plan.pointee.compression.mask | plan.pointee.encryption.mask == 0
-    if plan.pointee.tlv.shape != .none, !kind.flags.contains(.noTLV), frame.bodyCount > 0 {
+    if plan.pointee.tlv.shape != .none, !kind.flags.contains(.noTLV), frame.pointee.bodyCount > 0 {
       if isPlain || isReadable(plan, bytes) {
-        walker.walk(plan.pointee.tlv, bytes, frame.body, frame.bodyCount, &frame)
+        walker.walk(plan.pointee.tlv, bytes, frame.pointee.body, frame.pointee.bodyCount, &frame.pointee)
       } else {
         openBody(plan, bytes)
       }
-      ledger.tlvs &+= UInt64(truncatingIfNeeded: frame.tlvCount)
+      ledger.tlvs &+= UInt64(truncatingIfNeeded: frame.pointee.tlvCount)
     } else {
       walker.clear()
     }
-    if tracker.table.isFull { tracker.makeRoom(frame.timestamp, reassembler.flows) }
+    if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp, reassembler.flows) }
     tracker.track(frame, bytes, index, flow, direction, plan, reassembler.flows, &note)
     if tracker.named != nil { tellNamed() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
     if tracker.adopted != nil { tellAdopted() }
-    if !frame.flags.isDisjoint(with: Self.remarkable) || frame.checksumStatus == .bad || note.isOrphan
+    if !frame.pointee.flags.isDisjoint(with: Self.remarkable) || frame.pointee.checksumStatus == .bad || note.isOrphan
       || kind.index == .max
     {
       remark(flow, direction)
@@ -210,9 +210,9 @@ extension Engine {
   @inline(__always)
   private func isReadable(_ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes) -> Bool {
     !(plan.pointee.compression.isPresent
-      && plan.pointee.compression.read(bytes, frame.start) == plan.pointee.zlibValue)
+      && plan.pointee.compression.read(bytes, frame.pointee.start) == plan.pointee.zlibValue)
       && !(plan.pointee.encryption.isPresent
-        && plan.pointee.encryption.read(bytes, frame.start) >= plan.pointee.encryptedFrom)
+        && plan.pointee.encryption.read(bytes, frame.pointee.start) >= plan.pointee.encryptedFrom)
   }
 
   /// A body that its header calls encrypted or compressed. A compressed body is inflated when it is whole zlib; many
@@ -221,29 +221,29 @@ extension Engine {
   private mutating func openBody(_ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes) {
     walker.clear()
     if plan.pointee.encryption.isPresent,
-      plan.pointee.encryption.read(bytes, frame.start) >= plan.pointee.encryptedFrom
+      plan.pointee.encryption.read(bytes, frame.pointee.start) >= plan.pointee.encryptedFrom
     {
-      frame.flags.insert(.encrypted)
+      frame.pointee.flags.insert(.encrypted)
       return
     }
     // A zlib header: deflate with a window of 32 KiB, and a check of five bits.
-    if frame.bodyCount >= 2, bytes.u8(frame.body) == 0x78, bytes.u16(frame.body) % 31 == 0 {
-      switch inflater.inflate(bytes, frame.body, frame.bodyCount) {
+    if frame.pointee.bodyCount >= 2, bytes.u8(frame.pointee.body) == 0x78, bytes.u16(frame.pointee.body) % 31 == 0 {
+      switch inflater.inflate(bytes, frame.pointee.body, frame.pointee.bodyCount) {
       case nil:
-        frame.flags.insert(.inflated)
+        frame.pointee.flags.insert(.inflated)
         let start = UnsafeRawPointer(inflater.output.pointer)
         let inflated = Bytes(RawSpan(_unsafeStart: start, byteCount: inflater.count + RawBuffer.slack))
-        walker.walk(plan.pointee.tlv, inflated, 0, inflater.count, &frame)
+        walker.walk(plan.pointee.tlv, inflated, 0, inflater.count, &frame.pointee)
         return
       case .limit:
-        frame.flags.insert(.inflateLimit)
+        frame.pointee.flags.insert(.inflateLimit)
         return
       case .notZlib:
         break
       }
     }
-    frame.flags.insert(.compressLabelOnly)
-    walker.walk(plan.pointee.tlv, bytes, frame.body, frame.bodyCount, &frame)
+    frame.pointee.flags.insert(.compressLabelOnly)
+    walker.walk(plan.pointee.tlv, bytes, frame.pointee.body, frame.pointee.bodyCount, &frame.pointee)
   }
 
   // MARK: Telling
@@ -271,12 +271,12 @@ extension Engine {
   ) {
     inform(flow)
     let tlvs = Span(_unsafeStart: UnsafePointer(walker.references), count: walker.count)
-    if frame.flags.contains(.inflated) {
+    if frame.pointee.flags.contains(.inflated) {
       let body = RawSpan(_unsafeStart: UnsafeRawPointer(inflater.output.pointer), byteCount: inflater.count)
-      sink.frame(frame, note, info, direction, bytes: bytes.span, body: body, tlvs: tlvs)
+      sink.frame(frame.pointee, note, info, direction, bytes: bytes.span, body: body, tlvs: tlvs)
     } else {
-      let body = bytes.slice(frame.body, frame.bodyCount)
-      sink.frame(frame, note, info, direction, bytes: bytes.span, body: body, tlvs: tlvs)
+      let body = bytes.slice(frame.pointee.body, frame.pointee.bodyCount)
+      sink.frame(frame.pointee, note, info, direction, bytes: bytes.span, body: body, tlvs: tlvs)
     }
   }
 
@@ -305,22 +305,22 @@ extension Engine {
   private mutating func remark(_ flow: UnsafeMutablePointer<Flow>, _ direction: Direction) {
     func issue(_ kind: IssueKind, _ a: UInt64 = 0, _ b: UInt64 = 0) -> Issue {
       Issue(
-        kind: kind, timestamp: frame.timestamp, direction: direction, streamOffset: frame.streamOffset,
-        byteCount: UInt64(frame.count), a: a, b: b)
+        kind: kind, timestamp: frame.pointee.timestamp, direction: direction, streamOffset: frame.pointee.streamOffset,
+        byteCount: UInt64(frame.pointee.count), a: a, b: b)
     }
-    if frame.checksumStatus == .bad { raise(issue(.checksumMismatch, frame.type, frame.checksum), flow) }
-    let flags = frame.flags
+    if frame.pointee.checksumStatus == .bad { raise(issue(.checksumMismatch, frame.pointee.type, frame.pointee.checksum), flow) }
+    let flags = frame.pointee.flags
     if flags.contains(.compressLabelOnly) { raise(issue(.compressLabelOnly), flow) }
     if flags.contains(.inflateLimit) { raise(issue(.inflateLimit), flow) }
-    if flags.contains(.malformed) { raise(issue(.malformedBody, frame.type), flow) }
+    if flags.contains(.malformed) { raise(issue(.malformedBody, frame.pointee.type), flow) }
     if flags.contains(.duplicateTag) { raise(issue(.duplicateTag), flow) }
     if flags.contains(.nestedTooDeep) { raise(issue(.nestedTooDeep), flow) }
     if flags.contains(.incompleteTag) { raise(issue(.incompleteTag), flow) }
     if flags.contains(.incompleteLength) { raise(issue(.incompleteLength), flow) }
     if flags.contains(.incompleteValue) { raise(issue(.incompleteValue), flow) }
     if flags.contains(.tlvLimit) { raise(issue(.tlvLimit), flow) }
-    if note.isOrphan { raise(issue(.orphanAck, frame.type, note.ackOf ?? 0), flow) }
-    if frame.kind.pointee.index == .max { raise(issue(.unknownType, frame.type), flow) }
+    if note.isOrphan { raise(issue(.orphanAck, frame.pointee.type, note.ackOf ?? 0), flow) }
+    if frame.pointee.kind.pointee.index == .max { raise(issue(.unknownType, frame.pointee.type), flow) }
   }
 
   mutating func reportConflict(_ flow: UnsafeMutablePointer<Flow>) {
@@ -328,8 +328,8 @@ extension Engine {
     reassembler.conflict = nil
     raise(
       Issue(
-        kind: .inconsistentRetransmission, timestamp: segment.timestamp,
-        direction: flow.pointee.direction(segment.side), streamOffset: conflict.offset,
-        byteCount: UInt64(segment.payloadCount), a: conflict.kept, b: conflict.other), flow)
+        kind: .inconsistentRetransmission, timestamp: segment.pointee.timestamp,
+        direction: flow.pointee.direction(segment.pointee.side), streamOffset: conflict.offset,
+        byteCount: UInt64(segment.pointee.payloadCount), a: conflict.kept, b: conflict.other), flow)
   }
 }

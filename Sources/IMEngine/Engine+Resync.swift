@@ -96,7 +96,7 @@ extension Engine {
   ) -> Verdict {
     let plan = currentPlan
     var evidence = rest.pointee.startsDelivery(at: position) ? 8 : 0
-    var probe = frame
+    var probe = frame.pointee
     var at = position
     for _ in 0..<64 {
       switch plan.pointee.read(bytes, at, end, &probe) {
@@ -135,7 +135,7 @@ extension Engine {
     let half = flow.half(side)
     raise(
       Issue(
-        kind: .gap, timestamp: max(segment.timestamp, now), direction: flow.pointee.direction(side),
+        kind: .gap, timestamp: max(segment.pointee.timestamp, now), direction: flow.pointee.direction(side),
         streamOffset: half.pointee.offset &- UInt64(gap.byteCount), byteCount: UInt64(gap.byteCount), gap: gap.reason),
       flow)
     if let rest = half.pointee.rest, flow.pointee.profile.isPlan, !half.pointee.flags.contains(.lost) {
@@ -162,7 +162,7 @@ extension Engine {
   /// The length of the frame that a direction in step holds the beginning of, as far as its header tells; else 0.
   private func frameLength(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    var probe = frame
+    var probe = frame.pointee
     guard rest.pointee.count >= Int(currentPlan.pointee.headerCount),
       currentPlan.pointee.read(bytes, rest.pointee.start, rest.pointee.end, &probe) != .notAFrame,
       probe.count > probe.headerCount + 1 || currentPlan.pointee.lengthRule == .field

@@ -18,10 +18,12 @@ package func runCapture(
   let driver = Driver(engine: run.engine(needs, sink: sink), input: input, stop: run.stopping.stop)
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let isLive = input.interface != nil
+  let watch = LiveWatch(run: run)
   let errors = driver.run(
     Driver.Hooks(
       afterBatch: { driver in
         if isLive || output.isTerminal { sink.flush() }
+        watch.update(driver)
         progress.update(driver)
         run.answerRequests(driver)
       },
@@ -64,9 +66,9 @@ package func runStats(
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report)
   let output = Output.standard()
-  let sink = StatsSink()
+  let sink = StatsSink(plans: run.plans)
   let driver = Driver(
-    engine: run.engine([.connections], sink: sink), input: input, stop: run.stopping.stop)
+    engine: run.engine([.connections, .settled], sink: sink), input: input, stop: run.stopping.stop)
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(
     Driver.Hooks(
@@ -77,13 +79,12 @@ package func runStats(
       isOver: { output.error != nil }))
   progress.end()
   var out = ByteWriter()
-  let summary = run.summary(driver)
-  if isJSON {
-    StatsJSONWriter().write(
-      summary, reconnects: driver.engine.reconnects, dupAcks: driver.engine.dupAcks, to: &out)
-  } else {
-    StatsTextWriter().write(summary, to: &out)
-  }
+  let figures = RunFigures(
+    summary: run.summary(driver), total: sink.total,
+    endpoints: zip(driver.engine.endpoints(), sink.endpoints).map { ($0, $1) }, worst: sink.worst,
+    reconnects: driver.engine.reconnects, dupAcks: driver.engine.dupAcks,
+    longestIdleSurvived: sink.longestIdleSurvived, shortestIdleDied: sink.shortestIdleDied)
+  if isJSON { StatsJSONWriter().write(figures, to: &out) } else { StatsTextWriter().write(figures, to: &out) }
   output.drain(&out)
   return run.conclude(driver, errors, output)
 }

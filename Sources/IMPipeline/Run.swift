@@ -50,7 +50,7 @@ struct Run {
     for error in errors {
       complain(error.subject == "-" ? "standard input: \(error.message)" : error.description)
       let this = ExitStatus(error)
-      if status == .success || this.rawValue > status.rawValue { status = this }
+      status = max(status, this)
     }
     if let error = output.error {
       // The reader has seen enough: nothing to complain of, and nothing more to say.
@@ -89,7 +89,7 @@ struct Run {
   }
 
   /// When nothing was decoded: what there was instead, and what to try.
-  private func hint(_ driver: Driver) {
+  func hint(_ driver: Driver) {
     let totals = driver.engine.totals
     if totals.tlsConnections > 0 {
       let hellos = driver.engine.tls.sorted { $0.key < $1.key }.prefix(3).map { hello in

@@ -67,6 +67,14 @@ struct Capture: ParsableCommand {
   var format: OutputFormat = .text
 
   @Option(
+    help: ArgumentHelp(
+      "With --format ecs, messages with a document of their own: off, errors, sample=1/N or all.", valueName: "which"))
+  var messageLog: MessageLog = .off
+
+  @Option(help: ArgumentHelp("With --format ecs, the sensor's name; the host's by default.", valueName: "name"))
+  var sensor: String?
+
+  @Option(
     name: [.customShort("Y", allowingJoined: true)],
     help: ArgumentHelp("Print only frames that pass this filter; see imdump-filter(7).", valueName: "filter"))
   var filter: String?
@@ -107,6 +115,16 @@ struct Capture: ParsableCommand {
       case 3: .sinceLast
       default: .date
       }
+    if format == .ecs {
+      guard filter == nil else { throw misuse("-Y filters frames, of which --format ecs has none") }
+      var documents = DocumentOptions()
+      documents.messageLog = messageLog
+      documents.sensor = sensor
+      try finish { () throws(UsageError) in
+        try runDocuments(input: input, decode: decoding.decode, report: speech.report, documents: documents)
+      }
+      return
+    }
     try finish { () throws(UsageError) in
       try runCapture(
         input: input, decode: decoding.decode, report: speech.report, format: format, style: style, filter: filter)

@@ -17,13 +17,15 @@ struct Imdump: ParsableCommand {
         imdump -r phone.pcap -v              what a phone's capture holds
         imdump messages phone.pcap --lost    the messages that were lost
         imdump stats phone.pcap --json       counts, for scripts
+        imdump streams phone.pcap            TCP's side of it: retransmissions, gaps
         imdump -i any tcp port 9000          only what a capture filter lets through
+        imdump -i any --format ecs           documents for Elasticsearch
 
       A first word that is the name of a subcommand is that subcommand; write 'host stats' to filter for a host of \
       that name. The manual: imdump(1).
       """,
     version: "imdump \(imdumpVersion)",
-    subcommands: [Capture.self, Stats.self, Messages.self, Profile.self, Completion.self],
+    subcommands: [Capture.self, Stats.self, Messages.self, Streams.self, Profile.self, Completion.self],
     defaultSubcommand: Capture.self)
 
   /// Runs the command; the help without a subcommand is `help`, all else is the parser's.

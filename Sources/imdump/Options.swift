@@ -121,6 +121,9 @@ enum ProgressChoice: String, ExpressibleByArgument, CaseIterable { case auto, ne
 enum ColourChoice: String, ExpressibleByArgument, CaseIterable { case auto, always, never }
 extension OverlapPolicy: ExpressibleByArgument {}
 extension OutputFormat: ExpressibleByArgument {}
+extension MessageLog: ExpressibleByArgument {
+  public init?(argument: String) { self.init(argument) }
+}
 
 /// Says what is wrong with the command line; gives the status to throw.
 func misuse(_ message: String) -> ExitCode {

@@ -135,7 +135,7 @@ struct PacketParser: ~Copyable {
     whole.add(bytes, tcp, header)
     var payload = InternetChecksum()
     payload.add(bytes, segment.payload, segment.payloadCount)
-    whole.sum &+= payload.sum
+    whole.add(payload)
     segment.payloadSum = payload.folded32
     if whole.folded == 0xffff {
       segment.checksum = .good

@@ -88,52 +88,52 @@ struct Tracker: ~Copyable {
   /// Takes note of an opened frame.
   @inline(__always)
   mutating func track(
-    _ frame: Frame, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
+    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
     _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable, _ note: inout FrameNote
   ) {
     let planIndex = flow.pointee.profile.rawValue
-    let kind = frame.kind.pointee
+    let kind = frame.pointee.kind.pointee
     let figure = figures.pointer(flow.pointee.figures)
     let way = Int(direction.rawValue)
     figure.pointee.frames[way] &+= 1
-    figure.pointee.frameBytes[way] &+= UInt64(truncatingIfNeeded: frame.count)
-    figure.pointee.checksums[Int(frame.checksumStatus.rawValue)] &+= 1
+    figure.pointee.frameBytes[way] &+= UInt64(truncatingIfNeeded: frame.pointee.count)
+    figure.pointee.checksums[Int(frame.pointee.checksumStatus.rawValue)] &+= 1
     let total = total(planIndex, kind.index)
     total.pointee.frames[way] &+= 1
-    total.pointee.bodyBytes[way] &+= UInt64(truncatingIfNeeded: frame.bodyCount)
+    total.pointee.bodyBytes[way] &+= UInt64(truncatingIfNeeded: frame.pointee.bodyCount)
     if figure.pointee.lastFrameAt != .distantPast {
-      let idle = frame.timestamp.nanoseconds(since: figure.pointee.lastFrameAt) / 1_000
+      let idle = frame.pointee.timestamp.nanoseconds(since: figure.pointee.lastFrameAt) / 1_000
       if idle > figure.pointee.longestIdle { figure.pointee.longestIdle = idle }
     }
-    figure.pointee.lastFrameAt = frame.timestamp
+    figure.pointee.lastFrameAt = frame.pointee.timestamp
 
     note = FrameNote()
-    let folded = UInt32(truncatingIfNeeded: frame.session ^ frame.session >> 32)
+    let folded = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
     if folded != flow.pointee.sessionKey || flow.pointee.session == .max || kind.flags.contains(.opensSession) {
       resolveSession(frame, bytes, flowIndex, flow, direction, plan, flows)
     }
     note.session = flow.pointee.session
 
-    let isBad = frame.checksumStatus == .bad
+    let isBad = frame.pointee.checksumStatus == .bad
     if kind.role == .acknowledgment {
       acknowledge(frame, bytes, flow, direction, plan, flows, isBad, &note)
-    } else if kind.flags.contains(.expectsAck), kind.flags.contains(.unnumbered) || frame.flags.contains(.sequence) {
+    } else if kind.flags.contains(.expectsAck), kind.flags.contains(.unnumbered) || frame.pointee.flags.contains(.sequence) {
       let sequence =
-        kind.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.index) : frame.sequence
+        kind.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.index) : frame.pointee.sequence
       if kind.flags.contains(.echoed), !isBad, answerEcho(frame, flow, direction, flows, sequence, &note) { return }
       exchange(frame, bytes, flowIndex, flow, direction, plan, flows, sequence, isBad, &note)
     } else if kind.role == .message {
       oneWay(frame, flowIndex, flow, direction, &note)
     }
     if plan.pointee.sequenceCounts, !isBad, note.copy <= 1, kind.flags.contains(.numbered), !isEcho(frame, plan) {
-      count(flow.pointee.session, direction, frame.sequence, plan, figure)
+      count(flow.pointee.session, direction, frame.pointee.sequence, plan, figure)
     }
   }
 
   /// An acknowledgment that repeats its message's number draws none of its own.
   @inline(__always)
-  private func isEcho(_ frame: Frame, _ plan: UnsafePointer<Plan>) -> Bool {
-    frame.kind.pointee.role == .acknowledgment && frame.bodyCount != Int(plan.pointee.ackBodyCount)
+  private func isEcho(_ frame: UnsafePointer<Frame>, _ plan: UnsafePointer<Plan>) -> Bool {
+    frame.pointee.kind.pointee.role == .acknowledgment && frame.pointee.bodyCount != Int(plan.pointee.ackBodyCount)
   }
 
   @inline(__always)
