@@ -25,7 +25,6 @@ package func runCapture(
         if isLive || output.isTerminal { sink.flush() }
         watch.update(driver)
         progress.update(driver)
-        run.answerRequests(driver)
       },
       isOver: { output.error != nil }))
   sink.flush()

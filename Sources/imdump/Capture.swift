@@ -117,6 +117,7 @@ struct Capture: ParsableCommand {
       }
     if format == .ecs {
       guard filter == nil else { throw misuse("-Y filters frames, of which --format ecs has none") }
+      guard write != "-" else { throw misuse("-w - and --format ecs both want standard output") }
       var documents = DocumentOptions()
       documents.messageLog = messageLog
       documents.sensor = sensor
