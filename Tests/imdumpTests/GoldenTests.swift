@@ -121,6 +121,22 @@ import Testing
     Case("mqtt-stats", mqtt, "stats", "-q", "@"),
     Case("mqtt-stats-json", mqtt, "stats", "-q", "--json", "@"),
 
+    // Streams.
+    Case("clean-streams", clean, "streams", "@"),
+    Case("weak-streams", weak, "streams", "@"),
+    Case("weak-streams-json", weak, "streams", "-q", "--json", "@"),
+    Case("damage-streams", damage, "streams", "@"),
+    Case("damage-streams-json", damage, "streams", "-q", "--json", "@"),
+    Case("vlan-streams", vlan, "streams", "@"),
+    Case("mqtt-streams", mqtt, "streams", "@"),
+
+    // Documents.
+    Case("weak-ecs", weak, "-q", "--format", "ecs", "--sensor", "test", "-r", "@"),
+    Case("weak-ecs-errors", weak, "-q", "--format", "ecs", "--message-log", "errors", "--sensor", "test", "-r", "@"),
+    Case(
+      "damage-ecs-errors", damage, "-q", "--format", "ecs", "--message-log", "errors", "--sensor", "test", "-r", "@"),
+    Case("mqtt-ecs", mqtt, "-q", "--format", "ecs", "--sensor", "test", "-r", "@"),
+
     // Profiles.
     Case("profile-list", nil, "profile", "list"),
     Case("profile-check", "Sources/IMProfile/Profiles/mqtt.yaml", "profile", "check", "@"),
@@ -146,6 +162,9 @@ import Testing
     Case("error-no-capture", "./Makefile", "-r", "@"),
     Case("error-folder", "Samples/generator", "messages", "@"),
     Case("error-no-interface", nil, "-i", "nope0"),
+    Case("error-ecs-filter", weak, "--format", "ecs", "-Y", "ack", "-r", "@"),
+    Case("error-ecs-capture", weak, "--format", "ecs", "-w", "-", "-r", "@"),
+    Case("error-message-log", weak, "--format", "ecs", "--message-log", "some", "-r", "@"),
     Case("error-shell", nil, "completion", "tcsh"),
   ]
 
