@@ -122,6 +122,7 @@ enum ColourChoice: String, ExpressibleByArgument, CaseIterable { case auto, alwa
 extension OverlapPolicy: ExpressibleByArgument {}
 extension OutputFormat: ExpressibleByArgument {}
 extension MessageLog: ExpressibleByArgument {
+  /// Reads the option's value.
   public init?(argument: String) { self.init(argument) }
 }
 
