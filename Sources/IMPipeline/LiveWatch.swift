@@ -24,9 +24,7 @@ final class LiveWatch {
 
   /// To be called after each batch; a live source gives one at least ten times a second.
   func update(_ driver: Driver) {
-    if run.stopping.takeRequests() > 0 {
-      for line in run.summary(driver).lines { complain(line) }
-    }
+    run.answerRequests(driver)
     guard run.input.interface != nil, !run.report.isQuiet else { return }
     let now = Self.clock()
     if now - looked >= Self.interval {
@@ -41,7 +39,9 @@ final class LiveWatch {
 
   private func report(_ driver: Driver) {
     guard let total = driver.statistics.droppedByKernel, total > dropped else { return }
-    complain("\(count(total - dropped, "packet")) dropped by kernel in the last \(Int(Self.interval)) s; a larger buffer (-B) may help")
+    complain(
+      "\(count(total - dropped, "packet")) dropped by kernel in the last \(Int(Self.interval)) s; a larger buffer (-B) may help"
+    )
     dropped = total
   }
 

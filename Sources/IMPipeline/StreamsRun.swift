@@ -15,11 +15,13 @@ package func runStreams(
   for file in input.files where left > 0 && !stopping.stop.isStopped {
     do throws(CaptureError) {
       let source = try CaptureFile(path: file, filter: input.captureFilter, stop: stopping.stop)
-      while left > 0, try source.nextBatch({ bytes, records in
-        let taken = min(UInt64(records.count), left)
-        left -= taken
-        collector.process(bytes, records.extracting(first: Int(taken)))
-      }) {}
+      while left > 0,
+        try source.nextBatch({ bytes, records in
+          let taken = min(UInt64(records.count), left)
+          left -= taken
+          collector.process(bytes, records.extracting(first: Int(taken)))
+        })
+      {}
     } catch {
       complain(error.description)
       status = max(status, ExitStatus(error))

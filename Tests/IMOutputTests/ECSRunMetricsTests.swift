@@ -17,6 +17,7 @@ struct ECSRunMetricsTests {
     ) {
       metrics.frame(note, connection)
     }
+    func named(_ session: UInt32, _ name: String) {}
     func settled(_ exchange: borrowing Exchange) { metrics.settled(exchange) }
     func connection(_ report: ConnectionReport) { metrics.connection(report) }
     func finished(_ exchange: borrowing Exchange) {}
