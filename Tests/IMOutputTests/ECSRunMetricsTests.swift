@@ -21,7 +21,6 @@ struct ECSRunMetricsTests {
     func settled(_ exchange: borrowing Exchange) { metrics.settled(exchange) }
     func connection(_ report: ConnectionReport) { metrics.connection(report) }
     func finished(_ exchange: borrowing Exchange) {}
-    func named(_ session: UInt32, _ name: String) {}
     func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
     func issue(_ issue: IMEngine.Issue, _ connection: ConnectionInfo) {}
     func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
