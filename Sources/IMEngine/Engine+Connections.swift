@@ -26,14 +26,17 @@ extension Engine {
       segment.pointee.sequence &+= 1
       segment.pointee.flags.remove(.syn)
       if segment.pointee.payloadCount == 0, !segment.pointee.flags.contains(.fin) {
-        if segment.pointee.flags.contains(.ack) { reassembler.acknowledge(index, reassembler.flows.pointer(index), segment) }
+        if segment.pointee.flags.contains(.ack) {
+          reassembler.acknowledge(index, reassembler.flows.pointer(index), segment)
+        }
         return
       }
     }
     let flow = reassembler.flows.pointer(index)
     let half = flow.half(segment.pointee.side)
     if segment.pointee.flags.contains(.fin), !half.pointee.flags.contains(.fin) {
-      half.pointee.finSequence = segment.pointee.sequence &+ UInt32(truncatingIfNeeded: segment.pointee.payloadCount + segment.pointee.cutCount)
+      half.pointee.finSequence =
+        segment.pointee.sequence &+ UInt32(truncatingIfNeeded: segment.pointee.payloadCount + segment.pointee.cutCount)
       half.pointee.flags.insert(.fin)
       if half.pointee.state == .fresh, segment.pointee.payloadCount == 0 {
         reassembler.open(half, at: segment.pointee.sequence)
@@ -49,7 +52,9 @@ extension Engine {
     var flow = reassembler.flows.pointer(index)
     var half = flow.half(segment.pointee.side)
     let isFirst = !segment.pointee.flags.contains(.ack)
-    if half.pointee.flags.contains(.syn), half.pointee.initial == segment.pointee.sequence, flow.pointee.phase != .closed {
+    if half.pointee.flags.contains(.syn), half.pointee.initial == segment.pointee.sequence,
+      flow.pointee.phase != .closed
+    {
       if isFirst { flow.pointee.synCount &+= flow.pointee.synCount == .max ? 0 : 1 }
       return nil
     }
@@ -81,7 +86,8 @@ extension Engine {
       ledger.connectionAttempts += 1
       if flow.pointee.phase == .midstream {
         flow.pointee.phase = .opening
-        opening.add(flow: index, serial: flow.pointee.serial, due: segment.pointee.timestamp.advanced(by: Self.synPatience))
+        opening.add(
+          flow: index, serial: flow.pointee.serial, due: segment.pointee.timestamp.advanced(by: Self.synPatience))
         wake = min(wake, opening.nextDue)
       }
       inform(flow)
@@ -116,7 +122,8 @@ extension Engine {
       if flow.pointee.synCount > 0 { ledger.connectionSuccesses += 1 }
       return
     }
-    guard segment.pointee.side == Int(flow.pointee.client), segment.pointee.flags.contains(.ack), !segment.pointee.flags.contains(.syn),
+    guard segment.pointee.side == Int(flow.pointee.client), segment.pointee.flags.contains(.ack),
+      !segment.pointee.flags.contains(.syn),
       !segment.pointee.flags.contains(.rst),
       segment.pointee.acknowledgment == flow.half(1 - segment.pointee.side).pointee.initial &+ 1
         || Int32(bitPattern: segment.pointee.acknowledgment &- flow.half(1 - segment.pointee.side).pointee.initial) > 0
@@ -136,7 +143,8 @@ extension Engine {
     if old.pointee.phase != .closed { close(index, .reused, segment.pointee.timestamp) }
     reassembler.flows.unlink(index)
     var flow = Flow(
-      key: segment.pointee.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.pointee.side), at: segment.pointee.timestamp)
+      key: segment.pointee.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.pointee.side),
+      at: segment.pointee.timestamp)
     nextSerial &+= 1
     ledger.connections += 1
     flow.halves[segment.pointee.side].packets = 1
@@ -170,7 +178,8 @@ extension Engine {
         flow.pointee.ignoredResets &+= flow.pointee.ignoredResets == .max ? 0 : 1
         raise(
           Issue(
-            kind: .ignoredReset, timestamp: segment.pointee.timestamp, direction: flow.pointee.direction(segment.pointee.side),
+            kind: .ignoredReset, timestamp: segment.pointee.timestamp,
+            direction: flow.pointee.direction(segment.pointee.side),
             streamOffset: half.pointee.offset, a: UInt64(segment.pointee.sequence), b: UInt64(half.pointee.next)), flow)
         return
       }

@@ -308,7 +308,9 @@ extension Engine {
         kind: kind, timestamp: frame.pointee.timestamp, direction: direction, streamOffset: frame.pointee.streamOffset,
         byteCount: UInt64(frame.pointee.count), a: a, b: b)
     }
-    if frame.pointee.checksumStatus == .bad { raise(issue(.checksumMismatch, frame.pointee.type, frame.pointee.checksum), flow) }
+    if frame.pointee.checksumStatus == .bad {
+      raise(issue(.checksumMismatch, frame.pointee.type, frame.pointee.checksum), flow)
+    }
     let flags = frame.pointee.flags
     if flags.contains(.compressLabelOnly) { raise(issue(.compressLabelOnly), flow) }
     if flags.contains(.inflateLimit) { raise(issue(.inflateLimit), flow) }

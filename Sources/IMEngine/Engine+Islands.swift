@@ -60,7 +60,8 @@ extension Engine {
         half.pointee.next &+= UInt32(last - first)
         half.pointee.offset &+= UInt64(last - first)
         engine.consume(
-          index, flow, side, bytes, engine.segment.pointee.payload + first, last - first, engine.segment.pointee.timestamp,
+          index, flow, side, bytes, engine.segment.pointee.payload + first, last - first,
+          engine.segment.pointee.timestamp,
           engine.segment.pointee.number)
         if half.pointee.next == end { engine.abandonRest(index, flow, side) }
       }

@@ -37,7 +37,8 @@ package struct Engine: ~Copyable {
   var ending = ClosingQueue(), recycling = ClosingQueue()
   /// The connection that the sink was told of last.
   var info = ConnectionInfo(
-    serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0), server: Endpoint(address: IPAddress(v4: 0), port: 0),
+    serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0),
+    server: Endpoint(address: IPAddress(v4: 0), port: 0),
     plan: 0, endpoint: .max)
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
@@ -167,7 +168,9 @@ package struct Engine: ~Copyable {
     let delivery = reassembler.admit(index, flow, segment, bytes)
     if reassembler.hasNews { takeNews(index, flow, bytes) }
     if delivery.count > 0 {
-      consume(index, flow, segment.pointee.side, bytes, delivery.offset, delivery.count, segment.pointee.timestamp, segment.pointee.number)
+      consume(
+        index, flow, segment.pointee.side, bytes, delivery.offset, delivery.count, segment.pointee.timestamp,
+        segment.pointee.number)
     }
     if delivery.cut > 0 {
       let gap = reassembler.skip(flow, segment.pointee.side, delivery.cut, .snaplen)
@@ -245,7 +248,8 @@ package struct Engine: ~Copyable {
 
   private mutating func insertFlow() -> UInt32 {
     let flow = Flow(
-      key: segment.pointee.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.pointee.side), at: segment.pointee.timestamp)
+      key: segment.pointee.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.pointee.side),
+      at: segment.pointee.timestamp)
     nextSerial &+= 1
     ledger.connections += 1
     return reassembler.flows.insert(flow)

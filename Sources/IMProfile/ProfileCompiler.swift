@@ -97,7 +97,8 @@ package struct ProfileCompiler {
       draft.lengthRule = .varint
       draft.lengthOffset = try reader.required("offset").number(1...7)
       guard draft.headerCount == draft.lengthOffset + 1 else {
-        throw encoding.error("a varint length is the header's last part: the header's least length is \(draft.lengthOffset + 1)")
+        throw encoding.error(
+          "a varint length is the header's last part: the header's least length is \(draft.lengthOffset + 1)")
       }
     } else {
       draft.length = try field(reader, "encoding", "counts", "maximum")
@@ -350,7 +351,9 @@ package struct ProfileCompiler {
     plan.lengthCountsHeader = counts == "all"
     plan.shape =
       tagSize == 2 && lengthSize == 4 && !tagLittle && !lengthLittle && counts == "value" ? .tag2Length4 : .general
-    if let nested = try reader.optional("nested") { plan.nestedTag = UInt32(try nested.number(0...Int(UInt32.max - 1))) }
+    if let nested = try reader.optional("nested") {
+      plan.nestedTag = UInt32(try nested.number(0...Int(UInt32.max - 1)))
+    }
     if let depth = try reader.optional("depth") { plan.maximumDepth = Int32(try depth.number(0...16)) }
     for (key, value) in try reader.optional("tags")?.entries() ?? [] {
       tagNames[UInt32(try key.number(0...Int(UInt32.max)))] = try value.text()

@@ -166,7 +166,8 @@ struct YAMLReader {
       } else if byte == UInt8(ascii: "#"), previous == UInt8(ascii: " ") || previous == UInt8(ascii: "\n") {
         isComment = true
       } else if !isComment, byte == UInt8(ascii: "&") || byte == UInt8(ascii: "*"),
-        [UInt8(ascii: " "), UInt8(ascii: "["), UInt8(ascii: "{"), UInt8(ascii: ","), UInt8(ascii: "\n")].contains(previous)
+        [UInt8(ascii: " "), UInt8(ascii: "["), UInt8(ascii: "{"), UInt8(ascii: ","), UInt8(ascii: "\n")].contains(
+          previous)
       {
         return line
       }

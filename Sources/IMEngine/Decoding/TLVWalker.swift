@@ -23,7 +23,8 @@ struct TLVWalker: ~Copyable {
   /// Walks the `length` bytes at `offset`; the references' offsets count from `offset`.
   @inline(__always)
   mutating func walk(
-    _ plan: borrowing TLVPlan, _ bytes: borrowing Bytes, _ offset: Int, _ length: Int, _ frame: UnsafeMutablePointer<Frame>
+    _ plan: borrowing TLVPlan, _ bytes: borrowing Bytes, _ offset: Int, _ length: Int,
+    _ frame: UnsafeMutablePointer<Frame>
   ) {
     count = 0
     // One list without nesting is nearly every body; a nested tag takes the long way round.

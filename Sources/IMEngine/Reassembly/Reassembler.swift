@@ -143,7 +143,8 @@ struct Reassembler: ~Copyable {
         return admit(index, flow, segment, bytes)
       }
       half.pointee.state = .held
-      holes.schedule(flow: index, serial: flow.pointee.serial, side: segment.pointee.side, at: segment.pointee.timestamp)
+      holes.schedule(
+        flow: index, serial: flow.pointee.serial, side: segment.pointee.side, at: segment.pointee.timestamp)
       hold(flow, segment, bytes, from: 0, base: segment.pointee.sequence &- 1 << 30)
       return Delivery()
     }
@@ -188,7 +189,8 @@ struct Reassembler: ~Copyable {
       counters.retransmits += 1
       flow.pointee.retransmits &+= 1
       if let sum = segment.pointee.payloadSum,
-        let first = recent.recall(flow.pointee.serial, segment.pointee.side, segment.pointee.sequence, count), first != sum
+        let first = recent.recall(flow.pointee.serial, segment.pointee.side, segment.pointee.sequence, count),
+        first != sum
       {
         let from = Int64(half.pointee.offset) - Int64(behind)
         noteConflict(flow, OverlapConflict(offset: UInt64(max(0, from)), kept: UInt64(first), other: UInt64(sum)))
@@ -241,7 +243,8 @@ struct Reassembler: ~Copyable {
     }
     let before = queue.pointee.byteCount
     let result = queue.pointee.insert(
-      bytes, segment.pointee.payload + skip, segment.pointee.payloadCount - skip, start: segment.pointee.sequence &+ UInt32(skip),
+      bytes, segment.pointee.payload + skip, segment.pointee.payloadCount - skip,
+      start: segment.pointee.sequence &+ UInt32(skip),
       cut: UInt32(truncatingIfNeeded: segment.pointee.cutCount), base: base, timestamp: segment.pointee.timestamp,
       number: segment.pointee.number, policy: options.overlap)
     heldBytes += queue.pointee.byteCount - before

@@ -25,7 +25,8 @@ extension Tracker {
         lastAt: now, flow: flowIndex, connection: flow.pointee.serial,
         endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint,
         headerTime: UInt32(truncatingIfNeeded: frame.pointee.time),
-        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount), flags: isBad ? .bad : .good, direction: direction,
+        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount), flags: isBad ? .bad : .good,
+        direction: direction,
         plan: flow.pointee.profile.rawValue, kind: frame.pointee.kind.pointee.index))
     nextID &+= 1
     let figure = figures.pointer(flow.pointee.figures)
@@ -49,7 +50,8 @@ extension Tracker {
       Exchange(
         sequence: 1 << 41 | UInt64(nextID), session: flow.pointee.session, id: nextID, fingerprint: 0, firstAt: now,
         lastAt: now, flow: flowIndex, connection: flow.pointee.serial,
-        endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint, headerTime: 0, bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount),
+        endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint, headerTime: 0,
+        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount),
         flags: frame.pointee.checksumStatus == .bad ? [.bad, .settled] : [.good, .settled], direction: direction,
         plan: flow.pointee.profile.rawValue, kind: frame.pointee.kind.pointee.index))
     new.pointee.fate = .unacknowledged
@@ -84,7 +86,8 @@ extension Tracker {
     if plan.pointee.sequenceCounts {
       // A damaged copy has another checksum, and a damaged first copy is told by the same length.
       let damaged = isBad || !exchange.pointee.flags.contains(.good)
-      guard isSame || (damaged && exchange.pointee.bodyCount == UInt32(truncatingIfNeeded: frame.pointee.bodyCount)) else {
+      guard isSame || (damaged && exchange.pointee.bodyCount == UInt32(truncatingIfNeeded: frame.pointee.bodyCount))
+      else {
         return false
       }
     } else {
@@ -144,7 +147,9 @@ extension Tracker {
     if inOrder {
       sequence = 1 << 40 | UInt64(answers.trailingZeroBitCount)
     } else {
-      if frame.pointee.bodyCount == Int(plan.pointee.ackBodyCount) { sequence = plan.pointee.ackBody.read(bytes, frame.pointee.body) }
+      if frame.pointee.bodyCount == Int(plan.pointee.ackBodyCount) {
+        sequence = plan.pointee.ackBody.read(bytes, frame.pointee.body)
+      }
       note.ackOf = sequence
     }
     let reverse = direction.reversed
@@ -164,7 +169,8 @@ extension Tracker {
     guard let exchange = found else {
       note.isOrphan = true
       figures.pointer(flow.pointee.figures).pointee.orphanAcks &+= 1
-      remember(OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence), frame.pointee.timestamp)
+      remember(
+        OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence), frame.pointee.timestamp)
       return
     }
     let refused = frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.status != 0

@@ -32,8 +32,10 @@ extension Tracker {
       if frame.pointee.checksumStatus != .bad, frame.pointee.flags.contains(.sequence) {
         // What an answer names was numbered by the other side.
         let isEcho =
-          frame.pointee.kind.pointee.role == .acknowledgment && frame.pointee.bodyCount != Int(plan.pointee.ackBodyCount)
-        let continues = sessions.continues(candidate, isEcho ? direction.reversed : direction, frame.pointee.sequence, plan)
+          frame.pointee.kind.pointee.role == .acknowledgment
+          && frame.pointee.bodyCount != Int(plan.pointee.ackBodyCount)
+        let continues = sessions.continues(
+          candidate, isEcho ? direction.reversed : direction, frame.pointee.sequence, plan)
         if continues == true {
           found = candidate
           break
@@ -70,7 +72,10 @@ extension Tracker {
     let (hash, name) = bytes.span.withUnsafeBytes { raw -> (UInt64, String) in
       let from = frame.pointee.start + frame.pointee.identityOffset
       let slice = raw[from..<from + min(frame.pointee.identityCount, 1_024)]
-      return (fingerprint(raw.baseAddress.map { $0 + from }, frame.pointee.identityCount), String(decoding: slice, as: UTF8.self))
+      return (
+        fingerprint(raw.baseAddress.map { $0 + from }, frame.pointee.identityCount),
+        String(decoding: slice, as: UTF8.self)
+      )
     }
     let key = hash >> 1
     if let known = sessions.newest(key, planIndex) {

@@ -117,15 +117,20 @@ struct Tracker: ~Copyable {
     let isBad = frame.pointee.checksumStatus == .bad
     if kind.pointee.role == .acknowledgment {
       acknowledge(frame, bytes, flow, direction, plan, flows, isBad, &note)
-    } else if kind.pointee.flags.contains(.expectsAck), kind.pointee.flags.contains(.unnumbered) || frame.pointee.flags.contains(.sequence) {
+    } else if kind.pointee.flags.contains(.expectsAck),
+      kind.pointee.flags.contains(.unnumbered) || frame.pointee.flags.contains(.sequence)
+    {
       let sequence =
         kind.pointee.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.pointee.index) : frame.pointee.sequence
-      if kind.pointee.flags.contains(.echoed), !isBad, answerEcho(frame, flow, direction, flows, sequence, &note) { return }
+      if kind.pointee.flags.contains(.echoed), !isBad, answerEcho(frame, flow, direction, flows, sequence, &note) {
+        return
+      }
       exchange(frame, bytes, flowIndex, flow, direction, plan, flows, sequence, isBad, &note)
     } else if kind.pointee.role == .message {
       oneWay(frame, flowIndex, flow, direction, &note)
     }
-    if plan.pointee.sequenceCounts, !isBad, note.copy <= 1, kind.pointee.flags.contains(.numbered), !isEcho(frame, plan) {
+    if plan.pointee.sequenceCounts, !isBad, note.copy <= 1, kind.pointee.flags.contains(.numbered), !isEcho(frame, plan)
+    {
       count(flow.pointee.session, direction, frame.pointee.sequence, plan, figure)
     }
   }

@@ -33,7 +33,8 @@ package struct StatsJSONWriter {
     let all: [(String, UInt64)] =
       [
         ("frames", frames), ("frames_c2s", c2s), ("frames_s2c", s2c), ("body_bytes", body),
-        ("stream_bytes", ledger.decodedBytes + ledger.damagedBytes), ("retries", retries), ("dup_acks", figures.dupAcks),
+        ("stream_bytes", ledger.decodedBytes + ledger.damagedBytes), ("retries", retries),
+        ("dup_acks", figures.dupAcks),
         ("reconnects", figures.reconnects), ("connection_attempts", ledger.connectionAttempts),
         ("connection_success", ledger.connectionSuccesses), ("connection_refused", ledger.connectionsRefused),
         ("connection_timeout", ledger.connectionsTimedOut), ("crc_be", summary.checksums[0]),

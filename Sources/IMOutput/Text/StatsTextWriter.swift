@@ -87,7 +87,9 @@ package struct StatsTextWriter {
     }
     if ledger.connectionsRefused > 0 { parts.append("\(grouped(ledger.connectionsRefused)) refused") }
     if ledger.connectionsTimedOut > 0 { parts.append("\(grouped(ledger.connectionsTimedOut)) timed out") }
-    if ledger.midstreamConnections > 0 { parts.append("\(grouped(ledger.midstreamConnections)) begun before the capture") }
+    if ledger.midstreamConnections > 0 {
+      parts.append("\(grouped(ledger.midstreamConnections)) begun before the capture")
+    }
     if figures.reconnects > 0 { parts.append("\(count(figures.reconnects, "reconnect"))") }
     out.text(parts.joined(separator: ", ") + "\n")
   }
