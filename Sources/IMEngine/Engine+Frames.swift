@@ -28,7 +28,7 @@ extension Engine {
         frame.pointee.timestamp = at
         frame.pointee.number = number
         frame.pointee.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- offset)
-        guard (plan.open(bytes, frame) && frame.pointee.checksumStatus != .bad) || follows(bytes, end) else {
+        guard isSound(bytes, end) else {
           half.pointee.flags.insert(.lost)
           break loop
         }
@@ -37,6 +37,7 @@ extension Engine {
       case .needMore:
         break loop
       case .notAFrame:
+        noteVersion(flow, side, bytes, position, at)
         half.pointee.flags.insert(.lost)
         break loop
       }
@@ -124,7 +125,7 @@ extension Engine {
         frame.pointee.timestamp = last.timestamp
         frame.pointee.number = last.number
         frame.pointee.streamOffset = rest.pointee.streamOffset
-        guard (currentPlan.open(bytes, frame) && frame.pointee.checksumStatus != .bad) || follows(bytes, end) else {
+        guard isSound(bytes, end) else {
           half.pointee.flags.insert(.lost)
           continue
         }
@@ -135,10 +136,56 @@ extension Engine {
         rest.pointee.needed = frame.pointee.count
         return
       case .notAFrame:
+        noteVersion(flow, side, bytes, start, rest.pointee.mark(at: start).timestamp)
         half.pointee.flags.insert(.lost)
       }
     }
     if let rest = half.pointee.rest, rest.pointee.count == 0 { Reassembler.destroy(&half.pointee.rest) }
+  }
+
+  /// Opens the frame in hand; false when its length cannot be believed, so that the next frame must be looked for.
+  ///
+  /// A damaged frame that another one follows is damaged in its body. Where none follows, its length may lie: too short, and
+  /// it is a damaged frame all the same; too long, and a sound frame stands inside it.
+  @inline(__always)
+  private mutating func isSound(_ bytes: borrowing Bytes, _ end: Int) -> Bool {
+    let isOpen = currentPlan.open(bytes, frame)
+    if isOpen, frame.pointee.checksumStatus != .bad { return true }
+    return follows(bytes, end) || (isOpen && currentPlan.pointee.magicEvidence >= 32 && !hidesFrame(bytes))
+  }
+
+  /// Whether a frame whose checksum is right stands inside the body of the one in hand.
+  @inline(never)
+  private mutating func hidesFrame(_ bytes: borrowing Bytes) -> Bool {
+    let end = frame.pointee.start + frame.pointee.count
+    var probe = frame.pointee
+    var position = frame.pointee.start + frame.pointee.headerCount
+    while position < end {
+      position = nextCandidate(bytes, position, end)
+      guard position < end else { return false }
+      if currentPlan.read(bytes, position, end, &probe) == .frame, currentPlan.open(bytes, &probe),
+        probe.checksumStatus != .bad
+      {
+        return true
+      }
+      position += 1
+    }
+    return false
+  }
+
+  /// Tells of a header that has the magic number, but a version that the profile does not describe.
+  @inline(never)
+  private mutating func noteVersion(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ position: Int, _ at: Timestamp
+  ) {
+    let plan = currentPlan.pointee
+    guard plan.signatureMask != 0, plan.signatureMask != plan.magicMask else { return }
+    let head = bytes.u64(position)
+    guard head & plan.signatureMask == plan.magic & plan.signatureMask, head & plan.magicMask != plan.magic else { return }
+    raise(
+      Issue(
+        kind: .unsupportedVersion, timestamp: at, direction: flow.pointee.direction(side),
+        streamOffset: flow.half(side).pointee.offset, a: head), flow)
   }
 
   /// Whether a header follows the damaged frame, so that its length was right; also when nothing follows yet.
@@ -193,7 +240,7 @@ extension Engine {
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
     if tracker.adopted != nil { tellAdopted() }
     if !frame.pointee.flags.isDisjoint(with: Self.remarkable) || frame.pointee.checksumStatus == .bad || note.isOrphan
-      || kind.pointee.index == .max
+      || kind.pointee.index == FrameKind.unknownIndex
     {
       remark(flow, direction)
     }
@@ -322,7 +369,7 @@ extension Engine {
     if flags.contains(.incompleteValue) { raise(issue(.incompleteValue), flow) }
     if flags.contains(.tlvLimit) { raise(issue(.tlvLimit), flow) }
     if note.isOrphan { raise(issue(.orphanAck, frame.pointee.type, note.ackOf ?? 0), flow) }
-    if frame.pointee.kind.pointee.index == .max { raise(issue(.unknownType, frame.pointee.type), flow) }
+    if frame.pointee.kind.pointee.index == FrameKind.unknownIndex { raise(issue(.unknownType, frame.pointee.type), flow) }
   }
 
   /// What the last segment brought beside new bytes of its stream: other bytes for old ones, old bytes never seen.

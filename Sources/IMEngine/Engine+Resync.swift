@@ -113,7 +113,7 @@ extension Engine {
         return isFinal ? .rejected : .open
       case .frame:
         guard plan.open(bytes, &probe) else { return .rejected }
-        if plan.pointee.checksumRule == .none, probe.kind.pointee.index == .max { return .rejected }
+        if plan.pointee.checksumRule == .none, probe.kind.pointee.index == FrameKind.unknownIndex { return .rejected }
         evidence += plan.evidence(&probe)
         at += probe.count
         if evidence >= needed { return .confirmed }

@@ -186,7 +186,7 @@ package struct ProfileCompiler {
 
   private mutating func types(_ reader: YAMLReader) throws(ProfileError) {
     let entries = try reader.entries()
-    guard (1...64).contains(entries.count) else { throw reader.error("a profile has 1 to 64 types") }
+    guard (1...63).contains(entries.count) else { throw reader.error("a profile has 1 to 63 types") }
     var values: Set<UInt64> = []
     for (key, value) in entries {
       let number = UInt64(try key.number(0...Int(UInt32.max)))
@@ -237,7 +237,8 @@ package struct ProfileCompiler {
     for answered in try reader.optional("answers")?.elements() ?? [] {
       let name = try answered.text()
       if name == "other" {
-        // Types that the profile does not name are numbered, but no list of 64 has a place for them.
+        kind.answers |= 1 << UInt64(FrameKind.unknownIndex)
+        draft.unknownFlags = [.expectsAck, .numbered]
         continue
       }
       guard let index = typeNames.firstIndex(of: name) else { throw answered.error("there is no type '\(name)'") }

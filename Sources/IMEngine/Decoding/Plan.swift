@@ -77,7 +77,9 @@ package struct FrameKind: Sendable, BitwiseCopyable {
   /// The type's value on the wire.
   package var value: UInt64 = .max
   /// The index in the profile's list of types.
-  package var index: UInt8 = .max
+  package var index: UInt8 = Self.unknownIndex
+  /// The index that all types share which the profile does not know.
+  package static let unknownIndex: UInt8 = 63
   package var role = FrameRole.other
   package var flags: Flags = []
   /// How many bits of proof a header of this type gives that it is one: fixed bits and lengths.

@@ -101,14 +101,18 @@ extension Tracker {
     let total = total(flow.pointee.profile.rawValue, frame.pointee.kind.pointee.index)
     note.isRetry =
       gap >= 1_000_000_000 || clock != exchange.pointee.headerTime || frame.pointee.flags.contains(.markedDuplicate)
-    if note.isRetry {
+    let isLate = isAnswered && now > exchange.pointee.ackedAt
+    if isLate {
+      // Its sender could not know of the answer yet, or did not hear it: neither a retry nor a slip, but a duplicate.
+      note.isRetry = false
+    } else if note.isRetry {
       figure.pointee.retries &+= 1
       total.pointee.retries &+= 1
     } else {
       figure.pointee.immediateDuplicates &+= 1
       total.pointee.immediateDuplicates &+= 1
     }
-    if isAnswered, now > exchange.pointee.ackedAt {
+    if isLate {
       note.isDuplicate = true
       figure.pointee.duplicates &+= 1
       exchange.pointee.duplicates &+= exchange.pointee.duplicates == .max ? 0 : 1
