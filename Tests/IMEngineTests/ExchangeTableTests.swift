@@ -1,0 +1,99 @@
+import IMWire
+import Testing
+
+@testable import IMEngine
+
+/// The table of exchanges against a dictionary.
+@Suite struct ExchangeTableTests {
+  struct Key: Hashable {
+    var session: UInt32
+    var direction: Direction
+    var sequence: UInt64
+  }
+
+  /// The same in ordinary collections: a queue of (key, id, whether it moved), and for each key its exchanges.
+  struct Model {
+    var queue: [(key: Key, id: UInt32, isMoved: Bool)] = []
+    var head = 0
+    var count: Int { queue.count - head }
+
+    /// Those of a number that are there, newest first.
+    func chain(_ key: Key) -> [UInt32] {
+      queue[head...].reversed().filter { $0.key == key && !$0.isMoved }.map(\.id)
+    }
+  }
+
+  /// 100,000 operations over few numbers, so that they are used again, and over many, so that the table grows and forgets.
+  @Test(arguments: [(40, 4_096), (3_000, 8_192), (60_000, 16_384)])
+  func randomOperations(_ numbers: UInt64, _ capacity: Int) {
+    var random = SeededRandom(numbers)
+    var table = ExchangeTable(maximumCount: capacity)
+    var model = Model()
+    var nextID: UInt32 = 0
+    var wrong = 0
+    for step in 0..<34_000 {
+      let sequence = random.next() % numbers
+      let key = Key(
+        session: UInt32(sequence % 3), direction: sequence % 2 == 0 ? .clientToServer : .serverToClient,
+        sequence: sequence << (sequence % 5 == 0 ? 24 : 0))
+      switch random.next() % 10 {
+      case 0...6:
+        while table.isFull {
+          if table.canGrow {
+            table.grow()
+          } else {
+            table.dropOldest()
+            model.head += 1
+          }
+        }
+        _ = table.append(exchange(key, nextID))
+        model.queue.append((key, nextID, false))
+        nextID += 1
+      case 7 where model.count > 0:
+        table.dropOldest()
+        model.head += 1
+      case 8 where model.count > 0 && !table.isFull:
+        // The oldest moves to the front, as one that is still open does.
+        let oldest = table.pointer(table.head)
+        guard !oldest.pointee.flags.contains(.moved) else { break }
+        let copy = oldest.pointee
+        oldest.pointee.flags.insert(.moved)
+        _ = table.append(copy)
+        model.queue[model.head].isMoved = true
+        model.queue.append((model.queue[model.head].key, copy.id, false))
+      default: break
+      }
+      // Chains are compared now and then: the model walks everything.
+      if step % 64 == 0, found(table, key) != model.chain(key) { wrong += 1 }
+      #expect(Int(table.tail - table.head) == model.count)
+    }
+    #expect(wrong == 0)
+    // At the end every number is looked for.
+    var chains: [Key: [UInt32]] = [:]
+    for entry in model.queue[model.head...].reversed() where !entry.isMoved {
+      chains[entry.key, default: []].append(entry.id)
+    }
+    for entry in model.queue {
+      if found(table, entry.key) != chains[entry.key] ?? [] { wrong += 1 }
+    }
+    #expect(wrong == 0)
+  }
+
+  /// What the table has of a number, newest first.
+  private func found(_ table: borrowing ExchangeTable, _ key: Key) -> [UInt32] {
+    var result: [UInt32] = []
+    var next = table.find(key.session, key.direction, key.sequence)
+    while let exchange = next {
+      if !exchange.pointee.flags.contains(.moved) { result.append(exchange.pointee.id) }
+      next = table.next(after: exchange)
+    }
+    return result
+  }
+
+  private func exchange(_ key: Key, _ id: UInt32) -> Exchange {
+    Exchange(
+      sequence: key.sequence, session: key.session, id: id, fingerprint: 0, firstAt: Timestamp(nanoseconds: 0),
+      lastAt: Timestamp(nanoseconds: 0), flow: 0, connection: 1, endpoint: 0, headerTime: 0, bodyCount: 0, flags: [],
+      direction: key.direction, plan: 0, kind: 0)
+  }
+}

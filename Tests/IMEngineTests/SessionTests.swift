@@ -1,0 +1,189 @@
+import IMTestSupport
+import IMWire
+import Testing
+
+@testable import IMEngine
+
+/// Counters within a session, and sessions across connections.
+@Suite struct SessionTests {
+  /// Numbers in the order in which they came: (numbers left out, reordered, late).
+  @Test(
+    arguments: [
+      ("in order", [5, 6, 7], [0, 0, 0]),
+      ("one left out", [5, 7], [1, 0, 0]),
+      ("two left out, one comes", [5, 8, 6], [2, 1, 0]),
+      ("both come", [5, 8, 7, 6, 9], [2, 2, 0]),
+      ("from before", [5, 6, 3], [0, 0, 1]),
+      ("two gaps", [1, 3, 6, 2, 4, 5], [3, 3, 0]),
+      ("wraps to 0", [0xfe_fffe, 0xfe_ffff, 0, 1], [0, 0, 0]),
+      ("0 is left out", [0xfe_ffff, 1], [1, 0, 0]),
+      ("the last before the wrap is left out", [0xfe_fffe, 0], [1, 0, 0]),
+      ("a category each", [5, 0x0100_0005, 6, 0x0200_0005, 0x0100_0006, 0x0200_0006], [0, 0, 0]),
+      ("a gap in one of them", [5, 0x0100_0005, 6, 0x0100_0008], [2, 0, 0]),
+    ] as [(String, [UInt32], [UInt32])])
+  func counters(_ name: String, _ numbers: [UInt32], _ expected: [UInt32]) throws {
+    var talk = ConversationBuilder(client: Talk.phone, server: Talk.server(8_080))
+    talk.open(at: Timestamp(milliseconds: 0))
+    for (i, number) in numbers.enumerated() {
+      let frame = TJPFrameBuilder(text: "number \(number)", sequence: number)
+      talk.send(frame.bytes, .clientToServer, at: Timestamp(milliseconds: 10 + Int64(i) * 10))
+      // An echo draws no number; a copy neither.
+      talk.send(
+        TJPFrameBuilder.echoACK(of: number).bytes, .serverToClient, at: Timestamp(milliseconds: 12 + Int64(i) * 10))
+      if i == 0 { talk.send(frame.bytes, .clientToServer, at: Timestamp(milliseconds: 14)) }
+    }
+    let run = Run(talk.packets)
+    let figures = try #require(run.heard.reports.first?.figures)
+    #expect([figures.sequenceGaps, figures.sequenceReordered, figures.sequenceLate] == expected, "\(name)")
+    run.expectLedgerAddsUp()
+  }
+
+  // MARK: Across connections
+
+  /// One connection of a phone: where it is, the session's number and the counters it uses.
+  struct Visit {
+    var address: UInt32 = 0xc000_0215
+    var port: UInt16
+    var session: UInt16 = 0x1a2b
+    var numbers: ClosedRange<UInt32>
+    var at: Int64
+    var ends = true
+  }
+
+  @Test(
+    arguments: [
+      (
+        "comes back from the same place", 1, 1,
+        [Visit(port: 40_000, numbers: 10...14, at: 0), Visit(port: 40_001, numbers: 15...19, at: 5_000)]
+      ),
+      (
+        "comes back from another network", 1, 1,
+        [
+          Visit(port: 40_000, numbers: 10...14, at: 0),
+          Visit(address: 0x6440_1104, port: 50_000, numbers: 15...19, at: 5_000),
+        ]
+      ),
+      (
+        "two phones whose numbers collide", 2, 0,
+        [
+          Visit(port: 40_000, numbers: 10...14, at: 0, ends: false),
+          Visit(address: 0x6440_1104, port: 50_000, numbers: 0x50_0000...0x50_0004, at: 1_000),
+        ]
+      ),
+      (
+        "another number", 2, 0,
+        [Visit(port: 40_000, numbers: 10...14, at: 0), Visit(port: 40_001, session: 7, numbers: 15...19, at: 5_000)]
+      ),
+      (
+        "three times", 1, 2,
+        [
+          Visit(port: 40_000, numbers: 10...14, at: 0), Visit(port: 40_001, numbers: 15...19, at: 5_000),
+          Visit(port: 40_002, numbers: 20...24, at: 9_000),
+        ]
+      ),
+    ] as [(String, Int, UInt64, [Visit])])
+  func stitching(_ name: String, _ sessions: Int, _ reconnects: UInt64, _ visits: [Visit]) {
+    var packets: [TimedPacket] = []
+    for visit in visits {
+      let client = Endpoint(address: IPAddress(v4: visit.address), port: visit.port)
+      var talk = ConversationBuilder(client: client, server: Talk.server(8_080))
+      talk.open(at: Timestamp(milliseconds: visit.at))
+      for (i, number) in visit.numbers.enumerated() {
+        let frame = TJPFrameBuilder(text: "text \(number)", sequence: number, session: visit.session)
+        talk.send(frame.bytes, .clientToServer, at: Timestamp(milliseconds: visit.at + 10 + Int64(i) * 20))
+      }
+      if visit.ends { talk.close(.fin(by: .clientToServer), at: Timestamp(milliseconds: visit.at + 200)) }
+      packets += talk.packets
+    }
+    packets.sort { $0.timestamp < $1.timestamp }
+    let run = Run(packets)
+    #expect(Set(run.frames.map(\.session)).count == sessions, "\(name)")
+    #expect(run.reconnects == reconnects, "\(name)")
+    // Counters go on across connections of one session: nothing was left out.
+    #expect(run.heard.reports.compactMap { $0.figures?.sequenceGaps }.reduce(0, +) == 0, "\(name)")
+    run.expectLedgerAddsUp()
+  }
+
+  /// From the end of the old connection to the new one's handshake.
+  @Test func reconnectTime() {
+    var packets: [TimedPacket] = []
+    for (port, number, at) in [(40_000, 1, 0), (40_001, 2, 7_000)] as [(UInt16, UInt32, Int64)] {
+      var talk = ConversationBuilder(
+        client: Endpoint(address: Talk.phone.address, port: port), server: Talk.server(8_080))
+      talk.open(at: Timestamp(milliseconds: at))
+      talk.send(
+        TJPFrameBuilder(text: "x", sequence: number).bytes, .clientToServer, at: Timestamp(milliseconds: at + 10))
+      talk.close(.reset(by: .clientToServer), at: Timestamp(milliseconds: at + 1_000))
+      packets += talk.packets
+    }
+    let run = Run(packets)
+    let figures = run.heard.reports.compactMap(\.figures)
+    #expect(figures.map(\.isReconnect) == [false, true])
+    // The handshake ends 200 µs behind its SYN.
+    #expect(figures.last?.reconnectTime == 6_000_200)
+  }
+
+  // MARK: Protocols whose clients name themselves
+
+  @Test func mqttClientComesBack() {
+    var packets: [TimedPacket] = []
+    for (i, name) in ["phone", "other", "phone"].enumerated() {
+      let client = Endpoint(address: IPAddress(v4: 0x0a00_0001 + UInt32(i)), port: 40_000)
+      var talk = ConversationBuilder(client: client, server: Talk.server(1_883))
+      let at = Int64(i) * 2_000
+      talk.open(at: Timestamp(milliseconds: at))
+      talk.send(MQTTPacketBuilder.connect(clientID: name), .clientToServer, at: Timestamp(milliseconds: at + 10))
+      talk.send(MQTTPacketBuilder.connack(), .serverToClient, at: Timestamp(milliseconds: at + 20))
+      talk.close(.fin(by: .clientToServer), at: Timestamp(milliseconds: at + 30))
+      packets += talk.packets
+    }
+    let run = Run(packets)
+    let sessions = run.frames.map(\.session)
+    #expect(sessions == [sessions[0], sessions[0], sessions[2], sessions[2], sessions[0], sessions[0]])
+    #expect(sessions[0] != sessions[2])
+    #expect(run.reconnects == 1)
+    #expect(run.heard.names.values.sorted() == ["other", "phone"])
+    run.expectLedgerAddsUp()
+  }
+
+  /// One MQTT packet a line: C from the client, S from the server.
+  @Test(
+    arguments: [
+      ("refused", ["C connect", "S connack 5"], "rejected"),
+      ("accepted", ["C connect", "S connack 0"], "acked"),
+      ("the number is free after the answer", ["C publish", "S puback", "C publish", "S puback"], "acked acked"),
+      ("without an answer it is a copy", ["C publish", "C publish", "S puback"], "acked_after_retry"),
+      ("marked as one", ["C publish", "C duplicate", "S puback"], "acked_after_retry"),
+      ("a copy behind the answer", ["C publish", "S puback", "C duplicate"], "acked"),
+      ("quality 2 is two questions", ["C publish2", "S pubrec", "C pubrel", "S pubcomp"], "acked acked"),
+      ("pings are answered in order", ["C ping", "C ping", "S pong", "S pong"], "acked acked"),
+      ("the oldest ping first", ["C ping", "C ping", "S pong"], "acked pending"),
+      ("quality 0 asks for nothing", ["C publish0"], "unacknowledged"),
+    ] as [(String, [String], String)])
+  func mqttAnswers(_ name: String, _ lines: [String], _ expected: String) {
+    typealias M = MQTTPacketBuilder
+    let packets: [String: [UInt8]] = [
+      "connect": M.connect(clientID: "p"), "connack 0": M.connack(), "connack 5": M.connack(code: 5),
+      "publish": M.publish("a", [1], qos: 1, packetID: 5), "puback": M.puback(5),
+      "duplicate": M.publish("a", [1], qos: 1, packetID: 5, duplicate: true),
+      "publish2": M.publish("a", [1], qos: 2, packetID: 5), "pubrec": M.pubrec(5), "pubrel": M.pubrel(5),
+      "pubcomp": M.pubcomp(5), "ping": M.pingreq, "pong": M.pingresp, "publish0": M.publish("a", [1]),
+    ]
+    var talk = ConversationBuilder(client: Talk.phone, server: Talk.server(1_883))
+    talk.open(at: Timestamp(milliseconds: 0))
+    let hasConnect = lines[0] == "C connect"
+    if !hasConnect {
+      talk.send(M.connect(clientID: "p"), .clientToServer, at: Timestamp(milliseconds: 5))
+      talk.send(M.connack(), .serverToClient, at: Timestamp(milliseconds: 6))
+    }
+    for (i, line) in lines.enumerated() {
+      talk.send(
+        packets[String(line.dropFirst(2))] ?? [], line.hasPrefix("C") ? .clientToServer : .serverToClient,
+        at: Timestamp(milliseconds: 10 + Int64(i) * 10))
+    }
+    let run = Run(talk.packets)
+    let fates = run.heard.finished.map(\.fate.name).dropFirst(hasConnect ? 0 : 1)
+    #expect(fates.joined(separator: " ") == expected, "\(name)")
+    run.expectLedgerAddsUp()
+  }
+}
