@@ -10,15 +10,17 @@ extension Engine {
     guard flow.pointee.profile == .unknown else {
       ledger.unreadBytes += UInt64(count)
       if flow.pointee.profile == .tls { ledger.tlsBytes += UInt64(count) }
-      let port = flow.pointee.key.ports
-      countUndecoded(UInt16(truncatingIfNeeded: min(port >> 16, port & 0xffff)), count)
+      countUndecoded(flow, count)
       return
     }
     append(flow.half(side), bytes, offset, count, at, number)
     choose(index, flow, side, isEnd: false)
   }
 
-  private mutating func countUndecoded(_ port: UInt16, _ count: Int) {
+  /// Counts bytes that nothing decodes at the lower port of their connection.
+  mutating func countUndecoded(_ flow: UnsafeMutablePointer<Flow>, _ count: Int) {
+    let ports = flow.pointee.key.ports
+    let port = UInt16(truncatingIfNeeded: min(ports >> 16, ports & 0xffff))
     if undecodedPorts.count < 4_096 || undecodedPorts[port] != nil {
       undecodedPorts[port, default: 0] += UInt64(count)
     }
@@ -142,8 +144,7 @@ extension Engine {
       let count = half.pointee.rest?.pointee.count ?? 0
       ledger.unreadBytes += UInt64(count)
       if flow.pointee.profile == .tls { ledger.tlsBytes += UInt64(count) }
-      let port = flow.pointee.key.ports
-      countUndecoded(UInt16(truncatingIfNeeded: min(port >> 16, port & 0xffff)), count)
+      countUndecoded(flow, count)
       Reassembler.destroy(&half.pointee.rest)
     }
   }

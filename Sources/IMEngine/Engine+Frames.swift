@@ -217,7 +217,12 @@ extension Engine {
     } else {
       ledger.decodedBytes &+= UInt64(truncatingIfNeeded: frame.pointee.count)
     }
-    if plan.pointee.time.isPresent { frame.pointee.time = plan.pointee.time.read(bytes, frame.pointee.start) }
+    if plan.pointee.time.isPresent {
+      frame.pointee.time = plan.pointee.time.read(bytes, frame.pointee.start)
+      // The sender's clock counts seconds; more than a minute from the capture's is worth a word.
+      let ahead = frame.pointee.timestamp.seconds &- Int64(truncatingIfNeeded: frame.pointee.time)
+      if ahead > 60 || ahead < -60 { frame.pointee.flags.insert(.timestampWindow) }
+    }
     if plan.pointee.duplicate.isPresent, plan.pointee.duplicate.read(bytes, frame.pointee.start) != 0 {
       frame.pointee.flags.insert(.markedDuplicate)
     }
@@ -250,7 +255,7 @@ extension Engine {
   private static var remarkable: Frame.Flags {
     [
       .compressLabelOnly, .inflateLimit, .malformed, .duplicateTag, .nestedTooDeep, .incompleteTag, .incompleteLength,
-      .incompleteValue, .tlvLimit,
+      .incompleteValue, .tlvLimit, .timestampWindow,
     ]
   }
 
@@ -367,6 +372,7 @@ extension Engine {
     if flags.contains(.incompleteTag) { raise(issue(.incompleteTag), flow) }
     if flags.contains(.incompleteLength) { raise(issue(.incompleteLength), flow) }
     if flags.contains(.incompleteValue) { raise(issue(.incompleteValue), flow) }
+    if flags.contains(.timestampWindow) { raise(issue(.timestampWindow, frame.pointee.time), flow) }
     if flags.contains(.tlvLimit) { raise(issue(.tlvLimit), flow) }
     if note.isOrphan { raise(issue(.orphanAck, frame.pointee.type, note.ackOf ?? 0), flow) }
     if frame.pointee.kind.pointee.index == FrameKind.unknownIndex { raise(issue(.unknownType, frame.pointee.type), flow) }

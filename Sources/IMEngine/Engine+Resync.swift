@@ -189,6 +189,7 @@ extension Engine {
     let count = rest.pointee.count
     if !flow.pointee.profile.isPlan {
       ledger.unreadBytes += UInt64(count)
+      countUndecoded(flow, count)
     } else if count > 0 {
       ledger.skippedBytes += UInt64(count)
       let figures = flow.pointee.figures

@@ -231,7 +231,7 @@ struct Tracker: ~Copyable {
     let fate: Fate =
       isPending ? .pending : exchange.pointee.flags.contains(.good) ? .unanswered : .damaged
     let figure = figures.pointer(flow.pointee.figures)
-    if fate == .unanswered, figure.pointee.heartbeats != .max, role(exchange) == .heartbeat {
+    if fate == .unanswered || fate == .damaged, figure.pointee.heartbeats != .max, role(exchange) == .heartbeat {
       let beats = heartbeats.pointer(figure.pointee.heartbeats)
       beats.pointee.missed &+= 1
       beats.pointee.missedInARow &+= 1
