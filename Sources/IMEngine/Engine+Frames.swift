@@ -181,7 +181,9 @@ extension Engine {
     let plan = currentPlan.pointee
     guard plan.signatureMask != 0, plan.signatureMask != plan.magicMask else { return }
     let head = bytes.u64(position)
-    guard head & plan.signatureMask == plan.magic & plan.signatureMask, head & plan.magicMask != plan.magic else { return }
+    guard head & plan.signatureMask == plan.magic & plan.signatureMask, head & plan.magicMask != plan.magic else {
+      return
+    }
     raise(
       Issue(
         kind: .unsupportedVersion, timestamp: at, direction: flow.pointee.direction(side),
@@ -375,7 +377,9 @@ extension Engine {
     if flags.contains(.timestampWindow) { raise(issue(.timestampWindow, frame.pointee.time), flow) }
     if flags.contains(.tlvLimit) { raise(issue(.tlvLimit), flow) }
     if note.isOrphan { raise(issue(.orphanAck, frame.pointee.type, note.ackOf ?? 0), flow) }
-    if frame.pointee.kind.pointee.index == FrameKind.unknownIndex { raise(issue(.unknownType, frame.pointee.type), flow) }
+    if frame.pointee.kind.pointee.index == FrameKind.unknownIndex {
+      raise(issue(.unknownType, frame.pointee.type), flow)
+    }
   }
 
   /// What the last segment brought beside new bytes of its stream: other bytes for old ones, old bytes never seen.

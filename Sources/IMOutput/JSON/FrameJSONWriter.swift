@@ -35,7 +35,7 @@ package struct FrameJSONWriter: ~Copyable {
       out.literal(",\"dir\":\"s2c\",\"type\":")
     }
     writeType(frame, info, to: &out)
-    if frame.flags.contains(.sequence) {
+    if frame.flags.rawValue & Frame.Flags.sequence.rawValue != 0 {
       out.literal(",\"seq\":")
       out.number(frame.sequence)
     }
