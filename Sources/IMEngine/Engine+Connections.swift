@@ -311,8 +311,10 @@ extension Engine {
   private mutating func forget(_ entry: ClosingQueue.Entry) {
     let flow = reassembler.flows.pointer(entry.flow)
     guard flow.pointee.serial == entry.serial else { return }
+    // Segments that came behind the end may still be held.
+    flush(entry.flow, flow)
     if flow.pointee.figures != .max, tracker.figures.pointer(flow.pointee.figures).pointee.unsettled > 0 {
-      recycling.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.lingering))
+      recycling.add(flow: entry.flow, serial: entry.serial, due: max(entry.due, now).advanced(by: Self.lingering))
       return
     }
     closeIslands(flow)

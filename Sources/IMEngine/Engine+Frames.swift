@@ -110,9 +110,11 @@ extension Engine {
   @inline(never)
   mutating func decodeRest(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, isEnd: Bool = false) {
     let half = flow.half(side)
+    var found: UInt64?
     while let rest = half.pointee.rest {
       if half.pointee.flags.contains(.lost) {
         guard resynchronise(flow, side, rest, isEnd: isEnd) else { break }
+        found = rest.pointee.streamOffset
       }
       if rest.pointee.count == 0 { break }
       if rest.pointee.count < rest.pointee.needed { break }
@@ -127,6 +129,8 @@ extension Engine {
         frame.pointee.streamOffset = rest.pointee.streamOffset
         guard isSound(bytes, end) else {
           half.pointee.flags.insert(.lost)
+          // What was found by its proof and is no frame all the same must not be found again.
+          if found == rest.pointee.streamOffset { drop(flow, side, rest, 1, isFound: false) }
           continue
         }
         complete(index, flow, side, bytes)
@@ -196,12 +200,7 @@ extension Engine {
     let next = frame.pointee.start + frame.pointee.count
     guard next < end else { return true }
     var probe = frame.pointee
-    if end - next < Int(currentPlan.pointee.headerCount) {
-      // A part of a header is compared as far as it goes.
-      let available = min(8, end - next)
-      let mask = currentPlan.pointee.magicMask & ~(available == 8 ? 0 : UInt64.max >> UInt64(available * 8))
-      return bytes.u64(next) & mask == currentPlan.pointee.magic & mask
-    }
+    if end - next < Int(currentPlan.pointee.headerCount) { return mayBegin(bytes, next, end) }
     return currentPlan.read(bytes, next, end, &probe) != .notAFrame
   }
 
@@ -224,6 +223,8 @@ extension Engine {
       // The sender's clock counts seconds; more than a minute from the capture's is worth a word.
       let ahead = frame.pointee.timestamp.seconds &- Int64(truncatingIfNeeded: frame.pointee.time)
       if ahead > 60 || ahead < -60 { frame.pointee.flags.insert(.timestampWindow) }
+    } else {
+      frame.pointee.time = 0
     }
     if plan.pointee.duplicate.isPresent, plan.pointee.duplicate.read(bytes, frame.pointee.start) != 0 {
       frame.pointee.flags.insert(.markedDuplicate)

@@ -55,7 +55,7 @@ extension Engine {
   }
 
   /// Passes over bytes that are no frame.
-  private mutating func drop(
+  mutating func drop(
     _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int,
     isFound: Bool
   ) {
@@ -89,6 +89,13 @@ extension Engine {
     return end
   }
 
+  /// Whether the bytes at `position`, fewer than a header, are the beginning of one as far as they go.
+  func mayBegin(_ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Bool {
+    let available = min(8, end - position)
+    let mask = currentPlan.pointee.magicMask & ~(available == 8 ? 0 : UInt64.max >> UInt64(available * 8))
+    return bytes.u64(position) & mask == currentPlan.pointee.magic & mask
+  }
+
   /// Weighs the candidate at `position`, and the frames behind it as far as they prove it.
   mutating func verify(
     _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ rest: UnsafeMutablePointer<StreamRest>, isFinal: Bool,
@@ -103,6 +110,7 @@ extension Engine {
       case .notAFrame:
         return .rejected
       case .needMore:
+        if end - at < Int(plan.pointee.headerCount), !mayBegin(bytes, at, end) { return .rejected }
         // A header that is there counts, but only behind another frame.
         if at > position, end - at >= Int(plan.pointee.headerCount), plan.pointee.lengthRule == .field {
           evidence += Int(plan.pointee.magicEvidence)

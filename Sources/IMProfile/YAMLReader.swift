@@ -149,8 +149,19 @@ struct YAMLReader {
     case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
       .composer(_, let problem, let mark, _):
       return ProfileError(source: source, line: mark.line, column: mark.column, message: problem)
+    case .duplicatedKeysInMapping(let keys, let context):
+      return ProfileError(
+        source: source, line: context.mark.line, column: context.mark.column,
+        message: "'\(keys.first ?? "")' stands here and once more in the same mapping")
+    case .reader(let problem, let offset, _, let yaml):
+      // The offset is of the bytes.
+      let before = yaml.utf8.prefix(offset ?? 0)
+      let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+      let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
+      return ProfileError(source: source, line: line, column: column, message: problem)
     default:
-      return ProfileError(source: source, message: "not YAML: \(error)")
+      let text = "\(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
+      return ProfileError(source: source, message: "not YAML: \(text)")
     }
   }
 

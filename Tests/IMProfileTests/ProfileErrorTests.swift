@@ -1,0 +1,205 @@
+import IMEngine
+import Testing
+
+@testable import IMProfile
+
+/// A profile that is wrong says what is wrong, and where: file, line and column, from 1.
+@Suite struct ProfileErrorTests {
+  /// A small profile without a mistake. The tests change one line of it.
+  static let lines = [
+    "profile: chat",  // 1
+    "version: 1",
+    "ports: [9000, 9001]",
+    "header:",
+    "  length: 8",  // 5
+    "  magic: { offset: 0, bytes: CAFE }",
+    "length: { offset: 4, size: 2, maximum: 1024 }",
+    "fields:",
+    "  type: { offset: 2, size: 1 }",
+    "  sequence: { offset: 6, size: 2 }",  // 10
+    "sequence: { kind: counter, bits: 16 }",
+    "types:",
+    "  1: { name: text, role: message, answered: true }",
+    "  2: { name: ok, role: acknowledgment, answers: [text], body: raw }",
+    "tlv:",  // 15
+    "  tag: { size: 1 }",
+    "  length: { size: 1 }",
+    "timing: { answer: 6s, heartbeat: 15s }",
+  ]
+
+  @Test func soundOne() throws {
+    let plan = try ProfileCompiler.compile(Self.lines.joined(separator: "\n"), source: "chat.yaml")
+    #expect(plan.name == "chat")
+    #expect(plan.version == "1")
+    #expect(plan.ports == [9_000, 9_001])
+    #expect(plan.typeNames == ["text", "ok"])
+  }
+
+  /// The line, what stands there instead, and the error without the file's name.
+  @Test(
+    arguments: [
+      (1, "profile: Chat!", "1:10: a profile's name is 1 to 32 of a-z, 0-9, - and _"),
+      (1, "profile: ''", "1:10: a profile's name is 1 to 32 of a-z, 0-9, - and _"),
+      (1, "profile: [a]", "1:10: a single value is wanted here"),
+      (1, "", "2:1: 'profile' is missing"),
+      (
+        2, "verzion: 1",
+        "2:1: 'verzion' is not known here; known are: profile, version, title, ports, header, length, fields, checksum, sequence, types, acknowledgment, tlv, timing"
+      ),
+      (3, "ports: 9000", "3:8: a list is wanted here"),
+      (3, "ports: [9000, 70000]", "3:15: 70000 is not between 1 and 65535"),
+      (3, "ports: [http]", "3:9: 'http' is not a whole number"),
+      (5, "  length: 0", "5:11: 0 is not between 1 and 256"),
+      (5, "  length: 257", "5:11: 257 is not between 1 and 256"),
+      (5, "  length: 99999999999999999999", "5:11: '99999999999999999999' is not a whole number"),
+      (6, "  magic: { offset: 0, bytes: CAF }", "6:30: 1 to 8 bytes in hexadecimal are wanted here"),
+      (6, "  magic: { offset: 0, bytes: XY }", "6:30: 1 to 8 bytes in hexadecimal are wanted here"),
+      (
+        6, "  magic: { offset: 7, bytes: CAFE }", "6:10: magic and version stand in the first eight bytes of the header"
+      ),
+      (6, "  magic: { bytes: CAFE }", "6:10: 'offset' is missing"),
+      (6, "  magic: { offset: -1, bytes: CAFE }", "6:20: -1 is not between 0 and 7"),
+      (7, "length: { offset: 7, size: 2 }", "7:9: the field ends at byte 9, the header at 8"),
+      (7, "length: { offset: 4, size: 9 }", "7:28: 9 is not between 1 and 8"),
+      (7, "length: { offset: 4, size: 2, order: middle }", "7:9: 'order' is big or little"),
+      (7, "length: { offset: 4, size: 2, counts: all }", "7:39: 'counts' is body or frame"),
+      (7, "length: { offset: 4, size: 2, maximum: 2000000000 }", "7:40: 2000000000 is not between 0 and 1073741824"),
+      (
+        7, "length: { offset: 1, encoding: huffman }",
+        "7:32: the encoding is integer, or varint with a length that counts the body"
+      ),
+      (
+        7, "length: { offset: 1, encoding: varint }",
+        "7:32: a varint length is the header's last part: the header's least length is 2"
+      ),
+      (
+        7, "length: { offset: 4, size: 2, sise: 2 }",
+        "7:31: 'sise' is not known here; known are: offset, size, order, encoding, counts, maximum"
+      ),
+      (9, "  type: { offset: 2, size: 1, low-bit: 8 }", "9:40: 8 is not between 0 and 7"),
+      (9, "  type: { offset: 2, size: 1, low-bit: 4, bits: 5 }", "9:49: 5 is not between 1 and 4"),
+      (9, "  type: { offset: 2, sise: 1 }", "9:22: 'sise' is not known in a field"),
+      (3, "ports: [9000", "4:7: did not find expected ',' or ']'"),
+      (2, "version: \u{7}", "2:10: control characters are not allowed"),
+      (4, "\theader:", "4:1: found character that cannot start any token"),
+      (
+        9, "  typo: { offset: 2, size: 1 }",
+        "9:3: 'typo' is not known here; known are: type, sequence, time, encryption, compression, session, checksum, duplicate"
+      ),
+      (9, "", "10:3: 'type' is missing"),
+      (11, "sequence: { kind: ticket }", "11:19: the kind is counter or identifier"),
+      (11, "sequence: { kind: counter, bits: 33 }", "11:34: 33 is not between 1 and 32"),
+      (11, "sequence: { kind: counter, bits: 8, wraps-at: 257 }", "11:47: 257 is not between 2 and 256"),
+      (11, "checksum: { algorithm: md5 }", "11:24: the algorithm is crc32"),
+      (11, "checksum: { algorithm: crc32, covers: all }", "11:39: a checksum covers the body"),
+      (11, "checksum: { algorithm: crc32 }", "11:11: 'fields' has no checksum"),
+      (
+        13, "  1: { name: text, role: shout }",
+        "13:26: a role is message, acknowledgment, heartbeat, control, receipt or other"
+      ),
+      (13, "  1: { name: text, role: message, answered: yes }", "13:45: 'yes' is neither true nor false"),
+      (13, "  one: { name: text, role: message }", "13:3: 'one' is not a whole number"),
+      (13, "  2: { name: text, role: message }", "13:3: '2' stands here and once more in the same mapping"),
+      (13, "  0x2: { name: text, role: message }", "14:3: type 2 stands here twice"),
+      (13, "  1: { name: ok, role: message }", "14:6: the name 'ok' is taken"),
+      (13, "  1: { name: other, role: message }", "13:6: the name 'other' is taken"),
+      (13, "  1: { name: text, role: message, from: moon }", "13:41: 'from' is client or server"),
+      (13, "  1: { name: text, role: message, length: 1025 }", "13:43: 1025 is not between 0 and 1024"),
+      (13, "  1: { name: text, role: message, body: soup }", "13:41: a body is tlv, raw, none, or a list of steps"),
+      (
+        13, "  1: { name: text, role: message, body: [{ hop: 1 }] }",
+        "13:44: 'hop' is not known here; known are: skip, load, text, expect, unless"
+      ),
+      (13, "  1: { name: text, role: message, body: [{}] }", "13:42: a step is one of skip, load, text and expect"),
+      (13, "  1: { name: text, role: message, body: [{ skip: 0 }] }", "13:50: 0 is not between 1 and 65535"),
+      (
+        13, "  1: { name: text, role: message, body: [{ load: { size: 2, into: pocket } }] }",
+        "13:67: known here are: keep-alive, sequence, status"
+      ),
+      (13, "  1: { name: text, role: message, timeout: 6 }", "13:44: '6' is not a time such as 6s or 250ms"),
+      (14, "  2: { name: ok, role: acknowledgment, body: raw }", "14:6: an acknowledgment needs 'answers'"),
+      (14, "  2: { name: ok, role: acknowledgment, answers: [txt] }", "14:50: there is no type 'txt'"),
+      (16, "  tag: { size: 5 }", "16:16: 5 is not between 1 and 4"),
+      (
+        17, "  size: { size: 1 }", "17:3: 'size' is not known here; known are: tag, length, counts, nested, depth, tags"
+      ),
+      (18, "timing: { answer: soon }", "18:19: 'soon' is not a time such as 6s or 250ms"),
+      (18, "timing: { answer: 0s }", "18:19: '0s' is not a time such as 6s or 250ms"),
+      (18, "timing: &a { answer: 6s }", "18: anchors and aliases are not allowed in a profile"),
+      (18, "timing: *a", "18: anchors and aliases are not allowed in a profile"),
+      (18, "version: 2", "2:1: 'version' stands here and once more in the same mapping"),
+    ] as [(Int, String, String)])
+  func oneLine(_ line: Int, _ text: String, _ expected: String) {
+    var lines = Self.lines
+    lines[line - 1] = text
+    #expect(error(lines.joined(separator: "\n")) == "chat.yaml:\(expected)")
+  }
+
+  /// Texts that are no profile at all.
+  @Test(arguments: [
+    ("", "chat.yaml: the profile is empty"),
+    ("# nothing but a comment", "chat.yaml: the profile is empty"),
+    ("- a\n- b", "chat.yaml:1:1: a mapping is wanted here"),
+    ("plain", "chat.yaml:1:1: a mapping is wanted here"),
+  ])
+  func noProfile(_ text: String, _ expected: String) { #expect(error(text) == expected) }
+
+  // MARK: Limits
+
+  @Test func size() {
+    let fits = String(repeating: "#", count: 256 << 10)
+    #expect(error(fits) == "chat.yaml: the profile is empty")
+    #expect(error(fits + "#") == "chat.yaml: a profile has at most 262144 bytes")
+  }
+
+  @Test(arguments: [33, 1_000, 100_000]) func depth(_ levels: Int) {
+    let expected = "chat.yaml: a profile nests at most 32 levels"
+    #expect(error("a: " + String(repeating: "[", count: levels)) == expected)
+    #expect(error("a: " + String(repeating: "{a: ", count: min(levels, 60_000))) == expected)
+    #expect(error(String(repeating: "- ", count: levels) + "a") == expected)
+    #expect(error(String(repeating: " ", count: levels * 2 + 256) + "a: 1") == expected || levels < 33)
+  }
+
+  /// The "billion laughs" are refused before the parser sees them.
+  @Test func laughs() {
+    var text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
+    for i in 1...20 { text += "a\(i): &a\(i) [\((0..<9).map { _ in "*a\(i - 1)" }.joined(separator: ", "))]\n" }
+    #expect(error(text) == "chat.yaml:1: anchors and aliases are not allowed in a profile")
+  }
+
+  /// 64 types are one too many.
+  @Test func types() throws {
+    for count in [63, 64] {
+      var lines = Array(Self.lines.prefix(12))
+      for i in 0..<count { lines.append("  \(i): { name: t\(i), role: message }") }
+      let text = lines.joined(separator: "\n")
+      #expect(error(text) == (count == 63 ? nil : "chat.yaml:13:3: a profile has 1 to 63 types"))
+    }
+  }
+
+  /// Every prefix and 3,000 damaged copies of the built-in profiles compile or fail with an error, and never trap.
+  @Test(arguments: BuiltInProfiles.names) func damaged(_ name: String) throws {
+    let bytes = Array(try #require(BuiltInProfiles.text(name)).utf8)
+    for end in stride(from: 0, to: bytes.count, by: 7) { _ = error(String(decoding: bytes[..<end], as: UTF8.self)) }
+    var state: UInt64 = 42
+    func next(_ bound: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % bound
+    }
+    for _ in 0..<1_500 {
+      var copy = bytes
+      for _ in 0...next(4) { copy[next(copy.count)] = UInt8(32 + next(95)) }
+      if let message = error(String(decoding: copy, as: UTF8.self)) {
+        #expect(message.hasPrefix("chat.yaml"))
+        #expect(!message.contains("\n"))
+      }
+    }
+  }
+
+  private func error(_ text: String) -> String? {
+    do {
+      _ = try ProfileCompiler.compile(text, source: "chat.yaml")
+      return nil
+    } catch { return "\(error)" }
+  }
+}
