@@ -2,7 +2,6 @@ package import IMWire
 
 /// A server and the plan that decodes what it says.
 package struct EndpointKey: Hashable, Sendable {
-  /// The server, and the index of the plan.
   package var endpoint: Endpoint
   package var plan: UInt8
 }

@@ -68,7 +68,6 @@ package enum IssueKind: UInt8, CaseIterable, Sendable, BitwiseCopyable {
 
 /// One occurrence of an issue.
 package struct Issue: Sendable, BitwiseCopyable {
-  /// What it is, when the packet came that showed it, and in which direction.
   package var kind: IssueKind
   package var timestamp: Timestamp
   package var direction: Direction
@@ -96,15 +95,12 @@ package struct ConnectionInfo: Sendable, BitwiseCopyable {
 
 /// Everything known of a connection when it ends, or at a report while it lives.
 package struct ConnectionReport {
-  /// Who talks, how far it came, why it is over, and whether this is the last report of it.
   package var info: ConnectionInfo
   package var phase: ConnectionPhase
   package var reason: CloseReason
   package var isFinal: Bool
-  /// Whether SYN or SYN+ACK told the client; and whether a SYN was seen at all.
   package var clientIsCertain: Bool
   package var sawSyn: Bool
-  /// The first and the last packet, the end, and the handshake's; `nil` where that was not seen.
   package var firstSeen: Timestamp
   package var lastSeen: Timestamp
   package var closedAt: Timestamp?

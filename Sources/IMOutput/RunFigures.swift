@@ -3,7 +3,6 @@ package import IMMetrics
 
 /// Everything that `imdump stats` tells.
 package struct RunFigures {
-  /// Packets, bytes and types; and all servers together.
   package var summary: Summary
   package var total: EndpointMetrics
   /// Each server with its profile, and its figures.

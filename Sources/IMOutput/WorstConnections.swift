@@ -7,7 +7,6 @@ package struct WorstConnections {
 
   /// One of them.
   package struct Entry {
-    /// The connection's last report, and how much trouble it tells of.
     package var report: ConnectionReport
     package var score: UInt64
   }

@@ -19,7 +19,6 @@ package enum ChecksumStatus: UInt8, Sendable, BitwiseCopyable, CaseIterable {
 
 /// One TLV of a body: 16 bytes, its place in the body that was walked.
 package struct TLVRef: Sendable, BitwiseCopyable {
-  /// The tag.
   package var tag: UInt32
   /// Where the value begins, from the body's first byte.
   package var offset: UInt32

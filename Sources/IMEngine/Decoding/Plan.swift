@@ -101,7 +101,6 @@ package struct FrameKind: Sendable, BitwiseCopyable {
 
 /// One step of the small program that reads a body which is not a TLV list from its first byte.
 package struct PlanStep: Sendable, BitwiseCopyable {
-  /// What a step does.
   package enum Operation: UInt8, Sendable, BitwiseCopyable {
     /// Moves `count` bytes on.
     case skip
@@ -117,7 +116,6 @@ package struct PlanStep: Sendable, BitwiseCopyable {
     /// The rest of the body is a TLV list.
     case tlv
   }
-  /// What it does, and with what: a register, a count of bytes or steps, and two numbers whose meaning the operation gives.
   package var operation: Operation
   package var register: Frame.Register
   package var count: UInt16
@@ -147,7 +145,6 @@ package struct TLVPlan: Sendable, BitwiseCopyable {
     /// Any other.
     case general
   }
-  /// The layout, found from the rest; and where tag and length stand in the header of each TLV.
   package var shape = Shape.none
   package var tag = Field()
   package var length = Field()
@@ -165,14 +162,12 @@ package struct TLVPlan: Sendable, BitwiseCopyable {
 
 /// Everything the decoder must know of a protocol, compiled from a profile: plain numbers behind one pointer.
 package struct Plan: BitwiseCopyable {
-  /// How a header tells the length of its frame.
   package enum LengthRule: UInt8, Sendable, BitwiseCopyable {
     /// A number in the header, to which `lengthAdd` is added.
     case field
     /// A variable-length integer at `lengthOffset`, seven bits a byte, least significant first, at most four bytes.
     case varint
   }
-  /// What a checksum covers, and how it is made.
   package enum ChecksumRule: UInt8, Sendable, BitwiseCopyable {
     case none
     /// CRC-32 of the body as it is on the wire; 0 for an empty body.

@@ -32,7 +32,6 @@ package final class ProtocolPlan: @unchecked Sendable {
 
   /// What `make` fills in; the numbers of a `Plan` without its tables.
   package struct Draft: Sendable {
-    /// The numbers of `Plan` under the same names; what each means stands there.
     package var magicMask: UInt64 = 0, magic: UInt64 = 0, signatureMask: UInt64 = 0
     package var lengthRule = Plan.LengthRule.field
     package var checksumRule = Plan.ChecksumRule.none

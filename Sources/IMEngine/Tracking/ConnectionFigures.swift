@@ -46,7 +46,6 @@ package struct FateCounts: Sendable, BitwiseCopyable {
 
 /// Signs of life of one connection, as their sender spaced them.
 package struct HeartbeatFigures: Sendable, BitwiseCopyable {
-  /// Heartbeats without copies, and those that were answered.
   package var sent: UInt32 = 0, answered: UInt32 = 0
   /// Heartbeats whose answer did not come in time, and how many of them in a row at the end.
   package var missed: UInt32 = 0, missedInARow: UInt32 = 0
@@ -119,7 +118,6 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   /// Round trips by Karn's rule.
   package var roundTrips: UInt32 = 0
 
-  /// Their sum, least and greatest.
   package var roundTripSum: Int64 = 0, roundTripMinimum: Int64 = .max, roundTripMaximum: Int64 = 0
   var acked: InlineArray<2, UInt32> = [0, 0]
   /// Frames by `ChecksumStatus`.

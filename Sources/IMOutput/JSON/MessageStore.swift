@@ -3,7 +3,6 @@ package import IMWire
 
 /// Everything seen of one message: its copies, its answers and what it holds.
 package struct MessageRecord {
-  /// Where it was said, in which direction, its type by name, what that is for, and the numbers it carries; `nil` for none.
   package var connection: ConnectionInfo
   package var direction: Direction
   package var type: String
