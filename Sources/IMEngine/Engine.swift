@@ -2,7 +2,9 @@ package import IMWire
 
 /// A server and the plan that decodes what it says.
 package struct EndpointKey: Hashable, Sendable {
+  /// The server's address and port.
   package var endpoint: Endpoint
+  /// The plan's index in `EngineOptions.plans`.
   package var plan: UInt8
 }
 

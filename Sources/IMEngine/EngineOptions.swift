@@ -5,6 +5,7 @@ package struct EngineOptions: Sendable {
   /// What the sink wants to hear; what nobody wants is not made.
   package struct Needs: OptionSet, Sendable {
     package let rawValue: UInt8
+    /// The needs whose bits are set in `rawValue`.
     package init(rawValue: UInt8) { self.rawValue = rawValue }
     /// Every frame.
     package static let frames = Needs(rawValue: 1)
@@ -22,14 +23,18 @@ package struct EngineOptions: Sendable {
   package var plans: [ProtocolPlan]
   /// Ports beyond the profiles' own on which they are expected.
   package var ports: [UInt16] = []
+  /// What the sink wants to hear; by default none of these.
   package var needs: Needs = []
+  /// Limits and rules of reassembly.
   package var reassembly = ReassemblyOptions()
   /// Whether TCP and IP checksums are verified.
   package var verifiesChecksums = true
   /// Exchanges remembered at once, a power of two.
   package var exchangeCapacity = 1 << 17
-  /// Inflated bodies: the most bytes, and the most times the wire's bytes.
-  package var inflateLimit = 4 << 20, inflateRatio = 100
+  /// The most bytes of an inflated body; a longer one is not read.
+  package var inflateLimit = 4 << 20
+  /// The most bytes of an inflated body for each byte on the wire.
+  package var inflateRatio = 100
   /// Keeps senders from choosing addresses that collide in the flow table.
   package var seed: UInt64 = 0x1234_5678_9abc_def0
 
@@ -39,9 +44,11 @@ package struct EngineOptions: Sendable {
 
 /// Where every captured packet and byte went.
 package struct Ledger: Sendable {
-  /// Packets by what became of them: TCP segments, and the rest by reason.
+  /// All packets: those in `segments` and those in `skipped`.
   package var packets: UInt64 = 0
+  /// Packets that became a TCP segment whose checksum did not throw it out.
   package var segments: UInt64 = 0
+  /// The other packets, by `SkipReason`.
   package var skipped: InlineArray<12, UInt64> = InlineArray(repeating: 0)
   /// Bytes of all packets, as captured.
   package var packetBytes: UInt64 = 0
@@ -52,29 +59,44 @@ package struct Ledger: Sendable {
   /// Segments with a wrong checksum that were used, since nothing right was seen from that sender.
   package var unverified: UInt64 = 0
 
-  /// Stream bytes in frames, in frames with a wrong checksum, passed over in search of a frame, and those that were not
-  /// read: of connections of other protocols, and at the end of others.
+  /// Stream bytes in frames, those with a wrong checksum excepted.
   package var decodedBytes: UInt64 = 0
+  /// Stream bytes in frames with a wrong checksum.
   package var damagedBytes: UInt64 = 0
+  /// Stream bytes passed over in search of a frame, and those of frames that were cut.
   package var skippedBytes: UInt64 = 0
+  /// Stream bytes of connections that nothing decodes.
   package var unreadBytes: UInt64 = 0
   /// Of the unread, those of TLS.
   package var tlsBytes: UInt64 = 0
   /// Payload of segments that a wrong checksum threw out.
   package var rejectedBytes: UInt64 = 0
 
-  /// Connections by how they began.
-  package var connectionAttempts: UInt64 = 0, connectionSuccesses: UInt64 = 0
-  package var connectionsRefused: UInt64 = 0, connectionsTimedOut: UInt64 = 0
-  package var connections: UInt64 = 0, midstreamConnections: UInt64 = 0
-  package var tlsConnections: UInt64 = 0, decodedConnections: UInt64 = 0
+  /// Clients' SYNs, copies not counted.
+  package var connectionAttempts: UInt64 = 0
+  /// Of those, answered and acknowledged, or followed by data that shows it.
+  package var connectionSuccesses: UInt64 = 0
+  /// Attempts that a reset answered.
+  package var connectionsRefused: UInt64 = 0
+  /// Attempts that nothing answered within 30 s, or before the capture ended when four SYNs or more were seen.
+  package var connectionsTimedOut: UInt64 = 0
+  /// Connections seen, however they began.
+  package var connections: UInt64 = 0
+  /// Connections without a SYN that no side had closed when the capture ended; counted when it ends.
+  package var midstreamConnections: UInt64 = 0
+  /// Connections that began with a TLS hello.
+  package var tlsConnections: UInt64 = 0
+  /// Connections that a plan was chosen for.
+  package var decodedConnections: UInt64 = 0
   /// Issues by kind.
   package var issues: InlineArray<32, UInt64> = InlineArray(repeating: 0)
   /// Frames by `ChecksumStatus`.
   package var checksums: InlineArray<5, UInt64> = InlineArray(repeating: 0)
   /// TLVs walked, nested ones included.
   package var tlvs: UInt64 = 0
+  /// When the first packet came; `nil` before it.
   package var firstAt: Timestamp?
+  /// How far the capture's clock had come, to a tenth of a second; set by `Engine.totals`, `nil` before a packet.
   package var lastAt: Timestamp?
   /// Times the capture's clock went back.
   package var clockBackwards: UInt64 = 0

@@ -68,15 +68,22 @@ package enum IssueKind: UInt8, CaseIterable, Sendable, BitwiseCopyable {
 
 /// One occurrence of an issue.
 package struct Issue: Sendable, BitwiseCopyable {
+  /// What was wrong.
   package var kind: IssueKind
+  /// When it was noticed, or when the bytes concerned came.
   package var timestamp: Timestamp
+  /// The direction of the stream that it concerns.
   package var direction: Direction
   /// Where in the stream it begins.
   package var streamOffset: UInt64
   /// Bytes concerned: missing, skipped, of the frame.
   package var byteCount: UInt64 = 0
-  /// What a message names: expected and found checksum, kept and other hash, type and number.
-  package var a: UInt64 = 0, b: UInt64 = 0
+  /// The frame's type for `checksumMismatch`, `malformedBody`, `orphanAck` and `unknownType`; the hash of the bytes that
+  /// were kept for `inconsistentRetransmission`; the reset's sequence number for `ignoredReset`; else 0.
+  package var a: UInt64 = 0
+  /// The checksum in the header for `checksumMismatch`; the number that the answer names for `orphanAck`; the hash of the
+  /// other bytes for `inconsistentRetransmission`; the sequence number that was expected for `ignoredReset`; else 0.
+  package var b: UInt64 = 0
   /// Why bytes are missing, for `gap`.
   package var gap = GapReason.unseen
 }
@@ -85,7 +92,9 @@ package struct Issue: Sendable, BitwiseCopyable {
 package struct ConnectionInfo: Sendable, BitwiseCopyable {
   /// The connection's number in this run, from 1.
   package var serial: UInt32
+  /// The side that opened it, or is taken for that; see `ConnectionReport.clientIsCertain`.
   package var client: Endpoint
+  /// The other side.
   package var server: Endpoint
   /// The index of the plan that decodes it, or a value of `FlowProfile` from 253 on.
   package var plan: UInt8
@@ -95,31 +104,51 @@ package struct ConnectionInfo: Sendable, BitwiseCopyable {
 
 /// Everything known of a connection when it ends, or at a report while it lives.
 package struct ConnectionReport {
+  /// Who talks.
   package var info: ConnectionInfo
+  /// How far it has come.
   package var phase: ConnectionPhase
+  /// Why it is over; `open` while it is not.
   package var reason: CloseReason
+  /// Whether this is its last report: it has ended, or the capture has.
   package var isFinal: Bool
+  /// Whether SYN or SYN+ACK told the client; else it is the side away from a known port, or the one that spoke first.
   package var clientIsCertain: Bool
+  /// Whether a SYN or a SYN+ACK was seen; without one the capture began later than the connection.
   package var sawSyn: Bool
+  /// When its first packet came.
   package var firstSeen: Timestamp
+  /// When its last packet came; one that a wrong checksum threw out does not count.
   package var lastSeen: Timestamp
+  /// When it was over; `nil` while it is not.
   package var closedAt: Timestamp?
+  /// When the handshake was complete; `nil` when that was not seen.
   package var establishedAt: Timestamp?
-  /// Nanoseconds from SYN to SYN+ACK and on to the ACK; `nil` when not seen.
+  /// Nanoseconds from the SYN to the SYN+ACK; `nil` when not seen.
   package var serverHandshake: Int64?
+  /// Nanoseconds from the SYN+ACK to the client's ACK; `nil` when not seen.
   package var clientHandshake: Int64?
-  /// Packets, their bytes on the wire and stream bytes, client to server first.
+  /// Packets, client to server first.
   package var packets: InlineArray<2, UInt32>
+  /// Bytes of those packets on the wire, headers included, whatever the snaplen; client to server first.
   package var wireBytes: InlineArray<2, UInt64>
+  /// Stream bytes, delivered and lost, client to server first.
   package var streamBytes: InlineArray<2, UInt64>
+  /// Segments whose payload had been delivered or was held already, both directions together.
   package var retransmits: UInt32
+  /// Segments that arrived before the data in front of them, both directions together.
   package var outOfOrder: UInt32
+  /// Times that stream bytes were missing, both directions together.
   package var gapCount: UInt32
+  /// Stream bytes that were missing, both directions together.
   package var gapBytes: UInt64
+  /// Retransmissions whose bytes were not those of the first copy; it stops at 65,535.
   package var conflicts: UInt16
+  /// SYNs of the client, copies included; 0 where none was seen.
   package var synCount: UInt16
-  /// `nil` when no frame was decoded.
+  /// What the tracker counted; `nil` when no plan decodes the connection.
   package var figures: ConnectionFigures?
+  /// Its signs of life; `nil` where none that asks for an answer was seen.
   package var heartbeats: HeartbeatFigures?
   /// The tracker's session; `nil` without one.
   package var session: UInt32?

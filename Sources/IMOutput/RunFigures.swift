@@ -3,17 +3,21 @@ package import IMMetrics
 
 /// Everything that `imdump stats` tells.
 package struct RunFigures {
+  /// Where every packet and byte went.
   package var summary: Summary
+  /// The figures of the whole run.
   package var total: EndpointMetrics
   /// Each server with its profile, and its figures.
   package var endpoints: [(key: EndpointKey, metrics: EndpointMetrics)]
+  /// The connections with the most trouble.
   package var worst: WorstConnections
   /// Sessions that came back on a new connection.
   package var reconnects: UInt64
   /// Answers after the first.
   package var dupAcks: UInt64
-  /// In microseconds.
+  /// The longest silence that a frame ended, in microseconds; `nil` where there was none.
   package var longestIdleSurvived: Int64?
+  /// The shortest silence, above a second, that a reset ended, in microseconds; `nil` where there was none.
   package var shortestIdleDied: Int64?
 
   /// Figures of their parts.

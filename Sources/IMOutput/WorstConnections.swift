@@ -7,7 +7,10 @@ package struct WorstConnections {
 
   /// One of them.
   package struct Entry {
+    /// The connection at its end.
     package var report: ConnectionReport
+    /// Its trouble, never 0: four points for an exchange that failed, two for a missed heartbeat, one for a retry, a gap or
+    /// a damaged frame.
     package var score: UInt64
   }
 

@@ -2,8 +2,9 @@
 package struct ProfileError: Error, Equatable, CustomStringConvertible {
   /// The file, or the built-in profile's name.
   package var source: String
-  /// The place in it, from 1; `nil` where the whole file is meant.
+  /// The line, from 1; `nil` where the whole file is meant.
   package var line: Int?
+  /// The column, from 1; `nil` where the whole line or file is meant.
   package var column: Int?
   /// One sentence.
   package var message: String

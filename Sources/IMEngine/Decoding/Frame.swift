@@ -19,6 +19,7 @@ package enum ChecksumStatus: UInt8, Sendable, BitwiseCopyable, CaseIterable {
 
 /// One TLV of a body: 16 bytes, its place in the body that was walked.
 package struct TLVRef: Sendable, BitwiseCopyable {
+  /// The tag's number.
   package var tag: UInt32
   /// Where the value begins, from the body's first byte.
   package var offset: UInt32
@@ -40,6 +41,7 @@ package struct Frame: BitwiseCopyable {
   /// Facts that are true or not.
   package struct Flags: OptionSet, Sendable, BitwiseCopyable {
     package let rawValue: UInt32
+    /// The flags whose bits are set in `rawValue`.
     package init(rawValue: UInt32) { self.rawValue = rawValue }
     /// `sequence` holds a number.
     package static let sequence = Flags(rawValue: 1)
@@ -57,9 +59,11 @@ package struct Frame: BitwiseCopyable {
     package static let duplicateTag = Flags(rawValue: 64)
     /// Lists nest deeper than the protocol allows.
     package static let nestedTooDeep = Flags(rawValue: 128)
-    /// A TLV ends inside its tag, its length or its value.
+    /// A list ends inside a TLV's tag.
     package static let incompleteTag = Flags(rawValue: 256)
+    /// A list ends inside a TLV's length.
     package static let incompleteLength = Flags(rawValue: 512)
+    /// A TLV's value is longer than what is left of its list.
     package static let incompleteValue = Flags(rawValue: 1024)
     /// More TLVs than the limit.
     package static let tlvLimit = Flags(rawValue: 2048)
@@ -75,29 +79,47 @@ package struct Frame: BitwiseCopyable {
     package static let tlvErrors: Flags = [.incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit]
   }
 
-  /// When the packet came that made the last byte contiguous, and that packet's number.
+  /// When the packet came that made the last byte contiguous.
   package var timestamp = Timestamp(nanoseconds: 0)
+  /// That packet's number in the capture.
   package var number: UInt64 = 0
   /// Offset in its stream of the header's first byte.
   package var streamOffset: UInt64 = 0
-  /// Where the header begins, and how long the frame is, header included.
+  /// Where the header begins in the bytes that were read.
   package var start = 0
+  /// The frame's length in bytes, header included.
   package var count = 0
+  /// The header's length in bytes.
   package var headerCount = 0
+  /// The type's value on the wire.
   package var type: UInt64 = 0
+  /// The sequence number; it counts only with `Flags.sequence`.
   package var sequence: UInt64 = 0
+  /// The session's number in the header; 0 where the protocol has none.
   package var session: UInt64 = 0
   /// The checksum as it stands on the wire, read big endian.
   package var checksum: UInt64 = 0
+  /// The sender's clock in the header, in the protocol's units; only where the plan has a `time` field.
   package var time: UInt64 = 0
+  /// The status that an answer's body gives; 0 where it gives none.
   package var status: UInt64 = 0
+  /// Seconds between heartbeats that a client announces; true only of a frame whose type loads it.
   package var keepAlive: UInt64 = 0
-  /// Where the client's name and the message's subject stand in the body.
-  package var identityOffset = 0, identityCount = 0
-  package var subjectOffset = 0, subjectCount = 0
+  /// Where the client's name begins, from the frame's first byte; it counts only where `identityCount` is not 0.
+  package var identityOffset = 0
+  /// The name's length in bytes; 0 where the frame has none.
+  package var identityCount = 0
+  /// Where the message's subject begins, from the frame's first byte; it counts only where `subjectCount` is not 0.
+  package var subjectOffset = 0
+  /// The subject's length in bytes; 0 where the frame has none.
+  package var subjectCount = 0
+  /// What was found while reading the frame.
   package var flags: Flags = []
+  /// What the checksum said.
   package var checksumStatus = ChecksumStatus.unchecked
+  /// TLVs walked, nested ones included.
   package var tlvCount: Int32 = 0
+  /// The deepest list that was walked; 0 without nesting.
   package var tlvDepth: Int32 = 0
   /// What its type means.
   package var kind: UnsafePointer<FrameKind>

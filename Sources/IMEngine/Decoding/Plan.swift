@@ -54,6 +54,7 @@ package struct FrameKind: Sendable, BitwiseCopyable {
   /// Facts that are true or not.
   package struct Flags: OptionSet, Sendable, BitwiseCopyable {
     package let rawValue: UInt16
+    /// The flags whose bits are set in `rawValue`.
     package init(rawValue: UInt16) { self.rawValue = rawValue }
     /// The body is not a TLV list.
     package static let noTLV = Flags(rawValue: 1)
@@ -65,8 +66,9 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let echoed = Flags(rawValue: 8)
     /// It carries no number: an answer belongs to the oldest open one.
     package static let unnumbered = Flags(rawValue: 16)
-    /// Only clients send it; only servers send it.
+    /// Only clients send it.
     package static let fromClient = Flags(rawValue: 32)
+    /// Only servers send it.
     package static let fromServer = Flags(rawValue: 64)
     /// As an answer, a status other than 0 refuses.
     package static let refusing = Flags(rawValue: 128)
@@ -80,18 +82,26 @@ package struct FrameKind: Sendable, BitwiseCopyable {
   package var index: UInt8 = Self.unknownIndex
   /// The index that all types share which the profile does not know.
   package static let unknownIndex: UInt8 = 63
+  /// What it is for.
   package var role = FrameRole.other
+  /// How it is sent, answered and read.
   package var flags: Flags = []
   /// How many bits of proof a header of this type gives that it is one: fixed bits and lengths.
   package var evidence: UInt8 = 0
   /// The types, by index, that this one answers.
   package var answers: UInt64 = 0
-  /// The body's least and greatest length.
-  package var minimumBody: UInt32 = 0, maximumBody: UInt32 = .max
+  /// The body's least length in bytes; a shorter one is no frame.
+  package var minimumBody: UInt32 = 0
+  /// The body's greatest length in bytes; a longer one is no frame.
+  package var maximumBody: UInt32 = .max
   /// Bits of the header's first eight bytes (big endian) that this type fixes.
-  package var headMask: UInt64 = 0, headValue: UInt64 = 0
-  /// The steps that read its body, in the plan's list.
-  package var firstStep: UInt16 = 0, stepCount: UInt16 = 0
+  package var headMask: UInt64 = 0
+  /// What those bits are; anything else is no frame.
+  package var headValue: UInt64 = 0
+  /// The first of the steps that read its body, in the plan's list.
+  package var firstStep: UInt16 = 0
+  /// How many steps there are; 0 where nothing is read.
+  package var stepCount: UInt16 = 0
   /// How long an answer may take, in nanoseconds.
   package var timeout: Int64 = 6_000_000_000
 
@@ -101,6 +111,7 @@ package struct FrameKind: Sendable, BitwiseCopyable {
 
 /// One step of the small program that reads a body which is not a TLV list from its first byte.
 package struct PlanStep: Sendable, BitwiseCopyable {
+  /// What a step does.
   package enum Operation: UInt8, Sendable, BitwiseCopyable {
     /// Moves `count` bytes on.
     case skip
@@ -116,10 +127,15 @@ package struct PlanStep: Sendable, BitwiseCopyable {
     /// The rest of the body is a TLV list.
     case tlv
   }
+  /// What it does.
   package var operation: Operation
+  /// Where a `load` or a `text` puts what it reads; `none` drops it.
   package var register: Frame.Register
+  /// Bytes, or for `unless` steps, as the operation says.
   package var count: UInt16
+  /// The bytes to `expect`, as a big-endian number; the mask of `unless`.
   package var a: UInt64
+  /// The mask of `expect`; the value of `unless`.
   package var b: UInt64
 
   /// A step of its parts.
@@ -145,9 +161,13 @@ package struct TLVPlan: Sendable, BitwiseCopyable {
     /// Any other.
     case general
   }
+  /// The walk that fits; `none` where bodies are not TLV lists.
   package var shape = Shape.none
+  /// The tag, from the TLV's first byte.
   package var tag = Field()
+  /// The length in bytes, from the TLV's first byte; it stands behind the tag.
   package var length = Field()
+  /// Bytes of tag and length together.
   package var headerCount: Int32 = 0
   /// Whether the length counts the header.
   package var lengthCountsHeader = false
@@ -162,36 +182,60 @@ package struct TLVPlan: Sendable, BitwiseCopyable {
 
 /// Everything the decoder must know of a protocol, compiled from a profile: plain numbers behind one pointer.
 package struct Plan: BitwiseCopyable {
+  /// How a header gives the body's length.
   package enum LengthRule: UInt8, Sendable, BitwiseCopyable {
     /// A number in the header, to which `lengthAdd` is added.
     case field
     /// A variable-length integer at `lengthOffset`, seven bits a byte, least significant first, at most four bytes.
     case varint
   }
+  /// How a frame's checksum is verified.
   package enum ChecksumRule: UInt8, Sendable, BitwiseCopyable {
+    /// The protocol has none.
     case none
     /// CRC-32 of the body as it is on the wire; 0 for an empty body.
     case crc32
   }
 
-  /// The header's first eight bytes, big endian, masked, are `magic`.
-  package var magicMask: UInt64 = 0, magic: UInt64 = 0
+  /// The bits of the header's first eight bytes, big endian, that are always the same; 0 without a magic number.
+  package var magicMask: UInt64 = 0
+  /// What those bits are; anything else is no frame.
+  package var magic: UInt64 = 0
   /// The part of `magicMask` that is the magic number; the rest is the version.
   package var signatureMask: UInt64 = 0
   /// Bits of proof that the magic gives.
   package var magicEvidence: UInt8 = 0
+  /// How the header gives the body's length.
   package var lengthRule = LengthRule.field
+  /// How the checksum is verified.
   package var checksumRule = ChecksumRule.none
   /// Whether a checksum in the other byte order counts as right.
   package var checksumEitherOrder = false
   /// Bytes of a header with a `field` length, or the least a `varint` header has.
   package var headerCount: Int32 = 0
+  /// Where a `varint` length begins, from the header's first byte.
   package var lengthOffset: Int32 = 0
+  /// What is added to a `field` length to give the body's: minus the header's where the length counts the whole frame.
   package var lengthAdd: Int32 = 0
-  /// The longest body.
+  /// The longest body, in bytes; a longer one is no frame.
   package var maximumBody: Int32 = 16 << 20
-  package var length = Field(), type = Field(), sequence = Field(), session = Field()
-  package var checksum = Field(), time = Field(), compression = Field(), encryption = Field()
+  /// The length, in bytes; absent with a `varint` length.
+  package var length = Field()
+  /// The frame's type.
+  package var type = Field()
+  /// The sequence number; absent where headers have none, though a type's steps may load one from its body.
+  package var sequence = Field()
+  /// The session's number; where it is absent, the client names the session once, or the connection is the session.
+  package var session = Field()
+  /// The checksum.
+  package var checksum = Field()
+  /// The sender's clock; a copy with another time is a retry.
+  package var time = Field()
+  /// How the body is compressed; see `zlibValue`.
+  package var compression = Field()
+  /// How the body is encrypted; see `encryptedFrom`.
+  package var encryption = Field()
+  /// The flag of a frame that is sent again: anything but 0.
   package var duplicate = Field()
   /// The value of `compression` that says zlib.
   package var zlibValue: UInt64 = 1
@@ -199,6 +243,7 @@ package struct Plan: BitwiseCopyable {
   package var encryptedFrom: UInt64 = .max
   /// An acknowledgment whose body has this many bytes names its message there; others by their own number.
   package var ackBodyCount: Int32 = -1
+  /// The message's number in such a body, from the body's first byte.
   package var ackBody = Field()
 
   /// Sequence numbers count: a number used again with the same content is a copy. Else they are identifiers, free again
@@ -209,12 +254,16 @@ package struct Plan: BitwiseCopyable {
   /// The counter goes to 0 instead of reaching this.
   package var counterWrap: UInt64 = 1 << 32
 
-  /// Multiplier and shift of the hash from a type's value to its place in `kinds`.
+  /// Multiplier of the hash from a type's value to its place in `kinds`.
   package var kindMultiplier: UInt64 = 0
+  /// How far the product moves right to give the place.
   package var kindShift: UInt8 = 58
+  /// How TLV lists are laid out.
   package var tlv = TLVPlan()
-  /// Bits of proof that choose this profile for a connection, and that find a frame again after a loss.
-  package var chooseEvidence: UInt16 = 40, confirmEvidence: UInt16 = 32
+  /// Bits of proof that choose this profile for a connection, where no port hints at it.
+  package var chooseEvidence: UInt16 = 40
+  /// Bits of proof that find a frame again after a loss.
+  package var confirmEvidence: UInt16 = 32
   /// How long a heartbeat's answer may take, in nanoseconds.
   package var heartbeatTimeout: Int64 = 15_000_000_000
 

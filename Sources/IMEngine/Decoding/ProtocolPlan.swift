@@ -32,23 +32,67 @@ package final class ProtocolPlan: @unchecked Sendable {
 
   /// What `make` fills in; the numbers of a `Plan` without its tables.
   package struct Draft: Sendable {
-    package var magicMask: UInt64 = 0, magic: UInt64 = 0, signatureMask: UInt64 = 0
+    /// The bits of the header's first eight bytes, big endian, that are always the same.
+    package var magicMask: UInt64 = 0
+    /// What those bits are.
+    package var magic: UInt64 = 0
+    /// The part of `magicMask` that is the magic number; the rest is the version.
+    package var signatureMask: UInt64 = 0
+    /// How the header gives the body's length.
     package var lengthRule = Plan.LengthRule.field
+    /// How the checksum is verified.
     package var checksumRule = Plan.ChecksumRule.none
+    /// Whether a checksum in the other byte order counts as right.
     package var checksumEitherOrder = false
-    package var headerCount = 0, lengthOffset = 0, lengthAdd = 0, maximumBody = 16 << 20
-    package var length = Field(), type = Field(), sequence = Field(), session = Field()
-    package var checksum = Field(), time = Field(), compression = Field(), encryption = Field()
-    package var duplicate = Field(), ackBody = Field()
-    package var zlibValue: UInt64 = 1, encryptedFrom: UInt64 = .max
+    /// Bytes of a header with a `field` length, or the least a `varint` header has.
+    package var headerCount = 0
+    /// Where a `varint` length begins, from the header's first byte.
+    package var lengthOffset = 0
+    /// What is added to a `field` length to give the body's.
+    package var lengthAdd = 0
+    /// The longest body, in bytes.
+    package var maximumBody = 16 << 20
+    /// The length, in bytes; absent with a `varint` length.
+    package var length = Field()
+    /// The frame's type.
+    package var type = Field()
+    /// The sequence number.
+    package var sequence = Field()
+    /// The session's number.
+    package var session = Field()
+    /// The checksum.
+    package var checksum = Field()
+    /// The sender's clock.
+    package var time = Field()
+    /// How the body is compressed.
+    package var compression = Field()
+    /// How the body is encrypted.
+    package var encryption = Field()
+    /// The flag of a frame that is sent again.
+    package var duplicate = Field()
+    /// The message's number in an acknowledgment's body of `ackBodyCount` bytes, from the body's first byte.
+    package var ackBody = Field()
+    /// The value of `compression` that says zlib.
+    package var zlibValue: UInt64 = 1
+    /// The values of `encryption` from this one on mean that the body cannot be read.
+    package var encryptedFrom: UInt64 = .max
+    /// The length of an acknowledgment's body that names its message; -1 where none does.
     package var ackBodyCount = -1
+    /// Whether sequence numbers count; else they are identifiers, free again after the answer.
     package var sequenceCounts = true
+    /// The bits of a sequence number that count; those above are its category.
     package var counterBits = 32
+    /// The counter goes to 0 instead of reaching this.
     package var counterWrap: UInt64 = 1 << 32
+    /// How long a heartbeat's answer may take, in nanoseconds.
     package var heartbeatTimeout: Int64 = 15_000_000_000
+    /// How TLV lists are laid out.
     package var tlv = TLVPlan()
+    /// The types, in the order of their indices; their `index` and `evidence` are filled in by the compilation.
     package var kinds: [FrameKind] = []
+    /// What holds for types that the profile does not know.
     package var unknownFlags: FrameKind.Flags = []
+    /// The steps of all types; each has its own by `firstStep` and `stepCount`.
     package var steps: [PlanStep] = []
 
     /// An empty draft.

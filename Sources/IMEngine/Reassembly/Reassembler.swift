@@ -27,8 +27,9 @@ package struct ReassemblyCounters: Sendable {
   package var repeatedBytes: UInt64 = 0
   /// Bytes that came after they had been given up; they are in `gapBytes` too.
   package var lateBytes: UInt64 = 0
-  /// Bytes missing from streams, by `GapReason`, and how often.
+  /// Bytes missing from streams, by `GapReason`.
   package var gapBytes: InlineArray<3, UInt64> = [0, 0, 0]
+  /// How often bytes were missing, by `GapReason`.
   package var gaps: InlineArray<3, UInt64> = [0, 0, 0]
   /// Retransmitted segments: payload that had been delivered or was held already.
   package var retransmits: UInt64 = 0
@@ -36,8 +37,9 @@ package struct ReassemblyCounters: Sendable {
   package var outOfOrder: UInt64 = 0
   /// Retransmissions whose bytes were not those of the first copy.
   package var conflicts: UInt64 = 0
-  /// Segments with a sequence number that cannot belong to the connection, and resets outside the window.
+  /// Segments with a sequence number that cannot belong to the connection.
   package var outOfWindow: UInt64 = 0
+  /// Resets outside the window; they end nothing.
   package var ignoredResets: UInt64 = 0
   /// Payload bytes on resets, which belong to no stream, and on segments out of any window.
   package var ignoredBytes: UInt64 = 0

@@ -4,9 +4,19 @@ package import IMWire
 package struct FateCounts: Sendable, BitwiseCopyable {
   /// Messages seen: exchanges that expect an answer.
   package var units: UInt32 = 0
-  package var acked: UInt32 = 0, ackedAfterRetry: UInt32 = 0, rejected: UInt32 = 0
-  package var unanswered: UInt32 = 0, damaged: UInt32 = 0, pending: UInt32 = 0
-  /// Of those, answered after the time for it had run out.
+  /// Answered after one copy.
+  package var acked: UInt32 = 0
+  /// Answered after more than one copy.
+  package var ackedAfterRetry: UInt32 = 0
+  /// Answered by a refusal.
+  package var rejected: UInt32 = 0
+  /// Closed without an answer.
+  package var unanswered: UInt32 = 0
+  /// Without an answer, and without a copy whose checksum was right.
+  package var damaged: UInt32 = 0
+  /// Still open when the capture ended, or forgotten for want of room.
+  package var pending: UInt32 = 0
+  /// Of all these, answered after the time for it had run out.
   package var late: UInt32 = 0
 
   /// All zero.
@@ -46,22 +56,35 @@ package struct FateCounts: Sendable, BitwiseCopyable {
 
 /// Signs of life of one connection, as their sender spaced them.
 package struct HeartbeatFigures: Sendable, BitwiseCopyable {
-  package var sent: UInt32 = 0, answered: UInt32 = 0
-  /// Heartbeats whose answer did not come in time, and how many of them in a row at the end.
-  package var missed: UInt32 = 0, missedInARow: UInt32 = 0
+  /// Heartbeats that ask for an answer, copies not counted.
+  package var sent: UInt32 = 0
+  /// Of those, answered, in time or late.
+  package var answered: UInt32 = 0
+  /// Heartbeats whose answer did not come in time.
+  package var missed: UInt32 = 0
+  /// How many were missed since the last answer.
+  package var missedInARow: UInt32 = 0
   /// Times when none came for twice as long as usual.
   package var absent: UInt32 = 0
-  /// Intervals counted, their sum, least and greatest, in microseconds.
+  /// Intervals counted: one less than `sent`.
   package var intervals: UInt32 = 0
-  package var intervalSum: Int64 = 0, intervalMinimum: Int64 = .max, intervalMaximum: Int64 = 0
+  /// Their sum, in microseconds.
+  package var intervalSum: Int64 = 0
+  /// The shortest, in microseconds; `.max` before the first.
+  package var intervalMinimum: Int64 = .max
+  /// The longest, in microseconds.
+  package var intervalMaximum: Int64 = 0
   /// RFC 3550's smoothed jitter of the intervals, in microseconds.
   package var jitter: Double = 0
+  /// When the last heartbeat was sent; `distantPast` before the first.
   package var lastAt = Timestamp.distantPast
+  /// The last interval, in microseconds; -1 before the first.
   package var lastInterval: Int64 = -1
   /// The last ten intervals, in microseconds, as a ring.
   package var recent: InlineArray<10, Int64> = InlineArray(repeating: 0)
-  /// Round trips of answered heartbeats: count and sum, in microseconds.
+  /// Round trips of answered heartbeats, by Karn's rule.
   package var roundTrips: UInt32 = 0
+  /// Their sum, in microseconds.
   package var roundTripSum: Int64 = 0
 
   /// All zero.
@@ -105,39 +128,58 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   package var lastFrameAt = Timestamp.distantPast
   /// The longest silence that a frame ended.
   package var longestIdle: Int64 = 0
-  /// Frames and their bytes by direction, client to server first.
+  /// Bytes of frames, headers included, by direction, client to server first.
   package var frameBytes: InlineArray<2, UInt64> = [0, 0]
+  /// Frames by direction, client to server first.
   package var frames: InlineArray<2, UInt32> = [0, 0]
   /// Messages by direction, and those answered after one copy; `fates` has the rest.
   var units: InlineArray<2, UInt32> = [0, 0]
   /// Exchanges whose fate is not decided.
   package var unsettled: UInt32 = 0
-  /// The index of the server's figures, and of the heartbeats', which begin with the first of them.
+  /// The server's index, as in `ConnectionInfo.endpoint`.
   package var endpoint: UInt32
+  /// The place of the heartbeats' figures in the tracker; `.max` before the first heartbeat.
   package var heartbeats: UInt32 = .max
-  /// Round trips by Karn's rule.
+  /// Round trips by Karn's rule, of everything but heartbeats.
   package var roundTrips: UInt32 = 0
 
-  package var roundTripSum: Int64 = 0, roundTripMinimum: Int64 = .max, roundTripMaximum: Int64 = 0
+  /// The sum of the round trips.
+  package var roundTripSum: Int64 = 0
+  /// The shortest round trip; `.max` before the first.
+  package var roundTripMinimum: Int64 = .max
+  /// The longest round trip.
+  package var roundTripMaximum: Int64 = 0
   var acked: InlineArray<2, UInt32> = [0, 0]
   /// Frames by `ChecksumStatus`.
   package var checksums: InlineArray<5, UInt32> = [0, 0, 0, 0, 0]
 
   /// The other fates.
   var otherFates: InlineArray<2, FateCounts> = [FateCounts(), FateCounts()]
-  /// Copies after the first that a sender made on purpose; at once (within 1 s with the same clock); and after the answer.
-  package var retries: UInt32 = 0, immediateDuplicates: UInt32 = 0, duplicates: UInt32 = 0
-  /// Answers after the first; answers that name nothing known.
-  package var dupAcks: UInt32 = 0, orphanAcks: UInt32 = 0
-  /// Numbers left out by a sender's counter, those that came later after all, and numbers from the past.
-  package var sequenceGaps: UInt32 = 0, sequenceReordered: UInt32 = 0, sequenceLate: UInt32 = 0
+  /// Copies after the first that a sender made on purpose.
+  package var retries: UInt32 = 0
+  /// Copies after the first that came at once: within 1 s, with the same clock and no mark.
+  package var immediateDuplicates: UInt32 = 0
+  /// Copies after the answer; they are in `retries` or `immediateDuplicates` too.
+  package var duplicates: UInt32 = 0
+  /// Answers after the first.
+  package var dupAcks: UInt32 = 0
+  /// Answers that name nothing known.
+  package var orphanAcks: UInt32 = 0
+  /// Numbers left out by a sender's counter.
+  package var sequenceGaps: UInt32 = 0
+  /// Numbers left out that came later after all.
+  package var sequenceReordered: UInt32 = 0
+  /// Numbers from the past.
+  package var sequenceLate: UInt32 = 0
   /// When the protocol's handshake was answered.
   package var readyAt = Timestamp.distantPast
-  /// Stream bytes without a frame, frames cut by a gap.
+  /// Stream bytes without a frame.
   package var skippedBytes: UInt64 = 0
+  /// Frames cut by a gap or by the end of the connection.
   package var cutFrames: UInt32 = 0
-  /// Whether an earlier connection of the same session ended before this one, and how long before, in microseconds.
+  /// Whether an earlier connection of the same session ended before this one.
   package var isReconnect = false
+  /// From that one's end to this one's beginning; -1 without one.
   package var reconnectTime: Int64 = -1
 
   init(endpoint: UInt32) { self.endpoint = endpoint }
@@ -165,14 +207,18 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
 
 /// Totals of one frame type over the run.
 package struct KindTotals: Sendable, BitwiseCopyable {
-  /// Frames and body bytes, client to server first.
+  /// Frames, client to server first.
   package var frames: InlineArray<2, UInt64> = [0, 0]
+  /// Bytes of their bodies, client to server first.
   package var bodyBytes: InlineArray<2, UInt64> = [0, 0]
+  /// What became of its messages, client to server first.
   package var fates: InlineArray<2, FateCounts> = [FateCounts(), FateCounts()]
   /// Exchanges that were answered at least once.
   package var answered: UInt64 = 0
-  /// Copies after the first, by what made them.
-  package var retries: UInt64 = 0, immediateDuplicates: UInt64 = 0
+  /// Copies after the first that a sender made on purpose.
+  package var retries: UInt64 = 0
+  /// Copies after the first that came at once.
+  package var immediateDuplicates: UInt64 = 0
 
   /// All zero.
   package init() {}

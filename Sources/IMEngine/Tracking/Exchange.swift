@@ -36,6 +36,7 @@ package struct Exchange: Sendable, BitwiseCopyable {
   /// Facts that are true or not.
   package struct Flags: OptionSet, Sendable, BitwiseCopyable {
     package let rawValue: UInt16
+    /// The flags whose bits are set in `rawValue`.
     package init(rawValue: UInt16) { self.rawValue = rawValue }
     /// A copy with a right checksum, or without need of one, was seen.
     package static let good = Flags(rawValue: 1)
@@ -63,28 +64,39 @@ package struct Exchange: Sendable, BitwiseCopyable {
   package var id: UInt32
   /// Length and checksum in one: equal bodies have equal fingerprints.
   var fingerprint: UInt32
-  /// When the first and the last copy, and the first answer, came; `distantPast` where none came.
+  /// When the first copy came.
   package var firstAt: Timestamp
+  /// When the last copy came.
   package var lastAt: Timestamp
+  /// When the first answer came; `distantPast` where none came.
   package var ackedAt = Timestamp.distantPast
-  /// The flow of the first copy, and its server's index as in `ConnectionInfo.endpoint`.
+  /// The flow of the first copy.
   package var flow: UInt32
   /// That flow's serial number; its place may have been given to another.
   package var connection: UInt32
+  /// That flow's server, as in `ConnectionInfo.endpoint`.
   package var endpoint: UInt32
   /// The sender's clock in the last copy.
   var headerTime: UInt32
+  /// The length in bytes of the first copy's body, as on the wire.
   package var bodyCount: UInt32
-  /// Copies seen; of those after the first, up to the first answer and after it.
+  /// Copies seen; like the counts below, it stops at 65,535.
   package var copies: UInt16 = 1
+  /// Copies after the first, up to the first answer.
   package var repeats: UInt16 = 0
+  /// Copies after the first answer.
   package var duplicates: UInt16 = 0
   /// Answers seen.
   package var acks: UInt16 = 0
+  /// What is known of it.
   package var flags: Flags
+  /// The direction of its copies; answers go the other way.
   package var direction: Direction
+  /// What became of it; it counts only with `Flags.settled`, and an answer that comes late changes it.
   package var fate = Fate.pending
+  /// The index of the plan that decodes it, in `EngineOptions.plans`.
   package var plan: UInt8
+  /// Its type, by `FrameKind.index`; `.max` for a type that the profile does not know.
   package var kind: UInt8
 
   /// From the first copy to the first answer, in whole microseconds of the packets' times; `nil` without an answer.

@@ -3,24 +3,37 @@ package import IMWire
 
 /// Everything seen of one message: its copies, its answers and what it holds.
 package struct MessageRecord {
+  /// The connection of the first copy.
   package var connection: ConnectionInfo
+  /// The direction of the copies.
   package var direction: Direction
+  /// The type's name; `type_` and its value where the profile does not know it.
   package var type: String
+  /// What it is for.
   package var role: FrameRole
+  /// The number that the sender gave it; `nil` where it gave none.
   package var sequence: UInt64?
+  /// The session's number on the wire, or the name that its client gave; `nil` where neither is known.
   package var session: String?
   /// Whether `session` is a number on the wire.
   package var sessionIsNumber: Bool
+  /// The length in bytes of the first copy's body, as on the wire.
   package var bodyCount: Int
+  /// What every copy's checksum said, in the order of `copies`.
   package var checksums: [ChecksumStatus]
-  /// Microseconds since the epoch of every copy and every answer.
+  /// Microseconds since the epoch of every copy.
   package var copies: [Int64]
+  /// Microseconds since the epoch of every answer; empty without one.
   package var answers: [Int64] = []
   /// The packet that brought the first copy.
   package var number: UInt64
+  /// `zlib` for a body that was inflated, `label-only` for one that only its header calls compressed, else `none`.
   package var compression: StaticString
+  /// The TLVs of the first copy; empty where its body was not walked.
   package var tlvs: [TLVRef]
+  /// The remarks on any of its copies, as `FrameFlagNames.mask` has them.
   package var flags: UInt32
+  /// Whether a copy after the first was made on purpose.
   package var isRetried = false
   /// What `tlvs` point into; empty unless the store was asked to keep it.
   package var body: [UInt8] = []

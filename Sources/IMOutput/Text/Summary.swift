@@ -2,12 +2,15 @@ package import IMEngine
 
 /// What the capture itself counted; what it cannot know is `nil`.
 package struct CaptureCounts: Sendable {
-  /// Packets handed to the engine; packets that the source saw; packets that the filter left out.
+  /// Packets handed to the engine.
   package var captured: UInt64 = 0
+  /// Packets that passed the kernel's filter, those that it then dropped included; `nil` for files.
   package var received: UInt64?
+  /// Packets that the filter left out; `nil` for a live capture.
   package var filteredOut: UInt64?
-  /// Packets lost before they were seen.
+  /// Packets lost because the kernel's buffer was full.
   package var droppedByKernel: UInt64?
+  /// Packets lost by the interface or its driver.
   package var droppedByInterface: UInt64?
 
   /// All unknown.
@@ -16,10 +19,13 @@ package struct CaptureCounts: Sendable {
 
 /// The last lines of a run: where every packet and every byte went.
 package struct Summary {
-  /// Totals by type and plan, for the messages' fates.
+  /// The protocols that were looked for.
   package var plans: [ProtocolPlan]
+  /// Where every captured packet and byte went.
   package var ledger: Ledger
+  /// What reassembly counted.
   package var reassembly: ReassemblyCounters
+  /// What the capture itself counted.
   package var capture: CaptureCounts
   /// The totals of each plan's types, 65 a plan.
   package var kinds: [[KindTotals]]
