@@ -95,7 +95,6 @@ package func defaultInterface() -> String? {
 
 /// Lists the interfaces: `imdump -D`.
 package func listDevices() -> ExitStatus {
-  let output = Output.standard()
   var out = ByteWriter()
   do throws(CaptureError) {
     for (i, device) in try captureDevices().enumerated() {
@@ -114,6 +113,5 @@ package func listDevices() -> ExitStatus {
     complain(error.description)
     return ExitStatus(error)
   }
-  output.drain(&out)
-  return output.error == nil ? .success : .ioError
+  return printText(out.text)
 }
