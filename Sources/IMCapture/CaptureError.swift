@@ -62,6 +62,9 @@ package struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible
     self.errno = errno
   }
 
+  /// Whether the reader of what was written has gone away, which is its own decision and no error.
+  package var isBrokenPipe: Bool { errno == EPIPE }
+
   package var description: String { "\(subject): \(message)" }
 
   /// The system refused `action` on `subject` with `number`.

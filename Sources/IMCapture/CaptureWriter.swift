@@ -36,7 +36,8 @@ package final class CaptureWriter {
     let descriptor = isStandard ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw .system(path, "open", Glibc.errno) }
     self.init(
-      descriptor: descriptor, isOwned: !isStandard, name: path, linkType: linkType, snapLength: snapLength,
+      descriptor: descriptor, isOwned: !isStandard, name: isStandard ? "standard output" : path, linkType: linkType,
+      snapLength: snapLength,
       nanoseconds: nanoseconds)
   }
 

@@ -35,14 +35,13 @@ package func runCapture(
 /// Prints messages with their fates: `imdump messages`.
 package func runMessages(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool, style: TextStyle,
-  lost: Bool, retried: Bool, damaged: Bool, filter: String?
+  choice: MessageChoice, filter: String?
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report)
   let output = Output.standard()
   let sink = MessageSink(
     plans: run.plans, isJSON: isJSON, style: style,
-    selection: MessageSink.Selection(lost: lost, retried: retried, damaged: damaged),
-    filter: try run.filter(filter), output: output)
+    selection: MessageSelection(choice: choice, filter: try run.filter(filter)), output: output)
   let driver = Driver(
     engine: run.engine([.frames, .finished], exchangeCapacity: 1 << 20, sink: sink), input: input,
     stop: run.stopping.stop)
@@ -96,7 +95,6 @@ package func defaultInterface() -> String? {
 
 /// Lists the interfaces: `imdump -D`.
 package func listDevices() -> ExitStatus {
-  let output = Output.standard()
   var out = ByteWriter()
   do throws(CaptureError) {
     for (i, device) in try captureDevices().enumerated() {
@@ -115,6 +113,5 @@ package func listDevices() -> ExitStatus {
     complain(error.description)
     return ExitStatus(error)
   }
-  output.drain(&out)
-  return output.error == nil ? .success : .ioError
+  return printText(out.text)
 }

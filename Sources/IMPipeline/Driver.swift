@@ -96,6 +96,8 @@ final class Driver {
 
   private func drive(_ source: any PacketSource, _ hooks: Hooks) throws(CaptureError) {
     var failure: CaptureError?
+    // Before the first packet: what cannot be written is said at once, and a quiet line leaves a capture of no packets.
+    if let interface = source.interfaces.first { try openWriter(interface.linkType) }
     while left > 0, !hooks.isOver() {
       let more = try source.nextBatch { bytes, records in
         let taken = UInt64(records.count) > left ? Int(left) : records.count
@@ -117,15 +119,26 @@ final class Driver {
     do throws(CaptureError) {
       for i in records.indices {
         let record = records[i]
-        if writer == nil, let path = input.writePath {
-          writer = try CaptureWriter(path: path, linkType: record.linkType)
-        }
+        if writer == nil { try openWriter(record.linkType) }
         try writer?.write(record, bytes)
       }
       if input.isUnbuffered { try writer?.flush() }
       return nil
     } catch {
+      // Closing it would try again, and fail again.
+      writer = nil
       return error
+    }
+  }
+
+  /// Opens the capture file that was asked for, once.
+  private func openWriter(_ linkType: UInt16) throws(CaptureError) {
+    guard writer == nil, let path = input.writePath else { return }
+    do throws(CaptureError) { writer = try CaptureWriter(path: path, linkType: linkType) } catch {
+      // Whatever the reason, it is output that cannot be written, and no input that is not there.
+      var error = error
+      error.code = .ioError
+      throw error
     }
   }
 }

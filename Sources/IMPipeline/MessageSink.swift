@@ -1,21 +1,12 @@
 import IMEngine
-import IMFilter
 import IMOutput
 import IMWire
 
 /// Prints messages when their fate is final: `imdump messages`.
 final class MessageSink: EngineSink {
-  /// Which messages are wanted besides what the filter says.
-  struct Selection {
-    var lost = false, retried = false, damaged = false
-    /// Nothing selected means everything.
-    var isEmpty: Bool { !lost && !retried && !damaged }
-  }
-
   private let store: MessageStore
   private let plans: [ProtocolPlan]
-  private let filter: Filter?
-  private let selection: Selection
+  private let selection: MessageSelection
   private let isJSON: Bool
   private let json = MessageJSONWriter()
   private var text: MessageTextWriter
@@ -23,16 +14,14 @@ final class MessageSink: EngineSink {
   private var out = ByteWriter(capacity: 300 << 10)
 
   init(
-    plans: [ProtocolPlan], isJSON: Bool, style: TextStyle, selection: Selection, filter: Filter?, output: Output
+    plans: [ProtocolPlan], isJSON: Bool, style: TextStyle, selection: MessageSelection, output: Output
   ) {
     self.plans = plans
-    self.filter = filter
     self.selection = selection
     self.isJSON = isJSON
     self.output = output
     text = MessageTextWriter(style: style)
-    store = MessageStore(
-      plans: plans, keepsBodies: filter?.fieldsUsed.contains(MessageField.tlv.rawValue) ?? false)
+    store = MessageStore(plans: plans, keepsBodies: selection.needsBodies)
   }
 
   func frame(
@@ -45,17 +34,7 @@ final class MessageSink: EngineSink {
   func finished(_ exchange: borrowing Exchange) {
     let exchange = copy exchange
     guard let record = store.take(exchange) else { return }
-    if !selection.isEmpty {
-      let isLost = exchange.fate == .unanswered || exchange.fate == .damaged
-      let isWanted =
-        (selection.lost && isLost) || (selection.retried && exchange.copies > 1)
-        || (selection.damaged && record.checksums.contains(.bad))
-      guard isWanted else { return }
-    }
-    if let filter {
-      let plan = plans[Int(exchange.plan)]
-      guard filter.matches(MessageFilterRecord(record: record, exchange: exchange, plan: plan)) else { return }
-    }
+    guard selection.includes(record, exchange, plans[Int(exchange.plan)]) else { return }
     if isJSON { json.write(record, exchange, to: &out) } else { text.write(record, exchange, to: &out) }
     if out.count > 256 << 10 { flush() }
   }

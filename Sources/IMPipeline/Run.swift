@@ -47,14 +47,14 @@ struct Run {
   /// Says how the run went and what it counted; gives its exit status.
   func conclude(_ driver: Driver, _ errors: [CaptureError], _ output: Output) -> ExitStatus {
     var status = ExitStatus.success
-    for error in errors {
+    for error in errors where !error.isBrokenPipe {
       complain(error.subject == "-" ? "standard input: \(error.message)" : error.description)
       let this = ExitStatus(error)
       status = max(status, this)
     }
+    // The reader has seen enough: nothing to complain of, and nothing more to say.
+    if errors.contains(where: \.isBrokenPipe) || output.error?.isBrokenPipe == true { return .success }
     if let error = output.error {
-      // The reader has seen enough: nothing to complain of, and nothing more to say.
-      if error.isBrokenPipe { return .success }
       complain(error.description)
       status = .ioError
     }
@@ -79,6 +79,7 @@ struct Run {
     // Not what the source handed out: a count given with -c may end inside a batch.
     capture.captured = driver.engine.totals.packets
     capture.received = input.interface == nil ? nil : statistics.received
+    capture.afterStop = statistics.afterStop
     capture.filteredOut = statistics.filteredOut
     capture.droppedByKernel = statistics.droppedByKernel
     capture.droppedByInterface = statistics.droppedByInterface

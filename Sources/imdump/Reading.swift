@@ -47,6 +47,9 @@ struct Messages: ParsableCommand {
   @Flag(help: "Only messages with a damaged copy.")
   var damaged = false
 
+  @Option(help: ArgumentHelp("Print one line for each session.", valueName: "what"))
+  var by: MessageGrouping?
+
   @Flag(help: "Print one JSON object a line.")
   var json = false
 
@@ -62,12 +65,25 @@ struct Messages: ParsableCommand {
 
   func run() throws {
     let input = try source.input(files: files)
+    var choice = MessageChoice()
+    choice.lost = lost
+    choice.retried = retried
+    choice.damaged = damaged
+    if by == .session {
+      try finish { () throws(UsageError) in
+        try runSessions(
+          input: input, decode: decoding.decode, report: speech.report, isJSON: json, choice: choice, filter: filter)
+      }
+      return
+    }
     var style = TextStyle()
     style.isColoured = speech.isColoured
     try finish { () throws(UsageError) in
       try runMessages(
-        input: input, decode: decoding.decode, report: speech.report, isJSON: json, style: style, lost: lost,
-        retried: retried, damaged: damaged, filter: filter)
+        input: input, decode: decoding.decode, report: speech.report, isJSON: json, style: style,
+        choice: choice, filter: filter)
     }
   }
 }
+
+extension MessageGrouping: ExpressibleByArgument {}

@@ -8,6 +8,8 @@ package struct CaptureCounts: Sendable {
   package var received: UInt64?
   /// Packets that the filter left out; `nil` for a live capture.
   package var filteredOut: UInt64?
+  /// Packets that the source saw after it was to stop; live, they are among `received`.
+  package var afterStop: UInt64 = 0
   /// Packets lost because the kernel's buffer was full.
   package var droppedByKernel: UInt64?
   /// Packets lost by the interface or its driver.
@@ -60,6 +62,7 @@ package struct Summary {
   private var packets: String {
     var parts = ["\(count(capture.captured, "packet")) captured"]
     if let received = capture.received { parts.append("\(grouped(received)) received by filter") }
+    if capture.afterStop > 0 { parts.append("\(grouped(capture.afterStop)) after the stop") }
     if let filtered = capture.filteredOut, filtered > 0 { parts.append("\(grouped(filtered)) filtered out") }
     if let dropped = capture.droppedByKernel { parts.append("\(grouped(dropped)) dropped by kernel") }
     if let dropped = capture.droppedByInterface, dropped > 0 {

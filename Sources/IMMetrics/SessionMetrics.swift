@@ -1,0 +1,57 @@
+package import IMEngine
+package import IMWire
+
+/// What became of the messages of one session, on all its connections.
+///
+/// What counts as a message is the caller's choice; all figures are of the same ones.
+package struct SessionMetrics: Sendable {
+  /// The session's number or its client's name; `nil` when neither was seen.
+  package internal(set) var name: String?
+  /// Whether `name` is a number on the wire.
+  package let nameIsNumber: Bool
+  /// The index of the plan that decoded it.
+  package let plan: UInt8
+  /// Who talked on the connection of the message that began last.
+  package internal(set) var connection: ConnectionInfo
+  /// Connections on which messages began.
+  package internal(set) var connections: UInt64 = 0
+  /// Messages.
+  package private(set) var messages: UInt64 = 0
+  /// Copies after the first, up to the answer.
+  package private(set) var retries: UInt64 = 0
+  /// Round trips of messages of which one copy was seen before the answer.
+  package private(set) var roundTrips = RTTHistogram()
+  /// When the first message began.
+  package private(set) var firstAt = Timestamp.distantFuture
+  /// When the last copy or first answer of any message came.
+  package private(set) var lastAt = Timestamp.distantPast
+  private var fates: InlineArray<7, UInt64> = InlineArray(repeating: 0)
+  /// When the last message began, on `connection`.
+  private var begunAt = Timestamp.distantPast
+
+  /// A session without messages.
+  init(name: String?, nameIsNumber: Bool, plan: UInt8, connection: ConnectionInfo) {
+    self.name = name
+    self.nameIsNumber = nameIsNumber
+    self.plan = plan
+    self.connection = connection
+  }
+
+  /// Messages that became `fate`. All fates add up to `messages`.
+  package subscript(fate: Fate) -> UInt64 { fates[Int(fate.rawValue)] }
+
+  /// Counts a message whose fate is final.
+  mutating func count(_ exchange: borrowing Exchange, on connection: ConnectionInfo) {
+    messages += 1
+    fates[Int(exchange.fate.rawValue)] += 1
+    retries += UInt64(exchange.repeats)
+    if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
+    firstAt = min(firstAt, exchange.firstAt)
+    lastAt = max(lastAt, exchange.lastAt, exchange.ackedAt)
+    // Messages end in another order than they began.
+    if exchange.firstAt >= begunAt {
+      begunAt = exchange.firstAt
+      self.connection = connection
+    }
+  }
+}

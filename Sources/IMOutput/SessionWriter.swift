@@ -1,0 +1,131 @@
+package import IMEngine
+package import IMMetrics
+import IMWire
+
+/// Messages by session, as a table or as one JSON object a line: `imdump messages --by session`.
+package struct SessionWriter {
+  /// What both forms call the fates.
+  private static let fates = Fate.allCases
+
+  private let plans: [ProtocolPlan]
+  private let isJSON: Bool
+
+  /// A writer for sessions of `plans`.
+  package init(plans: [ProtocolPlan], isJSON: Bool) {
+    self.plans = plans
+    self.isJSON = isJSON
+  }
+
+  /// Appends the sessions of `book`, those that began first first, and what is left over.
+  package func write(_ book: SessionBook, to out: inout ByteWriter, full: (inout ByteWriter) -> Void = { _ in }) {
+    let order = book.sessions.indices.sorted {
+      (book.sessions[$0].firstAt, $0) < (book.sessions[$1].firstAt, $1)
+    }
+    guard isJSON else { return table(book, order, to: &out) }
+    for place in order {
+      object(book.sessions[place], isOthers: false, to: &out)
+      if out.count > 256 << 10 { full(&out) }
+    }
+    if let others = book.others { object(others, isOthers: true, to: &out) }
+  }
+
+  // MARK: Text
+
+  private func table(_ book: SessionBook, _ order: [Int], to out: inout ByteWriter) {
+    guard !order.isEmpty else { return }
+    var table = TextTable(
+      ["session", "profile", "client", "server", "connections", "messages"] + Self.fates.map(heading)
+        + ["retries", "p50", "p95", "max ms", "first", "last"])
+    for place in order { table.add(row(book.sessions[place], isOthers: false)) }
+    if let others = book.others { table.add(row(others, isOthers: true)) }
+    table.write(to: &out)
+  }
+
+  private func heading(_ fate: Fate) -> String {
+    switch fate {
+    case .ackedAfterRetry: "after retry"
+    case .unacknowledged: "not asked"
+    default: fate.name
+    }
+  }
+
+  private func row(_ session: SessionMetrics, isOthers: Bool) -> [String] {
+    let who =
+      isOthers
+      ? ["others", "", "", "", ""]
+      : [
+        name(session), profile(session), "\(session.connection.client)", "\(session.connection.server)",
+        grouped(session.connections),
+      ]
+    let times = [
+      session.roundTrips.percentile(50), session.roundTrips.percentile(95), session.roundTrips.maximum,
+    ]
+    return who + [grouped(session.messages)] + Self.fates.map { grouped(session[$0]) } + [grouped(session.retries)]
+      + times.map { time in time.map { value in text { $0.thousandths(value) } } ?? "-" }
+      + [session.firstAt, session.lastAt].map { time in text { $0.timeOfDay(time) } }
+  }
+
+  private func name(_ session: SessionMetrics) -> String {
+    guard var name = session.name else { return "-" }
+    return text { out in name.withUTF8 { out.terminal(UnsafeRawBufferPointer($0), limit: 64) } }
+  }
+
+  private func text(_ body: (inout ByteWriter) -> Void) -> String {
+    var out = ByteWriter(capacity: 64)
+    body(&out)
+    return out.text
+  }
+
+  // MARK: JSON
+
+  private func object(_ session: SessionMetrics, isOthers: Bool, to out: inout ByteWriter) {
+    if isOthers {
+      out.literal("{\"others\":true")
+    } else {
+      out.literal("{")
+      if let name = session.name {
+        out.literal("\"session\":")
+        if session.nameIsNumber { out.text(name) } else { out.jsonString(name) }
+        out.literal(",")
+      }
+      out.literal("\"profile\":")
+      out.jsonString(profile(session))
+      out.literal(",\"client\":\"")
+      out.endpoint(session.connection.client)
+      out.literal("\",\"server\":\"")
+      out.endpoint(session.connection.server)
+      out.literal("\",\"connections\":")
+      out.number(session.connections)
+    }
+    out.literal(",\"messages\":")
+    out.number(session.messages)
+    for fate in Self.fates {
+      out.literal(",\"")
+      out.text(fate.name)
+      out.literal("\":")
+      out.number(session[fate])
+    }
+    out.literal(",\"retries\":")
+    out.number(session.retries)
+    if let p50 = session.roundTrips.percentile(50), let p95 = session.roundTrips.percentile(95),
+      let maximum = session.roundTrips.maximum
+    {
+      out.literal(",\"rtt_ms\":{\"count\":")
+      out.number(session.roundTrips.count)
+      out.literal(",\"p50\":")
+      out.thousandths(p50)
+      out.literal(",\"p95\":")
+      out.thousandths(p95)
+      out.literal(",\"max\":")
+      out.thousandths(maximum)
+      out.literal("}")
+    }
+    out.literal(",\"first_us\":")
+    out.number(session.firstAt.microseconds)
+    out.literal(",\"last_us\":")
+    out.number(session.lastAt.microseconds)
+    out.literal("}\n")
+  }
+
+  private func profile(_ session: SessionMetrics) -> String { plans[Int(session.plan)].name }
+}

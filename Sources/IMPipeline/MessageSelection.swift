@@ -1,0 +1,48 @@
+import IMEngine
+import IMFilter
+import IMOutput
+import IMWire
+
+/// Which messages `imdump messages` is about, besides what a filter says; where nothing is chosen, all.
+package struct MessageChoice: Sendable {
+  /// Those without an answer, or without an undamaged copy.
+  package var lost = false
+  /// Those with more than one copy.
+  package var retried = false
+  /// Those with a damaged copy.
+  package var damaged = false
+
+  /// All messages.
+  package init() {}
+
+  /// Whether nothing is chosen.
+  var isEmpty: Bool { !lost && !retried && !damaged }
+}
+
+/// How `imdump messages` puts messages together.
+package enum MessageGrouping: String, CaseIterable, Sendable {
+  /// A line for each session.
+  case session
+}
+
+/// Says of a message whose fate is final whether it is wanted: by the choice, where one applies, and by the filter.
+struct MessageSelection {
+  let choice: MessageChoice
+  let filter: Filter?
+
+  /// Whether the filter looks into bodies, which have to be kept for it.
+  var needsBodies: Bool { filter?.fieldsUsed.contains(MessageField.tlv.rawValue) ?? false }
+
+  /// Whether the message is wanted.
+  func includes(_ record: MessageRecord, _ exchange: Exchange, _ plan: ProtocolPlan) -> Bool {
+    if !choice.isEmpty {
+      let isLost = exchange.fate == .unanswered || exchange.fate == .damaged
+      let isWanted =
+        (choice.lost && isLost) || (choice.retried && exchange.copies > 1)
+        || (choice.damaged && record.checksums.contains(.bad))
+      guard isWanted else { return false }
+    }
+    guard let filter else { return true }
+    return filter.matches(MessageFilterRecord(record: record, exchange: exchange, plan: plan))
+  }
+}

@@ -1,0 +1,43 @@
+import IMEngine
+import IMMetrics
+import IMOutput
+import IMWire
+
+/// Counts messages by session when their fate is final: `imdump messages --by session`.
+final class SessionSink: EngineSink {
+  private let store: MessageStore
+  private let plans: [ProtocolPlan]
+  private let selection: MessageSelection
+  /// What was counted.
+  private(set) var book = SessionBook()
+
+  init(plans: [ProtocolPlan], selection: MessageSelection) {
+    self.plans = plans
+    self.selection = selection
+    store = MessageStore(plans: plans, keepsBodies: selection.needsBodies)
+  }
+
+  func frame(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
+    body: RawSpan, tlvs: Span<TLVRef>
+  ) {
+    store.note(frame, note, connection, direction, body, tlvs)
+  }
+
+  func finished(_ exchange: borrowing Exchange) {
+    let exchange = copy exchange
+    guard let record = store.take(exchange) else { return }
+    guard selection.includes(record, exchange, plans[Int(exchange.plan)]) else { return }
+    // A client may have named itself after its first message.
+    book.count(
+      exchange, on: record.connection, name: record.session ?? store.name(exchange.session),
+      nameIsNumber: record.sessionIsNumber)
+  }
+
+  func named(_ session: UInt32, _ name: String) { store.named(session, name) }
+  func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
+  func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
+  func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
+  func connection(_ report: ConnectionReport) {}
+  func settled(_ exchange: borrowing Exchange) {}
+}
