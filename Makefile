@@ -38,9 +38,9 @@ install:
 	done
 	@install -d "$(INTO)/share/bash-completion/completions" "$(INTO)/share/zsh/site-functions" \
 	  "$(INTO)/share/fish/vendor_completions.d"
-	$(BIN) --generate-completion-script bash >"$(INTO)/share/bash-completion/completions/imdump"
-	$(BIN) --generate-completion-script zsh >"$(INTO)/share/zsh/site-functions/_imdump"
-	$(BIN) --generate-completion-script fish >"$(INTO)/share/fish/vendor_completions.d/imdump.fish"
+	$(BIN) completion bash >"$(INTO)/share/bash-completion/completions/imdump"
+	$(BIN) completion zsh >"$(INTO)/share/zsh/site-functions/_imdump"
+	$(BIN) completion fish >"$(INTO)/share/fish/vendor_completions.d/imdump.fish"
 
 clean:
 	rm -rf .build .build-checked

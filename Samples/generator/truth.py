@@ -103,13 +103,13 @@ def compute(connections, packets, end):
         seen = []
         for direction in (0, 1):
             found, stretches = visible(connection, direction, own)
-            counts["stream_bytes"] += sum(last - first for first, last in stretches)
             counts["gaps"] += max(0, len(stretches) - 1)
             counts["gap_bytes"] += sum(b[0] - a[1] for a, b in zip(stretches, stretches[1:]))
             seen += [(time, direction, frame) for time, frame in found if is_frame(frame)]
         seen.sort(key=lambda item: item[0])
         for _, direction, frame in seen:
             size = len(frame.body) if frame.claim is None else frame.claim
+            counts["stream_bytes"] += 28 + size
             for name in ("frames", "frames_" + wire.type_name(frame.kind), "frames_" + SIDES[direction],
                          "crc_" + frame.checksum):
                 counts[name] += 1

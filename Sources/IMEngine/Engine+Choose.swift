@@ -10,15 +10,17 @@ extension Engine {
     guard flow.pointee.profile == .unknown else {
       ledger.unreadBytes += UInt64(count)
       if flow.pointee.profile == .tls { ledger.tlsBytes += UInt64(count) }
-      let port = flow.pointee.key.ports
-      countUndecoded(UInt16(truncatingIfNeeded: min(port >> 16, port & 0xffff)), count)
+      countUndecoded(flow, count)
       return
     }
     append(flow.half(side), bytes, offset, count, at, number)
     choose(index, flow, side, isEnd: false)
   }
 
-  private mutating func countUndecoded(_ port: UInt16, _ count: Int) {
+  /// Counts bytes that nothing decodes at the lower port of their connection.
+  mutating func countUndecoded(_ flow: UnsafeMutablePointer<Flow>, _ count: Int) {
+    let ports = flow.pointee.key.ports
+    let port = UInt16(truncatingIfNeeded: min(ports >> 16, ports & 0xffff))
     if undecodedPorts.count < 4_096 || undecodedPorts[port] != nil {
       undecodedPorts[port, default: 0] += UInt64(count)
     }
@@ -68,8 +70,8 @@ extension Engine {
       position = nextCandidate(bytes, position, end)
       guard position < end else { return false }
       if plan.pointee.magicEvidence >= 32 {
-        var probe = frame
-        let result = plan.pointee.read(bytes, position, end, &probe)
+        var probe = frame.pointee
+        let result = plan.read(bytes, position, end, &probe)
         if result != .notAFrame, end - position >= Int(plan.pointee.headerCount) { return true }
       } else if position == start || isThorough || rest.pointee.startsDelivery(at: position),
         verify(bytes, position, end, rest, isFinal: isEnd, needed: needed) == .confirmed
@@ -142,8 +144,7 @@ extension Engine {
       let count = half.pointee.rest?.pointee.count ?? 0
       ledger.unreadBytes += UInt64(count)
       if flow.pointee.profile == .tls { ledger.tlsBytes += UInt64(count) }
-      let port = flow.pointee.key.ports
-      countUndecoded(UInt16(truncatingIfNeeded: min(port >> 16, port & 0xffff)), count)
+      countUndecoded(flow, count)
       Reassembler.destroy(&half.pointee.rest)
     }
   }

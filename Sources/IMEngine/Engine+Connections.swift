@@ -15,158 +15,176 @@ extension Engine {
   @inline(never)
   mutating func control(_ found: UInt32, _ bytes: borrowing Bytes) {
     var index = found
-    if segment.flags.contains(.rst) {
+    if segment.pointee.flags.contains(.rst) {
       reset(index)
       return
     }
-    if segment.flags.contains(.syn) {
+    if segment.pointee.flags.contains(.syn) {
       guard let opened = synchronise(index) else { return }
       index = opened
       // Data on a SYN (RFC 7413) stands one behind it.
-      segment.sequence &+= 1
-      segment.flags.remove(.syn)
-      if segment.payloadCount == 0, !segment.flags.contains(.fin) {
-        if segment.flags.contains(.ack) { reassembler.acknowledge(index, reassembler.flows.pointer(index), segment) }
+      segment.pointee.sequence &+= 1
+      segment.pointee.flags.remove(.syn)
+      if segment.pointee.payloadCount == 0, !segment.pointee.flags.contains(.fin) {
+        if segment.pointee.flags.contains(.ack) {
+          reassembler.acknowledge(index, reassembler.flows.pointer(index), segment)
+        }
         return
       }
     }
     let flow = reassembler.flows.pointer(index)
-    let half = flow.half(segment.side)
-    if segment.flags.contains(.fin), !half.pointee.flags.contains(.fin) {
-      half.pointee.finSequence = segment.sequence &+ UInt32(truncatingIfNeeded: segment.payloadCount + segment.cutCount)
+    let half = flow.half(segment.pointee.side)
+    if segment.pointee.flags.contains(.fin), !half.pointee.flags.contains(.fin) {
+      half.pointee.finSequence =
+        segment.pointee.sequence &+ UInt32(truncatingIfNeeded: segment.pointee.payloadCount + segment.pointee.cutCount)
       half.pointee.flags.insert(.fin)
-      if half.pointee.state == .fresh, segment.payloadCount == 0 {
-        reassembler.open(half, at: segment.sequence)
+      if half.pointee.state == .fresh, segment.pointee.payloadCount == 0 {
+        reassembler.open(half, at: segment.pointee.sequence)
       }
     }
     data(index, flow, half, bytes)
-    finishIfDone(index, flow, segment.side)
+    finishIfDone(index, flow, segment.pointee.side)
   }
 
   /// Handles a SYN; gives the flow that it belongs to, `nil` when it is a copy.
   private mutating func synchronise(_ found: UInt32) -> UInt32? {
     var index = found
     var flow = reassembler.flows.pointer(index)
-    var half = flow.half(segment.side)
-    let isFirst = !segment.flags.contains(.ack)
-    if half.pointee.flags.contains(.syn), half.pointee.initial == segment.sequence, flow.pointee.phase != .closed {
+    var half = flow.half(segment.pointee.side)
+    let isFirst = !segment.pointee.flags.contains(.ack)
+    if half.pointee.flags.contains(.syn), half.pointee.initial == segment.pointee.sequence,
+      flow.pointee.phase != .closed
+    {
       if isFirst { flow.pointee.synCount &+= flow.pointee.synCount == .max ? 0 : 1 }
       return nil
     }
     let isReordered =
-      half.pointee.state == .open && half.pointee.next == segment.sequence &+ 1 && half.pointee.offset == 0
+      half.pointee.state == .open && half.pointee.next == segment.pointee.sequence &+ 1 && half.pointee.offset == 0
     let isUntouched = half.pointee.state == .fresh && half.pointee.packets <= 1
     let answersOurs =
-      !isFirst && isUntouched && flow.half(1 - segment.side).pointee.flags.contains(.syn)
+      !isFirst && isUntouched && flow.half(1 - segment.pointee.side).pointee.flags.contains(.syn)
       && flow.pointee.phase != .closed
     let isFreshFlow = flow.half(0).pointee.packets + flow.half(1).pointee.packets <= 1
     if !isReordered, !answersOurs, !isFreshFlow {
-      if !isFirst, flow.half(1 - segment.side).pointee.flags.contains(.syn), flow.pointee.phase != .closed {
+      if !isFirst, flow.half(1 - segment.pointee.side).pointee.flags.contains(.syn), flow.pointee.phase != .closed {
         // The server's number changed before any data: the last one counts.
         guard half.pointee.offset == 0, half.pointee.rest == nil, half.pointee.queue == nil else { return nil }
       } else {
         index = replace(index)
         flow = reassembler.flows.pointer(index)
-        half = flow.half(segment.side)
+        half = flow.half(segment.pointee.side)
       }
     }
-    half.pointee.initial = segment.sequence
-    half.pointee.next = segment.sequence &+ 1
+    half.pointee.initial = segment.pointee.sequence
+    half.pointee.next = segment.pointee.sequence &+ 1
     half.pointee.state = .open
     half.pointee.flags.formUnion([.syn, .fromStart])
     flow.pointee.clientIsCertain = true
     if isFirst {
-      flow.pointee.client = UInt8(truncatingIfNeeded: segment.side)
+      flow.pointee.client = UInt8(truncatingIfNeeded: segment.pointee.side)
       flow.pointee.synCount &+= 1
       ledger.connectionAttempts += 1
       if flow.pointee.phase == .midstream {
         flow.pointee.phase = .opening
-        opening.add(flow: index, serial: flow.pointee.serial, due: segment.timestamp.advanced(by: Self.synPatience))
+        opening.add(
+          flow: index, serial: flow.pointee.serial, due: segment.pointee.timestamp.advanced(by: Self.synPatience))
         wake = min(wake, opening.nextDue)
       }
       inform(flow)
-      if needs.contains(.connections) { sink.opened(info, segment.timestamp) }
+      if needs.contains(.connections) { sink.opened(info, segment.pointee.timestamp) }
     } else {
-      flow.pointee.client = UInt8(truncatingIfNeeded: 1 - segment.side)
-      let client = flow.half(1 - segment.side)
+      flow.pointee.client = UInt8(truncatingIfNeeded: 1 - segment.pointee.side)
+      let client = flow.half(1 - segment.pointee.side)
       if client.pointee.state == .fresh {
-        reassembler.open(client, at: segment.acknowledgment)
+        reassembler.open(client, at: segment.pointee.acknowledgment)
         client.pointee.flags.insert(.fromStart)
       }
       if flow.pointee.phase == .opening {
-        flow.pointee.serverHandshake = max(0, segment.timestamp.nanoseconds(since: flow.pointee.firstSeen))
+        flow.pointee.serverHandshake = max(0, segment.pointee.timestamp.nanoseconds(since: flow.pointee.firstSeen))
       }
       if flow.pointee.phase == .opening || flow.pointee.phase == .midstream {
         flow.pointee.phase = .accepted
-        flow.pointee.synAckAt = segment.timestamp
+        flow.pointee.synAckAt = segment.pointee.timestamp
       }
     }
     return index
   }
 
-  /// The client's ACK of the SYN+ACK completes the handshake.
+  /// The client's ACK of the SYN+ACK completes the handshake. Where the capture missed the SYN+ACK, data tells that it was
+  /// sent.
   @inline(never)
   mutating func establish(_ flow: UnsafeMutablePointer<Flow>) {
-    guard segment.side == Int(flow.pointee.client), segment.flags.contains(.ack), !segment.flags.contains(.syn),
-      !segment.flags.contains(.rst),
-      segment.acknowledgment == flow.half(1 - segment.side).pointee.initial &+ 1
-        || Int32(bitPattern: segment.acknowledgment &- flow.half(1 - segment.side).pointee.initial) > 0
+    if flow.pointee.phase == .opening {
+      guard segment.pointee.flags.isDisjoint(with: [.syn, .rst]), segment.pointee.flags.contains(.ack),
+        segment.pointee.payloadCount > 0
+      else { return }
+      flow.pointee.phase = .established
+      if flow.pointee.synCount > 0 { ledger.connectionSuccesses += 1 }
+      return
+    }
+    guard segment.pointee.side == Int(flow.pointee.client), segment.pointee.flags.contains(.ack),
+      !segment.pointee.flags.contains(.syn),
+      !segment.pointee.flags.contains(.rst),
+      segment.pointee.acknowledgment == flow.half(1 - segment.pointee.side).pointee.initial &+ 1
+        || Int32(bitPattern: segment.pointee.acknowledgment &- flow.half(1 - segment.pointee.side).pointee.initial) > 0
     else { return }
     flow.pointee.phase = .established
-    flow.pointee.clientHandshake = max(0, segment.timestamp.nanoseconds(since: flow.pointee.synAckAt))
+    flow.pointee.clientHandshake = max(0, segment.pointee.timestamp.nanoseconds(since: flow.pointee.synAckAt))
     if flow.pointee.synCount > 0 { ledger.connectionSuccesses += 1 }
   }
 
   /// A new connection takes the place of `index`: the old one ends now.
   private mutating func replace(_ index: UInt32) -> UInt32 {
     let old = reassembler.flows.pointer(index)
-    let side = old.half(segment.side)
+    let side = old.half(segment.pointee.side)
     // The SYN was counted for the old one.
     side.pointee.packets &-= 1
-    side.pointee.wireBytes &-= UInt64(segment.wireCount)
-    if old.pointee.phase != .closed { close(index, .reused, segment.timestamp) }
+    side.pointee.wireBytes &-= UInt64(segment.pointee.wireCount)
+    if old.pointee.phase != .closed { close(index, .reused, segment.pointee.timestamp) }
     reassembler.flows.unlink(index)
     var flow = Flow(
-      key: segment.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.side), at: segment.timestamp)
+      key: segment.pointee.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.pointee.side),
+      at: segment.pointee.timestamp)
     nextSerial &+= 1
     ledger.connections += 1
-    flow.halves[segment.side].packets = 1
-    flow.halves[segment.side].wireBytes = UInt64(segment.wireCount)
+    flow.halves[segment.pointee.side].packets = 1
+    flow.halves[segment.pointee.side].wireBytes = UInt64(segment.pointee.wireCount)
     return reassembler.flows.insert(flow)
   }
 
   /// A reset ends the connection when its number lies in the window.
   private mutating func reset(_ index: UInt32) {
     let flow = reassembler.flows.pointer(index)
-    let half = flow.half(segment.side)
-    reassembler.counters.payloadBytes += UInt64(segment.payloadCount)
-    reassembler.counters.ignoredBytes += UInt64(segment.payloadCount)
+    let half = flow.half(segment.pointee.side)
+    reassembler.counters.payloadBytes += UInt64(segment.pointee.payloadCount)
+    reassembler.counters.ignoredBytes += UInt64(segment.pointee.payloadCount)
     guard flow.pointee.phase != .closed else { return }
-    if flow.pointee.phase == .opening, segment.side != Int(flow.pointee.client) {
-      close(index, .refused, segment.timestamp)
+    if flow.pointee.phase == .opening, segment.pointee.side != Int(flow.pointee.client) {
+      close(index, .refused, segment.pointee.timestamp)
       ledger.connectionsRefused += 1
       return
     }
-    let peer = flow.half(1 - segment.side)
+    let peer = flow.half(1 - segment.pointee.side)
     if half.pointee.state == .open {
-      let distance = Int(Int32(bitPattern: segment.sequence &- half.pointee.next))
+      let distance = Int(Int32(bitPattern: segment.pointee.sequence &- half.pointee.next))
       let byNumber = distance >= -1 && distance <= 1 << 20
       let byAcknowledgment =
-        segment.sequence == 0 && peer.pointee.state == .open && segment.flags.contains(.ack)
-        && segment.acknowledgment == peer.pointee.next
+        segment.pointee.sequence == 0 && peer.pointee.state == .open && segment.pointee.flags.contains(.ack)
+        && segment.pointee.acknowledgment == peer.pointee.next
       // A reset that answers old data carries the number which that data acknowledged.
-      let byPeer = half.pointee.flags.contains(.acknowledged) && segment.sequence == half.pointee.acknowledged
+      let byPeer = half.pointee.flags.contains(.acknowledged) && segment.pointee.sequence == half.pointee.acknowledged
       guard byNumber || byAcknowledgment || byPeer else {
         reassembler.counters.ignoredResets += 1
         flow.pointee.ignoredResets &+= flow.pointee.ignoredResets == .max ? 0 : 1
         raise(
           Issue(
-            kind: .ignoredReset, timestamp: segment.timestamp, direction: flow.pointee.direction(segment.side),
-            streamOffset: half.pointee.offset, a: UInt64(segment.sequence), b: UInt64(half.pointee.next)), flow)
+            kind: .ignoredReset, timestamp: segment.pointee.timestamp,
+            direction: flow.pointee.direction(segment.pointee.side),
+            streamOffset: half.pointee.offset, a: UInt64(segment.pointee.sequence), b: UInt64(half.pointee.next)), flow)
         return
       }
     }
-    close(index, .reset, segment.timestamp)
+    close(index, .reset, segment.pointee.timestamp)
   }
 
   /// Takes the FIN of a direction into account when everything before it was delivered.
@@ -180,7 +198,7 @@ extension Engine {
     abandonRest(index, flow, side)
     let other = flow.half(1 - side)
     if other.pointee.flags.contains(.finished) {
-      if flow.pointee.phase != .closed { close(index, .fin, segment.timestamp) }
+      if flow.pointee.phase != .closed { close(index, .fin, segment.pointee.timestamp) }
     } else if flow.pointee.phase != .closed {
       flow.pointee.phase = .closing
     }
@@ -321,7 +339,7 @@ extension Engine {
   /// Ends the capture: everything held is released, every exchange gets its fate, every connection is reported.
   package mutating func finish() {
     // The clock goes in ticks; what the last packets brought about is due as well.
-    if ledger.packets > 0 { advance(to: segment.timestamp) }
+    if ledger.packets > 0 { advance(to: segment.pointee.timestamp) }
     for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
       let flow = reassembler.flows.pointer(index)
       guard flow.pointee.serial != 0 else { continue }

@@ -4,7 +4,7 @@ extension Engine {
   /// Where everything captured went so far.
   package var totals: Ledger {
     var ledger = ledger
-    ledger.lastAt = ledger.firstAt == nil ? nil : max(now, segment.timestamp)
+    ledger.lastAt = ledger.firstAt == nil ? nil : max(now, segment.pointee.timestamp)
     return ledger
   }
 

@@ -23,20 +23,21 @@ extension Engine {
     let end = offset &+ count
     let base = half.pointee.offset &- UInt64(truncatingIfNeeded: count)
     loop: while position < end {
-      switch plan.pointee.read(bytes, position, end, &frame) {
+      switch plan.read(bytes, position, end, frame) {
       case .frame:
-        frame.timestamp = at
-        frame.number = number
-        frame.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- offset)
-        guard (plan.pointee.open(bytes, &frame) && frame.checksumStatus != .bad) || follows(bytes, end) else {
+        frame.pointee.timestamp = at
+        frame.pointee.number = number
+        frame.pointee.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- offset)
+        guard isSound(bytes, end) else {
           half.pointee.flags.insert(.lost)
           break loop
         }
         complete(index, flow, side, bytes)
-        position = position &+ frame.count
+        position = position &+ frame.pointee.count
       case .needMore:
         break loop
       case .notAFrame:
+        noteVersion(flow, side, bytes, position, at)
         half.pointee.flags.insert(.lost)
         break loop
       }
@@ -84,7 +85,7 @@ extension Engine {
     if half.pointee.flags.contains(.lost) {
       decodeRest(index, flow, side)
     } else {
-      half.pointee.rest?.pointee.needed = frame.count
+      half.pointee.rest?.pointee.needed = frame.pointee.count
     }
   }
 
@@ -120,13 +121,13 @@ extension Engine {
       let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
       let start = rest.pointee.start
       let end = rest.pointee.end
-      switch currentPlan.pointee.read(bytes, start, end, &frame) {
+      switch currentPlan.read(bytes, start, end, frame) {
       case .frame:
-        let last = rest.pointee.mark(at: start + frame.count - 1)
-        frame.timestamp = last.timestamp
-        frame.number = last.number
-        frame.streamOffset = rest.pointee.streamOffset
-        guard (currentPlan.pointee.open(bytes, &frame) && frame.checksumStatus != .bad) || follows(bytes, end) else {
+        let last = rest.pointee.mark(at: start + frame.pointee.count - 1)
+        frame.pointee.timestamp = last.timestamp
+        frame.pointee.number = last.number
+        frame.pointee.streamOffset = rest.pointee.streamOffset
+        guard isSound(bytes, end) else {
           half.pointee.flags.insert(.lost)
           // What was found by its proof and is no frame all the same must not be found again.
           if found == rest.pointee.streamOffset { drop(flow, side, rest, 1, isFound: false) }
@@ -134,25 +135,73 @@ extension Engine {
         }
         complete(index, flow, side, bytes)
         rest.pointee.needed = 0
-        rest.pointee.consume(frame.count)
+        rest.pointee.consume(frame.pointee.count)
       case .needMore:
-        rest.pointee.needed = frame.count
+        rest.pointee.needed = frame.pointee.count
         return
       case .notAFrame:
+        noteVersion(flow, side, bytes, start, rest.pointee.mark(at: start).timestamp)
         half.pointee.flags.insert(.lost)
       }
     }
     if let rest = half.pointee.rest, rest.pointee.count == 0 { Reassembler.destroy(&half.pointee.rest) }
   }
 
+  /// Opens the frame in hand; false when its length cannot be believed, so that the next frame must be looked for.
+  ///
+  /// A damaged frame that another one follows is damaged in its body. Where none follows, its length may lie: too short, and
+  /// it is a damaged frame all the same; too long, and a sound frame stands inside it.
+  @inline(__always)
+  private mutating func isSound(_ bytes: borrowing Bytes, _ end: Int) -> Bool {
+    let isOpen = currentPlan.open(bytes, frame)
+    if isOpen, frame.pointee.checksumStatus != .bad { return true }
+    return follows(bytes, end) || (isOpen && currentPlan.pointee.magicEvidence >= 32 && !hidesFrame(bytes))
+  }
+
+  /// Whether a frame whose checksum is right stands inside the body of the one in hand.
+  @inline(never)
+  private mutating func hidesFrame(_ bytes: borrowing Bytes) -> Bool {
+    let end = frame.pointee.start + frame.pointee.count
+    var probe = frame.pointee
+    var position = frame.pointee.start + frame.pointee.headerCount
+    while position < end {
+      position = nextCandidate(bytes, position, end)
+      guard position < end else { return false }
+      if currentPlan.read(bytes, position, end, &probe) == .frame, currentPlan.open(bytes, &probe),
+        probe.checksumStatus != .bad
+      {
+        return true
+      }
+      position += 1
+    }
+    return false
+  }
+
+  /// Tells of a header that has the magic number, but a version that the profile does not describe.
+  @inline(never)
+  private mutating func noteVersion(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ position: Int, _ at: Timestamp
+  ) {
+    let plan = currentPlan.pointee
+    guard plan.signatureMask != 0, plan.signatureMask != plan.magicMask else { return }
+    let head = bytes.u64(position)
+    guard head & plan.signatureMask == plan.magic & plan.signatureMask, head & plan.magicMask != plan.magic else {
+      return
+    }
+    raise(
+      Issue(
+        kind: .unsupportedVersion, timestamp: at, direction: flow.pointee.direction(side),
+        streamOffset: flow.half(side).pointee.offset, a: head), flow)
+  }
+
   /// Whether a header follows the damaged frame, so that its length was right; also when nothing follows yet.
   @inline(never)
   private func follows(_ bytes: borrowing Bytes, _ end: Int) -> Bool {
-    let next = frame.start + frame.count
+    let next = frame.pointee.start + frame.pointee.count
     guard next < end else { return true }
-    var probe = frame
+    var probe = frame.pointee
     if end - next < Int(currentPlan.pointee.headerCount) { return mayBegin(bytes, next, end) }
-    return currentPlan.pointee.read(bytes, next, end, &probe) != .notAFrame
+    return currentPlan.read(bytes, next, end, &probe) != .notAFrame
   }
 
   /// One whole frame: its TLVs, what the tracker says of it, and the sink's call.
@@ -161,38 +210,43 @@ extension Engine {
     _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes
   ) {
     let plan = currentPlan
-    let kind = frame.kind.pointee
+    let kind = frame.pointee.kind
     let direction = flow.pointee.direction(side)
-    ledger.checksums[Int(frame.checksumStatus.rawValue)] &+= 1
-    if frame.checksumStatus == .bad {
-      ledger.damagedBytes &+= UInt64(truncatingIfNeeded: frame.count)
+    ledger.checksums[Int(frame.pointee.checksumStatus.rawValue)] &+= 1
+    if frame.pointee.checksumStatus == .bad {
+      ledger.damagedBytes &+= UInt64(truncatingIfNeeded: frame.pointee.count)
     } else {
-      ledger.decodedBytes &+= UInt64(truncatingIfNeeded: frame.count)
+      ledger.decodedBytes &+= UInt64(truncatingIfNeeded: frame.pointee.count)
     }
-    if plan.pointee.time.isPresent { frame.time = plan.pointee.time.read(bytes, frame.start) }
-    if plan.pointee.duplicate.isPresent, plan.pointee.duplicate.read(bytes, frame.start) != 0 {
-      frame.flags.insert(.markedDuplicate)
+    if plan.pointee.time.isPresent {
+      frame.pointee.time = plan.pointee.time.read(bytes, frame.pointee.start)
+      // The sender's clock counts seconds; more than a minute from the capture's is worth a word.
+      let ahead = frame.pointee.timestamp.seconds &- Int64(truncatingIfNeeded: frame.pointee.time)
+      if ahead > 60 || ahead < -60 { frame.pointee.flags.insert(.timestampWindow) }
     }
-    frame.tlvCount = 0
-    frame.tlvDepth = 0
+    if plan.pointee.duplicate.isPresent, plan.pointee.duplicate.read(bytes, frame.pointee.start) != 0 {
+      frame.pointee.flags.insert(.markedDuplicate)
+    }
+    frame.pointee.tlvCount = 0
+    frame.pointee.tlvDepth = 0
     let isPlain = plan.pointee.compression.mask | plan.pointee.encryption.mask == 0
-    if plan.pointee.tlv.shape != .none, !kind.flags.contains(.noTLV), frame.bodyCount > 0 {
+    if plan.pointee.tlv.shape != .none, !kind.pointee.flags.contains(.noTLV), frame.pointee.bodyCount > 0 {
       if isPlain || isReadable(plan, bytes) {
-        walker.walk(plan.pointee.tlv, bytes, frame.body, frame.bodyCount, &frame)
+        walker.walk(plan.pointee.tlv, bytes, frame.pointee.body, frame.pointee.bodyCount, frame)
       } else {
         openBody(plan, bytes)
       }
-      ledger.tlvs &+= UInt64(truncatingIfNeeded: frame.tlvCount)
+      ledger.tlvs &+= UInt64(truncatingIfNeeded: frame.pointee.tlvCount)
     } else {
       walker.clear()
     }
-    if tracker.table.isFull { tracker.makeRoom(frame.timestamp, reassembler.flows) }
+    if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp, reassembler.flows) }
     tracker.track(frame, bytes, index, flow, direction, plan, reassembler.flows, &note)
     if tracker.named != nil { tellNamed() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
     if tracker.adopted != nil { tellAdopted() }
-    if !frame.flags.isDisjoint(with: Self.remarkable) || frame.checksumStatus == .bad || note.isOrphan
-      || kind.index == .max
+    if !frame.pointee.flags.isDisjoint(with: Self.remarkable) || frame.pointee.checksumStatus == .bad || note.isOrphan
+      || kind.pointee.index == FrameKind.unknownIndex
     {
       remark(flow, direction)
     }
@@ -202,16 +256,16 @@ extension Engine {
   private static var remarkable: Frame.Flags {
     [
       .compressLabelOnly, .inflateLimit, .malformed, .duplicateTag, .nestedTooDeep, .incompleteTag, .incompleteLength,
-      .incompleteValue, .tlvLimit,
+      .incompleteValue, .tlvLimit, .timestampWindow,
     ]
   }
 
   @inline(__always)
   private func isReadable(_ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes) -> Bool {
     !(plan.pointee.compression.isPresent
-      && plan.pointee.compression.read(bytes, frame.start) == plan.pointee.zlibValue)
+      && plan.pointee.compression.read(bytes, frame.pointee.start) == plan.pointee.zlibValue)
       && !(plan.pointee.encryption.isPresent
-        && plan.pointee.encryption.read(bytes, frame.start) >= plan.pointee.encryptedFrom)
+        && plan.pointee.encryption.read(bytes, frame.pointee.start) >= plan.pointee.encryptedFrom)
   }
 
   /// A body that its header calls encrypted or compressed. A compressed body is inflated when it is whole zlib; many
@@ -220,29 +274,29 @@ extension Engine {
   private mutating func openBody(_ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes) {
     walker.clear()
     if plan.pointee.encryption.isPresent,
-      plan.pointee.encryption.read(bytes, frame.start) >= plan.pointee.encryptedFrom
+      plan.pointee.encryption.read(bytes, frame.pointee.start) >= plan.pointee.encryptedFrom
     {
-      frame.flags.insert(.encrypted)
+      frame.pointee.flags.insert(.encrypted)
       return
     }
     // A zlib header: deflate with a window of 32 KiB, and a check of five bits.
-    if frame.bodyCount >= 2, bytes.u8(frame.body) == 0x78, bytes.u16(frame.body) % 31 == 0 {
-      switch inflater.inflate(bytes, frame.body, frame.bodyCount) {
+    if frame.pointee.bodyCount >= 2, bytes.u8(frame.pointee.body) == 0x78, bytes.u16(frame.pointee.body) % 31 == 0 {
+      switch inflater.inflate(bytes, frame.pointee.body, frame.pointee.bodyCount) {
       case nil:
-        frame.flags.insert(.inflated)
+        frame.pointee.flags.insert(.inflated)
         let start = UnsafeRawPointer(inflater.output.pointer)
         let inflated = Bytes(RawSpan(_unsafeStart: start, byteCount: inflater.count + RawBuffer.slack))
-        walker.walk(plan.pointee.tlv, inflated, 0, inflater.count, &frame)
+        walker.walk(plan.pointee.tlv, inflated, 0, inflater.count, frame)
         return
       case .limit:
-        frame.flags.insert(.inflateLimit)
+        frame.pointee.flags.insert(.inflateLimit)
         return
       case .notZlib:
         break
       }
     }
-    frame.flags.insert(.compressLabelOnly)
-    walker.walk(plan.pointee.tlv, bytes, frame.body, frame.bodyCount, &frame)
+    frame.pointee.flags.insert(.compressLabelOnly)
+    walker.walk(plan.pointee.tlv, bytes, frame.pointee.body, frame.pointee.bodyCount, frame)
   }
 
   // MARK: Telling
@@ -270,12 +324,12 @@ extension Engine {
   ) {
     inform(flow)
     let tlvs = Span(_unsafeStart: UnsafePointer(walker.references), count: walker.count)
-    if frame.flags.contains(.inflated) {
+    if frame.pointee.flags.contains(.inflated) {
       let body = RawSpan(_unsafeStart: UnsafeRawPointer(inflater.output.pointer), byteCount: inflater.count)
-      sink.frame(frame, note, info, direction, bytes: bytes.span, body: body, tlvs: tlvs)
+      sink.frame(frame.pointee, note, info, direction, bytes: bytes.span, body: body, tlvs: tlvs)
     } else {
-      let body = bytes.slice(frame.body, frame.bodyCount)
-      sink.frame(frame, note, info, direction, bytes: bytes.span, body: body, tlvs: tlvs)
+      let body = bytes.slice(frame.pointee.body, frame.pointee.bodyCount)
+      sink.frame(frame.pointee, note, info, direction, bytes: bytes.span, body: body, tlvs: tlvs)
     }
   }
 
@@ -304,22 +358,27 @@ extension Engine {
   private mutating func remark(_ flow: UnsafeMutablePointer<Flow>, _ direction: Direction) {
     func issue(_ kind: IssueKind, _ a: UInt64 = 0, _ b: UInt64 = 0) -> Issue {
       Issue(
-        kind: kind, timestamp: frame.timestamp, direction: direction, streamOffset: frame.streamOffset,
-        byteCount: UInt64(frame.count), a: a, b: b)
+        kind: kind, timestamp: frame.pointee.timestamp, direction: direction, streamOffset: frame.pointee.streamOffset,
+        byteCount: UInt64(frame.pointee.count), a: a, b: b)
     }
-    if frame.checksumStatus == .bad { raise(issue(.checksumMismatch, frame.type, frame.checksum), flow) }
-    let flags = frame.flags
+    if frame.pointee.checksumStatus == .bad {
+      raise(issue(.checksumMismatch, frame.pointee.type, frame.pointee.checksum), flow)
+    }
+    let flags = frame.pointee.flags
     if flags.contains(.compressLabelOnly) { raise(issue(.compressLabelOnly), flow) }
     if flags.contains(.inflateLimit) { raise(issue(.inflateLimit), flow) }
-    if flags.contains(.malformed) { raise(issue(.malformedBody, frame.type), flow) }
+    if flags.contains(.malformed) { raise(issue(.malformedBody, frame.pointee.type), flow) }
     if flags.contains(.duplicateTag) { raise(issue(.duplicateTag), flow) }
     if flags.contains(.nestedTooDeep) { raise(issue(.nestedTooDeep), flow) }
     if flags.contains(.incompleteTag) { raise(issue(.incompleteTag), flow) }
     if flags.contains(.incompleteLength) { raise(issue(.incompleteLength), flow) }
     if flags.contains(.incompleteValue) { raise(issue(.incompleteValue), flow) }
+    if flags.contains(.timestampWindow) { raise(issue(.timestampWindow, frame.pointee.time), flow) }
     if flags.contains(.tlvLimit) { raise(issue(.tlvLimit), flow) }
-    if note.isOrphan { raise(issue(.orphanAck, frame.type, note.ackOf ?? 0), flow) }
-    if frame.kind.pointee.index == .max { raise(issue(.unknownType, frame.type), flow) }
+    if note.isOrphan { raise(issue(.orphanAck, frame.pointee.type, note.ackOf ?? 0), flow) }
+    if frame.pointee.kind.pointee.index == FrameKind.unknownIndex {
+      raise(issue(.unknownType, frame.pointee.type), flow)
+    }
   }
 
   /// What the last segment brought beside new bytes of its stream: other bytes for old ones, old bytes never seen.
@@ -335,8 +394,8 @@ extension Engine {
     reassembler.conflict = nil
     raise(
       Issue(
-        kind: .inconsistentRetransmission, timestamp: segment.timestamp,
-        direction: flow.pointee.direction(segment.side), streamOffset: conflict.offset,
-        byteCount: UInt64(segment.payloadCount), a: conflict.kept, b: conflict.other), flow)
+        kind: .inconsistentRetransmission, timestamp: segment.pointee.timestamp,
+        direction: flow.pointee.direction(segment.pointee.side), streamOffset: conflict.offset,
+        byteCount: UInt64(segment.pointee.payloadCount), a: conflict.kept, b: conflict.other), flow)
   }
 }

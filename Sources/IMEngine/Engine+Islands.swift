@@ -31,19 +31,19 @@ extension Engine {
   /// Decodes what a late segment brings of stretches that were given up. The stream's own place does not change.
   @inline(never)
   mutating func fillIslands(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes) {
-    let side = segment.side
+    let side = segment.pointee.side
     guard var coast = reassembler.islands.take(flow.pointee.serial, side) else { return }
     // Offsets in the stream do not wrap; the FIN has a sequence number, but no place among them.
     let main = flow.half(side).pointee
     let next = main.flags.contains(.finished) ? main.next &- 1 : main.next
-    let place = Int(truncatingIfNeeded: main.offset) + Int(Int32(bitPattern: segment.sequence &- next))
+    let place = Int(truncatingIfNeeded: main.offset) + Int(Int32(bitPattern: segment.pointee.sequence &- next))
     var filled = 0
     var islands: [Island] = []
     for var island in coast.islands {
       let end = island.end
       let start = Int(truncatingIfNeeded: island.half.offset) - place
       let first = max(start, 0)
-      let last = min(start + Int(end &- island.half.next), segment.payloadCount)
+      let last = min(start + Int(end &- island.half.next), segment.pointee.payloadCount)
       guard first < last else {
         islands.append(island)
         continue
@@ -52,7 +52,7 @@ extension Engine {
       if first > start {
         // What is in front stays missing: the segment begins an island of its own.
         var front = island
-        front.end = segment.sequence &+ UInt32(first)
+        front.end = segment.pointee.sequence &+ UInt32(first)
         islands.append(front)
         island.half = behind(island.half, first - start)
       }
@@ -60,8 +60,9 @@ extension Engine {
         half.pointee.next &+= UInt32(last - first)
         half.pointee.offset &+= UInt64(last - first)
         engine.consume(
-          index, flow, side, bytes, engine.segment.payload + first, last - first, engine.segment.timestamp,
-          engine.segment.number)
+          index, flow, side, bytes, engine.segment.pointee.payload + first, last - first,
+          engine.segment.pointee.timestamp,
+          engine.segment.pointee.number)
         if half.pointee.next == end { engine.abandonRest(index, flow, side) }
       }
       if island.half.next != end { islands.append(island) }

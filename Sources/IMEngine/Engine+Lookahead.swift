@@ -9,9 +9,12 @@ struct Lookahead {
   /// How many packets ahead each step is made.
   static var first: Int { 9 }
   static var second: Int { 6 }
-  static var third: Int { 3 }
+  static var third: Int { 4 }
+  static var fourth: Int { 3 }
 
   var hashes: InlineArray<16, UInt64> = InlineArray(repeating: 0)
+  /// Hashes of the exchanges that the packets' first frames belong to; 0 where that is not known.
+  var exchanges: InlineArray<16, UInt64> = InlineArray(repeating: 0)
   var flows: InlineArray<16, UnsafeMutablePointer<Flow>?> = InlineArray(repeating: nil)
 }
 
@@ -53,5 +56,40 @@ extension Engine {
       let session = flow.pointee.session
       if session != .max { imdump_prefetch(tracker.sessions.pointer(session)) }
     }
+    if i &+ Lookahead.fourth < count {
+      let place = (i &+ Lookahead.fourth) & 15
+      ahead.exchanges[place] = 0
+      if let flow = ahead.flows[place], flow.pointee.profile.rawValue == currentPlanIndex {
+        ahead.exchanges[place] = prefetchExchange(bytes, records[unchecked: i &+ Lookahead.fourth], flow)
+      }
+    }
+    if i &+ 1 < count {
+      let hash = ahead.exchanges[(i &+ 1) & 15]
+      if hash != 0 { tracker.table.prefetchExchange(hash) }
+    }
+  }
+
+  /// Asks for the exchange that the first frame of a packet belongs to; gives its hash, 0 when there is none.
+  ///
+  /// A guess: the packet is taken for what its flow's packets usually are, and nothing is decided by it.
+  @inline(__always)
+  private func prefetchExchange(
+    _ bytes: borrowing Bytes, _ record: PacketRecord, _ flow: UnsafeMutablePointer<Flow>
+  ) -> UInt64 {
+    let plan = currentPlan
+    let tcp = Int(record.offset) &+ 34
+    let payload = tcp &+ Int(bytes.u8(tcp &+ 12) >> 4) &* 4
+    let end = Int(record.offset) &+ Int(record.capturedLength)
+    guard end &- payload >= Int(plan.pointee.headerCount), plan.pointee.sequence.isPresent,
+      bytes.u64(payload) & plan.pointee.magicMask == plan.pointee.magic
+    else { return 0 }
+    let side =
+      bytes.u32(tcp &- 8) < bytes.u32(tcp &- 4)
+        || (bytes.u32(tcp &- 8) == bytes.u32(tcp &- 4) && bytes.u16(tcp) <= bytes.u16(tcp &+ 2)) ? 0 : 1
+    let direction = flow.pointee.direction(side)
+    let kind = plan.kind(plan.pointee.type.read(bytes, payload))
+    return tracker.table.prefetchSlot(
+      flow.pointee.session, kind.pointee.role == .acknowledgment ? direction.reversed : direction,
+      plan.pointee.sequence.read(bytes, payload))
   }
 }

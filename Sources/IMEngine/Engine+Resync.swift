@@ -103,10 +103,10 @@ extension Engine {
   ) -> Verdict {
     let plan = currentPlan
     var evidence = rest.pointee.startsDelivery(at: position) ? 8 : 0
-    var probe = frame
+    var probe = frame.pointee
     var at = position
     for _ in 0..<64 {
-      switch plan.pointee.read(bytes, at, end, &probe) {
+      switch plan.read(bytes, at, end, &probe) {
       case .notAFrame:
         return .rejected
       case .needMore:
@@ -120,9 +120,9 @@ extension Engine {
         if isFinal, at > position, evidence >= needed / 2 { return .confirmed }
         return isFinal ? .rejected : .open
       case .frame:
-        guard plan.pointee.open(bytes, &probe) else { return .rejected }
-        if plan.pointee.checksumRule == .none, probe.kind.pointee.index == .max { return .rejected }
-        evidence += plan.pointee.evidence(probe)
+        guard plan.open(bytes, &probe) else { return .rejected }
+        if plan.pointee.checksumRule == .none, probe.kind.pointee.index == FrameKind.unknownIndex { return .rejected }
+        evidence += plan.evidence(&probe)
         at += probe.count
         if evidence >= needed { return .confirmed }
         if at == end {
@@ -147,7 +147,7 @@ extension Engine {
     let half = flow.half(side)
     raise(
       Issue(
-        kind: .gap, timestamp: max(segment.timestamp, now), direction: flow.pointee.direction(side),
+        kind: .gap, timestamp: max(segment.pointee.timestamp, now), direction: flow.pointee.direction(side),
         streamOffset: half.pointee.offset &- UInt64(gap.byteCount), byteCount: UInt64(gap.byteCount), gap: gap.reason),
       flow)
     rememberGap(index, flow, side, gap)
@@ -175,9 +175,9 @@ extension Engine {
   /// The length of the frame that a direction in step holds the beginning of, as far as its header tells; else 0.
   func frameLength(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    var probe = frame
+    var probe = frame.pointee
     guard rest.pointee.count >= Int(currentPlan.pointee.headerCount),
-      currentPlan.pointee.read(bytes, rest.pointee.start, rest.pointee.end, &probe) != .notAFrame,
+      currentPlan.read(bytes, rest.pointee.start, rest.pointee.end, &probe) != .notAFrame,
       probe.count > probe.headerCount + 1 || currentPlan.pointee.lengthRule == .field
     else { return 0 }
     return probe.count
@@ -197,6 +197,7 @@ extension Engine {
     let count = rest.pointee.count
     if !flow.pointee.profile.isPlan {
       ledger.unreadBytes += UInt64(count)
+      countUndecoded(flow, count)
     } else if count > 0 {
       ledger.skippedBytes += UInt64(count)
       let figures = flow.pointee.figures

@@ -17,8 +17,9 @@ package struct Engine: ~Copyable {
   var walker = TLVWalker()
   var inflater: Inflater
   var ledger = Ledger()
-  var segment = Segment()
-  var frame: Frame
+  /// The segment and the frame in hand; on the heap, so that handing them on copies nothing.
+  let segment: UnsafeMutablePointer<Segment>
+  let frame: UnsafeMutablePointer<Frame>
   var note = FrameNote()
   let plans: [ProtocolPlan]
   /// The plans' pointers; the last one used is kept, so that decoding does not wait for the flow's cache line.
@@ -36,7 +37,8 @@ package struct Engine: ~Copyable {
   var ending = ClosingQueue(), recycling = ClosingQueue()
   /// The connection that the sink was told of last.
   var info = ConnectionInfo(
-    serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0), server: Endpoint(address: IPAddress(v4: 0), port: 0),
+    serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0),
+    server: Endpoint(address: IPAddress(v4: 0), port: 0),
     plan: 0, endpoint: .max)
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
@@ -65,7 +67,10 @@ package struct Engine: ~Copyable {
     for (i, plan) in plans.enumerated() { (planPointers + i).initialize(to: plan.pointer) }
     currentPlan = planPointers[0]
     currentPlanIndex = 0
-    frame = Frame(kind: planPointers[0].pointee.unknownKind)
+    segment = .allocate(capacity: 1)
+    segment.initialize(to: Segment())
+    frame = .allocate(capacity: 1)
+    frame.initialize(to: Frame(kind: planPointers[0].pointee.unknownKind))
     ports = Set(options.ports)
     needs = options.needs
     self.sink = sink
@@ -83,7 +88,11 @@ package struct Engine: ~Copyable {
     }
   }
 
-  deinit { planPointers.deallocate() }
+  deinit {
+    planPointers.deallocate()
+    segment.deallocate()
+    frame.deallocate()
+  }
 
   /// Takes a batch of packets. See `PacketRecord` for what the batch must promise.
   package mutating func process(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
@@ -101,7 +110,7 @@ package struct Engine: ~Copyable {
     ledger.packetBytes &+= UInt64(record.capturedLength)
     if record.timestamp >= wake { advance(to: record.timestamp) }
     if record.capturedLength < record.originalLength { ledger.cutPackets &+= 1 }
-    switch parser.parse(bytes, record, into: &segment) {
+    switch parser.parse(bytes, record, into: &segment.pointee) {
     case .segment:
       accept(bytes)
     case .reassembledSegment:
@@ -123,19 +132,19 @@ package struct Engine: ~Copyable {
   @inline(__always)
   private mutating func accept(_ bytes: borrowing Bytes) {
     ledger.segments &+= 1
-    let index = reassembler.flows.find(segment.key) ?? insertFlow()
+    let index = reassembler.flows.find(segment.pointee.key) ?? insertFlow()
     let flow = reassembler.flows.pointer(index)
-    let half = flow.half(segment.side)
-    if segment.checksum == .good {
+    let half = flow.half(segment.pointee.side)
+    if segment.pointee.checksum == .good {
       half.pointee.flags.insert(.goodChecksum)
     } else if !acceptsChecksum(half) {
       return
     }
-    flow.pointee.lastSeen = segment.timestamp
-    if flow.pointee.phase == .accepted { establish(flow) }
+    flow.pointee.lastSeen = segment.pointee.timestamp
+    if flow.pointee.phase == .accepted || flow.pointee.phase == .opening { establish(flow) }
     half.pointee.packets &+= 1
-    half.pointee.wireBytes &+= UInt64(segment.wireCount)
-    if !segment.flags.isDisjoint(with: .control) {
+    half.pointee.wireBytes &+= UInt64(segment.pointee.wireCount)
+    if !segment.pointee.flags.isDisjoint(with: .control) {
       control(index, bytes)
       return
     }
@@ -147,25 +156,27 @@ package struct Engine: ~Copyable {
     _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>,
     _ bytes: borrowing Bytes
   ) {
-    if segment.flags.contains(.ack) { reassembler.acknowledge(index, flow, segment) }
-    if segment.payloadCount == 0, segment.cutCount == 0 {
+    if segment.pointee.flags.contains(.ack) { reassembler.acknowledge(index, flow, segment) }
+    if segment.pointee.payloadCount == 0, segment.pointee.cutCount == 0 {
       if half.pointee.state == .fresh {
-        half.pointee.next = segment.sequence
+        half.pointee.next = segment.pointee.sequence
         half.pointee.flags.insert(.hinted)
       }
       return
     }
-    reassembler.counters.payloadBytes &+= UInt64(truncatingIfNeeded: segment.payloadCount)
+    reassembler.counters.payloadBytes &+= UInt64(truncatingIfNeeded: segment.pointee.payloadCount)
     let delivery = reassembler.admit(index, flow, segment, bytes)
     if reassembler.hasNews { takeNews(index, flow, bytes) }
     if delivery.count > 0 {
-      consume(index, flow, segment.side, bytes, delivery.offset, delivery.count, segment.timestamp, segment.number)
+      consume(
+        index, flow, segment.pointee.side, bytes, delivery.offset, delivery.count, segment.pointee.timestamp,
+        segment.pointee.number)
     }
     if delivery.cut > 0 {
-      let gap = reassembler.skip(flow, segment.side, delivery.cut, .snaplen)
-      lose(index, flow, segment.side, gap)
+      let gap = reassembler.skip(flow, segment.pointee.side, delivery.cut, .snaplen)
+      lose(index, flow, segment.pointee.side, gap)
     }
-    if half.pointee.queue != nil { drain(index, flow, segment.side) }
+    if half.pointee.queue != nil { drain(index, flow, segment.pointee.side) }
   }
 
   /// Hands on everything of a direction that has become contiguous.
@@ -180,7 +191,7 @@ package struct Engine: ~Copyable {
     while half.pointee.queue != nil, reassembler.isOverLimit(half), let start = half.pointee.queue?.pointee.firstStart {
       release(index, flow, side, givingUpTo: start, .unseen)
     }
-    reassembler.scheduleHole(index, flow, side, segment.timestamp)
+    reassembler.scheduleHole(index, flow, side, segment.pointee.timestamp)
     finishIfDone(index, flow, side)
   }
 
@@ -218,7 +229,7 @@ package struct Engine: ~Copyable {
   /// A segment whose checksum is not right: offloaded and cut ones count; a wrong one only where no right one was seen.
   @inline(never)
   private mutating func acceptsChecksum(_ half: UnsafeMutablePointer<Half>) -> Bool {
-    switch segment.checksum {
+    switch segment.pointee.checksum {
     case .good, .unknown: return true
     case .offloaded:
       ledger.offloaded += 1
@@ -227,7 +238,7 @@ package struct Engine: ~Copyable {
       if half.pointee.flags.contains(.goodChecksum) {
         ledger.segments &-= 1
         ledger.skipped[Int(SkipReason.tcpChecksum.rawValue)] += 1
-        ledger.rejectedBytes += UInt64(segment.payloadCount)
+        ledger.rejectedBytes += UInt64(segment.pointee.payloadCount)
         return false
       }
       ledger.unverified += 1
@@ -237,7 +248,8 @@ package struct Engine: ~Copyable {
 
   private mutating func insertFlow() -> UInt32 {
     let flow = Flow(
-      key: segment.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.side), at: segment.timestamp)
+      key: segment.pointee.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.pointee.side),
+      at: segment.pointee.timestamp)
     nextSerial &+= 1
     ledger.connections += 1
     return reassembler.flows.insert(flow)

@@ -6,7 +6,7 @@ package enum FrameFlagNames {
   package static let all: [StaticString] = [
     "retry", "duplicate", "dup_ack", "orphan_ack", "compressed", "compress_label_only", "encrypted", "inflate_limit",
     "malformed", "duplicate_tag", "nested_too_deep", "incomplete_tag", "incomplete_length", "incomplete_value",
-    "tlv_limit", "marked_duplicate",
+    "tlv_limit", "marked_duplicate", "timestamp_window",
   ]
 
   /// Which of them hold for a frame.
@@ -17,20 +17,23 @@ package enum FrameFlagNames {
     if note.isDuplicate { mask |= 2 }
     if note.isDupAck { mask |= 4 }
     if note.isOrphan { mask |= 8 }
-    // The frame's own remarks; two of its flags are not remarks but marks of the decoder.
-    let own = frame.flags.subtracting([.sequence, .opened, .afterGap, .timestampWindow])
-    if own.rawValue != 0 { mask |= ownMask(own) }
+    // The frame's own remarks, by their bits: this runs for every frame.
+    let own = frame.flags.rawValue & remarks
+    if own != 0 { mask |= ownMask(own) }
     return mask
   }
 
+  /// The frame's flags that are remarks, in the order of `all` from its fifth name on; the others are the decoder's marks.
+  private static let order: [Frame.Flags] = [
+    .inflated, .compressLabelOnly, .encrypted, .inflateLimit, .malformed, .duplicateTag, .nestedTooDeep,
+    .incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit, .markedDuplicate, .timestampWindow,
+  ]
+  private static let remarks: UInt32 = order.reduce(0) { $0 | $1.rawValue }
+
   @inline(never)
-  private static func ownMask(_ flags: Frame.Flags) -> UInt32 {
-    let order: [Frame.Flags] = [
-      .inflated, .compressLabelOnly, .encrypted, .inflateLimit, .malformed, .duplicateTag, .nestedTooDeep,
-      .incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit, .markedDuplicate,
-    ]
+  private static func ownMask(_ flags: UInt32) -> UInt32 {
     var mask: UInt32 = 0
-    for (i, flag) in order.enumerated() where flags.contains(flag) { mask |= 1 << UInt32(i + 4) }
+    for (i, flag) in order.enumerated() where flags & flag.rawValue != 0 { mask |= 1 << UInt32(i + 4) }
     return mask
   }
 

@@ -13,13 +13,17 @@ package func runCapture(
   let output = Output.standard()
   let sink = FrameSink(
     plans: run.plans, format: format, style: style, filter: try run.filter(filter), output: output)
-  let driver = Driver(engine: run.engine(.frames, sink: sink), input: input, stop: run.stopping.stop)
+  // A capture file on standard output leaves no room there for lines.
+  let needs: EngineOptions.Needs = input.writePath == "-" ? [] : .frames
+  let driver = Driver(engine: run.engine(needs, sink: sink), input: input, stop: run.stopping.stop)
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let isLive = input.interface != nil
+  let watch = LiveWatch(run: run)
   let errors = driver.run(
     Driver.Hooks(
       afterBatch: { driver in
         if isLive || output.isTerminal { sink.flush() }
+        watch.update(driver)
         progress.update(driver)
       },
       isOver: { output.error != nil }))
@@ -44,7 +48,12 @@ package func runMessages(
     stop: run.stopping.stop)
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(
-    Driver.Hooks(afterBatch: { progress.update($0) }, isOver: { output.error != nil }))
+    Driver.Hooks(
+      afterBatch: { driver in
+        progress.update(driver)
+        run.answerRequests(driver)
+      },
+      isOver: { output.error != nil }))
   sink.flush()
   progress.end()
   return run.conclude(driver, errors, output)
@@ -56,23 +65,33 @@ package func runStats(
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report)
   let output = Output.standard()
-  let sink = StatsSink()
+  let sink = StatsSink(plans: run.plans)
   let driver = Driver(
-    engine: run.engine([.connections], sink: sink), input: input, stop: run.stopping.stop)
+    engine: run.engine([.connections, .settled], sink: sink), input: input, stop: run.stopping.stop)
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(
-    Driver.Hooks(afterBatch: { progress.update($0) }, isOver: { output.error != nil }))
+    Driver.Hooks(
+      afterBatch: { driver in
+        progress.update(driver)
+        run.answerRequests(driver)
+      },
+      isOver: { output.error != nil }))
   progress.end()
   var out = ByteWriter()
-  let summary = run.summary(driver)
-  if isJSON {
-    StatsJSONWriter().write(
-      summary, reconnects: driver.engine.reconnects, dupAcks: driver.engine.dupAcks, to: &out)
-  } else {
-    StatsTextWriter().write(summary, to: &out)
-  }
+  let figures = RunFigures(
+    summary: run.summary(driver), total: sink.total,
+    endpoints: zip(driver.engine.endpoints(), sink.endpoints).map { ($0, $1) }, worst: sink.worst,
+    reconnects: driver.engine.reconnects, dupAcks: driver.engine.dupAcks,
+    longestIdleSurvived: sink.longestIdleSurvived, shortestIdleDied: sink.shortestIdleDied)
+  if isJSON { StatsJSONWriter().write(figures, to: &out) } else { StatsTextWriter().write(figures, to: &out) }
   output.drain(&out)
   return run.conclude(driver, errors, output)
+}
+
+/// The interface that packets are captured on when none was named; `nil` where none is up.
+package func defaultInterface() -> String? {
+  guard let devices = try? captureDevices() else { return nil }
+  return devices.first { $0.isUp && $0.isRunning && !$0.isLoopback && $0.name != "any" }?.name
 }
 
 /// Lists the interfaces: `imdump -D`.
@@ -85,7 +104,9 @@ package func listDevices() -> ExitStatus {
       out.literal(".")
       out.text(device.name)
       if let text = device.text { out.text(" (\(text))") }
-      let facts = [device.isUp ? "up" : "down", device.isRunning ? "running" : nil, device.isLoopback ? "loopback" : nil]
+      let facts = [
+        device.isUp ? "up" : "down", device.isRunning ? "running" : nil, device.isLoopback ? "loopback" : nil,
+      ]
       out.text(" [" + facts.compactMap { $0 }.joined(separator: ", ") + "]")
       for address in device.addresses { out.text(" \(address)") }
       out.literal("\n")

@@ -9,7 +9,7 @@ package struct OutputError: Error, Equatable, CustomStringConvertible {
   package var errno: Int32
 
   /// One line.
-  package var description: String { "\(name): \(String(cString: strerror(errno)))" }
+  package var description: String { "\(name): \(systemText(errno))" }
   /// Whether the reader has gone away, which is its own decision and no error.
   package var isBrokenPipe: Bool { errno == EPIPE }
 }

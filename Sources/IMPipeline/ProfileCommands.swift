@@ -32,6 +32,9 @@ package func checkProfile(_ path: String) throws(UsageError) -> ExitStatus {
   }
 }
 
+/// Prints `text` on standard output.
+package func printText(_ text: String) -> ExitStatus { print { $0.text(text) } }
+
 private func print(_ body: (inout ByteWriter) -> Void) -> ExitStatus {
   let output = Output.standard()
   var out = ByteWriter()

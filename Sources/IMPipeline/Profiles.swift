@@ -20,17 +20,23 @@ package func loadProfiles(_ names: [String]) throws(ProfileError) -> [ProtocolPl
   return plans
 }
 
+/// The system's words for an error number, as they stand inside a sentence.
+package func systemText(_ number: Int32) -> String {
+  let words = String(cString: strerror(number))
+  return words.prefix(1).lowercased() + words.dropFirst()
+}
+
 /// The text of a profile file, which is read no further than a profile may be long.
 private func readProfile(_ path: String) throws(ProfileError) -> String {
   let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-  guard descriptor >= 0 else { throw ProfileError(source: path, message: String(cString: strerror(errno))) }
+  guard descriptor >= 0 else { throw ProfileError(source: path, message: systemText(errno)) }
   defer { close(descriptor) }
   var bytes: [UInt8] = []
   var chunk = [UInt8](repeating: 0, count: 65_536)
   while bytes.count <= 256 << 10 {
     let n = read(descriptor, &chunk, chunk.count)
     if n < 0, errno == EINTR { continue }
-    guard n >= 0 else { throw ProfileError(source: path, message: String(cString: strerror(errno))) }
+    guard n >= 0 else { throw ProfileError(source: path, message: systemText(errno)) }
     if n == 0 { break }
     bytes += chunk[..<n]
   }

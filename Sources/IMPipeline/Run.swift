@@ -40,7 +40,7 @@ struct Run {
     let schema = FilterSchema.messages.naming("type", known: plans.flatMap(\.typeNames))
     do throws(FilterError) { return try Filter(text, schema: schema) } catch {
       let caret = String(repeating: " ", count: max(0, error.column - 1)) + "^"
-      throw UsageError(message: "filter: \(error.message)\n  \(text)\n  \(caret)")
+      throw UsageError(message: "filter: column \(error.column): \(error.message)\n  \(text)\n  \(caret)")
     }
   }
 
@@ -48,9 +48,9 @@ struct Run {
   func conclude(_ driver: Driver, _ errors: [CaptureError], _ output: Output) -> ExitStatus {
     var status = ExitStatus.success
     for error in errors {
-      complain(error.description)
+      complain(error.subject == "-" ? "standard input: \(error.message)" : error.description)
       let this = ExitStatus(error)
-      if status == .success || this.rawValue > status.rawValue { status = this }
+      status = max(status, this)
     }
     if let error = output.error {
       // The reader has seen enough: nothing to complain of, and nothing more to say.
@@ -67,10 +67,17 @@ struct Run {
     return status
   }
 
+  /// Prints the counts so far when SIGUSR1 has asked for them.
+  func answerRequests(_ driver: Driver) {
+    guard stopping.takeRequests() > 0 else { return }
+    for line in summary(driver).lines { complain(line) }
+  }
+
   func summary(_ driver: Driver) -> Summary {
     let statistics = driver.statistics
     var capture = CaptureCounts()
-    capture.captured = statistics.delivered
+    // Not what the source handed out: a count given with -c may end inside a batch.
+    capture.captured = driver.engine.totals.packets
     capture.received = input.interface == nil ? nil : statistics.received
     capture.filteredOut = statistics.filteredOut
     capture.droppedByKernel = statistics.droppedByKernel
@@ -82,7 +89,7 @@ struct Run {
   }
 
   /// When nothing was decoded: what there was instead, and what to try.
-  private func hint(_ driver: Driver) {
+  func hint(_ driver: Driver) {
     let totals = driver.engine.totals
     if totals.tlsConnections > 0 {
       let hellos = driver.engine.tls.sorted { $0.key < $1.key }.prefix(3).map { hello in
@@ -98,9 +105,8 @@ struct Run {
       "\($0.port) (\(count($0.bytes, "byte")))"
     }
     let names = plans.map(\.name).joined(separator: ", ")
-    complain(
-      "no connection speaks \(names); the busiest ports are \(ports.joined(separator: ", ")). Try --profile FILE.yaml, or --port N"
-    )
+    let busiest = ports.isEmpty ? "" : "; the busiest ports are \(ports.joined(separator: ", "))"
+    complain("no connection speaks \(names)\(busiest). Try --profile FILE.yaml, or --port N")
   }
 }
 

@@ -35,8 +35,11 @@ package struct InputOptions: Sendable {
   package var captureFilter: String?
   /// Packets to process, then end; `nil` for all.
   package var packetLimit: UInt64?
+  /// Bytes kept of each packet of a live capture; 0 is as many as can be, `nil` the default.
   package var snapLength: Int?
+  /// The kernel's buffer; `nil` is the default.
   package var bufferKiB: Int?
+  /// Whether a live capture also takes packets for other hosts.
   package var isPromiscuous = true
   /// The capture file that all packets are written to.
   package var writePath: String?
@@ -53,7 +56,9 @@ package struct DecodeOptions: Sendable {
   package var profiles: [String] = []
   /// Ports on which the protocols are expected beside the profiles' own.
   package var ports: [UInt16] = []
+  /// Whether IP and TCP checksums are verified.
   package var verifiesChecksums = true
+  /// Which copy of a byte counts.
   package var overlap = OverlapPolicy.first
 
   /// The defaults.

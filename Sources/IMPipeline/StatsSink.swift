@@ -1,8 +1,53 @@
 import IMEngine
+import IMMetrics
+import IMOutput
 import IMWire
 
-/// Hears of connections and exchanges for `imdump stats`.
+/// Counts exchanges and connections by server for `imdump stats`.
 final class StatsSink: EngineSink {
+  private let plans: [ProtocolPlan]
+  /// The whole run.
+  private(set) var total = EndpointMetrics(key: nil, keepsLatencies: false)
+  /// By server, in the order of `Engine.endpoints()`.
+  private(set) var endpoints: [EndpointMetrics] = []
+  /// The connections with the most trouble.
+  private(set) var worst = WorstConnections()
+  /// The longest silence that a connection survived and the shortest after which one died, in microseconds.
+  private(set) var longestIdleSurvived: Int64?
+  private(set) var shortestIdleDied: Int64?
+
+  init(plans: [ProtocolPlan]) { self.plans = plans }
+
+  func settled(_ exchange: borrowing Exchange) {
+    let roles = plans[Int(exchange.plan)].typeRoles
+    let role = Int(exchange.kind) < roles.count ? roles[Int(exchange.kind)] : .other
+    total.settled(exchange, role: role)
+    let index = Int(exchange.endpoint)
+    while endpoints.count <= index { endpoints.append(EndpointMetrics(key: nil, keepsLatencies: false)) }
+    endpoints[index].settled(exchange, role: role)
+  }
+
+  func connection(_ report: ConnectionReport) {
+    total.ended(report)
+    let index = Int(report.info.endpoint)
+    if report.info.endpoint != .max {
+      while endpoints.count <= index { endpoints.append(EndpointMetrics(key: nil, keepsLatencies: false)) }
+      endpoints[index].ended(report)
+      worst.add(report)
+      idle(report)
+    }
+  }
+
+  private func idle(_ report: ConnectionReport) {
+    guard let figures = report.figures, figures.lastFrameAt != .distantPast else { return }
+    if figures.longestIdle > 0 { longestIdleSurvived = max(longestIdleSurvived ?? 0, figures.longestIdle) }
+    // A connection that ended by a reset after a silence died of it, as far as can be told.
+    if report.reason == .reset, let closed = report.closedAt {
+      let silence = max(0, closed.nanoseconds(since: figures.lastFrameAt) / 1_000)
+      if silence > 1_000_000 { shortestIdleDied = min(shortestIdleDied ?? .max, silence) }
+    }
+  }
+
   func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
@@ -11,7 +56,5 @@ final class StatsSink: EngineSink {
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
-  func connection(_ report: ConnectionReport) {}
-  func settled(_ exchange: borrowing Exchange) {}
   func finished(_ exchange: borrowing Exchange) {}
 }

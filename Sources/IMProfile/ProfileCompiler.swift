@@ -97,7 +97,8 @@ package struct ProfileCompiler {
       draft.lengthRule = .varint
       draft.lengthOffset = try reader.required("offset").number(1...7)
       guard draft.headerCount == draft.lengthOffset + 1 else {
-        throw encoding.error("a varint length is the header's last part: the header's least length is \(draft.lengthOffset + 1)")
+        throw encoding.error(
+          "a varint length is the header's last part: the header's least length is \(draft.lengthOffset + 1)")
       }
     } else {
       draft.length = try field(reader, "encoding", "counts", "maximum")
@@ -185,7 +186,7 @@ package struct ProfileCompiler {
 
   private mutating func types(_ reader: YAMLReader) throws(ProfileError) {
     let entries = try reader.entries()
-    guard (1...64).contains(entries.count) else { throw reader.error("a profile has 1 to 64 types") }
+    guard (1...63).contains(entries.count) else { throw reader.error("a profile has 1 to 63 types") }
     var values: Set<UInt64> = []
     for (key, value) in entries {
       let number = UInt64(try key.number(0...Int(UInt32.max)))
@@ -236,7 +237,8 @@ package struct ProfileCompiler {
     for answered in try reader.optional("answers")?.elements() ?? [] {
       let name = try answered.text()
       if name == "other" {
-        // Types that the profile does not name are numbered, but no list of 64 has a place for them.
+        kind.answers |= 1 << UInt64(FrameKind.unknownIndex)
+        draft.unknownFlags = [.expectsAck, .numbered]
         continue
       }
       guard let index = typeNames.firstIndex(of: name) else { throw answered.error("there is no type '\(name)'") }
@@ -350,7 +352,9 @@ package struct ProfileCompiler {
     plan.lengthCountsHeader = counts == "all"
     plan.shape =
       tagSize == 2 && lengthSize == 4 && !tagLittle && !lengthLittle && counts == "value" ? .tag2Length4 : .general
-    if let nested = try reader.optional("nested") { plan.nestedTag = UInt32(try nested.number(0...Int(UInt32.max - 1))) }
+    if let nested = try reader.optional("nested") {
+      plan.nestedTag = UInt32(try nested.number(0...Int(UInt32.max - 1)))
+    }
     if let depth = try reader.optional("depth") { plan.maximumDepth = Int32(try depth.number(0...16)) }
     for (key, value) in try reader.optional("tags")?.entries() ?? [] {
       tagNames[UInt32(try key.number(0...Int(UInt32.max)))] = try value.text()

@@ -6,7 +6,8 @@ import IMPipeline
 /// `imdump -i` and `imdump -r`: every frame, as it is decoded.
 struct Capture: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print every decoded frame from an interface or a file.", shouldDisplay: false)
+    abstract: "Print every decoded frame from an interface or a file.",
+    usage: "imdump [-i <interface> | -r <file>] [<options>] [<expression> ...]", shouldDisplay: false)
 
   @Option(
     name: [.customShort("i", allowingJoined: true)],
@@ -19,7 +20,8 @@ struct Capture: ParsableCommand {
 
   @Option(
     name: [.customShort("w", allowingJoined: true)],
-    help: ArgumentHelp("Also write the packets to this capture file; - is standard output.", valueName: "file"))
+    help: ArgumentHelp(
+      "Also write the packets to this pcap file; - is standard output, and no lines then.", valueName: "file"))
   var write: String?
 
   @Option(
@@ -50,17 +52,27 @@ struct Capture: ParsableCommand {
   @Flag(name: .customShort("v"), help: "Say more: the TLVs; twice, also packet numbers and stream offsets.")
   var verbose: Int
 
-  @Flag(name: .customShort("t"), help: "Times: -t none, -tt seconds since 1970, -ttt since the last line, -tttt with the date.")
+  @Flag(
+    name: .customShort("t"),
+    help: "Times: -t none, -tt seconds since 1970, -ttt since the last line, -tttt with the date.")
   var time: Int
 
-  @Flag(name: .customShort("A"), help: "Show TLV values as text (with -v).")
+  @Flag(name: .customShort("A"), help: "With -v, show TLV values as text.")
   var showText = false
 
-  @Flag(name: .customShort("x"), help: "Show bodies in hexadecimal.")
+  @Flag(name: [.customShort("x"), .customShort("X")], help: "Show bodies in hexadecimal and ASCII.")
   var showHex: Int
 
-  @Option(help: "Output: text, json or ecs.")
+  @Option(help: "The form of the output.")
   var format: OutputFormat = .text
+
+  @Option(
+    help: ArgumentHelp(
+      "With --format ecs, messages with a document of their own: off, errors, sample=1/N or all.", valueName: "which"))
+  var messageLog: MessageLog = .off
+
+  @Option(help: ArgumentHelp("With --format ecs, the sensor's name; the host's by default.", valueName: "name"))
+  var sensor: String?
 
   @Option(
     name: [.customShort("Y", allowingJoined: true)],
@@ -74,13 +86,16 @@ struct Capture: ParsableCommand {
     if listInterfaces { throw ExitCode(listDevices().rawValue) }
     var input = try source.input(files: [], expression: expression)
     if let interface {
-      guard input.files.isEmpty else { throw ValidationError("give -i or -r, not both") }
+      guard input.files.isEmpty else { throw misuse("give -i or -r, not both") }
       input.interface = interface
-    } else if input.files.isEmpty {
-      guard isatty(STDIN_FILENO) != 1 else {
-        throw ValidationError("name an interface with -i (imdump -D lists them) or a file with -r")
-      }
+    } else if input.files.isEmpty, isatty(STDIN_FILENO) != 1 {
       input.files = ["-"]
+    } else if input.files.isEmpty {
+      guard let interface = defaultInterface() else {
+        throw misuse("name an interface with -i (imdump -D lists them) or a file with -r")
+      }
+      input.interface = interface
+      if !speech.quiet { complain("capturing on \(interface); name another interface with -i, or a file with -r") }
     }
     input.writePath = write
     input.snapLength = snapLength
@@ -100,6 +115,17 @@ struct Capture: ParsableCommand {
       case 3: .sinceLast
       default: .date
       }
+    if format == .ecs {
+      guard filter == nil else { throw misuse("-Y filters frames, of which --format ecs has none") }
+      guard write != "-" else { throw misuse("-w - and --format ecs both want standard output") }
+      var documents = DocumentOptions()
+      documents.messageLog = messageLog
+      documents.sensor = sensor
+      try finish { () throws(UsageError) in
+        try runDocuments(input: input, decode: decoding.decode, report: speech.report, documents: documents)
+      }
+      return
+    }
     try finish { () throws(UsageError) in
       try runCapture(
         input: input, decode: decoding.decode, report: speech.report, format: format, style: style, filter: filter)

@@ -8,17 +8,18 @@ import IMPipeline
 struct SourceOptions: ParsableArguments {
   @Option(
     name: [.customShort("r", allowingJoined: true)],
-    help: ArgumentHelp("Read packets from FILE; - is standard input. May be given several times.", valueName: "file"))
+    help: ArgumentHelp(
+      "Read packets from this file; - is standard input. May be given several times.", valueName: "file"))
   var read: [String] = []
 
   @Option(
     name: [.customShort("c", allowingJoined: true)],
-    help: ArgumentHelp("End after COUNT packets.", valueName: "count"))
+    help: ArgumentHelp("End after so many packets.", valueName: "count"))
   var count: UInt64?
 
   @Option(
     name: [.customShort("F", allowingJoined: true)],
-    help: ArgumentHelp("Read the capture filter from FILE.", valueName: "file"))
+    help: ArgumentHelp("Read the capture filter from this file.", valueName: "file"))
   var filterFile: String?
 
   /// The input that these options and `files` describe. `expression` is a filter in words.
@@ -28,16 +29,25 @@ struct SourceOptions: ParsableArguments {
     input.packetLimit = count
     var filter = expression.joined(separator: " ")
     if let filterFile {
-      guard filter.isEmpty else { throw ValidationError("give the filter with -F or in words, not both") }
+      guard filter.isEmpty else { throw misuse("give the filter with -F or in words, not both") }
       filter = try Self.readFilter(filterFile)
     }
     input.captureFilter = filter.isEmpty ? nil : filter
     return input
   }
 
+  /// The input of a command that reads files only: standard input where none is named and it is no terminal.
+  func input(files: [String]) throws -> InputOptions {
+    var input = try input(files: files, expression: [])
+    guard input.files.isEmpty else { return input }
+    guard isatty(STDIN_FILENO) != 1 else { throw misuse("name a capture file; - is standard input") }
+    input.files = ["-"]
+    return input
+  }
+
   private static func readFilter(_ path: String) throws -> String {
     guard let file = fopen(path, "re") else {
-      throw ValidationError("\(path): \(String(cString: strerror(errno)))")
+      throw misuse("\(path): \(systemText(errno))")
     }
     defer { fclose(file) }
     var bytes = [UInt8](repeating: 0, count: 65_536)
@@ -50,7 +60,10 @@ struct SourceOptions: ParsableArguments {
 
 /// How packets are decoded.
 struct DecodingOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Decode this protocol: a built-in profile's name or a YAML file. All built-in ones by default.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp(
+      "Decode this protocol: a built-in profile's name or a YAML file. All built-in ones by default.", valueName: "name"
+    ))
   var profile: [String] = []
 
   @Option(help: ArgumentHelp("Expect the protocols on this port, beside the profiles' own.", valueName: "port"))
@@ -59,7 +72,7 @@ struct DecodingOptions: ParsableArguments {
   @Flag(name: [.customShort("K"), .customLong("no-checksum")], help: "Do not verify TCP and IP checksums.")
   var noChecksum = false
 
-  @Option(help: ArgumentHelp("Which copy counts when a retransmission has other bytes: first or last.", valueName: "policy"))
+  @Option(help: ArgumentHelp("Which copy counts when a retransmission has other bytes.", valueName: "policy"))
   var overlap: OverlapPolicy = .first
 
   /// The engine's options.
@@ -78,10 +91,10 @@ struct SpeechOptions: ParsableArguments {
   @Flag(name: .customShort("q"), help: "No summary, no notes and no progress.")
   var quiet = false
 
-  @Option(help: ArgumentHelp("Show how far a long file is: auto or never.", valueName: "when"))
+  @Option(help: ArgumentHelp("Show how far a long file is.", valueName: "when"))
   var progress: ProgressChoice = .auto
 
-  @Option(help: ArgumentHelp("Colours: auto, always or never.", valueName: "when"))
+  @Option(help: ArgumentHelp("Colours.", valueName: "when"))
   var color: ColourChoice = .auto
 
   /// The pipeline's options.
@@ -108,6 +121,16 @@ enum ProgressChoice: String, ExpressibleByArgument, CaseIterable { case auto, ne
 enum ColourChoice: String, ExpressibleByArgument, CaseIterable { case auto, always, never }
 extension OverlapPolicy: ExpressibleByArgument {}
 extension OutputFormat: ExpressibleByArgument {}
+extension MessageLog: ExpressibleByArgument {
+  /// Reads the option's value.
+  public init?(argument: String) { self.init(argument) }
+}
+
+/// Says what is wrong with the command line; gives the status to throw.
+func misuse(_ message: String) -> ExitCode {
+  complain(message)
+  return ExitCode(ExitStatus.usage.rawValue)
+}
 
 /// Runs `body`; a usage error is told and gives its status.
 func finish(_ body: () throws(UsageError) -> ExitStatus) throws {

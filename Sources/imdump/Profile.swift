@@ -18,7 +18,8 @@ struct Profile: ParsableCommand {
   }
 
   struct Check: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Check a profile in a file; mistakes name line and column.")
+    static let configuration = CommandConfiguration(
+      abstract: "Check a profile in a file; mistakes name line and column.")
     @Argument(help: "The file.") var file: String
     func run() throws { try finish { () throws(UsageError) in try checkProfile(file) } }
   }

@@ -4,7 +4,9 @@ import IMPipeline
 
 /// `imdump stats`: counts, ratios and times of a whole capture.
 struct Stats: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Connections, types, round trips, heartbeats and problems.")
+  static let configuration = CommandConfiguration(
+    abstract: "Counts of a whole capture, by message type.",
+    usage: "imdump stats <file> ... [<options>]")
 
   @OptionGroup var source: SourceOptions
   @OptionGroup var decoding: DecodingOptions
@@ -13,12 +15,13 @@ struct Stats: ParsableCommand {
   @Flag(help: "Print one JSON object.")
   var json = false
 
-  @Argument(help: ArgumentHelp("Capture files; - is standard input.", valueName: "file"))
+  @Argument(
+    help: ArgumentHelp(
+      "Capture files; - is standard input, and so is none where that is no terminal.", valueName: "file"))
   var files: [String] = []
 
   func run() throws {
-    let input = try source.input(files: files, expression: [])
-    guard !input.files.isEmpty else { throw ValidationError("name a capture file") }
+    let input = try source.input(files: files)
     try finish { () throws(UsageError) in
       try runStats(input: input, decode: decoding.decode, report: speech.report, isJSON: json)
     }
@@ -27,7 +30,9 @@ struct Stats: ParsableCommand {
 
 /// `imdump messages`: every message and what became of it.
 struct Messages: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "The fate of every message.")
+  static let configuration = CommandConfiguration(
+    abstract: "The fate of every message.",
+    usage: "imdump messages <file> ... [<options>]")
 
   @OptionGroup var source: SourceOptions
   @OptionGroup var decoding: DecodingOptions
@@ -50,12 +55,13 @@ struct Messages: ParsableCommand {
     help: ArgumentHelp("Print only messages that pass this filter; see imdump-filter(7).", valueName: "filter"))
   var filter: String?
 
-  @Argument(help: ArgumentHelp("Capture files; - is standard input.", valueName: "file"))
+  @Argument(
+    help: ArgumentHelp(
+      "Capture files; - is standard input, and so is none where that is no terminal.", valueName: "file"))
   var files: [String] = []
 
   func run() throws {
-    let input = try source.input(files: files, expression: [])
-    guard !input.files.isEmpty else { throw ValidationError("name a capture file") }
+    let input = try source.input(files: files)
     var style = TextStyle()
     style.isColoured = speech.isColoured
     try finish { () throws(UsageError) in

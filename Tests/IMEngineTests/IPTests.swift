@@ -41,7 +41,7 @@ import Testing
     run.expectLedgerAddsUp()
   }
 
-  @Test(arguments: [(1, "not_tcp"), (17, "not_tcp"), (47, "not_tcp"), (59, "not_tcp"), (255, "not_tcp")])
+  @Test(arguments: [(1, "not_tcp"), (17, "not_tcp"), (59, "not_tcp"), (255, "not_tcp")])
   func otherProtocols(_ number: UInt8, _ expected: String) {
     for (source, destination) in [OnePacket.v4, OnePacket.v6] {
       var builder = PacketBuilder()

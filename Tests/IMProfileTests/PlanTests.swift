@@ -20,7 +20,8 @@ import Testing
     #expect(numbers.counterBits == 24)
     #expect(plan.tagNames[0x1001] == "text")
     #expect(plan.hasSession)
-    #expect(plan.kind(at: 2)?.answers == 0b11011)
+    let answered: UInt64 = 1 << UInt64(FrameKind.unknownIndex) | 0b11011
+    #expect(plan.kind(at: 2)?.answers == answered)
   }
 
   @Test func mqtt() throws {
@@ -71,7 +72,7 @@ import Testing
   }
 
   /// Every type of a plan is found, and no other value is taken for one.
-  @Test(arguments: [1, 2, 5, 16, 40, 64]) func perfectHash(_ count: Int) {
+  @Test(arguments: [1, 2, 5, 16, 40, 63]) func perfectHash(_ count: Int) {
     var state: UInt64 = UInt64(count)
     for round in 0..<10 {
       var values: Set<UInt64> = []
@@ -90,10 +91,10 @@ import Testing
         name: "x", version: "1", ports: [], typeNames: values.map { "t\($0)" }, tagNames: [:], checksumName: nil,
         draft: draft)
       for (index, kind) in draft.kinds.enumerated() {
-        #expect(plan.pointer.pointee.kind(kind.value).pointee.index == UInt8(index))
+        #expect(plan.pointer.kind(kind.value).pointee.index == UInt8(index))
       }
       for other in (0..<300).map({ UInt64($0) }) + [UInt64(UInt32.max), 1 << 40] where !values.contains(other) {
-        if plan.pointer.pointee.kind(other).pointee.index != .max {
+        if plan.pointer.kind(other).pointee.index != FrameKind.unknownIndex {
           Testing.Issue.record("\(other) is taken for a type")
         }
       }

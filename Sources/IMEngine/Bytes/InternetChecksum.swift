@@ -6,35 +6,40 @@
 struct InternetChecksum {
   var sum: UInt64 = 0
 
+  /// Adds eight bytes with the carry that a ones' complement sum takes around.
+  @inline(__always)
+  private mutating func add(_ word: UInt64) {
+    let (value, carry) = sum.addingReportingOverflow(word)
+    sum = value &+ (carry ? 1 : 0)
+  }
+
   /// Adds `count` bytes at `offset`; the caller has proved that they are there. Pieces before the last are even.
   @inline(__always)
   mutating func add(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) {
-    var low: UInt64 = 0
-    var high: UInt64 = 0
     var position = offset
     let end = offset &+ count
-    while end &- position >= 16 {
-      let a = bytes.load(position, as: UInt64.self)
-      let b = bytes.load(position &+ 8, as: UInt64.self)
-      low &+= (a & 0xffff_ffff) &+ (b & 0xffff_ffff)
-      high &+= (a >> 32) &+ (b >> 32)
-      position &+= 16
+    while end &- position >= 8 {
+      add(bytes.load(position, as: UInt64.self))
+      position &+= 8
     }
-    while end &- position >= 4 {
-      low &+= UInt64(bytes.load(position, as: UInt32.self))
+    if end &- position >= 4 {
+      add(UInt64(bytes.load(position, as: UInt32.self)))
       position &+= 4
     }
     if end &- position >= 2 {
-      low &+= UInt64(bytes.load(position, as: UInt16.self))
+      add(UInt64(bytes.load(position, as: UInt16.self)))
       position &+= 2
     }
-    if position < end { low &+= UInt64(bytes.u8(position)) }
-    sum &+= low &+ high
+    if position < end { add(UInt64(bytes.u8(position))) }
   }
+
+  /// Adds another sum.
+  @inline(__always)
+  mutating func add(_ other: InternetChecksum) { add(other.sum) }
 
   /// Adds a 16-bit number as it would stand on the wire.
   @inline(__always)
-  mutating func add(_ value: UInt16) { sum &+= UInt64(value.bigEndian) }
+  mutating func add(_ value: UInt16) { add(UInt64(value.bigEndian)) }
 
   /// The sum in 32 bits; equal bytes give equal sums.
   @inline(__always)

@@ -4,70 +4,71 @@ import IMWire
 enum ReadResult {
   /// A whole frame; `frame` describes it.
   case frame
-  /// The beginning of one; `frame.count` bytes are needed to go on.
+  /// The beginning of one; `frame.pointee.count` bytes are needed to go on.
   case needMore
   /// Not a frame.
   case notAFrame
 }
 
-extension Plan {
+// Methods of the pointer, not of the plan: calling one of the plan's own would copy its half kilobyte to the stack.
+extension UnsafePointer<Plan> {
   /// Reads the header at `offset`. All that is loaded beyond `end` is slack.
   @inline(__always)
-  func read(_ bytes: borrowing Bytes, _ offset: Int, _ end: Int, _ frame: inout Frame) -> ReadResult {
+  func read(_ bytes: borrowing Bytes, _ offset: Int, _ end: Int, _ frame: UnsafeMutablePointer<Frame>) -> ReadResult {
     let available = end &- offset
-    let header = Int(headerCount)
+    let header = Int(pointee.headerCount)
     guard available >= header else {
-      frame.count = header
+      frame.pointee.count = header
       return .needMore
     }
     let head = bytes.u64(offset)
-    guard head & magicMask == magic else { return .notAFrame }
-    frame.start = offset
-    if lengthRule == .field {
-      let body = length.read(bytes, offset) &+ UInt64(bitPattern: Int64(lengthAdd))
-      guard body <= UInt64(maximumBody) else { return .notAFrame }
-      frame.headerCount = header
-      frame.count = header &+ Int(truncatingIfNeeded: body)
+    guard head & pointee.magicMask == pointee.magic else { return .notAFrame }
+    frame.pointee.start = offset
+    if pointee.lengthRule == .field {
+      let body = pointee.length.read(bytes, offset) &+ UInt64(bitPattern: Int64(pointee.lengthAdd))
+      guard body <= UInt64(pointee.maximumBody) else { return .notAFrame }
+      frame.pointee.headerCount = header
+      frame.pointee.count = header &+ Int(truncatingIfNeeded: body)
     } else {
-      let result = readVarint(bytes, offset, available, &frame)
+      let result = readVarint(bytes, offset, available, frame)
       if result != .frame { return result }
     }
-    frame.type = type.read(bytes, offset)
-    frame.kind = kind(frame.type)
-    let kind = frame.kind.pointee
-    guard head & kind.headMask == kind.headValue else { return .notAFrame }
-    let body = frame.count &- frame.headerCount
-    guard body >= Int(kind.minimumBody), body <= Int(kind.maximumBody) else { return .notAFrame }
-    frame.flags = []
-    if sequence.isPresent {
-      frame.sequence = sequence.read(bytes, offset)
-      frame.flags = .sequence
+    frame.pointee.type = pointee.type.read(bytes, offset)
+    frame.pointee.kind = kind(frame.pointee.type)
+    let kind = frame.pointee.kind
+    guard head & kind.pointee.headMask == kind.pointee.headValue else { return .notAFrame }
+    let body = frame.pointee.count &- frame.pointee.headerCount
+    guard body >= Int(kind.pointee.minimumBody), body <= Int(kind.pointee.maximumBody) else { return .notAFrame }
+    frame.pointee.flags = []
+    if pointee.sequence.isPresent {
+      frame.pointee.sequence = pointee.sequence.read(bytes, offset)
+      frame.pointee.flags = .sequence
     }
-    frame.session = session.read(bytes, offset)
-    return available >= frame.count ? .frame : .needMore
+    frame.pointee.session = pointee.session.read(bytes, offset)
+    return available >= frame.pointee.count ? .frame : .needMore
   }
 
   /// The length of MQTT and its like: seven bits a byte, least significant first, at most four bytes.
   @inline(never)
   private func readVarint(
-    _ bytes: borrowing Bytes, _ offset: Int, _ available: Int, _ frame: inout Frame
+    _ bytes: borrowing Bytes, _ offset: Int, _ available: Int, _ frame: UnsafeMutablePointer<Frame>
   ) -> ReadResult {
     var value = 0
-    var position = Int(lengthOffset)
+    var position = Int(pointee.lengthOffset)
     for shift in stride(from: 0, to: 28, by: 7) {
       guard position < available else {
-        frame.count = position + 1
+        frame.pointee.count = position + 1
         // Whatever type this is, its header is not complete.
-        frame.headerCount = position
+        frame.pointee.headerCount = position
         return .needMore
       }
       let byte = bytes.u8(offset + position)
       value |= Int(byte & 0x7f) << shift
       position += 1
       if byte & 0x80 == 0 {
-        guard value <= Int(maximumBody) else { return .notAFrame }
-        frame.headerCount = position
-        frame.count = position + value
+        guard value <= Int(pointee.maximumBody) else { return .notAFrame }
+        frame.pointee.headerCount = position
+        frame.pointee.count = position + value
         return .frame
       }
     }
@@ -76,38 +77,38 @@ extension Plan {
 
   /// Verifies the checksum and runs the type's steps; the frame is whole. False when the body cannot be of its type.
   @inline(__always)
-  func open(_ bytes: borrowing Bytes, _ frame: inout Frame) -> Bool {
-    frame.flags.insert(.opened)
-    if checksumRule == .crc32 {
-      let body = frame.count &- frame.headerCount
-      frame.checksum = checksum.read(bytes, frame.start)
+  func open(_ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>) -> Bool {
+    frame.pointee.flags.insert(.opened)
+    if pointee.checksumRule == .crc32 {
+      let body = frame.pointee.count &- frame.pointee.headerCount
+      frame.pointee.checksum = pointee.checksum.read(bytes, frame.pointee.start)
       if body == 0 {
-        frame.checksumStatus = frame.checksum == 0 ? .none : .bad
+        frame.pointee.checksumStatus = frame.pointee.checksum == 0 ? .none : .bad
       } else {
-        let sum = crc32(bytes, frame.start &+ frame.headerCount, body)
-        let field = UInt32(truncatingIfNeeded: frame.checksum)
-        frame.checksumStatus =
-          sum == field ? .be : checksumEitherOrder && sum == field.byteSwapped ? .le : .bad
+        let sum = crc32(bytes, frame.pointee.start &+ frame.pointee.headerCount, body)
+        let field = UInt32(truncatingIfNeeded: frame.pointee.checksum)
+        frame.pointee.checksumStatus =
+          sum == field ? .be : pointee.checksumEitherOrder && sum == field.byteSwapped ? .le : .bad
       }
     } else {
-      frame.checksumStatus = .unchecked
+      frame.pointee.checksumStatus = .unchecked
     }
-    frame.identityCount = 0
-    frame.subjectCount = 0
-    frame.status = 0
-    return frame.kind.pointee.stepCount == 0 || runSteps(bytes, &frame)
+    frame.pointee.identityCount = 0
+    frame.pointee.subjectCount = 0
+    frame.pointee.status = 0
+    return frame.pointee.kind.pointee.stepCount == 0 || runSteps(bytes, frame)
   }
 
   @inline(never)
-  private func runSteps(_ bytes: borrowing Bytes, _ frame: inout Frame) -> Bool {
-    let head = bytes.u64(frame.start)
-    let end = frame.start + frame.count
-    var position = frame.start + frame.headerCount
-    frame.flags.remove(.sequence)
-    var i = Int(frame.kind.pointee.firstStep)
-    let last = i + Int(frame.kind.pointee.stepCount)
+  private func runSteps(_ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>) -> Bool {
+    let head = bytes.u64(frame.pointee.start)
+    let end = frame.pointee.start + frame.pointee.count
+    var position = frame.pointee.start + frame.pointee.headerCount
+    frame.pointee.flags.remove(.sequence)
+    var i = Int(frame.pointee.kind.pointee.firstStep)
+    let last = i + Int(frame.pointee.kind.pointee.stepCount)
     while i < last {
-      let step = steps[i]
+      let step = pointee.steps[i]
       i += 1
       let count = Int(step.count)
       switch step.operation {
@@ -121,10 +122,10 @@ extension Plan {
         let value = bytes.u64(position) >> UInt64(64 - count * 8)
         position += count
         if step.operation == .load {
-          put(value, step.register, &frame)
+          put(value, step.register, frame)
         } else if value & step.b == step.a {
-          while i < last, steps[i].operation == .expect { i += 1 }
-        } else if i < last, steps[i].operation == .expect {
+          while i < last, pointee.steps[i].operation == .expect { i += 1 }
+        } else if i < last, pointee.steps[i].operation == .expect {
           position -= count
         } else {
           return false
@@ -136,11 +137,11 @@ extension Plan {
         guard end - position >= length else { return false }
         if !isPlausibleText(bytes, position, length) { return false }
         if step.register == .identity {
-          frame.identityOffset = position - frame.start
-          frame.identityCount = length
+          frame.pointee.identityOffset = position - frame.pointee.start
+          frame.pointee.identityCount = length
         } else if step.register == .subject {
-          frame.subjectOffset = position - frame.start
-          frame.subjectCount = length
+          frame.pointee.subjectOffset = position - frame.pointee.start
+          frame.pointee.subjectCount = length
         }
         position += length
       case .tlv:
@@ -150,13 +151,13 @@ extension Plan {
     return true
   }
 
-  private func put(_ value: UInt64, _ register: Frame.Register, _ frame: inout Frame) {
+  private func put(_ value: UInt64, _ register: Frame.Register, _ frame: UnsafeMutablePointer<Frame>) {
     switch register {
     case .sequence:
-      frame.sequence = value
-      frame.flags.insert(.sequence)
-    case .status: frame.status = value
-    case .keepAlive: frame.keepAlive = value
+      frame.pointee.sequence = value
+      frame.pointee.flags.insert(.sequence)
+    case .status: frame.pointee.status = value
+    case .keepAlive: frame.pointee.keepAlive = value
     case .none, .identity, .subject: break
     }
   }
@@ -171,17 +172,17 @@ extension Plan {
   }
 
   /// How many bits of proof an opened frame gives that it is one.
-  func evidence(_ frame: Frame) -> Int {
-    var bits = Int(magicEvidence) + Int(frame.kind.pointee.evidence)
-    switch frame.checksumStatus {
+  func evidence(_ frame: UnsafePointer<Frame>) -> Int {
+    var bits = Int(pointee.magicEvidence) + Int(frame.pointee.kind.pointee.evidence)
+    switch frame.pointee.checksumStatus {
     case .be, .le, .none: bits += 32
     case .bad, .unchecked: break
     }
-    if frame.subjectCount > 0 { bits += 12 }
-    if frame.identityCount > 0 { bits += 8 }
-    let first = Int(frame.kind.pointee.firstStep)
-    for i in first..<first + Int(frame.kind.pointee.stepCount) where steps[i].operation == .expect {
-      bits += steps[i].b.nonzeroBitCount
+    if frame.pointee.subjectCount > 0 { bits += 12 }
+    if frame.pointee.identityCount > 0 { bits += 8 }
+    let first = Int(frame.pointee.kind.pointee.firstStep)
+    for i in first..<first + Int(frame.pointee.kind.pointee.stepCount) where pointee.steps[i].operation == .expect {
+      bits += pointee.steps[i].b.nonzeroBitCount
       break
     }
     return bits

@@ -77,7 +77,9 @@ package struct FrameKind: Sendable, BitwiseCopyable {
   /// The type's value on the wire.
   package var value: UInt64 = .max
   /// The index in the profile's list of types.
-  package var index: UInt8 = .max
+  package var index: UInt8 = Self.unknownIndex
+  /// The index that all types share which the profile does not know.
+  package static let unknownIndex: UInt8 = 63
   package var role = FrameRole.other
   package var flags: Flags = []
   /// How many bits of proof a header of this type gives that it is one: fixed bits and lengths.
@@ -219,11 +221,14 @@ package struct Plan: BitwiseCopyable {
   var kinds: UnsafePointer<FrameKind>
   var steps: UnsafePointer<PlanStep>
   var unknownKind: UnsafePointer<FrameKind>
+}
 
-  /// Hashes a type's value to a place in `kinds`.
+extension UnsafePointer<Plan> {
+  /// What a type's value means.
   @inline(__always)
   func kind(_ value: UInt64) -> UnsafePointer<FrameKind> {
-    let place = kinds + Int(truncatingIfNeeded: (value &* kindMultiplier) &>> UInt64(kindShift))
-    return place.pointee.value == value ? place : unknownKind
+    let place =
+      pointee.kinds + Int(truncatingIfNeeded: (value &* pointee.kindMultiplier) &>> UInt64(pointee.kindShift))
+    return place.pointee.value == value ? place : pointee.unknownKind
   }
 }

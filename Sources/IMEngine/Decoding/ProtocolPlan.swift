@@ -48,18 +48,19 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var heartbeatTimeout: Int64 = 15_000_000_000
     package var tlv = TLVPlan()
     package var kinds: [FrameKind] = []
+    package var unknownFlags: FrameKind.Flags = []
     package var steps: [PlanStep] = []
 
     /// An empty draft.
     package init() {}
   }
 
-  /// Compiles `draft`. At most 64 types; their indices are their places in `draft.kinds`.
+  /// Compiles `draft`. At most 63 types; their indices are their places in `draft.kinds`.
   package init(
     name: String, version: String, ports: [UInt16], typeNames: [String], tagNames: [UInt32: String],
     checksumName: String?, draft: Draft
   ) {
-    precondition(draft.kinds.count <= 64, "a plan has at most 64 types")
+    precondition(draft.kinds.count <= 63, "a plan has at most 63 types")
     self.name = name
     self.version = version
     self.ports = ports
@@ -76,7 +77,9 @@ package final class ProtocolPlan: @unchecked Sendable {
     steps = .allocate(capacity: max(1, draft.steps.count))
     for (i, step) in draft.steps.enumerated() { (steps + i).initialize(to: step) }
     unknown = .allocate(capacity: 1)
-    unknown.initialize(to: FrameKind())
+    var other = FrameKind()
+    other.flags = draft.unknownFlags
+    unknown.initialize(to: other)
 
     let memory = UnsafeMutablePointer<Plan>.allocate(capacity: 1)
     var plan = Plan(kinds: kinds, steps: steps, unknownKind: unknown)
@@ -126,7 +129,7 @@ package final class ProtocolPlan: @unchecked Sendable {
 
   /// What the type with `index` means; `nil` for an index that no type has.
   package func kind(at index: Int) -> FrameKind? {
-    typeValues.indices.contains(index) ? pointer.pointee.kind(typeValues[index]).pointee : nil
+    typeValues.indices.contains(index) ? pointer.kind(typeValues[index]).pointee : nil
   }
 
   deinit {

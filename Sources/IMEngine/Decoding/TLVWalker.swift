@@ -23,12 +23,13 @@ struct TLVWalker: ~Copyable {
   /// Walks the `length` bytes at `offset`; the references' offsets count from `offset`.
   @inline(__always)
   mutating func walk(
-    _ plan: borrowing TLVPlan, _ bytes: borrowing Bytes, _ offset: Int, _ length: Int, _ frame: inout Frame
+    _ plan: borrowing TLVPlan, _ bytes: borrowing Bytes, _ offset: Int, _ length: Int,
+    _ frame: UnsafeMutablePointer<Frame>
   ) {
     count = 0
     // One list without nesting is nearly every body; a nested tag takes the long way round.
     guard plan.shape == .tag2Length4 else {
-      walkNested(plan, bytes, offset, offset, offset &+ length, &frame)
+      walkNested(plan, bytes, offset, offset, offset &+ length, frame)
       return
     }
     var position = offset
@@ -45,16 +46,16 @@ struct TLVWalker: ~Copyable {
       count &+= 1
       position &+= 6 &+ size
     }
-    frame.tlvDepth = 0
-    if position < end { walkNested(plan, bytes, offset, position, end, &frame) }
-    frame.tlvCount = Int32(truncatingIfNeeded: count)
-    if count > 1 { noteDuplicates(&frame) }
+    frame.pointee.tlvDepth = 0
+    if position < end { walkNested(plan, bytes, offset, position, end, frame) }
+    frame.pointee.tlvCount = Int32(truncatingIfNeeded: count)
+    if count > 1 { noteDuplicates(frame) }
   }
 
   @inline(never)
   private mutating func walkNested(
     _ plan: borrowing TLVPlan, _ bytes: borrowing Bytes, _ offset: Int, _ from: Int, _ end: Int,
-    _ frame: inout Frame
+    _ frame: UnsafeMutablePointer<Frame>
   ) {
     var ends = InlineArray<17, Int>(repeating: end)
     var depth = 0
@@ -64,7 +65,7 @@ struct TLVWalker: ~Copyable {
     while true {
       while position >= ends[depth] {
         if depth == 0 {
-          frame.tlvCount = Int32(truncatingIfNeeded: count)
+          frame.pointee.tlvCount = Int32(truncatingIfNeeded: count)
           return
         }
         position = ends[depth]
@@ -72,7 +73,7 @@ struct TLVWalker: ~Copyable {
       }
       let left = ends[depth] - position
       guard left >= header else {
-        frame.flags.insert(left < max(1, tagEnd) ? .incompleteTag : .incompleteLength)
+        frame.pointee.flags.insert(left < max(1, tagEnd) ? .incompleteTag : .incompleteLength)
         position = ends[depth]
         continue
       }
@@ -81,13 +82,13 @@ struct TLVWalker: ~Copyable {
       if plan.lengthCountsHeader { size = size >= UInt64(header) ? size - UInt64(header) : .max }
       position += header
       guard size <= UInt64(ends[depth] - position) else {
-        frame.flags.insert(.incompleteValue)
+        frame.pointee.flags.insert(.incompleteValue)
         position = ends[depth]
         continue
       }
       if count == capacity, !grow() {
-        frame.flags.insert(.tlvLimit)
-        frame.tlvCount = Int32(truncatingIfNeeded: count)
+        frame.pointee.flags.insert(.tlvLimit)
+        frame.pointee.tlvCount = Int32(truncatingIfNeeded: count)
         return
       }
       let isList = tag == plan.nestedTag && depth < Self.maximumDepth
@@ -95,11 +96,11 @@ struct TLVWalker: ~Copyable {
         tag: tag, offset: UInt32(truncatingIfNeeded: position - offset), count: UInt32(truncatingIfNeeded: size),
         depth: UInt16(truncatingIfNeeded: depth), isList: isList)
       count += 1
-      if tag == plan.nestedTag, depth >= Int(plan.maximumDepth) { frame.flags.insert(.nestedTooDeep) }
+      if tag == plan.nestedTag, depth >= Int(plan.maximumDepth) { frame.pointee.flags.insert(.nestedTooDeep) }
       if isList {
         depth += 1
         ends[depth] = position + Int(size)
-        frame.tlvDepth = max(frame.tlvDepth, Int32(truncatingIfNeeded: depth))
+        frame.pointee.tlvDepth = max(frame.pointee.tlvDepth, Int32(truncatingIfNeeded: depth))
       } else {
         position += Int(size)
       }
@@ -108,7 +109,7 @@ struct TLVWalker: ~Copyable {
 
   /// Notes a tag that stands twice in one list. Lists of more than 64 TLVs are not compared.
   @inline(__always)
-  private func noteDuplicates(_ frame: inout Frame) {
+  private func noteDuplicates(_ frame: UnsafeMutablePointer<Frame>) {
     guard count <= 64 else { return }
     for i in 1..<count {
       var j = i &- 1
@@ -116,7 +117,7 @@ struct TLVWalker: ~Copyable {
         let depth = references[j].depth
         if depth < references[i].depth { break }
         if depth == references[i].depth, references[j].tag == references[i].tag {
-          frame.flags.insert(.duplicateTag)
+          frame.pointee.flags.insert(.duplicateTag)
           return
         }
         j &-= 1

@@ -40,6 +40,10 @@ enum EtherType {
   static let vlan: UInt16 = 0x8100
   static let qinq: UInt16 = 0x88a8
   static let oldQinq: UInt16 = 0x9100
+  static let mpls: UInt16 = 0x8847, mplsMulticast: UInt16 = 0x8848
+  static let pppoeSession: UInt16 = 0x8864
+  /// Ethernet, as tunnels name it.
+  static let bridged: UInt16 = 0x6558
 }
 
 extension PacketParser {
@@ -82,8 +86,8 @@ extension PacketParser {
     }
   }
 
-  /// Walks VLAN tags, then IP.
-  private mutating func etherType(
+  /// Walks VLAN tags, then IP or what carries it.
+  mutating func etherType(
     _ bytes: borrowing Bytes, _ first: UInt16, _ offset: Int, _ end: Int, into segment: inout Segment
   ) -> Outcome {
     var type = first
@@ -99,6 +103,10 @@ extension PacketParser {
         guard end - position >= 4 else { return .skipped(.linkHeader) }
         type = bytes.u16(position + 2)
         position += 4
+      case EtherType.mpls, EtherType.mplsMulticast:
+        return mpls(bytes, position, end, into: &segment)
+      case EtherType.pppoeSession:
+        return pppoe(bytes, position, end, into: &segment)
       default:
         return .skipped(.notIP)
       }

@@ -19,6 +19,8 @@ struct PacketParser: ~Copyable {
   static var maximumDepth: Int { 8 }
 
   var fragments = FragmentTable()
+  /// Tunnels entered at the moment.
+  var depth = 0
   /// Whether TCP and IP checksums are verified.
   let verifiesChecksums: Bool
 
@@ -106,7 +108,9 @@ struct PacketParser: ~Copyable {
   ) -> Bool {
     guard end &- tcp >= 20 else { return false }
     let header = Int(bytes.u8(tcp &+ 12) >> 4) &* 4
-    guard header >= 20, end &- tcp >= header else { return false }
+    guard header >= 20, end &- tcp >= header else {
+      return cutOptions(bytes, tcp, header, wireEnd, end, into: &segment)
+    }
     segment.sequence = bytes.u32(tcp &+ 4)
     segment.acknowledgment = bytes.u32(tcp &+ 8)
     segment.flags = TCPFlags(rawValue: bytes.u8(tcp &+ 13))
@@ -131,7 +135,7 @@ struct PacketParser: ~Copyable {
     whole.add(bytes, tcp, header)
     var payload = InternetChecksum()
     payload.add(bytes, segment.payload, segment.payloadCount)
-    whole.sum &+= payload.sum
+    whole.add(payload)
     segment.payloadSum = payload.folded32
     if whole.folded == 0xffff {
       segment.checksum = .good
@@ -145,12 +149,24 @@ struct PacketParser: ~Copyable {
     return true
   }
 
-  /// IP protocols other than TCP; the place for tunnels.
+  /// A TCP header of which the fixed part is there and the options are not: the snaplen cut them, and all payload. False
+  /// when its length is impossible.
   @inline(never)
-  mutating func other(
-    _ bytes: borrowing Bytes, _ ipProtocol: UInt8, _ offset: Int, _ end: Int, into segment: inout Segment
-  ) -> Outcome {
-    .skipped(.notTCP)
+  func cutOptions(
+    _ bytes: borrowing Bytes, _ tcp: Int, _ header: Int, _ wireEnd: Int, _ end: Int, into segment: inout Segment
+  ) -> Bool {
+    guard header >= 20, wireEnd &- tcp >= header else { return false }
+    segment.sequence = bytes.u32(tcp &+ 4)
+    segment.acknowledgment = bytes.u32(tcp &+ 8)
+    segment.flags = TCPFlags(rawValue: bytes.u8(tcp &+ 13))
+    segment.window = bytes.u16(tcp &+ 14)
+    segment.options = (tcp &+ 20)..<end
+    segment.payload = end
+    segment.payloadCount = 0
+    segment.cutCount = wireEnd &- tcp &- header
+    segment.payloadSum = nil
+    segment.checksum = verifiesChecksums ? .unknown : .good
+    return true
   }
 }
 

@@ -2,7 +2,7 @@
 package enum SkipReason: UInt8, CaseIterable, Sendable {
   /// The link type is not one imdump reads.
   case linkType
-  /// The packet ends inside its link-layer header.
+  /// The packet ends inside its link-layer header, or inside a tunnel's.
   case linkHeader
   /// A link-layer payload that is not IP (ARP, LLDP, ...).
   case notIP
@@ -14,13 +14,13 @@ package enum SkipReason: UInt8, CaseIterable, Sendable {
   case ipHeader
   /// The IPv4 header's checksum is wrong.
   case ipChecksum
-  /// An IP protocol other than TCP.
+  /// An IP protocol other than TCP, or a tunnel that imdump does not enter.
   case notTCP
   /// A fragment kept until the rest of its datagram comes.
   case fragmentHeld
   /// A fragment that could not be kept: overlapping, beyond 64 KiB, or over the limit of datagrams.
   case fragmentDropped
-  /// The packet ends inside its TCP header, or the header's length is impossible.
+  /// The packet ends inside the fixed part of its TCP header, or the header's length is impossible.
   case tcpHeader
   /// The TCP checksum is wrong and the sender's other packets are right: the receiver ignored it, and so does imdump.
   case tcpChecksum

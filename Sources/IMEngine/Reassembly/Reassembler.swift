@@ -111,30 +111,30 @@ struct Reassembler: ~Copyable {
   /// Takes the payload of a segment. Control flags have been handled before.
   @inline(__always)
   mutating func admit(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: Segment, _ bytes: borrowing Bytes
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes
   ) -> Delivery {
-    let half = flow.half(segment.side)
-    let count = segment.payloadCount
-    if half.pointee.state == .open, segment.sequence == half.pointee.next, half.pointee.queue == nil {
-      if let sum = segment.payloadSum {
-        recent.remember(flow.pointee.serial, segment.side, segment.sequence, count, sum: sum)
+    let half = flow.half(segment.pointee.side)
+    let count = segment.pointee.payloadCount
+    if half.pointee.state == .open, segment.pointee.sequence == half.pointee.next, half.pointee.queue == nil {
+      if let sum = segment.pointee.payloadSum {
+        recent.remember(flow.pointee.serial, segment.pointee.side, segment.pointee.sequence, count, sum: sum)
       }
       half.pointee.next &+= UInt32(truncatingIfNeeded: count)
       half.pointee.offset &+= UInt64(truncatingIfNeeded: count)
-      return Delivery(offset: segment.payload, count: count, cut: segment.cutCount)
+      return Delivery(offset: segment.pointee.payload, count: count, cut: segment.pointee.cutCount)
     }
     return admitOutOfOrder(index, flow, segment, bytes)
   }
 
   @inline(never)
   private mutating func admitOutOfOrder(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: Segment, _ bytes: borrowing Bytes
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes
   ) -> Delivery {
-    let half = flow.half(segment.side)
-    let count = segment.payloadCount
+    let half = flow.half(segment.pointee.side)
+    let count = segment.pointee.payloadCount
     if half.pointee.state == .fresh {
       // A bare ACK tells where the next data begins; a keep-alive probe tells one less.
-      let sequence = segment.sequence
+      let sequence = segment.pointee.sequence
       let hint = half.pointee.next
       let known = half.pointee.flags.contains(.acknowledged) && half.pointee.acknowledged == sequence
       let hinted = half.pointee.flags.contains(.hinted) && (sequence == hint || sequence == hint &+ 1)
@@ -143,14 +143,15 @@ struct Reassembler: ~Copyable {
         return admit(index, flow, segment, bytes)
       }
       half.pointee.state = .held
-      holes.schedule(flow: index, serial: flow.pointee.serial, side: segment.side, at: segment.timestamp)
-      hold(flow, segment, bytes, from: 0, base: segment.sequence &- 1 << 30)
+      holes.schedule(
+        flow: index, serial: flow.pointee.serial, side: segment.pointee.side, at: segment.pointee.timestamp)
+      hold(flow, segment, bytes, from: 0, base: segment.pointee.sequence &- 1 << 30)
       return Delivery()
     }
     if half.pointee.state == .held {
-      let sequence = segment.sequence
+      let sequence = segment.pointee.sequence
       let base = (half.pointee.queue?.pointee.firstStart ?? sequence) &- 1 << 30
-      guard abs(Int(Int32(bitPattern: segment.sequence &- base &- 1 << 30))) < 1 << 29 else {
+      guard abs(Int(Int32(bitPattern: segment.pointee.sequence &- base &- 1 << 30))) < 1 << 29 else {
         counters.outOfWindow += 1
         counters.ignoredBytes += UInt64(count)
         return Delivery()
@@ -158,7 +159,7 @@ struct Reassembler: ~Copyable {
       hold(flow, segment, bytes, from: 0, base: base)
       return Delivery()
     }
-    let distance = Int(Int32(bitPattern: segment.sequence &- half.pointee.next))
+    let distance = Int(Int32(bitPattern: segment.pointee.sequence &- half.pointee.next))
     guard abs(distance) <= 1 << 30 else {
       counters.outOfWindow += 1
       counters.ignoredBytes += UInt64(count)
@@ -170,16 +171,16 @@ struct Reassembler: ~Copyable {
       flow.pointee.outOfOrder &+= 1
     }
     hold(flow, segment, bytes, from: 0, base: half.pointee.next)
-    scheduleHole(index, flow, segment.side, segment.timestamp)
+    scheduleHole(index, flow, segment.pointee.side, segment.pointee.timestamp)
     return Delivery()
   }
 
   /// A segment that begins `behind` bytes before what is expected.
   private mutating func admitRepeated(
-    _ flow: UnsafeMutablePointer<Flow>, _ segment: Segment, _ behind: Int, _ bytes: borrowing Bytes
+    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ behind: Int, _ bytes: borrowing Bytes
   ) -> Delivery {
-    let half = flow.half(segment.side)
-    let count = segment.payloadCount
+    let half = flow.half(segment.pointee.side)
+    let count = segment.pointee.payloadCount
     let old = min(behind, count)
     counters.repeatedBytes += UInt64(old)
     if flow.pointee.gapCount > 0, !islands.isEmpty { hasNews = true }
@@ -187,8 +188,9 @@ struct Reassembler: ~Copyable {
     if !isKeepAlive {
       counters.retransmits += 1
       flow.pointee.retransmits &+= 1
-      if let sum = segment.payloadSum,
-        let first = recent.recall(flow.pointee.serial, segment.side, segment.sequence, count), first != sum
+      if let sum = segment.pointee.payloadSum,
+        let first = recent.recall(flow.pointee.serial, segment.pointee.side, segment.pointee.sequence, count),
+        first != sum
       {
         let from = Int64(half.pointee.offset) - Int64(behind)
         noteConflict(flow, OverlapConflict(offset: UInt64(max(0, from)), kept: UInt64(first), other: UInt64(sum)))
@@ -202,7 +204,7 @@ struct Reassembler: ~Copyable {
     }
     half.pointee.next &+= UInt32(count - behind)
     half.pointee.offset += UInt64(count - behind)
-    return Delivery(offset: segment.payload + behind, count: count - behind, cut: segment.cutCount)
+    return Delivery(offset: segment.pointee.payload + behind, count: count - behind, cut: segment.pointee.cutCount)
   }
 
   private mutating func noteConflict(_ flow: UnsafeMutablePointer<Flow>, _ found: OverlapConflict) {
@@ -213,13 +215,13 @@ struct Reassembler: ~Copyable {
   }
 
   /// Corrects what was counted for a segment of which `count` bytes had been given up and never seen before.
-  mutating func countLate(_ flow: UnsafeMutablePointer<Flow>, _ segment: Segment, _ count: Int) {
+  mutating func countLate(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ count: Int) {
     guard count > 0 else { return }
     counters.lateBytes += UInt64(count)
     counters.repeatedBytes -= UInt64(count)
     // A single byte just behind was taken for a keep-alive, which is no retransmission.
-    let isKeepAlive = count == 1 && flow.half(segment.side).pointee.next &- segment.sequence == 1
-    guard count == segment.payloadCount, !isKeepAlive else { return }
+    let isKeepAlive = count == 1 && flow.half(segment.pointee.side).pointee.next &- segment.pointee.sequence == 1
+    guard count == segment.pointee.payloadCount, !isKeepAlive else { return }
     counters.retransmits -= 1
     flow.pointee.retransmits &-= 1
     counters.outOfOrder += 1
@@ -227,10 +229,10 @@ struct Reassembler: ~Copyable {
   }
 
   private mutating func hold(
-    _ flow: UnsafeMutablePointer<Flow>, _ segment: Segment, _ bytes: borrowing Bytes, from skip: Int,
+    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes, from skip: Int,
     base: UInt32
   ) {
-    let half = flow.half(segment.side)
+    let half = flow.half(segment.pointee.side)
     let queue: UnsafeMutablePointer<SegmentQueue>
     if let existing = half.pointee.queue {
       queue = existing
@@ -241,9 +243,10 @@ struct Reassembler: ~Copyable {
     }
     let before = queue.pointee.byteCount
     let result = queue.pointee.insert(
-      bytes, segment.payload + skip, segment.payloadCount - skip, start: segment.sequence &+ UInt32(skip),
-      cut: UInt32(truncatingIfNeeded: segment.cutCount), base: base, timestamp: segment.timestamp,
-      number: segment.number, policy: options.overlap)
+      bytes, segment.pointee.payload + skip, segment.pointee.payloadCount - skip,
+      start: segment.pointee.sequence &+ UInt32(skip),
+      cut: UInt32(truncatingIfNeeded: segment.pointee.cutCount), base: base, timestamp: segment.pointee.timestamp,
+      number: segment.pointee.number, policy: options.overlap)
     heldBytes += queue.pointee.byteCount - before
     counters.repeatedBytes += UInt64(result.repeated)
     if result.repeated > 0, result.added == 0 {
@@ -251,7 +254,7 @@ struct Reassembler: ~Copyable {
       flow.pointee.retransmits &+= 1
     }
     if let (kept, other) = result.conflict {
-      let distance = Int64(Int32(bitPattern: segment.sequence &- half.pointee.next))
+      let distance = Int64(Int32(bitPattern: segment.pointee.sequence &- half.pointee.next))
       let from = Int64(half.pointee.offset) + distance
       noteConflict(flow, OverlapConflict(offset: UInt64(max(0, from)), kept: kept, other: other))
     }
@@ -259,13 +262,13 @@ struct Reassembler: ~Copyable {
 
   /// Notes the acknowledgment that `segment` carries for the other direction.
   @inline(__always)
-  mutating func acknowledge(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: Segment) {
-    let peer = flow.half(1 &- segment.side)
-    let ahead = Int32(bitPattern: segment.acknowledgment &- peer.pointee.acknowledged)
+  mutating func acknowledge(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>) {
+    let peer = flow.half(1 &- segment.pointee.side)
+    let ahead = Int32(bitPattern: segment.pointee.acknowledgment &- peer.pointee.acknowledged)
     if ahead > 0 || !peer.pointee.flags.contains(.acknowledged) {
-      peer.pointee.acknowledged = segment.acknowledgment
+      peer.pointee.acknowledged = segment.pointee.acknowledgment
       peer.pointee.flags.insert(.acknowledged)
-      if peer.pointee.queue != nil { scheduleHole(index, flow, 1 &- segment.side, segment.timestamp) }
+      if peer.pointee.queue != nil { scheduleHole(index, flow, 1 &- segment.pointee.side, segment.pointee.timestamp) }
     }
   }
 

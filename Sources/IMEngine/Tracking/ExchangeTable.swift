@@ -1,3 +1,4 @@
+import CPrefetch
 import IMWire
 
 /// Exchanges in the order in which they began, found by session, direction and number.
@@ -47,6 +48,25 @@ struct ExchangeTable: ~Copyable {
     let key = sequence ^ UInt64(session) << 33 ^ UInt64(direction.rawValue) << 32
     let wide = (key ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
     return wide.high ^ wide.low
+  }
+
+  /// Asks for the slot of a number; gives the number's hash, which is never 0.
+  @inline(__always)
+  func prefetchSlot(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> UInt64 {
+    let h = hash(session, direction, sequence)
+    imdump_prefetch(slots + (Int(truncatingIfNeeded: h) & slotMask))
+    return h | 1 << 63
+  }
+
+  /// Asks for the exchange whose number has that hash, if its first slot says so.
+  @inline(__always)
+  func prefetchExchange(_ hash: UInt64) {
+    let slot = slots[Int(truncatingIfNeeded: hash) & slotMask]
+    if slot >> 32 == hash & 0xffff_ffff {
+      let exchange = UnsafeRawPointer(place(slot))
+      imdump_prefetch(exchange)
+      imdump_prefetch(exchange + 64)
+    }
   }
 
   @inline(__always)

@@ -9,6 +9,8 @@ struct Session {
   var plan: UInt8
   /// Whether a part of it was joined by addresses only.
   var isUncertain = false
+  /// Whether answers wait for a message of this session.
+  var hasOrphans = false
   /// Connections it has had.
   var connections: UInt16 = 1
   /// The flow that it was last seen on, and that flow's serial number: the place may have been given to another.

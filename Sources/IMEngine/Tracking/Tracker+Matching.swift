@@ -6,7 +6,7 @@ extension Tracker {
   /// Joins a frame that expects an answer to its exchange, or begins one.
   @inline(__always)
   mutating func exchange(
-    _ frame: Frame, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
+    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
     _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable, _ sequence: UInt64,
     _ isBad: Bool, _ note: inout FrameNote
   ) {
@@ -16,7 +16,7 @@ extension Tracker {
     {
       return
     }
-    let now = frame.timestamp
+    let now = frame.pointee.timestamp
     note.exchange = nextID
     note.copy = 1
     let new = table.append(
@@ -24,34 +24,36 @@ extension Tracker {
         sequence: sequence, session: flow.pointee.session, id: nextID, fingerprint: fingerprint, firstAt: now,
         lastAt: now, flow: flowIndex, connection: flow.pointee.serial,
         endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint,
-        headerTime: UInt32(truncatingIfNeeded: frame.time),
-        bodyCount: UInt32(truncatingIfNeeded: frame.bodyCount), flags: isBad ? .bad : .good, direction: direction,
-        plan: flow.pointee.profile.rawValue, kind: frame.kind.pointee.index))
+        headerTime: UInt32(truncatingIfNeeded: frame.pointee.time),
+        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount), flags: isBad ? .bad : .good,
+        direction: direction,
+        plan: flow.pointee.profile.rawValue, kind: frame.pointee.kind.pointee.index))
     nextID &+= 1
     let figure = figures.pointer(flow.pointee.figures)
     figure.pointee.unsettled &+= 1
     let way = Int(direction.rawValue)
     figure.pointee.units[way] &+= 1
-    total(flow.pointee.profile.rawValue, frame.kind.pointee.index).pointee.fates[way].units &+= 1
-    if frame.kind.pointee.role == .heartbeat { heartbeat(now, figure) }
-    if !orphans.isEmpty { adopt(new, flow, flows) }
+    total(flow.pointee.profile.rawValue, frame.pointee.kind.pointee.index).pointee.fates[way].units &+= 1
+    if frame.pointee.kind.pointee.role == .heartbeat { heartbeat(now, figure) }
+    if sessions.pointer(flow.pointee.session).pointee.hasOrphans { adopt(new, flow, flows) }
   }
   /// A message that asks for no answer: it is what it is at once, and counts among no units.
   @inline(never)
   mutating func oneWay(
-    _ frame: Frame, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
+    _ frame: UnsafePointer<Frame>, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
     _ note: inout FrameNote
   ) {
-    let now = frame.timestamp
+    let now = frame.pointee.timestamp
     note.exchange = nextID
     note.copy = 1
     let new = table.append(
       Exchange(
         sequence: 1 << 41 | UInt64(nextID), session: flow.pointee.session, id: nextID, fingerprint: 0, firstAt: now,
         lastAt: now, flow: flowIndex, connection: flow.pointee.serial,
-        endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint, headerTime: 0, bodyCount: UInt32(truncatingIfNeeded: frame.bodyCount),
-        flags: frame.checksumStatus == .bad ? [.bad, .settled] : [.good, .settled], direction: direction,
-        plan: flow.pointee.profile.rawValue, kind: frame.kind.pointee.index))
+        endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint, headerTime: 0,
+        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount),
+        flags: frame.pointee.checksumStatus == .bad ? [.bad, .settled] : [.good, .settled], direction: direction,
+        plan: flow.pointee.profile.rawValue, kind: frame.pointee.kind.pointee.index))
     new.pointee.fate = .unacknowledged
     nextID &+= 1
     if wantsSettled { sink?.settled(new.pointee) }
@@ -60,22 +62,22 @@ extension Tracker {
   /// One number for what a body holds: length and checksum, or a checksum of our own where the protocol has none.
   @inline(__always)
   private func fingerprint(
-    _ frame: Frame, _ bytes: borrowing Bytes, _ plan: UnsafePointer<Plan>
+    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ plan: UnsafePointer<Plan>
   ) -> UInt32 {
-    let body = UInt32(truncatingIfNeeded: frame.bodyCount)
-    if plan.pointee.checksumRule == .none { return crc32(bytes, frame.body, frame.bodyCount) &+ body }
-    let sum = UInt32(truncatingIfNeeded: frame.checksum)
-    return (frame.checksumStatus == .le ? sum.byteSwapped : sum) &+ body &* 0x9E37_79B1
+    let body = UInt32(truncatingIfNeeded: frame.pointee.bodyCount)
+    if plan.pointee.checksumRule == .none { return crc32(bytes, frame.pointee.body, frame.pointee.bodyCount) &+ body }
+    let sum = UInt32(truncatingIfNeeded: frame.pointee.checksum)
+    return (frame.pointee.checksumStatus == .le ? sum.byteSwapped : sum) &+ body &* 0x9E37_79B1
   }
 
   /// Makes the frame a copy of a known exchange; false when it is a new one that uses the number again.
   @inline(never)
   private mutating func join(
-    _ frame: Frame, _ known: UnsafeMutablePointer<Exchange>, _ fingerprint: UInt32,
+    _ frame: UnsafePointer<Frame>, _ known: UnsafeMutablePointer<Exchange>, _ fingerprint: UInt32,
     _ plan: UnsafePointer<Plan>, _ flow: UnsafeMutablePointer<Flow>, _ isBad: Bool, _ note: inout FrameNote
   ) -> Bool {
     var found: UnsafeMutablePointer<Exchange>? = known
-    while let candidate = found, candidate.pointee.kind != frame.kind.pointee.index {
+    while let candidate = found, candidate.pointee.kind != frame.pointee.kind.pointee.index {
       found = table.next(after: candidate)
     }
     guard let exchange = found else { return false }
@@ -84,28 +86,33 @@ extension Tracker {
     if plan.pointee.sequenceCounts {
       // A damaged copy has another checksum, and a damaged first copy is told by the same length.
       let damaged = isBad || !exchange.pointee.flags.contains(.good)
-      guard isSame || (damaged && exchange.pointee.bodyCount == UInt32(truncatingIfNeeded: frame.bodyCount)) else {
+      guard isSame || (damaged && exchange.pointee.bodyCount == UInt32(truncatingIfNeeded: frame.pointee.bodyCount))
+      else {
         return false
       }
     } else {
-      guard !frame.kind.pointee.flags.contains(.unnumbered) else { return false }
-      guard isSame, !isAnswered || frame.flags.contains(.markedDuplicate) else { return false }
+      guard !frame.pointee.kind.pointee.flags.contains(.unnumbered) else { return false }
+      guard isSame, !isAnswered || frame.pointee.flags.contains(.markedDuplicate) else { return false }
     }
-    let now = frame.timestamp
+    let now = frame.pointee.timestamp
     let gap = now.nanoseconds(since: exchange.pointee.lastAt)
-    let clock = UInt32(truncatingIfNeeded: frame.time)
+    let clock = UInt32(truncatingIfNeeded: frame.pointee.time)
     let figure = figures.pointer(flow.pointee.figures)
-    let total = total(flow.pointee.profile.rawValue, frame.kind.pointee.index)
+    let total = total(flow.pointee.profile.rawValue, frame.pointee.kind.pointee.index)
     note.isRetry =
-      gap >= 1_000_000_000 || clock != exchange.pointee.headerTime || frame.flags.contains(.markedDuplicate)
-    if note.isRetry {
+      gap >= 1_000_000_000 || clock != exchange.pointee.headerTime || frame.pointee.flags.contains(.markedDuplicate)
+    let isLate = isAnswered && now > exchange.pointee.ackedAt
+    if isLate {
+      // Its sender could not know of the answer yet, or did not hear it: neither a retry nor a slip, but a duplicate.
+      note.isRetry = false
+    } else if note.isRetry {
       figure.pointee.retries &+= 1
       total.pointee.retries &+= 1
     } else {
       figure.pointee.immediateDuplicates &+= 1
       total.pointee.immediateDuplicates &+= 1
     }
-    if isAnswered, now > exchange.pointee.ackedAt {
+    if isLate {
       note.isDuplicate = true
       figure.pointee.duplicates &+= 1
       exchange.pointee.duplicates &+= exchange.pointee.duplicates == .max ? 0 : 1
@@ -133,25 +140,27 @@ extension Tracker {
   /// Joins an acknowledgment to what it names.
   @inline(__always)
   mutating func acknowledge(
-    _ frame: Frame, _ bytes: borrowing Bytes, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
+    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
     _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable, _ isBad: Bool, _ note: inout FrameNote
   ) {
     note.isAck = true
     if isBad { return }
-    let answers = frame.kind.pointee.answers
-    let inOrder = frame.kind.pointee.flags.contains(.unnumbered)
-    var sequence = frame.sequence
+    let answers = frame.pointee.kind.pointee.answers
+    let inOrder = frame.pointee.kind.pointee.flags.contains(.unnumbered)
+    var sequence = frame.pointee.sequence
     if inOrder {
       sequence = 1 << 40 | UInt64(answers.trailingZeroBitCount)
     } else {
-      if frame.bodyCount == Int(plan.pointee.ackBodyCount) { sequence = plan.pointee.ackBody.read(bytes, frame.body) }
+      if frame.pointee.bodyCount == Int(plan.pointee.ackBodyCount) {
+        sequence = plan.pointee.ackBody.read(bytes, frame.pointee.body)
+      }
       note.ackOf = sequence
     }
     let reverse = direction.reversed
     var found: UnsafeMutablePointer<Exchange>?
     var candidate = table.find(flow.pointee.session, reverse, sequence)
     while let exchange = candidate {
-      if answers >> UInt64(exchange.pointee.kind) & 1 == 1, exchange.pointee.firstAt <= frame.timestamp {
+      if answers >> UInt64(exchange.pointee.kind) & 1 == 1, exchange.pointee.firstAt <= frame.pointee.timestamp {
         // Without a number the oldest open one is answered; with one, the newest that has it.
         if !inOrder {
           found = exchange
@@ -164,24 +173,25 @@ extension Tracker {
     guard let exchange = found else {
       note.isOrphan = true
       figures.pointer(flow.pointee.figures).pointee.orphanAcks &+= 1
-      remember(OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence), frame.timestamp)
+      remember(
+        OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence), frame.pointee.timestamp)
       return
     }
-    let refused = frame.kind.pointee.flags.contains(.refusing) && frame.status != 0
-    answer(exchange, frame.timestamp, flow, flows, refused, &note)
+    let refused = frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.status != 0
+    answer(exchange, frame.pointee.timestamp, flow, flows, refused, &note)
   }
 
   /// The same type and number in the other direction answers, where the protocol does it so.
   mutating func answerEcho(
-    _ frame: Frame, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
+    _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
     _ flows: borrowing FlowTable, _ sequence: UInt64, _ note: inout FrameNote
   ) -> Bool {
     guard let exchange = table.find(flow.pointee.session, direction.reversed, sequence),
-      exchange.pointee.kind == frame.kind.pointee.index, exchange.pointee.firstAt <= frame.timestamp
+      exchange.pointee.kind == frame.pointee.kind.pointee.index, exchange.pointee.firstAt <= frame.pointee.timestamp
     else { return false }
     note.isAck = true
     note.ackOf = sequence
-    answer(exchange, frame.timestamp, flow, flows, false, &note)
+    answer(exchange, frame.pointee.timestamp, flow, flows, false, &note)
     return true
   }
 
@@ -200,8 +210,9 @@ extension Tracker {
       return
     }
     exchange.pointee.ackedAt = now
-    note.latency = exchange.pointee.latency
-    note.roundTrip = exchange.pointee.roundTrip
+    let latency = max(0, now.microseconds &- exchange.pointee.firstAt.microseconds)
+    note.latency = latency
+    note.roundTrip = exchange.pointee.repeats == 0 ? latency : nil
     total(exchange.pointee.plan, exchange.pointee.kind).pointee.answered &+= 1
     let flow = flows.pointer(exchange.pointee.flow)
     guard flow.pointee.serial == exchange.pointee.connection else { return }
@@ -245,6 +256,7 @@ extension Tracker {
     if orphans[key] == nil {
       guard orphans.count < Self.maximumOrphans else { return }
       orphanOrder.append((key, now))
+      sessions.pointer(key.session).pointee.hasOrphans = true
     }
     var times = orphans[key] ?? []
     if times.count < 16 { times.append(now) }
@@ -257,9 +269,13 @@ extension Tracker {
     for (key, at) in orphanOrder {
       guard now.nanoseconds(since: at) > Self.orphanPatience else { break }
       orphans[key] = nil
+      sessions.pointer(key.session).pointee.hasOrphans = false
       count += 1
     }
-    if count > 0 { orphanOrder.removeFirst(count) }
+    if count > 0 {
+      orphanOrder.removeFirst(count)
+      for (key, _) in orphanOrder { sessions.pointer(key.session).pointee.hasOrphans = true }
+    }
   }
 
   /// Gives a new exchange the answers that came out before it, because it was held behind a hole.

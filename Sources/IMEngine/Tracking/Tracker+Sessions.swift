@@ -8,17 +8,17 @@ extension Tracker {
   /// thousands of clients, so the number alone is never enough.
   @inline(never)
   mutating func resolveSession(
-    _ frame: Frame, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
+    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
     _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable
   ) {
     let planIndex = flow.pointee.profile.rawValue
     let place = Self.place(flow)
     guard plan.pointee.session.isPresent else {
       resolveNamed(frame, bytes, flowIndex, flow, place, flows)
-      flow.pointee.sessionKey = UInt32(truncatingIfNeeded: frame.session ^ frame.session >> 32)
+      flow.pointee.sessionKey = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
       return
     }
-    let key = frame.session
+    let key = frame.pointee.session
     var uncertain: UInt32?
     var candidate = sessions.newest(key, planIndex) ?? .max
     var steps = 0
@@ -29,11 +29,13 @@ extension Tracker {
         found = candidate
         break
       }
-      if frame.checksumStatus != .bad, frame.flags.contains(.sequence) {
+      if frame.pointee.checksumStatus != .bad, frame.pointee.flags.contains(.sequence) {
         // What an answer names was numbered by the other side.
         let isEcho =
-          frame.kind.pointee.role == .acknowledgment && frame.bodyCount != Int(plan.pointee.ackBodyCount)
-        let continues = sessions.continues(candidate, isEcho ? direction.reversed : direction, frame.sequence, plan)
+          frame.pointee.kind.pointee.role == .acknowledgment
+          && frame.pointee.bodyCount != Int(plan.pointee.ackBodyCount)
+        let continues = sessions.continues(
+          candidate, isEcho ? direction.reversed : direction, frame.pointee.sequence, plan)
         if continues == true {
           found = candidate
           break
@@ -55,12 +57,12 @@ extension Tracker {
 
   /// Protocols whose frames name no session: the client does, once, or the connection is the session.
   private mutating func resolveNamed(
-    _ frame: Frame, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
+    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
     _ place: UInt64, _ flows: borrowing FlowTable
   ) {
     let planIndex = flow.pointee.profile.rawValue
-    guard frame.kind.pointee.flags.contains(.opensSession), frame.identityCount > 0 else {
-      if flow.pointee.session == .max || frame.kind.pointee.flags.contains(.opensSession) {
+    guard frame.pointee.kind.pointee.flags.contains(.opensSession), frame.pointee.identityCount > 0 else {
+      if flow.pointee.session == .max || frame.pointee.kind.pointee.flags.contains(.opensSession) {
         // A name of our own, which no client's can equal in this table but by a collision of 64 bits.
         let own = UInt64(flow.pointee.serial) &* 0x9E37_79B9_7F4A_7C15 | 1 << 63
         flow.pointee.session = sessions.add(own, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place)
@@ -68,9 +70,12 @@ extension Tracker {
       return
     }
     let (hash, name) = bytes.span.withUnsafeBytes { raw -> (UInt64, String) in
-      let from = frame.start + frame.identityOffset
-      let slice = raw[from..<from + min(frame.identityCount, 1_024)]
-      return (fingerprint(raw.baseAddress.map { $0 + from }, frame.identityCount), String(decoding: slice, as: UTF8.self))
+      let from = frame.pointee.start + frame.pointee.identityOffset
+      let slice = raw[from..<from + min(frame.pointee.identityCount, 1_024)]
+      return (
+        fingerprint(raw.baseAddress.map { $0 + from }, frame.pointee.identityCount),
+        String(decoding: slice, as: UTF8.self)
+      )
     }
     let key = hash >> 1
     if let known = sessions.newest(key, planIndex) {

@@ -88,52 +88,57 @@ struct Tracker: ~Copyable {
   /// Takes note of an opened frame.
   @inline(__always)
   mutating func track(
-    _ frame: Frame, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
+    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
     _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable, _ note: inout FrameNote
   ) {
     let planIndex = flow.pointee.profile.rawValue
-    let kind = frame.kind.pointee
+    let kind = frame.pointee.kind
     let figure = figures.pointer(flow.pointee.figures)
     let way = Int(direction.rawValue)
     figure.pointee.frames[way] &+= 1
-    figure.pointee.frameBytes[way] &+= UInt64(truncatingIfNeeded: frame.count)
-    figure.pointee.checksums[Int(frame.checksumStatus.rawValue)] &+= 1
-    let total = total(planIndex, kind.index)
+    figure.pointee.frameBytes[way] &+= UInt64(truncatingIfNeeded: frame.pointee.count)
+    figure.pointee.checksums[Int(frame.pointee.checksumStatus.rawValue)] &+= 1
+    let total = total(planIndex, kind.pointee.index)
     total.pointee.frames[way] &+= 1
-    total.pointee.bodyBytes[way] &+= UInt64(truncatingIfNeeded: frame.bodyCount)
+    total.pointee.bodyBytes[way] &+= UInt64(truncatingIfNeeded: frame.pointee.bodyCount)
     if figure.pointee.lastFrameAt != .distantPast {
-      let idle = frame.timestamp.nanoseconds(since: figure.pointee.lastFrameAt) / 1_000
+      let idle = frame.pointee.timestamp.nanoseconds(since: figure.pointee.lastFrameAt) / 1_000
       if idle > figure.pointee.longestIdle { figure.pointee.longestIdle = idle }
     }
-    figure.pointee.lastFrameAt = frame.timestamp
+    figure.pointee.lastFrameAt = frame.pointee.timestamp
 
     note = FrameNote()
-    let folded = UInt32(truncatingIfNeeded: frame.session ^ frame.session >> 32)
-    if folded != flow.pointee.sessionKey || flow.pointee.session == .max || kind.flags.contains(.opensSession) {
+    let folded = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
+    if folded != flow.pointee.sessionKey || flow.pointee.session == .max || kind.pointee.flags.contains(.opensSession) {
       resolveSession(frame, bytes, flowIndex, flow, direction, plan, flows)
     }
     note.session = flow.pointee.session
 
-    let isBad = frame.checksumStatus == .bad
-    if kind.role == .acknowledgment {
+    let isBad = frame.pointee.checksumStatus == .bad
+    if kind.pointee.role == .acknowledgment {
       acknowledge(frame, bytes, flow, direction, plan, flows, isBad, &note)
-    } else if kind.flags.contains(.expectsAck), kind.flags.contains(.unnumbered) || frame.flags.contains(.sequence) {
+    } else if kind.pointee.flags.contains(.expectsAck),
+      kind.pointee.flags.contains(.unnumbered) || frame.pointee.flags.contains(.sequence)
+    {
       let sequence =
-        kind.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.index) : frame.sequence
-      if kind.flags.contains(.echoed), !isBad, answerEcho(frame, flow, direction, flows, sequence, &note) { return }
+        kind.pointee.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.pointee.index) : frame.pointee.sequence
+      if kind.pointee.flags.contains(.echoed), !isBad, answerEcho(frame, flow, direction, flows, sequence, &note) {
+        return
+      }
       exchange(frame, bytes, flowIndex, flow, direction, plan, flows, sequence, isBad, &note)
-    } else if kind.role == .message {
+    } else if kind.pointee.role == .message {
       oneWay(frame, flowIndex, flow, direction, &note)
     }
-    if plan.pointee.sequenceCounts, !isBad, note.copy <= 1, kind.flags.contains(.numbered), !isEcho(frame, plan) {
-      count(flow.pointee.session, direction, frame.sequence, plan, figure)
+    if plan.pointee.sequenceCounts, !isBad, note.copy <= 1, kind.pointee.flags.contains(.numbered), !isEcho(frame, plan)
+    {
+      count(flow.pointee.session, direction, frame.pointee.sequence, plan, figure)
     }
   }
 
   /// An acknowledgment that repeats its message's number draws none of its own.
   @inline(__always)
-  private func isEcho(_ frame: Frame, _ plan: UnsafePointer<Plan>) -> Bool {
-    frame.kind.pointee.role == .acknowledgment && frame.bodyCount != Int(plan.pointee.ackBodyCount)
+  private func isEcho(_ frame: UnsafePointer<Frame>, _ plan: UnsafePointer<Plan>) -> Bool {
+    frame.pointee.kind.pointee.role == .acknowledgment && frame.pointee.bodyCount != Int(plan.pointee.ackBodyCount)
   }
 
   @inline(__always)
@@ -226,7 +231,7 @@ struct Tracker: ~Copyable {
     let fate: Fate =
       isPending ? .pending : exchange.pointee.flags.contains(.good) ? .unanswered : .damaged
     let figure = figures.pointer(flow.pointee.figures)
-    if fate == .unanswered, figure.pointee.heartbeats != .max, role(exchange) == .heartbeat {
+    if fate == .unanswered || fate == .damaged, figure.pointee.heartbeats != .max, role(exchange) == .heartbeat {
       let beats = heartbeats.pointer(figure.pointee.heartbeats)
       beats.pointee.missed &+= 1
       beats.pointee.missedInARow &+= 1

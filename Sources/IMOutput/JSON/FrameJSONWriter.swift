@@ -29,9 +29,13 @@ package struct FrameJSONWriter: ~Copyable {
     out.number(frame.timestamp.microseconds)
     if info.serial != connectionSerial { describe(info) }
     connection.withBytes { out.raw($0) }
-    if direction == .clientToServer { out.literal(",\"dir\":\"c2s\",\"type\":") } else { out.literal(",\"dir\":\"s2c\",\"type\":") }
+    if direction == .clientToServer {
+      out.literal(",\"dir\":\"c2s\",\"type\":")
+    } else {
+      out.literal(",\"dir\":\"s2c\",\"type\":")
+    }
     writeType(frame, info, to: &out)
-    if frame.flags.contains(.sequence) {
+    if frame.flags.rawValue & Frame.Flags.sequence.rawValue != 0 {
       out.literal(",\"seq\":")
       out.number(frame.sequence)
     }

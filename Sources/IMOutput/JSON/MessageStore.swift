@@ -50,7 +50,8 @@ package final class MessageStore {
 
   /// Notes one frame: the first or another copy, or an answer.
   package func note(
-    _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, _ body: RawSpan, _ tlvs: Span<TLVRef>
+    _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, _ body: RawSpan,
+    _ tlvs: Span<TLVRef>
   ) {
     guard note.exchange != .max else { return }
     let at = frame.timestamp.microseconds

@@ -1,12 +1,15 @@
 import IMEngine
+import IMMetrics
+import IMWire
 
-/// The counts of a run as one JSON object: `imdump stats --json`.
+/// The figures of a run as one JSON object: `imdump stats --json`.
 package struct StatsJSONWriter {
   /// A writer.
   package init() {}
 
   /// Appends one line. `counters` has one name a count, the same for every profile.
-  package func write(_ summary: Summary, reconnects: UInt64, dupAcks: UInt64, to out: inout ByteWriter) {
+  package func write(_ figures: RunFigures, to out: inout ByteWriter) {
+    let summary = figures.summary
     var counters: [(String, UInt64)] = []
     var frames: UInt64 = 0, c2s: UInt64 = 0, s2c: UInt64 = 0, body: UInt64 = 0, retries: UInt64 = 0
     for (i, plan) in summary.plans.enumerated() {
@@ -30,8 +33,9 @@ package struct StatsJSONWriter {
     let all: [(String, UInt64)] =
       [
         ("frames", frames), ("frames_c2s", c2s), ("frames_s2c", s2c), ("body_bytes", body),
-        ("stream_bytes", ledger.decodedBytes + ledger.damagedBytes), ("retries", retries), ("dup_acks", dupAcks),
-        ("reconnects", reconnects), ("connection_attempts", ledger.connectionAttempts),
+        ("stream_bytes", ledger.decodedBytes + ledger.damagedBytes), ("retries", retries),
+        ("dup_acks", figures.dupAcks),
+        ("reconnects", figures.reconnects), ("connection_attempts", ledger.connectionAttempts),
         ("connection_success", ledger.connectionSuccesses), ("connection_refused", ledger.connectionsRefused),
         ("connection_timeout", ledger.connectionsTimedOut), ("crc_be", summary.checksums[0]),
         ("crc_le", summary.checksums[1]), ("crc_bad", summary.checksums[2]), ("crc_none", summary.checksums[3]),
@@ -67,6 +71,91 @@ package struct StatsJSONWriter {
       out.literal(":")
       out.number(ledger.skipped[Int(reason.rawValue)])
     }
-    out.literal("}}}\n")
+    out.literal("}},\"total\":")
+    server(figures.total, to: &out)
+    out.literal(",\"servers\":[")
+    for (i, (key, metrics)) in figures.endpoints.enumerated() {
+      if i > 0 { out.literal(",") }
+      out.literal("{\"server\":\"")
+      out.endpoint(key.endpoint)
+      out.literal("\",\"profile\":\"")
+      out.text(summary.plans[Int(key.plan)].name)
+      out.literal("\",\"figures\":")
+      server(metrics, to: &out)
+      out.literal("}")
+    }
+    out.literal("],\"issues\":{")
+    isFirst = true
+    for kind in IssueKind.allCases where ledger.issues[Int(kind.rawValue)] > 0 {
+      if !isFirst { out.literal(",") }
+      isFirst = false
+      out.jsonString(kind.name)
+      out.literal(":")
+      out.number(ledger.issues[Int(kind.rawValue)])
+    }
+    out.literal("}}\n")
+  }
+
+  /// The figures of one server or of the run. Ratios and times that nothing was measured for are not there.
+  private func server(_ metrics: EndpointMetrics, to out: inout ByteWriter) {
+    let fates = metrics.messages.both
+    out.literal("{\"messages\":{\"units\":")
+    out.number(fates.units)
+    let named: [(StaticString, UInt32)] = [
+      ("acked", fates.acked), ("acked_after_retry", fates.ackedAfterRetry), ("rejected", fates.rejected),
+      ("unanswered", fates.unanswered), ("damaged", fates.damaged), ("pending", fates.pending), ("late", fates.late),
+    ]
+    for (name, value) in named {
+      out.literal(",\"")
+      out.literal(name)
+      out.literal("\":")
+      out.number(value)
+    }
+    out.literal("}")
+    for (name, ratio) in [
+      ("success", metrics.ratios.success), ("loss", metrics.ratios.loss), ("retry", metrics.ratios.retry),
+    ] as [(StaticString, Double?)] {
+      guard let ratio else { continue }
+      out.literal(",\"")
+      out.literal(name)
+      out.literal("\":")
+      out.decimal(ratio, 6)
+    }
+    if metrics.roundTrips.count > 0 {
+      out.literal(",\"rtt_us\":{\"count\":")
+      out.number(metrics.roundTrips.count)
+      let names: [StaticString] = ["p50", "p90", "p95", "p99", "p999"]
+      for (name, percent) in zip(names, RunFigures.percentiles) {
+        guard let value = metrics.roundTrips.percentile(percent) else { continue }
+        out.literal(",\"")
+        out.literal(name)
+        out.literal("\":")
+        out.number(value)
+      }
+      if let minimum = metrics.roundTrips.minimum, let maximum = metrics.roundTrips.maximum {
+        out.literal(",\"min\":")
+        out.number(minimum)
+        out.literal(",\"max\":")
+        out.number(maximum)
+      }
+      out.literal("}")
+    }
+    if metrics.heartbeats.sent > 0 {
+      let beats = metrics.heartbeats
+      out.literal(",\"heartbeats\":{\"sent\":")
+      out.number(beats.sent)
+      out.literal(",\"answered\":")
+      out.number(beats.answered)
+      out.literal(",\"missed\":")
+      out.number(beats.missed)
+      out.literal(",\"absent\":")
+      out.number(beats.absent)
+      if beats.intervals > 0 {
+        out.literal(",\"interval_us\":")
+        out.number(beats.intervalSum / Int64(beats.intervals))
+      }
+      out.literal("}")
+    }
+    out.literal("}")
   }
 }

@@ -1,38 +1,149 @@
 import IMEngine
+import IMMetrics
+import IMWire
 
-/// The counts of a run as tables: `imdump stats`.
+/// The figures of a run as tables: `imdump stats`.
 package struct StatsTextWriter {
   /// A writer.
   package init() {}
 
   /// Appends the tables.
-  package func write(_ summary: Summary, to out: inout ByteWriter) {
-    for (i, plan) in summary.plans.enumerated() {
-      let kinds = summary.kinds[i]
-      guard kinds.contains(where: { $0.frames[0] + $0.frames[1] > 0 }) else { continue }
-      out.text("\(plan.name)\n")
-      out.text("  type            c2s frames  s2c frames       units       acked  unanswered\n")
-      for (k, kind) in kinds.enumerated() where kind.frames[0] + kind.frames[1] > 0 {
-        let name = k < plan.typeNames.count ? plan.typeNames[k] : "other"
-        var fates = kind.fates[0]
-        fates.add(kind.fates[1])
-        out.text("  " + pad(name, 14))
-        for value in [
-          kind.frames[0], kind.frames[1], UInt64(fates.units), UInt64(fates.acked + fates.ackedAfterRetry),
-          UInt64(fates.unanswered),
-        ] {
-          out.text(right(grouped(value), 12))
-        }
-        out.literal("\n")
-      }
+  package func write(_ figures: RunFigures, to out: inout ByteWriter) {
+    for (i, plan) in figures.summary.plans.enumerated() { types(plan, figures.summary.kinds[i], to: &out) }
+    guard figures.total.frames[0] + figures.total.frames[1] > 0 else { return }
+    endpoints(figures, to: &out)
+    heartbeats(figures, to: &out)
+    connections(figures, to: &out)
+    problems(figures, to: &out)
+    worst(figures, to: &out)
+  }
+
+  private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout ByteWriter) {
+    guard kinds.contains(where: { $0.frames[0] + $0.frames[1] > 0 }) else { return }
+    var table = TextTable([
+      plan.name, "c2s", "s2c", "messages", "acked", "retried", "rejected", "unanswered", "damaged", "pending",
+    ])
+    for (k, kind) in kinds.enumerated() where kind.frames[0] + kind.frames[1] > 0 {
+      var fates = kind.fates[0]
+      fates.add(kind.fates[1])
+      let isUnit = fates.units > 0
+      let counts = [
+        fates.units, fates.acked, fates.ackedAfterRetry, fates.rejected, fates.unanswered, fates.damaged, fates.pending,
+      ]
+      table.add(
+        [k < plan.typeNames.count ? plan.typeNames[k] : "other", grouped(kind.frames[0]), grouped(kind.frames[1])]
+          + counts.map { isUnit ? grouped(UInt64($0)) : "" })
     }
+    table.write(to: &out)
+    out.literal("\n")
   }
 
-  private func pad(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(1, width - text.count))
+  private func endpoints(_ figures: RunFigures, to out: inout ByteWriter) {
+    var table = TextTable([
+      "server", "messages", "success", "loss", "round trips", "min", "p50", "p90", "p95", "p99", "p99.9", "max ms",
+    ])
+    func row(_ name: String, _ metrics: EndpointMetrics) {
+      let ratios = metrics.ratios
+      let times =
+        [metrics.roundTrips.minimum] + RunFigures.percentiles.map { metrics.roundTrips.percentile($0) }
+        + [metrics.roundTrips.maximum]
+      table.add(
+        [
+          name, grouped(UInt64(metrics.messages.both.units)), share(ratios.success), share(ratios.loss),
+          grouped(metrics.roundTrips.count),
+        ] + times.map { $0.map(milliseconds) ?? "-" })
+    }
+    for (key, metrics) in figures.endpoints.prefix(50) {
+      row("\(key.endpoint) \(figures.summary.plans[Int(key.plan)].name)", metrics)
+    }
+    if figures.endpoints.count != 1 { row("all", figures.total) }
+    table.write(to: &out)
+    if figures.endpoints.count > 50 { out.text("  and \(figures.endpoints.count - 50) more servers\n") }
+    out.literal("\n")
   }
 
-  private func right(_ text: String, _ width: Int) -> String {
-    String(repeating: " ", count: max(1, width - text.count)) + text
+  private func heartbeats(_ figures: RunFigures, to out: inout ByteWriter) {
+    let beats = figures.total.heartbeats
+    guard beats.sent > 0 else { return }
+    var parts = ["heartbeats: \(grouped(beats.sent)) sent, \(grouped(beats.answered)) answered"]
+    if beats.missed > 0 { parts.append("\(grouped(beats.missed)) missed") }
+    if beats.absent > 0 { parts.append("\(count(beats.absent, "time")) absent") }
+    if beats.intervals > 0 {
+      parts.append("every \(seconds(Double(beats.intervalSum) / Double(beats.intervals))) on average")
+    }
+    if beats.jitters > 0 { parts.append("jitter \(seconds(beats.jitterSum / Double(beats.jitters)))") }
+    if let idle = figures.longestIdleSurvived { parts.append("longest silence survived \(seconds(Double(idle)))") }
+    if let idle = figures.shortestIdleDied { parts.append("shortest silence before a reset \(seconds(Double(idle)))") }
+    out.text(parts.joined(separator: ", ") + "\n")
+  }
+
+  private func connections(_ figures: RunFigures, to out: inout ByteWriter) {
+    let ledger = figures.summary.ledger
+    var parts = ["connections: \(grouped(ledger.connections))", "\(grouped(ledger.decodedConnections)) decoded"]
+    if ledger.connectionAttempts > 0 {
+      parts.append(
+        "\(grouped(ledger.connectionSuccesses)) of \(count(ledger.connectionAttempts, "attempt")) succeeded ("
+          + percent(ledger.connectionSuccesses, ledger.connectionAttempts) + ")")
+    }
+    if ledger.connectionsRefused > 0 { parts.append("\(grouped(ledger.connectionsRefused)) refused") }
+    if ledger.connectionsTimedOut > 0 { parts.append("\(grouped(ledger.connectionsTimedOut)) timed out") }
+    if ledger.midstreamConnections > 0 {
+      parts.append("\(grouped(ledger.midstreamConnections)) begun before the capture")
+    }
+    if figures.reconnects > 0 { parts.append("\(count(figures.reconnects, "reconnect"))") }
+    out.text(parts.joined(separator: ", ") + "\n")
+  }
+
+  private func problems(_ figures: RunFigures, to out: inout ByteWriter) {
+    let ledger = figures.summary.ledger
+    var parts: [String] = []
+    for kind in IssueKind.allCases {
+      let n = ledger.issues[Int(kind.rawValue)]
+      if n > 0 { parts.append("\(kind.name) \(grouped(n))") }
+    }
+    let total = figures.total
+    if total.retries > 0 { parts.append("retries \(grouped(total.retries))") }
+    if total.duplicates > 0 { parts.append("duplicates after the answer \(grouped(total.duplicates))") }
+    if figures.dupAcks > 0 { parts.append("repeated answers \(grouped(figures.dupAcks))") }
+    out.text("problems: " + (parts.isEmpty ? "none" : parts.joined(separator: ", ")) + "\n")
+  }
+
+  private func worst(_ figures: RunFigures, to out: inout ByteWriter) {
+    guard !figures.worst.entries.isEmpty else { return }
+    out.literal("\n")
+    var table = TextTable([
+      "worst connections", "client", "server", "messages", "unanswered", "damaged", "retries", "gaps", "lost bytes",
+      "hb missed", "end",
+    ])
+    for entry in figures.worst.entries {
+      guard let f = entry.report.figures else { continue }
+      var fates = f.fates[0]
+      fates.add(f.fates[1])
+      let info = entry.report.info
+      let counts: [UInt64] = [
+        UInt64(fates.units), UInt64(fates.unanswered), UInt64(fates.damaged), UInt64(f.retries),
+        UInt64(entry.report.gapCount), entry.report.gapBytes, UInt64(entry.report.heartbeats?.missed ?? 0),
+      ]
+      table.add(
+        ["#\(info.serial)", "\(info.client)", "\(info.server)"] + counts.map(grouped) + [entry.report.reason.name])
+    }
+    table.write(to: &out)
+  }
+
+  private func share(_ ratio: Double?) -> String {
+    guard let ratio else { return "-" }
+    return percent(UInt64((ratio * 1_000_000).rounded()), 1_000_000)
+  }
+
+  private func milliseconds(_ microseconds: Int64) -> String {
+    var text = ByteWriter(capacity: 32)
+    text.thousandths(microseconds)
+    return text.text
+  }
+
+  private func seconds(_ microseconds: Double) -> String {
+    var text = ByteWriter(capacity: 32)
+    text.decimal(microseconds / 1_000_000, 3)
+    return text.text + " s"
   }
 }

@@ -56,7 +56,9 @@ package struct Summary {
     if let received = capture.received { parts.append("\(grouped(received)) received by filter") }
     if let filtered = capture.filteredOut, filtered > 0 { parts.append("\(grouped(filtered)) filtered out") }
     if let dropped = capture.droppedByKernel { parts.append("\(grouped(dropped)) dropped by kernel") }
-    if let dropped = capture.droppedByInterface, dropped > 0 { parts.append("\(grouped(dropped)) dropped by interface") }
+    if let dropped = capture.droppedByInterface, dropped > 0 {
+      parts.append("\(grouped(dropped)) dropped by interface")
+    }
     var reasons: [String] = []
     for reason in SkipReason.allCases {
       let n = ledger.skipped[Int(reason.rawValue)]
@@ -98,7 +100,9 @@ package struct Summary {
       parts.append("\(count(n, "gap")) of \(grouped(bytes)) bytes \(what)")
     }
     if reassembly.retransmits > 0 { parts.append("\(count(reassembly.retransmits, "TCP retransmission"))") }
-    if reassembly.conflicts > 0 { parts.append("\(grouped(reassembly.conflicts)) with other bytes than the first copy") }
+    if reassembly.conflicts > 0 {
+      parts.append("\(grouped(reassembly.conflicts)) with other bytes than the first copy")
+    }
     return parts.joined(separator: ", ")
   }
 

@@ -1,0 +1,23 @@
+/// The TCP options that the analysis wants.
+enum SegmentOptions {
+  /// The power of two, at most 14 (RFC 7323), that a SYN asks later windows to be multiplied by; `nil` when it does not,
+  /// or when its options make no sense before that. `bytes` is the segment's packet or datagram.
+  static func windowScale(_ segment: Segment, _ bytes: borrowing Bytes) -> UInt8? {
+    var position = segment.options.lowerBound
+    let end = segment.options.upperBound
+    while position < end {
+      let kind = bytes.u8(position)
+      if kind == 0 { return nil }
+      if kind == 1 {
+        position += 1
+        continue
+      }
+      guard position + 2 <= end else { return nil }
+      let length = Int(bytes.u8(position + 1))
+      guard length >= 2, position + length <= end else { return nil }
+      if kind == 3, length == 3 { return min(bytes.u8(position + 2), 14) }
+      position += length
+    }
+    return nil
+  }
+}

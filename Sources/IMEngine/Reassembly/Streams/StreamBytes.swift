@@ -1,0 +1,134 @@
+/// The bytes of one direction, put where their sequence numbers say; the first copy of a byte wins, whatever comes when.
+///
+/// No hole is ever given up. Places are counted from the first sequence number seen, without wrapping: a number belongs
+/// to the turn of the circle that is nearest to the highest one so far. Offset 0 of the result is the byte after the
+/// SYN, or the lowest byte that came. Payload on a reset is left out, as is data more than 2³⁰ away from the highest
+/// number so far, which no window allows.
+struct StreamBytes {
+  private static var farthestJump: Int { 1 << 30 }
+  /// No capture comes near: a turn per packet would need 2²⁸ of them.
+  private static var highestPlace: Int { 1 << 60 }
+
+  private var pieces = StreamPieces()
+  private var highest: Int?
+  private var syn: Int?
+  private var fin: Int?
+  /// The lowest first byte and the highest last one of all data, captured or cut.
+  private var extent: Range<Int>?
+  /// Bytes that came again, and those of them that came differently.
+  private(set) var overlapCount = 0
+  private(set) var conflictCount = 0
+  /// Payload on resets, payload too far away, payload for which there was no piece left, and payload without content.
+  private(set) var resetCount = 0
+  private(set) var farCount = 0
+  private(set) var leftOutCount = 0
+  private(set) var notKeptCount = 0
+
+  /// Takes a segment whose packet, or datagram, is `bytes`.
+  mutating func add(_ segment: Segment, _ bytes: borrowing Bytes, _ budget: inout StreamBudget) {
+    let count = segment.payloadCount + segment.cutCount
+    var start = Int(segment.sequence)
+    if let highest {
+      let distance = Int32(bitPattern: segment.sequence &- UInt32(truncatingIfNeeded: highest))
+      start = highest + Int(distance)
+    }
+    let before = highest ?? start
+    highest = before
+    if segment.flags.contains(.syn) {
+      syn = syn ?? start
+      start += 1
+    }
+    if segment.flags.contains(.rst) {
+      resetCount += count
+      return
+    }
+    guard before < Self.highestPlace, count == 0 || extent == nil || abs(start - before) <= Self.farthestJump else {
+      farCount += count
+      return
+    }
+    let end = start + count
+    if count > 0 {
+      extent = min(start, extent?.lowerBound ?? start)..<max(end, extent?.upperBound ?? end)
+      if segment.payloadCount > 0 { put(bytes.slice(segment.payload, segment.payloadCount), at: start, &budget) }
+    }
+    if segment.flags.contains(.fin) { fin = end }
+    highest = max(before, end)
+  }
+
+  /// Puts content into the holes between the pieces, and compares it with the pieces.
+  private mutating func put(_ content: RawSpan, at start: Int, _ budget: inout StreamBudget) {
+    let end = start + content.byteCount
+    var position = start
+    var place = pieces.first(endingAfter: position)
+    while position < end {
+      let piece = pieces[place]
+      if let piece, piece.start <= position {
+        let stop = min(piece.end, end)
+        compare(content, from: position - start, stop - position, piece, at: position - piece.start)
+        position = stop
+        place = pieces.next(place)
+      } else {
+        let stop = min(piece?.start ?? end, end)
+        fill(content.extracting(position - start..<stop - start), at: position, place, &budget)
+        position = stop
+        place = pieces.first(endingAfter: position)
+      }
+    }
+  }
+
+  private mutating func compare(_ content: RawSpan, from first: Int, _ count: Int, _ piece: StreamPiece, at offset: Int)
+  {
+    overlapCount += count
+    guard piece.isKept else { return }
+    for i in 0..<count where content.unsafeLoad(fromByteOffset: first + i, as: UInt8.self) != piece.content[offset + i]
+    {
+      conflictCount += 1
+    }
+  }
+
+  private mutating func fill(
+    _ content: RawSpan, at start: Int, _ place: StreamPieces.Place, _ budget: inout StreamBudget
+  ) {
+    let count = content.byteCount
+    let isKept = budget.content >= count
+    if !pieces.extend(before: place, at: start, count, isKept ? content : nil) {
+      guard budget.takePiece() else {
+        leftOutCount += count
+        return
+      }
+      let kept = isKept ? content.withUnsafeBytes { Array($0) } : []
+      pieces.insert(StreamPiece(start: start, count: count, content: kept), before: place)
+    }
+    if isKept { budget.content -= count } else { notKeptCount += count }
+  }
+
+  /// What was collected, counted from offset 0.
+  func result() -> (ranges: [StreamRange], gaps: [StreamRange], pieces: [ArraySlice<UInt8>]) {
+    guard let extent else { return ([], [], []) }
+    let base = syn.map { $0 + 1 } ?? extent.lowerBound
+    var ranges: [StreamRange] = []
+    var gaps: [StreamRange] = []
+    var content: [ArraySlice<UInt8>] = []
+    var position = base
+    func gap(to end: Int) {
+      guard end > position else { return }
+      gaps.append(StreamRange(offset: position - base, count: end - position))
+      position = end
+    }
+    for piece in pieces.all where piece.end > base {
+      // Bytes before offset 0 are probes of a connection that has sent nothing yet, or strays.
+      let start = max(piece.start, base)
+      gap(to: start)
+      if let last = ranges.last, last.end == start - base {
+        ranges[ranges.count - 1].count += piece.end - start
+      } else {
+        ranges.append(StreamRange(offset: start - base, count: piece.end - start))
+      }
+      if piece.isKept { content.append(piece.content[(start - piece.start)...]) }
+      position = piece.end
+    }
+    gap(to: extent.upperBound)
+    if let fin { gap(to: fin) }
+    return (ranges, gaps, content)
+  }
+}

@@ -1,0 +1,110 @@
+package import IMEngine
+package import IMWire
+
+/// The figures of one server, or of a whole run.
+///
+/// Fates and round trips come from exchanges when they are settled; everything else from the reports of connections when
+/// they end. Definitions: `docs/metrics.md`.
+package struct EndpointMetrics: Sendable {
+  /// The server and the plan that decodes it; `nil` for the whole run.
+  package let key: ServerKey?
+  private let keepsLatencies: Bool
+  /// Messages: what users or applications said. The success and loss that imdump prints are theirs.
+  package private(set) var messages = MessageTally()
+  /// Everything else that asks for an answer, heartbeats excepted: control frames, receipts.
+  package private(set) var control = MessageTally()
+  /// Signs of life.
+  package private(set) var heartbeats = HeartbeatCounts()
+  /// Round trips by Karn's rule, of everything but heartbeats.
+  package private(set) var roundTrips = RTTRecorder()
+  /// From the first copy to the first answer, of everything but heartbeats, retried ones included.
+  package private(set) var latencies = RTTHistogram()
+  /// How connections began and ended.
+  package private(set) var connections = ConnectionCounts()
+  /// Frames and their bytes by direction, client to server first.
+  package private(set) var frames: InlineArray<2, UInt64> = [0, 0], frameBytes: InlineArray<2, UInt64> = [0, 0]
+  /// Packets' bytes on the wire by direction.
+  package private(set) var wireBytes: InlineArray<2, UInt64> = [0, 0]
+  /// Frames by `ChecksumStatus`.
+  package private(set) var checksums: InlineArray<5, UInt64> = [0, 0, 0, 0, 0]
+  /// Copies that a sender made on purpose, at once, and copies that came after the answer.
+  package private(set) var retries: UInt64 = 0, immediateDuplicates: UInt64 = 0, duplicates: UInt64 = 0
+  /// Answers after the first, and answers that name nothing known.
+  package private(set) var dupAcks: UInt64 = 0, orphanAcks: UInt64 = 0
+  /// TCP segments seen again, and those that came before the data in front of them.
+  package private(set) var retransmits: UInt64 = 0, outOfOrder: UInt64 = 0
+  /// Holes in streams and the bytes they swallowed.
+  package private(set) var gaps: UInt64 = 0, gapBytes: UInt64 = 0
+
+  /// Figures of `key`, all zero.
+  ///
+  /// `keepsLatencies` is for whoever reads `latencies`; others save a search in a histogram for each exchange.
+  package init(key: ServerKey?, keepsLatencies: Bool = true) {
+    self.key = key
+    self.keepsLatencies = keepsLatencies
+  }
+
+  /// The ratios of the messages of both directions.
+  package var ratios: FateRatios { FateRatios(messages.both) }
+  /// The ratios of one direction's messages.
+  package func ratios(_ direction: Direction) -> FateRatios { FateRatios(messages[direction]) }
+  /// How many frames of one checksum status there were.
+  package func checksums(_ status: ChecksumStatus) -> UInt64 { checksums[Int(status.rawValue)] }
+  /// The part of the checked frames whose checksum is wrong; `nil` when none was checked.
+  package var damageRatio: Double? {
+    let checked = checksums(.be) + checksums(.le) + checksums(.bad)
+    return checked == 0 ? nil : Double(checksums(.bad)) / Double(checked)
+  }
+
+  /// Counts an exchange whose fate was decided.
+  package mutating func settled(_ exchange: borrowing Exchange, role: FrameRole) {
+    switch role {
+    case .heartbeat:
+      heartbeats.settled(exchange)
+      return
+    case .message: messages.settled(exchange)
+    case .acknowledgment, .control, .receipt, .other: control.settled(exchange)
+    }
+    if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
+    if keepsLatencies, let latency = exchange.latency { latencies.record(microseconds: latency) }
+  }
+
+  /// Adds what a connection counted that is over, or was open when the capture ended.
+  package mutating func ended(_ report: borrowing ConnectionReport) {
+    if report.synCount > 0 { connections.attempts += 1 }
+    if report.isSuccess { connections.succeeded += 1 }
+    if report.isFailure {
+      if report.reason == .refused { connections.refused += 1 } else { connections.timedOut += 1 }
+    }
+    retransmits += UInt64(report.retransmits)
+    outOfOrder += UInt64(report.outOfOrder)
+    gaps += UInt64(report.gapCount)
+    gapBytes += report.gapBytes
+    for way in 0...1 { wireBytes[way] += report.wireBytes[way] }
+    if let beats = report.heartbeats { heartbeats.addCadence(beats) }
+    guard let figures = report.figures else { return }
+    connections.opened += 1
+    if report.reason != .open { connections.closed += 1 }
+    if report.reason == .reset { connections.reset += 1 }
+    if figures.isReconnect { connections.reconnects += 1 }
+    for way in 0...1 {
+      frames[way] += UInt64(figures.frames[way])
+      frameBytes[way] += figures.frameBytes[way]
+    }
+    for status in 0..<5 { checksums[status] += UInt64(figures.checksums[status]) }
+    retries += UInt64(figures.retries)
+    immediateDuplicates += UInt64(figures.immediateDuplicates)
+    duplicates += UInt64(figures.duplicates)
+    dupAcks += UInt64(figures.dupAcks)
+    orphanAcks += UInt64(figures.orphanAcks)
+  }
+}
+
+extension ConnectionReport {
+  /// Whether its handshake was seen from the SYN to its end.
+  package var isSuccess: Bool { synCount > 0 && establishedAt != nil }
+  /// Whether nobody answered its SYN, or a reset did, so that it never carried a byte.
+  package var isFailure: Bool {
+    (reason == .refused || reason == .timeout) && streamBytes[0] == 0 && streamBytes[1] == 0
+  }
+}

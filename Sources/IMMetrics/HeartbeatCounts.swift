@@ -1,0 +1,52 @@
+package import IMEngine
+
+/// Signs of life and their answers, over many connections. Times are microseconds.
+package struct HeartbeatCounts: Sendable {
+  /// Heartbeats, without copies; those answered, and those whose time for an answer ran out.
+  package var sent: UInt64 = 0, answered: UInt64 = 0, missed: UInt64 = 0
+  /// Times when none came for twice as long as usual.
+  package var absent: UInt64 = 0
+  /// Intervals between heartbeats of one connection, and their sum.
+  package var intervals: UInt64 = 0, intervalSum: Int64 = 0
+  /// Intervals with a jitter, and the sum of the jitter at each.
+  package var jitters: UInt64 = 0, jitterSum = 0.0
+  /// Round trips.
+  package var roundTrips = RTTHistogram()
+
+  /// All zero.
+  package init() {}
+
+  /// Whether nothing was counted.
+  package var isEmpty: Bool { sent | answered | missed | absent | intervals == 0 }
+  /// The part of the closed heartbeats without an answer; `nil` when there were none.
+  package var loss: Double? { answered + missed == 0 ? nil : Double(missed) / Double(answered + missed) }
+  /// The mean interval; `nil` before the first.
+  package var interval: Double? { intervals == 0 ? nil : Double(intervalSum) / Double(intervals) }
+  /// The mean of the smoothed jitter; `nil` before the second interval.
+  package var jitter: Double? { jitters == 0 ? nil : jitterSum / Double(jitters) }
+
+  /// Counts a heartbeat whose fate was decided. A late answer makes a missed one answered, unless it was counted elsewhere.
+  package mutating func settled(_ exchange: borrowing Exchange, elsewhere: Bool = false) {
+    switch exchange.fate {
+    case .acked, .ackedAfterRetry, .rejected:
+      answered += 1
+      if exchange.flags.contains(.late), !elsewhere, missed > 0 { missed -= 1 }
+      if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
+    case .unanswered, .damaged: missed += 1
+    case .pending, .unacknowledged: break
+    }
+  }
+
+  /// Adds what one connection counted of its cadence; its answers are counted by `settled`.
+  package mutating func addCadence(_ figures: HeartbeatFigures) {
+    sent += UInt64(figures.sent)
+    absent += UInt64(figures.absent)
+    intervals += UInt64(figures.intervals)
+    intervalSum &+= figures.intervalSum
+    if figures.intervals > 1 {
+      let weight = UInt64(figures.intervals - 1)
+      jitters += weight
+      jitterSum += figures.jitter * Double(weight)
+    }
+  }
+}

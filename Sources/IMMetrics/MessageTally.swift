@@ -1,0 +1,65 @@
+package import IMEngine
+package import IMWire
+
+/// What became of exchanges, by direction, counted when their fate is decided. The fates add up to `units`.
+package struct MessageTally: Sendable {
+  private var ways: InlineArray<2, FateCounts> = [FateCounts(), FateCounts()]
+  private var oneWay: InlineArray<2, UInt32> = [0, 0]
+
+  /// Nothing counted.
+  package init() {}
+
+  /// What became of the messages of one direction.
+  package subscript(direction: Direction) -> FateCounts { ways[Int(direction.rawValue)] }
+
+  /// Messages of one direction that asked for no answer; they are no units.
+  package func unacknowledged(_ direction: Direction) -> UInt32 { oneWay[Int(direction.rawValue)] }
+
+  /// Both directions.
+  package var both: FateCounts {
+    var sum = ways[0]
+    sum.add(ways[1])
+    return sum
+  }
+
+  /// Whether nothing was counted.
+  package var isEmpty: Bool {
+    ways[0].units | ways[1].units | ways[0].late | ways[1].late | oneWay[0] | oneWay[1] == 0
+  }
+
+  /// Counts an exchange whose fate was decided. One that was answered late was counted before, and changes its fate.
+  package mutating func settled(_ exchange: borrowing Exchange) {
+    let way = Int(exchange.direction.rawValue)
+    if exchange.fate == .unacknowledged {
+      oneWay[way] &+= 1
+      return
+    }
+    if exchange.flags.contains(.late) {
+      ways[way].late &+= 1
+      // Only what was closed without an answer can be answered late; whether it was damaged the copies tell.
+      if exchange.flags.contains(.good), ways[way].unanswered > 0 {
+        ways[way].count(.unanswered, -1)
+      } else if ways[way].damaged > 0 {
+        ways[way].count(.damaged, -1)
+      } else {
+        return
+      }
+    } else {
+      ways[way].units &+= 1
+    }
+    ways[way].count(exchange.fate)
+  }
+
+  /// Counts a late answer to something that was counted elsewhere: the counts it changes are not here.
+  package mutating func settledElsewhere(_ exchange: borrowing Exchange) {
+    ways[Int(exchange.direction.rawValue)].late &+= 1
+  }
+
+  /// Adds another tally.
+  package mutating func add(_ other: MessageTally) {
+    for way in 0...1 {
+      ways[way].add(other.ways[way])
+      oneWay[way] &+= other.oneWay[way]
+    }
+  }
+}

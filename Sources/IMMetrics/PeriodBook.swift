@@ -1,0 +1,77 @@
+package import IMEngine
+
+/// The figures of the running period, by endpoint.
+///
+/// Only endpoints at which something happened cost anything when a period ends.
+package struct PeriodBook: Sendable {
+  private var metrics: [PeriodMetrics] = []
+  private var isTouched: [Bool] = []
+  private var touched: [UInt32] = []
+  private var number: UInt32 = 0
+  /// The periods in which exchanges were closed without an answer, by `Exchange.id`: an answer may still come.
+  private var closedIn: [UInt32: UInt32] = [:]
+  private let roles: RoleTable
+
+  /// At most so many exchanges without an answer are remembered. Beyond, late answers count as an earlier period's.
+  private static let maximumClosed = 65_536
+
+  /// Nothing counted yet of what `plans` decode.
+  package init(plans: [ProtocolPlan]) { roles = RoleTable(plans: plans) }
+
+  /// The figures of the endpoint with an index of `EndpointTable`. Changing them makes it part of the period.
+  package subscript(endpoint: UInt32) -> PeriodMetrics {
+    get { Int(endpoint) < metrics.count ? metrics[Int(endpoint)] : PeriodMetrics() }
+    _modify {
+      touch(endpoint)
+      yield &metrics[Int(endpoint)]
+    }
+  }
+
+  /// Counts an exchange whose fate was decided.
+  package mutating func settled(_ exchange: borrowing Exchange, endpoint: UInt32) {
+    var elsewhere = false
+    let fate = exchange.fate
+    if exchange.flags.contains(.late) {
+      let period = closedIn.removeValue(forKey: exchange.id)
+      elsewhere = period != number
+    } else if fate == .unanswered || fate == .damaged {
+      if closedIn.count >= Self.maximumClosed { closedIn.removeAll(keepingCapacity: true) }
+      closedIn[exchange.id] = number
+    }
+    self[endpoint].settled(exchange, role: roles[exchange.plan, exchange.kind], elsewhere: elsewhere)
+  }
+
+  /// Ends the period: hands out the figures of each endpoint at which something happened, by index, and begins anew.
+  package mutating func close(_ body: (UInt32, borrowing PeriodMetrics) -> Void) {
+    touched.sort()
+    for index in touched {
+      body(index, metrics[Int(index)])
+      metrics[Int(index)].begin()
+      isTouched[Int(index)] = false
+    }
+    touched.removeAll(keepingCapacity: true)
+    number &+= 1
+    if closedIn.count > 1_024 {
+      let oldest = number &- min(number, 3)
+      closedIn = closedIn.filter { $0.value >= oldest }
+    }
+  }
+
+  @inline(__always)
+  private mutating func touch(_ endpoint: UInt32) {
+    let index = Int(endpoint)
+    if index >= metrics.count { grow(index) }
+    if !isTouched[index] {
+      isTouched[index] = true
+      touched.append(endpoint)
+    }
+  }
+
+  @inline(never)
+  private mutating func grow(_ index: Int) {
+    while metrics.count <= index {
+      metrics.append(PeriodMetrics())
+      isTouched.append(false)
+    }
+  }
+}

@@ -1,0 +1,64 @@
+package import IMEngine
+package import IMWire
+
+/// What happened at one server in one period. Counts are of this period only; `active` is what it is at the end.
+package struct PeriodMetrics: Sendable {
+  /// Messages whose fate was decided in the period. `late` are answers to messages that an earlier period counted.
+  package var messages = MessageTally()
+  /// Everything else that asks for an answer, heartbeats excepted.
+  package var control = MessageTally()
+  /// Signs of life.
+  package var heartbeats = HeartbeatCounts()
+  /// Round trips by Karn's rule, of everything but heartbeats.
+  package var roundTrips = RTTHistogram()
+  /// How connections began and ended.
+  package var connections = ConnectionCounts()
+  /// Connections that are open.
+  package var active: UInt64 = 0
+  /// Bytes of frames by direction, client to server first.
+  package var bytes: InlineArray<2, UInt64> = [0, 0]
+  /// Frames by `ChecksumStatus`.
+  package var checksums: InlineArray<5, UInt64> = [0, 0, 0, 0, 0]
+  /// Copies that a sender made on purpose, at once, and copies that came after the answer.
+  package var retries: UInt64 = 0, immediateDuplicates: UInt64 = 0, duplicates: UInt64 = 0
+  /// TCP segments seen again or out of order, as far as connections were reported on in the period.
+  package var retransmits: UInt64 = 0, outOfOrder: UInt64 = 0
+  /// Holes that the capture made: bytes that reached the other end and were not captured.
+  package var captureGaps: UInt64 = 0
+
+  /// Nothing counted.
+  package init() {}
+
+  /// The ratios of the messages of both directions.
+  package var ratios: FateRatios { FateRatios(messages.both) }
+
+  /// Counts a frame.
+  package mutating func frame(_ frame: borrowing Frame, _ note: FrameNote, _ direction: Direction) {
+    bytes[Int(direction.rawValue)] &+= UInt64(truncatingIfNeeded: frame.count)
+    checksums[Int(frame.checksumStatus.rawValue)] &+= 1
+    guard note.copy > 1 else { return }
+    if note.isRetry { retries &+= 1 } else { immediateDuplicates &+= 1 }
+    if note.isDuplicate { duplicates &+= 1 }
+  }
+
+  /// Counts an exchange whose fate was decided; `elsewhere` when an earlier period has counted it.
+  package mutating func settled(_ exchange: borrowing Exchange, role: FrameRole, elsewhere: Bool) {
+    switch role {
+    case .heartbeat:
+      heartbeats.settled(exchange, elsewhere: elsewhere)
+      return
+    case .message:
+      if elsewhere { messages.settledElsewhere(exchange) } else { messages.settled(exchange) }
+    case .acknowledgment, .control, .receipt, .other:
+      if elsewhere { control.settledElsewhere(exchange) } else { control.settled(exchange) }
+    }
+    if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
+  }
+
+  /// Forgets the period's counts; `active` goes on.
+  mutating func begin() {
+    let open = active
+    self = PeriodMetrics()
+    active = open
+  }
+}

@@ -1,0 +1,101 @@
+/// Round trips in the buckets of `RTTBuckets`, with exact count, sum, least and greatest.
+///
+/// Only buckets that are not empty are kept, in order: nothing for no samples, 16 bytes a bucket else, at most 289. Made
+/// for connections and periods, of which there are many. Percentiles are within 2.5 % from 0.1 ms to 120 s.
+package struct RTTHistogram: Equatable, Sendable {
+  /// A bucket that is not empty.
+  struct Bucket: Equatable, Sendable {
+    var index: UInt16
+    var count: UInt64
+  }
+
+  private(set) var buckets: [Bucket] = []
+  /// Samples.
+  package private(set) var count: UInt64 = 0
+  /// Their sum, in microseconds.
+  package private(set) var sum: Int64 = 0
+  private var least = Int64.max
+  private var greatest = Int64.min
+
+  /// No samples.
+  package init() {}
+
+  /// The least sample, in microseconds; `nil` without samples.
+  package var minimum: Int64? { count == 0 ? nil : least }
+  /// The greatest sample, in microseconds; `nil` without samples.
+  package var maximum: Int64? { count == 0 ? nil : greatest }
+  /// The mean, in microseconds; `nil` without samples.
+  package var mean: Double? { count == 0 ? nil : Double(sum) / Double(count) }
+
+  /// Takes a sample. Negative ones, which a clock that went back makes, count as 0.
+  package mutating func record(microseconds: Int64) {
+    let value = max(0, microseconds)
+    let index = UInt16(RTTBuckets.index(ofMicroseconds: value))
+    let place = position(index)
+    if place < buckets.count, buckets[place].index == index {
+      buckets[place].count += 1
+    } else {
+      buckets.insert(Bucket(index: index, count: 1), at: place)
+    }
+    count += 1
+    sum &+= value
+    least = min(least, value)
+    greatest = max(greatest, value)
+  }
+
+  /// Adds the samples of another histogram; the result is that of all samples taken by one.
+  package mutating func add(_ other: RTTHistogram) {
+    var merged: [Bucket] = []
+    merged.reserveCapacity(max(buckets.count, other.buckets.count))
+    var i = 0
+    var j = 0
+    while i < buckets.count || j < other.buckets.count {
+      let a = i < buckets.count ? buckets[i].index : .max
+      let b = j < other.buckets.count ? other.buckets[j].index : .max
+      if a == b {
+        merged.append(Bucket(index: a, count: buckets[i].count + other.buckets[j].count))
+      } else {
+        merged.append(a < b ? buckets[i] : other.buckets[j])
+      }
+      if a <= b { i += 1 }
+      if b <= a { j += 1 }
+    }
+    buckets = merged
+    count += other.count
+    sum &+= other.sum
+    least = min(least, other.least)
+    greatest = max(greatest, other.greatest)
+  }
+
+  /// The sample, in microseconds, that `percent` of all are not above, as far as its bucket tells; `nil` without samples.
+  package func percentile(_ percent: Double) -> Int64? {
+    guard count > 0 else { return nil }
+    let rank = max(1, (percent / 100 * Double(count)).rounded(.up))
+    var seen: UInt64 = 0
+    for bucket in buckets {
+      seen += bucket.count
+      if Double(seen) >= rank {
+        let value = Int64((RTTBuckets.value(Int(bucket.index)) * 1_000).rounded())
+        // In the first and the last bucket the exact ends are known.
+        return min(max(value, least), greatest)
+      }
+    }
+    return greatest
+  }
+
+  /// The buckets that are not empty, as an Elasticsearch `histogram` wants them: milliseconds and counts.
+  package func forEachBucket(_ body: (_ milliseconds: Double, _ count: UInt64) -> Void) {
+    for bucket in buckets { body(RTTBuckets.value(Int(bucket.index)), bucket.count) }
+  }
+
+  private func position(_ index: UInt16) -> Int {
+    // Round trips of one connection are alike, so the search is short; new buckets are rare.
+    var low = 0
+    var high = buckets.count
+    while low < high {
+      let middle = (low + high) / 2
+      if buckets[middle].index < index { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}

@@ -1,0 +1,81 @@
+import IMEngine
+import IMMetrics
+import IMWire
+
+/// What is kept of one connection between its events, for its own documents and those of its messages.
+final class ConnectionRecord {
+  /// What the connection's last report said, so that the next one tells the difference.
+  struct Totals {
+    var units: UInt64 = 0, acked: UInt64 = 0, unanswered: UInt64 = 0, missed: UInt64 = 0, bytes: UInt64 = 0
+    var retransmits: UInt32 = 0, outOfOrder: UInt32 = 0
+  }
+
+  /// The session on it, as outputs print it.
+  enum SessionLabel {
+    case none
+    case number(UInt64)
+    case name(String)
+  }
+
+  /// Who talks, as the last event said.
+  var info: ConnectionInfo
+  /// The index of its server's figures; `nil` while nothing decodes it.
+  var endpoint: UInt32?
+  /// Whether its SYN was seen; whether it counts as one that succeeded, as reconnected; whether its last report is out.
+  var sawOpening = false
+  var isCountedReconnect = false
+  var isFinal = false
+  var session = SessionLabel.none
+  /// The name that the client gave itself.
+  var userName: String?
+  /// The seconds of silence that the client promised not to exceed.
+  var keepAlive: UInt64 = 0
+  /// Messages by fate, and round trips of everything but heartbeats.
+  var messages = MessageTally()
+  var roundTrips = RTTHistogram()
+  var reports: UInt32 = 0
+  var last = Totals()
+  var weird = WeirdLimiter()
+  /// Answers without a message that wait for it.
+  var orphans: [Issue] = []
+  /// The heartbeats' last time and interval, and their jitter, in microseconds.
+  private var beatAt: Int64?
+  private var beatInterval: Int64?
+  private var beatJitter = 0.0
+  /// The members of `network` without those that change.
+  private var networkMembers: String?
+  private var networkProtocol: String?
+
+  init(_ info: ConnectionInfo) { self.info = info }
+
+  /// Takes note of a heartbeat, and counts its interval and jitter.
+  func beat(at time: Timestamp, _ counts: inout HeartbeatCounts) {
+    counts.sent += 1
+    let now = time.microseconds
+    guard let last = beatAt else {
+      beatAt = now
+      return
+    }
+    let interval = max(0, now - last)
+    beatAt = now
+    counts.intervals += 1
+    counts.intervalSum &+= interval
+    if let previous = beatInterval {
+      beatJitter += (Double(abs(interval - previous)) - beatJitter) / 16
+      counts.jitters += 1
+      counts.jitterSum += beatJitter
+    }
+    beatInterval = interval
+  }
+
+  /// The members of `network`: made once, because of the community id.
+  func network(protocol name: String?) -> String {
+    if let networkMembers, networkProtocol == name { return networkMembers }
+    var text = "\"transport\":\"tcp\",\"type\":\"\(info.client.address.isIPv6 ? "ipv6" : "ipv4")\""
+    if let name { text += ",\"protocol\":\"\(name)\"" }
+    if let id = CommunityID.tcp(info.client, info.server) { text += ",\"community_id\":\"\(id)\"" }
+    networkMembers = text
+    networkProtocol = name
+    return text
+  }
+}

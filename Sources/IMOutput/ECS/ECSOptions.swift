@@ -1,0 +1,40 @@
+/// Which messages get a document of their own.
+package enum MessageLog: Equatable, Sendable {
+  /// None.
+  case off
+  /// Those that were not simply answered: retried, refused, not answered, damaged, open at the end.
+  case errors
+  /// Those of one session in so many, all of them; the session's name decides, so every sensor takes the same ones.
+  case sample(UInt32)
+  /// All.
+  case all
+
+  /// Reads `off`, `errors`, `sample=1/N` or `all`; `nil` for anything else.
+  package init?(_ text: String) {
+    switch text {
+    case "off": self = .off
+    case "errors": self = .errors
+    case "all": self = .all
+    default:
+      let prefix = "sample=1/"
+      guard text.hasPrefix(prefix), let n = UInt32(text.dropFirst(prefix.count)), n > 0 else { return nil }
+      self = n == 1 ? .all : .sample(n)
+    }
+  }
+}
+
+/// What the documents are to hold.
+package struct ECSOptions: Sendable {
+  /// Which messages get a document.
+  package var messageLog = MessageLog.off
+  /// Whether each dataset has a buffer of its own, for files of its own; else all documents stand in one stream in the
+  /// order in which they were made.
+  package var separatesDatasets = false
+  /// Documents of one name on one connection in a minute; the rest is counted in `suppressed`.
+  package var weirdLimit: UInt32 = 5
+  /// Buffered bytes at which documents are handed on.
+  package var flushSize = 256 << 10
+
+  /// No messages, one stream.
+  package init() {}
+}

@@ -1,0 +1,126 @@
+package import IMEngine
+import IMMetrics
+package import IMWire
+
+extension ECSSink {
+  /// Takes note of a SYN.
+  package func opened(_ connection: ConnectionInfo, _ at: Timestamp) {
+    tick(at)
+    connections.record(connection).sawOpening = true
+  }
+
+  /// Writes the document of a connection that ended, or of one that lives when the report is not final.
+  ///
+  /// Connections that nothing decodes get none, but for those that failed on their way to a server that is known.
+  package func connection(_ report: ConnectionReport) {
+    tick(report.isFinal ? report.closedAt ?? report.lastSeen : report.lastSeen)
+    let record = connections.record(report.info)
+    record.info = report.info
+    if report.isFinal { connections.finish(record) }
+    let endpoint = record.endpoint ?? endpoints.index(of: report.info, failed: report.isFailure)
+    guard let endpoint else { return }
+    let delta = advance(record, report)
+    count(report, record, endpoint, delta)
+    record.reports += 1
+    releaseOrphans(
+      record, before: report.isFinal ? .distantFuture : report.lastSeen.advanced(by: -Self.orphanPatience))
+    if report.isFinal { drainWeird(record) }
+    let now = clock.now ?? report.lastSeen
+    // One that failed has no plan of its own, but it went to a server that has.
+    let plan = endpoints.keys[Int(endpoint)].plan
+    write(.connection) { writer, lines in writer.connection(report, record, delta, plan: plan, now: now, &lines) }
+  }
+
+  /// Writes the document of an issue on a decoded connection, unless there were enough of its name.
+  package func issue(_ issue: Issue, _ connection: ConnectionInfo) {
+    tick(issue.timestamp)
+    guard Int(connection.plan) < plans.count else { return }
+    let record = connections.record(connection)
+    if issue.kind == .gap, issue.gap == .captureLoss, let endpoint = record.endpoint {
+      periods[endpoint].captureGaps += 1
+    }
+    releaseOrphans(record, before: issue.timestamp.advanced(by: -Self.orphanPatience))
+    if issue.kind == .orphanAck, record.orphans.count < Self.maximumOrphans {
+      record.orphans.append(issue)
+    } else {
+      tell(issue, record)
+    }
+  }
+
+  // MARK: Parts
+
+  /// An answer without a message may have overtaken it, when the message waits behind a hole: so long it gets no document.
+  private static let orphanPatience: Int64 = 10_000_000_000
+  private static let maximumOrphans = 32
+
+  private func tell(_ issue: Issue, _ record: ConnectionRecord) {
+    guard let admission = record.weird.admit(issue, limit: options.weirdLimit) else { return }
+    write(.weird) { writer, lines in writer.weird(issue, admission, record, &lines) }
+  }
+
+  private func releaseOrphans(_ record: ConnectionRecord, before time: Timestamp) {
+    while let first = record.orphans.first, first.timestamp < time {
+      record.orphans.removeFirst()
+      tell(first, record)
+    }
+  }
+
+  /// Gives a connection its endpoint with its first frame, which proves that it was opened.
+  func attach(_ record: ConnectionRecord) {
+    guard let endpoint = endpoints.index(of: record.info) else { return }
+    record.endpoint = endpoint
+    periods[endpoint].connections.opened += 1
+    if record.sawOpening {
+      periods[endpoint].connections.attempts += 1
+      periods[endpoint].connections.succeeded += 1
+    }
+    if !record.isFinal { periods[endpoint].active += 1 }
+  }
+
+  /// What came since the last report, which this one becomes.
+  private func advance(_ record: ConnectionRecord, _ report: ConnectionReport) -> ConnectionRecord.Totals {
+    let counts = record.messages.both
+    let new = ConnectionRecord.Totals(
+      units: UInt64(counts.units), acked: UInt64(counts.acked) + UInt64(counts.ackedAfterRetry),
+      unanswered: UInt64(counts.unanswered), missed: UInt64(report.heartbeats?.missed ?? 0),
+      bytes: report.wireBytes[0] + report.wireBytes[1], retransmits: report.retransmits, outOfOrder: report.outOfOrder)
+    let old = record.last
+    record.last = new
+    return ConnectionRecord.Totals(
+      units: new.units &- old.units, acked: new.acked &- old.acked, unanswered: new.unanswered &- old.unanswered,
+      missed: new.missed &- old.missed, bytes: new.bytes &- old.bytes, retransmits: new.retransmits &- old.retransmits,
+      outOfOrder: new.outOfOrder &- old.outOfOrder)
+  }
+
+  private func count(
+    _ report: ConnectionReport, _ record: ConnectionRecord, _ endpoint: UInt32, _ delta: ConnectionRecord.Totals
+  ) {
+    periods[endpoint].retransmits += UInt64(delta.retransmits)
+    periods[endpoint].outOfOrder += UInt64(delta.outOfOrder)
+    if report.figures?.isReconnect == true, !record.isCountedReconnect {
+      record.isCountedReconnect = true
+      periods[endpoint].connections.reconnects += 1
+    }
+    guard report.isFinal else { return }
+    if record.endpoint == nil {
+      // It never carried a frame: a failed attempt.
+      periods[endpoint].connections.attempts += 1
+      if report.reason == .refused { periods[endpoint].connections.refused += 1 }
+      if report.reason == .timeout { periods[endpoint].connections.timedOut += 1 }
+      return
+    }
+    guard report.reason != .open else { return }
+    periods[endpoint].connections.closed += 1
+    if report.reason == .reset { periods[endpoint].connections.reset += 1 }
+    if periods[endpoint].active > 0 { periods[endpoint].active -= 1 }
+  }
+
+  /// What the limit kept back is told with the last issue of each name.
+  private func drainWeird(_ record: ConnectionRecord) {
+    var rest: [(Issue, WeirdLimiter.Admission)] = []
+    record.weird.drain { rest.append(($0, $1)) }
+    for (issue, admission) in rest {
+      write(.weird) { writer, lines in writer.weird(issue, admission, record, &lines) }
+    }
+  }
+}

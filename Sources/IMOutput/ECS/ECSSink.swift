@@ -1,0 +1,152 @@
+package import IMEngine
+import IMMetrics
+package import IMWire
+
+/// Turns what the engine tells into ECS documents.
+///
+/// It is an `EngineSink`, or a part of one that passes every call on. It wants the needs of `needs` and nothing of the
+/// engine itself: connections, sessions and endpoints of exchanges are learned from the frames. Documents stand in buffers
+/// and are handed to `flush` as whole lines, now and then and at the end:
+///
+///     let sink = ECSSink(context: context, plans: plans, options: options) { dataset, lines in write(lines) }
+///     sink.figures = ...                 // what the capture has counted, between batches
+///     engine.process(bytes, records)
+///     sink.advance(to: now)              // live only: minutes end although nothing comes
+///     engine.finish()
+///     sink.finish(at: nil)
+///
+/// The first line is always the document of the capture's start.
+package final class ECSSink: EngineSink {
+  /// What it must be told by an engine.
+  package static let needs: EngineOptions.Needs = [.frames, .settled, .issues, .connections]
+
+  /// What the capture has counted so far; whoever owns the capture keeps it up to date between batches.
+  package var figures = CaptureFigures()
+  /// Documents written.
+  package var documentCount: UInt64 { output.written }
+  /// Messages left out because their session is not in the sample.
+  package var sampledOutCount: UInt64 { output.sampledOut }
+  /// Documents left out because they were longer than a line may be.
+  package var refusedCount: UInt64 { buffers.refused }
+
+  let writer: ECSWriter
+  let options: ECSOptions
+  let plans: [ProtocolPlan]
+  var output = ECSWriter.OutputCounts()
+  var connections = ConnectionBook()
+  var exchanges = ExchangeBook()
+  var facts = MessageFactsStore()
+  var endpoints: EndpointTable
+  var periods: PeriodBook
+  var clock = PeriodClock()
+  let roles: RoleTable
+  /// Exchanges that were settled before the frame of their first copy was told: it comes next.
+  var early: [Exchange] = []
+  /// The connection of the last frame: orphaned answers that were adopted belong to it.
+  var lastRecord: ConnectionRecord?
+  /// When the capture began, as far as its start was written, and the figures of its last document and when that was.
+  private var begunAt: Timestamp?
+  private var captureReport: (at: Timestamp, figures: CaptureFigures)?
+  private let buffers: LineBuffers
+
+  /// A sink that hands lines to `flush`: with the dataset that they belong to when `options` separate them, else with
+  /// `.message` for all. The bytes are borrowed for the call.
+  package init(
+    context: ECSContext, plans: [ProtocolPlan], options: ECSOptions,
+    flush: @escaping (ECSDataset, UnsafeRawBufferPointer) -> Void
+  ) {
+    self.plans = plans
+    self.options = options
+    writer = ECSWriter(context: context, options: options, plans: plans)
+    endpoints = EndpointTable(plans: plans)
+    periods = PeriodBook(plans: plans)
+    roles = RoleTable(plans: plans)
+    buffers = LineBuffers(separate: options.separatesDatasets, flushSize: options.flushSize, flush: flush)
+  }
+
+  // MARK: The run
+
+  /// Writes the document of the capture's start, unless it has been written: before the first packet, or with its time.
+  package func begin(at time: Timestamp) {
+    guard begunAt == nil else { return }
+    begunAt = time
+    _ = clock.advance(to: time)
+    captureReport = (time, figures)
+    write(.capture) { writer, lines in
+      writer.capture(.start, from: time, to: time, self.figures, since: nil, self.output, &lines)
+    }
+  }
+
+  /// The document of the capture's start again, as the first line of a further file; `nil` before it was written.
+  package func startLine() -> String? {
+    guard let begunAt else { return nil }
+    var lines = JSONLines()
+    _ = writer.capture(
+      .start, from: begunAt, to: begunAt, CaptureFigures(), since: nil, ECSWriter.OutputCounts(), &lines)
+    return lines.writer.text
+  }
+
+  /// Moves the clock on when no packet does. Live only: it makes the documents depend on when it is called.
+  package func advance(to time: Timestamp) { tick(time) }
+
+  /// Writes the last summaries and the document of the capture's end, and hands everything on. After the engine's
+  /// `finish`; `time` is for a capture without packets.
+  package func finish(at time: Timestamp? = nil) {
+    if let time, begunAt == nil { begin(at: time) }
+    if let period = clock.finish() {
+      summarise(period)
+      let start = captureReport?.at ?? period.start
+      let end = max(period.end, time ?? period.end)
+      write(.capture) { writer, lines in
+        writer.capture(
+          .end, from: start, to: end, self.figures, since: self.captureReport?.figures, self.output, &lines)
+      }
+    }
+    buffers.flush()
+  }
+
+  /// Hands on what is buffered.
+  package func flush() { buffers.flush() }
+
+  /// Names come with the frames that give them.
+  package func named(_ session: UInt32, _ name: String) {}
+
+  // MARK: Time
+
+  /// Packet time has come to `time`: the capture has begun, and perhaps a minute is over.
+  @inline(__always)
+  func tick(_ time: Timestamp) {
+    if begunAt == nil { begin(at: time) }
+    if let period = clock.advance(to: time) { close(period) }
+  }
+
+  @inline(never)
+  private func close(_ period: Period) {
+    summarise(period)
+    let start = captureReport?.at ?? period.start
+    write(.capture) { writer, lines in
+      writer.capture(
+        .period(period.boundary), from: start, to: period.end, self.figures, since: self.captureReport?.figures,
+        self.output, &lines)
+    }
+    captureReport = (period.end, figures)
+  }
+
+  private func summarise(_ period: Period) {
+    let dropped = ECSWriter.growth(figures.dropped, captureReport?.figures.dropped) ?? 0
+    let interface = ECSWriter.growth(figures.interfaceDropped, captureReport?.figures.interfaceDropped) ?? 0
+    let loss = ECSWriter.CaptureLoss(
+      ratio: ECSWriter.lossRatio(figures, since: captureReport?.figures), isLossy: dropped + interface > 0)
+    periods.close { index, metrics in
+      let key = endpoints.keys[Int(index)]
+      write(.summary) { writer, lines in writer.summary(key, metrics, period, loss, &lines) }
+    }
+  }
+
+  // MARK: Writing
+
+  /// Writes one document, and hands lines on when there are enough of them.
+  func write(_ dataset: ECSDataset, _ body: (ECSWriter, inout JSONLines) -> Bool) {
+    if buffers.write(dataset, { body(writer, &$0) }) { output.written += 1 }
+  }
+}

@@ -1,0 +1,187 @@
+import IMEngine
+import IMMetrics
+import IMWire
+
+extension ECSWriter {
+  /// The document of a connection: at its end, or a cumulative one while it lives, with what came since the last one in
+  /// `delta`.
+  func connection(
+    _ report: ConnectionReport, _ record: ConnectionRecord, _ delta: ConnectionRecord.Totals, plan: UInt8,
+    now: Timestamp,
+    _ lines: inout JSONLines
+  ) -> Bool {
+    let info = report.info
+    let profile = profile(plan)
+    let hasEnded = report.isFinal && report.reason != .open
+    let end = max(report.firstSeen, report.closedAt ?? report.lastSeen)
+    begin(.connection, at: report.isFinal ? end : max(end, now), &lines)
+
+    event(.connection, types: hasEnded ? "[\"connection\",\"end\"]" : "[\"connection\",\"info\"]", &lines)
+    lines.members(hasEnded ? "\"action\":\"connection_end\"" : "\"action\":\"connection_report\"")
+    switch report.reason {
+    case .fin: lines.members("\"outcome\":\"success\"")
+    case .reset, .refused, .timeout: lines.members("\"outcome\":\"failure\"")
+    case .open, .reused, .evicted: lines.members("\"outcome\":\"unknown\"")
+    }
+    lines.text(
+      "id", "\(run)-\(info.serial)-" + (report.isFinal ? "end" : "r\(record.reports)"))
+    span(report.firstSeen, end, &lines)
+    if hasEnded { lines.text("reason", report.reason.name) }
+    lines.close()
+
+    side("source", info.client, report, 0, &lines)
+    lines.close()
+    side("destination", info.server, report, 1, &lines)
+    lines.close()
+    side("client", info.client, report, 0, &lines)
+    user(record, &lines)
+    lines.close()
+    side("server", info.server, report, 1, &lines)
+    lines.close()
+    lines.open("network")
+    lines.members(record.network(protocol: profile?.protocolName))
+    lines.number("bytes", report.wireBytes[0] + report.wireBytes[1])
+    lines.number("packets", UInt64(report.packets[0]) + UInt64(report.packets[1]))
+    lines.close()
+    lines.open("related")
+    lines.key("ip")
+    lines.writer.literal("[\"")
+    lines.writer.address(info.client.address)
+    if info.client.address != info.server.address {
+      lines.writer.literal("\",\"")
+      lines.writer.address(info.server.address)
+    }
+    lines.writer.literal("\"]")
+    lines.close()
+
+    openOwn(plan, &lines)
+    server(info.server, &lines)
+    session(record.session, &lines)
+    own(report, record, delta, profile, &lines)
+    lines.close()
+    sentence(report, record, profile, end, hasEnded: hasEnded, &lines)
+    return lines.end()
+  }
+
+  private func side(
+    _ key: StaticString, _ endpoint: Endpoint, _ report: ConnectionReport, _ way: Int, _ lines: inout JSONLines
+  ) {
+    open(key, endpoint, &lines)
+    lines.number("bytes", report.wireBytes[way])
+    lines.number("packets", report.packets[way])
+  }
+
+  private func own(
+    _ report: ConnectionReport, _ record: ConnectionRecord, _ delta: ConnectionRecord.Totals, _ profile: Profile?,
+    _ lines: inout JSONLines
+  ) {
+    lines.open("conn")
+    lines.key("id")
+    connectionID(report.info.serial, &lines)
+    lines.text("state", Self.state(report))
+    lines.flag("final", report.isFinal)
+    lines.number("report", record.reports)
+    lines.flag("midstream", !report.sawSyn)
+    lines.text("close_reason", report.reason.name)
+    lines.open("gap")
+    lines.number("count", report.gapCount)
+    lines.number("bytes", report.gapBytes)
+    lines.close()
+    lines.open("tcp")
+    lines.number("retransmits", report.retransmits)
+    lines.number("out_of_order", report.outOfOrder)
+    if let server = report.serverHandshake, let client = report.clientHandshake {
+      lines.milliseconds("rtt_ms", server / 1_000 + client / 1_000)
+    }
+    lines.close()
+    messages(record.messages, &lines)
+    ratios(FateRatios(record.messages.both), connections: nil, &lines)
+    roundTrips(record.roundTrips, &lines)
+    if let beats = report.heartbeats { heartbeats(beats, record, &lines) }
+    if let figures = report.figures {
+      if figures.readyAt != .distantPast {
+        lines.open("handshake")
+        lines.members("\"outcome\":\"success\"")
+        let begun = report.establishedAt ?? report.firstSeen
+        lines.milliseconds("duration_ms", max(0, figures.readyAt.microseconds - begun.microseconds))
+        lines.close()
+      }
+      if profile?.checksumName != nil {
+        checksums(figures.checksums[0], figures.checksums[1], figures.checksums[2], figures.checksums[3], &lines)
+      }
+      if figures.frames[0] + figures.frames[1] > 1 {
+        lines.open("idle")
+        lines.key("longest_survived_s")
+        lines.writer.thousandths(figures.longestIdle / 1_000)
+        lines.close()
+      }
+    }
+    lines.open("delta")
+    lines.signed("messages", Int64(bitPattern: delta.units))
+    lines.signed("acked", Int64(bitPattern: delta.acked))
+    // A late answer takes an unanswered message back that an earlier report has counted.
+    lines.signed("unanswered", Int64(bitPattern: delta.unanswered))
+    lines.signed("heartbeats_missed", Int64(bitPattern: delta.missed))
+    lines.signed("bytes", Int64(bitPattern: delta.bytes))
+    lines.close()
+    lines.close()
+  }
+
+  private static func state(_ report: ConnectionReport) -> String {
+    switch (report.phase, report.reason) {
+    case (.closed, .reset), (.closed, .refused): "reset"
+    case (.closed, .timeout): "timeout"
+    case (.closed, .evicted): "evicted"
+    case (.closed, _): "closed"
+    case (.midstream, _): "midstream"
+    case (.opening, _), (.accepted, _): "half_open"
+    case (.established, _), (.closing, _): "established"
+    }
+  }
+
+  private func roundTrips(_ histogram: RTTHistogram, _ lines: inout JSONLines) {
+    guard histogram.count > 0 else { return }
+    lines.open("rtt")
+    lines.number("count", histogram.count)
+    lines.milliseconds("min_ms", histogram.minimum)
+    lines.milliseconds("mean_ms", histogram.mean)
+    lines.milliseconds("max_ms", histogram.maximum)
+    lines.milliseconds("p50_ms", histogram.percentile(50))
+    lines.milliseconds("p95_ms", histogram.percentile(95))
+    lines.milliseconds("p99_ms", histogram.percentile(99))
+    lines.close()
+  }
+
+  private func heartbeats(_ beats: HeartbeatFigures, _ record: ConnectionRecord, _ lines: inout JSONLines) {
+    lines.open("heartbeat")
+    lines.number("sent", beats.sent)
+    lines.number("answered", beats.answered)
+    lines.number("missed", beats.missed)
+    if beats.intervals > 0 { lines.milliseconds("interval_ms", Double(beats.intervalSum) / Double(beats.intervals)) }
+    if beats.intervals > 1 { lines.milliseconds("jitter_ms", beats.jitter) }
+    if record.keepAlive > 0 { lines.milliseconds("expected_ms", Int64(clamping: record.keepAlive) &* 1_000_000) }
+    if beats.roundTrips > 0 { lines.milliseconds("rtt_ms", Double(beats.roundTripSum) / Double(beats.roundTrips)) }
+    lines.close()
+  }
+
+  private func sentence(
+    _ report: ConnectionReport, _ record: ConnectionRecord, _ profile: Profile?, _ end: Timestamp, hasEnded: Bool,
+    _ lines: inout JSONLines
+  ) {
+    let counts = record.messages.both
+    lines.key("message")
+    lines.writer.byte(UInt8(ascii: "\""))
+    lines.writer.endpoint(report.info.client)
+    lines.writer.literal(" > ")
+    lines.writer.endpoint(report.info.server)
+    lines.writer.byte(UInt8(ascii: " "))
+    lines.writer.text(profile?.name ?? "tcp")
+    lines.writer.text(hasEnded ? " closed by \(report.reason.name) after " : " open for ")
+    lines.writer.decimal(Double(end.microseconds - report.firstSeen.microseconds) / 1e6, 2)
+    lines.writer.literal(" s: ")
+    lines.writer.number(counts.units)
+    lines.writer.literal(counts.units == 1 ? " message" : " messages")
+    sentence(FateRatios(counts), &lines)
+    lines.writer.byte(UInt8(ascii: "\""))
+  }
+}

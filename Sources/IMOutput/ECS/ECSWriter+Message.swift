@@ -1,0 +1,166 @@
+import IMEngine
+import IMMetrics
+import IMWire
+
+extension ECSWriter {
+  /// Numbers of our own begin here: the wire has none for the exchange.
+  private static let ownNumbers: UInt64 = 1 << 40
+
+  /// The document of one message whose fate was decided. `facts` are those of its first copy's frame, if they were kept.
+  ///
+  /// An answer after the message was given up changes its fate: that is a second document, with the same `imdump.msg.id`
+  /// and `late`.
+  func message(
+    _ exchange: Exchange, _ facts: MessageFacts?, _ record: ConnectionRecord, _ lines: inout JSONLines
+  ) -> Bool {
+    let profile = profile(exchange.plan)
+    let info = record.info
+    let fromClient = exchange.direction == .clientToServer
+    let isLate = exchange.flags.contains(.late)
+    let isNumbered = exchange.sequence < Self.ownNumbers
+    begin(.message, at: exchange.firstAt, &lines)
+
+    event(.message, types: "[\"protocol\",\"info\"]", &lines)
+    lines.text("action", "message_\(exchange.fate.name)\(isLate ? "_late" : "")")
+    switch exchange.fate {
+    case .acked, .ackedAfterRetry: lines.members("\"outcome\":\"success\"")
+    case .rejected, .unanswered, .damaged: lines.members("\"outcome\":\"failure\"")
+    case .pending, .unacknowledged: lines.members("\"outcome\":\"unknown\"")
+    }
+    lines.key("id")
+    identity(exchange, record.info.serial, isLate: isLate, &lines)
+    if isNumbered { lines.number("sequence", exchange.sequence) }
+    if exchange.latency == nil {
+      lines.instant("start", exchange.firstAt)
+    } else {
+      span(exchange.firstAt, exchange.ackedAt, &lines)
+    }
+    lines.close()
+
+    open("source", fromClient ? info.client : info.server, &lines)
+    if let facts { lines.number("bytes", facts.byteCount) }
+    lines.close()
+    open("destination", fromClient ? info.server : info.client, &lines)
+    lines.close()
+    open("client", info.client, &lines)
+    user(record, &lines)
+    lines.close()
+    open("server", info.server, &lines)
+    lines.close()
+    lines.open("network")
+    lines.members(record.network(protocol: profile?.protocolName))
+    lines.close()
+
+    openOwn(exchange.plan, &lines)
+    server(info.server, &lines)
+    if let facts, let profile, profile.hasSession {
+      session(.number(facts.session), &lines)
+    } else {
+      session(record.session, &lines)
+    }
+    lines.open("conn")
+    lines.key("id")
+    connectionID(info.serial, &lines)
+    lines.close()
+    lines.open("msg")
+    lines.key("id")
+    identity(exchange, record.info.serial, isLate: false, &lines)
+    body(exchange, facts, profile, isNumbered: isNumbered, isLate: isLate, &lines)
+    lines.close()
+    lines.close()
+    sentence(exchange, profile, info, isNumbered: isNumbered, &lines)
+    return lines.end()
+  }
+
+  /// `client.user`, when the client named itself.
+  func user(_ record: ConnectionRecord, _ lines: inout JSONLines) {
+    guard let name = record.userName else { return }
+    lines.open("user")
+    lines.text("id", name)
+    lines.close()
+  }
+
+  /// The exchange's number in the run makes the id, since numbers on the wire are used again.
+  private func identity(_ exchange: Exchange, _ connection: UInt32, isLate: Bool, _ lines: inout JSONLines) {
+    lines.writer.byte(UInt8(ascii: "\""))
+    lines.writer.text(run)
+    lines.writer.byte(UInt8(ascii: "-"))
+    lines.writer.number(connection)
+    lines.writer.literal(exchange.direction == .clientToServer ? "-c2s-" : "-s2c-")
+    lines.writer.number(exchange.id)
+    if isLate { lines.writer.literal("-late") }
+    lines.writer.byte(UInt8(ascii: "\""))
+  }
+
+  private func body(
+    _ exchange: Exchange, _ facts: MessageFacts?, _ profile: Profile?, isNumbered: Bool, isLate: Bool,
+    _ lines: inout JSONLines
+  ) {
+    let kind = Int(exchange.kind)
+    if let profile, kind < profile.typeNames.count {
+      lines.members("\"type\":\"\(profile.typeNames[kind])\"")
+      lines.number("type_id", profile.typeValues[kind])
+    }
+    if isNumbered { lines.number("sequence", exchange.sequence) }
+    lines.members(
+      exchange.direction == .clientToServer
+        ? "\"direction\":\"client_to_server\"" : "\"direction\":\"server_to_client\"")
+    // A message that asks for no answer has no fate.
+    if exchange.fate != .unacknowledged { lines.text("fate", exchange.fate.name) }
+    if isLate { lines.flag("late", true) }
+    lines.number("copies", exchange.copies)
+    if let facts {
+      lines.number("retries", facts.retries)
+    } else if exchange.copies == 1 {
+      lines.number("retries", UInt16(0))
+    }
+    lines.number("duplicates", exchange.duplicates)
+    lines.milliseconds("rtt_ms", exchange.roundTrip)
+    lines.number("body_bytes", exchange.bodyCount)
+    if case .sample(let n) = options.messageLog { lines.decimal("sampled", 1 / Double(n)) }
+    if let version = profile?.wireVersion { lines.text("version", version) }
+    guard let facts else { return }
+    lines.number("bytes", facts.byteCount)
+    lines.number("header_bytes", facts.headerCount)
+    lines.number("tlv_count", facts.tlvCount)
+    lines.number("tlv_depth", facts.tlvDepth)
+    lines.number("stream_offset", facts.streamOffset)
+    lines.open("checksum")
+    if let name = profile?.checksumName { lines.text("algorithm", name) }
+    lines.text("status", facts.checksum.name)
+    lines.close()
+    if !facts.tlvs.isEmpty { tlv(facts.tlvs, digits: profile?.tagDigits ?? 4, &lines) }
+  }
+
+  /// `data seq 7 10.0.0.5:52344 > 203.0.113.9:8080 acked 84.211 ms after 1 copy`.
+  private func sentence(
+    _ exchange: Exchange, _ profile: Profile?, _ info: ConnectionInfo, isNumbered: Bool, _ lines: inout JSONLines
+  ) {
+    let fromClient = exchange.direction == .clientToServer
+    lines.key("message")
+    lines.writer.byte(UInt8(ascii: "\""))
+    if let profile, Int(exchange.kind) < profile.typeNames.count {
+      lines.writer.text(profile.typeNames[Int(exchange.kind)])
+    } else {
+      lines.writer.literal("message")
+    }
+    if isNumbered {
+      lines.writer.literal(" seq ")
+      lines.writer.number(exchange.sequence)
+    }
+    lines.writer.byte(UInt8(ascii: " "))
+    lines.writer.endpoint(fromClient ? info.client : info.server)
+    lines.writer.literal(" > ")
+    lines.writer.endpoint(fromClient ? info.server : info.client)
+    lines.writer.byte(UInt8(ascii: " "))
+    lines.writer.text(exchange.fate.name)
+    if let latency = exchange.latency {
+      lines.writer.byte(UInt8(ascii: " "))
+      lines.writer.thousandths(latency)
+      lines.writer.literal(" ms")
+    }
+    lines.writer.literal(" after ")
+    lines.writer.number(exchange.copies)
+    lines.writer.literal(exchange.copies == 1 ? " copy\"" : " copies\"")
+  }
+}

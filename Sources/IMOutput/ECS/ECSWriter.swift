@@ -1,0 +1,174 @@
+import IMEngine
+import IMMetrics
+import IMWire
+
+/// Makes Elastic Common Schema documents, version 9.4.0, of what the engine and the metrics tell.
+///
+/// One file for each kind of document: `ECSWriter+Message.swift` and so on. Everything that is the same in all documents of
+/// a run is made once. A field that is not known is left out.
+struct ECSWriter {
+  /// What a profile's documents say of it.
+  struct Profile {
+    var name: String
+    /// The name as `network.protocol`: lower case, escaped.
+    var protocolName: String
+    /// Members of `imdump`.
+    var members: String
+    var typeNames: [String]
+    var typeValues: [UInt64]
+    var checksumName: String?
+    /// The version that the header's fixed bits name; `nil` where there are none.
+    var wireVersion: String?
+    var hasSession: Bool
+    /// Digits of a TLV's tag.
+    var tagDigits: Int
+  }
+
+  let context: ECSContext
+  let options: ECSOptions
+  /// The run's name, as it begins every id.
+  let run: String
+  let profiles: [Profile]
+  /// Members of the document, of `event` and of `imdump` that never change, by dataset.
+  private let heads: [String]
+  private let eventMembers: [String]
+  let imdumpMembers: String
+
+  init(context: ECSContext, options: ECSOptions, plans: [ProtocolPlan]) {
+    self.context = context
+    self.options = options
+    run = context.run.text
+    let interface = context.interface.map { ",\"name\":\"\(JSONLines.escaped($0))\"" }
+    let sensor = JSONLines.escaped(context.sensor)
+    var observer =
+      "\"observer\":{\"vendor\":\"imdump\",\"product\":\"imdump\",\"type\":\"sensor\",\"name\":\"\(sensor)\","
+      + "\"version\":\"\(JSONLines.escaped(context.version))\""
+    if let interface { observer += ",\"ingress\":{\"interface\":{\(interface.dropFirst())}}" }
+    observer += "}"
+    heads = ECSDataset.allCases.map {
+      "\"data_stream\":{\"type\":\"\($0.streamType)\",\"dataset\":\"\($0.name)\",\"namespace\":\"\(context.namespace)\"},"
+        + "\"ecs\":{\"version\":\"9.4.0\"}," + observer
+    }
+    eventMembers = ECSDataset.allCases.map {
+      "\"kind\":\"\($0.eventKind)\",\"module\":\"imdump\",\"provider\":\"imdump\",\"dataset\":\"\($0.name)\","
+        + "\"category\":[\"network\"]"
+    }
+    imdumpMembers =
+      "\"schema\":\"1\",\"mode\":\"\(context.mode.rawValue)\",\"sensor\":{\"name\":\"\(sensor)\"},"
+      + (interface.map { "\"interface\":{\($0.dropFirst())}," } ?? "") + "\"run\":{\"id\":\"\(run)\"}"
+    profiles = plans.map(Self.profile)
+  }
+
+  private static func profile(_ plan: ProtocolPlan) -> Profile {
+    let name = JSONLines.escaped(plan.name)
+    let version = JSONLines.escaped(plan.version)
+    let bits = plan.pointer.pointee.magicMask & ~plan.pointer.pointee.signatureMask
+    return Profile(
+      name: name, protocolName: JSONLines.escaped(plan.name.lowercased()),
+      members: "\"profile\":{\"name\":\"\(name)\",\"version\":\"\(version)\"}",
+      typeNames: plan.typeNames.map(JSONLines.escaped), typeValues: plan.typeValues, checksumName: plan.checksumName,
+      wireVersion: bits == 0 ? nil : "\((plan.pointer.pointee.magic & bits) >> UInt64(bits.trailingZeroBitCount))",
+      hasSession: plan.hasSession,
+      tagDigits: max(1, (plan.pointer.pointee.tlv.tag.mask.nonzeroBitCount + 3) / 4))
+  }
+
+  /// The profile with an index; `nil` for connections that nothing decodes.
+  func profile(_ plan: UInt8) -> Profile? { Int(plan) < profiles.count ? profiles[Int(plan)] : nil }
+
+  // MARK: What documents share
+
+  /// Begins a document: its time and what never changes.
+  func begin(_ dataset: ECSDataset, at time: Timestamp, _ lines: inout JSONLines) {
+    lines.begin()
+    lines.instant("@timestamp", time)
+    lines.members(heads[dataset.rawValue])
+  }
+
+  /// Begins `event`, with the types of the document.
+  func event(_ dataset: ECSDataset, types: StaticString, _ lines: inout JSONLines) {
+    lines.open("event")
+    lines.members(eventMembers[dataset.rawValue])
+    lines.key("type")
+    lines.writer.literal(types)
+  }
+
+  /// `event.start`, `event.end` and `event.duration`, to the microsecond.
+  func span(_ start: Timestamp, _ end: Timestamp, _ lines: inout JSONLines) {
+    let end = max(start, end)
+    lines.instant("start", start)
+    lines.instant("end", end)
+    // Times of a hostile capture lie up to 585 years apart.
+    let (duration, isTooLong) = (end.microseconds - start.microseconds).multipliedReportingOverflow(by: 1_000)
+    lines.signed("duration", isTooLong ? .max : duration)
+  }
+
+  /// Begins a member with address and port.
+  func open(_ key: StaticString, _ endpoint: Endpoint, _ lines: inout JSONLines) {
+    lines.open(key)
+    lines.address("ip", endpoint.address)
+    lines.number("port", endpoint.port)
+  }
+
+  /// Begins `imdump`, with what never changes and the profile.
+  func openOwn(_ plan: UInt8, _ lines: inout JSONLines) {
+    lines.open("imdump")
+    lines.members(imdumpMembers)
+    if let profile = profile(plan) { lines.members(profile.members) }
+  }
+
+  /// `imdump.endpoint`.
+  func server(_ endpoint: Endpoint, _ lines: inout JSONLines) {
+    lines.open("endpoint")
+    lines.members("\"role\":\"server\"")
+    lines.key("key")
+    lines.writer.byte(UInt8(ascii: "\""))
+    lines.writer.endpoint(endpoint)
+    lines.writer.byte(UInt8(ascii: "\""))
+    lines.close()
+  }
+
+  /// `imdump.conn.id`, quotes included.
+  func connectionID(_ serial: UInt32, _ lines: inout JSONLines) {
+    lines.writer.byte(UInt8(ascii: "\""))
+    lines.writer.text(run)
+    lines.writer.byte(UInt8(ascii: "-"))
+    lines.writer.number(serial)
+    lines.writer.byte(UInt8(ascii: "\""))
+  }
+
+  /// `imdump.app_session`, when the session has a name.
+  func session(_ label: ConnectionRecord.SessionLabel, _ lines: inout JSONLines) {
+    switch label {
+    case .none: return
+    case .number(let number):
+      lines.open("app_session")
+      lines.key("id")
+      lines.writer.byte(UInt8(ascii: "\""))
+      lines.writer.number(number)
+      lines.writer.byte(UInt8(ascii: "\""))
+    case .name(let name):
+      lines.open("app_session")
+      lines.text("id", name)
+    }
+    lines.close()
+  }
+
+  /// Fates of both directions, as `messages`.
+  func messages(_ tally: MessageTally, _ lines: inout JSONLines) {
+    lines.open("messages")
+    for direction in [Direction.clientToServer, .serverToClient] {
+      let counts = tally[direction]
+      lines.open(direction == .clientToServer ? "client_to_server" : "server_to_client")
+      lines.number("units", counts.units)
+      lines.number("acked", counts.acked)
+      lines.number("acked_after_retry", counts.ackedAfterRetry)
+      lines.number("rejected", counts.rejected)
+      lines.number("unanswered", counts.unanswered)
+      lines.number("damaged", counts.damaged)
+      lines.number("pending", counts.pending)
+      lines.number("late", counts.late)
+      lines.close()
+    }
+    lines.close()
+  }
+}

@@ -1,0 +1,169 @@
+import IMWire
+
+/// Documents on their way out: JSON objects, one a line.
+///
+/// Members are written in order; commas take care of themselves. A line never exceeds `maximumLine`: a longer one is taken
+/// back and counted.
+package struct JSONLines: ~Copyable {
+  /// The longest line, its end included.
+  package static let maximumLine = 64 << 10
+  /// The longest text of a field; what is longer is cut.
+  package static let maximumText = 1 << 10
+
+  /// What was written and not handed on yet.
+  package var writer = ByteWriter(capacity: 64 << 10)
+  /// Lines taken back because they were too long.
+  package private(set) var refused: UInt64 = 0
+  private var isFirst = true
+  private var lineStart = 0
+
+  /// No lines.
+  package init() {}
+
+  // MARK: Lines and objects
+
+  /// Begins a line.
+  mutating func begin() {
+    lineStart = writer.count
+    writer.byte(UInt8(ascii: "{"))
+    isFirst = true
+  }
+
+  /// Ends the line; false when it was too long and was taken back.
+  mutating func end() -> Bool {
+    writer.literal("}\n")
+    guard writer.count - lineStart <= Self.maximumLine else {
+      writer.truncate(to: lineStart)
+      refused += 1
+      return false
+    }
+    return true
+  }
+
+  /// Begins an object that is the member `key`.
+  mutating func open(_ key: StaticString) {
+    self.key(key)
+    writer.byte(UInt8(ascii: "{"))
+    isFirst = true
+  }
+
+  /// Ends the object.
+  mutating func close() {
+    writer.byte(UInt8(ascii: "}"))
+    isFirst = false
+  }
+
+  /// Members that were made before, without commas at their ends.
+  mutating func members(_ text: String) {
+    comma()
+    writer.text(text)
+  }
+
+  /// The comma and the name of a member whose value follows.
+  @inline(__always)
+  mutating func key(_ key: StaticString) {
+    comma()
+    writer.byte(UInt8(ascii: "\""))
+    writer.literal(key)
+    writer.literal("\":")
+  }
+
+  /// The comma and the opening quote of a name that is put together; the caller writes the rest, `":` included.
+  mutating func beginKey() {
+    comma()
+    writer.byte(UInt8(ascii: "\""))
+  }
+
+  @inline(__always)
+  private mutating func comma() {
+    if !isFirst { writer.byte(UInt8(ascii: ",")) }
+    isFirst = false
+  }
+
+  // MARK: Values
+
+  /// A whole number.
+  mutating func number(_ key: StaticString, _ value: some FixedWidthInteger & UnsignedInteger) {
+    self.key(key)
+    // Elasticsearch's long is signed.
+    writer.number(min(UInt64(truncatingIfNeeded: value), UInt64(Int64.max)))
+  }
+
+  /// A whole number, or nothing when it is not known.
+  mutating func number(_ key: StaticString, _ value: UInt64?) {
+    if let value { number(key, value) }
+  }
+
+  /// A whole number with a sign.
+  mutating func signed(_ key: StaticString, _ value: Int64) {
+    self.key(key)
+    writer.number(value)
+  }
+
+  /// Microseconds as milliseconds, or nothing when there are none.
+  mutating func milliseconds(_ key: StaticString, _ microseconds: Int64?) {
+    guard let microseconds else { return }
+    self.key(key)
+    writer.thousandths(microseconds)
+  }
+
+  /// Microseconds as milliseconds, or nothing when there are none.
+  mutating func milliseconds(_ key: StaticString, _ microseconds: Double?) {
+    guard let microseconds, microseconds.isFinite else { return }
+    self.key(key)
+    writer.decimal(microseconds / 1_000, 3)
+  }
+
+  /// A number with at most six decimals, or nothing when there is none.
+  mutating func decimal(_ key: StaticString, _ value: Double?) {
+    guard let value, value.isFinite else { return }
+    self.key(key)
+    writer.decimal(value, 6)
+  }
+
+  /// True or false.
+  mutating func flag(_ key: StaticString, _ value: Bool) {
+    self.key(key)
+    if value { writer.literal("true") } else { writer.literal("false") }
+  }
+
+  /// A time.
+  mutating func instant(_ key: StaticString, _ time: Timestamp) {
+    self.key(key)
+    writer.byte(UInt8(ascii: "\""))
+    writer.instant(time)
+    writer.byte(UInt8(ascii: "\""))
+  }
+
+  /// Text, cut to `maximumText` bytes; or nothing when there is none.
+  mutating func text(_ key: StaticString, _ value: String?) {
+    guard let value else { return }
+    self.key(key)
+    writer.jsonString(Self.cut(value))
+  }
+
+  /// An address.
+  mutating func address(_ key: StaticString, _ address: IPAddress) {
+    self.key(key)
+    writer.byte(UInt8(ascii: "\""))
+    writer.address(address)
+    writer.byte(UInt8(ascii: "\""))
+  }
+
+  /// `value` cut to `maximumText` bytes at the end of a character.
+  static func cut(_ value: String) -> String {
+    guard value.utf8.count > maximumText else { return value }
+    var end = value.utf8.index(value.startIndex, offsetBy: maximumText)
+    while end > value.startIndex, end.samePosition(in: value.unicodeScalars) == nil {
+      end = value.utf8.index(before: end)
+    }
+    return String(value[..<end])
+  }
+
+  /// `value` as it stands inside a JSON string, for pieces of a text that is put together.
+  static func escaped(_ value: String) -> String {
+    var writer = ByteWriter(capacity: 64)
+    writer.jsonString(cut(value))
+    return String(writer.text.dropFirst().dropLast())
+  }
+}

@@ -1,0 +1,80 @@
+import Glibc
+package import IMEngine
+
+/// A folder into which the bytes of streams are written, two files each: `<id>.c2s.bin` and `<id>.s2c.bin`.
+///
+/// A file holds the captured ranges of one direction one after the other; a direction of which nothing was captured gets
+/// none. Names are made of the stream's number, never of captured bytes. A file is created beside the open folder and
+/// must not exist: nothing is overwritten, and no link is followed.
+package struct StreamFolder: ~Copyable {
+  /// Why a folder or file could not be made or written.
+  package struct Failure: Error, Equatable, CustomStringConvertible {
+    /// What was to be done.
+    package let action: String
+    /// The folder or file.
+    package let path: String
+    /// The system's number for the reason.
+    package let code: Int32
+
+    /// A failure of its parts.
+    package init(action: String, path: String, code: Int32) {
+      self.action = action
+      self.path = path
+      self.code = code
+    }
+
+    package var description: String { "\(action) \(path): \(String(cString: strerror(code)))" }
+  }
+
+  private let path: String
+  private let descriptor: Int32
+
+  /// Opens the folder at `path`, and makes it (but not its parents) when it does not exist.
+  package init(path: String) throws(Failure) {
+    if mkdir(path, 0o700) != 0, errno != EEXIST { throw Failure(action: "create", path: path, code: errno) }
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Failure(action: "open", path: path, code: errno) }
+    self.path = path
+    self.descriptor = descriptor
+  }
+
+  deinit { close(descriptor) }
+
+  /// Writes the bytes of both directions, and answers how many.
+  ///
+  /// A direction of which a limit took content away holds less than its ranges say; `CollectedStream.isComplete` tells.
+  @discardableResult
+  package borrowing func write(_ stream: CollectedStream) throws(Failure) -> Int {
+    var written = 0
+    for (direction, side) in zip(stream.directions, StreamName.sides) where !direction.content.isEmpty {
+      written += try write(direction.content, name: "\(stream.id).\(side).bin")
+    }
+    return written
+  }
+
+  private borrowing func write(_ content: [ArraySlice<UInt8>], name: String) throws(Failure) -> Int {
+    let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+    guard file >= 0 else { throw failure("create", name) }
+    var isOpen = true
+    defer { if isOpen { close(file) } }
+    var written = 0
+    for piece in content {
+      var rest = piece[...]
+      while !rest.isEmpty {
+        let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { throw failure("write", name) }
+        rest = rest.dropFirst(count)
+        written += count
+      }
+    }
+    isOpen = false
+    // A full disk may only be noticed here.
+    guard close(file) == 0 else { throw failure("write", name) }
+    return written
+  }
+
+  private borrowing func failure(_ action: String, _ name: String) -> Failure {
+    Failure(action: action, path: "\(path)/\(name)", code: errno)
+  }
+}

@@ -1,0 +1,88 @@
+package import IMEngine
+import IMWire
+
+/// Writes collected streams as a table for people: a heading, and one line a stream.
+///
+///       id  client                server              packets  bytes c>s  bytes s>c  gaps  missing  retr  ooo  lost  ...
+///        0  192.0.2.1:40000       192.0.2.2:8080           12        310        120     1      300     2    0     1
+///
+/// Columns are as wide as their widest value. Everything printed is a number or an address made here, so that no byte
+/// of a capture reaches the terminal as it came.
+package struct StreamTableWriter {
+  /// A column: its heading, whether it stands to the right, and what it says of a stream.
+  private struct Column {
+    var title: String
+    var isRight: Bool
+    var text: (CollectedStream) -> String
+  }
+
+  private static func count(_ title: String, _ event: StreamEvent) -> Column {
+    Column(title: title, isRight: true) { "\($0.analysis[event])" }
+  }
+
+  private static func number(_ title: String, _ value: @escaping (CollectedStream) -> UInt64) -> Column {
+    Column(title: title, isRight: true) { "\(value($0))" }
+  }
+
+  private let columns: [Column] = [
+    number("id") { UInt64($0.id) },
+    Column(title: "client", isRight: false) { "\($0.client)" },
+    Column(title: "server", isRight: false) { "\($0.server)" },
+    number("packets") { $0.directions.reduce(0) { $0 + $1.packets } },
+    number("bytes c>s") { StreamTableWriter.captured($0.directions.first) },
+    number("bytes s>c") { StreamTableWriter.captured($0.directions.last) },
+    number("gaps") { $0.directions.reduce(0) { $0 + UInt64($1.gaps.count) } },
+    number("missing") { $0.directions.reduce(0) { $1.gaps.reduce($0) { $0 &+ UInt64($1.count) } } },
+    count("retrans", .retransmission),
+    count("out of order", .outOfOrder),
+    count("copies", .captureDuplicate),
+    count("lost", .lostSegment),
+    count("dup acks", .duplicateAck),
+    count("keep-alives", .keepAlive),
+    count("zero windows", .zeroWindow),
+    Column(title: "rtt ms", isRight: true) { StreamTableWriter.roundTrip($0) },
+    Column(title: "", isRight: false) { StreamTableWriter.remarks($0) },
+  ]
+
+  /// A writer.
+  package init() {}
+
+  /// Appends the table of `streams`.
+  package func write(_ streams: [CollectedStream], to out: inout ByteWriter) {
+    let rows = [columns.map(\.title)] + streams.map { stream in columns.map { $0.text(stream) } }
+    let widths = columns.indices.map { i in rows.map { $0[i].utf8.count }.max() ?? 0 }
+    for row in rows {
+      var pending = 0
+      for (i, text) in row.enumerated() where !text.isEmpty || columns[i].isRight {
+        let padding = widths[i] - text.utf8.count
+        for _ in 0..<(pending + (columns[i].isRight ? padding : 0)) { out.byte(UInt8(ascii: " ")) }
+        out.text(text)
+        pending = 2 + (columns[i].isRight ? 0 : padding)
+      }
+      out.literal("\n")
+    }
+  }
+
+  private static func captured(_ direction: CollectedDirection?) -> UInt64 {
+    direction?.ranges.reduce(0) { $0 &+ UInt64($1.count) } ?? 0
+  }
+
+  /// The handshake's round trip as the capture saw it from both sides, or the least of the acknowledgments'.
+  private static func roundTrip(_ stream: CollectedStream) -> String {
+    let acknowledgments = stream.directions.map(\.acknowledgments).filter { $0.count > 0 }.map(\.least).max()
+    guard let nanoseconds = stream.handshake ?? acknowledgments, nanoseconds >= 0 else { return "-" }
+    var text = ByteWriter(capacity: 32)
+    text.thousandths(nanoseconds / 1_000)
+    return text.text
+  }
+
+  /// What a reader should know before trusting the line.
+  private static func remarks(_ stream: CollectedStream) -> String {
+    var remarks: [String] = []
+    if !stream.sawSYN { remarks.append("no SYN") }
+    let conflicts = stream.directions.reduce(0) { $0 + $1.conflictBytes }
+    if conflicts > 0 { remarks.append("\(conflicts) conflicting bytes") }
+    if !stream.isComplete { remarks.append("over the limits: incomplete") }
+    return remarks.joined(separator: ", ")
+  }
+}

@@ -1,0 +1,36 @@
+package import IMEngine
+
+/// The connections with the most trouble: a bounded list, whatever the capture's size.
+package struct WorstConnections {
+  /// How many are kept.
+  package static let maximumCount = 20
+
+  /// One of them.
+  package struct Entry {
+    package var report: ConnectionReport
+    package var score: UInt64
+  }
+
+  /// The worst first; of equals, the earlier connection.
+  package private(set) var entries: [Entry] = []
+
+  /// Nothing yet.
+  package init() {}
+
+  /// Considers a connection that is over.
+  package mutating func add(_ report: ConnectionReport) {
+    guard let figures = report.figures else { return }
+    var score = UInt64(figures.retries) + UInt64(report.gapCount) + UInt64(figures.checksums[2])
+    for way in 0...1 {
+      let fates = figures.fates[way]
+      score += UInt64(fates.unanswered + fates.damaged + fates.rejected) * 4
+    }
+    score += UInt64(report.heartbeats?.missed ?? 0) * 2
+    guard score > 0 else { return }
+    if entries.count == Self.maximumCount, let last = entries.last, last.score >= score { return }
+    let place =
+      entries.firstIndex { ($0.score, report.info.serial) < (score, $0.report.info.serial) } ?? entries.count
+    entries.insert(Entry(report: report, score: score), at: place)
+    if entries.count > Self.maximumCount { entries.removeLast() }
+  }
+}

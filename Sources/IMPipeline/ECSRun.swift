@@ -1,0 +1,126 @@
+import Glibc
+import IMCapture
+import IMEngine
+package import IMOutput
+import IMWire
+
+/// How documents are written: `--format ecs`.
+package struct DocumentOptions: Sendable {
+  /// Which messages get a document of their own.
+  package var messageLog = MessageLog.off
+  /// The sensor's name; the host's when nothing else is said.
+  package var sensor: String?
+  /// `data_stream.namespace`.
+  package var namespace = "default"
+
+  /// The defaults.
+  package init() {}
+}
+
+/// Prints ECS documents from a file or an interface: `imdump --format ecs`.
+package func runDocuments(
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, documents: DocumentOptions
+) throws(UsageError) -> ExitStatus {
+  let run = try Run(input: input, decode: decode, report: report)
+  let output = Output.standard()
+  let isLive = input.interface != nil
+  var options = ECSOptions()
+  options.messageLog = documents.messageLog
+  var random = SystemRandomNumberGenerator()
+  let context = ECSContext(
+    run: isLive
+      ? RunIdentity(random: random.next(), random.next())
+      : RunIdentity(hashing: identity(input, decode, documents)),
+    sensor: documents.sensor ?? hostName(), mode: isLive ? .live : .offline, interface: input.interface,
+    version: imdumpVersion, namespace: documents.namespace)
+  let sink = ECSSink(context: context, plans: run.plans, options: options) { _, lines in output.write(lines) }
+  let driver = Driver(engine: run.engine(ECSSink.needs, sink: sink), input: input, stop: run.stopping.stop)
+  let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
+  let watch = LiveWatch(run: run)
+  let begun = LiveWatch.clock()
+  let errors = driver.run(
+    Driver.Hooks(
+      afterBatch: { driver in
+        sink.figures = figures(driver, input, begun: isLive ? begun : nil)
+        if isLive {
+          sink.advance(to: wallClock())
+          sink.flush()
+        }
+        watch.update(driver)
+        progress.update(driver)
+      },
+      isOver: { output.error != nil }))
+  sink.figures = figures(driver, input, begun: isLive ? begun : nil)
+  sink.finish(at: isLive ? wallClock() : nil)
+  progress.end()
+  return run.conclude(driver, errors, output)
+}
+
+/// What the capture has counted, for its documents. What depends on the machine's state is left out offline, so that the
+/// same file gives the same bytes.
+private func figures(_ driver: Driver, _ input: InputOptions, begun: Double?) -> CaptureFigures {
+  let statistics = driver.statistics
+  let totals = driver.engine.totals
+  let reassembly = driver.engine.reassembly
+  var figures = CaptureFigures()
+  figures.received = input.interface == nil ? nil : statistics.received
+  figures.dropped = statistics.droppedByKernel
+  figures.interfaceDropped = statistics.droppedByInterface
+  figures.processed = totals.packets
+  figures.ignored = totals.packets - totals.segments
+  figures.truncated = totals.cutPackets
+  figures.processedBytes = totals.packetBytes
+  figures.gaps = reassembly.gaps[0] + reassembly.gaps[1] + reassembly.gaps[2]
+  figures.gapBytes = reassembly.gapBytes[0] + reassembly.gapBytes[1] + reassembly.gapBytes[2]
+  figures.evicted = 0
+  figures.memoryBytes = UInt64(driver.engine.heldBytes)
+  figures.connections = UInt64(driver.engine.connectionCount)
+  figures.filter = input.captureFilter
+  figures.linkType = driver.linkType.map { LinkType.name($0) }
+  if let begun {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    let seconds = Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+    figures.cpuMilliseconds = seconds * 1_000 + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1_000
+    figures.residentBytes = UInt64(max(0, usage.ru_maxrss)) * 1_024
+    figures.uptimeSeconds = UInt64(max(0, LiveWatch.clock() - begun))
+    figures.snaplen = input.snapLength.map { UInt64(max(0, $0)) }
+  }
+  return figures
+}
+
+private func wallClock() -> Timestamp {
+  var now = timespec()
+  clock_gettime(CLOCK_REALTIME, &now)
+  return Timestamp(seconds: Int64(now.tv_sec), fraction: Int64(now.tv_nsec))
+}
+
+private func hostName() -> String {
+  var name = [CChar](repeating: 0, count: 256)
+  guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
+  return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
+/// What makes a run over files the same run: the files' sizes and first bytes, and the options.
+private func identity(_ input: InputOptions, _ decode: DecodeOptions, _ documents: DocumentOptions) -> [String] {
+  var parts = [
+    imdumpVersion, input.captureFilter ?? "", "\(input.packetLimit ?? 0)", decode.profiles.joined(separator: ","),
+    "\(decode.ports)", "\(decode.verifiesChecksums)", decode.overlap.rawValue, "\(documents.messageLog)",
+    documents.sensor ?? "", documents.namespace,
+  ]
+  for file in input.files {
+    guard file != "-", let handle = fopen(file, "re") else {
+      parts.append(file)
+      continue
+    }
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let n = fread(&bytes, 1, bytes.count, handle)
+    var info = stat()
+    let size = fstat(fileno(handle), &info) == 0 ? Int64(info.st_size) : -1
+    fclose(handle)
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in bytes[..<n] { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    parts.append("\(size) \(hash)")
+  }
+  return parts
+}

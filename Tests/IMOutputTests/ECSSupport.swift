@@ -1,0 +1,130 @@
+import Foundation
+import IMEngine
+import IMOutput
+import IMTestSupport
+import IMWire
+
+/// Runs an engine with an ECS sink over packets, and reads what it wrote.
+enum ECSRun {
+  /// `tjp` as a plan made by hand, so that these tests need no profile.
+  static func plan() -> ProtocolPlan {
+    var draft = ProtocolPlan.Draft()
+    draft.magicMask = 0xffff_ffff_ff00_0000
+    draft.magic = 0xdeca_fbad_0100_0000
+    draft.signatureMask = 0xffff_ffff_0000_0000
+    draft.headerCount = 28
+    draft.length = Field(offset: 20, byteCount: 4)
+    draft.maximumBody = 10 << 20
+    draft.type = Field(offset: 6, byteCount: 2)
+    draft.sequence = Field(offset: 8, byteCount: 4)
+    draft.time = Field(offset: 12, byteCount: 4)
+    draft.session = Field(offset: 18, byteCount: 2)
+    draft.checksum = Field(offset: 24, byteCount: 4)
+    draft.checksumRule = .crc32
+    draft.checksumEitherOrder = true
+    draft.counterBits = 24
+    draft.counterWrap = 0xff_0000
+    draft.ackBodyCount = 4
+    draft.ackBody = Field(offset: 0, byteCount: 4)
+    draft.tlv.shape = .tag2Length4
+    draft.tlv.tag = Field(offset: 0, byteCount: 2)
+    draft.tlv.length = Field(offset: 2, byteCount: 4)
+    draft.tlv.headerCount = 6
+    draft.tlv.nestedTag = 0xffff
+    let roles: [FrameRole] = [.message, .heartbeat, .acknowledgment, .control, .receipt]
+    for (value, role) in roles.enumerated() {
+      var kind = FrameKind()
+      kind.value = UInt64(value)
+      kind.role = role
+      kind.flags = .numbered
+      switch role {
+      case .acknowledgment:
+        kind.answers = 0b11011
+        kind.flags.insert(.noTLV)
+      case .heartbeat:
+        kind.flags.formUnion([.expectsAck, .echoed, .noTLV, .fromClient])
+        kind.maximumBody = 0
+      case .message, .control, .receipt, .other: kind.flags.insert(.expectsAck)
+      }
+      draft.kinds.append(kind)
+    }
+    return ProtocolPlan(
+      name: "tjp", version: "1", ports: [8080], typeNames: ["data", "heartbeat", "ack", "control", "receipt"],
+      tagNames: [:], checksumName: "crc32", draft: draft)
+  }
+
+  /// The documents' bytes, by dataset when `options` separate them, else all under `.message`.
+  static func bytes(
+    _ packets: [TimedPacket], _ options: ECSOptions, figures: CaptureFigures = CaptureFigures()
+  ) -> [ECSDataset: [UInt8]] {
+    final class Collector {
+      var bytes: [ECSDataset: [UInt8]] = [:]
+    }
+    let collector = Collector()
+    let context = ECSContext(
+      run: RunIdentity(hashing: ["test"]), sensor: "edge-01", mode: .offline, interface: "eth0", version: "0.1.0")
+    let plans = [plan()]
+    let sink = ECSSink(context: context, plans: plans, options: options) { dataset, lines in
+      collector.bytes[dataset, default: []] += Array(lines)
+    }
+    sink.figures = figures
+    var engineOptions = EngineOptions(plans: plans)
+    engineOptions.needs = ECSSink.needs
+    var engine = Engine(options: engineOptions, sink: sink)
+    let batch = CaptureBuilder(packets).batch()
+    engine.process(batch.bytes.span.bytes, batch.records.span)
+    engine.finish()
+    sink.finish()
+    return collector.bytes
+  }
+
+  /// The documents in the order in which they were written.
+  static func documents(
+    _ packets: [TimedPacket], log: MessageLog = .all, figures: CaptureFigures = CaptureFigures()
+  ) throws -> [Document] {
+    var options = ECSOptions()
+    options.messageLog = log
+    return try documents(bytes(packets, options, figures: figures)[.message] ?? [])
+  }
+
+  /// The documents in lines.
+  static func documents(_ bytes: [UInt8]) throws -> [Document] {
+    try bytes.split(separator: 10).map { line in
+      Document(try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any] ?? [:])
+    }
+  }
+
+  /// The packets of a classic little-endian pcap file with microseconds.
+  static func packets(_ sample: String) throws -> [TimedPacket] {
+    let bytes = try Samples.bytes(sample)
+    func u32(_ at: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[at + $1]) << (8 * $1) } }
+    var packets: [TimedPacket] = []
+    var at = 24
+    while at + 16 <= bytes.count {
+      let count = u32(at + 8)
+      let time = Timestamp(microseconds: Int64(u32(at)) * 1_000_000 + Int64(u32(at + 4)))
+      packets.append(TimedPacket(timestamp: time, bytes: Array(bytes[at + 16..<at + 16 + count])))
+      at += 16 + count
+    }
+    return packets
+  }
+}
+
+/// A document, read by dotted names.
+struct Document {
+  let object: [String: Any]
+
+  init(_ object: [String: Any]) { self.object = object }
+
+  /// The value at `path`, `nil` where there is none.
+  subscript(path: String) -> Any? {
+    var value: Any? = object
+    for part in path.split(separator: ".") { value = (value as? [String: Any])?[String(part)] }
+    return value
+  }
+
+  func text(_ path: String) -> String? { self[path] as? String }
+  func number(_ path: String) -> Double? { (self[path] as? NSNumber)?.doubleValue }
+  func flag(_ path: String) -> Bool? { self[path] as? Bool }
+  var dataset: String? { text("event.dataset") }
+}

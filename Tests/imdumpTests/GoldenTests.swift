@@ -1,0 +1,213 @@
+import Foundation
+import Testing
+
+/// What the real command prints for the samples, compared with `Golden/NAME.txt`.
+///
+/// `IMDUMP_RECORD=1 swift test --filter imdumpTests` writes the files anew. Read the difference before it is committed:
+/// `Samples/*.truth.json` says what happened.
+@Suite struct GoldenTests {
+  /// One run of the command.
+  struct Case: Sendable, CustomTestStringConvertible {
+    var name: String
+    var sample: String?
+    var options: [String]
+    /// The sample comes on standard input.
+    var isPiped = false
+
+    init(_ name: String, _ sample: String?, _ options: String..., isPiped: Bool = false) {
+      self.name = name
+      self.sample = sample
+      self.options = options
+      self.isPiped = isPiped
+    }
+
+    var testDescription: String { name }
+
+    /// The options, with `@` replaced by the sample's path in the repository.
+    var arguments: [String] { options.map { $0 == "@" ? path : $0 } }
+
+    var path: String { sample.map { $0.contains("/") ? $0 : "Samples/\($0)" } ?? "" }
+
+    /// The command line, as one would type it.
+    var line: String {
+      let words = arguments.map { $0.contains { " '!\"$()[]{}*?<>|&;#".contains($0) } ? "'\($0)'" : $0 }
+      return (["imdump"] + words + (isPiped ? ["<", path] : [])).joined(separator: " ")
+    }
+  }
+
+  private static let clean = "tjp-clean-chat.pcap"
+  private static let weak = "tjp-weak-network.pcap"
+  private static let damage = "tjp-damage.pcap"
+  private static let vlan = "tjp-ipv6-vlan.pcapng"
+  private static let mqtt = "mqtt-mosquitto.pcap"
+
+  static let cases: [Case] = [
+    // Frames: every sample as text, with its TLVs, with dates, and as JSON.
+    Case("clean", clean, "-r", "@"),
+    Case("clean-v", clean, "-q", "-v", "-r", "@"),
+    Case("clean-tttt", clean, "-q", "-tttt", "-c", "40", "-r", "@"),
+    Case("clean-json", clean, "-q", "--format", "json", "-r", "@"),
+    Case("weak", weak, "-r", "@"),
+    Case("weak-v", weak, "-q", "-v", "-r", "@"),
+    Case("weak-tttt", weak, "-q", "-tttt", "-c", "40", "-r", "@"),
+    Case("weak-json", weak, "-q", "--format", "json", "-r", "@"),
+    Case("damage", damage, "-r", "@"),
+    Case("damage-v", damage, "-q", "-v", "-r", "@"),
+    Case("damage-tttt", damage, "-q", "-tttt", "-c", "40", "-r", "@"),
+    Case("damage-json", damage, "-q", "--format", "json", "-r", "@"),
+    Case("vlan", vlan, "-r", "@"),
+    Case("vlan-v", vlan, "-q", "-v", "-r", "@"),
+    Case("vlan-tttt", vlan, "-q", "-tttt", "-c", "40", "-r", "@"),
+    Case("vlan-json", vlan, "-q", "--format", "json", "-r", "@"),
+    Case("mqtt", mqtt, "-r", "@"),
+    Case("mqtt-v", mqtt, "-q", "-v", "-r", "@"),
+    Case("mqtt-tttt", mqtt, "-q", "-tttt", "-c", "40", "-r", "@"),
+    Case("mqtt-json", mqtt, "-q", "--format", "json", "-r", "@"),
+
+    // Other ways to show a frame.
+    Case("clean-text", clean, "-q", "-vv", "-A", "-c", "40", "-r", "@"),
+    Case("clean-hex", clean, "-q", "-x", "-c", "30", "-r", "@"),
+    Case("clean-t", clean, "-q", "-t", "-c", "20", "-r", "@"),
+    Case("clean-tt", clean, "-q", "-tt", "-c", "20", "-r", "@"),
+    Case("clean-ttt", clean, "-q", "-ttt", "-c", "20", "-r", "@"),
+    Case("clean-colour", clean, "-q", "--color", "always", "-c", "20", "-r", "@"),
+    Case("clean-stdin", clean, "-c", "20", isPiped: true),
+    Case("weak-count", weak, "-c", "4", "-r", "@"),
+    Case("weak-tcpdump-flags", weak, "-nnvv", "-c10", "-s0", "-r", "@", "tcp", "port", "8080"),
+    Case("weak-not-port", weak, "-c", "10", "-r", "@", "!", "port", "22"),
+    Case("weak-host", weak, "-r", "@", "host", "203.0.113.99"),
+    Case("weak-other-port", weak, "-r", "@", "port", "9000"),
+    Case("weak-wrong-profile", weak, "--profile", "mqtt", "-r", "@"),
+
+    // Messages and their fates.
+    Case("clean-messages", clean, "messages", "-q", "@"),
+    Case("clean-messages-json", clean, "messages", "-q", "--json", "@"),
+    Case("weak-messages", weak, "messages", "@"),
+    Case("weak-messages-json", weak, "messages", "-q", "--json", "@"),
+    Case("damage-messages", damage, "messages", "@"),
+    Case("damage-messages-json", damage, "messages", "-q", "--json", "@"),
+    Case("vlan-messages", vlan, "messages", "-q", "@"),
+    Case("vlan-messages-json", vlan, "messages", "-q", "--json", "@"),
+    Case("mqtt-messages", mqtt, "messages", "-q", "@"),
+    Case("mqtt-messages-json", mqtt, "messages", "-q", "--json", "@"),
+    Case("weak-lost", weak, "messages", "-q", "--lost", "@"),
+    Case("weak-retried", weak, "messages", "-q", "--retried", "@"),
+    Case("weak-damaged", weak, "messages", "-q", "--damaged", "@"),
+    Case("damage-lost", damage, "messages", "-q", "--lost", "@"),
+    Case("damage-retried", damage, "messages", "-q", "--retried", "@"),
+    Case("damage-damaged", damage, "messages", "-q", "--damaged", "@"),
+    Case("weak-messages-stdin", weak, "messages", "-q", "--lost", isPiped: true),
+
+    // Filters.
+    Case("filter-slow", weak, "-q", "-Y", "rtt_ms > 300", "-r", "@"),
+    Case("filter-retries", weak, "-q", "-Y", "retry or duplicate", "-r", "@"),
+    Case("filter-not-ack", damage, "-q", "-Y", "not ack and client.ip == 192.0.2.3", "-r", "@"),
+    Case("filter-checksum", damage, "-q", "-Y", "crc in {bad, le} and type == data", "-r", "@"),
+    Case("filter-nested", damage, "-q", "-v", "-Y", "tlv[0xFFFF.0xFFFF]", "-r", "@"),
+    Case("filter-text", clean, "-q", "-v", "-A", "-Y", "tlv[0x1001] matches \"地铁|[0-9]+\"", "-r", "@"),
+    Case("filter-client", mqtt, "-q", "-Y", "session == \"reader\" and type == publish", "-r", "@"),
+    Case("filter-fate", weak, "messages", "-q", "-Y", "fate in {unanswered, pending}", "@"),
+    Case("filter-after-retry", weak, "messages", "-q", "-Y", "fate == acked_after_retry and not rtt_ms", "@"),
+
+    // Counts.
+    Case("clean-stats", clean, "stats", "-q", "@"),
+    Case("clean-stats-json", clean, "stats", "-q", "--json", "@"),
+    Case("weak-stats", weak, "stats", "@"),
+    Case("weak-stats-json", weak, "stats", "-q", "--json", "@"),
+    Case("damage-stats", damage, "stats", "@"),
+    Case("damage-stats-json", damage, "stats", "-q", "--json", "@"),
+    Case("vlan-stats", vlan, "stats", "-q", "@"),
+    Case("vlan-stats-json", vlan, "stats", "-q", "--json", "@"),
+    Case("mqtt-stats", mqtt, "stats", "-q", "@"),
+    Case("mqtt-stats-json", mqtt, "stats", "-q", "--json", "@"),
+
+    // Streams.
+    Case("clean-streams", clean, "streams", "@"),
+    Case("weak-streams", weak, "streams", "@"),
+    Case("weak-streams-json", weak, "streams", "-q", "--json", "@"),
+    Case("damage-streams", damage, "streams", "@"),
+    Case("damage-streams-json", damage, "streams", "-q", "--json", "@"),
+    Case("vlan-streams", vlan, "streams", "@"),
+    Case("mqtt-streams", mqtt, "streams", "@"),
+
+    // Documents.
+    Case("weak-ecs", weak, "-q", "--format", "ecs", "--sensor", "test", "-r", "@"),
+    Case("weak-ecs-errors", weak, "-q", "--format", "ecs", "--message-log", "errors", "--sensor", "test", "-r", "@"),
+    Case(
+      "damage-ecs-errors", damage, "-q", "--format", "ecs", "--message-log", "errors", "--sensor", "test", "-r", "@"),
+    Case("mqtt-ecs", mqtt, "-q", "--format", "ecs", "--sensor", "test", "-r", "@"),
+
+    // Profiles.
+    Case("profile-list", nil, "profile", "list"),
+    Case("profile-check", "Sources/IMProfile/Profiles/mqtt.yaml", "profile", "check", "@"),
+    Case("profile-check-not-yaml", "./Makefile", "profile", "check", "@"),
+    Case("profile-file", mqtt, "-q", "-c", "20", "--profile", "Sources/IMProfile/Profiles/mqtt.yaml", "-r", "@"),
+
+    // What goes wrong, with its exit status.
+    Case("error-filter-field", weak, "-Y", "rtt > 5", "-r", "@"),
+    Case("error-filter-value", weak, "messages", "-Y", "type == data and len >", "@"),
+    Case("error-filter-word", weak, "messages", "-Y", "fate == lost", "@"),
+    Case("error-capture-filter", weak, "-r", "@", "tcp", "prt", "80"),
+    Case("error-profile", weak, "--profile", "nope", "-r", "@"),
+    Case("error-profile-file", weak, "--profile", "nope.yaml", "-r", "@"),
+    Case("error-profile-show", nil, "profile", "show", "nope"),
+    Case("error-option", weak, "--bogus", "-r", "@"),
+    Case("error-option-value", weak, "-c", "many", "-r", "@"),
+    Case("error-format", weak, "--format", "xml", "-r", "@"),
+    Case("error-interface-and-file", weak, "-i", "lo", "-r", "@"),
+    Case("error-filter-twice", weak, "-F", "Makefile", "-r", "@", "port", "8080"),
+    Case("error-no-file", nil, "-r", "nothing.pcap"),
+    Case("error-one-of-two", clean, "stats", "@", "nothing.pcap"),
+    Case("error-empty", nil, "stats"),
+    Case("error-no-capture", "./Makefile", "-r", "@"),
+    Case("error-folder", "Samples/generator", "messages", "@"),
+    Case("error-no-interface", nil, "-i", "nope0"),
+    Case("error-ecs-filter", weak, "--format", "ecs", "-Y", "ack", "-r", "@"),
+    Case("error-ecs-capture", weak, "--format", "ecs", "-w", "-", "-r", "@"),
+    Case("error-message-log", weak, "--format", "ecs", "--message-log", "some", "-r", "@"),
+    Case("error-shell", nil, "completion", "tcsh"),
+  ]
+
+  @Test(arguments: cases)
+  func printsWhatItPrinted(_ one: Case) throws {
+    let result = try Command.run(one.arguments, input: one.isPiped ? one.path : nil)
+    try compare(one.name, one.line, result)
+  }
+
+  /// A capture cut inside a record: everything before it comes out, the message has the offset, the status is 1.
+  @Test(arguments: [("cut-record", 30_010), ("cut-record-header", 29_992), ("cut-header", 20)])
+  func processesACutCapture(_ name: String, _ count: Int) throws {
+    let path = "/tmp/imdump-\(name)-\(ProcessInfo.processInfo.processIdentifier).pcap"
+    let whole = try Data(contentsOf: Command.folder.appending(path: "Samples/\(Self.weak)"))
+    try whole.prefix(count).write(to: URL(filePath: path))
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    var result = try Command.run(["messages", "--retried", path])
+    result.errors = result.errors.replacing(path, with: "CUT.pcap")
+    try compare(name, "imdump messages --retried CUT.pcap (the first \(count) bytes of \(Self.weak))", result)
+  }
+
+  @Test func namesAreDifferent() {
+    #expect(Set(Self.cases.map(\.name)).count == Self.cases.count)
+  }
+
+  /// Compares with the golden file, or writes it.
+  private func compare(_ name: String, _ line: String, _ result: Command.Result) throws {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/\(name).txt")
+    let text = "$ \(line)\n\(result.output)-- status \(result.status)\n\(result.errors)"
+    if ProcessInfo.processInfo.environment["IMDUMP_RECORD"] == "1" {
+      try text.write(to: file, atomically: true, encoding: .utf8)
+      return
+    }
+    let expected = try String(contentsOf: file, encoding: .utf8)
+    if text != expected {
+      let (new, old) = (
+        text.split(separator: "\n", omittingEmptySubsequences: false),
+        expected.split(separator: "\n", omittingEmptySubsequences: false)
+      )
+      let first = zip(new, old).enumerated().first { $1.0 != $1.1 }?.offset ?? min(new.count, old.count)
+      let got = first < new.count ? new[first] : "(nothing)"
+      let wanted = first < old.count ? old[first] : "(nothing)"
+      Issue.record("Golden/\(name).txt, line \(first + 1)\n  is:     \(got)\n  wanted: \(wanted)")
+    }
+  }
+}
