@@ -1,0 +1,98 @@
+import IMTestSupport
+import IMWire
+import Testing
+
+@testable import IMEngine
+
+/// What TCP's sequence numbers may do: wrap, jump, come twice with other bytes, come backwards.
+@Suite struct SequenceNumberTests {
+  /// Both directions cross 2³² in the middle of everything.
+  @Test(arguments: [1, 7, 28, 100, 1_000] as [UInt32]) func wrapAround(_ before: UInt32) {
+    let packets = Scene.talk(initial: (.max - before, .max - before / 2)) { talk in
+      talk.open(at: Scene.ms(0))
+      talk.segmentSize = 17
+      for i in 1...40 {
+        talk.send(Scene.text(UInt32(i)), i % 2 == 0 ? .clientToServer : .serverToClient, at: Scene.ms(Int64(i) * 20))
+      }
+    }
+    let whole = Run(packets)
+    #expect(whole.sequences == (1...40).map { UInt64($0) })
+    // The same with each segment near the wrap missing: only its own message goes.
+    for missing in 3..<min(packets.count, 120) {
+      var left = packets
+      left.remove(at: missing)
+      let run = Run(left)
+      #expect(run.frames.count >= 38, "without packet \(missing)")
+      run.expectLedgerAddsUp("without packet \(missing)")
+    }
+    whole.expectLedgerAddsUp()
+  }
+
+  /// A segment whose number cannot belong to the connection is ignored, and the stream goes on.
+  @Test(arguments: [1 << 31, (1 << 31) - 1, (1 << 30) + 1, -(1 << 30) - 1, -(1 << 31) + 1])
+  func hostileJump(_ distance: Int) {
+    let run = Run(
+      Scene.talk { talk in
+        talk.open(at: Scene.ms(0))
+        talk.send(Scene.text(1), .clientToServer, at: Scene.ms(10))
+        let at = UInt32(truncatingIfNeeded: Int(talk.next[0]) + distance)
+        talk.append(
+          .clientToServer, [.psh, .ack], sequence: at, acknowledgment: 5_001, payload: Scene.text(7), at: Scene.ms(20))
+        talk.send(Scene.text(2), .clientToServer, at: Scene.ms(30))
+      })
+    #expect(run.sequences == [1, 2])
+    #expect(run.reassembly.outOfWindow == 1)
+    #expect(run.reassembly.ignoredBytes == UInt64(Scene.text(7).count))
+    #expect(run.gaps.isEmpty)
+    run.expectLedgerAddsUp()
+  }
+
+  /// A retransmission with other bytes: the first copy counts, and the issue has a hash of each.
+  @Test(arguments: [false, true]) func inconsistent(_ isHeld: Bool) throws {
+    let first = Scene.text(2)
+    var other = first
+    other[other.count - 1] ^= 0x20
+    let run = Run(
+      Scene.talk { talk in
+        talk.open(at: Scene.ms(0))
+        let one = talk.send(Scene.text(1), .clientToServer, at: Scene.ms(10))
+        let at = talk.next[0]
+        talk.acknowledges = false
+        talk.send(first, .clientToServer, at: Scene.ms(20))
+        talk.append(
+          .clientToServer, [.psh, .ack], sequence: at, acknowledgment: 5_001, payload: other, at: Scene.ms(30))
+        // Behind a hole both copies meet in the queue; else the first is gone when the second comes.
+        if isHeld {
+          talk.duplicate(one[0], at: Scene.ms(35))
+          talk.drop(one[0])
+        }
+      })
+    #expect(run.sequences == [1, 2])
+    #expect(run.frames.last?.bytes == first)
+    let issue = try #require(run.issues.first { $0.kind == .inconsistentRetransmission })
+    #expect(issue.a != issue.b && issue.a != 0 && issue.b != 0)
+    #expect(issue.byteCount == UInt64(first.count))
+    #expect(issue.streamOffset == UInt64(Scene.text(1).count))
+    #expect(run.reassembly.conflicts == 1)
+    run.expectLedgerAddsUp()
+  }
+
+  /// Twenty thousand holes, and segments of one byte in reverse order: bounded work, nothing lost that came.
+  @Test func reverseBytes() {
+    let stream = (1...300).flatMap { Scene.text(UInt32($0)) }
+    let packets = Scene.talk { talk in
+      talk.open(at: Scene.ms(0))
+      for (i, byte) in stream.enumerated().reversed() {
+        talk.append(
+          .clientToServer, [.psh, .ack], sequence: 1_001 + UInt32(i), acknowledgment: 5_001, payload: [byte],
+          at: Timestamp(microseconds: 1_700_000_000_001_000 + Int64(stream.count - i)))
+      }
+    }
+    let run = Run(packets)
+    #expect(run.sequences == (1...300).map { UInt64($0) })
+    run.expectLedgerAddsUp()
+    let few = Run(packets) { $0.reassembly.segmentsPerDirection = 500 }
+    #expect(few.heldBytes == 0)
+    few.expectLedgerAddsUp()
+  }
+}
