@@ -25,14 +25,20 @@ struct ExchangeTable: ~Copyable {
     mask = (1 << 12) - 1
     slotMask = (1 << 13) - 1
     ring = Self.newRing(Int(mask + 1))
-    slots = .allocate(capacity: slotMask + 1)
-    slots.initialize(repeating: Self.empty, count: slotMask + 1)
+    slots = Self.newSlots(slotMask + 1)
   }
 
   /// Places for exchanges, each a cache line.
   private static func newRing(_ count: Int) -> UnsafeMutablePointer<Exchange> {
     UnsafeMutableRawPointer.allocate(byteCount: count * MemoryLayout<Exchange>.stride, alignment: 64)
       .assumingMemoryBound(to: Exchange.self)
+  }
+
+  /// An index of `count` free slots.
+  private static func newSlots(_ count: Int) -> UnsafeMutablePointer<UInt64> {
+    let slots = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
+    slots.initialize(repeating: Self.empty, count: count)
+    return slots
   }
 
   deinit {
@@ -64,11 +70,17 @@ struct ExchangeTable: ~Copyable {
     return h | 1 << 63
   }
 
-  /// Asks for the exchange whose number has that hash, if its first slot says so.
+  /// Asks for the newest exchange whose number seems to have that hash.
   @inline(__always)
   func prefetchExchange(_ hash: UInt64) {
-    let slot = slots[Int(truncatingIfNeeded: hash) & slotMask]
-    if slot >> 32 == hash & 0xffff_ffff { imdump_prefetch(place(slot)) }
+    var i = Int(truncatingIfNeeded: hash) & slotMask
+    while slots[i] != Self.empty {
+      if slots[i] >> 32 == hash & 0xffff_ffff {
+        imdump_prefetch(place(slots[i]))
+        return
+      }
+      i = (i &+ 1) & slotMask
+    }
   }
 
   @inline(__always)
@@ -202,8 +214,7 @@ struct ExchangeTable: ~Copyable {
     ring = Self.newRing(Int(mask + 1))
     slots.deallocate()
     slotMask = slotMask * 2 + 1
-    slots = .allocate(capacity: slotMask + 1)
-    slots.initialize(repeating: Self.empty, count: slotMask + 1)
+    slots = Self.newSlots(slotMask + 1)
     let end = tail
     tail = head
     while tail < end { _ = append(oldRing[Int(tail & oldMask)]) }

@@ -210,8 +210,10 @@ extension Tracker {
     let flow = flows.pointer(exchange.pointee.flow)
     guard flow.pointee.serial == exchange.pointee.connection else { return }
     let figure = figures.pointer(flow.pointee.figures)
-    if let roundTrip = note.roundTrip {
-      if role(exchange) == .heartbeat {
+    let role = role(exchange)
+    if exchange.pointee.repeats == 0 {
+      let roundTrip = latency
+      if role == .heartbeat {
         let beats = heartbeats.pointer(figure.pointee.heartbeats)
         beats.pointee.roundTrips &+= 1
         beats.pointee.roundTripSum &+= roundTrip
@@ -222,22 +224,17 @@ extension Tracker {
         figure.pointee.roundTripMaximum = max(figure.pointee.roundTripMaximum, roundTrip)
       }
     }
-    if figure.pointee.heartbeats != .max {
-      answeredHeartbeat(exchange, figure)
-    }
-    if figure.pointee.readyAt == .distantPast,
-      role(exchange) == .control
-    {
-      figure.pointee.readyAt = now
+    switch role {
+    case .heartbeat: answeredHeartbeat(figure)
+    case .control: if figure.pointee.readyAt == .distantPast { figure.pointee.readyAt = now }
+    case .message, .acknowledgment, .receipt, .other: break
     }
     if refused { exchange.pointee.flags.insert(.refused) }
     settle(exchange, refused ? .rejected : exchange.pointee.repeats > 0 ? .ackedAfterRetry : .acked, flow)
   }
 
-  private func answeredHeartbeat(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>
-  ) {
-    guard role(exchange) == .heartbeat else { return }
+  private func answeredHeartbeat(_ figure: UnsafeMutablePointer<ConnectionFigures>) {
+    guard figure.pointee.heartbeats != .max else { return }
     let beats = heartbeats.pointer(figure.pointee.heartbeats)
     beats.pointee.answered &+= 1
     beats.pointee.missedInARow = 0
