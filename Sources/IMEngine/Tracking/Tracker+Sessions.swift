@@ -9,7 +9,7 @@ extension Tracker {
   @inline(never)
   mutating func resolveSession(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable
+    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
   ) {
     let planIndex = flow.pointee.profile.rawValue
     let place = Self.place(flow)
@@ -58,7 +58,7 @@ extension Tracker {
   /// Protocols whose frames name no session: the client does, once, or the connection is the session.
   private mutating func resolveNamed(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ place: UInt64, _ flows: borrowing FlowTable
+    _ place: UInt64, _ flows: FlowPlaces
   ) {
     let planIndex = flow.pointee.profile.rawValue
     guard frame.pointee.kind.pointee.flags.contains(.opensSession), frame.pointee.identityCount > 0 else {
@@ -92,7 +92,7 @@ extension Tracker {
   /// Brings a session to a flow, and counts a reconnect when its last connection was over.
   private mutating func join(
     _ index: UInt32, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ place: UInt64,
-    _ flows: borrowing FlowTable
+    _ flows: FlowPlaces
   ) {
     let session = sessions.pointer(index)
     let serial = session.pointee.flowSerial
