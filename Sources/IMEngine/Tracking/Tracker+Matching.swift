@@ -10,9 +10,17 @@ extension Tracker {
     _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ sequence: UInt64,
     _ isBad: Bool, _ note: inout FrameNote
   ) {
-    let fingerprint = fingerprint(frame, bytes, plan)
-    let probe = table.probe(flow.pointee.session, direction, sequence)
-    if let known = probe.found, join(frame, known, fingerprint, plan, flow, isBad, &note) { return }
+    let fingerprint = bodyFingerprint(frame, bytes, plan)
+    var probe = table.probe(flow.pointee.session, direction, sequence)
+    if let known = probe.found {
+      if join(frame, known, fingerprint, plan, flow, isBad, &note) { return }
+      if plan.pointee.sequenceCounts, !isBad, known.pointee.connection != flow.pointee.serial,
+        part(flow, flowIndex, frame, plan)
+      {
+        note.session = flow.pointee.session
+        probe = table.probe(flow.pointee.session, direction, sequence)
+      }
+    }
     let kind = frame.pointee.kind.pointee.index
     note.exchange = nextID
     note.copy = 1
@@ -56,7 +64,7 @@ extension Tracker {
 
   /// One number for what a body holds: length and checksum, or a checksum of our own where the protocol has none.
   @inline(__always)
-  private func fingerprint(
+  func bodyFingerprint(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ plan: UnsafePointer<Plan>
   ) -> UInt32 {
     let body = UInt32(truncatingIfNeeded: frame.pointee.bodyCount)
