@@ -221,7 +221,9 @@ extension Engine {
     if plan.pointee.time.isPresent {
       frame.pointee.time = plan.pointee.time.read(bytes, frame.pointee.start)
       // The sender's clock counts seconds; more than a minute from the capture's is worth a word.
-      let ahead = frame.pointee.timestamp.seconds &- Int64(truncatingIfNeeded: frame.pointee.time)
+      let passed = frame.pointee.timestamp.nanoseconds &- second.start
+      if UInt64(bitPattern: passed) >= 1_000_000_000 { second = Second(frame.pointee.timestamp) }
+      let ahead = second.number &- Int64(truncatingIfNeeded: frame.pointee.time)
       if ahead > 60 || ahead < -60 { frame.pointee.flags.insert(.timestampWindow) }
     } else {
       frame.pointee.time = 0

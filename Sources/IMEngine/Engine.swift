@@ -8,6 +8,18 @@ package struct EndpointKey: Hashable, Sendable {
   package var plan: UInt8
 }
 
+/// A second of the capture's clock, kept because a division for each frame costs more than a comparison.
+struct Second {
+  /// Its number since the epoch, and its first nanosecond.
+  var number: Int64, start: Int64
+
+  /// The second that `time` lies in.
+  init(_ time: Timestamp) {
+    number = time.seconds
+    start = number &* 1_000_000_000
+  }
+}
+
 /// Everything that happens per packet: parsing, reassembly, decoding and tracking, in one pass and on packet time.
 ///
 /// Synchronous and without side effects but for the sink's calls. The same packets give the same calls, however they are
@@ -34,6 +46,8 @@ package struct Engine: ~Copyable {
   /// The next moment at which something other than a packet happens.
   var wake = Timestamp.distantPast
   var now = Timestamp.distantPast
+  /// The second of the last frame.
+  var second = Second(Timestamp(nanoseconds: 0))
   var nextSerial: UInt32 = 1
   /// Flows that are over: to be reported, and later to be forgotten.
   var ending = ClosingQueue(), recycling = ClosingQueue()
@@ -117,7 +131,7 @@ package struct Engine: ~Copyable {
     if record.capturedLength < record.originalLength { ledger.cutPackets &+= 1 }
     if arrival.pointee.isRead {
       if let flow = arrival.pointee.flow, arrival.pointee.generation == reassembler.flows.generation,
-        flow.pointee.key == arrival.pointee.segment.key
+        flow.pointee.key.isSame(v4: arrival.pointee.segment.key)
       {
         accept(bytes, arrival.pointee.index, flow)
       } else {

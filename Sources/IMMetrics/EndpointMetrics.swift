@@ -63,6 +63,21 @@ package struct EndpointMetrics: Sendable {
     if let latency = exchange.latency { latencies.record(microseconds: latency) }
   }
 
+  /// Counts a batch of settlements in `endpoints`, which have the places that the engine gives servers; `roles` tells what
+  /// their types are for.
+  package static func count(_ batch: Span<Settlement>, _ roles: RoleTable, in endpoints: inout [EndpointMetrics]) {
+    for i in batch.indices {
+      let settlement = batch[i]
+      reserve(settlement.endpoint, in: &endpoints)
+      endpoints[Int(settlement.endpoint)].settled(settlement, role: roles[settlement.plan, settlement.kind])
+    }
+  }
+
+  /// Makes a place for the server with the index `endpoint`.
+  package static func reserve(_ endpoint: UInt32, in endpoints: inout [EndpointMetrics]) {
+    while endpoints.count <= Int(endpoint) { endpoints.append(EndpointMetrics(key: nil)) }
+  }
+
   /// Counts a settlement; `latencies` is left alone, which settlements do not tell.
   package mutating func settled(_ settlement: Settlement, role: FrameRole) {
     switch role {

@@ -25,25 +25,12 @@ final class StatsSink: EngineSink {
     return sum
   }
 
-  func settled(_ batch: Span<Settlement>) { Self.count(batch, roles, &endpoints) }
-
-  /// Counts a batch; one access to the sink's state for all of it.
-  private static func count(_ batch: Span<Settlement>, _ roles: RoleTable, _ endpoints: inout [EndpointMetrics]) {
-    for i in batch.indices {
-      let settlement = batch[i]
-      reserve(settlement.endpoint, &endpoints)
-      endpoints[Int(settlement.endpoint)].settled(settlement, role: roles[settlement.plan, settlement.kind])
-    }
-  }
-
-  private static func reserve(_ endpoint: UInt32, _ endpoints: inout [EndpointMetrics]) {
-    while endpoints.count <= Int(endpoint) { endpoints.append(EndpointMetrics(key: nil)) }
-  }
+  func settled(_ batch: Span<Settlement>) { EndpointMetrics.count(batch, roles, in: &endpoints) }
 
   func connection(_ report: ConnectionReport) {
     all.ended(report)
     guard report.info.endpoint != .max else { return }
-    Self.reserve(report.info.endpoint, &endpoints)
+    EndpointMetrics.reserve(report.info.endpoint, in: &endpoints)
     endpoints[Int(report.info.endpoint)].ended(report)
     worst.add(report)
     idle(report)

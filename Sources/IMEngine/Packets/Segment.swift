@@ -20,6 +20,10 @@ struct FlowKey: Equatable {
       && x.isIPv6 == y.isIPv6
   }
 
+  /// Whether it is that IPv4 key.
+  @inline(__always)
+  func isSame(v4 other: FlowKey) -> Bool { (a ^ other.a) | UInt64(ports ^ other.ports) == 0 && !isIPv6 }
+
   /// Becomes the key of an IPv4 segment, given its addresses and its ports as they stand in the header; gives the side
   /// that sent it.
   @inline(__always)

@@ -126,8 +126,8 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
 package struct ConnectionFigures: Sendable, BitwiseCopyable {
   /// When the last frame came.
   package var lastFrameAt = Timestamp.distantPast
-  /// The longest silence that a frame ended.
-  package var longestIdle: Int64 = 0
+  /// The longest silence that a frame ended, in nanoseconds.
+  var longestSilence: Int64 = 0
   /// Bytes of frames, headers included, by direction, client to server first.
   package var frameBytes: InlineArray<2, UInt64> = [0, 0]
   /// Frames by direction, client to server first.
@@ -183,6 +183,9 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   package var reconnectTime: Int64 = -1
 
   init(endpoint: UInt32) { self.endpoint = endpoint }
+
+  /// The longest silence that a frame ended.
+  package var longestIdle: Int64 { longestSilence / 1_000 }
 
   /// What became of the messages, by direction, client to server first.
   package var fates: InlineArray<2, FateCounts> {

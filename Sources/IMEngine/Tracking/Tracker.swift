@@ -113,8 +113,9 @@ struct Tracker: ~Copyable {
     total.pointee.frames[way] &+= 1
     total.pointee.bodyBytes[way] &+= UInt64(truncatingIfNeeded: frame.pointee.bodyCount)
     if figure.pointee.lastFrameAt != .distantPast {
-      let idle = frame.pointee.timestamp.nanoseconds(since: figure.pointee.lastFrameAt) / 1_000
-      if idle > figure.pointee.longestIdle { figure.pointee.longestIdle = idle }
+      // Times 292 years apart wrap to a negative silence, which is none.
+      let silence = frame.pointee.timestamp.nanoseconds &- figure.pointee.lastFrameAt.nanoseconds
+      if silence > figure.pointee.longestSilence { figure.pointee.longestSilence = silence }
     }
     figure.pointee.lastFrameAt = frame.pointee.timestamp
 
