@@ -17,6 +17,8 @@ package struct EngineOptions: Sendable {
     package static let issues = Needs(rawValue: 8)
     /// Connections when they end.
     package static let connections = Needs(rawValue: 16)
+    /// Decoded connections also while they live, every minute.
+    package static let progress = Needs(rawValue: 32)
   }
 
   /// The protocols to look for, in the order of preference.
@@ -82,7 +84,7 @@ package struct Ledger: Sendable {
   package var connectionsTimedOut: UInt64 = 0
   /// Connections seen, however they began.
   package var connections: UInt64 = 0
-  /// Connections without a SYN that no side had closed when the capture ended; counted when it ends.
+  /// Connections of which neither SYN nor SYN+ACK was seen; counted with their last report.
   package var midstreamConnections: UInt64 = 0
   /// Connections that began with a TLS hello.
   package var tlsConnections: UInt64 = 0
