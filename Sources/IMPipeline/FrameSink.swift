@@ -14,6 +14,9 @@ final class FrameSink: EngineSink {
   private let output: Output
   private var names: [UInt32: String] = [:]
   private var out = ByteWriter(capacity: 300 << 10)
+  private var marks = GapMarks()
+  /// A gap whose line is not written yet: the frame that it cuts belongs to the line, and frames in front of it may follow.
+  private var held: (gap: Issue, connection: ConnectionInfo, cut: UInt64)?
   /// Frames printed.
   private(set) var printed: UInt64 = 0
 
@@ -30,6 +33,10 @@ final class FrameSink: EngineSink {
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
+    var frame = frame
+    let mark = marks.isEmpty ? nil : marks.take(frame, connection, direction)
+    if mark != nil { frame.flags.insert(.afterGap) }
+    if let held, !isBefore(frame, connection, direction, held.gap, held.connection) { tellHeld() }
     let plan = plans[Int(connection.plan)]
     let session = plan.hasSession ? nil : names[note.session]
     if let filter {
@@ -45,20 +52,55 @@ final class FrameSink: EngineSink {
     }
     printed += 1
     if isJSON {
-      json.write(frame, note, connection, direction, session: session, to: &out)
+      json.write(frame, note, connection, direction, session: session, missing: mark?.missing ?? 0, to: &out)
     } else {
+      if let early = mark?.early { text.write(early, connection, isTCP: true, to: &out) }
       text.write(
         frame, note, connection, direction, session: session, bytes: bytes, body: body, tlvs: tlvs, to: &out)
     }
-    if out.count > 256 << 10 { flush() }
+    if out.count > 256 << 10 { output.drain(&out) }
+  }
+
+  /// Notes where bytes are missing; in text they have a line, unless the filter keeps it back.
+  func issue(_ issue: Issue, _ connection: ConnectionInfo) {
+    marks.note(issue, connection)
+    guard !isJSON, FrameTextWriter.hasLine(issue.kind), Int(connection.plan) < plans.count else { return }
+    if issue.kind == .frameCut, let gap = held?.gap, held?.connection.serial == connection.serial,
+      gap.direction == issue.direction, issue.streamOffset &+ issue.byteCount == gap.streamOffset
+    {
+      held?.cut = issue.byteCount
+      return
+    }
+    tellHeld()
+    if let filter {
+      let record = IssueFilterRecord(issue: issue, info: connection, plan: plans[Int(connection.plan)])
+      guard filter.matches(record) else { return }
+    }
+    if issue.kind == .gap { held = (issue, connection, 0) } else { text.write(issue, connection, to: &out) }
+    if out.count > 256 << 10 { output.drain(&out) }
+  }
+
+  /// Whether a frame stands in front of a gap of its own stream.
+  private func isBefore(
+    _ frame: Frame, _ connection: ConnectionInfo, _ direction: Direction, _ gap: Issue, _ other: ConnectionInfo
+  ) -> Bool {
+    connection.serial == other.serial && direction == gap.direction && frame.streamOffset < gap.streamOffset
+  }
+
+  private func tellHeld() {
+    guard let (gap, connection, cut) = held else { return }
+    held = nil
+    text.write(gap, cut: cut, connection, to: &out)
   }
 
   /// Writes what is ready.
-  func flush() { output.drain(&out) }
+  func flush() {
+    tellHeld()
+    output.drain(&out)
+  }
 
   func named(_ session: UInt32, _ name: String) { names[session] = name }
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
-  func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   func connection(_ report: ConnectionReport) {}
   func settled(_ exchange: borrowing Exchange) {}

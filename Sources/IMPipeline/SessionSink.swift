@@ -8,6 +8,7 @@ final class SessionSink: EngineSink {
   private let store: MessageStore
   private let plans: [ProtocolPlan]
   private let selection: MessageSelection
+  private var marks = GapMarks()
   /// What was counted.
   private(set) var book = SessionBook()
 
@@ -21,6 +22,8 @@ final class SessionSink: EngineSink {
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
+    var frame = frame
+    if !marks.isEmpty, marks.take(frame, connection, direction) != nil { frame.flags.insert(.afterGap) }
     store.note(frame, note, connection, direction, body, tlvs)
   }
 
@@ -36,7 +39,7 @@ final class SessionSink: EngineSink {
 
   func named(_ session: UInt32, _ name: String) { store.named(session, name) }
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
-  func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
+  func issue(_ issue: Issue, _ connection: ConnectionInfo) { marks.note(issue, connection) }
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   func connection(_ report: ConnectionReport) {}
   func settled(_ exchange: borrowing Exchange) {}

@@ -4,7 +4,8 @@ package import IMWire
 /// One frame as one JSON object of at most a few hundred bytes: `imdump --format json`.
 ///
 /// Fields: `ts` (microseconds since the epoch), `conn`, `client`, `server`, `dir`, `profile`, `type`, `seq`, `session`,
-/// `len` (body bytes), `crc`, `copy`, `ack_of`, `rtt_us`, `tlv` (count), `flags`. What is not known is not there.
+/// `len` (body bytes), `crc`, `copy`, `ack_of`, `rtt_us`, `tlv` (count), `gap_bytes` (missing in front of it), `flags`. What
+/// is not known is not there.
 package struct FrameJSONWriter: ~Copyable {
   private let plans: [ProtocolPlan]
   /// The quoted names of each plan's types, ready to be appended.
@@ -19,10 +20,11 @@ package struct FrameJSONWriter: ~Copyable {
     typeTexts = plans.map { plan in plan.typeNames.map { "\"\($0)\"" } }
   }
 
-  /// Appends one line. `session` is the session's name where its client gave one.
+  /// Appends one line. `session` is the session's name where its client gave one; `missing` counts the stream's bytes that
+  /// are missing between the frame before and this one.
   package mutating func write(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, session: String?,
-    to out: inout ByteWriter
+    missing: UInt64 = 0, to out: inout ByteWriter
   ) {
     let plan = plans[Int(info.plan)]
     out.literal("{\"ts\":")
@@ -70,6 +72,10 @@ package struct FrameJSONWriter: ~Copyable {
     if frame.tlvCount > 0 {
       out.literal(",\"tlv\":")
       out.number(UInt64(truncatingIfNeeded: frame.tlvCount))
+    }
+    if missing > 0 {
+      out.literal(",\"gap_bytes\":")
+      out.number(missing)
     }
     let names = FrameFlagNames.mask(frame, note)
     if names != 0 {

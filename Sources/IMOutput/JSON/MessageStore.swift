@@ -27,8 +27,9 @@ package struct MessageRecord {
   package var answers: [Int64] = []
   /// The packet that brought the first copy.
   package var number: UInt64
-  /// `zlib` for a body that was inflated, `label-only` for one that only its header calls compressed, else `none`.
-  package var compression: StaticString
+  /// `zlib` for a compressed body, `label-only` for one that only its header calls so, else `none`; `nil` where the protocol
+  /// knows no compression.
+  package var compression: StaticString?
   /// The TLVs of the first copy; empty where its body was not walked.
   package var tlvs: [TLVRef]
   /// The remarks on any of its copies, as `FrameFlagNames.mask` has them.
@@ -85,8 +86,7 @@ package final class MessageStore {
         role: frame.kind.pointee.role, sequence: frame.flags.contains(.sequence) ? frame.sequence : nil,
         session: plan.hasSession ? String(frame.session) : names[note.session], sessionIsNumber: plan.hasSession,
         bodyCount: frame.bodyCount, checksums: [frame.checksumStatus], copies: [at], number: frame.number,
-        compression: frame.flags.contains(.inflated)
-          ? "zlib" : frame.flags.contains(.compressLabelOnly) ? "label-only" : "none",
+        compression: plan.pointer.pointee.compression.isPresent ? Self.compression(frame) : nil,
         tlvs: references, flags: flags)
       if keepsBodies, body.byteCount <= Self.maximumBody {
         records[note.exchange]?.body = body.withUnsafeBytes { Array($0) }
@@ -97,6 +97,11 @@ package final class MessageStore {
       records[note.exchange]?.flags |= flags
       if note.isRetry { records[note.exchange]?.isRetried = true }
     }
+  }
+
+  private static func compression(_ frame: Frame) -> StaticString {
+    if !frame.flags.isDisjoint(with: [.inflated, .inflateLimit]) { return "zlib" }
+    return frame.flags.contains(.compressLabelOnly) ? "label-only" : "none"
   }
 
   /// Notes answers that were seen before their message.
