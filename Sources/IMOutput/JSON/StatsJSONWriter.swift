@@ -86,12 +86,12 @@ package struct StatsJSONWriter {
     }
     out.literal("],\"issues\":{")
     isFirst = true
-    for kind in IssueKind.allCases where ledger.issues[Int(kind.rawValue)] > 0 {
+    for kind in IssueKind.allCases where figures.count(kind) > 0 {
       if !isFirst { out.literal(",") }
       isFirst = false
       out.jsonString(kind.name)
       out.literal(":")
-      out.number(ledger.issues[Int(kind.rawValue)])
+      out.number(figures.count(kind))
     }
     out.literal("}}\n")
   }

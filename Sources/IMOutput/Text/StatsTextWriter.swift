@@ -95,10 +95,9 @@ package struct StatsTextWriter {
   }
 
   private func problems(_ figures: RunFigures, to out: inout ByteWriter) {
-    let ledger = figures.summary.ledger
     var parts: [String] = []
     for kind in IssueKind.allCases {
-      let n = ledger.issues[Int(kind.rawValue)]
+      let n = figures.count(kind)
       if n > 0 { parts.append("\(kind.name) \(grouped(n))") }
     }
     let total = figures.total
