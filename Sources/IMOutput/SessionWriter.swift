@@ -10,12 +10,15 @@ package struct SessionWriter {
   private let plans: [ProtocolPlan]
   private let isJSON: Bool
   private let time: TimeStyle
+  private let width: Int?
 
-  /// A writer for sessions of `plans`. A table shows `time`; there, `sinceLast` is the time since the session's first.
-  package init(plans: [ProtocolPlan], isJSON: Bool, time: TimeStyle = .timeOfDay) {
+  /// A writer for sessions of `plans`. A table shows `time`; there, `sinceLast` is the time since the session's first;
+  /// `width` is that of the terminal, if it goes to one.
+  package init(plans: [ProtocolPlan], isJSON: Bool, time: TimeStyle = .timeOfDay, width: Int? = nil) {
     self.plans = plans
     self.isJSON = isJSON
     self.time = time
+    self.width = width
   }
 
   /// Appends the sessions of `book`, those that began first first, and what is left over.
@@ -40,7 +43,7 @@ package struct SessionWriter {
         + ["retries", "p50", "p95", "max ms"] + (time == .none ? [] : ["first", "last"]))
     for place in order { table.add(row(book.sessions[place], isOthers: false)) }
     if let others = book.others { table.add(row(others, isOthers: true)) }
-    table.write(to: &out)
+    table.write(to: &out, width: width)
   }
 
   private func heading(_ fate: Fate) -> String {

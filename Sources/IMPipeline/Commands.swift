@@ -82,7 +82,11 @@ package func runStats(
     endpoints: zip(driver.engine.endpoints(), sink.endpoints).map { ($0, $1) }, worst: sink.worst,
     reconnects: driver.engine.reconnects, dupAcks: driver.engine.dupAcks,
     longestIdleSurvived: sink.longestIdleSurvived, shortestIdleDied: sink.shortestIdleDied)
-  if isJSON { StatsJSONWriter().write(figures, to: &out) } else { StatsTextWriter().write(figures, to: &out) }
+  if isJSON {
+    StatsJSONWriter().write(figures, to: &out)
+  } else {
+    StatsTextWriter(width: output.terminalWidth).write(figures, to: &out)
+  }
   output.drain(&out)
   return run.conclude(driver, errors, output)
 }

@@ -23,7 +23,9 @@ package func runSessions(
       }))
   progress.end()
   var out = ByteWriter()
-  SessionWriter(plans: run.plans, isJSON: isJSON, time: time).write(sink.book, to: &out) { output.drain(&$0) }
+  SessionWriter(plans: run.plans, isJSON: isJSON, time: time, width: output.terminalWidth).write(sink.book, to: &out) {
+    output.drain(&$0)
+  }
   output.drain(&out)
   if let others = sink.book.others, !report.isQuiet {
     complain(

@@ -109,6 +109,22 @@ import Testing
     #expect(unseen.contains { $0.hasSuffix("tjp -- gap 40 bytes, never seen and not acknowledged") })
   }
 
+  /// The first 10 bytes of a stream tell no protocol; what is missing behind them is said when it is known.
+  @Test func aGapInFrontOfTheFirstFrameIsSaidWithIt() throws {
+    var talk = Self.talk()
+    talk.open(at: Self.at(0))
+    talk.segmentSize = 10
+    let pieces = talk.send(Self.frame(1).bytes, .clientToServer, at: Self.at(100))
+    for piece in pieces.dropFirst() { talk.drop(piece) }
+    talk.segmentSize = 1_448
+    talk.send(Self.frame(2).bytes, .clientToServer, at: Self.at(500))
+    talk.send(Self.frame(3).bytes, .clientToServer, at: Self.at(600))
+    talk.close(.fin(by: .clientToServer), at: Self.at(1_000))
+    let lines = try Self.lines(CaptureBuilder(talk), "-t")
+    #expect(lines.count { $0.contains("-- gap 30 bytes, lost by the capture") } == 1)
+    #expect(lines.last?.contains("data, seq 3,") == true)
+  }
+
   @Test func bytesThatAreNoFrameAndOtherBytesThanBeforeHaveALine() throws {
     var talk = Self.talk()
     talk.open(at: Self.at(0))
