@@ -359,6 +359,7 @@ extension Engine {
       if flow.pointee.serial != 0, !flow.pointee.reported { report(flow, isFinal: true) }
     }
     tracker.forgetAll(reassembler.flows)
+    tracker.tellSettlements()
   }
 
   // MARK: Reports

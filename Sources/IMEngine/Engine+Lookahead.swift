@@ -1,94 +1,100 @@
 import CPrefetch
 import IMWire
 
-/// The flows of the next packets, as far as they are known.
+/// How many packets ahead of its turn each step of a packet is made.
 ///
-/// A packet's flow is looked for in steps, some packets ahead, so that the cache lines it needs are on their way when it
-/// is taken: its place in the table, then the flow, then what the tracker keeps of it.
-struct Lookahead {
-  /// How many packets ahead each step is made.
-  static var first: Int { 9 }
-  static var second: Int { 6 }
-  static var third: Int { 4 }
-  static var fourth: Int { 3 }
-
-  var hashes: InlineArray<16, UInt64> = InlineArray(repeating: 0)
-  /// Hashes of the exchanges that the packets' first frames belong to; 0 where that is not known.
-  var exchanges: InlineArray<16, UInt64> = InlineArray(repeating: 0)
-  var flows: InlineArray<16, UnsafeMutablePointer<Flow>?> = InlineArray(repeating: nil)
+/// A packet is read, and its flow is looked for, some packets before it is taken, so that the cache lines it needs are on
+/// their way: its place in the flow table, then the flow, then what the tracker keeps of it, then its exchange. What is
+/// read stays; what is looked up is a guess that `find` confirms.
+enum Lookahead {
+  static var read: Int { 14 }
+  static var flow: Int { 10 }
+  static var figures: Int { 7 }
+  static var exchangeSlot: Int { 4 }
+  static var exchange: Int { 2 }
+  /// Packets that may be between the first step and the last, a power of two.
+  static var room: Int { 16 }
 }
 
 extension Engine {
-  /// Makes the steps that are due when the packet at `i` of `count` is taken.
   @inline(__always)
-  mutating func lookahead(_ bytes: borrowing Bytes, _ records: Span<PacketRecord>, _ i: Int, _ count: Int) {
-    if i &+ Lookahead.first < count {
-      let record = records[unchecked: i &+ Lookahead.first]
-      let start = Int(record.offset)
-      var hash: UInt64 = 0
-      if record.linkType == LinkType.ethernet, record.capturedLength >= 54,
-        bytes.u32(start &+ 12) & 0xffff_ff00 == 0x0800_4500, bytes.u8(start &+ 14) == 0x45
-      {
-        let a = bytes.u32(start &+ 26)
-        let b = bytes.u32(start &+ 30)
-        let p = bytes.u16(start &+ 34)
-        let q = bytes.u16(start &+ 36)
-        let forward = a < b || (a == b && p <= q)
-        var key = FlowKey()
-        key.a = forward ? UInt64(a) << 32 | UInt64(b) : UInt64(b) << 32 | UInt64(a)
-        key.ports = forward ? UInt32(p) << 16 | UInt32(q) : UInt32(q) << 16 | UInt32(p)
-        hash = reassembler.flows.hashed(key)
-        reassembler.flows.prefetchSlot(hash)
-      }
-      ahead.hashes[(i &+ Lookahead.first) & 15] = hash
+  func arrival(_ i: Int) -> UnsafeMutablePointer<Arrival> { arrivals + (i & (Lookahead.room &- 1)) }
+
+  /// Makes the steps of a batch's first packets that are due before any is taken.
+  mutating func beginLookahead(_ bytes: borrowing Bytes, _ records: Span<PacketRecord>) {
+    let count = records.count
+    for i in 0..<min(Lookahead.read, count) { readAhead(bytes, records[unchecked: i], arrival(i)) }
+    for i in 0..<min(Lookahead.flow, count) { findAhead(arrival(i)) }
+    for i in 0..<min(Lookahead.figures, count) { askForFigures(arrival(i)) }
+    for i in 0..<min(Lookahead.exchangeSlot, count) { askForSlot(bytes, arrival(i)) }
+  }
+
+  /// Makes the steps that are due when the packet at `i` is taken.
+  @inline(__always)
+  mutating func lookahead(_ bytes: borrowing Bytes, _ records: Span<PacketRecord>, _ i: Int) {
+    let count = records.count
+    if i &+ Lookahead.read < count {
+      readAhead(bytes, records[unchecked: i &+ Lookahead.read], arrival(i &+ Lookahead.read))
     }
-    if i &+ Lookahead.second < count {
-      let hash = ahead.hashes[(i &+ Lookahead.second) & 15]
-      ahead.flows[(i &+ Lookahead.second) & 15] = hash == 0 ? nil : reassembler.flows.prefetchFlow(hash)
-    }
-    if i &+ Lookahead.third < count, let flow = ahead.flows[(i &+ Lookahead.third) & 15] {
-      let figures = flow.pointee.figures
-      if figures != .max {
-        let place = UnsafeRawPointer(tracker.figures.pointer(figures))
-        imdump_prefetch(place)
-        imdump_prefetch(place + 64)
-      }
-      let session = flow.pointee.session
-      if session != .max { imdump_prefetch(tracker.sessions.pointer(session)) }
-    }
-    if i &+ Lookahead.fourth < count {
-      let place = (i &+ Lookahead.fourth) & 15
-      ahead.exchanges[place] = 0
-      if let flow = ahead.flows[place], flow.pointee.profile.rawValue == currentPlanIndex {
-        ahead.exchanges[place] = prefetchExchange(bytes, records[unchecked: i &+ Lookahead.fourth], flow)
-      }
-    }
-    if i &+ 1 < count {
-      let hash = ahead.exchanges[(i &+ 1) & 15]
+    if i &+ Lookahead.flow < count { findAhead(arrival(i &+ Lookahead.flow)) }
+    if i &+ Lookahead.figures < count { askForFigures(arrival(i &+ Lookahead.figures)) }
+    if i &+ Lookahead.exchangeSlot < count { askForSlot(bytes, arrival(i &+ Lookahead.exchangeSlot)) }
+    if i &+ Lookahead.exchange < count {
+      let hash = arrival(i &+ Lookahead.exchange).pointee.exchange
       if hash != 0 { tracker.table.prefetchExchange(hash) }
     }
   }
 
-  /// Asks for the exchange that the first frame of a packet belongs to; gives its hash, 0 when there is none.
+  @inline(__always)
+  private func readAhead(
+    _ bytes: borrowing Bytes, _ record: PacketRecord, _ arrival: UnsafeMutablePointer<Arrival>
+  ) {
+    let segment = UnsafeMutableRawPointer(arrival).assumingMemoryBound(to: Segment.self)
+    let isRead = parser.readAhead(bytes, record, into: segment)
+    arrival.pointee.isRead = isRead
+    arrival.pointee.flow = nil
+    arrival.pointee.exchange = 0
+    guard isRead else { return }
+    let hash = reassembler.flows.hashed(v4: segment.pointee.key)
+    arrival.pointee.hash = hash
+    reassembler.flows.prefetchSlot(hash)
+  }
+
+  @inline(__always)
+  private func findAhead(_ arrival: UnsafeMutablePointer<Arrival>) {
+    guard arrival.pointee.isRead, let index = reassembler.flows.prefetchFlow(arrival.pointee.hash) else { return }
+    arrival.pointee.flow = reassembler.flows.pointer(index)
+    arrival.pointee.index = index
+    arrival.pointee.generation = reassembler.flows.generation
+  }
+
+  @inline(__always)
+  private func askForFigures(_ arrival: UnsafeMutablePointer<Arrival>) {
+    guard let flow = arrival.pointee.flow else { return }
+    let figures = flow.pointee.figures
+    if figures != .max {
+      let place = UnsafeRawPointer(tracker.figures.pointer(figures))
+      imdump_prefetch(place)
+      imdump_prefetch(place + 64)
+    }
+    let session = flow.pointee.session
+    if session != .max { imdump_prefetch(tracker.sessions.pointer(session)) }
+  }
+
+  /// Asks for the slot of the exchange that a packet's first frame belongs to.
   ///
   /// A guess: the packet is taken for what its flow's packets usually are, and nothing is decided by it.
   @inline(__always)
-  private func prefetchExchange(
-    _ bytes: borrowing Bytes, _ record: PacketRecord, _ flow: UnsafeMutablePointer<Flow>
-  ) -> UInt64 {
+  private func askForSlot(_ bytes: borrowing Bytes, _ arrival: UnsafeMutablePointer<Arrival>) {
+    guard let flow = arrival.pointee.flow, flow.pointee.profile.rawValue == currentPlanIndex else { return }
     let plan = currentPlan
-    let tcp = Int(record.offset) &+ 34
-    let payload = tcp &+ Int(bytes.u8(tcp &+ 12) >> 4) &* 4
-    let end = Int(record.offset) &+ Int(record.capturedLength)
-    guard end &- payload >= Int(plan.pointee.headerCount), plan.pointee.sequence.isPresent,
+    let payload = arrival.pointee.segment.payload
+    guard arrival.pointee.segment.payloadCount >= Int(plan.pointee.headerCount), plan.pointee.sequence.isPresent,
       bytes.u64(payload) & plan.pointee.magicMask == plan.pointee.magic
-    else { return 0 }
-    let side =
-      bytes.u32(tcp &- 8) < bytes.u32(tcp &- 4)
-        || (bytes.u32(tcp &- 8) == bytes.u32(tcp &- 4) && bytes.u16(tcp) <= bytes.u16(tcp &+ 2)) ? 0 : 1
-    let direction = flow.pointee.direction(side)
+    else { return }
+    let direction = flow.pointee.direction(arrival.pointee.segment.side)
     let kind = plan.kind(plan.pointee.type.read(bytes, payload))
-    return tracker.table.prefetchSlot(
+    arrival.pointee.exchange = tracker.table.prefetchSlot(
       flow.pointee.session, kind.pointee.role == .acknowledgment ? direction.reversed : direction,
       plan.pointee.sequence.read(bytes, payload))
   }

@@ -20,7 +20,7 @@ package struct Engine: ~Copyable {
   var inflater: Inflater
   var ledger = Ledger()
   /// The segment and the frame in hand; on the heap, so that handing them on copies nothing.
-  let segment: UnsafeMutablePointer<Segment>
+  var segment: UnsafeMutablePointer<Segment>
   let frame: UnsafeMutablePointer<Frame>
   var note = FrameNote()
   let plans: [ProtocolPlan]
@@ -46,8 +46,8 @@ package struct Engine: ~Copyable {
     plan: 0, endpoint: .max)
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
-  /// What is known of packets that are about to be taken.
-  var ahead = Lookahead()
+  /// The packets that are about to be taken, a ring of `Lookahead.room`.
+  let arrivals: UnsafeMutablePointer<Arrival>
   /// Bytes passed over in search of a frame, by serial number and side, until the frame is found.
   var pendingSkip: [UInt32: UInt64] = [:]
   /// The servers that frames were decoded of, by (endpoint, plan), in the order of their first.
@@ -71,16 +71,16 @@ package struct Engine: ~Copyable {
     for (i, plan) in plans.enumerated() { (planPointers + i).initialize(to: plan.pointer) }
     currentPlan = planPointers[0]
     currentPlanIndex = 0
-    segment = .allocate(capacity: 1)
-    segment.initialize(to: Segment())
+    arrivals = .allocate(capacity: Lookahead.room)
+    arrivals.initialize(repeating: Arrival(), count: Lookahead.room)
+    segment = UnsafeMutableRawPointer(arrivals).assumingMemoryBound(to: Segment.self)
     frame = .allocate(capacity: 1)
     frame.initialize(to: Frame(kind: planPointers[0].pointee.unknownKind))
     ports = Set(options.ports)
     needs = options.needs
     self.sink = sink
     tracker = Tracker(
-      planCount: plans.count, capacity: options.exchangeCapacity, sink: sink,
-      wantsSettled: !needs.isDisjoint(with: [.settled, .issues]), wantsFinished: needs.contains(.finished))
+      planCount: plans.count, capacity: options.exchangeCapacity, sink: sink, needs: needs)
     for plan in plans {
       for index in 0..<65 {
         let kind = plan.kind(at: index)
@@ -94,26 +94,39 @@ package struct Engine: ~Copyable {
 
   deinit {
     planPointers.deallocate()
-    segment.deallocate()
+    arrivals.deallocate()
     frame.deallocate()
   }
 
   /// Takes a batch of packets. See `PacketRecord` for what the batch must promise.
   package mutating func process(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
     let view = Bytes(bytes)
-    let count = records.count
-    for i in 0..<count {
-      lookahead(view, records, i, count)
-      packet(view, records[unchecked: i])
+    beginLookahead(view, records)
+    for i in 0..<records.count {
+      lookahead(view, records, i)
+      packet(view, records[unchecked: i], arrival(i))
     }
   }
 
   @inline(__always)
-  private mutating func packet(_ bytes: borrowing Bytes, _ record: PacketRecord) {
+  private mutating func packet(
+    _ bytes: borrowing Bytes, _ record: PacketRecord, _ arrival: UnsafeMutablePointer<Arrival>
+  ) {
     ledger.packets &+= 1
     ledger.packetBytes &+= UInt64(record.capturedLength)
     if record.timestamp >= wake { advance(to: record.timestamp) }
+    segment = UnsafeMutableRawPointer(arrival).assumingMemoryBound(to: Segment.self)
     if record.capturedLength < record.originalLength { ledger.cutPackets &+= 1 }
+    if arrival.pointee.isRead {
+      if let flow = arrival.pointee.flow, arrival.pointee.generation == reassembler.flows.generation,
+        flow.pointee.key == arrival.pointee.segment.key
+      {
+        accept(bytes, arrival.pointee.index, flow)
+      } else {
+        accept(bytes)
+      }
+      return
+    }
     switch parser.parse(bytes, record, into: &segment.pointee) {
     case .segment:
       accept(bytes)
@@ -132,12 +145,17 @@ package struct Engine: ~Copyable {
     accept(Bytes(span))
   }
 
-  /// One segment: find its flow, admit its payload, decode what is in order, take note of its acknowledgment.
-  @inline(__always)
+  /// One segment whose flow is still to be found.
+  @inline(never)
   private mutating func accept(_ bytes: borrowing Bytes) {
-    ledger.segments &+= 1
     let index = reassembler.flows.find(segment.pointee.key) ?? insertFlow()
-    let flow = reassembler.flows.pointer(index)
+    accept(bytes, index, reassembler.flows.pointer(index))
+  }
+
+  /// One segment: admit its payload, decode what is in order, take note of its acknowledgment.
+  @inline(__always)
+  private mutating func accept(_ bytes: borrowing Bytes, _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+    ledger.segments &+= 1
     let half = flow.half(segment.pointee.side)
     if segment.pointee.checksum == .good {
       half.pointee.flags.insert(.goodChecksum)

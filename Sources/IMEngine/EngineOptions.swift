@@ -17,8 +17,10 @@ package struct EngineOptions: Sendable {
     package static let issues = Needs(rawValue: 8)
     /// Connections when they end.
     package static let connections = Needs(rawValue: 16)
+    /// Settlements in batches, instead of `settled`.
+    package static let settlements = Needs(rawValue: 32)
     /// Decoded connections also while they live, every minute.
-    package static let progress = Needs(rawValue: 32)
+    package static let progress = Needs(rawValue: 64)
   }
 
   /// The protocols to look for, in the order of preference.

@@ -8,7 +8,6 @@ package import IMWire
 package struct EndpointMetrics: Sendable {
   /// The server and the plan that decodes it; `nil` for the whole run.
   package let key: ServerKey?
-  private let keepsLatencies: Bool
   /// Messages: what users or applications said. The success and loss that imdump prints are theirs.
   package private(set) var messages = MessageTally()
   /// Everything else that asks for an answer, heartbeats excepted: control frames, receipts.
@@ -37,12 +36,7 @@ package struct EndpointMetrics: Sendable {
   package private(set) var gaps: UInt64 = 0, gapBytes: UInt64 = 0
 
   /// Figures of `key`, all zero.
-  ///
-  /// `keepsLatencies` is for whoever reads `latencies`; others save a search in a histogram for each exchange.
-  package init(key: ServerKey?, keepsLatencies: Bool = true) {
-    self.key = key
-    self.keepsLatencies = keepsLatencies
-  }
+  package init(key: ServerKey?) { self.key = key }
 
   /// The ratios of the messages of both directions.
   package var ratios: FateRatios { FateRatios(messages.both) }
@@ -66,7 +60,28 @@ package struct EndpointMetrics: Sendable {
     case .acknowledgment, .control, .receipt, .other: control.settled(exchange)
     }
     if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
-    if keepsLatencies, let latency = exchange.latency { latencies.record(microseconds: latency) }
+    if let latency = exchange.latency { latencies.record(microseconds: latency) }
+  }
+
+  /// Counts a settlement; `latencies` is left alone, which settlements do not tell.
+  package mutating func settled(_ settlement: Settlement, role: FrameRole) {
+    switch role {
+    case .heartbeat:
+      heartbeats.settled(settlement)
+      return
+    case .message: messages.settled(settlement)
+    case .acknowledgment, .control, .receipt, .other: control.settled(settlement)
+    }
+    if let roundTrip = settlement.roundTrip { roundTrips.record(microseconds: roundTrip) }
+  }
+
+  /// Adds what another one counted of exchanges; what it counted of connections stays where it is.
+  package mutating func addExchanges(_ other: EndpointMetrics) {
+    messages.add(other.messages)
+    control.add(other.control)
+    heartbeats.addAnswers(other.heartbeats)
+    roundTrips.add(other.roundTrips)
+    latencies.add(other.latencies)
   }
 
   /// Adds what a connection counted that is over, or was open when the capture ended.

@@ -38,14 +38,26 @@ package struct HeartbeatCounts: Sendable {
 
   /// Counts a heartbeat whose fate was decided. A late answer makes a missed one answered, unless it was counted elsewhere.
   package mutating func settled(_ exchange: borrowing Exchange, elsewhere: Bool = false) {
-    switch exchange.fate {
+    settled(Settlement(copy exchange, endpoint: .max), elsewhere: elsewhere)
+  }
+
+  /// Counts a settlement.
+  package mutating func settled(_ settlement: Settlement, elsewhere: Bool = false) {
+    switch settlement.fate {
     case .acked, .ackedAfterRetry, .rejected:
       answered += 1
-      if exchange.flags.contains(.late), !elsewhere, missed > 0 { missed -= 1 }
-      if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
+      if settlement.flags.contains(.late), !elsewhere, missed > 0 { missed -= 1 }
+      if let roundTrip = settlement.roundTrip { roundTrips.record(microseconds: roundTrip) }
     case .unanswered, .damaged: missed += 1
     case .pending, .unacknowledged: break
     }
+  }
+
+  /// Adds the answers that another one counted; its cadence stays where it is.
+  package mutating func addAnswers(_ other: HeartbeatCounts) {
+    answered += other.answered
+    missed += other.missed
+    roundTrips.add(other.roundTrips)
   }
 
   /// Adds what one connection counted of its cadence; its answers are counted by `settled`.

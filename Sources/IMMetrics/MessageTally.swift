@@ -29,15 +29,20 @@ package struct MessageTally: Sendable {
 
   /// Counts an exchange whose fate was decided. One that was answered late was counted before, and changes its fate.
   package mutating func settled(_ exchange: borrowing Exchange) {
-    let way = Int(exchange.direction.rawValue)
-    if exchange.fate == .unacknowledged {
+    settled(Settlement(copy exchange, endpoint: .max))
+  }
+
+  /// Counts a settlement.
+  package mutating func settled(_ settlement: Settlement) {
+    let way = Int(settlement.direction.rawValue)
+    if settlement.fate == .unacknowledged {
       oneWay[way] &+= 1
       return
     }
-    if exchange.flags.contains(.late) {
+    if settlement.flags.contains(.late) {
       ways[way].late &+= 1
       // Only what was closed without an answer can be answered late; whether it was damaged the copies tell.
-      if exchange.flags.contains(.good), ways[way].unanswered > 0 {
+      if settlement.flags.contains(.good), ways[way].unanswered > 0 {
         ways[way].count(.unanswered, -1)
       } else if ways[way].damaged > 0 {
         ways[way].count(.damaged, -1)
@@ -47,7 +52,7 @@ package struct MessageTally: Sendable {
     } else {
       ways[way].units &+= 1
     }
-    ways[way].count(exchange.fate)
+    ways[way].count(settlement.fate)
   }
 
   /// Counts a late answer to something that was counted elsewhere: the counts it changes are not here.

@@ -41,6 +41,16 @@ package struct RTTRecorder: Sendable {
     greatest = max(greatest, value)
   }
 
+  /// Adds the samples of another recorder.
+  package mutating func add(_ other: RTTRecorder) {
+    guard let theirs = other.histograms.first else { return }
+    if histograms.isEmpty { histograms.append(theirs) } else { histograms[0].add(theirs) }
+    count += other.count
+    sum &+= other.sum
+    least = min(least, other.least)
+    greatest = max(greatest, other.greatest)
+  }
+
   /// The sample, in microseconds, that `percent` of all are not above; `nil` without samples.
   package func percentile(_ percent: Double) -> Int64? {
     guard let histogram = histograms.first, count > 0 else { return nil }

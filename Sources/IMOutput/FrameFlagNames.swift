@@ -37,6 +37,9 @@ package enum FrameFlagNames {
     return mask
   }
 
+  /// The bit of `after_gap`.
+  package static let afterGap: UInt32 = ownMask(Frame.Flags.afterGap.rawValue)
+
   /// Whether `mask` says that one of the frame's own `flags` holds.
   package static func contains(_ mask: UInt32, _ flags: Frame.Flags) -> Bool {
     mask & ownMask(flags.rawValue & remarks) != 0

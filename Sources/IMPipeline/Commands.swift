@@ -66,7 +66,7 @@ package func runStats(
   let output = Output.standard()
   let sink = StatsSink(plans: run.plans)
   let driver = Driver(
-    engine: run.engine([.connections, .settled], sink: sink), input: input, stop: run.stopping.stop)
+    engine: run.engine([.connections, .settlements], sink: sink), input: input, stop: run.stopping.stop)
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(
     Driver.Hooks(

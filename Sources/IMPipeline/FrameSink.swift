@@ -15,6 +15,8 @@ final class FrameSink: EngineSink {
   private var names: [UInt32: String] = [:]
   private var out = ByteWriter(capacity: 300 << 10)
   private var marks = GapMarks()
+  /// Whether there are marks or a line that is held. Asking a flag costs a frame less than asking them.
+  private var isNearGap = false
   /// A gap whose line is not written yet: the frame that it cuts belongs to the line, and frames in front of it may follow.
   private var held: (gap: Issue, connection: ConnectionInfo, cut: UInt64)?
   /// Frames printed.
@@ -33,10 +35,32 @@ final class FrameSink: EngineSink {
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
-    var frame = frame
-    let mark = marks.isEmpty ? nil : marks.take(frame, connection, direction)
-    if mark != nil { frame.flags.insert(.afterGap) }
+    guard !isNearGap else {
+      showBehindGap(frame, note, connection, direction, bytes, body, tlvs)
+      return
+    }
+    show(frame, note, connection, direction, bytes, body, tlvs, nil)
+  }
+
+  /// A frame while streams have gaps that no frame has followed yet: it may be the first behind one.
+  @inline(never)
+  private func showBehindGap(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan,
+    _ body: RawSpan, _ tlvs: Span<TLVRef>
+  ) {
     if let held, !isBefore(frame, connection, direction, held.gap, held.connection) { tellHeld() }
+    var frame = frame
+    let mark = marks.take(frame, connection, direction)
+    if mark != nil { frame.flags.insert(.afterGap) }
+    isNearGap = !marks.isEmpty || held != nil
+    show(frame, note, connection, direction, bytes, body, tlvs, mark)
+  }
+
+  @inline(__always)
+  private func show(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan,
+    _ body: RawSpan, _ tlvs: Span<TLVRef>, _ mark: GapMarks.Mark?
+  ) {
     let plan = plans[Int(connection.plan)]
     let session = plan.hasSession ? nil : names[note.session]
     if let filter {
@@ -64,6 +88,7 @@ final class FrameSink: EngineSink {
   /// Notes where bytes are missing; in text they have a line, unless the filter keeps it back.
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     marks.note(issue, connection)
+    isNearGap = !marks.isEmpty || held != nil
     guard !isJSON, FrameTextWriter.hasLine(issue.kind), Int(connection.plan) < plans.count else { return }
     if issue.kind == .frameCut, let gap = held?.gap, held?.connection.serial == connection.serial,
       gap.direction == issue.direction, issue.streamOffset &+ issue.byteCount == gap.streamOffset
@@ -76,7 +101,12 @@ final class FrameSink: EngineSink {
       let record = IssueFilterRecord(issue: issue, info: connection, plan: plans[Int(connection.plan)])
       guard filter.matches(record) else { return }
     }
-    if issue.kind == .gap { held = (issue, connection, 0) } else { text.write(issue, connection, to: &out) }
+    if issue.kind == .gap {
+      held = (issue, connection, 0)
+      isNearGap = true
+    } else {
+      text.write(issue, connection, to: &out)
+    }
     if out.count > 256 << 10 { output.drain(&out) }
   }
 

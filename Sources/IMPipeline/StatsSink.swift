@@ -5,9 +5,9 @@ import IMWire
 
 /// Counts exchanges and connections by server for `imdump stats`.
 final class StatsSink: EngineSink {
-  private let plans: [ProtocolPlan]
-  /// The whole run.
-  private(set) var total = EndpointMetrics(key: nil, keepsLatencies: false)
+  private let roles: RoleTable
+  /// The whole run's connections.
+  private var all = EndpointMetrics(key: nil)
   /// By server, in the order of `Engine.endpoints()`.
   private(set) var endpoints: [EndpointMetrics] = []
   /// The connections with the most trouble.
@@ -16,26 +16,34 @@ final class StatsSink: EngineSink {
   private(set) var longestIdleSurvived: Int64?
   private(set) var shortestIdleDied: Int64?
 
-  init(plans: [ProtocolPlan]) { self.plans = plans }
+  init(plans: [ProtocolPlan]) { roles = RoleTable(plans: plans) }
 
-  func settled(_ exchange: borrowing Exchange) {
-    let roles = plans[Int(exchange.plan)].typeRoles
-    let role = Int(exchange.kind) < roles.count ? roles[Int(exchange.kind)] : .other
-    total.settled(exchange, role: role)
-    let index = Int(exchange.endpoint)
-    while endpoints.count <= index { endpoints.append(EndpointMetrics(key: nil, keepsLatencies: false)) }
-    endpoints[index].settled(exchange, role: role)
+  /// The whole run.
+  var total: EndpointMetrics {
+    var sum = all
+    for endpoint in endpoints { sum.addExchanges(endpoint) }
+    return sum
+  }
+
+  func settled(_ batch: Span<Settlement>) {
+    for i in batch.indices {
+      let settlement = batch[i]
+      metrics(settlement.endpoint) { $0.settled(settlement, role: roles[settlement.plan, settlement.kind]) }
+    }
   }
 
   func connection(_ report: ConnectionReport) {
-    total.ended(report)
-    let index = Int(report.info.endpoint)
-    if report.info.endpoint != .max {
-      while endpoints.count <= index { endpoints.append(EndpointMetrics(key: nil, keepsLatencies: false)) }
-      endpoints[index].ended(report)
-      worst.add(report)
-      idle(report)
-    }
+    all.ended(report)
+    guard report.info.endpoint != .max else { return }
+    metrics(report.info.endpoint) { $0.ended(report) }
+    worst.add(report)
+    idle(report)
+  }
+
+  private func metrics(_ endpoint: UInt32, _ change: (inout EndpointMetrics) -> Void) {
+    let index = Int(endpoint)
+    while endpoints.count <= index { endpoints.append(EndpointMetrics(key: nil)) }
+    change(&endpoints[index])
   }
 
   private func idle(_ report: ConnectionReport) {
@@ -54,6 +62,7 @@ final class StatsSink: EngineSink {
   ) {}
   func named(_ session: UInt32, _ name: String) {}
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
+  func settled(_ exchange: borrowing Exchange) {}
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   func finished(_ exchange: borrowing Exchange) {}

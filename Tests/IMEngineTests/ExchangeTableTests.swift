@@ -92,8 +92,8 @@ import Testing
 
   private func exchange(_ key: Key, _ id: UInt32) -> Exchange {
     Exchange(
-      sequence: key.sequence, session: key.session, id: id, fingerprint: 0, firstAt: Timestamp(nanoseconds: 0),
-      lastAt: Timestamp(nanoseconds: 0), flow: 0, connection: 1, endpoint: 0, headerTime: 0, bodyCount: 0, flags: [],
-      direction: key.direction, plan: 0, kind: 0)
+      sequence: key.sequence, session: key.session, direction: key.direction, id: id,
+      firstAt: Timestamp(nanoseconds: 0), flow: 0, connection: 1, bodyCount: 0, fingerprint: 0, clock: 0, flags: [],
+      plan: 0, kind: 0)
   }
 }

@@ -6,31 +6,59 @@
 struct InternetChecksum {
   var sum: UInt64 = 0
 
+  /// The sum of nothing.
+  @inline(__always)
+  init() {}
+
+  /// The part of a TCP pseudo header that does not depend on the segment: IPv4 addresses and protocol.
+  @inline(__always)
+  init(tcpFrom source: UInt32, to destination: UInt32) {
+    sum =
+      UInt64(source.bigEndian) &+ UInt64(destination.bigEndian) &+ UInt64(UInt16(IPProtocol.tcp).bigEndian)
+  }
+
   /// Adds eight bytes with the carry that a ones' complement sum takes around.
   @inline(__always)
-  private mutating func add(_ word: UInt64) {
+  mutating func add(_ word: UInt64) {
     let (value, carry) = sum.addingReportingOverflow(word)
     sum = value &+ (carry ? 1 : 0)
   }
 
-  /// Adds `count` bytes at `offset`; the caller has proved that they are there. Pieces before the last are even.
+  /// Adds the `count` bytes of a header at `offset`, a multiple of four; the caller has proved that they are there.
   @inline(__always)
-  mutating func add(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) {
+  mutating func addShort(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) {
     var position = offset
     let end = offset &+ count
     while end &- position >= 8 {
       add(bytes.load(position, as: UInt64.self))
       position &+= 8
     }
-    if end &- position >= 4 {
-      add(UInt64(bytes.load(position, as: UInt32.self)))
-      position &+= 4
+    if position < end { add(UInt64(bytes.load(position, as: UInt32.self))) }
+  }
+
+  /// Adds `count` bytes at `offset`, of which nothing but slack follows in the sum; the caller has proved that they are
+  /// there. At most 2³² bytes, so that no lane overflows.
+  @inline(__always)
+  mutating func addLong(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) {
+    var position = offset
+    let end = offset &+ count
+    var lanes = SIMD2<UInt64>.zero
+    let low = SIMD2<UInt64>(repeating: 0xffff_ffff)
+    while end &- position >= 16 {
+      let words = bytes.load(position, as: SIMD2<UInt64>.self)
+      lanes &+= words & low
+      lanes &+= words &>> 32
+      position &+= 16
     }
-    if end &- position >= 2 {
-      add(UInt64(bytes.load(position, as: UInt16.self)))
-      position &+= 2
+    add(lanes[0] &+ lanes[1])
+    if end &- position >= 8 {
+      add(bytes.load(position, as: UInt64.self))
+      position &+= 8
     }
-    if position < end { add(UInt64(bytes.u8(position))) }
+    // What is left of eight bytes is loaded with the slack behind it, which is masked off.
+    if position < end {
+      add(UInt64(littleEndian: bytes.load(position, as: UInt64.self)) & (1 &<< UInt64((end &- position) &* 8) &- 1))
+    }
   }
 
   /// Adds another sum.

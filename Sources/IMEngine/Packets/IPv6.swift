@@ -61,7 +61,8 @@ extension PacketParser {
       pseudo.sum &+= UInt64(UInt32(truncatingIfNeeded: word >> 32).bigEndian)
       pseudo.sum &+= UInt64(UInt32(truncatingIfNeeded: word).bigEndian)
     }
-    guard self.tcp(bytes, tcp, wireEnd, end, &pseudo, into: &segment) else { return .skipped(.tcpHeader) }
+    pseudo.sum &+= UInt64(UInt16(IPProtocol.tcp).bigEndian)
+    guard self.tcp(bytes, tcp, wireEnd, end, pseudo, into: &segment) else { return .skipped(.tcpHeader) }
     let sourcePort = bytes.u16(tcp)
     let destinationPort = bytes.u16(tcp + 2)
     let forward =

@@ -26,23 +26,17 @@ struct PacketParser: ~Copyable {
 
   init(verifiesChecksums: Bool) { self.verifiesChecksums = verifiesChecksums }
 
-  /// Parses the packet that `record` describes into `segment`.
-  @inline(__always)
+  /// Parses the packet that `record` describes into `segment`: any packet, while `readAhead` reads the plainest.
   mutating func parse(_ bytes: borrowing Bytes, _ record: PacketRecord, into segment: inout Segment) -> Outcome {
     let start = Int(record.offset)
     let end = start &+ Int(record.capturedLength)
     segment.timestamp = record.timestamp
     segment.number = record.number
     segment.wireCount = record.originalLength
-    // Ethernet with IPv4 is nearly every packet; the rest takes the long way round.
-    if record.linkType == LinkType.ethernet, end &- start >= 34, bytes.u16(start &+ 12) == EtherType.ipv4 {
-      return ipv4(bytes, start &+ 14, end, into: &segment)
-    }
     return link(bytes, record.linkType, start, end, into: &segment)
   }
 
   /// Parses an IPv4 packet at `ip`, 20 bytes of which are there.
-  @inline(__always)
   mutating func ipv4(_ bytes: borrowing Bytes, _ ip: Int, _ end: Int, into segment: inout Segment) -> Outcome {
     let first = bytes.u8(ip)
     guard first >> 4 == 4 else { return .skipped(.ipVersion) }
@@ -54,7 +48,7 @@ struct PacketParser: ~Copyable {
     guard total >= header else { return .skipped(.ipHeader) }
     if verifiesChecksums {
       var sum = InternetChecksum()
-      sum.add(bytes, ip, header)
+      sum.addShort(bytes, ip, header)
       // A checksum of 0 is what offload leaves behind.
       if sum.folded != 0xffff, bytes.u16(ip &+ 10) != 0 { return .skipped(.ipChecksum) }
     }
@@ -71,39 +65,22 @@ struct PacketParser: ~Copyable {
       bytes, source, destination, ip &+ header, ip &+ total, min(end, ip &+ total), into: &segment)
   }
 
-  @inline(__always)
   func tcpOverIPv4(
     _ bytes: borrowing Bytes, _ source: UInt32, _ destination: UInt32, _ tcp: Int, _ wireEnd: Int, _ end: Int,
     into segment: inout Segment
   ) -> Outcome {
-    var pseudo = InternetChecksum()
-    pseudo.sum = UInt64(source.bigEndian) &+ UInt64(destination.bigEndian)
-    guard self.tcp(bytes, tcp, wireEnd, end, &pseudo, into: &segment) else { return .skipped(.tcpHeader) }
-    let sourcePort = bytes.u16(tcp)
-    let destinationPort = bytes.u16(tcp &+ 2)
-    let forward = source < destination || (source == destination && sourcePort <= destinationPort)
-    segment.key.b = 0
-    segment.key.c = 0
-    segment.key.d = 0
-    segment.key.isIPv6 = false
-    if forward {
-      segment.side = 0
-      segment.key.a = UInt64(source) << 32 | UInt64(destination)
-      segment.key.ports = UInt32(sourcePort) << 16 | UInt32(destinationPort)
-    } else {
-      segment.side = 1
-      segment.key.a = UInt64(destination) << 32 | UInt64(source)
-      segment.key.ports = UInt32(destinationPort) << 16 | UInt32(sourcePort)
-    }
+    let pseudo = InternetChecksum(tcpFrom: source, to: destination)
+    guard self.tcp(bytes, tcp, wireEnd, end, pseudo, into: &segment) else { return .skipped(.tcpHeader) }
+    segment.side = segment.key.set(source, destination, ports: bytes.u32(tcp))
     return .segment
   }
 
   /// Parses the TCP header at `tcp` and verifies the checksum; false when the header is impossible.
   ///
-  /// `wireEnd` is where the datagram ends by its own account, `end` where the captured part of it ends.
-  @inline(__always)
+  /// `wireEnd` is where the datagram ends by its own account, `end` where the captured part of it ends. `pseudo` is the
+  /// sum of addresses and protocol.
   func tcp(
-    _ bytes: borrowing Bytes, _ tcp: Int, _ wireEnd: Int, _ end: Int, _ pseudo: inout InternetChecksum,
+    _ bytes: borrowing Bytes, _ tcp: Int, _ wireEnd: Int, _ end: Int, _ pseudo: InternetChecksum,
     into segment: inout Segment
   ) -> Bool {
     guard end &- tcp >= 20 else { return false }
@@ -128,25 +105,27 @@ struct PacketParser: ~Copyable {
       segment.checksum = .unknown
       return true
     }
-    pseudo.sum &+= UInt64(UInt16(IPProtocol.tcp).bigEndian)
-    let length = UInt16(truncatingIfNeeded: wireEnd &- tcp)
-    var whole = pseudo
-    whole.add(length)
-    whole.add(bytes, tcp, header)
-    var payload = InternetChecksum()
-    payload.add(bytes, segment.payload, segment.payloadCount)
-    whole.add(payload)
-    segment.payloadSum = payload.folded32
-    if whole.folded == 0xffff {
-      segment.checksum = .good
-    } else {
-      let field = bytes.u16(tcp &+ 16)
-      // Linux leaves the pseudo header's sum in the field, with the length (one packet) or without (segmentation).
-      var partial = pseudo
-      partial.add(length)
-      segment.checksum = field == partial.folded || field == pseudo.folded ? .offloaded : .bad
-    }
+    let count = wireEnd &- tcp
+    var sum = InternetChecksum()
+    sum.addLong(bytes, segment.payload, segment.payloadCount)
+    segment.payloadSum = sum.folded32
+    sum.add(pseudo)
+    sum.add(UInt16(truncatingIfNeeded: count))
+    sum.addShort(bytes, tcp, header)
+    segment.checksum = sum.folded == 0xffff ? .good : wrongChecksum(bytes, tcp, count, pseudo)
     return true
+  }
+
+  /// What a sum that is not right means: Linux leaves the pseudo header's sum in the field, with the length (one packet)
+  /// or without (segmentation), where the network card is to do the rest.
+  @inline(never)
+  func wrongChecksum(
+    _ bytes: borrowing Bytes, _ tcp: Int, _ count: Int, _ pseudo: InternetChecksum
+  ) -> SegmentChecksum {
+    let field = bytes.u16(tcp &+ 16)
+    var partial = pseudo
+    partial.add(UInt16(truncatingIfNeeded: count))
+    return field == partial.folded || field == pseudo.folded ? .offloaded : .bad
   }
 
   /// A TCP header of which the fixed part is there and the options are not: the snaplen cut them, and all payload. False

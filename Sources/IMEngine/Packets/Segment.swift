@@ -20,6 +20,21 @@ struct FlowKey: Equatable {
       && x.isIPv6 == y.isIPv6
   }
 
+  /// Becomes the key of an IPv4 segment, given its addresses and its ports as they stand in the header; gives the side
+  /// that sent it.
+  @inline(__always)
+  mutating func set(_ source: UInt32, _ destination: UInt32, ports wire: UInt32) -> Int {
+    let swapped = wire << 16 | wire >> 16
+    let isForward = source < destination || (source == destination && wire <= swapped)
+    a = isForward ? UInt64(source) << 32 | UInt64(destination) : UInt64(destination) << 32 | UInt64(source)
+    ports = isForward ? wire : swapped
+    b = 0
+    c = 0
+    d = 0
+    isIPv6 = false
+    return isForward ? 0 : 1
+  }
+
   /// The endpoint of side 0 or 1.
   func endpoint(_ side: Int) -> Endpoint {
     let port = UInt16(truncatingIfNeeded: side == 0 ? ports >> 16 : ports)

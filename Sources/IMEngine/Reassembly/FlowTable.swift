@@ -9,6 +9,8 @@ struct FlowTable: ~Copyable {
   private(set) var pool = Pool<Flow>()
   /// Flows in the table.
   private(set) var count = 0
+  /// Counts flows that were taken out: what was found before one of them was may be out of date.
+  private(set) var generation: UInt32 = 0
 
   /// An empty table. `seed` keeps senders from choosing addresses that collide.
   init(seed: UInt64) {
@@ -38,24 +40,30 @@ struct FlowTable: ~Copyable {
     return wide.high ^ wide.low
   }
 
-  /// The hash of a key, for `find` and `prefetch`.
+  /// The hash of an IPv4 key, for `prefetchSlot` and `prefetchFlow`.
   @inline(__always)
-  func hashed(_ key: FlowKey) -> UInt64 { hash(key) }
+  func hashed(v4 key: FlowKey) -> UInt64 { Self.mix((key.a ^ seed) &+ UInt64(key.ports) &* 0x9E37_79B9_7F4A_7C15) }
 
   /// Asks for the slot where a key of that hash stands.
   @inline(__always)
   func prefetchSlot(_ hash: UInt64) { imdump_prefetch(slots + (Int(truncatingIfNeeded: hash) & mask)) }
 
-  /// Asks for the flow whose hash that is, if its slot says so; gives its place.
+  /// Asks for the flow whose hash that seems to be; gives its index.
   @inline(__always)
-  func prefetchFlow(_ hash: UInt64) -> UnsafeMutablePointer<Flow>? {
-    let slot = slots[Int(truncatingIfNeeded: hash) & mask]
-    guard slot != 0, (slot ^ hash) & 0xffff_ffff_0000_0000 == 0 else { return nil }
-    let flow = pool.pointer(UInt32(truncatingIfNeeded: slot) &- 1)
-    imdump_prefetch(flow)
-    imdump_prefetch(UnsafeRawPointer(flow) + 64)
-    imdump_prefetch(UnsafeRawPointer(flow) + 128)
-    return flow
+  func prefetchFlow(_ hash: UInt64) -> UInt32? {
+    var i = Int(truncatingIfNeeded: hash) & mask
+    while slots[i] != 0 {
+      if (slots[i] ^ hash) & 0xffff_ffff_0000_0000 == 0 {
+        let index = UInt32(truncatingIfNeeded: slots[i]) &- 1
+        let flow = pool.pointer(index)
+        imdump_prefetch(flow)
+        imdump_prefetch(UnsafeRawPointer(flow) + 64)
+        imdump_prefetch(UnsafeRawPointer(flow) + 128)
+        return index
+      }
+      i = (i &+ 1) & mask
+    }
+    return nil
   }
 
   /// The index of the flow with `key`, or `nil`.
@@ -91,6 +99,7 @@ struct FlowTable: ~Copyable {
     while slots[i] != 0, UInt32(truncatingIfNeeded: slots[i]) != index &+ 1 { i = (i &+ 1) & mask }
     guard slots[i] != 0 else { return }
     count -= 1
+    generation &+= 1
     // Close the gap, so that later entries of the run are still found.
     var hole = i
     var j = i

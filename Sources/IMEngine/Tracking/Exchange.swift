@@ -31,13 +31,16 @@ package enum Fate: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   }
 }
 
-/// One message with all its copies and answers: what the protocol's two ends meant as one.
+/// One message with all its copies and answers: what the protocol's two ends meant as one. 64 bytes, one cache line.
+///
+/// The times of its last copy and its first answer are kept as whole microseconds after the first copy; they stop at
+/// 71 minutes, far beyond the time for any answer.
 package struct Exchange: Sendable, BitwiseCopyable {
   /// Facts that are true or not.
   package struct Flags: OptionSet, Sendable, BitwiseCopyable {
-    package let rawValue: UInt16
+    package let rawValue: UInt8
     /// The flags whose bits are set in `rawValue`.
-    package init(rawValue: UInt16) { self.rawValue = rawValue }
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
     /// A copy with a right checksum, or without need of one, was seen.
     package static let good = Flags(rawValue: 1)
     /// A copy with a wrong checksum was seen.
@@ -48,50 +51,44 @@ package struct Exchange: Sendable, BitwiseCopyable {
     package static let late = Flags(rawValue: 8)
     /// The answer refused it.
     package static let refused = Flags(rawValue: 16)
-    /// The connection of its first copy is over.
-    package static let closed = Flags(rawValue: 32)
+    /// Its copies go from the server to the client.
+    static let fromServer = Flags(rawValue: 32)
     /// It lives on in another place of the table.
     static let moved = Flags(rawValue: 64)
   }
 
   /// The number that the sender gave it, or one of our own above 2³² for types without one.
   package var sequence: UInt64
+  /// When the first copy came.
+  package var firstAt: Timestamp
   /// The tracker's session.
   package var session: UInt32
-  /// Link to an older exchange with the same place in the index.
+  /// Link to an older exchange with the same number.
   var previous: UInt32 = 0
   /// Its number in this run, from 0.
   package var id: UInt32
   /// Length and checksum in one: equal bodies have equal fingerprints.
   var fingerprint: UInt32
-  /// When the first copy came.
-  package var firstAt: Timestamp
-  /// When the last copy came.
-  package var lastAt: Timestamp
-  /// When the first answer came; `distantPast` where none came.
-  package var ackedAt = Timestamp.distantPast
   /// The flow of the first copy.
   package var flow: UInt32
   /// That flow's serial number; its place may have been given to another.
   package var connection: UInt32
-  /// That flow's server, as in `ConnectionInfo.endpoint`.
-  package var endpoint: UInt32
-  /// The sender's clock in the last copy.
-  var headerTime: UInt32
   /// The length in bytes of the first copy's body, as on the wire.
   package var bodyCount: UInt32
-  /// Copies seen; like the counts below, it stops at 65,535.
-  package var copies: UInt16 = 1
-  /// Copies after the first, up to the first answer.
+  /// Microseconds from the first copy to the last.
+  private var lastDelay: UInt32 = 0
+  /// Microseconds from the first copy to the first answer; `.max` where none came.
+  private var answerDelay: UInt32 = .max
+  /// Copies after the first, up to the first answer; like the counts below, it stops at 65,535.
   package var repeats: UInt16 = 0
   /// Copies after the first answer.
   package var duplicates: UInt16 = 0
   /// Answers seen.
   package var acks: UInt16 = 0
+  /// The low half of the sender's clock in the last copy.
+  var clock: UInt16
   /// What is known of it.
   package var flags: Flags
-  /// The direction of its copies; answers go the other way.
-  package var direction: Direction
   /// What became of it; it counts only with `Flags.settled`, and an answer that comes late changes it.
   package var fate = Fate.pending
   /// The index of the plan that decodes it, in `EngineOptions.plans`.
@@ -99,12 +96,57 @@ package struct Exchange: Sendable, BitwiseCopyable {
   /// Its type, by `FrameKind.index`; `.max` for a type that the profile does not know.
   package var kind: UInt8
 
-  /// From the first copy to the first answer, in whole microseconds of the packets' times; `nil` without an answer.
-  package var latency: Int64? {
-    ackedAt == .distantPast ? nil : max(0, ackedAt.microseconds - firstAt.microseconds)
+  /// An exchange whose first copy came at `firstAt`.
+  @inline(__always)
+  init(
+    sequence: UInt64, session: UInt32, direction: Direction, id: UInt32, firstAt: Timestamp, flow: UInt32,
+    connection: UInt32, bodyCount: UInt32, fingerprint: UInt32, clock: UInt16, flags: Flags, plan: UInt8, kind: UInt8
+  ) {
+    self.sequence = sequence
+    self.session = session
+    self.id = id
+    self.firstAt = firstAt
+    self.flow = flow
+    self.connection = connection
+    self.bodyCount = bodyCount
+    self.fingerprint = fingerprint
+    self.clock = clock
+    self.flags = direction == .serverToClient ? Flags(rawValue: flags.rawValue | Flags.fromServer.rawValue) : flags
+    self.plan = plan
+    self.kind = kind
   }
 
+  /// The direction of its copies; answers go the other way.
+  @inline(__always)
+  package var direction: Direction { flags.rawValue & Flags.fromServer.rawValue == 0 ? .clientToServer : .serverToClient }
+  /// Whether an answer came.
+  @inline(__always)
+  package var isAnswered: Bool { answerDelay != .max }
+  /// Copies seen, at most 65,535.
+  package var copies: UInt16 { UInt16(clamping: 1 + Int(repeats) + Int(duplicates)) }
+  /// When the last copy came, to the microsecond.
+  package var lastAt: Timestamp { firstAt.advanced(by: Int64(lastDelay) * 1_000) }
+  /// When the first answer came, to the microsecond; `distantPast` where none came.
+  package var ackedAt: Timestamp {
+    isAnswered ? Timestamp(microseconds: firstAt.microseconds + Int64(answerDelay)) : .distantPast
+  }
+  /// From the first copy to the first answer, in whole microseconds of the packets' times; `nil` without an answer.
+  package var latency: Int64? { isAnswered ? Int64(answerDelay) : nil }
   /// `latency`, when only one copy was seen before the answer: after a repeat nobody can tell which copy was answered
   /// (Karn's rule).
   package var roundTrip: Int64? { repeats == 0 ? latency : nil }
+
+  /// Takes note of the first answer; gives the microseconds since the first copy.
+  @inline(__always)
+  mutating func answered(at now: Timestamp) -> Int64 {
+    let delay = max(0, now.microseconds &- firstAt.microseconds)
+    answerDelay = UInt32(truncatingIfNeeded: min(delay, Int64(UInt32.max) - 1))
+    return Int64(answerDelay)
+  }
+
+  /// Takes note of a copy.
+  mutating func copied(at now: Timestamp) {
+    let delay = UInt32(clamping: now.nanoseconds(since: firstAt) / 1_000)
+    lastDelay = max(lastDelay, delay)
+  }
 }

@@ -24,13 +24,25 @@ struct ExchangeTable: ~Copyable {
     self.maximumCount = UInt64(maximumCount)
     mask = (1 << 12) - 1
     slotMask = (1 << 13) - 1
-    ring = .allocate(capacity: Int(mask + 1))
-    slots = .allocate(capacity: slotMask + 1)
-    slots.initialize(repeating: Self.empty, count: slotMask + 1)
+    ring = Self.newRing(Int(mask + 1))
+    slots = Self.newSlots(slotMask + 1)
+  }
+
+  /// Places for exchanges, each a cache line.
+  private static func newRing(_ count: Int) -> UnsafeMutablePointer<Exchange> {
+    UnsafeMutableRawPointer.allocate(byteCount: count * MemoryLayout<Exchange>.stride, alignment: 64)
+      .assumingMemoryBound(to: Exchange.self)
+  }
+
+  /// An index of `count` free slots.
+  private static func newSlots(_ count: Int) -> UnsafeMutablePointer<UInt64> {
+    let slots = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
+    slots.initialize(repeating: Self.empty, count: count)
+    return slots
   }
 
   deinit {
-    ring.deallocate()
+    UnsafeMutableRawPointer(ring).deallocate()
     slots.deallocate()
   }
 
@@ -58,14 +70,16 @@ struct ExchangeTable: ~Copyable {
     return h | 1 << 63
   }
 
-  /// Asks for the exchange whose number has that hash, if its first slot says so.
+  /// Asks for the newest exchange whose number seems to have that hash.
   @inline(__always)
   func prefetchExchange(_ hash: UInt64) {
-    let slot = slots[Int(truncatingIfNeeded: hash) & slotMask]
-    if slot >> 32 == hash & 0xffff_ffff {
-      let exchange = UnsafeRawPointer(place(slot))
-      imdump_prefetch(exchange)
-      imdump_prefetch(exchange + 64)
+    var i = Int(truncatingIfNeeded: hash) & slotMask
+    while slots[i] != Self.empty {
+      if slots[i] >> 32 == hash & 0xffff_ffff {
+        imdump_prefetch(place(slots[i]))
+        return
+      }
+      i = (i &+ 1) & slotMask
     }
   }
 
@@ -95,11 +109,26 @@ struct ExchangeTable: ~Copyable {
     }
   }
 
+  /// Where a number's newest exchange is, or would be.
+  struct Probe {
+    fileprivate var hash: UInt64
+    fileprivate var slot: Int
+    /// The newest exchange of the number, `nil` when there is none.
+    var found: UnsafeMutablePointer<Exchange>?
+  }
+
+  /// Looks for a number. What it gives holds until the table changes.
+  @inline(__always)
+  func probe(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> Probe {
+    let h = hash(session, direction, sequence)
+    let i = slot(h, session, direction, sequence)
+    return Probe(hash: h, slot: i, found: slots[i] == Self.empty ? nil : place(slots[i]))
+  }
+
   /// The newest exchange of that number, `nil` when there is none.
   @inline(__always)
   func find(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> UnsafeMutablePointer<Exchange>? {
-    let i = slot(hash(session, direction, sequence), session, direction, sequence)
-    return slots[i] == Self.empty ? nil : place(slots[i])
+    probe(session, direction, sequence).found
   }
 
   /// The next older one with the same number.
@@ -120,15 +149,18 @@ struct ExchangeTable: ~Copyable {
   }
 
   /// Puts `exchange` at the front; there is room.
-  @inline(__always)
   mutating func append(_ exchange: Exchange) -> UnsafeMutablePointer<Exchange> {
-    let h = hash(exchange.session, exchange.direction, exchange.sequence)
-    let i = slot(h, exchange.session, exchange.direction, exchange.sequence)
+    append(exchange, at: probe(exchange.session, exchange.direction, exchange.sequence))
+  }
+
+  /// Puts `exchange` at the front, where `probe` found that its number belongs; there is room.
+  @inline(__always)
+  mutating func append(_ exchange: Exchange, at probe: Probe) -> UnsafeMutablePointer<Exchange> {
     let place = pointer(tail)
-    let old = slots[i]
+    let old = slots[probe.slot]
     place.initialize(to: exchange)
     place.pointee.previous = old == Self.empty ? 0 : UInt32(truncatingIfNeeded: old)
-    slots[i] = h << 32 | tail & 0xffff_ffff
+    slots[probe.slot] = probe.hash << 32 | tail & 0xffff_ffff
     tail &+= 1
     return place
   }
@@ -137,6 +169,11 @@ struct ExchangeTable: ~Copyable {
   @inline(__always)
   mutating func dropOldest() {
     let oldest = pointer(head)
+    // The slots of those that follow are far apart; they will be wanted soon.
+    if tail &- head > 8 {
+      let next = pointer(head &+ 8)
+      _ = prefetchSlot(next.pointee.session, next.pointee.direction, next.pointee.sequence)
+    }
     let h = hash(oldest.pointee.session, oldest.pointee.direction, oldest.pointee.sequence)
     let entry = h << 32 | head & 0xffff_ffff
     // The slot is this one's unless a newer one of the same number has it.
@@ -174,14 +211,13 @@ struct ExchangeTable: ~Copyable {
     let oldRing = ring
     let oldMask = mask
     mask = mask * 2 + 1
-    ring = .allocate(capacity: Int(mask + 1))
+    ring = Self.newRing(Int(mask + 1))
     slots.deallocate()
     slotMask = slotMask * 2 + 1
-    slots = .allocate(capacity: slotMask + 1)
-    slots.initialize(repeating: Self.empty, count: slotMask + 1)
+    slots = Self.newSlots(slotMask + 1)
     let end = tail
     tail = head
     while tail < end { _ = append(oldRing[Int(tail & oldMask)]) }
-    oldRing.deallocate()
+    UnsafeMutableRawPointer(oldRing).deallocate()
   }
 }

@@ -11,52 +11,47 @@ extension Tracker {
     _ isBad: Bool, _ note: inout FrameNote
   ) {
     let fingerprint = fingerprint(frame, bytes, plan)
-    if let known = table.find(flow.pointee.session, direction, sequence),
-      join(frame, known, fingerprint, plan, flow, isBad, &note)
-    {
-      return
-    }
-    let now = frame.pointee.timestamp
+    let probe = table.probe(flow.pointee.session, direction, sequence)
+    if let known = probe.found, join(frame, known, fingerprint, plan, flow, isBad, &note) { return }
+    let kind = frame.pointee.kind.pointee.index
     note.exchange = nextID
     note.copy = 1
     let new = table.append(
       Exchange(
-        sequence: sequence, session: flow.pointee.session, id: nextID, fingerprint: fingerprint, firstAt: now,
-        lastAt: now, flow: flowIndex, connection: flow.pointee.serial,
-        endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint,
-        headerTime: UInt32(truncatingIfNeeded: frame.pointee.time),
-        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount), flags: isBad ? .bad : .good,
-        direction: direction,
-        plan: flow.pointee.profile.rawValue, kind: frame.pointee.kind.pointee.index))
+        sequence: sequence, session: flow.pointee.session, direction: direction, id: nextID,
+        firstAt: frame.pointee.timestamp, flow: flowIndex, connection: flow.pointee.serial,
+        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount), fingerprint: fingerprint,
+        clock: UInt16(truncatingIfNeeded: frame.pointee.time), flags: isBad ? .bad : .good,
+        plan: flow.pointee.profile.rawValue, kind: kind),
+      at: probe)
     nextID &+= 1
     let figure = figures.pointer(flow.pointee.figures)
     figure.pointee.unsettled &+= 1
     let way = Int(direction.rawValue)
     figure.pointee.units[way] &+= 1
-    total(flow.pointee.profile.rawValue, frame.pointee.kind.pointee.index).pointee.fates[way].units &+= 1
-    if frame.pointee.kind.pointee.role == .heartbeat { heartbeat(now, figure) }
+    total(flow.pointee.profile.rawValue, kind).pointee.fates[way].units &+= 1
+    if frame.pointee.kind.pointee.role == .heartbeat { heartbeat(frame.pointee.timestamp, figure) }
     if sessions.pointer(flow.pointee.session).pointee.hasOrphans { adopt(new, flow, flows) }
   }
+
   /// A message that asks for no answer: it is what it is at once, and counts among no units.
   @inline(never)
   mutating func oneWay(
     _ frame: UnsafePointer<Frame>, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
     _ note: inout FrameNote
   ) {
-    let now = frame.pointee.timestamp
     note.exchange = nextID
     note.copy = 1
     let new = table.append(
       Exchange(
-        sequence: 1 << 41 | UInt64(nextID), session: flow.pointee.session, id: nextID, fingerprint: 0, firstAt: now,
-        lastAt: now, flow: flowIndex, connection: flow.pointee.serial,
-        endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint, headerTime: 0,
-        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount),
-        flags: frame.pointee.checksumStatus == .bad ? [.bad, .settled] : [.good, .settled], direction: direction,
+        sequence: 1 << 41 | UInt64(nextID), session: flow.pointee.session, direction: direction, id: nextID,
+        firstAt: frame.pointee.timestamp, flow: flowIndex, connection: flow.pointee.serial,
+        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount), fingerprint: 0, clock: 0,
+        flags: frame.pointee.checksumStatus == .bad ? [.bad, .settled] : [.good, .settled],
         plan: flow.pointee.profile.rawValue, kind: frame.pointee.kind.pointee.index))
     new.pointee.fate = .unacknowledged
     nextID &+= 1
-    if wantsSettled { sink?.settled(new.pointee) }
+    tellSettled(new, figures.pointer(flow.pointee.figures).pointee.endpoint)
   }
 
   /// One number for what a body holds: length and checksum, or a checksum of our own where the protocol has none.
@@ -81,7 +76,7 @@ extension Tracker {
       found = table.next(after: candidate)
     }
     guard let exchange = found else { return false }
-    let isAnswered = exchange.pointee.ackedAt != .distantPast
+    let isAnswered = exchange.pointee.isAnswered
     let isSame = exchange.pointee.fingerprint == fingerprint
     if plan.pointee.sequenceCounts {
       // A damaged copy has another checksum, and a damaged first copy is told by the same length.
@@ -96,12 +91,12 @@ extension Tracker {
     }
     let now = frame.pointee.timestamp
     let gap = now.nanoseconds(since: exchange.pointee.lastAt)
-    let clock = UInt32(truncatingIfNeeded: frame.pointee.time)
+    let clock = UInt16(truncatingIfNeeded: frame.pointee.time)
     let figure = figures.pointer(flow.pointee.figures)
     let total = total(flow.pointee.profile.rawValue, frame.pointee.kind.pointee.index)
     note.isRetry =
-      gap >= 1_000_000_000 || clock != exchange.pointee.headerTime || frame.pointee.flags.contains(.markedDuplicate)
-    let isLate = isAnswered && now > exchange.pointee.ackedAt
+      gap >= 1_000_000_000 || clock != exchange.pointee.clock || frame.pointee.flags.contains(.markedDuplicate)
+    let isLate = isAnswered && now.microseconds > exchange.pointee.ackedAt.microseconds
     if isLate {
       // Its sender could not know of the answer yet, or did not hear it: neither a retry nor a slip, but a duplicate.
       note.isRetry = false
@@ -119,7 +114,6 @@ extension Tracker {
     } else {
       exchange.pointee.repeats &+= exchange.pointee.repeats == .max ? 0 : 1
     }
-    exchange.pointee.copies &+= exchange.pointee.copies == .max ? 0 : 1
     if isBad {
       exchange.pointee.flags.insert(.bad)
     } else {
@@ -128,8 +122,8 @@ extension Tracker {
         exchange.pointee.fingerprint = fingerprint
       }
     }
-    exchange.pointee.lastAt = max(exchange.pointee.lastAt, now)
-    exchange.pointee.headerTime = clock
+    exchange.pointee.copied(at: now)
+    exchange.pointee.clock = clock
     note.exchange = exchange.pointee.id
     note.copy = exchange.pointee.copies
     return true
@@ -166,7 +160,7 @@ extension Tracker {
           found = exchange
           break
         }
-        if exchange.pointee.ackedAt == .distantPast { found = exchange }
+        if !exchange.pointee.isAnswered { found = exchange }
       }
       candidate = table.next(after: exchange)
     }
@@ -203,22 +197,23 @@ extension Tracker {
   ) {
     note.exchange = exchange.pointee.id
     exchange.pointee.acks &+= exchange.pointee.acks == .max ? 0 : 1
-    guard exchange.pointee.ackedAt == .distantPast else {
+    guard !exchange.pointee.isAnswered else {
       note.isDupAck = true
       dupAcks += 1
       figures.pointer(answering.pointee.figures).pointee.dupAcks &+= 1
       return
     }
-    exchange.pointee.ackedAt = now
-    let latency = max(0, now.microseconds &- exchange.pointee.firstAt.microseconds)
+    let latency = exchange.pointee.answered(at: now)
     note.latency = latency
     note.roundTrip = exchange.pointee.repeats == 0 ? latency : nil
     total(exchange.pointee.plan, exchange.pointee.kind).pointee.answered &+= 1
     let flow = flows.pointer(exchange.pointee.flow)
     guard flow.pointee.serial == exchange.pointee.connection else { return }
     let figure = figures.pointer(flow.pointee.figures)
-    if let roundTrip = note.roundTrip {
-      if role(exchange) == .heartbeat {
+    let role = role(exchange)
+    if exchange.pointee.repeats == 0 {
+      let roundTrip = latency
+      if role == .heartbeat {
         let beats = heartbeats.pointer(figure.pointee.heartbeats)
         beats.pointee.roundTrips &+= 1
         beats.pointee.roundTripSum &+= roundTrip
@@ -229,22 +224,17 @@ extension Tracker {
         figure.pointee.roundTripMaximum = max(figure.pointee.roundTripMaximum, roundTrip)
       }
     }
-    if figure.pointee.heartbeats != .max {
-      answeredHeartbeat(exchange, figure)
-    }
-    if figure.pointee.readyAt == .distantPast,
-      role(exchange) == .control
-    {
-      figure.pointee.readyAt = now
+    switch role {
+    case .heartbeat: answeredHeartbeat(figure)
+    case .control: if figure.pointee.readyAt == .distantPast { figure.pointee.readyAt = now }
+    case .message, .acknowledgment, .receipt, .other: break
     }
     if refused { exchange.pointee.flags.insert(.refused) }
     settle(exchange, refused ? .rejected : exchange.pointee.repeats > 0 ? .ackedAfterRetry : .acked, flow)
   }
 
-  private func answeredHeartbeat(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>
-  ) {
-    guard role(exchange) == .heartbeat else { return }
+  private func answeredHeartbeat(_ figure: UnsafeMutablePointer<ConnectionFigures>) {
+    guard figure.pointee.heartbeats != .max else { return }
     let beats = heartbeats.pointer(figure.pointee.heartbeats)
     beats.pointee.answered &+= 1
     beats.pointee.missedInARow = 0

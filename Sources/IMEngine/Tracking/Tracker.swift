@@ -22,8 +22,16 @@ package struct FrameNote: Sendable, BitwiseCopyable {
 package protocol ExchangeSink: AnyObject {
   /// The fate of `exchange` was decided, or decided anew when an answer came late.
   func settled(_ exchange: borrowing Exchange)
+  /// The same of many, for whoever needs no more of them: `EngineOptions.Needs.settlements`. They are told late, but
+  /// before the end of the capture is.
+  func settled(_ batch: Span<Settlement>)
   /// `exchange` is forgotten; nothing of it will change.
   func finished(_ exchange: borrowing Exchange)
+}
+
+extension ExchangeSink {
+  /// Nothing, for sinks that do not ask for batches.
+  package func settled(_ batch: Span<Settlement>) {}
 }
 
 /// Joins frames to exchanges: copies to messages, answers to what they answer, connections to sessions.
@@ -61,18 +69,21 @@ struct Tracker: ~Copyable {
   /// Answers that the last frame found waiting for it, and its exchange.
   var adopted: (exchange: UInt32, times: [Timestamp])?
   let sink: (any ExchangeSink)?
-  let wantsSettled: Bool
+  /// Fates that are to be told in one batch.
+  var settlements = SettlementBatch()
+  private let wantsSettled: Bool, wantsSettlements: Bool
   private let wantsFinished: Bool
 
   /// A tracker for `planCount` plans that remembers at most `capacity` exchanges.
-  init(planCount: Int, capacity: Int, sink: (any ExchangeSink)?, wantsSettled: Bool, wantsFinished: Bool) {
+  init(planCount: Int, capacity: Int, sink: (any ExchangeSink)?, needs: EngineOptions.Needs) {
     table = ExchangeTable(maximumCount: capacity)
     totalCount = planCount * 65
     totals = .allocate(capacity: max(1, totalCount))
     totals.initialize(repeating: KindTotals(), count: totalCount)
     self.sink = sink
-    self.wantsSettled = wantsSettled
-    self.wantsFinished = wantsFinished
+    wantsSettled = needs.contains(.settled)
+    wantsSettlements = needs.contains(.settlements)
+    wantsFinished = needs.contains(.finished)
   }
 
   deinit { totals.deallocate() }
@@ -184,7 +195,25 @@ struct Tracker: ~Copyable {
     exchange.pointee.fate = fate
     figure.pointee.count(fate, way)
     total.pointee.fates[way].count(fate)
-    if wantsSettled { sink?.settled(exchange.pointee) }
+    tellSettled(exchange, figure.pointee.endpoint)
+  }
+
+  /// Tells of a fate at once, or keeps it for a batch.
+  @inline(__always)
+  mutating func tellSettled(_ exchange: UnsafeMutablePointer<Exchange>, _ endpoint: UInt32) {
+    if wantsSettlements {
+      settlements.append(Settlement(exchange.pointee, endpoint: endpoint))
+      if settlements.isFull { tellSettlements() }
+    } else if wantsSettled {
+      sink?.settled(exchange.pointee)
+    }
+  }
+
+  /// Tells of the fates that were kept.
+  @inline(never)
+  mutating func tellSettlements() {
+    if settlements.count > 0 { sink?.settled(settlements.span) }
+    settlements.clear()
   }
 
   /// Settles what has run out of time at `now`, oldest first. `isEnd` settles everything.
@@ -259,31 +288,29 @@ struct Tracker: ~Copyable {
   @inline(never)
   mutating func makeRoom(_ now: Timestamp, _ flows: borrowing FlowTable) {
     let oldest = table.pointer(table.head)
-    let isRecent = now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention
-    if isRecent, table.canGrow, !oldest.pointee.flags.contains(.moved) {
+    if table.canGrow, !oldest.pointee.flags.contains(.moved),
+      now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention
+    {
       table.grow()
       return
     }
     var moves = 0
     while table.isFull {
       let exchange = table.pointer(table.head)
-      let copy = exchange.pointee
+      let flags = exchange.pointee.flags
+      // What was dropped stands in its place until something is put at the front.
       table.dropOldest()
-      if copy.flags.contains(.moved) { continue }
-      if !copy.flags.contains(.settled), moves < 256 {
-        moves += 1
-        _ = table.append(copy)
-        continue
-      }
-      if !copy.flags.contains(.settled) {
-        var local = copy
-        withUnsafeMutablePointer(to: &local) { place in
-          expire(place, flows.pointer(copy.flow), isPending: true)
-          finish(place.pointee)
+      if flags.contains(.moved) { continue }
+      if !flags.contains(.settled) {
+        if moves < 256 {
+          moves += 1
+          let copy = exchange.pointee
+          _ = table.append(copy)
+          continue
         }
-        continue
+        expire(exchange, flows.pointer(exchange.pointee.flow), isPending: true)
       }
-      finish(copy)
+      finish(exchange)
     }
   }
 
@@ -294,9 +321,8 @@ struct Tracker: ~Copyable {
       if !exchange.pointee.flags.contains(.moved) {
         let last = max(exchange.pointee.lastAt, exchange.pointee.ackedAt)
         guard exchange.pointee.flags.contains(.settled), now.nanoseconds(since: last) > Self.retention else { return }
-        let copy = exchange.pointee
         table.dropOldest()
-        finish(copy)
+        finish(exchange)
       } else {
         table.dropOldest()
       }
@@ -306,14 +332,14 @@ struct Tracker: ~Copyable {
   /// Forgets everything, at the end of the capture.
   mutating func forgetAll(_ flows: borrowing FlowTable) {
     while table.head < table.tail {
-      let copy = table.pointer(table.head).pointee
+      let exchange = table.pointer(table.head)
       table.dropOldest()
-      if !copy.flags.contains(.moved) { finish(copy) }
+      if !exchange.pointee.flags.contains(.moved) { finish(exchange) }
     }
   }
 
   @inline(__always)
-  private func finish(_ exchange: Exchange) {
-    if wantsFinished { sink?.finished(exchange) }
+  private func finish(_ exchange: UnsafeMutablePointer<Exchange>) {
+    if wantsFinished { sink?.finished(exchange.pointee) }
   }
 }

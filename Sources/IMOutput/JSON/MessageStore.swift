@@ -62,10 +62,10 @@ package final class MessageStore {
   /// The name that a session's client gave, if any.
   package func name(_ session: UInt32) -> String? { names[session] }
 
-  /// Notes one frame: the first or another copy, or an answer.
+  /// Notes one frame: the first or another copy, or an answer; `isAfterGap` where it is the first behind missing bytes.
   package func note(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, _ body: RawSpan,
-    _ tlvs: Span<TLVRef>
+    _ tlvs: Span<TLVRef>, isAfterGap: Bool = false
   ) {
     guard note.exchange != .max else { return }
     let at = frame.timestamp.microseconds
@@ -73,7 +73,7 @@ package final class MessageStore {
       records[note.exchange]?.answers.append(at)
       return
     }
-    let flags = FrameFlagNames.mask(frame, note)
+    let flags = FrameFlagNames.mask(frame, note) | (isAfterGap ? FrameFlagNames.afterGap : 0)
     if note.copy == 1 {
       let plan = plans[Int(info.plan)]
       let index = Int(frame.kind.pointee.index)
@@ -100,8 +100,10 @@ package final class MessageStore {
   }
 
   private static func compression(_ frame: Frame) -> StaticString {
-    if !frame.flags.isDisjoint(with: [.inflated, .inflateLimit]) { return "zlib" }
-    return frame.flags.contains(.compressLabelOnly) ? "label-only" : "none"
+    // By raw values: sets of another module's flags are made at run time.
+    let flags = frame.flags.rawValue
+    if flags & (Frame.Flags.inflated.rawValue | Frame.Flags.inflateLimit.rawValue) != 0 { return "zlib" }
+    return flags & Frame.Flags.compressLabelOnly.rawValue != 0 ? "label-only" : "none"
   }
 
   /// Notes answers that were seen before their message.

@@ -1,0 +1,62 @@
+package import IMWire
+
+/// What a fate means for counts: enough of an exchange for success, loss and round trips. 12 bytes.
+package struct Settlement: Sendable, BitwiseCopyable {
+  /// The round trip in microseconds, `.max` where there is none; see `Exchange.roundTrip`.
+  private var delay: UInt32
+  /// The server's index, as in `ConnectionInfo.endpoint`.
+  package var endpoint: UInt32
+  /// The index of the plan that decodes it.
+  package var plan: UInt8
+  /// Its type, by `FrameKind.index`.
+  package var kind: UInt8
+  /// What became of it.
+  package var fate: Fate
+  /// What is known of it.
+  package var flags: Exchange.Flags
+
+  /// The settlement of `exchange`, whose server has the index `endpoint`.
+  @inline(__always)
+  package init(_ exchange: Exchange, endpoint: UInt32) {
+    delay = UInt32(truncatingIfNeeded: exchange.roundTrip ?? -1)
+    self.endpoint = endpoint
+    plan = exchange.plan
+    kind = exchange.kind
+    fate = exchange.fate
+    flags = exchange.flags
+  }
+
+  /// The round trip in microseconds, where there is one.
+  package var roundTrip: Int64? { delay == .max ? nil : Int64(delay) }
+  /// The direction of its copies.
+  package var direction: Direction {
+    flags.rawValue & Exchange.Flags.fromServer.rawValue == 0 ? .clientToServer : .serverToClient
+  }
+}
+
+/// Settlements that wait to be told together.
+struct SettlementBatch: ~Copyable {
+  private static var capacity: Int { 512 }
+  private let places: UnsafeMutablePointer<Settlement>
+  private(set) var count = 0
+
+  init() { places = .allocate(capacity: Self.capacity) }
+
+  deinit { places.deallocate() }
+
+  var isFull: Bool { count == Self.capacity }
+  var span: Span<Settlement> {
+    @_lifetime(borrow self) get {
+      _overrideLifetime(Span(_unsafeStart: places, count: count), borrowing: self)
+    }
+  }
+
+  /// Adds one; there is room.
+  @inline(__always)
+  mutating func append(_ settlement: Settlement) {
+    (places + count).initialize(to: settlement)
+    count &+= 1
+  }
+
+  mutating func clear() { count = 0 }
+}
