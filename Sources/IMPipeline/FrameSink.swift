@@ -17,6 +17,8 @@ final class FrameSink: EngineSink {
   private var marks = GapMarks()
   /// Whether there are marks or a line that is held. Asking a flag costs a frame less than asking them.
   private var isNearGap = false
+  /// Where the last frame's line ends in `out`; negative where it was not printed.
+  private var lineEnd = -1
   /// A gap whose line is not written yet: the frame that it cuts belongs to the line, and frames in front of it may follow.
   private var held: (gap: Issue, connection: ConnectionInfo, cut: UInt64)?
   /// Frames printed.
@@ -61,6 +63,8 @@ final class FrameSink: EngineSink {
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan,
     _ body: RawSpan, _ tlvs: Span<TLVRef>, _ mark: GapMarks.Mark?
   ) {
+    lineEnd = -1
+    if out.count > 256 << 10 { output.drain(&out) }
     let plan = plans[Int(connection.plan)]
     let session = plan.hasSession ? nil : names[note.session]
     if let filter {
@@ -82,7 +86,7 @@ final class FrameSink: EngineSink {
       text.write(
         frame, note, connection, direction, session: session, bytes: bytes, body: body, tlvs: tlvs, to: &out)
     }
-    if out.count > 256 << 10 { output.drain(&out) }
+    lineEnd = out.count
   }
 
   /// Notes where bytes are missing; in text they have a line, unless the filter keeps it back.
@@ -130,7 +134,13 @@ final class FrameSink: EngineSink {
   }
 
   func named(_ session: UInt32, _ name: String) { names[session] = name }
-  func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
+
+  /// The last frame's answers came out before it. Their lines call them orphans and cannot be taken back; its own tells.
+  func adopted(_ exchange: UInt32, _ times: [Timestamp]) {
+    guard lineEnd == out.count else { return }
+    if isJSON { json.amend(answers: times, to: &out) } else { text.write(answers: times, to: &out) }
+  }
+
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   func connection(_ report: ConnectionReport) {}
   func settled(_ exchange: borrowing Exchange) {}

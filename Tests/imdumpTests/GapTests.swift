@@ -109,6 +109,32 @@ import Testing
     #expect(unseen.contains { $0.hasSuffix("tjp -- gap 40 bytes, never seen and not acknowledged") })
   }
 
+  /// A message waits behind a hole, and its answer does not: the answer's line calls it an orphan, the message's tells.
+  @Test func aMessageSaysThatItsAnswerStandsAboveIt() throws {
+    var talk = Self.talk()
+    talk.open(at: Self.at(0))
+    talk.send(Self.frame(1).bytes, .clientToServer, at: Self.at(100))
+    talk.send(TJPFrameBuilder.echoACK(of: 1).bytes, .serverToClient, at: Self.at(110))
+    let lost = talk.send(Self.frame(2).bytes, .clientToServer, at: Self.at(200))
+    talk.send(Self.frame(3).bytes, .clientToServer, at: Self.at(201))
+    talk.send(TJPFrameBuilder.echoACK(of: 3).bytes, .serverToClient, at: Self.at(220))
+    talk.close(.fin(by: .clientToServer), at: Self.at(1_000))
+    talk.drop(lost[0])
+    let capture = CaptureBuilder(talk)
+    let lines = try Self.lines(capture)
+    let orphan = try #require(lines.firstIndex { $0.contains("ack, seq 3,") && $0.hasSuffix("[orphan_ack]") })
+    let message = try #require(lines.firstIndex { $0.contains("data, seq 3,") })
+    #expect(orphan < message)
+    #expect(lines[message + 1] == "\tanswered at 22:13:20.220000, before it came out")
+    #expect(lines.count { $0.contains("answered at") } == 1)
+    let frames = try Self.lines(capture, "--format", "json").map(Self.object)
+    #expect(frames.compactMap { $0["answered"] as? [Int] } == [[1_700_000_000_220_000]])
+    #expect(frames.first { $0["answered"] != nil }?["seq"] as? Int == 3)
+    #expect(try Self.lines(capture, "--format", "json", "-Y", "ack").allSatisfy { !$0.contains("answered") })
+    let messages = try Self.lines(capture, "messages", "--json", "-Y", "seq == 3").map(Self.object)
+    #expect(messages.map { $0["fate"] as? String } == ["acked"])
+  }
+
   /// The first 10 bytes of a stream tell no protocol; what is missing behind them is said when it is known.
   @Test func aGapInFrontOfTheFirstFrameIsSaidWithIt() throws {
     var talk = Self.talk()

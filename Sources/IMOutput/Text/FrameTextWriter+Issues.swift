@@ -1,5 +1,5 @@
 package import IMEngine
-import IMWire
+package import IMWire
 
 extension FrameTextWriter {
   /// Whether an issue has a line of its own among the frames. What is wrong with a frame stands in the frame's line.
@@ -56,6 +56,15 @@ extension FrameTextWriter {
       out.number(issue.streamOffset)
     }
     out.literal("\n")
+  }
+
+  /// Appends, below a message, when its answers came that stand above it.
+  package func write(answers: [Timestamp], to out: inout ByteWriter) {
+    for time in answers {
+      out.literal("\tanswered at ")
+      out.timeOfDay(time)
+      out.literal(", before it came out\n")
+    }
   }
 
   private func bytes(_ count: UInt64, to out: inout ByteWriter) {
