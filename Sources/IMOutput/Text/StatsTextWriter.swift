@@ -100,7 +100,10 @@ package struct StatsTextWriter {
     var parts: [String] = []
     for kind in IssueKind.allCases {
       let n = figures.count(kind)
-      if n > 0 { parts.append("\(kind.name) \(grouped(n))") }
+      guard n > 0 else { continue }
+      let missing = figures.summary.reassembly.gapBytes
+      let bytes = kind == .gap ? " (\(count(missing[0] + missing[1] + missing[2], "byte")))" : ""
+      parts.append("\(kind.name) \(grouped(n))\(bytes)")
     }
     let total = figures.total
     if total.retries > 0 { parts.append("retries \(grouped(total.retries))") }
