@@ -43,10 +43,11 @@ import Testing
     for width in 20...60 { for line in table(width) { #expect(line.count <= width) } }
   }
 
-  @Test func longLinesAreBrokenBetweenWords() {
+  @Test func longLinesAreBrokenBehindCommas() {
     #expect(wrapped("gap 2, retries 10", nil) == "gap 2, retries 10")
     #expect(wrapped("gap 2, retries 10", 17) == "gap 2, retries 10")
-    #expect(wrapped("gap 2, retries 10", 16) == "gap 2, retries\n  10")
+    #expect(wrapped("gap 2, retries 10", 16) == "gap 2,\n  retries 10")
+    #expect(wrapped("gap 2, retries 10, late 3", 18) == "gap 2, retries 10,\n  late 3")
     #expect(wrapped("gap 2, retries 10", 3) == "gap\n  2,\n  retries\n  10")
     #expect(wrapped("", 3) == "")
   }

@@ -66,18 +66,24 @@ package struct TextTable {
   }
 }
 
-/// `text`, a line of words, broken so that no line is longer than `width`; the further ones are indented.
+/// `text`, a line of parts with commas between, broken behind commas so that no line is longer than `width`; the further
+/// ones are indented. A part that is longer itself is broken between its words.
 func wrapped(_ text: String, _ width: Int?) -> String {
   guard let width, text.count > width else { return text }
   var lines: [String] = []
   var line = ""
-  for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+  func add(_ word: String) {
     if !line.isEmpty, line.count + 1 + word.count > width {
       lines.append(line)
       line = "  " + word
     } else {
       line += (line.isEmpty ? "" : " ") + word
     }
+  }
+  let parts = text.split(separator: ", ", omittingEmptySubsequences: false).map(String.init)
+  for (i, part) in parts.enumerated() {
+    let part = i + 1 < parts.count ? part + "," : part
+    if part.count + 2 <= width { add(part) } else { part.split(separator: " ").forEach { add(String($0)) } }
   }
   return (lines + [line]).joined(separator: "\n")
 }
