@@ -74,7 +74,7 @@ let package = Package(
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
     tests("IMProfileTests", ["IMProfile", "IMEngine", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
-    tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMWire"]),
+    tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMWire"]),
     tests("imdumpTests", ["imdump"], exclude: ["Golden"]),
   ]
 )

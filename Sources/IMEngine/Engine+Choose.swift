@@ -107,6 +107,7 @@ extension Engine {
     endpointIndex[key] = endpoint
     flow.pointee.figures = tracker.figures.allocate(ConnectionFigures(endpoint: endpoint))
     ledger.decodedConnections += 1
+    watch(index, flow)
     for side in 0...1 where !flow.half(side).pointee.flags.contains(.fromStart) {
       flow.half(side).pointee.flags.insert(.lost)
     }

@@ -265,6 +265,7 @@ extension Engine {
     tracker.settleExpired(now, reassembler.flows.places)
     tracker.forgetOld(now, reassembler.flows.places)
     if !tracker.orphans.isEmpty { tracker.forgetOrphans(now) }
+    if living.nextDue <= now { reportLiving() }
     while let entry = ending.pop(at: now) { end(entry) }
     while let entry = recycling.pop(at: now) { forget(entry) }
     wake = min(
@@ -313,6 +314,7 @@ extension Engine {
     guard flow.pointee.serial == entry.serial else { return }
     // Segments that came behind the end may still be held.
     flush(entry.flow, flow)
+    tellSkipped(flow)
     if flow.pointee.figures != .max, tracker.figures.pointer(flow.pointee.figures).pointee.unsettled > 0 {
       recycling.add(flow: entry.flow, serial: entry.serial, due: max(entry.due, now).advanced(by: Self.lingering))
       return
@@ -365,7 +367,8 @@ extension Engine {
   mutating func report(_ flow: UnsafeMutablePointer<Flow>, isFinal: Bool) {
     if isFinal {
       flow.pointee.reported = true
-      if flow.pointee.phase == .midstream { ledger.midstreamConnections += 1 }
+      if !flow.pointee.sawSyn { ledger.midstreamConnections += 1 }
+      tellSkipped(flow)
     }
     guard needs.contains(.connections) else { return }
     let f = flow.pointee
@@ -375,9 +378,9 @@ extension Engine {
     let ways = [f.halves[client], f.halves[1 - client]]
     sink.connection(
       ConnectionReport(
-        info: connectionInfo(flow), phase: f.phase, reason: f.closeReason, isFinal: isFinal,
+        info: connectionInfo(flow), madeAt: now, phase: f.phase, reason: f.closeReason, isFinal: isFinal,
         clientIsCertain: f.clientIsCertain,
-        sawSyn: f.halves[0].flags.contains(.syn) || f.halves[1].flags.contains(.syn), firstSeen: f.firstSeen,
+        sawSyn: f.sawSyn, firstSeen: f.firstSeen,
         lastSeen: f.lastSeen, closedAt: f.closedAt == .distantFuture ? nil : f.closedAt,
         establishedAt: f.establishedAt, serverHandshake: f.serverHandshake < 0 ? nil : f.serverHandshake,
         clientHandshake: f.clientHandshake < 0 ? nil : f.clientHandshake,

@@ -51,6 +51,8 @@ package struct Engine: ~Copyable {
   var nextSerial: UInt32 = 1
   /// Flows that are over: to be reported, and later to be forgotten.
   var ending = ClosingQueue(), recycling = ClosingQueue()
+  /// Decoded connections, to be reported on while they live; see `Needs.progress`.
+  var living = ClosingQueue()
   /// The connection that the sink was told of last.
   var info = ConnectionInfo(
     serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0),

@@ -19,6 +19,8 @@ package struct EngineOptions: Sendable {
     package static let connections = Needs(rawValue: 16)
     /// Settlements in batches, instead of `settled`.
     package static let settlements = Needs(rawValue: 32)
+    /// Decoded connections also while they live, every minute.
+    package static let progress = Needs(rawValue: 64)
   }
 
   /// The protocols to look for, in the order of preference.
@@ -84,7 +86,7 @@ package struct Ledger: Sendable {
   package var connectionsTimedOut: UInt64 = 0
   /// Connections seen, however they began.
   package var connections: UInt64 = 0
-  /// Connections without a SYN that no side had closed when the capture ended; counted when it ends.
+  /// Connections of which neither SYN nor SYN+ACK was seen; counted with their last report.
   package var midstreamConnections: UInt64 = 0
   /// Connections that began with a TLS hello.
   package var tlsConnections: UInt64 = 0

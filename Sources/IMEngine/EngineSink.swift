@@ -4,7 +4,7 @@ package import IMWire
 package enum IssueKind: UInt8, CaseIterable, Sendable, BitwiseCopyable {
   /// A frame's checksum is wrong.
   case checksumMismatch
-  /// Bytes that are no frame were skipped until the next one was found.
+  /// Bytes that are no frame were skipped until the next one was found, or until the connection's end.
   case resynchronised
   /// Bytes are missing from the stream.
   case gap
@@ -79,13 +79,30 @@ package struct Issue: Sendable, BitwiseCopyable {
   /// Bytes concerned: missing, skipped, of the frame.
   package var byteCount: UInt64 = 0
   /// The frame's type for `checksumMismatch`, `malformedBody`, `orphanAck` and `unknownType`; the hash of the bytes that
-  /// were kept for `inconsistentRetransmission`; the reset's sequence number for `ignoredReset`; else 0.
+  /// were kept for `inconsistentRetransmission`; the reset's sequence number for `ignoredReset`; `FrameKind.index` of the
+  /// message for `unanswered`, `lateAck` and `heartbeatMissed`; else 0.
   package var a: UInt64 = 0
   /// The checksum in the header for `checksumMismatch`; the number that the answer names for `orphanAck`; the hash of the
-  /// other bytes for `inconsistentRetransmission`; the sequence number that was expected for `ignoredReset`; else 0.
+  /// other bytes for `inconsistentRetransmission`; the sequence number that was expected for `ignoredReset`;
+  /// `Exchange.sequence` for `unanswered`, `lateAck` and `heartbeatMissed`; else 0.
   package var b: UInt64 = 0
   /// Why bytes are missing, for `gap`.
   package var gap = GapReason.unseen
+
+  /// An issue of its parts.
+  package init(
+    kind: IssueKind, timestamp: Timestamp, direction: Direction, streamOffset: UInt64, byteCount: UInt64 = 0,
+    a: UInt64 = 0, b: UInt64 = 0, gap: GapReason = .unseen
+  ) {
+    self.kind = kind
+    self.timestamp = timestamp
+    self.direction = direction
+    self.streamOffset = streamOffset
+    self.byteCount = byteCount
+    self.a = a
+    self.b = b
+    self.gap = gap
+  }
 }
 
 /// Who talks on a connection, as outputs name it.
@@ -106,6 +123,8 @@ package struct ConnectionInfo: Sendable, BitwiseCopyable {
 package struct ConnectionReport {
   /// Who talks.
   package var info: ConnectionInfo
+  /// When the report was made, in packet time.
+  package var madeAt: Timestamp
   /// How far it has come.
   package var phase: ConnectionPhase
   /// Why it is over; `open` while it is not.

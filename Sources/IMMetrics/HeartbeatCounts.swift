@@ -10,6 +10,8 @@ package struct HeartbeatCounts: Sendable {
   package var intervals: UInt64 = 0, intervalSum: Int64 = 0
   /// Intervals with a jitter, and the sum of the jitter at each.
   package var jitters: UInt64 = 0, jitterSum = 0.0
+  /// Heartbeats of clients that promised how often one would come, and the sum of what they promised.
+  package private(set) var expectations: UInt64 = 0, expectedSum: Int64 = 0
   /// Round trips.
   package var roundTrips = RTTHistogram()
 
@@ -24,6 +26,15 @@ package struct HeartbeatCounts: Sendable {
   package var interval: Double? { intervals == 0 ? nil : Double(intervalSum) / Double(intervals) }
   /// The mean of the smoothed jitter; `nil` before the second interval.
   package var jitter: Double? { jitters == 0 ? nil : jitterSum / Double(jitters) }
+
+  /// The mean of the promised intervals, by heartbeats; `nil` where nothing was promised.
+  package var expected: Double? { expectations == 0 ? nil : Double(expectedSum) / Double(expectations) }
+
+  /// Counts what the sender of a heartbeat has promised not to exceed.
+  package mutating func expect(seconds: UInt64) {
+    expectations += 1
+    expectedSum &+= Int64(clamping: seconds) &* 1_000_000
+  }
 
   /// Counts a heartbeat whose fate was decided. A late answer makes a missed one answered, unless it was counted elsewhere.
   package mutating func settled(_ exchange: borrowing Exchange, elsewhere: Bool = false) {

@@ -6,7 +6,7 @@ package enum FrameFlagNames {
   package static let all: [StaticString] = [
     "retry", "duplicate", "dup_ack", "orphan_ack", "compressed", "compress_label_only", "encrypted", "inflate_limit",
     "malformed", "duplicate_tag", "nested_too_deep", "incomplete_tag", "incomplete_length", "incomplete_value",
-    "tlv_limit", "marked_duplicate", "timestamp_window",
+    "tlv_limit", "marked_duplicate", "timestamp_window", "after_gap",
   ]
 
   /// Which of them hold for a frame.
@@ -26,7 +26,7 @@ package enum FrameFlagNames {
   /// The frame's flags that are remarks, in the order of `all` from its fifth name on; the others are the decoder's marks.
   private static let order: [Frame.Flags] = [
     .inflated, .compressLabelOnly, .encrypted, .inflateLimit, .malformed, .duplicateTag, .nestedTooDeep,
-    .incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit, .markedDuplicate, .timestampWindow,
+    .incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit, .markedDuplicate, .timestampWindow, .afterGap,
   ]
   private static let remarks: UInt32 = order.reduce(0) { $0 | $1.rawValue }
 
@@ -35,6 +35,21 @@ package enum FrameFlagNames {
     var mask: UInt32 = 0
     for (i, flag) in order.enumerated() where flags & flag.rawValue != 0 { mask |= 1 << UInt32(i + 4) }
     return mask
+  }
+
+  /// The bit of `after_gap`.
+  package static let afterGap: UInt32 = ownMask(Frame.Flags.afterGap.rawValue)
+
+  /// Whether `mask` says that one of the frame's own `flags` holds.
+  package static func contains(_ mask: UInt32, _ flags: Frame.Flags) -> Bool {
+    mask & ownMask(flags.rawValue & remarks) != 0
+  }
+
+  /// The place in `all` of the name that is number `index`, from 0, among those of `mask`; `nil` where there are fewer.
+  package static func place(of index: Int, in mask: UInt32) -> Int? {
+    var rest = mask
+    for _ in 0..<index { rest &= rest &- 1 }
+    return rest == 0 ? nil : rest.trailingZeroBitCount
   }
 
   /// Appends the names in quotes, with commas between.

@@ -35,6 +35,28 @@ package struct RunFigures {
     self.shortestIdleDied = shortestIdleDied
   }
 
+  /// How often `kind` occurred. The engine counts what it finds in the packets; fates tell the rest, as they are at the end:
+  /// a message whose answer came late is no longer unanswered.
+  package func count(_ kind: IssueKind) -> UInt64 {
+    var sum = summary.ledger.issues[Int(kind.rawValue)]
+    guard kind == .unanswered || kind == .lateAck || kind == .heartbeatMissed else { return sum }
+    for (plan, kinds) in zip(summary.plans, summary.kinds) {
+      for (index, totals) in kinds.enumerated() {
+        let isHeartbeat = index < plan.typeRoles.count && plan.typeRoles[index] == .heartbeat
+        for way in 0...1 {
+          let fates = totals.fates[way]
+          switch kind {
+          case .lateAck: sum += UInt64(fates.late)
+          case .heartbeatMissed where isHeartbeat: sum += UInt64(fates.unanswered) + UInt64(fates.damaged)
+          case .unanswered where !isHeartbeat: sum += UInt64(fates.unanswered)
+          default: break
+          }
+        }
+      }
+    }
+    return sum
+  }
+
   /// The percentiles that are printed, in percent.
   package static let percentiles: [Double] = [50, 90, 95, 99, 99.9]
 }

@@ -9,11 +9,16 @@ package struct SessionWriter {
 
   private let plans: [ProtocolPlan]
   private let isJSON: Bool
+  private let time: TimeStyle
+  private let width: Int?
 
-  /// A writer for sessions of `plans`.
-  package init(plans: [ProtocolPlan], isJSON: Bool) {
+  /// A writer for sessions of `plans`. A table shows `time`; there, `sinceLast` is the time since the session's first;
+  /// `width` is that of the terminal, if it goes to one.
+  package init(plans: [ProtocolPlan], isJSON: Bool, time: TimeStyle = .timeOfDay, width: Int? = nil) {
     self.plans = plans
     self.isJSON = isJSON
+    self.time = time
+    self.width = width
   }
 
   /// Appends the sessions of `book`, those that began first first, and what is left over.
@@ -35,10 +40,10 @@ package struct SessionWriter {
     guard !order.isEmpty else { return }
     var table = TextTable(
       ["session", "profile", "client", "server", "connections", "messages"] + Self.fates.map(heading)
-        + ["retries", "p50", "p95", "max ms", "first", "last"])
+        + ["retries", "p50", "p95", "max ms"] + (time == .none ? [] : ["first", "last"]))
     for place in order { table.add(row(book.sessions[place], isOthers: false)) }
     if let others = book.others { table.add(row(others, isOthers: true)) }
-    table.write(to: &out)
+    table.write(to: &out, width: width)
   }
 
   private func heading(_ fate: Fate) -> String {
@@ -62,7 +67,25 @@ package struct SessionWriter {
     ]
     return who + [grouped(session.messages)] + Self.fates.map { grouped(session[$0]) } + [grouped(session.retries)]
       + times.map { time in time.map { value in text { $0.thousandths(value) } } ?? "-" }
-      + [session.firstAt, session.lastAt].map { time in text { $0.timeOfDay(time) } }
+      + span(session)
+  }
+
+  private func span(_ session: SessionMetrics) -> [String] {
+    let ends = [session.firstAt, session.lastAt]
+    switch time {
+    case .none: return []
+    case .timeOfDay: return ends.map { at in text { $0.timeOfDay(at) } }
+    case .date: return ends.map { at in text { $0.instant(at) } }
+    case .epoch: return ends.map { at in text { $0.epoch(at) } }
+    case .sinceLast:
+      let length = session.lastAt.microseconds - session.firstAt.microseconds
+      return [
+        text { $0.timeOfDay(session.firstAt) },
+        text {
+          $0.literal("+"); $0.thousandths(length)
+        } + " ms",
+      ]
+    }
   }
 
   private func name(_ session: SessionMetrics) -> String {

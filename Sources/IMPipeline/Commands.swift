@@ -14,7 +14,7 @@ package func runCapture(
   let sink = FrameSink(
     plans: run.plans, format: format, style: style, filter: try run.filter(filter), output: output)
   // A capture file on standard output leaves no room there for lines.
-  let needs: EngineOptions.Needs = input.writePath == "-" ? [] : .frames
+  let needs: EngineOptions.Needs = input.writePath == "-" ? [] : [.frames, .issues]
   let driver = Driver(engine: run.engine(needs, sink: sink), input: input, stop: run.stopping.stop)
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let isLive = input.interface != nil
@@ -43,7 +43,7 @@ package func runMessages(
     plans: run.plans, isJSON: isJSON, style: style,
     selection: MessageSelection(choice: choice, filter: try run.filter(filter)), output: output)
   let driver = Driver(
-    engine: run.engine([.frames, .finished], exchangeCapacity: 1 << 20, sink: sink), input: input,
+    engine: run.engine([.frames, .finished, .issues], exchangeCapacity: 1 << 20, sink: sink), input: input,
     stop: run.stopping.stop)
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(
@@ -82,7 +82,11 @@ package func runStats(
     endpoints: zip(driver.engine.endpoints(), sink.endpoints).map { ($0, $1) }, worst: sink.worst,
     reconnects: driver.engine.reconnects, dupAcks: driver.engine.dupAcks,
     longestIdleSurvived: sink.longestIdleSurvived, shortestIdleDied: sink.shortestIdleDied)
-  if isJSON { StatsJSONWriter().write(figures, to: &out) } else { StatsTextWriter().write(figures, to: &out) }
+  if isJSON {
+    StatsJSONWriter().write(figures, to: &out)
+  } else {
+    StatsTextWriter(width: output.terminalWidth).write(figures, to: &out)
+  }
   output.drain(&out)
   return run.conclude(driver, errors, output)
 }

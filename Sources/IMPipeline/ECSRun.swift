@@ -8,6 +8,8 @@ import IMWire
 package struct DocumentOptions: Sendable {
   /// Which messages get a document of their own.
   package var messageLog = MessageLog.off
+  /// Whether messages' documents leave out what repeats other fields.
+  package var isLean = false
   /// The sensor's name; the host's when nothing else is said.
   package var sensor: String?
   /// `data_stream.namespace`.
@@ -26,6 +28,7 @@ package func runDocuments(
   let isLive = input.interface != nil
   var options = ECSOptions()
   options.messageLog = documents.messageLog
+  options.isLean = documents.isLean
   var random = SystemRandomNumberGenerator()
   let context = ECSContext(
     run: isLive
@@ -108,6 +111,7 @@ private func identity(_ input: InputOptions, _ decode: DecodeOptions, _ document
     "\(decode.ports)", "\(decode.verifiesChecksums)", decode.overlap.rawValue, "\(documents.messageLog)",
     documents.sensor ?? "", documents.namespace,
   ]
+  if documents.isLean { parts.append("lean") }
   for file in input.files {
     guard file != "-", let handle = fopen(file, "re") else {
       parts.append(file)

@@ -14,6 +14,13 @@ final class FrameSink: EngineSink {
   private let output: Output
   private var names: [UInt32: String] = [:]
   private var out = ByteWriter(capacity: 300 << 10)
+  private var marks = GapMarks()
+  /// Whether there are marks or a line that is held. Asking a flag costs a frame less than asking them.
+  private var isNearGap = false
+  /// Where the last frame's line ends in `out`; negative where it was not printed.
+  private var lineEnd = -1
+  /// A gap whose line is not written yet: the frame that it cuts belongs to the line, and frames in front of it may follow.
+  private var held: (gap: Issue, connection: ConnectionInfo, cut: UInt64)?
   /// Frames printed.
   private(set) var printed: UInt64 = 0
 
@@ -30,6 +37,34 @@ final class FrameSink: EngineSink {
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
+    guard !isNearGap else {
+      showBehindGap(frame, note, connection, direction, bytes, body, tlvs)
+      return
+    }
+    show(frame, note, connection, direction, bytes, body, tlvs, nil)
+  }
+
+  /// A frame while streams have gaps that no frame has followed yet: it may be the first behind one.
+  @inline(never)
+  private func showBehindGap(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan,
+    _ body: RawSpan, _ tlvs: Span<TLVRef>
+  ) {
+    if let held, !isBefore(frame, connection, direction, held.gap, held.connection) { tellHeld() }
+    var frame = frame
+    let mark = marks.take(frame, connection, direction)
+    if mark != nil { frame.flags.insert(.afterGap) }
+    isNearGap = !marks.isEmpty || held != nil
+    show(frame, note, connection, direction, bytes, body, tlvs, mark)
+  }
+
+  @inline(__always)
+  private func show(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan,
+    _ body: RawSpan, _ tlvs: Span<TLVRef>, _ mark: GapMarks.Mark?
+  ) {
+    lineEnd = -1
+    if out.count > 256 << 10 { output.drain(&out) }
     let plan = plans[Int(connection.plan)]
     let session = plan.hasSession ? nil : names[note.session]
     if let filter {
@@ -45,20 +80,67 @@ final class FrameSink: EngineSink {
     }
     printed += 1
     if isJSON {
-      json.write(frame, note, connection, direction, session: session, to: &out)
+      json.write(frame, note, connection, direction, session: session, missing: mark?.missing ?? 0, to: &out)
     } else {
+      if let early = mark?.early { text.write(early, connection, isTCP: true, to: &out) }
       text.write(
         frame, note, connection, direction, session: session, bytes: bytes, body: body, tlvs: tlvs, to: &out)
     }
-    if out.count > 256 << 10 { flush() }
+    lineEnd = out.count
+  }
+
+  /// Notes where bytes are missing; in text they have a line, unless the filter keeps it back.
+  func issue(_ issue: Issue, _ connection: ConnectionInfo) {
+    marks.note(issue, connection)
+    isNearGap = !marks.isEmpty || held != nil
+    guard !isJSON, FrameTextWriter.hasLine(issue.kind), Int(connection.plan) < plans.count else { return }
+    if issue.kind == .frameCut, let gap = held?.gap, held?.connection.serial == connection.serial,
+      gap.direction == issue.direction, issue.streamOffset &+ issue.byteCount == gap.streamOffset
+    {
+      held?.cut = issue.byteCount
+      return
+    }
+    tellHeld()
+    if let filter {
+      let record = IssueFilterRecord(issue: issue, info: connection, plan: plans[Int(connection.plan)])
+      guard filter.matches(record) else { return }
+    }
+    if issue.kind == .gap {
+      held = (issue, connection, 0)
+      isNearGap = true
+    } else {
+      text.write(issue, connection, to: &out)
+    }
+    if out.count > 256 << 10 { output.drain(&out) }
+  }
+
+  /// Whether a frame stands in front of a gap of its own stream.
+  private func isBefore(
+    _ frame: Frame, _ connection: ConnectionInfo, _ direction: Direction, _ gap: Issue, _ other: ConnectionInfo
+  ) -> Bool {
+    connection.serial == other.serial && direction == gap.direction && frame.streamOffset < gap.streamOffset
+  }
+
+  private func tellHeld() {
+    guard let (gap, connection, cut) = held else { return }
+    held = nil
+    text.write(gap, cut: cut, connection, to: &out)
   }
 
   /// Writes what is ready.
-  func flush() { output.drain(&out) }
+  func flush() {
+    tellHeld()
+    output.drain(&out)
+  }
 
   func named(_ session: UInt32, _ name: String) { names[session] = name }
-  func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
-  func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
+
+  /// The last frame's answers came out before it. Their lines call them orphans and cannot be taken back; its own tells.
+  func adopted(_ exchange: UInt32, _ times: [Timestamp]) {
+    guard lineEnd == out.count else { return }
+    if isJSON { json.amend(answers: times, to: &out) } else { text.write(answers: times, to: &out) }
+  }
+
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   func connection(_ report: ConnectionReport) {}
   func settled(_ exchange: borrowing Exchange) {}

@@ -7,6 +7,9 @@ final class MessageSink: EngineSink {
   private let store: MessageStore
   private let plans: [ProtocolPlan]
   private let selection: MessageSelection
+  private var marks = GapMarks()
+  /// Whether there are marks.
+  private var isNearGap = false
   private let isJSON: Bool
   private let json = MessageJSONWriter()
   private var text: MessageTextWriter
@@ -28,7 +31,8 @@ final class MessageSink: EngineSink {
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
-    store.note(frame, note, connection, direction, body, tlvs)
+    let isAfterGap = isNearGap && takeMark(frame, connection, direction)
+    store.note(frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap)
   }
 
   func finished(_ exchange: borrowing Exchange) {
@@ -44,7 +48,17 @@ final class MessageSink: EngineSink {
 
   func named(_ session: UInt32, _ name: String) { store.named(session, name) }
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
-  func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
+  func issue(_ issue: Issue, _ connection: ConnectionInfo) {
+    marks.note(issue, connection)
+    isNearGap = !marks.isEmpty
+  }
+
+  @inline(never)
+  private func takeMark(_ frame: Frame, _ connection: ConnectionInfo, _ direction: Direction) -> Bool {
+    defer { isNearGap = !marks.isEmpty }
+    return marks.take(frame, connection, direction) != nil
+  }
+
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   func connection(_ report: ConnectionReport) {}
   func settled(_ exchange: borrowing Exchange) {}

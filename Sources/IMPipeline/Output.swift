@@ -35,6 +35,14 @@ package final class Output {
   /// Whether it is a terminal.
   package var isTerminal: Bool { isatty(descriptor) == 1 }
 
+  /// The columns of the terminal that it is; `nil` where it is none or does not tell.
+  package var terminalWidth: Int? {
+    // The kernel's winsize: rows, columns, and both in pixels.
+    var size: [UInt16] = [0, 0, 0, 0]
+    guard isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size[1] > 0 else { return nil }
+    return Int(size[1])
+  }
+
   /// Writes all of `bytes`, or keeps the error.
   package func write(_ bytes: UnsafeRawBufferPointer) {
     guard error == nil else { return }

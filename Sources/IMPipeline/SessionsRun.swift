@@ -1,18 +1,18 @@
 import IMEngine
 import IMMetrics
-import IMOutput
+package import IMOutput
 
 /// Counts messages by session: `imdump messages --by session`.
 package func runSessions(
-  input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool, choice: MessageChoice,
-  filter: String?
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool, time: TimeStyle,
+  choice: MessageChoice, filter: String?
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report)
   let output = Output.standard()
   let sink = SessionSink(
     plans: run.plans, selection: MessageSelection(choice: choice, filter: try run.filter(filter)))
   let driver = Driver(
-    engine: run.engine([.frames, .finished], exchangeCapacity: 1 << 20, sink: sink), input: input,
+    engine: run.engine([.frames, .finished, .issues], exchangeCapacity: 1 << 20, sink: sink), input: input,
     stop: run.stopping.stop)
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(
@@ -23,7 +23,9 @@ package func runSessions(
       }))
   progress.end()
   var out = ByteWriter()
-  SessionWriter(plans: run.plans, isJSON: isJSON).write(sink.book, to: &out) { output.drain(&$0) }
+  SessionWriter(plans: run.plans, isJSON: isJSON, time: time, width: output.terminalWidth).write(sink.book, to: &out) {
+    output.drain(&$0)
+  }
   output.drain(&out)
   if let others = sink.book.others, !report.isQuiet {
     complain(

@@ -36,7 +36,7 @@ package func runStreams(
       if out.count > 256 << 10 { output.drain(&out) }
     }
   } else {
-    StreamTableWriter().write(streams, to: &out)
+    StreamTableWriter().write(streams, width: output.terminalWidth, to: &out)
   }
   output.drain(&out)
   if let folder {

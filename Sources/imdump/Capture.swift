@@ -52,10 +52,7 @@ struct Capture: ParsableCommand {
   @Flag(name: .customShort("v"), help: "Say more: the TLVs; twice, also packet numbers and stream offsets.")
   var verbose: Int
 
-  @Flag(
-    name: .customShort("t"),
-    help: "Times: -t none, -tt seconds since 1970, -ttt since the last line, -tttt with the date.")
-  var time: Int
+  @OptionGroup var time: TimeOptions
 
   @Flag(name: .customShort("A"), help: "With -v, show TLV values as text.")
   var showText = false
@@ -70,6 +67,9 @@ struct Capture: ParsableCommand {
     help: ArgumentHelp(
       "With --format ecs, messages with a document of their own: off, errors, sample=1/N or all.", valueName: "which"))
   var messageLog: MessageLog = .off
+
+  @Flag(help: "With --format ecs, shorter documents of messages.")
+  var logLean = false
 
   @Option(help: ArgumentHelp("With --format ecs, the sensor's name; the host's by default.", valueName: "name"))
   var sensor: String?
@@ -107,19 +107,13 @@ struct Capture: ParsableCommand {
     style.verbosity = verbose
     style.showsText = showText
     style.showsHex = showHex > 0
-    style.time =
-      switch time {
-      case 0: .timeOfDay
-      case 1: .none
-      case 2: .epoch
-      case 3: .sinceLast
-      default: .date
-      }
+    style.time = time.style
     if format == .ecs {
       guard filter == nil else { throw misuse("-Y filters frames, of which --format ecs has none") }
       guard write != "-" else { throw misuse("-w - and --format ecs both want standard output") }
       var documents = DocumentOptions()
       documents.messageLog = messageLog
+      documents.isLean = logLean
       documents.sensor = sensor
       try finish { () throws(UsageError) in
         try runDocuments(input: input, decode: decoding.decode, report: speech.report, documents: documents)

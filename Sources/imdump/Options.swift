@@ -86,6 +86,17 @@ struct DecodingOptions: ParsableArguments {
   }
 }
 
+/// How times are shown.
+struct TimeOptions: ParsableArguments {
+  @Flag(
+    name: .customShort("t"),
+    help: "Times: -t none, -tt seconds since 1970, -ttt since the last line, -tttt with the date.")
+  var count: Int
+
+  /// The writers' option.
+  var style: TimeStyle { TimeStyle(count: count) }
+}
+
 /// What is said beside the output.
 struct SpeechOptions: ParsableArguments {
   @Flag(name: .customShort("q"), help: "No summary, no notes and no progress.")

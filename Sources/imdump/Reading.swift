@@ -38,6 +38,8 @@ struct Messages: ParsableCommand {
   @OptionGroup var decoding: DecodingOptions
   @OptionGroup var speech: SpeechOptions
 
+  @OptionGroup var time: TimeOptions
+
   @Flag(help: "Only messages without an answer, or without an undamaged copy.")
   var lost = false
 
@@ -72,12 +74,14 @@ struct Messages: ParsableCommand {
     if by == .session {
       try finish { () throws(UsageError) in
         try runSessions(
-          input: input, decode: decoding.decode, report: speech.report, isJSON: json, choice: choice, filter: filter)
+          input: input, decode: decoding.decode, report: speech.report, isJSON: json, time: time.style, choice: choice,
+          filter: filter)
       }
       return
     }
     var style = TextStyle()
     style.isColoured = speech.isColoured
+    style.time = time.style
     try finish { () throws(UsageError) in
       try runMessages(
         input: input, decode: decoding.decode, report: speech.report, isJSON: json, style: style,

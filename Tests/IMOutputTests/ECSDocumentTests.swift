@@ -177,7 +177,7 @@ struct ECSDocumentTests {
     #expect(summaries[1].number("imdump.summary.rtt.count") == 1)
     #expect(summaries[1]["imdump.summary.ratio"] == nil)
     // The connection lives as long as both minutes, and corrects itself.
-    let connection = try #require(documents.first { $0.dataset == "imdump.connection" })
+    let connection = try #require(documents.last { $0.dataset == "imdump.connection" })
     #expect(connection.number("imdump.conn.messages.client_to_server.acked") == 3)
     #expect(connection.number("imdump.conn.messages.client_to_server.unanswered") == 0)
     #expect(connection.flag("imdump.conn.final") == true)

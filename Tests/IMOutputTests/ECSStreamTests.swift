@@ -48,7 +48,7 @@ struct ECSStreamTests {
     let joined = try #require(ECSRun.bytes(packets, options)[.message])
     options.separatesDatasets = true
     let parts = ECSRun.bytes(packets, options)
-    #expect(Set(parts.keys) == [.message, .connection, .summary, .capture])
+    #expect(Set(parts.keys) == [.message, .connection, .weird, .summary, .capture])
     let lines = parts.values.flatMap { $0.split(separator: 10).map(Array.init) }
     #expect(Set(lines) == Set(joined.split(separator: 10).map(Array.init)))
     for (dataset, bytes) in parts {

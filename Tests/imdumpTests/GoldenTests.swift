@@ -96,6 +96,9 @@ import Testing
     Case("damage-lost", damage, "messages", "-q", "--lost", "@"),
     Case("damage-retried", damage, "messages", "-q", "--retried", "@"),
     Case("damage-damaged", damage, "messages", "-q", "--damaged", "@"),
+    Case("weak-lost-tttt", weak, "messages", "-q", "-tttt", "--lost", "@"),
+    Case("weak-sessions", weak, "messages", "-q", "--by", "session", "@"),
+    Case("weak-sessions-ttt", weak, "messages", "-q", "-ttt", "--by", "session", "@"),
     Case("weak-messages-stdin", weak, "messages", "-q", "--lost", isPiped: true),
 
     // Filters.
@@ -106,6 +109,8 @@ import Testing
     Case("filter-nested", damage, "-q", "-v", "-Y", "tlv[0xFFFF.0xFFFF]", "-r", "@"),
     Case("filter-text", clean, "-q", "-v", "-A", "-Y", "tlv[0x1001] matches \"地铁|[0-9]+\"", "-r", "@"),
     Case("filter-client", mqtt, "-q", "-Y", "session == \"reader\" and type == publish", "-r", "@"),
+    Case("filter-gap", damage, "-q", "-Y", "gap", "-r", "@"),
+    Case("filter-flags", damage, "-q", "-Y", "flags in {incomplete_tag, incomplete_value}", "-r", "@"),
     Case("filter-fate", weak, "messages", "-q", "-Y", "fate in {unanswered, pending}", "@"),
     Case("filter-after-retry", weak, "messages", "-q", "-Y", "fate == acked_after_retry and not rtt_ms", "@"),
 
@@ -135,6 +140,9 @@ import Testing
     Case("weak-ecs-errors", weak, "-q", "--format", "ecs", "--message-log", "errors", "--sensor", "test", "-r", "@"),
     Case(
       "damage-ecs-errors", damage, "-q", "--format", "ecs", "--message-log", "errors", "--sensor", "test", "-r", "@"),
+    Case(
+      "weak-ecs-lean", weak, "-q", "--format", "ecs", "--message-log", "errors", "--log-lean", "--sensor", "test", "-r",
+      "@"),
     Case("mqtt-ecs", mqtt, "-q", "--format", "ecs", "--sensor", "test", "-r", "@"),
 
     // Profiles.

@@ -190,6 +190,9 @@ extension UnsafeMutablePointer<Flow> {
 }
 
 extension Flow {
+  /// Whether a SYN or a SYN+ACK was seen.
+  var sawSyn: Bool { halves[0].flags.contains(.syn) || halves[1].flags.contains(.syn) }
+
   /// When the handshake was complete; `nil` when that was not seen.
   var establishedAt: Timestamp? {
     guard synAckAt != .distantPast, clientHandshake >= 0 else { return nil }

@@ -81,7 +81,7 @@ struct Tracker: ~Copyable {
     totals = .allocate(capacity: max(1, totalCount))
     totals.initialize(repeating: KindTotals(), count: totalCount)
     self.sink = sink
-    wantsSettled = !needs.isDisjoint(with: [.settled, .issues])
+    wantsSettled = needs.contains(.settled)
     wantsSettlements = needs.contains(.settlements)
     wantsFinished = needs.contains(.finished)
   }

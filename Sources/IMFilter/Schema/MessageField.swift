@@ -14,7 +14,9 @@ package enum MessageField: Int, CaseIterable, Sendable {
   /// What became of its message.
   case rttMilliseconds, rttMicroseconds, fate, retries, dup, late
   /// What is true of it or not.
-  case retry, duplicate, damaged, ack, heartbeat, gap, compressed, encrypted, truncated
+  case retry, duplicate, damaged, ack, heartbeat, gap, compressed, encrypted
+  /// Everything that is said of it, by name.
+  case flags
 
   /// The words of `dir`, in the order of `Direction`'s raw values.
   package static let directions = ["c2s", "s2c"]
@@ -23,6 +25,12 @@ package enum MessageField: Int, CaseIterable, Sendable {
   /// The words of `fate`.
   package static let fates = [
     "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged",
+  ]
+  /// The words of `flags`, as outputs print them.
+  package static let remarks = [
+    "retry", "duplicate", "dup_ack", "orphan_ack", "compressed", "compress_label_only", "encrypted", "inflate_limit",
+    "malformed", "duplicate_tag", "nested_too_deep", "incomplete_tag", "incomplete_length", "incomplete_value",
+    "tlv_limit", "marked_duplicate", "timestamp_window", "after_gap",
   ]
 
   /// The field as the schema describes it.
@@ -72,10 +80,13 @@ package enum MessageField: Int, CaseIterable, Sendable {
     case .damaged: .init("damaged", .flag, "The frame's checksum or structure is wrong")
     case .ack: .init("ack", .flag, "The frame is an acknowledgment")
     case .heartbeat: .init("heartbeat", .flag, "The frame is a heartbeat")
-    case .gap: .init("gap", .flag, "Sequence numbers are missing just before the frame")
+    case .gap: .init("gap", .flag, "Bytes of the stream are missing or were passed over just before the frame")
     case .compressed: .init("compressed", .flag, "The body is compressed")
     case .encrypted: .init("encrypted", .flag, "The body is encrypted")
-    case .truncated: .init("truncated", .flag, "The capture holds only a part of the frame")
+    case .flags:
+      .init(
+        "flags", .word(of: Self.remarks), "Remarks on the frame, as the output shows them in brackets", isRepeated: true
+      )
     }
   }
 }

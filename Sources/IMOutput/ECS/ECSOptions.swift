@@ -27,6 +27,8 @@ package enum MessageLog: Equatable, Sendable {
 package struct ECSOptions: Sendable {
   /// Which messages get a document.
   package var messageLog = MessageLog.off
+  /// Whether messages' documents leave out what repeats other fields.
+  package var isLean = false
   /// Whether each dataset has a buffer of its own, for files of its own; else all documents stand in one stream in the
   /// order in which they were made.
   package var separatesDatasets = false

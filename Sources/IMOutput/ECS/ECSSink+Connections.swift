@@ -13,7 +13,7 @@ extension ECSSink {
   ///
   /// Connections that nothing decodes get none, but for those that failed on their way to a server that is known.
   package func connection(_ report: ConnectionReport) {
-    tick(report.isFinal ? report.closedAt ?? report.lastSeen : report.lastSeen)
+    tick(report.isFinal ? report.closedAt ?? report.lastSeen : report.madeAt)
     let record = connections.record(report.info)
     record.info = report.info
     if report.isFinal { connections.finish(record) }
@@ -25,10 +25,9 @@ extension ECSSink {
     releaseOrphans(
       record, before: report.isFinal ? .distantFuture : report.lastSeen.advanced(by: -Self.orphanPatience))
     if report.isFinal { drainWeird(record) }
-    let now = clock.now ?? report.lastSeen
     // One that failed has no plan of its own, but it went to a server that has.
     let plan = endpoints.keys[Int(endpoint)].plan
-    write(.connection) { writer, lines in writer.connection(report, record, delta, plan: plan, now: now, &lines) }
+    write(.connection) { writer, lines in writer.connection(report, record, delta, plan: plan, &lines) }
   }
 
   /// Writes the document of an issue on a decoded connection, unless there were enough of its name.
@@ -52,6 +51,12 @@ extension ECSSink {
   /// An answer without a message may have overtaken it, when the message waits behind a hole: so long it gets no document.
   private static let orphanPatience: Int64 = 10_000_000_000
   private static let maximumOrphans = 32
+
+  /// Writes the document of an exchange that was not answered, or too late, unless there were enough of them.
+  func tellTrouble(_ exchange: Exchange, _ role: FrameRole, _ record: ConnectionRecord) {
+    guard let issue = Issue(trouble: exchange, role) else { return }
+    tell(issue, record)
+  }
 
   private func tell(_ issue: Issue, _ record: ConnectionRecord) {
     guard let admission = record.weird.admit(issue, limit: options.weirdLimit) else { return }

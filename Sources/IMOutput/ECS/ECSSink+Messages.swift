@@ -23,6 +23,7 @@ extension ECSSink {
       periods[endpoint].frame(frame, note, direction)
       if frame.kind.pointee.role == .heartbeat, note.copy == 1 {
         record.beat(at: frame.timestamp, &periods[endpoint].heartbeats)
+        if record.keepAlive > 0 { periods[endpoint].heartbeats.expect(seconds: record.keepAlive) }
       }
     }
     if note.copy == 1 {
@@ -71,6 +72,7 @@ extension ECSSink {
       record.roundTrips.record(microseconds: roundTrip)
     }
     if let endpoint = record.endpoint { periods.settled(exchange, endpoint: endpoint) }
+    tellTrouble(exchange, role, record)
     if entry.isLogged {
       let kept = facts.take(exchange.id)
       guard isWorthADocument(exchange) else { return }

@@ -18,7 +18,7 @@ package import IMWire
 /// The first line is always the document of the capture's start.
 package final class ECSSink: EngineSink {
   /// What it must be told by an engine.
-  package static let needs: EngineOptions.Needs = [.frames, .settled, .issues, .connections]
+  package static let needs: EngineOptions.Needs = [.frames, .settled, .issues, .connections, .progress]
 
   /// What the capture has counted so far; whoever owns the capture keeps it up to date between batches.
   package var figures = CaptureFigures()

@@ -7,14 +7,13 @@ extension ECSWriter {
   /// `delta`.
   func connection(
     _ report: ConnectionReport, _ record: ConnectionRecord, _ delta: ConnectionRecord.Totals, plan: UInt8,
-    now: Timestamp,
     _ lines: inout JSONLines
   ) -> Bool {
     let info = report.info
     let profile = profile(plan)
     let hasEnded = report.isFinal && report.reason != .open
     let end = max(report.firstSeen, report.closedAt ?? report.lastSeen)
-    begin(.connection, at: report.isFinal ? end : max(end, now), &lines)
+    begin(.connection, at: report.isFinal ? end : max(end, report.madeAt), &lines)
 
     event(.connection, types: hasEnded ? "[\"connection\",\"end\"]" : "[\"connection\",\"info\"]", &lines)
     lines.members(hasEnded ? "\"action\":\"connection_end\"" : "\"action\":\"connection_report\"")
@@ -102,6 +101,7 @@ extension ECSWriter {
       if figures.readyAt != .distantPast {
         lines.open("handshake")
         lines.members("\"outcome\":\"success\"")
+        if let version = profile?.wireVersion { lines.text("version", version) }
         let begun = report.establishedAt ?? report.firstSeen
         lines.milliseconds("duration_ms", max(0, figures.readyAt.microseconds - begun.microseconds))
         lines.close()

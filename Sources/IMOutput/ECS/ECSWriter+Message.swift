@@ -4,12 +4,12 @@ import IMWire
 
 extension ECSWriter {
   /// Numbers of our own begin here: the wire has none for the exchange.
-  private static let ownNumbers: UInt64 = 1 << 40
+  static let ownNumbers: UInt64 = 1 << 40
 
   /// The document of one message whose fate was decided. `facts` are those of its first copy's frame, if they were kept.
   ///
   /// An answer after the message was given up changes its fate: that is a second document, with the same `imdump.msg.id`
-  /// and `late`.
+  /// and `late`. A lean one leaves out what repeats other fields and what describes the wire.
   func message(
     _ exchange: Exchange, _ facts: MessageFacts?, _ record: ConnectionRecord, _ lines: inout JSONLines
   ) -> Bool {
@@ -18,9 +18,10 @@ extension ECSWriter {
     let fromClient = exchange.direction == .clientToServer
     let isLate = exchange.flags.contains(.late)
     let isNumbered = exchange.sequence < Self.ownNumbers
-    begin(.message, at: exchange.firstAt, &lines)
+    let isLean = options.isLean
+    begin(.message, at: exchange.firstAt, isLean: isLean, &lines)
 
-    event(.message, types: "[\"protocol\",\"info\"]", &lines)
+    event(.message, types: "[\"protocol\",\"info\"]", isLean: isLean, &lines)
     lines.text("action", "message_\(exchange.fate.name)\(isLate ? "_late" : "")")
     switch exchange.fate {
     case .acked, .ackedAfterRetry: lines.members("\"outcome\":\"success\"")
@@ -37,11 +38,13 @@ extension ECSWriter {
     }
     lines.close()
 
-    open("source", fromClient ? info.client : info.server, &lines)
-    if let facts { lines.number("bytes", facts.byteCount) }
-    lines.close()
-    open("destination", fromClient ? info.server : info.client, &lines)
-    lines.close()
+    if !isLean {
+      open("source", fromClient ? info.client : info.server, &lines)
+      if let facts { lines.number("bytes", facts.byteCount) }
+      lines.close()
+      open("destination", fromClient ? info.server : info.client, &lines)
+      lines.close()
+    }
     open("client", info.client, &lines)
     user(record, &lines)
     lines.close()
@@ -49,9 +52,11 @@ extension ECSWriter {
     lines.close()
     lines.open("network")
     lines.members(record.network(protocol: profile?.protocolName))
+    // As the server's network sees it.
+    lines.members(fromClient ? "\"direction\":\"inbound\"" : "\"direction\":\"outbound\"")
     lines.close()
 
-    openOwn(exchange.plan, &lines)
+    openOwn(exchange.plan, isLean: isLean, &lines)
     server(info.server, &lines)
     if let facts, let profile, profile.hasSession {
       session(.number(facts.session), &lines)
@@ -68,7 +73,7 @@ extension ECSWriter {
     body(exchange, facts, profile, isNumbered: isNumbered, isLate: isLate, &lines)
     lines.close()
     lines.close()
-    sentence(exchange, profile, info, isNumbered: isNumbered, &lines)
+    if !isLean { sentence(exchange, profile, info, isNumbered: isNumbered, &lines) }
     return lines.end()
   }
 
@@ -121,14 +126,15 @@ extension ECSWriter {
     if let version = profile?.wireVersion { lines.text("version", version) }
     guard let facts else { return }
     lines.number("bytes", facts.byteCount)
-    lines.number("header_bytes", facts.headerCount)
     lines.number("tlv_count", facts.tlvCount)
-    lines.number("tlv_depth", facts.tlvDepth)
-    lines.number("stream_offset", facts.streamOffset)
     lines.open("checksum")
-    if let name = profile?.checksumName { lines.text("algorithm", name) }
+    if let name = profile?.checksumName, !options.isLean { lines.text("algorithm", name) }
     lines.text("status", facts.checksum.name)
     lines.close()
+    if options.isLean { return }
+    lines.number("header_bytes", facts.headerCount)
+    lines.number("tlv_depth", facts.tlvDepth)
+    lines.number("stream_offset", facts.streamOffset)
     if !facts.tlvs.isEmpty { tlv(facts.tlvs, digits: profile?.tagDigits ?? 4, &lines) }
   }
 

@@ -79,6 +79,7 @@ extension ECSWriter {
     lines.number("missed", counts.missed)
     lines.milliseconds("interval_ms", counts.interval)
     lines.milliseconds("jitter_ms", counts.jitter)
+    lines.milliseconds("expected_ms", counts.expected)
     lines.milliseconds("rtt_p95_ms", counts.roundTrips.percentile(95))
     lines.close()
   }

@@ -14,6 +14,7 @@ extension ECSWriter {
     lines.text("action", issue.kind.name)
     lines.members("\"outcome\":\"failure\"")
     lines.text("id", "\(run)-\(info.serial)-w\(admission.number)")
+    if issue.isTrouble, issue.b < Self.ownNumbers { lines.number("sequence", issue.b) }
     lines.close()
     lines.open("error")
     lines.text("type", Self.layer(issue.kind))
@@ -38,7 +39,7 @@ extension ECSWriter {
     lines.text("name", issue.kind.name)
     lines.number("count", admission.count)
     lines.number("suppressed", admission.suppressed)
-    lines.number("stream_offset", issue.streamOffset)
+    if !issue.isTrouble { lines.number("stream_offset", issue.streamOffset) }
     lines.close()
     lines.close()
     lines.text("message", "\(profile?.name ?? "tcp"): \(Self.sentence(issue.kind))")
@@ -68,9 +69,19 @@ extension ECSWriter {
     case .frameCut: return "a frame is cut after \(issue.byteCount) bytes \(place)"
     case .inconsistentRetransmission: return "\(hex(issue.a)) was kept, \(hex(issue.b)) came again \(place)"
     case .unknownType: return "type \(issue.a) is not in the profile, \(place)"
+    case .unanswered: return "\(name(issue, profile)) was not answered"
+    case .heartbeatMissed: return "\(name(issue, profile)) was not answered"
+    case .lateAck: return "\(name(issue, profile)) was answered after the time for it"
     case .orphanAck where issue.b != 0: return "an answer to \(issue.b), which was not seen, \(place)"
     default: return "\(Self.sentence(issue.kind)), \(issue.byteCount) bytes \(place)"
     }
+  }
+
+  /// `data 7`, the message that was not answered.
+  private func name(_ issue: Issue, _ profile: Profile?) -> String {
+    let kind = Int(truncatingIfNeeded: issue.a)
+    let type = profile.map { kind < $0.typeNames.count ? $0.typeNames[kind] : "a message" } ?? "a message"
+    return issue.b < Self.ownNumbers ? "\(type) \(issue.b)" : type
   }
 
   private func hex(_ value: UInt64) -> String { String(value, radix: 16) }

@@ -33,6 +33,9 @@ struct ECSWriter {
   private let heads: [String]
   private let eventMembers: [String]
   let imdumpMembers: String
+  /// The same for lean documents.
+  private let leanHeads: [String], leanEventMembers: [String]
+  private let leanMembers: String
 
   init(context: ECSContext, options: ECSOptions, plans: [ProtocolPlan]) {
     self.context = context
@@ -45,10 +48,16 @@ struct ECSWriter {
       + "\"version\":\"\(JSONLines.escaped(context.version))\""
     if let interface { observer += ",\"ingress\":{\"interface\":{\(interface.dropFirst())}}" }
     observer += "}"
-    heads = ECSDataset.allCases.map {
+    let bare = ECSDataset.allCases.map {
       "\"data_stream\":{\"type\":\"\($0.streamType)\",\"dataset\":\"\($0.name)\",\"namespace\":\"\(context.namespace)\"},"
-        + "\"ecs\":{\"version\":\"9.4.0\"}," + observer
+        + "\"ecs\":{\"version\":\"9.4.0\"},"
     }
+    heads = bare.map { $0 + observer }
+    leanHeads = bare.map { $0 + "\"observer\":{\"name\":\"\(sensor)\"}" }
+    leanEventMembers = ECSDataset.allCases.map {
+      "\"kind\":\"\($0.eventKind)\",\"dataset\":\"\($0.name)\",\"category\":[\"network\"]"
+    }
+    leanMembers = "\"run\":{\"id\":\"\(run)\"}"
     eventMembers = ECSDataset.allCases.map {
       "\"kind\":\"\($0.eventKind)\",\"module\":\"imdump\",\"provider\":\"imdump\",\"dataset\":\"\($0.name)\","
         + "\"category\":[\"network\"]"
@@ -78,16 +87,16 @@ struct ECSWriter {
   // MARK: What documents share
 
   /// Begins a document: its time and what never changes.
-  func begin(_ dataset: ECSDataset, at time: Timestamp, _ lines: inout JSONLines) {
+  func begin(_ dataset: ECSDataset, at time: Timestamp, isLean: Bool = false, _ lines: inout JSONLines) {
     lines.begin()
     lines.instant("@timestamp", time)
-    lines.members(heads[dataset.rawValue])
+    lines.members((isLean ? leanHeads : heads)[dataset.rawValue])
   }
 
   /// Begins `event`, with the types of the document.
-  func event(_ dataset: ECSDataset, types: StaticString, _ lines: inout JSONLines) {
+  func event(_ dataset: ECSDataset, types: StaticString, isLean: Bool = false, _ lines: inout JSONLines) {
     lines.open("event")
-    lines.members(eventMembers[dataset.rawValue])
+    lines.members((isLean ? leanEventMembers : eventMembers)[dataset.rawValue])
     lines.key("type")
     lines.writer.literal(types)
   }
@@ -110,9 +119,9 @@ struct ECSWriter {
   }
 
   /// Begins `imdump`, with what never changes and the profile.
-  func openOwn(_ plan: UInt8, _ lines: inout JSONLines) {
+  func openOwn(_ plan: UInt8, isLean: Bool = false, _ lines: inout JSONLines) {
     lines.open("imdump")
-    lines.members(imdumpMembers)
+    lines.members(isLean ? leanMembers : imdumpMembers)
     if let profile = profile(plan) { lines.members(profile.members) }
   }
 

@@ -29,6 +29,9 @@ package struct FrameFilterRecord: FilterRecord {
   package func value(of field: Int, at index: Int) -> FilterValue? {
     guard let field = MessageField(rawValue: field) else { return nil }
     if let value = info.value(of: field, direction, at: index) { return value }
+    if field == .flags {
+      return FrameFlagNames.place(of: index, in: FrameFlagNames.mask(frame, note)).map { .word($0) }
+    }
     guard index == 0 else { return nil }
     switch field {
     case .ts: return .time(frame.timestamp)
@@ -48,7 +51,8 @@ package struct FrameFilterRecord: FilterRecord {
     case .damaged: return .flag(frame.checksumStatus == .bad || frame.flags.contains(.malformed))
     case .ack: return .flag(note.isAck)
     case .heartbeat: return .flag(frame.kind.pointee.role == .heartbeat)
-    case .compressed: return .flag(frame.flags.contains(.inflated))
+    case .gap: return .flag(frame.flags.contains(.afterGap))
+    case .compressed: return .flag(!frame.flags.isDisjoint(with: [.inflated, .inflateLimit]))
     case .encrypted: return .flag(frame.flags.contains(.encrypted))
     default: return nil
     }

@@ -18,6 +18,7 @@ package struct MessageFilterRecord: FilterRecord {
   package func value(of field: Int, at index: Int) -> FilterValue? {
     guard let field = MessageField(rawValue: field) else { return nil }
     if let value = record.connection.value(of: field, record.direction, at: index) { return value }
+    if field == .flags { return FrameFlagNames.place(of: index, in: record.flags).map { .word($0) } }
     guard index == 0 else { return nil }
     switch field {
     case .ts: return .time(exchange.firstAt)
@@ -37,10 +38,13 @@ package struct MessageFilterRecord: FilterRecord {
     case .late: return .flag(exchange.flags.contains(.late))
     case .retry: return .flag(record.isRetried)
     case .duplicate: return .flag(exchange.duplicates > 0)
-    case .damaged: return .flag(record.checksums.contains(.bad))
+    case .damaged:
+      return .flag(record.checksums.contains(.bad) || FrameFlagNames.contains(record.flags, .malformed))
     case .ack: return .flag(false)
     case .heartbeat: return .flag(record.role == .heartbeat)
-    case .compressed: return .flag(record.compression.description == "zlib")
+    case .gap: return .flag(FrameFlagNames.contains(record.flags, .afterGap))
+    case .compressed: return .flag(record.compression?.description == "zlib")
+    case .encrypted: return .flag(FrameFlagNames.contains(record.flags, .encrypted))
     default: return nil
     }
   }

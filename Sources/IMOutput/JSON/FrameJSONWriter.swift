@@ -4,7 +4,8 @@ package import IMWire
 /// One frame as one JSON object of at most a few hundred bytes: `imdump --format json`.
 ///
 /// Fields: `ts` (microseconds since the epoch), `conn`, `client`, `server`, `dir`, `profile`, `type`, `seq`, `session`,
-/// `len` (body bytes), `crc`, `copy`, `ack_of`, `rtt_us`, `tlv` (count), `flags`. What is not known is not there.
+/// `len` (body bytes), `crc`, `copy`, `ack_of`, `rtt_us`, `tlv` (count), `gap_bytes` (missing in front of it), `flags`,
+/// `answered` (microseconds of answers that came out before it). What is not known is not there.
 package struct FrameJSONWriter: ~Copyable {
   private let plans: [ProtocolPlan]
   /// The quoted names of each plan's types, ready to be appended.
@@ -19,10 +20,11 @@ package struct FrameJSONWriter: ~Copyable {
     typeTexts = plans.map { plan in plan.typeNames.map { "\"\($0)\"" } }
   }
 
-  /// Appends one line. `session` is the session's name where its client gave one.
+  /// Appends one line. `session` is the session's name where its client gave one; `missing` counts the stream's bytes that
+  /// are missing between the frame before and this one.
   package mutating func write(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, session: String?,
-    to out: inout ByteWriter
+    missing: UInt64 = 0, to out: inout ByteWriter
   ) {
     let plan = plans[Int(info.plan)]
     out.literal("{\"ts\":")
@@ -71,6 +73,10 @@ package struct FrameJSONWriter: ~Copyable {
       out.literal(",\"tlv\":")
       out.number(UInt64(truncatingIfNeeded: frame.tlvCount))
     }
+    if missing > 0 {
+      out.literal(",\"gap_bytes\":")
+      out.number(missing)
+    }
     let names = FrameFlagNames.mask(frame, note)
     if names != 0 {
       out.literal(",\"flags\":[")
@@ -78,6 +84,18 @@ package struct FrameJSONWriter: ~Copyable {
       out.literal("]")
     }
     out.literal("}\n")
+  }
+
+  /// Adds the times of answers that came out before their message to the line that was written last.
+  package func amend(answers: [Timestamp], to out: inout ByteWriter) {
+    // The brace and the line feed.
+    out.truncate(to: out.count - 2)
+    out.literal(",\"answered\":[")
+    for (i, time) in answers.enumerated() {
+      if i > 0 { out.literal(",") }
+      out.number(time.microseconds)
+    }
+    out.literal("]}\n")
   }
 
   @inline(never)

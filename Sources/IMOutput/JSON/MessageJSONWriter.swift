@@ -59,8 +59,10 @@ package struct MessageJSONWriter {
       out.literal(",\"tlv\":")
       var next = 0
       tree(record.tlvs, &next, depth: 0, to: &out)
+    }
+    if let compression = record.compression {
       out.literal(",\"comp\":\"")
-      out.literal(record.compression)
+      out.literal(compression)
       out.literal("\"")
     }
     if record.flags != 0 {

@@ -27,8 +27,9 @@ package struct MessageRecord {
   package var answers: [Int64] = []
   /// The packet that brought the first copy.
   package var number: UInt64
-  /// `zlib` for a body that was inflated, `label-only` for one that only its header calls compressed, else `none`.
-  package var compression: StaticString
+  /// `zlib` for a compressed body, `label-only` for one that only its header calls so, else `none`; `nil` where the protocol
+  /// knows no compression.
+  package var compression: StaticString?
   /// The TLVs of the first copy; empty where its body was not walked.
   package var tlvs: [TLVRef]
   /// The remarks on any of its copies, as `FrameFlagNames.mask` has them.
@@ -61,10 +62,10 @@ package final class MessageStore {
   /// The name that a session's client gave, if any.
   package func name(_ session: UInt32) -> String? { names[session] }
 
-  /// Notes one frame: the first or another copy, or an answer.
+  /// Notes one frame: the first or another copy, or an answer; `isAfterGap` where it is the first behind missing bytes.
   package func note(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, _ body: RawSpan,
-    _ tlvs: Span<TLVRef>
+    _ tlvs: Span<TLVRef>, isAfterGap: Bool = false
   ) {
     guard note.exchange != .max else { return }
     let at = frame.timestamp.microseconds
@@ -72,7 +73,7 @@ package final class MessageStore {
       records[note.exchange]?.answers.append(at)
       return
     }
-    let flags = FrameFlagNames.mask(frame, note)
+    let flags = FrameFlagNames.mask(frame, note) | (isAfterGap ? FrameFlagNames.afterGap : 0)
     if note.copy == 1 {
       let plan = plans[Int(info.plan)]
       let index = Int(frame.kind.pointee.index)
@@ -85,8 +86,7 @@ package final class MessageStore {
         role: frame.kind.pointee.role, sequence: frame.flags.contains(.sequence) ? frame.sequence : nil,
         session: plan.hasSession ? String(frame.session) : names[note.session], sessionIsNumber: plan.hasSession,
         bodyCount: frame.bodyCount, checksums: [frame.checksumStatus], copies: [at], number: frame.number,
-        compression: frame.flags.contains(.inflated)
-          ? "zlib" : frame.flags.contains(.compressLabelOnly) ? "label-only" : "none",
+        compression: plan.pointer.pointee.compression.isPresent ? Self.compression(frame) : nil,
         tlvs: references, flags: flags)
       if keepsBodies, body.byteCount <= Self.maximumBody {
         records[note.exchange]?.body = body.withUnsafeBytes { Array($0) }
@@ -97,6 +97,13 @@ package final class MessageStore {
       records[note.exchange]?.flags |= flags
       if note.isRetry { records[note.exchange]?.isRetried = true }
     }
+  }
+
+  private static func compression(_ frame: Frame) -> StaticString {
+    // By raw values: sets of another module's flags are made at run time.
+    let flags = frame.flags.rawValue
+    if flags & (Frame.Flags.inflated.rawValue | Frame.Flags.inflateLimit.rawValue) != 0 { return "zlib" }
+    return flags & Frame.Flags.compressLabelOnly.rawValue != 0 ? "label-only" : "none"
   }
 
   /// Notes answers that were seen before their message.

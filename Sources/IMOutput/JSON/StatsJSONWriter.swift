@@ -71,6 +71,18 @@ package struct StatsJSONWriter {
       out.literal(":")
       out.number(ledger.skipped[Int(reason.rawValue)])
     }
+    out.literal("},\"gaps\":{")
+    isFirst = true
+    for reason in GapReason.allCases where r.gaps[Int(reason.rawValue)] > 0 {
+      if !isFirst { out.literal(",") }
+      isFirst = false
+      out.jsonString(reason.name)
+      out.literal(":{\"count\":")
+      out.number(r.gaps[Int(reason.rawValue)])
+      out.literal(",\"bytes\":")
+      out.number(r.gapBytes[Int(reason.rawValue)])
+      out.literal("}")
+    }
     out.literal("}},\"total\":")
     server(figures.total, to: &out)
     out.literal(",\"servers\":[")
@@ -86,12 +98,12 @@ package struct StatsJSONWriter {
     }
     out.literal("],\"issues\":{")
     isFirst = true
-    for kind in IssueKind.allCases where ledger.issues[Int(kind.rawValue)] > 0 {
+    for kind in IssueKind.allCases where figures.count(kind) > 0 {
       if !isFirst { out.literal(",") }
       isFirst = false
       out.jsonString(kind.name)
       out.literal(":")
-      out.number(ledger.issues[Int(kind.rawValue)])
+      out.number(figures.count(kind))
     }
     out.literal("}}\n")
   }

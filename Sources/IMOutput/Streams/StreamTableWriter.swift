@@ -47,20 +47,11 @@ package struct StreamTableWriter {
   /// A writer.
   package init() {}
 
-  /// Appends the table of `streams`.
-  package func write(_ streams: [CollectedStream], to out: inout ByteWriter) {
-    let rows = [columns.map(\.title)] + streams.map { stream in columns.map { $0.text(stream) } }
-    let widths = columns.indices.map { i in rows.map { $0[i].utf8.count }.max() ?? 0 }
-    for row in rows {
-      var pending = 0
-      for (i, text) in row.enumerated() where !text.isEmpty || columns[i].isRight {
-        let padding = widths[i] - text.utf8.count
-        for _ in 0..<(pending + (columns[i].isRight ? padding : 0)) { out.byte(UInt8(ascii: " ")) }
-        out.text(text)
-        pending = 2 + (columns[i].isRight ? 0 : padding)
-      }
-      out.literal("\n")
-    }
+  /// Appends the table of `streams`, for a terminal of `width` columns if it goes to one.
+  package func write(_ streams: [CollectedStream], width: Int? = nil, to out: inout ByteWriter) {
+    var table = TextTable(columns.map(\.title), left: Set(columns.indices.filter { !columns[$0].isRight }))
+    for stream in streams { table.add(columns.map { $0.text(stream) }) }
+    table.write(to: &out, width: width)
   }
 
   private static func captured(_ direction: CollectedDirection?) -> UInt64 {

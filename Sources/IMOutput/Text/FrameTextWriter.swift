@@ -12,27 +12,23 @@ package struct TextStyle: Sendable {
   /// How times are shown.
   package var time = TimeStyle.timeOfDay
 
-  /// Ways to show a time, as tcpdump's `-t` chooses them.
-  package enum TimeStyle: Sendable {
-    case timeOfDay, none, epoch, sinceLast, date
-  }
-
   /// Plain lines.
   package init() {}
 }
 
 /// One frame as a line to read, in tcpdump's manner.
 ///
-///     12:00:31.204000 10.0.0.7:51234 > 192.0.2.9:8080: tjp data, seq 77, session 6854, len 96, crc be, tlv 3
+///     12:00:31.204000 #2 10.0.0.7:51234 > 192.0.2.9:8080: tjp data, seq 77, session 6854, len 96, crc be, tlv 3
 package struct FrameTextWriter {
-  private let plans: [ProtocolPlan]
-  private let style: TextStyle
-  private var last: Timestamp?
+  let plans: [ProtocolPlan]
+  let style: TextStyle
+  private var times: TimeText
 
   /// A writer for frames of `plans`.
   package init(plans: [ProtocolPlan], style: TextStyle) {
     self.plans = plans
     self.style = style
+    times = TimeText(style.time)
   }
 
   /// Appends the frame's line, and what the style asks for beneath it.
@@ -41,11 +37,7 @@ package struct FrameTextWriter {
     bytes: RawSpan, body: RawSpan, tlvs: Span<TLVRef>, to out: inout ByteWriter
   ) {
     let plan = plans[Int(info.plan)]
-    time(frame.timestamp, to: &out)
-    out.endpoint(direction == .clientToServer ? info.client : info.server)
-    out.literal(" > ")
-    out.endpoint(direction == .clientToServer ? info.server : info.client)
-    out.literal(": ")
+    ends(frame.timestamp, info, direction, to: &out)
     out.text(plan.name)
     out.literal(" ")
     let isTrouble = frame.checksumStatus == .bad || note.isRetry || note.isDuplicate || note.isOrphan
@@ -89,6 +81,16 @@ package struct FrameTextWriter {
     out.literal("\n")
     if style.verbosity > 0 { details(frame, plan, tlvs, body, to: &out) }
     if style.showsHex { hex(body, to: &out) }
+  }
+
+  /// Appends what every line begins with: time, connection, sender and receiver.
+  mutating func ends(_ at: Timestamp, _ info: ConnectionInfo, _ direction: Direction, to out: inout ByteWriter) {
+    times.write(at, to: &out)
+    out.connection(info)
+    out.endpoint(direction == .clientToServer ? info.client : info.server)
+    out.literal(" > ")
+    out.endpoint(direction == .clientToServer ? info.server : info.client)
+    out.literal(": ")
   }
 
   private func remarks(_ frame: Frame, _ note: FrameNote, to out: inout ByteWriter) {
@@ -170,24 +172,6 @@ package struct FrameTextWriter {
     }
   }
 
-  private mutating func time(_ at: Timestamp, to out: inout ByteWriter) {
-    switch style.time {
-    case .none: return
-    case .timeOfDay: out.timeOfDay(at)
-    case .date: out.instant(at)
-    case .epoch:
-      out.number(at.seconds)
-      out.literal(".")
-      let micros = at.microseconds - at.seconds * 1_000_000
-      for divisor in [100_000, 10_000, 1_000, 100, 10, 1] { out.byte(48 + UInt8(micros / Int64(divisor) % 10)) }
-    case .sinceLast:
-      out.thousandths(last.map { at.nanoseconds(since: $0) / 1_000 } ?? 0)
-      last = at
-      out.literal(" ms")
-    }
-    out.literal(" ")
-  }
-
   private func quoted(_ bytes: RawSpan, _ offset: Int, _ count: Int, to out: inout ByteWriter) {
     guard offset + count <= bytes.byteCount else { return }
     out.literal(" \"")
@@ -200,7 +184,7 @@ package struct FrameTextWriter {
     text.withUTF8 { out.terminal(UnsafeRawBufferPointer($0), limit: 64) }
   }
 
-  private func colour(_ code: UInt8, to out: inout ByteWriter) {
+  func colour(_ code: UInt8, to out: inout ByteWriter) {
     guard style.isColoured else { return }
     out.literal("\u{1b}[")
     out.number(code)

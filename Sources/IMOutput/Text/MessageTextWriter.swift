@@ -4,16 +4,18 @@ import IMWire
 /// One message and its fate as a line to read: `imdump messages`.
 package struct MessageTextWriter {
   private let style: TextStyle
+  private var times: TimeText
 
   /// A writer.
-  package init(style: TextStyle) { self.style = style }
+  package init(style: TextStyle) {
+    self.style = style
+    times = TimeText(style.time)
+  }
 
   /// Appends one line.
   package mutating func write(_ record: MessageRecord, _ exchange: Exchange, to out: inout ByteWriter) {
-    out.timeOfDay(exchange.firstAt)
-    out.literal(" #")
-    out.number(record.connection.serial)
-    out.literal(" ")
+    times.write(exchange.firstAt, to: &out)
+    out.connection(record.connection)
     out.endpoint(record.direction == .clientToServer ? record.connection.client : record.connection.server)
     out.literal(" > ")
     out.endpoint(record.direction == .clientToServer ? record.connection.server : record.connection.client)

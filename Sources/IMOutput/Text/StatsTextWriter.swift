@@ -4,8 +4,10 @@ import IMWire
 
 /// The figures of a run as tables: `imdump stats`.
 package struct StatsTextWriter {
-  /// A writer.
-  package init() {}
+  private let width: Int?
+
+  /// A writer for a terminal of `width` columns; `nil` is no terminal.
+  package init(width: Int? = nil) { self.width = width }
 
   /// Appends the tables.
   package func write(_ figures: RunFigures, to out: inout ByteWriter) {
@@ -34,7 +36,7 @@ package struct StatsTextWriter {
         [k < plan.typeNames.count ? plan.typeNames[k] : "other", grouped(kind.frames[0]), grouped(kind.frames[1])]
           + counts.map { isUnit ? grouped(UInt64($0)) : "" })
     }
-    table.write(to: &out)
+    table.write(to: &out, width: width)
     out.literal("\n")
   }
 
@@ -57,7 +59,7 @@ package struct StatsTextWriter {
       row("\(key.endpoint) \(figures.summary.plans[Int(key.plan)].name)", metrics)
     }
     if figures.endpoints.count != 1 { row("all", figures.total) }
-    table.write(to: &out)
+    table.write(to: &out, width: width)
     if figures.endpoints.count > 50 { out.text("  and \(figures.endpoints.count - 50) more servers\n") }
     out.literal("\n")
   }
@@ -74,7 +76,7 @@ package struct StatsTextWriter {
     if beats.jitters > 0 { parts.append("jitter \(seconds(beats.jitterSum / Double(beats.jitters)))") }
     if let idle = figures.longestIdleSurvived { parts.append("longest silence survived \(seconds(Double(idle)))") }
     if let idle = figures.shortestIdleDied { parts.append("shortest silence before a reset \(seconds(Double(idle)))") }
-    out.text(parts.joined(separator: ", ") + "\n")
+    out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
   }
 
   private func connections(_ figures: RunFigures, to out: inout ByteWriter) {
@@ -91,21 +93,23 @@ package struct StatsTextWriter {
       parts.append("\(grouped(ledger.midstreamConnections)) begun before the capture")
     }
     if figures.reconnects > 0 { parts.append("\(count(figures.reconnects, "reconnect"))") }
-    out.text(parts.joined(separator: ", ") + "\n")
+    out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
   }
 
   private func problems(_ figures: RunFigures, to out: inout ByteWriter) {
-    let ledger = figures.summary.ledger
     var parts: [String] = []
     for kind in IssueKind.allCases {
-      let n = ledger.issues[Int(kind.rawValue)]
-      if n > 0 { parts.append("\(kind.name) \(grouped(n))") }
+      let n = figures.count(kind)
+      guard n > 0 else { continue }
+      let missing = figures.summary.reassembly.gapBytes
+      let bytes = kind == .gap ? " (\(count(missing[0] + missing[1] + missing[2], "byte")))" : ""
+      parts.append("\(kind.name) \(grouped(n))\(bytes)")
     }
     let total = figures.total
     if total.retries > 0 { parts.append("retries \(grouped(total.retries))") }
     if total.duplicates > 0 { parts.append("duplicates after the answer \(grouped(total.duplicates))") }
     if figures.dupAcks > 0 { parts.append("repeated answers \(grouped(figures.dupAcks))") }
-    out.text("problems: " + (parts.isEmpty ? "none" : parts.joined(separator: ", ")) + "\n")
+    out.text(wrapped("problems: " + (parts.isEmpty ? "none" : parts.joined(separator: ", ")), width) + "\n")
   }
 
   private func worst(_ figures: RunFigures, to out: inout ByteWriter) {
@@ -127,7 +131,7 @@ package struct StatsTextWriter {
       table.add(
         ["#\(info.serial)", "\(info.client)", "\(info.server)"] + counts.map(grouped) + [entry.report.reason.name])
     }
-    table.write(to: &out)
+    table.write(to: &out, width: width)
   }
 
   private func share(_ ratio: Double?) -> String {

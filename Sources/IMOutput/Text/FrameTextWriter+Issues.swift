@@ -1,0 +1,74 @@
+package import IMEngine
+package import IMWire
+
+extension FrameTextWriter {
+  /// Whether an issue has a line of its own among the frames. What is wrong with a frame stands in the frame's line.
+  package static func hasLine(_ kind: IssueKind) -> Bool {
+    switch kind {
+    case .gap, .frameCut, .resynchronised, .inconsistentRetransmission, .unsupportedVersion, .ignoredReset: true
+    default: false
+    }
+  }
+
+  /// Appends the line of an issue at its place between the frames:
+  ///
+  ///     08:53:24.610008 #3 203.0.113.10:8080 > 192.0.2.2:41100: tjp -- gap 1448 bytes, lost by the capture (...)
+  ///
+  /// `cut` are the bytes that were seen of a frame which the gap cuts. `isTCP` says that the protocol was not known yet.
+  package mutating func write(
+    _ issue: Issue, cut: UInt64 = 0, _ info: ConnectionInfo, isTCP: Bool = false, to out: inout ByteWriter
+  ) {
+    ends(issue.timestamp, info, issue.direction, to: &out)
+    out.text(isTCP ? "tcp" : plans[Int(info.plan)].name)
+    out.literal(" ")
+    colour(issue.kind == .gap ? 31 : 33, to: &out)
+    out.literal("-- ")
+    switch issue.kind {
+    case .gap:
+      out.literal("gap ")
+      bytes(issue.byteCount, to: &out)
+      switch issue.gap {
+      case .captureLoss: out.literal(", lost by the capture (acknowledged, never seen)")
+      case .snaplen: out.literal(", cut by the snaplen")
+      case .unseen: out.literal(", never seen and not acknowledged")
+      }
+      if cut > 0 {
+        out.literal("; it cuts a frame after ")
+        bytes(cut, to: &out)
+      }
+    case .frameCut:
+      out.literal("frame cut after ")
+      bytes(issue.byteCount, to: &out)
+    case .resynchronised:
+      bytes(issue.byteCount, to: &out)
+      out.literal(" passed over that are no frame")
+    case .inconsistentRetransmission:
+      out.literal("retransmission of ")
+      bytes(issue.byteCount, to: &out)
+      out.literal(" with other bytes than before")
+    case .unsupportedVersion: out.literal("a version that the profile does not describe")
+    case .ignoredReset: out.literal("reset outside the window, ignored")
+    default: out.text(issue.kind.name)
+    }
+    colour(0, to: &out)
+    if style.verbosity > 1 {
+      out.literal(", stream offset ")
+      out.number(issue.streamOffset)
+    }
+    out.literal("\n")
+  }
+
+  /// Appends, below a message, when its answers came that stand above it.
+  package func write(answers: [Timestamp], to out: inout ByteWriter) {
+    for time in answers {
+      out.literal("\tanswered at ")
+      out.timeOfDay(time)
+      out.literal(", before it came out\n")
+    }
+  }
+
+  private func bytes(_ count: UInt64, to out: inout ByteWriter) {
+    out.number(count)
+    out.literal(count == 1 ? " byte" : " bytes")
+  }
+}
