@@ -47,7 +47,11 @@ struct ExchangeTable: ~Copyable {
   }
 
   var isFull: Bool { tail &- head > mask }
+  /// Exchanges it has room for, a power of two.
+  var capacity: Int { Int(truncatingIfNeeded: mask) + 1 }
   var canGrow: Bool { mask + 1 < maximumCount }
+  /// Whether it may become up to four times as large as it was meant to.
+  var canGrowFar: Bool { mask + 1 < maximumCount * 4 }
 
   @inline(__always)
   func pointer(_ position: UInt64) -> UnsafeMutablePointer<Exchange> {

@@ -59,6 +59,8 @@ struct Tracker: ~Copyable {
   let totalCount: Int
   var orphans: [OrphanKey: [Timestamp]] = [:]
   var orphanOrder: [(key: OrphanKey, at: Timestamp)] = []
+  /// Open exchanges that were moved to the front in this round of the table.
+  var moved = 0
   /// Everything below this position is settled or moved.
   var settleCursor: UInt64 = 1
   var nextID: UInt32 = 0
@@ -289,12 +291,16 @@ struct Tracker: ~Copyable {
   @inline(never)
   mutating func makeRoom(_ now: Timestamp, _ flows: FlowPlaces) {
     let oldest = table.pointer(table.head)
-    if table.canGrow, !oldest.pointee.flags.contains(.moved),
+    // Where many of all are still open, moving them round after round would cost more than room for them.
+    let isCrowded = moved * 8 > table.capacity * 3 && table.canGrowFar
+    if table.canGrow || isCrowded, !oldest.pointee.flags.contains(.moved),
       now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention
     {
       table.grow()
+      moved = 0
       return
     }
+    if Int(truncatingIfNeeded: table.head) & (table.capacity - 1) == 0 { moved = 0 }
     var moves = 0
     while table.isFull {
       let exchange = table.pointer(table.head)
@@ -305,6 +311,7 @@ struct Tracker: ~Copyable {
       if !flags.contains(.settled) {
         if moves < 256 {
           moves += 1
+          moved += 1
           let copy = exchange.pointee
           _ = table.append(copy)
           continue
