@@ -262,8 +262,8 @@ extension Engine {
       guard flow.pointee.serial == entry.serial, flow.pointee.phase == .opening else { continue }
       timeOut(entry.flow, entry.due)
     }
-    tracker.settleExpired(now, reassembler.flows)
-    tracker.forgetOld(now, reassembler.flows)
+    tracker.settleExpired(now, reassembler.flows.places)
+    tracker.forgetOld(now, reassembler.flows.places)
     if !tracker.orphans.isEmpty { tracker.forgetOrphans(now) }
     if living.nextDue <= now { reportLiving() }
     while let entry = ending.pop(at: now) { end(entry) }
@@ -353,12 +353,12 @@ extension Engine {
       }
     }
     closeIslands()
-    tracker.settleExpired(now, reassembler.flows, isEnd: true)
+    tracker.settleExpired(now, reassembler.flows.places, isEnd: true)
     for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
       let flow = reassembler.flows.pointer(index)
       if flow.pointee.serial != 0, !flow.pointee.reported { report(flow, isFinal: true) }
     }
-    tracker.forgetAll(reassembler.flows)
+    tracker.forgetAll(reassembler.flows.places)
     tracker.tellSettlements()
   }
 

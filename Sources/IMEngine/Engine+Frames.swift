@@ -231,10 +231,9 @@ extension Engine {
     }
     frame.pointee.tlvCount = 0
     frame.pointee.tlvDepth = 0
-    let isPlain = plan.pointee.compression.mask | plan.pointee.encryption.mask == 0
     if plan.pointee.tlv.shape != .none, !kind.pointee.flags.contains(.noTLV), frame.pointee.bodyCount > 0 {
-      if isPlain || isReadable(plan, bytes) {
-        walker.walk(plan.pointee.tlv, bytes, frame.pointee.body, frame.pointee.bodyCount, frame)
+      if plan.isPlain(bytes, frame.pointee.start) {
+        walker.walk(plan, bytes, frame.pointee.body, frame.pointee.bodyCount, frame)
       } else {
         openBody(plan, bytes)
       }
@@ -242,8 +241,8 @@ extension Engine {
     } else {
       walker.clear()
     }
-    if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp, reassembler.flows) }
-    tracker.track(frame, bytes, index, flow, direction, plan, reassembler.flows, &note)
+    if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp, reassembler.flows.places) }
+    tracker.track(frame, bytes, index, flow, direction, plan, reassembler.flows.places, &note)
     if tracker.named != nil { tellNamed() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
     if tracker.adopted != nil { tellAdopted() }
@@ -260,14 +259,6 @@ extension Engine {
       .compressLabelOnly, .inflateLimit, .malformed, .duplicateTag, .nestedTooDeep, .incompleteTag, .incompleteLength,
       .incompleteValue, .tlvLimit, .timestampWindow,
     ]
-  }
-
-  @inline(__always)
-  private func isReadable(_ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes) -> Bool {
-    !(plan.pointee.compression.isPresent
-      && plan.pointee.compression.read(bytes, frame.pointee.start) == plan.pointee.zlibValue)
-      && !(plan.pointee.encryption.isPresent
-        && plan.pointee.encryption.read(bytes, frame.pointee.start) >= plan.pointee.encryptedFrom)
   }
 
   /// A body that its header calls encrypted or compressed. A compressed body is inflated when it is whole zlib; many
@@ -288,7 +279,7 @@ extension Engine {
         frame.pointee.flags.insert(.inflated)
         let start = UnsafeRawPointer(inflater.output.pointer)
         let inflated = Bytes(RawSpan(_unsafeStart: start, byteCount: inflater.count + RawBuffer.slack))
-        walker.walk(plan.pointee.tlv, inflated, 0, inflater.count, frame)
+        walker.walk(plan, inflated, 0, inflater.count, frame)
         return
       case .limit:
         frame.pointee.flags.insert(.inflateLimit)
@@ -298,7 +289,7 @@ extension Engine {
       }
     }
     frame.pointee.flags.insert(.compressLabelOnly)
-    walker.walk(plan.pointee.tlv, bytes, frame.pointee.body, frame.pointee.bodyCount, frame)
+    walker.walk(plan, bytes, frame.pointee.body, frame.pointee.bodyCount, frame)
   }
 
   // MARK: Telling

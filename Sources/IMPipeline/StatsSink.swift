@@ -25,25 +25,28 @@ final class StatsSink: EngineSink {
     return sum
   }
 
-  func settled(_ batch: Span<Settlement>) {
+  func settled(_ batch: Span<Settlement>) { Self.count(batch, roles, &endpoints) }
+
+  /// Counts a batch; one access to the sink's state for all of it.
+  private static func count(_ batch: Span<Settlement>, _ roles: RoleTable, _ endpoints: inout [EndpointMetrics]) {
     for i in batch.indices {
       let settlement = batch[i]
-      metrics(settlement.endpoint) { $0.settled(settlement, role: roles[settlement.plan, settlement.kind]) }
+      reserve(settlement.endpoint, &endpoints)
+      endpoints[Int(settlement.endpoint)].settled(settlement, role: roles[settlement.plan, settlement.kind])
     }
+  }
+
+  private static func reserve(_ endpoint: UInt32, _ endpoints: inout [EndpointMetrics]) {
+    while endpoints.count <= Int(endpoint) { endpoints.append(EndpointMetrics(key: nil)) }
   }
 
   func connection(_ report: ConnectionReport) {
     all.ended(report)
     guard report.info.endpoint != .max else { return }
-    metrics(report.info.endpoint) { $0.ended(report) }
+    Self.reserve(report.info.endpoint, &endpoints)
+    endpoints[Int(report.info.endpoint)].ended(report)
     worst.add(report)
     idle(report)
-  }
-
-  private func metrics(_ endpoint: UInt32, _ change: (inout EndpointMetrics) -> Void) {
-    let index = Int(endpoint)
-    while endpoints.count <= index { endpoints.append(EndpointMetrics(key: nil)) }
-    change(&endpoints[index])
   }
 
   private func idle(_ report: ConnectionReport) {

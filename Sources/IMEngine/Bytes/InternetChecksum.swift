@@ -50,16 +50,23 @@ struct InternetChecksum {
       lanes &+= words &>> 32
       position &+= 16
     }
-    add(lanes[0] &+ lanes[1])
-    if end &- position >= 8 {
-      add(bytes.load(position, as: UInt64.self))
-      position &+= 8
-    }
-    // What is left of eight bytes is loaded with the slack behind it, which is masked off.
+    // What is left is loaded with the slack behind it, which is masked off.
     if position < end {
-      add(UInt64(littleEndian: bytes.load(position, as: UInt64.self)) & (1 &<< UInt64((end &- position) &* 8) &- 1))
+      let left = SIMD16<Int8>(repeating: Int8(truncatingIfNeeded: end &- position))
+      let kept = bytes.load(position, as: SIMD16<Int8>.self).replacing(with: 0, where: Self.places .>= left)
+      let words = unsafeBitCast(kept, to: SIMD2<UInt64>.self)
+      lanes &+= words & low
+      lanes &+= words &>> 32
     }
+    add(lanes[0] &+ lanes[1])
   }
+
+  @inline(__always)
+  private static var places: SIMD16<Int8> { SIMD16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) }
+
+  /// Whether the sum is that of bytes whose checksum field is right: ones in every bit when it is folded to 16.
+  @inline(__always)
+  var isRight: Bool { sum % 0xffff == 0 && sum != 0 }
 
   /// Adds another sum.
   @inline(__always)

@@ -25,12 +25,25 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable {
   /// Elements in use.
   var used: Int { count - free.count }
 
+  /// Where the elements are; it holds until one is allocated.
+  struct Places {
+    fileprivate let chunks: UnsafeMutablePointer<UnsafeMutableRawPointer>
+
+    /// The element at `index`, which `allocate` has given out.
+    @inline(__always)
+    func pointer(_ index: UInt32) -> UnsafeMutablePointer<Element> {
+      (chunks[Int(index) &>> shift] + (Int(index) & (chunkCount &- 1)) &* stride)
+        .assumingMemoryBound(to: Element.self)
+    }
+  }
+
+  /// A copy of what it takes to find elements: one pointer, where the pool itself would be copied whole.
+  @inline(__always)
+  var places: Places { Places(chunks: chunks) }
+
   /// The element at `index`, which `allocate` has given out.
   @inline(__always)
-  func pointer(_ index: UInt32) -> UnsafeMutablePointer<Element> {
-    (chunks[Int(index) &>> Self.shift] + (Int(index) & (Self.chunkCount &- 1)) &* Self.stride)
-      .assumingMemoryBound(to: Element.self)
-  }
+  func pointer(_ index: UInt32) -> UnsafeMutablePointer<Element> { places.pointer(index) }
 
   /// A place holding `element`.
   mutating func allocate(_ element: Element) -> UInt32 {

@@ -171,6 +171,19 @@ extension UnsafePointer<Plan> {
     return true
   }
 
+  /// Whether the header at `offset` says that the body is neither compressed nor encrypted.
+  @inline(__always)
+  func isPlain(_ bytes: borrowing Bytes, _ offset: Int) -> Bool {
+    bytes.load(offset &+ Int(pointee.plainOffset), as: UInt64.self) & pointee.plainMask == 0
+      || isReadable(bytes, offset)
+  }
+
+  @inline(never)
+  private func isReadable(_ bytes: borrowing Bytes, _ offset: Int) -> Bool {
+    !(pointee.compression.isPresent && pointee.compression.read(bytes, offset) == pointee.zlibValue)
+      && !(pointee.encryption.isPresent && pointee.encryption.read(bytes, offset) >= pointee.encryptedFrom)
+  }
+
   /// How many bits of proof an opened frame gives that it is one.
   func evidence(_ frame: UnsafePointer<Frame>) -> Int {
     var bits = Int(pointee.magicEvidence) + Int(frame.pointee.kind.pointee.evidence)

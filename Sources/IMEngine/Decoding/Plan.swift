@@ -26,6 +26,12 @@ package struct Field: Sendable, BitwiseCopyable {
   /// Whether the protocol has this field.
   package var isPresent: Bool { mask != 0 }
 
+  /// The field's bits in the eight bytes that `read` loads, as the machine holds them.
+  var rawMask: UInt64 {
+    let bits = mask << UInt64(shift)
+    return littleEndian ? UInt64(littleEndian: bits) : UInt64(bigEndian: bits)
+  }
+
   @inline(__always)
   func read(_ bytes: borrowing Bytes, _ base: Int) -> UInt64 {
     let raw = bytes.load(base &+ Int(offset), as: UInt64.self)
@@ -235,6 +241,11 @@ package struct Plan: BitwiseCopyable {
   package var compression = Field()
   /// How the body is encrypted; see `encryptedFrom`.
   package var encryption = Field()
+  /// Bits of the eight bytes at `plainOffset`, as they are loaded, that are all 0 in a frame whose body is neither
+  /// compressed nor encrypted; other bits leave the question open.
+  package var plainMask: UInt64 = 0
+  /// Where those bytes begin, from the header's first.
+  package var plainOffset: Int32 = 0
   /// The flag of a frame that is sent again: anything but 0.
   package var duplicate = Field()
   /// The value of `compression` that says zlib.

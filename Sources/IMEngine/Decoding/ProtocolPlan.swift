@@ -146,6 +146,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.time = draft.time
     plan.compression = draft.compression
     plan.encryption = draft.encryption
+    (plan.plainMask, plan.plainOffset) = Self.plainTest(draft)
     plan.duplicate = draft.duplicate
     plan.ackBody = draft.ackBody
     plan.zlibValue = draft.zlibValue
@@ -181,6 +182,32 @@ package final class ProtocolPlan: @unchecked Sendable {
     kinds.deallocate()
     steps.deallocate()
     unknown.deallocate()
+  }
+
+  /// What tells with one load that a body is neither compressed nor encrypted; with every bit set where one load cannot.
+  private static func plainTest(_ draft: Draft) -> (mask: UInt64, offset: Int32) {
+    var fields: [Field] = []
+    if draft.compression.isPresent {
+      guard draft.zlibValue != 0 else { return (.max, 0) }
+      fields.append(draft.compression)
+    }
+    if draft.encryption.isPresent {
+      // Values below the greatest power of two that is not above `encryptedFrom` are plain for certain.
+      guard draft.encryptedFrom > 0 else { return (.max, 0) }
+      let plain = UInt64(1) << UInt64(63 - draft.encryptedFrom.leadingZeroBitCount)
+      var field = draft.encryption
+      field.mask &= ~(plain - 1)
+      fields.append(field)
+    }
+    guard let offset = fields.map(\.offset).min() else { return (0, 0) }
+    var mask: UInt64 = 0
+    for field in fields {
+      let raw = UInt64(littleEndian: field.rawMask)
+      let distance = UInt64(field.offset - offset) * 8
+      guard distance < 64, (raw << distance) >> distance == raw else { return (.max, offset) }
+      mask |= raw << distance
+    }
+    return (UInt64(littleEndian: mask), offset)
   }
 
   /// A body whose length is fixed proves something when it is right.

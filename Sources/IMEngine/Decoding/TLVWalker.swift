@@ -23,40 +23,53 @@ struct TLVWalker: ~Copyable {
   /// Walks the `length` bytes at `offset`; the references' offsets count from `offset`.
   @inline(__always)
   mutating func walk(
-    _ plan: borrowing TLVPlan, _ bytes: borrowing Bytes, _ offset: Int, _ length: Int,
+    _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ offset: Int, _ length: Int,
     _ frame: UnsafeMutablePointer<Frame>
   ) {
-    count = 0
-    // One list without nesting is nearly every body; a nested tag takes the long way round.
-    guard plan.shape == .tag2Length4 else {
-      walkNested(plan, bytes, offset, offset, offset &+ length, frame)
-      return
-    }
     var position = offset
     let end = offset &+ length
-    while position < end {
-      guard end &- position >= 6 else { break }
-      let head = bytes.u64(position)
-      let tag = UInt32(truncatingIfNeeded: head >> 48)
-      let size = Int(truncatingIfNeeded: (head >> 16) & 0xffff_ffff)
-      if tag == plan.nestedTag || size > end &- position &- 6 || count == capacity { break }
-      references[count] = TLVRef(
-        tag: tag, offset: UInt32(truncatingIfNeeded: position &+ 6 &- offset),
-        count: UInt32(truncatingIfNeeded: size), depth: 0, isList: false)
-      count &+= 1
-      position &+= 6 &+ size
+    var found = 0
+    // One bit a tag, by a hash of it: a tag whose bit is set already may stand there twice.
+    var seen: UInt64 = 0
+    var repeated: UInt64 = 0
+    // One list without nesting is nearly every body; a nested tag takes the long way round, and so does any other layout.
+    if plan.pointee.tlv.shape == .tag2Length4 {
+      let room = capacity
+      let nested = plan.pointee.tlv.nestedTag
+      var place = references
+      while end &- position >= 6 {
+        let head = bytes.u64(position)
+        let tag = UInt32(truncatingIfNeeded: head >> 48)
+        let size = Int(truncatingIfNeeded: (head >> 16) & 0xffff_ffff)
+        if tag == nested || size > end &- position &- 6 || found == room { break }
+        place.initialize(
+          to: TLVRef(
+            tag: tag, offset: UInt32(truncatingIfNeeded: position &+ 6 &- offset),
+            count: UInt32(truncatingIfNeeded: size), depth: 0, isList: false))
+        place += 1
+        found &+= 1
+        position &+= 6 &+ size
+        let bit = 1 &<< UInt64((tag &* 0x9E37_79B1) &>> 26)
+        repeated |= seen & bit
+        seen |= bit
+      }
     }
-    frame.pointee.tlvDepth = 0
-    if position < end { walkNested(plan, bytes, offset, position, end, frame) }
+    count = found
+    if position < end {
+      walkNested(plan, bytes, offset, position, end, frame)
+      if count > 1 { noteDuplicates(frame) }
+    } else if repeated != 0 {
+      noteDuplicates(frame)
+    }
     frame.pointee.tlvCount = Int32(truncatingIfNeeded: count)
-    if count > 1 { noteDuplicates(frame) }
   }
 
   @inline(never)
   private mutating func walkNested(
-    _ plan: borrowing TLVPlan, _ bytes: borrowing Bytes, _ offset: Int, _ from: Int, _ end: Int,
+    _ pointer: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ offset: Int, _ from: Int, _ end: Int,
     _ frame: UnsafeMutablePointer<Frame>
   ) {
+    let plan = pointer.pointee.tlv
     var ends = InlineArray<17, Int>(repeating: end)
     var depth = 0
     var position = from
@@ -108,7 +121,7 @@ struct TLVWalker: ~Copyable {
   }
 
   /// Notes a tag that stands twice in one list. Lists of more than 64 TLVs are not compared.
-  @inline(__always)
+  @inline(never)
   private func noteDuplicates(_ frame: UnsafeMutablePointer<Frame>) {
     guard count <= 64 else { return }
     for i in 1..<count {

@@ -43,7 +43,7 @@ extension PacketParser {
     if verifiesChecksums {
       var sum = InternetChecksum()
       sum.addShort(bytes, start &+ 14, 20)
-      guard sum.folded == 0xffff else { return false }
+      guard sum.isRight else { return false }
       var body = InternetChecksum()
       body.addLong(bytes, payload, payloadCount)
       segment.pointee.payloadSum = body.folded32
@@ -51,7 +51,7 @@ extension PacketParser {
       body.add(pseudo)
       body.add(UInt16(truncatingIfNeeded: count))
       body.addShort(bytes, tcp, header)
-      segment.pointee.checksum = body.folded == 0xffff ? .good : wrongChecksum(bytes, tcp, count, pseudo)
+      segment.pointee.checksum = body.isRight ? .good : Self.wrongChecksum(bytes, tcp, count, pseudo)
     } else {
       segment.pointee.payloadSum = nil
       segment.pointee.checksum = .good

@@ -50,7 +50,7 @@ struct PacketParser: ~Copyable {
       var sum = InternetChecksum()
       sum.addShort(bytes, ip, header)
       // A checksum of 0 is what offload leaves behind.
-      if sum.folded != 0xffff, bytes.u16(ip &+ 10) != 0 { return .skipped(.ipChecksum) }
+      if !sum.isRight, bytes.u16(ip &+ 10) != 0 { return .skipped(.ipChecksum) }
     }
     let fragment = bytes.u16(ip &+ 6)
     if fragment & 0x3fff != 0 {
@@ -112,14 +112,14 @@ struct PacketParser: ~Copyable {
     sum.add(pseudo)
     sum.add(UInt16(truncatingIfNeeded: count))
     sum.addShort(bytes, tcp, header)
-    segment.checksum = sum.folded == 0xffff ? .good : wrongChecksum(bytes, tcp, count, pseudo)
+    segment.checksum = sum.isRight ? .good : Self.wrongChecksum(bytes, tcp, count, pseudo)
     return true
   }
 
   /// What a sum that is not right means: Linux leaves the pseudo header's sum in the field, with the length (one packet)
   /// or without (segmentation), where the network card is to do the rest.
   @inline(never)
-  func wrongChecksum(
+  static func wrongChecksum(
     _ bytes: borrowing Bytes, _ tcp: Int, _ count: Int, _ pseudo: InternetChecksum
   ) -> SegmentChecksum {
     let field = bytes.u16(tcp &+ 16)

@@ -24,15 +24,22 @@ struct FlowKey: Equatable {
   /// that sent it.
   @inline(__always)
   mutating func set(_ source: UInt32, _ destination: UInt32, ports wire: UInt32) -> Int {
+    // Who sent a packet is a coin's toss to the processor: there is no branch here.
+    let forward = UInt64(source) << 32 | UInt64(destination)
+    let backward = UInt64(destination) << 32 | UInt64(source)
     let swapped = wire << 16 | wire >> 16
-    let isForward = source < destination || (source == destination && wire <= swapped)
-    a = isForward ? UInt64(source) << 32 | UInt64(destination) : UInt64(destination) << 32 | UInt64(source)
-    ports = isForward ? wire : swapped
+    let isLower: UInt64 = forward < backward ? 1 : 0
+    let isSame: UInt64 = forward == backward ? 1 : 0
+    let isFirst: UInt64 = wire <= swapped ? 1 : 0
+    let fromLower = isLower | (isSame & isFirst)
+    let mask = 0 &- fromLower
+    a = backward ^ ((forward ^ backward) & mask)
+    ports = swapped ^ ((wire ^ swapped) & UInt32(truncatingIfNeeded: mask))
     b = 0
     c = 0
     d = 0
     isIPv6 = false
-    return isForward ? 0 : 1
+    return Int(truncatingIfNeeded: 1 &- fromLower)
   }
 
   /// The endpoint of side 0 or 1.

@@ -1,6 +1,9 @@
 import CPrefetch
 import IMWire
 
+/// Where flows are, by index.
+typealias FlowPlaces = Pool<Flow>.Places
+
 /// Finds the flow of a segment: open addressing over the pool, with the hash's upper half stored beside the index.
 struct FlowTable: ~Copyable {
   private var slots: UnsafeMutablePointer<UInt64>
@@ -118,6 +121,10 @@ struct FlowTable: ~Copyable {
 
   /// Gives the place of an unlinked flow back.
   mutating func release(_ index: UInt32) { pool.release(index) }
+
+  /// Where the flows are; it holds until one is inserted.
+  @inline(__always)
+  var places: FlowPlaces { pool.places }
 
   @inline(__always)
   func pointer(_ index: UInt32) -> UnsafeMutablePointer<Flow> { pool.pointer(index) }

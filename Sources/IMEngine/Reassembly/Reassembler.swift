@@ -266,11 +266,15 @@ struct Reassembler: ~Copyable {
   @inline(__always)
   mutating func acknowledge(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>) {
     let peer = flow.half(1 &- segment.pointee.side)
-    let ahead = Int32(bitPattern: segment.pointee.acknowledgment &- peer.pointee.acknowledged)
-    if ahead > 0 || !peer.pointee.flags.contains(.acknowledged) {
-      peer.pointee.acknowledged = segment.pointee.acknowledgment
-      peer.pointee.flags.insert(.acknowledged)
-      if peer.pointee.queue != nil { scheduleHole(index, flow, 1 &- segment.pointee.side, segment.pointee.timestamp) }
+    let known = peer.pointee.acknowledged
+    let ahead = Int32(bitPattern: segment.pointee.acknowledgment &- known)
+    // Every other packet moves it: written always, so that there is no branch to guess.
+    let isFirst = !peer.pointee.flags.contains(.acknowledged)
+    let isNew = (ahead > 0 ? 1 : 0) | (isFirst ? 1 : 0) != 0
+    peer.pointee.acknowledged = isNew ? segment.pointee.acknowledgment : known
+    peer.pointee.flags.insert(.acknowledged)
+    if peer.pointee.queue != nil, isNew {
+      scheduleHole(index, flow, 1 &- segment.pointee.side, segment.pointee.timestamp)
     }
   }
 

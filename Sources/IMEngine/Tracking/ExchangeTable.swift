@@ -23,7 +23,7 @@ struct ExchangeTable: ~Copyable {
   init(maximumCount: Int) {
     self.maximumCount = UInt64(maximumCount)
     mask = (1 << 12) - 1
-    slotMask = (1 << 13) - 1
+    slotMask = (1 << 14) - 1
     ring = Self.newRing(Int(mask + 1))
     slots = Self.newSlots(slotMask + 1)
   }

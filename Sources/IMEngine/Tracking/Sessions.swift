@@ -124,17 +124,33 @@ struct SessionTable: ~Copyable {
     return .reordered
   }
 
-  /// Whether `sequence` goes on where the session's counter stands: the next or one a little further, or one of the last.
-  func continues(
+  /// How a number stands to a session's counter.
+  enum Continuity {
+    /// The counter has no number yet.
+    case unknown
+    /// The very next.
+    case next
+    /// A little further.
+    case near
+    /// The last, or one of those before it.
+    case behind
+    /// Anything else.
+    case far
+  }
+
+  /// How `sequence` goes on where the session's counter stands.
+  func continuity(
     _ index: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>
-  ) -> Bool? {
+  ) -> Continuity {
     let bits = UInt64(plan.pointee.counterBits)
     let counter = sequence & ((1 << bits) - 1)
     let slot = Self.slot(direction, Int(truncatingIfNeeded: sequence >> bits))
     let session = pool.pointer(index)
-    guard session.pointee.known & UInt8(1 << slot) != 0 else { return nil }
+    guard session.pointee.known & UInt8(1 << slot) != 0 else { return .unknown }
     let wrap = plan.pointee.counterWrap
     let ahead = (counter + wrap - UInt64(session.pointee.last[slot])) % wrap
-    return ahead <= 1_024 || ahead >= wrap - 64
+    if ahead == 1 % wrap { return .next }
+    if ahead == 0 || ahead >= wrap - 64 { return .behind }
+    return ahead <= 1_024 ? .near : .far
   }
 }

@@ -7,12 +7,20 @@ extension Tracker {
   @inline(__always)
   mutating func exchange(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable, _ sequence: UInt64,
+    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ sequence: UInt64,
     _ isBad: Bool, _ note: inout FrameNote
   ) {
-    let fingerprint = fingerprint(frame, bytes, plan)
-    let probe = table.probe(flow.pointee.session, direction, sequence)
-    if let known = probe.found, join(frame, known, fingerprint, plan, flow, isBad, &note) { return }
+    let fingerprint = bodyFingerprint(frame, bytes, plan)
+    var probe = table.probe(flow.pointee.session, direction, sequence)
+    if let known = probe.found {
+      if join(frame, known, fingerprint, plan, flow, isBad, &note) { return }
+      if plan.pointee.sequenceCounts, !isBad, known.pointee.connection != flow.pointee.serial,
+        part(flow, flowIndex, frame, plan)
+      {
+        note.session = flow.pointee.session
+        probe = table.probe(flow.pointee.session, direction, sequence)
+      }
+    }
     let kind = frame.pointee.kind.pointee.index
     note.exchange = nextID
     note.copy = 1
@@ -56,7 +64,7 @@ extension Tracker {
 
   /// One number for what a body holds: length and checksum, or a checksum of our own where the protocol has none.
   @inline(__always)
-  private func fingerprint(
+  func bodyFingerprint(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ plan: UnsafePointer<Plan>
   ) -> UInt32 {
     let body = UInt32(truncatingIfNeeded: frame.pointee.bodyCount)
@@ -135,7 +143,7 @@ extension Tracker {
   @inline(__always)
   mutating func acknowledge(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
-    _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable, _ isBad: Bool, _ note: inout FrameNote
+    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ isBad: Bool, _ note: inout FrameNote
   ) {
     note.isAck = true
     if isBad { return }
@@ -151,18 +159,10 @@ extension Tracker {
       note.ackOf = sequence
     }
     let reverse = direction.reversed
-    var found: UnsafeMutablePointer<Exchange>?
-    var candidate = table.find(flow.pointee.session, reverse, sequence)
-    while let exchange = candidate {
-      if answers >> UInt64(exchange.pointee.kind) & 1 == 1, exchange.pointee.firstAt <= frame.pointee.timestamp {
-        // Without a number the oldest open one is answered; with one, the newest that has it.
-        if !inOrder {
-          found = exchange
-          break
-        }
-        if !exchange.pointee.isAnswered { found = exchange }
-      }
-      candidate = table.next(after: exchange)
+    let newest = table.find(flow.pointee.session, reverse, sequence)
+    var found = newest
+    if let newest, inOrder || !isAnswer(answers, frame.pointee.timestamp, newest) {
+      found = search(from: newest, answers, frame.pointee.timestamp, inOrder: inOrder)
     }
     guard let exchange = found else {
       note.isOrphan = true
@@ -175,10 +175,34 @@ extension Tracker {
     answer(exchange, frame.pointee.timestamp, flow, flows, refused, &note)
   }
 
+  /// Whether a frame whose type answers `answers` can answer that exchange at `now`.
+  @inline(__always)
+  private func isAnswer(_ answers: UInt64, _ now: Timestamp, _ exchange: UnsafeMutablePointer<Exchange>) -> Bool {
+    answers &>> UInt64(exchange.pointee.kind & 63) & 1 == 1 && exchange.pointee.firstAt <= now
+  }
+
+  /// What is answered among all exchanges of a number: without a number the oldest open one, with one the newest.
+  // Mutating, because a struct that cannot be copied is copied all the same to call what does not change it.
+  @inline(never)
+  private mutating func search(
+    from newest: UnsafeMutablePointer<Exchange>, _ answers: UInt64, _ now: Timestamp, inOrder: Bool
+  ) -> UnsafeMutablePointer<Exchange>? {
+    var found: UnsafeMutablePointer<Exchange>?
+    var candidate: UnsafeMutablePointer<Exchange>? = newest
+    while let exchange = candidate {
+      if isAnswer(answers, now, exchange) {
+        if !inOrder { return exchange }
+        if !exchange.pointee.isAnswered { found = exchange }
+      }
+      candidate = table.next(after: exchange)
+    }
+    return found
+  }
+
   /// The same type and number in the other direction answers, where the protocol does it so.
   mutating func answerEcho(
     _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
-    _ flows: borrowing FlowTable, _ sequence: UInt64, _ note: inout FrameNote
+    _ flows: FlowPlaces, _ sequence: UInt64, _ note: inout FrameNote
   ) -> Bool {
     guard let exchange = table.find(flow.pointee.session, direction.reversed, sequence),
       exchange.pointee.kind == frame.pointee.kind.pointee.index, exchange.pointee.firstAt <= frame.pointee.timestamp
@@ -193,7 +217,7 @@ extension Tracker {
   @inline(__always)
   private mutating func answer(
     _ exchange: UnsafeMutablePointer<Exchange>, _ now: Timestamp, _ answering: UnsafeMutablePointer<Flow>,
-    _ flows: borrowing FlowTable, _ refused: Bool, _ note: inout FrameNote
+    _ flows: FlowPlaces, _ refused: Bool, _ note: inout FrameNote
   ) {
     note.exchange = exchange.pointee.id
     exchange.pointee.acks &+= exchange.pointee.acks == .max ? 0 : 1
@@ -271,7 +295,7 @@ extension Tracker {
   /// Gives a new exchange the answers that came out before it, because it was held behind a hole.
   @inline(never)
   private mutating func adopt(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: borrowing FlowTable
+    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: FlowPlaces
   ) {
     let key = OrphanKey(
       session: exchange.pointee.session, direction: exchange.pointee.direction, sequence: exchange.pointee.sequence)

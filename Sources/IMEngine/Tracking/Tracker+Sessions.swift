@@ -5,11 +5,12 @@ extension Tracker {
   ///
   /// A session on another connection is the same one when its counters go on, or when the client names itself; the same
   /// addresses without either make it the same one too, but marked uncertain. Numbers of 16 bits collide among
-  /// thousands of clients, so the number alone is never enough.
+  /// thousands of clients, so the number alone is never enough; and while the other connection goes on talking, only the
+  /// very next number, or a frame sent before, is.
   @inline(never)
   mutating func resolveSession(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable
+    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
   ) {
     let planIndex = flow.pointee.profile.rawValue
     let place = Self.place(flow)
@@ -34,13 +35,17 @@ extension Tracker {
         let isEcho =
           frame.pointee.kind.pointee.role == .acknowledgment
           && frame.pointee.bodyCount != Int(plan.pointee.ackBodyCount)
-        let continues = sessions.continues(
-          candidate, isEcho ? direction.reversed : direction, frame.pointee.sequence, plan)
-        if continues == true {
-          found = candidate
-          break
+        let way = isEcho ? direction.reversed : direction
+        switch sessions.continuity(candidate, way, frame.pointee.sequence, plan) {
+        case .next: found = candidate
+        case .near:
+          // Where the other connection goes on talking, two clients may share the number.
+          if !isTalking(session, since: flow.pointee.firstSeen, flows) { found = candidate }
+        case .behind: if repeats(frame, bytes, candidate, way, plan) { found = candidate }
+        case .unknown: if session.pointee.place == place, uncertain == nil { uncertain = candidate }
+        case .far: break
         }
-        if continues == nil, session.pointee.place == place, uncertain == nil { uncertain = candidate }
+        if found != nil { break }
       }
       candidate = session.pointee.older
       steps += 1
@@ -55,10 +60,45 @@ extension Tracker {
     flow.pointee.sessionKey = UInt32(truncatingIfNeeded: key ^ key >> 32)
   }
 
+  /// Whether the connection that a session was last seen on is open, and has carried a frame since `time`.
+  private func isTalking(_ session: UnsafeMutablePointer<Session>, since time: Timestamp, _ flows: FlowPlaces) -> Bool {
+    let last = flows.pointer(session.pointee.flow)
+    guard last.pointee.serial == session.pointee.flowSerial, last.pointee.phase != .closed,
+      last.pointee.figures != .max
+    else { return false }
+    return figures.pointer(last.pointee.figures).pointee.lastFrameAt > time
+  }
+
+  /// Whether a frame is one that the session has sent before, or an answer to one. A connection begins with a control frame
+  /// of its own: one that is like another connection's tells of two clients.
+  private func repeats(
+    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ session: UInt32, _ direction: Direction,
+    _ plan: UnsafePointer<Plan>
+  ) -> Bool {
+    guard let known = table.find(session, direction, frame.pointee.sequence) else { return false }
+    let kind = frame.pointee.kind
+    if kind.pointee.role == .acknowledgment { return kind.pointee.answers >> UInt64(known.pointee.kind & 63) & 1 == 1 }
+    return kind.pointee.role != .control && known.pointee.kind == frame.pointee.kind.pointee.index
+      && known.pointee.fingerprint == bodyFingerprint(frame, bytes, plan)
+  }
+
+  /// Gives a connection a session of its own when it uses a number for other content than another connection of its
+  /// session did: two clients that share the session's number. False where a session is no number.
+  @inline(never)
+  mutating func part(
+    _ flow: UnsafeMutablePointer<Flow>, _ flowIndex: UInt32, _ frame: UnsafePointer<Frame>, _ plan: UnsafePointer<Plan>
+  ) -> Bool {
+    guard plan.pointee.session.isPresent else { return false }
+    flow.pointee.session = sessions.add(
+      frame.pointee.session, flow.pointee.profile.rawValue, flow: flowIndex, serial: flow.pointee.serial,
+      place: Self.place(flow))
+    return true
+  }
+
   /// Protocols whose frames name no session: the client does, once, or the connection is the session.
   private mutating func resolveNamed(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ place: UInt64, _ flows: borrowing FlowTable
+    _ place: UInt64, _ flows: FlowPlaces
   ) {
     let planIndex = flow.pointee.profile.rawValue
     guard frame.pointee.kind.pointee.flags.contains(.opensSession), frame.pointee.identityCount > 0 else {
@@ -92,7 +132,7 @@ extension Tracker {
   /// Brings a session to a flow, and counts a reconnect when its last connection was over.
   private mutating func join(
     _ index: UInt32, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ place: UInt64,
-    _ flows: borrowing FlowTable
+    _ flows: FlowPlaces
   ) {
     let session = sessions.pointer(index)
     let serial = session.pointee.flowSerial

@@ -100,7 +100,7 @@ struct Tracker: ~Copyable {
   @inline(__always)
   mutating func track(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable, _ note: inout FrameNote
+    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ note: inout FrameNote
   ) {
     let planIndex = flow.pointee.profile.rawValue
     let kind = frame.pointee.kind
@@ -218,7 +218,7 @@ struct Tracker: ~Copyable {
 
   /// Settles what has run out of time at `now`, oldest first. `isEnd` settles everything.
   @inline(never)
-  mutating func settleExpired(_ now: Timestamp, _ flows: borrowing FlowTable, isEnd: Bool = false) {
+  mutating func settleExpired(_ now: Timestamp, _ flows: FlowPlaces, isEnd: Bool = false) {
     settleCursor = max(settleCursor, table.head)
     let end = table.tail
     while settleCursor < end {
@@ -286,7 +286,7 @@ struct Tracker: ~Copyable {
 
   /// Makes room for one more exchange: forgets settled ones, moves open ones, or grows.
   @inline(never)
-  mutating func makeRoom(_ now: Timestamp, _ flows: borrowing FlowTable) {
+  mutating func makeRoom(_ now: Timestamp, _ flows: FlowPlaces) {
     let oldest = table.pointer(table.head)
     if table.canGrow, !oldest.pointee.flags.contains(.moved),
       now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention
@@ -315,7 +315,7 @@ struct Tracker: ~Copyable {
   }
 
   /// Forgets exchanges that have been quiet for long enough.
-  mutating func forgetOld(_ now: Timestamp, _ flows: borrowing FlowTable) {
+  mutating func forgetOld(_ now: Timestamp, _ flows: FlowPlaces) {
     while table.head < table.tail {
       let exchange = table.pointer(table.head)
       if !exchange.pointee.flags.contains(.moved) {
@@ -330,7 +330,7 @@ struct Tracker: ~Copyable {
   }
 
   /// Forgets everything, at the end of the capture.
-  mutating func forgetAll(_ flows: borrowing FlowTable) {
+  mutating func forgetAll(_ flows: FlowPlaces) {
     while table.head < table.tail {
       let exchange = table.pointer(table.head)
       table.dropOldest()
