@@ -10,13 +10,6 @@ struct InternetChecksum {
   @inline(__always)
   init() {}
 
-  /// The part of a TCP pseudo header that does not depend on the segment: IPv4 addresses and protocol.
-  @inline(__always)
-  init(tcpFrom source: UInt32, to destination: UInt32) {
-    sum =
-      UInt64(source.bigEndian) &+ UInt64(destination.bigEndian) &+ UInt64(UInt16(IPProtocol.tcp).bigEndian)
-  }
-
   /// Adds eight bytes with the carry that a ones' complement sum takes around.
   @inline(__always)
   mutating func add(_ word: UInt64) {

@@ -118,7 +118,9 @@ package struct Exchange: Sendable, BitwiseCopyable {
 
   /// The direction of its copies; answers go the other way.
   @inline(__always)
-  package var direction: Direction { flags.rawValue & Flags.fromServer.rawValue == 0 ? .clientToServer : .serverToClient }
+  package var direction: Direction {
+    flags.rawValue & Flags.fromServer.rawValue == 0 ? .clientToServer : .serverToClient
+  }
   /// Whether an answer came.
   @inline(__always)
   package var isAnswered: Bool { answerDelay != .max }

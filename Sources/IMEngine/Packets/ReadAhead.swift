@@ -1,21 +1,12 @@
 import IMWire
 
-/// A packet that was read ahead of its turn, and what is known of it already.
-struct Arrival {
-  /// The packet's segment; it counts where `isRead`.
-  var segment = Segment()
-  /// The hash of the segment's key, for the flow table.
-  var hash: UInt64 = 0
-  /// The hash of the exchange that its first frame belongs to; 0 where that is not known.
-  var exchange: UInt64 = 0
-  /// The flow that the table named, `nil` where it named none or was not asked.
-  var flow: UnsafeMutablePointer<Flow>?
-  /// That flow's index.
-  var index: UInt32 = 0
-  /// `FlowTable.generation` when it did.
-  var generation: UInt32 = 0
-  /// Whether the segment is complete; else the packet is parsed when its turn comes.
-  var isRead = false
+extension InternetChecksum {
+  /// The part of a TCP pseudo header that does not depend on the segment: IPv4 addresses and protocol.
+  @inline(__always)
+  init(tcpFrom source: UInt32, to destination: UInt32) {
+    sum =
+      UInt64(source.bigEndian) &+ UInt64(destination.bigEndian) &+ UInt64(UInt16(IPProtocol.tcp).bigEndian)
+  }
 }
 
 extension PacketParser {
