@@ -65,6 +65,7 @@ package struct CaptureError: Error, Equatable, Sendable, CustomStringConvertible
   /// Whether the reader of what was written has gone away, which is its own decision and no error.
   package var isBrokenPipe: Bool { errno == EPIPE }
 
+  /// What went wrong, with the name of the source in front.
   package var description: String { "\(subject): \(message)" }
 
   /// The system refused `action` on `subject` with `number`.

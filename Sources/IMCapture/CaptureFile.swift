@@ -58,6 +58,7 @@ package final class CaptureFile: PacketSource {
 
   deinit { free(buffer) }
 
+  /// See `PacketSource.nextBatch`.
   package func nextBatch(_ body: (RawSpan, Span<PacketRecord>) -> Void) throws(CaptureError) -> Bool {
     while !hasEnded, !stopSwitch.isStopped {
       switch lastEnd {
@@ -84,6 +85,7 @@ package final class CaptureFile: PacketSource {
     return false
   }
 
+  /// Counts so far.
   package var statistics: CaptureStatistics {
     var statistics = batch.statistics
     statistics.received = batch.number
@@ -93,6 +95,7 @@ package final class CaptureFile: PacketSource {
     return statistics
   }
 
+  /// The interfaces that the file has told of so far.
   package var interfaces: [CaptureInterface] {
     guard let header = pcap?.header else { return pcapng?.interfaces ?? [] }
     return [
@@ -102,8 +105,10 @@ package final class CaptureFile: PacketSource {
     ]
   }
 
+  /// A file has none.
   package func takeEvents() -> [CaptureEvent] { [] }
 
+  /// Ends the reading at the next batch.
   package func stop() { stopSwitch.stop() }
 
   /// Finds the records in the buffered bytes and makes them the batch.

@@ -35,6 +35,7 @@ package final class LiveCapture: PacketSource {
   private var drain: Drain?
   private var hasEnded = false
 
+  /// The one interface that is captured on.
   package let interfaces: [CaptureInterface]
 
   /// Opens `device` and begins to capture.
@@ -69,6 +70,7 @@ package final class LiveCapture: PacketSource {
     batch.deallocate()
   }
 
+  /// See `PacketSource.nextBatch`.
   package func nextBatch(_ body: (RawSpan, Span<PacketRecord>) -> Void) throws(CaptureError) -> Bool {
     guard !hasEnded else { return false }
     batch.pointee.clear()
@@ -87,6 +89,7 @@ package final class LiveCapture: PacketSource {
     return true
   }
 
+  /// Counts so far, the kernel's included.
   package var statistics: CaptureStatistics {
     counters.update(handle.pointer)
     var statistics = batch.pointee.records.statistics
@@ -97,11 +100,13 @@ package final class LiveCapture: PacketSource {
     return statistics
   }
 
+  /// What has happened to the interface since the last call.
   package func takeEvents() -> [CaptureEvent] {
     defer { events.removeAll() }
     return events
   }
 
+  /// Ends the capture when the kernel's ring is empty.
   package func stop() { stopSwitch.stop() }
 
   /// Takes what is in the ring, until it is empty or the batch is full.

@@ -33,6 +33,7 @@ package enum CaptureEvent: Equatable, Sendable, CustomStringConvertible {
   /// A wish that could not be granted, in words.
   case warning(String)
 
+  /// In words.
   package var description: String {
     switch self {
     case .interfaceDown(let name): "\(name): the interface went down; waiting for it"

@@ -191,3 +191,22 @@ package protocol EngineSink: ExchangeSink {
   /// A connection ended, or is to be reported on.
   func connection(_ report: ConnectionReport)
 }
+
+/// What a sink does not ask for, it need not hear: see `EngineOptions.Needs`.
+extension EngineSink {
+  /// Nothing.
+  package func frame(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
+    body: RawSpan, tlvs: Span<TLVRef>
+  ) {}
+  /// Nothing.
+  package func named(_ session: UInt32, _ name: String) {}
+  /// Nothing.
+  package func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
+  /// Nothing.
+  package func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
+  /// Nothing.
+  package func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
+  /// Nothing.
+  package func connection(_ report: ConnectionReport) {}
+}

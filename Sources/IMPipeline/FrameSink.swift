@@ -140,9 +140,4 @@ final class FrameSink: EngineSink {
     guard lineEnd == out.count else { return }
     if isJSON { json.amend(answers: times, to: &out) } else { text.write(answers: times, to: &out) }
   }
-
-  func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
-  func connection(_ report: ConnectionReport) {}
-  func settled(_ exchange: borrowing Exchange) {}
-  func finished(_ exchange: borrowing Exchange) {}
 }

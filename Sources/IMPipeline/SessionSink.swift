@@ -50,8 +50,4 @@ final class SessionSink: EngineSink {
     defer { isNearGap = !marks.isEmpty }
     return marks.take(frame, connection, direction) != nil
   }
-
-  func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
-  func connection(_ report: ConnectionReport) {}
-  func settled(_ exchange: borrowing Exchange) {}
 }

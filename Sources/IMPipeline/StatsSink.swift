@@ -45,15 +45,4 @@ final class StatsSink: EngineSink {
       if silence > 1_000_000 { shortestIdleDied = min(shortestIdleDied ?? .max, silence) }
     }
   }
-
-  func frame(
-    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
-    body: RawSpan, tlvs: Span<TLVRef>
-  ) {}
-  func named(_ session: UInt32, _ name: String) {}
-  func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
-  func settled(_ exchange: borrowing Exchange) {}
-  func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
-  func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
-  func finished(_ exchange: borrowing Exchange) {}
 }

@@ -29,9 +29,14 @@ package protocol ExchangeSink: AnyObject {
   func finished(_ exchange: borrowing Exchange)
 }
 
+/// What a sink does not ask for, it need not hear.
 extension ExchangeSink {
-  /// Nothing, for sinks that do not ask for batches.
+  /// Nothing.
+  package func settled(_ exchange: borrowing Exchange) {}
+  /// Nothing.
   package func settled(_ batch: Span<Settlement>) {}
+  /// Nothing.
+  package func finished(_ exchange: borrowing Exchange) {}
 }
 
 /// Joins frames to exchanges: copies to messages, answers to what they answer, connections to sessions.

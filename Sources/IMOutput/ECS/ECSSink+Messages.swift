@@ -44,9 +44,6 @@ extension ECSSink {
     settle(copy exchange, entry, record)
   }
 
-  /// Nothing: a document is written when the fate is known, not when the exchange is forgotten.
-  package func finished(_ exchange: borrowing Exchange) {}
-
   /// Answers that were held for orphans have found their message, which stood behind a hole.
   package func adopted(_ exchange: UInt32, _ times: [Timestamp]) {
     lastRecord?.orphans.removeAll { times.contains($0.timestamp) }

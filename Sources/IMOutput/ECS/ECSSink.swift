@@ -108,9 +108,6 @@ package final class ECSSink: EngineSink {
   /// Hands on what is buffered.
   package func flush() { buffers.flush() }
 
-  /// Names come with the frames that give them.
-  package func named(_ session: UInt32, _ name: String) {}
-
   // MARK: Time
 
   /// Packet time has come to `time`: the capture has begun, and perhaps a minute is over.
