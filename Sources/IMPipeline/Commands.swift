@@ -43,7 +43,7 @@ package func runMessages(
     plans: run.plans, isJSON: isJSON, style: style,
     selection: MessageSelection(choice: choice, filter: try run.filter(filter)), output: output)
   let driver = Driver(
-    engine: run.engine([.frames, .finished, .issues], exchangeCapacity: 1 << 20, sink: sink), input: input,
+    engine: run.engine([.frames, .finished, .issues], exchangeCapacity: 1 << 18, sink: sink), input: input,
     stop: run.stopping.stop)
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(

@@ -12,7 +12,7 @@ package func runSessions(
   let sink = SessionSink(
     plans: run.plans, selection: MessageSelection(choice: choice, filter: try run.filter(filter)))
   let driver = Driver(
-    engine: run.engine([.frames, .finished, .issues], exchangeCapacity: 1 << 20, sink: sink), input: input,
+    engine: run.engine([.frames, .finished, .issues], exchangeCapacity: 1 << 18, sink: sink), input: input,
     stop: run.stopping.stop)
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(

@@ -314,7 +314,8 @@ struct Tracker: ~Copyable {
       table.dropOldest()
       if flags.contains(.moved) { continue }
       if !flags.contains(.settled) {
-        if moves < 256 {
+        // At most one in two is moved in a round: a flood of messages without answers must not make each of them dear.
+        if moves < 1_024, moved < table.capacity / 2 {
           moves += 1
           moved += 1
           let copy = exchange.pointee
