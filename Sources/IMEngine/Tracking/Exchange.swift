@@ -99,10 +99,9 @@ package struct Exchange: Sendable, BitwiseCopyable {
   /// Its type, by `FrameKind.index`; `.max` for a type that the profile does not know.
   package var kind: UInt8
 
-  /// From the first copy to the first answer, in whole microseconds of the packets' times; `nil` without an answer.
-  package var latency: Int64? {
-    ackedAt == .distantPast ? nil : max(0, ackedAt.microseconds - firstAt.microseconds)
-  }
+  /// From the first copy to the first answer, in whole microseconds of the packets' times; `nil` without an answer, and
+  /// where the capture saw the answer first.
+  package var latency: Int64? { ackedAt < firstAt ? nil : ackedAt.microseconds - firstAt.microseconds }
 
   /// `latency`, when only one copy was seen before the answer: after a repeat nobody can tell which copy was answered
   /// (Karn's rule).

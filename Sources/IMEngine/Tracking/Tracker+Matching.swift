@@ -35,7 +35,7 @@ extension Tracker {
     figure.pointee.units[way] &+= 1
     total(flow.pointee.profile.rawValue, frame.pointee.kind.pointee.index).pointee.fates[way].units &+= 1
     if frame.pointee.kind.pointee.role == .heartbeat { heartbeat(now, figure) }
-    if sessions.pointer(flow.pointee.session).pointee.hasOrphans { adopt(new, flow, flows) }
+    if sessions.pointer(flow.pointee.session).pointee.hasOrphans { adopt(new, frame, flow, plan, flows) }
   }
   /// A message that asks for no answer: it is what it is at once, and counts among no units.
   @inline(never)
@@ -160,7 +160,10 @@ extension Tracker {
     var found: UnsafeMutablePointer<Exchange>?
     var candidate = table.find(flow.pointee.session, reverse, sequence)
     while let exchange = candidate {
-      if answers >> UInt64(exchange.pointee.kind) & 1 == 1, exchange.pointee.firstAt <= frame.pointee.timestamp {
+      // A number that is used once tells its message, whatever the order in which the capture has them.
+      if answers >> UInt64(exchange.pointee.kind) & 1 == 1,
+        exchange.pointee.firstAt <= frame.pointee.timestamp || plan.pointee.sequenceCounts
+      {
         // Without a number the oldest open one is answered; with one, the newest that has it.
         if !inOrder {
           found = exchange
@@ -170,14 +173,18 @@ extension Tracker {
       }
       candidate = table.next(after: exchange)
     }
+    let refused = frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.status != 0
     guard let exchange = found else {
       note.isOrphan = true
       figures.pointer(flow.pointee.figures).pointee.orphanAcks &+= 1
+      let half = flow.half(flow.pointee.side(reverse))
       remember(
-        OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence), frame.pointee.timestamp)
+        OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence),
+        Orphan(
+          at: frame.pointee.timestamp, answers: answers, refused: refused, connection: flow.pointee.serial,
+          acknowledged: half.pointee.flags.contains(.acknowledged) ? half.pointee.acknowledged : nil))
       return
     }
-    let refused = frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.status != 0
     answer(exchange, frame.pointee.timestamp, flow, flows, refused, &note)
   }
 
@@ -210,9 +217,12 @@ extension Tracker {
       return
     }
     exchange.pointee.ackedAt = now
-    let latency = max(0, now.microseconds &- exchange.pointee.firstAt.microseconds)
-    note.latency = latency
-    note.roundTrip = exchange.pointee.repeats == 0 ? latency : nil
+    // A message that the capture saw behind its answer has neither.
+    if now >= exchange.pointee.firstAt {
+      let latency = max(0, now.microseconds &- exchange.pointee.firstAt.microseconds)
+      note.latency = latency
+      note.roundTrip = exchange.pointee.repeats == 0 ? latency : nil
+    }
     total(exchange.pointee.plan, exchange.pointee.kind).pointee.answered &+= 1
     let flow = flows.pointer(exchange.pointee.flow)
     guard flow.pointee.serial == exchange.pointee.connection else { return }
@@ -252,15 +262,13 @@ extension Tracker {
 
   // MARK: Answers before their message
 
-  private mutating func remember(_ key: OrphanKey, _ now: Timestamp) {
+  private mutating func remember(_ key: OrphanKey, _ orphan: Orphan) {
     if orphans[key] == nil {
       guard orphans.count < Self.maximumOrphans else { return }
-      orphanOrder.append((key, now))
+      orphanOrder.append((key, orphan.at))
       sessions.pointer(key.session).pointee.hasOrphans = true
     }
-    var times = orphans[key] ?? []
-    if times.count < 16 { times.append(now) }
-    orphans[key] = times
+    if orphans[key, default: []].count < 16 { orphans[key, default: []].append(orphan) }
   }
 
   /// Forgets answers whose message would have come out by now.
@@ -278,23 +286,45 @@ extension Tracker {
     }
   }
 
-  /// Gives a new exchange the answers that came out before it, because it was held behind a hole.
+  /// Gives a new exchange the answers that came out before it, because it was held behind a hole or came late.
+  ///
+  /// An answer is younger than its message; one that the capture saw in front of it was sent when TCP had acknowledged the
+  /// message.
   @inline(never)
   private mutating func adopt(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: borrowing FlowTable
+    _ exchange: UnsafeMutablePointer<Exchange>, _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>,
+    _ plan: UnsafePointer<Plan>, _ flows: borrowing FlowTable
   ) {
     let key = OrphanKey(
       session: exchange.pointee.session, direction: exchange.pointee.direction, sequence: exchange.pointee.sequence)
-    guard let times = orphans[key] else { return }
-    let matching = times.filter { $0 >= exchange.pointee.firstAt }
+    guard let waiting = orphans[key] else { return }
+    let half = flow.half(flow.pointee.side(exchange.pointee.direction))
+    let behind = half.pointee.offset &- frame.pointee.streamOffset &- UInt64(frame.pointee.count)
+    let end = half.pointee.next &- UInt32(truncatingIfNeeded: behind)
+    var matching: [Orphan] = []
+    var left: [Orphan] = []
+    for orphan in waiting {
+      let isAcknowledged =
+        orphan.connection == flow.pointee.serial
+        && orphan.acknowledged.map { Int32(bitPattern: $0 &- end) >= 0 } ?? false
+      // An identifier is free again after its answer: another answer belongs to another message.
+      let isFree = plan.pointee.sequenceCounts || matching.isEmpty
+      if isFree, orphan.answers >> UInt64(exchange.pointee.kind) & 1 == 1,
+        orphan.at >= exchange.pointee.firstAt || isAcknowledged
+      {
+        matching.append(orphan)
+      } else {
+        left.append(orphan)
+      }
+    }
     guard !matching.isEmpty else { return }
-    orphans[key] = nil
+    orphans[key] = left.isEmpty ? nil : left
     let figure = figures.pointer(flow.pointee.figures)
-    for time in matching {
+    for orphan in matching {
       var note = FrameNote()
-      answer(exchange, time, flow, flows, false, &note)
+      answer(exchange, orphan.at, flow, flows, orphan.refused, &note)
       figure.pointee.orphanAcks &-= figure.pointee.orphanAcks > 0 ? 1 : 0
     }
-    adopted = (exchange.pointee.id, matching)
+    adopted = (exchange.pointee.id, matching.map(\.at))
   }
 }
