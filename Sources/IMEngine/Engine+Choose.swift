@@ -143,7 +143,11 @@ extension Engine {
     if !flow.pointee.clientIsCertain {
       let first = isServerPort(flow, 0, Int(plan))
       let second = isServerPort(flow, 1, Int(plan))
-      if first != second { flow.pointee.client = first ? 1 : 0 }
+      if first != second {
+        flow.pointee.client = first ? 1 : 0
+      } else if let client = clientByType(flow, side) ?? clientByType(flow, 1 - side) {
+        flow.pointee.client = UInt8(truncatingIfNeeded: client)
+      }
     }
     let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
     let key = EndpointKey(endpoint: server, plan: plan)
@@ -160,6 +164,20 @@ extension Engine {
       flow.half(side).pointee.rest?.pointee.needed = 0
       decodeRest(index, flow, side)
     }
+  }
+
+  /// The client, where what side `side` holds has a frame that only clients, or only servers, send.
+  private mutating func clientByType(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Int? {
+    guard let rest = flow.half(side).pointee.rest else { return nil }
+    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    guard case .at(var position) = find(bytes, rest, isEnd: true) else { return nil }
+    var probe = frame.pointee
+    for _ in 0..<64 where currentPlan.read(bytes, position, rest.pointee.end, &probe) == .frame {
+      if probe.kind.pointee.flags.contains(.fromClient) { return side }
+      if probe.kind.pointee.flags.contains(.fromServer) { return 1 - side }
+      position += probe.count
+    }
+    return nil
   }
 
   private func isEarlier(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Bool {

@@ -57,6 +57,46 @@ import Testing
     }
   }
 
+  /// Two segments of one direction, some time from each other, change places: nothing is lost, and every message that was
+  /// answered is answered.
+  @Test(arguments: Chat.all) func farNeighboursSwapped(_ chat: Chat, _ shape: Chat.Shape) {
+    let talk = chat.talk(shape)
+    let clean = fates(Run(talk.packets))
+    for direction in [Direction.clientToServer, .serverToClient] {
+      let pieces = talk.pieces.filter { $0.direction == direction }
+      for step in [1, 2, 4] {
+        for (a, b) in zip(pieces, pieces.dropFirst(step)) {
+          var packets = talk.packets
+          packets[a.packet] = TimedPacket(talk.packets[b.packet], at: talk.packets[a.packet].timestamp)
+          packets[b.packet] = TimedPacket(talk.packets[a.packet], at: talk.packets[b.packet].timestamp)
+          let run = Run(packets)
+          expect(run, talk, "\(a) and \(b)")
+          #expect(fates(run) == clean, "\(a) and \(b)")
+        }
+      }
+    }
+  }
+
+  /// Each segment in turn comes a second late, behind the answers to what it holds: they answer it all the same, and there
+  /// is no round trip to measure.
+  @Test(arguments: Chat.all) func lateMessageIsAnswered(_ chat: Chat, _ shape: Chat.Shape) {
+    let talk = chat.talk(shape)
+    let clean = fates(Run(talk.packets))
+    for piece in talk.pieces {
+      let run = Run(delayed(talk, [piece], by: 1_000_000_000))
+      #expect(fates(run) == clean, "\(piece)")
+      for exchange in run.heard.finished where exchange.ackedAt < exchange.firstAt {
+        #expect(exchange.roundTrip == nil, "\(piece)")
+      }
+    }
+  }
+
+  /// Fates by type and number, sorted.
+  private func fates(_ run: Run) -> [String] {
+    run.heard.finished.map { "\($0.direction) \($0.kind) \($0.sequence < 1 << 40 ? $0.sequence : 0) \($0.fate)" }
+      .sorted()
+  }
+
   /// Many directions with gaps at once: the table forgets the oldest and the engine stays true.
   @Test func manyGaps() {
     var packets: [TimedPacket] = []
@@ -82,14 +122,17 @@ import Testing
     #expect(run.frames.count == 3_000 + IslandTable.maximumSides)
   }
 
-  /// A talk with some segments taken out of their places and put behind, 200 ms after the last of them.
-  private func delayed(_ talk: Talk, _ late: [Talk.Piece], missing: [Talk.Piece]? = nil) -> [TimedPacket] {
+  /// A talk with some segments taken out of their places and put behind, 200 ms after the last of
+  /// them or so long.
+  private func delayed(_ talk: Talk, _ late: [Talk.Piece], missing: [Talk.Piece]? = nil, by wait: Int64 = 200_000_000)
+    -> [TimedPacket]
+  {
     let all = talk.packets
     let gone = Set((missing ?? late).map(\.packet))
     var packets = all.indices.filter { !gone.contains($0) }.map { all[$0] }
     let last = gone.max().map { all[$0].timestamp } ?? .distantPast
     for (i, piece) in late.enumerated() {
-      let time = last.advanced(by: 200_000_000 + Int64(i) * 10_000)
+      let time = last.advanced(by: wait + Int64(i) * 10_000)
       packets.insert(
         TimedPacket(all[piece.packet], at: time), at: packets.firstIndex { $0.timestamp > time } ?? packets.count)
     }

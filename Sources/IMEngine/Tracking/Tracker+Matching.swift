@@ -158,12 +158,15 @@ extension Tracker {
     }
     let reverse = direction.reversed
     var found: UnsafeMutablePointer<Exchange>?
+    var early: UnsafeMutablePointer<Exchange>?
     var candidate = table.find(flow.pointee.session, reverse, sequence)
     while let exchange = candidate {
-      // A number that is used once tells its message, whatever the order in which the capture has them.
-      if answers >> UInt64(exchange.pointee.kind) & 1 == 1,
-        exchange.pointee.firstAt <= frame.pointee.timestamp || plan.pointee.sequenceCounts
-      {
+      let isAnswered = answers >> UInt64(exchange.pointee.kind) & 1 == 1
+      if isAnswered, exchange.pointee.firstAt > frame.pointee.timestamp {
+        // The capture has the answer in front of its message.
+        let isOpen = exchange.pointee.ackedAt == .distantPast && exchange.pointee.connection == flow.pointee.serial
+        if isOpen || plan.pointee.sequenceCounts { early = exchange }
+      } else if isAnswered {
         // Without a number the oldest open one is answered; with one, the newest that has it.
         if !inOrder {
           found = exchange
@@ -174,7 +177,7 @@ extension Tracker {
       candidate = table.next(after: exchange)
     }
     let refused = frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.status != 0
-    guard let exchange = found else {
+    guard let exchange = found ?? early else {
       note.isOrphan = true
       figures.pointer(flow.pointee.figures).pointee.orphanAcks &+= 1
       let half = flow.half(flow.pointee.side(reverse))
