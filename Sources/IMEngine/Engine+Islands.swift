@@ -108,10 +108,10 @@ extension Engine {
     let isPlan = flow.pointee.profile.isPlan
     var filled = 0
     var islands: [Island] = []
-    islands.reserveCapacity(coast.islands.count)
-    let known = coast.islands
+    // Taken out one by one, so that nothing they hold is copied.
+    var known = [Island](coast.islands.reversed())
     coast.islands = []
-    for var island in known {
+    while var island = known.popLast() {
       guard island.start < last, place < island.end else {
         islands.append(island)
         continue
@@ -158,9 +158,12 @@ extension Engine {
     let stands = Int(truncatingIfNeeded: half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset)
     guard island.isKnown, !half.pointee.flags.contains(.finished), island.end == stands,
       !half.pointee.flags.isDisjoint(with: [.lost, .passing]),
-      island.start == island.end || (island.pieces.count == 1 && island.held == island.end - island.start)
+      island.start == island.end
+        || (island.pieces.first?.start == island.start && island.run == island.end - island.start)
     else { return false }
-    var joined = island.pieces.first ?? IslandPiece(start: island.end, bytes: [], marks: [])
+    var whole = island
+    whole.join()
+    var joined = whole.pieces.first ?? IslandPiece(start: island.end, bytes: [], marks: [])
     let taken = joined.bytes.count
     if let rest = half.pointee.rest {
       joined.append(Self.piece(rest))
@@ -179,7 +182,7 @@ extension Engine {
 
   /// Decodes what stands in an island as far as it goes, and gives what is left of it: between the frames that were found.
   private mutating func settle(
-    _ island: Island, _ coast: IslandTable.Coast, _ flow: UnsafeMutablePointer<Flow>, isFinal: Bool
+    _ island: consuming Island, _ coast: IslandTable.Coast, _ flow: UnsafeMutablePointer<Flow>, isFinal: Bool
   ) -> [Island] {
     guard flow.pointee.profile.isPlan else { return isFinal ? [] : [island] }
     select(flow.pointee.profile)
@@ -187,9 +190,8 @@ extension Engine {
     var current: Island? = island
     while var island = current {
       current = nil
-      if island.isKnown, let first = island.pieces.first, first.start == island.start,
-        first.bytes.count >= island.needed
-      {
+      if island.isKnown, island.pieces.first?.start == island.start, island.run >= island.needed {
+        island.join()
         decode(&island, coast, flow)
         if island.needed > 0, island.start + island.needed < island.end {
           current = island.cut(at: island.start + island.needed)
@@ -251,11 +253,12 @@ extension Engine {
   private mutating func search(
     _ island: inout Island, _ flow: UnsafeMutablePointer<Flow>, isFinal: Bool
   ) -> Int? {
+    let held = island.held
+    guard isFinal || held >= 2 * island.searched else { return nil }
+    island.searched = held
+    island.join()
     for i in island.pieces.indices {
-      let count = island.pieces[i].bytes.count
       if island.isKnown, island.pieces[i].start == island.start { continue }
-      guard isFinal || count >= 2 * island.pieces[i].searched else { continue }
-      island.pieces[i].searched = count
       var rest: UnsafeMutablePointer<StreamRest>? = Self.rest(island.pieces[i])
       defer { Reassembler.destroy(&rest) }
       guard let found = rest else { continue }

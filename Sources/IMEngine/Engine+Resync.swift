@@ -2,10 +2,13 @@ import IMWire
 
 extension Engine {
   /// Bytes held while a header waits for its proof; then it is passed over. A magic number is proof enough to wait for as
-  /// long as its frame may be.
-  private var maximumHeld: Int {
-    currentPlan.pointee.magicEvidence >= 32 ? Int(currentPlan.pointee.maximumBody) + (64 << 10) : 256 << 10
+  /// long as its frame may be, unless that was in vain too often.
+  private func maximumHeld(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
+    let isPatient = currentPlan.pointee.magicEvidence >= 32 && rest.pointee.wasted < 64 << 20
+    return isPatient ? Int(currentPlan.pointee.maximumBody) + (64 << 10) : Self.usuallyHeld
   }
+
+  private static var usuallyHeld: Int { 256 << 10 }
 
   /// What a candidate header turned out to be.
   enum Verdict {
@@ -32,9 +35,10 @@ extension Engine {
   ) -> Bool {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     var result = find(bytes, rest, isEnd: isEnd)
-    if case .open(let position) = result, rest.pointee.end - position > maximumHeld {
+    if case .open(let position) = result, rest.pointee.end - position > maximumHeld(rest) {
       result = find(bytes, rest, isEnd: true, countsParts: true)
     }
+    if rest.pointee.count > Self.usuallyHeld { noteWaste(rest, result) }
     switch result {
     case .at(let position):
       drop(flow, side, rest, position - rest.pointee.start, isFound: true)
@@ -49,6 +53,14 @@ extension Engine {
       drop(flow, side, rest, rest.pointee.count, isFound: false)
     }
     return false
+  }
+
+  private func noteWaste(_ rest: UnsafeMutablePointer<StreamRest>, _ result: SearchResult) {
+    switch result {
+    case .at(let position) where position == rest.pointee.start: return
+    case .open(let position) where position == rest.pointee.start: return
+    default: rest.pointee.wasted += rest.pointee.count
+    }
   }
 
   /// Looks for the first frame in what `rest` holds.
@@ -168,13 +180,19 @@ extension Engine {
     isTrusted: Bool
   ) -> Verdict {
     let plan = currentPlan
-    let fit = rest.pointee.startsDelivery(at: position) ? 8 : 0
-    var evidence = fit
+    var fit = 0
+    var evidence = 0
     var probe = frame.pointee
     var at = position
     let counts = isTrusted && plan.pointee.checksumRule == .none
     for _ in 0..<64 {
-      switch plan.read(bytes, at, end, &probe) {
+      let result = plan.read(bytes, at, end, &probe)
+      // Most places are rejected at once.
+      if at == position, result != .notAFrame, rest.pointee.startsDelivery(at: position) {
+        fit = 8
+        evidence = 8
+      }
+      switch result {
       case .notAFrame:
         return .rejected
       case .needMore:

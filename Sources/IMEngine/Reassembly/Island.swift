@@ -14,9 +14,6 @@ struct IslandPiece {
   var bytes: [UInt8]
   /// The deliveries, the first at `start`; their times do not go back.
   var marks: [Mark]
-  /// How many bytes there were when they were last searched for a frame.
-  var searched = 0
-
   /// Offset in the stream of the byte behind the last one.
   var end: Int { start + bytes.count }
 
@@ -24,7 +21,6 @@ struct IslandPiece {
   mutating func append(_ next: IslandPiece) {
     bytes += next.bytes
     for mark in next.marks { append(mark) }
-    searched = 0
   }
 
   mutating func append(_ mark: Mark) {
@@ -58,7 +54,9 @@ struct Island {
   var isKnown: Bool
   /// How many bytes from `start` on make its first frame, as far as that is known.
   var needed = 0
-  /// What came of it, in order and with holes between.
+  /// How many bytes there were when they were last searched for a frame.
+  var searched = 0
+  /// What came of it, in order; between two pieces there may be a hole.
   var pieces: [IslandPiece] = []
 
   /// An island has at most so many pieces; what would make more is not kept.
@@ -71,6 +69,7 @@ struct Island {
   mutating func fill(
     _ place: Int, _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, _ timestamp: Timestamp, _ number: UInt64
   ) -> Int {
+    if pieces.count == Self.maximumPieces { join() }
     var added = 0
     var position = max(place, start)
     let last = min(place + count, end)
@@ -96,13 +95,35 @@ struct Island {
       }
       added += stop - position
       position = stop
-      if i < pieces.count, pieces[i].start == stop {
+      // A long piece is not copied for each short one in front of it.
+      if i < pieces.count, pieces[i].start == stop, pieces[i].bytes.count <= 2 * pieces[i - 1].bytes.count {
         let next = pieces.remove(at: i)
         position = max(position, next.end)
         pieces[i - 1].append(next)
       }
     }
     return added
+  }
+
+  /// Bytes from the first piece's beginning to the first hole.
+  var run: Int {
+    var end = pieces.first?.start ?? 0
+    for piece in pieces where piece.start == end { end = piece.end }
+    return end - (pieces.first?.start ?? 0)
+  }
+
+  /// Joins pieces that touch.
+  mutating func join() {
+    guard pieces.count > 1 else { return }
+    var joined: [IslandPiece] = []
+    for piece in pieces {
+      if let last = joined.last, last.end == piece.start {
+        joined[joined.count - 1].append(piece)
+      } else {
+        joined.append(piece)
+      }
+    }
+    pieces = joined
   }
 
   /// The part from `place` on, where a frame begins; this keeps the part before it.

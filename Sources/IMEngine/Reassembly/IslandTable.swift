@@ -5,8 +5,8 @@ struct IslandTable: ~Copyable {
   /// Directions of which stretches are remembered; stretches of one; their longest; bytes held in all of them.
   static var maximumSides: Int { 1_024 }
   static var maximumPerSide: Int { 16 }
-  static var maximumCount: Int { 1 << 20 }
-  static var maximumHeld: Int { 8 << 20 }
+  static var maximumCount: Int { 4 << 20 }
+  static var maximumHeld: Int { 16 << 20 }
 
   /// The stretches of one direction of a flow.
   struct Coast {

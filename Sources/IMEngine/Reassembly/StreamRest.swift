@@ -22,6 +22,8 @@ struct StreamRest: ~Copyable {
   /// While a frame is looked for: the place, as an offset in the stream, before which everything but `candidates` was found
   /// to be none.
   var searchedTo: UInt64 = 0
+  /// Bytes that were held for the sake of candidates which were none, as far as they were many.
+  var wasted = 0
   /// Places where one may begin when more bytes have come, in order; at most 32.
   var candidates: [UInt64] = []
 
