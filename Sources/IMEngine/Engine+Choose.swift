@@ -14,7 +14,7 @@ extension Engine {
       return
     }
     append(flow.half(side), bytes, offset, count, at, number)
-    choose(index, flow, side, isEnd: false)
+    choose(index, flow, side, new: count, isEnd: false)
   }
 
   /// Counts bytes that nothing decodes at the lower port of their connection.
@@ -32,7 +32,9 @@ extension Engine {
   }
 
   /// Looks for a plan whose frames stand in what side `side` holds; decodes both directions when there is one.
-  mutating func choose(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, isEnd: Bool) {
+  ///
+  /// The last `count` bytes are new.
+  mutating func choose(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, new count: Int, isEnd: Bool) {
     let half = flow.half(side)
     guard let rest = half.pointee.rest, rest.pointee.count > 0 else { return }
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
@@ -44,43 +46,85 @@ extension Engine {
       return
     }
     // Every byte is looked at when the amount has doubled, else only where a delivery begins.
-    let isThorough = isEnd || rest.pointee.count >= max(256, rest.pointee.needed)
+    let isThorough =
+      isEnd || rest.pointee.count >= max(256, rest.pointee.needed)
+      || rest.pointee.count > patience(half)
     if isThorough { rest.pointee.needed = rest.pointee.count * 2 }
     for i in 0..<plans.count {
       select(FlowProfile(rawValue: UInt8(i)))
-      if stands(flow, side, rest, bytes, start, end, isThorough: isThorough, isEnd: isEnd) {
+      if stands(flow, side, rest, bytes, start, end, new: count, isThorough: isThorough, isEnd: isEnd) {
         decide(index, flow, side, UInt8(i))
         return
       }
     }
-    if rest.pointee.count > patience(half) { giveUp(flow) }
+    guard rest.pointee.count > patience(half) else { return }
+    if isAwaited(flow, half) { passOver(flow, rest) } else { giveUp(flow) }
+  }
+
+  /// Whether a direction without its beginning may still be inside one long frame of a protocol that its ports promise.
+  private func isAwaited(_ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>) -> Bool {
+    guard !half.pointee.flags.contains(.fromStart) else { return false }
+    return plans.indices.contains {
+      isHinted(flow, $0) && half.pointee.offset < UInt64(plans[$0].pointer.pointee.maximumBody) + (64 << 10)
+    }
+  }
+
+  /// Drops the older half of what an undecided direction holds: no frame was found to begin there.
+  private mutating func passOver(_ flow: UnsafeMutablePointer<Flow>, _ rest: UnsafeMutablePointer<StreamRest>) {
+    let count = rest.pointee.count / 2
+    ledger.unreadBytes += UInt64(count)
+    countUndecoded(flow, count)
+    rest.pointee.consume(count)
+    rest.pointee.needed = rest.pointee.count * 3 / 2
   }
 
   /// Whether frames of the plan in use stand in the bytes at `start`.
   private mutating func stands(
     _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>,
-    _ bytes: borrowing Bytes, _ start: Int, _ end: Int, isThorough: Bool, isEnd: Bool
+    _ bytes: borrowing Bytes, _ start: Int, _ end: Int, new count: Int, isThorough: Bool, isEnd: Bool
   ) -> Bool {
     let plan = currentPlan
     let isHinted = isHinted(flow, Int(currentPlanIndex))
     // A magic number with its version is proof in itself; without one, frames must follow one another.
     let needed = isHinted ? 24 : Int(plan.pointee.chooseEvidence)
-    var position = start
-    while position < end {
-      position = nextCandidate(bytes, position, end)
-      guard position < end else { return false }
-      if plan.pointee.magicEvidence >= 32 {
+    if plan.pointee.magicEvidence >= 32 {
+      // Where a whole header would have been seen before, there is none.
+      let header = Int(plan.pointee.headerCount)
+      var position = max(start, end - count - header)
+      while position < end {
+        position = nextCandidate(bytes, position, end)
         var probe = frame.pointee
-        let result = plan.read(bytes, position, end, &probe)
-        if result != .notAFrame, end - position >= Int(plan.pointee.headerCount) { return true }
-      } else if position == start || isThorough || rest.pointee.startsDelivery(at: position),
-        verify(bytes, position, end, rest, isFinal: isEnd, needed: needed) == .confirmed
-      {
-        return true
+        if end - position >= header, plan.read(bytes, position, end, &probe) != .notAFrame { return true }
+        position += 1
       }
-      position += 1
+      return false
+    }
+    // Where the beginning is there, the first frame is waited for; else one may be longer than anyone waits.
+    let isTrusted = isHinted && !flow.half(side).pointee.flags.contains(.fromStart)
+    let enough = isEnd ? max(needed / 2, Self.chance(end - start)) : .max
+    if isThorough {
+      var position = nextCandidate(bytes, start, end)
+      while position < end {
+        let verdict = verify(bytes, position, end, rest, needed: needed, isTrusted: isTrusted)
+        if isProof(verdict, enough, isTrusted ? needed : .max) { return true }
+        position = nextCandidate(bytes, position + 1, end)
+      }
+      return false
+    }
+    for (position, _, _) in rest.pointee.deliveries(end - start) {
+      let verdict = verify(bytes, position, end, rest, needed: needed, isTrusted: isTrusted)
+      if isProof(verdict, enough, isTrusted ? needed : .max) { return true }
     }
     return false
+  }
+
+  /// Whether a candidate is confirmed, or has so many `bits` to say for itself; `forPart`, when it is not whole.
+  private func isProof(_ verdict: Verdict, _ bits: Int, _ forPart: Int) -> Bool {
+    switch verdict {
+    case .confirmed: true
+    case .open(let found, let isWhole): found >= (isWhole ? bits : forPart)
+    case .rejected: false
+    }
   }
 
   /// Whether one of the connection's ports is one of the plan's, or of those that the user named.
@@ -99,7 +143,11 @@ extension Engine {
     if !flow.pointee.clientIsCertain {
       let first = isServerPort(flow, 0, Int(plan))
       let second = isServerPort(flow, 1, Int(plan))
-      if first != second { flow.pointee.client = first ? 1 : 0 }
+      if first != second {
+        flow.pointee.client = first ? 1 : 0
+      } else if let client = clientByType(flow, side) ?? clientByType(flow, 1 - side) {
+        flow.pointee.client = UInt8(truncatingIfNeeded: client)
+      }
     }
     let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
     let key = EndpointKey(endpoint: server, plan: plan)
@@ -117,6 +165,20 @@ extension Engine {
       flow.half(side).pointee.rest?.pointee.needed = 0
       decodeRest(index, flow, side)
     }
+  }
+
+  /// The client, where what side `side` holds has a frame that only clients, or only servers, send.
+  private mutating func clientByType(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Int? {
+    guard let rest = flow.half(side).pointee.rest else { return nil }
+    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    guard case .at(var position) = find(bytes, rest, isEnd: true) else { return nil }
+    var probe = frame.pointee
+    for _ in 0..<64 where currentPlan.read(bytes, position, rest.pointee.end, &probe) == .frame {
+      if probe.kind.pointee.flags.contains(.fromClient) { return side }
+      if probe.kind.pointee.flags.contains(.fromServer) { return 1 - side }
+      position += probe.count
+    }
+    return nil
   }
 
   private func isEarlier(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Bool {

@@ -217,7 +217,6 @@ extension Engine {
 
   /// Releases everything that both directions hold; holes are given up.
   private mutating func flush(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
-    flushIslands(flow)
     for side in 0...1 {
       let half = flow.half(side)
       openHeld(index, flow, side)
@@ -235,6 +234,8 @@ extension Engine {
       abandonRest(index, flow, side)
     }
     if flow.pointee.profile == .unknown { flow.pointee.profile = .none }
+    for side in 0...1 { closeIsland(flow, side, at: flow.half(side).pointee.offset) }
+    flushIslands(flow)
   }
 
   /// How many acknowledged bytes stand behind the last one that came. A FIN has a number too: one that was seen is not

@@ -57,7 +57,11 @@ extension Engine {
       half.pointee.passOver -= UInt32(passed)
       ledger.skippedBytes += UInt64(passed)
       tracker.figures.pointer(flow.pointee.figures).pointee.skippedBytes += UInt64(passed)
-      if half.pointee.passOver == 0 { half.pointee.flags.remove(.passing) }
+      setAside(flow, side, bytes, offset, passed, after: count - passed, at, number)
+      if half.pointee.passOver == 0 {
+        half.pointee.flags.remove(.passing)
+        closeIsland(flow, side, at: half.pointee.offset &- UInt64(count - passed))
+      }
       if passed < count { consume(index, flow, side, bytes, offset + passed, count - passed, at, number) }
       return
     }

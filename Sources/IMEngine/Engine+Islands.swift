@@ -1,34 +1,101 @@
 import IMWire
 
+/// Gaps that are filled after all.
+///
+/// Behind a gap a direction goes on at the next frame it finds. The stretch between the frames on both sides of the gap is
+/// an island: it has the bytes that were passed over, and late segments are put between them. Its bytes count as skipped
+/// as long as they stand there.
 extension Engine {
-  /// Remembers a stretch that is given up, with what is known of the frames in it. The direction stands behind it already.
-  mutating func rememberGap(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ gap: Gap) {
-    guard flow.pointee.profile.isPlan, gap.reason != .snaplen, gap.byteCount <= IslandTable.maximumCount else { return }
-    let main = flow.half(side)
-    var half = Half()
-    half.state = .open
-    half.next = main.pointee.next &- UInt32(gap.byteCount)
-    half.offset = main.pointee.offset &- UInt64(gap.byteCount)
-    if main.pointee.flags.contains(.lost) {
-      half.flags = .lost
-    } else {
-      // The end of a frame that the gap cuts is of no use; behind it stands the next one.
-      var left = main.pointee.flags.contains(.passing) ? Int(main.pointee.passOver) : 0
-      if let rest = main.pointee.rest {
-        select(flow.pointee.profile)
-        let length = frameLength(rest)
-        if length == 0 { half.flags = .lost } else { left = length - rest.pointee.count }
-      }
-      pass(&half, left)
+  // MARK: Beginning and ending
+
+  /// Begins an island where a direction loses bytes, unless one is open. The direction stands behind the gap already, and
+  /// still holds what it had in front of it.
+  mutating func openIsland(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ gap: Gap) {
+    guard flow.pointee.profile.isPlan || flow.pointee.profile == .unknown, gap.reason != .snaplen,
+      gap.byteCount <= IslandTable.maximumCount
+    else {
+      closeIsland(flow, side, at: flow.half(side).pointee.offset &- UInt64(gap.byteCount))
+      return
     }
+    let half = flow.half(side)
     var coast =
       reassembler.islands.take(flow.pointee.serial, side)
       ?? IslandTable.Coast(flow: index, serial: flow.pointee.serial, side: side)
-    coast.islands.append(Island(half: half, end: main.pointee.next))
-    keep(&coast, flow)
+    let end = Int(truncatingIfNeeded: half.pointee.offset)
+    if let open = coast.open, end - open.start > IslandTable.maximumCount { endOpen(&coast, open, flow) }
+    if coast.open == nil {
+      let isBehind = half.pointee.flags.contains(.lost) || half.pointee.flags.contains(.passing)
+      var start = end - gap.byteCount
+      if let rest = half.pointee.rest, flow.pointee.profile.isPlan { start -= rest.pointee.count }
+      let isFirst = start == 0 && half.pointee.flags.contains(.syn)
+      coast.open = Island(
+        start: start, end: end, isKnown: isFirst || (flow.pointee.profile.isPlan && !isBehind))
+    }
+    coast.open?.end = end
+    keep(coast, flow)
   }
 
-  /// Decodes what a late segment brings of stretches that were given up. The stream's own place does not change.
+  /// Ends the island that a direction has behind it: at `place` it knows of a frame again.
+  mutating func closeIsland(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, at place: UInt64) {
+    guard !reassembler.islands.isEmpty, var coast = reassembler.islands.take(flow.pointee.serial, side) else { return }
+    if var open = coast.open {
+      coast.open = nil
+      open.end = Int(truncatingIfNeeded: place)
+      if open.start < open.end { coast.islands.append(open) }
+    }
+    keep(coast, flow)
+  }
+
+  /// Keeps bytes that a direction passes over for the island behind it, if there is one. They end where the direction
+  /// stands, but for `after` bytes.
+  mutating func setAside(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, after: Int,
+    _ at: Timestamp, _ number: UInt64
+  ) {
+    guard !reassembler.islands.isEmpty else { return }
+    let place = Int(truncatingIfNeeded: flow.half(side).pointee.offset) - after - count
+    append(flow, side, place, bytes, offset, count, at, number)
+  }
+
+  /// The same for the first `count` bytes that a direction holds.
+  mutating func setAside(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int
+  ) {
+    guard !reassembler.islands.isEmpty else { return }
+    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    let base = Int(truncatingIfNeeded: rest.pointee.streamOffset) - rest.pointee.start
+    for (position, length, mark) in rest.pointee.deliveries(count) {
+      append(flow, side, base + position, bytes, position, length, mark.timestamp, mark.number)
+    }
+  }
+
+  private mutating func append(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ place: Int, _ bytes: borrowing Bytes, _ offset: Int,
+    _ count: Int, _ at: Timestamp, _ number: UInt64
+  ) {
+    guard count > 0 else { return }
+    let mark = IslandPiece.Mark(start: place, timestamp: at, number: number)
+    if !reassembler.islands.append(flow.pointee.serial, side, place, bytes, offset, count, mark),
+      var coast = reassembler.islands.take(flow.pointee.serial, side), let open = coast.open
+    {
+      // Too long to be remembered as one: its frames are looked for as it is.
+      endOpen(&coast, open, flow)
+      reassembler.islands.put(coast)
+    }
+    while let excess = reassembler.islands.takeExcess() { close(excess) }
+  }
+
+  private mutating func endOpen(
+    _ coast: inout IslandTable.Coast, _ open: Island, _ flow: UnsafeMutablePointer<Flow>
+  ) {
+    coast.open = nil
+    _ = settle(open, coast, flow, isFinal: true)
+  }
+
+  // MARK: Filling
+
+  /// Decodes what a late segment brings of stretches that were given up. The stream's own place does not change, unless the
+  /// segment tells it.
   @inline(never)
   mutating func fillIslands(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes) {
     let side = segment.pointee.side
@@ -37,51 +104,223 @@ extension Engine {
     let main = flow.half(side).pointee
     let next = main.flags.contains(.finished) ? main.next &- 1 : main.next
     let place = Int(truncatingIfNeeded: main.offset) + Int(Int32(bitPattern: segment.pointee.sequence &- next))
+    let last = place + segment.pointee.payloadCount
+    let isPlan = flow.pointee.profile.isPlan
     var filled = 0
     var islands: [Island] = []
-    for var island in coast.islands {
-      let end = island.end
-      let start = Int(truncatingIfNeeded: island.half.offset) - place
-      let first = max(start, 0)
-      let last = min(start + Int(end &- island.half.next), segment.pointee.payloadCount)
-      guard first < last else {
+    // Taken out one by one, so that nothing they hold is copied.
+    var known = [Island](coast.islands.reversed())
+    coast.islands = []
+    while var island = known.popLast() {
+      guard island.start < last, place < island.end else {
         islands.append(island)
         continue
       }
-      filled += last - first
-      if first > start {
-        // What is in front stays missing: the segment begins an island of its own.
-        var front = island
-        front.end = segment.pointee.sequence &+ UInt32(first)
-        islands.append(front)
-        island.half = behind(island.half, first - start)
-      }
-      visit(index, flow, side, &island) { engine, half in
-        half.pointee.next &+= UInt32(last - first)
-        half.pointee.offset &+= UInt64(last - first)
-        engine.consume(
-          index, flow, side, bytes, engine.segment.pointee.payload + first, last - first,
-          engine.segment.pointee.timestamp,
-          engine.segment.pointee.number)
-        if half.pointee.next == end { engine.abandonRest(index, flow, side) }
-      }
-      if island.half.next != end { islands.append(island) }
+      filled += fill(&island, place, bytes)
+      islands += isPlan ? settle(island, coast, flow, isFinal: false) : [island]
     }
     coast.islands = islands
-    keep(&coast, flow)
+    if var open = coast.open, open.start < last, place < open.end {
+      coast.open = nil
+      filled += fill(&open, place, bytes)
+      if isPlan {
+        var parts = settle(open, coast, flow, isFinal: false)
+        if let last = parts.last, last.end == open.end {
+          parts.removeLast()
+          coast.islands += parts
+          if !rejoin(last, index, flow, side) { coast.open = last }
+        } else {
+          // Nothing is missing any more in front of where the direction stands.
+          coast.islands += parts
+          _ = rejoin(Island(start: open.end, end: open.end, isKnown: true), index, flow, side)
+        }
+      } else {
+        coast.open = open
+      }
+    }
+    keep(coast, flow)
     reassembler.countLate(flow, segment, filled)
   }
+
+  private mutating func fill(_ island: inout Island, _ place: Int, _ bytes: borrowing Bytes) -> Int {
+    let count = island.fill(
+      place, bytes, segment.pointee.payload, segment.pointee.payloadCount, segment.pointee.timestamp,
+      segment.pointee.number)
+    ledger.skippedBytes += UInt64(count)
+    return count
+  }
+
+  /// Gives a direction that is lost behind a gap its place again, when nothing of the island is missing any more.
+  private mutating func rejoin(
+    _ island: Island, _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int
+  ) -> Bool {
+    let half = flow.half(side)
+    let stands = Int(truncatingIfNeeded: half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset)
+    guard island.isKnown, !half.pointee.flags.contains(.finished), island.end == stands,
+      !half.pointee.flags.isDisjoint(with: [.lost, .passing]),
+      island.start == island.end
+        || (island.pieces.first?.start == island.start && island.run == island.end - island.start)
+    else { return false }
+    var whole = island
+    whole.join()
+    var joined = whole.pieces.first ?? IslandPiece(start: island.end, bytes: [], marks: [])
+    let taken = joined.bytes.count
+    if let rest = half.pointee.rest {
+      joined.append(Self.piece(rest))
+      Reassembler.destroy(&half.pointee.rest)
+    }
+    half.pointee.flags.subtract([.lost, .passing])
+    half.pointee.passOver = 0
+    pendingSkip[flow.pointee.serial << 1 | UInt32(side)] = nil
+    uncount(taken, flow)
+    half.pointee.rest = Self.rest(joined)
+    decodeRest(index, flow, side)
+    return true
+  }
+
+  // MARK: Decoding
+
+  /// Decodes what stands in an island as far as it goes, and gives what is left of it: between the frames that were found.
+  private mutating func settle(
+    _ island: consuming Island, _ coast: IslandTable.Coast, _ flow: UnsafeMutablePointer<Flow>, isFinal: Bool
+  ) -> [Island] {
+    guard flow.pointee.profile.isPlan else { return isFinal ? [] : [island] }
+    select(flow.pointee.profile)
+    var left: [Island] = []
+    var current: Island? = island
+    while var island = current {
+      current = nil
+      if island.isKnown, island.pieces.first?.start == island.start, island.run >= island.needed {
+        island.join()
+        decode(&island, coast, flow)
+        if island.needed > 0, island.start + island.needed < island.end {
+          current = island.cut(at: island.start + island.needed)
+        }
+      }
+      if let place = search(&island, flow, isFinal: isFinal) {
+        // What stands behind it waits for its turn.
+        var back = island.cut(at: place)
+        if let next = current {
+          back.end = next.start
+          left += settle(back, coast, flow, isFinal: isFinal)
+        } else {
+          current = back
+        }
+      }
+      if island.start < island.end { left.append(island) }
+    }
+    left.sort { $0.start < $1.start }
+    return left
+  }
+
+  /// Decodes the frames at an island's beginning.
+  private mutating func decode(
+    _ island: inout Island, _ coast: IslandTable.Coast, _ flow: UnsafeMutablePointer<Flow>
+  ) {
+    let piece = island.pieces.removeFirst()
+    let half = flow.half(coast.side)
+    let main = half.pointee
+    let key = flow.pointee.serial << 1 | UInt32(coast.side)
+    let skipped = pendingSkip.removeValue(forKey: key)
+    let next = main.flags.contains(.finished) ? main.next &- 1 : main.next
+    var own = main
+    own.queue = nil
+    own.flags.subtract([.lost, .passing, .holeScheduled])
+    own.offset = UInt64(truncatingIfNeeded: piece.end)
+    own.next = next &- UInt32(truncatingIfNeeded: Int(truncatingIfNeeded: main.offset) - piece.end)
+    own.rest = Self.rest(piece)
+    uncount(piece.bytes.count, flow)
+    half.pointee = own
+    decodeRest(coast.flow, flow, coast.side)
+    own = half.pointee
+    half.pointee = main
+    pendingSkip[key] = skipped
+    island.isKnown = !own.flags.contains(.lost)
+    island.needed = 0
+    island.start = piece.end
+    guard let rest = own.rest else { return }
+    let remaining = Self.piece(rest)
+    if island.isKnown { island.needed = frameLength(rest) }
+    Reassembler.destroy(&own.rest)
+    island.start = remaining.start
+    if !remaining.bytes.isEmpty {
+      island.pieces.insert(remaining, at: 0)
+      count(remaining.bytes.count, flow)
+    }
+  }
+
+  /// Where a frame begins that its bytes prove to be one, in a part of the island that nothing else tells of.
+  private mutating func search(
+    _ island: inout Island, _ flow: UnsafeMutablePointer<Flow>, isFinal: Bool
+  ) -> Int? {
+    let held = island.held
+    guard isFinal || held >= 2 * island.searched else { return nil }
+    island.searched = held
+    island.join()
+    for i in island.pieces.indices {
+      if island.isKnown, island.pieces[i].start == island.start { continue }
+      var rest: UnsafeMutablePointer<StreamRest>? = Self.rest(island.pieces[i])
+      defer { Reassembler.destroy(&rest) }
+      guard let found = rest else { continue }
+      let bytes = Bytes(RawSpan(_unsafeStart: found.pointee.memoryStart, byteCount: found.pointee.readableCount))
+      switch find(bytes, found, isEnd: isFinal) {
+      case .at(let position): return island.pieces[i].start + position - found.pointee.start
+      case .open, .none: continue
+      }
+    }
+    return nil
+  }
+
+  private mutating func count(_ count: Int, _ flow: UnsafeMutablePointer<Flow>) {
+    ledger.skippedBytes &+= UInt64(count)
+    let figures = flow.pointee.figures
+    if figures != .max { tracker.figures.pointer(figures).pointee.skippedBytes &+= UInt64(count) }
+  }
+
+  private mutating func uncount(_ count: Int, _ flow: UnsafeMutablePointer<Flow>) {
+    ledger.skippedBytes &-= UInt64(count)
+    let figures = flow.pointee.figures
+    if figures != .max {
+      let bytes = tracker.figures.pointer(figures).pointee.skippedBytes
+      tracker.figures.pointer(figures).pointee.skippedBytes = bytes - min(bytes, UInt64(count))
+    }
+  }
+
+  private static func rest(_ piece: IslandPiece) -> UnsafeMutablePointer<StreamRest> {
+    let rest = UnsafeMutablePointer<StreamRest>.allocate(capacity: 1)
+    rest.initialize(to: StreamRest())
+    let bytes = Bytes(piece.bytes.span.bytes)
+    for (i, mark) in piece.marks.enumerated() {
+      let end = i + 1 < piece.marks.count ? piece.marks[i + 1].start : piece.end
+      rest.pointee.append(
+        bytes, mark.start - piece.start, end - mark.start, mark.timestamp, mark.number,
+        streamOffset: UInt64(truncatingIfNeeded: mark.start))
+    }
+    return rest
+  }
+
+  private static func piece(_ rest: UnsafeMutablePointer<StreamRest>) -> IslandPiece {
+    let start = Int(truncatingIfNeeded: rest.pointee.streamOffset)
+    let base = start - rest.pointee.start
+    let memory = UnsafeRawBufferPointer(
+      start: rest.pointee.memoryStart + rest.pointee.start, count: rest.pointee.count)
+    let marks = rest.pointee.deliveries(rest.pointee.count).map {
+      IslandPiece.Mark(start: base + $0.position, timestamp: $0.mark.timestamp, number: $0.mark.number)
+    }
+    return IslandPiece(start: start, bytes: [UInt8](memory), marks: marks)
+  }
+
+  // MARK: Leaving
 
   /// Decodes what the islands of a connection hold as far as it goes; a straggler behind its end may still fill them.
   mutating func flushIslands(_ flow: UnsafeMutablePointer<Flow>) {
     guard !reassembler.islands.isEmpty else { return }
     for side in 0...1 {
       guard var coast = reassembler.islands.take(flow.pointee.serial, side) else { continue }
-      for i in coast.islands.indices where coast.islands[i].half.rest != nil {
-        close(&coast.islands[i], coast.flow, flow, side)
-        coast.islands[i].half.flags = .lost
-      }
-      reassembler.islands.put(coast)
+      let islands = coast.islands
+      coast.islands = []
+      for island in islands { coast.islands += settle(island, coast, flow, isFinal: true) }
+      keep(coast, flow)
     }
   }
 
@@ -100,58 +339,17 @@ extension Engine {
 
   private mutating func close(_ coast: IslandTable.Coast) {
     let flow = reassembler.flows.pointer(coast.flow)
-    for var island in coast.islands { close(&island, coast.flow, flow, coast.side) }
-  }
-
-  private mutating func close(
-    _ island: inout Island, _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int
-  ) {
-    guard island.half.rest != nil else { return }
-    visit(index, flow, side, &island) { engine, _ in engine.abandonRest(index, flow, side) }
+    for island in coast.islands { _ = settle(island, coast, flow, isFinal: true) }
+    if let open = coast.open { _ = settle(open, coast, flow, isFinal: true) }
   }
 
   /// Puts a direction's islands back, as many as may be.
-  private mutating func keep(_ coast: inout IslandTable.Coast, _ flow: UnsafeMutablePointer<Flow>) {
+  private mutating func keep(_ coast: IslandTable.Coast, _ flow: UnsafeMutablePointer<Flow>) {
+    var coast = coast
     while coast.islands.count > IslandTable.maximumPerSide {
-      var oldest = coast.islands.removeFirst()
-      close(&oldest, coast.flow, flow, coast.side)
+      _ = settle(coast.islands.removeFirst(), coast, flow, isFinal: true)
     }
     reassembler.islands.put(coast)
     while let excess = reassembler.islands.takeExcess() { close(excess) }
-  }
-
-  /// Runs `body` with an island in the place of the stream that it was taken from.
-  private mutating func visit(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ island: inout Island,
-    _ body: (inout Engine, UnsafeMutablePointer<Half>) -> Void
-  ) {
-    let half = flow.half(side)
-    let main = half.pointee
-    let key = flow.pointee.serial << 1 | UInt32(side)
-    let skipped = pendingSkip.removeValue(forKey: key)
-    half.pointee = island.half
-    body(&self, half)
-    island.half = half.pointee
-    half.pointee = main
-    pendingSkip[key] = skipped
-  }
-
-  /// An island's stream `distance` bytes further on, without the bytes between.
-  private func behind(_ half: Half, _ distance: Int) -> Half {
-    var result = Half()
-    result.state = .open
-    result.next = half.next &+ UInt32(distance)
-    result.offset = half.offset &+ UInt64(distance)
-    if half.flags.contains(.passing), Int(half.passOver) >= distance {
-      pass(&result, Int(half.passOver) - distance)
-    } else {
-      result.flags = .lost
-    }
-    return result
-  }
-
-  private func pass(_ half: inout Half, _ count: Int) {
-    half.passOver = UInt32(count)
-    half.flags = count > 0 ? .passing : []
   }
 }

@@ -1,58 +1,132 @@
 import IMWire
 
 extension Engine {
-  /// Bytes held while a header waits for its proof; then it is passed over.
-  static var maximumHeld: Int { 256 << 10 }
+  /// Bytes held while a header waits for its proof; then it is passed over. A magic number is proof enough to wait for as
+  /// long as its frame may be, unless that was in vain too often.
+  private func maximumHeld(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
+    let isPatient = currentPlan.pointee.magicEvidence >= 32 && rest.pointee.wasted < 64 << 20
+    return isPatient ? Int(currentPlan.pointee.maximumBody) + (64 << 10) : Self.usuallyHeld
+  }
+
+  private static var usuallyHeld: Int { 256 << 10 }
 
   /// What a candidate header turned out to be.
   enum Verdict {
     case confirmed
     case rejected
-    /// More bytes would tell.
-    case open
+    /// More bytes would tell. So many bits speak for it; where no more come they must do, if it `isWhole`: one frame at
+    /// least stands there to its end.
+    case open(bits: Int, isWhole: Bool)
+  }
+
+  /// What a search for the next frame has found.
+  enum SearchResult {
+    case at(Int)
+    /// It may be there: more bytes would tell.
+    case open(Int)
+    case none
   }
 
   /// Looks for the next frame in what a lost direction holds. True when it is found and stands at the start.
   ///
-  /// A candidate counts when its proof reaches the plan's measure: fixed bits of its header, a right checksum, and the
-  /// headers that follow it. Bytes that no frame can begin at are dropped and counted.
+  /// Bytes that no frame can begin at are dropped and counted.
   mutating func resynchronise(
     _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool
   ) -> Bool {
-    let half = flow.half(side)
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    let end = rest.pointee.end
-    var position = rest.pointee.start
-    var isFinal = isEnd
-    let needed = Int(currentPlan.pointee.confirmEvidence)
-    // Without a magic number an open candidate proves little: one behind it that is confirmed comes first.
-    let waits = currentPlan.pointee.magicEvidence >= 32
-    var firstOpen: Int?
-    scan: while position < end {
-      position = nextCandidate(bytes, position, end)
-      guard position < end else { break }
-      switch verify(bytes, position, end, rest, isFinal: isFinal, needed: needed) {
-      case .confirmed:
-        drop(flow, side, rest, position - rest.pointee.start, isFound: true)
-        half.pointee.flags.remove(.lost)
-        rest.pointee.needed = 0
-        return true
-      case .rejected:
-        position += 1
-      case .open:
-        if end - position > (waits ? Self.maximumHeld : Self.maximumHeld / 8) {
-          isFinal = true
-          continue
-        }
-        if firstOpen == nil { firstOpen = position }
-        if waits { break scan }
-        position += 1
-      }
+    var result = find(bytes, rest, isEnd: isEnd)
+    if case .open(let position) = result, rest.pointee.end - position > maximumHeld(rest) {
+      result = find(bytes, rest, isEnd: true, countsParts: true)
     }
-    // Wait for more, but keep only what may still matter.
-    drop(flow, side, rest, (firstOpen ?? end) - rest.pointee.start, isFound: false)
+    if rest.pointee.count > Self.usuallyHeld { noteWaste(rest, result) }
+    switch result {
+    case .at(let position):
+      drop(flow, side, rest, position - rest.pointee.start, isFound: true)
+      flow.half(side).pointee.flags.remove(.lost)
+      rest.pointee.needed = 0
+      rest.pointee.candidates.removeAll()
+      return true
+    case .open(let position):
+      // Wait for more, but keep only what may still matter.
+      drop(flow, side, rest, position - rest.pointee.start, isFound: false)
+    case .none:
+      drop(flow, side, rest, rest.pointee.count, isFound: false)
+    }
     return false
   }
+
+  private func noteWaste(_ rest: UnsafeMutablePointer<StreamRest>, _ result: SearchResult) {
+    switch result {
+    case .at(let position) where position == rest.pointee.start: return
+    case .open(let position) where position == rest.pointee.start: return
+    default: rest.pointee.wasted += rest.pointee.count
+    }
+  }
+
+  /// Looks for the first frame in what `rest` holds.
+  ///
+  /// A candidate counts when its proof reaches the plan's measure: fixed bits of its header, a right checksum, its body's
+  /// fields, and the headers that follow it. At the end, when no more bytes come, half of it will do, or, without a magic
+  /// number, the best of all candidates, when chance would hardly bring as much among so many bytes.
+  mutating func find(
+    _ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool, countsParts: Bool = false
+  ) -> SearchResult {
+    let needed = Int(currentPlan.pointee.confirmEvidence)
+    let hasMagic = currentPlan.pointee.magicEvidence >= 32
+    let start = rest.pointee.start
+    let end = rest.pointee.end
+    let base = rest.pointee.streamOffset &- UInt64(start)
+    var open: [UInt64] = []
+    if !isEnd {
+      for place in rest.pointee.candidates where place >= rest.pointee.streamOffset {
+        let position = Int(truncatingIfNeeded: place &- base)
+        switch verify(bytes, position, end, rest, needed: needed, isTrusted: true) {
+        case .confirmed: return .at(position)
+        case .rejected: continue
+        case .open: open.append(place)
+        }
+      }
+    }
+    var position = start
+    if !isEnd, !rest.pointee.candidates.isEmpty, rest.pointee.searchedTo > rest.pointee.streamOffset {
+      position = min(end, Int(truncatingIfNeeded: rest.pointee.searchedTo &- base))
+    }
+    var best = (position: 0, bits: hasMagic ? needed / 2 - 1 : Self.chance(end - start) - 1)
+    var isFound = false
+    while position < end {
+      position = nextCandidate(bytes, position, end)
+      guard position < end else { break }
+      switch verify(bytes, position, end, rest, needed: needed, isTrusted: true) {
+      case .confirmed:
+        // In front of it, with as much to say for itself as can be, may stand one that ends where this one begins.
+        return isFound && hasMagic ? .at(best.position) : .at(position)
+      case .rejected: break
+      case .open(let bits, let isWhole):
+        if isEnd {
+          if isWhole || countsParts, bits > best.bits, !(hasMagic && isFound) {
+            best = (position, bits)
+            isFound = true
+          }
+        } else {
+          if open.count < 32 { open.append(base &+ UInt64(position)) }
+          if hasMagic {
+            position += 1
+            rest.pointee.searchedTo = base &+ UInt64(position)
+            rest.pointee.candidates = open
+            return .open(Int(truncatingIfNeeded: open[0] &- base))
+          }
+        }
+      }
+      position += 1
+    }
+    if isEnd { return isFound ? .at(best.position) : .none }
+    rest.pointee.searchedTo = base &+ UInt64(end)
+    rest.pointee.candidates = open
+    return open.first.map { .open(Int(truncatingIfNeeded: $0 &- base)) } ?? .none
+  }
+
+  /// Bits of proof that one of `count` bytes hardly begins by chance.
+  static func chance(_ count: Int) -> Int { 12 + Int.bitWidth - max(1, count).leadingZeroBitCount }
 
   /// Passes over bytes that are no frame.
   mutating func drop(
@@ -65,6 +139,8 @@ extension Engine {
     ledger.skippedBytes += UInt64(count)
     let offset = rest.pointee.streamOffset
     let at = rest.pointee.count > 0 ? rest.pointee.mark(at: rest.pointee.start).timestamp : now
+    setAside(flow, side, rest, count)
+    if isFound { closeIsland(flow, side, at: offset &+ UInt64(count)) }
     rest.pointee.consume(count)
     guard isFound, let total = pendingSkip.removeValue(forKey: flow.pointee.serial << 1 | UInt32(side)), total > 0
     else { return }
@@ -97,45 +173,123 @@ extension Engine {
   }
 
   /// Weighs the candidate at `position`, and the frames behind it as far as they prove it.
+  ///
+  /// `isTrusted` says that the plan is known to be that of the connection: then what a body's fields hold counts in full.
   mutating func verify(
-    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ rest: UnsafeMutablePointer<StreamRest>, isFinal: Bool,
-    needed: Int
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ rest: UnsafeMutablePointer<StreamRest>, needed: Int,
+    isTrusted: Bool
   ) -> Verdict {
     let plan = currentPlan
-    var evidence = rest.pointee.startsDelivery(at: position) ? 8 : 0
+    var fit = 0
+    var evidence = 0
     var probe = frame.pointee
     var at = position
+    let counts = isTrusted && plan.pointee.checksumRule == .none
     for _ in 0..<64 {
-      switch plan.read(bytes, at, end, &probe) {
+      let result = plan.read(bytes, at, end, &probe)
+      // Most places are rejected at once.
+      if at == position, result != .notAFrame, rest.pointee.startsDelivery(at: position) {
+        fit = 8
+        evidence = 8
+      }
+      switch result {
       case .notAFrame:
         return .rejected
       case .needMore:
-        if end - at < Int(plan.pointee.headerCount), !mayBegin(bytes, at, end) { return .rejected }
-        // A header that is there counts, but only behind another frame.
-        if at > position, end - at >= Int(plan.pointee.headerCount), plan.pointee.lengthRule == .field {
-          evidence += Int(plan.pointee.magicEvidence)
+        let isHeader = end - at >= Int(plan.pointee.headerCount)
+        if !isHeader, !mayBegin(bytes, at, end) { return .rejected }
+        if isHeader, plan.pointee.lengthRule == .field {
+          // A header that is there counts, but only behind another frame.
+          if at > position { evidence += Int(plan.pointee.magicEvidence) }
+        } else if isHeader, counts, end - at > probe.headerCount {
+          guard let bits = weigh(bytes, &probe, at, end) else { return .rejected }
+          evidence += bits
         }
-        if evidence >= needed { return .confirmed }
-        // Whole frames and the beginning of one that was cut: as good as a chain that ends with the data.
-        if isFinal, at > position, evidence >= needed / 2 { return .confirmed }
-        return isFinal ? .rejected : .open
+        // A part alone confirms nothing: bytes in front of a frame may borrow from it what makes them look like one.
+        return evidence >= needed && at > position ? .confirmed : .open(bits: evidence, isWhole: at > position)
       case .frame:
         guard plan.open(bytes, &probe) else { return .rejected }
         if plan.pointee.checksumRule == .none, probe.kind.pointee.index == FrameKind.unknownIndex { return .rejected }
-        evidence += plan.evidence(&probe)
+        if counts {
+          guard let bits = weigh(bytes, &probe, at, end) else { return .rejected }
+          evidence += bits
+        } else {
+          evidence += plan.evidence(&probe)
+        }
         at += probe.count
         if evidence >= needed { return .confirmed }
         if at == end {
           // The chain ends with the data: half a proof, which is enough when no more can come.
           if evidence + 8 >= needed { return .confirmed }
           // Frames that fill their deliveries from the first byte to the last prove some more.
-          let fit = rest.pointee.startsDelivery(at: position) ? 8 : 0
-          if isFinal { return evidence + fit >= needed / 2 ? .confirmed : .rejected }
-          return .open
+          return .open(bits: evidence + (counts ? 8 : fit), isWhole: true)
         }
       }
     }
     return .confirmed
+  }
+
+  /// Bits of proof that the frame at `at`, whole or not, is one: how little of what its bytes say would be there by chance.
+  /// `nil` when they say that it is none.
+  private func weigh(_ bytes: borrowing Bytes, _ probe: inout Frame, _ at: Int, _ end: Int) -> Int? {
+    let plan = currentPlan
+    probe.start = at
+    probe.type = plan.pointee.type.read(bytes, at)
+    probe.kind = plan.kind(probe.type)
+    let kind = probe.kind.pointee
+    let head = bytes.u64(at)
+    guard kind.index != FrameKind.unknownIndex, head & kind.headMask == kind.headValue,
+      probe.bodyCount >= Int(kind.minimumBody), probe.bodyCount <= Int(kind.maximumBody)
+    else { return nil }
+    var bits = Int(plan.pointee.magicEvidence) + Int(kind.evidence) + plan.pointee.type.mask.nonzeroBitCount
+    let last = at + probe.count
+    var position = at + probe.headerCount
+    var i = Int(kind.firstStep)
+    let steps = i + Int(kind.stepCount)
+    while i < steps {
+      let step = plan.pointee.steps[i]
+      i += 1
+      if step.operation == .unless {
+        if head & step.a == step.b { i += Int(step.count) }
+        continue
+      }
+      if step.operation == .tlv { break }
+      let count = Int(step.count)
+      guard position + count <= last else { return nil }
+      guard position + count <= end else { return bits }
+      let value = count > 0 && count <= 8 ? bytes.u64(position) >> UInt64(64 - count * 8) : 0
+      position += count
+      if step.operation == .expect {
+        if value & step.b == step.a {
+          bits += step.b.nonzeroBitCount
+          while i < steps, plan.pointee.steps[i].operation == .expect { i += 1 }
+        } else if i < steps, plan.pointee.steps[i].operation == .expect {
+          position -= count
+        } else {
+          return nil
+        }
+      } else if step.operation == .text {
+        let length = Int(truncatingIfNeeded: value)
+        guard position + length <= last else { return nil }
+        guard let text = weighText(bytes, position, min(length, end - position)) else { return nil }
+        if length > 0 { bits += 12 + text }
+        position += length
+        guard position <= end else { return bits }
+      }
+    }
+    return bits
+  }
+
+  /// Bits of proof that `count` bytes are text; `nil` when they are not.
+  private func weighText(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) -> Int? {
+    var printable = 0
+    for i in 0..<min(count, 256) {
+      let byte = bytes.u8(offset + i)
+      if byte < 0x20 || byte == 0x7f { return nil }
+      if byte < 0x80 { printable += 1 }
+    }
+    // 95 of 256 bytes are ASCII that can be printed.
+    return min(printable, 16) * 7 / 5
   }
 
   // MARK: Gaps
@@ -150,24 +304,27 @@ extension Engine {
         kind: .gap, timestamp: max(segment.pointee.timestamp, now), direction: flow.pointee.direction(side),
         streamOffset: half.pointee.offset &- UInt64(gap.byteCount), byteCount: UInt64(gap.byteCount), gap: gap.reason),
       flow)
-    rememberGap(index, flow, side, gap)
     if let rest = half.pointee.rest, flow.pointee.profile.isPlan, !half.pointee.flags.contains(.lost) {
       select(flow.pointee.profile)
       let left = frameLength(rest) - rest.pointee.count - gap.byteCount
       if left >= 0 {
-        abandonRest(index, flow, side)
+        abandonRest(index, flow, side, before: gap)
         half.pointee.passOver = UInt32(left)
-        if left > 0 { half.pointee.flags.insert(.passing) }
+        if left > 0 { half.pointee.flags.insert(.passing) } else { closeIsland(flow, side, at: half.pointee.offset) }
         return
       }
     } else if half.pointee.flags.contains(.passing) {
       // The same frame, cut again.
       let left = Int(half.pointee.passOver) - gap.byteCount
+      openIsland(index, flow, side, gap)
       half.pointee.passOver = UInt32(max(0, left))
       if left <= 0 { half.pointee.flags.remove(.passing) }
+      if left == 0 { closeIsland(flow, side, at: half.pointee.offset) }
       if left >= 0 { return }
+      half.pointee.flags.insert(.lost)
+      return
     }
-    abandonRest(index, flow, side)
+    abandonRest(index, flow, side, before: gap)
     guard flow.pointee.profile != .none, flow.pointee.profile != .tls else { return }
     half.pointee.flags.insert(.lost)
   }
@@ -183,22 +340,30 @@ extension Engine {
     return probe.count
   }
 
-  /// Ends what a direction holds: nothing will follow it.
-  mutating func abandonRest(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+  /// Ends what a direction holds: nothing will follow it, or nothing before what stands behind `gap`, which is remembered.
+  mutating func abandonRest(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, before gap: Gap? = nil
+  ) {
     let half = flow.half(side)
-    guard half.pointee.rest != nil else { return }
+    guard half.pointee.rest != nil else {
+      if let gap { openIsland(index, flow, side, gap) }
+      return
+    }
+    if flow.pointee.profile == .unknown {
+      choose(index, flow, side, new: half.pointee.rest?.pointee.count ?? 0, isEnd: true)
+    }
     if flow.pointee.profile.isPlan {
       select(flow.pointee.profile)
       decodeRest(index, flow, side, isEnd: true)
-    } else if flow.pointee.profile == .unknown {
-      choose(index, flow, side, isEnd: true)
     }
+    if let gap { openIsland(index, flow, side, gap) }
     guard let rest = half.pointee.rest else { return }
     let count = rest.pointee.count
     if !flow.pointee.profile.isPlan {
       ledger.unreadBytes += UInt64(count)
       countUndecoded(flow, count)
     } else if count > 0 {
+      setAside(flow, side, rest, count)
       ledger.skippedBytes += UInt64(count)
       let figures = flow.pointee.figures
       if figures != .max {

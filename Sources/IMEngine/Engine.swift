@@ -99,9 +99,7 @@ package struct Engine: ~Copyable {
       for index in 0..<65 {
         let kind = plan.kind(at: index)
         tracker.planRoles.append(kind?.role ?? .other)
-        let heartbeat = kind?.role == .heartbeat
-        tracker.planTimeouts.append(
-          heartbeat ? plan.pointer.pointee.heartbeatTimeout : kind?.timeout ?? Tracker.leastTimeout)
+        tracker.planTimeouts.append(kind?.timeout ?? Tracker.leastTimeout)
       }
     }
   }

@@ -8,6 +8,7 @@ package struct ProfileCompiler {
   private var tagNames: [UInt32: String] = [:]
   private var checksumName: String?
   private var answerTimeout: Int64 = 6_000_000_000
+  private var heartbeatTimeout: Int64 = 15_000_000_000
 
   /// Compiles the profile in `text`; `source` names it in errors.
   package static func compile(_ text: String, source: String) throws(ProfileError) -> ProtocolPlan {
@@ -179,7 +180,7 @@ package struct ProfileCompiler {
     guard let reader = try root.optional("timing") else { return }
     try reader.allow("answer", "heartbeat")
     if let answer = try reader.optional("answer") { answerTimeout = try answer.duration() }
-    if let heartbeat = try reader.optional("heartbeat") { draft.heartbeatTimeout = try heartbeat.duration() }
+    if let heartbeat = try reader.optional("heartbeat") { heartbeatTimeout = try heartbeat.duration() }
   }
 
   // MARK: Types
@@ -207,7 +208,6 @@ package struct ProfileCompiler {
       "name", "role", "answered", "numbered", "echo", "in-order", "from", "refuses", "opens-session", "answers",
       "flags", "length", "body", "timeout")
     var kind = FrameKind()
-    kind.timeout = try reader.optional("timeout")?.duration() ?? answerTimeout
     switch try reader.required("role").text() {
     case "message": kind.role = .message
     case "acknowledgment": kind.role = .acknowledgment
@@ -218,6 +218,8 @@ package struct ProfileCompiler {
     default:
       throw try reader.required("role").error("a role is message, acknowledgment, heartbeat, control, receipt or other")
     }
+    kind.timeout =
+      try reader.optional("timeout")?.duration() ?? (kind.role == .heartbeat ? heartbeatTimeout : answerTimeout)
     func set(_ key: String, _ flag: FrameKind.Flags) throws(ProfileError) {
       if try reader.optional(key)?.flag() ?? false { kind.flags.insert(flag) }
     }

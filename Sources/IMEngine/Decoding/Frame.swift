@@ -103,7 +103,7 @@ package struct Frame: BitwiseCopyable {
   package var time: UInt64 = 0
   /// The status that an answer's body gives; 0 where it gives none.
   package var status: UInt64 = 0
-  /// Seconds between heartbeats that a client announces; true only of a frame whose type loads it.
+  /// Seconds between heartbeats that a client announces; 0 where the frame announces none.
   package var keepAlive: UInt64 = 0
   /// Where the client's name begins, from the frame's first byte; it counts only where `identityCount` is not 0.
   package var identityOffset = 0

@@ -96,6 +96,7 @@ extension UnsafePointer<Plan> {
     frame.pointee.identityCount = 0
     frame.pointee.subjectCount = 0
     frame.pointee.status = 0
+    frame.pointee.keepAlive = 0
     return frame.pointee.kind.pointee.stepCount == 0 || runSteps(bytes, frame)
   }
 

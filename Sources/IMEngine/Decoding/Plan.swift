@@ -275,8 +275,6 @@ package struct Plan: BitwiseCopyable {
   package var chooseEvidence: UInt16 = 40
   /// Bits of proof that find a frame again after a loss.
   package var confirmEvidence: UInt16 = 32
-  /// How long a heartbeat's answer may take, in nanoseconds.
-  package var heartbeatTimeout: Int64 = 15_000_000_000
 
   var kinds: UnsafePointer<FrameKind>
   var steps: UnsafePointer<PlanStep>

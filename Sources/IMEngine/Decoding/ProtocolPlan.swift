@@ -84,8 +84,6 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var counterBits = 32
     /// The counter goes to 0 instead of reaching this.
     package var counterWrap: UInt64 = 1 << 32
-    /// How long a heartbeat's answer may take, in nanoseconds.
-    package var heartbeatTimeout: Int64 = 15_000_000_000
     /// How TLV lists are laid out.
     package var tlv = TLVPlan()
     /// The types, in the order of their indices; their `index` and `evidence` are filled in by the compilation.
@@ -155,7 +153,6 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.sequenceCounts = draft.sequenceCounts
     plan.counterBits = UInt8(draft.counterBits)
     plan.counterWrap = draft.counterWrap
-    plan.heartbeatTimeout = draft.heartbeatTimeout
     plan.tlv = draft.tlv
     plan.kindMultiplier = multiplier
     plan.kindShift = UInt8(64 - bits)

@@ -166,6 +166,9 @@ struct Flow {
   /// The direction in which side `side` sends.
   @inline(__always)
   func direction(_ side: Int) -> Direction { side == Int(client) ? .clientToServer : .serverToClient }
+
+  /// The side that sends in `direction`.
+  func side(_ direction: Direction) -> Int { direction == .clientToServer ? Int(client) : 1 - Int(client) }
 }
 
 /// What decodes a flow: an index into the plans, or why nothing does.

@@ -19,6 +19,13 @@ struct StreamRest: ~Copyable {
   private var firstMark = 0
   /// Decoding makes no sense before so many bytes are there.
   var needed = 0
+  /// While a frame is looked for: the place, as an offset in the stream, before which everything but `candidates` was found
+  /// to be none.
+  var searchedTo: UInt64 = 0
+  /// Bytes that were held for the sake of candidates which were none, as far as they were many.
+  var wasted = 0
+  /// Places where one may begin when more bytes have come, in order; at most 32.
+  var candidates: [UInt64] = []
 
   /// Bytes held.
   var count: Int { end - start }
@@ -61,6 +68,7 @@ struct StreamRest: ~Copyable {
     start = 0
     end = 0
     needed = 0
+    candidates.removeAll()
     marks.removeAll(keepingCapacity: true)
     firstMark = 0
     if buffer.capacity > 4_096 { buffer = RawBuffer() }
@@ -79,6 +87,18 @@ struct StreamRest: ~Copyable {
 
   /// Whether a delivery begins at `position`.
   func startsDelivery(at position: Int) -> Bool { mark(at: position).position == position }
+
+  /// The deliveries that the first `count` bytes came in: where each stands in the memory, and how long it is.
+  func deliveries(_ count: Int) -> [(position: Int, count: Int, mark: Mark)] {
+    var result: [(position: Int, count: Int, mark: Mark)] = []
+    let last = min(end, start + count)
+    for i in firstMark..<max(firstMark, marks.count) {
+      let from = max(start, marks[i].position)
+      let to = min(last, i + 1 < marks.count ? marks[i + 1].position : end)
+      if from < to { result.append((from, to - from, marks[i])) }
+    }
+    return result
+  }
 
   private mutating func slide() {
     buffer.pointer.copyMemory(from: buffer.pointer + start, byteCount: end - start)

@@ -34,7 +34,7 @@ package enum Fate: UInt8, Sendable, BitwiseCopyable, CaseIterable {
 /// One message with all its copies and answers: what the protocol's two ends meant as one. 64 bytes, one cache line.
 ///
 /// The times of its last copy and its first answer are kept as whole microseconds after the first copy; they stop at
-/// 71 minutes, far beyond the time for any answer.
+/// 71 and at 35 minutes, far beyond the time for any answer.
 package struct Exchange: Sendable, BitwiseCopyable {
   /// Facts that are true or not.
   package struct Flags: OptionSet, Sendable, BitwiseCopyable {
@@ -77,8 +77,9 @@ package struct Exchange: Sendable, BitwiseCopyable {
   package var bodyCount: UInt32
   /// Microseconds from the first copy to the last.
   private var lastDelay: UInt32 = 0
-  /// Microseconds from the first copy to the first answer; `.max` where none came.
-  private var answerDelay: UInt32 = .max
+  /// Microseconds from the first copy to the first answer, below 0 where the capture has the answer first; `.min` where
+  /// none came.
+  private var answerDelay = Int32.min
   /// Copies after the first, up to the first answer; like the counts below, it stops at 65,535.
   package var repeats: UInt16 = 0
   /// Copies after the first answer.
@@ -123,7 +124,7 @@ package struct Exchange: Sendable, BitwiseCopyable {
   }
   /// Whether an answer came.
   @inline(__always)
-  package var isAnswered: Bool { answerDelay != .max }
+  package var isAnswered: Bool { answerDelay != .min }
   /// Copies seen, at most 65,535.
   package var copies: UInt16 { UInt16(clamping: 1 + Int(repeats) + Int(duplicates)) }
   /// When the last copy came, to the microsecond.
@@ -132,18 +133,22 @@ package struct Exchange: Sendable, BitwiseCopyable {
   package var ackedAt: Timestamp {
     isAnswered ? Timestamp(microseconds: firstAt.microseconds + Int64(answerDelay)) : .distantPast
   }
-  /// From the first copy to the first answer, in whole microseconds of the packets' times; `nil` without an answer.
-  package var latency: Int64? { isAnswered ? Int64(answerDelay) : nil }
+  /// From the first copy to the first answer, in whole microseconds of the packets' times; `nil` without an answer, and
+  /// where the capture has the answer first.
+  package var latency: Int64? { answerDelay >= 0 ? Int64(answerDelay) : nil }
   /// `latency`, when only one copy was seen before the answer: after a repeat nobody can tell which copy was answered
   /// (Karn's rule).
   package var roundTrip: Int64? { repeats == 0 ? latency : nil }
 
-  /// Takes note of the first answer; gives the microseconds since the first copy.
+  /// Takes note of the first answer; gives `latency`.
   @inline(__always)
-  mutating func answered(at now: Timestamp) -> Int64 {
-    let delay = max(0, now.microseconds &- firstAt.microseconds)
-    answerDelay = UInt32(truncatingIfNeeded: min(delay, Int64(UInt32.max) - 1))
-    return Int64(answerDelay)
+  mutating func answered(at now: Timestamp) -> Int64? {
+    let delay = now.microseconds &- firstAt.microseconds
+    answerDelay =
+      now >= firstAt
+      ? Int32(truncatingIfNeeded: min(delay, Int64(Int32.max)))
+      : Int32(truncatingIfNeeded: max(min(delay, -1), -Int64(Int32.max)))
+    return latency
   }
 
   /// Takes note of a copy.

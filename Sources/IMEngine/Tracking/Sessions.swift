@@ -51,6 +51,15 @@ struct SessionTable: ~Copyable {
     return index
   }
 
+  /// Calls the session at `index`, which stands alone under its key, `key` from now on.
+  mutating func rename(_ index: UInt32, _ key: UInt64) {
+    let session = pool.pointer(index)
+    newest[session.pointee.key ^ UInt64(session.pointee.plan) << 56] = nil
+    session.pointee.older = newest(key, session.pointee.plan) ?? .max
+    session.pointee.key = key
+    newest[key ^ UInt64(session.pointee.plan) << 56] = index
+  }
+
   /// Gives the session at `index` the name that the client itself uses.
   mutating func name(_ index: UInt32, _ text: String) {
     if names.count < 1 << 20 { names[index] = text }

@@ -39,7 +39,7 @@ extension Tracker {
     figure.pointee.units[way] &+= 1
     total(flow.pointee.profile.rawValue, kind).pointee.fates[way].units &+= 1
     if frame.pointee.kind.pointee.role == .heartbeat { heartbeat(frame.pointee.timestamp, figure) }
-    if sessions.pointer(flow.pointee.session).pointee.hasOrphans { adopt(new, flow, flows) }
+    if sessions.pointer(flow.pointee.session).pointee.hasOrphans { adopt(new, frame, flow, plan, flows) }
   }
 
   /// A message that asks for no answer: it is what it is at once, and counts among no units.
@@ -162,16 +162,21 @@ extension Tracker {
     let newest = table.find(flow.pointee.session, reverse, sequence)
     var found = newest
     if let newest, inOrder || !isAnswer(answers, frame.pointee.timestamp, newest) {
-      found = search(from: newest, answers, frame.pointee.timestamp, inOrder: inOrder)
+      found = search(
+        from: newest, answers, frame.pointee.timestamp, inOrder: inOrder, flow, counts: plan.pointee.sequenceCounts)
     }
+    let refused = frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.status != 0
     guard let exchange = found else {
       note.isOrphan = true
       figures.pointer(flow.pointee.figures).pointee.orphanAcks &+= 1
+      let half = flow.half(flow.pointee.side(reverse))
       remember(
-        OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence), frame.pointee.timestamp)
+        OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence),
+        Orphan(
+          at: frame.pointee.timestamp, answers: answers, refused: refused, connection: flow.pointee.serial,
+          acknowledged: half.pointee.flags.contains(.acknowledged) ? half.pointee.acknowledged : nil))
       return
     }
-    let refused = frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.status != 0
     answer(exchange, frame.pointee.timestamp, flow, flows, refused, &note)
   }
 
@@ -181,22 +186,28 @@ extension Tracker {
     answers &>> UInt64(exchange.pointee.kind & 63) & 1 == 1 && exchange.pointee.firstAt <= now
   }
 
-  /// What is answered among all exchanges of a number: without a number the oldest open one, with one the newest.
+  /// What is answered among all exchanges of a number: without a number the oldest open one, with one the newest. Where
+  /// none is old enough, the capture may have the answer in front of its message.
   // Mutating, because a struct that cannot be copied is copied all the same to call what does not change it.
   @inline(never)
   private mutating func search(
-    from newest: UnsafeMutablePointer<Exchange>, _ answers: UInt64, _ now: Timestamp, inOrder: Bool
+    from newest: UnsafeMutablePointer<Exchange>, _ answers: UInt64, _ now: Timestamp, inOrder: Bool,
+    _ flow: UnsafeMutablePointer<Flow>, counts: Bool
   ) -> UnsafeMutablePointer<Exchange>? {
     var found: UnsafeMutablePointer<Exchange>?
+    var early: UnsafeMutablePointer<Exchange>?
     var candidate: UnsafeMutablePointer<Exchange>? = newest
     while let exchange = candidate {
       if isAnswer(answers, now, exchange) {
         if !inOrder { return exchange }
         if !exchange.pointee.isAnswered { found = exchange }
+      } else if isAnswer(answers, exchange.pointee.firstAt, exchange) {
+        let isOpen = !exchange.pointee.isAnswered && exchange.pointee.connection == flow.pointee.serial
+        if isOpen || counts { early = exchange }
       }
       candidate = table.next(after: exchange)
     }
-    return found
+    return found ?? early
   }
 
   /// The same type and number in the other direction answers, where the protocol does it so.
@@ -235,8 +246,7 @@ extension Tracker {
     guard flow.pointee.serial == exchange.pointee.connection else { return }
     let figure = figures.pointer(flow.pointee.figures)
     let role = role(exchange)
-    if exchange.pointee.repeats == 0 {
-      let roundTrip = latency
+    if exchange.pointee.repeats == 0, let roundTrip = latency {
       if role == .heartbeat {
         let beats = heartbeats.pointer(figure.pointee.heartbeats)
         beats.pointee.roundTrips &+= 1
@@ -266,15 +276,13 @@ extension Tracker {
 
   // MARK: Answers before their message
 
-  private mutating func remember(_ key: OrphanKey, _ now: Timestamp) {
+  private mutating func remember(_ key: OrphanKey, _ orphan: Orphan) {
     if orphans[key] == nil {
       guard orphans.count < Self.maximumOrphans else { return }
-      orphanOrder.append((key, now))
+      orphanOrder.append((key, orphan.at))
       sessions.pointer(key.session).pointee.hasOrphans = true
     }
-    var times = orphans[key] ?? []
-    if times.count < 16 { times.append(now) }
-    orphans[key] = times
+    if orphans[key, default: []].count < 16 { orphans[key, default: []].append(orphan) }
   }
 
   /// Forgets answers whose message would have come out by now.
@@ -292,23 +300,45 @@ extension Tracker {
     }
   }
 
-  /// Gives a new exchange the answers that came out before it, because it was held behind a hole.
+  /// Gives a new exchange the answers that came out before it, because it was held behind a hole or came late.
+  ///
+  /// An answer is younger than its message; one that the capture saw in front of it was sent when TCP had acknowledged the
+  /// message.
   @inline(never)
   private mutating func adopt(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: FlowPlaces
+    _ exchange: UnsafeMutablePointer<Exchange>, _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>,
+    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
   ) {
     let key = OrphanKey(
       session: exchange.pointee.session, direction: exchange.pointee.direction, sequence: exchange.pointee.sequence)
-    guard let times = orphans[key] else { return }
-    let matching = times.filter { $0 >= exchange.pointee.firstAt }
+    guard let waiting = orphans[key] else { return }
+    let half = flow.half(flow.pointee.side(exchange.pointee.direction))
+    let behind = half.pointee.offset &- frame.pointee.streamOffset &- UInt64(frame.pointee.count)
+    let end = half.pointee.next &- UInt32(truncatingIfNeeded: behind)
+    var matching: [Orphan] = []
+    var left: [Orphan] = []
+    for orphan in waiting {
+      let isAcknowledged =
+        orphan.connection == flow.pointee.serial
+        && orphan.acknowledged.map { Int32(bitPattern: $0 &- end) >= 0 } ?? false
+      // An identifier is free again after its answer: another answer belongs to another message.
+      let isFree = plan.pointee.sequenceCounts || matching.isEmpty
+      if isFree, orphan.answers >> UInt64(exchange.pointee.kind) & 1 == 1,
+        orphan.at >= exchange.pointee.firstAt || isAcknowledged
+      {
+        matching.append(orphan)
+      } else {
+        left.append(orphan)
+      }
+    }
     guard !matching.isEmpty else { return }
-    orphans[key] = nil
+    orphans[key] = left.isEmpty ? nil : left
     let figure = figures.pointer(flow.pointee.figures)
-    for time in matching {
+    for orphan in matching {
       var note = FrameNote()
-      answer(exchange, time, flow, flows, false, &note)
+      answer(exchange, orphan.at, flow, flows, orphan.refused, &note)
       figure.pointee.orphanAcks &-= figure.pointee.orphanAcks > 0 ? 1 : 0
     }
-    adopted = (exchange.pointee.id, matching)
+    adopted = (exchange.pointee.id, matching.map(\.at))
   }
 }

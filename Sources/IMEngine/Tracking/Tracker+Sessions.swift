@@ -103,8 +103,7 @@ extension Tracker {
     let planIndex = flow.pointee.profile.rawValue
     guard frame.pointee.kind.pointee.flags.contains(.opensSession), frame.pointee.identityCount > 0 else {
       if flow.pointee.session == .max || frame.pointee.kind.pointee.flags.contains(.opensSession) {
-        // A name of our own, which no client's can equal in this table but by a collision of 64 bits.
-        let own = UInt64(flow.pointee.serial) &* 0x9E37_79B9_7F4A_7C15 | 1 << 63
+        let own = Self.ownKey(flow)
         flow.pointee.session = sessions.add(own, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place)
       }
       return
@@ -121,6 +120,11 @@ extension Tracker {
     if let known = sessions.newest(key, planIndex) {
       join(known, flowIndex, flow, place, flows)
       flow.pointee.session = known
+    } else if flow.pointee.session != .max, sessions.pointer(flow.pointee.session).pointee.key == Self.ownKey(flow) {
+      // The frame that names the client came behind others of its connection.
+      sessions.rename(flow.pointee.session, key)
+      sessions.name(flow.pointee.session, name)
+      named = (flow.pointee.session, name)
     } else {
       let index = sessions.add(key, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place)
       sessions.name(index, name)
@@ -151,6 +155,11 @@ extension Tracker {
     session.pointee.closedAt = .distantFuture
     session.pointee.place = place
     session.pointee.connections &+= session.pointee.connections == .max ? 0 : 1
+  }
+
+  /// A name of our own, which no client's can equal in the table but by a collision of 64 bits.
+  private static func ownKey(_ flow: UnsafeMutablePointer<Flow>) -> UInt64 {
+    UInt64(flow.pointee.serial) &* 0x9E37_79B9_7F4A_7C15 | 1 << 63
   }
 
   /// A hash of the client's address and the server's endpoint.

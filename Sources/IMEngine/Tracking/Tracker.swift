@@ -55,6 +55,17 @@ struct Tracker: ~Copyable {
     var sequence: UInt64
   }
 
+  /// An answer that waits for its message.
+  struct Orphan {
+    var at: Timestamp
+    /// The types that it answers, by index.
+    var answers: UInt64
+    var refused: Bool
+    /// Its connection, and how far TCP had acknowledged there what the other side sent; `nil` when that is not known.
+    var connection: UInt32
+    var acknowledged: UInt32?
+  }
+
   var table: ExchangeTable
   var sessions = SessionTable()
   var figures = Pool<ConnectionFigures>()
@@ -62,7 +73,7 @@ struct Tracker: ~Copyable {
   /// Totals by plan and type, 65 places a plan, the last for unknown types.
   let totals: UnsafeMutablePointer<KindTotals>
   let totalCount: Int
-  var orphans: [OrphanKey: [Timestamp]] = [:]
+  var orphans: [OrphanKey: [Orphan]] = [:]
   var orphanOrder: [(key: OrphanKey, at: Timestamp)] = []
   /// Open exchanges that were moved to the front in this round of the table.
   var moved = 0

@@ -27,6 +27,7 @@ struct SeenFrame: Equatable {
   var isDupAck: Bool
   var isOrphan: Bool
   var session: UInt32
+  var keepAlive: UInt64
 
   struct Field: Equatable {
     var tag: UInt32
@@ -68,7 +69,7 @@ final class Recorder: EngineSink {
         sequence: frame.flags.contains(.sequence) ? frame.sequence : nil, status: frame.checksumStatus,
         flags: frame.flags, body: content, fields: fields, exchange: note.exchange, copy: note.copy, ackOf: note.ackOf,
         roundTrip: note.roundTrip, isRetry: note.isRetry, isDuplicate: note.isDuplicate, isDupAck: note.isDupAck,
-        isOrphan: note.isOrphan, session: note.session))
+        isOrphan: note.isOrphan, session: note.session, keepAlive: frame.keepAlive))
   }
 
   func named(_ session: UInt32, _ name: String) { names[session] = name }

@@ -1,0 +1,144 @@
+import IMWire
+
+/// Bytes of a stream that stand next to each other and belong to no frame yet.
+struct IslandPiece {
+  /// One delivery: it begins at `start`, and whatever stands in it was not complete before `timestamp`.
+  struct Mark {
+    var start: Int
+    var timestamp: Timestamp
+    var number: UInt64
+  }
+
+  /// Offset in the stream of the first byte.
+  var start: Int
+  var bytes: [UInt8]
+  /// The deliveries, the first at `start`; their times do not go back.
+  var marks: [Mark]
+  /// Offset in the stream of the byte behind the last one.
+  var end: Int { start + bytes.count }
+
+  /// Appends what follows. What it completes is no older than what stands in front of it.
+  mutating func append(_ next: IslandPiece) {
+    bytes += next.bytes
+    for mark in next.marks { append(mark) }
+  }
+
+  mutating func append(_ mark: Mark) {
+    if let last = marks.last, last.timestamp > mark.timestamp {
+      marks.append(Mark(start: mark.start, timestamp: last.timestamp, number: last.number))
+    } else {
+      marks.append(mark)
+    }
+  }
+
+  /// The part from `place` on, which lies in `start...end`; this keeps the part before it.
+  mutating func cut(at place: Int) -> IslandPiece {
+    var back = IslandPiece(start: place, bytes: [UInt8](bytes[(place - start)...]), marks: [])
+    bytes.removeSubrange((place - start)...)
+    let first = marks.lastIndex { $0.start <= place } ?? 0
+    back.marks = [Mark](marks[first...])
+    if !back.marks.isEmpty, back.marks[0].start < place { back.marks[0].start = place }
+    marks.removeAll { $0.start >= place && $0.start > start }
+    return back
+  }
+}
+
+/// A stretch of a stream in which frames are missing: from behind the last frame before a gap to the next frame known.
+///
+/// It holds the bytes that came of it, so that what comes late can be joined to what stands around it.
+struct Island {
+  /// Offsets in the stream of the first byte and of the one behind the last.
+  var start: Int
+  var end: Int
+  /// Whether a frame begins at `start`.
+  var isKnown: Bool
+  /// How many bytes from `start` on make its first frame, as far as that is known.
+  var needed = 0
+  /// How many bytes there were when they were last searched for a frame.
+  var searched = 0
+  /// What came of it, in order; between two pieces there may be a hole.
+  var pieces: [IslandPiece] = []
+
+  /// An island has at most so many pieces; what would make more is not kept.
+  static var maximumPieces: Int { 64 }
+
+  /// Bytes held.
+  var held: Int { pieces.reduce(0) { $0 + $1.bytes.count } }
+
+  /// Adds those of `count` bytes at `place` of the stream which lie inside and are not there yet; gives their number.
+  mutating func fill(
+    _ place: Int, _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, _ timestamp: Timestamp, _ number: UInt64
+  ) -> Int {
+    if pieces.count == Self.maximumPieces { join() }
+    var added = 0
+    var position = max(place, start)
+    let last = min(place + count, end)
+    var i = pieces.firstIndex { $0.end > position } ?? pieces.count
+    while position < last {
+      if i < pieces.count, pieces[i].start <= position {
+        position = pieces[i].end
+        i += 1
+        continue
+      }
+      let stop = i < pieces.count ? min(last, pieces[i].start) : last
+      let first = offset + position - place
+      let new = bytes.span.withUnsafeBytes { [UInt8]($0[first..<first + stop - position]) }
+      let mark = IslandPiece.Mark(start: position, timestamp: timestamp, number: number)
+      if i > 0, pieces[i - 1].end == position {
+        pieces[i - 1].bytes += new
+        pieces[i - 1].append(mark)
+      } else if pieces.count < Self.maximumPieces {
+        pieces.insert(IslandPiece(start: position, bytes: new, marks: [mark]), at: i)
+        i += 1
+      } else {
+        break
+      }
+      added += stop - position
+      position = stop
+      // A long piece is not copied for each short one in front of it.
+      if i < pieces.count, pieces[i].start == stop, pieces[i].bytes.count <= 2 * pieces[i - 1].bytes.count {
+        let next = pieces.remove(at: i)
+        position = max(position, next.end)
+        pieces[i - 1].append(next)
+      }
+    }
+    return added
+  }
+
+  /// Bytes from the first piece's beginning to the first hole.
+  var run: Int {
+    var end = pieces.first?.start ?? 0
+    for piece in pieces where piece.start == end { end = piece.end }
+    return end - (pieces.first?.start ?? 0)
+  }
+
+  /// Joins pieces that touch.
+  mutating func join() {
+    guard pieces.count > 1 else { return }
+    var joined: [IslandPiece] = []
+    for piece in pieces {
+      if let last = joined.last, last.end == piece.start {
+        joined[joined.count - 1].append(piece)
+      } else {
+        joined.append(piece)
+      }
+    }
+    pieces = joined
+  }
+
+  /// The part from `place` on, where a frame begins; this keeps the part before it.
+  mutating func cut(at place: Int) -> Island {
+    var back = Island(start: place, end: end, isKnown: true)
+    end = place
+    if let i = pieces.firstIndex(where: { $0.end > place }) {
+      back.pieces = [IslandPiece](pieces[i...])
+      pieces.removeSubrange(i...)
+      if back.pieces[0].start < place {
+        var front = back.pieces[0]
+        back.pieces[0] = front.cut(at: place)
+        pieces.append(front)
+      }
+    }
+    return back
+  }
+}
