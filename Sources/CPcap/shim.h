@@ -5,7 +5,10 @@
 #include <pcap/pcap.h>
 
 #ifdef __linux__
+#include <arpa/inet.h>
 #include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -35,6 +38,24 @@ static inline int imdump_accept_nothing(int socket) {
 static inline int imdump_ignore_outgoing(int socket) {
   int yes = 1;
   return setsockopt(socket, 263 /* SOL_PACKET */, PACKET_IGNORE_OUTGOING, &yes, sizeof yes) == 0 ? 0 : -errno;
+}
+
+/// A protocol that no packet has: below 0x600 the field is a length.
+#define IMDUMP_PROTOCOL_NONE 0x05FF
+
+/// Lets a packet socket that was bound to `IMDUMP_PROTOCOL_NONE` accept packets of every protocol.  0, or -errno; 0 for
+/// what is no packet socket.
+static inline int imdump_accept_everything(int socket) {
+  struct sockaddr_ll address;
+  socklen_t length = sizeof address;
+  memset(&address, 0, sizeof address);
+  if (getsockname(socket, (struct sockaddr *)&address, &length) != 0 || address.sll_family != AF_PACKET) return 0;
+  struct sockaddr_ll every;
+  memset(&every, 0, sizeof every);
+  every.sll_family = AF_PACKET;
+  every.sll_protocol = htons(ETH_P_ALL);
+  every.sll_ifindex = address.sll_ifindex;
+  return bind(socket, (struct sockaddr *)&every, sizeof every) == 0 ? 0 : -errno;
 }
 #endif
 

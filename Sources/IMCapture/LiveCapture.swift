@@ -47,8 +47,13 @@ package final class LiveCapture: PacketSource {
   {
     handle = try LiveHandle.open(device, options)
     watch = InterfaceWatch(device: device)
-    if let filter = options.filter { try handle.setFilter(filter, device: device) }
+    if device == "any" {
+      try handle.setFilterForAny(options.filter)
+    } else if let filter = options.filter {
+      try handle.setFilter(filter, device: device)
+    }
     if watch.isLoopback { _ = imdump_ignore_outgoing(handle.descriptor) }
+    try handle.begin(device: device)
     self.device = device
     stopSwitch = stop
     if let warning = handle.warning { events.append(.warning(warning)) }

@@ -49,12 +49,17 @@ struct LiveHandle: ~Copyable {
     pcap_set_buffer_size(pointer, options.bufferSize)
     // Refused where the kernel has no nanoseconds; then the handle says microseconds.
     pcap_set_tstamp_precision(pointer, PCAP_TSTAMP_PRECISION_NANO)
+    // No packet before the filter stands: the kernel would count it as received, and libpcap throw it away.
+    pcap_set_protocol_linux(pointer, IMDUMP_PROTOCOL_NONE)
     let status = pcap_activate(pointer)
     guard status >= 0 else {
       let reason = String(cString: pcap_geterr(pointer))
       pcap_close(pointer)
       throw .activation(device, status, reason)
     }
+    // The cooked header that names the interface. It matters for filters as well: libpcap runs a new one itself on the
+    // first blocks of its ring, where the other cooked header has no interface to find.
+    if device == "any" { pcap_set_datalink(pointer, DLT_LINUX_SLL2) }
     var warning = note
     if status > 0 {
       let reason = String(cString: pcap_geterr(pointer))
@@ -70,10 +75,39 @@ struct LiveHandle: ~Copyable {
   /// Compiles `filter` and gives it to the kernel.
   func setFilter(_ filter: String, device: String) throws(CaptureError) {
     var program = bpf_program()
-    guard pcap_compile(pointer, &program, filter, 1, UInt32.max) == 0 else {
+    guard compile(filter, &program) else {
       throw .filter("capture on \(device)", filter, String(cString: pcap_geterr(pointer)))
     }
     defer { pcap_freecode(&program) }
+    try attach(&program, device)
+  }
+
+  /// The same for the device `any`, without what leaves through the loopback: it comes in there as well. libpcap throws
+  /// it away, but only when the kernel has counted it, and given it room.
+  func setFilterForAny(_ filter: String?) throws(CaptureError) {
+    if let filter { try setFilter(filter, device: "any") }
+    let loopback = if_nametoindex("lo")
+    guard pcap_datalink(pointer) == DLT_LINUX_SLL2, loopback != 0 else { return }
+    let once = "not (ifindex \(loopback) and outbound)"
+    var program = bpf_program()
+    // A libpcap older than `ifindex` leaves it as it is.
+    guard compile(filter.map { "\(once) and (\($0))" } ?? once, &program) else { return }
+    defer { pcap_freecode(&program) }
+    try attach(&program, "any")
+  }
+
+  /// Lets packets in; none was accepted before.
+  func begin(device: String) throws(CaptureError) {
+    let status = imdump_accept_everything(descriptor)
+    // An interface that is down is no error: it may come up.
+    guard status == 0 || status == -ENETDOWN else { throw .live(.captureFailed, device, systemText(-status)) }
+  }
+
+  private func compile(_ filter: String, _ program: inout bpf_program) -> Bool {
+    pcap_compile(pointer, &program, filter, 1, UInt32.max) == 0
+  }
+
+  private func attach(_ program: inout bpf_program, _ device: String) throws(CaptureError) {
     guard pcap_setfilter(pointer, &program) == 0 else {
       throw .live(.captureFailed, device, String(cString: pcap_geterr(pointer)))
     }

@@ -1,5 +1,5 @@
-package import Synchronization
 import Glibc
+import Synchronization
 
 /// Tells sources to end.  One switch may serve several sources.
 ///

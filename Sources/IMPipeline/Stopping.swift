@@ -4,6 +4,10 @@ import IMCapture
 
 /// Ends a run cleanly on SIGINT and SIGTERM; a second signal ends the process at once. SIGUSR1 asks for the counts.
 final class Stopping {
+  /// Nanoseconds within which a second signal is the first one come twice: timeout(1) signals its command and then its
+  /// whole group.
+  private static var sameSignal: Int64 { 200_000_000 }
+
   let stop = StopSwitch()
   private var sources: [any DispatchSourceSignal] = []
   /// How often the counts were asked for.
@@ -17,8 +21,11 @@ final class Stopping {
       let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
       let stop = stop
       source.setEventHandler {
-        if stop.isStopped { _exit(number == SIGINT ? 130 : 143) }
-        stop.stop()
+        guard let first = stop.stoppedAt else { return stop.stop() }
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        let apart = Int64(now.tv_sec) &* 1_000_000_000 &+ Int64(now.tv_nsec) &- first
+        if abs(apart) > Self.sameSignal { _exit(number == SIGINT ? 130 : 143) }
       }
       source.resume()
       sources.append(source)
