@@ -30,13 +30,12 @@ struct ExchangeTable: ~Copyable {
 
   /// Places for exchanges, each a cache line.
   private static func newRing(_ count: Int) -> UnsafeMutablePointer<Exchange> {
-    UnsafeMutableRawPointer.allocate(byteCount: count * MemoryLayout<Exchange>.stride, alignment: 64)
-      .assumingMemoryBound(to: Exchange.self)
+    LargeMemory.allocate(count * MemoryLayout<Exchange>.stride).assumingMemoryBound(to: Exchange.self)
   }
 
   /// An index of `count` free slots.
   private static func newSlots(_ count: Int) -> UnsafeMutablePointer<UInt64> {
-    let slots = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
+    let slots = LargeMemory.allocate(count * MemoryLayout<UInt64>.stride).assumingMemoryBound(to: UInt64.self)
     slots.initialize(repeating: Self.empty, count: count)
     return slots
   }
