@@ -110,10 +110,7 @@ extension Engine {
     guard arrival.pointee.segment.payloadCount >= Int(plan.pointee.headerCount), plan.pointee.sequence.isPresent,
       bytes.u64(payload) & plan.pointee.magicMask == plan.pointee.magic
     else { return }
-    let direction = flow.pointee.direction(arrival.pointee.segment.side)
-    let kind = plan.kind(plan.pointee.type.read(bytes, payload))
-    arrival.pointee.exchange = tracker.table.prefetchSlot(
-      flow.pointee.session, kind.pointee.role == .acknowledgment ? direction.reversed : direction,
-      plan.pointee.sequence.read(bytes, payload))
+    arrival.pointee.exchange = tracker.table.prefetchSlots(
+      flow.pointee.session, plan.pointee.sequence.read(bytes, payload))
   }
 }
