@@ -18,7 +18,13 @@ final class ConnectionRecord {
   }
 
   /// Who talks, as the last event said.
-  var info: ConnectionInfo
+  var info: ConnectionInfo {
+    didSet {
+      guard info.client != oldValue.client else { return }
+      clientMembers = Self.members(info.client)
+      serverMembers = Self.members(info.server)
+    }
+  }
   /// The index of its server's figures; `nil` while nothing decodes it.
   var endpoint: UInt32?
   /// Whether its SYN was seen; whether it counts as one that succeeded, as reconnected; whether its last report is out.
@@ -42,11 +48,18 @@ final class ConnectionRecord {
   private var beatAt: Int64?
   private var beatInterval: Int64?
   private var beatJitter = 0.0
+  /// Who talks, as members of an object: address and port of the client and of the server.
+  private(set) var clientMembers: Piece
+  private(set) var serverMembers: Piece
   /// The members of `network` without those that change.
-  private var networkMembers: String?
+  private var networkMembers: Piece?
   private var networkProtocol: String?
 
-  init(_ info: ConnectionInfo) { self.info = info }
+  init(_ info: ConnectionInfo) {
+    self.info = info
+    clientMembers = Self.members(info.client)
+    serverMembers = Self.members(info.server)
+  }
 
   /// Takes note of a heartbeat, and counts its interval and jitter.
   func beat(at time: Timestamp, _ counts: inout HeartbeatCounts) {
@@ -69,13 +82,18 @@ final class ConnectionRecord {
   }
 
   /// The members of `network`: made once, because of the community id.
-  func network(protocol name: String?) -> String {
+  func network(protocol name: String?) -> Piece {
     if let networkMembers, networkProtocol == name { return networkMembers }
     var text = "\"transport\":\"tcp\",\"type\":\"\(info.client.address.isIPv6 ? "ipv6" : "ipv4")\""
     if let name { text += ",\"protocol\":\"\(name)\"" }
     if let id = CommunityID.tcp(info.client, info.server) { text += ",\"community_id\":\"\(id)\"" }
-    networkMembers = text
+    let members = Piece(text)
+    networkMembers = members
     networkProtocol = name
-    return text
+    return members
+  }
+
+  private static func members(_ endpoint: Endpoint) -> Piece {
+    Piece("\"ip\":\"\(endpoint.address)\",\"port\":\(endpoint.port)")
   }
 }

@@ -56,7 +56,7 @@ extension ECSSink {
   ) {
     let isLogged = isInLog(record)
     exchanges.add(exchange, owner: record.info.serial, isLogged: isLogged)
-    if isLogged { facts.keep(exchange, MessageFacts(frame, tlvs)) }
+    if isLogged { facts.keep(exchange, frame, tlvs) }
     guard let place = early.firstIndex(where: { $0.id == exchange }) else { return }
     let settled = early.remove(at: place)
     if let entry = exchanges.settle(exchange) { settle(settled, entry, record) }

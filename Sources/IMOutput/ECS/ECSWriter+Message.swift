@@ -22,12 +22,7 @@ extension ECSWriter {
     begin(.message, at: exchange.firstAt, isLean: isLean, &lines)
 
     event(.message, types: "[\"protocol\",\"info\"]", isLean: isLean, &lines)
-    lines.text("action", "message_\(exchange.fate.name)\(isLate ? "_late" : "")")
-    switch exchange.fate {
-    case .acked, .ackedAfterRetry: lines.members("\"outcome\":\"success\"")
-    case .rejected, .unanswered, .damaged: lines.members("\"outcome\":\"failure\"")
-    case .pending, .unacknowledged: lines.members("\"outcome\":\"unknown\"")
-    }
+    lines.members(fates[Int(exchange.fate.rawValue)][isLate ? 1 : 0])
     lines.key("id")
     identity(exchange, record.info.serial, isLate: isLate, &lines)
     if isNumbered { lines.number("sequence", exchange.sequence) }
@@ -39,21 +34,25 @@ extension ECSWriter {
     lines.close()
 
     if !isLean {
-      open("source", fromClient ? info.client : info.server, &lines)
+      lines.open("source")
+      lines.members(fromClient ? record.clientMembers : record.serverMembers)
       if let facts { lines.number("bytes", facts.byteCount) }
       lines.close()
-      open("destination", fromClient ? info.server : info.client, &lines)
+      lines.open("destination")
+      lines.members(fromClient ? record.serverMembers : record.clientMembers)
       lines.close()
     }
-    open("client", info.client, &lines)
+    lines.open("client")
+    lines.members(record.clientMembers)
     user(record, &lines)
     lines.close()
-    open("server", info.server, &lines)
+    lines.open("server")
+    lines.members(record.serverMembers)
     lines.close()
     lines.open("network")
     lines.members(record.network(protocol: profile?.protocolName))
     // As the server's network sees it.
-    lines.members(fromClient ? "\"direction\":\"inbound\"" : "\"direction\":\"outbound\"")
+    lines.literal(fromClient ? "\"direction\":\"inbound\"" : "\"direction\":\"outbound\"")
     lines.close()
 
     openOwn(exchange.plan, isLean: isLean, &lines)
@@ -88,7 +87,7 @@ extension ECSWriter {
   /// The exchange's number in the run makes the id, since numbers on the wire are used again.
   private func identity(_ exchange: Exchange, _ connection: UInt32, isLate: Bool, _ lines: inout JSONLines) {
     lines.writer.byte(UInt8(ascii: "\""))
-    lines.writer.text(run)
+    lines.writer.raw(run.bytes)
     lines.writer.byte(UInt8(ascii: "-"))
     lines.writer.number(connection)
     lines.writer.literal(exchange.direction == .clientToServer ? "-c2s-" : "-s2c-")
@@ -102,16 +101,13 @@ extension ECSWriter {
     _ lines: inout JSONLines
   ) {
     let kind = Int(exchange.kind)
-    if let profile, kind < profile.typeNames.count {
-      lines.members("\"type\":\"\(profile.typeNames[kind])\"")
-      lines.number("type_id", profile.typeValues[kind])
-    }
+    if let profile, kind < profile.typeMembers.count { lines.members(profile.typeMembers[kind]) }
     if isNumbered { lines.number("sequence", exchange.sequence) }
-    lines.members(
+    lines.literal(
       exchange.direction == .clientToServer
         ? "\"direction\":\"client_to_server\"" : "\"direction\":\"server_to_client\"")
     // A message that asks for no answer has no fate.
-    if exchange.fate != .unacknowledged { lines.text("fate", exchange.fate.name) }
+    if exchange.fate != .unacknowledged { lines.name("fate", exchange.fate.name) }
     if isLate { lines.flag("late", true) }
     lines.number("copies", exchange.copies)
     if let facts {
@@ -123,19 +119,19 @@ extension ECSWriter {
     lines.milliseconds("rtt_ms", exchange.roundTrip)
     lines.number("body_bytes", exchange.bodyCount)
     if case .sample(let n) = options.messageLog { lines.decimal("sampled", 1 / Double(n)) }
-    if let version = profile?.wireVersion { lines.text("version", version) }
+    if let version = profile?.version { lines.members(version) }
     guard let facts else { return }
     lines.number("bytes", facts.byteCount)
     lines.number("tlv_count", facts.tlvCount)
     lines.open("checksum")
-    if let name = profile?.checksumName, !options.isLean { lines.text("algorithm", name) }
-    lines.text("status", facts.checksum.name)
+    if let algorithm = profile?.algorithm, !options.isLean { lines.members(algorithm) }
+    lines.name("status", facts.checksum.name)
     lines.close()
     if options.isLean { return }
     lines.number("header_bytes", facts.headerCount)
     lines.number("tlv_depth", facts.tlvDepth)
     lines.number("stream_offset", facts.streamOffset)
-    if !facts.tlvs.isEmpty { tlv(facts.tlvs, digits: profile?.tagDigits ?? 4, &lines) }
+    if facts.named > 0 { tlv(facts, digits: profile?.tagDigits ?? 4, &lines) }
   }
 
   /// `data seq 7 10.0.0.5:52344 > 203.0.113.9:8080 acked 84.211 ms after 1 copy`.
@@ -146,7 +142,7 @@ extension ECSWriter {
     lines.key("message")
     lines.writer.byte(UInt8(ascii: "\""))
     if let profile, Int(exchange.kind) < profile.typeNames.count {
-      lines.writer.text(profile.typeNames[Int(exchange.kind)])
+      lines.writer.raw(profile.typeNames[Int(exchange.kind)].bytes)
     } else {
       lines.writer.literal("message")
     }

@@ -4,16 +4,17 @@ extension ECSWriter {
   /// `imdump.msg.tlv`: the path of each TLV and its length, `"0xFFFF.0x0020": "1 B"`.
   ///
   /// A list is named by what it holds; an empty one by itself. A tag that stands again in one list gets an index.
-  func tlv(_ references: [TLVRef], digits: Int, _ lines: inout JSONLines) {
+  func tlv(_ facts: borrowing MessageFacts, digits: Int, _ lines: inout JSONLines) {
     lines.open("tlv")
     var path: [(tag: UInt32, index: Int)] = []
-    for (i, reference) in references.enumerated() {
+    for i in 0..<facts.named {
+      let reference = facts.tlv(i)
       let depth = Int(reference.depth)
       if path.count > depth { path.removeLast(path.count - depth) }
       // Only a walk that was cut short could leave a level out.
       guard path.count == depth else { continue }
-      path.append((reference.tag, repeats(references, i)))
-      let holds = reference.isList && i + 1 < references.count && Int(references[i + 1].depth) == depth + 1
+      path.append((reference.tag, repeats(facts, i)))
+      let holds = reference.isList && i + 1 < facts.named && Int(facts.tlv(i + 1).depth) == depth + 1
       if holds { continue }
       lines.beginKey()
       for (level, part) in path.enumerated() {
@@ -33,11 +34,14 @@ extension ECSWriter {
   }
 
   /// How often the tag of the reference at `place` stood before in the same list.
-  private func repeats(_ references: [TLVRef], _ place: Int) -> Int {
+  private func repeats(_ facts: borrowing MessageFacts, _ place: Int) -> Int {
+    let reference = facts.tlv(place)
     var count = 0
     var i = place - 1
-    while i >= 0, references[i].depth >= references[place].depth {
-      if references[i].depth == references[place].depth, references[i].tag == references[place].tag { count += 1 }
+    while i >= 0 {
+      let earlier = facts.tlv(i)
+      guard earlier.depth >= reference.depth else { break }
+      if earlier.depth == reference.depth, earlier.tag == reference.tag { count += 1 }
       i -= 1
     }
     return count
