@@ -15,12 +15,23 @@ extension Engine {
   @inline(never)
   mutating func control(_ found: UInt32, _ bytes: borrowing Bytes) {
     var index = found
+    let name = RecentSegments.Name.control(segment.pointee.sequence, segment.pointee.flags)
+    if reassembler.isCopy(reassembler.flows.pointer(found), segment, name) {
+      reassembler.counters.payloadBytes += UInt64(segment.pointee.payloadCount)
+      reassembler.dropCopy(reassembler.flows.pointer(found), segment)
+      return
+    }
     if segment.pointee.flags.contains(.rst) {
       reset(index)
       return
     }
     if segment.pointee.flags.contains(.syn) {
-      guard let opened = synchronise(index) else { return }
+      let opened = synchronise(index)
+      let flow = reassembler.flows.pointer(opened ?? index)
+      flow.half(segment.pointee.side).pointee.window = segment.pointee.window
+      // Under the number of the connection that it opened.
+      reassembler.recent.remember(flow.pointee.serial, segment, name)
+      guard let opened else { return }
       index = opened
       // Data on a SYN (RFC 7413) stands one behind it.
       segment.pointee.sequence &+= 1
@@ -35,13 +46,18 @@ extension Engine {
     let flow = reassembler.flows.pointer(index)
     let half = flow.half(segment.pointee.side)
     if segment.pointee.flags.contains(.fin), !half.pointee.flags.contains(.fin) {
-      half.pointee.finSequence =
+      flow.tail(segment.pointee.side).pointee.finSequence =
         segment.pointee.sequence &+ UInt32(truncatingIfNeeded: segment.pointee.payloadCount + segment.pointee.cutCount)
       half.pointee.flags.insert(.fin)
       if half.pointee.state == .fresh, segment.pointee.payloadCount == 0 {
         reassembler.open(half, at: segment.pointee.sequence)
       }
+    } else if segment.pointee.flags.contains(.fin), segment.pointee.payloadCount + segment.pointee.cutCount == 0,
+      segment.pointee.sequence == flow.tail(segment.pointee.side).pointee.finSequence
+    {
+      reassembler.judge(flow, segment, fillsHole: false, reassembler.recent.recall(flow.pointee.serial, segment, name))
     }
+    reassembler.recent.remember(flow.pointee.serial, segment, name)
     data(index, flow, half, bytes)
     finishIfDone(index, flow, segment.pointee.side)
   }
@@ -52,10 +68,12 @@ extension Engine {
     var flow = reassembler.flows.pointer(index)
     var half = flow.half(segment.pointee.side)
     let isFirst = !segment.pointee.flags.contains(.ack)
-    if half.pointee.flags.contains(.syn), half.pointee.initial == segment.pointee.sequence,
+    if half.pointee.flags.contains(.syn), flow.tail(segment.pointee.side).pointee.initial == segment.pointee.sequence,
       flow.pointee.phase != .closed
     {
       if isFirst { flow.pointee.synCount &+= flow.pointee.synCount == .max ? 0 : 1 }
+      let name = RecentSegments.Name.control(segment.pointee.sequence, segment.pointee.flags)
+      reassembler.judge(flow, segment, fillsHole: false, reassembler.recent.recall(flow.pointee.serial, segment, name))
       return nil
     }
     let isReordered =
@@ -75,7 +93,7 @@ extension Engine {
         half = flow.half(segment.pointee.side)
       }
     }
-    half.pointee.initial = segment.pointee.sequence
+    flow.tail(segment.pointee.side).pointee.initial = segment.pointee.sequence
     half.pointee.next = segment.pointee.sequence &+ 1
     half.pointee.state = .open
     half.pointee.flags.formUnion([.syn, .fromStart])
@@ -125,8 +143,8 @@ extension Engine {
     guard segment.pointee.side == Int(flow.pointee.client), segment.pointee.flags.contains(.ack),
       !segment.pointee.flags.contains(.syn),
       !segment.pointee.flags.contains(.rst),
-      segment.pointee.acknowledgment == flow.half(1 - segment.pointee.side).pointee.initial &+ 1
-        || Int32(bitPattern: segment.pointee.acknowledgment &- flow.half(1 - segment.pointee.side).pointee.initial) > 0
+      segment.pointee.acknowledgment == flow.tail(1 - segment.pointee.side).pointee.initial &+ 1
+        || Int32(bitPattern: segment.pointee.acknowledgment &- flow.tail(1 - segment.pointee.side).pointee.initial) > 0
     else { return }
     flow.pointee.phase = .established
     flow.pointee.clientHandshake = max(0, segment.pointee.timestamp.nanoseconds(since: flow.pointee.synAckAt))
@@ -175,7 +193,6 @@ extension Engine {
       let byPeer = half.pointee.flags.contains(.acknowledged) && segment.pointee.sequence == half.pointee.acknowledged
       guard byNumber || byAcknowledgment || byPeer else {
         reassembler.counters.ignoredResets += 1
-        flow.pointee.ignoredResets &+= flow.pointee.ignoredResets == .max ? 0 : 1
         raise(
           Issue(
             kind: .ignoredReset, timestamp: segment.pointee.timestamp,
@@ -191,9 +208,9 @@ extension Engine {
   mutating func finishIfDone(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
     let half = flow.half(side)
     guard half.pointee.flags.contains(.fin), !half.pointee.flags.contains(.finished), half.pointee.state == .open,
-      Int32(bitPattern: half.pointee.finSequence &- half.pointee.next) <= 0
+      Int32(bitPattern: flow.tail(side).pointee.finSequence &- half.pointee.next) <= 0
     else { return }
-    half.pointee.next = half.pointee.finSequence &+ 1
+    half.pointee.next = flow.tail(side).pointee.finSequence &+ 1
     half.pointee.flags.insert(.finished)
     abandonRest(index, flow, side)
     let other = flow.half(1 - side)
@@ -228,7 +245,7 @@ extension Engine {
       }
       // Bytes that the peer acknowledged and nobody saw, at the very end.
       if half.pointee.state == .open, half.pointee.flags.contains(.acknowledged), half.pointee.offset > 0 {
-        let missing = unseenTail(half)
+        let missing = unseenTail(flow, side)
         if missing > 0 { lose(index, flow, side, reassembler.skip(flow, side, missing, .captureLoss)) }
       }
       abandonRest(index, flow, side)
@@ -240,11 +257,12 @@ extension Engine {
 
   /// How many acknowledged bytes stand behind the last one that came. A FIN has a number too: one that was seen is not
   /// counted, and a single number without one is taken for one that was not.
-  private func unseenTail(_ half: UnsafeMutablePointer<Half>) -> Int {
+  private func unseenTail(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Int {
+    let half = flow.half(side)
     let missing = Int(Int32(bitPattern: half.pointee.acknowledged &- half.pointee.next))
     guard missing > 0, missing < 1 << 30 else { return 0 }
     if half.pointee.flags.contains(.fin) {
-      return min(missing, Int(Int32(bitPattern: half.pointee.finSequence &- half.pointee.next)))
+      return min(missing, Int(Int32(bitPattern: flow.tail(side).pointee.finSequence &- half.pointee.next)))
     }
     return missing == 1 ? 0 : missing
   }
@@ -287,8 +305,8 @@ extension Engine {
       openHeld(hole.flow, flow, hole.side)
     } else {
       half.pointee.flags.remove(.holeScheduled)
-      if Int32(bitPattern: half.pointee.holeMark &- half.pointee.next) > 0 {
-        release(hole.flow, flow, hole.side, givingUpTo: half.pointee.holeMark, reason)
+      if Int32(bitPattern: flow.tail(hole.side).pointee.holeMark &- half.pointee.next) > 0 {
+        release(hole.flow, flow, hole.side, givingUpTo: flow.tail(hole.side).pointee.holeMark, reason)
       }
       reassembler.scheduleHole(hole.flow, flow, hole.side, now)
     }
@@ -330,6 +348,7 @@ extension Engine {
       if beats != .max { tracker.heartbeats.release(beats) }
       tracker.figures.release(flow.pointee.figures)
     }
+    if flow.pointee.journal != .max { reassembler.journals.release(flow.pointee.journal) }
     if reassembler.flows.find(flow.pointee.key) == entry.flow { reassembler.flows.unlink(entry.flow) }
     for side in 0...1 {
       Reassembler.destroy(&flow.half(side).pointee.queue)
@@ -386,7 +405,8 @@ extension Engine {
         establishedAt: f.establishedAt, serverHandshake: f.serverHandshake < 0 ? nil : f.serverHandshake,
         clientHandshake: f.clientHandshake < 0 ? nil : f.clientHandshake,
         packets: [ways[0].packets, ways[1].packets], wireBytes: [ways[0].wireBytes, ways[1].wireBytes],
-        streamBytes: [ways[0].offset, ways[1].offset], retransmits: f.retransmits, outOfOrder: f.outOfOrder,
+        streamBytes: [ways[0].offset, ways[1].offset],
+        segments: [reassembler.figures(flow, client), reassembler.figures(flow, 1 - client)],
         gapCount: f.gapCount, gapBytes: f.gapBytes, conflicts: f.conflicts, synCount: f.synCount, figures: figures,
         heartbeats: beats, session: f.session == .max ? nil : f.session))
   }

@@ -74,8 +74,9 @@ package struct Engine: ~Copyable {
   /// An engine that tells `sink`.
   package init(options: EngineOptions, sink: any EngineSink) {
     precondition(
-      MemoryLayout<Flow>.offset(of: \.halves) == 64 && MemoryLayout<Half>.stride == 64,
-      "a flow's directions begin at its second cache line")
+      MemoryLayout<Flow>.offset(of: \.halves) == 64 && MemoryLayout<Half>.stride == 64
+        && MemoryLayout<Flow>.offset(of: \.tails) == 192 && MemoryLayout<HalfTail>.stride == 32,
+      "a flow's directions begin at its second cache line, and their tails behind them")
     precondition(!options.plans.isEmpty && options.plans.count <= 64, "an engine decodes 1 to 64 protocols")
     parser = PacketParser(verifiesChecksums: options.verifiesChecksums)
     reassembler = Reassembler(options: options.reassembly, seed: options.seed)
@@ -190,12 +191,16 @@ package struct Engine: ~Copyable {
     _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>,
     _ bytes: borrowing Bytes
   ) {
-    if segment.pointee.flags.contains(.ack) { reassembler.acknowledge(index, flow, segment) }
+    let isNews = segment.pointee.flags.contains(.ack) && reassembler.acknowledge(index, flow, segment)
+    let lastWindow = half.pointee.window
+    half.pointee.window = segment.pointee.window
+    if segment.pointee.window == 0 { reassembler.countZeroWindow(flow, segment) }
     if segment.pointee.payloadCount == 0, segment.pointee.cutCount == 0 {
       if half.pointee.state == .fresh {
         half.pointee.next = segment.pointee.sequence
         half.pointee.flags.insert(.hinted)
       }
+      reassembler.admitAck(flow, segment, isNews: isNews, lastWindow, bytes)
       return
     }
     reassembler.counters.payloadBytes &+= UInt64(truncatingIfNeeded: segment.pointee.payloadCount)

@@ -153,10 +153,8 @@ package struct ConnectionReport {
   package var wireBytes: InlineArray<2, UInt64>
   /// Stream bytes, delivered and lost, client to server first.
   package var streamBytes: InlineArray<2, UInt64>
-  /// Segments whose payload had been delivered or was held already, both directions together.
-  package var retransmits: UInt32
-  /// Segments that arrived before the data in front of them, both directions together.
-  package var outOfOrder: UInt32
+  /// What its segments were, the client's first.
+  package var segments: InlineArray<2, SegmentFigures>
   /// Times that stream bytes were missing, both directions together.
   package var gapCount: UInt32
   /// Stream bytes that were missing, both directions together.
@@ -171,6 +169,17 @@ package struct ConnectionReport {
   package var heartbeats: HeartbeatFigures?
   /// The tracker's session; `nil` without one.
   package var session: UInt32?
+}
+
+extension ConnectionReport {
+  /// Segments sent again, both directions together.
+  package var retransmits: UInt32 { segments[0].retransmissions &+ segments[1].retransmissions }
+  /// Segments that were overtaken by later ones, both directions together.
+  package var outOfOrder: UInt32 { segments[0].outOfOrder &+ segments[1].outOfOrder }
+  /// Packets that were captured twice, both directions together; they are in none of the other figures.
+  package var copies: UInt32 { segments[0].copies &+ segments[1].copies }
+  /// Whether both sides' packets were captured; else nothing is known of the other side's acknowledgments.
+  package var sawBothSides: Bool { packets[0] > 0 && packets[1] > 0 }
 }
 
 /// Hears what the engine finds, in the order in which it finds it.

@@ -30,8 +30,8 @@ package struct EndpointMetrics: Sendable {
   package private(set) var retries: UInt64 = 0, immediateDuplicates: UInt64 = 0, duplicates: UInt64 = 0
   /// Answers after the first, and answers that name nothing known.
   package private(set) var dupAcks: UInt64 = 0, orphanAcks: UInt64 = 0
-  /// TCP segments seen again, and those that came before the data in front of them.
-  package private(set) var retransmits: UInt64 = 0, outOfOrder: UInt64 = 0
+  /// What TCP did.
+  package private(set) var tcp = TCPMetrics()
   /// Holes in streams and the bytes they swallowed.
   package private(set) var gaps: UInt64 = 0, gapBytes: UInt64 = 0
 
@@ -106,8 +106,7 @@ package struct EndpointMetrics: Sendable {
     if report.isFailure {
       if report.reason == .refused { connections.refused += 1 } else { connections.timedOut += 1 }
     }
-    retransmits += UInt64(report.retransmits)
-    outOfOrder += UInt64(report.outOfOrder)
+    tcp.add(report)
     gaps += UInt64(report.gapCount)
     gapBytes += report.gapBytes
     for way in 0...1 { wireBytes[way] += report.wireBytes[way] }

@@ -72,6 +72,7 @@ private func figures(_ driver: Driver, _ input: InputOptions, begun: Double?) ->
   figures.processed = totals.packets
   figures.ignored = totals.packets - totals.segments
   figures.truncated = totals.cutPackets
+  figures.duplicates = reassembly.copies
   figures.processedBytes = totals.packetBytes
   figures.gaps = reassembly.gaps[0] + reassembly.gaps[1] + reassembly.gaps[2]
   figures.gapBytes = reassembly.gapBytes[0] + reassembly.gapBytes[1] + reassembly.gapBytes[2]

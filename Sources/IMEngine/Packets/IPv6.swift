@@ -13,6 +13,7 @@ extension PacketParser {
   ) -> Outcome {
     guard end - ip >= 40 else { return .skipped(.ipHeader) }
     guard bytes.u8(ip) >> 4 == 6 else { return .skipped(.ipVersion) }
+    segment.identification = 0
     let source = IPAddress(v6High: bytes.u64(ip + 8), v6Low: bytes.u64(ip + 16))
     let destination = IPAddress(v6High: bytes.u64(ip + 24), v6Low: bytes.u64(ip + 32))
     // A payload length of 0 is a jumbogram or segmentation offload: as long as was captured.

@@ -52,6 +52,7 @@ struct PacketParser: ~Copyable {
       // A checksum of 0 is what offload leaves behind.
       if !sum.isRight, bytes.u16(ip &+ 10) != 0 { return .skipped(.ipChecksum) }
     }
+    segment.identification = bytes.u16(ip &+ 4)
     let fragment = bytes.u16(ip &+ 6)
     if fragment & 0x3fff != 0 {
       return ipv4Fragment(bytes, ip, header, total, end, fragment, into: &segment)
@@ -92,6 +93,7 @@ struct PacketParser: ~Copyable {
     segment.acknowledgment = bytes.u32(tcp &+ 8)
     segment.flags = TCPFlags(rawValue: bytes.u8(tcp &+ 13))
     segment.window = bytes.u16(tcp &+ 14)
+    segment.checksumField = bytes.u16(tcp &+ 16)
     segment.options = (tcp &+ 20)..<(tcp &+ header)
     segment.payload = tcp &+ header
     segment.payloadCount = end &- segment.payload
@@ -139,6 +141,7 @@ struct PacketParser: ~Copyable {
     segment.acknowledgment = bytes.u32(tcp &+ 8)
     segment.flags = TCPFlags(rawValue: bytes.u8(tcp &+ 13))
     segment.window = bytes.u16(tcp &+ 14)
+    segment.checksumField = bytes.u16(tcp &+ 16)
     segment.options = (tcp &+ 20)..<end
     segment.payload = end
     segment.payloadCount = 0

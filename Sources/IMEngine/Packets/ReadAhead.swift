@@ -58,6 +58,8 @@ extension PacketParser {
     segment.pointee.payload = payload
     segment.pointee.payloadCount = payloadCount
     segment.pointee.cutCount = 0
+    segment.pointee.identification = bytes.u16(start &+ 18)
+    segment.pointee.checksumField = bytes.u16(tcp &+ 16)
     segment.pointee.side = segment.pointee.key.set(source, destination, ports: bytes.u32(tcp))
     return true
   }

@@ -94,6 +94,10 @@ struct Segment {
   var payloadSum: UInt32?
   /// Bytes of the packet on the wire.
   var wireCount: UInt32 = 0
+  /// The IPv4 header's identification; 0 for IPv6.
+  var identification: UInt16 = 0
+  /// The TCP header's checksum, as it travels.
+  var checksumField: UInt16 = 0
 
   /// The sum of payload and phantom bytes: how far the sequence number moves.
   @inline(__always)

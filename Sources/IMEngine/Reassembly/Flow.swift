@@ -27,8 +27,6 @@ struct HalfFlags: OptionSet {
   static let goodChecksum = HalfFlags(rawValue: 32)
   /// The decoder has lost its place in this direction.
   static let lost = HalfFlags(rawValue: 64)
-  /// The peer's window was zero in its last packet.
-  static let zeroWindow = HalfFlags(rawValue: 128)
   /// The stream began with its first byte (a SYN was seen) and nothing has been lost yet.
   static let fromStart = HalfFlags(rawValue: 256)
   /// No data yet, but a bare ACK told where it will begin: `next`.
@@ -53,18 +51,27 @@ struct Half {
   var wireBytes: UInt64 = 0
   /// Packets seen.
   var packets: UInt32 = 0
+  /// Bytes still to come of a frame that a gap has cut; they are passed over.
+  var passOver: UInt32 = 0
+  /// The number behind the segment whose acknowledgment is timed, and the tick at which it came; 0 is none.
+  var timedEnd: UInt32 = 0
+  var timedAt: UInt32 = 0
+  var flags: HalfFlags = []
+  /// The window of its last packet, as it travels.
+  var window: UInt16 = 0
+  var state = HalfState.fresh
+}
+
+/// What of one direction is seldom asked for. 32 bytes: both directions' have one cache line.
+struct HalfTail {
+  /// Times from its segments to their acknowledgments.
+  var roundTrips = AckRoundTrips()
+  /// The SYN's sequence number.
+  var initial: UInt32 = 0
   /// Where the FIN stands.
   var finSequence: UInt32 = 0
   /// A hole below this is given up when its time has come.
   var holeMark: UInt32 = 0
-  /// Bytes still to come of a frame that a gap has cut; they are passed over.
-  var passOver: UInt32 = 0
-  /// The SYN's sequence number.
-  var initial: UInt32 = 0
-  var flags: HalfFlags = []
-  var state = HalfState.fresh
-  /// Shift of the window field, from the SYN's option.
-  var windowShift: UInt8 = 0
 }
 
 /// How far a connection has come.
@@ -133,14 +140,18 @@ struct Flow {
   var lastSeen: Timestamp
   /// Side 0's and side 1's direction, at byte 64.
   var halves: InlineArray<2, Half> = [Half(), Half()]
+  /// What of them is seldom asked for, at byte 192.
+  var tails: InlineArray<2, HalfTail> = [HalfTail(), HalfTail()]
 
   var closeReason = CloseReason.open
   /// Whether SYN or SYN+ACK told the client; else it is the side that spoke first.
   var clientIsCertain = false
   /// Whether the connection's end was reported.
   var reported = false
-  /// SYNs of the client, copies included.
+  /// SYNs of the client, those sent again included.
   var synCount: UInt16 = 0
+  /// Retransmissions with other bytes than the first copy had.
+  var conflicts: UInt16 = 0
   var firstSeen: Timestamp
   /// When it was over; `distantFuture` while it is not.
   var closedAt = Timestamp.distantFuture
@@ -148,11 +159,9 @@ struct Flow {
   var serverHandshake: Int64 = -1, clientHandshake: Int64 = -1
   var synAckAt = Timestamp.distantPast
 
-  var retransmits: UInt32 = 0
-  var outOfOrder: UInt32 = 0
   var gapCount: UInt32 = 0
-  var conflicts: UInt16 = 0
-  var ignoredResets: UInt16 = 0
+  /// What was out of the ordinary on it; `.max` where nothing was.
+  var journal: UInt32 = .max
   var gapBytes: UInt64 = 0
 
   init(key: FlowKey, serial: UInt32, client: UInt8, at now: Timestamp) {
@@ -189,6 +198,12 @@ extension UnsafeMutablePointer<Flow> {
   @inline(__always)
   func half(_ side: Int) -> UnsafeMutablePointer<Half> {
     (UnsafeMutableRawPointer(self) + 64).assumingMemoryBound(to: Half.self) + side
+  }
+
+  /// The tail of `side`.
+  @inline(__always)
+  func tail(_ side: Int) -> UnsafeMutablePointer<HalfTail> {
+    (UnsafeMutableRawPointer(self) + 192).assumingMemoryBound(to: HalfTail.self) + side
   }
 }
 

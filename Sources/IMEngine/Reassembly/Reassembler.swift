@@ -31,10 +31,12 @@ package struct ReassemblyCounters: Sendable {
   package var gapBytes: InlineArray<3, UInt64> = [0, 0, 0]
   /// How often bytes were missing, by `GapReason`.
   package var gaps: InlineArray<3, UInt64> = [0, 0, 0]
-  /// Retransmitted segments: payload that had been delivered or was held already.
+  /// Segments sent again, as `SegmentFigures.retransmissions` has it.
   package var retransmits: UInt64 = 0
-  /// Segments that arrived before the data in front of them.
+  /// Segments that were overtaken by later ones.
   package var outOfOrder: UInt64 = 0
+  /// Packets that were captured twice; their payload is in `repeatedBytes`.
+  package var copies: UInt64 = 0
   /// Retransmissions whose bytes were not those of the first copy.
   package var conflicts: UInt64 = 0
   /// Segments with a sequence number that cannot belong to the connection.
@@ -82,6 +84,10 @@ struct Reassembler: ~Copyable {
   var holes: HoleQueue
   var patientHoles: HoleQueue
   let recent = RecentSegments()
+  /// What was out of the ordinary, by `Flow.journal`.
+  var journals = Pool<FlowJournal>()
+  /// What the last segment was counted as that came again or late.
+  var verdict = SegmentVerdict()
   /// Gaps that late segments may still fill.
   var islands = IslandTable()
   let options: ReassemblyOptions
@@ -118,11 +124,14 @@ struct Reassembler: ~Copyable {
     let half = flow.half(segment.pointee.side)
     let count = segment.pointee.payloadCount
     if half.pointee.state == .open, segment.pointee.sequence == half.pointee.next, half.pointee.queue == nil {
-      if let sum = segment.pointee.payloadSum {
-        recent.remember(flow.pointee.serial, segment.pointee.side, segment.pointee.sequence, count, sum: sum)
-      }
+      recent.remember(
+        flow.pointee.serial, segment, segment.pointee.sequence, count, sum: segment.pointee.payloadSum ?? 0)
       half.pointee.next &+= UInt32(truncatingIfNeeded: count)
       half.pointee.offset &+= UInt64(truncatingIfNeeded: count)
+      if half.pointee.timedEnd == 0 {
+        half.pointee.timedEnd = half.pointee.next
+        half.pointee.timedAt = AckRoundTrips.tick(segment.pointee.timestamp)
+      }
       return Delivery(offset: segment.pointee.payload, count: count, cut: segment.pointee.cutCount)
     }
     return admitOutOfOrder(index, flow, segment, bytes)
@@ -134,6 +143,14 @@ struct Reassembler: ~Copyable {
   ) -> Delivery {
     let half = flow.half(segment.pointee.side)
     let count = segment.pointee.payloadCount
+    let memory = recent.recall(flow.pointee.serial, segment, .payload(segment.pointee.sequence, count))
+    if let memory, isCopy(flow, segment, memory) {
+      dropCopy(flow, segment)
+      return Delivery()
+    }
+    recent.remember(
+      flow.pointee.serial, segment, segment.pointee.sequence, count,
+      sum: memory?.sum ?? segment.pointee.payloadSum ?? 0)
     if half.pointee.state == .fresh {
       // A bare ACK tells where the next data begins; a keep-alive probe tells one less.
       let sequence = segment.pointee.sequence
@@ -147,7 +164,7 @@ struct Reassembler: ~Copyable {
       half.pointee.state = .held
       holes.schedule(
         flow: index, serial: flow.pointee.serial, side: segment.pointee.side, at: segment.pointee.timestamp)
-      hold(flow, segment, bytes, from: 0, base: segment.pointee.sequence &- 1 << 30)
+      hold(flow, segment, bytes, from: 0, base: segment.pointee.sequence &- 1 << 30, memory)
       return Delivery()
     }
     if half.pointee.state == .held {
@@ -158,7 +175,7 @@ struct Reassembler: ~Copyable {
         counters.ignoredBytes += UInt64(count)
         return Delivery()
       }
-      hold(flow, segment, bytes, from: 0, base: base)
+      hold(flow, segment, bytes, from: 0, base: base, memory)
       return Delivery()
     }
     let distance = Int(Int32(bitPattern: segment.pointee.sequence &- half.pointee.next))
@@ -167,41 +184,37 @@ struct Reassembler: ~Copyable {
       counters.ignoredBytes += UInt64(count)
       return Delivery()
     }
-    if distance < 0 { return admitRepeated(flow, segment, -distance, bytes) }
-    if distance > 0 {
-      counters.outOfOrder += 1
-      flow.pointee.outOfOrder &+= 1
-    }
-    hold(flow, segment, bytes, from: 0, base: half.pointee.next)
+    if distance < 0 { return admitRepeated(flow, segment, -distance, bytes, memory) }
+    hold(flow, segment, bytes, from: 0, base: half.pointee.next, memory)
     scheduleHole(index, flow, segment.pointee.side, segment.pointee.timestamp)
     return Delivery()
   }
 
   /// A segment that begins `behind` bytes before what is expected.
   private mutating func admitRepeated(
-    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ behind: Int, _ bytes: borrowing Bytes
+    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ behind: Int, _ bytes: borrowing Bytes,
+    _ memory: RecentSegments.Memory?
   ) -> Delivery {
     let half = flow.half(segment.pointee.side)
     let count = segment.pointee.payloadCount
     let old = min(behind, count)
     counters.repeatedBytes += UInt64(old)
     if flow.pointee.gapCount > 0, !islands.isEmpty { hasNews = true }
-    let isKeepAlive = count <= 1 && behind == 1
-    if !isKeepAlive {
-      counters.retransmits += 1
-      flow.pointee.retransmits &+= 1
-      if let sum = segment.pointee.payloadSum,
-        let first = recent.recall(flow.pointee.serial, segment.pointee.side, segment.pointee.sequence, count),
-        first != sum
-      {
+    if behind == 1, count <= 1 {
+      countKeepAlive(flow, segment)
+    } else if behind > 1 || count + segment.pointee.cutCount == 1 {
+      // New data from just below the next number on stands behind a probe of a closed window.
+      judge(flow, segment, fillsHole: false, memory)
+      if let memory, let sum = segment.pointee.payloadSum, memory.sum != sum {
         let from = Int64(half.pointee.offset) - Int64(behind)
-        noteConflict(flow, OverlapConflict(offset: UInt64(max(0, from)), kept: UInt64(first), other: UInt64(sum)))
+        noteConflict(
+          flow, OverlapConflict(offset: UInt64(max(0, from)), kept: UInt64(memory.sum), other: UInt64(sum)))
       }
     }
     guard count > behind else { return Delivery() }
     if half.pointee.queue != nil {
       // The part that is new may overlap what waits behind the hole, which came first.
-      hold(flow, segment, bytes, from: behind, base: half.pointee.next)
+      hold(flow, segment, bytes, from: behind, base: half.pointee.next, memory)
       return Delivery()
     }
     half.pointee.next &+= UInt32(count - behind)
@@ -221,18 +234,14 @@ struct Reassembler: ~Copyable {
     guard count > 0 else { return }
     counters.lateBytes += UInt64(count)
     counters.repeatedBytes -= UInt64(count)
-    // A single byte just behind was taken for a keep-alive, which is no retransmission.
-    let isKeepAlive = count == 1 && flow.half(segment.pointee.side).pointee.next &- segment.pointee.sequence == 1
-    guard count == segment.pointee.payloadCount, !isKeepAlive else { return }
-    counters.retransmits -= 1
-    flow.pointee.retransmits &-= 1
-    counters.outOfOrder += 1
-    flow.pointee.outOfOrder &+= 1
+    guard count == segment.pointee.payloadCount, verdict.isRetransmission else { return }
+    takeBack(flow, segment.pointee.side)
+    countOutOfOrder(flow, segment.pointee.side)
   }
 
   private mutating func hold(
     _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes, from skip: Int,
-    base: UInt32
+    base: UInt32, _ memory: RecentSegments.Memory?
   ) {
     let half = flow.half(segment.pointee.side)
     let queue: UnsafeMutablePointer<SegmentQueue>
@@ -243,17 +252,23 @@ struct Reassembler: ~Copyable {
       queue.initialize(to: SegmentQueue())
       half.pointee.queue = queue
     }
+    let start = segment.pointee.sequence &+ UInt32(skip)
+    let isBelow = queue.pointee.lastEnd.map { Int32(bitPattern: $0 &- start) > 0 } ?? false
     let before = queue.pointee.byteCount
     let result = queue.pointee.insert(
       bytes, segment.pointee.payload + skip, segment.pointee.payloadCount - skip,
-      start: segment.pointee.sequence &+ UInt32(skip),
+      start: start,
       cut: UInt32(truncatingIfNeeded: segment.pointee.cutCount), base: base, timestamp: segment.pointee.timestamp,
       number: segment.pointee.number, policy: options.overlap)
     heldBytes += queue.pointee.byteCount - before
     counters.repeatedBytes += UInt64(result.repeated)
-    if result.repeated > 0, result.added == 0 {
-      counters.retransmits += 1
-      flow.pointee.retransmits &+= 1
+    if skip == 0, result.added == 0 {
+      judge(flow, segment, fillsHole: false, memory)
+    } else if skip == 0, isBelow {
+      // Before the first byte is known, nothing is behind a hole for certain.
+      if half.pointee.state == .open { judge(flow, segment, fillsHole: true, memory) }
+    } else {
+      note(flow, segment.pointee.side).pointee.highestAt = segment.pointee.timestamp
     }
     if let (kept, other) = result.conflict {
       let distance = Int64(Int32(bitPattern: segment.pointee.sequence &- half.pointee.next))
@@ -262,9 +277,12 @@ struct Reassembler: ~Copyable {
     }
   }
 
-  /// Notes the acknowledgment that `segment` carries for the other direction.
+  /// Notes the acknowledgment that `segment` carries for the other direction; true when it is a new one.
   @inline(__always)
-  mutating func acknowledge(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>) {
+  @discardableResult
+  mutating func acknowledge(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>
+  ) -> Bool {
     let peer = flow.half(1 &- segment.pointee.side)
     let known = peer.pointee.acknowledged
     let ahead = Int32(bitPattern: segment.pointee.acknowledgment &- known)
@@ -273,9 +291,16 @@ struct Reassembler: ~Copyable {
     let isNew = (ahead > 0 ? 1 : 0) | (isFirst ? 1 : 0) != 0
     peer.pointee.acknowledged = isNew ? segment.pointee.acknowledgment : known
     peer.pointee.flags.insert(.acknowledged)
+    let timed = peer.pointee.timedEnd
+    if timed != 0, Int32(bitPattern: segment.pointee.acknowledgment &- timed) >= 0 {
+      peer.pointee.timedEnd = 0
+      AckRoundTrips.record(
+        flow.tail(1 &- segment.pointee.side), peer.pointee.timedAt, AckRoundTrips.tick(segment.pointee.timestamp))
+    }
     if peer.pointee.queue != nil, isNew {
       scheduleHole(index, flow, 1 &- segment.pointee.side, segment.pointee.timestamp)
     }
+    return isNew
   }
 
   /// Lets the hole of a direction run out when it is known that its bytes will not come, and at once when a limit is hit.
@@ -291,10 +316,10 @@ struct Reassembler: ~Copyable {
     if half.pointee.flags.contains(.acknowledged) {
       let acked = Int32(bitPattern: half.pointee.acknowledged &- next)
       guard acked > 0, acked < 1 << 30 else { return }
-      half.pointee.holeMark = half.pointee.acknowledged
+      flow.tail(side).pointee.holeMark = half.pointee.acknowledged
       holes.schedule(flow: index, serial: flow.pointee.serial, side: side, at: now)
     } else if flow.half(1 - side).pointee.packets == 0 {
-      half.pointee.holeMark = next &+ 1 << 30
+      flow.tail(side).pointee.holeMark = next &+ 1 << 30
       patientHoles.schedule(flow: index, serial: flow.pointee.serial, side: side, at: now)
     } else {
       return
@@ -353,6 +378,7 @@ struct Reassembler: ~Copyable {
 
   /// Moves a direction over `count` bytes that will not come.
   mutating func skip(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ count: Int, _ reason: GapReason) -> Gap {
+    if reason == .captureLoss { countMissed(flow, side, count) }
     let half = flow.half(side)
     half.pointee.next &+= UInt32(truncatingIfNeeded: count)
     half.pointee.offset &+= UInt64(count)

@@ -1,38 +1,138 @@
-/// The payload sums of segments seen lately, so that a retransmission with other bytes is noticed after the first copy
-/// was delivered and forgotten.
+import IMWire
+
+/// What of a segment is compared with its copies, beside its place in the stream.
+///
+///      0                 16                32
+///     +-----------------+-----------------+
+///     | IPv4 identifier | TCP checksum    |   as they travel; the identifier is 0 for IPv6
+///     +-----------------+-----------------+
+struct SegmentPrint: Equatable {
+  var rawValue: UInt32
+
+  /// A segment's print.
+  @inline(__always)
+  init(_ segment: UnsafePointer<Segment>) {
+    rawValue = UInt32(segment.pointee.identification) << 16 | UInt32(segment.pointee.checksumField)
+  }
+
+  /// No print.
+  init() { rawValue = 0 }
+
+  @inline(__always)
+  var identification: UInt16 { UInt16(truncatingIfNeeded: rawValue >> 16) }
+}
+
+/// Segments seen lately: by them a retransmission with other bytes is noticed after the first copy was delivered and
+/// forgotten, and a packet that was captured twice is told from one that was sent twice.
 ///
 /// A fixed table over the whole capture: 8,192 places, each overwritten by the next segment that falls on it. It holds
 /// no payload. What it misses, it misses silently; what it finds is certain but for a collision of 2⁻³².
 struct RecentSegments: ~Copyable {
-  private let places: UnsafeMutablePointer<UInt64>
+  /// What is remembered of one segment: the upper half of `key` names it, the lower half is the sum of its payload.
+  private struct Place {
+    var key: UInt64
+    var print: SegmentPrint
+    /// In ticks of 2¹⁶ ns, which come round after 3.2 days.
+    var time: UInt32
+  }
+
+  /// What was remembered of a segment.
+  struct Memory {
+    /// The sum of its payload; 0 where sums are not made.
+    var sum: UInt32
+    var print: SegmentPrint
+    /// Nanoseconds from it to the segment that is compared with it, to 0.07 ms.
+    var age: Int64
+  }
+
+  /// Which number names a segment. Those without payload are not told by their sequence number.
+  enum Name {
+    /// The sequence number of the payload and its length.
+    case payload(UInt32, Int)
+    /// The acknowledgment number of a segment that is nothing else.
+    case acknowledgment(UInt32)
+    /// The sequence number of a SYN, FIN or reset, and its flags.
+    case control(UInt32, TCPFlags)
+
+    @inline(__always)
+    fileprivate var parts: (UInt32, Int) {
+      switch self {
+      case .payload(let sequence, let count): (sequence, count)
+      case .acknowledgment(let number): (number, -1)
+      case .control(let sequence, let flags): (sequence, -2 &- Int(flags.rawValue))
+      }
+    }
+  }
+
+  private let places: UnsafeMutablePointer<Place>
   private static var mask: Int { 8_191 }
 
   init() {
     places = .allocate(capacity: Self.mask + 1)
-    places.initialize(repeating: 0, count: Self.mask + 1)
+    places.initialize(
+      repeating: Place(key: 0, print: SegmentPrint(), time: 0), count: Self.mask + 1)
   }
 
   deinit { places.deallocate() }
 
   @inline(__always)
-  private func place(_ serial: UInt32, _ side: Int, _ sequence: UInt32, _ count: Int) -> (Int, UInt64) {
+  private func place(_ serial: UInt32, _ side: Int, _ number: UInt32, _ count: Int) -> (Int, UInt64) {
     let h =
-      (UInt64(serial) << 33 | UInt64(UInt(bitPattern: side)) << 32 | UInt64(sequence))
+      (UInt64(serial) << 33 | UInt64(UInt(bitPattern: side)) << 32 | UInt64(number))
       &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(UInt(bitPattern: count)) &* 0xD1B5_4A32_D192_ED03
     return (Int(truncatingIfNeeded: h >> 48) & Self.mask, h << 16 & 0xffff_ffff_0000_0000)
   }
 
-  /// Remembers a segment by the sum of its payload.
   @inline(__always)
-  func remember(_ serial: UInt32, _ side: Int, _ sequence: UInt32, _ count: Int, sum: UInt32) {
-    let (i, tag) = place(serial, side, sequence, count)
-    places[i] = tag | UInt64(sum)
+  private static func ticks(_ time: Timestamp) -> UInt32 { UInt32(truncatingIfNeeded: time.nanoseconds >> 16) }
+
+  /// Remembers a segment of connection `serial` by its name.
+  @inline(__always)
+  func remember(_ serial: UInt32, _ segment: UnsafePointer<Segment>, _ name: Name) {
+    let (number, count) = name.parts
+    remember(serial, segment, number, count, sum: segment.pointee.payloadSum ?? 0)
   }
 
-  /// The remembered sum of the same stretch, if it is still there.
-  func recall(_ serial: UInt32, _ side: Int, _ sequence: UInt32, _ count: Int) -> UInt32? {
-    let (i, tag) = place(serial, side, sequence, count)
-    let value = places[i]
-    return value != 0 && value & 0xffff_ffff_0000_0000 == tag ? UInt32(truncatingIfNeeded: value) : nil
+  /// Remembers a segment by its number and length, whose payload had the sum `sum` when it first came.
+  @inline(__always)
+  func remember(_ serial: UInt32, _ segment: UnsafePointer<Segment>, _ number: UInt32, _ count: Int, sum: UInt32) {
+    let (i, tag) = place(serial, segment.pointee.side, number, count)
+    places[i] = Place(
+      key: tag | UInt64(sum), print: SegmentPrint(segment),
+      time: Self.ticks(segment.pointee.timestamp))
+  }
+
+  /// What is remembered of the same stretch, if it is still there.
+  @inline(__always)
+  func recall(_ serial: UInt32, _ segment: UnsafePointer<Segment>, _ name: Name) -> Memory? {
+    let (number, count) = name.parts
+    let (i, tag) = place(serial, segment.pointee.side, number, count)
+    let found = places[i]
+    guard found.key != 0, found.key & 0xffff_ffff_0000_0000 == tag else { return nil }
+    let ticks = Int32(bitPattern: Self.ticks(segment.pointee.timestamp) &- found.time)
+    return Memory(sum: UInt32(truncatingIfNeeded: found.key), print: found.print, age: Int64(ticks) << 16)
+  }
+}
+
+extension RecentSegments.Memory {
+  /// How far copies of a packet with an identifier are apart, and of one without, in nanoseconds.
+  ///
+  /// A mirror port or a second interface adds the time that a switch or a bridge needs. An identifier of its own is given
+  /// to every packet that is sent, also when its segment was sent before. Where it is 0, the checksum decides, which has
+  /// the sender's clock in it; the shorter time is below what it takes to notice a loss.
+  static var patience: Int64 { 10_000_000 }
+  static var patienceWithoutIdentifier: Int64 { 3_000_000 }
+
+  /// Whether it is `segment` itself, captured twice.
+  ///
+  /// Not part of it: the link header, the hop limit, and the address of whoever sent it on. The checksum may differ where one
+  /// capture point comes before the network card that fills it in, when identifier and payload are the same.
+  func isCopy(of segment: UnsafePointer<Segment>) -> Bool {
+    let other = SegmentPrint(segment)
+    let distance = abs(age)
+    guard other.identification == print.identification else { return false }
+    if other.identification == 0 { return other == print && distance <= Self.patienceWithoutIdentifier }
+    return (other == print || segment.pointee.payloadCount > 0 && segment.pointee.payloadSum == sum)
+      && distance <= Self.patience
   }
 }

@@ -47,6 +47,8 @@ struct SegmentQueue: ~Copyable {
   var count: Int { entries.count }
   /// The first segment's sequence number; `nil` when there is none.
   var firstStart: UInt32? { entries.first?.start }
+  /// The number behind the last segment; `nil` when there is none.
+  var lastEnd: UInt32? { entries.last.map { $0.start &+ $0.count } }
   /// Memory held, in bytes.
   var memory: Int { byteCount + entries.count * MemoryLayout<Entry>.stride + count * RawBuffer.slack }
 

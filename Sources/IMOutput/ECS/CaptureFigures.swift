@@ -7,6 +7,8 @@ package struct CaptureFigures: Equatable, Sendable {
   package var received: UInt64?, dropped: UInt64?, interfaceDropped: UInt64?
   /// Packets decoded; left out by reason (no TCP, a wrong checksum); cut by the snaplen.
   package var processed: UInt64?, ignored: UInt64?, truncated: UInt64?
+  /// Of the processed, those that were captured twice.
+  package var duplicates: UInt64?
   /// Captured bytes of the packets decoded.
   package var processedBytes: UInt64?
   /// Holes in streams and their bytes; connections forgotten to save memory; memory held; connections known.

@@ -72,7 +72,7 @@ extension ECSWriter {
   private func packets(_ figures: CaptureFigures, since previous: CaptureFigures?, _ lines: inout JSONLines) {
     let known = [
       figures.received, figures.dropped, figures.interfaceDropped, figures.processed, figures.ignored,
-      figures.truncated,
+      figures.truncated, figures.duplicates,
     ]
     if known.contains(where: { $0 != nil }) {
       lines.open("packets")
@@ -82,6 +82,7 @@ extension ECSWriter {
       lines.number("processed", figures.processed)
       lines.number("ignored", figures.ignored)
       lines.number("truncated", figures.truncated)
+      lines.number("duplicates", figures.duplicates)
       lines.close()
     }
     if figures.processedBytes != nil {

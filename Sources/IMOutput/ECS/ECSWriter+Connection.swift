@@ -89,9 +89,12 @@ extension ECSWriter {
     lines.open("tcp")
     lines.number("retransmits", report.retransmits)
     lines.number("out_of_order", report.outOfOrder)
+    lines.number("capture_duplicates", report.copies)
     if let server = report.serverHandshake, let client = report.clientHandshake {
       lines.milliseconds("rtt_ms", server / 1_000 + client / 1_000)
     }
+    segments("client_to_server", report, 0, &lines)
+    segments("server_to_client", report, 1, &lines)
     lines.close()
     messages(record.messages, &lines)
     ratios(FateRatios(record.messages.both), connections: nil, &lines)
@@ -124,6 +127,28 @@ extension ECSWriter {
     lines.signed("heartbeats_missed", Int64(bitPattern: delta.missed))
     lines.signed("bytes", Int64(bitPattern: delta.bytes))
     lines.close()
+    lines.close()
+  }
+
+  /// What one direction's segments were; nothing where none was captured.
+  private func segments(
+    _ key: StaticString, _ report: ConnectionReport, _ way: Int, _ lines: inout JSONLines
+  ) {
+    guard report.packets[way] > 0 else { return }
+    lines.open(key)
+    let figures = report.segments[way]
+    for field in SegmentFields(figures, sawBothSides: report.sawBothSides).counts {
+      lines.number(field.name, field.value)
+    }
+    let trips = figures.roundTrips
+    if let least = trips.minimum, let mean = trips.mean, let most = trips.maximum {
+      lines.open("ack_rtt")
+      lines.number("count", trips.count)
+      lines.milliseconds("min_ms", least / 1_000)
+      lines.milliseconds("mean_ms", mean / 1_000)
+      lines.milliseconds("max_ms", most / 1_000)
+      lines.close()
+    }
     lines.close()
   }
 

@@ -53,7 +53,7 @@ package struct StatsJSONWriter {
       ("packets", ledger.packets), ("segments", ledger.segments), ("payload_bytes", r.payloadBytes),
       ("decoded_bytes", ledger.decodedBytes), ("damaged_bytes", ledger.damagedBytes),
       ("skipped_bytes", ledger.skippedBytes), ("unread_bytes", ledger.unreadBytes),
-      ("repeated_bytes", r.repeatedBytes), ("ignored_bytes", r.ignoredBytes),
+      ("repeated_bytes", r.repeatedBytes), ("ignored_bytes", r.ignoredBytes), ("capture_duplicates", r.copies),
     ]
     for (i, (name, value)) in accounts.enumerated() {
       if i > 0 { out.literal(",") }
@@ -167,6 +167,52 @@ package struct StatsJSONWriter {
         out.number(beats.intervalSum / Int64(beats.intervals))
       }
       out.literal("}")
+    }
+    tcp(metrics.tcp, to: &out)
+    out.literal("}")
+  }
+
+  /// What TCP did: `"tcp":{"handshake_rtt_us":{...},"client_to_server":{...},"server_to_client":{...}}`.
+  private func tcp(_ metrics: TCPMetrics, to out: inout ByteWriter) {
+    out.literal(",\"tcp\":{\"connections\":")
+    out.number(max(metrics.seen[0], metrics.seen[1]))
+    if let least = metrics.handshakeMinimum, let mean = metrics.handshakeMean, let most = metrics.handshakeMaximum {
+      times("handshake_rtt_us", metrics.handshakes, least, mean, most, to: &out)
+    }
+    for (way, name) in [(0, "client_to_server"), (1, "server_to_client")] as [(Int, StaticString)] {
+      guard metrics.seen[way] > 0 else { continue }
+      out.literal(",\"")
+      out.literal(name)
+      out.literal("\":{")
+      let figures = metrics.ways[way]
+      for (i, field) in SegmentFields(figures, sawBothSides: metrics.seenBoth > 0).counts.enumerated() {
+        out.text(i > 0 ? ",\"" : "\"")
+        out.literal(field.name)
+        out.literal("\":")
+        out.number(field.value)
+      }
+      let trips = figures.roundTrips
+      if let least = trips.minimum, let mean = trips.mean, let most = trips.maximum {
+        times("ack_rtt_us", UInt64(trips.count), least, mean, most, to: &out)
+      }
+      out.literal("}")
+    }
+    out.literal("}")
+  }
+
+  /// `,"name":{"count":2,"min":1.5,"mean":2,"max":2.5}`, microseconds from nanoseconds.
+  private func times(
+    _ name: StaticString, _ count: UInt64, _ least: Int64, _ mean: Int64, _ most: Int64, to out: inout ByteWriter
+  ) {
+    out.literal(",\"")
+    out.literal(name)
+    out.literal("\":{\"count\":")
+    out.number(count)
+    for (name, value) in [("min", least), ("mean", mean), ("max", most)] as [(StaticString, Int64)] {
+      out.literal(",\"")
+      out.literal(name)
+      out.literal("\":")
+      out.thousandths(value)
     }
     out.literal("}")
   }

@@ -4,7 +4,7 @@ import IMWire
 
 /// The figures of a run as tables: `imdump stats`.
 package struct StatsTextWriter {
-  private let width: Int?
+  let width: Int?
 
   /// A writer for a terminal of `width` columns; `nil` is no terminal.
   package init(width: Int? = nil) { self.width = width }
@@ -16,6 +16,7 @@ package struct StatsTextWriter {
     endpoints(figures, to: &out)
     heartbeats(figures, to: &out)
     connections(figures, to: &out)
+    tcp(figures.total.tcp, to: &out)
     problems(figures, to: &out)
     worst(figures, to: &out)
   }

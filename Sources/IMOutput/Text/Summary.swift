@@ -76,6 +76,7 @@ package struct Summary {
     parts.append("\(grouped(ledger.segments)) TCP")
     if !reasons.isEmpty { parts.append("skipped: " + reasons.joined(separator: ", ")) }
     if ledger.cutPackets > 0 { parts.append("\(grouped(ledger.cutPackets)) cut by snaplen") }
+    if reassembly.copies > 0 { parts.append("\(grouped(reassembly.copies)) captured twice") }
     if ledger.offloaded > 0 { parts.append("\(grouped(ledger.offloaded)) with offloaded checksum") }
     return parts.joined(separator: ", ")
   }
