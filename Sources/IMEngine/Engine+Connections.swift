@@ -69,7 +69,7 @@ extension Engine {
     var half = flow.half(segment.pointee.side)
     let isFirst = !segment.pointee.flags.contains(.ack)
     if half.pointee.flags.contains(.syn), flow.tail(segment.pointee.side).pointee.initial == segment.pointee.sequence,
-      flow.pointee.phase != .closed
+      flow.pointee.phase != .closed || flow.pointee.closeReason == .refused
     {
       if isFirst { flow.pointee.synCount &+= flow.pointee.synCount == .max ? 0 : 1 }
       let name = RecentSegments.Name.control(segment.pointee.sequence, segment.pointee.flags)

@@ -134,7 +134,8 @@ import Testing
     for (i, piece) in late.enumerated() {
       let time = last.advanced(by: wait + Int64(i) * 10_000)
       packets.insert(
-        TimedPacket(all[piece.packet], at: time), at: packets.firstIndex { $0.timestamp > time } ?? packets.count)
+        all[piece.packet].sentAgain(at: time, UInt8(i)), at: packets.firstIndex { $0.timestamp > time } ?? packets.count
+      )
     }
     return packets
   }

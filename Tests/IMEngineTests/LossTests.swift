@@ -31,7 +31,7 @@ import Testing
     for piece in talk.pieces where piece.packet + 1 < talk.packets.count {
       // The capture stands before the loss: it sees both copies.
       var both = talk.packets
-      both.insert(TimedPacket(both[piece.packet], at: both[piece.packet + 1].timestamp), at: piece.packet + 2)
+      both.insert(both[piece.packet].sentAgain(at: both[piece.packet + 1].timestamp), at: piece.packet + 2)
       let seenTwice = Run(both)
       expect(seenTwice, talk, losing: [], "twice: \(piece)")
       #expect(seenTwice.reassembly.retransmits == 1, "twice: \(piece)")

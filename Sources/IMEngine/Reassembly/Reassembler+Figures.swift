@@ -159,10 +159,10 @@ extension Reassembler {
     note(flow, segment.pointee.side).pointee.figures.zeroWindows &+= 1
   }
 
-  /// Counts a segment of at most one byte just below the next number. Into a closed window it is a probe.
+  /// Counts a segment of at most one byte just below the next number. A byte sent into a closed window is a probe.
   mutating func countKeepAlive(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>) {
     verdict = SegmentVerdict()
-    guard flow.half(1 - segment.pointee.side).pointee.window != 0 else { return }
+    guard segment.pointee.payloadCount == 0 || flow.half(1 - segment.pointee.side).pointee.window != 0 else { return }
     let journal = note(flow, segment.pointee.side)
     journal.pointee.figures.keepAlives &+= 1
     journal.pointee.keepAliveMark = flow.half(segment.pointee.side).pointee.packets
@@ -171,10 +171,18 @@ extension Reassembler {
   /// A segment without payload. `isNews` says that its acknowledgment is; `lastWindow` is the window of the one before it.
   @inline(never)
   mutating func admitAck(
-    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, isNews: Bool, _ lastWindow: UInt16,
+    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafeMutablePointer<Segment>, isNews: Bool, _ lastWindow: UInt16,
     _ bytes: borrowing Bytes
   ) {
-    let name = RecentSegments.Name.acknowledgment(segment.pointee.acknowledgment)
+    // The last options are a clock or a block. Where there are none, only a packet of the other side between two equal
+    // acknowledgments tells that both were sent.
+    let options = segment.pointee.options
+    segment.pointee.payloadSum =
+      UInt32(segment.pointee.window) << 16
+      ^ (options.isEmpty
+        ? flow.half(1 &- segment.pointee.side).pointee.packets
+        : bytes.u32(options.upperBound &- 8) ^ bytes.u32(options.upperBound &- 4))
+    let name = RecentSegments.Name.acknowledgment(segment.pointee.sequence, segment.pointee.acknowledgment)
     if isNews {
       recent.remember(flow.pointee.serial, segment, name)
     } else if segment.pointee.flags.isDisjoint(with: .control), segment.pointee.flags.contains(.ack) {

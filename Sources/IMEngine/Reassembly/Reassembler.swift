@@ -157,7 +157,8 @@ struct Reassembler: ~Copyable {
       let hint = half.pointee.next
       let known = half.pointee.flags.contains(.acknowledged) && half.pointee.acknowledged == sequence
       let hinted = half.pointee.flags.contains(.hinted) && (sequence == hint || sequence == hint &+ 1)
-      if known || hinted {
+      // Of a segment that the snaplen cut to its header, nothing can be held.
+      if known || hinted || count == 0 {
         open(half, at: sequence)
         return admit(index, flow, segment, bytes)
       }
@@ -205,7 +206,7 @@ struct Reassembler: ~Copyable {
     } else if behind > 1 || count + segment.pointee.cutCount == 1 {
       // New data from just below the next number on stands behind a probe of a closed window.
       judge(flow, segment, fillsHole: false, memory)
-      if let memory, let sum = segment.pointee.payloadSum, memory.sum != sum {
+      if let memory, let sum = segment.pointee.payloadSum, memory.sum != 0, memory.sum != sum {
         let from = Int64(half.pointee.offset) - Int64(behind)
         noteConflict(
           flow, OverlapConflict(offset: UInt64(max(0, from)), kept: UInt64(memory.sum), other: UInt64(sum)))
@@ -263,10 +264,9 @@ struct Reassembler: ~Copyable {
     heldBytes += queue.pointee.byteCount - before
     counters.repeatedBytes += UInt64(result.repeated)
     if skip == 0, result.added == 0 {
-      judge(flow, segment, fillsHole: false, memory)
+      if result.repeated > 0 { judge(flow, segment, fillsHole: false, memory) }
     } else if skip == 0, isBelow {
-      // Before the first byte is known, nothing is behind a hole for certain.
-      if half.pointee.state == .open { judge(flow, segment, fillsHole: true, memory) }
+      judge(flow, segment, fillsHole: true, memory)
     } else {
       note(flow, segment.pointee.side).pointee.highestAt = segment.pointee.timestamp
     }

@@ -38,7 +38,7 @@ struct RecentSegments: ~Copyable {
 
   /// What was remembered of a segment.
   struct Memory {
-    /// The sum of its payload; 0 where sums are not made.
+    /// The sum of its payload, or of the window and options of a segment without; 0 where sums are not made.
     var sum: UInt32
     var print: SegmentPrint
     /// Nanoseconds from it to the segment that is compared with it, to 0.07 ms.
@@ -49,8 +49,8 @@ struct RecentSegments: ~Copyable {
   enum Name {
     /// The sequence number of the payload and its length.
     case payload(UInt32, Int)
-    /// The acknowledgment number of a segment that is nothing else.
-    case acknowledgment(UInt32)
+    /// The sequence and acknowledgment numbers of a segment that carries nothing.
+    case acknowledgment(UInt32, UInt32)
     /// The sequence number of a SYN, FIN or reset, and its flags.
     case control(UInt32, TCPFlags)
 
@@ -58,7 +58,7 @@ struct RecentSegments: ~Copyable {
     fileprivate var parts: (UInt32, Int) {
       switch self {
       case .payload(let sequence, let count): (sequence, count)
-      case .acknowledgment(let number): (number, -1)
+      case .acknowledgment(let sequence, let number): (number &+ sequence &* 0x9E37_79B1, -1)
       case .control(let sequence, let flags): (sequence, -2 &- Int(flags.rawValue))
       }
     }
@@ -131,8 +131,8 @@ extension RecentSegments.Memory {
     let other = SegmentPrint(segment)
     let distance = abs(age)
     guard other.identification == print.identification else { return false }
-    if other.identification == 0 { return other == print && distance <= Self.patienceWithoutIdentifier }
-    return (other == print || segment.pointee.payloadCount > 0 && segment.pointee.payloadSum == sum)
-      && distance <= Self.patience
+    let isSame = segment.pointee.payloadSum ?? 0 == sum
+    if other.identification == 0 { return isSame && other == print && distance <= Self.patienceWithoutIdentifier }
+    return (isSame || other == print) && distance <= Self.patience
   }
 }

@@ -33,6 +33,26 @@ enum OnePacket {
   }
 }
 
+extension TimedPacket {
+  /// The same segment in an Ethernet packet of its own, as TCP sends it again: with another identification.
+  func sentAgain(at timestamp: Timestamp, _ step: UInt8 = 1) -> TimedPacket {
+    var packet = TimedPacket(self, at: timestamp)
+    if packet.bytes[14] >> 4 == 4 {
+      packet.bytes[18] &+= step
+      packet.bytes.refreshIPv4Checksum()
+    }
+    return packet
+  }
+}
+
+extension [UInt8] {
+  /// Makes the checksum of the IPv4 header right that stands behind an Ethernet header.
+  mutating func refreshIPv4Checksum() {
+    overwrite(at: 24, big: UInt16(0))
+    overwrite(at: 24, big: internetChecksum([UInt8](self[14..<14 + Int(self[14] & 15) * 4])))
+  }
+}
+
 extension Run {
   /// Reasons of the packets that were skipped, once for each packet.
   var skipped: [SkipReason] {
