@@ -63,7 +63,8 @@ import Testing
       talk.acknowledge(.serverToClient, at: at(11))
       talk.duplicate(sent[0], at: at(310))
     },
-    Case(testDescription: "the SYN and the FIN again", sent: Expected(again: 2, spurious: 1, timeouts: 2, lost: 1)) { talk in
+    Case(testDescription: "the SYN and the FIN again", sent: Expected(again: 2, spurious: 1, timeouts: 2, lost: 1)) {
+      talk in
       talk.append(.clientToServer, .syn, sequence: 1_000, acknowledgment: 0, at: at(500))
       talk.append(.clientToServer, [.fin, .ack], sequence: 1_001, acknowledgment: 5_001, at: at(600))
       talk.append(.clientToServer, [.fin, .ack], sequence: 1_001, acknowledgment: 5_001, at: at(900))

@@ -28,6 +28,12 @@ import Testing
       protocolNumber: protocolNumber, content, from: IPAddress(v4: 0xac10_0001), to: IPAddress(v4: 0xac10_0002))
   }
 
+  /// The same over IPv6.
+  static func carried6(_ protocolNumber: UInt8, _ content: [UInt8]) -> [UInt8] {
+    var builder = PacketBuilder()
+    return builder.packet(protocolNumber: protocolNumber, content, from: server.address, to: server.address)
+  }
+
   /// `content` sent to a UDP port of a router.
   static func datagram(_ port: UInt16, _ content: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = []
@@ -48,6 +54,13 @@ import Testing
       ("MPLS, one label", frame("8847", "00010140", v4)),
       ("MPLS, two labels, IPv6", frame("8847", "00010040 00011140", v6)),
       ("MPLS pseudowire", frame("8848", "00010140 00000000", frame("0800", "", v4))),
+      ("MPLS pseudowire without control word", frame("8847", "00010140", frame("0800", "", v4))),
+      (
+        "MPLS pseudowire without control word, to a low address",
+        frame("8847", "00010140 000000000001 020000000002 86dd", v6)
+      ),
+      ("MPLS in GRE", carried(47, hex("0000 8847 00010140") + v4)),
+      ("4in6", carried6(4, v4)), ("GRE over IPv6", carried6(47, hex("0000 86dd") + v6)),
       ("PPPoE", frame("8864", "11 00 0001" + "00ff" + "0021", v4)),
       ("PPPoE, short number, IPv6", frame("8864", "11 00 0001" + "00ff" + "57", v6)),
       ("PPPoE in QinQ", frame("88a8", "0007 8100 0008 8864 11 00 0001 00ff 0021", v4)),

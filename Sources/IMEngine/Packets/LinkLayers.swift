@@ -14,8 +14,21 @@ package enum LinkType {
   package static let rawBSD: UInt16 = 12, rawOpenBSD: UInt16 = 14
   /// Linux cooked capture, versions 1 and 2.
   package static let linuxSLL: UInt16 = 113, linuxSLL2: UInt16 = 276
+  /// PPP in HDLC-like framing; the same, or Cisco's HDLC, told by the first byte; a PPPoE session.
+  package static let ppp: UInt16 = 9, pppSerial: UInt16 = 50, pppEthernet: UInt16 = 51
+  /// PPP behind a byte that tells the direction: in the place of its address, and in front of it.
+  package static let pppDaemon: UInt16 = 166, pppDirected: UInt16 = 204
+  /// Cisco's HDLC.
+  package static let hdlc: UInt16 = 104
+  /// A stack of MPLS labels.
+  package static let mpls: UInt16 = 219
   /// IPv4 or IPv6 without a link layer.
   package static let ipv4: UInt16 = 228, ipv6: UInt16 = 229
+
+  /// Whether it is one of the links that `PacketParser.pointToPoint` reads.
+  static func isPointToPoint(_ value: UInt16) -> Bool {
+    [ppp, pppSerial, pppEthernet, pppDaemon, pppDirected, hdlc, mpls].contains(value)
+  }
 
   /// The name that tcpdump prints, or the number.
   package static func name(_ value: UInt16) -> String {
@@ -24,6 +37,13 @@ package enum LinkType {
     case ethernet: "EN10MB"
     case loop: "LOOP"
     case raw, rawBSD, rawOpenBSD: "RAW"
+    case ppp: "PPP"
+    case pppSerial: "PPP_SERIAL"
+    case pppEthernet: "PPP_ETHER"
+    case pppDaemon: "PPP_PPPD"
+    case pppDirected: "PPP_WITH_DIR"
+    case hdlc: "C_HDLC"
+    case mpls: "MPLS"
     case linuxSLL: "LINUX_SLL"
     case linuxSLL2: "LINUX_SLL2"
     case ipv4: "IPV4"
@@ -35,6 +55,8 @@ package enum LinkType {
 
 /// Ethernet types (IEEE 802 numbers).
 enum EtherType {
+  /// Up to here it is no type but the length of an IEEE 802.3 frame.
+  static let longest: UInt16 = 1_500
   static let ipv4: UInt16 = 0x0800
   static let ipv6: UInt16 = 0x86dd
   static let vlan: UInt16 = 0x8100
@@ -44,6 +66,11 @@ enum EtherType {
   static let pppoeSession: UInt16 = 0x8864
   /// Ethernet, as tunnels name it.
   static let bridged: UInt16 = 0x6558
+
+  /// Whether something of that type is walked down to IP.
+  static func carriesIP(_ type: UInt16) -> Bool {
+    [ipv4, ipv6, vlan, qinq, oldQinq, mpls, mplsMulticast, pppoeSession].contains(type)
+  }
 }
 
 extension PacketParser {
@@ -71,7 +98,7 @@ extension PacketParser {
     case LinkType.raw, LinkType.rawBSD, LinkType.rawOpenBSD, LinkType.ipv4, LinkType.ipv6:
       return anyIP(bytes, start, end, into: &segment)
     default:
-      return .skipped(.linkType)
+      return pointToPoint(bytes, linkType, start, end, into: &segment)
     }
   }
 
@@ -107,6 +134,11 @@ extension PacketParser {
         return mpls(bytes, position, end, into: &segment)
       case EtherType.pppoeSession:
         return pppoe(bytes, position, end, into: &segment)
+      case ...EtherType.longest:
+        // A length: the type stands behind a SNAP header (IEEE 802.2): AA AA 03, three zero bytes.
+        guard end - position >= 8, bytes.u64(position) >> 16 == 0xaaaa_0300_0000 else { return .skipped(.notIP) }
+        type = bytes.u16(position + 6)
+        position += 8
       default:
         return .skipped(.notIP)
       }

@@ -1,4 +1,29 @@
 extension PacketParser {
+  /// The links between two ends only.
+  mutating func pointToPoint(
+    _ bytes: borrowing Bytes, _ linkType: UInt16, _ start: Int, _ end: Int, into segment: inout Segment
+  ) -> Outcome {
+    guard end - start >= 4 else {
+      return .skipped(LinkType.isPointToPoint(linkType) ? .linkHeader : .linkType)
+    }
+    switch linkType {
+    case LinkType.ppp: return ppp(bytes, start, end, into: &segment)
+    case LinkType.pppSerial:
+      // Cisco's address is 0x0f, to one, or 0x8f, to all.
+      guard bytes.u8(start) & 0x7f == 0x0f else { return ppp(bytes, start, end, into: &segment) }
+      return etherType(bytes, bytes.u16(start + 2), start + 4, end, into: &segment)
+    case LinkType.hdlc: return etherType(bytes, bytes.u16(start + 2), start + 4, end, into: &segment)
+    case LinkType.pppEthernet: return pppoe(bytes, start, end, into: &segment)
+    case LinkType.pppDaemon:
+      // 0 or 1, received or sent; then the control byte that belongs to the address.
+      let hasControl = bytes.u8(start) <= 1 && bytes.u8(start + 1) == 3
+      return ppp(bytes, hasControl ? start + 2 : start, end, into: &segment)
+    case LinkType.pppDirected: return ppp(bytes, start + 1, end, into: &segment)
+    case LinkType.mpls: return mpls(bytes, start, end, into: &segment)
+    default: return .skipped(.linkType)
+    }
+  }
+
   /// A PPPoE session packet (RFC 2516).
   ///
   ///      0              1      2         4        6

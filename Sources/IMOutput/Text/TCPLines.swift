@@ -31,7 +31,8 @@ extension StatsTextWriter {
     if sawBoth { add(figures.lost, figures.lost == 1 ? "segment lost" : "segments lost", to: &parts) }
     add(figures.outOfOrder, "out of order", to: &parts)
     if sawBoth, figures.missedHoles > 0 {
-      parts.append("\(count(UInt64(figures.missedHoles), "hole")) of \(grouped(figures.missedBytes)) bytes not captured")
+      let holes = count(UInt64(figures.missedHoles), "hole")
+      parts.append("\(holes) of \(grouped(figures.missedBytes)) bytes not captured")
     }
     add(figures.duplicateAcks, figures.duplicateAcks == 1 ? "duplicate ACK" : "duplicate ACKs", to: &parts)
     add(figures.keepAlives, figures.keepAlives == 1 ? "keep-alive" : "keep-alives", to: &parts)
