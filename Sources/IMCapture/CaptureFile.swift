@@ -45,9 +45,10 @@ package final class CaptureFile: PacketSource {
     let magic = UnsafeRawPointer(buffer).u32(0, swapped: false)
     if PcapHeader.recognizes(magic) {
       guard try fill(PcapHeader.byteCount, "the file header") else { return }
-      let header = try PcapHeader(buffer, path: path)
+      let header = try PcapHeader(buffer, available: end - start, path: path)
+      guard try fill(header.length, "the file header") else { return }
       pcap = PcapWalker(header, program: try packetFilter?.program(linkType: header.linkType))
-      use(PcapHeader.byteCount)
+      use(header.length)
     } else if magic == PcapngWalker.sectionHeader {
       guard try fill(12, "the section header") else { return }
       pcapng = PcapngWalker(filter: packetFilter)

@@ -8,11 +8,17 @@ import IMWire
 ///     +--------+---+----+--------+--------+--------+--------+
 ///
 /// The magic tells the byte order and the form: `a1b2c3d4` microseconds, `a1b23c4d` nanoseconds, `a1b2cd34` the
-/// "modified" form whose record headers have 24 bytes. Of the last word the low 26 bits are the link type; the length
+/// "modified" form whose record headers have 24 bytes, `1c0001ab` and `1c0001ac` IXIA's, whose header has four more
+/// bytes, the size of all records. IXIA's are read as microseconds, as Wireshark 4.0 reads them, unless the first record's
+/// fraction is more than a second would hold: then it counts nanoseconds. Of the last word the low 26 bits are the link type; the length
 /// of a frame check sequence stands above them. Source: draft-ietf-opsawg-pcap and `pcap-savefile(5)`.
 struct PcapHeader {
-  /// Bytes in the header.
+  /// Bytes of the header that every form has, and of the first record's time behind the longest one.
   static var byteCount: Int { 24 }
+  static var byteCountWithTime: Int { 36 }
+
+  /// Bytes of this header: 24, or 28 in IXIA's forms.
+  let length: Int
 
   /// Whether the file's byte order is not this machine's.
   let isSwapped: Bool
@@ -34,17 +40,22 @@ struct PcapHeader {
     case smallerIsCaptured
   }
 
+  private static let magics: [UInt32] = [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34, 0x1c00_01ab, 0x1c00_01ac]
+
   /// Whether `magic`, read in this machine's order, starts a pcap file.
   static func recognizes(_ magic: UInt32) -> Bool {
-    [0xa1b2_c3d4, 0xa1b2_3c4d, 0xa1b2_cd34].contains { $0 == magic || $0 == magic.byteSwapped }
+    magics.contains { $0 == magic || $0 == magic.byteSwapped }
   }
 
-  /// Reads the header at `bytes`; the caller has proved 24 bytes and a known magic.
-  init(_ bytes: UnsafeRawPointer, path: String) throws(CaptureError) {
+  /// Reads the header at `bytes`; the caller has proved `available` bytes, at least 24, and a known magic.
+  init(_ bytes: UnsafeRawPointer, available: Int, path: String) throws(CaptureError) {
     let stored = bytes.u32(0, swapped: false)
-    isSwapped = stored != 0xa1b2_c3d4 && stored != 0xa1b2_3c4d && stored != 0xa1b2_cd34
+    isSwapped = !Self.magics.contains(stored)
     let magic = isSwapped ? stored.byteSwapped : stored
-    nanosecondsPerUnit = magic == 0xa1b2_3c4d ? 1 : 1_000
+    let isIxia = magic == 0x1c00_01ab || magic == 0x1c00_01ac
+    length = isIxia ? 28 : 24
+    let fraction = isIxia && available >= Self.byteCountWithTime ? bytes.u32(32, swapped: isSwapped) : 0
+    nanosecondsPerUnit = magic == 0xa1b2_3c4d || (1_000_000..<1_000_000_000).contains(fraction) ? 1 : 1_000
     recordHeaderLength = magic == 0xa1b2_cd34 ? 24 : 16
     let version = (bytes.u16(4, swapped: isSwapped), bytes.u16(6, swapped: isSwapped))
     switch version {

@@ -9,6 +9,8 @@ struct Form: Sendable, CustomStringConvertible {
   var isBig: Bool
   var unit: Int64
   var extra = 0
+  /// Bytes behind the common header.
+  var more: [UInt8] = []
   var description: String { name }
 
   static let all = [
@@ -18,11 +20,16 @@ struct Form: Sendable, CustomStringConvertible {
     Form(name: "ns big", magic: 0xa1b2_3c4d, isBig: true, unit: 1),
     Form(name: "modified little", magic: 0xa1b2_cd34, isBig: false, unit: 1_000, extra: 8),
     Form(name: "modified big", magic: 0xa1b2_cd34, isBig: true, unit: 1_000, extra: 8),
+    Form(name: "IXIA hardware little", magic: 0x1c00_01ac, isBig: false, unit: 1_000, more: [0, 0, 0, 9]),
+    Form(name: "IXIA hardware big", magic: 0x1c00_01ac, isBig: true, unit: 1_000, more: [0, 0, 0, 9]),
+    Form(name: "IXIA software little", magic: 0x1c00_01ab, isBig: false, unit: 1_000, more: [0, 0, 0, 9]),
+    Form(name: "IXIA software big", magic: 0x1c00_01ab, isBig: true, unit: 1_000, more: [0, 0, 0, 9]),
   ]
 
   /// Three packets of 0, 5 and 40 bytes, the last cut from 60.
   var file: [UInt8] {
     var file = CaptureBytes.pcap(magic: magic, big: isBig)
+    file.bytes += more
     file.record([], seconds: 0, fraction: 0, extra: extra)
     file.record(packet(2, 5), seconds: 1_700_000_000, fraction: 5, extra: extra)
     file.record(packet(3, 40), seconds: .max, fraction: .max, original: 60, extra: extra)
@@ -53,10 +60,21 @@ struct Form: Sendable, CustomStringConvertible {
     #expect(reading.interfaces.map(\.resolution) == [form.unit == 1 ? .nanoseconds : .microseconds])
   }
 
+  /// A first fraction that is no microsecond of a second tells that IXIA's clock counted nanoseconds.
+  @Test(arguments: [0x1c00_01ac, 0x1c00_01ab] as [UInt32], [false, true]) func ixiaNanoseconds(
+    _ magic: UInt32, _ big: Bool
+  ) {
+    var file = CaptureBytes.pcap(magic: magic, big: big)
+    file.put(UInt32(0))
+    file.record(packet(1, 5), seconds: 7, fraction: 999_999_999)
+    file.record(packet(2, 5), seconds: 8, fraction: 5)
+    #expect(read(file.bytes).packets.map(\.nanoseconds) == [7_999_999_999, 8_000_000_005])
+  }
+
   /// Every prefix gives the packets that are whole, and names the offset of the one that is not.
   @Test(arguments: Form.all) func everyCut(form: Form) {
-    let file = form.file, header = 16 + form.extra
-    let starts = [24, 24 + header, 24 + 2 * header + 5, file.count]
+    let file = form.file, header = 16 + form.extra, first = 24 + form.more.count
+    let starts = [first, first + header, first + 2 * header + 5, file.count]
     for count in 0..<file.count {
       let reading = read([UInt8](file.prefix(count)))
       let whole = starts.dropFirst().count { $0 <= count }
@@ -64,8 +82,8 @@ struct Form: Sendable, CustomStringConvertible {
       let expected: CaptureError?
       if count == 0 {
         expected = CaptureError(.emptyFile, "FILE", "is empty")
-      } else if count < 24 {
-        let wanted = count < 4 ? 4 : 24
+      } else if count < first {
+        let wanted = count < 4 ? 4 : count < 24 ? 24 : first
         expected = CaptureError(
           .truncated, "FILE", "cut in the file header at offset 0: \(wanted) bytes wanted, \(count) available",
           offset: 0, wanted: UInt64(wanted), available: UInt64(count))
