@@ -46,6 +46,7 @@ let package = Package(
     room("IMWire", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
     .target(name: "CPrefetch"),
+    .target(name: "CSandbox"),
     room("IMEngine", ["IMWire", "CDeflate", "CPrefetch"]),
     room(
       "IMProfile", ["IMEngine", "IMWire", .product(name: "Yams", package: "Yams")],
@@ -57,7 +58,7 @@ let package = Package(
     room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMWire"]),
     room(
       "IMPipeline",
-      ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMWire"]),
+      ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMWire", "CSandbox"]),
     .executableTarget(
       name: "imdump",
       dependencies: [

@@ -22,11 +22,15 @@ struct SourceOptions: ParsableArguments {
     help: ArgumentHelp("Read the capture filter from this file.", valueName: "file"))
   var filterFile: String?
 
+  @Flag(help: "Do without Landlock and without a filter of system calls.")
+  var noSandbox = false
+
   /// The input that these options and `files` describe. `expression` is a filter in words.
   func input(files: [String], expression: [String]) throws -> InputOptions {
     var input = InputOptions()
     input.files = read + files
     input.packetLimit = count
+    input.confinement.isSandboxed = !noSandbox
     var filter = expression.joined(separator: " ")
     if let filterFile {
       guard filter.isEmpty else { throw misuse("give the filter with -F or in words, not both") }
