@@ -28,7 +28,7 @@ int imdump_open_folder(const char *path) {
 /// What no program that is run could get back.  Allowed to those who have CAP_SETPCAP.
 static void drop_bounds(void) {
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  for (int number = 0; number < 64; number++) prctl(PR_CAPBSET_DROP, number, 0, 0, 0);
+  for (int number = 0; prctl(PR_CAPBSET_DROP, number, 0, 0, 0) == 0; number++) {}
 }
 
 int imdump_become(unsigned uid, unsigned gid) {

@@ -74,7 +74,7 @@ final class CaptureOutput {
     }
     // Whatever the reason, it is output that cannot be written, and no input that is not there.
     let made = try output { () throws(CaptureError) in try CaptureWriter(path: path, linkType: linkType) }
-    writer = made
+    try begin(made)
     // What the path stands for, when it is a link.
     var status = stat()
     guard path != "-", fstat(made.descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
@@ -142,7 +142,7 @@ final class CaptureOutput {
     let descriptor = openat(folder, name, CaptureWriter.flags | O_TRUNC | O_NOFOLLOW, 0o644)
     guard descriptor >= 0 else { return stay(systemText(errno)) }
     try close()
-    self.writer = CaptureWriter(descriptor: descriptor, isOwned: true, name: folderName + name, linkType: linkType)
+    try begin(CaptureWriter(descriptor: descriptor, isOwned: true, name: folderName + name, linkType: linkType))
   }
 
   /// Writes all that waits.
@@ -194,7 +194,13 @@ final class CaptureOutput {
     }
     let descriptor = openat(folder, next, CaptureWriter.flags | O_EXCL | O_NOFOLLOW, 0o644)
     guard descriptor >= 0 else { throw failed(whole, "create") }
-    writer = CaptureWriter(descriptor: descriptor, isOwned: true, name: whole, linkType: linkType)
+    try begin(CaptureWriter(descriptor: descriptor, isOwned: true, name: whole, linkType: linkType))
+  }
+
+  /// Writes the header at once: a file without one is no capture, whatever becomes of this run.
+  private func begin(_ made: CaptureWriter) throws(CaptureError) {
+    try made.flush()
+    writer = made
   }
 
   private func openFolder(_ name: String) throws(CaptureError) {
