@@ -76,6 +76,7 @@ let package = Package(
     tests("IMProfileTests", ["IMProfile", "IMEngine", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMWire"]),
+    tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMWire"]),
     tests("imdumpTests", ["imdump"], exclude: ["Golden"]),
   ]
 )

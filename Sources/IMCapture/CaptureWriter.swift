@@ -156,7 +156,8 @@ package final class CaptureWriter {
     }
     var status = stat()
     let piece = written - whole
-    guard isRegular, piece > 0, fstat(descriptor, &status) == 0, ftruncate(descriptor, status.st_size - off_t(piece)) == 0
+    guard isRegular, piece > 0, fstat(descriptor, &status) == 0,
+      ftruncate(descriptor, status.st_size - off_t(piece)) == 0
     else { return }
     written = whole
   }

@@ -110,7 +110,7 @@ final class CaptureOutput {
       if writer == nil { try open(record.linkType, at: record.timestamp) }
       if rotation.isOn {
         if record.timestamp.nanoseconds >= periodEnd, try !turn(at: record.timestamp) { return i }
-        if let limit = rotation.byteCount, let writer, writer.byteCount > limit {
+        if let limit = rotation.byteCount, let writer, writer.packetCount > 0, writer.byteCount > limit {
           number += 1
           if let count = rotation.fileCount, number >= count { number = 0 }
           try close()

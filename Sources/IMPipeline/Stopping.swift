@@ -33,7 +33,9 @@ struct Stopping {
     _ = Signals.stop
     _ = Signals.reports.load(ordering: .relaxed) + Signals.hangups.load(ordering: .relaxed)
     _ = Signals.hangupEnds.load(ordering: .relaxed)
+    // A reader that is gone and a file that may grow no more are errors of write(2), which are told.
     signal(SIGPIPE, SIG_IGN)
+    signal(SIGXFSZ, SIG_IGN)
     for number in [SIGINT, SIGTERM] {
       Self.handle(number) { number in
         guard let first = Signals.stop.stoppedAt else { return Signals.stop.stop() }

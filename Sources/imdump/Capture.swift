@@ -48,7 +48,8 @@ struct Capture: ParsableCommand {
 
   @Option(
     name: [.customShort("G", allowingJoined: true)],
-    help: ArgumentHelp("Begin another -w file every so many seconds; its name is a format of strftime.", valueName: "seconds"))
+    help: ArgumentHelp(
+      "Begin another -w file every so many seconds; its name is a format of strftime.", valueName: "seconds"))
   var seconds: Int64?
 
   @Option(
@@ -163,8 +164,12 @@ struct Capture: ParsableCommand {
     rotation.fileCount = fileCount
     guard size != nil || seconds != nil || fileCount != nil else { return rotation }
     guard let write, write != "-" else { throw misuse("-C, -G and -W are about the files of -w, and there is none") }
-    guard size != nil || seconds != nil else { throw misuse("-W counts the files that -C or -G make; give one of them") }
-    guard (1...1_000_000_000).contains(seconds ?? 1) else { throw misuse("-G: \(seconds ?? 0) is no number of seconds") }
+    guard size != nil || seconds != nil else {
+      throw misuse("-W counts the files that -C or -G make; give one of them")
+    }
+    guard (1...1_000_000_000).contains(seconds ?? 1) else {
+      throw misuse("-G: \(seconds ?? 0) is no number of seconds")
+    }
     guard (1...1_000_000).contains(fileCount ?? 1) else { throw misuse("-W: \(fileCount ?? 0) is no number of files") }
     return rotation
   }
