@@ -45,8 +45,9 @@ final class ReadingThread {
 
     func with<R>(_ body: (RawSpan, Span<PacketRecord>) -> R) -> R {
       // SAFETY: `take` has filled both, slack included, and the memory lives as long as self.
-      body(
-        RawSpan(_unsafeStart: UnsafeRawPointer(bytes.baseAddress ?? UnsafeMutableRawPointer(records)), byteCount: bytes.count),
+      let start = UnsafeRawPointer(bytes.baseAddress ?? UnsafeMutableRawPointer(records))
+      return body(
+        RawSpan(_unsafeStart: start, byteCount: bytes.count),
         Span(_unsafeStart: UnsafePointer(records), count: count))
     }
   }
