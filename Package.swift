@@ -30,6 +30,7 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
     .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
   ],
@@ -47,7 +48,9 @@ let package = Package(
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
     .target(name: "CPrefetch"),
     .target(name: "CSandbox"),
-    room("IMEngine", ["IMWire", "CDeflate", "CPrefetch"]),
+    room(
+      "IMEngine",
+      ["IMWire", "CDeflate", "CPrefetch", .product(name: "DequeModule", package: "swift-collections")]),
     room(
       "IMProfile", ["IMEngine", "IMWire", .product(name: "Yams", package: "Yams")],
       resources: [.embedInCode("Profiles/tjp.yaml"), .embedInCode("Profiles/mqtt.yaml")]),

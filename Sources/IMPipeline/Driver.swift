@@ -24,6 +24,8 @@ final class Driver {
   private var output: CaptureOutput?
   private var lastFlush = LiveWatch.clock()
   private(set) var source: (any PacketSource)?
+  /// The thread that reads the source, where there is one: then nothing else may ask the source.
+  private var reader: ReadingThread?
   private(set) var finishedStatistics: [CaptureStatistics] = []
   /// The first link type and the interfaces' names, for documents.
   private(set) var linkType: UInt16?
@@ -40,7 +42,7 @@ final class Driver {
   /// Everything counted by all sources so far.
   var statistics: CaptureStatistics {
     var sum = CaptureStatistics()
-    for s in finishedStatistics + (source.map { [$0.statistics] } ?? []) {
+    for s in finishedStatistics + (current.map { [$0] } ?? []) {
       sum.delivered += s.delivered
       sum.deliveredBytes += s.deliveredBytes
       sum.truncated += s.truncated
@@ -53,6 +55,9 @@ final class Driver {
     }
     return sum
   }
+
+  /// What the source has counted, as far as its packets have come here.
+  private var current: CaptureStatistics? { reader?.statistics ?? source?.statistics }
 
   /// Runs all sources to their end. Errors are collected: what came before one has been processed, and the next file is
   /// still read.
@@ -124,22 +129,35 @@ final class Driver {
       try output.open(interface.linkType, at: .wallClock)
     }
     try confine()
-    while left > 0, !hooks.isOver(), !isOver {
-      let more = try source.nextBatch { bytes, records in
-        var records = records.extracting(first: UInt64(records.count) > left ? Int(left) : records.count)
-        if let output, failure == nil {
-          do throws(CaptureError) {
-            let kept = try output.write(records, bytes)
-            isOver = kept < records.count
-            records = records.extracting(first: kept)
-          } catch {
-            failure = error
-          }
+    let take = { (bytes: RawSpan, records: Span<PacketRecord>, packets: PreparedPackets?) in
+      var records = records.extracting(first: UInt64(records.count) > self.left ? Int(self.left) : records.count)
+      if let output = self.output, failure == nil {
+        do throws(CaptureError) {
+          let kept = try output.write(records, bytes)
+          isOver = kept < records.count
+          records = records.extracting(first: kept)
+        } catch {
+          failure = error
         }
-        left -= UInt64(records.count)
-        if linkType == nil, records.count > 0 { linkType = records[0].linkType }
-        engine.process(bytes, records)
       }
+      self.left -= UInt64(records.count)
+      if self.linkType == nil, records.count > 0 { self.linkType = records[0].linkType }
+      if let packets {
+        self.engine.process(bytes, records, packets)
+      } else {
+        self.engine.process(bytes, records)
+      }
+    }
+    // Made here, so that the thread is confined like this one.
+    if input.jobs > 1, source is CaptureFile { reader = ReadingThread(source, engine.preparer) }
+    defer { endReading(source) }
+    while left > 0, !hooks.isOver(), !isOver {
+      let more =
+        if let reader {
+          try reader.nextBatch { take($0, $1, $2) }
+        } else {
+          try source.nextBatch { take($0, $1, nil) }
+        }
       if let output, failure == nil, !isOver {
         do throws(CaptureError) { isOver = try !tend(output) } catch { failure = error }
       }
@@ -147,13 +165,20 @@ final class Driver {
         output?.abandon()
         throw failure
       }
-      for event in source.takeEvents() {
+      for event in reader == nil ? source.takeEvents() : [] {
         complain(event.description)
         hooks.onEvent(event)
       }
       hooks.afterBatch(self)
       if !more { break }
     }
+  }
+
+  private func endReading(_ source: any PacketSource) {
+    guard let reader else { return }
+    if !reader.hasEnded { source.stop() }
+    reader.end()
+    self.reader = nil
   }
 
   /// Gives up what the run does not need from here on, once.

@@ -19,7 +19,7 @@ private enum Signals {
 /// Ends a run cleanly on SIGINT and SIGTERM; a second signal ends the process at once. SIGUSR1 asks for the counts. SIGHUP
 /// asks that output files be opened again, and where there are none it ends the run as SIGTERM does.
 ///
-/// The handlers run in the one thread that the process has, so that what the process gives up, it gives up whole.
+/// They are noticed by handlers and not by a thread of their own, so that what the one thread gives up, the process does.
 struct Stopping {
   /// Ends the sources.
   var stop: StopSwitch { Signals.stop }

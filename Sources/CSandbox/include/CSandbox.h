@@ -2,7 +2,8 @@
 #define IMDUMP_CSANDBOX_H
 
 /// What a process gives up before it reads bytes that somebody else has made. Every call is for a process of one thread:
-/// the kernel takes capabilities, Landlock's rules and system call filters from the calling thread alone.
+/// the kernel takes capabilities, Landlock's rules and system call filters from the calling thread, and from those that it
+/// makes afterwards.
 ///
 /// No system header is included here, so that the types of the system keep their own module.
 
@@ -27,7 +28,7 @@ int imdump_restrict_writing(const int *folders, int count);
 
 /// Leaves the process the system calls that reading, capturing and writing take; any other fails with EPERM.
 ///
-/// No program can be run, no process or thread made, no memory made executable, nothing sent or connected, and of a
+/// No program can be run, no process made, no memory made executable, nothing sent or connected, and of a
 /// terminal only its size be asked. Without `may_write`, files can be opened for reading only.  0, or -errno; -ENOSYS on
 /// a processor whose calls are not known here.
 int imdump_filter_system_calls(int may_write);

@@ -1,3 +1,4 @@
+import DequeModule
 import IMWire
 
 /// Flows that are over, each with the time at which to look at it again, soonest first.
@@ -8,27 +9,20 @@ struct ClosingQueue: ~Copyable {
     var serial: UInt32
   }
 
-  private var entries: [Entry] = []
-  private var head = 0
+  private var entries: Deque<Entry> = []
 
-  var nextDue: Timestamp { head < entries.count ? entries[head].due : .distantFuture }
+  var nextDue: Timestamp { entries.first?.due ?? .distantFuture }
 
   /// Adds a flow; times come nearly in order, so its place is found from the end.
   mutating func add(flow: UInt32, serial: UInt32, due: Timestamp) {
     var i = entries.count
-    while i > head, entries[i - 1].due > due { i -= 1 }
+    while i > 0, entries[i - 1].due > due { i -= 1 }
     entries.insert(Entry(due: due, flow: flow, serial: serial), at: i)
   }
 
   /// Takes the first entry when it is due.
   mutating func pop(at now: Timestamp) -> Entry? {
-    guard head < entries.count, entries[head].due <= now else { return nil }
-    let entry = entries[head]
-    head += 1
-    if head > 1_024, head * 2 > entries.count {
-      entries.removeFirst(head)
-      head = 0
-    }
-    return entry
+    guard nextDue <= now else { return nil }
+    return entries.popFirst()
   }
 }

@@ -1,3 +1,4 @@
+import DequeModule
 import IMWire
 
 /// Which copy of a byte counts when two segments carry it.
@@ -33,22 +34,21 @@ struct SegmentQueue: ~Copyable {
     var conflict: (kept: UInt64, other: UInt64)?
   }
 
-  private var entries: [Entry] = []
-  private var head = 0
+  private var entries: Deque<Entry> = []
   /// Payload bytes held.
   private(set) var byteCount = 0
   /// What delivered bytes are dated with: nothing behind a filled hole is older than the packet that filled it.
   var contiguousSince = Timestamp.distantPast
 
-  deinit { for entry in entries[head...] { entry.bytes.deallocate() } }
+  deinit { for entry in entries { entry.bytes.deallocate() } }
 
-  var isEmpty: Bool { head == entries.count }
+  var isEmpty: Bool { entries.isEmpty }
   /// Segments held.
-  var count: Int { entries.count - head }
+  var count: Int { entries.count }
   /// The first segment's sequence number; `nil` when there is none.
-  var firstStart: UInt32? { isEmpty ? nil : entries[head].start }
+  var firstStart: UInt32? { entries.first?.start }
   /// Memory held, in bytes.
-  var memory: Int { byteCount + entries.capacity * MemoryLayout<Entry>.stride + count * RawBuffer.slack }
+  var memory: Int { byteCount + entries.count * MemoryLayout<Entry>.stride + count * RawBuffer.slack }
 
   /// Inserts `count` bytes at `offset` as the stretch at `start`; `base` is at or below everything in the queue.
   mutating func insert(
@@ -59,7 +59,7 @@ struct SegmentQueue: ~Copyable {
     let first = Int(start &- base)
     let end = first + count
     // The first entry that ends behind our start.
-    var low = head
+    var low = 0
     var high = entries.count
     while low < high {
       let middle = (low + high) / 2
@@ -108,18 +108,9 @@ struct SegmentQueue: ~Copyable {
 
   /// Takes the first segment when it begins at `next` or before; the caller owns its bytes then.
   mutating func pop(at next: UInt32) -> Entry? {
-    guard head < entries.count, Int32(bitPattern: entries[head].start &- next) <= 0 else { return nil }
-    let entry = entries[head]
-    head += 1
-    byteCount -= Int(entry.count)
-    if head == entries.count {
-      entries.removeAll(keepingCapacity: true)
-      head = 0
-    } else if head > 64, head * 2 > entries.count {
-      entries.removeFirst(head)
-      head = 0
-    }
-    return entry
+    guard let first = entries.first, Int32(bitPattern: first.start &- next) <= 0 else { return nil }
+    byteCount -= Int(first.count)
+    return entries.popFirst()
   }
 
   private static func copy(
