@@ -118,6 +118,12 @@ class Rotation:
             run.stop(signal.SIGHUP)
             self.report.equal("SIGHUP without a file: exit", run.status, 0)
             self.report.check("SIGHUP without a file: ended in %.0f ms" % (1_000 * run.ended), run.ended < 1)
+        run = runs.Run(self.binary, self.space.far, self.parent, "-i", "wire0", "--format", "json", before=["nohup"])
+        if run.listens():
+            run.process.send_signal(signal.SIGHUP)
+            time.sleep(0.5)
+            self.report.check("SIGHUP under nohup: goes on", not run.over())
+            run.stop()
         folder = self.fresh(owned=False)
         path = os.path.join(folder, "a.pcap")
         run = self.start("-w", path)
