@@ -62,7 +62,7 @@ struct Confinement {
     // What the time in a file's name needs to know of zones is read while all can be.
     tzset()
     if let user {
-      try check("become user \(user.name)", imdump_become(user.uid, user.gid))
+      try check("become user \(user.name) (-Z root would stay root)", imdump_become(user.uid, user.gid))
     }
     // Root that stays root keeps what opens its files.
     if geteuid() != 0 { try check("give up capabilities", imdump_drop_capabilities()) }
