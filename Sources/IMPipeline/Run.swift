@@ -12,11 +12,13 @@ struct Run {
   let decode: DecodeOptions
   let report: ReportOptions
   let stopping = Stopping()
+  let confinement: Confinement
 
   init(input: InputOptions, decode: DecodeOptions, report: ReportOptions) throws(UsageError) {
     self.input = input
     self.decode = decode
     self.report = report
+    confinement = try Confinement(input.confinement, isLive: input.interface != nil)
     do throws(ProfileError) { plans = try loadProfiles(decode.profiles) } catch {
       throw UsageError(message: error.description)
     }
@@ -32,6 +34,11 @@ struct Run {
     if let exchangeCapacity { options.exchangeCapacity = exchangeCapacity }
     options.seed = .random(in: .min ... .max)
     return Engine(options: options, sink: sink)
+  }
+
+  /// A driver of the engine for these options, that has not started.
+  func driver(_ engine: consuming Engine) -> Driver {
+    Driver(engine: engine, input: input, stopping: stopping, confinement: confinement)
   }
 
   /// A filter over messages; the types' names are those of the plans.

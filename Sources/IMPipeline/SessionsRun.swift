@@ -11,9 +11,7 @@ package func runSessions(
   let output = Output.standard()
   let sink = SessionSink(
     plans: run.plans, selection: MessageSelection(choice: choice, filter: try run.filter(filter)))
-  let driver = Driver(
-    engine: run.engine([.frames, .finished, .issues], exchangeCapacity: 1 << 18, sink: sink), input: input,
-    stop: run.stopping.stop)
+  let driver = run.driver(run.engine([.frames, .finished, .issues], exchangeCapacity: 1 << 18, sink: sink))
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(
     Driver.Hooks(

@@ -23,22 +23,23 @@ final class ConnectionRecord {
       guard info.client != oldValue.client else { return }
       clientMembers = Self.members(info.client)
       serverMembers = Self.members(info.server)
+      texts = [nil, nil]
     }
   }
   /// The index of its server's figures; `nil` while nothing decodes it.
-  var endpoint: UInt32?
+  @exclusivity(unchecked) var endpoint: UInt32?
   /// Whether its SYN was seen; whether it counts as one that succeeded, as reconnected; whether its last report is out.
   var sawOpening = false
   var isCountedReconnect = false
   var isFinal = false
-  var session = SessionLabel.none
+  @exclusivity(unchecked) var session = SessionLabel.none
   /// The name that the client gave itself.
-  var userName: String?
+  @exclusivity(unchecked) var userName: String?
   /// The seconds of silence that the client promised not to exceed.
   var keepAlive: UInt64 = 0
   /// Messages by fate, and round trips of everything but heartbeats.
-  var messages = MessageTally()
-  var roundTrips = RTTHistogram()
+  @exclusivity(unchecked) var messages = MessageTally()
+  @exclusivity(unchecked) var roundTrips = RTTHistogram()
   var reports: UInt32 = 0
   var last = Totals()
   var weird = WeirdLimiter()
@@ -51,6 +52,8 @@ final class ConnectionRecord {
   /// Who talks, as members of an object: address and port of the client and of the server.
   private(set) var clientMembers: Piece
   private(set) var serverMembers: Piece
+  /// What is the same in the documents of its messages, by direction.
+  @exclusivity(unchecked) var texts: InlineArray<2, MessageTexts?> = [nil, nil]
   /// The members of `network` without those that change.
   private var networkMembers: Piece?
   private var networkProtocol: String?

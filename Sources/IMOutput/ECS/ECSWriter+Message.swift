@@ -11,20 +11,21 @@ extension ECSWriter {
   /// An answer after the message was given up changes its fate: that is a second document, with the same `imdump.msg.id`
   /// and `late`. A lean one leaves out what repeats other fields and what describes the wire.
   func message(
-    _ exchange: Exchange, _ facts: MessageFacts?, _ record: ConnectionRecord, _ lines: inout JSONLines
+    _ exchange: Exchange, _ facts: MessageFacts?, _ record: ConnectionRecord, keepsTexts: Bool,
+    _ lines: inout JSONLines
   ) -> Bool {
     let profile = profile(exchange.plan)
-    let info = record.info
-    let fromClient = exchange.direction == .clientToServer
     let isLate = exchange.flags.contains(.late)
     let isNumbered = exchange.sequence < Self.ownNumbers
     let isLean = options.isLean
-    begin(.message, at: exchange.firstAt, isLean: isLean, &lines)
-
-    event(.message, types: "[\"protocol\",\"info\"]", isLean: isLean, &lines)
+    let number = profile?.hasSession == true ? facts?.session : nil
+    let texts = texts(record, exchange.direction, exchange.plan, session: number, keeps: keepsTexts)
+    lines.begin()
+    lines.instant("@timestamp", exchange.firstAt)
+    lines.members(isLean ? leanMessageHead : messageHead)
     lines.members(fates[Int(exchange.fate.rawValue)][isLate ? 1 : 0])
     lines.key("id")
-    identity(exchange, record.info.serial, isLate: isLate, &lines)
+    identity(exchange, texts, isLate: isLate, &lines)
     if isNumbered { lines.number("sequence", exchange.sequence) }
     if exchange.latency == nil {
       lines.instant("start", exchange.firstAt)
@@ -32,47 +33,18 @@ extension ECSWriter {
       span(exchange.firstAt, exchange.ackedAt, &lines)
     }
     lines.close()
-
     if !isLean {
-      lines.open("source")
-      lines.members(fromClient ? record.clientMembers : record.serverMembers)
+      lines.members(texts.source)
       if let facts { lines.number("bytes", facts.byteCount) }
-      lines.close()
-      lines.open("destination")
-      lines.members(fromClient ? record.serverMembers : record.clientMembers)
-      lines.close()
-    }
-    lines.open("client")
-    lines.members(record.clientMembers)
-    user(record, &lines)
-    lines.close()
-    lines.open("server")
-    lines.members(record.serverMembers)
-    lines.close()
-    lines.open("network")
-    lines.members(record.network(protocol: profile?.protocolName))
-    // As the server's network sees it.
-    lines.literal(fromClient ? "\"direction\":\"inbound\"" : "\"direction\":\"outbound\"")
-    lines.close()
-
-    openOwn(exchange.plan, isLean: isLean, &lines)
-    server(info.server, &lines)
-    if let facts, let profile, profile.hasSession {
-      session(.number(facts.session), &lines)
+      lines.writer.raw(texts.middle)
     } else {
-      session(record.session, &lines)
+      lines.members(texts.middle)
     }
-    lines.open("conn")
-    lines.key("id")
-    connectionID(info.serial, &lines)
-    lines.close()
-    lines.open("msg")
-    lines.key("id")
-    identity(exchange, record.info.serial, isLate: false, &lines)
+    identity(exchange, texts, isLate: false, &lines)
     body(exchange, facts, profile, isNumbered: isNumbered, isLate: isLate, &lines)
     lines.close()
     lines.close()
-    if !isLean { sentence(exchange, profile, info, isNumbered: isNumbered, &lines) }
+    if !isLean { sentence(exchange, profile, texts, isNumbered: isNumbered, &lines) }
     return lines.end()
   }
 
@@ -85,12 +57,9 @@ extension ECSWriter {
   }
 
   /// The exchange's number in the run makes the id, since numbers on the wire are used again.
-  private func identity(_ exchange: Exchange, _ connection: UInt32, isLate: Bool, _ lines: inout JSONLines) {
+  private func identity(_ exchange: Exchange, _ texts: MessageTexts, isLate: Bool, _ lines: inout JSONLines) {
     lines.writer.byte(UInt8(ascii: "\""))
-    lines.writer.raw(run.bytes)
-    lines.writer.byte(UInt8(ascii: "-"))
-    lines.writer.number(connection)
-    lines.writer.literal(exchange.direction == .clientToServer ? "-c2s-" : "-s2c-")
+    lines.writer.raw(texts.id)
     lines.writer.number(exchange.id)
     if isLate { lines.writer.literal("-late") }
     lines.writer.byte(UInt8(ascii: "\""))
@@ -136,9 +105,8 @@ extension ECSWriter {
 
   /// `data seq 7 10.0.0.5:52344 > 203.0.113.9:8080 acked 84.211 ms after 1 copy`.
   private func sentence(
-    _ exchange: Exchange, _ profile: Profile?, _ info: ConnectionInfo, isNumbered: Bool, _ lines: inout JSONLines
+    _ exchange: Exchange, _ profile: Profile?, _ texts: MessageTexts, isNumbered: Bool, _ lines: inout JSONLines
   ) {
-    let fromClient = exchange.direction == .clientToServer
     lines.key("message")
     lines.writer.byte(UInt8(ascii: "\""))
     if let profile, Int(exchange.kind) < profile.typeNames.count {
@@ -151,9 +119,7 @@ extension ECSWriter {
       lines.writer.number(exchange.sequence)
     }
     lines.writer.byte(UInt8(ascii: " "))
-    lines.writer.endpoint(fromClient ? info.client : info.server)
-    lines.writer.literal(" > ")
-    lines.writer.endpoint(fromClient ? info.server : info.client)
+    lines.writer.raw(texts.way)
     lines.writer.byte(UInt8(ascii: " "))
     lines.writer.text(exchange.fate.name)
     if let latency = exchange.latency {

@@ -67,6 +67,8 @@ final class ECSWriter {
   /// The same for lean documents.
   private let leanHeads: [Piece], leanEventMembers: [Piece]
   private let leanMembers: Piece
+  /// Members of a message's document up to the type of its event, which is still open.
+  let messageHead: Piece, leanMessageHead: Piece
 
   init(context: ECSContext, options: ECSOptions, plans: [ProtocolPlan]) {
     self.context = context
@@ -90,6 +92,9 @@ final class ECSWriter {
       Piece("\"kind\":\"\($0.eventKind)\",\"dataset\":\"\($0.name)\",\"category\":[\"network\"]")
     }
     leanMembers = Piece("\"run\":{\"id\":\"\(run)\"}")
+    let types = ",\"type\":[\"protocol\",\"info\"]"
+    let message = ECSDataset.message.rawValue
+    leanMessageHead = Piece("\(leanHeads[message]),\"event\":{\(leanEventMembers[message])\(types)")
     eventMembers = ECSDataset.allCases.map {
       Piece(
         "\"kind\":\"\($0.eventKind)\",\"module\":\"imdump\",\"provider\":\"imdump\",\"dataset\":\"\($0.name)\","
@@ -97,8 +102,9 @@ final class ECSWriter {
     }
     imdumpMembers = Piece(
       "\"schema\":\"1\",\"mode\":\"\(context.mode.rawValue)\",\"sensor\":{\"name\":\"\(sensor)\"},"
-      + (interface.map { "\"interface\":{\($0.dropFirst())}," } ?? "") + "\"run\":{\"id\":\"\(run)\"}")
+        + (interface.map { "\"interface\":{\($0.dropFirst())}," } ?? "") + "\"run\":{\"id\":\"\(run)\"}")
     profiles = plans.map { Profile($0) }
+    messageHead = Piece("\(heads[message]),\"event\":{\(eventMembers[message])\(types)")
   }
 
   /// The profile with an index; `nil` for connections that nothing decodes.

@@ -68,9 +68,13 @@ package struct JSONLines: ~Copyable {
 
   /// The same, made once.
   @inline(__always)
-  mutating func members(_ piece: Piece) {
+  mutating func members(_ piece: Piece) { members(piece.bytes) }
+
+  /// The same.
+  @inline(__always)
+  mutating func members(_ bytes: UnsafeRawBufferPointer) {
     comma()
-    writer.raw(piece.bytes)
+    writer.raw(bytes)
   }
 
   /// The comma and the name of a member whose value follows.
