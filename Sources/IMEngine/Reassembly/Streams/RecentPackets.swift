@@ -4,11 +4,9 @@ import IMWire
 ///
 /// A capture on several interfaces sees the same packet on each, microseconds apart. The copies agree in the whole TCP
 /// header, options and checksum included, and in the identification of their IPv4 header; a retransmission has at least
-/// another identification or timestamp, and comes later than `patience`.
+/// another identification or timestamp, and comes later than the patience of `RecentSegments.Memory`, which is the engine's.
 struct RecentPackets {
-  /// Copies are at most this far apart, in nanoseconds.
-  static var patience: Int64 { 1_000_000 }
-  private static var capacity: Int { 16 }
+  private static var capacity: Int { 32 }
 
   private struct Entry {
     var print: UInt64
@@ -22,8 +20,10 @@ struct RecentPackets {
   mutating func isCopy(_ segment: Segment, _ bytes: borrowing Bytes) -> Bool {
     let print = Self.print(segment, bytes)
     let time = segment.timestamp
-    if entries.contains(where: { $0.print == print && (0...Self.patience).contains(time.nanoseconds(since: $0.time)) })
-    {
+    let patience =
+      segment.identification == 0
+      ? RecentSegments.Memory.patienceWithoutIdentifier : RecentSegments.Memory.patience
+    if entries.contains(where: { $0.print == print && (0...patience).contains(time.nanoseconds(since: $0.time)) }) {
       return true
     }
     let entry = Entry(print: print, time: time)
@@ -36,7 +36,7 @@ struct RecentPackets {
     return false
   }
 
-  /// A number made of the TCP header, the payload's length and the IPv4 identification (FNV-1a). Copies behind address
+  /// A number made of the TCP header, the payload's length and the identification (FNV-1a). Copies behind address
   /// translation are of another stream, so that ports and addresses need not be left out.
   private static func print(_ segment: Segment, _ bytes: borrowing Bytes) -> UInt64 {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -44,8 +44,7 @@ struct RecentPackets {
     let header = segment.options.lowerBound - 20
     for position in header..<segment.options.upperBound { mix(UInt64(bytes.u8(position))) }
     mix(UInt64(truncatingIfNeeded: segment.payloadCount + segment.cutCount))
-    // The IPv4 header stands before the TCP header where it has no options and the datagram no fragments.
-    if !segment.key.isIPv6, header >= 20, bytes.u8(header - 20) == 0x45 { mix(UInt64(bytes.u16(header - 16))) }
+    mix(UInt64(segment.identification))
     return hash
   }
 }
