@@ -70,6 +70,7 @@ struct FlowTable: ~Copyable {
         imdump_prefetch(flow)
         imdump_prefetch(UnsafeRawPointer(flow) + 64)
         imdump_prefetch(UnsafeRawPointer(flow) + 128)
+        imdump_prefetch(UnsafeRawPointer(flow) + 192)
         return index
       }
       i = (i &+ 1) & mask

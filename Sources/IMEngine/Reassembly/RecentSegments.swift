@@ -25,7 +25,7 @@ struct SegmentPrint: Equatable {
 /// Segments seen lately: by them a retransmission with other bytes is noticed after the first copy was delivered and
 /// forgotten, and a packet that was captured twice is told from one that was sent twice.
 ///
-/// A fixed table over the whole capture: 8,192 places, each overwritten by the next segment that falls on it. It holds
+/// A fixed table over the whole capture: 4,096 places, each overwritten by the next segment that falls on it. It holds
 /// no payload. What it misses, it misses silently; what it finds is certain but for a collision of 2⁻³².
 struct RecentSegments: ~Copyable {
   /// What is remembered of one segment: the upper half of `key` names it, the lower half is the sum of its payload.
@@ -65,7 +65,7 @@ struct RecentSegments: ~Copyable {
   }
 
   private let places: UnsafeMutablePointer<Place>
-  private static var mask: Int { 8_191 }
+  private static var mask: Int { 4_095 }
 
   init() {
     places = .allocate(capacity: Self.mask + 1)
