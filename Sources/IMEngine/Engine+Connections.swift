@@ -22,6 +22,7 @@ extension Engine {
       return
     }
     if segment.pointee.flags.contains(.rst) {
+      reassembler.recent.remember(reassembler.flows.pointer(index).pointee.serial, segment, name)
       reset(index)
       return
     }

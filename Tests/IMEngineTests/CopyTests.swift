@@ -61,6 +61,23 @@ import Testing
     }
   }
 
+  /// Resets, also one that refuses, and acknowledgments that repeat one another and come between one another's copies.
+  @Test(arguments: Way.allCases) func resetsAndRepeatedAcknowledgments(_ way: Way) {
+    let packets = Scene.talk { talk in
+      talk.open(at: Scene.ms(0))
+      talk.send(Scene.text(1), .clientToServer, at: Scene.ms(10))
+      for i in 0..<4 { talk.acknowledge(.serverToClient, at: Scene.ms(20).advanced(by: Int64(i) * 100_000)) }
+      talk.close(.reset(by: .serverToClient), at: Scene.ms(40))
+    }
+    let both = packets.flatMap { [$0, way.copy($0, after: 350_000)] }.sorted { $0.timestamp < $1.timestamp }
+    let (once, twice) = (Run(packets), Run(both))
+    #expect(twice.reassembly.copies == UInt64(packets.count))
+    #expect(twice.heard.reports.map { $0.segments[1].duplicateAcks } == [4])
+    #expect(once.heard.reports.map { $0.segments[1].duplicateAcks } == [4])
+    #expect(twice.heard.reports.map(\.reason) == [.reset])
+    twice.expectLedgerAddsUp()
+  }
+
   /// The copies come in a burst behind the packets, as an interface that hands on many at once lets them.
   @Test func inBursts() {
     let talk = Chat.all[0].0.talk(Chat.all[0].1)

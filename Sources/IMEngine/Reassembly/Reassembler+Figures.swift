@@ -182,7 +182,9 @@ extension Reassembler {
       ^ (options.isEmpty
         ? flow.half(1 &- segment.pointee.side).pointee.packets
         : bytes.u32(options.upperBound &- 8) ^ bytes.u32(options.upperBound &- 4))
-    let name = RecentSegments.Name.acknowledgment(segment.pointee.sequence, segment.pointee.acknowledgment)
+    // By the identification too, so that acknowledgments which repeat one another are remembered apart.
+    let name = RecentSegments.Name.acknowledgment(
+      segment.pointee.sequence ^ UInt32(segment.pointee.identification) << 16, segment.pointee.acknowledgment)
     if isNews {
       recent.remember(flow.pointee.serial, segment, name)
     } else if segment.pointee.flags.isDisjoint(with: .control), segment.pointee.flags.contains(.ack) {
