@@ -23,13 +23,21 @@ struct Run {
   }
 
   /// An engine for these options that tells `sink`.
-  func engine(_ needs: EngineOptions.Needs, exchangeCapacity: Int? = nil, sink: any EngineSink) -> Engine {
+  ///
+  /// `cost` is what the sink keeps, in bytes, of each connection that is decoded, of each exchange and of each server.
+  func engine(
+    _ needs: EngineOptions.Needs, exchangeCapacity: Int? = nil,
+    cost: (connection: Int, exchange: Int, server: Int) = (0, 0, 0), sink: any EngineSink
+  ) -> Engine {
     var options = EngineOptions(plans: plans)
     options.needs = needs
     options.ports = decode.ports
     options.verifiesChecksums = decode.verifiesChecksums
     options.reassembly.overlap = decode.overlap
     if let exchangeCapacity { options.exchangeCapacity = exchangeCapacity }
+    options.memory = decode.memory
+    options.sinkCost = cost
+    for (limit, value) in decode.limits { limit.apply(value, to: &options) }
     options.seed = .random(in: .min ... .max)
     return Engine(options: options, sink: sink)
   }
@@ -71,6 +79,19 @@ struct Run {
   func answerRequests(_ driver: Driver) {
     guard stopping.takeRequests() > 0 else { return }
     for line in summary(driver).lines { complain(line) }
+  }
+
+  /// Says what has been forgotten to stay within the limit on memory, once for each reason; the summary counts it.
+  func noteEvictions(_ driver: Driver) {
+    guard !report.isQuiet else { return }
+    let evicted = driver.engine.totals.evicted
+    for eviction in Eviction.allCases where evicted[eviction] > 0 {
+      if stopping.isNews(eviction) {
+        complain(
+          "the limit of \(grouped(UInt64(decode.memory >> 20))) MiB (--mem) is reached: \(eviction.text) are being forgotten"
+        )
+      }
+    }
   }
 
   func summary(_ driver: Driver) -> Summary {

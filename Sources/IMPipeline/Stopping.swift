@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import IMCapture
+import IMEngine
 
 /// Ends a run cleanly on SIGINT and SIGTERM; a second signal ends the process at once. SIGUSR1 asks for the counts.
 final class Stopping {
@@ -36,6 +37,15 @@ final class Stopping {
     source.setEventHandler { asked.increment() }
     source.resume()
     sources.append(source)
+  }
+
+  /// Whether a limit is hit for the first time, by its bit.
+  private var told: UInt64 = 0
+
+  /// Whether nothing was said of `eviction` yet; it will have been then.
+  func isNews(_ eviction: Eviction) -> Bool {
+    defer { told |= 1 << UInt64(eviction.rawValue) }
+    return told >> UInt64(eviction.rawValue) & 1 == 0
   }
 
   /// Takes the requests for counts since the last call.

@@ -11,18 +11,31 @@ struct ClosingQueue: ~Copyable {
   private var entries: [Entry] = []
   private var head = 0
 
+  /// Entries, those of flows that are gone included.
+  var count: Int { entries.count - head }
   var nextDue: Timestamp { head < entries.count ? entries[head].due : .distantFuture }
 
   /// Adds a flow; times come nearly in order, so its place is found from the end.
+  ///
+  /// Where the capture's clock goes back further than that, it waits a little longer: the search is short, so that packets
+  /// with times in the wrong order cannot make it dear.
   mutating func add(flow: UInt32, serial: UInt32, due: Timestamp) {
     var i = entries.count
-    while i > head, entries[i - 1].due > due { i -= 1 }
-    entries.insert(Entry(due: due, flow: flow, serial: serial), at: i)
+    let end = max(head, i - 64)
+    while i > end, entries[i - 1].due > due { i -= 1 }
+    let previous = i > head ? entries[i - 1].due : due
+    entries.insert(Entry(due: max(due, previous), flow: flow, serial: serial), at: i)
   }
 
   /// Takes the first entry when it is due.
   mutating func pop(at now: Timestamp) -> Entry? {
     guard head < entries.count, entries[head].due <= now else { return nil }
+    return popFirst()
+  }
+
+  /// Takes the first entry, whether it is due or not.
+  mutating func popFirst() -> Entry? {
+    guard head < entries.count else { return nil }
     let entry = entries[head]
     head += 1
     if head > 1_024, head * 2 > entries.count {

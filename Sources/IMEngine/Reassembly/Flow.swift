@@ -139,6 +139,10 @@ struct Flow {
   var clientIsCertain = false
   /// Whether the connection's end was reported.
   var reported = false
+  /// Whether it is about to be forgotten, so that no message may wait for it.
+  var isLeaving = false
+  /// Whether it stands among those that hold bytes; see `HolderQueue`.
+  var isHolder = false
   /// SYNs of the client, copies included.
   var synCount: UInt16 = 0
   var firstSeen: Timestamp

@@ -35,12 +35,27 @@ struct SegmentQueue: ~Copyable {
 
   private var entries: [Entry] = []
   private var head = 0
+  private let budget: MemoryBudget
+  /// What the budget was told of.
+  private var accounted = 0
+
+  init(budget: MemoryBudget) { self.budget = budget }
   /// Payload bytes held.
   private(set) var byteCount = 0
   /// What delivered bytes are dated with: nothing behind a filled hole is older than the packet that filled it.
   var contiguousSince = Timestamp.distantPast
 
-  deinit { for entry in entries[head...] { entry.bytes.deallocate() } }
+  deinit {
+    for entry in entries[head...] { entry.bytes.deallocate() }
+    budget.held -= accounted
+  }
+
+  /// Tells the budget what is held now.
+  private mutating func account() {
+    let now = memory
+    budget.held += now - accounted
+    accounted = now
+  }
 
   var isEmpty: Bool { head == entries.count }
   /// Segments held.
@@ -48,7 +63,7 @@ struct SegmentQueue: ~Copyable {
   /// The first segment's sequence number; `nil` when there is none.
   var firstStart: UInt32? { isEmpty ? nil : entries[head].start }
   /// Memory held, in bytes.
-  var memory: Int { byteCount + entries.capacity * MemoryLayout<Entry>.stride + count * RawBuffer.slack }
+  var memory: Int { 128 + byteCount + entries.capacity * MemoryLayout<Entry>.stride + count * (RawBuffer.slack + 16) }
 
   /// Inserts `count` bytes at `offset` as the stretch at `start`; `base` is at or below everything in the queue.
   mutating func insert(
@@ -103,6 +118,7 @@ struct SegmentQueue: ~Copyable {
         i += 1
       }
     }
+    account()
     return result
   }
 
@@ -113,12 +129,13 @@ struct SegmentQueue: ~Copyable {
     head += 1
     byteCount -= Int(entry.count)
     if head == entries.count {
-      entries.removeAll(keepingCapacity: true)
+      entries.removeAll(keepingCapacity: entries.capacity <= 64)
       head = 0
     } else if head > 64, head * 2 > entries.count {
       entries.removeFirst(head)
       head = 0
     }
+    account()
     return entry
   }
 

@@ -46,6 +46,8 @@ struct ExchangeTable: ~Copyable {
   }
 
   var isFull: Bool { tail &- head > mask }
+  /// Bytes of an exchange and its four slots.
+  static var costPerExchange: Int { MemoryLayout<Exchange>.stride + 4 * MemoryLayout<UInt64>.stride }
   /// Exchanges it has room for, a power of two.
   var capacity: Int { Int(truncatingIfNeeded: mask) + 1 }
   var canGrow: Bool { mask + 1 < maximumCount }

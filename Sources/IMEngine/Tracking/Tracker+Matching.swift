@@ -15,7 +15,7 @@ extension Tracker {
     if let known = probe.found {
       if join(frame, known, fingerprint, plan, flow, isBad, &note) { return }
       if plan.pointee.sequenceCounts, !isBad, known.pointee.connection != flow.pointee.serial,
-        part(flow, flowIndex, frame, plan)
+        part(flow, flowIndex, frame, plan, flows)
       {
         note.session = flow.pointee.session
         probe = table.probe(flow.pointee.session, direction, sequence)
@@ -246,8 +246,10 @@ extension Tracker {
     guard flow.pointee.serial == exchange.pointee.connection else { return }
     let figure = figures.pointer(flow.pointee.figures)
     let role = role(exchange)
-    if exchange.pointee.repeats == 0, let roundTrip = latency {
+    measure: if exchange.pointee.repeats == 0, let roundTrip = latency {
       if role == .heartbeat {
+        // Without memory for them there are none.
+        guard figure.pointee.heartbeats != .max else { break measure }
         let beats = heartbeats.pointer(figure.pointee.heartbeats)
         beats.pointee.roundTrips &+= 1
         beats.pointee.roundTripSum &+= roundTrip

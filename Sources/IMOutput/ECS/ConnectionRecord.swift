@@ -21,8 +21,7 @@ final class ConnectionRecord {
   var info: ConnectionInfo
   /// The index of its server's figures; `nil` while nothing decodes it.
   var endpoint: UInt32?
-  /// Whether its SYN was seen; whether it counts as one that succeeded, as reconnected; whether its last report is out.
-  var sawOpening = false
+  /// Whether it counts as one that succeeded, as reconnected; whether its last report is out.
   var isCountedReconnect = false
   var isFinal = false
   var session = SessionLabel.none

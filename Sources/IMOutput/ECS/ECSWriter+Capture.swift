@@ -1,3 +1,4 @@
+import IMEngine
 import IMWire
 
 extension ECSWriter {
@@ -121,6 +122,13 @@ extension ECSWriter {
     lines.number("gaps", figures.gaps)
     lines.number("gap_bytes", figures.gapBytes)
     lines.number("evicted", figures.evicted)
+    if let evictions = figures.evictions, Eviction.allCases.contains(where: { evictions[$0] > 0 }) {
+      lines.open("evictions")
+      for eviction in Eviction.allCases where evictions[eviction] > 0 {
+        lines.number(eviction.key, evictions[eviction])
+      }
+      lines.close()
+    }
     lines.number("memory_bytes", figures.memoryBytes)
     lines.number("connections", figures.connections)
     lines.close()

@@ -56,7 +56,13 @@ package struct Summary {
     for (i, plan) in plans.enumerated() {
       if let line = messages(plan, kinds[i]) { lines.append(line) }
     }
+    if let line = evictions { lines.append(line) }
     return lines
+  }
+
+  private var evictions: String? {
+    let parts = Eviction.allCases.filter { ledger.evicted[$0] > 0 }.map { "\($0.name) \(grouped(ledger.evicted[$0]))" }
+    return parts.isEmpty ? nil : "forgotten at the limit on memory: " + parts.joined(separator: ", ")
   }
 
   private var packets: String {
