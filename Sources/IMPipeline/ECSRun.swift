@@ -82,7 +82,7 @@ private func figures(_ driver: Driver, _ input: InputOptions, begun: Double?) ->
   let evicted = totals.evicted
   figures.evicted = evicted[.halfOpen] + evicted[.ended] + evicted[.connection]
   figures.evictions = evicted
-  figures.memoryBytes = UInt64(driver.engine.memoryBytes)
+  figures.memoryBytes = UInt64(driver.engine.heldBytes)
   figures.connections = UInt64(driver.engine.connectionCount)
   figures.filter = input.captureFilter
   figures.linkType = driver.linkType.map { LinkType.name($0) }

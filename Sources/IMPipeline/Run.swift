@@ -88,7 +88,7 @@ struct Run {
     for eviction in Eviction.allCases where evicted[eviction] > 0 {
       if stopping.isNews(eviction) {
         complain(
-          "the limit of \(grouped(UInt64(decode.memory >> 20))) MiB (--mem) is reached: \(eviction.text) are being forgotten"
+          "a limit (\(eviction.option)) is reached: \(eviction.text) are being forgotten; the summary counts them")
         )
       }
     }

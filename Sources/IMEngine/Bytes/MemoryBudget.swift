@@ -101,6 +101,15 @@ package enum Eviction: UInt8, CaseIterable, Sendable {
     }
   }
 
+  /// The limit that is hit, as an option.
+  package var option: String {
+    switch self {
+    case .exchange: "--limit exchanges, --mem"
+    case .datagram: "--limit datagrams, --mem"
+    case .halfOpen, .ended, .connection, .held, .session, .server: "--mem"
+    }
+  }
+
   /// What it is, for a message: "connections without an answer".
   package var text: String {
     switch self {

@@ -47,13 +47,13 @@ struct SessionTable: ~Copyable {
   private var newest: [UInt64: UInt32] = [:]
   /// Names of sessions that have one.
   private(set) var names: [UInt32: String] = [:]
-  private var nameBytes = 0
   private var openGaps: [UInt64: [ClosedRange<UInt32>]] = [:]
 
   /// Places of sessions: 24 bits.
   private static var maximumCount: Int { 1 << 24 - 1 }
-  /// Bytes of a session, with its entries here and in a sink's tables of names.
-  private static var cost: Int { Pool<Session>.costPerElement + 160 }
+  /// Bytes of a session, with its entry in the table of all; and what a name costs here and in a sink, beside its text.
+  private static var nameCost: Int { 128 }
+  private static var cost: Int { Pool<Session>.costPerElement + 48 }
   /// At most this many counters with open gaps are kept, fewer where there is little memory; and so many of one counter.
   private let maximumCounters: Int
   private static var maximumGaps: Int { 64 }
@@ -104,7 +104,7 @@ struct SessionTable: ~Copyable {
     let id = UInt32(old.pointee.generation) << 24 | place
     let name = old.pointee.key ^ UInt64(old.pointee.plan) << 56
     if newest[name] == id { newest[name] = nil }
-    if let text = names.removeValue(forKey: id) { nameBytes -= text.utf8.count }
+    if let text = names.removeValue(forKey: id) { budget.take(.sessions, -text.utf8.count - Self.nameCost) }
     for slot in 0..<UInt64(8) where !openGaps.isEmpty { openGaps[UInt64(place) << 3 | slot] = nil }
     evicted += 1
     forgotten.append(id)
@@ -141,10 +141,13 @@ struct SessionTable: ~Copyable {
 
   /// Gives the session at `index` the name that the client itself uses.
   mutating func name(_ index: UInt32, _ text: String) {
-    // Names are of any length up to a kibibyte; all together they may not have more than what a session's place takes.
-    guard nameBytes < max(1 << 16, pool.count * 64) else { return }
-    nameBytes += text.utf8.count
-    if let old = names.updateValue(text, forKey: index) { nameBytes -= old.utf8.count }
+    if let old = names[index] { budget.take(.sessions, -old.utf8.count - Self.nameCost) }
+    // Without room for it, the session has no name.
+    if budget.takeIfAdmitted(.sessions, text.utf8.count + Self.nameCost) {
+      names[index] = text
+    } else {
+      names[index] = nil
+    }
   }
 
   // MARK: Counters
