@@ -78,6 +78,7 @@ let package = Package(
     tests("IMProfileTests", ["IMProfile", "IMEngine", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMWire"]),
-    tests("imdumpTests", ["imdump"], exclude: ["Golden"]),
+    tests(
+      "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMProfile", "IMWire"], exclude: ["Golden"]),
   ]
 )

@@ -53,6 +53,8 @@ package struct Engine: ~Copyable {
   /// The next moment at which something other than a packet happens.
   var wake = Timestamp.distantPast
   var now = Timestamp.distantPast
+  /// When the last packet came.
+  var lastPacketAt = Timestamp.distantPast
   /// The second of the last frame.
   var second = Second(Timestamp(nanoseconds: 0))
   var nextSerial: UInt32 = 1
@@ -140,6 +142,8 @@ package struct Engine: ~Copyable {
   ) {
     ledger.packets &+= 1
     ledger.packetBytes &+= UInt64(record.capturedLength)
+    ledger.clockBackwards &+= record.timestamp < lastPacketAt ? 1 : 0
+    lastPacketAt = record.timestamp
     if record.timestamp >= wake { advance(to: record.timestamp) }
     segment = UnsafeMutableRawPointer(arrival).assumingMemoryBound(to: Segment.self)
     if record.capturedLength < record.originalLength { ledger.cutPackets &+= 1 }

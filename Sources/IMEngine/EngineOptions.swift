@@ -112,7 +112,7 @@ package struct Ledger: Sendable {
   package var lastAt: Timestamp?
   /// What was forgotten to stay within a limit on memory, by `Eviction`.
   package var evicted: InlineArray<8, UInt64> = InlineArray(repeating: 0)
-  /// Times the capture's clock went back.
+  /// Packets that are older than the one in front of them.
   package var clockBackwards: UInt64 = 0
 
   /// All zero.

@@ -88,7 +88,7 @@ struct Run {
     for eviction in Eviction.allCases where evicted[eviction] > 0 {
       if stopping.isNews(eviction) {
         complain(
-          "a limit (\(eviction.option)) is reached: \(eviction.text) are being forgotten; the summary counts them")
+          "a limit (\(eviction.option)) is reached: \(eviction.text) are being forgotten; the summary counts them"
         )
       }
     }

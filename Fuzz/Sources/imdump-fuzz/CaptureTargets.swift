@@ -41,6 +41,6 @@ private func readCapture(_ bytes: UnsafeRawBufferPointer, magic: [UInt8]) {
     }
   } catch {
     // What is wrong is told with its place, and a source that has failed gives nothing more.
-    if let offset = error.offset, offset < 0 { fail("an error at a negative offset") }
+    if let offset = error.offset, offset > 1 << 40 { fail("an error at \(offset)") }
   }
 }

@@ -79,7 +79,7 @@ private func run(_ bytes: [UInt8], _ records: [PacketRecord], plans: [ProtocolPl
     let type = script.byte()
     let step = script.byte()
     // Mostly milliseconds; now and then far away, in either direction.
-    time &+= step < 250 ? Int64(step) * 1_000_000 : Int64(step - 252) * 40_000_000_000_000_000
+    time &+= step < 250 ? Int64(step) * 1_000_000 : (Int64(step) - 252) * 40_000_000_000_000_000
     let packet = script.take(script.u16() & 0x7ff)
     records.append(
       PacketRecord(

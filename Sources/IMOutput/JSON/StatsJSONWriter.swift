@@ -101,6 +101,10 @@ package struct StatsJSONWriter {
       out.literal(",\"other_servers\":")
       server(others, to: &out)
     }
+    if ledger.clockBackwards > 0 {
+      out.literal(",\"clock_backwards\":")
+      out.number(ledger.clockBackwards)
+    }
     evictions(ledger, to: &out)
     out.literal(",\"issues\":{")
     isFirst = true

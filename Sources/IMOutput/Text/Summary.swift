@@ -82,6 +82,7 @@ package struct Summary {
     parts.append("\(grouped(ledger.segments)) TCP")
     if !reasons.isEmpty { parts.append("skipped: " + reasons.joined(separator: ", ")) }
     if ledger.cutPackets > 0 { parts.append("\(grouped(ledger.cutPackets)) cut by snaplen") }
+    if ledger.clockBackwards > 0 { parts.append("\(count(ledger.clockBackwards, "time")) back in time") }
     if ledger.offloaded > 0 { parts.append("\(grouped(ledger.offloaded)) with offloaded checksum") }
     return parts.joined(separator: ", ")
   }
