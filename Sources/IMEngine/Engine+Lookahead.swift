@@ -35,13 +35,17 @@ struct Arrival {
 }
 
 extension Engine {
+  /// What stands for the packet at `i` of the batch.
   @inline(__always)
-  func arrival(_ i: Int) -> UnsafeMutablePointer<Arrival> { arrivals + (i & (Lookahead.room &- 1)) }
+  func arrival(_ i: Int) -> UnsafeMutablePointer<Arrival> { arrivals + (i & arrivalMask) }
 
   /// Makes the steps of a batch's first packets that are due before any is taken.
-  mutating func beginLookahead(_ bytes: borrowing Bytes, _ records: Span<PacketRecord>) {
+  mutating func beginLookahead(_ bytes: borrowing Bytes, _ records: Span<PacketRecord>, isPrepared: Bool) {
     let count = records.count
-    for i in 0..<min(Lookahead.read, count) { readAhead(bytes, records[unchecked: i], arrival(i)) }
+    for i in 0..<min(Lookahead.read, count) {
+      if !isPrepared { preparer.readAhead(bytes, records[unchecked: i], arrival(i)) }
+      askForFlowSlot(arrival(i))
+    }
     for i in 0..<min(Lookahead.flow, count) { findAhead(arrival(i)) }
     for i in 0..<min(Lookahead.figures, count) { askForFigures(arrival(i)) }
     for i in 0..<min(Lookahead.exchangeSlot, count) { askForSlot(bytes, arrival(i)) }
@@ -49,10 +53,12 @@ extension Engine {
 
   /// Makes the steps that are due when the packet at `i` is taken.
   @inline(__always)
-  mutating func lookahead(_ bytes: borrowing Bytes, _ records: Span<PacketRecord>, _ i: Int) {
+  mutating func lookahead(_ bytes: borrowing Bytes, _ records: Span<PacketRecord>, _ i: Int, isPrepared: Bool) {
     let count = records.count
     if i &+ Lookahead.read < count {
-      readAhead(bytes, records[unchecked: i &+ Lookahead.read], arrival(i &+ Lookahead.read))
+      let arrival = arrival(i &+ Lookahead.read)
+      if !isPrepared { preparer.readAhead(bytes, records[unchecked: i &+ Lookahead.read], arrival) }
+      askForFlowSlot(arrival)
     }
     if i &+ Lookahead.flow < count { findAhead(arrival(i &+ Lookahead.flow)) }
     if i &+ Lookahead.figures < count { askForFigures(arrival(i &+ Lookahead.figures)) }
@@ -64,18 +70,8 @@ extension Engine {
   }
 
   @inline(__always)
-  private func readAhead(
-    _ bytes: borrowing Bytes, _ record: PacketRecord, _ arrival: UnsafeMutablePointer<Arrival>
-  ) {
-    let segment = UnsafeMutableRawPointer(arrival).assumingMemoryBound(to: Segment.self)
-    let isRead = parser.readAhead(bytes, record, into: segment)
-    arrival.pointee.isRead = isRead
-    arrival.pointee.flow = nil
-    arrival.pointee.exchange = 0
-    guard isRead else { return }
-    let hash = reassembler.flows.hashed(v4: segment.pointee.key)
-    arrival.pointee.hash = hash
-    reassembler.flows.prefetchSlot(hash)
+  private func askForFlowSlot(_ arrival: UnsafeMutablePointer<Arrival>) {
+    if arrival.pointee.isRead { reassembler.flows.prefetchSlot(arrival.pointee.hash) }
   }
 
   @inline(__always)
@@ -110,10 +106,7 @@ extension Engine {
     guard arrival.pointee.segment.payloadCount >= Int(plan.pointee.headerCount), plan.pointee.sequence.isPresent,
       bytes.u64(payload) & plan.pointee.magicMask == plan.pointee.magic
     else { return }
-    let direction = flow.pointee.direction(arrival.pointee.segment.side)
-    let kind = plan.kind(plan.pointee.type.read(bytes, payload))
-    arrival.pointee.exchange = tracker.table.prefetchSlot(
-      flow.pointee.session, kind.pointee.role == .acknowledgment ? direction.reversed : direction,
-      plan.pointee.sequence.read(bytes, payload))
+    arrival.pointee.exchange = tracker.table.prefetchSlots(
+      flow.pointee.session, plan.pointee.sequence.read(bytes, payload))
   }
 }

@@ -69,8 +69,13 @@ package struct Engine: ~Copyable {
     plan: 0, endpoint: .max)
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
-  /// The packets that are about to be taken, a ring of `Lookahead.room`.
-  let arrivals: UnsafeMutablePointer<Arrival>
+  /// The packets that are about to be taken, the one at `i` of a batch at `i & arrivalMask`: a ring of `Lookahead.room` of
+  /// the engine's own, or a batch that was prepared.
+  var arrivals: UnsafeMutablePointer<Arrival>
+  var arrivalMask = Lookahead.room - 1
+  private let ownArrivals: UnsafeMutablePointer<Arrival>
+  /// Reads packets ahead, here or on another thread.
+  package let preparer: PacketPreparer
   /// Bytes passed over in search of a frame, by serial number and side, until the frame is found.
   var pendingSkip: [UInt32: UInt64] = [:]
   /// The servers that frames were decoded of, by (endpoint, plan), in the order of their first.
@@ -100,8 +105,10 @@ package struct Engine: ~Copyable {
     for (i, plan) in plans.enumerated() { (planPointers + i).initialize(to: plan.pointer) }
     currentPlan = planPointers[0]
     currentPlanIndex = 0
-    arrivals = .allocate(capacity: Lookahead.room)
-    arrivals.initialize(repeating: Arrival(), count: Lookahead.room)
+    ownArrivals = .allocate(capacity: Lookahead.room)
+    ownArrivals.initialize(repeating: Arrival(), count: Lookahead.room)
+    arrivals = ownArrivals
+    preparer = PacketPreparer(verifiesChecksums: options.verifiesChecksums, hasher: reassembler.flows.hasher)
     segment = UnsafeMutableRawPointer(arrivals).assumingMemoryBound(to: Segment.self)
     frame = .allocate(capacity: 1)
     frame.initialize(to: Frame(kind: planPointers[0].pointee.unknownKind))
@@ -122,18 +129,36 @@ package struct Engine: ~Copyable {
 
   deinit {
     planPointers.deallocate()
-    arrivals.deallocate()
+    ownArrivals.deallocate()
     frame.deallocate()
   }
 
   /// Takes a batch of packets. See `PacketRecord` for what the batch must promise.
   package mutating func process(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
     let view = Bytes(bytes)
-    beginLookahead(view, records)
+    beginLookahead(view, records, isPrepared: false)
     for i in 0..<records.count {
-      lookahead(view, records, i)
+      lookahead(view, records, i, isPrepared: false)
       packet(view, records[unchecked: i], arrival(i))
     }
+  }
+
+  /// The same for a batch that `preparer` has prepared.
+  package mutating func process(_ bytes: RawSpan, _ records: Span<PacketRecord>, _ packets: PreparedPackets) {
+    guard packets.holds(records.count), records.count > 0 else { return process(bytes, records) }
+    arrivals = packets.arrivals
+    arrivalMask = .max
+    let view = Bytes(bytes)
+    beginLookahead(view, records, isPrepared: true)
+    for i in 0..<records.count {
+      lookahead(view, records, i, isPrepared: true)
+      packet(view, records[unchecked: i], arrival(i))
+    }
+    // The last packet's segment is still asked for when the batch belongs to others again.
+    ownArrivals.pointee = arrivals[records.count - 1]
+    arrivals = ownArrivals
+    arrivalMask = Lookahead.room - 1
+    segment = UnsafeMutableRawPointer(ownArrivals).assumingMemoryBound(to: Segment.self)
   }
 
   @inline(__always)

@@ -1,20 +1,25 @@
-internal import Histogram
-
-/// Round trips with percentiles of three significant digits, for the few things that deserve 190 KB: endpoints and the run.
+/// Round trips with percentiles of three significant digits, for endpoints and the run.
 ///
-/// An HdrHistogram from 1 µs to 2 h, made with the first sample; what lies outside counts as the nearest end. Count, sum,
-/// least and greatest are exact.
+/// Buckets as in HdrHistogram, from 1 µs to 2 h: as wide as 2ᵏ microseconds where a value has 11 + k bits, so a value is
+/// known to 1 in 1,024. What lies outside counts as the nearest end. Count, sum, least and greatest are exact. Buckets are
+/// kept in pages that are made when one of theirs is needed, because an endpoint's round trips are alike: 1 KB for the first
+/// sample, some 10 KB for many.
 package struct RTTRecorder: Sendable {
-  private var histograms: [Histogram<UInt64>] = []
+  /// The longest round trip that is told from longer ones, in microseconds.
+  private static var longest: UInt64 { 7_200_000_000 }
+  /// Buckets in a page, and pages.
+  private static var pageSize: Int { 64 }
+  private static var pageCount: Int { (bucket(longest) + pageSize) / pageSize }
+
+  /// Where each page begins in `counts`, in pages and plus 1; 0 for one that is not there. Empty without samples.
+  private var pages: [UInt16] = []
+  private var counts: [UInt64] = []
   /// Samples.
   package private(set) var count: UInt64 = 0
   /// Their sum, in microseconds.
   package private(set) var sum: Int64 = 0
   private var least = Int64.max
   private var greatest = Int64.min
-
-  /// The longest round trip that is told from longer ones, in microseconds.
-  private static let longest: UInt64 = 7_200_000_000
 
   /// No samples.
   package init() {}
@@ -26,26 +31,55 @@ package struct RTTRecorder: Sendable {
   /// The mean, in microseconds; `nil` without samples.
   package var mean: Double? { count == 0 ? nil : Double(sum) / Double(count) }
 
+  /// The bucket of a value.
+  @inline(__always)
+  private static func bucket(_ value: UInt64) -> Int {
+    let width = max(0, 53 - value.leadingZeroBitCount)
+    return width << 10 + Int(truncatingIfNeeded: value &>> UInt64(width))
+  }
+
+  /// The greatest value of a bucket.
+  private static func end(_ bucket: Int) -> UInt64 {
+    let width = max(0, bucket >> 10 - 1)
+    return UInt64(bucket - width << 10 + 1) << UInt64(width) - 1
+  }
+
   /// Takes a sample. Negative ones, which a clock that went back makes, count as 0.
   package mutating func record(microseconds: Int64) {
     let value = max(0, microseconds)
-    if histograms.isEmpty {
-      histograms.append(
-        Histogram(
-          lowestDiscernibleValue: 1, highestTrackableValue: Self.longest, numberOfSignificantValueDigits: .three))
-    }
-    histograms[0].record(min(max(1, UInt64(value)), Self.longest))
-    count += 1
+    let bucket = Self.bucket(min(UInt64(value), Self.longest))
+    let place = place(of: bucket / Self.pageSize) + bucket % Self.pageSize
+    counts[place] &+= 1
+    count &+= 1
     sum &+= value
     least = min(least, value)
     greatest = max(greatest, value)
   }
 
+  /// Where a page begins in `counts`; it is made where it is not there.
+  @inline(__always)
+  private mutating func place(of page: Int) -> Int {
+    if page < pages.count, pages[page] > 0 { return Int(pages[page] - 1) * Self.pageSize }
+    return makePage(page)
+  }
+
+  @inline(never)
+  private mutating func makePage(_ page: Int) -> Int {
+    if pages.isEmpty { pages = [UInt16](repeating: 0, count: Self.pageCount) }
+    let place = counts.count
+    counts.append(contentsOf: repeatElement(0, count: Self.pageSize))
+    pages[page] = UInt16(place / Self.pageSize + 1)
+    return place
+  }
+
   /// Adds the samples of another recorder.
   package mutating func add(_ other: RTTRecorder) {
-    guard let theirs = other.histograms.first else { return }
-    if histograms.isEmpty { histograms.append(theirs) } else { histograms[0].add(theirs) }
-    count += other.count
+    for (page, number) in other.pages.enumerated() where number > 0 {
+      let theirs = Int(number - 1) * Self.pageSize
+      let ours = place(of: page)
+      for i in 0..<Self.pageSize { counts[ours + i] &+= other.counts[theirs + i] }
+    }
+    count &+= other.count
     sum &+= other.sum
     least = min(least, other.least)
     greatest = max(greatest, other.greatest)
@@ -53,7 +87,20 @@ package struct RTTRecorder: Sendable {
 
   /// The sample, in microseconds, that `percent` of all are not above; `nil` without samples.
   package func percentile(_ percent: Double) -> Int64? {
-    guard let histogram = histograms.first, count > 0 else { return nil }
-    return min(max(Int64(clamping: histogram.valueAtPercentile(percent)), least), greatest)
+    guard count > 0 else { return nil }
+    // What rounding has put above a whole number must not ask for one sample more.
+    let share = min(max(percent.nextDown, 0), 100)
+    let wanted = max(1, UInt64((share * Double(count) / 100).rounded(.up)))
+    var seen: UInt64 = 0
+    for (page, number) in pages.enumerated() where number > 0 {
+      let start = Int(number - 1) * Self.pageSize
+      for i in 0..<Self.pageSize {
+        seen &+= counts[start + i]
+        if seen >= wanted {
+          return min(max(Int64(clamping: Self.end(page * Self.pageSize + i)), least), greatest)
+        }
+      }
+    }
+    return greatest
   }
 }

@@ -99,23 +99,42 @@ package struct ByteWriter: ~Copyable {
       return
     }
     var digits = 1
-    var limit: UInt64 = 10
-    while digits < 20, value >= limit {
-      digits &+= 1
-      let (next, overflow) = limit.multipliedReportingOverflow(by: 10)
-      if overflow { break }
-      limit = next
+    var left = value
+    while left >= 10_000 {
+      left /= 10_000
+      digits &+= 4
     }
-    if digits < 20, value >= limit { digits = 20 }
+    digits &+= left >= 100 ? (left >= 1_000 ? 3 : 2) : (left >= 10 ? 1 : 0)
     var position = count &+ digits
-    var rest = value
-    while position > count {
-      let quotient = rest / 10
-      position &-= 1
-      memory[position] = 48 &+ UInt8(truncatingIfNeeded: rest &- quotient &* 10)
-      rest = quotient
+    count = position
+    left = value
+    while left >= 100 {
+      let quotient = left / 100
+      position &-= 2
+      put(pair: Int(truncatingIfNeeded: left &- quotient &* 100), at: position)
+      left = quotient
     }
-    count &+= digits
+    if left >= 10 {
+      put(pair: Int(truncatingIfNeeded: left), at: position &- 2)
+    } else {
+      memory[position &- 1] = 48 &+ UInt8(truncatingIfNeeded: left)
+    }
+  }
+
+  /// All numbers of two digits.
+  private static var pairs: StaticString {
+    """
+    0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
+    5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899
+    """
+  }
+
+  /// Puts the two digits of `value`, which is below 100, where there is room.
+  @inline(__always)
+  private func put(pair value: Int, at position: Int) {
+    let pair = Self.pairs.utf8Start + 2 &* value
+    memory[position] = pair[0]
+    memory[position &+ 1] = pair[1]
   }
 
   /// Appends a signed number in decimal.
@@ -175,9 +194,7 @@ package struct ByteWriter: ~Copyable {
 
   @inline(__always)
   private mutating func twoDigits(_ value: Int) {
-    let tens = value / 10
-    memory[count] = 48 &+ UInt8(truncatingIfNeeded: tens)
-    memory[count &+ 1] = 48 &+ UInt8(truncatingIfNeeded: value &- tens &* 10)
+    put(pair: value, at: count)
     count &+= 2
   }
 
@@ -188,7 +205,11 @@ package struct ByteWriter: ~Copyable {
     let second = time.seconds
     if second != cachedSecond { cacheSecond(second) }
     reserve(32)
-    for i in 0..<20 { memory[count &+ i] = secondText[i] }
+    withUnsafeBytes(of: &secondText) { text in
+      if let base = text.baseAddress {
+        UnsafeMutableRawPointer(memory + count).copyMemory(from: base, byteCount: 20)
+      }
+    }
     count &+= 20
     let micros = Int(time.microseconds &- second &* 1_000_000)
     twoDigits(micros / 10_000)

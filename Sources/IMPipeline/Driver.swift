@@ -19,6 +19,8 @@ final class Driver {
   private let stop: StopSwitch
   private var writer: CaptureWriter?
   private(set) var source: (any PacketSource)?
+  /// The thread that reads the source, where there is one: then nothing else may ask the source.
+  private var reader: ReadingThread?
   private(set) var finishedStatistics: [CaptureStatistics] = []
   /// The first link type and the interfaces' names, for documents.
   private(set) var linkType: UInt16?
@@ -34,7 +36,7 @@ final class Driver {
   /// Everything counted by all sources so far.
   var statistics: CaptureStatistics {
     var sum = CaptureStatistics()
-    for s in finishedStatistics + (source.map { [$0.statistics] } ?? []) {
+    for s in finishedStatistics + (current.map { [$0] } ?? []) {
       sum.delivered += s.delivered
       sum.deliveredBytes += s.deliveredBytes
       sum.truncated += s.truncated
@@ -48,6 +50,9 @@ final class Driver {
     return sum
   }
 
+  /// What the source has counted, as far as its packets have come here.
+  private var current: CaptureStatistics? { reader?.statistics ?? source?.statistics }
+
   /// Runs all sources to their end. Errors are collected: what came before one has been processed, and the next file is
   /// still read.
   func run(_ hooks: Hooks) -> [CaptureError] {
@@ -60,11 +65,11 @@ final class Driver {
         do throws(CaptureError) {
           let source = try CaptureFile(path: file, filter: input.captureFilter, stop: stop)
           self.source = source
+          defer { retire() }
           try drive(source, hooks)
         } catch {
           errors.append(error)
         }
-        retire()
       }
     }
     do throws(CaptureError) { try writer?.close() } catch { errors.append(error) }
@@ -98,20 +103,39 @@ final class Driver {
     var failure: CaptureError?
     // Before the first packet: what cannot be written is said at once, and a quiet line leaves a capture of no packets.
     if let interface = source.interfaces.first { try openWriter(interface.linkType) }
-    while left > 0, !hooks.isOver() {
-      let more = try source.nextBatch { bytes, records in
-        let taken = UInt64(records.count) > left ? Int(left) : records.count
-        left -= UInt64(taken)
-        let records = records.extracting(first: taken)
-        if linkType == nil, taken > 0 { linkType = records[0].linkType }
-        engine.process(bytes, records)
-        if input.writePath != nil, failure == nil { failure = keep(bytes, records) }
+    let take = { (bytes: RawSpan, records: Span<PacketRecord>, packets: PreparedPackets?) in
+      let taken = UInt64(records.count) > self.left ? Int(self.left) : records.count
+      self.left -= UInt64(taken)
+      let records = records.extracting(first: taken)
+      if self.linkType == nil, taken > 0 { self.linkType = records[0].linkType }
+      if let packets {
+        self.engine.process(bytes, records, packets)
+      } else {
+        self.engine.process(bytes, records)
       }
+      if self.input.writePath != nil, failure == nil { failure = self.keep(bytes, records) }
+    }
+    if input.jobs > 1, source is CaptureFile { reader = ReadingThread(source, engine.preparer) }
+    defer { endReading(source) }
+    while left > 0, !hooks.isOver() {
+      let more =
+        if let reader {
+          try reader.nextBatch { take($0, $1, $2) }
+        } else {
+          try source.nextBatch { take($0, $1, nil) }
+        }
       if let failure { throw failure }
-      for event in source.takeEvents() { complain(event.description) }
+      if reader == nil { for event in source.takeEvents() { complain(event.description) } }
       hooks.afterBatch(self)
       if !more { break }
     }
+  }
+
+  private func endReading(_ source: any PacketSource) {
+    guard let reader else { return }
+    if !reader.hasEnded { source.stop() }
+    reader.end()
+    self.reader = nil
   }
 
   /// Writes a batch to the capture file that was asked for.

@@ -43,6 +43,8 @@ package struct InputOptions: Sendable {
   package var isPromiscuous = true
   /// The capture file that all packets are written to.
   package var writePath: String?
+  /// Threads that share the work on a capture file: 2 read and decode at the same time, more are not used.
+  package var jobs = 1
   /// Whether each packet is written at once.
   package var isUnbuffered = false
 

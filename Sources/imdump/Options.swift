@@ -18,6 +18,11 @@ struct SourceOptions: ParsableArguments {
   var count: UInt64?
 
   @Option(
+    help: ArgumentHelp(
+      "Read capture files on a thread of their own (2), or not (1); the output is the same.", valueName: "count"))
+  var jobs: Int = 1
+
+  @Option(
     name: [.customShort("F", allowingJoined: true)],
     help: ArgumentHelp("Read the capture filter from this file.", valueName: "file"))
   var filterFile: String?
@@ -27,6 +32,8 @@ struct SourceOptions: ParsableArguments {
     var input = InputOptions()
     input.files = read + files
     input.packetLimit = count
+    guard (1...64).contains(jobs) else { throw misuse("--jobs is a number from 1 to 64") }
+    input.jobs = jobs
     var filter = expression.joined(separator: " ")
     if let filterFile {
       guard filter.isEmpty else { throw misuse("give the filter with -F or in words, not both") }

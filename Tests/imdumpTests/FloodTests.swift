@@ -47,8 +47,9 @@ import Testing
     var status: Int32 = -1
     var output: [UInt8] = []
     var seconds = 0.0
-    /// The most memory it had, in MiB.
+    /// The most memory it had, in MiB. The kernel counts what the tests' process had when it began, too: `peakBefore`.
     var peak = 0
+    var peakBefore = 0
   }
 
   private static func run(_ arguments: [String]) throws -> Ended {
@@ -63,6 +64,8 @@ import Testing
     defer { words.forEach { free($0) } }
     var environment: [UnsafeMutablePointer<CChar>?] = [nil]
     var pid: pid_t = 0
+    var own = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &own)
     let begun = ContinuousClock.now
     guard posix_spawn(&pid, program, &actions, nil, &words, &environment) == 0 else {
       throw CocoaError(.fileNoSuchFile)
@@ -74,7 +77,7 @@ import Testing
     return Ended(
       status: status, output: [UInt8](try Data(contentsOf: URL(filePath: output))),
       seconds: Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18,
-      peak: usage.ru_maxrss / 1_024)
+      peak: usage.ru_maxrss / 1_024, peakBefore: own.ru_maxrss / 1_024 + 1)
   }
 
   @Test func halfOpenConnections() throws {
@@ -87,7 +90,7 @@ import Testing
         Array(arguments.prefix(1)) == ["-q"]
           ? ["--mem", "\(limit)M"] + arguments + [path] : arguments + ["--mem", "\(limit)M", path])
       #expect(ended.status == 0, "\(arguments)")
-      #expect(ended.peak <= limit + 64, "\(arguments): \(ended.peak) MiB")
+      #expect(ended.peak <= max(limit + 64, ended.peakBefore), "\(arguments): \(ended.peak) MiB")
       if LongRun.isWanted {
         #expect(ended.seconds <= 10, "\(arguments)")
         print("flood of 1,000,000: imdump \(arguments.joined(separator: " ")): \(ended.seconds) s, \(ended.peak) MiB")

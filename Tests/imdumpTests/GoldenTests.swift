@@ -159,7 +159,7 @@ import Testing
     Case("error-profile", weak, "--profile", "nope", "-r", "@"),
     Case("error-profile-file", weak, "--profile", "nope.yaml", "-r", "@"),
     Case("error-profile-show", nil, "profile", "show", "nope"),
-    Case("error-option", weak, "--bogus", "-r", "@"),
+    Case("error-option", weak, "--no-such-thing", "-r", "@"),
     Case("error-option-value", weak, "-c", "many", "-r", "@"),
     Case("error-format", weak, "--format", "xml", "-r", "@"),
     Case("error-interface-and-file", weak, "-i", "lo", "-r", "@"),
@@ -179,6 +179,14 @@ import Testing
   @Test(arguments: cases)
   func printsWhatItPrinted(_ one: Case) throws {
     let result = try Command.run(one.arguments, input: one.isPiped ? one.path : nil)
+    try compare(one.name, one.line, result)
+  }
+
+  /// With a thread of its own for reading the output is the same to the byte, whatever the command and however it ends.
+  @Test(arguments: cases.filter { $0.sample != nil && !["streams", "profile"].contains($0.options[0]) })
+  func printsTheSameWithTwoThreads(_ one: Case) throws {
+    guard ProcessInfo.processInfo.environment["IMDUMP_RECORD"] != "1" else { return }
+    let result = try Command.run(one.arguments + ["--jobs", "2"], input: one.isPiped ? one.path : nil)
     try compare(one.name, one.line, result)
   }
 

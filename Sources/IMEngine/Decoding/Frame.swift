@@ -29,6 +29,13 @@ package struct TLVRef: Sendable, BitwiseCopyable {
   package var depth: UInt16
   /// Whether the value is a TLV list that was walked: its children follow.
   package var isList: Bool
+
+  /// No TLV yet.
+  package init() { (tag, offset, count, depth, isList) = (0, 0, 0, 0, false) }
+
+  init(tag: UInt32, offset: UInt32, count: UInt32, depth: UInt16, isList: Bool) {
+    (self.tag, self.offset, self.count, self.depth, self.isList) = (tag, offset, count, depth, isList)
+  }
 }
 
 /// One decoded frame. There is one of these in an engine, used again for every frame.

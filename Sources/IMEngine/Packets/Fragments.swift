@@ -1,3 +1,4 @@
+import DequeModule
 import IMWire
 
 /// Datagrams that came in pieces.
@@ -31,8 +32,7 @@ struct FragmentTable: ~Copyable {
     didSet { budget?.held += held - oldValue }
   }
   private var waiting: [Key: Datagram] = [:]
-  private var order: [Key] = []
-  private var oldest = 0
+  private var order: Deque<Key> = []
   /// The last datagram that became whole, with its slack behind it.
   private(set) var datagram = RawBuffer()
   /// Bytes of `datagram` that count.
@@ -52,6 +52,11 @@ struct FragmentTable: ~Copyable {
     guard end <= 65_535, !range.isEmpty else { return nil }
     if waiting[key] == nil {
       while waiting.count >= maximumDatagrams || held > (budget?.limit ?? .max) / 16, dropOldest() { evicted += 1 }
+      // Keys of datagrams that became whole stay in it until their turn comes.
+      if order.count > 4 * maximumDatagrams {
+        var seen: Set<Key> = []
+        order.removeAll { waiting[$0] == nil || !seen.insert($0).inserted }
+      }
       order.append(key)
     }
     var entry = waiting[key] ?? Datagram(first: now)
@@ -101,25 +106,19 @@ struct FragmentTable: ~Copyable {
   }
 
   private mutating func expire(_ now: Timestamp) {
-    while oldest < order.count {
-      guard let entry = waiting[order[oldest]] else {
-        oldest += 1
+    while let key = order.first {
+      guard let entry = waiting[key] else {
+        order.removeFirst()
         continue
       }
       guard now.nanoseconds(since: entry.first) > patience else { break }
       dropOldest()
     }
-    if oldest > 1_024, oldest * 2 > order.count {
-      order.removeFirst(oldest)
-      oldest = 0
-    }
   }
 
   @discardableResult
   private mutating func dropOldest() -> Bool {
-    while oldest < order.count {
-      let key = order[oldest]
-      oldest += 1
+    while let key = order.popFirst() {
       if let entry = waiting.removeValue(forKey: key) {
         held -= entry.bytes.count
         expired += 1

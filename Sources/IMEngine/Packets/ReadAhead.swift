@@ -13,8 +13,9 @@ extension PacketParser {
   /// Reads a packet of the plainest kind, Ethernet with an IPv4 header without options and a whole TCP segment; true when
   /// it is one. Nothing is decided of any other: `parse` does that when its turn has come.
   @inline(__always)
-  func readAhead(
-    _ bytes: borrowing Bytes, _ record: PacketRecord, into segment: UnsafeMutablePointer<Segment>
+  static func readAhead(
+    _ bytes: borrowing Bytes, _ record: PacketRecord, verifiesChecksums: Bool,
+    into segment: UnsafeMutablePointer<Segment>
   ) -> Bool {
     let start = Int(record.offset)
     let captured = Int(record.capturedLength)
@@ -42,7 +43,7 @@ extension PacketParser {
       body.add(pseudo)
       body.add(UInt16(truncatingIfNeeded: count))
       body.addShort(bytes, tcp, header)
-      segment.pointee.checksum = body.isRight ? .good : Self.wrongChecksum(bytes, tcp, count, pseudo)
+      segment.pointee.checksum = body.isRight ? .good : wrongChecksum(bytes, tcp, count, pseudo)
     } else {
       segment.pointee.payloadSum = nil
       segment.pointee.checksum = .good

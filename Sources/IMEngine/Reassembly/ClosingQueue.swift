@@ -1,3 +1,4 @@
+import DequeModule
 import IMWire
 
 /// Flows that are over, each with the time at which to look at it again, soonest first.
@@ -8,12 +9,11 @@ struct ClosingQueue: ~Copyable {
     var serial: UInt32
   }
 
-  private var entries: [Entry] = []
-  private var head = 0
+  private var entries: Deque<Entry> = []
 
   /// Entries, those of flows that are gone included.
-  var count: Int { entries.count - head }
-  var nextDue: Timestamp { head < entries.count ? entries[head].due : .distantFuture }
+  var count: Int { entries.count }
+  var nextDue: Timestamp { entries.first?.due ?? .distantFuture }
 
   /// Adds a flow; times come nearly in order, so its place is found from the end.
   ///
@@ -21,27 +21,18 @@ struct ClosingQueue: ~Copyable {
   /// with times in the wrong order cannot make it dear.
   mutating func add(flow: UInt32, serial: UInt32, due: Timestamp) {
     var i = entries.count
-    let end = max(head, i - 64)
+    let end = max(0, i - 64)
     while i > end, entries[i - 1].due > due { i -= 1 }
-    let previous = i > head ? entries[i - 1].due : due
+    let previous = i > 0 ? entries[i - 1].due : due
     entries.insert(Entry(due: max(due, previous), flow: flow, serial: serial), at: i)
   }
 
   /// Takes the first entry when it is due.
   mutating func pop(at now: Timestamp) -> Entry? {
-    guard head < entries.count, entries[head].due <= now else { return nil }
-    return popFirst()
+    guard nextDue <= now else { return nil }
+    return entries.popFirst()
   }
 
   /// Takes the first entry, whether it is due or not.
-  mutating func popFirst() -> Entry? {
-    guard head < entries.count else { return nil }
-    let entry = entries[head]
-    head += 1
-    if head > 1_024, head * 2 > entries.count {
-      entries.removeFirst(head)
-      head = 0
-    }
-    return entry
-  }
+  mutating func popFirst() -> Entry? { entries.popFirst() }
 }

@@ -4,11 +4,38 @@ import IMWire
 /// Where flows are, by index.
 typealias FlowPlaces = Pool<Flow>.Places
 
+/// Hashes the keys of flows. `seed` keeps senders from choosing addresses that collide.
+struct FlowHasher: Sendable {
+  let seed: UInt64
+
+  @inline(__always)
+  func hash(_ key: FlowKey) -> UInt64 {
+    var h = (key.a ^ seed) &+ UInt64(key.ports) &* 0x9E37_79B9_7F4A_7C15
+    if key.isIPv6 {
+      h = Self.mix(h) ^ key.b
+      h = Self.mix(h) ^ key.c
+      h = Self.mix(h) ^ key.d
+    }
+    return Self.mix(h)
+  }
+
+  /// The same of a key that is known to be IPv4's.
+  @inline(__always)
+  func hash(v4 key: FlowKey) -> UInt64 { Self.mix((key.a ^ seed) &+ UInt64(key.ports) &* 0x9E37_79B9_7F4A_7C15) }
+
+  /// A multiply and fold of 128 bits.
+  @inline(__always)
+  private static func mix(_ h: UInt64) -> UInt64 {
+    let wide = (h ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
+    return wide.high ^ wide.low
+  }
+}
+
 /// Finds the flow of a segment: open addressing over the pool, with the hash's upper half stored beside the index.
 struct FlowTable: ~Copyable {
   private var slots: UnsafeMutablePointer<UInt64>
   private var mask: Int
-  private let seed: UInt64
+  let hasher: FlowHasher
   private(set) var pool = Pool<Flow>()
   /// What a flow costs in memory: its place, two slots, and its entries in the queues of those that open and end.
   static var costPerFlow: Int { Pool<Flow>.costPerElement + 16 + 2 * MemoryLayout<ClosingQueue.Entry>.stride }
@@ -22,32 +49,13 @@ struct FlowTable: ~Copyable {
     mask = (1 << 12) - 1
     slots = .allocate(capacity: mask + 1)
     slots.initialize(repeating: 0, count: mask + 1)
-    self.seed = seed
+    hasher = FlowHasher(seed: seed)
   }
 
   deinit { slots.deallocate() }
 
   @inline(__always)
-  private func hash(_ key: FlowKey) -> UInt64 {
-    var h = (key.a ^ seed) &+ UInt64(key.ports) &* 0x9E37_79B9_7F4A_7C15
-    if key.isIPv6 {
-      h = Self.mix(h) ^ key.b
-      h = Self.mix(h) ^ key.c
-      h = Self.mix(h) ^ key.d
-    }
-    return Self.mix(h)
-  }
-
-  /// A multiply and fold of 128 bits.
-  @inline(__always)
-  private static func mix(_ h: UInt64) -> UInt64 {
-    let wide = (h ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
-    return wide.high ^ wide.low
-  }
-
-  /// The hash of an IPv4 key, for `prefetchSlot` and `prefetchFlow`.
-  @inline(__always)
-  func hashed(v4 key: FlowKey) -> UInt64 { Self.mix((key.a ^ seed) &+ UInt64(key.ports) &* 0x9E37_79B9_7F4A_7C15) }
+  private func hash(_ key: FlowKey) -> UInt64 { hasher.hash(key) }
 
   /// Asks for the slot where a key of that hash stands.
   @inline(__always)

@@ -1,3 +1,4 @@
+import DequeModule
 import IMWire
 
 /// Holes that wait to be given up, in the order in which their time comes.
@@ -12,8 +13,7 @@ struct HoleQueue: ~Copyable {
     var side: UInt8
   }
 
-  private var holes: [Hole] = []
-  private var head = 0
+  private var holes: Deque<Hole> = []
   /// When the first hole's time comes.
   private(set) var nextDeadline = Timestamp.distantFuture
   /// How long a hole waits, in nanoseconds of capture time.
@@ -24,23 +24,14 @@ struct HoleQueue: ~Copyable {
   mutating func schedule(flow: UInt32, serial: UInt32, side: Int, at now: Timestamp) {
     let hole = Hole(
       deadline: now.advanced(by: patience), flow: flow, serial: serial, side: UInt8(truncatingIfNeeded: side))
-    if head == holes.count { nextDeadline = hole.deadline }
+    if holes.isEmpty { nextDeadline = hole.deadline }
     holes.append(hole)
   }
 
   /// Takes the first hole when its time has come, or whatever the time at the end of the capture.
   mutating func pop(at now: Timestamp) -> (flow: UInt32, serial: UInt32, side: Int)? {
-    guard head < holes.count, nextDeadline <= now else { return nil }
-    let hole = holes[head]
-    head += 1
-    if head == holes.count {
-      holes.removeAll(keepingCapacity: true)
-      head = 0
-    } else if head > 1_024, head * 2 > holes.count {
-      holes.removeFirst(head)
-      head = 0
-    }
-    nextDeadline = head < holes.count ? holes[head].deadline : .distantFuture
+    guard nextDeadline <= now, let hole = holes.popFirst() else { return nil }
+    nextDeadline = holes.first?.deadline ?? .distantFuture
     return (hole.flow, hole.serial, Int(hole.side))
   }
 }

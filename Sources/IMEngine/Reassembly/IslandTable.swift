@@ -1,3 +1,5 @@
+import DequeModule
+
 /// The stretches around gaps of late, by flow and side, so that segments which come after all can be decoded.
 ///
 /// Bounded in every way; what it forgets is what an engine without it would lose anyway.
@@ -34,7 +36,7 @@ struct IslandTable: ~Copyable {
 
   private var coasts: [UInt64: Place] = [:]
   /// Keys in the order in which they came; those of coasts that are gone are passed over.
-  private var order: [UInt64] = []
+  private var order: Deque<UInt64> = []
   private var held = 0
 
   var isEmpty: Bool { coasts.isEmpty }
@@ -57,7 +59,7 @@ struct IslandTable: ~Copyable {
     held += count
     if order.count > 4 * Self.maximumSides {
       var seen: Set<UInt64> = []
-      order = order.reversed().filter { coasts[$0] != nil && seen.insert($0).inserted }.reversed()
+      order = Deque(order.reversed().filter { coasts[$0] != nil && seen.insert($0).inserted }.reversed())
     }
     order.append(key)
   }
@@ -88,13 +90,9 @@ struct IslandTable: ~Copyable {
 
   /// Takes any direction out, the oldest first.
   mutating func takeAny() -> Coast? {
-    for (i, key) in order.enumerated() {
-      if let coast = coasts[key]?.coast {
-        order.removeFirst(i + 1)
-        return take(coast.serial, coast.side)
-      }
+    while let key = order.popFirst() {
+      if let coast = coasts[key]?.coast { return take(coast.serial, coast.side) }
     }
-    order.removeAll()
     return nil
   }
 }

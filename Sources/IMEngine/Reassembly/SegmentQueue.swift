@@ -1,3 +1,4 @@
+import DequeModule
 import IMWire
 
 /// Which copy of a byte counts when two segments carry it.
@@ -33,8 +34,7 @@ struct SegmentQueue: ~Copyable {
     var conflict: (kept: UInt64, other: UInt64)?
   }
 
-  private var entries: [Entry] = []
-  private var head = 0
+  private var entries: Deque<Entry> = []
   private let budget: MemoryBudget
   /// What the budget was told of.
   private var accounted = 0
@@ -46,7 +46,7 @@ struct SegmentQueue: ~Copyable {
   var contiguousSince = Timestamp.distantPast
 
   deinit {
-    for entry in entries[head...] { entry.bytes.deallocate() }
+    for entry in entries { entry.bytes.deallocate() }
     budget.held -= accounted
   }
 
@@ -57,13 +57,13 @@ struct SegmentQueue: ~Copyable {
     accounted = now
   }
 
-  var isEmpty: Bool { head == entries.count }
+  var isEmpty: Bool { entries.isEmpty }
   /// Segments held.
-  var count: Int { entries.count - head }
+  var count: Int { entries.count }
   /// The first segment's sequence number; `nil` when there is none.
-  var firstStart: UInt32? { isEmpty ? nil : entries[head].start }
+  var firstStart: UInt32? { entries.first?.start }
   /// Memory held, in bytes.
-  var memory: Int { 128 + byteCount + entries.capacity * MemoryLayout<Entry>.stride + count * (RawBuffer.slack + 16) }
+  var memory: Int { 128 + byteCount + entries.count * (2 * MemoryLayout<Entry>.stride + RawBuffer.slack + 16) }
 
   /// Inserts `count` bytes at `offset` as the stretch at `start`; `base` is at or below everything in the queue.
   mutating func insert(
@@ -74,7 +74,7 @@ struct SegmentQueue: ~Copyable {
     let first = Int(start &- base)
     let end = first + count
     // The first entry that ends behind our start.
-    var low = head
+    var low = 0
     var high = entries.count
     while low < high {
       let middle = (low + high) / 2
@@ -124,19 +124,10 @@ struct SegmentQueue: ~Copyable {
 
   /// Takes the first segment when it begins at `next` or before; the caller owns its bytes then.
   mutating func pop(at next: UInt32) -> Entry? {
-    guard head < entries.count, Int32(bitPattern: entries[head].start &- next) <= 0 else { return nil }
-    let entry = entries[head]
-    head += 1
-    byteCount -= Int(entry.count)
-    if head == entries.count {
-      entries.removeAll(keepingCapacity: entries.capacity <= 64)
-      head = 0
-    } else if head > 64, head * 2 > entries.count {
-      entries.removeFirst(head)
-      head = 0
-    }
-    account()
-    return entry
+    guard let first = entries.first, Int32(bitPattern: first.start &- next) <= 0 else { return nil }
+    byteCount -= Int(first.count)
+    defer { account() }
+    return entries.popFirst()
   }
 
   private static func copy(

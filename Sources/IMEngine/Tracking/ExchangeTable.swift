@@ -61,16 +61,22 @@ struct ExchangeTable: ~Copyable {
 
   @inline(__always)
   private func hash(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> UInt64 {
-    // Every bit of the number must reach every bit of the hash: multiply to 128 bits and fold.
-    let key = sequence ^ UInt64(session) << 33 ^ UInt64(direction.rawValue) << 32
-    let wide = (key ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
-    return wide.high ^ wide.low
+    hash(session, sequence) ^ UInt64(direction.rawValue)
   }
 
-  /// Asks for the slot of a number; gives the number's hash, which is never 0.
+  /// The part of a hash that both directions share: their slots are neighbours, in one cache line.
   @inline(__always)
-  func prefetchSlot(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> UInt64 {
-    let h = hash(session, direction, sequence)
+  private func hash(_ session: UInt32, _ sequence: UInt64) -> UInt64 {
+    // Every bit of the number must reach every bit of the hash: multiply to 128 bits and fold.
+    let key = sequence ^ UInt64(session) << 33 ^ 0xA076_1D64_78BD_642F
+    let wide = key.multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
+    return (wide.high ^ wide.low) & ~1
+  }
+
+  /// Asks for the slots of a number in both directions; gives the number's hash, which is never 0.
+  @inline(__always)
+  func prefetchSlots(_ session: UInt32, _ sequence: UInt64) -> UInt64 {
+    let h = hash(session, sequence)
     imdump_prefetch(slots + (Int(truncatingIfNeeded: h) & slotMask))
     return h | 1 << 63
   }
@@ -79,8 +85,10 @@ struct ExchangeTable: ~Copyable {
   @inline(__always)
   func prefetchExchange(_ hash: UInt64) {
     var i = Int(truncatingIfNeeded: hash) & slotMask
+    // The slot of the other direction comes behind this one's.
+    if slots[i] == Self.empty { i &+= 1 }
     while slots[i] != Self.empty {
-      if slots[i] >> 32 == hash & 0xffff_ffff {
+      if slots[i] >> 32 & ~1 == hash & 0xffff_ffff {
         imdump_prefetch(place(slots[i]))
         return
       }
@@ -177,7 +185,7 @@ struct ExchangeTable: ~Copyable {
     // The slots of those that follow are far apart; they will be wanted soon.
     if tail &- head > 8 {
       let next = pointer(head &+ 8)
-      _ = prefetchSlot(next.pointee.session, next.pointee.direction, next.pointee.sequence)
+      _ = prefetchSlots(next.pointee.session, next.pointee.sequence)
     }
     let h = hash(oldest.pointee.session, oldest.pointee.direction, oldest.pointee.sequence)
     let entry = h << 32 | head & 0xffff_ffff

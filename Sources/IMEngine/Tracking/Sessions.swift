@@ -9,17 +9,19 @@ struct Session {
   var plan: UInt8
   /// Whether a part of it was joined by addresses only.
   var isUncertain = false
-  /// Whether answers wait for a message of this session.
-  var hasOrphans = false
   /// How many sessions have had its place, modulo 256: the upper byte of its identity.
   var generation: UInt8 = 0
   /// Connections it has had.
   var connections: UInt16 = 1
+  /// How many numbers of this session are waited for by answers.
+  var orphans: UInt16 = 0
   /// The flow that it was last seen on, and that flow's serial number: the place may have been given to another.
   var flow: UInt32
   var flowSerial: UInt32
   /// The previous session of the same name, `.max` at the chain's end.
   var older: UInt32
+  /// One bit for each such number, by its lowest five.
+  var orphanMarks: UInt32 = 0
   /// What the wire calls it: the session number, or a hash of the client's name.
   var key: UInt64
   /// When that flow was over, as far as it was forgotten; else the flow itself tells.
@@ -28,6 +30,25 @@ struct Session {
   var askedAt = Timestamp.distantPast
   /// Where it was: a hash of client address and server endpoint.
   var place: UInt64
+}
+
+extension Session {
+  /// Whether an answer may wait for the message `sequence`.
+  @inline(__always)
+  func mayHaveOrphans(_ sequence: UInt64) -> Bool { orphanMarks &>> UInt32(truncatingIfNeeded: sequence & 31) & 1 == 1 }
+
+  /// Takes note that answers wait for one more number.
+  mutating func expects(_ sequence: UInt64) {
+    orphans += 1
+    orphanMarks |= 1 &<< UInt32(truncatingIfNeeded: sequence & 31)
+  }
+
+  /// Takes note that they wait for one less.
+  mutating func expectsOneLess() {
+    // Another session may have had the place in between: then there is none to take back.
+    orphans -= orphans > 0 ? 1 : 0
+    if orphans == 0 { orphanMarks = 0 }
+  }
 }
 
 /// Sessions by what the wire calls them, and the gaps in their counters.

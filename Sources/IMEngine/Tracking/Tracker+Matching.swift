@@ -39,7 +39,9 @@ extension Tracker {
     figure.pointee.units[way] &+= 1
     total(flow.pointee.profile.rawValue, kind).pointee.fates[way].units &+= 1
     if frame.pointee.kind.pointee.role == .heartbeat { heartbeat(frame.pointee.timestamp, figure) }
-    if sessions.pointer(flow.pointee.session).pointee.hasOrphans { adopt(new, frame, flow, plan, flows) }
+    if sessions.pointer(flow.pointee.session).pointee.mayHaveOrphans(sequence) {
+      adopt(new, frame, flow, plan, flows)
+    }
   }
 
   /// A message that asks for no answer: it is what it is at once, and counts among no units.
@@ -282,23 +284,18 @@ extension Tracker {
     if orphans[key] == nil {
       guard orphans.count < Self.maximumOrphans else { return }
       orphanOrder.append((key, orphan.at))
-      sessions.pointer(key.session).pointee.hasOrphans = true
+      if sessions.isKnown(key.session) { sessions.pointer(key.session).pointee.expects(key.sequence) }
     }
     if orphans[key, default: []].count < 16 { orphans[key, default: []].append(orphan) }
   }
 
   /// Forgets answers whose message would have come out by now.
   mutating func forgetOrphans(_ now: Timestamp) {
-    var count = 0
-    for (key, at) in orphanOrder {
-      guard now.nanoseconds(since: at) > Self.orphanPatience else { break }
-      orphans[key] = nil
-      sessions.pointer(key.session).pointee.hasOrphans = false
-      count += 1
-    }
-    if count > 0 {
-      orphanOrder.removeFirst(count)
-      for (key, _) in orphanOrder { sessions.pointer(key.session).pointee.hasOrphans = true }
+    while let (key, at) = orphanOrder.first, now.nanoseconds(since: at) > Self.orphanPatience {
+      orphanOrder.removeFirst()
+      if orphans.removeValue(forKey: key) != nil, sessions.isKnown(key.session) {
+        sessions.pointer(key.session).pointee.expectsOneLess()
+      }
     }
   }
 
@@ -335,6 +332,7 @@ extension Tracker {
     }
     guard !matching.isEmpty else { return }
     orphans[key] = left.isEmpty ? nil : left
+    if left.isEmpty, sessions.isKnown(key.session) { sessions.pointer(key.session).pointee.expectsOneLess() }
     let figure = figures.pointer(flow.pointee.figures)
     for orphan in matching {
       var note = FrameNote()

@@ -1,3 +1,4 @@
+import DequeModule
 import IMWire
 
 /// What the tracker says of one frame.
@@ -79,7 +80,8 @@ struct Tracker: ~Copyable {
   let totals: UnsafeMutablePointer<KindTotals>
   let totalCount: Int
   var orphans: [OrphanKey: [Orphan]] = [:]
-  var orphanOrder: [(key: OrphanKey, at: Timestamp)] = []
+  /// Their keys in the order in which they came; some may be gone.
+  var orphanOrder: Deque<(key: OrphanKey, at: Timestamp)> = []
   /// Open exchanges that were moved to the front in this round of the table.
   var moved = 0
   /// Everything below this position is settled or moved.

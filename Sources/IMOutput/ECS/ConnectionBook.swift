@@ -11,6 +11,9 @@ struct ConnectionBook {
   private var finished: [UInt32] = []
   private var last: ConnectionRecord?
 
+  /// Connections known.
+  var count: Int { records.count }
+
   /// The record of a connection, made when it is new.
   @inline(__always)
   mutating func record(_ info: ConnectionInfo) -> ConnectionRecord {

@@ -18,20 +18,27 @@ final class ConnectionRecord {
   }
 
   /// Who talks, as the last event said.
-  var info: ConnectionInfo
+  var info: ConnectionInfo {
+    didSet {
+      guard info.client != oldValue.client else { return }
+      clientMembers = Self.members(info.client)
+      serverMembers = Self.members(info.server)
+      texts = [nil, nil]
+    }
+  }
   /// The index of its server's figures; `nil` while nothing decodes it.
-  var endpoint: UInt32?
+  @exclusivity(unchecked) var endpoint: UInt32?
   /// Whether it counts as one that succeeded, as reconnected; whether its last report is out.
   var isCountedReconnect = false
   var isFinal = false
-  var session = SessionLabel.none
+  @exclusivity(unchecked) var session = SessionLabel.none
   /// The name that the client gave itself.
-  var userName: String?
+  @exclusivity(unchecked) var userName: String?
   /// The seconds of silence that the client promised not to exceed.
   var keepAlive: UInt64 = 0
   /// Messages by fate, and round trips of everything but heartbeats.
-  var messages = MessageTally()
-  var roundTrips = RTTHistogram()
+  @exclusivity(unchecked) var messages = MessageTally()
+  @exclusivity(unchecked) var roundTrips = RTTHistogram()
   var reports: UInt32 = 0
   var last = Totals()
   var weird = WeirdLimiter()
@@ -41,11 +48,20 @@ final class ConnectionRecord {
   private var beatAt: Int64?
   private var beatInterval: Int64?
   private var beatJitter = 0.0
+  /// Who talks, as members of an object: address and port of the client and of the server.
+  private(set) var clientMembers: Piece
+  private(set) var serverMembers: Piece
+  /// What is the same in the documents of its messages, by direction.
+  @exclusivity(unchecked) var texts: InlineArray<2, MessageTexts?> = [nil, nil]
   /// The members of `network` without those that change.
-  private var networkMembers: String?
+  private var networkMembers: Piece?
   private var networkProtocol: String?
 
-  init(_ info: ConnectionInfo) { self.info = info }
+  init(_ info: ConnectionInfo) {
+    self.info = info
+    clientMembers = Self.members(info.client)
+    serverMembers = Self.members(info.server)
+  }
 
   /// Takes note of a heartbeat, and counts its interval and jitter.
   func beat(at time: Timestamp, _ counts: inout HeartbeatCounts) {
@@ -68,13 +84,18 @@ final class ConnectionRecord {
   }
 
   /// The members of `network`: made once, because of the community id.
-  func network(protocol name: String?) -> String {
+  func network(protocol name: String?) -> Piece {
     if let networkMembers, networkProtocol == name { return networkMembers }
     var text = "\"transport\":\"tcp\",\"type\":\"\(info.client.address.isIPv6 ? "ipv6" : "ipv4")\""
     if let name { text += ",\"protocol\":\"\(name)\"" }
     if let id = CommunityID.tcp(info.client, info.server) { text += ",\"community_id\":\"\(id)\"" }
-    networkMembers = text
+    let members = Piece(text)
+    networkMembers = members
     networkProtocol = name
-    return text
+    return members
+  }
+
+  private static func members(_ endpoint: Endpoint) -> Piece {
+    Piece("\"ip\":\"\(endpoint.address)\",\"port\":\(endpoint.port)")
   }
 }

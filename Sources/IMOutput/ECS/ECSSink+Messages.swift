@@ -5,6 +5,8 @@ package import IMWire
 extension ECSSink {
   /// Settled exchanges whose frame has not come yet; it is the next one, so few are ever needed.
   private static let maximumEarly = 8
+  /// With more connections than these the texts of their documents, some 1.5 KB each, are not kept.
+  private static let maximumTexts = 16_384
 
   /// Counts a frame, and takes note of whose exchange it begins.
   package func frame(
@@ -56,7 +58,7 @@ extension ECSSink {
   ) {
     let isLogged = isInLog(record)
     exchanges.add(exchange, owner: record.info.serial, isLogged: isLogged)
-    if isLogged { facts.keep(exchange, MessageFacts(frame, tlvs)) }
+    if isLogged { facts.keep(exchange, frame, tlvs) }
     guard let place = early.firstIndex(where: { $0.id == exchange }) else { return }
     let settled = early.remove(at: place)
     if let entry = exchanges.settle(exchange) { settle(settled, entry, record) }
@@ -73,7 +75,8 @@ extension ECSSink {
     if entry.isLogged {
       let kept = facts.take(exchange.id)
       guard isWorthADocument(exchange) else { return }
-      write(.message) { writer, lines in writer.message(exchange, kept, record, &lines) }
+      let keepsTexts = connections.count <= Self.maximumTexts
+      write(.message) { writer, lines in writer.message(exchange, kept, record, keepsTexts: keepsTexts, &lines) }
     } else if options.messageLog != .off {
       output.sampledOut += 1
     }

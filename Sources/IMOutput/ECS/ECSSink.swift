@@ -32,23 +32,25 @@ package final class ECSSink: EngineSink {
   /// Documents left out because they were longer than a line may be.
   package var refusedCount: UInt64 { buffers.refused }
 
+  // One thread calls a sink, and no call is made within another: what follows is not guarded against it at every access.
+
   let writer: ECSWriter
   let options: ECSOptions
   let plans: [ProtocolPlan]
-  var output = ECSWriter.OutputCounts()
-  var connections = ConnectionBook()
-  var exchanges = ExchangeBook()
-  var facts = MessageFactsStore()
+  @exclusivity(unchecked) var output = ECSWriter.OutputCounts()
+  @exclusivity(unchecked) var connections = ConnectionBook()
+  @exclusivity(unchecked) var exchanges = ExchangeBook()
+  @exclusivity(unchecked) var facts = MessageFactsStore()
   var endpoints: EndpointTable
-  var periods: PeriodBook
-  var clock = PeriodClock()
+  @exclusivity(unchecked) var periods: PeriodBook
+  @exclusivity(unchecked) var clock = PeriodClock()
   let roles: RoleTable
   /// Exchanges that were settled before the frame of their first copy was told: it comes next.
-  var early: [Exchange] = []
+  @exclusivity(unchecked) var early: [Exchange] = []
   /// The connection of the last frame: orphaned answers that were adopted belong to it.
-  var lastRecord: ConnectionRecord?
+  @exclusivity(unchecked) var lastRecord: ConnectionRecord?
   /// When the capture began, as far as its start was written, and the figures of its last document and when that was.
-  private var begunAt: Timestamp?
+  @exclusivity(unchecked) private var begunAt: Timestamp?
   private var captureReport: (at: Timestamp, figures: CaptureFigures)?
   private let buffers: LineBuffers
 

@@ -101,7 +101,7 @@ extension ECSWriter {
       if figures.readyAt != .distantPast {
         lines.open("handshake")
         lines.members("\"outcome\":\"success\"")
-        if let version = profile?.wireVersion { lines.text("version", version) }
+        if let version = profile?.version { lines.members(version) }
         let begun = report.establishedAt ?? report.firstSeen
         lines.milliseconds("duration_ms", max(0, figures.readyAt.microseconds - begun.microseconds))
         lines.close()

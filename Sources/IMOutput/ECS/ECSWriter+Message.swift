@@ -11,25 +11,21 @@ extension ECSWriter {
   /// An answer after the message was given up changes its fate: that is a second document, with the same `imdump.msg.id`
   /// and `late`. A lean one leaves out what repeats other fields and what describes the wire.
   func message(
-    _ exchange: Exchange, _ facts: MessageFacts?, _ record: ConnectionRecord, _ lines: inout JSONLines
+    _ exchange: Exchange, _ facts: MessageFacts?, _ record: ConnectionRecord, keepsTexts: Bool,
+    _ lines: inout JSONLines
   ) -> Bool {
     let profile = profile(exchange.plan)
-    let info = record.info
-    let fromClient = exchange.direction == .clientToServer
     let isLate = exchange.flags.contains(.late)
     let isNumbered = exchange.sequence < Self.ownNumbers
     let isLean = options.isLean
-    begin(.message, at: exchange.firstAt, isLean: isLean, &lines)
-
-    event(.message, types: "[\"protocol\",\"info\"]", isLean: isLean, &lines)
-    lines.text("action", "message_\(exchange.fate.name)\(isLate ? "_late" : "")")
-    switch exchange.fate {
-    case .acked, .ackedAfterRetry: lines.members("\"outcome\":\"success\"")
-    case .rejected, .unanswered, .damaged: lines.members("\"outcome\":\"failure\"")
-    case .pending, .unacknowledged: lines.members("\"outcome\":\"unknown\"")
-    }
+    let number = profile?.hasSession == true ? facts?.session : nil
+    let texts = texts(record, exchange.direction, exchange.plan, session: number, keeps: keepsTexts)
+    lines.begin()
+    lines.instant("@timestamp", exchange.firstAt)
+    lines.members(isLean ? leanMessageHead : messageHead)
+    lines.members(fates[Int(exchange.fate.rawValue)][isLate ? 1 : 0])
     lines.key("id")
-    identity(exchange, record.info.serial, isLate: isLate, &lines)
+    identity(exchange, texts, isLate: isLate, &lines)
     if isNumbered { lines.number("sequence", exchange.sequence) }
     if exchange.latency == nil {
       lines.instant("start", exchange.firstAt)
@@ -37,43 +33,18 @@ extension ECSWriter {
       span(exchange.firstAt, exchange.ackedAt, &lines)
     }
     lines.close()
-
     if !isLean {
-      open("source", fromClient ? info.client : info.server, &lines)
+      lines.members(texts.source)
       if let facts { lines.number("bytes", facts.byteCount) }
-      lines.close()
-      open("destination", fromClient ? info.server : info.client, &lines)
-      lines.close()
-    }
-    open("client", info.client, &lines)
-    user(record, &lines)
-    lines.close()
-    open("server", info.server, &lines)
-    lines.close()
-    lines.open("network")
-    lines.members(record.network(protocol: profile?.protocolName))
-    // As the server's network sees it.
-    lines.members(fromClient ? "\"direction\":\"inbound\"" : "\"direction\":\"outbound\"")
-    lines.close()
-
-    openOwn(exchange.plan, isLean: isLean, &lines)
-    server(info.server, &lines)
-    if let facts, let profile, profile.hasSession {
-      session(.number(facts.session), &lines)
+      lines.writer.raw(texts.middle)
     } else {
-      session(record.session, &lines)
+      lines.members(texts.middle)
     }
-    lines.open("conn")
-    lines.key("id")
-    connectionID(info.serial, &lines)
-    lines.close()
-    lines.open("msg")
-    lines.key("id")
-    identity(exchange, record.info.serial, isLate: false, &lines)
+    identity(exchange, texts, isLate: false, &lines)
     body(exchange, facts, profile, isNumbered: isNumbered, isLate: isLate, &lines)
     lines.close()
     lines.close()
-    if !isLean { sentence(exchange, profile, info, isNumbered: isNumbered, &lines) }
+    if !isLean { sentence(exchange, profile, texts, isNumbered: isNumbered, &lines) }
     return lines.end()
   }
 
@@ -86,12 +57,9 @@ extension ECSWriter {
   }
 
   /// The exchange's number in the run makes the id, since numbers on the wire are used again.
-  private func identity(_ exchange: Exchange, _ connection: UInt32, isLate: Bool, _ lines: inout JSONLines) {
+  private func identity(_ exchange: Exchange, _ texts: MessageTexts, isLate: Bool, _ lines: inout JSONLines) {
     lines.writer.byte(UInt8(ascii: "\""))
-    lines.writer.text(run)
-    lines.writer.byte(UInt8(ascii: "-"))
-    lines.writer.number(connection)
-    lines.writer.literal(exchange.direction == .clientToServer ? "-c2s-" : "-s2c-")
+    lines.writer.raw(texts.id)
     lines.writer.number(exchange.id)
     if isLate { lines.writer.literal("-late") }
     lines.writer.byte(UInt8(ascii: "\""))
@@ -102,16 +70,13 @@ extension ECSWriter {
     _ lines: inout JSONLines
   ) {
     let kind = Int(exchange.kind)
-    if let profile, kind < profile.typeNames.count {
-      lines.members("\"type\":\"\(profile.typeNames[kind])\"")
-      lines.number("type_id", profile.typeValues[kind])
-    }
+    if let profile, kind < profile.typeMembers.count { lines.members(profile.typeMembers[kind]) }
     if isNumbered { lines.number("sequence", exchange.sequence) }
-    lines.members(
+    lines.literal(
       exchange.direction == .clientToServer
         ? "\"direction\":\"client_to_server\"" : "\"direction\":\"server_to_client\"")
     // A message that asks for no answer has no fate.
-    if exchange.fate != .unacknowledged { lines.text("fate", exchange.fate.name) }
+    if exchange.fate != .unacknowledged { lines.name("fate", exchange.fate.name) }
     if isLate { lines.flag("late", true) }
     lines.number("copies", exchange.copies)
     if let facts {
@@ -123,30 +88,29 @@ extension ECSWriter {
     lines.milliseconds("rtt_ms", exchange.roundTrip)
     lines.number("body_bytes", exchange.bodyCount)
     if case .sample(let n) = options.messageLog { lines.decimal("sampled", 1 / Double(n)) }
-    if let version = profile?.wireVersion { lines.text("version", version) }
+    if let version = profile?.version { lines.members(version) }
     guard let facts else { return }
     lines.number("bytes", facts.byteCount)
     lines.number("tlv_count", facts.tlvCount)
     lines.open("checksum")
-    if let name = profile?.checksumName, !options.isLean { lines.text("algorithm", name) }
-    lines.text("status", facts.checksum.name)
+    if let algorithm = profile?.algorithm, !options.isLean { lines.members(algorithm) }
+    lines.name("status", facts.checksum.name)
     lines.close()
     if options.isLean { return }
     lines.number("header_bytes", facts.headerCount)
     lines.number("tlv_depth", facts.tlvDepth)
     lines.number("stream_offset", facts.streamOffset)
-    if !facts.tlvs.isEmpty { tlv(facts.tlvs, digits: profile?.tagDigits ?? 4, &lines) }
+    if facts.named > 0 { tlv(facts, digits: profile?.tagDigits ?? 4, &lines) }
   }
 
   /// `data seq 7 10.0.0.5:52344 > 203.0.113.9:8080 acked 84.211 ms after 1 copy`.
   private func sentence(
-    _ exchange: Exchange, _ profile: Profile?, _ info: ConnectionInfo, isNumbered: Bool, _ lines: inout JSONLines
+    _ exchange: Exchange, _ profile: Profile?, _ texts: MessageTexts, isNumbered: Bool, _ lines: inout JSONLines
   ) {
-    let fromClient = exchange.direction == .clientToServer
     lines.key("message")
     lines.writer.byte(UInt8(ascii: "\""))
     if let profile, Int(exchange.kind) < profile.typeNames.count {
-      lines.writer.text(profile.typeNames[Int(exchange.kind)])
+      lines.writer.raw(profile.typeNames[Int(exchange.kind)].bytes)
     } else {
       lines.writer.literal("message")
     }
@@ -155,9 +119,7 @@ extension ECSWriter {
       lines.writer.number(exchange.sequence)
     }
     lines.writer.byte(UInt8(ascii: " "))
-    lines.writer.endpoint(fromClient ? info.client : info.server)
-    lines.writer.literal(" > ")
-    lines.writer.endpoint(fromClient ? info.server : info.client)
+    lines.writer.raw(texts.way)
     lines.writer.byte(UInt8(ascii: " "))
     lines.writer.text(exchange.fate.name)
     if let latency = exchange.latency {

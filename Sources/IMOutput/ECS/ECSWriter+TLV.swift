@@ -4,24 +4,30 @@ extension ECSWriter {
   /// `imdump.msg.tlv`: the path of each TLV and its length, `"0xFFFF.0x0020": "1 B"`.
   ///
   /// A list is named by what it holds; an empty one by itself. A tag that stands again in one list gets an index.
-  func tlv(_ references: [TLVRef], digits: Int, _ lines: inout JSONLines) {
+  func tlv(_ facts: borrowing MessageFacts, digits: Int, _ lines: inout JSONLines) {
     lines.open("tlv")
-    var path: [(tag: UInt32, index: Int)] = []
-    for (i, reference) in references.enumerated() {
+    // Tags from the body's own list (depth 0, at most 16) to where the walk is, and how often each stood there before.
+    var tags = InlineArray<17, UInt32>(repeating: 0)
+    var counts = InlineArray<17, UInt32>(repeating: 0)
+    var level = 0
+    for i in 0..<facts.named {
+      let reference = facts.tlv(i)
       let depth = Int(reference.depth)
-      if path.count > depth { path.removeLast(path.count - depth) }
+      level = min(level, depth)
       // Only a walk that was cut short could leave a level out.
-      guard path.count == depth else { continue }
-      path.append((reference.tag, repeats(references, i)))
-      let holds = reference.isList && i + 1 < references.count && Int(references[i + 1].depth) == depth + 1
+      guard level == depth, level < tags.count else { continue }
+      tags[level] = reference.tag
+      counts[level] = UInt32(truncatingIfNeeded: repeats(facts, i))
+      level += 1
+      let holds = reference.isList && i + 1 < facts.named && Int(facts.tlv(i + 1).depth) == depth + 1
       if holds { continue }
       lines.beginKey()
-      for (level, part) in path.enumerated() {
-        if level > 0 { lines.writer.byte(UInt8(ascii: ".")) }
-        tag(part.tag, digits, &lines)
-        if part.index > 0 {
+      for i in 0..<level {
+        if i > 0 { lines.writer.byte(UInt8(ascii: ".")) }
+        tag(tags[i], digits, &lines)
+        if counts[i] > 0 {
           lines.writer.byte(UInt8(ascii: "["))
-          lines.writer.number(UInt64(part.index))
+          lines.writer.number(counts[i])
           lines.writer.byte(UInt8(ascii: "]"))
         }
       }
@@ -33,11 +39,14 @@ extension ECSWriter {
   }
 
   /// How often the tag of the reference at `place` stood before in the same list.
-  private func repeats(_ references: [TLVRef], _ place: Int) -> Int {
+  private func repeats(_ facts: borrowing MessageFacts, _ place: Int) -> Int {
+    let reference = facts.tlv(place)
     var count = 0
     var i = place - 1
-    while i >= 0, references[i].depth >= references[place].depth {
-      if references[i].depth == references[place].depth, references[i].tag == references[place].tag { count += 1 }
+    while i >= 0 {
+      let earlier = facts.tlv(i)
+      guard earlier.depth >= reference.depth else { break }
+      if earlier.depth == reference.depth, earlier.tag == reference.tag { count += 1 }
       i -= 1
     }
     return count

@@ -80,7 +80,7 @@ extension ECSWriter {
   /// `data 7`, the message that was not answered.
   private func name(_ issue: Issue, _ profile: Profile?) -> String {
     let kind = Int(truncatingIfNeeded: issue.a)
-    let type = profile.map { kind < $0.typeNames.count ? $0.typeNames[kind] : "a message" } ?? "a message"
+    let type = profile.map { kind < $0.typeNames.count ? $0.typeNames[kind].description : "a message" } ?? "a message"
     return issue.b < Self.ownNumbers ? "\(type) \(issue.b)" : type
   }
 

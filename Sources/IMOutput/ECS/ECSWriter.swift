@@ -6,41 +6,75 @@ import IMWire
 ///
 /// One file for each kind of document: `ECSWriter+Message.swift` and so on. Everything that is the same in all documents of
 /// a run is made once. A field that is not known is left out.
-struct ECSWriter {
+final class ECSWriter {
   /// What a profile's documents say of it.
-  struct Profile {
-    var name: String
+  final class Profile {
+    let name: String
     /// The name as `network.protocol`: lower case, escaped.
-    var protocolName: String
+    let protocolName: String
     /// Members of `imdump`.
-    var members: String
-    var typeNames: [String]
-    var typeValues: [UInt64]
-    var checksumName: String?
-    /// The version that the header's fixed bits name; `nil` where there are none.
-    var wireVersion: String?
-    var hasSession: Bool
+    let members: Piece
+    /// Names of the types, by `FrameKind.index`, and the members of a message that tell its type.
+    let typeNames: [Piece], typeMembers: [Piece]
+    /// The member of a message that tells the version which the header's fixed bits name; `nil` where there are none.
+    let version: Piece?
+    /// The member of a checksum that tells its name, where it has one.
+    let algorithm: Piece?
+    let checksumName: String?
+    let hasSession: Bool
     /// Digits of a TLV's tag.
-    var tagDigits: Int
+    let tagDigits: Int
+
+    init(_ plan: ProtocolPlan) {
+      name = JSONLines.escaped(plan.name)
+      protocolName = JSONLines.escaped(plan.name.lowercased())
+      members = Piece("\"profile\":{\"name\":\"\(name)\",\"version\":\"\(JSONLines.escaped(plan.version))\"}")
+      let names = plan.typeNames.map(JSONLines.escaped)
+      typeNames = names.map { Piece($0) }
+      typeMembers = zip(names, plan.typeValues).map { name, value in
+        Piece("\"type\":\"\(name)\",\"type_id\":\(min(value, UInt64(Int64.max)))")
+      }
+      let bits = plan.pointer.pointee.magicMask & ~plan.pointer.pointee.signatureMask
+      version =
+        bits == 0
+        ? nil : Piece("\"version\":\"\((plan.pointer.pointee.magic & bits) >> UInt64(bits.trailingZeroBitCount))\"")
+      checksumName = plan.checksumName
+      algorithm = plan.checksumName.map { Piece("\"algorithm\":\"\(JSONLines.escaped($0))\"") }
+      hasSession = plan.hasSession
+      tagDigits = max(1, (plan.pointer.pointee.tlv.tag.mask.nonzeroBitCount + 3) / 4)
+    }
   }
 
   let context: ECSContext
   let options: ECSOptions
   /// The run's name, as it begins every id.
-  let run: String
+  let run: Piece
   let profiles: [Profile]
   /// Members of the document, of `event` and of `imdump` that never change, by dataset.
-  private let heads: [String]
-  private let eventMembers: [String]
-  let imdumpMembers: String
+  private let heads: [Piece]
+  private let eventMembers: [Piece]
+  let imdumpMembers: Piece
+  /// The members of a message's `event` that tell its fate, by `Fate`, and then whether it was answered late.
+  let fates: [[Piece]] = Fate.allCases.map { fate in
+    let outcome =
+      switch fate {
+      case .acked, .ackedAfterRetry: "success"
+      case .rejected, .unanswered, .damaged: "failure"
+      case .pending, .unacknowledged: "unknown"
+      }
+    return ["", "_late"].map { Piece("\"action\":\"message_\(fate.name)\($0)\",\"outcome\":\"\(outcome)\"") }
+  }
   /// The same for lean documents.
-  private let leanHeads: [String], leanEventMembers: [String]
-  private let leanMembers: String
+  private let leanHeads: [Piece], leanEventMembers: [Piece]
+  private let leanMembers: Piece
+  /// Members of a message's document up to the type of its event, which is still open.
+  let messageHead: Piece, leanMessageHead: Piece
 
   init(context: ECSContext, options: ECSOptions, plans: [ProtocolPlan]) {
     self.context = context
     self.options = options
-    run = context.run.text
+    let run = context.run.text
+    self.run = Piece(run)
     let interface = context.interface.map { ",\"name\":\"\(JSONLines.escaped($0))\"" }
     let sensor = JSONLines.escaped(context.sensor)
     var observer =
@@ -52,33 +86,25 @@ struct ECSWriter {
       "\"data_stream\":{\"type\":\"\($0.streamType)\",\"dataset\":\"\($0.name)\",\"namespace\":\"\(context.namespace)\"},"
         + "\"ecs\":{\"version\":\"9.4.0\"},"
     }
-    heads = bare.map { $0 + observer }
-    leanHeads = bare.map { $0 + "\"observer\":{\"name\":\"\(sensor)\"}" }
+    heads = bare.map { Piece($0 + observer) }
+    leanHeads = bare.map { Piece($0 + "\"observer\":{\"name\":\"\(sensor)\"}") }
     leanEventMembers = ECSDataset.allCases.map {
-      "\"kind\":\"\($0.eventKind)\",\"dataset\":\"\($0.name)\",\"category\":[\"network\"]"
+      Piece("\"kind\":\"\($0.eventKind)\",\"dataset\":\"\($0.name)\",\"category\":[\"network\"]")
     }
-    leanMembers = "\"run\":{\"id\":\"\(run)\"}"
+    leanMembers = Piece("\"run\":{\"id\":\"\(run)\"}")
+    let types = ",\"type\":[\"protocol\",\"info\"]"
+    let message = ECSDataset.message.rawValue
+    leanMessageHead = Piece("\(leanHeads[message]),\"event\":{\(leanEventMembers[message])\(types)")
     eventMembers = ECSDataset.allCases.map {
-      "\"kind\":\"\($0.eventKind)\",\"module\":\"imdump\",\"provider\":\"imdump\",\"dataset\":\"\($0.name)\","
-        + "\"category\":[\"network\"]"
+      Piece(
+        "\"kind\":\"\($0.eventKind)\",\"module\":\"imdump\",\"provider\":\"imdump\",\"dataset\":\"\($0.name)\","
+          + "\"category\":[\"network\"]")
     }
-    imdumpMembers =
+    imdumpMembers = Piece(
       "\"schema\":\"1\",\"mode\":\"\(context.mode.rawValue)\",\"sensor\":{\"name\":\"\(sensor)\"},"
-      + (interface.map { "\"interface\":{\($0.dropFirst())}," } ?? "") + "\"run\":{\"id\":\"\(run)\"}"
-    profiles = plans.map(Self.profile)
-  }
-
-  private static func profile(_ plan: ProtocolPlan) -> Profile {
-    let name = JSONLines.escaped(plan.name)
-    let version = JSONLines.escaped(plan.version)
-    let bits = plan.pointer.pointee.magicMask & ~plan.pointer.pointee.signatureMask
-    return Profile(
-      name: name, protocolName: JSONLines.escaped(plan.name.lowercased()),
-      members: "\"profile\":{\"name\":\"\(name)\",\"version\":\"\(version)\"}",
-      typeNames: plan.typeNames.map(JSONLines.escaped), typeValues: plan.typeValues, checksumName: plan.checksumName,
-      wireVersion: bits == 0 ? nil : "\((plan.pointer.pointee.magic & bits) >> UInt64(bits.trailingZeroBitCount))",
-      hasSession: plan.hasSession,
-      tagDigits: max(1, (plan.pointer.pointee.tlv.tag.mask.nonzeroBitCount + 3) / 4))
+        + (interface.map { "\"interface\":{\($0.dropFirst())}," } ?? "") + "\"run\":{\"id\":\"\(run)\"}")
+    profiles = plans.map { Profile($0) }
+    messageHead = Piece("\(heads[message]),\"event\":{\(eventMembers[message])\(types)")
   }
 
   /// The profile with an index; `nil` for connections that nothing decodes.
@@ -139,7 +165,7 @@ struct ECSWriter {
   /// `imdump.conn.id`, quotes included.
   func connectionID(_ serial: UInt32, _ lines: inout JSONLines) {
     lines.writer.byte(UInt8(ascii: "\""))
-    lines.writer.text(run)
+    lines.writer.raw(run.bytes)
     lines.writer.byte(UInt8(ascii: "-"))
     lines.writer.number(serial)
     lines.writer.byte(UInt8(ascii: "\""))

@@ -59,6 +59,24 @@ package struct JSONLines: ~Copyable {
     writer.text(text)
   }
 
+  /// The same, as it stands in the program.
+  @inline(__always)
+  mutating func literal(_ text: StaticString) {
+    comma()
+    writer.literal(text)
+  }
+
+  /// The same, made once.
+  @inline(__always)
+  mutating func members(_ piece: Piece) { members(piece.bytes) }
+
+  /// The same.
+  @inline(__always)
+  mutating func members(_ bytes: UnsafeRawBufferPointer) {
+    comma()
+    writer.raw(bytes)
+  }
+
   /// The comma and the name of a member whose value follows.
   @inline(__always)
   mutating func key(_ key: StaticString) {
@@ -140,6 +158,14 @@ package struct JSONLines: ~Copyable {
     guard let value else { return }
     self.key(key)
     writer.jsonString(Self.cut(value))
+  }
+
+  /// A name of our own, which needs no escapes.
+  mutating func name(_ key: StaticString, _ value: String) {
+    self.key(key)
+    writer.byte(UInt8(ascii: "\""))
+    writer.text(value)
+    writer.byte(UInt8(ascii: "\""))
   }
 
   /// An address.

@@ -1,7 +1,7 @@
 /// The buffers of lines: one for all datasets, or one for each.
 final class LineBuffers {
   private final class Buffer {
-    var lines = JSONLines()
+    @exclusivity(unchecked) var lines = JSONLines()
   }
 
   private let buffers: [Buffer]
