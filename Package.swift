@@ -50,6 +50,7 @@ let package = Package(
     room("IMWire", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
     .target(name: "CPrefetch"),
+    .target(name: "CSandbox"),
     room(
       "IMEngine",
       ["IMWire", "CDeflate", "CPrefetch", .product(name: "DequeModule", package: "swift-collections")]),
@@ -61,7 +62,7 @@ let package = Package(
     room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMWire"]),
     room(
       "IMPipeline",
-      ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMWire"]),
+      ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMWire", "CSandbox"]),
     .executableTarget(
       name: "imdump",
       dependencies: [
@@ -81,6 +82,7 @@ let package = Package(
     // HdrHistogram is the oracle of our own.
     tests("IMMetricsTests", ["IMMetrics", .product(name: "Histogram", package: "hdrhistogram-swift")]),
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMWire"]),
+    tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMWire"]),
     tests(
       "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMProfile", "IMWire"], exclude: ["Golden"]),
   ]

@@ -1,4 +1,5 @@
 """Outputs that are full or gone, and interfaces and filters that are none: said in one line, never exit 0."""
+import json
 import os
 import signal
 import subprocess
@@ -82,8 +83,8 @@ class Faults:
                     name = " ".join(["-w on a full disk", *words])
                     self.said(name, run.status, 74, run.said, path)
                     lines, said, status = runs.offline(self.binary, "-r", path, "--format", "json")
-                    self.report.check("%s: what is there can be read: %d frames" % (name, lines),
-                                      lines > 100 and status in (0, 1), said)
+                    self.report.check("%s: what is there is whole: %d frames" % (name, lines),
+                                      lines > 100 and status == 0, said)
                     os.remove(path)
             finally:
                 subprocess.run(["umount", mount])
@@ -101,6 +102,116 @@ class Faults:
             run.stop()
             found = os.path.getsize(path) if os.path.exists(path) else None
             self.report.equal("-w of a quiet line: bytes, exit", (found, run.status), (24, 0))
+
+    def other_outputs(self):
+        """Outputs that refuse bytes for other reasons, and one that takes its time."""
+        for form in ("text", "json", "ecs"):
+            for name, path, word in (("a device's error", "/proc/self/mem", "input/output error"),
+                                     ("closed", None, "bad file descriptor")):
+                command = [self.binary, "-q", "-r", self.made.path, "--format", form]
+                out = open(path, "r+b", buffering=0) if path else None
+                done = subprocess.run(
+                    command if path else ["sh", "-c", 'exec "$@" >&-', "sh", *command], stdin=subprocess.DEVNULL,
+                    stdout=out, stderr=subprocess.PIPE, text=True)
+                if out:
+                    out.close()
+                self.said("-r %s, standard output: %s" % (form, name), done.returncode, 74, done.stderr,
+                          "standard output", word)
+        # Whatever is opened first has the number of the closed standard output.
+        path = os.path.join(self.folder, "beside.pcap")
+        done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", self.binary, "-q", "-r", self.made.path, "-w", path],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        with open(path, "rb") as file:
+            self.report.check("standard output closed: no line stands in the -w file", b"tjp data" not in file.read())
+        done = subprocess.run([self.binary, "-q", "-r", self.made.path, "-w", "/proc/self/mem"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.said("-w: a device's error", done.returncode, 74, done.stderr, "/proc/self/mem")
+
+        done = subprocess.run(["sh", "-c", 'ulimit -f 100; exec "$@"', "sh", self.binary, "-q", "-r", self.made.path, "-w", path],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.said("-w: a file that may grow no more", done.returncode, 74, done.stderr, path)
+        lines, said, status = runs.offline(self.binary, "-r", path, "--format", "json")
+        self.report.check("-w: a file that may grow no more is whole: %d frames" % lines, lines > 100 and status == 0, said)
+
+        expected = runs.offline(self.binary, "-r", self.made.path, "--format", "json")[0]
+        for form in ("json", "text"):
+            reader, writer = os.pipe()
+            run = runs.Run(self.binary, self.space.far, self.folder, "-i", "wire0", "--format", form, output=writer)
+            os.close(writer)
+            if run.listens():
+                os.waitpid(net.send(self.space.near, load.packets(self.made.path)), 0)
+                run.process.send_signal(signal.SIGINT)
+                lines = 0
+                while chunk := os.read(reader, 16_384):
+                    lines += chunk.count(b"\n")
+                    time.sleep(0.002)
+                run.wait()
+                self.report.equal("a slow reader of %s: lines, exit" % form, (lines, run.status), (expected, 0))
+                self.report.equal("a slow reader of %s: kernel's count less all of ours" % form, run.ledger, 0)
+            os.close(reader)
+
+    def interface(self):
+        """An interface that goes down and up, disappears, and comes back."""
+        name, packets = "come0", list(load.packets(self.made.path))[:200]
+
+        def make():
+            net.ip("-n", self.space.near, "link", "add", name, "type", "veth", "peer", "name", "peer0")
+            net.ip("-n", self.space.near, "link", "set", name, "up")
+            net.ip("-n", self.space.near, "link", "set", "peer0", "up")
+
+        def documents(run):
+            with open(run.out, encoding="utf-8") as file:
+                found = [json.loads(line) for line in file.read().split("\n")[:-1]]
+            return [document["event"]["action"] for document in found if document["event"].get("action", "").startswith("interface")]
+
+        def until(run, word, limit):
+            """How long it took until both standard error and the documents told of it."""
+            begun = time.monotonic()
+            while time.monotonic() - begun < limit:
+                if word[0] in run.told() and word[1] in documents(run)[-1:]:
+                    break
+                time.sleep(0.01)
+            took = time.monotonic() - begun
+            self.report.check("%s: told after %.0f ms" % (word[1], 1_000 * took), took < limit, run.told())
+
+        make()
+        run = runs.Run(self.binary, self.space.near, self.folder, "-i", name, "--format", "ecs", "--wait-interface")
+        if not self.report.check("captures on %s" % name, run.listens()):
+            return
+        sent = 0
+        # A veth pair loses what is sent while one end is down or gone.
+        for change, word in ((["set", name, "down"], ("went down", "interface_down")),
+                             (["set", name, "up"], ("is up again", "interface_up")),
+                             (["del", name], ("disappeared; waiting", "interface_gone")),
+                             (None, ("is there again", "interface_back"))):
+            net.ip("-n", self.space.near, "link", *change) if change else make()
+            until(run, word, 2 if change is None else 1)
+            if word[1] in ("interface_up", "interface_back"):
+                os.waitpid(net.send(self.space.near, packets, device="peer0"), 0)
+                sent += len(packets)
+        run.stop()
+        self.report.equal("up again and back again: packets captured, exit", (run.counts["captured"], run.status), (sent, 0))
+        self.report.equal("up again and back again: kernel's count less all of ours", run.ledger, 0)
+
+        run = runs.Run(self.binary, self.space.near, self.folder, "-i", name, "--format", "json")
+        if run.listens():
+            os.waitpid(net.send(self.space.near, packets, device="peer0"), 0)
+            net.ip("-n", self.space.near, "link", "del", name)
+            run.wait(limit=3)
+            self.report.equal("without --wait-interface: packets captured, exit", (run.counts["captured"], run.status),
+                              (len(packets), 1))
+            self.report.check("without --wait-interface: ended in %.0f ms, and says why" % (1_000 * run.ended),
+                              run.ended < 1 and "the interface disappeared" in run.said, run.said)
+
+        run = runs.Run(self.binary, self.space.near, self.folder, "-i", name, "--format", "json", "--wait-interface")
+        time.sleep(0.5)
+        self.report.check("waits for an interface that is not there yet", not run.over())
+        make()
+        if run.listens():
+            os.waitpid(net.send(self.space.near, packets, device="peer0"), 0)
+            run.stop()
+            self.report.equal("waited for: packets captured, exit", (run.counts["captured"], run.status), (len(packets), 0))
+        net.ip("-n", self.space.near, "link", "del", name)
 
     def twice(self):
         """A second signal ends a run that waits for its reader."""
@@ -142,3 +253,5 @@ def check(binary, space, folder, report, is_long):
     faults.gone()
     faults.no_room()
     faults.twice()
+    faults.other_outputs()
+    faults.interface()

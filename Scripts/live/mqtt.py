@@ -15,7 +15,7 @@ LINES = 500
 # lower of two qualities. Quality 1 is answered by puback, quality 2 takes three packets more.
 SAID = {
     ("connect", "c2s"): 6, ("connack", "s2c"): 6, ("subscribe", "c2s"): 3, ("suback", "s2c"): 3,
-    ("publish", "c2s"): 3 * LINES, ("publish", "s2c"): 9 * LINES,
+    ("disconnect", "c2s"): 6, ("publish", "c2s"): 3 * LINES, ("publish", "s2c"): 9 * LINES,
     ("puback", "s2c"): LINES, ("puback", "c2s"): 3 * LINES,
     ("pubrec", "s2c"): LINES, ("pubrel", "c2s"): LINES, ("pubcomp", "s2c"): LINES,
     ("pubrec", "c2s"): LINES, ("pubrel", "s2c"): LINES, ("pubcomp", "c2s"): LINES,

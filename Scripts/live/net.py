@@ -52,8 +52,8 @@ def inside(space, command):
     return ["ip", "netns", "exec", space, *command]
 
 
-def send(space, packets, pause=0.0, limit=10.0, then=None):
-    """Starts a process that sends packets through `wire0` of a namespace, for `limit` seconds at most; its id.
+def send(space, packets, pause=0.0, limit=10.0, then=None, device="wire0"):
+    """Starts a process that sends packets through `device` of a namespace, for `limit` seconds at most; its id.
 
     `then` is a process and a signal for it, right after the last packet.
     """
@@ -65,7 +65,7 @@ def send(space, packets, pause=0.0, limit=10.0, then=None):
         enter(space)
         until = time.monotonic() + limit
         sender = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-        sender.bind(("wire0", 0))
+        sender.bind((device, 0))
         for packet in packets:
             sender.send(packet)
             if pause:

@@ -1,16 +1,144 @@
 """The right to capture: without it one line of advice, and cap_net_raw alone is enough."""
+import ctypes
+import errno
+import fcntl
+import json
 import os
+import pwd
 import shutil
 import signal
+import socket
 import subprocess
+import termios
 
 from . import load, net, runs
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 
+# What a child that has been confined may do: a word for each attempt, and the outcome that is right.
+ATTEMPTS = {"write in the folder": 0, "replace in the folder": 0, "write beside it": errno.EACCES,
+            "remove beside it": errno.EACCES, "make a folder in the folder": errno.EPERM, "run a program": errno.EPERM,
+            "make a process": errno.EPERM, "connect": errno.EPERM, "send": errno.EPERM, "memory to execute": errno.EPERM,
+            "type into the terminal": errno.EPERM, "signal another": errno.EPERM, "read a file": 0}
+
+
+def state_of(run):
+    """Lines of its state, as the kernel tells."""
+    with open("/proc/%d/status" % run.process.pid, encoding="utf-8") as file:
+        return {name: value.split() for name, value in (line.split(":", 1) for line in file)}
+
+
+def dropped(binary, space, folder, report):
+    """Started by root: who the process is when it captures, and what it still may."""
+    names = [entry.pw_name for entry in pwd.getpwall()]
+    default = "tcpdump" if "tcpdump" in names else "nobody"
+    for words, user, sandboxed in (([], default, True), (["-Z", "nobody"], "nobody", True),
+                                   (["--no-sandbox"], default, False), (["-Z", "root"], "root", True)):
+        run = runs.Run(binary, space.far, folder, "-i", "wire0", "-w", os.path.join(folder, "kept.pcap"), *words)
+        name = " ".join(["root", *words])
+        if not report.check(name + ": captures", run.listens()):
+            report.note(run.wait().said)
+            continue
+        state = state_of(run)
+        entry = pwd.getpwnam(user)
+        report.equal(name + ": user, group", (state["Uid"], state["Gid"]), ([str(entry.pw_uid)] * 4, [str(entry.pw_gid)] * 4))
+        if user != "root":
+            report.equal(name + ": other groups", state["Groups"], [])
+            report.equal(name + ": capabilities", {int(state[c][0], 16) for c in ("CapEff", "CapPrm", "CapInh", "CapAmb")}, {0})
+        report.equal(name + ": no_new_privs, filter, threads", (state["NoNewPrivs"], state["Seccomp"], state["Threads"]),
+                     (["1"], ["2" if sandboxed else "0"], ["1"]))
+        run.stop()
+        report.equal(name + ": exit", run.status, 0)
+    run = runs.Run(binary, space.far, folder, "-i", "wire0", "-Z", "nobody-of-that-name").wait()
+    report.equal("-Z with a user that is none: exit", run.status, 64)
+
+
+def confined(folder, report):
+    """The functions themselves, in a child of this process: each attempt fails as it should."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Sources", "CSandbox")
+    library = os.path.join(folder, "sandbox.so")
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if not compiler:
+        report.skipped("what is confined: no C compiler")
+        return
+    subprocess.run([compiler, "-shared", "-fPIC", "-I", source + "/include", "-o", library, source + "/CSandbox.c"], check=True)
+    inside = os.path.join(folder, "confined")
+    os.mkdir(inside)
+    for name in (inside + "/old", folder + "/beside"):
+        with open(name, "w", encoding="utf-8") as file:
+            file.write("here before")
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, json.dumps(attempt(library, inside, folder)).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as file:
+        found = json.loads(file.read() or "{}")
+    os.waitpid(child, 0)
+    landlock = found.pop("Landlock", -1)
+    report.note("Landlock's version here: %d" % landlock)
+    for name, expected in ATTEMPTS.items():
+        if landlock < 1 and expected == errno.EACCES:
+            continue
+        report.equal("confined: %s" % name, errno.errorcode.get(found.get(name), found.get(name)),
+                     errno.errorcode.get(expected, 0))
+
+
+def attempt(library, inside, folder):
+    """What comes of each attempt, as an error number."""
+    sandbox, system = ctypes.CDLL(library), ctypes.CDLL(None, use_errno=True)
+    handle = sandbox.imdump_open_folder(inside.encode())
+    other, pair = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), os.getppid()
+    sandbox.imdump_no_new_privileges()
+    landlock = sandbox.imdump_restrict_writing((ctypes.c_int * 1)(handle), 1)
+    if sandbox.imdump_filter_system_calls(1) != 0:
+        return {"Landlock": landlock}
+
+    def call(function, *arguments):
+        ctypes.set_errno(0)
+        return 0 if function(*arguments) >= 0 else ctypes.get_errno()
+
+    def made(path):
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+            return 0
+        except OSError as error:
+            return error.errno
+
+    def tried(function, *arguments):
+        try:
+            function(*arguments)
+            return 0
+        except OSError as error:
+            return error.errno
+
+    def replace():
+        system.unlinkat.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int]
+        return call(system.unlinkat, handle, b"old", 0) or made(inside + "/old")
+
+    system.mmap.restype = ctypes.c_ssize_t
+    return {
+        "Landlock": landlock, "write in the folder": made(inside + "/new"), "replace in the folder": replace(),
+        "write beside it": made(folder + "/beside"),
+        "remove beside it": call(system.unlinkat, -100, (folder + "/beside").encode(), 0),
+        "make a folder in the folder": tried(os.mkdir, inside + "/more"),
+        "run a program": tried(os.execv, "/bin/true", ["true"]), "make a process": call(system.fork),
+        "connect": tried(other.connect, ("127.0.0.1", 9)), "send": tried(other.sendto, b"x", ("127.0.0.1", 9)),
+        "memory to execute": call(system.mmap, None, 4_096, 7, 0x22, -1, 0),
+        "type into the terminal": tried(fcntl.ioctl, 0, termios.TIOCSTI, b"x"),
+        "signal another": tried(os.kill, pair, 0),
+        "read a file": tried(lambda: os.close(os.open("/etc/hostname", os.O_RDONLY))),
+    }
+
+
 def check(binary, space, folder, report, is_long):
-    """As nobody, with a copy of the command that nobody may run."""
+    """As root, and as nobody with a copy of the command that nobody may run."""
+    dropped(binary, space, folder, report)
+    confined(folder, report)
     copy = os.path.join(folder, "imdump")
     shutil.copyfile(binary, copy)
     os.chmod(copy, 0o755)
@@ -34,10 +162,9 @@ def check(binary, space, folder, report, is_long):
     if not report.check("nobody, cap_net_raw: captures", run.listens()):
         report.note(run.wait().said)
         return
-    with open("/proc/%d/status" % run.process.pid, encoding="utf-8") as file:
-        state = dict(line.split(":", 1) for line in file)
-    report.check("nobody, cap_net_raw: runs as nobody", state["Uid"].split() == ["65534"] * 4, state["Uid"])
-    report.note("capabilities while capturing: " + state["CapEff"].strip())
+    state = state_of(run)
+    report.check("nobody, cap_net_raw: runs as nobody", state["Uid"] == ["65534"] * 4, state["Uid"])
+    report.equal("nobody, cap_net_raw: capabilities while capturing", int(state["CapEff"][0], 16), 0)
     os.waitpid(net.send(space.near, load.packets(made.path)), 0)
     run.stop(signal.SIGINT)
     report.equal("nobody, cap_net_raw: frames", run.lines(), made.frames)

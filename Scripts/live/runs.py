@@ -66,10 +66,14 @@ class Run:
         self.ended = time.monotonic() - begun
         self.status = self.process.returncode = os.waitstatus_to_exitcode(status)
         self.cpu = usage.ru_utime + usage.ru_stime
-        with open(self.err, encoding="utf-8", errors="replace") as file:
-            self.said = file.read()
+        self.said = self.told()
         self.counts = {name: number(pattern, self.said) for name, pattern in COUNTS.items()}
         return self
+
+    def told(self):
+        """What it has said on standard error so far."""
+        with open(self.err, encoding="utf-8", errors="replace") as file:
+            return file.read()
 
     def memory(self):
         """The peak of its resident memory in MiB; GNU time would say that of its parent where that was greater."""

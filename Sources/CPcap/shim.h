@@ -57,6 +57,35 @@ static inline int imdump_accept_everything(int socket) {
   every.sll_ifindex = address.sll_ifindex;
   return bind(socket, (struct sockaddr *)&every, sizeof every) == 0 ? 0 : -errno;
 }
+
+/// The kind of hardware (ARPHRD_ETHER ...) of the interface `name`, asked through any `socket`; -errno when there is no
+/// answer.
+static inline int imdump_hardware(int socket, const char *name) {
+  struct ifreq request;
+  memset(&request, 0, sizeof request);
+  strncpy(request.ifr_name, name, sizeof request.ifr_name - 1);
+  if (ioctl(socket, SIOCGIFHWADDR, &request) != 0) return -errno;
+  return request.ifr_hwaddr.sa_family;
+}
+
+/// Binds a packet socket, with its filter and its ring, to the interface `index`, which has taken the place of the one it
+/// was bound to.  Only making such a socket takes a capability, so this works when that has been given up.  0, or -errno.
+static inline int imdump_bind_again(int socket, unsigned index, int promiscuous) {
+  struct sockaddr_ll address;
+  memset(&address, 0, sizeof address);
+  address.sll_family = AF_PACKET;
+  address.sll_protocol = htons(ETH_P_ALL);
+  address.sll_ifindex = (int)index;
+  if (bind(socket, (struct sockaddr *)&address, sizeof address) != 0) return -errno;
+  if (promiscuous) {
+    struct packet_mreq membership;
+    memset(&membership, 0, sizeof membership);
+    membership.mr_ifindex = (int)index;
+    membership.mr_type = PACKET_MR_PROMISC;
+    setsockopt(socket, 263 /* SOL_PACKET */, PACKET_ADD_MEMBERSHIP, &membership, sizeof membership);
+  }
+  return 0;
+}
 #endif
 
 #endif

@@ -4,21 +4,34 @@ package import IMWire
 /// Writes packets to a pcap file, which every analyser reads.
 ///
 /// Bytes collect in 64 KiB; every write(2) is checked. After an error the bytes that did not get out stay in the buffer
-/// and the refused packet is not added, so writing may go on when there is room again and no record is ever torn. The
-/// process must ignore SIGPIPE, else a closed pipe ends it before the error can be told.
+/// and the refused packet is not added, so writing may go on when there is room again; a piece of a record that did get
+/// out is taken back, so a file ends with a whole one. Each write goes to the file's end, and a file that somebody has
+/// emptied meanwhile (copytruncate) begins with a header again. The process must ignore SIGPIPE, else a closed pipe ends
+/// it before the error can be told.
 package final class CaptureWriter {
+  /// How files are opened for it.
+  package static var flags: Int32 { O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC }
   /// Where buffered bytes are written once this many are waiting.
   private static var bufferSize: Int { 65_536 }
 
-  private let path: String
-  private let descriptor: Int32
+  /// The file's name in messages.
+  package let path: String
+  /// The open file.
+  package let descriptor: Int32
   private let isOwned: Bool
+  /// Whether it is a file that can be measured and cut, and no pipe or terminal.
+  private let isRegular: Bool
   private let linkType: UInt16
   private let nanosecondsPerUnit: Int64
+  private let header: [UInt8]
   private var buffer: [UInt8] = []
   /// Bytes of `buffer` that are written already.
   private var written = 0
   private var isClosed = false
+  /// Bytes of the file's header at the front of `buffer`.
+  private var headerCount = 0
+  /// Whether the buffer has once got out.
+  private var hasBegun = false
 
   /// Packets taken so far.
   package private(set) var packetCount: UInt64 = 0
@@ -33,7 +46,7 @@ package final class CaptureWriter {
     throws(CaptureError)
   {
     let isStandard = path == "-"
-    let descriptor = isStandard ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    let descriptor = isStandard ? STDOUT_FILENO : open(path, Self.flags | O_TRUNC, 0o644)
     guard descriptor >= 0 else { throw .system(path, "open", Glibc.errno) }
     self.init(
       descriptor: descriptor, isOwned: !isStandard, name: isStandard ? "standard output" : path, linkType: linkType,
@@ -54,12 +67,16 @@ package final class CaptureWriter {
     self.isOwned = isOwned
     self.linkType = linkType
     nanosecondsPerUnit = nanoseconds ? 1 : 1_000
+    var status = stat()
+    isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     buffer.reserveCapacity(2 * Self.bufferSize)
     let magic: UInt32 = nanoseconds ? 0xa1b2_3c4d : 0xa1b2_c3d4
     // Version 2.4 as two 16-bit numbers; zone and accuracy are 0.
-    let header: [UInt32] = [magic, 4 << 16 | 2, 0, 0, snapLength, UInt32(linkType)]
+    let words: [UInt32] = [magic, 4 << 16 | 2, 0, 0, snapLength, UInt32(linkType)]
     // In this machine's byte order; readers know it by the magic.
-    header.withUnsafeBytes { buffer.append(contentsOf: $0) }
+    header = words.withUnsafeBytes { [UInt8]($0) }
+    buffer += header
+    headerCount = header.count
     byteCount = UInt64(buffer.count)
   }
 
@@ -91,8 +108,15 @@ package final class CaptureWriter {
     byteCount &+= UInt64(16 + count)
   }
 
+  /// Bytes that wait to be written.
+  package var waitingByteCount: Int { buffer.count - written }
+
   /// Writes all waiting bytes.  Throws `.ioError` naming the file and the system's reason.
   package func flush() throws(CaptureError) {
+    if hasBegun, isRegular, written == 0, !buffer.isEmpty, isEmptied {
+      buffer.insert(contentsOf: header, at: 0)
+      headerCount = header.count
+    }
     while written < buffer.count {
       let result = buffer.withUnsafeBytes { bytes in
         Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
@@ -108,10 +132,34 @@ package final class CaptureWriter {
         poll(&request, 1, 100)
         continue
       }
+      takeBackPiece()
       throw CaptureError(.ioError, path, "write: \(systemText(number))", errno: number)
     }
+    hasBegun = true
+    headerCount = 0
     buffer.removeAll(keepingCapacity: true)
     written = 0
+  }
+
+  private var isEmptied: Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && status.st_size == 0
+  }
+
+  /// Cuts the file behind the last whole record that got out.
+  private func takeBackPiece() {
+    var whole = written < headerCount ? 0 : headerCount
+    while written >= headerCount, whole + 16 <= written {
+      let captured = buffer.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: whole + 8, as: UInt32.self) }
+      guard whole + 16 + Int(captured) <= written else { break }
+      whole += 16 + Int(captured)
+    }
+    var status = stat()
+    let piece = written - whole
+    guard isRegular, piece > 0, fstat(descriptor, &status) == 0,
+      ftruncate(descriptor, status.st_size - off_t(piece)) == 0
+    else { return }
+    written = whole
   }
 
   /// Writes all waiting bytes and closes the file.  Closing twice does nothing.

@@ -13,7 +13,9 @@ struct InterfaceWatch: ~Copyable {
 
   private let device: String
   private let socket: Int32
-  private let index: UInt32
+  private var index: UInt32
+  /// The kind of hardware, which gives packets their link type.
+  private let hardware: Int32
   private var isUp = true
 
   /// A watch on `device`; one that never finds anything where it is no network interface (`any`, `nflog`).
@@ -21,6 +23,7 @@ struct InterfaceWatch: ~Copyable {
     self.device = device
     index = if_nametoindex(device)
     socket = index == 0 ? -1 : Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    hardware = index == 0 ? -1 : imdump_hardware(socket, device)
   }
 
   deinit {
@@ -34,6 +37,18 @@ struct InterfaceWatch: ~Copyable {
   }
 
   private var flags: Int32 { imdump_interface_flags(socket, device) }
+
+  /// The number of an interface that has the name and the kind of the one that is gone; nil while there is none.
+  var successor: UInt32? {
+    let found = if_nametoindex(device)
+    return found != 0 && imdump_hardware(socket, device) == hardware ? found : nil
+  }
+
+  /// From now on watches the interface `index`, which counts as up.
+  mutating func turn(to index: UInt32) {
+    self.index = index
+    isUp = true
+  }
 
   /// Compares with the look before.
   mutating func look() -> Finding {

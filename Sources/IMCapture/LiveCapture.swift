@@ -28,6 +28,10 @@ package final class LiveCapture: PacketSource {
   private let handle: LiveHandle
   private let batch: UnsafeMutablePointer<LiveBatch>
   private let stopSwitch: StopSwitch
+  private let waitsForInterface: Bool
+  private let isPromiscuous: Bool
+  /// Whether the interface is gone and another is waited for.
+  private var isWaiting = false
   private var watch: InterfaceWatch
   private var lastLook: Int64
   private var counters = LiveCounters()
@@ -56,6 +60,8 @@ package final class LiveCapture: PacketSource {
     try handle.begin(device: device)
     self.device = device
     stopSwitch = stop
+    waitsForInterface = options.waitsForInterface
+    isPromiscuous = options.isPromiscuous
     if let warning = handle.warning { events.append(.warning(warning)) }
     interfaces = [
       CaptureInterface(
@@ -89,7 +95,7 @@ package final class LiveCapture: PacketSource {
       wait(Self.blockTime)
       dispatch()
     }
-    lookAround()
+    if isWaiting { lookForSuccessor() } else { lookAround() }
     batch.pointee.hand(to: body)
     return true
   }
@@ -118,10 +124,10 @@ package final class LiveCapture: PacketSource {
   private func dispatch() {
     let user = UnsafeMutableRawPointer(batch).assumingMemoryBound(to: UInt8.self)
     let result = pcap_dispatch(handle.pointer, -1, takePacket, user)
-    guard result < 0, result != PCAP_ERROR_BREAK, drain == nil else { return }
+    guard result < 0, result != PCAP_ERROR_BREAK, drain == nil, !isWaiting else { return }
     let reason = String(cString: pcap_geterr(handle.pointer))
     let isGone = watch.look() == .gone || reason.contains("disappeared")
-    beginDrain(isGone ? gone : .live(.captureFailed, device, reason))
+    if isGone { lose() } else { beginDrain(.live(.captureFailed, device, reason)) }
   }
 
   /// Waits until the socket has packets, at most `time` milliseconds.
@@ -142,11 +148,27 @@ package final class LiveCapture: PacketSource {
     case .unchanged: break
     case .wentDown: events.append(.interfaceDown(device))
     case .cameUp: events.append(.interfaceUp(device))
-    case .gone: if drain == nil { beginDrain(gone) }
+    case .gone: if drain == nil { lose() }
     }
   }
 
-  private var gone: CaptureError { .live(.deviceGone, device, "the interface disappeared") }
+  /// The interface is gone: ends the capture, or waits for another.
+  private func lose() {
+    guard waitsForInterface else { return beginDrain(.live(.deviceGone, device, "the interface disappeared")) }
+    isWaiting = true
+    events.append(.interfaceGone(device))
+  }
+
+  /// Binds the socket to an interface that has taken the place of the lost one. What the old one brought is still in the
+  /// ring, and comes first.
+  private func lookForSuccessor() {
+    guard let index = watch.successor else { return }
+    guard imdump_bind_again(handle.descriptor, index, isPromiscuous ? 1 : 0) == 0 else { return }
+    watch.turn(to: index)
+    isWaiting = false
+    lastLook = milliseconds()
+    events.append(.interfaceBack(device))
+  }
 
   /// From now on only what is in the ring is read; the kernel is told to accept nothing more.
   private func beginDrain(_ error: CaptureError?) {

@@ -17,7 +17,9 @@ struct LiveCounters {
     guard pcap_stats(handle, &now) == 0 else { return }
     received = (received ?? 0) &+ UInt64(now.ps_recv &- last.ps_recv)
     dropped = (dropped ?? 0) &+ UInt64(now.ps_drop &- last.ps_drop)
-    droppedByInterface = (droppedByInterface ?? 0) &+ UInt64(now.ps_ifdrop &- last.ps_ifdrop)
+    // The interface's own count begins anew with an interface that takes its place.
+    let grown = Int32(bitPattern: now.ps_ifdrop &- last.ps_ifdrop)
+    droppedByInterface = (droppedByInterface ?? 0) &+ UInt64(max(0, grown))
     last = now
   }
 

@@ -9,6 +9,9 @@ package struct LiveOptions: Equatable, Sendable {
   /// Whether the interface shall also take packets for other hosts.
   package var isPromiscuous = true
 
+  /// Whether the capture outlives its interface, and goes on when there is one of the same name and kind again.
+  package var waitsForInterface = false
+
   /// The defaults.
   package init() {}
 }

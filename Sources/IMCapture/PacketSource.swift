@@ -30,6 +30,10 @@ package enum CaptureEvent: Equatable, Sendable, CustomStringConvertible {
   case interfaceDown(String)
   /// The interface is up again.
   case interfaceUp(String)
+  /// The interface has disappeared; the capture waits for another of its name.
+  case interfaceGone(String)
+  /// There is an interface of that name again, and the capture goes on.
+  case interfaceBack(String)
   /// A wish that could not be granted, in words.
   case warning(String)
 
@@ -38,6 +42,8 @@ package enum CaptureEvent: Equatable, Sendable, CustomStringConvertible {
     switch self {
     case .interfaceDown(let name): "\(name): the interface went down; waiting for it"
     case .interfaceUp(let name): "\(name): the interface is up again"
+    case .interfaceGone(let name): "\(name): the interface disappeared; waiting for another of that name"
+    case .interfaceBack(let name): "\(name): the interface is there again"
     case .warning(let text): text
     }
   }

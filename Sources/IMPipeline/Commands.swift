@@ -16,7 +16,7 @@ package func runCapture(
     plans: run.plans, format: format, style: style, filter: try run.filter(filter), output: output)
   // A capture file on standard output leaves no room there for lines.
   let needs: EngineOptions.Needs = input.writePath == "-" ? [] : [.frames, .issues]
-  let driver = Driver(engine: run.engine(needs, sink: sink), input: input, stop: run.stopping.stop)
+  let driver = run.driver(run.engine(needs, sink: sink))
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let isLive = input.interface != nil
   let watch = LiveWatch(run: run)
@@ -44,11 +44,9 @@ package func runMessages(
   let sink = MessageSink(
     plans: run.plans, isJSON: isJSON, style: style,
     selection: MessageSelection(choice: choice, filter: try run.filter(filter)), output: output)
-  let driver = Driver(
-    engine: run.engine(
-      [.frames, .finished, .issues], exchangeCapacity: 1 << 18, cost: (0, MessageStore.costPerMessage, 0), sink: sink),
-    input: input,
-    stop: run.stopping.stop)
+  let driver = run.driver(
+    run.engine(
+      [.frames, .finished, .issues], exchangeCapacity: 1 << 18, cost: (0, MessageStore.costPerMessage, 0), sink: sink))
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(
     Driver.Hooks(
@@ -70,9 +68,8 @@ package func runStats(
   let run = try Run(input: input, decode: decode, report: report)
   let output = Output.standard()
   let sink = StatsSink(plans: run.plans)
-  let driver = Driver(
-    engine: run.engine([.connections, .settlements], cost: (0, 0, EndpointMetrics.cost), sink: sink), input: input,
-    stop: run.stopping.stop)
+  let driver = run.driver(
+    run.engine([.connections, .settlements], cost: (0, 0, EndpointMetrics.cost), sink: sink))
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(
     Driver.Hooks(

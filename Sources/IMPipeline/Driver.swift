@@ -1,3 +1,4 @@
+import Glibc
 import IMCapture
 import IMEngine
 import IMWire
@@ -12,12 +13,16 @@ final class Driver {
     var afterBatch: (Driver) -> Void = { _ in }
     /// Whether the run should end early, because its output cannot be written.
     var isOver: () -> Bool = { false }
+    /// Something happened to the interface; it has been told on standard error.
+    var onEvent: (CaptureEvent) -> Void = { _ in }
   }
 
   private(set) var engine: Engine
   private let input: InputOptions
-  private let stop: StopSwitch
-  private var writer: CaptureWriter?
+  private let stopping: Stopping
+  private var confinement: Confinement?
+  private var output: CaptureOutput?
+  private var lastFlush = LiveWatch.clock()
   private(set) var source: (any PacketSource)?
   /// The thread that reads the source, where there is one: then nothing else may ask the source.
   private var reader: ReadingThread?
@@ -26,10 +31,11 @@ final class Driver {
   private(set) var linkType: UInt16?
   private var left: UInt64
 
-  init(engine: consuming Engine, input: InputOptions, stop: StopSwitch) {
+  init(engine: consuming Engine, input: InputOptions, stopping: Stopping, confinement: Confinement?) {
     self.engine = engine
     self.input = input
-    self.stop = stop
+    self.stopping = stopping
+    self.confinement = confinement
     left = input.packetLimit ?? .max
   }
 
@@ -57,41 +63,57 @@ final class Driver {
   /// still read.
   func run(_ hooks: Hooks) -> [CaptureError] {
     var errors: [CaptureError] = []
-    if let interface = input.interface {
-      if let error = run(live: interface, hooks) { errors.append(error) }
-    } else {
-      for file in input.files {
-        if stop.isStopped || left == 0 || hooks.isOver() { break }
-        do throws(CaptureError) {
-          let source = try CaptureFile(path: file, filter: input.captureFilter, stop: stop)
-          self.source = source
-          defer { retire() }
-          try drive(source, hooks)
-        } catch {
-          errors.append(error)
-        }
-      }
+    do throws(CaptureError) {
+      if let path = input.writePath { output = try CaptureOutput(path: path, rotation: input.rotation) }
+      try runSources(hooks, &errors)
+    } catch {
+      errors.append(error)
     }
-    do throws(CaptureError) { try writer?.close() } catch { errors.append(error) }
+    do throws(CaptureError) { try output?.close() } catch { errors.append(error) }
     engine.finish()
     return errors
   }
 
-  private func run(live interface: String, _ hooks: Hooks) -> CaptureError? {
+  private func runSources(_ hooks: Hooks, _ errors: inout [CaptureError]) throws(CaptureError) {
+    if let interface = input.interface {
+      defer { retire() }
+      guard let source = try openLive(interface) else { return }
+      self.source = source
+      return try drive(source, hooks)
+    }
+    for file in input.files {
+      if stopping.stop.isStopped || left == 0 || hooks.isOver() { break }
+      do throws(CaptureError) {
+        let source = try CaptureFile(path: file, filter: input.captureFilter, stop: stopping.stop)
+        self.source = source
+        try drive(source, hooks)
+      } catch {
+        errors.append(error)
+      }
+      retire()
+    }
+  }
+
+  /// Opens the interface; nil when the run was stopped while it waited for one.
+  private func openLive(_ interface: String) throws(CaptureError) -> LiveCapture? {
     var options = LiveOptions()
     options.filter = input.captureFilter
     if let length = input.snapLength { options.snapLength = Int32(clamping: length == 0 ? 262_144 : length) }
     if let size = input.bufferKiB { options.bufferSize = Int32(clamping: size * 1_024) }
     options.isPromiscuous = input.isPromiscuous
-    do throws(CaptureError) {
-      let source = try LiveCapture(device: interface, options: options, stop: stop)
-      self.source = source
-      defer { retire() }
-      try drive(source, hooks)
-    } catch {
-      return error
+    options.waitsForInterface = input.waitsForInterface
+    var isWaiting = false
+    while true {
+      do throws(CaptureError) {
+        return try LiveCapture(device: interface, options: options, stop: stopping.stop)
+      } catch {
+        guard input.waitsForInterface, error.code == .noDevice else { throw error }
+      }
+      if !isWaiting { complain("\(interface): there is no such interface; waiting for it") }
+      isWaiting = true
+      _ = poll(nil, 0, 200)
+      if stopping.stop.isStopped { return nil }
     }
-    return nil
   }
 
   private func retire() {
@@ -101,31 +123,52 @@ final class Driver {
 
   private func drive(_ source: any PacketSource, _ hooks: Hooks) throws(CaptureError) {
     var failure: CaptureError?
+    var isOver = false
     // Before the first packet: what cannot be written is said at once, and a quiet line leaves a capture of no packets.
-    if let interface = source.interfaces.first { try openWriter(interface.linkType) }
+    if let output, let interface = source.interfaces.first, input.interface != nil || !output.needsTime {
+      try output.open(interface.linkType, at: .wallClock)
+    }
+    try confine()
     let take = { (bytes: RawSpan, records: Span<PacketRecord>, packets: PreparedPackets?) in
-      let taken = UInt64(records.count) > self.left ? Int(self.left) : records.count
-      self.left -= UInt64(taken)
-      let records = records.extracting(first: taken)
-      if self.linkType == nil, taken > 0 { self.linkType = records[0].linkType }
+      var records = records.extracting(first: UInt64(records.count) > self.left ? Int(self.left) : records.count)
+      if let output = self.output, failure == nil {
+        do throws(CaptureError) {
+          let kept = try output.write(records, bytes)
+          isOver = kept < records.count
+          records = records.extracting(first: kept)
+        } catch {
+          failure = error
+        }
+      }
+      self.left -= UInt64(records.count)
+      if self.linkType == nil, records.count > 0 { self.linkType = records[0].linkType }
       if let packets {
         self.engine.process(bytes, records, packets)
       } else {
         self.engine.process(bytes, records)
       }
-      if self.input.writePath != nil, failure == nil { failure = self.keep(bytes, records) }
     }
+    // Made here, so that the thread is confined like this one.
     if input.jobs > 1, source is CaptureFile { reader = ReadingThread(source, engine.preparer) }
     defer { endReading(source) }
-    while left > 0, !hooks.isOver() {
+    while left > 0, !hooks.isOver(), !isOver {
       let more =
         if let reader {
           try reader.nextBatch { take($0, $1, $2) }
         } else {
           try source.nextBatch { take($0, $1, nil) }
         }
-      if let failure { throw failure }
-      if reader == nil { for event in source.takeEvents() { complain(event.description) } }
+      if let output, failure == nil, !isOver {
+        do throws(CaptureError) { isOver = try !tend(output) } catch { failure = error }
+      }
+      if let failure {
+        output?.abandon()
+        throw failure
+      }
+      for event in reader == nil ? source.takeEvents() : [] {
+        complain(event.description)
+        hooks.onEvent(event)
+      }
       hooks.afterBatch(self)
       if !more { break }
     }
@@ -138,31 +181,37 @@ final class Driver {
     self.reader = nil
   }
 
-  /// Writes a batch to the capture file that was asked for.
-  private func keep(_ bytes: RawSpan, _ records: Span<PacketRecord>) -> CaptureError? {
-    do throws(CaptureError) {
-      for i in records.indices {
-        let record = records[i]
-        if writer == nil { try openWriter(record.linkType) }
-        try writer?.write(record, bytes)
-      }
-      if input.isUnbuffered { try writer?.flush() }
-      return nil
-    } catch {
-      // Closing it would try again, and fail again.
-      writer = nil
-      return error
+  /// Gives up what the run does not need from here on, once.
+  private func confine() throws(CaptureError) {
+    guard let confinement else { return }
+    self.confinement = nil
+    if let output {
+      if let user = confinement.user { output.give(to: user) }
+      if output.canReopen { stopping.hangupReopens() }
     }
+    try confinement.enter(folders: output?.folder.map { [$0] } ?? [], mayWrite: output?.canReopen ?? false)
+    try output?.checkRights()
   }
 
-  /// Opens the capture file that was asked for, once.
-  private func openWriter(_ linkType: UInt16) throws(CaptureError) {
-    guard writer == nil, let path = input.writePath else { return }
-    do throws(CaptureError) { writer = try CaptureWriter(path: path, linkType: linkType) } catch {
-      // Whatever the reason, it is output that cannot be written, and no input that is not there.
-      var error = error
-      error.code = .ioError
-      throw error
+  /// What the capture file needs between batches. Returns whether the run goes on.
+  private func tend(_ output: CaptureOutput) throws(CaptureError) -> Bool {
+    if stopping.takeHangup() { try output.reopen() }
+    if input.isUnbuffered { try output.flush() }
+    guard input.interface != nil else { return true }
+    let now = LiveWatch.clock()
+    if now - lastFlush >= CaptureOutput.flushTime {
+      lastFlush = now
+      try output.flush()
     }
+    return try output.advance(to: .wallClock)
+  }
+}
+
+extension Timestamp {
+  /// The clock on the wall.
+  static var wallClock: Timestamp {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return Timestamp(seconds: Int64(now.tv_sec), fraction: Int64(now.tv_nsec))
   }
 }

@@ -38,9 +38,7 @@ package func runDocuments(
     sensor: documents.sensor ?? hostName(), mode: isLive ? .live : .offline, interface: input.interface,
     version: imdumpVersion, namespace: documents.namespace)
   let sink = ECSSink(context: context, plans: run.plans, options: options) { _, lines in output.write(lines) }
-  let driver = Driver(
-    engine: run.engine(ECSSink.needs, cost: (ECSSink.costPerConnection, 0, 0), sink: sink), input: input,
-    stop: run.stopping.stop)
+  let driver = run.driver(run.engine(ECSSink.needs, cost: (ECSSink.costPerConnection, 0, 0), sink: sink))
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let watch = LiveWatch(run: run)
   let begun = LiveWatch.clock()
@@ -49,16 +47,19 @@ package func runDocuments(
       afterBatch: { driver in
         sink.figures = figures(driver, input, begun: isLive ? begun : nil)
         if isLive {
-          sink.advance(to: wallClock())
+          sink.advance(to: .wallClock)
           sink.flush()
         }
         watch.update(driver)
         progress.update(driver)
         run.noteEvictions(driver)
       },
-      isOver: { output.error != nil }))
+      isOver: { output.error != nil },
+      onEvent: { event in
+        if let incident = event.incident { sink.report(incident, at: .wallClock) }
+      }))
   sink.figures = figures(driver, input, begun: isLive ? begun : nil)
-  sink.finish(at: isLive ? wallClock() : nil)
+  sink.finish(at: isLive ? .wallClock : nil)
   progress.end()
   return run.conclude(driver, errors, output)
 }
@@ -98,10 +99,17 @@ private func figures(_ driver: Driver, _ input: InputOptions, begun: Double?) ->
   return figures
 }
 
-private func wallClock() -> Timestamp {
-  var now = timespec()
-  clock_gettime(CLOCK_REALTIME, &now)
-  return Timestamp(seconds: Int64(now.tv_sec), fraction: Int64(now.tv_nsec))
+extension CaptureEvent {
+  /// The document's word for it; nil for what has none.
+  fileprivate var incident: CaptureIncident? {
+    switch self {
+    case .interfaceDown: .interfaceDown
+    case .interfaceUp: .interfaceUp
+    case .interfaceGone: .interfaceGone
+    case .interfaceBack: .interfaceBack
+    case .warning: nil
+    }
+  }
 }
 
 private func hostName() -> String {

@@ -12,11 +12,14 @@ struct Run {
   let decode: DecodeOptions
   let report: ReportOptions
   let stopping = Stopping()
+  private let told = ToldEvictions()
+  let confinement: Confinement
 
   init(input: InputOptions, decode: DecodeOptions, report: ReportOptions) throws(UsageError) {
     self.input = input
     self.decode = decode
     self.report = report
+    confinement = try Confinement(input.confinement, isLive: input.interface != nil)
     do throws(ProfileError) { plans = try loadProfiles(decode.profiles) } catch {
       throw UsageError(message: error.description)
     }
@@ -40,6 +43,11 @@ struct Run {
     for (limit, value) in decode.limits { limit.apply(value, to: &options) }
     options.seed = .random(in: .min ... .max)
     return Engine(options: options, sink: sink)
+  }
+
+  /// A driver of the engine for these options, that has not started.
+  func driver(_ engine: consuming Engine) -> Driver {
+    Driver(engine: engine, input: input, stopping: stopping, confinement: confinement)
   }
 
   /// A filter over messages; the types' names are those of the plans.
@@ -86,7 +94,7 @@ struct Run {
     guard !report.isQuiet else { return }
     let evicted = driver.engine.totals.evicted
     for eviction in Eviction.allCases where evicted[eviction] > 0 {
-      if stopping.isNews(eviction) {
+      if told.insert(eviction) {
         complain(
           "a limit (\(eviction.option)) is reached: \(eviction.text) are being forgotten; the summary counts them"
         )
@@ -155,4 +163,12 @@ extension ExitStatus {
     case .notACapture, .unsupported, .truncated, .damaged, .deviceGone, .captureFailed: self = .failure
     }
   }
+}
+
+/// The reasons of which it was said that something is forgotten.
+private final class ToldEvictions {
+  private var told: Set<Eviction> = []
+
+  /// Takes note of `eviction`; whether it is new.
+  func insert(_ eviction: Eviction) -> Bool { told.insert(eviction).inserted }
 }

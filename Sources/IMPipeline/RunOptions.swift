@@ -41,12 +41,18 @@ package struct InputOptions: Sendable {
   package var bufferKiB: Int?
   /// Whether a live capture also takes packets for other hosts.
   package var isPromiscuous = true
+  /// Whether a live capture waits for an interface that is not there, or is there no more.
+  package var waitsForInterface = false
   /// The capture file that all packets are written to.
   package var writePath: String?
+  /// When `writePath` is followed by another file.
+  package var rotation = RotationOptions()
   /// Threads that share the work on a capture file: 2 read and decode at the same time, more are not used.
   package var jobs = 1
   /// Whether each packet is written at once.
   package var isUnbuffered = false
+  /// What is given up before the first packet is read.
+  package var confinement = ConfinementOptions()
 
   /// Nothing chosen.
   package init() {}
@@ -77,6 +83,35 @@ package struct ReportOptions: Sendable {
   package var isQuiet = false
   /// Progress of long files: on a terminal only.
   package var showsProgress = true
+
+  /// The defaults.
+  package init() {}
+}
+
+/// When one file of packets is followed by another: tcpdump's `-C`, `-G` and `-W`.
+package struct RotationOptions: Equatable, Sendable {
+  /// A file with more bytes than these is followed by another; `nil` for no such limit.
+  package var byteCount: UInt64?
+  /// Seconds of the clock on the wall after which another file begins; `nil` for none.
+  package var seconds: Int64?
+  /// With `byteCount`, files after which the first is written again; with `seconds` alone, files after which the run ends.
+  package var fileCount: Int?
+
+  /// One file.
+  package init() {}
+
+  /// Whether there is more than one file.
+  var isOn: Bool { byteCount != nil || seconds != nil }
+}
+
+/// What a run gives up before it reads the first packet.
+package struct ConfinementOptions: Equatable, Sendable {
+  /// The user that root shall become; `nil` for the default.
+  package var user: String?
+  /// Whether Landlock and a filter of system calls hold the run.
+  package var isSandboxed = true
+  /// Whether it is said what the kernel lacks for that.
+  package var isVerbose = false
 
   /// The defaults.
   package init() {}

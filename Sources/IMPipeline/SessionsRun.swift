@@ -15,10 +15,9 @@ package func runSessions(
   let sink = SessionSink(
     plans: run.plans, limit: min(100_000, decode.memory >> 12),
     selection: MessageSelection(choice: choice, filter: try run.filter(filter)))
-  let driver = Driver(
-    engine: run.engine(
-      [.frames, .finished, .issues], exchangeCapacity: 1 << 18, cost: (0, MessageStore.costPerMessage, 0), sink: sink),
-    input: input, stop: run.stopping.stop)
+  let driver = run.driver(
+    run.engine(
+      [.frames, .finished, .issues], exchangeCapacity: 1 << 18, cost: (0, MessageStore.costPerMessage, 0), sink: sink))
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(
     Driver.Hooks(

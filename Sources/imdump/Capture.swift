@@ -37,6 +37,32 @@ struct Capture: ParsableCommand {
   @Flag(name: .customShort("p"), help: "Do not put the interface into promiscuous mode.")
   var noPromiscuous = false
 
+  @Flag(help: "Wait for the interface where there is none, also when it disappears.")
+  var waitInterface = false
+
+  @Option(
+    name: [.customShort("C", allowingJoined: true)],
+    help: ArgumentHelp(
+      "Begin another -w file when one has more than this many MB; k, M, G: KiB, MiB, GiB.", valueName: "size"))
+  var size: FileSize?
+
+  @Option(
+    name: [.customShort("G", allowingJoined: true)],
+    help: ArgumentHelp(
+      "Begin another -w file every so many seconds; its name is a format of strftime.", valueName: "seconds"))
+  var seconds: Int64?
+
+  @Option(
+    name: [.customShort("W", allowingJoined: true)],
+    help: ArgumentHelp("With -C, go round in so many files; with -G alone, end after them.", valueName: "count"))
+  var fileCount: Int?
+
+  @Option(
+    name: [.customShort("Z", allowingJoined: true)],
+    help: ArgumentHelp(
+      "Started by root, become this user when all is open; live, tcpdump or nobody by default.", valueName: "user"))
+  var user: String?
+
   @Flag(name: .customShort("D"), help: "List the interfaces and end.")
   var listInterfaces = false
 
@@ -102,6 +128,10 @@ struct Capture: ParsableCommand {
     input.bufferKiB = buffer
     input.isPromiscuous = !noPromiscuous
     input.isUnbuffered = unbuffered
+    input.waitsForInterface = waitInterface
+    input.confinement.user = user
+    input.confinement.isVerbose = verbose > 0
+    input.rotation = try rotation()
     var style = TextStyle()
     style.isColoured = speech.isColoured
     style.verbosity = verbose
@@ -124,5 +154,37 @@ struct Capture: ParsableCommand {
       try runCapture(
         input: input, decode: decoding.decode, report: speech.report, format: format, style: style, filter: filter)
     }
+  }
+
+  /// What -C, -G and -W say.
+  private func rotation() throws -> RotationOptions {
+    var rotation = RotationOptions()
+    rotation.byteCount = size?.byteCount
+    rotation.seconds = seconds
+    rotation.fileCount = fileCount
+    guard size != nil || seconds != nil || fileCount != nil else { return rotation }
+    guard let write, write != "-" else { throw misuse("-C, -G and -W are about the files of -w, and there is none") }
+    guard size != nil || seconds != nil else {
+      throw misuse("-W counts the files that -C or -G make; give one of them")
+    }
+    guard (1...1_000_000_000).contains(seconds ?? 1) else {
+      throw misuse("-G: \(seconds ?? 0) is no number of seconds")
+    }
+    guard (1...1_000_000).contains(fileCount ?? 1) else { throw misuse("-W: \(fileCount ?? 0) is no number of files") }
+    return rotation
+  }
+}
+
+/// The value of -C: millions of bytes, or with `k`, `M` or `G` (also in the other case) KiB, MiB or GiB.
+struct FileSize: ExpressibleByArgument {
+  let byteCount: UInt64
+
+  init?(argument: String) {
+    let units: [Character: UInt64] = ["k": 1 << 10, "m": 1 << 20, "g": 1 << 30]
+    let unit = argument.last.flatMap { units[Character($0.lowercased())] }
+    guard let number = UInt64(unit == nil ? argument : String(argument.dropLast())), number > 0 else { return nil }
+    let (product, isTooLarge) = number.multipliedReportingOverflow(by: unit ?? 1_000_000)
+    guard !isTooLarge else { return nil }
+    byteCount = product
   }
 }

@@ -30,6 +30,7 @@ struct Imdump: ParsableCommand {
 
   /// Runs the command; the help without a subcommand is `help`, all else is the parser's.
   static func main() {
+    keepStandardDescriptors()
     switch Array(CommandLine.arguments.dropFirst()) {
     case ["-h"], ["--help"], ["help"]:
       let status = printText(help)

@@ -27,11 +27,15 @@ struct SourceOptions: ParsableArguments {
     help: ArgumentHelp("Read the capture filter from this file.", valueName: "file"))
   var filterFile: String?
 
+  @Flag(help: "Do without Landlock and without a filter of system calls.")
+  var noSandbox = false
+
   /// The input that these options and `files` describe. `expression` is a filter in words.
   func input(files: [String], expression: [String]) throws -> InputOptions {
     var input = InputOptions()
     input.files = read + files
     input.packetLimit = count
+    input.confinement.isSandboxed = !noSandbox
     guard (1...64).contains(jobs) else { throw misuse("--jobs is a number from 1 to 64") }
     input.jobs = jobs
     var filter = expression.joined(separator: " ")

@@ -100,4 +100,20 @@ import Testing
       #expect(writer.byteCount == 140)
     }
   }
+
+  /// A file that somebody has copied and emptied begins with a header again.
+  @Test func emptiedFile() throws {
+    try withPath { path in
+      let writer = try CaptureWriter(path: path, linkType: 1)
+      let bytes = [UInt8](repeating: 1, count: 100)
+      for _ in 0..<3 { try writer.write(Self.record, bytes.span.bytes) }
+      try writer.flush()
+      let before = contents(path)
+      #expect(before.count == 24 + 3 * 116)
+      #expect(truncate(path, 0) == 0)
+      try writer.write(Self.record, bytes.span.bytes)
+      try writer.close()
+      #expect(contents(path) == Array(before[..<140]))
+    }
+  }
 }

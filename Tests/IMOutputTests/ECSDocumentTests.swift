@@ -72,6 +72,24 @@ struct ECSDocumentTests {
     #expect(documents.last?.text("event.action") == "capture_end")
   }
 
+  @Test("what happens to the interface has documents of its own, behind that of the start")
+  func incidents() throws {
+    let incidents: [(CaptureIncident, Timestamp)] = [
+      (.interfaceDown, ECSTalk.at(0)), (.interfaceUp, ECSTalk.at(1)), (.interfaceGone, ECSTalk.at(2)),
+      (.interfaceBack, ECSTalk.at(3)), (.interfaceDown, ECSTalk.at(4)),
+    ]
+    let documents = try ECSRun.documents(ECSRun.bytes([], ECSOptions(), incidents: incidents)[.message] ?? [])
+    #expect(
+      documents.map { $0.text("event.action") } == [
+        "capture_start", "interface_down", "interface_up", "interface_gone", "interface_back", "interface_down",
+        "capture_end",
+      ])
+    #expect(documents.allSatisfy { $0.dataset == "imdump.capture" })
+    #expect(Set(documents.compactMap { $0.text("event.id") }).count == documents.count)
+    #expect(documents[3].text("message") == "eth0: the interface disappeared")
+    #expect(documents[3].text("@timestamp") == "2026-11-21T00:11:00.002000Z")
+  }
+
   @Test("a message is written when its fate is known, with what its frame was")
   func messages() throws {
     let documents = try ECSRun.documents(ECSTalk.fates()).filter { $0.dataset == "imdump.message" }

@@ -55,7 +55,8 @@ enum ECSRun {
 
   /// The documents' bytes, by dataset when `options` separate them, else all under `.message`.
   static func bytes(
-    _ packets: [TimedPacket], _ options: ECSOptions, figures: CaptureFigures = CaptureFigures()
+    _ packets: [TimedPacket], _ options: ECSOptions, figures: CaptureFigures = CaptureFigures(),
+    incidents: [(CaptureIncident, Timestamp)] = []
   ) -> [ECSDataset: [UInt8]] {
     final class Collector {
       var bytes: [ECSDataset: [UInt8]] = [:]
@@ -68,6 +69,7 @@ enum ECSRun {
       collector.bytes[dataset, default: []] += Array(lines)
     }
     sink.figures = figures
+    for (incident, time) in incidents { sink.report(incident, at: time) }
     var engineOptions = EngineOptions(plans: plans)
     engineOptions.needs = ECSSink.needs
     var engine = Engine(options: engineOptions, sink: sink)

@@ -51,6 +51,8 @@ package final class ECSSink: EngineSink {
   @exclusivity(unchecked) var lastRecord: ConnectionRecord?
   /// When the capture began, as far as its start was written, and the figures of its last document and when that was.
   @exclusivity(unchecked) private var begunAt: Timestamp?
+  /// Documents of what happened to the interface.
+  private var incidents: UInt64 = 0
   private var captureReport: (at: Timestamp, figures: CaptureFigures)?
   private let buffers: LineBuffers
 
@@ -93,6 +95,17 @@ package final class ECSSink: EngineSink {
 
   /// Moves the clock on when no packet does. Live only: it makes the documents depend on when it is called.
   package func advance(to time: Timestamp) { tick(time) }
+
+  /// Writes a document of what happened to the interface. Live only.
+  package func report(_ incident: CaptureIncident, at time: Timestamp) {
+    begin(at: time)
+    incidents += 1
+    write(.capture) { writer, lines in
+      writer.capture(
+        .incident(incident, self.incidents), from: time, to: time, self.figures, since: self.captureReport?.figures,
+        self.output, &lines)
+    }
+  }
 
   /// Writes the last summaries and the document of the capture's end, and hands everything on. After the engine's
   /// `finish`; `time` is for a capture without packets.

@@ -1,6 +1,28 @@
 import IMEngine
 import IMWire
 
+/// What can happen to the interface of a live capture; the raw value is the document's `event.action`.
+package enum CaptureIncident: String, Sendable {
+  /// It went down.
+  case interfaceDown = "interface_down"
+  /// It is up again.
+  case interfaceUp = "interface_up"
+  /// It has disappeared.
+  case interfaceGone = "interface_gone"
+  /// There is one of its name again.
+  case interfaceBack = "interface_back"
+
+  /// In words.
+  var sentence: String {
+    switch self {
+    case .interfaceDown: "the interface went down"
+    case .interfaceUp: "the interface is up again"
+    case .interfaceGone: "the interface disappeared"
+    case .interfaceBack: "the interface is there again"
+    }
+  }
+}
+
 extension ECSWriter {
   /// When in the life of a run a capture document is written.
   enum CaptureMoment {
@@ -8,6 +30,8 @@ extension ECSWriter {
     /// The end of a period.
     case period(Timestamp)
     case end
+    /// Something happened to the interface; the number counts such documents.
+    case incident(CaptureIncident, UInt64)
   }
 
   /// What the sink itself has counted of its documents.
@@ -35,6 +59,9 @@ extension ECSWriter {
       lines.members("\"action\":\"capture_end\"")
       lines.text("id", "\(run)-cap-end")
       span(start, end, &lines)
+    case .incident(let incident, let number):
+      lines.text("action", incident.rawValue)
+      lines.text("id", "\(run)-cap-e\(number)")
     }
     lines.close()
     openOwn(.max, &lines)
@@ -136,11 +163,12 @@ extension ECSWriter {
 
   private func sentence(_ moment: CaptureMoment, _ figures: CaptureFigures) -> String {
     let place = context.interface ?? context.mode.rawValue
+    if case .incident(let incident, _) = moment { return "\(place): \(incident.sentence)" }
     guard let received = figures.received ?? figures.processed else {
       switch moment {
       case .start: return "\(place): capture begins"
       case .period: return "\(place): capture goes on"
-      case .end: return "\(place): capture ends"
+      case .end, .incident: return "\(place): capture ends"
       }
     }
     let dropped = figures.dropped.map { ", \($0) dropped" } ?? ""

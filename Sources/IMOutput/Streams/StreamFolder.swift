@@ -27,7 +27,8 @@ package struct StreamFolder: ~Copyable {
   }
 
   private let path: String
-  private let descriptor: Int32
+  /// The open folder.
+  package let descriptor: Int32
 
   /// Opens the folder at `path`, and makes it (but not its parents) when it does not exist.
   package init(path: String) throws(Failure) {

@@ -1,0 +1,36 @@
+#ifndef IMDUMP_CSANDBOX_H
+#define IMDUMP_CSANDBOX_H
+
+/// What a process gives up before it reads bytes that somebody else has made. Every call is for a process of one thread:
+/// the kernel takes capabilities, Landlock's rules and system call filters from the calling thread, and from those that it
+/// makes afterwards.
+///
+/// No system header is included here, so that the types of the system keep their own module.
+
+/// Opens the folder at `path` for what is done to names in it, which takes no right to read it.  A descriptor, or -errno.
+int imdump_open_folder(const char *path);
+
+/// Becomes the user `uid` with the group `gid` and no other group, for good.  0, or -errno.
+int imdump_become(unsigned uid, unsigned gid);
+
+/// Gives up all capabilities, also those that a program run later could bring.  0, or -errno.
+int imdump_drop_capabilities(void);
+
+/// From now on no program that is run brings rights of its own.  0, or -errno.
+int imdump_no_new_privileges(void);
+
+/// Lets the process make, write and remove files only in the folders whose descriptors these are, run no program, and
+/// open no TCP connection.  Descriptors that are open stay what they are.
+///
+/// Returns the version of Landlock, or -errno where the kernel has none.  Source: Landlock's uapi, whose structures are
+/// written out here since a system's headers may be older than its kernel.
+int imdump_restrict_writing(const int *folders, int count);
+
+/// Leaves the process the system calls that reading, capturing and writing take; any other fails with EPERM.
+///
+/// No program can be run, no process made, no memory made executable, nothing sent or connected, and of a
+/// terminal only its size be asked. Without `may_write`, files can be opened for reading only.  0, or -errno; -ENOSYS on
+/// a processor whose calls are not known here.
+int imdump_filter_system_calls(int may_write);
+
+#endif

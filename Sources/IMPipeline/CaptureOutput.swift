@@ -1,0 +1,232 @@
+import CSandbox
+import Glibc
+import IMCapture
+import IMOutput
+import IMWire
+
+/// The capture files of `-w`: one, or one after another.
+///
+/// The folder is opened at once, and every later file by its name in that folder, following no link: so neither the rights
+/// that the run gives up nor a folder that is moved or a link that is laid in the way change where files are made. Every
+/// file is whole: a header, and records of whole packets.
+final class CaptureOutput {
+  /// Nanoseconds that the clock must be past a period's end, before it is ended without a packet: packets of before may
+  /// still stand in the kernel's buffer.
+  private static var patience: Int64 { 1_000_000_000 }
+  /// Seconds after which a live run writes what waits.
+  static var flushTime: Double { 0.5 }
+
+  private let path: String
+  private let rotation: RotationOptions
+  private let names: FileNames
+  private var writer: CaptureWriter?
+  private var linkType: UInt16 = 0
+  /// The folder, where files are made in it; its name, as messages have it, and that of the open file.
+  private(set) var folder: Int32?
+  private var folderName = ""
+  private var name = ""
+  /// The number of the file within its period.
+  private var number = 0
+  /// Periods that are over.
+  private var periodCount = 0
+  private var period: Int64 = .min
+  /// What names in this period tell, in seconds since 1970.
+  private var second: Int64 = 0
+  /// When the period ends, in nanoseconds since 1970.
+  private var periodEnd = Int64.max
+
+  /// Files at `path`, `-` for standard output. Throws where the folder cannot be opened, or the name is none.
+  init(path: String, rotation: RotationOptions) throws(CaptureError) {
+    self.path = path
+    self.rotation = rotation
+    let slash = path.lastIndex(of: "/")
+    names = FileNames(String(slash.map { path[path.index(after: $0)...] } ?? path[...]), rotation)
+    guard rotation.isOn else { return }
+    if names.name(0, at: 0) == nil {
+      throw CaptureError(.ioError, path, "is no name for a file, or its format gives none")
+    }
+    try openFolder(slash.map { String(path[...$0]) } ?? "")
+  }
+
+  deinit {
+    if let folder { _ = Glibc.close(folder) }
+  }
+
+  /// Whether a file is open.
+  var isOpen: Bool { writer != nil }
+  /// Whether the file can be opened again under its name: it is no pipe, and not standard output.
+  var canReopen: Bool { folder != nil }
+  /// Whether the first file can only be named when the first packet is there.
+  var needsTime: Bool { rotation.seconds != nil }
+
+  /// Opens the first file, for packets of one link type; `time` is what its name tells.
+  func open(_ linkType: UInt16, at time: Timestamp) throws(CaptureError) {
+    guard writer == nil else { return }
+    self.linkType = linkType
+    if rotation.isOn {
+      second = time.nanoseconds / 1_000_000_000
+      if let seconds = rotation.seconds {
+        let found = ClockPeriods(seconds: seconds).period(at: second)
+        period = found.number
+        periodEnd = Self.nanoseconds(found.end)
+      }
+      return try openNext()
+    }
+    // Whatever the reason, it is output that cannot be written, and no input that is not there.
+    let made = try output { () throws(CaptureError) in try CaptureWriter(path: path, linkType: linkType) }
+    try begin(made)
+    // What the path stands for, when it is a link.
+    var status = stat()
+    guard path != "-", fstat(made.descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      let real = realpath(path, nil)
+    else { return }
+    defer { free(real) }
+    let whole = String(cString: real)
+    guard let slash = whole.lastIndex(of: "/") else { return }
+    name = String(whole[whole.index(after: slash)...])
+    try? openFolder(String(whole[...slash]))
+  }
+
+  /// Gives the open file to the user that the run becomes, where further ones will be that user's too.
+  func give(to user: Confinement.User) {
+    guard rotation.isOn, let writer else { return }
+    _ = fchown(writer.descriptor, user.uid, user.gid)
+  }
+
+  /// Throws where this process may not make the files that are to come.
+  func checkRights() throws(CaptureError) {
+    guard rotation.isOn, let folder, faccessat(folder, ".", W_OK | X_OK, 0) != 0 else { return }
+    let place = folderName.isEmpty ? "the folder" : folderName
+    throw CaptureError(
+      .ioError, path,
+      "the next file cannot be made: \(systemText(errno)) for user \(geteuid()) in \(place); give it to that user, or name another with -Z",
+      errno: errno)
+  }
+
+  /// Writes packets. Returns how many belong to this run: fewer than all when `-W` has ended it.
+  func write(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
+    for i in records.indices {
+      let record = records[i]
+      if writer == nil { try open(record.linkType, at: record.timestamp) }
+      if rotation.isOn {
+        if record.timestamp.nanoseconds >= periodEnd, try !turn(at: record.timestamp) { return i }
+        if let limit = rotation.byteCount, let writer, writer.packetCount > 0, writer.byteCount > limit {
+          number += 1
+          if let count = rotation.fileCount, number >= count { number = 0 }
+          try close()
+          try openNext()
+        }
+      }
+      try writer?.write(record, bytes)
+    }
+    return records.count
+  }
+
+  /// Ends a period of which the clock says that it is over. Live only. Returns whether the run goes on.
+  func advance(to now: Timestamp) throws(CaptureError) -> Bool {
+    guard writer != nil, rotation.seconds != nil, now.nanoseconds &- Self.patience >= periodEnd else { return true }
+    return try turn(at: Timestamp(nanoseconds: now.nanoseconds &- Self.patience))
+  }
+
+  /// Opens the file again where its name now stands for another one, or none: it was renamed. Writing goes on in the old
+  /// one, and that is said, where that cannot be.
+  func reopen() throws(CaptureError) {
+    guard let writer, let folder else { return }
+    try writer.flush()
+    var mine = stat(), there = stat()
+    if fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0 {
+      guard fstat(writer.descriptor, &mine) == 0 else { return }
+      if mine.st_ino == there.st_ino, mine.st_dev == there.st_dev { return }
+      guard there.st_mode & S_IFMT == S_IFREG else { return stay("is no file") }
+    }
+    let descriptor = openat(folder, name, CaptureWriter.flags | O_TRUNC | O_NOFOLLOW, 0o644)
+    guard descriptor >= 0 else { return stay(systemText(errno)) }
+    try close()
+    try begin(CaptureWriter(descriptor: descriptor, isOwned: true, name: folderName + name, linkType: linkType))
+  }
+
+  /// Writes all that waits.
+  func flush() throws(CaptureError) { try writer?.flush() }
+
+  /// Closes the open file.
+  func close() throws(CaptureError) {
+    defer { writer = nil }
+    try writer?.close()
+  }
+
+  /// Forgets a file that cannot be written: closing it would try again, and fail again.
+  func abandon() { writer = nil }
+
+  private func stay(_ reason: String) {
+    complain("\(folderName)\(name): cannot be opened again: \(reason); writing goes on in the file that had this name")
+  }
+
+  /// Ends the period that is open, unless `time` lies in it by the clock, which may have been set back an hour.
+  private func turn(at time: Timestamp) throws(CaptureError) -> Bool {
+    guard let seconds = rotation.seconds else { return true }
+    let found = ClockPeriods(seconds: seconds).period(at: time.nanoseconds / 1_000_000_000)
+    periodEnd = Self.nanoseconds(found.end)
+    guard found.number > period else { return true }
+    try close()
+    periodCount += 1
+    if rotation.byteCount == nil, let count = rotation.fileCount, periodCount >= count { return false }
+    period = found.number
+    number = 0
+    second = found.start
+    try openNext()
+    return true
+  }
+
+  /// Makes the next file. One that stands there is taken away first, so that whoever reads it keeps it, and no link is
+  /// followed.
+  private func openNext() throws(CaptureError) {
+    guard let folder, let next = names.name(number, at: second) else {
+      throw CaptureError(.ioError, path, "its format gives no name for a file")
+    }
+    name = next
+    let whole = folderName + next
+    var there = stat()
+    if fstatat(folder, next, &there, AT_SYMLINK_NOFOLLOW) == 0 {
+      guard there.st_mode & S_IFMT == S_IFREG else {
+        throw CaptureError(.ioError, whole, "is no file that could be replaced")
+      }
+      guard unlinkat(folder, next, 0) == 0 else { throw failed(whole, "replace") }
+    }
+    let descriptor = openat(folder, next, CaptureWriter.flags | O_EXCL | O_NOFOLLOW, 0o644)
+    guard descriptor >= 0 else { throw failed(whole, "create") }
+    try begin(CaptureWriter(descriptor: descriptor, isOwned: true, name: whole, linkType: linkType))
+  }
+
+  /// Writes the header at once: a file without one is no capture, whatever becomes of this run.
+  private func begin(_ made: CaptureWriter) throws(CaptureError) {
+    try made.flush()
+    writer = made
+  }
+
+  private func openFolder(_ name: String) throws(CaptureError) {
+    let descriptor = imdump_open_folder(name.isEmpty ? "." : name)
+    guard descriptor >= 0 else {
+      throw CaptureError(.ioError, path, "open the folder: \(systemText(-descriptor))", errno: -descriptor)
+    }
+    folder = descriptor
+    folderName = name
+  }
+
+  private func failed(_ file: String, _ action: String) -> CaptureError {
+    let number = errno
+    return CaptureError(.ioError, file, "\(action): \(systemText(number))", errno: number)
+  }
+
+  private func output<T>(_ body: () throws(CaptureError) -> T) throws(CaptureError) -> T {
+    do throws(CaptureError) { return try body() } catch {
+      var error = error
+      error.code = .ioError
+      throw error
+    }
+  }
+
+  private static func nanoseconds(_ seconds: Int64) -> Int64 {
+    let (value, isTooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return isTooLarge ? seconds < 0 ? .min : .max : value
+  }
+}
