@@ -22,12 +22,15 @@ func tests(_ name: String, _ rooms: [Target.Dependency], exclude: [String] = [])
     name: name, dependencies: ["IMTestSupport"] + rooms, exclude: exclude, swiftSettings: settings + checked)
 }
 
+/// `IMDUMP_FUZZ=1` offers the rooms to the nested package `Fuzz`.
+let fuzzed: [Product] =
+  Context.environment["IMDUMP_FUZZ"] == "1"
+  ? [.library(name: "rooms", targets: ["IMWire", "IMCapture", "IMEngine", "IMProfile", "IMFilter"])] : []
+
 let package = Package(
   name: "imdump",
   platforms: [.macOS(.v15)],
-  products: [
-    .executable(name: "imdump", targets: ["imdump"])
-  ],
+  products: [.executable(name: "imdump", targets: ["imdump"])] + fuzzed,
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
@@ -80,6 +83,7 @@ let package = Package(
     tests("IMMetricsTests", ["IMMetrics", .product(name: "Histogram", package: "hdrhistogram-swift")]),
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMWire"]),
     tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMWire"]),
-    tests("imdumpTests", ["imdump"], exclude: ["Golden"]),
+    tests(
+      "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMProfile", "IMWire"], exclude: ["Golden"]),
   ]
 )

@@ -13,7 +13,7 @@ extension Engine {
       countUndecoded(flow, count)
       return
     }
-    append(flow.half(side), bytes, offset, count, at, number)
+    append(index, flow, flow.half(side), bytes, offset, count, at, number)
     choose(index, flow, side, new: count, isEnd: false)
   }
 
@@ -151,8 +151,8 @@ extension Engine {
     }
     let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
     let key = EndpointKey(endpoint: server, plan: plan)
-    let endpoint = endpointIndex[key] ?? UInt32(endpointIndex.count)
-    endpointIndex[key] = endpoint
+    let endpoint = endpoint(key)
+    makeRoomForFigures()
     flow.pointee.figures = tracker.figures.allocate(ConnectionFigures(endpoint: endpoint))
     ledger.decodedConnections += 1
     watch(index, flow)

@@ -168,6 +168,7 @@ extension Engine {
     ledger.connections += 1
     flow.halves[segment.pointee.side].packets = 1
     flow.halves[segment.pointee.side].wireBytes = UInt64(segment.pointee.wireCount)
+    makeRoomForFlow()
     return reassembler.flows.insert(flow)
   }
 
@@ -234,7 +235,7 @@ extension Engine {
   }
 
   /// Releases everything that both directions hold; holes are given up.
-  private mutating func flush(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+  mutating func flush(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
     for side in 0...1 {
       let half = flow.half(side)
       openHeld(index, flow, side)
@@ -275,6 +276,7 @@ extension Engine {
   mutating func advance(to time: Timestamp) {
     if ledger.firstAt == nil { ledger.firstAt = time }
     now = max(now, time)
+    relieve()
     while let hole = reassembler.holes.pop(at: now) { giveUpHole(hole, .captureLoss) }
     while let hole = reassembler.patientHoles.pop(at: now) { giveUpHole(hole, .unseen) }
     while let entry = opening.pop(at: now) {
@@ -339,10 +341,17 @@ extension Engine {
       recycling.add(flow: entry.flow, serial: entry.serial, due: max(entry.due, now).advanced(by: Self.lingering))
       return
     }
+    discard(entry.flow, flow)
+  }
+
+  /// Gives the place of a flow back, and those of what was counted for it. It is over, reported, and flushed.
+  mutating func discard(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
     closeIslands(flow)
     if flow.pointee.session != .max {
       let session = tracker.sessions.pointer(flow.pointee.session)
-      if session.pointee.flowSerial == flow.pointee.serial { session.pointee.closedAt = flow.pointee.closedAt }
+      if tracker.sessions.isKnown(flow.pointee.session), session.pointee.flowSerial == flow.pointee.serial {
+        session.pointee.closedAt = flow.pointee.closedAt
+      }
     }
     if flow.pointee.figures != .max {
       let beats = tracker.figures.pointer(flow.pointee.figures).pointee.heartbeats
@@ -350,13 +359,13 @@ extension Engine {
       tracker.figures.release(flow.pointee.figures)
     }
     if flow.pointee.journal != .max { reassembler.journals.release(flow.pointee.journal) }
-    if reassembler.flows.find(flow.pointee.key) == entry.flow { reassembler.flows.unlink(entry.flow) }
+    if reassembler.flows.find(flow.pointee.key) == index { reassembler.flows.unlink(index) }
     for side in 0...1 {
       Reassembler.destroy(&flow.half(side).pointee.queue)
       Reassembler.destroy(&flow.half(side).pointee.rest)
     }
     flow.pointee.serial = 0
-    reassembler.flows.release(entry.flow)
+    reassembler.flows.release(index)
   }
 
   /// Ends the capture: everything held is released, every exchange gets its fate, every connection is reported.

@@ -4,6 +4,9 @@ extension Engine {
   /// Where everything captured went so far.
   package var totals: Ledger {
     var ledger = ledger
+    ledger.evicted[.exchange] = tracker.evicted
+    ledger.evicted[.session] = tracker.sessions.evicted
+    ledger.evicted[.datagram] = parser.fragments.evicted
     ledger.lastAt = ledger.firstAt == nil ? nil : max(now, segment.pointee.timestamp)
     return ledger
   }
@@ -48,6 +51,8 @@ extension Engine {
 
   /// Bytes held beyond holes, in all directions.
   package var heldBytes: Int { reassembler.heldBytes }
+  /// Bytes that all tables and streams hold; see `EngineOptions.memory`.
+  package var memoryBytes: Int { budget.total }
   /// Connections remembered.
   package var connectionCount: Int { reassembler.flows.pool.used }
   /// Datagrams whose fragments never came together.

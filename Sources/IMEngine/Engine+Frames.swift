@@ -65,7 +65,7 @@ extension Engine {
       if passed < count { consume(index, flow, side, bytes, offset + passed, count - passed, at, number) }
       return
     }
-    append(half, bytes, offset, count, at, number)
+    append(index, flow, half, bytes, offset, count, at, number)
     decodeRest(index, flow, side)
   }
 
@@ -85,7 +85,7 @@ extension Engine {
     _ end: Int, _ at: Timestamp, _ number: UInt64
   ) {
     let half = flow.half(side)
-    append(half, bytes, position, end - position, at, number)
+    append(index, flow, half, bytes, position, end - position, at, number)
     if half.pointee.flags.contains(.lost) {
       decodeRest(index, flow, side)
     } else {
@@ -94,8 +94,9 @@ extension Engine {
   }
 
   /// Keeps the last `count` bytes that were delivered.
-  func append(
-    _ half: UnsafeMutablePointer<Half>, _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, _ at: Timestamp,
+  mutating func append(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>, _ bytes: borrowing Bytes,
+    _ offset: Int, _ count: Int, _ at: Timestamp,
     _ number: UInt64
   ) {
     let rest: UnsafeMutablePointer<StreamRest>
@@ -103,11 +104,13 @@ extension Engine {
       rest = existing
     } else {
       rest = .allocate(capacity: 1)
-      rest.initialize(to: StreamRest())
+      rest.initialize(to: StreamRest(budget: budget))
       half.pointee.rest = rest
+      reassembler.addHolder(index, flow)
     }
     rest.pointee.append(
       bytes, offset, count, at, number, streamOffset: half.pointee.offset &- UInt64(truncatingIfNeeded: count))
+    if budget.isOverHeld { wake = .distantPast }
   }
 
   /// Decodes what a direction holds, as far as it goes.
@@ -249,7 +252,7 @@ extension Engine {
     }
     if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp, reassembler.flows.places) }
     tracker.track(frame, bytes, index, flow, direction, plan, reassembler.flows.places, &note)
-    if tracker.named != nil { tellNamed() }
+    if tracker.sessions.hasNews { tellSessions() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
     if tracker.adopted != nil { tellAdopted() }
     if !frame.pointee.flags.isDisjoint(with: Self.remarkable) || frame.pointee.checksumStatus == .bad || note.isOrphan
@@ -314,6 +317,7 @@ extension Engine {
     return ConnectionInfo(
       serial: flow.pointee.serial, client: flow.pointee.key.endpoint(client),
       server: flow.pointee.key.endpoint(1 - client), plan: flow.pointee.profile.rawValue,
+      sawOpening: flow.pointee.synCount > 0,
       endpoint: flow.pointee.figures == .max ? .max : tracker.figures.pointer(flow.pointee.figures).pointee.endpoint)
   }
 
@@ -332,7 +336,11 @@ extension Engine {
     }
   }
 
-  private mutating func tellNamed() {
+  @inline(never)
+  private mutating func tellSessions() {
+    for session in tracker.sessions.forgotten { sink.forgotten(session) }
+    tracker.sessions.forgotten.removeAll(keepingCapacity: true)
+    tracker.sessions.hasNews = false
     guard let (session, name) = tracker.named else { return }
     tracker.named = nil
     sink.named(session, name)

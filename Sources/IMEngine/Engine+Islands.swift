@@ -173,7 +173,7 @@ extension Engine {
     half.pointee.passOver = 0
     pendingSkip[flow.pointee.serial << 1 | UInt32(side)] = nil
     uncount(taken, flow)
-    half.pointee.rest = Self.rest(joined)
+    half.pointee.rest = Self.rest(joined, budget)
     decodeRest(index, flow, side)
     return true
   }
@@ -228,7 +228,7 @@ extension Engine {
     own.flags.subtract([.lost, .passing, .holeScheduled])
     own.offset = UInt64(truncatingIfNeeded: piece.end)
     own.next = next &- UInt32(truncatingIfNeeded: Int(truncatingIfNeeded: main.offset) - piece.end)
-    own.rest = Self.rest(piece)
+    own.rest = Self.rest(piece, budget)
     uncount(piece.bytes.count, flow)
     half.pointee = own
     decodeRest(coast.flow, flow, coast.side)
@@ -259,7 +259,7 @@ extension Engine {
     island.join()
     for i in island.pieces.indices {
       if island.isKnown, island.pieces[i].start == island.start { continue }
-      var rest: UnsafeMutablePointer<StreamRest>? = Self.rest(island.pieces[i])
+      var rest: UnsafeMutablePointer<StreamRest>? = Self.rest(island.pieces[i], budget)
       defer { Reassembler.destroy(&rest) }
       guard let found = rest else { continue }
       let bytes = Bytes(RawSpan(_unsafeStart: found.pointee.memoryStart, byteCount: found.pointee.readableCount))
@@ -286,9 +286,9 @@ extension Engine {
     }
   }
 
-  private static func rest(_ piece: IslandPiece) -> UnsafeMutablePointer<StreamRest> {
+  private static func rest(_ piece: IslandPiece, _ budget: MemoryBudget) -> UnsafeMutablePointer<StreamRest> {
     let rest = UnsafeMutablePointer<StreamRest>.allocate(capacity: 1)
-    rest.initialize(to: StreamRest())
+    rest.initialize(to: StreamRest(budget: budget))
     let bytes = Bytes(piece.bytes.span.bytes)
     for (i, mark) in piece.marks.enumerated() {
       let end = i + 1 < piece.marks.count ? piece.marks[i + 1].start : piece.end

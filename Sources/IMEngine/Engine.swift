@@ -28,7 +28,7 @@ package struct Engine: ~Copyable {
   var parser: PacketParser
   var reassembler: Reassembler
   var tracker: Tracker
-  var walker = TLVWalker()
+  var walker: TLVWalker
   var inflater: Inflater
   var ledger = Ledger()
   /// The segment and the frame in hand; on the heap, so that handing them on copies nothing.
@@ -43,9 +43,18 @@ package struct Engine: ~Copyable {
   let ports: Set<UInt16>
   let needs: EngineOptions.Needs
   let sink: any EngineSink
+  let budget: MemoryBudget
+  /// What the sink keeps of connections, exchanges and servers.
+  let sinkCost: (connection: Int, exchange: Int, server: Int)
+  /// Whether a server had to share its figures: from then on all new ones do.
+  var isFullOfEndpoints = false
+  /// Where the search for quiet connections goes on.
+  var hand: UInt32 = 0
   /// The next moment at which something other than a packet happens.
   var wake = Timestamp.distantPast
   var now = Timestamp.distantPast
+  /// When the last packet came.
+  var lastPacketAt = Timestamp.distantPast
   /// The second of the last frame.
   var second = Second(Timestamp(nanoseconds: 0))
   var nextSerial: UInt32 = 1
@@ -84,7 +93,13 @@ package struct Engine: ~Copyable {
       "a flow's directions begin at its second cache line, and their tails behind them")
     precondition(!options.plans.isEmpty && options.plans.count <= 64, "an engine decodes 1 to 64 protocols")
     parser = PacketParser(verifiesChecksums: options.verifiesChecksums)
-    reassembler = Reassembler(options: options.reassembly, seed: options.seed)
+    budget = MemoryBudget(limit: options.memory)
+    sinkCost = options.sinkCost
+    reassembler = Reassembler(options: options.reassembly, budget: budget, seed: options.seed)
+    parser.fragments.budget = budget
+    parser.fragments.maximumDatagrams = options.datagramLimit
+    parser.fragments.patience = options.datagramPatience
+    walker = TLVWalker(maximumCount: min(65_536, max(1, options.tlvLimit)))
     inflater = Inflater(maximumCount: options.inflateLimit, maximumRatio: options.inflateRatio)
     plans = options.plans
     planPointers = .allocate(capacity: plans.count)
@@ -102,7 +117,8 @@ package struct Engine: ~Copyable {
     needs = options.needs
     self.sink = sink
     tracker = Tracker(
-      planCount: plans.count, capacity: options.exchangeCapacity, sink: sink, needs: needs)
+      planCount: plans.count, capacity: options.exchangeCapacity, budget: budget, sinkCost: options.sinkCost.exchange,
+      sink: sink, needs: needs)
     for plan in plans {
       for index in 0..<65 {
         let kind = plan.kind(at: index)
@@ -152,6 +168,8 @@ package struct Engine: ~Copyable {
   ) {
     ledger.packets &+= 1
     ledger.packetBytes &+= UInt64(record.capturedLength)
+    ledger.clockBackwards &+= record.timestamp < lastPacketAt ? 1 : 0
+    lastPacketAt = record.timestamp
     if record.timestamp >= wake { advance(to: record.timestamp) }
     segment = UnsafeMutableRawPointer(arrival).assumingMemoryBound(to: Segment.self)
     if record.capturedLength < record.originalLength { ledger.cutPackets &+= 1 }
@@ -246,6 +264,7 @@ package struct Engine: ~Copyable {
   /// Hands on everything of a direction that has become contiguous.
   @inline(never)
   mutating func drain(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    if budget.isOverHeld { wake = .distantPast }
     let half = flow.half(side)
     guard half.pointee.state == .open else {
       if reassembler.isOverLimit(half) { openHeld(index, flow, side) }
@@ -253,6 +272,7 @@ package struct Engine: ~Copyable {
     }
     release(index, flow, side, givingUpTo: nil, .captureLoss)
     while half.pointee.queue != nil, reassembler.isOverLimit(half), let start = half.pointee.queue?.pointee.firstStart {
+      reassembler.counters.overLimit += 1
       release(index, flow, side, givingUpTo: start, .unseen)
     }
     reassembler.scheduleHole(index, flow, side, segment.pointee.timestamp)
@@ -316,6 +336,7 @@ package struct Engine: ~Copyable {
       at: segment.pointee.timestamp)
     nextSerial &+= 1
     ledger.connections += 1
+    makeRoomForFlow()
     return reassembler.flows.insert(flow)
   }
 }

@@ -39,6 +39,14 @@ package struct EngineOptions: Sendable {
   package var inflateLimit = 4 << 20
   /// The most bytes of an inflated body for each byte on the wire.
   package var inflateRatio = 100
+  /// The most TLVs that are walked in one frame, at most 65,536.
+  package var tlvLimit = 65_536
+  /// Datagrams whose fragments are waited for, and for how long, in nanoseconds of capture time.
+  package var datagramLimit = 4_096, datagramPatience: Int64 = 30_000_000_000
+  /// The most bytes that all tables hold together: connections, held segments, exchanges, sessions, fragments, figures.
+  package var memory = 256 << 20
+  /// What the sink keeps, in bytes: of each connection that a plan decodes, of each exchange, of each server.
+  package var sinkCost: (connection: Int, exchange: Int, server: Int) = (0, 0, 0)
   /// Keeps senders from choosing addresses that collide in the flow table.
   package var seed: UInt64 = 0x1234_5678_9abc_def0
 
@@ -102,7 +110,9 @@ package struct Ledger: Sendable {
   package var firstAt: Timestamp?
   /// How far the capture's clock had come, to a tenth of a second; set by `Engine.totals`, `nil` before a packet.
   package var lastAt: Timestamp?
-  /// Times the capture's clock went back.
+  /// What was forgotten to stay within a limit on memory, by `Eviction`.
+  package var evicted: InlineArray<8, UInt64> = InlineArray(repeating: 0)
+  /// Packets that are older than the one in front of them.
   package var clockBackwards: UInt64 = 0
 
   /// All zero.

@@ -115,6 +115,8 @@ package struct ConnectionInfo: Sendable, BitwiseCopyable {
   package var server: Endpoint
   /// The index of the plan that decodes it, or a value of `FlowProfile` from 253 on.
   package var plan: UInt8
+  /// Whether its client's SYN was seen.
+  package var sawOpening = false
   /// The server's index among those that frames were decoded of, `.max` where none were.
   package var endpoint: UInt32
 }
@@ -191,6 +193,8 @@ package protocol EngineSink: ExchangeSink {
     body: RawSpan, tlvs: Span<TLVRef>)
   /// A session has the name `name`, which its client gave.
   func named(_ session: UInt32, _ name: String)
+  /// A session is forgotten for want of room: its identity will never come again.
+  func forgotten(_ session: UInt32)
   /// Answers that had come out before this exchange's first copy were found to be its own.
   func adopted(_ exchange: UInt32, _ times: [Timestamp])
   /// Something was not as it should be.
@@ -210,6 +214,8 @@ extension EngineSink {
   ) {}
   /// Nothing.
   package func named(_ session: UInt32, _ name: String) {}
+  /// Nothing.
+  package func forgotten(_ session: UInt32) {}
   /// Nothing.
   package func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
   /// Nothing.

@@ -35,6 +35,9 @@ package struct EndpointMetrics: Sendable {
   /// Holes in streams and the bytes they swallowed.
   package private(set) var gaps: UInt64 = 0, gapBytes: UInt64 = 0
 
+  /// What the figures of one server may cost in memory, in bytes: round trips of every length fill their whole histogram.
+  package static let cost = 200 << 10
+
   /// Figures of `key`, all zero.
   package init(key: ServerKey?) { self.key = key }
 

@@ -15,7 +15,7 @@ package struct ServerKey: Hashable, Sendable {
 /// as, or to the profile whose usual port it went to; else to none, so that a port scan makes no endpoints.
 package struct EndpointTable: Sendable {
   /// Endpoints are counted up to so many; connections to further ones belong to none.
-  package static let maximumCount = 65_536
+  private let maximumCount: Int
   /// Of them, servers that never answered and are known by their port only.
   private static let maximumHinted = 256
 
@@ -28,7 +28,8 @@ package struct EndpointTable: Sendable {
   private var hinted = 0
 
   /// An empty table; the ports of `plans` tell what an undecoded connection was meant for.
-  package init(plans: [ProtocolPlan]) {
+  package init(plans: [ProtocolPlan], maximumCount: Int = 65_536) {
+    self.maximumCount = maximumCount
     planCount = plans.count
     for (index, plan) in plans.enumerated() {
       for port in plan.ports where planOfPort[port] == nil { planOfPort[port] = UInt8(index) }
@@ -48,7 +49,7 @@ package struct EndpointTable: Sendable {
 
   private mutating func index(_ key: ServerKey) -> UInt32? {
     if let index = indices[key] { return index }
-    guard keys.count < Self.maximumCount else { return nil }
+    guard keys.count < maximumCount else { return nil }
     let index = UInt32(keys.count)
     keys.append(key)
     indices[key] = index

@@ -4,7 +4,7 @@ import IMWire
 /// Messages by session. At most so many sessions get figures of their own; those of all others are counted together.
 package struct SessionBook: Sendable {
   /// Pairs of session and connection that are remembered, so that a connection counts once.
-  private static let maximumPairs = 1 << 20
+  private var maximumPairs: Int { limit * 10 }
 
   private let limit: Int
   private var places: [UInt32: Int] = [:]
@@ -36,10 +36,10 @@ package struct SessionBook: Sendable {
     guard newest[place] != serial else { return }
     // Without room for more pairs a connection counts when it is newer than those before.
     let isNew =
-      pairs.count < Self.maximumPairs
+      pairs.count < maximumPairs
       ? pairs.insert(UInt64(place) << 32 | UInt64(serial)).inserted : serial > newest[place]
     if isNew { sessions[place].connections += 1 }
-    if isNew || pairs.count < Self.maximumPairs { newest[place] = serial }
+    if isNew || pairs.count < maximumPairs { newest[place] = serial }
   }
 
   private mutating func place(

@@ -9,6 +9,8 @@ package struct RunFigures {
   package var total: EndpointMetrics
   /// Each server with its profile, and its figures.
   package var endpoints: [(key: EndpointKey, metrics: EndpointMetrics)]
+  /// The servers that had to share their figures, for want of memory; `nil` where none did.
+  package var others: EndpointMetrics?
   /// The connections with the most trouble.
   package var worst: WorstConnections
   /// Sessions that came back on a new connection.
@@ -23,11 +25,13 @@ package struct RunFigures {
   /// Figures of their parts.
   package init(
     summary: Summary, total: EndpointMetrics, endpoints: [(key: EndpointKey, metrics: EndpointMetrics)],
-    worst: WorstConnections, reconnects: UInt64, dupAcks: UInt64, longestIdleSurvived: Int64?, shortestIdleDied: Int64?
+    others: EndpointMetrics? = nil, worst: WorstConnections, reconnects: UInt64, dupAcks: UInt64,
+    longestIdleSurvived: Int64?, shortestIdleDied: Int64?
   ) {
     self.summary = summary
     self.total = total
     self.endpoints = endpoints
+    self.others = others
     self.worst = worst
     self.reconnects = reconnects
     self.dupAcks = dupAcks

@@ -1,6 +1,7 @@
 import IMCapture
 import IMEngine
 import IMFilter
+import IMMetrics
 package import IMOutput
 import IMWire
 
@@ -25,6 +26,7 @@ package func runCapture(
         if isLive || output.isTerminal { sink.flush() }
         watch.update(driver)
         progress.update(driver)
+        run.noteEvictions(driver)
       },
       isOver: { output.error != nil }))
   sink.flush()
@@ -42,12 +44,15 @@ package func runMessages(
   let sink = MessageSink(
     plans: run.plans, isJSON: isJSON, style: style,
     selection: MessageSelection(choice: choice, filter: try run.filter(filter)), output: output)
-  let driver = run.driver(run.engine([.frames, .finished, .issues], exchangeCapacity: 1 << 18, sink: sink))
+  let driver = run.driver(
+    run.engine(
+      [.frames, .finished, .issues], exchangeCapacity: 1 << 18, cost: (0, MessageStore.costPerMessage, 0), sink: sink))
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(
     Driver.Hooks(
       afterBatch: { driver in
         progress.update(driver)
+        run.noteEvictions(driver)
         run.answerRequests(driver)
       },
       isOver: { output.error != nil }))
@@ -63,12 +68,14 @@ package func runStats(
   let run = try Run(input: input, decode: decode, report: report)
   let output = Output.standard()
   let sink = StatsSink(plans: run.plans)
-  let driver = run.driver(run.engine([.connections, .settlements], sink: sink))
+  let driver = run.driver(
+    run.engine([.connections, .settlements], cost: (0, 0, EndpointMetrics.cost), sink: sink))
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
   let errors = driver.run(
     Driver.Hooks(
       afterBatch: { driver in
         progress.update(driver)
+        run.noteEvictions(driver)
         run.answerRequests(driver)
       },
       isOver: { output.error != nil }))
@@ -76,7 +83,8 @@ package func runStats(
   var out = ByteWriter()
   let figures = RunFigures(
     summary: run.summary(driver), total: sink.total,
-    endpoints: zip(driver.engine.endpoints(), sink.endpoints).map { ($0, $1) }, worst: sink.worst,
+    endpoints: zip(driver.engine.endpoints(), sink.endpoints).map { ($0, $1) },
+    others: sink.endpoints.count > driver.engine.endpoints().count ? sink.endpoints.last : nil, worst: sink.worst,
     reconnects: driver.engine.reconnects, dupAcks: driver.engine.dupAcks,
     longestIdleSurvived: sink.longestIdleSurvived, shortestIdleDied: sink.shortestIdleDied)
   if isJSON {

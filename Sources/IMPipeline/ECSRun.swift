@@ -29,6 +29,7 @@ package func runDocuments(
   var options = ECSOptions()
   options.messageLog = documents.messageLog
   options.isLean = documents.isLean
+  options.maximumEndpoints = min(65_536, decode.memory >> 14)
   var random = SystemRandomNumberGenerator()
   let context = ECSContext(
     run: isLive
@@ -37,7 +38,7 @@ package func runDocuments(
     sensor: documents.sensor ?? hostName(), mode: isLive ? .live : .offline, interface: input.interface,
     version: imdumpVersion, namespace: documents.namespace)
   let sink = ECSSink(context: context, plans: run.plans, options: options) { _, lines in output.write(lines) }
-  let driver = run.driver(run.engine(ECSSink.needs, sink: sink))
+  let driver = run.driver(run.engine(ECSSink.needs, cost: (ECSSink.costPerConnection, 0, 0), sink: sink))
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let watch = LiveWatch(run: run)
   let begun = LiveWatch.clock()
@@ -51,6 +52,7 @@ package func runDocuments(
         }
         watch.update(driver)
         progress.update(driver)
+        run.noteEvictions(driver)
       },
       isOver: { output.error != nil },
       onEvent: { event in
@@ -79,7 +81,9 @@ private func figures(_ driver: Driver, _ input: InputOptions, begun: Double?) ->
   figures.processedBytes = totals.packetBytes
   figures.gaps = reassembly.gaps[0] + reassembly.gaps[1] + reassembly.gaps[2]
   figures.gapBytes = reassembly.gapBytes[0] + reassembly.gapBytes[1] + reassembly.gapBytes[2]
-  figures.evicted = 0
+  let evicted = totals.evicted
+  figures.evicted = evicted[.halfOpen] + evicted[.ended] + evicted[.connection]
+  figures.evictions = evicted
   figures.memoryBytes = UInt64(driver.engine.heldBytes)
   figures.connections = UInt64(driver.engine.connectionCount)
   figures.filter = input.captureFilter

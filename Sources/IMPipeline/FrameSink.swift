@@ -134,6 +134,7 @@ final class FrameSink: EngineSink {
   }
 
   func named(_ session: UInt32, _ name: String) { names[session] = name }
+  func forgotten(_ session: UInt32) { names[session] = nil }
 
   /// The last frame's answers came out before it. Their lines call them orphans and cannot be taken back; its own tells.
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) {

@@ -47,6 +47,7 @@ final class MessageSink: EngineSink {
   func flush() { output.drain(&out) }
 
   func named(_ session: UInt32, _ name: String) { store.named(session, name) }
+  func forgotten(_ session: UInt32) { store.forgotten(session) }
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     marks.note(issue, connection)

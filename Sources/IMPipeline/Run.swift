@@ -12,6 +12,7 @@ struct Run {
   let decode: DecodeOptions
   let report: ReportOptions
   let stopping = Stopping()
+  private let told = ToldEvictions()
   let confinement: Confinement
 
   init(input: InputOptions, decode: DecodeOptions, report: ReportOptions) throws(UsageError) {
@@ -25,13 +26,21 @@ struct Run {
   }
 
   /// An engine for these options that tells `sink`.
-  func engine(_ needs: EngineOptions.Needs, exchangeCapacity: Int? = nil, sink: any EngineSink) -> Engine {
+  ///
+  /// `cost` is what the sink keeps, in bytes, of each connection that is decoded, of each exchange and of each server.
+  func engine(
+    _ needs: EngineOptions.Needs, exchangeCapacity: Int? = nil,
+    cost: (connection: Int, exchange: Int, server: Int) = (0, 0, 0), sink: any EngineSink
+  ) -> Engine {
     var options = EngineOptions(plans: plans)
     options.needs = needs
     options.ports = decode.ports
     options.verifiesChecksums = decode.verifiesChecksums
     options.reassembly.overlap = decode.overlap
     if let exchangeCapacity { options.exchangeCapacity = exchangeCapacity }
+    options.memory = decode.memory
+    options.sinkCost = cost
+    for (limit, value) in decode.limits { limit.apply(value, to: &options) }
     options.seed = .random(in: .min ... .max)
     return Engine(options: options, sink: sink)
   }
@@ -78,6 +87,19 @@ struct Run {
   func answerRequests(_ driver: Driver) {
     guard stopping.takeRequests() > 0 else { return }
     for line in summary(driver).lines { complain(line) }
+  }
+
+  /// Says what has been forgotten to stay within the limit on memory, once for each reason; the summary counts it.
+  func noteEvictions(_ driver: Driver) {
+    guard !report.isQuiet else { return }
+    let evicted = driver.engine.totals.evicted
+    for eviction in Eviction.allCases where evicted[eviction] > 0 {
+      if told.insert(eviction) {
+        complain(
+          "a limit (\(eviction.option)) is reached: \(eviction.text) are being forgotten; the summary counts them"
+        )
+      }
+    }
   }
 
   func summary(_ driver: Driver) -> Summary {
@@ -141,4 +163,12 @@ extension ExitStatus {
     case .notACapture, .unsupported, .truncated, .damaged, .deviceGone, .captureFailed: self = .failure
     }
   }
+}
+
+/// The reasons of which it was said that something is forgotten.
+private final class ToldEvictions {
+  private var told: Set<Eviction> = []
+
+  /// Takes note of `eviction`; whether it is new.
+  func insert(_ eviction: Eviction) -> Bool { told.insert(eviction).inserted }
 }

@@ -66,6 +66,10 @@ package struct DecodeOptions: Sendable {
   package var ports: [UInt16] = []
   /// Whether IP and TCP checksums are verified.
   package var verifiesChecksums = true
+  /// The most bytes that all tables hold together.
+  package var memory = EngineOptions(plans: []).memory
+  /// Limits that differ from their defaults.
+  package var limits: [Limit: Int64] = [:]
   /// Which copy of a byte counts.
   package var overlap = OverlapPolicy.first
 

@@ -12,9 +12,11 @@ final class SessionSink: EngineSink {
   /// Whether there are marks.
   private var isNearGap = false
   /// What was counted.
-  private(set) var book = SessionBook()
+  private(set) var book: SessionBook
 
-  init(plans: [ProtocolPlan], selection: MessageSelection) {
+  /// Figures are kept of at most `limit` sessions.
+  init(plans: [ProtocolPlan], limit: Int, selection: MessageSelection) {
+    book = SessionBook(limit: limit)
     self.plans = plans
     self.selection = selection
     store = MessageStore(plans: plans, keepsBodies: selection.needsBodies)
@@ -39,6 +41,7 @@ final class SessionSink: EngineSink {
   }
 
   func named(_ session: UInt32, _ name: String) { store.named(session, name) }
+  func forgotten(_ session: UInt32) { store.forgotten(session) }
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     marks.note(issue, connection)

@@ -83,8 +83,31 @@ struct DecodingOptions: ParsableArguments {
   @Flag(name: [.customShort("K"), .customLong("no-checksum")], help: "Do not verify TCP and IP checksums.")
   var noChecksum = false
 
+  @Option(
+    help: ArgumentHelp(
+      "The most memory for connections and what they hold, such as 512M or 2G; 256M by default.", valueName: "size"),
+    transform: Self.memory)
+  var mem: Int = 256 << 20
+
+  @Option(
+    help: ArgumentHelp("Another limit, such as stream=4M; see LIMITS in the manual.", valueName: "name=value"))
+  var limit: [String] = []
+
   @Option(help: ArgumentHelp("Which copy counts when a retransmission has other bytes.", valueName: "policy"))
   var overlap: OverlapPolicy = .first
+
+  private static func memory(_ text: String) throws -> Int {
+    guard let size = ByteSize.read(text), (1 << 20...1 << 40).contains(size) else {
+      throw ValidationError("--mem \(text): a size from 1M on is wanted, such as 512M or 2G")
+    }
+    return Int(size)
+  }
+
+  mutating func validate() throws {
+    for text in limit {
+      do throws(UsageError) { _ = try Limit.read(text) } catch { throw ValidationError(error.message) }
+    }
+  }
 
   /// The engine's options.
   var decode: DecodeOptions {
@@ -93,6 +116,10 @@ struct DecodingOptions: ParsableArguments {
     options.ports = port
     options.verifiesChecksums = !noChecksum
     options.overlap = overlap
+    options.memory = mem
+    for text in limit {
+      if let (limit, value) = try? Limit.read(text) { options.limits[limit] = value }
+    }
     return options
   }
 }

@@ -43,9 +43,9 @@ import Testing
     }
   }
 
-  /// 3,000 scripts over both policies; sequence numbers wrap in a third of them.
+  /// 3,000 scripts over both policies, 100,000 in a long run; sequence numbers wrap in a third of them.
   @Test(arguments: OverlapPolicy.allCases) func randomScripts(_ policy: OverlapPolicy) {
-    for seed in 0..<1_500 {
+    for seed in 0..<(LongRun.isWanted ? 50_000 : 1_500) {
       var random = SeededRandom(UInt64(seed) << 1 | (policy == .last ? 1 : 0))
       let steps = script(&random, lies: seed % 2 == 1)
       var model = Model(policy: policy)

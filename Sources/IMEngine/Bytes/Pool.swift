@@ -24,6 +24,12 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable {
 
   /// Elements in use.
   var used: Int { count - free.count }
+  /// Elements for which there is memory and which are not in use.
+  var room: Int { capacity - count + free.count }
+  /// Elements that it gets memory for at once.
+  static var growth: Int { chunkCount }
+  /// Bytes of one element, its part of the list of free places included.
+  static var costPerElement: Int { stride + MemoryLayout<UInt32>.size }
 
   /// Where the elements are; it holds until one is allocated.
   struct Places {

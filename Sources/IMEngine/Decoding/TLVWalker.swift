@@ -2,16 +2,17 @@
 struct TLVWalker: ~Copyable {
   /// Lists below this depth are kept raw.
   static var maximumDepth: Int { 16 }
-  /// TLVs of one frame.
-  static var maximumCount: Int { 65_536 }
+  /// TLVs that are walked in one frame.
+  private let maximumCount: Int
 
   private(set) var references: UnsafeMutablePointer<TLVRef>
   private(set) var capacity: Int
   /// References of the last walk.
   private(set) var count = 0
 
-  init() {
-    capacity = 256
+  init(maximumCount: Int) {
+    self.maximumCount = maximumCount
+    capacity = min(256, maximumCount)
     references = .allocate(capacity: capacity)
   }
 
@@ -139,12 +140,13 @@ struct TLVWalker: ~Copyable {
   }
 
   private mutating func grow() -> Bool {
-    guard capacity < Self.maximumCount else { return false }
-    let bigger = UnsafeMutablePointer<TLVRef>.allocate(capacity: capacity * 4)
+    guard capacity < maximumCount else { return false }
+    let wanted = min(maximumCount, capacity * 4)
+    let bigger = UnsafeMutablePointer<TLVRef>.allocate(capacity: wanted)
     bigger.initialize(from: references, count: count)
     references.deallocate()
     references = bigger
-    capacity *= 4
+    capacity = wanted
     return true
   }
 }

@@ -7,9 +7,9 @@ import IMWire
 /// fragmented, so ordinary collections serve.
 struct FragmentTable: ~Copyable {
   /// At most this many datagrams wait; the oldest goes first.
-  static var maximumDatagrams: Int { 4_096 }
+  var maximumDatagrams = 4_096
   /// A datagram waits this long in capture time, in nanoseconds.
-  static var patience: Int64 { 30_000_000_000 }
+  var patience: Int64 = 30_000_000_000
 
   struct Key: Hashable {
     var source: IPAddress
@@ -26,6 +26,11 @@ struct FragmentTable: ~Copyable {
     var first: Timestamp
   }
 
+  /// Told of what is held; at most a sixteenth of its limit is.
+  var budget: MemoryBudget?
+  private var held = 0 {
+    didSet { budget?.held += held - oldValue }
+  }
   private var waiting: [Key: Datagram] = [:]
   private var order: Deque<Key> = []
   /// The last datagram that became whole, with its slack behind it.
@@ -34,6 +39,8 @@ struct FragmentTable: ~Copyable {
   private(set) var datagramCount = 0
   /// Datagrams given up before they were whole.
   private(set) var expired = 0
+  /// Of those, the ones that were given up for want of room.
+  private(set) var evicted: UInt64 = 0
 
   /// Adds `range` of the packet as the bytes at `offset` of the datagram. True when that made it whole: it is in
   /// `datagram` then. `nil` when the fragment cannot be kept.
@@ -44,9 +51,9 @@ struct FragmentTable: ~Copyable {
     let end = offset + range.count
     guard end <= 65_535, !range.isEmpty else { return nil }
     if waiting[key] == nil {
-      if waiting.count >= Self.maximumDatagrams { dropOldest() }
+      while waiting.count >= maximumDatagrams || held > (budget?.limit ?? .max) / 16, dropOldest() { evicted += 1 }
       // Keys of datagrams that became whole stay in it until their turn comes.
-      if order.count > 4 * Self.maximumDatagrams {
+      if order.count > 4 * maximumDatagrams {
         var seen: Set<Key> = []
         order.removeAll { waiting[$0] == nil || !seen.insert($0).inserted }
       }
@@ -57,7 +64,10 @@ struct FragmentTable: ~Copyable {
       if let total = entry.total, total != end { return nil }
       entry.total = end
     }
-    if entry.bytes.count < end { entry.bytes += [UInt8](repeating: 0, count: end - entry.bytes.count) }
+    if entry.bytes.count < end {
+      held += end - entry.bytes.count
+      entry.bytes += [UInt8](repeating: 0, count: end - entry.bytes.count)
+    }
     // Copy only where nothing is yet.
     var position = offset
     for have in entry.present + [end..<end] where have.upperBound > position {
@@ -68,6 +78,7 @@ struct FragmentTable: ~Copyable {
     entry.present = Self.merged(entry.present, with: offset..<end)
     if let total = entry.total, entry.present.first == 0..<total, entry.present.count == 1 {
       waiting[key] = nil
+      held -= entry.bytes.count
       datagram.reserve(total)
       entry.bytes.withUnsafeBytes { raw in
         if let base = raw.baseAddress { datagram.pointer.copyMemory(from: base, byteCount: total) }
@@ -100,18 +111,21 @@ struct FragmentTable: ~Copyable {
         order.removeFirst()
         continue
       }
-      guard now.nanoseconds(since: entry.first) > Self.patience else { break }
+      guard now.nanoseconds(since: entry.first) > patience else { break }
       dropOldest()
     }
   }
 
-  private mutating func dropOldest() {
+  @discardableResult
+  private mutating func dropOldest() -> Bool {
     while let key = order.popFirst() {
-      if waiting.removeValue(forKey: key) != nil {
+      if let entry = waiting.removeValue(forKey: key) {
+        held -= entry.bytes.count
         expired += 1
-        return
+        return true
       }
     }
+    return false
   }
 }
 

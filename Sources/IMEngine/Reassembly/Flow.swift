@@ -148,6 +148,10 @@ struct Flow {
   var clientIsCertain = false
   /// Whether the connection's end was reported.
   var reported = false
+  /// Whether it is about to be forgotten, so that no message may wait for it.
+  var isLeaving = false
+  /// Whether it stands among those that hold bytes; see `HolderQueue`.
+  var isHolder = false
   /// SYNs of the client, those sent again included.
   var synCount: UInt16 = 0
   /// Retransmissions with other bytes than the first copy had.

@@ -37,6 +37,8 @@ struct FlowTable: ~Copyable {
   private var mask: Int
   let hasher: FlowHasher
   private(set) var pool = Pool<Flow>()
+  /// What a flow costs in memory: its place, two slots, and its entries in the queues of those that open and end.
+  static var costPerFlow: Int { Pool<Flow>.costPerElement + 16 + 2 * MemoryLayout<ClosingQueue.Entry>.stride }
   /// Flows in the table.
   private(set) var count = 0
   /// Counts flows that were taken out: what was found before one of them was may be out of date.

@@ -8,7 +8,7 @@ struct IslandTable: ~Copyable {
   static var maximumSides: Int { 1_024 }
   static var maximumPerSide: Int { 16 }
   static var maximumCount: Int { 4 << 20 }
-  static var maximumHeld: Int { 16 << 20 }
+  let maximumHeld: Int
 
   /// The stretches of one direction of a flow.
   struct Coast {
@@ -25,6 +25,9 @@ struct IslandTable: ~Copyable {
     /// Whether there is nothing in it.
     var isEmpty: Bool { islands.isEmpty && open == nil }
   }
+
+  /// A table that holds at most 16 MiB, and at most a sixteenth of what `budget` has for all.
+  init(budget: MemoryBudget) { maximumHeld = min(16 << 20, budget.limit / 16) }
 
   private struct Place {
     var coast: Coast
@@ -81,7 +84,7 @@ struct IslandTable: ~Copyable {
 
   /// Takes the direction out whose turn it is to be forgotten, while the table is over a limit.
   mutating func takeExcess() -> Coast? {
-    guard coasts.count > Self.maximumSides || held > Self.maximumHeld else { return nil }
+    guard coasts.count > Self.maximumSides || held > maximumHeld else { return nil }
     return takeAny()
   }
 

@@ -6,8 +6,8 @@ package struct ReassemblyOptions: Sendable {
   package var bytesPerDirection = 1 << 20
   /// Segments that one direction may hold beyond a hole.
   package var segmentsPerDirection = 32_768
-  /// Bytes that all directions together may hold.
-  package var bytesInAll = 192 << 20
+  /// Bytes that all directions together may hold; `EngineOptions.memory` bounds them too.
+  package var bytesInAll = Int.max
   /// How long a hole that the peer has acknowledged may still be filled, in nanoseconds of capture time.
   package var holePatience: Int64 = 50_000_000
   /// The same for a capture that never shows the other direction, whose acknowledgments cannot be known.
@@ -43,6 +43,8 @@ package struct ReassemblyCounters: Sendable {
   package var outOfWindow: UInt64 = 0
   /// Resets outside the window; they end nothing.
   package var ignoredResets: UInt64 = 0
+  /// Holes given up because their direction held more than it may.
+  package var overLimit: UInt64 = 0
   /// Payload bytes on resets, which belong to no stream, and on segments out of any window.
   package var ignoredBytes: UInt64 = 0
 
@@ -89,8 +91,11 @@ struct Reassembler: ~Copyable {
   /// What the last segment was counted as that came again or late.
   var verdict = SegmentVerdict()
   /// Gaps that late segments may still fill.
-  var islands = IslandTable()
+  var islands: IslandTable
   let options: ReassemblyOptions
+  let budget: MemoryBudget
+  /// Flows that hold bytes, in the order in which they began to; those that hold nothing any more are passed over.
+  var holders = HolderQueue()
   var counters = ReassemblyCounters()
   /// Bytes held beyond holes, in all directions.
   var heldBytes = 0
@@ -99,8 +104,10 @@ struct Reassembler: ~Copyable {
   /// Set when the last segment repeated bytes that differ from the first copy.
   var conflict: OverlapConflict?
 
-  init(options: ReassemblyOptions, seed: UInt64) {
+  init(options: ReassemblyOptions, budget: MemoryBudget, seed: UInt64) {
     self.options = options
+    self.budget = budget
+    islands = IslandTable(budget: budget)
     flows = FlowTable(seed: seed)
     holes = HoleQueue(patience: options.holePatience)
     patientHoles = HoleQueue(patience: options.oneSidedPatience)
@@ -165,7 +172,7 @@ struct Reassembler: ~Copyable {
       half.pointee.state = .held
       holes.schedule(
         flow: index, serial: flow.pointee.serial, side: segment.pointee.side, at: segment.pointee.timestamp)
-      hold(flow, segment, bytes, from: 0, base: segment.pointee.sequence &- 1 << 30, memory)
+      hold(index, flow, segment, bytes, from: 0, base: segment.pointee.sequence &- 1 << 30, memory)
       return Delivery()
     }
     if half.pointee.state == .held {
@@ -176,7 +183,7 @@ struct Reassembler: ~Copyable {
         counters.ignoredBytes += UInt64(count)
         return Delivery()
       }
-      hold(flow, segment, bytes, from: 0, base: base, memory)
+      hold(index, flow, segment, bytes, from: 0, base: base, memory)
       return Delivery()
     }
     let distance = Int(Int32(bitPattern: segment.pointee.sequence &- half.pointee.next))
@@ -185,16 +192,16 @@ struct Reassembler: ~Copyable {
       counters.ignoredBytes += UInt64(count)
       return Delivery()
     }
-    if distance < 0 { return admitRepeated(flow, segment, -distance, bytes, memory) }
-    hold(flow, segment, bytes, from: 0, base: half.pointee.next, memory)
+    if distance < 0 { return admitRepeated(index, flow, segment, -distance, bytes, memory) }
+    hold(index, flow, segment, bytes, from: 0, base: half.pointee.next, memory)
     scheduleHole(index, flow, segment.pointee.side, segment.pointee.timestamp)
     return Delivery()
   }
 
   /// A segment that begins `behind` bytes before what is expected.
   private mutating func admitRepeated(
-    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ behind: Int, _ bytes: borrowing Bytes,
-    _ memory: RecentSegments.Memory?
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ behind: Int,
+    _ bytes: borrowing Bytes, _ memory: RecentSegments.Memory?
   ) -> Delivery {
     let half = flow.half(segment.pointee.side)
     let count = segment.pointee.payloadCount
@@ -215,7 +222,7 @@ struct Reassembler: ~Copyable {
     guard count > behind else { return Delivery() }
     if half.pointee.queue != nil {
       // The part that is new may overlap what waits behind the hole, which came first.
-      hold(flow, segment, bytes, from: behind, base: half.pointee.next, memory)
+      hold(index, flow, segment, bytes, from: behind, base: half.pointee.next, memory)
       return Delivery()
     }
     half.pointee.next &+= UInt32(count - behind)
@@ -241,8 +248,8 @@ struct Reassembler: ~Copyable {
   }
 
   private mutating func hold(
-    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes, from skip: Int,
-    base: UInt32, _ memory: RecentSegments.Memory?
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes,
+    from skip: Int, base: UInt32, _ memory: RecentSegments.Memory?
   ) {
     let half = flow.half(segment.pointee.side)
     let queue: UnsafeMutablePointer<SegmentQueue>
@@ -250,8 +257,9 @@ struct Reassembler: ~Copyable {
       queue = existing
     } else {
       queue = .allocate(capacity: 1)
-      queue.initialize(to: SegmentQueue())
+      queue.initialize(to: SegmentQueue(budget: budget))
       half.pointee.queue = queue
+      addHolder(index, flow)
     }
     let start = segment.pointee.sequence &+ UInt32(skip)
     let isBelow = queue.pointee.lastEnd.map { Int32(bitPattern: $0 &- start) > 0 } ?? false
@@ -275,6 +283,13 @@ struct Reassembler: ~Copyable {
       let from = Int64(half.pointee.offset) + distance
       noteConflict(flow, OverlapConflict(offset: UInt64(max(0, from)), kept: kept, other: other))
     }
+  }
+
+  /// Takes note that a flow begins to hold bytes.
+  mutating func addHolder(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+    guard !flow.pointee.isHolder else { return }
+    flow.pointee.isHolder = true
+    holders.add(HolderQueue.Entry(flow: index, serial: flow.pointee.serial, at: flow.pointee.lastSeen), flows.places)
   }
 
   /// Notes the acknowledgment that `segment` carries for the other direction; true when it is a new one.
@@ -388,6 +403,11 @@ struct Reassembler: ~Copyable {
     flow.pointee.gapCount &+= 1
     flow.pointee.gapBytes &+= UInt64(count)
     return Gap(byteCount: count, reason: reason)
+  }
+
+  /// Frees a direction's queue, which is empty.
+  func dropQueue(_ half: UnsafeMutablePointer<Half>) {
+    if half.pointee.queue?.pointee.isEmpty == true { Self.destroy(&half.pointee.queue) }
   }
 
   static func destroy(_ queue: inout UnsafeMutablePointer<SegmentQueue>?) {

@@ -35,12 +35,27 @@ struct SegmentQueue: ~Copyable {
   }
 
   private var entries: Deque<Entry> = []
+  private let budget: MemoryBudget
+  /// What the budget was told of.
+  private var accounted = 0
+
+  init(budget: MemoryBudget) { self.budget = budget }
   /// Payload bytes held.
   private(set) var byteCount = 0
   /// What delivered bytes are dated with: nothing behind a filled hole is older than the packet that filled it.
   var contiguousSince = Timestamp.distantPast
 
-  deinit { for entry in entries { entry.bytes.deallocate() } }
+  deinit {
+    for entry in entries { entry.bytes.deallocate() }
+    budget.held -= accounted
+  }
+
+  /// Tells the budget what is held now.
+  private mutating func account() {
+    let now = memory
+    budget.held += now - accounted
+    accounted = now
+  }
 
   var isEmpty: Bool { entries.isEmpty }
   /// Segments held.
@@ -50,7 +65,7 @@ struct SegmentQueue: ~Copyable {
   /// The number behind the last segment; `nil` when there is none.
   var lastEnd: UInt32? { entries.last.map { $0.start &+ $0.count } }
   /// Memory held, in bytes.
-  var memory: Int { byteCount + entries.count * MemoryLayout<Entry>.stride + count * RawBuffer.slack }
+  var memory: Int { 128 + byteCount + entries.count * (2 * MemoryLayout<Entry>.stride + RawBuffer.slack + 16) }
 
   /// Inserts `count` bytes at `offset` as the stretch at `start`; `base` is at or below everything in the queue.
   mutating func insert(
@@ -105,6 +120,7 @@ struct SegmentQueue: ~Copyable {
         i += 1
       }
     }
+    account()
     return result
   }
 
@@ -112,6 +128,7 @@ struct SegmentQueue: ~Copyable {
   mutating func pop(at next: UInt32) -> Entry? {
     guard let first = entries.first, Int32(bitPattern: first.start &- next) <= 0 else { return nil }
     byteCount -= Int(first.count)
+    defer { account() }
     return entries.popFirst()
   }
 

@@ -10,6 +10,21 @@ struct StreamRest: ~Copyable {
   }
 
   private var buffer = RawBuffer()
+  private let budget: MemoryBudget
+  /// What the budget was told of.
+  private var accounted = 0
+
+  init(budget: MemoryBudget) { self.budget = budget }
+
+  deinit { budget.held -= accounted }
+
+  /// Tells the budget what is held now.
+  private mutating func account() {
+    let now = memory
+    budget.held += now - accounted
+    accounted = now
+  }
+
   /// The used part of the buffer.
   private(set) var start = 0
   private(set) var end = 0
@@ -30,7 +45,7 @@ struct StreamRest: ~Copyable {
   /// Bytes held.
   var count: Int { end - start }
   /// Memory held, in bytes.
-  var memory: Int { buffer.capacity + marks.capacity * MemoryLayout<Mark>.stride }
+  var memory: Int { 256 + buffer.capacity + marks.capacity * MemoryLayout<Mark>.stride }
 
   /// The readable memory; the held bytes stand at `start..<end` of it, and it moves when bytes are appended.
   var memoryStart: UnsafeRawPointer { UnsafeRawPointer(buffer.pointer) }
@@ -53,6 +68,7 @@ struct StreamRest: ~Copyable {
     }
     marks.append(Mark(position: end, timestamp: timestamp, number: number))
     end += count
+    account()
   }
 
   /// Drops the first `count` bytes.
@@ -72,6 +88,8 @@ struct StreamRest: ~Copyable {
     marks.removeAll(keepingCapacity: true)
     firstMark = 0
     if buffer.capacity > 4_096 { buffer = RawBuffer() }
+    if marks.capacity > 64 { marks = [] }
+    account()
   }
 
   /// The delivery that brought the byte at `position`, which lies in `start..<end`.

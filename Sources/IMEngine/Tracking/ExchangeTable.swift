@@ -22,8 +22,8 @@ struct ExchangeTable: ~Copyable {
   /// A table of at most `maximumCount` (a power of two, at most 2²⁴) exchanges.
   init(maximumCount: Int) {
     self.maximumCount = UInt64(maximumCount)
-    mask = (1 << 12) - 1
-    slotMask = (1 << 14) - 1
+    mask = UInt64(min(1 << 12, maximumCount)) - 1
+    slotMask = min(1 << 12, maximumCount) * 4 - 1
     ring = Self.newRing(Int(mask + 1))
     slots = Self.newSlots(slotMask + 1)
   }
@@ -46,6 +46,8 @@ struct ExchangeTable: ~Copyable {
   }
 
   var isFull: Bool { tail &- head > mask }
+  /// Bytes of an exchange and its four slots.
+  static var costPerExchange: Int { MemoryLayout<Exchange>.stride + 4 * MemoryLayout<UInt64>.stride }
   /// Exchanges it has room for, a power of two.
   var capacity: Int { Int(truncatingIfNeeded: mask) + 1 }
   var canGrow: Bool { mask + 1 < maximumCount }

@@ -9,6 +9,8 @@ struct Session {
   var plan: UInt8
   /// Whether a part of it was joined by addresses only.
   var isUncertain = false
+  /// How many sessions have had its place, modulo 256: the upper byte of its identity.
+  var generation: UInt8 = 0
   /// Connections it has had.
   var connections: UInt16 = 1
   /// How many numbers of this session are waited for by answers.
@@ -24,6 +26,8 @@ struct Session {
   var key: UInt64
   /// When that flow was over, as far as it was forgotten; else the flow itself tells.
   var closedAt = Timestamp.distantFuture
+  /// When its connection had been heard of last, when it was last asked whether this may be forgotten.
+  var askedAt = Timestamp.distantPast
   /// Where it was: a hash of client address and server endpoint.
   var place: UInt64
 }
@@ -41,39 +45,115 @@ extension Session {
 
   /// Takes note that they wait for one less.
   mutating func expectsOneLess() {
-    orphans -= 1
+    // Another session may have had the place in between: then there is none to take back.
+    orphans -= orphans > 0 ? 1 : 0
     if orphans == 0 { orphanMarks = 0 }
   }
 }
 
 /// Sessions by what the wire calls them, and the gaps in their counters.
+///
+/// A session's identity has its place in the lower 24 bits and the place's generation above: when there is no memory for
+/// more, the one that came first is forgotten, and its identity never means another.
 struct SessionTable: ~Copyable {
-  private(set) var pool = Pool<Session>()
+  private var pool = Pool<Session>()
+  private let budget: MemoryBudget
+  /// The next place to be given to another session, when there is no memory for more.
+  private var hand: UInt32 = 0
+  /// Whether a session was named or forgotten that the sink has not been told of.
+  var hasNews = false
+  /// Sessions forgotten, and the identities of those that the sink has not been told of.
+  private(set) var evicted: UInt64 = 0
+  var forgotten: [UInt32] = []
   private var newest: [UInt64: UInt32] = [:]
   /// Names of sessions that have one.
   private(set) var names: [UInt32: String] = [:]
   private var openGaps: [UInt64: [ClosedRange<UInt32>]] = [:]
 
-  /// At most this many counters with open gaps are kept; and so many gaps of one counter.
-  private static var maximumCounters: Int { 65_536 }
+  /// Places of sessions: 24 bits.
+  private static var maximumCount: Int { 1 << 24 - 1 }
+  /// Bytes of a session, with its entry in the table of all; and what a name costs here and in a sink, beside its text.
+  private static var nameCost: Int { 128 }
+  private static var cost: Int { Pool<Session>.costPerElement + 48 }
+  /// At most this many counters with open gaps are kept, fewer where there is little memory; and so many of one counter.
+  private let maximumCounters: Int
   private static var maximumGaps: Int { 64 }
 
-  func pointer(_ index: UInt32) -> UnsafeMutablePointer<Session> { pool.pointer(index) }
+  init(budget: MemoryBudget) {
+    self.budget = budget
+    maximumCounters = min(65_536, budget.limit / 4_096)
+  }
+
+  /// The session `id`, or the one that has its place now: see `isKnown`.
+  @inline(__always)
+  func pointer(_ id: UInt32) -> UnsafeMutablePointer<Session> { pool.pointer(id & 0xff_ffff) }
+
+  /// Whether the session `id` is still remembered.
+  @inline(__always)
+  func isKnown(_ id: UInt32) -> Bool { pointer(id).pointee.generation == UInt8(truncatingIfNeeded: id &>> 24) }
 
   /// The newest session called `key` of `plan`, or `nil`.
   func newest(_ key: UInt64, _ plan: UInt8) -> UInt32? { newest[key ^ UInt64(plan) << 56] }
 
   /// Adds a session called `key`.
-  mutating func add(_ key: UInt64, _ plan: UInt8, flow: UInt32, serial: UInt32, place: UInt64) -> UInt32 {
+  mutating func add(
+    _ key: UInt64, _ plan: UInt8, flow: UInt32, serial: UInt32, place: UInt64, _ flows: FlowPlaces
+  ) -> UInt32 {
     let older = newest(key, plan) ?? .max
-    let index = pool.allocate(Session(plan: plan, flow: flow, flowSerial: serial, older: older, key: key, place: place))
+    var session = Session(plan: plan, flow: flow, flowSerial: serial, older: older, key: key, place: place)
+    session.askedAt = flows.pointer(flow).pointee.lastSeen
+    if pool.room == 0,
+      pool.count + Pool<Session>.growth > Self.maximumCount
+        || !budget.takeIfAdmitted(.sessions, Pool<Session>.growth * Self.cost)
+    {
+      return replaceOldest(&session, flows)
+    }
+    let index = pool.allocate(session)
     newest[key ^ UInt64(plan) << 56] = index
     return index
   }
 
+  /// Gives a new session the place of the one that has had its own for longest and is not in use.
+  private mutating func replaceOldest(_ session: inout Session, _ flows: FlowPlaces) -> UInt32 {
+    var place = hand
+    for _ in 0..<64 {
+      place = hand
+      hand = Int(hand) + 1 < pool.count ? hand + 1 : 0
+      if !isInUse(place, flows) { break }
+    }
+    let old = pool.pointer(place)
+    let id = UInt32(old.pointee.generation) << 24 | place
+    let name = old.pointee.key ^ UInt64(old.pointee.plan) << 56
+    if newest[name] == id { newest[name] = nil }
+    if let text = names.removeValue(forKey: id) { budget.take(.sessions, -text.utf8.count - Self.nameCost) }
+    for slot in 0..<UInt64(8) where !openGaps.isEmpty { openGaps[UInt64(place) << 3 | slot] = nil }
+    evicted += 1
+    forgotten.append(id)
+    hasNews = true
+    session.generation = old.pointee.generation &+ 1
+    // The last generation of the last place is what stands for no session.
+    if session.older == id { session.older = .max }
+    old.initialize(to: session)
+    let new = UInt32(session.generation) << 24 | place
+    newest[session.key ^ UInt64(session.plan) << 56] = new
+    return new
+  }
+
+  /// Whether a connection is on the session at `place`, and has been heard of since this was asked last.
+  private func isInUse(_ place: UInt32, _ flows: FlowPlaces) -> Bool {
+    let session = pool.pointer(place)
+    let flow = flows.pointer(session.pointee.flow)
+    guard flow.pointee.serial == session.pointee.flowSerial,
+      flow.pointee.session == UInt32(session.pointee.generation) << 24 | place,
+      flow.pointee.lastSeen > session.pointee.askedAt
+    else { return false }
+    session.pointee.askedAt = flow.pointee.lastSeen
+    return true
+  }
+
   /// Calls the session at `index`, which stands alone under its key, `key` from now on.
   mutating func rename(_ index: UInt32, _ key: UInt64) {
-    let session = pool.pointer(index)
+    let session = pointer(index)
     newest[session.pointee.key ^ UInt64(session.pointee.plan) << 56] = nil
     session.pointee.older = newest(key, session.pointee.plan) ?? .max
     session.pointee.key = key
@@ -82,7 +162,13 @@ struct SessionTable: ~Copyable {
 
   /// Gives the session at `index` the name that the client itself uses.
   mutating func name(_ index: UInt32, _ text: String) {
-    if names.count < 1 << 20 { names[index] = text }
+    if let old = names[index] { budget.take(.sessions, -old.utf8.count - Self.nameCost) }
+    // Without room for it, the session has no name.
+    if budget.takeIfAdmitted(.sessions, text.utf8.count + Self.nameCost) {
+      names[index] = text
+    } else {
+      names[index] = nil
+    }
   }
 
   // MARK: Counters
@@ -111,7 +197,8 @@ struct SessionTable: ~Copyable {
     let bits = UInt64(plan.pointee.counterBits)
     let counter = UInt32(truncatingIfNeeded: sequence & ((1 << bits) - 1))
     let slot = Self.slot(direction, Int(truncatingIfNeeded: sequence >> bits))
-    let session = pool.pointer(index)
+    let session = pointer(index)
+    guard session.pointee.generation == UInt8(truncatingIfNeeded: index &>> 24) else { return .inOrder }
     let bit = UInt8(1 << slot)
     if session.pointee.known & bit == 0 {
       session.pointee.known |= bit
@@ -132,12 +219,12 @@ struct SessionTable: ~Copyable {
   private mutating func outOfOrder(
     _ index: UInt32, _ slot: Int, _ last: UInt32, _ expected: UInt32, _ counter: UInt32, _ wrap: UInt64
   ) -> Order {
-    let key = UInt64(index) << 3 | UInt64(slot)
+    let key = UInt64(index & 0xff_ffff) << 3 | UInt64(slot)
     // How far ahead it is on a circle of `wrap` numbers; the far half is behind.
     let ahead = (UInt64(counter) + wrap - UInt64(expected)) % wrap
     if ahead < wrap / 2 {
-      pool.pointer(index).pointee.last[slot] = counter
-      if expected < counter, openGaps.count < Self.maximumCounters || openGaps[key] != nil {
+      pointer(index).pointee.last[slot] = counter
+      if expected < counter, openGaps.count < maximumCounters || openGaps[key] != nil {
         var gaps = openGaps[key] ?? []
         if gaps.count == Self.maximumGaps { gaps.removeFirst() }
         gaps.append(expected...(counter - 1))
@@ -174,7 +261,7 @@ struct SessionTable: ~Copyable {
     let bits = UInt64(plan.pointee.counterBits)
     let counter = sequence & ((1 << bits) - 1)
     let slot = Self.slot(direction, Int(truncatingIfNeeded: sequence >> bits))
-    let session = pool.pointer(index)
+    let session = pointer(index)
     guard session.pointee.known & UInt8(1 << slot) != 0 else { return .unknown }
     let wrap = plan.pointee.counterWrap
     let ahead = (counter + wrap - UInt64(session.pointee.last[slot])) % wrap

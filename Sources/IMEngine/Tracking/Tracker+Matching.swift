@@ -15,7 +15,7 @@ extension Tracker {
     if let known = probe.found {
       if join(frame, known, fingerprint, plan, flow, isBad, &note) { return }
       if plan.pointee.sequenceCounts, !isBad, known.pointee.connection != flow.pointee.serial,
-        part(flow, flowIndex, frame, plan)
+        part(flow, flowIndex, frame, plan, flows)
       {
         note.session = flow.pointee.session
         probe = table.probe(flow.pointee.session, direction, sequence)
@@ -248,8 +248,10 @@ extension Tracker {
     guard flow.pointee.serial == exchange.pointee.connection else { return }
     let figure = figures.pointer(flow.pointee.figures)
     let role = role(exchange)
-    if exchange.pointee.repeats == 0, let roundTrip = latency {
+    measure: if exchange.pointee.repeats == 0, let roundTrip = latency {
       if role == .heartbeat {
+        // Without memory for them there are none.
+        guard figure.pointee.heartbeats != .max else { break measure }
         let beats = heartbeats.pointer(figure.pointee.heartbeats)
         beats.pointee.roundTrips &+= 1
         beats.pointee.roundTripSum &+= roundTrip
@@ -282,7 +284,7 @@ extension Tracker {
     if orphans[key] == nil {
       guard orphans.count < Self.maximumOrphans else { return }
       orphanOrder.append((key, orphan.at))
-      sessions.pointer(key.session).pointee.expects(key.sequence)
+      if sessions.isKnown(key.session) { sessions.pointer(key.session).pointee.expects(key.sequence) }
     }
     if orphans[key, default: []].count < 16 { orphans[key, default: []].append(orphan) }
   }
@@ -291,7 +293,9 @@ extension Tracker {
   mutating func forgetOrphans(_ now: Timestamp) {
     while let (key, at) = orphanOrder.first, now.nanoseconds(since: at) > Self.orphanPatience {
       orphanOrder.removeFirst()
-      if orphans.removeValue(forKey: key) != nil { sessions.pointer(key.session).pointee.expectsOneLess() }
+      if orphans.removeValue(forKey: key) != nil, sessions.isKnown(key.session) {
+        sessions.pointer(key.session).pointee.expectsOneLess()
+      }
     }
   }
 
@@ -328,7 +332,7 @@ extension Tracker {
     }
     guard !matching.isEmpty else { return }
     orphans[key] = left.isEmpty ? nil : left
-    if left.isEmpty { sessions.pointer(key.session).pointee.expectsOneLess() }
+    if left.isEmpty, sessions.isKnown(key.session) { sessions.pointer(key.session).pointee.expectsOneLess() }
     let figure = figures.pointer(flow.pointee.figures)
     for orphan in matching {
       var note = FrameNote()

@@ -26,6 +26,8 @@ extension Tracker {
     var found: UInt32?
     while candidate != .max, steps < 64 {
       let session = sessions.pointer(candidate)
+      // The place of a session that was forgotten ends the chain.
+      guard sessions.isKnown(candidate) else { break }
       if session.pointee.flow == flowIndex, session.pointee.flowSerial == flow.pointee.serial {
         found = candidate
         break
@@ -54,7 +56,7 @@ extension Tracker {
       found = uncertain
       sessions.pointer(uncertain).pointee.isUncertain = true
     }
-    let index = found ?? sessions.add(key, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place)
+    let index = found ?? sessions.add(key, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place, flows)
     join(index, flowIndex, flow, place, flows)
     flow.pointee.session = index
     flow.pointee.sessionKey = UInt32(truncatingIfNeeded: key ^ key >> 32)
@@ -86,12 +88,13 @@ extension Tracker {
   /// session did: two clients that share the session's number. False where a session is no number.
   @inline(never)
   mutating func part(
-    _ flow: UnsafeMutablePointer<Flow>, _ flowIndex: UInt32, _ frame: UnsafePointer<Frame>, _ plan: UnsafePointer<Plan>
+    _ flow: UnsafeMutablePointer<Flow>, _ flowIndex: UInt32, _ frame: UnsafePointer<Frame>, _ plan: UnsafePointer<Plan>,
+    _ flows: FlowPlaces
   ) -> Bool {
     guard plan.pointee.session.isPresent else { return false }
     flow.pointee.session = sessions.add(
       frame.pointee.session, flow.pointee.profile.rawValue, flow: flowIndex, serial: flow.pointee.serial,
-      place: Self.place(flow))
+      place: Self.place(flow), flows)
     return true
   }
 
@@ -104,7 +107,8 @@ extension Tracker {
     guard frame.pointee.kind.pointee.flags.contains(.opensSession), frame.pointee.identityCount > 0 else {
       if flow.pointee.session == .max || frame.pointee.kind.pointee.flags.contains(.opensSession) {
         let own = Self.ownKey(flow)
-        flow.pointee.session = sessions.add(own, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place)
+        flow.pointee.session = sessions.add(
+          own, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place, flows)
       }
       return
     }
@@ -120,15 +124,19 @@ extension Tracker {
     if let known = sessions.newest(key, planIndex) {
       join(known, flowIndex, flow, place, flows)
       flow.pointee.session = known
-    } else if flow.pointee.session != .max, sessions.pointer(flow.pointee.session).pointee.key == Self.ownKey(flow) {
+    } else if flow.pointee.session != .max, sessions.isKnown(flow.pointee.session),
+      sessions.pointer(flow.pointee.session).pointee.key == Self.ownKey(flow)
+    {
       // The frame that names the client came behind others of its connection.
       sessions.rename(flow.pointee.session, key)
       sessions.name(flow.pointee.session, name)
       named = (flow.pointee.session, name)
+      sessions.hasNews = true
     } else {
-      let index = sessions.add(key, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place)
+      let index = sessions.add(key, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place, flows)
       sessions.name(index, name)
       named = (index, name)
+      sessions.hasNews = true
       flow.pointee.session = index
     }
   }

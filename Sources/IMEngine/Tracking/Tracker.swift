@@ -68,7 +68,12 @@ struct Tracker: ~Copyable {
   }
 
   var table: ExchangeTable
-  var sessions = SessionTable()
+  var sessions: SessionTable
+  let budget: MemoryBudget
+  /// What the sink keeps of an exchange.
+  let sinkCost: Int
+  /// Open exchanges that were given up for want of room.
+  var evicted: UInt64 = 0
   var figures = Pool<ConnectionFigures>()
   var heartbeats = Pool<HeartbeatFigures>()
   /// Totals by plan and type, 65 places a plan, the last for unknown types.
@@ -95,8 +100,15 @@ struct Tracker: ~Copyable {
   private let wantsFinished: Bool
 
   /// A tracker for `planCount` plans that remembers at most `capacity` exchanges.
-  init(planCount: Int, capacity: Int, sink: (any ExchangeSink)?, needs: EngineOptions.Needs) {
+  init(
+    planCount: Int, capacity: Int, budget: MemoryBudget, sinkCost: Int, sink: (any ExchangeSink)?,
+    needs: EngineOptions.Needs
+  ) {
+    self.budget = budget
+    self.sinkCost = sinkCost
+    sessions = SessionTable(budget: budget)
     table = ExchangeTable(maximumCount: capacity)
+    budget.take(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost))
     totalCount = planCount * 65
     totals = .allocate(capacity: max(1, totalCount))
     totals.initialize(repeating: KindTotals(), count: totalCount)
@@ -190,6 +202,11 @@ struct Tracker: ~Copyable {
   @inline(never)
   mutating func heartbeat(_ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>) {
     if figure.pointee.heartbeats == .max {
+      if heartbeats.room == 0,
+        !budget.takeIfAdmitted(.decoded, Pool<HeartbeatFigures>.growth * Pool<HeartbeatFigures>.costPerElement)
+      {
+        return
+      }
       figure.pointee.heartbeats = heartbeats.allocate(HeartbeatFigures())
     }
     heartbeats.pointer(figure.pointee.heartbeats).pointee.sent(at: now)
@@ -312,7 +329,8 @@ struct Tracker: ~Copyable {
     // Where many of all are still open, moving them round after round would cost more than room for them.
     let isCrowded = moved * 8 > table.capacity * 3 && table.canGrowFar
     if table.canGrow || isCrowded, !oldest.pointee.flags.contains(.moved),
-      now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention
+      now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention,
+      budget.takeIfAdmitted(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost))
     {
       table.grow()
       moved = 0
@@ -335,9 +353,25 @@ struct Tracker: ~Copyable {
           _ = table.append(copy)
           continue
         }
+        evicted += 1
         expire(exchange, flows.pointer(exchange.pointee.flow), isPending: true)
       }
       finish(exchange)
+    }
+  }
+
+  /// Settles the open exchanges of connections that are about to be forgotten: nobody waits for their answers.
+  @inline(never)
+  mutating func settleLeaving(_ flows: FlowPlaces) {
+    var position = max(settleCursor, table.head)
+    while position < table.tail {
+      let exchange = table.pointer(position)
+      position += 1
+      guard exchange.pointee.flags.isDisjoint(with: [.settled, .moved]) else { continue }
+      let flow = flows.pointer(exchange.pointee.flow)
+      guard flow.pointee.isLeaving else { continue }
+      evicted += 1
+      expire(exchange, flow, isPending: true)
     }
   }
 

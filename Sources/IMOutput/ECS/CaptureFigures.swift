@@ -1,8 +1,10 @@
+import IMEngine
+
 /// What the capture has counted since it began, filled in by whoever owns it. What is not known stays `nil` and is left
 /// out of documents: it is never 0.
 ///
 /// Offline, leave the figures of the process out, so that the same file gives the same documents.
-package struct CaptureFigures: Equatable, Sendable {
+package struct CaptureFigures: Sendable {
   /// Packets that the source saw; lost because the kernel's buffer was full; lost by the interface.
   package var received: UInt64?, dropped: UInt64?, interfaceDropped: UInt64?
   /// Packets decoded; left out by reason (no TCP, a wrong checksum); cut by the snaplen.
@@ -13,6 +15,8 @@ package struct CaptureFigures: Equatable, Sendable {
   package var processedBytes: UInt64?
   /// Holes in streams and their bytes; connections forgotten to save memory; memory held; connections known.
   package var gaps: UInt64?, gapBytes: UInt64?, evicted: UInt64?, memoryBytes: UInt64?, connections: UInt64?
+  /// What was forgotten to stay within the limit on memory, by reason.
+  package var evictions: InlineArray<8, UInt64>?
   /// Documents that could not be written, were thrown away, wait to be written.
   package var outputFailed: UInt64?, outputDropped: UInt64?, outputQueue: UInt64?
   /// The process: CPU time, memory, time since its start.

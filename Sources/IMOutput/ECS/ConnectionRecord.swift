@@ -28,8 +28,7 @@ final class ConnectionRecord {
   }
   /// The index of its server's figures; `nil` while nothing decodes it.
   @exclusivity(unchecked) var endpoint: UInt32?
-  /// Whether its SYN was seen; whether it counts as one that succeeded, as reconnected; whether its last report is out.
-  var sawOpening = false
+  /// Whether it counts as one that succeeded, as reconnected; whether its last report is out.
   var isCountedReconnect = false
   var isFinal = false
   @exclusivity(unchecked) var session = SessionLabel.none

@@ -34,6 +34,8 @@ package struct ECSOptions: Sendable {
   package var separatesDatasets = false
   /// Documents of one name on one connection in a minute; the rest is counted in `suppressed`.
   package var weirdLimit: UInt32 = 5
+  /// Servers with figures of their own; documents tell of no others.
+  package var maximumEndpoints = 65_536
   /// Buffered bytes at which documents are handed on.
   package var flushSize = 256 << 10
 

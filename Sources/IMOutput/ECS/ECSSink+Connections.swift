@@ -6,7 +6,6 @@ extension ECSSink {
   /// Takes note of a SYN.
   package func opened(_ connection: ConnectionInfo, _ at: Timestamp) {
     tick(at)
-    connections.record(connection).sawOpening = true
   }
 
   /// Writes the document of a connection that ended, or of one that lives when the report is not final.
@@ -75,7 +74,7 @@ extension ECSSink {
     guard let endpoint = endpoints.index(of: record.info) else { return }
     record.endpoint = endpoint
     periods[endpoint].connections.opened += 1
-    if record.sawOpening {
+    if record.info.sawOpening {
       periods[endpoint].connections.attempts += 1
       periods[endpoint].connections.succeeded += 1
     }

@@ -20,6 +20,9 @@ package final class ECSSink: EngineSink {
   /// What it must be told by an engine.
   package static let needs: EngineOptions.Needs = [.frames, .settled, .issues, .connections, .progress]
 
+  /// What it keeps of a connection that a plan decodes, in bytes.
+  package static let costPerConnection = 1_536
+
   /// What the capture has counted so far; whoever owns the capture keeps it up to date between batches.
   package var figures = CaptureFigures()
   /// Documents written.
@@ -62,7 +65,7 @@ package final class ECSSink: EngineSink {
     self.plans = plans
     self.options = options
     writer = ECSWriter(context: context, options: options, plans: plans)
-    endpoints = EndpointTable(plans: plans)
+    endpoints = EndpointTable(plans: plans, maximumCount: options.maximumEndpoints)
     periods = PeriodBook(plans: plans)
     roles = RoleTable(plans: plans)
     buffers = LineBuffers(separate: options.separatesDatasets, flushSize: options.flushSize, flush: flush)

@@ -1,3 +1,4 @@
+import IMEngine
 import IMWire
 
 /// What can happen to the interface of a live capture; the raw value is the document's `event.action`.
@@ -149,6 +150,13 @@ extension ECSWriter {
     lines.number("gaps", figures.gaps)
     lines.number("gap_bytes", figures.gapBytes)
     lines.number("evicted", figures.evicted)
+    if let evictions = figures.evictions, Eviction.allCases.contains(where: { evictions[$0] > 0 }) {
+      lines.open("evictions")
+      for eviction in Eviction.allCases where evictions[eviction] > 0 {
+        lines.number(eviction.key, evictions[eviction])
+      }
+      lines.close()
+    }
     lines.number("memory_bytes", figures.memoryBytes)
     lines.number("connections", figures.connections)
     lines.close()

@@ -48,16 +48,28 @@ package final class MessageStore {
 
   /// Bodies longer than this are not kept.
   private static let maximumBody = 64 << 10
+  /// At most so many copies and answers of one message are kept one by one.
+  private static let maximumTimes = 1_000
+  /// What a message costs in memory, without its body.
+  package static let costPerMessage = 640
+  /// Bytes of bodies that are kept, and the most that may be.
+  private var bodyBytes = 0
+  private let maximumBodyBytes: Int
   private let keepsBodies: Bool
 
   /// A store for messages of `plans`. Bodies are kept only for filters that look into them.
-  package init(plans: [ProtocolPlan], keepsBodies: Bool = false) {
+  /// of them at most `maximumBodyBytes` in all: a message for whose body there is no room has none.
+  package init(plans: [ProtocolPlan], keepsBodies: Bool = false, maximumBodyBytes: Int = 32 << 20) {
+    self.maximumBodyBytes = maximumBodyBytes
     self.plans = plans
     self.keepsBodies = keepsBodies
   }
 
   /// Notes the name of a session.
   package func named(_ session: UInt32, _ name: String) { names[session] = name }
+
+  /// Forgets the name of a session that is forgotten.
+  package func forgotten(_ session: UInt32) { names[session] = nil }
 
   /// The name that a session's client gave, if any.
   package func name(_ session: UInt32) -> String? { names[session] }
@@ -70,7 +82,9 @@ package final class MessageStore {
     guard note.exchange != .max else { return }
     let at = frame.timestamp.microseconds
     if note.isAck {
-      records[note.exchange]?.answers.append(at)
+      if records[note.exchange]?.answers.count ?? .max < Self.maximumTimes {
+        records[note.exchange]?.answers.append(at)
+      }
       return
     }
     let flags = FrameFlagNames.mask(frame, note) | (isAfterGap ? FrameFlagNames.afterGap : 0)
@@ -88,12 +102,15 @@ package final class MessageStore {
         bodyCount: frame.bodyCount, checksums: [frame.checksumStatus], copies: [at], number: frame.number,
         compression: plan.pointer.pointee.compression.isPresent ? Self.compression(frame) : nil,
         tlvs: references, flags: flags)
-      if keepsBodies, body.byteCount <= Self.maximumBody {
+      if keepsBodies, body.byteCount <= Self.maximumBody, bodyBytes + body.byteCount <= maximumBodyBytes {
+        bodyBytes += body.byteCount
         records[note.exchange]?.body = body.withUnsafeBytes { Array($0) }
       }
     } else {
-      records[note.exchange]?.copies.append(at)
-      records[note.exchange]?.checksums.append(frame.checksumStatus)
+      if records[note.exchange]?.copies.count ?? .max < Self.maximumTimes {
+        records[note.exchange]?.copies.append(at)
+        records[note.exchange]?.checksums.append(frame.checksumStatus)
+      }
       records[note.exchange]?.flags |= flags
       if note.isRetry { records[note.exchange]?.isRetried = true }
     }
@@ -112,5 +129,9 @@ package final class MessageStore {
   }
 
   /// Takes what is known of an exchange that is over.
-  package func take(_ exchange: Exchange) -> MessageRecord? { records.removeValue(forKey: exchange.id) }
+  package func take(_ exchange: Exchange) -> MessageRecord? {
+    guard let record = records.removeValue(forKey: exchange.id) else { return nil }
+    bodyBytes -= record.body.count
+    return record
+  }
 }

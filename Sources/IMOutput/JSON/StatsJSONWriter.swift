@@ -96,7 +96,17 @@ package struct StatsJSONWriter {
       server(metrics, to: &out)
       out.literal("}")
     }
-    out.literal("],\"issues\":{")
+    out.literal("]")
+    if let others = figures.others {
+      out.literal(",\"other_servers\":")
+      server(others, to: &out)
+    }
+    if ledger.clockBackwards > 0 {
+      out.literal(",\"clock_backwards\":")
+      out.number(ledger.clockBackwards)
+    }
+    evictions(ledger, to: &out)
+    out.literal(",\"issues\":{")
     isFirst = true
     for kind in IssueKind.allCases where figures.count(kind) > 0 {
       if !isFirst { out.literal(",") }
@@ -106,6 +116,19 @@ package struct StatsJSONWriter {
       out.number(figures.count(kind))
     }
     out.literal("}}\n")
+  }
+
+  /// What was forgotten at a limit on memory, where there was anything.
+  private func evictions(_ ledger: Ledger, to out: inout ByteWriter) {
+    var separator: StaticString = ",\"evicted\":{"
+    for eviction in Eviction.allCases where ledger.evicted[eviction] > 0 {
+      out.literal(separator)
+      out.jsonString(eviction.name)
+      out.literal(":")
+      out.number(ledger.evicted[eviction])
+      separator = ","
+    }
+    if separator.utf8CodeUnitCount == 1 { out.literal("}") }
   }
 
   /// The figures of one server or of the run. Ratios and times that nothing was measured for are not there.

@@ -59,6 +59,7 @@ package struct StatsTextWriter {
     for (key, metrics) in figures.endpoints.prefix(50) {
       row("\(key.endpoint) \(figures.summary.plans[Int(key.plan)].name)", metrics)
     }
+    if let others = figures.others { row("other servers", others) }
     if figures.endpoints.count != 1 { row("all", figures.total) }
     table.write(to: &out, width: width)
     if figures.endpoints.count > 50 { out.text("  and \(figures.endpoints.count - 50) more servers\n") }

@@ -56,7 +56,13 @@ package struct Summary {
     for (i, plan) in plans.enumerated() {
       if let line = messages(plan, kinds[i]) { lines.append(line) }
     }
+    if let line = evictions { lines.append(line) }
     return lines
+  }
+
+  private var evictions: String? {
+    let parts = Eviction.allCases.filter { ledger.evicted[$0] > 0 }.map { "\($0.name) \(grouped(ledger.evicted[$0]))" }
+    return parts.isEmpty ? nil : "forgotten at the limit on memory: " + parts.joined(separator: ", ")
   }
 
   private var packets: String {
@@ -77,6 +83,7 @@ package struct Summary {
     if !reasons.isEmpty { parts.append("skipped: " + reasons.joined(separator: ", ")) }
     if ledger.cutPackets > 0 { parts.append("\(grouped(ledger.cutPackets)) cut by snaplen") }
     if reassembly.copies > 0 { parts.append("\(grouped(reassembly.copies)) captured twice") }
+    if ledger.clockBackwards > 0 { parts.append("\(count(ledger.clockBackwards, "time")) back in time") }
     if ledger.offloaded > 0 { parts.append("\(grouped(ledger.offloaded)) with offloaded checksum") }
     return parts.joined(separator: ", ")
   }

@@ -1,0 +1,211 @@
+@testable import IMEngine
+@testable import IMProfile
+@testable import IMWire
+
+/// Packets and streams, through the engine from the link layer to the tracker.
+let engineTargets = [
+  Target(name: "packets", run: packets),
+  Target(name: "reassembly", run: reassembly),
+  Target(name: "tjp") { stream($0, plans: [tjp], port: 8_080) },
+  Target(name: "mqtt") { stream($0, plans: [mqtt], port: 1_883) },
+  Target(name: "stream") { stream($0, plans: [tjp, mqtt], port: 4_242) },
+]
+
+let tjp = plan("tjp")
+let mqtt = plan("mqtt")
+
+private func plan(_ name: String) -> ProtocolPlan {
+  do { return try BuiltInProfiles.plan(name) } catch { fail("\(error)") }
+}
+
+/// Hears everything and keeps the first frame; a frame must lie inside what it is handed with.
+private final class Sink: EngineSink {
+  var first: [UInt8]?
+  // The rooms' own empty ones are not seen from another package.
+  func settled(_ exchange: borrowing Exchange) {}
+  func settled(_ batch: Span<Settlement>) {}
+  func finished(_ exchange: borrowing Exchange) {}
+  func named(_ session: UInt32, _ name: String) {}
+  func forgotten(_ session: UInt32) {}
+  func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
+  func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
+  func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
+  func connection(_ report: ConnectionReport) {}
+  func frame(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
+    body: RawSpan, tlvs: Span<TLVRef>
+  ) {
+    if frame.start + frame.count > bytes.byteCount { fail("a frame outside its bytes") }
+    for i in tlvs.indices where Int(tlvs[i].offset) + Int(tlvs[i].count) > body.byteCount { fail("a TLV outside its body") }
+    if first == nil {
+      first = bytes.withUnsafeBytes { [UInt8]($0[frame.start..<frame.start + frame.count]) }
+    }
+  }
+}
+
+/// Runs packets through an engine; the ledger must add up.
+private func run(_ bytes: [UInt8], _ records: [PacketRecord], plans: [ProtocolPlan], sums: Bool, memory: Int) -> [UInt8]? {
+  var options = EngineOptions(plans: plans)
+  options.needs = [.frames, .settled, .finished, .issues, .connections, .progress]
+  options.exchangeCapacity = 64
+  options.verifiesChecksums = sums
+  options.memory = memory
+  let sink = Sink()
+  var engine = Engine(options: options, sink: sink)
+  engine.process(bytes.span.bytes, records.span)
+  engine.finish()
+  let ledger = engine.totals
+  let counters = engine.reassembly
+  var skipped: UInt64 = 0
+  for reason in SkipReason.allCases { skipped += ledger.skipped[Int(reason.rawValue)] }
+  if ledger.packets != ledger.segments + skipped { fail("packets: \(ledger.packets) are not \(ledger.segments) + \(skipped)") }
+  let used =
+    ledger.decodedBytes + ledger.damagedBytes + ledger.skippedBytes + ledger.unreadBytes + counters.repeatedBytes
+    + counters.ignoredBytes
+  if counters.payloadBytes != used { fail("bytes: \(counters.payloadBytes) payload, \(used) accounted for") }
+  if engine.heldBytes != 0 { fail("\(engine.heldBytes) bytes are held at the end") }
+  return sink.first
+}
+
+/// Whole packets of any link type: a byte for the type, one for the time, two for the length, then the bytes.
+@Sendable private func packets(_ input: UnsafeRawBufferPointer) {
+  let linkTypes: [UInt16] = [1, 1, 1, 0, 12, 14, 101, 108, 113, 228, 229, 276, 147]
+  var script = Script(input)
+  let options = script.byte()
+  var bytes: [UInt8] = []
+  var records: [PacketRecord] = []
+  var time: Int64 = 1_700_000_000_000_000_000
+  while !script.isEmpty, records.count < 256 {
+    let type = script.byte()
+    let step = script.byte()
+    // Mostly milliseconds; now and then far away, in either direction.
+    time &+= step < 250 ? Int64(step) * 1_000_000 : (Int64(step) - 252) * 40_000_000_000_000_000
+    let packet = script.take(script.u16() & 0x7ff)
+    records.append(
+      PacketRecord(
+        timestamp: Timestamp(nanoseconds: time), number: UInt64(records.count + 1), offset: UInt32(bytes.count),
+        capturedLength: UInt32(packet.count), originalLength: UInt32(packet.count) + UInt32(type >> 7),
+        linkType: linkTypes[Int(type & 0x7f) % linkTypes.count], interface: 0))
+    bytes += packet
+  }
+  bytes += [UInt8](repeating: 0, count: PacketRecord.slack)
+  _ = run(bytes, records, plans: [tjp, mqtt], sums: options & 1 == 0, memory: options & 2 == 0 ? 256 << 20 : 1 << 20)
+}
+
+/// Lays TCP segments of one connection out as packets.
+struct SegmentScript {
+  var bytes: [UInt8] = []
+  var records: [PacketRecord] = []
+  var port: UInt16
+  var time: Int64 = 1_700_000_000_000_000_000
+
+  init(port: UInt16) { self.port = port }
+
+  mutating func add(_ side: Int, _ flags: UInt8, _ sequence: UInt32, _ acknowledgment: UInt32, _ payload: [UInt8]) {
+    let start = bytes.count
+    let length = 40 + payload.count
+    bytes += [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]
+    bytes += [0x45, 0, UInt8(length >> 8), UInt8(length & 255), 0, 1, 0x40, 0, 64, 6, 0, 0]
+    let ends: [[UInt8]] = [[192, 0, 2, 1], [192, 0, 2, 2]]
+    bytes += ends[side] + ends[1 - side]
+    let ports = side == 0 ? [40_000, port] : [port, 40_000]
+    for port in ports { bytes += [UInt8(port >> 8), UInt8(port & 255)] }
+    for number in [sequence, acknowledgment] { for i in 0..<4 { bytes.append(UInt8(number >> (24 - 8 * UInt32(i)) & 255)) } }
+    bytes += [0x50, flags, 0xff, 0xff, 0, 0, 0, 0] + payload
+    records.append(
+      PacketRecord(
+        timestamp: Timestamp(nanoseconds: time), number: UInt64(records.count + 1), offset: UInt32(start),
+        capturedLength: UInt32(bytes.count - start), originalLength: UInt32(bytes.count - start), linkType: 1,
+        interface: 0))
+  }
+
+  mutating func close() { bytes += [UInt8](repeating: 0, count: PacketRecord.slack) }
+}
+
+/// Bytes of one connection in segments: a byte that tells how each is sent, one for its length, then its bytes.
+private func stream(_ input: UnsafeRawBufferPointer, plans: [ProtocolPlan], port: UInt16) {
+  var script = Script(input)
+  let options = script.byte()
+  var segments = SegmentScript(port: port)
+  var next: [UInt32] = [UInt32(script.byte()) &* 0x0101_0101, UInt32(script.byte()) &* 0x0101_0101]
+  if options & 1 == 0 {
+    segments.add(0, 2, next[0], 0, [])
+    segments.add(1, 0x12, next[1], next[0] &+ 1, [])
+    next = [next[0] &+ 1, next[1] &+ 1]
+  }
+  var late: (side: Int, sequence: UInt32, bytes: [UInt8])?
+  while !script.isEmpty, segments.records.count < 512 {
+    let how = script.byte()
+    let side = Int(how & 1)
+    segments.time &+= Int64(how >> 5) * 30_000_000
+    let payload = script.take(Int(script.byte()) * (how & 16 == 0 ? 1 : 8))
+    switch how >> 1 & 7 {
+    case 0: break  // Lost by the capture.
+    case 1:
+      segments.add(side, 0x18, next[side], next[1 - side], payload)
+      segments.add(side, 0x18, next[side], next[1 - side], payload)
+    case 2:
+      if let late { segments.add(late.side, 0x18, late.sequence, next[1 - late.side], late.bytes) }
+      late = (side, next[side], payload)
+    case 3 where how >> 5 == 7: segments.add(side, 0x11, next[side], next[1 - side], payload)
+    case 4 where how >> 5 == 7: segments.add(side, 0x14, next[side], next[1 - side], [])
+    default: segments.add(side, 0x18, next[side], next[1 - side], payload)
+    }
+    next[side] &+= UInt32(payload.count)
+  }
+  if let late { segments.add(late.side, 0x18, late.sequence, next[1 - late.side], late.bytes) }
+  segments.close()
+  _ = run(
+    segments.bytes, segments.records, plans: plans, sums: false, memory: options & 2 == 0 ? 256 << 20 : 1 << 20)
+}
+
+/// Segments in any order, with lies, against a model: the stream that comes out is the model's, byte for byte.
+@Sendable private func reassembly(_ input: UnsafeRawBufferPointer) {
+  var script = Script(input)
+  let initial = script.u32()
+  let keepsLast = script.byte() & 1 == 1
+  var steps: [(start: Int, bytes: [UInt8])] = []
+  var end = 0
+  while script.left >= 4, steps.count < 40 {
+    let start = script.u16() % 500
+    let count = 1 + Int(script.byte()) % 90
+    let salt = script.byte()
+    // Most tell the truth; the others carry bytes of their own.
+    steps.append((start, (0..<count).map { UInt8(truncatingIfNeeded: (start + $0) * 7) ^ (salt < 200 ? 0 : salt) }))
+    end = max(end, start + count)
+  }
+  guard end > 0 else { return }
+  steps.append((0, (0..<end).map { UInt8(truncatingIfNeeded: $0 * 7) }))
+
+  var held = [UInt8?](repeating: nil, count: end)
+  var model: [UInt8] = []
+  for step in steps {
+    for (i, byte) in step.bytes.enumerated() where step.start + i >= model.count {
+      if held[step.start + i] == nil || keepsLast { held[step.start + i] = byte }
+    }
+    while model.count < end, let byte = held[model.count] { model.append(byte) }
+  }
+
+  var segments = SegmentScript(port: 8_080)
+  segments.add(0, 2, initial, 0, [])
+  segments.add(1, 0x12, 0, initial &+ 1, [])
+  // One frame around everything: what comes out of it is what was handed on.
+  var header: [UInt8] = [0xde, 0xca, 0xfb, 0xad, 1, 0, 0, 0, 0, 0, 0, 1, 0x65, 0x53, 0xf1, 0, 0, 0, 0x1a, 0x2b, 0, 0]
+  header += [UInt8(end >> 8), UInt8(end & 255), 0, 0, 0, 0]
+  segments.add(0, 0x18, initial &+ 1, 1, header)
+  for step in steps {
+    segments.time &+= 10_000
+    segments.add(0, 0x18, initial &+ 29 &+ UInt32(step.start), 1, step.bytes)
+  }
+  segments.close()
+  var options = EngineOptions(plans: [tjp])
+  options.needs = [.frames]
+  options.exchangeCapacity = 64
+  options.verifiesChecksums = false
+  options.reassembly.overlap = keepsLast ? .last : .first
+  let sink = Sink()
+  var engine = Engine(options: options, sink: sink)
+  engine.process(segments.bytes.span.bytes, segments.records.span)
+  engine.finish()
+  if sink.first != header + model { fail("the stream is not the model's") }
+}

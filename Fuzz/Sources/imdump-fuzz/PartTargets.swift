@@ -1,0 +1,117 @@
+@testable import IMEngine
+@testable import IMFilter
+@testable import IMProfile
+import IMWire
+
+/// Parts by themselves, which are faster than anything around them.
+let partTargets = [
+  Target(name: "tlv", run: tlv),
+  Target(name: "checksum", run: checksum),
+  Target(name: "varint", run: varint),
+  Target(name: "inflate", run: inflate),
+  Target(name: "profile", run: profile),
+  Target(name: "filter", run: filter),
+]
+
+/// `input` with readable bytes behind it.
+private func padded(_ input: UnsafeRawBufferPointer) -> [UInt8] {
+  [UInt8](input) + [UInt8](repeating: 0xa5, count: PacketRecord.slack)
+}
+
+/// A body of TLVs by the layout of `tjp`, walked and counted.
+@Sendable private func tlv(_ input: UnsafeRawBufferPointer) {
+  let bytes = padded(input)
+  var walker = TLVWalker(maximumCount: 4_096)
+  var frame = Frame(kind: tjp.pointer.pointee.unknownKind)
+  walker.walk(tjp.pointer, Bytes(bytes.span.bytes), 0, input.count, &frame)
+  for i in 0..<walker.count {
+    let reference = walker.references[i]
+    if Int(reference.offset) + Int(reference.count) > input.count { fail("a TLV outside the body") }
+    if reference.depth > 16 { fail("a TLV at depth \(reference.depth)") }
+  }
+  if walker.count > 4_096 { fail("\(walker.count) TLVs") }
+}
+
+/// The Internet checksum and the CRC-32, against their definitions.
+@Sendable private func checksum(_ input: UnsafeRawBufferPointer) {
+  let bytes = padded(input)
+  var fast = InternetChecksum()
+  fast.addLong(Bytes(bytes.span.bytes), 0, input.count)
+  var slow: UInt32 = 0
+  var crc: UInt32 = ~0
+  for i in 0..<input.count {
+    slow += i % 2 == 0 ? UInt32(input[i]) << 8 : UInt32(input[i])
+    crc ^= UInt32(input[i])
+    for _ in 0..<8 { crc = crc >> 1 ^ (crc & 1 == 1 ? 0xedb8_8320 : 0) }
+  }
+  while slow > 0xffff { slow = slow & 0xffff + slow >> 16 }
+  if fast.isRight != (slow == 0xffff) { fail("the Internet checksum is not \(slow)") }
+  if crc32(Bytes(bytes.span.bytes), 0, input.count) != ~crc { fail("the CRC is not \(~crc)") }
+}
+
+/// The length of an MQTT packet, against its definition.
+@Sendable private func varint(_ input: UnsafeRawBufferPointer) {
+  let bytes = padded(input)
+  var frame = Frame(kind: mqtt.pointer.pointee.unknownKind)
+  let result = mqtt.pointer.read(Bytes(bytes.span.bytes), 0, input.count, &frame)
+  var length = 0
+  var count = 0
+  for i in 1..<5 {
+    guard i < input.count else { return }
+    length |= Int(input[i] & 127) << (7 * (i - 1))
+    count = i
+    if input[i] < 128 { break }
+  }
+  if input[count] >= 128 {
+    if result != .notAFrame { fail("a length of more than four bytes") }
+    return
+  }
+  if result != .notAFrame, frame.headerCount != 1 + count || frame.count != 1 + count + length {
+    fail("a frame of \(frame.count) bytes, not \(1 + count + length)")
+  }
+}
+
+/// A body that its header calls compressed.
+@Sendable private func inflate(_ input: UnsafeRawBufferPointer) {
+  let bytes = padded(input)
+  var inflater = Inflater(maximumCount: 64 << 10, maximumRatio: 100)
+  if inflater.inflate(Bytes(bytes.span.bytes), 0, input.count) == nil,
+    inflater.count > min(64 << 10, input.count * 100)
+  {
+    fail("\(inflater.count) bytes from \(input.count)")
+  }
+}
+
+/// A profile as text. What is wrong with it is told in one line.
+@Sendable private func profile(_ input: UnsafeRawBufferPointer) {
+  let text = String(decoding: input, as: UTF8.self)
+  do throws(ProfileError) {
+    let plan = try ProfileCompiler.compile(text, source: "F")
+    // What compiles decodes.
+    let bytes = padded(input)
+    var frame = Frame(kind: plan.pointer.pointee.unknownKind)
+    if plan.pointer.read(Bytes(bytes.span.bytes), 0, input.count, &frame) == .frame, frame.count < 1 {
+      fail("a frame of \(frame.count) bytes")
+    }
+  } catch {
+    if error.description.contains("\n") { fail("an error of two lines") }
+  }
+}
+
+private struct Nothing: FilterRecord {
+  func value(of field: Int, at index: Int) -> FilterValue? { index < 2 ? .integer(Int64(field)) : nil }
+  func anyText(of field: Int, path: FilterPath, where test: (RawSpan) -> Bool) -> Bool {
+    let bytes: [UInt8] = [0x61, 0x62, 0xe4, 0xbd, 0xa0, 0xff, 0]
+    return test(bytes.span.bytes)
+  }
+}
+
+/// A display filter as text, compiled and asked.
+@Sendable private func filter(_ input: UnsafeRawBufferPointer) {
+  let text = String(decoding: input, as: UTF8.self)
+  do {
+    _ = try Filter(text, schema: .messages).matches(Nothing())
+  } catch {
+    if !(1...text.count + 1).contains(error.column) { fail("column \(error.column) of \(text.count)") }
+  }
+}

@@ -1,0 +1,74 @@
+import Glibc
+@testable import IMCapture
+@testable import IMProfile
+import IMWire
+
+/// Writes a corpus for each target into a folder of its name: the samples, their packets, what their connections said.
+func writeSeeds(from samples: String, to folder: String) {
+  mkdir(folder, 0o755)
+  for target in targets { mkdir("\(folder)/\(target.name)", 0o755) }
+  var number = 0
+  func seed(_ target: String, _ bytes: [UInt8]) {
+    number += 1
+    guard let file = fopen("\(folder)/\(target)/seed-\(number)", "w") else { return }
+    fwrite(bytes, 1, bytes.count, file)
+    fclose(file)
+  }
+  for name in ["tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "tjp-ipv6-vlan.pcapng"] {
+    let bytes = contents("\(samples)/\(name)")
+    let form = name.hasSuffix("ng") ? "pcapng" : "pcap"
+    for count in [200, 2_000, 20_000] where count < bytes.count { seed(form, [UInt8](bytes.prefix(count))) }
+    let packets = packets("\(samples)/\(name)")
+    for start in stride(from: 0, to: min(packets.count, 400), by: 8) {
+      var script: [UInt8] = [UInt8(start / 8 & 1)]
+      for packet in packets[start..<min(packets.count, start + 8)] {
+        script += [0, 1, UInt8(packet.count >> 8 & 7), UInt8(packet.count & 255)] + packet.prefix(0x7ff)
+      }
+      seed("packets", script)
+    }
+    // The bytes of segments, as far as their headers are plain.
+    for packet in packets.prefix(200) where packet.count > 66 && packet[12] == 8 && packet[13] == 0 && packet[14] == 0x45 {
+      let payload = [UInt8](packet[min(packet.count, 34 + Int(packet[46] >> 4) * 4)...].prefix(255))
+      guard payload.count > 2 else { continue }
+      for target in ["tjp", "mqtt", "stream"] {
+        seed(target, [0, 7, 9, 0x0a, UInt8(payload.count)] + payload + [0x0b, UInt8(payload.count)] + payload)
+      }
+      seed("tlv", [UInt8](payload.dropFirst(28)))
+      seed("varint", [UInt8](payload.prefix(5)))
+      seed("checksum", payload)
+      seed("inflate", [UInt8](payload.dropFirst(28)))
+    }
+  }
+  seed("inflate", [0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27])
+  seed("gzip", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0x4c, 0x4a, 0x06, 0, 0xc2, 0x41, 0x24, 0x35, 3, 0, 0, 0])
+  seed("reassembly", (0..<120).map { UInt8(truncatingIfNeeded: $0 * 37) })
+  for name in ["tjp", "mqtt"] { if let text = BuiltInProfiles.text(name) { seed("profile", [UInt8](text.utf8)) } }
+  for text in [
+    "type == data && rtt_ms > 500", "session == 6854 or fate in {unanswered, damaged}", "tlv[0x1001] contains \"x\"",
+    "client.ip == 10.0.0.0/8 and not seq >= 0x1f", "tlv matches \"(?i)^a{2,5}[^b-d]$\"",
+  ] { seed("filter", [UInt8](text.utf8)) }
+}
+
+private func contents(_ path: String) -> [UInt8] {
+  guard let file = fopen(path, "r") else { fail("\(path) cannot be read") }
+  defer { fclose(file) }
+  var bytes = [UInt8](repeating: 0, count: 1 << 22)
+  return [UInt8](bytes.prefix(fread(&bytes, 1, bytes.count, file)))
+}
+
+private func packets(_ path: String) -> [[UInt8]] {
+  var packets: [[UInt8]] = []
+  do throws(CaptureError) {
+    let source = try CaptureFile(path: path)
+    while try source.nextBatch({ bytes, records in
+      for i in records.indices {
+        let start = Int(records[i].offset)
+        packets.append(
+          bytes.extracting(start..<start + Int(records[i].capturedLength)).withUnsafeBytes { [UInt8]($0) })
+      }
+    }) {}
+  } catch {
+    return packets
+  }
+  return packets
+}

@@ -1,0 +1,183 @@
+import IMWire
+
+/// Staying within the limit on memory: `EngineOptions.memory`.
+///
+/// Tables ask before they grow. One that may not, and is nearly full, makes the next packet wait for `relieve`, so that
+/// nothing is forgotten while something else is in hand.
+extension Engine {
+  /// Free places that a table of connections keeps ready: a packet needs one.
+  private static var margin: Int { 64 }
+  /// The newest connections without an answer are not touched: each sound one is among them for a moment.
+  private static var handshakes: Int { 1_024 }
+
+  /// Sees to it that there is room for one more flow, or soon will be.
+  @inline(never)
+  mutating func makeRoomForFlow() {
+    let growth = Pool<Flow>.growth * FlowTable.costPerFlow
+    guard reassembler.flows.pool.room <= Self.margin else { return }
+    if budget.admits(.connections, growth) {
+      if reassembler.flows.pool.room == 0 { budget.take(.connections, growth) }
+    } else {
+      wake = .distantPast
+    }
+  }
+
+  /// What a connection costs that a plan decodes.
+  private var costOfFigures: Int { Pool<ConnectionFigures>.costPerElement + 32 + sinkCost.connection }
+
+  /// Sees to it that there is room for one more connection's figures, or soon will be.
+  mutating func makeRoomForFigures() {
+    let growth = Pool<ConnectionFigures>.growth * costOfFigures
+    guard tracker.figures.room <= Self.margin else { return }
+    if budget.admits(.decoded, growth) {
+      if tracker.figures.room == 0 { budget.take(.decoded, growth) }
+    } else {
+      wake = .distantPast
+    }
+  }
+
+  /// The index of a server's figures. Those for which there is no room share the last one, which `endpoints` does not have.
+  mutating func endpoint(_ key: EndpointKey) -> UInt32 {
+    if let known = endpointIndex[key] { return known }
+    let count = UInt32(truncatingIfNeeded: endpointIndex.count)
+    guard !isFullOfEndpoints, budget.takeIfAdmitted(.decoded, 128 + sinkCost.server) else {
+      isFullOfEndpoints = true
+      ledger.evicted[.server] += 1
+      return count
+    }
+    endpointIndex[key] = count
+    return count
+  }
+
+  /// Forgets what is oldest, where tables are full and may not grow, or streams hold more than they may.
+  @inline(never)
+  mutating func relieve() {
+    if reassembler.flows.pool.room <= Self.margin,
+      !budget.admits(.connections, Pool<Flow>.growth * FlowTable.costPerFlow)
+    {
+      forgetEnded(Pool<Flow>.growth)
+      if reassembler.flows.pool.room <= Self.margin { evictQuiet(onlyDecoded: false) }
+    }
+    if tracker.figures.room <= Self.margin, !budget.admits(.decoded, Pool<ConnectionFigures>.growth * costOfFigures) {
+      evictQuiet(onlyDecoded: true)
+    }
+    if budget.isOverHeld { releaseHolders() }
+  }
+
+  // MARK: Connections
+
+  /// Forgets connections whose end was reported, then those that nothing has answered, then those that are over.
+  private mutating func forgetEnded(_ wanted: Int) {
+    var found: [(index: UInt32, why: Eviction)] = []
+    while found.count < wanted, let entry = recycling.popFirst() {
+      if isThere(entry) { found.append((entry.flow, .ended)) }
+    }
+    while found.count < wanted, opening.count > Self.handshakes, let entry = opening.popFirst() {
+      if isThere(entry), reassembler.flows.pointer(entry.flow).pointee.phase == .opening {
+        found.append((entry.flow, .halfOpen))
+      }
+    }
+    while found.count < wanted, let entry = ending.popFirst() {
+      if isThere(entry) { found.append((entry.flow, .ended)) }
+    }
+    evict(found)
+  }
+
+  private func isThere(_ entry: ClosingQueue.Entry) -> Bool {
+    reassembler.flows.pointer(entry.flow).pointee.serial == entry.serial
+  }
+
+  /// Ends connections now, reports on them, and forgets them.
+  private mutating func evict(_ found: [(index: UInt32, why: Eviction)]) {
+    var hasOpen = false
+    for (index, _) in found {
+      let flow = reassembler.flows.pointer(index)
+      if flow.pointee.phase != .closed {
+        flow.pointee.phase = .closed
+        flow.pointee.closeReason = .evicted
+        flow.pointee.closedAt = max(now, flow.pointee.lastSeen)
+      }
+      flush(index, flow)
+      flow.pointee.isLeaving = true
+      let figures = flow.pointee.figures
+      if figures != .max, tracker.figures.pointer(figures).pointee.unsettled > 0 { hasOpen = true }
+    }
+    // Their messages lose their connections together: one look through all that are open.
+    if hasOpen { tracker.settleLeaving(reassembler.flows.places) }
+    for (index, why) in found {
+      let flow = reassembler.flows.pointer(index)
+      // Where a connection is in two queues, it is found twice.
+      guard flow.pointee.serial != 0 else { continue }
+      if !flow.pointee.reported { report(flow, isFinal: true) }
+      ledger.evicted[why] += 1
+      discard(index, flow)
+    }
+  }
+
+  /// Forgets a part of all connections, those that have been quiet for longest; with `onlyDecoded`, of those that a plan
+  /// decodes. What "long" is a sample tells.
+  private mutating func evictQuiet(onlyDecoded: Bool) {
+    let count = UInt32(truncatingIfNeeded: reassembler.flows.pool.count)
+    guard count > 0 else { return }
+    var sample: [Timestamp] = []
+    let step = max(1, count / 1_024)
+    for index in stride(from: hand % step, to: count, by: Int(step)) {
+      let flow = reassembler.flows.pointer(index)
+      if flow.pointee.serial != 0, !onlyDecoded || flow.pointee.figures != .max { sample.append(flow.pointee.lastSeen) }
+    }
+    guard !sample.isEmpty else { return }
+    sample.sort()
+    let limit = sample[sample.count / 16]
+    var found: [(index: UInt32, why: Eviction)] = []
+    let wanted = max(Self.margin * 2, Int(count) / 16)
+    for _ in 0..<count where found.count < wanted {
+      hand = hand + 1 < count ? hand + 1 : 0
+      let flow = reassembler.flows.pointer(hand)
+      if flow.pointee.serial != 0, flow.pointee.lastSeen <= limit, !onlyDecoded || flow.pointee.figures != .max {
+        found.append((hand, .connection))
+      }
+    }
+    evict(found)
+  }
+
+  // MARK: Streams
+
+  /// Lets those go that have held bytes for longest, until streams hold no more than they may. Who was heard of since
+  /// the last look gets a second chance.
+  private mutating func releaseHolders() {
+    var chances = 256
+    while budget.isOverHeld, let entry = reassembler.holders.pop() {
+      let flow = reassembler.flows.pointer(entry.flow)
+      guard flow.pointee.serial == entry.serial else { continue }
+      flow.pointee.isHolder = false
+      guard flow.holdsBytes else { continue }
+      if flow.pointee.lastSeen > entry.at, chances > 0 {
+        chances -= 1
+        reassembler.addHolder(entry.flow, flow)
+        continue
+      }
+      ledger.evicted[.held] += 1
+      releaseHeld(entry.flow, flow)
+    }
+  }
+
+  /// Gives up the holes of both directions and cuts their frames. A connection that is not known yet stays unread.
+  private mutating func releaseHeld(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+    for side in 0...1 {
+      let half = flow.half(side)
+      openHeld(index, flow, side)
+      while let start = half.pointee.queue?.pointee.firstStart {
+        release(index, flow, side, givingUpTo: start, .unseen)
+      }
+      reassembler.dropQueue(half)
+      guard flow.pointee.profile.isPlan else { continue }
+      if half.pointee.rest?.pointee.count ?? 0 > 0 {
+        abandonRest(index, flow, side)
+        half.pointee.flags.insert(.lost)
+      }
+      Reassembler.destroy(&half.pointee.rest)
+      finishIfDone(index, flow, side)
+    }
+    if flow.pointee.profile == .unknown { giveUp(flow) }
+  }
+}
