@@ -97,6 +97,8 @@ struct Reassembler: ~Copyable {
   /// Flows that hold bytes, in the order in which they began to; those that hold nothing any more are passed over.
   var holders = HolderQueue()
   var counters = ReassemblyCounters()
+  /// The next moment at which something other than a packet happens; whoever runs short of something sets it to the past.
+  var wake = Timestamp.distantPast
   /// Bytes held beyond holes, in all directions.
   var heldBytes = 0
   /// Set when the last segment needs more than to be decoded: it has a conflict, or bytes that were given up.
