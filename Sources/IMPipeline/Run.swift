@@ -115,6 +115,7 @@ struct Run {
     return Summary(
       plans: plans, ledger: driver.engine.totals, reassembly: driver.engine.reassembly, capture: capture,
       kinds: plans.indices.map { plan in (0..<65).map { driver.engine.totals(plan: plan, kind: $0) } },
+      sequences: plans.indices.map { driver.engine.sequenceTotals(plan: $0) },
       checksums: driver.engine.totals.checksums)
   }
 
