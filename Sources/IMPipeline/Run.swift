@@ -50,6 +50,32 @@ struct Run {
     Driver(engine: engine, input: input, stopping: stopping, confinement: confinement)
   }
 
+  /// An engine and a driver that hand on each message that `choice` and `filter` let through.
+  func messages(
+    _ choice: MessageChoice, _ filter: String?, take: @escaping (MessageRecord, Exchange) -> Void
+  ) throws(UsageError) -> Driver {
+    let selection = MessageSelection(choice: choice, filter: try self.filter(filter))
+    let sink = MessageSink(plans: plans, selection: selection, take: take)
+    return driver(
+      engine(
+        [.frames, .finished, .issues], exchangeCapacity: 1 << 18, cost: (0, MessageStore.costPerMessage, 0), sink: sink)
+    )
+  }
+
+  /// Leads the whole input through a driver, with the progress that the user wants to see; gives the errors.
+  func lead(_ driver: Driver, isOver: @escaping () -> Bool = { false }) -> [CaptureError] {
+    let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
+    defer { progress.end() }
+    return driver.run(
+      Driver.Hooks(
+        afterBatch: { driver in
+          progress.update(driver)
+          noteEvictions(driver)
+          answerRequests(driver)
+        },
+        isOver: isOver))
+  }
+
   /// A filter over messages; the types' names are those of the plans.
   func filter(_ text: String?) throws(UsageError) -> Filter? {
     guard let text else { return nil }
