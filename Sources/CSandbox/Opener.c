@@ -156,7 +156,8 @@ static void serve(unsigned uid, unsigned gid, int is_sandboxed, pid_t parent) {
   tzset();
   reply.error = -imdump_become_opener(uid, gid);
   if (reply.error == 0) reply.error = -imdump_no_new_privileges();
-  // Not before: a change of user takes it back.
+  // Not before: a change of user takes it back. Beside it there is the socket's end, since a run whose signals Landlock
+  // holds sends none when it dies either.
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (getppid() != parent || receive_message(SOCKET, &names, sizeof names, &folder) != 0 || folder != FOLDER) return;
   names.format[sizeof names.format - 1] = 0;
