@@ -22,8 +22,11 @@ extension Engine {
     }
   }
 
-  /// What a connection costs that a plan decodes.
-  private var costOfFigures: Int { Pool<ConnectionFigures>.costPerElement + 32 + sinkCost.connection }
+  /// What a connection costs that a plan decodes, at most.
+  private var costOfFigures: Int {
+    Pool<ConnectionFigures>.costPerElement + Pool<RareFigures>.costPerElement + Pool<HeartbeatFigures>.costPerElement
+      + 32 + sinkCost.connection
+  }
 
   /// Sees to it that there is room for one more connection's figures, or soon will be.
   mutating func makeRoomForFigures() {

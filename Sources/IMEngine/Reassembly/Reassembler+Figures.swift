@@ -26,15 +26,24 @@ extension Reassembler {
 
   private static var journalGrowth: Int { Pool<FlowJournal>.growth * Pool<FlowJournal>.costPerElement }
 
-  /// The journal of a side, made when it is not there.
-  mutating func note(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> UnsafeMutablePointer<SegmentJournal> {
+  /// A flow's journal, made when it is not there.
+  mutating func journal(_ flow: UnsafeMutablePointer<Flow>) -> UnsafeMutablePointer<FlowJournal> {
     if flow.pointee.journal == .max {
       if journals.room == 0 { budget.take(.connections, Self.journalGrowth) }
       flow.pointee.journal = journals.allocate(FlowJournal())
       if isShortOfJournals { wake = .distantPast }
     }
-    return UnsafeMutableRawPointer(journals.pointer(flow.pointee.journal))
-      .assumingMemoryBound(to: SegmentJournal.self) + side
+    return journals.pointer(flow.pointee.journal)
+  }
+
+  /// The journal of a side, made when it is not there.
+  mutating func note(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> UnsafeMutablePointer<SegmentJournal> {
+    UnsafeMutableRawPointer(journal(flow)).assumingMemoryBound(to: SegmentJournal.self) + side
+  }
+
+  /// Whether bytes of a flow were given up.
+  func hasGaps(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+    flow.pointee.journal != .max && journals.pointer(flow.pointee.journal).pointee.gapCount > 0
   }
 
   /// What a side's segments were.

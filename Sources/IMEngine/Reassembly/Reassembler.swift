@@ -209,7 +209,7 @@ struct Reassembler: ~Copyable {
     let count = segment.pointee.payloadCount
     let old = min(behind, count)
     counters.repeatedBytes += UInt64(old)
-    if flow.pointee.gapCount > 0, !islands.isEmpty { hasNews = true }
+    if !islands.isEmpty, hasGaps(flow) { hasNews = true }
     if behind == 1, count <= 1 {
       countKeepAlive(flow, segment)
     } else if behind > 1 || count + segment.pointee.cutCount == 1 {
@@ -234,7 +234,8 @@ struct Reassembler: ~Copyable {
 
   private mutating func noteConflict(_ flow: UnsafeMutablePointer<Flow>, _ found: OverlapConflict) {
     counters.conflicts += 1
-    flow.pointee.conflicts &+= flow.pointee.conflicts == .max ? 0 : 1
+    let journal = self.journal(flow)
+    journal.pointee.conflicts &+= journal.pointee.conflicts == .max ? 0 : 1
     conflict = found
     hasNews = true
   }
@@ -402,8 +403,9 @@ struct Reassembler: ~Copyable {
     half.pointee.flags.remove(.fromStart)
     counters.gapBytes[Int(reason.rawValue)] += UInt64(count)
     counters.gaps[Int(reason.rawValue)] += 1
-    flow.pointee.gapCount &+= 1
-    flow.pointee.gapBytes &+= UInt64(count)
+    let journal = self.journal(flow)
+    journal.pointee.gapCount &+= 1
+    journal.pointee.gapBytes &+= UInt64(count)
     return Gap(byteCount: count, reason: reason)
   }
 
