@@ -14,6 +14,8 @@ struct Run {
   let stopping = Stopping()
   private let told = ToldEvictions()
   let confinement: Confinement
+  /// Made first, while there is nothing that it could share.
+  private let opener: FileOpener?
 
   init(input: InputOptions, decode: DecodeOptions, report: ReportOptions) throws(UsageError) {
     self.input = input
@@ -23,6 +25,8 @@ struct Run {
     do throws(ProfileError) { plans = try loadProfiles(decode.profiles) } catch {
       throw UsageError(message: error.description)
     }
+    let writesFiles = input.writePath.map { $0 != "-" } ?? false
+    opener = writesFiles ? confinement.makeOpener() : nil
   }
 
   /// An engine for these options that tells `sink`.
@@ -47,7 +51,7 @@ struct Run {
 
   /// A driver of the engine for these options, that has not started.
   func driver(_ engine: consuming Engine) -> Driver {
-    Driver(engine: engine, input: input, stopping: stopping, confinement: confinement)
+    Driver(engine: engine, input: input, stopping: stopping, confinement: confinement, opener: opener)
   }
 
   /// An engine and a driver that hand on each message that `choice` and `filter` let through.
