@@ -62,7 +62,8 @@ import Testing
     defer { posix_spawn_file_actions_destroy(&actions) }
     var words = ([program] + arguments).map { strdup($0) } + [nil]
     defer { words.forEach { free($0) } }
-    var environment: [UnsafeMutablePointer<CChar>?] = [nil]
+    var environment = Command.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { environment.forEach { free($0) } }
     var pid: pid_t = 0
     var own = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &own)

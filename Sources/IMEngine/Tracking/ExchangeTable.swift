@@ -161,6 +161,19 @@ struct ExchangeTable: ~Copyable {
     }
   }
 
+  /// The same, for exchanges without a number, which are answered in their order: those that were answered before `now` are
+  /// passed over, and left out of the chain, so that nobody comes to them again.
+  mutating func nextOpen(
+    after exchange: UnsafeMutablePointer<Exchange>, _ now: Timestamp
+  ) -> UnsafeMutablePointer<Exchange>? {
+    var older = next(after: exchange)
+    while let passed = older, passed.pointee.isAnswered, passed.pointee.firstAt <= now {
+      older = next(after: passed)
+      exchange.pointee.previous = passed.pointee.previous
+    }
+    return older
+  }
+
   /// Puts `exchange` at the front; there is room.
   mutating func append(_ exchange: Exchange) -> UnsafeMutablePointer<Exchange> {
     append(exchange, at: probe(exchange.session, exchange.direction, exchange.sequence))

@@ -82,6 +82,9 @@ struct Tracker: ~Copyable {
   var orphans: [OrphanKey: [Orphan]] = [:]
   /// Their keys in the order in which they came; some may be gone.
   var orphanOrder: Deque<(key: OrphanKey, at: Timestamp)> = []
+  /// How many more steps searches among exchanges without a number may take beyond the usual; each search adds a few.
+  var searchCredit = Tracker.maximumSearchCredit
+  static var maximumSearchCredit: Int { 1 << 20 }
   /// Open exchanges that were moved to the front in this round of the table.
   var moved = 0
   /// Everything below this position is settled or moved.
