@@ -21,7 +21,7 @@ enum Command {
   static let environment: [String: String] = {
     let own = ProcessInfo.processInfo.environment
     return ["PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "Asia/Shanghai", "COLUMNS": "80"]
-      .merging(own.filter { ["ASAN_OPTIONS", "TSAN_OPTIONS", "SWIFT_BACKTRACE"].contains($0.key) }) { first, _ in first }
+      .merging(own.filter { ["ASAN_OPTIONS", "TSAN_OPTIONS", "SWIFT_BACKTRACE"].contains($0.key) }) { it, _ in it }
   }()
 
   /// Runs the command. Standard input is the file `input` in the repository, else nothing.

@@ -203,10 +203,10 @@ extension Tracker {
     var early: UnsafeMutablePointer<Exchange>?
     var candidate: UnsafeMutablePointer<Exchange>? = newest
     var steps = 0
-    searchCredit = min(searchCredit &+ 32, Self.maximumSearchCredit)
+    searchCredit = min(searchCredit &+ 16, Self.maximumSearchCredit)
     while let exchange = candidate {
       steps &+= 1
-      if steps > 64 {
+      if steps > 32 {
         searchCredit &-= 1
         guard inOrder, searchCredit > 0 else { return nil }
       }

@@ -102,15 +102,15 @@ struct Tracker: ~Copyable {
   private let wantsSettled: Bool, wantsSettlements: Bool
   private let wantsFinished: Bool
 
-  /// A tracker for `planCount` plans that remembers at most `capacity` exchanges.
+  /// A tracker for `planCount` plans that remembers at most `capacity` exchanges; `seed` is their table's.
   init(
-    planCount: Int, capacity: Int, budget: MemoryBudget, sinkCost: Int, sink: (any ExchangeSink)?,
+    planCount: Int, capacity: Int, seed: UInt64, budget: MemoryBudget, sinkCost: Int, sink: (any ExchangeSink)?,
     needs: EngineOptions.Needs
   ) {
     self.budget = budget
     self.sinkCost = sinkCost
     sessions = SessionTable(budget: budget)
-    table = ExchangeTable(maximumCount: capacity)
+    table = ExchangeTable(maximumCount: capacity, seed: seed)
     budget.take(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost))
     totalCount = planCount * 65
     totals = .allocate(capacity: max(1, totalCount))
