@@ -27,7 +27,7 @@ extension Engine {
   }
 
   /// How many bytes a direction may hold before its connection counts as none of the protocols.
-  private func patience(_ half: UnsafeMutablePointer<Half>) -> Int {
+  private mutating func patience(_ half: UnsafeMutablePointer<Half>) -> Int {
     half.pointee.flags.contains(.fromStart) ? 4 << 10 : 64 << 10
   }
 
@@ -62,7 +62,7 @@ extension Engine {
   }
 
   /// Whether a direction without its beginning may still be inside one long frame of a protocol that its ports promise.
-  private func isAwaited(_ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>) -> Bool {
+  private mutating func isAwaited(_ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>) -> Bool {
     guard !half.pointee.flags.contains(.fromStart) else { return false }
     return plans.indices.contains {
       isHinted(flow, $0) && half.pointee.offset < UInt64(plans[$0].pointer.pointee.maximumBody) + (64 << 10)
@@ -111,6 +111,9 @@ extension Engine {
       }
       return false
     }
+    // So many deliveries that weighing each with every one that comes would cost their square are left to the next
+    // thorough look.
+    guard rest.pointee.deliveryCount <= 32 else { return false }
     for (position, _, _) in rest.pointee.deliveries(end - start) {
       let verdict = verify(bytes, position, end, rest, needed: needed, isTrusted: isTrusted)
       if isProof(verdict, enough, isTrusted ? needed : .max) { return true }
@@ -119,7 +122,7 @@ extension Engine {
   }
 
   /// Whether a candidate is confirmed, or has so many `bits` to say for itself; `forPart`, when it is not whole.
-  private func isProof(_ verdict: Verdict, _ bits: Int, _ forPart: Int) -> Bool {
+  private mutating func isProof(_ verdict: Verdict, _ bits: Int, _ forPart: Int) -> Bool {
     switch verdict {
     case .confirmed: true
     case .open(let found, let isWhole): found >= (isWhole ? bits : forPart)
@@ -128,11 +131,11 @@ extension Engine {
   }
 
   /// Whether one of the connection's ports is one of the plan's, or of those that the user named.
-  private func isHinted(_ flow: UnsafeMutablePointer<Flow>, _ plan: Int) -> Bool {
+  private mutating func isHinted(_ flow: UnsafeMutablePointer<Flow>, _ plan: Int) -> Bool {
     isServerPort(flow, 0, plan) || isServerPort(flow, 1, plan)
   }
 
-  private func isServerPort(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ plan: Int) -> Bool {
+  private mutating func isServerPort(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ plan: Int) -> Bool {
     let port = UInt16(truncatingIfNeeded: side == 0 ? flow.pointee.key.ports >> 16 : flow.pointee.key.ports)
     return plans[plan].ports.contains(port) || ports.contains(port)
   }
@@ -162,7 +165,7 @@ extension Engine {
     // What came first is decoded first.
     let order = isEarlier(flow, 1 - side) ? [1 - side, side] : [side, 1 - side]
     for side in order {
-      flow.half(side).pointee.rest?.pointee.needed = 0
+      flow.half(side).pointee.rest?.pointee.beginSearch()
       decodeRest(index, flow, side)
     }
   }
@@ -181,7 +184,7 @@ extension Engine {
     return nil
   }
 
-  private func isEarlier(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Bool {
+  private mutating func isEarlier(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Bool {
     guard let mine = flow.half(side).pointee.rest, mine.pointee.count > 0,
       let theirs = flow.half(1 - side).pointee.rest, theirs.pointee.count > 0
     else { return false }

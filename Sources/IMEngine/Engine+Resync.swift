@@ -3,7 +3,7 @@ import IMWire
 extension Engine {
   /// Bytes held while a header waits for its proof; then it is passed over. A magic number is proof enough to wait for as
   /// long as its frame may be, unless that was in vain too often.
-  private func maximumHeld(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
+  private mutating func maximumHeld(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
     let isPatient = currentPlan.pointee.magicEvidence >= 32 && rest.pointee.wasted < 64 << 20
     return isPatient ? Int(currentPlan.pointee.maximumBody) + (64 << 10) : Self.usuallyHeld
   }
@@ -55,7 +55,7 @@ extension Engine {
     return false
   }
 
-  private func noteWaste(_ rest: UnsafeMutablePointer<StreamRest>, _ result: SearchResult) {
+  private mutating func noteWaste(_ rest: UnsafeMutablePointer<StreamRest>, _ result: SearchResult) {
     switch result {
     case .at(let position) where position == rest.pointee.start: return
     case .open(let position) where position == rest.pointee.start: return
@@ -77,6 +77,13 @@ extension Engine {
     let end = rest.pointee.end
     let base = rest.pointee.streamOffset &- UInt64(start)
     var open: [UInt64] = []
+    if !isEnd, rest.pointee.candidates.count > 8, rest.pointee.searchedTo > rest.pointee.streamOffset,
+      let first = rest.pointee.candidates.first, first >= rest.pointee.streamOffset,
+      Int(truncatingIfNeeded: rest.pointee.searchedTo &- base) + 32 > end
+    {
+      // Many are not weighed again for each of a few bytes.
+      return .open(Int(truncatingIfNeeded: first &- base))
+    }
     if !isEnd {
       for place in rest.pointee.candidates where place >= rest.pointee.streamOffset {
         let position = Int(truncatingIfNeeded: place &- base)
@@ -94,8 +101,13 @@ extension Engine {
     var best = (position: 0, bits: hasMagic ? needed / 2 - 1 : Self.chance(end - start) - 1)
     var isFound = false
     while position < end {
-      position = nextCandidate(bytes, position, end)
+      let next = nextCandidate(bytes, position, end)
+      // Passing over a place costs far less than weighing it.
+      rest.pointee.credit -= (next - position) >> 3
+      position = next
       guard position < end else { break }
+      // Who makes the search dear has said nothing that could be found.
+      guard rest.pointee.credit > 0 else { return .none }
       switch verify(bytes, position, end, rest, needed: needed, isTrusted: true) {
       case .confirmed:
         // In front of it, with as much to say for itself as can be, may stand one that ends where this one begins.
@@ -151,11 +163,14 @@ extension Engine {
   }
 
   /// The next place at or behind `position` where a header may begin; with fewer bytes left than tell, that place.
-  func nextCandidate(_ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Int {
+  mutating func nextCandidate(_ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Int {
     let mask = currentPlan.pointee.magicMask
     let magic = currentPlan.pointee.magic
-    guard mask != 0 else { return position }
     var position = position
+    guard mask != 0 else {
+      while position < end, !currentPlan.pointee.mayBegin(with: bytes.u8(position)) { position += 1 }
+      return position
+    }
     while position < end {
       let available = min(8, end - position)
       let seen = available == 8 ? mask : mask & ~(UInt64.max >> UInt64(available * 8))
@@ -166,7 +181,7 @@ extension Engine {
   }
 
   /// Whether the bytes at `position`, fewer than a header, are the beginning of one as far as they go.
-  func mayBegin(_ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Bool {
+  mutating func mayBegin(_ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Bool {
     let available = min(8, end - position)
     let mask = currentPlan.pointee.magicMask & ~(available == 8 ? 0 : UInt64.max >> UInt64(available * 8))
     return bytes.u64(position) & mask == currentPlan.pointee.magic & mask
@@ -186,6 +201,7 @@ extension Engine {
     var at = position
     let counts = isTrusted && plan.pointee.checksumRule == .none
     for _ in 0..<64 {
+      rest.pointee.credit -= 1
       let result = plan.read(bytes, at, end, &probe)
       // Most places are rejected at once.
       if at == position, result != .notAFrame, rest.pointee.startsDelivery(at: position) {
@@ -208,6 +224,7 @@ extension Engine {
         // A part alone confirms nothing: bytes in front of a frame may borrow from it what makes them look like one.
         return evidence >= needed && at > position ? .confirmed : .open(bits: evidence, isWhole: at > position)
       case .frame:
+        if plan.pointee.checksumRule != .none { rest.pointee.credit -= probe.count >> 4 }
         guard plan.open(bytes, &probe) else { return .rejected }
         if plan.pointee.checksumRule == .none, probe.kind.pointee.index == FrameKind.unknownIndex { return .rejected }
         if counts {
@@ -231,7 +248,7 @@ extension Engine {
 
   /// Bits of proof that the frame at `at`, whole or not, is one: how little of what its bytes say would be there by chance.
   /// `nil` when they say that it is none.
-  private func weigh(_ bytes: borrowing Bytes, _ probe: inout Frame, _ at: Int, _ end: Int) -> Int? {
+  private mutating func weigh(_ bytes: borrowing Bytes, _ probe: inout Frame, _ at: Int, _ end: Int) -> Int? {
     let plan = currentPlan
     probe.start = at
     probe.type = plan.pointee.type.read(bytes, at)
@@ -281,15 +298,12 @@ extension Engine {
   }
 
   /// Bits of proof that `count` bytes are text; `nil` when they are not.
-  private func weighText(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) -> Int? {
+  private mutating func weighText(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) -> Int? {
+    guard !holdsControl(bytes, offset, min(count, 256)) else { return nil }
     var printable = 0
-    for i in 0..<min(count, 256) {
-      let byte = bytes.u8(offset + i)
-      if byte < 0x20 || byte == 0x7f { return nil }
-      if byte < 0x80 { printable += 1 }
-    }
+    for i in 0..<min(count, 256) where printable < 16 && bytes.u8(offset + i) < 0x80 { printable += 1 }
     // 95 of 256 bytes are ASCII that can be printed.
-    return min(printable, 16) * 7 / 5
+    return printable * 7 / 5
   }
 
   // MARK: Gaps
@@ -330,7 +344,7 @@ extension Engine {
   }
 
   /// The length of the frame that a direction in step holds the beginning of, as far as its header tells; else 0.
-  func frameLength(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
+  mutating func frameLength(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     var probe = frame.pointee
     guard rest.pointee.count >= Int(currentPlan.pointee.headerCount),

@@ -121,8 +121,8 @@ package struct Engine: ~Copyable {
     needs = options.needs
     self.sink = sink
     tracker = Tracker(
-      planCount: plans.count, capacity: options.exchangeCapacity, budget: budget, sinkCost: options.sinkCost.exchange,
-      sink: sink, needs: needs)
+      planCount: plans.count, capacity: options.exchangeCapacity, seed: options.seed, budget: budget,
+      sinkCost: options.sinkCost.exchange, sink: sink, needs: needs)
     for plan in plans {
       for index in 0..<65 {
         let kind = plan.kind(at: index)

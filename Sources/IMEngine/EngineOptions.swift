@@ -47,7 +47,7 @@ package struct EngineOptions: Sendable {
   package var memory = 256 << 20
   /// What the sink keeps, in bytes: of each connection that a plan decodes, of each exchange, of each server.
   package var sinkCost: (connection: Int, exchange: Int, server: Int) = (0, 0, 0)
-  /// Keeps senders from choosing addresses that collide in the flow table.
+  /// Keeps senders from choosing addresses and numbers that collide in the tables of flows and exchanges.
   package var seed: UInt64 = 0x1234_5678_9abc_def0
 
   /// Options for `plans`.

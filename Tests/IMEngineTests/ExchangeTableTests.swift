@@ -23,11 +23,21 @@ import Testing
     }
   }
 
+  /// Numbers that somebody has chosen because they fall on few slots fall on many in a run with another seed.
+  @Test func numbersThatCollide() {
+    var known = ExchangeTable(maximumCount: 4_096, seed: 1)
+    let chosen = (UInt64(0)..<1_000_000).filter { known.home(7, .clientToServer, $0) < 32 }
+    #expect(chosen.count > 1_000)
+    var other = ExchangeTable(maximumCount: 4_096, seed: 2)
+    let homes = Set(chosen.map { other.home(7, .clientToServer, $0) })
+    #expect(homes.count > chosen.count * 3 / 4)
+  }
+
   /// 100,000 operations over few numbers, so that they are used again, and over many, so that the table grows and forgets.
   @Test(arguments: [(40, 4_096), (3_000, 8_192), (60_000, 16_384)])
   func randomOperations(_ numbers: UInt64, _ capacity: Int) {
     var random = SeededRandom(numbers)
-    var table = ExchangeTable(maximumCount: capacity)
+    var table = ExchangeTable(maximumCount: capacity, seed: numbers)
     var model = Model()
     var nextID: UInt32 = 0
     var wrong = 0

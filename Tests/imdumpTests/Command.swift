@@ -17,6 +17,13 @@ enum Command {
   static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     .appending(path: "imdump")
 
+  /// What every run finds in its environment: nothing of the caller's, but what its sanitizers are told.
+  static let environment: [String: String] = {
+    let own = ProcessInfo.processInfo.environment
+    return ["PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "Asia/Shanghai", "COLUMNS": "80"]
+      .merging(own.filter { ["ASAN_OPTIONS", "TSAN_OPTIONS", "SWIFT_BACKTRACE"].contains($0.key) }) { it, _ in it }
+  }()
+
   /// Runs the command. Standard input is the file `input` in the repository, else nothing.
   static func run(_ arguments: [String], input: String? = nil) throws -> Result {
     let scratch = URL(filePath: NSTemporaryDirectory()).appending(path: "imdump-test-\(UUID().uuidString)")
@@ -33,7 +40,7 @@ enum Command {
     process.executableURL = program
     process.arguments = arguments
     process.currentDirectoryURL = folder
-    process.environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "Asia/Shanghai", "COLUMNS": "80"]
+    process.environment = environment
     process.standardInput =
       try input.map { try FileHandle(forReadingFrom: folder.appending(path: $0)) } ?? FileHandle.nullDevice
     process.standardOutput = try FileHandle(forWritingTo: output)

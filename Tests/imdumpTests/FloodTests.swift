@@ -42,11 +42,39 @@ import Testing
     }
   }
 
+  /// What decoding costs at its worst: a long run says it of 100 MB of each kind of traffic.
+  @Test(arguments: DearTraffic.allCases) func dearTraffic(_ traffic: DearTraffic) throws {
+    let path = "/tmp/imdump-dear-\(getpid()).pcap"
+    defer { unlink(path) }
+    guard let file = fopen(path, "w") else { throw CocoaError(.fileWriteUnknown) }
+    var header = CaptureBuilder().pcap()
+    fwrite(&header, 1, header.count, file)
+    var record: [UInt8] = []
+    traffic.write(LongRun.isWanted ? 100_000_000 : 200_000) { time, bytes in
+      let micros = time.microseconds
+      record.removeAll(keepingCapacity: true)
+      for value in [UInt32(micros / 1_000_000), UInt32(micros % 1_000_000), UInt32(bytes.count), UInt32(bytes.count)] {
+        record.append(little: value)
+      }
+      record += bytes
+      fwrite(record, 1, record.count, file)
+    }
+    fclose(file)
+    let ended = try Self.run(["stats", "--json", "-q", "-K", path])
+    #expect(ended.status == 0)
+    #expect(ended.peak <= max(256 + 64, ended.peakBefore), "\(ended.peak) MiB")
+    guard LongRun.isWanted else { return }
+    #expect(ended.cpu < 30)
+    print("100 MB, \(traffic): \(ended.cpu) s of CPU, \(ended.peak) MiB")
+  }
+
   /// How a run went.
   struct Ended {
     var status: Int32 = -1
     var output: [UInt8] = []
     var seconds = 0.0
+    /// Seconds of CPU.
+    var cpu = 0.0
     /// The most memory it had, in MiB. The kernel counts what the tests' process had when it began, too: `peakBefore`.
     var peak = 0
     var peakBefore = 0
@@ -62,7 +90,8 @@ import Testing
     defer { posix_spawn_file_actions_destroy(&actions) }
     var words = ([program] + arguments).map { strdup($0) } + [nil]
     defer { words.forEach { free($0) } }
-    var environment: [UnsafeMutablePointer<CChar>?] = [nil]
+    var environment = Command.environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+    defer { environment.forEach { free($0) } }
     var pid: pid_t = 0
     var own = rusage()
     getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &own)
@@ -77,8 +106,11 @@ import Testing
     return Ended(
       status: status, output: [UInt8](try Data(contentsOf: URL(filePath: output))),
       seconds: Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18,
+      cpu: Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime),
       peak: usage.ru_maxrss / 1_024, peakBefore: own.ru_maxrss / 1_024 + 1)
   }
+
+  private static func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
 
   @Test func halfOpenConnections() throws {
     let path = "/tmp/imdump-flood-\(getpid()).pcap"

@@ -105,7 +105,10 @@ struct SegmentScript {
     let start = bytes.count
     let length = 40 + payload.count
     bytes += [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0]
-    bytes += [0x45, 0, UInt8(length >> 8), UInt8(length & 255), 0, 1, 0x40, 0, 64, 6, 0, 0]
+    // A number of its own, so that none is taken for a copy that was captured twice.
+    let number = records.count + 1
+    bytes += [0x45, 0, UInt8(length >> 8), UInt8(length & 255), UInt8(number >> 8 & 255), UInt8(number & 255)]
+    bytes += [0x40, 0, 64, 6, 0, 0]
     let ends: [[UInt8]] = [[192, 0, 2, 1], [192, 0, 2, 2]]
     bytes += ends[side] + ends[1 - side]
     let ports = side == 0 ? [40_000, port] : [port, 40_000]

@@ -43,6 +43,8 @@ func writeSeeds(from samples: String, to folder: String) {
   seed("gzip", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0x4c, 0x4a, 0x06, 0, 0xc2, 0x41, 0x24, 0x35, 3, 0, 0, 0])
   seed("reassembly", (0..<120).map { UInt8(truncatingIfNeeded: $0 * 37) })
   for name in ["tjp", "mqtt"] { if let text = BuiltInProfiles.text(name) { seed("profile", [UInt8](text.utf8)) } }
+  // Short ones, because most of the time goes to reading YAML.
+  for text in shortProfiles { seed("profile", [UInt8](text.utf8)) }
   for text in [
     "type == data && rtt_ms > 500", "session == 6854 or fate in {unanswered, damaged}", "tlv[0x1001] contains \"x\"",
     "client.ip == 10.0.0.0/8 and not seq >= 0x1f", "tlv matches \"(?i)^a{2,5}[^b-d]$\"",
@@ -72,3 +74,33 @@ private func packets(_ path: String) -> [[UInt8]] {
   }
   return packets
 }
+
+private let shortProfiles = [
+  """
+  profile: a
+  version: 1
+  header: {length: 6, magic: {offset: 0, bytes: 4348}}
+  length: {offset: 2, size: 2, counts: body, maximum: 99}
+  fields: {type: {offset: 4, size: 1}, sequence: {offset: 5, size: 1}}
+  sequence: {kind: counter}
+  types:
+    1: {name: m, role: message, answered: true}
+    2: {name: k, role: acknowledgment, answers: [m], body: none}
+  """,
+  """
+  profile: b
+  version: 1
+  ports: [9]
+  header: {length: 2}
+  length: {offset: 1, encoding: varint, counts: body, maximum: 999}
+  fields: {type: {offset: 0, size: 1, low-bit: 4, bits: 4}}
+  sequence: {kind: identifier}
+  types:
+    3:
+      name: p
+      role: message
+      flags: {mask: 0x0F, value: 0x00}
+      body: [{text: {size: 2, into: subject}}, {load: {size: 2, into: sequence}}]
+  timing: {answer: 10s}
+  """,
+]

@@ -165,11 +165,7 @@ extension UnsafePointer<Plan> {
 
   /// Names and topics hold no control characters; random bytes usually do.
   private func isPlausibleText(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) -> Bool {
-    for i in 0..<min(count, 256) {
-      let byte = bytes.u8(offset + i)
-      if byte < 0x20 || byte == 0x7f { return false }
-    }
-    return true
+    !holdsControl(bytes, offset, min(count, 256))
   }
 
   /// Whether the header at `offset` says that the body is neither compressed nor encrypted.
@@ -201,4 +197,25 @@ extension UnsafePointer<Plan> {
     }
     return bits
   }
+}
+
+/// Whether one of `count` bytes at `offset` is an ASCII control character. Eight bytes at a time; slack stands behind them.
+func holdsControl(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) -> Bool {
+  let ones: UInt64 = 0x0101_0101_0101_0101
+  var found: UInt64 = 0
+  var i = 0
+  while i < count {
+    // What stands behind the last byte counts as a space.
+    let left = UInt64(truncatingIfNeeded: min(8, count - i)) &* 8
+    let keep = UInt64.max &<< (64 - left)
+    let word = bytes.u64(offset + i) & keep | (0x20 &* ones) & ~keep
+    let delete = word ^ (0x7f &* ones)
+    // The upper bit of a byte of `a` is set where a byte is below 0x20, of `b` where it is 0x7f; borrows reach only bytes
+    // above one that is.
+    let a = (word &- 0x20 &* ones) & ~word
+    let b = (delete &- ones) & ~delete
+    found |= (a | b) & (0x80 &* ones)
+    i += 8
+  }
+  return found != 0
 }

@@ -34,8 +34,13 @@ package struct Field: Sendable, BitwiseCopyable {
 
   @inline(__always)
   func read(_ bytes: borrowing Bytes, _ base: Int) -> UInt64 {
-    let raw = bytes.load(base &+ Int(offset), as: UInt64.self)
-    return ((littleEndian ? UInt64(littleEndian: raw) : UInt64(bigEndian: raw)) &>> UInt64(shift)) & mask
+    value(bytes.load(base &+ Int(offset), as: UInt64.self))
+  }
+
+  /// The number in the eight bytes that were loaded, as the machine holds them.
+  @inline(__always)
+  func value(_ raw: UInt64) -> UInt64 {
+    ((littleEndian ? UInt64(littleEndian: raw) : UInt64(bigEndian: raw)) &>> UInt64(shift)) & mask
   }
 }
 
@@ -298,6 +303,14 @@ package struct Plan: BitwiseCopyable {
   var kinds: UnsafePointer<FrameKind>
   var steps: UnsafePointer<PlanStep>
   var unknownKind: UnsafePointer<FrameKind>
+  /// The bytes that a header may begin with, one bit each; it matters where there is no magic number.
+  var firstBytes: InlineArray<4, UInt64> = InlineArray(repeating: .max)
+
+  /// Whether a header may begin with `byte`.
+  @inline(__always)
+  func mayBegin(with byte: UInt8) -> Bool {
+    firstBytes[Int(byte &>> 6)] &>> UInt64(byte & 63) & 1 == 1
+  }
 }
 
 extension UnsafePointer<Plan> {

@@ -178,8 +178,26 @@ package final class ProtocolPlan: @unchecked Sendable {
         min(64, kind.headMask.nonzeroBitCount + Self.lengthEvidence(kind.minimumBody, kind.maximumBody)))
       kinds[Int(truncatingIfNeeded: (kind.value &* multiplier) >> UInt64(64 - bits))] = entry
     }
+    plan.firstBytes = Self.firstBytes(draft)
     memory.initialize(to: plan)
     pointer = UnsafePointer(memory)
+  }
+
+  /// The bytes that a header may begin with, one bit each: all of them, unless the first one has the type, and there is no
+  /// checksum by which also a type that nobody knows is believed.
+  private static func firstBytes(_ draft: Draft) -> InlineArray<4, UInt64> {
+    let first = UInt64(littleEndian: 0xff)
+    guard draft.magicMask == 0, draft.checksumRule == .none, draft.type.offset == 0, draft.type.rawMask & ~first == 0
+    else { return InlineArray(repeating: .max) }
+    var bits = InlineArray<4, UInt64>(repeating: 0)
+    for byte in UInt64(0)...255 {
+      let type = draft.type.value(UInt64(littleEndian: byte))
+      let isHeader = draft.kinds.contains {
+        $0.value == type && (byte ^ $0.headValue >> 56) & $0.headMask >> 56 == 0
+      }
+      if isHeader { bits[Int(byte >> 6)] |= 1 << (byte & 63) }
+    }
+    return bits
   }
 
   /// What the type with `index` means; `nil` for an index that no type has.

@@ -11,6 +11,9 @@ struct FragmentTable: ~Copyable {
   /// A datagram waits this long in capture time, in nanoseconds.
   var patience: Int64 = 30_000_000_000
 
+  /// Stretches of a datagram with holes between them: a sender's own packets make few, however they are overtaken.
+  private static var maximumStretches: Int { 256 }
+
   struct Key: Hashable {
     var source: IPAddress
     var destination: IPAddress
@@ -59,11 +62,13 @@ struct FragmentTable: ~Copyable {
       }
       order.append(key)
     }
-    var entry = waiting[key] ?? Datagram(first: now)
-    if isLast {
-      if let total = entry.total, total != end { return nil }
-      entry.total = end
+    // Taken out, so that nothing it holds is copied.
+    var entry = waiting.removeValue(forKey: key) ?? Datagram(first: now)
+    guard !isLast || entry.total == nil || entry.total == end, entry.present.count < Self.maximumStretches else {
+      waiting[key] = entry
+      return nil
     }
+    if isLast { entry.total = end }
     if entry.bytes.count < end {
       held += end - entry.bytes.count
       entry.bytes += [UInt8](repeating: 0, count: end - entry.bytes.count)
@@ -77,7 +82,6 @@ struct FragmentTable: ~Copyable {
     }
     entry.present = Self.merged(entry.present, with: offset..<end)
     if let total = entry.total, entry.present.first == 0..<total, entry.present.count == 1 {
-      waiting[key] = nil
       held -= entry.bytes.count
       datagram.reserve(total)
       entry.bytes.withUnsafeBytes { raw in

@@ -132,6 +132,8 @@ extension RecentSegments.Memory {
     let distance = abs(age)
     guard other.identification == print.identification else { return false }
     let isSame = segment.pointee.payloadSum ?? 0 == sum
+    // With other bytes it is none, whatever its checksum says: somebody can make two payloads of one checksum.
+    if segment.pointee.payloadCount > 0, sum != 0, segment.pointee.payloadSum != nil, !isSame { return false }
     if other.identification == 0 { return isSame && other == print && distance <= Self.patienceWithoutIdentifier }
     return (isSame || other == print) && distance <= Self.patience
   }

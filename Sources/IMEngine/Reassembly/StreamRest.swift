@@ -39,6 +39,11 @@ struct StreamRest: ~Copyable {
   var searchedTo: UInt64 = 0
   /// Bytes that were held for the sake of candidates which were none, as far as they were many.
   var wasted = 0
+  /// What the search for frames may still cost, in places looked at. Each delivery adds to it, and each of its bytes, so
+  /// that nobody can send what is dearer than that: headers by the thousand whose frames all overlap.
+  var credit = 0
+  private static var creditPerDelivery: Int { 32 }
+  private static var creditPerByte: Int { 16 }
   /// Places where one may begin when more bytes have come, in order; at most 32.
   var candidates: [UInt64] = []
 
@@ -59,7 +64,8 @@ struct StreamRest: ~Copyable {
     streamOffset: UInt64
   ) {
     if self.count == 0 { self.streamOffset = streamOffset }
-    if start > 0, end + count > buffer.capacity { slide() }
+    // Moving much to gain little room, again and again, would cost more than growing.
+    if start > 0, start >= self.count / 4, end + count > buffer.capacity { slide() }
     buffer.reserve(end + count, keeping: end)
     bytes.span.withUnsafeBytes { raw in
       if let base = raw.baseAddress {
@@ -68,7 +74,14 @@ struct StreamRest: ~Copyable {
     }
     marks.append(Mark(position: end, timestamp: timestamp, number: number))
     end += count
+    credit += Self.creditPerDelivery + count * Self.creditPerByte
     account()
+  }
+
+  /// Forgets what choosing a plan has asked of the bytes and what it has cost.
+  mutating func beginSearch() {
+    needed = 0
+    credit = deliveryCount * Self.creditPerDelivery + count * Self.creditPerByte
   }
 
   /// Drops the first `count` bytes.
@@ -93,7 +106,7 @@ struct StreamRest: ~Copyable {
   }
 
   /// The delivery that brought the byte at `position`, which lies in `start..<end`.
-  func mark(at position: Int) -> Mark {
+  mutating func mark(at position: Int) -> Mark {
     var low = firstMark
     var high = marks.count
     while high - low > 1 {
@@ -104,13 +117,17 @@ struct StreamRest: ~Copyable {
   }
 
   /// Whether a delivery begins at `position`.
-  func startsDelivery(at position: Int) -> Bool { mark(at: position).position == position }
+  mutating func startsDelivery(at position: Int) -> Bool { mark(at: position).position == position }
+
+  /// How many deliveries the bytes came in.
+  var deliveryCount: Int { marks.count - firstMark }
 
   /// The deliveries that the first `count` bytes came in: where each stands in the memory, and how long it is.
-  func deliveries(_ count: Int) -> [(position: Int, count: Int, mark: Mark)] {
+  mutating func deliveries(_ count: Int) -> [(position: Int, count: Int, mark: Mark)] {
     var result: [(position: Int, count: Int, mark: Mark)] = []
     let last = min(end, start + count)
     for i in firstMark..<max(firstMark, marks.count) {
+      if marks[i].position >= last { break }
       let from = max(start, marks[i].position)
       let to = min(last, i + 1 < marks.count ? marks[i + 1].position : end)
       if from < to { result.append((from, to - from, marks[i])) }

@@ -18,10 +18,16 @@ struct ExchangeTable: ~Copyable {
   private(set) var head: UInt64 = 1
   private(set) var tail: UInt64 = 1
   private let maximumCount: UInt64
+  /// What the hash mixes into a number, and multiplies it with.
+  private let salt: UInt64, multiplier: UInt64
 
-  /// A table of at most `maximumCount` (a power of two, at most 2²⁴) exchanges.
-  init(maximumCount: Int) {
+  /// A table of at most `maximumCount` (a power of two, at most 2²⁴) exchanges. Numbers come off the wire: `seed` keeps
+  /// senders from choosing those that collide.
+  init(maximumCount: Int, seed: UInt64) {
     self.maximumCount = UInt64(maximumCount)
+    salt = seed ^ 0xA076_1D64_78BD_642F
+    // Odd, and with bits everywhere whatever the seed is.
+    multiplier = (seed &* 0x9E37_79B9_7F4A_7C15) ^ 0xE703_7ED1_A0B4_28DB | 1
     mask = UInt64(min(1 << 12, maximumCount)) - 1
     slotMask = min(1 << 12, maximumCount) * 4 - 1
     ring = Self.newRing(Int(mask + 1))
@@ -68,9 +74,14 @@ struct ExchangeTable: ~Copyable {
   @inline(__always)
   private func hash(_ session: UInt32, _ sequence: UInt64) -> UInt64 {
     // Every bit of the number must reach every bit of the hash: multiply to 128 bits and fold.
-    let key = sequence ^ UInt64(session) << 33 ^ 0xA076_1D64_78BD_642F
-    let wide = key.multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
+    let key = sequence ^ UInt64(session) << 33 ^ salt
+    let wide = key.multipliedFullWidth(by: multiplier)
     return (wide.high ^ wide.low) & ~1
+  }
+
+  /// The slot at which the search for a number begins.
+  mutating func home(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> Int {
+    Int(truncatingIfNeeded: hash(session, direction, sequence)) & slotMask
   }
 
   /// Asks for the slots of a number in both directions; gives the number's hash, which is never 0.
@@ -159,6 +170,19 @@ struct ExchangeTable: ~Copyable {
       if !older.pointee.flags.contains(.moved) { return older }
       link = older.pointee.previous
     }
+  }
+
+  /// The same, for exchanges without a number, which are answered in their order: those that were answered before `now` are
+  /// passed over, and left out of the chain, so that nobody comes to them again.
+  mutating func nextOpen(
+    after exchange: UnsafeMutablePointer<Exchange>, _ now: Timestamp
+  ) -> UnsafeMutablePointer<Exchange>? {
+    var older = next(after: exchange)
+    while let passed = older, passed.pointee.isAnswered, passed.pointee.firstAt <= now {
+      older = next(after: passed)
+      exchange.pointee.previous = passed.pointee.previous
+    }
+    return older
   }
 
   /// Puts `exchange` at the front; there is room.

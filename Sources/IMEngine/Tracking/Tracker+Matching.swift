@@ -191,6 +191,9 @@ extension Tracker {
 
   /// What is answered among all exchanges of a number: without a number the oldest open one, with one the newest. Where
   /// none is old enough, the capture may have the answer in front of its message.
+  ///
+  /// A number that was used again so often, or so many open exchanges without one, that looking through them for each
+  /// answer would cost their square are not looked through: the answer is an orphan.
   // Mutating, because a struct that cannot be copied is copied all the same to call what does not change it.
   @inline(never)
   private mutating func search(
@@ -200,7 +203,14 @@ extension Tracker {
     var found: UnsafeMutablePointer<Exchange>?
     var early: UnsafeMutablePointer<Exchange>?
     var candidate: UnsafeMutablePointer<Exchange>? = newest
+    var steps = 0
+    searchCredit = min(searchCredit &+ 16, Self.maximumSearchCredit)
     while let exchange = candidate {
+      steps &+= 1
+      if steps > 32 {
+        searchCredit &-= 1
+        guard inOrder, searchCredit > 0 else { return nil }
+      }
       if isAnswer(answers, now, exchange) {
         if !inOrder { return exchange }
         if !exchange.pointee.isAnswered { found = exchange }
@@ -208,7 +218,7 @@ extension Tracker {
         let isOpen = !exchange.pointee.isAnswered && exchange.pointee.connection == flow.pointee.serial
         if isOpen || counts { early = exchange }
       }
-      candidate = table.next(after: exchange)
+      candidate = inOrder ? table.nextOpen(after: exchange, now) : table.next(after: exchange)
     }
     return found ?? early
   }

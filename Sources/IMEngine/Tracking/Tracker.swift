@@ -94,6 +94,9 @@ struct Tracker: ~Copyable {
   var orphans: [OrphanKey: [Orphan]] = [:]
   /// Their keys in the order in which they came; some may be gone.
   var orphanOrder: Deque<(key: OrphanKey, at: Timestamp)> = []
+  /// How many more steps searches among exchanges without a number may take beyond the usual; each search adds a few.
+  var searchCredit = Tracker.maximumSearchCredit
+  static var maximumSearchCredit: Int { 1 << 20 }
   /// Open exchanges that were moved to the front in this round of the table.
   var moved = 0
   /// Everything below this position is settled or moved.
@@ -111,15 +114,15 @@ struct Tracker: ~Copyable {
   private let wantsSettled: Bool, wantsSettlements: Bool
   private let wantsFinished: Bool
 
-  /// A tracker for `planCount` plans that remembers at most `capacity` exchanges.
+  /// A tracker for `planCount` plans that remembers at most `capacity` exchanges; `seed` is their table's.
   init(
-    planCount: Int, capacity: Int, budget: MemoryBudget, sinkCost: Int, sink: (any ExchangeSink)?,
+    planCount: Int, capacity: Int, seed: UInt64, budget: MemoryBudget, sinkCost: Int, sink: (any ExchangeSink)?,
     needs: EngineOptions.Needs
   ) {
     self.budget = budget
     self.sinkCost = sinkCost
     sessions = SessionTable(planCount: planCount, budget: budget)
-    table = ExchangeTable(maximumCount: capacity)
+    table = ExchangeTable(maximumCount: capacity, seed: seed)
     budget.take(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost))
     totalCount = planCount * 65
     totals = .allocate(capacity: max(1, totalCount))
