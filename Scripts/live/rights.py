@@ -154,6 +154,10 @@ def check(binary, space, folder, report, is_long):
         report.skipped("rights: nobody cannot run a copy of imdump: " + started.stderr.strip())
         return
 
+    os.chmod(copy, 0o4755)
+    refused = subprocess.run([*NOBODY, copy, "--version"], capture_output=True, text=True)
+    report.equal("setuid: exit, output", (refused.returncode, refused.stdout), (77, ""))
+    os.chmod(copy, 0o755)
     run = runs.Run(copy, space.far, folder, "-i", "wire0", before=NOBODY).wait()
     report.equal("nobody, no capability: exit", run.status, 77)
     report.equal("nobody, no capability: lines on standard error", run.said.count("\n"), 1)

@@ -35,8 +35,8 @@ struct Confinement {
 
   /// Chooses the user.
   ///
-  /// `-Z` names it; a live capture that root has started becomes `tcpdump` or else `nobody`, as Debian's tcpdump does, and
-  /// a command that is setuid the user who has called it. Who is not root stays who he is, whatever `-Z` says.
+  /// `-Z` names it; a live capture that root has started becomes `tcpdump` or else `nobody`, as Debian's tcpdump does. Who
+  /// is not root stays who he is, whatever `-Z` says.
   init(_ options: ConfinementOptions, isLive: Bool) throws(UsageError) {
     isSandboxed = options.isSandboxed
     isVerbose = options.isVerbose
@@ -47,17 +47,14 @@ struct Confinement {
     if let name = options.user {
       guard let named = User(named: name) else { throw UsageError(message: "-Z: there is no user '\(name)'") }
       user = named.uid == 0 ? nil : named
-    } else if getuid() != 0 {
-      user = User(name: "the user who has called it", uid: getuid(), gid: getgid())
     } else {
       user = isLive ? User(named: "tcpdump") ?? User(named: "nobody") : nil
     }
   }
 
-  /// Starts the process that opens further files where the new user may not; nil where nobody becomes another user, and
-  /// for a command that is setuid, whose caller gets no rights from it.
+  /// Starts the process that opens further files where the new user may not; nil where nobody becomes another user.
   func makeOpener() -> FileOpener? {
-    guard let user, getuid() == 0 else { return nil }
+    guard let user else { return nil }
     return FileOpener(for: user, isSandboxed: isSandboxed)
   }
 
@@ -90,6 +87,15 @@ struct Confinement {
   private func note(_ text: String, _ number: Int32) {
     if isVerbose { complain("\(text): \(systemText(number))") }
   }
+}
+
+/// Why a command that somebody runs with the rights of its file's owner does nothing; nil for one that is run as it should.
+///
+/// Which files it reads and writes is the caller's choice, so it must do that with the caller's rights.
+package func borrowedRights() -> String? {
+  guard getuid() != geteuid() || getgid() != getegid() else { return nil }
+  return "setuid and setgid are not for imdump: it would open its caller's files with rights that are not his; "
+    + "take the bit away, and give the command what capturing needs: setcap cap_net_raw+ep"
 }
 
 /// Keeps the numbers 0, 1 and 2 for standard input, output and error where the caller has closed them: else the first file
