@@ -27,6 +27,8 @@ final class Driver {
   /// The thread that reads the source, where there is one: then nothing else may ask the source.
   private var reader: ReadingThread?
   private(set) var finishedStatistics: [CaptureStatistics] = []
+  /// The rules of the run: their evidence is taken from the packets, and its folder is written in.
+  var alerts: Alerts?
   /// The first link type and the interfaces' names, for documents.
   private(set) var linkType: UInt16?
   private var left: UInt64
@@ -141,6 +143,7 @@ final class Driver {
         }
       }
       self.left -= UInt64(records.count)
+      self.alerts?.evidence?.keep(bytes, records)
       if self.linkType == nil, records.count > 0 { self.linkType = records[0].linkType }
       if let packets {
         self.engine.process(bytes, records, packets)
@@ -189,8 +192,12 @@ final class Driver {
       if let user = confinement.user { output.give(to: user) }
       if output.canReopen { stopping.hangupReopens() }
     }
-    try confinement.enter(folders: output?.folder.map { [$0] } ?? [], mayWrite: output?.canReopen ?? false)
+    if let user = confinement.user { alerts?.evidence?.give(to: user) }
+    let evidence = alerts?.evidence?.folder
+    try confinement.enter(
+      folders: [output?.folder, evidence].compactMap { $0 }, mayWrite: (output?.canReopen ?? false) || evidence != nil)
     try output?.checkRights()
+    try alerts?.evidence?.checkRights()
   }
 
   /// What the capture file needs between batches. Returns whether the run goes on.

@@ -1,5 +1,5 @@
 import DequeModule
-import IMWire
+package import IMWire
 
 /// What the tracker says of one frame.
 package struct FrameNote: Sendable, BitwiseCopyable {
@@ -28,6 +28,9 @@ package protocol ExchangeSink: AnyObject {
   func settled(_ batch: Span<Settlement>)
   /// `exchange` is forgotten; nothing of it will change.
   func finished(_ exchange: borrowing Exchange)
+  /// The connection with this serial number is a further one of a session whose last one is over. `time` is when it began;
+  /// its first frame is told next.
+  func reconnected(_ connection: UInt32, at time: Timestamp)
 }
 
 /// What a sink does not ask for, it need not hear.
@@ -38,6 +41,8 @@ extension ExchangeSink {
   package func settled(_ batch: Span<Settlement>) {}
   /// Nothing.
   package func finished(_ exchange: borrowing Exchange) {}
+  /// Nothing.
+  package func reconnected(_ connection: UInt32, at time: Timestamp) {}
 }
 
 /// Joins frames to exchanges: copies to messages, answers to what they answer, connections to sessions.
