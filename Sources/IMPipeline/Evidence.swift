@@ -16,8 +16,6 @@ final class Evidence {
   private static let slabSize = 256 << 10
   /// Captures of a run, at most.
   private static let maximumFiles = 1_000
-  /// How long behind its moment an alert may be found; see `AlertMonitor.lag`.
-  private static let lag: Int64 = 250_000_000
 
   private struct Slab {
     var bytes: [UInt8] = []
@@ -27,7 +25,8 @@ final class Evidence {
   private struct Wanted {
     var name: String
     var connections: [ConnectionInfo]
-    var at: Timestamp
+    /// From here on a packet shows that the moment had come.
+    var end: Timestamp
   }
 
   /// The open folder.
@@ -103,7 +102,7 @@ final class Evidence {
     fileCount += 1
     let name = "\(event.rule.name)-\(event.id).pcap"
     event.evidence = name
-    wanted.append(Wanted(name: name, connections: event.contributors, at: event.at))
+    wanted.append(Wanted(name: name, connections: event.contributors, end: event.at.advanced(by: event.rule.lag)))
   }
 
   /// Writes what is wanted.
@@ -125,16 +124,18 @@ final class Evidence {
   private func copy(_ evidence: Wanted) throws(CaptureError) {
     var pairs: Set<Pair> = []
     for connection in evidence.connections { pairs.insert(Pair(connection.client, connection.server)) }
-    let end = evidence.at.advanced(by: Self.lag)
+    let end = evidence.end
     var writer: CaptureWriter?
     var finder = EndpointFinder()
     var linkType: UInt16?
     var isOver = false
+    let last = slabs.last?.records.last?.number
     for slab in slabs[first...] where !isOver {
       // Eight-byte loads near the last packet's end stay inside.
       let bytes = slab.bytes + [UInt8](repeating: 0, count: PacketRecord.slack)
       for record in slab.records {
-        let isBehind = record.timestamp >= end
+        // Where time has come no further, the last packet shows how far it has.
+        let isBehind = record.timestamp >= end || record.number == last
         let ends = finder.ends(bytes.span.bytes, record)
         guard isBehind || ends.map({ pairs.contains(Pair($0.0, $0.1)) }) ?? false else { continue }
         // A pcap file has one link type; the packets of one connection have.

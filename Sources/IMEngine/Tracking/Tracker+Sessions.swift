@@ -157,7 +157,7 @@ extension Tracker {
       figure.pointee.isReconnect = true
       let begun = flow.pointee.establishedAt ?? flow.pointee.firstSeen
       figure.pointee.reconnectTime = max(0, begun.nanoseconds(since: closedAt) / 1_000)
-      sink?.reconnected(flow.pointee.serial, at: begun)
+      sink?.reconnected(flow.pointee.serial, previous: serial, at: begun)
     }
     session.pointee.flow = flowIndex
     session.pointee.flowSerial = flow.pointee.serial

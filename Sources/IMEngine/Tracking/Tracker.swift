@@ -28,9 +28,9 @@ package protocol ExchangeSink: AnyObject {
   func settled(_ batch: Span<Settlement>)
   /// `exchange` is forgotten; nothing of it will change.
   func finished(_ exchange: borrowing Exchange)
-  /// The connection with this serial number is a further one of a session whose last one is over. `time` is when it began;
-  /// its first frame is told next.
-  func reconnected(_ connection: UInt32, at time: Timestamp)
+  /// The connection with this serial number is a further one of a session whose last one, `previous`, is over. `time` is
+  /// when it began; its first frame is told next.
+  func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp)
 }
 
 /// What a sink does not ask for, it need not hear.
@@ -42,7 +42,7 @@ extension ExchangeSink {
   /// Nothing.
   package func finished(_ exchange: borrowing Exchange) {}
   /// Nothing.
-  package func reconnected(_ connection: UInt32, at time: Timestamp) {}
+  package func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {}
 }
 
 /// Joins frames to exchanges: copies to messages, answers to what they answer, connections to sessions.

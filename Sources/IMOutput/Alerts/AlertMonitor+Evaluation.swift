@@ -69,11 +69,14 @@ extension AlertMonitor {
 
   // MARK: Evaluation
 
-  /// Evaluates what is due by the clock, in the order of time and then of the rules.
+  /// Evaluates what is due by the clock, in the order in which it became due, and then of the rules.
   @inline(never)
   func evaluate() {
     if due == .distantPast { return begin() }
-    evaluate(through: clock.advanced(by: -Self.lag))
+    while let index = watches.indices.min(by: { watches[$0].due < watches[$1].due }), watches[index].due <= clock {
+      step(index, clock.advanced(by: -watches[index].rule.lag))
+    }
+    schedule()
   }
 
   /// The first packet: steps are counted from here.
@@ -92,15 +95,8 @@ extension AlertMonitor {
   }
 
   private func schedule() {
-    due = (watches.map(\.next).min() ?? .distantFuture).advanced(by: Self.lag)
+    due = watches.map(\.due).min() ?? .distantFuture
     isSwept = false
-  }
-
-  private func evaluate(through limit: Timestamp) {
-    while let index = watches.indices.min(by: { watches[$0].next < watches[$1].next }), watches[index].next <= limit {
-      step(index, limit)
-    }
-    schedule()
   }
 
   /// Evaluates every rule to the end of the step that `time` lies in.
@@ -110,7 +106,7 @@ extension AlertMonitor {
       let open = watches.indices.filter {
         watches[$0].next <= SlidingWindow.boundary(after: time, step: watches[$0].rule.step)
       }
-      guard let index = open.min(by: { watches[$0].next < watches[$1].next }) else { return }
+      guard let index = open.min(by: { watches[$0].due < watches[$1].due }) else { return }
       step(index, SlidingWindow.boundary(after: time, step: watches[index].rule.step))
     }
   }

@@ -16,8 +16,14 @@ extension AlertMonitor {
     tick(frame.timestamp)
     guard Int(connection.plan) < plans.count else { return }
     let known = self.known(connection, at: frame.timestamp)
-    if let at = reconnected.removeValue(forKey: connection.serial) {
-      for index in reconnectWatches { count(index, known, at: at, isAffected: true) }
+    if let (at, previous) = reconnected.removeValue(forKey: connection.serial) {
+      for index in reconnectWatches {
+        count(index, known, at: at, isAffected: true)
+        // Without the one before it is no reconnect.
+        if let before = connections[previous], let series = series(index, of: known, at: at) {
+          contribute(series, before, at: at)
+        }
+      }
     }
     if !checksumWatches.isEmpty, [.be, .le, .bad].contains(frame.checksumStatus) {
       for index in checksumWatches {
@@ -49,10 +55,10 @@ extension AlertMonitor {
   }
 
   /// A connection is a further one of a session whose last one was over.
-  package func reconnected(_ connection: UInt32, at time: Timestamp) {
+  package func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {
     guard !reconnectWatches.isEmpty else { return }
     if reconnected.count >= 1_024 { reconnected.removeAll() }
-    reconnected[connection] = time
+    reconnected[connection] = (time, previous)
   }
 
   /// Takes note of bytes that the capture lost.
@@ -123,6 +129,7 @@ extension AlertMonitor {
     let role = roles[exchange.plan, exchange.kind]
     let isLate = exchange.flags.contains(.late)
     let at = decidedAt(exchange)
+    if exchange.fate != .pending { horizon = max(horizon, at) }
     if role == .heartbeat {
       beat(exchange, known, at: at)
       return
@@ -149,12 +156,12 @@ extension AlertMonitor {
 
   /// When the fate was decided: with the answer, or when the time for one had run out.
   ///
-  /// The engine tells the latter a little later, and of a connection that was closed when its messages would have had to be
-  /// answered; it never is later than what was heard of since.
+  /// That depends on nothing else in the capture. A connection that is closed ends the waiting earlier, but when the engine
+  /// tells of it depends on what else there is: the time would have run out all the same.
   private func decidedAt(_ exchange: Exchange) -> Timestamp {
     if exchange.isAnswered { return max(exchange.firstAt, exchange.ackedAt) }
     let patience = plans[Int(exchange.plan)].kind(at: Int(exchange.kind))?.timeout ?? 6_000_000_000
-    return min(exchange.lastAt.advanced(by: patience), max(clock, exchange.lastAt))
+    return exchange.lastAt.advanced(by: patience)
   }
 
   private static func counts(_ fate: Fate, against metric: AlertMetric) -> Bool {

@@ -5,7 +5,7 @@ package import IMWire
 /// Holds rules against what the engine tells, in packet time.
 ///
 /// It is an `EngineSink`, or a part of one that passes every call on, and wants the needs of `needs`. Rules are evaluated at
-/// whole multiples of their step since 1970, a moment after the time has come, so that what an engine tells late is there:
+/// whole multiples of their step since 1970, `AlertRule.lag` after the time has come, so that what an engine tells late is there:
 /// the same packets give the same alerts, however they are cut into batches and whatever else is in the capture.
 ///
 ///     let monitor = AlertMonitor(rules: rules, plans: plans) { event in write(event) }
@@ -19,10 +19,6 @@ package final class AlertMonitor: EngineSink {
   package static let needs: EngineOptions.Needs = [.frames, .settled, .issues, .connections]
   /// What it keeps of a connection that a plan decodes, in bytes.
   package static let costPerConnection = 256
-  /// How long after its time a boundary is evaluated, in nanoseconds: the engine looks for expired exchanges ten times a
-  /// second.
-  static let lag: Int64 = 250_000_000
-
   /// One rule at work.
   struct Watch {
     let rule: AlertRule
@@ -32,8 +28,9 @@ package final class AlertMonitor: EngineSink {
     /// Those that the next evaluation looks at.
     var active: [AlertSeries] = []
     var created = 0
-    /// The next evaluation.
+    /// The boundary of the next evaluation, and when it is due.
     var next = Timestamp.distantFuture
+    var due: Timestamp { next.advanced(by: rule.lag) }
     /// Alerts told in the minute that began at `minute`, and those that were not told since the last one that was.
     var minute = Timestamp.distantPast
     var told: UInt64 = 0, suppressed: UInt64 = 0
@@ -63,13 +60,15 @@ package final class AlertMonitor: EngineSink {
   /// Messages that wait for an answer; only where a rule asks for their age.
   @exclusivity(unchecked) var open: Set<UInt32> = []
   /// Connections that are a session's further one, and when they began; their first frame comes next.
-  var reconnected: [UInt32: Timestamp] = [:]
+  var reconnected: [UInt32: (at: Timestamp, previous: UInt32)] = [:]
   var seriesCount = 0
   /// Whether all that could be forgotten was, at the current boundary.
   var isSwept = false
   /// The latest time heard of, and the time at which the next evaluation is due.
   @exclusivity(unchecked) var clock = Timestamp.distantPast
   @exclusivity(unchecked) var due = Timestamp.distantPast
+  /// The latest time at which a fate was decided.
+  @exclusivity(unchecked) var horizon = Timestamp.distantPast
   /// When the capture last dropped packets, how many since it began to without a long quiet time, and its last counts.
   var lastDropAt: Timestamp?
   var dropped: UInt64 = 0
@@ -140,12 +139,13 @@ package final class AlertMonitor: EngineSink {
     lastDropAt = max(last, time)
   }
 
-  /// Ends the last step and evaluates once more. After the engine's `finish`; `time` is that of the last packet.
+  /// Ends the last step, in which the last packet came or the time for the last answer ran out, and evaluates once more.
+  /// After the engine's `finish`; `time` is that of the last packet.
   package func finish(at time: Timestamp?) {
     if let time { tick(time) }
     for exchange in early { settle(exchange) }
     early.removeAll()
     guard clock > .distantPast else { return }
-    evaluate(throughStepOf: clock)
+    evaluate(throughStepOf: max(clock, horizon))
   }
 }

@@ -61,6 +61,14 @@ package struct AlertRule: Equatable, Sendable {
     clear = threshold
   }
 
+  /// How long after its time a boundary is evaluated, in nanoseconds: an engine looks for expired exchanges ten times a
+  /// second, and for those that were repeated or have more time than others once in six.
+  package var lag: Int64 {
+    switch metric {
+    case .loss, .success, .unackedAge, .heartbeatsMissed: 7_000_000_000
+    default: 250_000_000
+    }
+  }
   /// Whether packets that the capture dropped could make it fire.
   package var isHeldByDrops: Bool { metric.isDistortedByDrops || comparison == .absent }
   /// Whether samples of the metric are events of which none is 0, and not the lack of a value.

@@ -31,9 +31,9 @@ package final class PairSink: EngineSink {
   package func finished(_ exchange: borrowing Exchange) { other.finished(exchange) }
 
   /// Tells both.
-  package func reconnected(_ connection: UInt32, at time: Timestamp) {
-    alerts.reconnected(connection, at: time)
-    other.reconnected(connection, at: time)
+  package func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {
+    alerts.reconnected(connection, previous: previous, at: time)
+    other.reconnected(connection, previous: previous, at: time)
   }
 
   /// Tells the other one; the alerts need not know.
