@@ -20,7 +20,7 @@ struct Child: ~Copyable {
   private static let maximumAnswer = 64
 
   private let pid: pid_t
-  private let deadline: Double
+  private var deadline: Double
   private var input: [UInt8]
   private var written = 0
   private var inputEnd: Int32
@@ -91,6 +91,9 @@ struct Child: ~Copyable {
   struct Failure: Error, Equatable {
     var errno: Int32
   }
+
+  /// Has its time be over at `now`, if it is not before.
+  mutating func hurry(now: Double) { deadline = min(deadline, now) }
 
   /// Does what can be done now without waiting; how it ended, once it has.
   mutating func tend(now: Double) -> Ending? {

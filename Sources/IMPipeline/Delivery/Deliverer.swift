@@ -13,7 +13,7 @@ final class Deliverer {
   static let word = "--deliver-alerts"
   /// The descriptor of the socket in the process that delivers.
   static let descriptor: Int32 = 3
-  /// Seconds that the run waits at its end for what is under way: a hook's ten, and what ends it.
+  /// Seconds that the run waits at its end for what is under way; see `DeliveryRun.closing`.
   private static let patience = 13.0
 
   private let socket: Int32
@@ -69,6 +69,7 @@ final class Deliverer {
   func end() {
     send(DeliveryMessage(DeliveryMessage.end))
     let begun = LiveWatch.clock()
+    var isTold = isQuiet
     var bytes = [UInt8](repeating: 0, count: DeliveryMessage.maximumBytes)
     while !isGone {
       let left = Self.patience - (LiveWatch.clock() - begun)
@@ -77,7 +78,11 @@ final class Deliverer {
         return
       }
       var poller = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-      guard poll(&poller, 1, Int32(left * 1_000) + 1) > 0 else { continue }
+      guard poll(&poller, 1, isTold ? Int32(left * 1_000) + 1 : 1_000) > 0 else {
+        if !isTold { complain("alerts are still being delivered, for at most \(Int(DeliveryRun.closing)) s more") }
+        isTold = true
+        continue
+      }
       let count = read(socket, &bytes, bytes.count)
       if count < 0, errno == EINTR || errno == EAGAIN { continue }
       guard count > 0 else { break }

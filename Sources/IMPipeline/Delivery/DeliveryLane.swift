@@ -61,10 +61,11 @@ struct DeliveryLane: ~Copyable {
     queue.append(job)
   }
 
-  /// Drops all that waits.
-  mutating func giveUp() {
+  /// Drops all that waits, and ends what runs.
+  mutating func giveUp(now: Double) {
     figures.dropped += queue.count
     queue.removeAll()
+    for slot in slots { slot.child.hurry(now: now) }
   }
 
   /// Does what can be done now: looks at what runs, starts what waits. `tell` hears of what went wrong.
@@ -103,7 +104,7 @@ struct DeliveryLane: ~Copyable {
       return
     case .timedOut where !job.isPost:
       figures.timedOut += 1
-      tell("\(name): ended after \(Int(Child.patience)) s")
+      tell("\(name): its time was over")
       return
     default: break
     }

@@ -48,8 +48,8 @@ final class DeliveryRun {
       if endsAt == nil { refreshActive(now) }
       if let endsAt {
         if lanes.allSatisfy({ $0.lane.isIdle }) { break }
-        if now >= endsAt { for lane in lanes { lane.lane.giveUp() } }
-        if now >= endsAt + Child.patience + 2 * Child.grace { break }
+        if now >= endsAt { for lane in lanes { lane.lane.giveUp(now: now) } }
+        if now >= endsAt + 2 * Child.grace { break }
       }
       var poller = pollfd(fd: endsAt == nil ? socket : -1, events: Int16(POLLIN), revents: 0)
       // What runs is looked at fifty times a second; else only time goes by.
@@ -209,7 +209,7 @@ final class DeliveryRun {
       guard figures != DeliveryLane.Figures() else { continue }
       var words = ["\(figures.done) delivered"]
       if figures.failed > 0 { words.append("\(figures.failed) failed") }
-      if figures.timedOut > 0 { words.append("\(figures.timedOut) ended after \(Int(Child.patience)) s") }
+      if figures.timedOut > 0 { words.append("\(figures.timedOut) ended because its time was over") }
       if figures.dropped > 0 { words.append("\(figures.dropped) dropped") }
       parts.append("\(lane.lane.name): \(words.joined(separator: ", "))")
     }
