@@ -78,7 +78,7 @@ let package = Package(
     tests("IMWireTests", ["IMWire"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
-    tests("IMProfileTests", ["IMProfile", "IMEngine", "IMWire"]),
+    tests("IMProfileTests", ["IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
     // HdrHistogram is the oracle of our own.
     tests("IMMetricsTests", ["IMMetrics", .product(name: "Histogram", package: "hdrhistogram-swift")]),

@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized) struct DeliveryTests {
   /// Tends a lane at one moment until `body` is true, for as long as a machine may need.
   private func tend(
-    _ lane: inout DeliveryLane, at now: Double, _ said: inout [String], until body: (borrowing DeliveryLane) -> Bool
+    _ lane: inout DeliveryLane, at now: Double, _ said: inout [String], until body: (DeliveryLane) -> Bool
   ) -> Bool {
     var lines: [String] = []
     defer { said += lines }

@@ -107,7 +107,10 @@ import Testing
       let result = try Command.run([
         "check", "Samples/\(sample)", "--rules", path, "--json", "-q", "--evidence", evidence,
       ])
-      let fired = try Self.objects(result.output).filter { $0["state"] as? String == "firing" }
+      let told = try Self.objects(result.output)
+      let fired = told.filter { $0["state"] as? String == "firing" }
+      // What was held, because another connection had packets dropped, fires earlier without that connection.
+      let held = Set(told.filter { $0["state"] as? String == "held" }.map { $0["fingerprint"] as? String })
       #expect(!fired.isEmpty)
       for alert in fired {
         let file = try #require(alert["evidence"] as? String)
@@ -116,7 +119,8 @@ import Testing
           $0["fingerprint"] as? String == alert["fingerprint"] as? String && $0["state"] as? String == "firing"
         }
         #expect(again.status == 2)
-        for key in ["ts", "since", "value", "samples", "affected", "reason"] {
+        let times = held.contains(alert["fingerprint"] as? String) ? [] : ["ts", "since"]
+        for key in times + ["value", "samples", "affected", "reason"] {
           #expect("\(same.first?[key] ?? "none")" == "\(alert[key] ?? "none")", "\(file): \(key)")
         }
       }

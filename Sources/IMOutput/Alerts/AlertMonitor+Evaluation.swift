@@ -159,7 +159,9 @@ extension AlertMonitor {
     }
     let transition = series.state.take(
       verdict, at: boundary, patience: rule.patience, keepFiring: rule.keepFiring)
-    if series.state.phase == .inactive, transition == nil { forgetOldContributors(series, rule, boundary) }
+    if series.state.phase == .inactive, transition == nil, reading.counts.samples > 0 {
+      forgetOldContributors(series, rule, boundary)
+    }
     switch transition {
     case nil: break
     case .fired(let since):
@@ -243,7 +245,8 @@ extension AlertMonitor {
     return event
   }
 
-  /// Connections whose last sample is older than the window are no evidence of what begins now.
+  /// Connections whose last sample is older than the window are no evidence of what begins now. Where there are no samples,
+  /// the last ones are.
   private func forgetOldContributors(_ series: AlertSeries, _ rule: AlertRule, _ boundary: Timestamp) {
     guard !series.contributors.isEmpty else { return }
     series.contributors = series.contributors.filter { boundary.nanoseconds(since: $1.at) <= rule.window }

@@ -62,10 +62,11 @@ package struct AlertRule: Equatable, Sendable {
   }
 
   /// How long after its time a boundary is evaluated, in nanoseconds: an engine looks for expired exchanges ten times a
-  /// second, and for those that were repeated or have more time than others once in six.
+  /// second, for those that were repeated or have more time than others once in six, and reports a connection's end after
+  /// six.
   package var lag: Int64 {
     switch metric {
-    case .loss, .success, .unackedAge, .heartbeatsMissed: 7_000_000_000
+    case .loss, .success, .unackedAge, .heartbeatsMissed, .connectionSuccess, .handshakeFailures: 7_000_000_000
     default: 250_000_000
     }
   }

@@ -2,7 +2,7 @@ import Glibc
 import IMOutput
 
 /// One way out: jobs that wait, and those that run, so many at once. Time comes as an argument, in seconds.
-struct DeliveryLane: ~Copyable {
+struct DeliveryLane {
   /// What is run.
   struct Job: Equatable {
     var words: [String]

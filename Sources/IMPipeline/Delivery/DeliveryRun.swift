@@ -22,18 +22,13 @@ final class DeliveryRun {
   private var hook: [String] = []
   private var addresses: [String] = []
   private var webhooks: Range<Int> = 0..<0
-  private var lanes: [Lane] = []
+  private var lanes: [DeliveryLane] = []
   /// The alerts that fire, oldest first, by fingerprint.
   private var active: [(fingerprint: String, text: String)] = []
   private var refreshedAt = 0.0
   private var endsAt: Double?
   private var told: [String: Double] = [:]
   private var environment: [String] = []
-
-  private final class Lane {
-    var lane: DeliveryLane
-    init(_ lane: consuming DeliveryLane) { self.lane = lane }
-  }
 
   init(socket: Int32) { self.socket = socket }
 
@@ -44,16 +39,16 @@ final class DeliveryRun {
     var bytes = [UInt8](repeating: 0, count: DeliveryMessage.maximumBytes)
     while true {
       let now = LiveWatch.clock()
-      for lane in lanes { lane.lane.tend(now: now) { tell($0, now) } }
+      for index in lanes.indices { lanes[index].tend(now: now) { tell($0, now) } }
       if endsAt == nil { refreshActive(now) }
       if let endsAt {
-        if lanes.allSatisfy({ $0.lane.isIdle }) { break }
-        if now >= endsAt { for lane in lanes { lane.lane.giveUp(now: now) } }
+        if lanes.allSatisfy({ $0.isIdle }) { break }
+        if now >= endsAt { for index in lanes.indices { lanes[index].giveUp(now: now) } }
         if now >= endsAt + 2 * Child.grace { break }
       }
       var poller = pollfd(fd: endsAt == nil ? socket : -1, events: Int16(POLLIN), revents: 0)
       // What runs is looked at fifty times a second; else only time goes by.
-      let isBusy = lanes.contains { !$0.lane.isIdle }
+      let isBusy = lanes.contains { !$0.isIdle }
       guard poll(&poller, 1, isBusy ? 20 : 1_000) > 0 else { continue }
       let count = read(socket, &bytes, bytes.count)
       if count < 0, errno == EINTR || errno == EAGAIN { continue }
@@ -88,8 +83,8 @@ final class DeliveryRun {
     let posts = message.list(4)
     addresses = posts + message.list(5)
     webhooks = 0..<posts.count
-    lanes.append(Lane(DeliveryLane(name: "hook", width: 2)))
-    for address in addresses { lanes.append(Lane(DeliveryLane(name: Self.shown(address), width: 1))) }
+    lanes.append(DeliveryLane(name: "hook", width: 2))
+    for address in addresses { lanes.append(DeliveryLane(name: Self.shown(address), width: 1)) }
     var place = environ
     while let entry = place.pointee {
       environment.append(String(cString: entry))
@@ -114,7 +109,7 @@ final class DeliveryRun {
     let state = message.text(1), fingerprint = message.text(2),
       json = message.parts.indices.contains(3) ? message.parts[3] : []
     if !hook.isEmpty {
-      lanes[0].lane.add(
+      lanes[0].add(
         DeliveryLane.Job(words: hook, environment: environment + message.list(4), input: json, isPost: false))
     }
     for index in webhooks { post(index, String(decoding: json, as: UTF8.self)) }
@@ -153,7 +148,7 @@ final class DeliveryRun {
       while address.hasSuffix("/") { address.removeLast() }
       if !address.hasSuffix("/api/v2/alerts") { address += "/api/v2/alerts" }
     }
-    lanes[index + 1].lane.add(
+    lanes[index + 1].add(
       DeliveryLane.Job(
         words: [Deliverer.find("curl") ?? "curl", "-q", "--config", "-"], environment: environment,
         input: Array(Self.curl(address, body).utf8), isPost: true))
@@ -205,13 +200,13 @@ final class DeliveryRun {
   private func report() {
     var parts: [String] = []
     for lane in lanes {
-      let figures = lane.lane.figures
+      let figures = lane.figures
       guard figures != DeliveryLane.Figures() else { continue }
       var words = ["\(figures.done) delivered"]
       if figures.failed > 0 { words.append("\(figures.failed) failed") }
       if figures.timedOut > 0 { words.append("\(figures.timedOut) ended because its time was over") }
       if figures.dropped > 0 { words.append("\(figures.dropped) dropped") }
-      parts.append("\(lane.lane.name): \(words.joined(separator: ", "))")
+      parts.append("\(lane.name): \(words.joined(separator: ", "))")
     }
     guard !parts.isEmpty else { return }
     let bytes = DeliveryMessage(DeliveryMessage.report, "alerts, " + parts.joined(separator: "; ")).bytes
