@@ -56,7 +56,7 @@ extension Engine {
       let passed = min(count, Int(half.pointee.passOver))
       half.pointee.passOver -= UInt32(passed)
       ledger.skippedBytes += UInt64(passed)
-      tracker.figures.pointer(flow.pointee.figures).pointee.skippedBytes += UInt64(passed)
+      tracker.rare(tracker.figures.pointer(flow.pointee.figures)).pointee.skippedBytes += UInt64(passed)
       setAside(flow, side, bytes, offset, passed, after: count - passed, at, number)
       if half.pointee.passOver == 0 {
         half.pointee.flags.remove(.passing)
@@ -252,6 +252,7 @@ extension Engine {
     }
     if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp, reassembler.flows.places) }
     tracker.track(frame, bytes, index, flow, direction, plan, reassembler.flows.places, &note)
+    if kind.pointee.flags.contains(.handshake) { handshake(flow, direction, plan) }
     if tracker.sessions.hasNews { tellSessions() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
     if tracker.adopted != nil { tellAdopted() }
@@ -260,6 +261,26 @@ extension Engine {
     {
       remark(flow, direction)
     }
+  }
+
+  /// A frame of the type of which the protocol's handshake is made: its tags say whether it asks or answers.
+  @inline(never)
+  private mutating func handshake(
+    _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction, _ plan: UnsafePointer<Plan>
+  ) {
+    guard frame.pointee.checksumStatus != .bad else { return }
+    let request = plan.pointee.handshakeRequest
+    if request == .max || holds(request) {
+      tracker.handshake(frame, .request, flow, direction, plan)
+    } else if plan.pointee.handshakeAnswer != .max, holds(plan.pointee.handshakeAnswer) {
+      tracker.handshake(frame, .answer, flow, direction, plan)
+    }
+  }
+
+  /// Whether the frame's own list of TLVs holds a tag.
+  private func holds(_ tag: UInt32) -> Bool {
+    for i in 0..<walker.count where walker.references[i].tag == tag && walker.references[i].depth == 0 { return true }
+    return false
   }
 
   /// Flags of a frame that are worth an issue.

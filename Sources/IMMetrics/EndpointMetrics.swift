@@ -20,6 +20,8 @@ package struct EndpointMetrics: Sendable {
   package private(set) var latencies = RTTHistogram()
   /// How connections began and ended.
   package private(set) var connections = ConnectionCounts()
+  /// What became of the protocol's own handshakes.
+  package private(set) var handshakes = HandshakeCounts()
   /// Frames and their bytes by direction, client to server first.
   package private(set) var frames: InlineArray<2, UInt64> = [0, 0], frameBytes: InlineArray<2, UInt64> = [0, 0]
   /// Packets' bytes on the wire by direction.
@@ -118,17 +120,18 @@ package struct EndpointMetrics: Sendable {
     connections.opened += 1
     if report.reason != .open { connections.closed += 1 }
     if report.reason == .reset { connections.reset += 1 }
-    if figures.isReconnect { connections.reconnects += 1 }
+    if let outcome = report.handshake { handshakes.add(outcome, figures) }
+    if report.rare.isReconnect { connections.reconnects += 1 }
     for way in 0...1 {
       frames[way] += UInt64(figures.frames[way])
       frameBytes[way] += figures.frameBytes[way]
     }
     for status in 0..<5 { checksums[status] += UInt64(figures.checksums[status]) }
-    retries += UInt64(figures.retries)
-    immediateDuplicates += UInt64(figures.immediateDuplicates)
-    duplicates += UInt64(figures.duplicates)
-    dupAcks += UInt64(figures.dupAcks)
-    orphanAcks += UInt64(figures.orphanAcks)
+    retries += UInt64(report.rare.retries)
+    immediateDuplicates += UInt64(report.rare.immediateDuplicates)
+    duplicates += UInt64(report.rare.duplicates)
+    dupAcks += UInt64(report.rare.dupAcks)
+    orphanAcks += UInt64(report.rare.orphanAcks)
   }
 }
 

@@ -44,7 +44,7 @@ import Testing
       (1, "", "2:1: 'profile' is missing"),
       (
         2, "verzion: 1",
-        "2:1: 'verzion' is not known here; known are: profile, version, title, ports, header, length, fields, checksum, sequence, types, acknowledgment, tlv, timing"
+        "2:1: 'verzion' is not known here; known are: profile, version, title, ports, header, length, fields, checksum, sequence, types, acknowledgment, handshake, tlv, timing"
       ),
       (3, "ports: 9000", "3:8: a list is wanted here"),
       (3, "ports: [9000, 70000]", "3:15: 70000 is not between 1 and 65535"),
@@ -123,6 +123,10 @@ import Testing
       (
         17, "  size: { size: 1 }", "17:3: 'size' is not known here; known are: tag, length, counts, nested, depth, tags"
       ),
+      (18, "handshake: { type: txt }", "18:20: there is no type 'txt'"),
+      (18, "handshake: { type: ok }", "18:20: a handshake's type is one that is answered"),
+      (18, "handshake: { type: text, answer: 2 }", "18:12: 'answer' needs 'request'"),
+      (18, "handshake: { type: text, request: -1 }", "18:35: -1 is not between 0 and 4294967294"),
       (18, "timing: { answer: soon }", "18:19: 'soon' is not a time such as 6s or 250ms"),
       (18, "timing: { answer: 0s }", "18:19: '0s' is not a time such as 6s or 250ms"),
       (18, "timing: &a { answer: 6s }", "18: anchors and aliases are not allowed in a profile"),

@@ -80,6 +80,8 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let refusing = Flags(rawValue: 128)
     /// It names the client; the session begins with it.
     package static let opensSession = Flags(rawValue: 256)
+    /// The protocol's handshake is made of it; see `Plan.handshakeRequest`.
+    package static let handshake = Flags(rawValue: 512)
   }
 
   /// The type's value on the wire.
@@ -256,6 +258,12 @@ package struct Plan: BitwiseCopyable {
   package var ackBodyCount: Int32 = -1
   /// The message's number in such a body, from the body's first byte.
   package var ackBody = Field()
+
+  /// The tag, in the body's own TLV list, by which a frame of the handshake's type asks, and that of the answer; `.max`
+  /// where each such frame asks, and where only an acknowledgment answers.
+  package var handshakeRequest: UInt32 = .max, handshakeAnswer: UInt32 = .max
+  /// How long that answer may take, in nanoseconds.
+  package var handshakeLimit: Int64 = 10_000_000_000
 
   /// Sequence numbers count: a number used again with the same content is a copy. Else they are identifiers, free again
   /// after the answer.

@@ -84,6 +84,10 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var counterBits = 32
     /// The counter goes to 0 instead of reaching this.
     package var counterWrap: UInt64 = 1 << 32
+    /// The tags by which a frame of the handshake's type asks and answers; `.max` without.
+    package var handshakeRequest: UInt32 = .max, handshakeAnswer: UInt32 = .max
+    /// How long the handshake's answer may take, in nanoseconds.
+    package var handshakeLimit: Int64 = 10_000_000_000
     /// How TLV lists are laid out.
     package var tlv = TLVPlan()
     /// The types, in the order of their indices; their `index` and `evidence` are filled in by the compilation.
@@ -153,6 +157,9 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.sequenceCounts = draft.sequenceCounts
     plan.counterBits = UInt8(draft.counterBits)
     plan.counterWrap = draft.counterWrap
+    plan.handshakeRequest = draft.handshakeRequest
+    plan.handshakeAnswer = draft.handshakeAnswer
+    plan.handshakeLimit = draft.handshakeLimit
     plan.tlv = draft.tlv
     plan.kindMultiplier = multiplier
     plan.kindShift = UInt8(64 - bits)

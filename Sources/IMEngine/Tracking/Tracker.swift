@@ -81,6 +81,7 @@ struct Tracker: ~Copyable {
   var evicted: UInt64 = 0
   var figures = Pool<ConnectionFigures>()
   var heartbeats = Pool<HeartbeatFigures>()
+  var rareFigures = Pool<RareFigures>()
   /// Totals by plan and type, 65 places a plan, the last for unknown types.
   let totals: UnsafeMutablePointer<KindTotals>
   let totalCount: Int
@@ -169,8 +170,7 @@ struct Tracker: ~Copyable {
     } else if kind.pointee.flags.contains(.expectsAck),
       kind.pointee.flags.contains(.unnumbered) || frame.pointee.flags.contains(.sequence)
     {
-      let sequence =
-        kind.pointee.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.pointee.index) : frame.pointee.sequence
+      let sequence = number(of: frame)
       if kind.pointee.flags.contains(.echoed), !isBad, answerEcho(frame, flow, direction, flows, sequence, &note) {
         return
       }
@@ -182,6 +182,13 @@ struct Tracker: ~Copyable {
     {
       count(flow.pointee.session, direction, frame.pointee.sequence, plan, figure)
     }
+  }
+
+  /// The number under which a frame that expects an answer is known; one of our own where it carries none.
+  @inline(__always)
+  func number(of frame: UnsafePointer<Frame>) -> UInt64 {
+    let kind = frame.pointee.kind
+    return kind.pointee.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.pointee.index) : frame.pointee.sequence
   }
 
   /// An acknowledgment that repeats its message's number draws none of its own.
@@ -197,23 +204,16 @@ struct Tracker: ~Copyable {
   ) {
     switch sessions.advance(session, direction, sequence, plan) {
     case .inOrder: break
-    case .gap(let n): figure.pointee.sequenceGaps &+= UInt32(clamping: n)
-    case .reordered: figure.pointee.sequenceReordered &+= 1
-    case .late: figure.pointee.sequenceLate &+= 1
+    case .gap(let n): rare(figure).pointee.sequenceGaps &+= UInt32(clamping: n)
+    case .reordered: rare(figure).pointee.sequenceReordered &+= 1
+    case .late: rare(figure).pointee.sequenceLate &+= 1
     }
   }
 
   /// Takes note of a heartbeat's first copy.
   @inline(never)
   mutating func heartbeat(_ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>) {
-    if figure.pointee.heartbeats == .max {
-      if heartbeats.room == 0,
-        !budget.takeIfAdmitted(.decoded, Pool<HeartbeatFigures>.growth * Pool<HeartbeatFigures>.costPerElement)
-      {
-        return
-      }
-      figure.pointee.heartbeats = heartbeats.allocate(HeartbeatFigures())
-    }
+    if figure.pointee.heartbeats == .max { figure.pointee.heartbeats = heartbeats.allocate(HeartbeatFigures()) }
     heartbeats.pointer(figure.pointee.heartbeats).pointee.sent(at: now)
   }
 
@@ -226,17 +226,17 @@ struct Tracker: ~Copyable {
     let way = Int(exchange.pointee.direction.rawValue)
     let total = total(exchange.pointee.plan, exchange.pointee.kind)
     if exchange.pointee.flags.contains(.settled) {
-      figure.pointee.count(exchange.pointee.fate, way, -1)
+      count(figure, exchange.pointee.fate, way, -1)
       total.pointee.fates[way].count(exchange.pointee.fate, -1)
       exchange.pointee.flags.insert(.late)
-      figure.pointee.otherFates[way].late &+= 1
+      rare(figure).pointee.fates[way].late &+= 1
       total.pointee.fates[way].late &+= 1
     } else {
       exchange.pointee.flags.insert(.settled)
       figure.pointee.unsettled &-= 1
     }
     exchange.pointee.fate = fate
-    figure.pointee.count(fate, way)
+    count(figure, fate, way)
     total.pointee.fates[way].count(fate)
     tellSettled(exchange, figure.pointee.endpoint)
   }

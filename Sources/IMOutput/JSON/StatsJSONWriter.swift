@@ -191,7 +191,34 @@ package struct StatsJSONWriter {
       }
       out.literal("}")
     }
+    handshakes(metrics.handshakes, to: &out)
     tcp(metrics.tcp, to: &out)
+    out.literal("}")
+  }
+
+  /// The protocol's own handshakes: `"handshakes":{"requested":5,"answered":3,...,"ready_us":{"min":...}}`.
+  private func handshakes(_ counts: HandshakeCounts, to out: inout ByteWriter) {
+    guard counts.requested > 0 else { return }
+    let named: [(StaticString, UInt64)] = [
+      ("requested", counts.requested), ("answered", counts.answered), ("acknowledged", counts.acknowledged),
+      ("refused", counts.refused), ("unanswered", counts.unanswered), ("pending", counts.pending),
+    ]
+    out.literal(",\"handshakes\":{")
+    for (i, (name, value)) in named.enumerated() {
+      out.literal(i == 0 ? "\"" : ",\"")
+      out.literal(name)
+      out.literal("\":")
+      out.number(value)
+    }
+    if let (minimum, mean, maximum) = counts.times {
+      out.literal(",\"ready_us\":{\"min\":")
+      out.number(minimum)
+      out.literal(",\"mean\":")
+      out.number(mean)
+      out.literal(",\"max\":")
+      out.number(maximum)
+      out.literal("}")
+    }
     out.literal("}")
   }
 

@@ -16,6 +16,7 @@ package struct StatsTextWriter {
     endpoints(figures, to: &out)
     heartbeats(figures, to: &out)
     connections(figures, to: &out)
+    handshakes(figures.total.handshakes, to: &out)
     tcp(figures.total.tcp, to: &out)
     problems(figures, to: &out)
     worst(figures, to: &out)
@@ -98,6 +99,23 @@ package struct StatsTextWriter {
     out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
   }
 
+  /// The protocol's own handshakes: `handshakes: 5 asked for, 3 answered, 2 only acknowledged, ...`.
+  private func handshakes(_ counts: HandshakeCounts, to out: inout ByteWriter) {
+    guard counts.requested > 0 else { return }
+    var parts = ["handshakes: \(grouped(counts.requested)) asked for"]
+    let outcomes: [(UInt64, String)] = [
+      (counts.answered, "answered"), (counts.acknowledged, "only acknowledged"), (counts.refused, "refused"),
+      (counts.unanswered, "unanswered"), (counts.pending, "pending"),
+    ]
+    for (value, name) in outcomes where value > 0 { parts.append("\(grouped(value)) \(name)") }
+    parts.append("ready \(share(counts.readiness))")
+    if let times = counts.times {
+      let text = [times.minimum, times.mean, times.maximum].map(milliseconds).joined(separator: "/")
+      parts.append("after \(text) ms min/mean/max")
+    }
+    out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
+  }
+
   private func problems(_ figures: RunFigures, to out: inout ByteWriter) {
     var parts: [String] = []
     for kind in IssueKind.allCases {
@@ -122,12 +140,12 @@ package struct StatsTextWriter {
       "hb missed", "end",
     ])
     for entry in figures.worst.entries {
-      guard let f = entry.report.figures else { continue }
-      var fates = f.fates[0]
-      fates.add(f.fates[1])
+      let rare = entry.report.rare
+      var fates = rare.fates[0]
+      fates.add(rare.fates[1])
       let info = entry.report.info
       let counts: [UInt64] = [
-        UInt64(fates.units), UInt64(fates.unanswered), UInt64(fates.damaged), UInt64(f.retries),
+        UInt64(fates.units), UInt64(fates.unanswered), UInt64(fates.damaged), UInt64(rare.retries),
         UInt64(entry.report.gapCount), entry.report.gapBytes, UInt64(entry.report.heartbeats?.missed ?? 0),
       ]
       table.add(
