@@ -214,18 +214,16 @@ def begun(notes):
 
 
 def alive(pid):
-    """Whether a process runs, or anything of its group."""
-    try:
-        with open("/proc/%d/stat" % pid, encoding="utf-8") as file:
-            if file.read().rsplit(")", 1)[1].split()[0] != "Z":
-                return True
-    except OSError:
-        pass
-    try:
-        os.killpg(pid, 0)
-    except OSError:
-        return False
-    return not os.path.exists("/proc/%d" % pid)
+    """Whether anything of a process group runs; what has ended and waits for its parent does not."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % name, encoding="utf-8") as file:
+                state, _, group = file.read().rsplit(")", 1)[1].split()[:3]
+        except OSError:
+            continue
+        if int(group) == pid and state != "Z":
+            return True
+    return False
 
 
 def watch(notes, replay):

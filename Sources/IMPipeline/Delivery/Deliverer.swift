@@ -45,6 +45,9 @@ final class Deliverer {
       throw UsageError(message: "delivery of alerts: start the process: \(systemText(result))")
     }
     _ = fcntl(socket, F_SETFL, O_NONBLOCK)
+    // As much as the kernel allows: a rule may tell a hundred alerts at once.
+    var room: Int32 = 1 << 20
+    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
     let user = run.confinement.user.map { "\($0.uid) \($0.gid)" } ?? ""
     send(
       DeliveryMessage(
@@ -67,8 +70,15 @@ final class Deliverer {
 
   /// Tells that no more alerts come, waits until those on their way are delivered or given up, and says what became of them.
   func end() {
-    send(DeliveryMessage(DeliveryMessage.end))
     let begun = LiveWatch.clock()
+    // Here there is time to wait for room.
+    let last = DeliveryMessage(DeliveryMessage.end).bytes
+    while !isGone, write(socket, last, last.count) < 0, errno == EAGAIN || errno == EINTR,
+      LiveWatch.clock() - begun < Self.patience
+    {
+      var poller = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+      _ = poll(&poller, 1, 100)
+    }
     var isTold = isQuiet
     var bytes = [UInt8](repeating: 0, count: DeliveryMessage.maximumBytes)
     while !isGone {
