@@ -70,7 +70,7 @@ package struct AlertEvent: Sendable {
     case .firing:
       return broken
     case .held:
-      return "\(broken), but the capture dropped packets (\(dropped)): held"
+      return "\(broken), held: the capture lacks packets (\(dropped) drops or holes)"
     }
   }
 

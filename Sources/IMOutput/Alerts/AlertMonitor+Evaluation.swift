@@ -73,10 +73,15 @@ extension AlertMonitor {
   @inline(never)
   func evaluate() {
     if due == .distantPast { return begin() }
-    while let index = watches.indices.min(by: { watches[$0].due < watches[$1].due }), watches[index].due <= clock {
+    while let index = nextWatch(where: { watches[$0].due <= clock }) {
       step(index, clock.advanced(by: -watches[index].rule.lag))
     }
     schedule()
+  }
+
+  /// The rule that is evaluated next, of those that are let.
+  private func nextWatch(where isLet: (Int) -> Bool) -> Int? {
+    watches.indices.filter { !watches[$0].isExhausted && isLet($0) }.min { watches[$0].due < watches[$1].due }
   }
 
   /// The first packet: steps are counted from here.
@@ -95,20 +100,15 @@ extension AlertMonitor {
   }
 
   private func schedule() {
-    due = watches.map(\.due).min() ?? .distantFuture
+    due = watches.filter { !$0.isExhausted }.map(\.due).min() ?? .distantFuture
     isSwept = false
   }
 
   /// Evaluates every rule to the end of the step that `time` lies in.
   func evaluate(throughStepOf time: Timestamp) {
     if due == .distantPast { begin() }
-    while true {
-      let open = watches.indices.filter {
-        watches[$0].next <= SlidingWindow.boundary(after: time, step: watches[$0].rule.step)
-      }
-      guard let index = open.min(by: { watches[$0].due < watches[$1].due }) else { return }
-      step(index, SlidingWindow.boundary(after: time, step: watches[index].rule.step))
-    }
+    let ends = watches.map { SlidingWindow.boundary(after: time, step: $0.rule.step) }
+    while let index = nextWatch(where: { watches[$0].next <= ends[$0] }) { step(index, ends[index]) }
   }
 
   /// One evaluation of one rule; sets the time of the next one.
@@ -136,8 +136,7 @@ extension AlertMonitor {
     let next = boundary.advanced(by: rule.step)
     let behind = SlidingWindow.boundary(after: limit, step: rule.step)
     watches[index].next = max(next, min(wake, behind))
-    // At the end of time there is no further step.
-    if next <= boundary { watches[index].next = .distantFuture }
+    watches[index].isExhausted = next <= boundary
   }
 
   private func remove(_ index: Int, _ series: AlertSeries) {

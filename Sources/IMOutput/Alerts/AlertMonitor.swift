@@ -28,6 +28,8 @@ package final class AlertMonitor: EngineSink {
     /// Those that the next evaluation looks at.
     var active: [AlertSeries] = []
     var created = 0
+    /// Whether time has come to its end, so that there is no further step.
+    var isExhausted = false
     /// The boundary of the next evaluation, and when it is due.
     var next = Timestamp.distantFuture
     var due: Timestamp { next.advanced(by: rule.lag) }
