@@ -418,6 +418,7 @@ extension Engine {
         segments: [reassembler.figures(flow, client), reassembler.figures(flow, 1 - client)],
         gapCount: journal.gapCount, gapBytes: journal.gapBytes, conflicts: journal.conflicts, synCount: f.synCount,
         figures: figures, rare: rare,
-        handshake: figures.flatMap { handshakeOutcome($0, f) }, heartbeats: beats, session: f.session == .max ? nil : f.session))
+        handshake: figures.flatMap { handshakeOutcome($0, f) }, heartbeats: beats,
+        session: f.session == .max ? nil : f.session))
   }
 }

@@ -58,6 +58,8 @@ extension Engine {
   /// Datagrams whose fragments never came together.
   package var expiredDatagrams: Int { parser.fragments.expired }
 
+  /// What the sequence numbers of a plan's senders were, by direction and category: those in which not all were in order.
+  package func sequenceTotals(plan: Int) -> [SequenceTotals] { tracker.sessions.sequenceTotals(plan, at: now) }
 
   /// What became of the handshake of a connection; `nil` where none was seen to begin.
   func handshakeOutcome(_ figures: ConnectionFigures, _ flow: Flow) -> HandshakeOutcome? {

@@ -18,6 +18,8 @@ package struct EndpointMetrics: Sendable {
   package private(set) var roundTrips = RTTRecorder()
   /// From the first copy to the first answer, of everything but heartbeats, retried ones included.
   package private(set) var latencies = RTTHistogram()
+  /// From messages' first copies to their first receipts, by direction of the message, client to server first.
+  package private(set) var reads: InlineArray<2, RTTRecorder> = [RTTRecorder(), RTTRecorder()]
   /// How connections began and ended.
   package private(set) var connections = ConnectionCounts()
   /// What became of the protocol's own handshakes.
@@ -95,6 +97,14 @@ package struct EndpointMetrics: Sendable {
     if let roundTrip = settlement.roundTrip { roundTrips.record(microseconds: roundTrip) }
   }
 
+  /// Counts a message that was read `latency` microseconds after its first copy.
+  package mutating func read(after latency: Int64, _ direction: Direction) {
+    reads[Int(direction.rawValue)].record(microseconds: latency)
+  }
+
+  /// Counts the time between two heartbeats of a connection, in microseconds.
+  package mutating func heartbeat(after interval: Int64) { heartbeats.spacing.record(microseconds: interval) }
+
   /// Adds what another one counted of exchanges; what it counted of connections stays where it is.
   package mutating func addExchanges(_ other: EndpointMetrics) {
     messages.add(other.messages)
@@ -102,6 +112,7 @@ package struct EndpointMetrics: Sendable {
     heartbeats.addAnswers(other.heartbeats)
     roundTrips.add(other.roundTrips)
     latencies.add(other.latencies)
+    for way in 0...1 { reads[way].add(other.reads[way]) }
   }
 
   /// Adds what a connection counted that is over, or was open when the capture ended.

@@ -54,11 +54,18 @@ struct Confinement {
     }
   }
 
-  /// Gives it all up. `folders` are descriptors of those in which files will still be made.
+  /// Starts the process that opens further files where the new user may not; nil where nobody becomes another user, and
+  /// for a command that is setuid, whose caller gets no rights from it.
+  func makeOpener() -> FileOpener? {
+    guard let user, getuid() == 0 else { return nil }
+    return FileOpener(for: user, isSandboxed: isSandboxed)
+  }
+
+  /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless `opener` makes them.
   ///
   /// Throws when the rights of root or a capability stay. Where the kernel lacks Landlock or system call filters, goes on,
   /// and says so under `-v`.
-  func enter(folders: [Int32], mayWrite: Bool) throws(CaptureError) {
+  func enter(folders: [Int32], mayWrite: Bool, opener: FileOpener? = nil) throws(CaptureError) {
     // What the time in a file's name needs to know of zones is read while all can be.
     tzset()
     if let user {
@@ -70,7 +77,7 @@ struct Confinement {
     guard isSandboxed else { return }
     let landlock = folders.withUnsafeBufferPointer { imdump_restrict_writing($0.baseAddress, Int32($0.count)) }
     if landlock < 0 { note("no Landlock here, so files can be written elsewhere", -landlock) }
-    let filter = imdump_filter_system_calls(mayWrite ? 1 : 0)
+    let filter = imdump_filter_system_calls(mayWrite ? 1 : 0, opener?.descriptor ?? -1)
     if filter < 0 { note("no filter of system calls here", -filter) }
   }
 

@@ -160,7 +160,8 @@ final class Evidence {
 
   private func begin(_ name: String, _ linkType: UInt16) throws(CaptureError) -> CaptureWriter {
     let whole = "\(path)/\(name)"
-    let descriptor = openat(folder, name, CaptureWriter.flags | O_TRUNC | O_NOFOLLOW, 0o644)
+    let descriptor = openat(
+      folder, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_TRUNC | O_NOFOLLOW, 0o644)
     guard descriptor >= 0 else {
       throw CaptureError(.ioError, whole, "create: \(systemText(errno))", errno: errno)
     }

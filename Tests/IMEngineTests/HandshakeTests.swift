@@ -13,30 +13,31 @@ import Testing
 ///     .  nothing but time               R  RST by the server
 ///     p  the acknowledgment and, at the same moment but later in the capture, what it acknowledges
 @Suite struct HandshakeTests {
-  @Test(arguments: [
-    ("qv", HandshakeOutcome.answered, 1),
-    ("qva", .answered, 1),
-    ("qav", .answered, 1),
-    ("q..A", .answered, 3),
-    ("qa", .acknowledged, 1),
-    ("q..aa", .acknowledged, 3),
-    // A copy of the request is the same request.
-    ("q.qv", .answered, 3),
-    ("q", .pending, nil),
-    ("q....", .pending, nil),
-    ("q.............", .unanswered, nil),
-    ("q..R", .unanswered, nil),
-    // After ten seconds it is too late; what is asked then is another try.
-    ("q............v", .unanswered, nil),
-    ("q............qv", .answered, 1),
-    // The capture may have the acknowledgment first.
-    ("p", .acknowledged, 0),
-    // None of these is an answer.
-    ("qs", .pending, nil),
-    ("qoO", .pending, nil),
-    // Not asked for, or nobody can know what for.
-    ("v", nil, nil), ("oO", nil, nil), ("x", nil, nil), ("a", nil, nil),
-  ] as [(String, HandshakeOutcome?, Int64?)])
+  @Test(
+    arguments: [
+      ("qv", HandshakeOutcome.answered, 1),
+      ("qva", .answered, 1),
+      ("qav", .answered, 1),
+      ("q..A", .answered, 3),
+      ("qa", .acknowledged, 1),
+      ("q..aa", .acknowledged, 3),
+      // A copy of the request is the same request.
+      ("q.qv", .answered, 3),
+      ("q", .pending, nil),
+      ("q....", .pending, nil),
+      ("q.............", .unanswered, nil),
+      ("q..R", .unanswered, nil),
+      // After ten seconds it is too late; what is asked then is another try.
+      ("q............v", .unanswered, nil),
+      ("q............qv", .answered, 1),
+      // The capture may have the acknowledgment first.
+      ("p", .acknowledged, 0),
+      // None of these is an answer.
+      ("qs", .pending, nil),
+      ("qoO", .pending, nil),
+      // Not asked for, or nobody can know what for.
+      ("v", nil, nil), ("oO", nil, nil), ("x", nil, nil), ("a", nil, nil),
+    ] as [(String, HandshakeOutcome?, Int64?)])
   func tjp(_ drawing: String, _ expected: HandshakeOutcome?, _ seconds: Int64?) throws {
     var talk = ConversationBuilder(client: Talk.phone, server: Talk.server(8_080))
     let start: Int64 = 1_700_000_000_000
@@ -81,9 +82,10 @@ import Testing
   }
 
   /// CONNECT is answered by CONNACK, whose code may refuse; another exchange says nothing of it.
-  @Test(arguments: [
-    ([0], HandshakeOutcome.answered), ([5], .refused), ([], .unanswered),
-  ] as [([UInt8], HandshakeOutcome)])
+  @Test(
+    arguments: [
+      ([0], HandshakeOutcome.answered), ([5], .refused), ([], .unanswered),
+    ] as [([UInt8], HandshakeOutcome)])
   func mqtt(_ codes: [UInt8], _ expected: HandshakeOutcome) throws {
     var talk = ConversationBuilder(client: Talk.phone, server: Talk.server(1_883))
     talk.open(at: Timestamp(milliseconds: 0))

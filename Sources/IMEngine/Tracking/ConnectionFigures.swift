@@ -104,9 +104,11 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   /// The silence after which a heartbeat counts as absent, in microseconds: twice the usual interval, at least 30 s.
   var patience: Int64 { 2 * max(median ?? 0, 15_000_000) }
 
-  /// Takes note of a heartbeat.
-  mutating func sent(at now: Timestamp) {
+  /// Takes note of a heartbeat; gives the time since the one before, in microseconds.
+  @discardableResult
+  mutating func sent(at now: Timestamp) -> Int64? {
     sent &+= 1
+    defer { lastAt = now }
     if lastAt != .distantPast {
       let interval = max(0, now.microseconds - lastAt.microseconds)
       if intervals > 0, interval > patience { absent &+= 1 }
@@ -120,8 +122,9 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
       intervalSum &+= interval
       least = min(least, told)
       most = max(most, told)
+      return interval
     }
-    lastAt = now
+    return nil
   }
 }
 
@@ -169,6 +172,8 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   package var handshake: HandshakeState = []
   /// When it was asked for, and when it was acknowledged or answered first; `distantPast` where that was not seen.
   package var handshakeAt = Timestamp.distantPast, readyAt = Timestamp.distantPast
+  /// The exchange by which it was asked for last; `.max` without one.
+  var handshakeExchange: UInt32 = .max
   /// Frames by `ChecksumStatus`.
   package var checksums: InlineArray<5, UInt32> = [0, 0, 0, 0, 0]
   /// The place of the other figures in the tracker; `.max` while all of them are zero.
@@ -189,13 +194,13 @@ package struct RareFigures: Sendable, BitwiseCopyable {
   package var retries: UInt32 = 0
   /// Copies after the first that came at once: within 1 s, with the same clock and no mark.
   package var immediateDuplicates: UInt32 = 0
-  /// Copies after the answer; they are in `retries` or `immediateDuplicates` too.
+  /// Copies after the answer; they are in none of the two above.
   package var duplicates: UInt32 = 0
   /// Answers after the first.
   package var dupAcks: UInt32 = 0
   /// Answers that name nothing known.
   package var orphanAcks: UInt32 = 0
-  /// Numbers left out by a sender's counter.
+  /// Numbers left out by a sender's counter; `SequenceTotals` has them by category.
   package var sequenceGaps: UInt32 = 0
   /// Numbers left out that came later after all.
   package var sequenceReordered: UInt32 = 0
@@ -266,6 +271,8 @@ package struct KindTotals: Sendable, BitwiseCopyable {
   package var retries: UInt64 = 0
   /// Copies after the first that came at once.
   package var immediateDuplicates: UInt64 = 0
+  /// Copies after the answer; they are in none of the two above.
+  package var duplicates: UInt64 = 0
 
   /// All zero.
   package init() {}

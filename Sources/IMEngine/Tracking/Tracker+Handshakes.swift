@@ -22,7 +22,7 @@ extension Tracker {
       guard let exchange = table.find(flow.pointee.session, direction, number(of: frame)),
         exchange.pointee.connection == flow.pointee.serial
       else { return }
-      exchange.pointee.flags.insert(.handshake)
+      figure.pointee.handshakeExchange = exchange.pointee.id
       // The capture may have the acknowledgment first.
       if exchange.pointee.isAnswered { acknowledgeHandshake(exchange, figure) }
     case .answer:
@@ -54,6 +54,24 @@ extension Tracker {
 
   private func ready(_ figure: UnsafeMutablePointer<ConnectionFigures>, _ now: Timestamp) {
     if figure.pointee.readyAt == .distantPast { figure.pointee.readyAt = now }
+  }
+}
+
+extension Tracker {
+  /// Takes note of a receipt for the message `number`, which went against `direction` in the flow's session.
+  mutating func receipt(
+    _ number: UInt64, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction, _ now: Timestamp,
+    _ note: inout FrameNote
+  ) {
+    let way: Direction = direction == .clientToServer ? .serverToClient : .clientToServer
+    var found = table.find(flow.pointee.session, way, number)
+    while let exchange = found, role(exchange) != .message { found = table.next(after: exchange) }
+    guard let exchange = found, !exchange.pointee.flags.contains(.read) else { return }
+    let latency = now.microseconds - exchange.pointee.firstAt.microseconds
+    guard latency >= 0 else { return }
+    exchange.pointee.flags.insert(.read)
+    note.readLatency = latency
+    sink?.read(after: latency, way, endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint)
   }
 }
 

@@ -120,6 +120,7 @@ extension Tracker {
     if isLate {
       note.isDuplicate = true
       rare(figure).pointee.duplicates &+= 1
+      total.pointee.duplicates &+= 1
       exchange.pointee.duplicates &+= exchange.pointee.duplicates == .max ? 0 : 1
     } else {
       exchange.pointee.repeats &+= exchange.pointee.repeats == .max ? 0 : 1
@@ -250,7 +251,7 @@ extension Tracker {
     let role = role(exchange)
     if refused { exchange.pointee.flags.insert(.refused) }
     if role == .heartbeat { answeredHeartbeat(figure, note.roundTrip) }
-    if exchange.pointee.flags.contains(.handshake) { acknowledgeHandshake(exchange, figure) }
+    if exchange.pointee.id == figure.pointee.handshakeExchange { acknowledgeHandshake(exchange, figure) }
     settle(exchange, refused ? .rejected : exchange.pointee.repeats > 0 ? .ackedAfterRetry : .acked, flow)
   }
 

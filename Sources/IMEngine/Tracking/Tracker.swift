@@ -13,6 +13,8 @@ package struct FrameNote: Sendable, BitwiseCopyable {
   package var roundTrip: Int64?
   /// For the first answer, microseconds from the first copy to it.
   package var latency: Int64?
+  /// For the first receipt of a message, microseconds from the message's first copy to it.
+  package var readLatency: Int64?
   /// Whether the frame is an answer, a retry, a duplicate after the answer.
   package var isAck = false, isRetry = false, isDuplicate = false, isDupAck = false, isOrphan = false
   /// The session, as the tracker counts them.
@@ -31,6 +33,11 @@ package protocol ExchangeSink: AnyObject {
   /// The connection with this serial number is a further one of a session whose last one, `previous`, is over. `time` is
   /// when it began; its first frame is told next.
   func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp)
+  /// A message that was sent in `direction` was read, `latency` microseconds after its first copy: its first receipt
+  /// came. `endpoint` is the server's index, as in `ConnectionInfo`.
+  func read(after latency: Int64, _ direction: Direction, endpoint: UInt32)
+  /// A heartbeat came `interval` microseconds after the one before on its connection.
+  func heartbeat(after interval: Int64, endpoint: UInt32)
 }
 
 /// What a sink does not ask for, it need not hear.
@@ -43,6 +50,10 @@ extension ExchangeSink {
   package func finished(_ exchange: borrowing Exchange) {}
   /// Nothing.
   package func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {}
+  /// Nothing.
+  package func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {}
+  /// Nothing.
+  package func heartbeat(after interval: Int64, endpoint: UInt32) {}
 }
 
 /// Joins frames to exchanges: copies to messages, answers to what they answer, connections to sessions.
@@ -112,7 +123,7 @@ struct Tracker: ~Copyable {
   ) {
     self.budget = budget
     self.sinkCost = sinkCost
-    sessions = SessionTable(budget: budget)
+    sessions = SessionTable(planCount: planCount, budget: budget)
     table = ExchangeTable(maximumCount: capacity)
     budget.take(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost))
     totalCount = planCount * 65
@@ -202,7 +213,7 @@ struct Tracker: ~Copyable {
     _ session: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>,
     _ figure: UnsafeMutablePointer<ConnectionFigures>
   ) {
-    switch sessions.advance(session, direction, sequence, plan) {
+    switch sessions.advance(session, direction, sequence, plan, figure.pointee.lastFrameAt) {
     case .inOrder: break
     case .gap(let n): rare(figure).pointee.sequenceGaps &+= UInt32(clamping: n)
     case .reordered: rare(figure).pointee.sequenceReordered &+= 1
@@ -214,7 +225,9 @@ struct Tracker: ~Copyable {
   @inline(never)
   mutating func heartbeat(_ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>) {
     if figure.pointee.heartbeats == .max { figure.pointee.heartbeats = heartbeats.allocate(HeartbeatFigures()) }
-    heartbeats.pointer(figure.pointee.heartbeats).pointee.sent(at: now)
+    if let interval = heartbeats.pointer(figure.pointee.heartbeats).pointee.sent(at: now) {
+      sink?.heartbeat(after: interval, endpoint: figure.pointee.endpoint)
+    }
   }
 
   // MARK: Settling

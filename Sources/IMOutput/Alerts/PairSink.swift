@@ -30,6 +30,16 @@ package final class PairSink: EngineSink {
   /// Tells the other one; the alerts need not know.
   package func finished(_ exchange: borrowing Exchange) { other.finished(exchange) }
 
+  /// Tells the other one; no rule asks for it.
+  package func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {
+    other.read(after: latency, direction, endpoint: endpoint)
+  }
+
+  /// Tells the other one; the alerts count intervals themselves.
+  package func heartbeat(after interval: Int64, endpoint: UInt32) {
+    other.heartbeat(after: interval, endpoint: endpoint)
+  }
+
   /// Tells both.
   package func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {
     alerts.reconnected(connection, previous: previous, at: time)

@@ -17,7 +17,10 @@ package struct StatsTextWriter {
     heartbeats(figures, to: &out)
     connections(figures, to: &out)
     handshakes(figures.total.handshakes, to: &out)
+    reads(figures.total, to: &out)
+    traffic(Traffic(figures.summary), to: &out)
     tcp(figures.total.tcp, to: &out)
+    sequences(figures.summary, to: &out)
     problems(figures, to: &out)
     worst(figures, to: &out)
   }
@@ -76,6 +79,9 @@ package struct StatsTextWriter {
     if beats.intervals > 0 {
       parts.append("every \(seconds(Double(beats.intervalSum) / Double(beats.intervals))) on average")
     }
+    if let p50 = beats.spacing.percentile(50), let p95 = beats.spacing.percentile(95) {
+      parts.append("p50 \(seconds(Double(p50))), p95 \(seconds(Double(p95)))")
+    }
     if beats.jitters > 0 { parts.append("jitter \(seconds(beats.jitterSum / Double(beats.jitters)))") }
     if let idle = figures.longestIdleSurvived { parts.append("longest silence survived \(seconds(Double(idle)))") }
     if let idle = figures.shortestIdleDied { parts.append("shortest silence before a reset \(seconds(Double(idle)))") }
@@ -114,6 +120,52 @@ package struct StatsTextWriter {
       parts.append("after \(text) ms min/mean/max")
     }
     out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
+  }
+
+  /// Messages that were read: `read, by receipts: client to server 24 after 2000.1/2010/2020 ms p50/p95/max`.
+  private func reads(_ metrics: EndpointMetrics, to out: inout ByteWriter) {
+    var parts: [String] = []
+    for (way, name) in ["client to server", "server to client"].enumerated() {
+      let reads = metrics.reads[way]
+      guard let p50 = reads.percentile(50), let p95 = reads.percentile(95), let maximum = reads.maximum else {
+        continue
+      }
+      let times = [p50, p95, maximum].map(milliseconds).joined(separator: "/")
+      parts.append("\(name) \(grouped(reads.count)) after \(times) ms p50/p95/max")
+    }
+    guard !parts.isEmpty else { return }
+    out.text(wrapped("read, by receipts: " + parts.joined(separator: ", "), width) + "\n")
+  }
+
+  private func traffic(_ traffic: Traffic, to out: inout ByteWriter) {
+    var parts = ["traffic: \(count(traffic.frames, "frame")), \(count(traffic.bodyBytes, "byte")) of bodies"]
+    if let duration = traffic.duration, let frames = traffic.rate(traffic.frames),
+      let bytes = traffic.rate(traffic.frameBytes)
+    {
+      parts.append("in \(seconds(Double(duration))): \(decimal(frames)) frames/s, \(decimal(bytes)) bytes/s")
+    }
+    if let overhead = traffic.overhead { parts.append("\(share(overhead)) headers") }
+    if let loss = traffic.transmissionLoss {
+      parts.append("\(share(loss)) of the transmissions of messages unanswered")
+    }
+    out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
+  }
+
+  /// One line for each direction and category whose numbers were not all in order.
+  private func sequences(_ summary: Summary, to out: inout ByteWriter) {
+    for (plan, all) in zip(summary.plans, summary.sequences) {
+      for totals in all {
+        let way = totals.direction == .clientToServer ? "client to server" : "server to client"
+        var parts = [
+          "numbers of \(plan.name), \(way), category \(totals.category): \(grouped(totals.leftOut)) left out"
+        ]
+        if totals.reordered > 0 { parts.append("\(grouped(totals.reordered)) came later") }
+        if totals.missing > 0 { parts.append("\(grouped(totals.missing)) missing") }
+        if totals.open > 0 { parts.append("\(grouped(totals.open)) may still come") }
+        if totals.late > 0 { parts.append("\(grouped(totals.late)) from the past") }
+        out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
+      }
+    }
   }
 
   private func problems(_ figures: RunFigures, to out: inout ByteWriter) {
@@ -162,6 +214,12 @@ package struct StatsTextWriter {
   private func milliseconds(_ microseconds: Int64) -> String {
     var text = ByteWriter(capacity: 32)
     text.thousandths(microseconds)
+    return text.text
+  }
+
+  private func decimal(_ value: Double) -> String {
+    var text = ByteWriter(capacity: 32)
+    text.decimal(value, 1)
     return text.text
   }
 
