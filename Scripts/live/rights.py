@@ -2,6 +2,7 @@
 import ctypes
 import errno
 import fcntl
+import glob
 import json
 import os
 import pwd
@@ -11,7 +12,7 @@ import socket
 import subprocess
 import termios
 
-from . import load, net, runs
+from . import load, net, opener, runs
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
@@ -21,12 +22,6 @@ ATTEMPTS = {"write in the folder": 0, "replace in the folder": 0, "write beside 
             "remove beside it": errno.EACCES, "make a folder in the folder": errno.EPERM, "run a program": errno.EPERM,
             "make a process": errno.EPERM, "connect": errno.EPERM, "send": errno.EPERM, "memory to execute": errno.EPERM,
             "type into the terminal": errno.EPERM, "signal another": errno.EPERM, "read a file": 0}
-
-
-def state_of(run):
-    """Lines of its state, as the kernel tells."""
-    with open("/proc/%d/status" % run.process.pid, encoding="utf-8") as file:
-        return {name: value.split() for name, value in (line.split(":", 1) for line in file)}
 
 
 def dropped(binary, space, folder, report):
@@ -40,7 +35,7 @@ def dropped(binary, space, folder, report):
         if not report.check(name + ": captures", run.listens()):
             report.note(run.wait().said)
             continue
-        state = state_of(run)
+        state = runs.state_of(run.process.pid)
         entry = pwd.getpwnam(user)
         report.equal(name + ": user, group", (state["Uid"], state["Gid"]), ([str(entry.pw_uid)] * 4, [str(entry.pw_gid)] * 4))
         if user != "root":
@@ -54,15 +49,20 @@ def dropped(binary, space, folder, report):
     report.equal("-Z with a user that is none: exit", run.status, 64)
 
 
-def confined(folder, report):
-    """The functions themselves, in a child of this process: each attempt fails as it should."""
+def compiled(folder):
+    """The functions of CSandbox as a library; None without a compiler."""
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Sources", "CSandbox")
     library = os.path.join(folder, "sandbox.so")
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if not compiler:
-        report.skipped("what is confined: no C compiler")
-        return
-    subprocess.run([compiler, "-shared", "-fPIC", "-I", source + "/include", "-o", library, source + "/CSandbox.c"], check=True)
+        return None
+    subprocess.run([compiler, "-shared", "-fPIC", "-I", source + "/include", "-o", library, *glob.glob(source + "/*.c")],
+                   check=True)
+    return library
+
+
+def confined(library, folder, report):
+    """The functions themselves, in a child of this process: each attempt fails as it should."""
     inside = os.path.join(folder, "confined")
     os.mkdir(inside)
     for name in (inside + "/old", folder + "/beside"):
@@ -95,7 +95,7 @@ def attempt(library, inside, folder):
     other, pair = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), os.getppid()
     sandbox.imdump_no_new_privileges()
     landlock = sandbox.imdump_restrict_writing((ctypes.c_int * 1)(handle), 1)
-    if sandbox.imdump_filter_system_calls(1) != 0:
+    if sandbox.imdump_filter_system_calls(1, -1) != 0:
         return {"Landlock": landlock}
 
     def call(function, *arguments):
@@ -138,7 +138,14 @@ def attempt(library, inside, folder):
 def check(binary, space, folder, report, is_long):
     """As root, and as nobody with a copy of the command that nobody may run."""
     dropped(binary, space, folder, report)
-    confined(folder, report)
+    library = compiled(folder)
+    if library:
+        confined(library, folder, report)
+        opener.asked(library, folder, report)
+        opener.confined(library, folder, report)
+    else:
+        report.skipped("what is confined: no C compiler")
+    opener.started(binary, space, folder, report)
     copy = os.path.join(folder, "imdump")
     shutil.copyfile(binary, copy)
     os.chmod(copy, 0o755)
@@ -147,6 +154,10 @@ def check(binary, space, folder, report, is_long):
         report.skipped("rights: nobody cannot run a copy of imdump: " + started.stderr.strip())
         return
 
+    os.chmod(copy, 0o4755)
+    refused = subprocess.run([*NOBODY, copy, "--version"], capture_output=True, text=True)
+    report.equal("setuid: exit, output", (refused.returncode, refused.stdout), (77, ""))
+    os.chmod(copy, 0o755)
     run = runs.Run(copy, space.far, folder, "-i", "wire0", before=NOBODY).wait()
     report.equal("nobody, no capability: exit", run.status, 77)
     report.equal("nobody, no capability: lines on standard error", run.said.count("\n"), 1)
@@ -162,7 +173,7 @@ def check(binary, space, folder, report, is_long):
     if not report.check("nobody, cap_net_raw: captures", run.listens()):
         report.note(run.wait().said)
         return
-    state = state_of(run)
+    state = runs.state_of(run.process.pid)
     report.check("nobody, cap_net_raw: runs as nobody", state["Uid"] == ["65534"] * 4, state["Uid"])
     report.equal("nobody, cap_net_raw: capabilities while capturing", int(state["CapEff"][0], 16), 0)
     os.waitpid(net.send(space.near, load.packets(made.path)), 0)

@@ -26,6 +26,11 @@ def read(path):
     return found
 
 
+def where(mode):
+    """The folder in words."""
+    return "a folder of root, %o" % mode if mode else "the user's folder"
+
+
 class Rotation:
     def __init__(self, binary, space, folder, report):
         self.binary, self.space, self.report = binary, space, report
@@ -34,12 +39,13 @@ class Rotation:
         self.made = load.Load(os.path.join(folder, "rotated.pcap"), 1_000, 4, width=50)
         self.sent = list(load.packets(self.made.path))
 
-    def fresh(self, owned=True):
-        """An empty folder, that of the user that root becomes."""
+    def fresh(self, mode=None):
+        """An empty folder, that of the user that root becomes, or root's with these permissions."""
         path = os.path.join(self.parent, "rotated")
         shutil.rmtree(path, ignore_errors=True)
-        os.mkdir(path, 0o755)
-        if owned:
+        os.mkdir(path)
+        os.chmod(path, mode or 0o755)
+        if mode is None:
             shutil.chown(path, self.user)
         return path
 
@@ -66,9 +72,10 @@ class Rotation:
 
     # The checks.
 
-    def renamed(self, times):
+    def renamed(self, times, mode=None):
         """logrotate's way: the file is renamed, SIGHUP opens another."""
-        folder = self.fresh()
+        folder = self.fresh(mode)
+        place = " in %s" % where(mode) if mode else ""
         path = os.path.join(folder, "a.pcap")
         run = self.start("-w", path)
         if run is None:
@@ -89,8 +96,10 @@ class Rotation:
         os.waitpid(child, 0)
         time.sleep(0.3)
         run.stop()
-        self.report.equal("SIGHUP: exit", run.status, 0)
-        self.whole("%d times renamed, and SIGHUP" % times, [*files, path], packets)
+        self.report.equal("SIGHUP%s: exit" % place, run.status, 0)
+        self.whole("%d times renamed, and SIGHUP%s" % (times, place), [*files, path], packets)
+        if mode:
+            return
         self.report.equal("SIGHUP: lines printed", run.lines(), run.counts["captured"] and self.frames(packets))
         self.report.check("SIGHUP: the name was there again in %.0f ms at most" % (1_000 * slowest), slowest < 1)
         # The kernel hands packets over ten times a second when they are so few.
@@ -102,7 +111,7 @@ class Rotation:
         return self.made.frames * (len(packets) // len(self.sent))
 
     def unmoved(self):
-        """SIGHUP without a rename changes nothing; without -w it ends the run; an unwritable folder loses nothing."""
+        """SIGHUP without a rename changes nothing; without -w it ends the run; where no file can be opened nothing is lost."""
         folder = self.fresh()
         path = os.path.join(folder, "a.pcap")
         run = self.start("-w", path)
@@ -124,20 +133,28 @@ class Rotation:
             time.sleep(0.5)
             self.report.check("SIGHUP under nohup: goes on", not run.over())
             run.stop()
-        folder = self.fresh(owned=False)
+        for mode in (None, 0o755, 0o700):
+            self.in_the_way(self.fresh(mode), where(mode))
+
+    def in_the_way(self, folder, place):
+        """Something that is no file has the name."""
         path = os.path.join(folder, "a.pcap")
+        victim = os.path.join(self.parent, "victim")
+        with open(victim, "w", encoding="utf-8") as file:
+            file.write("untouched")
         run = self.start("-w", path)
         if run:
             os.waitpid(self.send(self.sent[:500], 0), 0)
             time.sleep(0.3)
             os.rename(path, path + ".1")
+            os.symlink(victim, path)
             run.process.send_signal(signal.SIGHUP)
             time.sleep(0.3)
             os.waitpid(self.send(self.sent[500:1_000], 0), 0)
             run.stop()
-            self.whole("SIGHUP in a folder of root: goes on in the old file", [path + ".1"], self.sent[:1_000])
-            self.report.check("SIGHUP in a folder of root: said", "cannot be opened again: permission denied" in run.said,
-                              run.said)
+            self.whole("SIGHUP, a link in the way in %s: goes on in the old file" % place, [path + ".1"], self.sent[:1_000])
+            self.report.check("SIGHUP, a link in the way: said", "cannot be opened again: is no file" in run.said, run.said)
+            self.report.check("SIGHUP, a link in the way: not followed", os.path.getsize(victim) == len("untouched"))
 
     def emptied(self):
         """copytruncate: the file is copied and emptied; it begins with a header again."""
@@ -162,7 +179,7 @@ class Rotation:
                       ["-C", "1", "-G", "1000000000", "-W", "3"]):
             found = {}
             for who in ("tcpdump", "imdump"):
-                folder = self.fresh(owned=False)
+                folder = self.fresh(0o755)
                 path = os.path.join(folder, "f")
                 command = [who, "-Z", "root"] if who == "tcpdump" else [self.binary, "-q"]
                 done = subprocess.run([*command, "-r", large.path, "-w", path, *words], stdin=subprocess.DEVNULL,
@@ -174,9 +191,10 @@ class Rotation:
                               {who: {name: len(packets) for name, packets in files.items()} for who, files in found.items()},
                               done.stderr)
 
-    def by_clock(self):
+    def by_clock(self, mode=None):
         """Live, a file a second, when the rights of root are gone; three of them, and the run ends."""
-        folder = self.fresh()
+        folder = self.fresh(mode)
+        title = "-G 1 -W 4 in %s" % where(mode)
         run = self.start("-w", os.path.join(folder, "%s.pcap"), "-G", "1", "-W", "4")
         if run is None:
             return
@@ -185,20 +203,44 @@ class Rotation:
         os.kill(child, signal.SIGTERM)
         os.waitpid(child, 0)
         names = sorted(os.listdir(folder))
-        self.report.equal("-G 1 -W 4: exit, files", (run.status, len(names)), (0, 4))
-        packets = self.whole("-G 1 -W 4", [os.path.join(folder, name) for name in names],
+        self.report.equal(title + ": exit, files", (run.status, len(names)), (0, 4))
+        packets = self.whole(title, [os.path.join(folder, name) for name in names],
                              self.sent[:run.counts["captured"] or 0])
         own = [all(time // 1_000_000_000 == int(name.split(".")[0]) for time, _ in read(os.path.join(folder, name)))
                for name in names]
-        self.report.check("-G 1 -W 4: each file has the packets of its second", all(own) and len(packets) > 100, own)
+        self.report.check(title + ": each file has the packets of its second", all(own) and len(packets) > 100, own)
         owners = {pwd.getpwuid(os.stat(os.path.join(folder, name)).st_uid).pw_name for name in names}
-        self.report.equal("-G 1 -W 4: the files belong to", owners, {self.user})
+        self.report.equal(title + ": the files belong to", owners, {self.user})
+
+    def by_size(self, mode):
+        """Live by size, when the rights of root are gone: all files, and a ring of three, of which some stood there before."""
+        folder = self.fresh(mode)
+        path = os.path.join(folder, "f")
+        run = self.start("-w", path, "-C", "20k")
+        if run:
+            os.waitpid(self.send(self.sent, 0.0002), 0)
+            run.stop()
+            self.report.equal("-C 20k in %s: exit" % where(mode), run.status, 0)
+            files = [path, *("%s%d" % (path, number) for number in range(1, len(os.listdir(folder))))]
+            self.whole("-C 20k in %s" % where(mode), files, self.sent)
+            self.report.check("-C 20k: more than 10 files", len(files) > 10)
+        run = self.start("-w", path, "-C", "20k", "-W", "3")
+        if run:
+            os.waitpid(self.send(self.sent, 0.0002), 0)
+            run.stop()
+            ring = [read("%s%d" % (path, number)) for number in range(3)]
+            packets = [data for file in sorted(ring) for _, data in file]
+            self.report.check("-C 20k -W 3 in %s: the last %d packets, each once" % (where(mode), len(packets)),
+                              run.status == 0 and len(packets) > 100 and packets == self.sent[-len(packets):], run.said)
 
     def refused(self):
         """What would fail at the second file is said before the first packet."""
-        folder = self.fresh(owned=False)
-        run = runs.Run(self.binary, self.space.far, self.parent, "-i", "wire0", "-w", os.path.join(folder, "f"), "-C", "1").wait()
-        self.report.check("-C in a folder of root: exit %d" % run.status,
+        folder = self.fresh(0o755)
+        # Root that does not have it cannot leave it to the process that opens files.
+        before = ["setpriv", "--bounding-set", "-dac_override"]
+        run = runs.Run(self.binary, self.space.far, self.parent, "-i", "wire0", "-w", os.path.join(folder, "f"), "-C", "1",
+                       before=before).wait()
+        self.report.check("-C in a folder of root, without CAP_DAC_OVERRIDE: exit %d" % run.status,
                           run.status == 74 and "permission denied" in run.said and "-Z" in run.said, run.said)
         folder = self.fresh()
         os.symlink("/etc/hostname", os.path.join(folder, "f"))
@@ -217,5 +259,8 @@ def check(binary, space, folder, report, is_long):
     rotation.unmoved()
     rotation.emptied()
     rotation.like_tcpdump()
-    rotation.by_clock()
+    for mode in (None, 0o755, 0o700):
+        rotation.by_clock(mode)
+    rotation.by_size(0o700)
+    rotation.renamed(1_000 if is_long else 100, 0o700)
     rotation.refused()

@@ -105,6 +105,12 @@ class Run:
             self.status, 1_000 * self.ended, self.cpu, getattr(self, "peak", 0))
 
 
+def state_of(process):
+    """The lines of a process's state, as the kernel tells."""
+    with open("/proc/%d/status" % process, encoding="utf-8") as file:
+        return {name: value.split() for name, value in (line.split(":", 1) for line in file)}
+
+
 def number(pattern, text):
     """The last number that the pattern finds; the summary comes last."""
     found = re.findall(pattern, text)

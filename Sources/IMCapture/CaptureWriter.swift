@@ -9,8 +9,7 @@ package import IMWire
 /// emptied meanwhile (copytruncate) begins with a header again. The process must ignore SIGPIPE, else a closed pipe ends
 /// it before the error can be told.
 package final class CaptureWriter {
-  /// How files are opened for it.
-  package static var flags: Int32 { O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC }
+  private static var flags: Int32 { O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC }
   /// Where buffered bytes are written once this many are waiting.
   private static var bufferSize: Int { 65_536 }
 

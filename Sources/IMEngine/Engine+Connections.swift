@@ -353,11 +353,7 @@ extension Engine {
         session.pointee.closedAt = flow.pointee.closedAt
       }
     }
-    if flow.pointee.figures != .max {
-      let beats = tracker.figures.pointer(flow.pointee.figures).pointee.heartbeats
-      if beats != .max { tracker.heartbeats.release(beats) }
-      tracker.figures.release(flow.pointee.figures)
-    }
+    if flow.pointee.figures != .max { tracker.release(flow.pointee.figures) }
     if flow.pointee.journal != .max { reassembler.journals.release(flow.pointee.journal) }
     if reassembler.flows.find(flow.pointee.key) == index { reassembler.flows.unlink(index) }
     for side in 0...1 {
@@ -405,6 +401,9 @@ extension Engine {
     let client = Int(f.client)
     let figures = f.figures == .max ? nil : tracker.figures.pointer(f.figures).pointee
     let beats = figures.flatMap { $0.heartbeats == .max ? nil : tracker.heartbeats.pointer($0.heartbeats).pointee }
+    var rare = RareFigures()
+    if let figures { rare = tracker.rareFigures(of: figures) }
+    let journal = f.journal == .max ? FlowJournal() : reassembler.journals.pointer(f.journal).pointee
     let ways = [f.halves[client], f.halves[1 - client]]
     sink.connection(
       ConnectionReport(
@@ -417,7 +416,9 @@ extension Engine {
         packets: [ways[0].packets, ways[1].packets], wireBytes: [ways[0].wireBytes, ways[1].wireBytes],
         streamBytes: [ways[0].offset, ways[1].offset],
         segments: [reassembler.figures(flow, client), reassembler.figures(flow, 1 - client)],
-        gapCount: f.gapCount, gapBytes: f.gapBytes, conflicts: f.conflicts, synCount: f.synCount, figures: figures,
-        heartbeats: beats, session: f.session == .max ? nil : f.session))
+        gapCount: journal.gapCount, gapBytes: journal.gapBytes, conflicts: journal.conflicts, synCount: f.synCount,
+        figures: figures, rare: rare,
+        handshake: figures.flatMap { handshakeOutcome($0, f) }, heartbeats: beats,
+        session: f.session == .max ? nil : f.session))
   }
 }

@@ -58,4 +58,20 @@ extension Engine {
   /// Datagrams whose fragments never came together.
   package var expiredDatagrams: Int { parser.fragments.expired }
 
+  /// What the sequence numbers of a plan's senders were, by direction and category: those in which not all were in order.
+  package func sequenceTotals(plan: Int) -> [SequenceTotals] { tracker.sessions.sequenceTotals(plan, at: now) }
+
+  /// What became of the handshake of a connection; `nil` where none was seen to begin.
+  func handshakeOutcome(_ figures: ConnectionFigures, _ flow: Flow) -> HandshakeOutcome? {
+    let state = figures.handshake
+    guard state.contains(.requested), flow.profile.isPlan else { return nil }
+    let plan = planPointers[Int(flow.profile.rawValue)]
+    if state.contains(.answered) { return .answered }
+    // Where a protocol knows no other answer, the acknowledgment is the answer.
+    if state.contains(.acknowledged) { return plan.pointee.handshakeAnswer == .max ? .answered : .acknowledged }
+    if state.contains(.refused) { return .refused }
+    let isOver =
+      flow.phase == .closed || now.nanoseconds(since: figures.handshakeAt) > plan.pointee.handshakeLimit
+    return isOver ? .unanswered : .pending
+  }
 }

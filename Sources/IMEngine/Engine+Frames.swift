@@ -56,7 +56,7 @@ extension Engine {
       let passed = min(count, Int(half.pointee.passOver))
       half.pointee.passOver -= UInt32(passed)
       ledger.skippedBytes += UInt64(passed)
-      tracker.figures.pointer(flow.pointee.figures).pointee.skippedBytes += UInt64(passed)
+      tracker.rare(tracker.figures.pointer(flow.pointee.figures)).pointee.skippedBytes += UInt64(passed)
       setAside(flow, side, bytes, offset, passed, after: count - passed, at, number)
       if half.pointee.passOver == 0 {
         half.pointee.flags.remove(.passing)
@@ -256,6 +256,7 @@ extension Engine {
     }
     if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp, reassembler.flows.places) }
     tracker.track(frame, bytes, index, flow, direction, plan, reassembler.flows.places, &note)
+    if !kind.pointee.flags.isDisjoint(with: .tagged) { readTags(flow, direction, plan, bytes) }
     if tracker.sessions.hasNews { tellSessions() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
     if tracker.adopted != nil { tellAdopted() }
@@ -264,6 +265,47 @@ extension Engine {
     {
       remark(flow, direction)
     }
+  }
+
+  /// A frame whose tags tell the tracker something: a handshake's, or a receipt.
+  @inline(never)
+  private mutating func readTags(
+    _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction, _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes
+  ) {
+    guard frame.pointee.checksumStatus != .bad else { return }
+    if frame.pointee.kind.pointee.flags.contains(.handshake) {
+      let request = plan.pointee.handshakeRequest
+      if request == .max || element(request) != nil {
+        tracker.handshake(frame, .request, flow, direction, plan)
+      } else if plan.pointee.handshakeAnswer != .max, element(plan.pointee.handshakeAnswer) != nil {
+        tracker.handshake(frame, .answer, flow, direction, plan)
+      }
+    } else if let name = element(plan.pointee.receiptTag), (1...8).contains(name.count) {
+      let number: UInt64
+      if frame.pointee.flags.contains(.inflated) {
+        let start = UnsafeRawPointer(inflater.output.pointer)
+        let span = RawSpan(_unsafeStart: start, byteCount: inflater.count + RawBuffer.slack)
+        number = Self.number(Bytes(span), Int(name.offset), Int(name.count))
+      } else {
+        number = Self.number(bytes, frame.pointee.body + Int(name.offset), Int(name.count))
+      }
+      tracker.receipt(number, flow, direction, frame.pointee.timestamp, &note)
+    }
+  }
+
+  /// A big-endian number of up to eight bytes.
+  private static func number(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) -> UInt64 {
+    var number: UInt64 = 0
+    for i in 0..<count { number = number << 8 | UInt64(bytes.u8(offset &+ i)) }
+    return number
+  }
+
+  /// The first element of the frame's own list of TLVs with a tag.
+  private func element(_ tag: UInt32) -> TLVRef? {
+    for i in 0..<walker.count where walker.references[i].tag == tag && walker.references[i].depth == 0 {
+      return walker.references[i]
+    }
+    return nil
   }
 
   /// Flags of a frame that are worth an issue.

@@ -274,15 +274,16 @@ extension Engine {
   private mutating func count(_ count: Int, _ flow: UnsafeMutablePointer<Flow>) {
     ledger.skippedBytes &+= UInt64(count)
     let figures = flow.pointee.figures
-    if figures != .max { tracker.figures.pointer(figures).pointee.skippedBytes &+= UInt64(count) }
+    if figures != .max { tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes &+= UInt64(count) }
   }
 
   private mutating func uncount(_ count: Int, _ flow: UnsafeMutablePointer<Flow>) {
     ledger.skippedBytes &-= UInt64(count)
     let figures = flow.pointee.figures
     if figures != .max {
-      let bytes = tracker.figures.pointer(figures).pointee.skippedBytes
-      tracker.figures.pointer(figures).pointee.skippedBytes = bytes - min(bytes, UInt64(count))
+      let rare = tracker.rare(tracker.figures.pointer(figures))
+      let bytes = rare.pointee.skippedBytes
+      rare.pointee.skippedBytes = bytes - min(bytes, UInt64(count))
     }
   }
 

@@ -22,8 +22,11 @@ extension Engine {
     }
   }
 
-  /// What a connection costs that a plan decodes.
-  private var costOfFigures: Int { Pool<ConnectionFigures>.costPerElement + 32 + sinkCost.connection }
+  /// What a connection costs that a plan decodes, at most.
+  private var costOfFigures: Int {
+    Pool<ConnectionFigures>.costPerElement + Pool<RareFigures>.costPerElement + Pool<HeartbeatFigures>.costPerElement
+      + 32 + sinkCost.connection
+  }
 
   /// Sees to it that there is room for one more connection's figures, or soon will be.
   mutating func makeRoomForFigures() {
@@ -56,11 +59,12 @@ extension Engine {
       !budget.admits(.connections, Pool<Flow>.growth * FlowTable.costPerFlow)
     {
       forgetEnded(Pool<Flow>.growth)
-      if reassembler.flows.pool.room <= Self.margin { evictQuiet(onlyDecoded: false) }
+      if reassembler.flows.pool.room <= Self.margin { evictQuiet { _ in true } }
     }
     if tracker.figures.room <= Self.margin, !budget.admits(.decoded, Pool<ConnectionFigures>.growth * costOfFigures) {
-      evictQuiet(onlyDecoded: true)
+      evictQuiet { $0.pointee.figures != .max }
     }
+    if reassembler.isShortOfJournals { evictQuiet { $0.pointee.journal != .max } }
     if budget.isOverHeld { releaseHolders() }
   }
 
@@ -114,16 +118,16 @@ extension Engine {
     }
   }
 
-  /// Forgets a part of all connections, those that have been quiet for longest; with `onlyDecoded`, of those that a plan
-  /// decodes. What "long" is a sample tells.
-  private mutating func evictQuiet(onlyDecoded: Bool) {
+  /// Forgets a part of all connections that `isMeant`, those that have been quiet for longest. What "long" is a sample
+  /// tells.
+  private mutating func evictQuiet(_ isMeant: (UnsafeMutablePointer<Flow>) -> Bool) {
     let count = UInt32(truncatingIfNeeded: reassembler.flows.pool.count)
     guard count > 0 else { return }
     var sample: [Timestamp] = []
     let step = max(1, count / 1_024)
     for index in stride(from: hand % step, to: count, by: Int(step)) {
       let flow = reassembler.flows.pointer(index)
-      if flow.pointee.serial != 0, !onlyDecoded || flow.pointee.figures != .max { sample.append(flow.pointee.lastSeen) }
+      if flow.pointee.serial != 0, isMeant(flow) { sample.append(flow.pointee.lastSeen) }
     }
     guard !sample.isEmpty else { return }
     sample.sort()
@@ -133,7 +137,7 @@ extension Engine {
     for _ in 0..<count where found.count < wanted {
       hand = hand + 1 < count ? hand + 1 : 0
       let flow = reassembler.flows.pointer(hand)
-      if flow.pointee.serial != 0, flow.pointee.lastSeen <= limit, !onlyDecoded || flow.pointee.figures != .max {
+      if flow.pointee.serial != 0, flow.pointee.lastSeen <= limit, isMeant(flow) {
         found.append((hand, .connection))
       }
     }

@@ -146,7 +146,7 @@ extension Engine {
     isFound: Bool
   ) {
     let figures = flow.pointee.figures
-    if figures != .max { tracker.figures.pointer(figures).pointee.skippedBytes += UInt64(count) }
+    if figures != .max { tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(count) }
     pendingSkip[flow.pointee.serial << 1 | UInt32(side), default: 0] += UInt64(count)
     ledger.skippedBytes += UInt64(count)
     let offset = rest.pointee.streamOffset
@@ -381,8 +381,8 @@ extension Engine {
       ledger.skippedBytes += UInt64(count)
       let figures = flow.pointee.figures
       if figures != .max {
-        tracker.figures.pointer(figures).pointee.skippedBytes += UInt64(count)
-        tracker.figures.pointer(figures).pointee.cutFrames &+= 1
+        tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(count)
+        tracker.rare(tracker.figures.pointer(figures)).pointee.cutFrames &+= 1
       }
       raise(
         Issue(

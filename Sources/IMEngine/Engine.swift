@@ -51,7 +51,11 @@ package struct Engine: ~Copyable {
   /// Where the search for quiet connections goes on.
   var hand: UInt32 = 0
   /// The next moment at which something other than a packet happens.
-  var wake = Timestamp.distantPast
+  @inline(__always)
+  var wake: Timestamp {
+    get { reassembler.wake }
+    set { reassembler.wake = newValue }
+  }
   var now = Timestamp.distantPast
   /// When the last packet came.
   var lastPacketAt = Timestamp.distantPast

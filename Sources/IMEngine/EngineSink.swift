@@ -167,6 +167,10 @@ package struct ConnectionReport {
   package var synCount: UInt16
   /// What the tracker counted; `nil` when no plan decodes the connection.
   package var figures: ConnectionFigures?
+  /// What the tracker counted of what did not go well, and the fates of all messages; zero without `figures`.
+  package var rare: RareFigures
+  /// What became of the protocol's own handshake; `nil` where none was seen to begin.
+  package var handshake: HandshakeOutcome?
   /// Its signs of life; `nil` where none that asks for an answer was seen.
   package var heartbeats: HeartbeatFigures?
   /// The tracker's session; `nil` without one.

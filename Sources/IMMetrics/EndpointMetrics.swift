@@ -18,8 +18,12 @@ package struct EndpointMetrics: Sendable {
   package private(set) var roundTrips = RTTRecorder()
   /// From the first copy to the first answer, of everything but heartbeats, retried ones included.
   package private(set) var latencies = RTTHistogram()
+  /// From messages' first copies to their first receipts, by direction of the message, client to server first.
+  package private(set) var reads: InlineArray<2, RTTRecorder> = [RTTRecorder(), RTTRecorder()]
   /// How connections began and ended.
   package private(set) var connections = ConnectionCounts()
+  /// What became of the protocol's own handshakes.
+  package private(set) var handshakes = HandshakeCounts()
   /// Frames and their bytes by direction, client to server first.
   package private(set) var frames: InlineArray<2, UInt64> = [0, 0], frameBytes: InlineArray<2, UInt64> = [0, 0]
   /// Packets' bytes on the wire by direction.
@@ -93,6 +97,14 @@ package struct EndpointMetrics: Sendable {
     if let roundTrip = settlement.roundTrip { roundTrips.record(microseconds: roundTrip) }
   }
 
+  /// Counts a message that was read `latency` microseconds after its first copy.
+  package mutating func read(after latency: Int64, _ direction: Direction) {
+    reads[Int(direction.rawValue)].record(microseconds: latency)
+  }
+
+  /// Counts the time between two heartbeats of a connection, in microseconds.
+  package mutating func heartbeat(after interval: Int64) { heartbeats.spacing.record(microseconds: interval) }
+
   /// Adds what another one counted of exchanges; what it counted of connections stays where it is.
   package mutating func addExchanges(_ other: EndpointMetrics) {
     messages.add(other.messages)
@@ -100,6 +112,7 @@ package struct EndpointMetrics: Sendable {
     heartbeats.addAnswers(other.heartbeats)
     roundTrips.add(other.roundTrips)
     latencies.add(other.latencies)
+    for way in 0...1 { reads[way].add(other.reads[way]) }
   }
 
   /// Adds what a connection counted that is over, or was open when the capture ended.
@@ -118,17 +131,18 @@ package struct EndpointMetrics: Sendable {
     connections.opened += 1
     if report.reason != .open { connections.closed += 1 }
     if report.reason == .reset { connections.reset += 1 }
-    if figures.isReconnect { connections.reconnects += 1 }
+    if let outcome = report.handshake { handshakes.add(outcome, figures) }
+    if report.rare.isReconnect { connections.reconnects += 1 }
     for way in 0...1 {
       frames[way] += UInt64(figures.frames[way])
       frameBytes[way] += figures.frameBytes[way]
     }
     for status in 0..<5 { checksums[status] += UInt64(figures.checksums[status]) }
-    retries += UInt64(figures.retries)
-    immediateDuplicates += UInt64(figures.immediateDuplicates)
-    duplicates += UInt64(figures.duplicates)
-    dupAcks += UInt64(figures.dupAcks)
-    orphanAcks += UInt64(figures.orphanAcks)
+    retries += UInt64(report.rare.retries)
+    immediateDuplicates += UInt64(report.rare.immediateDuplicates)
+    duplicates += UInt64(report.rare.duplicates)
+    dupAcks += UInt64(report.rare.dupAcks)
+    orphanAcks += UInt64(report.rare.orphanAcks)
   }
 }
 

@@ -14,6 +14,8 @@ package struct HeartbeatCounts: Sendable {
   package private(set) var expectations: UInt64 = 0, expectedSum: Int64 = 0
   /// Round trips.
   package var roundTrips = RTTHistogram()
+  /// The intervals between heartbeats of one connection, where the sink is told of each.
+  package var spacing = RTTRecorder()
 
   /// All zero.
   package init() {}
@@ -58,6 +60,7 @@ package struct HeartbeatCounts: Sendable {
     answered += other.answered
     missed += other.missed
     roundTrips.add(other.roundTrips)
+    spacing.add(other.spacing)
   }
 
   /// Adds what one connection counted of its cadence; its answers are counted by `settled`.

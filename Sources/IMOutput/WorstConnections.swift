@@ -23,9 +23,9 @@ package struct WorstConnections {
   /// Considers a connection that is over.
   package mutating func add(_ report: ConnectionReport) {
     guard let figures = report.figures else { return }
-    var score = UInt64(figures.retries) + UInt64(report.gapCount) + UInt64(figures.checksums[2])
+    var score = UInt64(report.rare.retries) + UInt64(report.gapCount) + UInt64(figures.checksums[2])
     for way in 0...1 {
-      let fates = figures.fates[way]
+      let fates = report.rare.fates[way]
       score += UInt64(fates.unanswered + fates.damaged + fates.rejected) * 4
     }
     score += UInt64(report.heartbeats?.missed ?? 0) * 2

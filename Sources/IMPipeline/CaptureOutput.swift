@@ -18,12 +18,14 @@ final class CaptureOutput {
 
   private let path: String
   private let rotation: RotationOptions
-  private let names: FileNames
+  private var names: FileNames
   private var writer: CaptureWriter?
   private var linkType: UInt16 = 0
   /// The folder, where files are made in it; its name, as messages have it, and that of the open file.
-  private(set) var folder: Int32?
+  private var folder: Int32?
   private var folderName = ""
+  /// What opens further files, where this process may not.
+  private(set) var opener: FileOpener?
   private var name = ""
   /// The number of the file within its period.
   private var number = 0
@@ -56,6 +58,8 @@ final class CaptureOutput {
   var isOpen: Bool { writer != nil }
   /// Whether the file can be opened again under its name: it is no pipe, and not standard output.
   var canReopen: Bool { folder != nil }
+  /// The folder, where this process makes the further files itself.
+  var ownFolder: Int32? { opener == nil ? folder : nil }
   /// Whether the first file can only be named when the first packet is there.
   var needsTime: Bool { rotation.seconds != nil }
 
@@ -84,6 +88,7 @@ final class CaptureOutput {
     let whole = String(cString: real)
     guard let slash = whole.lastIndex(of: "/") else { return }
     name = String(whole[whole.index(after: slash)...])
+    names = FileNames(name, rotation)
     try? openFolder(String(whole[...slash]))
   }
 
@@ -93,9 +98,14 @@ final class CaptureOutput {
     _ = fchown(writer.descriptor, user.uid, user.gid)
   }
 
+  /// Has further files opened by `opener`, where the user that the run becomes may not make them.
+  func use(_ opener: FileOpener) {
+    if let folder, opener.begin(folder: folder, names: names) { self.opener = opener }
+  }
+
   /// Throws where this process may not make the files that are to come.
   func checkRights() throws(CaptureError) {
-    guard rotation.isOn, let folder, faccessat(folder, ".", W_OK | X_OK, 0) != 0 else { return }
+    guard rotation.isOn, let folder = ownFolder, faccessat(folder, ".", W_OK | X_OK, 0) != 0 else { return }
     let place = folderName.isEmpty ? "the folder" : folderName
     throw CaptureError(
       .ioError, path,
@@ -134,13 +144,22 @@ final class CaptureOutput {
     guard let writer, let folder else { return }
     try writer.flush()
     var mine = stat(), there = stat()
-    if fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0 {
-      guard fstat(writer.descriptor, &mine) == 0 else { return }
-      if mine.st_ino == there.st_ino, mine.st_dev == there.st_dev { return }
-      guard there.st_mode & S_IFMT == S_IFREG else { return stay("is no file") }
+    guard fstat(writer.descriptor, &mine) == 0 else { return }
+    var isSame: Bool { mine.st_ino == there.st_ino && mine.st_dev == there.st_dev }
+    // This user may not be allowed to open the file that is there, which is then the one that root has opened.
+    if fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0, isSame { return }
+    let descriptor = openFile(folder, replaces: false)
+    guard descriptor >= 0 else { return stay(reason(-descriptor)) }
+    guard fstat(descriptor, &there) == 0, !isSame else {
+      _ = Glibc.close(descriptor)
+      return
     }
-    let descriptor = openat(folder, name, CaptureWriter.flags | O_TRUNC | O_NOFOLLOW, 0o644)
-    guard descriptor >= 0 else { return stay(systemText(errno)) }
+    // What stands in it is of before this run, or nothing.
+    guard ftruncate(descriptor, 0) == 0 else {
+      let number = errno
+      _ = Glibc.close(descriptor)
+      return stay(systemText(number))
+    }
     try close()
     try begin(CaptureWriter(descriptor: descriptor, isOwned: true, name: folderName + name, linkType: linkType))
   }
@@ -185,15 +204,11 @@ final class CaptureOutput {
     }
     name = next
     let whole = folderName + next
-    var there = stat()
-    if fstatat(folder, next, &there, AT_SYMLINK_NOFOLLOW) == 0 {
-      guard there.st_mode & S_IFMT == S_IFREG else {
-        throw CaptureError(.ioError, whole, "is no file that could be replaced")
-      }
-      guard unlinkat(folder, next, 0) == 0 else { throw failed(whole, "replace") }
+    let descriptor = openFile(folder, replaces: true)
+    guard descriptor >= 0 else {
+      if descriptor == -ELOOP { throw CaptureError(.ioError, whole, "is no file that could be replaced") }
+      throw CaptureError(.ioError, whole, "create: \(reason(-descriptor))", errno: -descriptor)
     }
-    let descriptor = openat(folder, next, CaptureWriter.flags | O_EXCL | O_NOFOLLOW, 0o644)
-    guard descriptor >= 0 else { throw failed(whole, "create") }
     try begin(CaptureWriter(descriptor: descriptor, isOwned: true, name: whole, linkType: linkType))
   }
 
@@ -212,9 +227,20 @@ final class CaptureOutput {
     folderName = name
   }
 
-  private func failed(_ file: String, _ action: String) -> CaptureError {
-    let number = errno
-    return CaptureError(.ioError, file, "\(action): \(systemText(number))", errno: number)
+  /// Opens the file `name`: a new one, or that which has the name.  A descriptor, or the error's number, negative.
+  private func openFile(_ folder: Int32, replaces: Bool) -> Int32 {
+    if let opener { return opener.open(number, at: second, replaces: replaces) }
+    return replaces ? imdump_replace_file(folder, name) : imdump_open_file(folder, name)
+  }
+
+  /// Why a file could not be opened.
+  private func reason(_ number: Int32) -> String {
+    switch number {
+    case ELOOP: "is no file"
+    case ECHILD: "the process that opens files has ended"
+    case ETIMEDOUT where opener != nil: "the process that opens files does not answer"
+    default: systemText(number)
+    }
   }
 
   private func output<T>(_ body: () throws(CaptureError) -> T) throws(CaptureError) -> T {

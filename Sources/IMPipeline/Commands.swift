@@ -41,23 +41,10 @@ package func runMessages(
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report)
   let output = Output.standard()
-  let sink = MessageSink(
-    plans: run.plans, isJSON: isJSON, style: style,
-    selection: MessageSelection(choice: choice, filter: try run.filter(filter)), output: output)
-  let driver = run.driver(
-    run.engine(
-      [.frames, .finished, .issues], exchangeCapacity: 1 << 18, cost: (0, MessageStore.costPerMessage, 0), sink: sink))
-  let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
-  let errors = driver.run(
-    Driver.Hooks(
-      afterBatch: { driver in
-        progress.update(driver)
-        run.noteEvictions(driver)
-        run.answerRequests(driver)
-      },
-      isOver: { output.error != nil }))
-  sink.flush()
-  progress.end()
+  let printer = MessagePrinter(isJSON: isJSON, style: style, output: output)
+  let driver = try run.messages(choice, filter) { printer.write($0, $1) }
+  let errors = run.lead(driver, isOver: { output.error != nil })
+  printer.flush()
   return run.conclude(driver, errors, output)
 }
 
@@ -70,16 +57,7 @@ package func runStats(
   let sink = StatsSink(plans: run.plans)
   let driver = run.driver(
     run.engine([.connections, .settlements], cost: (0, 0, EndpointMetrics.cost), sink: sink))
-  let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
-  let errors = driver.run(
-    Driver.Hooks(
-      afterBatch: { driver in
-        progress.update(driver)
-        run.noteEvictions(driver)
-        run.answerRequests(driver)
-      },
-      isOver: { output.error != nil }))
-  progress.end()
+  let errors = run.lead(driver, isOver: { output.error != nil })
   var out = ByteWriter()
   let figures = RunFigures(
     summary: run.summary(driver), total: sink.total,

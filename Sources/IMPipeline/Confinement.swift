@@ -35,8 +35,8 @@ struct Confinement {
 
   /// Chooses the user.
   ///
-  /// `-Z` names it; a live capture that root has started becomes `tcpdump` or else `nobody`, as Debian's tcpdump does, and
-  /// a command that is setuid the user who has called it. Who is not root stays who he is, whatever `-Z` says.
+  /// `-Z` names it; a live capture that root has started becomes `tcpdump` or else `nobody`, as Debian's tcpdump does. Who
+  /// is not root stays who he is, whatever `-Z` says.
   init(_ options: ConfinementOptions, isLive: Bool) throws(UsageError) {
     isSandboxed = options.isSandboxed
     isVerbose = options.isVerbose
@@ -47,18 +47,22 @@ struct Confinement {
     if let name = options.user {
       guard let named = User(named: name) else { throw UsageError(message: "-Z: there is no user '\(name)'") }
       user = named.uid == 0 ? nil : named
-    } else if getuid() != 0 {
-      user = User(name: "the user who has called it", uid: getuid(), gid: getgid())
     } else {
       user = isLive ? User(named: "tcpdump") ?? User(named: "nobody") : nil
     }
   }
 
-  /// Gives it all up. `folders` are descriptors of those in which files will still be made.
+  /// Starts the process that opens further files where the new user may not; nil where nobody becomes another user.
+  func makeOpener() -> FileOpener? {
+    guard let user else { return nil }
+    return FileOpener(for: user, isSandboxed: isSandboxed)
+  }
+
+  /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless `opener` makes them.
   ///
   /// Throws when the rights of root or a capability stay. Where the kernel lacks Landlock or system call filters, goes on,
   /// and says so under `-v`.
-  func enter(folders: [Int32], mayWrite: Bool) throws(CaptureError) {
+  func enter(folders: [Int32], mayWrite: Bool, opener: FileOpener? = nil) throws(CaptureError) {
     // What the time in a file's name needs to know of zones is read while all can be.
     tzset()
     if let user {
@@ -70,7 +74,7 @@ struct Confinement {
     guard isSandboxed else { return }
     let landlock = folders.withUnsafeBufferPointer { imdump_restrict_writing($0.baseAddress, Int32($0.count)) }
     if landlock < 0 { note("no Landlock here, so files can be written elsewhere", -landlock) }
-    let filter = imdump_filter_system_calls(mayWrite ? 1 : 0)
+    let filter = imdump_filter_system_calls(mayWrite ? 1 : 0, opener?.descriptor ?? -1)
     if filter < 0 { note("no filter of system calls here", -filter) }
   }
 
@@ -83,6 +87,15 @@ struct Confinement {
   private func note(_ text: String, _ number: Int32) {
     if isVerbose { complain("\(text): \(systemText(number))") }
   }
+}
+
+/// Why a command that somebody runs with the rights of its file's owner does nothing; nil for one that is run as it should.
+///
+/// Which files it reads and writes is the caller's choice, so it must do that with the caller's rights.
+package func borrowedRights() -> String? {
+  guard getuid() != geteuid() || getgid() != getegid() else { return nil }
+  return "setuid and setgid are not for imdump: it would open its caller's files with rights that are not his; "
+    + "take the bit away, and give the command what capturing needs: setcap cap_net_raw+ep"
 }
 
 /// Keeps the numbers 0, 1 and 2 for standard input, output and error where the caller has closed them: else the first file

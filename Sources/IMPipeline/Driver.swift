@@ -21,6 +21,7 @@ final class Driver {
   private let input: InputOptions
   private let stopping: Stopping
   private var confinement: Confinement?
+  private let opener: FileOpener?
   private var output: CaptureOutput?
   private var lastFlush = LiveWatch.clock()
   private(set) var source: (any PacketSource)?
@@ -31,11 +32,15 @@ final class Driver {
   private(set) var linkType: UInt16?
   private var left: UInt64
 
-  init(engine: consuming Engine, input: InputOptions, stopping: Stopping, confinement: Confinement?) {
+  init(
+    engine: consuming Engine, input: InputOptions, stopping: Stopping, confinement: Confinement?,
+    opener: FileOpener? = nil
+  ) {
     self.engine = engine
     self.input = input
     self.stopping = stopping
     self.confinement = confinement
+    self.opener = opener
     left = input.packetLimit ?? .max
   }
 
@@ -70,6 +75,7 @@ final class Driver {
       errors.append(error)
     }
     do throws(CaptureError) { try output?.close() } catch { errors.append(error) }
+    opener?.end()
     engine.finish()
     return errors
   }
@@ -188,8 +194,11 @@ final class Driver {
     if let output {
       if let user = confinement.user { output.give(to: user) }
       if output.canReopen { stopping.hangupReopens() }
+      if let opener { output.use(opener) }
     }
-    try confinement.enter(folders: output?.folder.map { [$0] } ?? [], mayWrite: output?.canReopen ?? false)
+    if output?.opener == nil { opener?.end() }
+    let folders = output?.ownFolder.map { [$0] } ?? []
+    try confinement.enter(folders: folders, mayWrite: !folders.isEmpty, opener: output?.opener)
     try output?.checkRights()
   }
 

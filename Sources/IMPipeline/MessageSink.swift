@@ -2,28 +2,20 @@ import IMEngine
 import IMOutput
 import IMWire
 
-/// Prints messages when their fate is final: `imdump messages`.
+/// Collects messages and hands each on when its fate is final, if it is selected: `imdump messages`.
 final class MessageSink: EngineSink {
   private let store: MessageStore
   private let plans: [ProtocolPlan]
   private let selection: MessageSelection
+  private let take: (MessageRecord, Exchange) -> Void
   private var marks = GapMarks()
   /// Whether there are marks.
   private var isNearGap = false
-  private let isJSON: Bool
-  private let json = MessageJSONWriter()
-  private var text: MessageTextWriter
-  private let output: Output
-  private var out = ByteWriter(capacity: 300 << 10)
 
-  init(
-    plans: [ProtocolPlan], isJSON: Bool, style: TextStyle, selection: MessageSelection, output: Output
-  ) {
+  init(plans: [ProtocolPlan], selection: MessageSelection, take: @escaping (MessageRecord, Exchange) -> Void) {
     self.plans = plans
     self.selection = selection
-    self.isJSON = isJSON
-    self.output = output
-    text = MessageTextWriter(style: style)
+    self.take = take
     store = MessageStore(plans: plans, keepsBodies: selection.needsBodies)
   }
 
@@ -37,14 +29,12 @@ final class MessageSink: EngineSink {
 
   func finished(_ exchange: borrowing Exchange) {
     let exchange = copy exchange
-    guard let record = store.take(exchange) else { return }
+    guard var record = store.take(exchange) else { return }
     guard selection.includes(record, exchange, plans[Int(exchange.plan)]) else { return }
-    if isJSON { json.write(record, exchange, to: &out) } else { text.write(record, exchange, to: &out) }
-    if out.count > 256 << 10 { flush() }
+    // A client may have named itself after its first message.
+    if record.session == nil { record.session = store.name(exchange.session) }
+    take(record, exchange)
   }
-
-  /// Writes what is ready.
-  func flush() { output.drain(&out) }
 
   func named(_ session: UInt32, _ name: String) { store.named(session, name) }
   func forgotten(_ session: UInt32) { store.forgotten(session) }
@@ -59,4 +49,28 @@ final class MessageSink: EngineSink {
     defer { isNearGap = !marks.isEmpty }
     return marks.take(frame, connection, direction) != nil
   }
+}
+
+/// Writes messages as text or JSON.
+final class MessagePrinter {
+  private let isJSON: Bool
+  private let json = MessageJSONWriter()
+  private var text: MessageTextWriter
+  private let output: Output
+  private var out = ByteWriter(capacity: 300 << 10)
+
+  init(isJSON: Bool, style: TextStyle, output: Output) {
+    self.isJSON = isJSON
+    self.output = output
+    text = MessageTextWriter(style: style)
+  }
+
+  /// Writes one message.
+  func write(_ record: MessageRecord, _ exchange: Exchange) {
+    if isJSON { json.write(record, exchange, to: &out) } else { text.write(record, exchange, to: &out) }
+    if out.count > 256 << 10 { flush() }
+  }
+
+  /// Hands on what is written.
+  func flush() { output.drain(&out) }
 }

@@ -14,6 +14,8 @@ struct Run {
   let stopping = Stopping()
   private let told = ToldEvictions()
   let confinement: Confinement
+  /// Made first, while there is nothing that it could share.
+  private let opener: FileOpener?
 
   init(input: InputOptions, decode: DecodeOptions, report: ReportOptions) throws(UsageError) {
     self.input = input
@@ -23,6 +25,8 @@ struct Run {
     do throws(ProfileError) { plans = try loadProfiles(decode.profiles) } catch {
       throw UsageError(message: error.description)
     }
+    let writesFiles = input.writePath.map { $0 != "-" } ?? false
+    opener = writesFiles ? confinement.makeOpener() : nil
   }
 
   /// An engine for these options that tells `sink`.
@@ -47,7 +51,33 @@ struct Run {
 
   /// A driver of the engine for these options, that has not started.
   func driver(_ engine: consuming Engine) -> Driver {
-    Driver(engine: engine, input: input, stopping: stopping, confinement: confinement)
+    Driver(engine: engine, input: input, stopping: stopping, confinement: confinement, opener: opener)
+  }
+
+  /// An engine and a driver that hand on each message that `choice` and `filter` let through.
+  func messages(
+    _ choice: MessageChoice, _ filter: String?, take: @escaping (MessageRecord, Exchange) -> Void
+  ) throws(UsageError) -> Driver {
+    let selection = MessageSelection(choice: choice, filter: try self.filter(filter))
+    let sink = MessageSink(plans: plans, selection: selection, take: take)
+    return driver(
+      engine(
+        [.frames, .finished, .issues], exchangeCapacity: 1 << 18, cost: (0, MessageStore.costPerMessage, 0), sink: sink)
+    )
+  }
+
+  /// Leads the whole input through a driver, with the progress that the user wants to see; gives the errors.
+  func lead(_ driver: Driver, isOver: @escaping () -> Bool = { false }) -> [CaptureError] {
+    let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
+    defer { progress.end() }
+    return driver.run(
+      Driver.Hooks(
+        afterBatch: { driver in
+          progress.update(driver)
+          noteEvictions(driver)
+          answerRequests(driver)
+        },
+        isOver: isOver))
   }
 
   /// A filter over messages; the types' names are those of the plans.
@@ -115,6 +145,7 @@ struct Run {
     return Summary(
       plans: plans, ledger: driver.engine.totals, reassembly: driver.engine.reassembly, capture: capture,
       kinds: plans.indices.map { plan in (0..<65).map { driver.engine.totals(plan: plan, kind: $0) } },
+      sequences: plans.indices.map { driver.engine.sequenceTotals(plan: $0) },
       checksums: driver.engine.totals.checksums)
   }
 

@@ -27,6 +27,16 @@ final class StatsSink: EngineSink {
 
   func settled(_ batch: Span<Settlement>) { EndpointMetrics.count(batch, roles, in: &endpoints) }
 
+  func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {
+    EndpointMetrics.reserve(endpoint, in: &endpoints)
+    endpoints[Int(endpoint)].read(after: latency, direction)
+  }
+
+  func heartbeat(after interval: Int64, endpoint: UInt32) {
+    EndpointMetrics.reserve(endpoint, in: &endpoints)
+    endpoints[Int(endpoint)].heartbeat(after: interval)
+  }
+
   func connection(_ report: ConnectionReport) {
     all.ended(report)
     guard report.info.endpoint != .max else { return }

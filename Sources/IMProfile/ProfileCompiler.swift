@@ -21,7 +21,7 @@ package struct ProfileCompiler {
   private mutating func run() throws(ProfileError) -> ProtocolPlan {
     try root.allow(
       "profile", "version", "title", "ports", "header", "length", "fields", "checksum", "sequence", "types",
-      "acknowledgment", "tlv", "timing")
+      "acknowledgment", "handshake", "receipts", "tlv", "timing")
     let name = try root.required("profile").text()
     guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
       throw try root.required("profile").error("a profile's name is 1 to 32 of a-z, 0-9, - and _")
@@ -39,6 +39,8 @@ package struct ProfileCompiler {
     try types(root.required("types"))
     try acknowledgment()
     if let tlv = try root.optional("tlv") { try self.tlv(tlv) }
+    if let handshake = try root.optional("handshake") { try self.handshake(handshake) }
+    if let receipts = try root.optional("receipts") { try self.receipts(receipts) }
     return ProtocolPlan(
       name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
       checksumName: checksumName, draft: draft)
@@ -165,11 +167,17 @@ package struct ProfileCompiler {
 
   private mutating func sequence() throws(ProfileError) {
     guard let reader = try root.optional("sequence") else { return }
-    try reader.allow("kind", "bits", "wraps-at")
+    try reader.allow("kind", "bits", "wraps-at", "shared-by")
     switch try reader.required("kind").text() {
     case "counter": draft.sequenceCounts = true
     case "identifier": draft.sequenceCounts = false
     default: throw try reader.required("kind").error("the kind is counter or identifier")
+    }
+    if let shared = try reader.optional("shared-by") {
+      guard try shared.text() == "server", draft.sequenceCounts else {
+        throw shared.error("'shared-by' is server, and of a counter")
+      }
+      draft.serverSharesCounter = true
     }
     draft.counterBits = try reader.optional("bits")?.number(1...32) ?? 32
     draft.counterWrap = UInt64(
@@ -333,6 +341,41 @@ package struct ProfileCompiler {
     guard offset + size <= draft.ackBodyCount else { throw body.error("the number ends behind the body") }
     let order = try body.optional("order")?.text() ?? "big"
     draft.ackBody = Field(offset: offset, byteCount: size, littleEndian: order == "little")
+  }
+
+  private mutating func handshake(_ reader: YAMLReader) throws(ProfileError) {
+    try reader.allow("type", "request", "answer", "within")
+    let type = try reader.required("type")
+    let name = try type.text()
+    guard let index = typeNames.firstIndex(of: name) else { throw type.error("there is no type '\(name)'") }
+    guard draft.kinds[index].flags.contains(.expectsAck) else {
+      throw type.error("a handshake's type is one that is answered")
+    }
+    draft.kinds[index].flags.insert(.handshake)
+    for (key, place) in [("request", \ProtocolPlan.Draft.handshakeRequest), ("answer", \.handshakeAnswer)] {
+      guard let tag = try reader.optional(key) else { continue }
+      guard draft.tlv.shape != .none else { throw tag.error("a tag needs 'tlv'") }
+      draft[keyPath: place] = UInt32(try tag.number(0...Int(UInt32.max - 1)))
+    }
+    guard draft.handshakeAnswer == .max || draft.handshakeRequest != .max else {
+      throw reader.error("'answer' needs 'request'")
+    }
+    draft.handshakeLimit = draft.kinds[index].timeout
+    if let limit = try reader.optional("within") { draft.handshakeLimit = try limit.duration() }
+  }
+
+  private mutating func receipts(_ reader: YAMLReader) throws(ProfileError) {
+    try reader.allow("type", "tag")
+    let type = try reader.required("type")
+    let name = try type.text()
+    guard let index = typeNames.firstIndex(of: name) else { throw type.error("there is no type '\(name)'") }
+    guard draft.kinds[index].flags.isSuperset(of: .expectsAck), !draft.kinds[index].flags.contains(.handshake) else {
+      throw type.error("a receipt's type is one that is answered, and not the handshake's")
+    }
+    let tag = try reader.required("tag")
+    guard draft.tlv.shape != .none else { throw tag.error("a tag needs 'tlv'") }
+    draft.kinds[index].flags.insert(.receipt)
+    draft.receiptTag = UInt32(try tag.number(0...Int(UInt32.max - 1)))
   }
 
   private mutating func tlv(_ reader: YAMLReader) throws(ProfileError) {

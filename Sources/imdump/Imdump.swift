@@ -31,6 +31,10 @@ struct Imdump: ParsableCommand {
   /// Runs the command; the help without a subcommand is `help`, all else is the parser's.
   static func main() {
     keepStandardDescriptors()
+    if let refusal = borrowedRights() {
+      complain(refusal)
+      exit(withError: ExitCode(ExitStatus.noPermission.rawValue))
+    }
     switch Array(CommandLine.arguments.dropFirst()) {
     case ["-h"], ["--help"], ["help"]:
       let status = printText(help)

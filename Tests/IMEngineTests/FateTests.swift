@@ -108,7 +108,7 @@ import Testing
     let run = Run(talk.packets)
     #expect(run.heard.finished.map(\.fate) == [.acked])
     #expect(run.heard.finished.map(\.latency) == [4_000])
-    #expect(run.heard.reports.map { $0.figures?.orphanAcks } == [0])
+    #expect(run.heard.reports.map(\.rare.orphanAcks) == [0])
     #expect(run.heard.adopted.map(\.times) == [[Timestamp(milliseconds: 15)]])
     run.expectLedgerAddsUp()
   }

@@ -53,7 +53,7 @@ import Testing
     #expect(beats.missedInARow == expected.inARow, "\(drawing)")
     #expect(beats.absent == expected.absent, "\(drawing)")
     if !expected.intervals.isEmpty {
-      let found = [beats.intervalMinimum, beats.median ?? 0, beats.intervalMaximum]
+      let found = [beats.intervalMinimum, beats.median, beats.intervalMaximum]
       #expect(found == expected.intervals.map { $0 * 1_000_000 }, "\(drawing)")
     }
     #expect(abs(beats.jitter - expected.jitter * 1_000_000) < 0.001, "\(drawing)")

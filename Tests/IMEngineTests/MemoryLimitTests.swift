@@ -25,6 +25,8 @@ import Testing
     case sessions
     /// First fragments.
     case fragments
+    /// Connections of which each packet is captured twice.
+    case copies
   }
 
   static let server: UInt32 = 0xcb00_710a
@@ -44,6 +46,7 @@ import Testing
     let payload =
       switch flood {
       case .unfinished: long.bytes
+      case .copies: [UInt8](repeating: 0x58, count: 1)
       case .unknown: [UInt8](repeating: 0x58, count: 3_000)
       case .held: [UInt8](repeating: 0x58, count: 9_000)
       default: message
@@ -73,10 +76,11 @@ import Testing
         fragment.overwrite(at: 18, big: UInt16(truncatingIfNeeded: i))
         fragment.overwrite(at: 26, big: address)
         return [fragment]
-      case .open, .answered, .held, .unfinished, .unknown, .servers:
+      case .open, .answered, .held, .unfinished, .unknown, .servers, .copies:
         syn.set(from: address, to: server, sequence: 99)
         answer.set(from: server, to: address, sequence: 499, acknowledgment: 100)
         data.set(from: address, to: server, sequence: flood == .held ? 200 : 100, acknowledgment: 500)
+        if flood == .copies { return [syn.bytes, syn.bytes, answer.bytes, answer.bytes, data.bytes, data.bytes] }
         guard flood == .answered else { return [syn.bytes, answer.bytes, data.bytes] }
         reply.set(from: server, to: address, sequence: 500, acknowledgment: 100 &+ UInt32(message.count))
         return [syn.bytes, answer.bytes, data.bytes, reply.bytes]
@@ -88,7 +92,7 @@ import Testing
   private static func expected(_ flood: Flood) -> Eviction {
     switch flood {
     case .halfOpen: .halfOpen
-    case .open, .answered: .connection
+    case .open, .answered, .copies: .connection
     case .held, .unfinished, .unknown: .held
     case .servers: .server
     case .sessions: .session
@@ -99,7 +103,7 @@ import Testing
   private static func count(_ flood: Flood) -> UInt32 {
     switch flood {
     case .halfOpen: 30_000
-    case .open, .answered, .servers: 8_000
+    case .open, .answered, .servers, .copies: 8_000
     case .held, .unfinished, .unknown: 2_000
     case .sessions: 25_000
     case .fragments: 3_000

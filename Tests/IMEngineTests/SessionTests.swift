@@ -33,7 +33,7 @@ import Testing
       if i == 0 { talk.send(frame.bytes, .clientToServer, at: Timestamp(milliseconds: 14)) }
     }
     let run = Run(talk.packets)
-    let figures = try #require(run.heard.reports.first?.figures)
+    let figures = try #require(run.heard.reports.first?.rare)
     #expect([figures.sequenceGaps, figures.sequenceReordered, figures.sequenceLate] == expected, "\(name)")
     run.expectLedgerAddsUp()
   }
@@ -100,7 +100,7 @@ import Testing
     #expect(Set(run.frames.map(\.session)).count == sessions, "\(name)")
     #expect(run.reconnects == reconnects, "\(name)")
     // Counters go on across connections of one session: nothing was left out.
-    #expect(run.heard.reports.compactMap { $0.figures?.sequenceGaps }.reduce(0, +) == 0, "\(name)")
+    #expect(run.heard.reports.map(\.rare.sequenceGaps).reduce(0, +) == 0, "\(name)")
     run.expectLedgerAddsUp()
   }
 
@@ -117,7 +117,7 @@ import Testing
       packets += talk.packets
     }
     let run = Run(packets)
-    let figures = run.heard.reports.compactMap(\.figures)
+    let figures = run.heard.reports.map(\.rare)
     #expect(figures.map(\.isReconnect) == [false, true])
     // The handshake ends 200 µs behind its SYN.
     #expect(figures.last?.reconnectTime == 6_000_200)

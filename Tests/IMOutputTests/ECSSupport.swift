@@ -31,6 +31,7 @@ enum ECSRun {
     draft.tlv.length = Field(offset: 2, byteCount: 4)
     draft.tlv.headerCount = 6
     draft.tlv.nestedTag = 0xffff
+    (draft.handshakeRequest, draft.handshakeAnswer) = (1, 2)
     let roles: [FrameRole] = [.message, .heartbeat, .acknowledgment, .control, .receipt]
     for (value, role) in roles.enumerated() {
       var kind = FrameKind()
@@ -44,7 +45,8 @@ enum ECSRun {
       case .heartbeat:
         kind.flags.formUnion([.expectsAck, .echoed, .noTLV, .fromClient])
         kind.maximumBody = 0
-      case .message, .control, .receipt, .other: kind.flags.insert(.expectsAck)
+      case .control: kind.flags.formUnion([.expectsAck, .handshake])
+      case .message, .receipt, .other: kind.flags.insert(.expectsAck)
       }
       draft.kinds.append(kind)
     }

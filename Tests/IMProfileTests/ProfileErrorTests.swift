@@ -44,7 +44,7 @@ import Testing
       (1, "", "2:1: 'profile' is missing"),
       (
         2, "verzion: 1",
-        "2:1: 'verzion' is not known here; known are: profile, version, title, ports, header, length, fields, checksum, sequence, types, acknowledgment, tlv, timing"
+        "2:1: 'verzion' is not known here; known are: profile, version, title, ports, header, length, fields, checksum, sequence, types, acknowledgment, handshake, receipts, tlv, timing"
       ),
       (3, "ports: 9000", "3:8: a list is wanted here"),
       (3, "ports: [9000, 70000]", "3:15: 70000 is not between 1 and 65535"),
@@ -97,6 +97,8 @@ import Testing
         13, "  1: { name: text, role: shout }",
         "13:26: a role is message, acknowledgment, heartbeat, control, receipt or other"
       ),
+      (11, "sequence: { kind: counter, shared-by: moon }", "11:39: 'shared-by' is server, and of a counter"),
+      (11, "sequence: { kind: identifier, shared-by: server }", "11:42: 'shared-by' is server, and of a counter"),
       (13, "  1: { name: text, role: message, answered: yes }", "13:45: 'yes' is neither true nor false"),
       (13, "  one: { name: text, role: message }", "13:3: 'one' is not a whole number"),
       (13, "  2: { name: text, role: message }", "13:3: '2' stands here and once more in the same mapping"),
@@ -123,6 +125,15 @@ import Testing
       (
         17, "  size: { size: 1 }", "17:3: 'size' is not known here; known are: tag, length, counts, nested, depth, tags"
       ),
+      (18, "handshake: { type: txt }", "18:20: there is no type 'txt'"),
+      (18, "handshake: { type: ok }", "18:20: a handshake's type is one that is answered"),
+      (18, "handshake: { type: text, answer: 2 }", "18:12: 'answer' needs 'request'"),
+      (18, "handshake: { type: text, request: -1 }", "18:35: -1 is not between 0 and 4294967294"),
+      (18, "receipts: { type: txt, tag: 1 }", "18:19: there is no type 'txt'"),
+      (
+        18, "receipts: { type: ok, tag: 1 }", "18:19: a receipt's type is one that is answered, and not the handshake's"
+      ),
+      (18, "receipts: { type: text }", "18:11: 'tag' is missing"),
       (18, "timing: { answer: soon }", "18:19: 'soon' is not a time such as 6s or 250ms"),
       (18, "timing: { answer: 0s }", "18:19: '0s' is not a time such as 6s or 250ms"),
       (18, "timing: &a { answer: 6s }", "18: anchors and aliases are not allowed in a profile"),

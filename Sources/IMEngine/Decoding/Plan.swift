@@ -85,6 +85,12 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let refusing = Flags(rawValue: 128)
     /// It names the client; the session begins with it.
     package static let opensSession = Flags(rawValue: 256)
+    /// The protocol's handshake is made of it; see `Plan.handshakeRequest`.
+    package static let handshake = Flags(rawValue: 512)
+    /// It says that a message was read; see `Plan.receiptTag`.
+    package static let receipt = Flags(rawValue: 1_024)
+    /// What is looked at by its tags.
+    static let tagged: Flags = [.handshake, .receipt]
   }
 
   /// The type's value on the wire.
@@ -262,9 +268,22 @@ package struct Plan: BitwiseCopyable {
   /// The message's number in such a body, from the body's first byte.
   package var ackBody = Field()
 
+  /// The tag, in the body's own TLV list, by which a frame of the handshake's type asks, and that of the answer; `.max`
+  /// where each such frame asks, and where only an acknowledgment answers.
+  package var handshakeRequest: UInt32 = .max, handshakeAnswer: UInt32 = .max
+  /// How long that answer may take, in nanoseconds.
+  package var handshakeLimit: Int64 = 10_000_000_000
+
+  /// The tag, in the body's own TLV list, whose value is the number of the message that a receipt says was read; the
+  /// number is big endian.
+  package var receiptTag: UInt32 = .max
+
   /// Sequence numbers count: a number used again with the same content is a copy. Else they are identifiers, free again
   /// after the answer.
   package var sequenceCounts = true
+  /// Whether a server numbers what it sends to all its clients with one counter: then the numbers that one of them does not
+  /// get say nothing.
+  package var serverSharesCounter = false
   /// The bits of a sequence number that count; those above are its category.
   package var counterBits: UInt8 = 32
   /// The counter goes to 0 instead of reaching this.

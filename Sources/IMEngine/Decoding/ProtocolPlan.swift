@@ -80,10 +80,18 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var ackBodyCount = -1
     /// Whether sequence numbers count; else they are identifiers, free again after the answer.
     package var sequenceCounts = true
+    /// Whether a server numbers what it sends to all its clients with one counter.
+    package var serverSharesCounter = false
     /// The bits of a sequence number that count; those above are its category.
     package var counterBits = 32
     /// The counter goes to 0 instead of reaching this.
     package var counterWrap: UInt64 = 1 << 32
+    /// The tags by which a frame of the handshake's type asks and answers; `.max` without.
+    package var handshakeRequest: UInt32 = .max, handshakeAnswer: UInt32 = .max
+    /// The tag by which a receipt names its message; `.max` without.
+    package var receiptTag: UInt32 = .max
+    /// How long the handshake's answer may take, in nanoseconds.
+    package var handshakeLimit: Int64 = 10_000_000_000
     /// How TLV lists are laid out.
     package var tlv = TLVPlan()
     /// The types, in the order of their indices; their `index` and `evidence` are filled in by the compilation.
@@ -151,8 +159,13 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.encryptedFrom = draft.encryptedFrom
     plan.ackBodyCount = Int32(draft.ackBodyCount)
     plan.sequenceCounts = draft.sequenceCounts
+    plan.serverSharesCounter = draft.serverSharesCounter
     plan.counterBits = UInt8(draft.counterBits)
     plan.counterWrap = draft.counterWrap
+    plan.handshakeRequest = draft.handshakeRequest
+    plan.handshakeAnswer = draft.handshakeAnswer
+    plan.handshakeLimit = draft.handshakeLimit
+    plan.receiptTag = draft.receiptTag
     plan.tlv = draft.tlv
     plan.kindMultiplier = multiplier
     plan.kindShift = UInt8(64 - bits)

@@ -154,19 +154,14 @@ struct Flow {
   var isHolder = false
   /// SYNs of the client, those sent again included.
   var synCount: UInt16 = 0
-  /// Retransmissions with other bytes than the first copy had.
-  var conflicts: UInt16 = 0
   var firstSeen: Timestamp
   /// When it was over; `distantFuture` while it is not.
   var closedAt = Timestamp.distantFuture
   /// Nanoseconds from the SYN to the SYN+ACK and from there to the ACK; negative when not seen.
   var serverHandshake: Int64 = -1, clientHandshake: Int64 = -1
   var synAckAt = Timestamp.distantPast
-
-  var gapCount: UInt32 = 0
   /// What was out of the ordinary on it; `.max` where nothing was.
   var journal: UInt32 = .max
-  var gapBytes: UInt64 = 0
 
   init(key: FlowKey, serial: UInt32, client: UInt8, at now: Timestamp) {
     self.key = key

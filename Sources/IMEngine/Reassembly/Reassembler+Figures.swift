@@ -19,11 +19,31 @@ extension Reassembler {
   /// The least time after which common senders take a segment for lost without being told, in nanoseconds.
   static var timeoutLimit: Int64 { 200_000_000 }
 
+  /// Whether journals are nearly all in use, and there may be no more of them.
+  var isShortOfJournals: Bool {
+    journals.count > 0 && journals.room <= 64 && !budget.admits(.connections, Self.journalGrowth)
+  }
+
+  private static var journalGrowth: Int { Pool<FlowJournal>.growth * Pool<FlowJournal>.costPerElement }
+
+  /// A flow's journal, made when it is not there.
+  mutating func journal(_ flow: UnsafeMutablePointer<Flow>) -> UnsafeMutablePointer<FlowJournal> {
+    if flow.pointee.journal == .max {
+      if journals.room == 0 { budget.take(.connections, Self.journalGrowth) }
+      flow.pointee.journal = journals.allocate(FlowJournal())
+      if isShortOfJournals { wake = .distantPast }
+    }
+    return journals.pointer(flow.pointee.journal)
+  }
+
   /// The journal of a side, made when it is not there.
   mutating func note(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> UnsafeMutablePointer<SegmentJournal> {
-    if flow.pointee.journal == .max { flow.pointee.journal = journals.allocate(FlowJournal()) }
-    return UnsafeMutableRawPointer(journals.pointer(flow.pointee.journal))
-      .assumingMemoryBound(to: SegmentJournal.self) + side
+    UnsafeMutableRawPointer(journal(flow)).assumingMemoryBound(to: SegmentJournal.self) + side
+  }
+
+  /// Whether bytes of a flow were given up.
+  func hasGaps(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+    flow.pointee.journal != .max && journals.pointer(flow.pointee.journal).pointee.gapCount > 0
   }
 
   /// What a side's segments were.

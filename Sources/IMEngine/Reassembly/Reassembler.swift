@@ -97,6 +97,8 @@ struct Reassembler: ~Copyable {
   /// Flows that hold bytes, in the order in which they began to; those that hold nothing any more are passed over.
   var holders = HolderQueue()
   var counters = ReassemblyCounters()
+  /// The next moment at which something other than a packet happens; whoever runs short of something sets it to the past.
+  var wake = Timestamp.distantPast
   /// Bytes held beyond holes, in all directions.
   var heldBytes = 0
   /// Set when the last segment needs more than to be decoded: it has a conflict, or bytes that were given up.
@@ -207,7 +209,7 @@ struct Reassembler: ~Copyable {
     let count = segment.pointee.payloadCount
     let old = min(behind, count)
     counters.repeatedBytes += UInt64(old)
-    if flow.pointee.gapCount > 0, !islands.isEmpty { hasNews = true }
+    if !islands.isEmpty, hasGaps(flow) { hasNews = true }
     if behind == 1, count <= 1 {
       countKeepAlive(flow, segment)
     } else if behind > 1 || count + segment.pointee.cutCount == 1 {
@@ -232,7 +234,8 @@ struct Reassembler: ~Copyable {
 
   private mutating func noteConflict(_ flow: UnsafeMutablePointer<Flow>, _ found: OverlapConflict) {
     counters.conflicts += 1
-    flow.pointee.conflicts &+= flow.pointee.conflicts == .max ? 0 : 1
+    let journal = self.journal(flow)
+    journal.pointee.conflicts &+= journal.pointee.conflicts == .max ? 0 : 1
     conflict = found
     hasNews = true
   }
@@ -400,8 +403,9 @@ struct Reassembler: ~Copyable {
     half.pointee.flags.remove(.fromStart)
     counters.gapBytes[Int(reason.rawValue)] += UInt64(count)
     counters.gaps[Int(reason.rawValue)] += 1
-    flow.pointee.gapCount &+= 1
-    flow.pointee.gapBytes &+= UInt64(count)
+    let journal = self.journal(flow)
+    journal.pointee.gapCount &+= 1
+    journal.pointee.gapBytes &+= UInt64(count)
     return Gap(byteCount: count, reason: reason)
   }
 

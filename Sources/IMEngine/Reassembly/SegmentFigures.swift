@@ -131,7 +131,12 @@ struct SegmentJournal: BitwiseCopyable {
   }
 }
 
-/// Both directions' journals, side 0 first.
+/// Both directions' journals, side 0 first, and what is counted of both together.
 struct FlowJournal: BitwiseCopyable {
   var sides: InlineArray<2, SegmentJournal> = InlineArray(repeating: SegmentJournal())
+  /// Times that stream bytes were missing, and those bytes.
+  var gapCount: UInt32 = 0
+  var gapBytes: UInt64 = 0
+  /// Retransmissions with other bytes than the first copy had.
+  var conflicts: UInt16 = 0
 }

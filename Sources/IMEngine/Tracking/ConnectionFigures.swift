@@ -54,7 +54,7 @@ package struct FateCounts: Sendable, BitwiseCopyable {
   }
 }
 
-/// Signs of life of one connection, as their sender spaced them.
+/// Signs of life of one connection, as their sender spaced them: two cache lines.
 package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   /// Heartbeats that ask for an answer, copies not counted.
   package var sent: UInt32 = 0
@@ -68,34 +68,35 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   package var absent: UInt32 = 0
   /// Intervals counted: one less than `sent`.
   package var intervals: UInt32 = 0
-  /// Their sum, in microseconds.
-  package var intervalSum: Int64 = 0
-  /// The shortest, in microseconds; `.max` before the first.
-  package var intervalMinimum: Int64 = .max
-  /// The longest, in microseconds.
-  package var intervalMaximum: Int64 = 0
-  /// RFC 3550's smoothed jitter of the intervals, in microseconds.
-  package var jitter: Double = 0
-  /// When the last heartbeat was sent; `distantPast` before the first.
-  package var lastAt = Timestamp.distantPast
-  /// The last interval, in microseconds; -1 before the first.
-  package var lastInterval: Int64 = -1
-  /// The last ten intervals, in microseconds, as a ring.
-  package var recent: InlineArray<10, Int64> = InlineArray(repeating: 0)
   /// Round trips of answered heartbeats, by Karn's rule.
   package var roundTrips: UInt32 = 0
   /// Their sum, in microseconds.
   package var roundTripSum: Int64 = 0
+  /// The intervals' sum, in microseconds.
+  package var intervalSum: Int64 = 0
+  /// RFC 3550's smoothed jitter of the intervals, in microseconds.
+  package var jitter: Double = 0
+  /// When the last heartbeat was sent; `distantPast` before the first.
+  package var lastAt = Timestamp.distantPast
+  /// The shortest and the longest interval and the last ten, as a ring, in microseconds; none is told longer than
+  /// 71 minutes.
+  private var least: UInt32 = .max, most: UInt32 = 0
+  private var recent: InlineArray<10, UInt32> = InlineArray(repeating: 0)
 
   /// All zero.
   package init() {}
+
+  /// The shortest interval, in microseconds; `nil` before the first.
+  package var intervalMinimum: Int64? { intervals == 0 ? nil : Int64(least) }
+  /// The longest interval, in microseconds; `nil` before the first.
+  package var intervalMaximum: Int64? { intervals == 0 ? nil : Int64(most) }
 
   /// The median of the last ten intervals, in microseconds; `nil` before the first.
   package var median: Int64? {
     let n = min(10, Int(intervals))
     guard n > 0 else { return nil }
     var values: [Int64] = []
-    for i in 0..<n { values.append(recent[i]) }
+    for i in 0..<n { values.append(Int64(recent[i])) }
     values.sort()
     return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2
   }
@@ -103,26 +104,52 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   /// The silence after which a heartbeat counts as absent, in microseconds: twice the usual interval, at least 30 s.
   var patience: Int64 { 2 * max(median ?? 0, 15_000_000) }
 
-  /// Takes note of a heartbeat.
-  mutating func sent(at now: Timestamp) {
+  /// Takes note of a heartbeat; gives the time since the one before, in microseconds.
+  @discardableResult
+  mutating func sent(at now: Timestamp) -> Int64? {
     sent &+= 1
+    defer { lastAt = now }
     if lastAt != .distantPast {
       let interval = max(0, now.microseconds - lastAt.microseconds)
       if intervals > 0, interval > patience { absent &+= 1 }
-      recent[Int(intervals % 10)] = interval
+      let told = UInt32(clamping: interval)
+      if intervals > 0 {
+        let last = recent[Int((intervals &- 1) % 10)]
+        jitter += (Double(abs(Int64(told) - Int64(last))) - jitter) / 16
+      }
+      recent[Int(intervals % 10)] = told
       intervals &+= 1
       intervalSum &+= interval
-      intervalMinimum = min(intervalMinimum, interval)
-      intervalMaximum = max(intervalMaximum, interval)
-      if lastInterval >= 0 { jitter += (Double(abs(interval - lastInterval)) - jitter) / 16 }
-      lastInterval = interval
+      least = min(least, told)
+      most = max(most, told)
+      return interval
     }
-    lastAt = now
+    return nil
   }
 }
 
-/// What the tracker counts for one connection. Times are microseconds unless they say otherwise. What every message
-/// touches stands in the first two cache lines.
+/// How far the protocol's own handshake of a connection has come.
+package struct HandshakeState: OptionSet, Sendable, BitwiseCopyable {
+  package let rawValue: UInt8
+  /// The states whose bits are set in `rawValue`.
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+  /// It was asked for.
+  package static let requested = HandshakeState(rawValue: 1)
+  /// An acknowledgment came.
+  package static let acknowledged = HandshakeState(rawValue: 2)
+  /// An answer in kind came.
+  package static let answered = HandshakeState(rawValue: 4)
+  /// It was refused.
+  package static let refused = HandshakeState(rawValue: 8)
+  /// The server asked.
+  static let fromServer = HandshakeState(rawValue: 16)
+
+  /// Whether it was acknowledged or answered.
+  package var isReady: Bool { !isDisjoint(with: [.acknowledged, .answered]) }
+}
+
+/// What the tracker counts for one connection in two cache lines; `RareFigures` has the rest. Times are microseconds
+/// unless they say otherwise.
 package struct ConnectionFigures: Sendable, BitwiseCopyable {
   /// When the last frame came.
   package var lastFrameAt = Timestamp.distantPast
@@ -132,7 +159,7 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   package var frameBytes: InlineArray<2, UInt64> = [0, 0]
   /// Frames by direction, client to server first.
   package var frames: InlineArray<2, UInt32> = [0, 0]
-  /// Messages by direction, and those answered after one copy; `fates` has the rest.
+  /// Messages by direction, and those answered after one copy; `RareFigures.fates` has the rest.
   var units: InlineArray<2, UInt32> = [0, 0]
   /// Exchanges whose fate is not decided.
   package var unsettled: UInt32 = 0
@@ -140,39 +167,45 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   package var endpoint: UInt32
   /// The place of the heartbeats' figures in the tracker; `.max` before the first heartbeat.
   package var heartbeats: UInt32 = .max
-  /// Round trips by Karn's rule, of everything but heartbeats.
-  package var roundTrips: UInt32 = 0
-
-  /// The sum of the round trips.
-  package var roundTripSum: Int64 = 0
-  /// The shortest round trip; `.max` before the first.
-  package var roundTripMinimum: Int64 = .max
-  /// The longest round trip.
-  package var roundTripMaximum: Int64 = 0
   var acked: InlineArray<2, UInt32> = [0, 0]
+  /// How far the protocol's own handshake has come.
+  package var handshake: HandshakeState = []
+  /// When it was asked for, and when it was acknowledged or answered first; `distantPast` where that was not seen.
+  package var handshakeAt = Timestamp.distantPast, readyAt = Timestamp.distantPast
+  /// The exchange by which it was asked for last; `.max` without one.
+  var handshakeExchange: UInt32 = .max
   /// Frames by `ChecksumStatus`.
   package var checksums: InlineArray<5, UInt32> = [0, 0, 0, 0, 0]
+  /// The place of the other figures in the tracker; `.max` while all of them are zero.
+  var rare: UInt32 = .max
 
-  /// The other fates.
-  var otherFates: InlineArray<2, FateCounts> = [FateCounts(), FateCounts()]
+  init(endpoint: UInt32) { self.endpoint = endpoint }
+
+  /// The longest silence that a frame ended.
+  package var longestIdle: Int64 { longestSilence / 1_000 }
+}
+
+/// What the tracker counts for a connection on which not everything went well.
+package struct RareFigures: Sendable, BitwiseCopyable {
+  /// What became of the messages, by direction, client to server first. In the tracker, `ConnectionFigures` has the
+  /// messages and those answered after one copy.
+  package var fates: InlineArray<2, FateCounts> = [FateCounts(), FateCounts()]
   /// Copies after the first that a sender made on purpose.
   package var retries: UInt32 = 0
   /// Copies after the first that came at once: within 1 s, with the same clock and no mark.
   package var immediateDuplicates: UInt32 = 0
-  /// Copies after the answer; they are in `retries` or `immediateDuplicates` too.
+  /// Copies after the answer; they are in none of the two above.
   package var duplicates: UInt32 = 0
   /// Answers after the first.
   package var dupAcks: UInt32 = 0
   /// Answers that name nothing known.
   package var orphanAcks: UInt32 = 0
-  /// Numbers left out by a sender's counter.
+  /// Numbers left out by a sender's counter; `SequenceTotals` has them by category.
   package var sequenceGaps: UInt32 = 0
   /// Numbers left out that came later after all.
   package var sequenceReordered: UInt32 = 0
   /// Numbers from the past.
   package var sequenceLate: UInt32 = 0
-  /// When the protocol's handshake was answered.
-  package var readyAt = Timestamp.distantPast
   /// Stream bytes without a frame.
   package var skippedBytes: UInt64 = 0
   /// Frames cut by a gap or by the end of the connection.
@@ -182,29 +215,45 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   /// From that one's end to this one's beginning; -1 without one.
   package var reconnectTime: Int64 = -1
 
-  init(endpoint: UInt32) { self.endpoint = endpoint }
+  /// All zero.
+  package init() {}
+}
 
-  /// The longest silence that a frame ended.
-  package var longestIdle: Int64 { longestSilence / 1_000 }
+extension Tracker {
+  /// The other figures of a connection, made when they are not there; `makeRoomForFigures` has counted them.
+  mutating func rare(_ figure: UnsafeMutablePointer<ConnectionFigures>) -> UnsafeMutablePointer<RareFigures> {
+    if figure.pointee.rare == .max { figure.pointee.rare = rareFigures.allocate(RareFigures()) }
+    return rareFigures.pointer(figure.pointee.rare)
+  }
 
-  /// What became of the messages, by direction, client to server first.
-  package var fates: InlineArray<2, FateCounts> {
-    var result = otherFates
+  /// The other figures as reports have them.
+  func rareFigures(of figures: ConnectionFigures) -> RareFigures {
+    var result = figures.rare == .max ? RareFigures() : rareFigures.pointer(figures.rare).pointee
     for way in 0...1 {
-      result[way].units = units[way]
-      result[way].acked = acked[way]
+      result.fates[way].units = figures.units[way]
+      result.fates[way].acked = figures.acked[way]
     }
     return result
   }
 
   /// Counts one more, or with `step` -1 one less, of `fate` in direction `way`.
   @inline(__always)
-  mutating func count(_ fate: Fate, _ way: Int, _ step: Int32 = 1) {
+  mutating func count(
+    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ fate: Fate, _ way: Int, _ step: Int32 = 1
+  ) {
     if fate == .acked {
-      acked[way] &+= UInt32(bitPattern: step)
+      figure.pointee.acked[way] &+= UInt32(bitPattern: step)
     } else {
-      otherFates[way].count(fate, step)
+      rare(figure).pointee.fates[way].count(fate, step)
     }
+  }
+
+  /// Gives the figures of a connection that is forgotten back.
+  mutating func release(_ index: UInt32) {
+    let figure = figures.pointer(index)
+    if figure.pointee.heartbeats != .max { heartbeats.release(figure.pointee.heartbeats) }
+    if figure.pointee.rare != .max { rareFigures.release(figure.pointee.rare) }
+    figures.release(index)
   }
 }
 
@@ -222,6 +271,8 @@ package struct KindTotals: Sendable, BitwiseCopyable {
   package var retries: UInt64 = 0
   /// Copies after the first that came at once.
   package var immediateDuplicates: UInt64 = 0
+  /// Copies after the answer; they are in none of the two above.
+  package var duplicates: UInt64 = 0
 
   /// All zero.
   package init() {}

@@ -55,6 +55,8 @@ package struct Exchange: Sendable, BitwiseCopyable {
     static let fromServer = Flags(rawValue: 32)
     /// It lives on in another place of the table.
     static let moved = Flags(rawValue: 64)
+    /// A receipt said that it was read.
+    static let read = Flags(rawValue: 128)
   }
 
   /// The number that the sender gave it, or one of our own above 2³² for types without one.

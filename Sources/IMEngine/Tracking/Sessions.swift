@@ -1,4 +1,4 @@
-import IMWire
+package import IMWire
 
 /// One client as the protocol names it, across all its connections. Its counters stand in the first cache line.
 struct Session {
@@ -30,6 +30,27 @@ struct Session {
   var askedAt = Timestamp.distantPast
   /// Where it was: a hash of client address and server endpoint.
   var place: UInt64
+}
+
+/// Numbers that a counter left out and that may still come.
+private struct OpenGap {
+  var numbers: ClosedRange<UInt32>
+  /// When the number behind them came.
+  var at: Timestamp
+}
+
+/// What the numbers of one direction and category were, over the run.
+package struct SequenceTotals: Sendable, Equatable {
+  /// The direction, and the category: the bits above the counter.
+  package var direction: Direction, category: UInt8
+  /// Numbers that were left out, and those of them that came later after all.
+  package var leftOut: UInt64 = 0, reordered: UInt64 = 0
+  /// Numbers from the past for which no gap was open.
+  package var late: UInt64 = 0
+  /// Of those left out, the ones that may still come: the gap is younger than 60 s and 1,000 numbers.
+  package var open: UInt64 = 0
+  /// Left out, and not to come any more.
+  package var missing: UInt64 { leftOut - min(leftOut, reordered + open) }
 }
 
 extension Session {
@@ -68,7 +89,7 @@ struct SessionTable: ~Copyable {
   private var newest: [UInt64: UInt32] = [:]
   /// Names of sessions that have one.
   private(set) var names: [UInt32: String] = [:]
-  private var openGaps: [UInt64: [ClosedRange<UInt32>]] = [:]
+  private var openGaps: [UInt64: [OpenGap]] = [:]
 
   /// Places of sessions: 24 bits.
   private static var maximumCount: Int { 1 << 24 - 1 }
@@ -79,8 +100,16 @@ struct SessionTable: ~Copyable {
   private let maximumCounters: Int
   private static var maximumGaps: Int { 64 }
 
-  init(budget: MemoryBudget) {
+  /// What the numbers of each plan, direction and category were.
+  private var order: [SequenceTotals] = []
+
+  init(planCount: Int, budget: MemoryBudget) {
     self.budget = budget
+    for _ in 0..<planCount {
+      for direction in [Direction.clientToServer, .serverToClient] {
+        for category in 0..<UInt8(4) { order.append(SequenceTotals(direction: direction, category: category)) }
+      }
+    }
     maximumCounters = min(65_536, budget.limit / 4_096)
   }
 
@@ -192,7 +221,7 @@ struct SessionTable: ~Copyable {
   /// Takes note of `sequence`. `plan` tells which bits count and where the counter wraps.
   @inline(__always)
   mutating func advance(
-    _ index: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>
+    _ index: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>, _ now: Timestamp
   ) -> Order {
     let bits = UInt64(plan.pointee.counterBits)
     let counter = UInt32(truncatingIfNeeded: sequence & ((1 << bits) - 1))
@@ -212,14 +241,20 @@ struct SessionTable: ~Copyable {
       session.pointee.last[slot] = counter
       return .inOrder
     }
-    return outOfOrder(index, slot, last, expected, counter, wrap)
+    if direction == .serverToClient, plan.pointee.serverSharesCounter {
+      session.pointee.last[slot] = counter
+      return .inOrder
+    }
+    return outOfOrder(index, slot, last, expected, counter, wrap, now)
   }
 
   @inline(never)
   private mutating func outOfOrder(
-    _ index: UInt32, _ slot: Int, _ last: UInt32, _ expected: UInt32, _ counter: UInt32, _ wrap: UInt64
+    _ index: UInt32, _ slot: Int, _ last: UInt32, _ expected: UInt32, _ counter: UInt32, _ wrap: UInt64,
+    _ now: Timestamp
   ) -> Order {
     let key = UInt64(index & 0xff_ffff) << 3 | UInt64(slot)
+    let totals = Int(pointer(index).pointee.plan) * 8 + slot
     // How far ahead it is on a circle of `wrap` numbers; the far half is behind.
     let ahead = (UInt64(counter) + wrap - UInt64(expected)) % wrap
     if ahead < wrap / 2 {
@@ -227,17 +262,44 @@ struct SessionTable: ~Copyable {
       if expected < counter, openGaps.count < maximumCounters || openGaps[key] != nil {
         var gaps = openGaps[key] ?? []
         if gaps.count == Self.maximumGaps { gaps.removeFirst() }
-        gaps.append(expected...(counter - 1))
+        gaps.append(OpenGap(numbers: expected...(counter - 1), at: now))
         openGaps[key] = gaps
       }
+      order[totals].leftOut += ahead
       return .gap(Int(ahead))
     }
-    guard var gaps = openGaps[key], let i = gaps.firstIndex(where: { $0.contains(counter) }) else { return .late }
+    guard var gaps = openGaps[key], let i = gaps.firstIndex(where: { $0.numbers.contains(counter) }) else {
+      order[totals].late += 1
+      return .late
+    }
     let gap = gaps.remove(at: i)
-    if gap.upperBound > counter { gaps.insert((counter + 1)...gap.upperBound, at: i) }
-    if gap.lowerBound < counter { gaps.insert(gap.lowerBound...(counter - 1), at: i) }
+    let numbers = gap.numbers
+    if numbers.upperBound > counter {
+      gaps.insert(OpenGap(numbers: (counter + 1)...numbers.upperBound, at: gap.at), at: i)
+    }
+    if numbers.lowerBound < counter {
+      gaps.insert(OpenGap(numbers: numbers.lowerBound...(counter - 1), at: gap.at), at: i)
+    }
     openGaps[key] = gaps.isEmpty ? nil : gaps
+    order[totals].reordered += 1
     return .reordered
+  }
+
+  /// What the numbers of a plan's senders were at `now`, for each direction and category in which not all were in order.
+  func sequenceTotals(_ plan: Int, at now: Timestamp) -> [SequenceTotals] {
+    var totals = Array(order[plan * 8..<plan * 8 + 8])
+    for (key, gaps) in openGaps {
+      let session = pool.pointer(UInt32(truncatingIfNeeded: key >> 3))
+      guard Int(session.pointee.plan) == plan else { continue }
+      let slot = Int(key & 7)
+      for gap in gaps
+      where now.nanoseconds(since: gap.at) < 60_000_000_000
+        && session.pointee.last[slot] &- gap.numbers.upperBound <= 1_000
+      {
+        totals[slot].open += UInt64(gap.numbers.count)
+      }
+    }
+    return totals.filter { $0.leftOut + $0.late > 0 }
   }
 
   /// How a number stands to a session's counter.

@@ -111,15 +111,16 @@ extension Tracker {
       // Its sender could not know of the answer yet, or did not hear it: neither a retry nor a slip, but a duplicate.
       note.isRetry = false
     } else if note.isRetry {
-      figure.pointee.retries &+= 1
+      rare(figure).pointee.retries &+= 1
       total.pointee.retries &+= 1
     } else {
-      figure.pointee.immediateDuplicates &+= 1
+      rare(figure).pointee.immediateDuplicates &+= 1
       total.pointee.immediateDuplicates &+= 1
     }
     if isLate {
       note.isDuplicate = true
-      figure.pointee.duplicates &+= 1
+      rare(figure).pointee.duplicates &+= 1
+      total.pointee.duplicates &+= 1
       exchange.pointee.duplicates &+= exchange.pointee.duplicates == .max ? 0 : 1
     } else {
       exchange.pointee.repeats &+= exchange.pointee.repeats == .max ? 0 : 1
@@ -170,7 +171,7 @@ extension Tracker {
     let refused = frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.status != 0
     guard let exchange = found else {
       note.isOrphan = true
-      figures.pointer(flow.pointee.figures).pointee.orphanAcks &+= 1
+      rare(figures.pointer(flow.pointee.figures)).pointee.orphanAcks &+= 1
       let half = flow.half(flow.pointee.side(reverse))
       remember(
         OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence),
@@ -247,7 +248,7 @@ extension Tracker {
     guard !exchange.pointee.isAnswered else {
       note.isDupAck = true
       dupAcks += 1
-      figures.pointer(answering.pointee.figures).pointee.dupAcks &+= 1
+      rare(figures.pointer(answering.pointee.figures)).pointee.dupAcks &+= 1
       return
     }
     let latency = exchange.pointee.answered(at: now)
@@ -258,32 +259,20 @@ extension Tracker {
     guard flow.pointee.serial == exchange.pointee.connection else { return }
     let figure = figures.pointer(flow.pointee.figures)
     let role = role(exchange)
-    measure: if exchange.pointee.repeats == 0, let roundTrip = latency {
-      if role == .heartbeat {
-        // Without memory for them there are none.
-        guard figure.pointee.heartbeats != .max else { break measure }
-        let beats = heartbeats.pointer(figure.pointee.heartbeats)
-        beats.pointee.roundTrips &+= 1
-        beats.pointee.roundTripSum &+= roundTrip
-      } else {
-        figure.pointee.roundTrips &+= 1
-        figure.pointee.roundTripSum &+= roundTrip
-        figure.pointee.roundTripMinimum = min(figure.pointee.roundTripMinimum, roundTrip)
-        figure.pointee.roundTripMaximum = max(figure.pointee.roundTripMaximum, roundTrip)
-      }
-    }
-    switch role {
-    case .heartbeat: answeredHeartbeat(figure)
-    case .control: if figure.pointee.readyAt == .distantPast { figure.pointee.readyAt = now }
-    case .message, .acknowledgment, .receipt, .other: break
-    }
     if refused { exchange.pointee.flags.insert(.refused) }
+    if role == .heartbeat { answeredHeartbeat(figure, note.roundTrip) }
+    if exchange.pointee.id == figure.pointee.handshakeExchange { acknowledgeHandshake(exchange, figure) }
     settle(exchange, refused ? .rejected : exchange.pointee.repeats > 0 ? .ackedAfterRetry : .acked, flow)
   }
 
-  private func answeredHeartbeat(_ figure: UnsafeMutablePointer<ConnectionFigures>) {
+  private func answeredHeartbeat(_ figure: UnsafeMutablePointer<ConnectionFigures>, _ roundTrip: Int64?) {
+    // There are none where the heartbeat came on another connection.
     guard figure.pointee.heartbeats != .max else { return }
     let beats = heartbeats.pointer(figure.pointee.heartbeats)
+    if let roundTrip {
+      beats.pointee.roundTrips &+= 1
+      beats.pointee.roundTripSum &+= roundTrip
+    }
     beats.pointee.answered &+= 1
     beats.pointee.missedInARow = 0
   }
@@ -343,11 +332,11 @@ extension Tracker {
     guard !matching.isEmpty else { return }
     orphans[key] = left.isEmpty ? nil : left
     if left.isEmpty, sessions.isKnown(key.session) { sessions.pointer(key.session).pointee.expectsOneLess() }
-    let figure = figures.pointer(flow.pointee.figures)
+    let rare = self.rare(figures.pointer(flow.pointee.figures))
     for orphan in matching {
       var note = FrameNote()
       answer(exchange, orphan.at, flow, flows, orphan.refused, &note)
-      figure.pointee.orphanAcks &-= figure.pointee.orphanAcks > 0 ? 1 : 0
+      rare.pointee.orphanAcks &-= rare.pointee.orphanAcks > 0 ? 1 : 0
     }
     adopted = (exchange.pointee.id, matching.map(\.at))
   }

@@ -153,10 +153,10 @@ extension Tracker {
     let closedAt = last.pointee.serial == serial ? last.pointee.closedAt : session.pointee.closedAt
     if flow.pointee.session == .max, closedAt <= flow.pointee.lastSeen, serial < flow.pointee.serial {
       reconnects += 1
-      let figure = figures.pointer(flow.pointee.figures)
-      figure.pointee.isReconnect = true
+      let rare = self.rare(figures.pointer(flow.pointee.figures))
+      rare.pointee.isReconnect = true
       let begun = flow.pointee.establishedAt ?? flow.pointee.firstSeen
-      figure.pointee.reconnectTime = max(0, begun.nanoseconds(since: closedAt) / 1_000)
+      rare.pointee.reconnectTime = max(0, begun.nanoseconds(since: closedAt) / 1_000)
     }
     session.pointee.flow = flowIndex
     session.pointee.flowSerial = flow.pointee.serial

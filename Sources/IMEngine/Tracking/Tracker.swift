@@ -1,5 +1,5 @@
 import DequeModule
-import IMWire
+package import IMWire
 
 /// What the tracker says of one frame.
 package struct FrameNote: Sendable, BitwiseCopyable {
@@ -13,6 +13,8 @@ package struct FrameNote: Sendable, BitwiseCopyable {
   package var roundTrip: Int64?
   /// For the first answer, microseconds from the first copy to it.
   package var latency: Int64?
+  /// For the first receipt of a message, microseconds from the message's first copy to it.
+  package var readLatency: Int64?
   /// Whether the frame is an answer, a retry, a duplicate after the answer.
   package var isAck = false, isRetry = false, isDuplicate = false, isDupAck = false, isOrphan = false
   /// The session, as the tracker counts them.
@@ -28,6 +30,11 @@ package protocol ExchangeSink: AnyObject {
   func settled(_ batch: Span<Settlement>)
   /// `exchange` is forgotten; nothing of it will change.
   func finished(_ exchange: borrowing Exchange)
+  /// A message that was sent in `direction` was read, `latency` microseconds after its first copy: its first receipt
+  /// came. `endpoint` is the server's index, as in `ConnectionInfo`.
+  func read(after latency: Int64, _ direction: Direction, endpoint: UInt32)
+  /// A heartbeat came `interval` microseconds after the one before on its connection.
+  func heartbeat(after interval: Int64, endpoint: UInt32)
 }
 
 /// What a sink does not ask for, it need not hear.
@@ -38,6 +45,10 @@ extension ExchangeSink {
   package func settled(_ batch: Span<Settlement>) {}
   /// Nothing.
   package func finished(_ exchange: borrowing Exchange) {}
+  /// Nothing.
+  package func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {}
+  /// Nothing.
+  package func heartbeat(after interval: Int64, endpoint: UInt32) {}
 }
 
 /// Joins frames to exchanges: copies to messages, answers to what they answer, connections to sessions.
@@ -76,6 +87,7 @@ struct Tracker: ~Copyable {
   var evicted: UInt64 = 0
   var figures = Pool<ConnectionFigures>()
   var heartbeats = Pool<HeartbeatFigures>()
+  var rareFigures = Pool<RareFigures>()
   /// Totals by plan and type, 65 places a plan, the last for unknown types.
   let totals: UnsafeMutablePointer<KindTotals>
   let totalCount: Int
@@ -109,7 +121,7 @@ struct Tracker: ~Copyable {
   ) {
     self.budget = budget
     self.sinkCost = sinkCost
-    sessions = SessionTable(budget: budget)
+    sessions = SessionTable(planCount: planCount, budget: budget)
     table = ExchangeTable(maximumCount: capacity, seed: seed)
     budget.take(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost))
     totalCount = planCount * 65
@@ -167,8 +179,7 @@ struct Tracker: ~Copyable {
     } else if kind.pointee.flags.contains(.expectsAck),
       kind.pointee.flags.contains(.unnumbered) || frame.pointee.flags.contains(.sequence)
     {
-      let sequence =
-        kind.pointee.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.pointee.index) : frame.pointee.sequence
+      let sequence = number(of: frame)
       if kind.pointee.flags.contains(.echoed), !isBad, answerEcho(frame, flow, direction, flows, sequence, &note) {
         return
       }
@@ -182,6 +193,13 @@ struct Tracker: ~Copyable {
     }
   }
 
+  /// The number under which a frame that expects an answer is known; one of our own where it carries none.
+  @inline(__always)
+  func number(of frame: UnsafePointer<Frame>) -> UInt64 {
+    let kind = frame.pointee.kind
+    return kind.pointee.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.pointee.index) : frame.pointee.sequence
+  }
+
   /// An acknowledgment that repeats its message's number draws none of its own.
   @inline(__always)
   private func isEcho(_ frame: UnsafePointer<Frame>, _ plan: UnsafePointer<Plan>) -> Bool {
@@ -193,26 +211,21 @@ struct Tracker: ~Copyable {
     _ session: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>,
     _ figure: UnsafeMutablePointer<ConnectionFigures>
   ) {
-    switch sessions.advance(session, direction, sequence, plan) {
+    switch sessions.advance(session, direction, sequence, plan, figure.pointee.lastFrameAt) {
     case .inOrder: break
-    case .gap(let n): figure.pointee.sequenceGaps &+= UInt32(clamping: n)
-    case .reordered: figure.pointee.sequenceReordered &+= 1
-    case .late: figure.pointee.sequenceLate &+= 1
+    case .gap(let n): rare(figure).pointee.sequenceGaps &+= UInt32(clamping: n)
+    case .reordered: rare(figure).pointee.sequenceReordered &+= 1
+    case .late: rare(figure).pointee.sequenceLate &+= 1
     }
   }
 
   /// Takes note of a heartbeat's first copy.
   @inline(never)
   mutating func heartbeat(_ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>) {
-    if figure.pointee.heartbeats == .max {
-      if heartbeats.room == 0,
-        !budget.takeIfAdmitted(.decoded, Pool<HeartbeatFigures>.growth * Pool<HeartbeatFigures>.costPerElement)
-      {
-        return
-      }
-      figure.pointee.heartbeats = heartbeats.allocate(HeartbeatFigures())
+    if figure.pointee.heartbeats == .max { figure.pointee.heartbeats = heartbeats.allocate(HeartbeatFigures()) }
+    if let interval = heartbeats.pointer(figure.pointee.heartbeats).pointee.sent(at: now) {
+      sink?.heartbeat(after: interval, endpoint: figure.pointee.endpoint)
     }
-    heartbeats.pointer(figure.pointee.heartbeats).pointee.sent(at: now)
   }
 
   // MARK: Settling
@@ -224,17 +237,17 @@ struct Tracker: ~Copyable {
     let way = Int(exchange.pointee.direction.rawValue)
     let total = total(exchange.pointee.plan, exchange.pointee.kind)
     if exchange.pointee.flags.contains(.settled) {
-      figure.pointee.count(exchange.pointee.fate, way, -1)
+      count(figure, exchange.pointee.fate, way, -1)
       total.pointee.fates[way].count(exchange.pointee.fate, -1)
       exchange.pointee.flags.insert(.late)
-      figure.pointee.otherFates[way].late &+= 1
+      rare(figure).pointee.fates[way].late &+= 1
       total.pointee.fates[way].late &+= 1
     } else {
       exchange.pointee.flags.insert(.settled)
       figure.pointee.unsettled &-= 1
     }
     exchange.pointee.fate = fate
-    figure.pointee.count(fate, way)
+    count(figure, fate, way)
     total.pointee.fates[way].count(fate)
     tellSettled(exchange, figure.pointee.endpoint)
   }

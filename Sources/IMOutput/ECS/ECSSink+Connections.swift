@@ -101,7 +101,7 @@ extension ECSSink {
   ) {
     periods[endpoint].retransmits += UInt64(delta.retransmits)
     periods[endpoint].outOfOrder += UInt64(delta.outOfOrder)
-    if report.figures?.isReconnect == true, !record.isCountedReconnect {
+    if report.rare.isReconnect, !record.isCountedReconnect {
       record.isCountedReconnect = true
       periods[endpoint].connections.reconnects += 1
     }

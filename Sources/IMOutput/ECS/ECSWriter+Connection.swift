@@ -101,12 +101,18 @@ extension ECSWriter {
     roundTrips(record.roundTrips, &lines)
     if let beats = report.heartbeats { heartbeats(beats, record, &lines) }
     if let figures = report.figures {
-      if figures.readyAt != .distantPast {
+      if let outcome = report.handshake {
         lines.open("handshake")
-        lines.members("\"outcome\":\"success\"")
+        switch outcome {
+        case .answered, .acknowledged: lines.members("\"outcome\":\"success\"")
+        case .refused, .unanswered: lines.members("\"outcome\":\"failure\"")
+        case .pending: lines.members("\"outcome\":\"unknown\"")
+        }
         if let version = profile?.version { lines.members(version) }
-        let begun = report.establishedAt ?? report.firstSeen
-        lines.milliseconds("duration_ms", max(0, figures.readyAt.microseconds - begun.microseconds))
+        if figures.readyAt != .distantPast {
+          let begun = report.establishedAt ?? figures.handshakeAt
+          lines.milliseconds("duration_ms", max(0, figures.readyAt.microseconds - begun.microseconds))
+        }
         lines.close()
       }
       if profile?.checksumName != nil {

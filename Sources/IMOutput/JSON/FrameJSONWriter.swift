@@ -4,7 +4,7 @@ package import IMWire
 /// One frame as one JSON object of at most a few hundred bytes: `imdump --format json`.
 ///
 /// Fields: `ts` (microseconds since the epoch), `conn`, `client`, `server`, `dir`, `profile`, `type`, `seq`, `session`,
-/// `len` (body bytes), `crc`, `copy`, `ack_of`, `rtt_us`, `tlv` (count), `gap_bytes` (missing in front of it), `flags`,
+/// `len` (body bytes), `crc`, `copy`, `ack_of`, `rtt_us`, `read_us`, `tlv` (count), `gap_bytes` (missing in front of it), `flags`,
 /// `answered` (microseconds of answers that came out before it). What is not known is not there.
 package struct FrameJSONWriter: ~Copyable {
   private let plans: [ProtocolPlan]
@@ -68,6 +68,10 @@ package struct FrameJSONWriter: ~Copyable {
     if let roundTrip = note.roundTrip {
       out.literal(",\"rtt_us\":")
       out.number(roundTrip)
+    }
+    if let latency = note.readLatency {
+      out.literal(",\"read_us\":")
+      out.number(latency)
     }
     if frame.tlvCount > 0 {
       out.literal(",\"tlv\":")

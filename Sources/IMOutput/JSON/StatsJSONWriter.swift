@@ -101,6 +101,8 @@ package struct StatsJSONWriter {
       out.literal(",\"other_servers\":")
       server(others, to: &out)
     }
+    traffic(Traffic(summary), to: &out)
+    sequences(summary, to: &out)
     if ledger.clockBackwards > 0 {
       out.literal(",\"clock_backwards\":")
       out.number(ledger.clockBackwards)
@@ -131,112 +133,57 @@ package struct StatsJSONWriter {
     if separator.utf8CodeUnitCount == 1 { out.literal("}") }
   }
 
-  /// The figures of one server or of the run. Ratios and times that nothing was measured for are not there.
-  private func server(_ metrics: EndpointMetrics, to out: inout ByteWriter) {
-    let fates = metrics.messages.both
-    out.literal("{\"messages\":{\"units\":")
-    out.number(fates.units)
-    let named: [(StaticString, UInt32)] = [
-      ("acked", fates.acked), ("acked_after_retry", fates.ackedAfterRetry), ("rejected", fates.rejected),
-      ("unanswered", fates.unanswered), ("damaged", fates.damaged), ("pending", fates.pending), ("late", fates.late),
+  /// `"traffic":{"frames":118,...,"transmission_loss":0.01}`.
+  private func traffic(_ traffic: Traffic, to out: inout ByteWriter) {
+    out.literal(",\"traffic\":{\"frames\":")
+    out.number(traffic.frames)
+    out.literal(",\"frame_bytes\":")
+    out.number(traffic.frameBytes)
+    out.literal(",\"body_bytes\":")
+    out.number(traffic.bodyBytes)
+    if let duration = traffic.duration {
+      out.literal(",\"duration_us\":")
+      out.number(duration)
+    }
+    let ratios: [(StaticString, Double?)] = [
+      ("frames_per_s", traffic.rate(traffic.frames)), ("frame_bytes_per_s", traffic.rate(traffic.frameBytes)),
+      ("overhead", traffic.overhead), ("transmission_loss", traffic.transmissionLoss),
     ]
-    for (name, value) in named {
+    for (name, value) in ratios {
+      guard let value else { continue }
       out.literal(",\"")
       out.literal(name)
       out.literal("\":")
-      out.number(value)
-    }
-    out.literal("}")
-    for (name, ratio) in [
-      ("success", metrics.ratios.success), ("loss", metrics.ratios.loss), ("retry", metrics.ratios.retry),
-    ] as [(StaticString, Double?)] {
-      guard let ratio else { continue }
-      out.literal(",\"")
-      out.literal(name)
-      out.literal("\":")
-      out.decimal(ratio, 6)
-    }
-    if metrics.roundTrips.count > 0 {
-      out.literal(",\"rtt_us\":{\"count\":")
-      out.number(metrics.roundTrips.count)
-      let names: [StaticString] = ["p50", "p90", "p95", "p99", "p999"]
-      for (name, percent) in zip(names, RunFigures.percentiles) {
-        guard let value = metrics.roundTrips.percentile(percent) else { continue }
-        out.literal(",\"")
-        out.literal(name)
-        out.literal("\":")
-        out.number(value)
-      }
-      if let minimum = metrics.roundTrips.minimum, let maximum = metrics.roundTrips.maximum {
-        out.literal(",\"min\":")
-        out.number(minimum)
-        out.literal(",\"max\":")
-        out.number(maximum)
-      }
-      out.literal("}")
-    }
-    if metrics.heartbeats.sent > 0 {
-      let beats = metrics.heartbeats
-      out.literal(",\"heartbeats\":{\"sent\":")
-      out.number(beats.sent)
-      out.literal(",\"answered\":")
-      out.number(beats.answered)
-      out.literal(",\"missed\":")
-      out.number(beats.missed)
-      out.literal(",\"absent\":")
-      out.number(beats.absent)
-      if beats.intervals > 0 {
-        out.literal(",\"interval_us\":")
-        out.number(beats.intervalSum / Int64(beats.intervals))
-      }
-      out.literal("}")
-    }
-    tcp(metrics.tcp, to: &out)
-    out.literal("}")
-  }
-
-  /// What TCP did: `"tcp":{"handshake_rtt_us":{...},"client_to_server":{...},"server_to_client":{...}}`.
-  private func tcp(_ metrics: TCPMetrics, to out: inout ByteWriter) {
-    out.literal(",\"tcp\":{\"connections\":")
-    out.number(max(metrics.seen[0], metrics.seen[1]))
-    if let least = metrics.handshakeMinimum, let mean = metrics.handshakeMean, let most = metrics.handshakeMaximum {
-      times("handshake_rtt_us", metrics.handshakes, least, mean, most, to: &out)
-    }
-    for (way, name) in [(0, "client_to_server"), (1, "server_to_client")] as [(Int, StaticString)] {
-      guard metrics.seen[way] > 0 else { continue }
-      out.literal(",\"")
-      out.literal(name)
-      out.literal("\":{")
-      let figures = metrics.ways[way]
-      for (i, field) in SegmentFields(figures, sawBothSides: metrics.seenBoth > 0).counts.enumerated() {
-        out.text(i > 0 ? ",\"" : "\"")
-        out.literal(field.name)
-        out.literal("\":")
-        out.number(field.value)
-      }
-      let trips = figures.roundTrips
-      if let least = trips.minimum, let mean = trips.mean, let most = trips.maximum {
-        times("ack_rtt_us", UInt64(trips.count), least, mean, most, to: &out)
-      }
-      out.literal("}")
+      out.decimal(value, 6)
     }
     out.literal("}")
   }
 
-  /// `,"name":{"count":2,"min":1.5,"mean":2,"max":2.5}`, microseconds from nanoseconds.
-  private func times(
-    _ name: StaticString, _ count: UInt64, _ least: Int64, _ mean: Int64, _ most: Int64, to out: inout ByteWriter
-  ) {
-    out.literal(",\"")
-    out.literal(name)
-    out.literal("\":{\"count\":")
-    out.number(count)
-    for (name, value) in [("min", least), ("mean", mean), ("max", most)] as [(StaticString, Int64)] {
-      out.literal(",\"")
-      out.literal(name)
-      out.literal("\":")
-      out.thousandths(value)
+  /// `"sequences":[{"profile":"tjp","direction":"client_to_server","category":0,"left_out":3,...}]`.
+  private func sequences(_ summary: Summary, to out: inout ByteWriter) {
+    out.literal(",\"sequences\":[")
+    var isFirst = true
+    for (plan, all) in zip(summary.plans, summary.sequences) {
+      for totals in all {
+        out.literal(isFirst ? "{\"profile\":" : ",{\"profile\":")
+        isFirst = false
+        out.jsonString(plan.name)
+        out.literal(",\"direction\":\"")
+        out.literal(totals.direction == .clientToServer ? "client_to_server" : "server_to_client")
+        out.literal("\"")
+        let counts: [(StaticString, UInt64)] = [
+          ("category", UInt64(totals.category)), ("left_out", totals.leftOut), ("reordered", totals.reordered),
+          ("missing", totals.missing), ("open", totals.open), ("late", totals.late),
+        ]
+        for (name, value) in counts {
+          out.literal(",\"")
+          out.literal(name)
+          out.literal("\":")
+          out.number(value)
+        }
+        out.literal("}")
+      }
     }
-    out.literal("}")
+    out.literal("]")
   }
 }

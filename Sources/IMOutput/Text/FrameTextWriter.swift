@@ -94,6 +94,11 @@ package struct FrameTextWriter {
   }
 
   private func remarks(_ frame: Frame, _ note: FrameNote, to out: inout ByteWriter) {
+    if let latency = note.readLatency {
+      out.literal(", read after ")
+      out.thousandths(latency)
+      out.literal(" ms")
+    }
     if let roundTrip = note.roundTrip {
       out.literal(", rtt ")
       out.thousandths(roundTrip)

@@ -16,7 +16,11 @@ package struct StatsTextWriter {
     endpoints(figures, to: &out)
     heartbeats(figures, to: &out)
     connections(figures, to: &out)
+    handshakes(figures.total.handshakes, to: &out)
+    reads(figures.total, to: &out)
+    traffic(Traffic(figures.summary), to: &out)
     tcp(figures.total.tcp, to: &out)
+    sequences(figures.summary, to: &out)
     problems(figures, to: &out)
     worst(figures, to: &out)
   }
@@ -75,6 +79,9 @@ package struct StatsTextWriter {
     if beats.intervals > 0 {
       parts.append("every \(seconds(Double(beats.intervalSum) / Double(beats.intervals))) on average")
     }
+    if let p50 = beats.spacing.percentile(50), let p95 = beats.spacing.percentile(95) {
+      parts.append("p50 \(seconds(Double(p50))), p95 \(seconds(Double(p95)))")
+    }
     if beats.jitters > 0 { parts.append("jitter \(seconds(beats.jitterSum / Double(beats.jitters)))") }
     if let idle = figures.longestIdleSurvived { parts.append("longest silence survived \(seconds(Double(idle)))") }
     if let idle = figures.shortestIdleDied { parts.append("shortest silence before a reset \(seconds(Double(idle)))") }
@@ -96,6 +103,69 @@ package struct StatsTextWriter {
     }
     if figures.reconnects > 0 { parts.append("\(count(figures.reconnects, "reconnect"))") }
     out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
+  }
+
+  /// The protocol's own handshakes: `handshakes: 5 asked for, 3 answered, 2 only acknowledged, ...`.
+  private func handshakes(_ counts: HandshakeCounts, to out: inout ByteWriter) {
+    guard counts.requested > 0 else { return }
+    var parts = ["handshakes: \(grouped(counts.requested)) asked for"]
+    let outcomes: [(UInt64, String)] = [
+      (counts.answered, "answered"), (counts.acknowledged, "only acknowledged"), (counts.refused, "refused"),
+      (counts.unanswered, "unanswered"), (counts.pending, "pending"),
+    ]
+    for (value, name) in outcomes where value > 0 { parts.append("\(grouped(value)) \(name)") }
+    parts.append("ready \(share(counts.readiness))")
+    if let times = counts.times {
+      let text = [times.minimum, times.mean, times.maximum].map(milliseconds).joined(separator: "/")
+      parts.append("after \(text) ms min/mean/max")
+    }
+    out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
+  }
+
+  /// Messages that were read: `read, by receipts: client to server 24 after 2000.1/2010/2020 ms p50/p95/max`.
+  private func reads(_ metrics: EndpointMetrics, to out: inout ByteWriter) {
+    var parts: [String] = []
+    for (way, name) in ["client to server", "server to client"].enumerated() {
+      let reads = metrics.reads[way]
+      guard let p50 = reads.percentile(50), let p95 = reads.percentile(95), let maximum = reads.maximum else {
+        continue
+      }
+      let times = [p50, p95, maximum].map(milliseconds).joined(separator: "/")
+      parts.append("\(name) \(grouped(reads.count)) after \(times) ms p50/p95/max")
+    }
+    guard !parts.isEmpty else { return }
+    out.text(wrapped("read, by receipts: " + parts.joined(separator: ", "), width) + "\n")
+  }
+
+  private func traffic(_ traffic: Traffic, to out: inout ByteWriter) {
+    var parts = ["traffic: \(count(traffic.frames, "frame")), \(count(traffic.bodyBytes, "byte")) of bodies"]
+    if let duration = traffic.duration, let frames = traffic.rate(traffic.frames),
+      let bytes = traffic.rate(traffic.frameBytes)
+    {
+      parts.append("in \(seconds(Double(duration))): \(decimal(frames)) frames/s, \(decimal(bytes)) bytes/s")
+    }
+    if let overhead = traffic.overhead { parts.append("\(share(overhead)) headers") }
+    if let loss = traffic.transmissionLoss {
+      parts.append("\(share(loss)) of the transmissions of messages unanswered")
+    }
+    out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
+  }
+
+  /// One line for each direction and category whose numbers were not all in order.
+  private func sequences(_ summary: Summary, to out: inout ByteWriter) {
+    for (plan, all) in zip(summary.plans, summary.sequences) {
+      for totals in all {
+        let way = totals.direction == .clientToServer ? "client to server" : "server to client"
+        var parts = [
+          "numbers of \(plan.name), \(way), category \(totals.category): \(grouped(totals.leftOut)) left out"
+        ]
+        if totals.reordered > 0 { parts.append("\(grouped(totals.reordered)) came later") }
+        if totals.missing > 0 { parts.append("\(grouped(totals.missing)) missing") }
+        if totals.open > 0 { parts.append("\(grouped(totals.open)) may still come") }
+        if totals.late > 0 { parts.append("\(grouped(totals.late)) from the past") }
+        out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
+      }
+    }
   }
 
   private func problems(_ figures: RunFigures, to out: inout ByteWriter) {
@@ -122,12 +192,12 @@ package struct StatsTextWriter {
       "hb missed", "end",
     ])
     for entry in figures.worst.entries {
-      guard let f = entry.report.figures else { continue }
-      var fates = f.fates[0]
-      fates.add(f.fates[1])
+      let rare = entry.report.rare
+      var fates = rare.fates[0]
+      fates.add(rare.fates[1])
       let info = entry.report.info
       let counts: [UInt64] = [
-        UInt64(fates.units), UInt64(fates.unanswered), UInt64(fates.damaged), UInt64(f.retries),
+        UInt64(fates.units), UInt64(fates.unanswered), UInt64(fates.damaged), UInt64(rare.retries),
         UInt64(entry.report.gapCount), entry.report.gapBytes, UInt64(entry.report.heartbeats?.missed ?? 0),
       ]
       table.add(
@@ -144,6 +214,12 @@ package struct StatsTextWriter {
   private func milliseconds(_ microseconds: Int64) -> String {
     var text = ByteWriter(capacity: 32)
     text.thousandths(microseconds)
+    return text.text
+  }
+
+  private func decimal(_ value: Double) -> String {
+    var text = ByteWriter(capacity: 32)
+    text.decimal(value, 1)
     return text.text
   }
 

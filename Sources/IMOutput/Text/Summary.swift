@@ -31,19 +31,22 @@ package struct Summary {
   package var capture: CaptureCounts
   /// The totals of each plan's types, 65 a plan.
   package var kinds: [[KindTotals]]
+  /// What was out of order in each plan's sequence numbers.
+  package var sequences: [[SequenceTotals]]
   /// Frames by `ChecksumStatus`.
   package var checksums: InlineArray<5, UInt64>
 
   /// A summary of its parts.
   package init(
     plans: [ProtocolPlan], ledger: Ledger, reassembly: ReassemblyCounters, capture: CaptureCounts,
-    kinds: [[KindTotals]], checksums: InlineArray<5, UInt64>
+    kinds: [[KindTotals]], sequences: [[SequenceTotals]], checksums: InlineArray<5, UInt64>
   ) {
     self.plans = plans
     self.ledger = ledger
     self.reassembly = reassembly
     self.capture = capture
     self.kinds = kinds
+    self.sequences = sequences
     self.checksums = checksums
   }
 

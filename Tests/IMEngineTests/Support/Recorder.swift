@@ -45,6 +45,8 @@ final class Recorder: EngineSink {
   private(set) var reports: [ConnectionReport] = []
   private(set) var settled: [Exchange] = []
   private(set) var finished: [Exchange] = []
+  /// Microseconds until messages were read.
+  private(set) var reads: [Int64] = []
   private(set) var names: [UInt32: String] = [:]
   private(set) var adopted: [(exchange: UInt32, times: [Timestamp])] = []
 
@@ -77,6 +79,7 @@ final class Recorder: EngineSink {
   func issue(_ issue: IMEngine.Issue, _ connection: ConnectionInfo) { issues.append((issue, connection.serial)) }
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) { opened.append((connection, at)) }
   func connection(_ report: ConnectionReport) { reports.append(report) }
+  func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) { reads.append(latency) }
   func settled(_ exchange: borrowing Exchange) { settled.append(copy exchange) }
   func finished(_ exchange: borrowing Exchange) { finished.append(copy exchange) }
 }

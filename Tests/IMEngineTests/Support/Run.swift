@@ -25,6 +25,8 @@ struct Run {
   let reconnects: UInt64
   /// Totals by plan, type (64 for unknown ones).
   let totals: [[KindTotals]]
+  /// What was not in order in sequence numbers, by plan.
+  let orders: [[SequenceTotals]]
 
   var frames: [SeenFrame] { heard.frames }
   var issues: [IMEngine.Issue] { heard.issues.map(\.issue) }
@@ -55,6 +57,7 @@ struct Run {
     reassembly = engine.reassembly
     heldBytes = engine.heldBytes
     reconnects = engine.reconnects
+    orders = plans.indices.map { engine.sequenceTotals(plan: $0) }
     totals = plans.indices.map { plan in (0...64).map { engine.totals(plan: plan, kind: $0) } }
   }
 

@@ -60,7 +60,7 @@ struct Timeline {
       if let latency = exchange.latency { words.append("latency=\(latency / 1_000)") }
       if let roundTrip = exchange.roundTrip { words.append("rtt=\(roundTrip / 1_000)") }
     }
-    if let figures = run.heard.reports.first?.figures {
+    if let figures = run.heard.reports.first?.rare {
       if figures.retries > 0 { words.append("retries=\(figures.retries)") }
       if figures.immediateDuplicates > 0 { words.append("immediate=\(figures.immediateDuplicates)") }
       if figures.dupAcks > 0 { words.append("dup_acks=\(figures.dupAcks)") }

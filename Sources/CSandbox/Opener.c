@@ -1,0 +1,262 @@
+#define _GNU_SOURCE
+#include "CSandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+// Names and files, in both processes.
+
+int imdump_file_name(const char *format, int is_timed, int digits, long long number, long long second, char *name) {
+  char text[2 * IMDUMP_NAME_SIZE];
+  size_t length = strlen(format), room = sizeof text;
+  if (is_timed) {
+    time_t time = second;
+    struct tm parts;
+    length = localtime_r(&time, &parts) ? strftime(text, room, format, &parts) : 0;
+    if (length == 0) return -1;
+  } else {
+    if (length >= room) return -1;
+    memcpy(text, format, length + 1);
+  }
+  if (number < 0) return -1;
+  if (number > 0 || digits > 0) length += (size_t)snprintf(text + length, room - length, "%0*lld", digits, number);
+  if (length == 0 || length >= IMDUMP_NAME_SIZE || strchr(text, '/')) return -1;
+  if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0) return -1;
+  memcpy(name, text, length + 1);
+  return (int)length;
+}
+
+enum { FLAGS = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW };
+
+int imdump_replace_file(int folder, const char *name) {
+  struct stat there;
+  if (fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (!S_ISREG(there.st_mode)) return -ELOOP;
+    if (unlinkat(folder, name, 0) != 0) return -errno;
+  }
+  int file = openat(folder, name, FLAGS | O_EXCL, 0644);
+  return file >= 0 ? file : -errno;
+}
+
+int imdump_open_file(int folder, const char *name) {
+  // A pipe without a reader is not waited for.
+  int file = openat(folder, name, FLAGS | O_NONBLOCK, 0644);
+  if (file < 0) return errno == ENXIO || errno == EISDIR ? -ELOOP : -errno;
+  struct stat opened;
+  if (fstat(file, &opened) == 0 && S_ISREG(opened.st_mode)) return file;
+  close(file);
+  return -ELOOP;
+}
+
+// What is said: the template once, then requests, each with one reply. A socket of whole messages carries them.
+
+struct template { int32_t is_timed, digits; int64_t count; char format[2 * IMDUMP_NAME_SIZE]; };
+enum action { END, REPLACE, OPEN };
+struct request { uint32_t serial, action; int64_t number, second; };
+/// `serial` is the request's, 0 the template's. `error` is 0, an error's number, or NOT_NEEDED.
+struct reply { uint32_t serial; int32_t error; };
+enum { NOT_NEEDED = -1 };
+
+/// Room for one descriptor beside a message, aligned as its header is.
+union passing { struct cmsghdr header; char bytes[CMSG_SPACE(sizeof(int))]; };
+
+/// Sends a message, and the descriptor `passed` unless it is -1.
+static int send_message(int socket, const void *bytes, size_t count, int passed) {
+  union passing passing = {0};
+  struct iovec part = {(void *)bytes, count};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  if (passed >= 0) {
+    passing.header.cmsg_len = CMSG_LEN(sizeof passed);
+    passing.header.cmsg_level = SOL_SOCKET;
+    passing.header.cmsg_type = SCM_RIGHTS;
+    memcpy(CMSG_DATA(&passing.header), &passed, sizeof passed);
+    message.msg_control = &passing;
+    message.msg_controllen = sizeof passing;
+  }
+  return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)count ? 0 : -1;
+}
+
+/// Receives a message of `count` bytes and a descriptor, -1 where none came with it. -1 for a message of another length.
+static int receive_message(int socket, void *bytes, size_t count, int *passed) {
+  union passing passing;
+  struct iovec part = {bytes, count};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &passing, .msg_controllen = sizeof passing};
+  ssize_t found;
+  do { found = recvmsg(socket, &message, MSG_CMSG_CLOEXEC); } while (found < 0 && errno == EINTR);
+  *passed = -1;
+  struct cmsghdr *header = found < 0 ? NULL : CMSG_FIRSTHDR(&message);
+  if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+    memcpy(passed, CMSG_DATA(header), sizeof *passed);
+  }
+  return found == (ssize_t)count ? 0 : -1;
+}
+
+// The opener.
+
+/// Its socket and its folder; nothing else is open in it.
+enum { SOCKET, FOLDER };
+
+/// Leaves the socket open, as SOCKET, and nothing else.
+static void close_others(int socket) {
+  if (socket != SOCKET) dup2(socket, SOCKET);
+#ifdef SYS_close_range
+  if (syscall(SYS_close_range, SOCKET + 1, ~0u, 0) == 0) return;
+#endif
+  struct rlimit limit = {0, 0};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  for (int i = SOCKET + 1; i < 1 << 20 && (rlim_t)i < limit.rlim_cur; i++) close(i);
+}
+
+/// Lets ps(1) show what this process is, in the place of the command's arguments.
+static void take_name(void) {
+  static const char name[] = "imdump: opens the files of -w";
+  prctl(PR_SET_NAME, "imdump-opener", 0, 0, 0);
+  char line[4096];
+  int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  ssize_t count = file < 0 ? 0 : read(file, line, sizeof line);
+  if (file >= 0) close(file);
+  if (count <= 0) return;
+  // The arguments stand behind one another.
+  memset(program_invocation_name, 0, (size_t)count);
+  memcpy(program_invocation_name, name, (size_t)count < sizeof name ? (size_t)count - 1 : sizeof name);
+}
+
+/// Gives up all but what opens files in FOLDER. 0, NOT_NEEDED, or an error's number.
+static int confine(int is_sandboxed) {
+  // Asked with the rights of the user alone: the capability does not count here.
+  if (faccessat(FOLDER, ".", W_OK | X_OK, 0) == 0) return NOT_NEEDED;
+  if (errno != EACCES) return errno;
+  // What a kernel lacks of these, the run says of itself.
+  if (is_sandboxed) {
+    imdump_restrict_opener(FOLDER);
+    imdump_filter_opener(SOCKET);
+  }
+  return 0;
+}
+
+/// What the opener does, to its end: when its socket is closed, or something comes that no run sends.
+static void serve(unsigned uid, unsigned gid, int is_sandboxed, pid_t parent) {
+  struct template names;
+  struct reply reply = {0, 0};
+  int folder = -1;
+  take_name();
+  tzset();
+  reply.error = -imdump_become_opener(uid, gid);
+  if (reply.error == 0) reply.error = -imdump_no_new_privileges();
+  // Not before: a change of user takes it back. Beside it there is the socket's end, since a run whose signals Landlock
+  // holds sends none when it dies either.
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  if (getppid() != parent || receive_message(SOCKET, &names, sizeof names, &folder) != 0 || folder != FOLDER) return;
+  names.format[sizeof names.format - 1] = 0;
+  if (reply.error == 0) reply.error = confine(is_sandboxed);
+  if (send_message(SOCKET, &reply, sizeof reply, -1) != 0 || reply.error != 0) return;
+  struct request request;
+  while (read(SOCKET, &request, sizeof request) == sizeof request && request.action != END) {
+    char name[IMDUMP_NAME_SIZE];
+    int file = -EINVAL;
+    if (request.number < names.count
+        && imdump_file_name(names.format, names.is_timed, names.digits, request.number, request.second, name) > 0) {
+      file = request.action == REPLACE ? imdump_replace_file(FOLDER, name) : imdump_open_file(FOLDER, name);
+    }
+    reply.serial = request.serial;
+    reply.error = file < 0 ? -file : 0;
+    int result = send_message(SOCKET, &reply, sizeof reply, file < 0 ? -1 : file);
+    if (file >= 0) close(file);
+    if (result != 0) return;
+  }
+}
+
+// Who asks it.
+
+static long long milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+/// Waits for the reply to the request of this serial number. An error's number, 0 or NOT_NEEDED.
+static int await_reply(int opener, uint32_t serial, int *file) {
+  long long until = milliseconds() + 2000;
+  for (long long left = 2000; left > 0; left = until - milliseconds()) {
+    struct pollfd waiting = {opener, POLLIN, 0};
+    int count = poll(&waiting, 1, (int)left);
+    if (count < 0 && errno != EINTR) return errno;
+    if (count <= 0) continue;
+    struct reply reply;
+    if (receive_message(opener, &reply, sizeof reply, file) != 0) return ECHILD;
+    if (reply.serial == serial) return reply.error;
+    // It comes after its time.
+    if (*file >= 0) close(*file);
+  }
+  return ETIMEDOUT;
+}
+
+int imdump_opener_start(unsigned uid, unsigned gid, int is_sandboxed, int *process) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return -errno;
+  // In the opener signals stay blocked: a terminal sends them to it too, and it is the run that they are for.
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);
+  signal(SIGCHLD, SIG_IGN);
+  pid_t parent = getpid(), child = fork();
+  int error = errno;
+  if (child == 0) {
+    close_others(pair[1]);
+    serve(uid, gid, is_sandboxed, parent);
+    _exit(0);
+  }
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  close(pair[1]);
+  if (child < 0) {
+    close(pair[0]);
+    return -error;
+  }
+  // A request that an opener does not take is not waited with.
+  fcntl(pair[0], F_SETFL, O_NONBLOCK);
+  *process = child;
+  return pair[0];
+}
+
+int imdump_opener_begin(int opener, int folder, const char *format, int is_timed, int digits, long long count) {
+  struct template names = {is_timed, digits, count, {0}};
+  int file;
+  if (strlen(format) >= sizeof names.format) return -ENAMETOOLONG;
+  strcpy(names.format, format);
+  if (send_message(opener, &names, sizeof names, folder) != 0) return -ECHILD;
+  int error = await_reply(opener, 0, &file);
+  return error == 0 ? 1 : error == NOT_NEEDED ? 0 : -error;
+}
+
+int imdump_opener_open(int opener, int replaces, long long number, long long second) {
+  static uint32_t serial = 0;
+  struct request request = {++serial, replaces ? REPLACE : OPEN, number, second};
+  int file = -1;
+  // Not sendmsg(2), which the filter of system calls refuses.
+  if (write(opener, &request, sizeof request) != sizeof request) return -ECHILD;
+  int error = await_reply(opener, serial, &file);
+  return error == 0 && file < 0 ? -EPROTO : error == 0 ? file : -error;
+}
+
+void imdump_opener_end(int opener, int process) {
+  struct request request = {0, END, 0, 0};
+  if (write(opener, &request, sizeof request) == sizeof request) {
+    struct pollfd waiting = {opener, 0, 0};
+    // Its socket is closed when it ends.
+    if (poll(&waiting, 1, 2000) > 0) waitpid(process, NULL, 0);
+  }
+  close(opener);
+}

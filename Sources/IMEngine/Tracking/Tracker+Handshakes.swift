@@ -1,0 +1,95 @@
+import IMWire
+
+/// The protocol's own handshake: on each connection, from the frame that asks to its acknowledgment or its answer.
+extension Tracker {
+  /// Takes note of a frame of the handshake's type, which was tracked just now.
+  mutating func handshake(
+    _ frame: UnsafePointer<Frame>, _ step: HandshakeStep, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
+    _ plan: UnsafePointer<Plan>
+  ) {
+    let figure = figures.pointer(flow.pointee.figures)
+    switch step {
+    case .request:
+      // One that is open for too long is over; the next copy of it, or the next request, is another try.
+      let isOpen =
+        figure.pointee.handshake.contains(.requested)
+        && isInTime(frame.pointee.timestamp, figure.pointee.handshakeAt, plan.pointee.handshakeLimit)
+      if !isOpen, !figure.pointee.handshake.isReady {
+        figure.pointee.handshakeAt = frame.pointee.timestamp
+        figure.pointee.handshake.insert(.requested)
+        if direction == .serverToClient { figure.pointee.handshake.insert(.fromServer) }
+      }
+      guard let exchange = table.find(flow.pointee.session, direction, number(of: frame)),
+        exchange.pointee.connection == flow.pointee.serial
+      else { return }
+      figure.pointee.handshakeExchange = exchange.pointee.id
+      // The capture may have the acknowledgment first.
+      if exchange.pointee.isAnswered { acknowledgeHandshake(exchange, figure) }
+    case .answer:
+      let asked: Direction = figure.pointee.handshake.contains(.fromServer) ? .serverToClient : .clientToServer
+      guard figure.pointee.handshake.contains(.requested), direction != asked,
+        isInTime(frame.pointee.timestamp, figure.pointee.handshakeAt, plan.pointee.handshakeLimit)
+      else { return }
+      figure.pointee.handshake.insert(.answered)
+      ready(figure, frame.pointee.timestamp)
+    }
+  }
+
+  private func isInTime(_ now: Timestamp, _ begun: Timestamp, _ limit: Int64) -> Bool {
+    let passed = now.nanoseconds(since: begun)
+    return passed >= 0 && passed <= limit
+  }
+
+  /// The request's exchange was answered by an acknowledgment.
+  func acknowledgeHandshake(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>
+  ) {
+    if exchange.pointee.flags.contains(.refused) {
+      figure.pointee.handshake.insert(.refused)
+      return
+    }
+    figure.pointee.handshake.insert(.acknowledged)
+    ready(figure, exchange.pointee.ackedAt)
+  }
+
+  private func ready(_ figure: UnsafeMutablePointer<ConnectionFigures>, _ now: Timestamp) {
+    if figure.pointee.readyAt == .distantPast { figure.pointee.readyAt = now }
+  }
+}
+
+extension Tracker {
+  /// Takes note of a receipt for the message `number`, which went against `direction` in the flow's session.
+  mutating func receipt(
+    _ number: UInt64, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction, _ now: Timestamp,
+    _ note: inout FrameNote
+  ) {
+    let way: Direction = direction == .clientToServer ? .serverToClient : .clientToServer
+    var found = table.find(flow.pointee.session, way, number)
+    while let exchange = found, role(exchange) != .message { found = table.next(after: exchange) }
+    guard let exchange = found, !exchange.pointee.flags.contains(.read) else { return }
+    let latency = now.microseconds - exchange.pointee.firstAt.microseconds
+    guard latency >= 0 else { return }
+    exchange.pointee.flags.insert(.read)
+    note.readLatency = latency
+    sink?.read(after: latency, way, endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint)
+  }
+}
+
+/// What became of the protocol's own handshake of a connection; the first that applies.
+package enum HandshakeOutcome: Sendable {
+  /// The answer came.
+  case answered
+  /// Only an acknowledgment came, of a protocol that knows an answer in kind.
+  case acknowledged
+  /// It was refused.
+  case refused
+  /// Nothing came, and the time for it has run out or the connection is over.
+  case unanswered
+  /// Nothing has come yet.
+  case pending
+}
+
+/// What a frame of the handshake's type is for.
+enum HandshakeStep {
+  case request, answer
+}

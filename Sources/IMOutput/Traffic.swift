@@ -1,0 +1,51 @@
+package import IMEngine
+import IMWire
+
+/// What was sent in a run, all connections of all protocols together.
+package struct Traffic {
+  /// Frames, and bytes of their bodies as they travel.
+  package private(set) var frames: UInt64 = 0, bodyBytes: UInt64 = 0
+  /// Bytes of whole frames.
+  package let frameBytes: UInt64
+  /// Copies of messages that ask for an answer, but for those that were pending at the end, and messages answered.
+  package private(set) var transmissions: UInt64 = 0, answered: UInt64 = 0
+  /// From the first packet to the last, in microseconds; `nil` without two.
+  package let duration: Int64?
+
+  /// The traffic of a run.
+  package init(_ summary: Summary) {
+    frameBytes = summary.ledger.decodedBytes + summary.ledger.damagedBytes
+    if let first = summary.ledger.firstAt, let last = summary.ledger.lastAt, last > first {
+      duration = last.microseconds - first.microseconds
+    } else {
+      duration = nil
+    }
+    for (plan, kinds) in zip(summary.plans, summary.kinds) {
+      for (index, kind) in kinds.enumerated() {
+        frames += kind.frames[0] + kind.frames[1]
+        bodyBytes += kind.bodyBytes[0] + kind.bodyBytes[1]
+        guard index < plan.typeRoles.count, plan.typeRoles[index] == .message else { continue }
+        var fates = kind.fates[0]
+        fates.add(kind.fates[1])
+        transmissions +=
+          UInt64(fates.units &- fates.pending) + kind.retries + kind.immediateDuplicates + kind.duplicates
+        answered += UInt64(fates.acked) + UInt64(fates.ackedAfterRetry)
+      }
+    }
+  }
+
+  /// So many a second over the run; `nil` where it has no duration.
+  package func rate(_ count: UInt64) -> Double? {
+    duration.map { Double(count) / (Double($0) / 1_000_000) }
+  }
+
+  /// The part of the frames' bytes that is no body; `nil` without frames.
+  package var overhead: Double? {
+    frameBytes == 0 ? nil : 1 - Double(min(bodyBytes, frameBytes)) / Double(frameBytes)
+  }
+
+  /// The part of the transmissions of messages that no answer came of; `nil` without one.
+  package var transmissionLoss: Double? {
+    transmissions == 0 ? nil : 1 - Double(min(answered, transmissions)) / Double(transmissions)
+  }
+}
