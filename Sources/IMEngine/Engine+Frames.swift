@@ -388,6 +388,7 @@ extension Engine {
     for session in tracker.sessions.forgotten { sink.forgotten(session) }
     tracker.sessions.forgotten.removeAll(keepingCapacity: true)
     tracker.sessions.hasNews = false
+    if tracker.isShortOfRareFigures || tracker.isShortOfHeartbeats { wake = .distantPast }
     guard let (session, name) = tracker.named else { return }
     tracker.named = nil
     sink.named(session, name)

@@ -22,11 +22,8 @@ extension Engine {
     }
   }
 
-  /// What a connection costs that a plan decodes, at most.
-  private var costOfFigures: Int {
-    Pool<ConnectionFigures>.costPerElement + Pool<RareFigures>.costPerElement + Pool<HeartbeatFigures>.costPerElement
-      + 32 + sinkCost.connection
-  }
+  /// What a connection costs that a plan decodes, without its rare figures and those of its heartbeats.
+  private var costOfFigures: Int { Pool<ConnectionFigures>.costPerElement + 32 + sinkCost.connection }
 
   /// Sees to it that there is room for one more connection's figures, or soon will be.
   mutating func makeRoomForFigures() {
@@ -63,6 +60,13 @@ extension Engine {
     }
     if tracker.figures.room <= Self.margin, !budget.admits(.decoded, Pool<ConnectionFigures>.growth * costOfFigures) {
       evictQuiet { $0.pointee.figures != .max }
+    }
+    let figures = tracker.figures.places
+    if tracker.isShortOfRareFigures {
+      evictQuiet { $0.pointee.figures != .max && figures.pointer($0.pointee.figures).pointee.rare != .max }
+    }
+    if tracker.isShortOfHeartbeats {
+      evictQuiet { $0.pointee.figures != .max && figures.pointer($0.pointee.figures).pointee.heartbeats != .max }
     }
     if reassembler.isShortOfJournals { evictQuiet { $0.pointee.journal != .max } }
     if budget.isOverHeld { releaseHolders() }

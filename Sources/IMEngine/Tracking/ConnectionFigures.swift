@@ -220,10 +220,36 @@ package struct RareFigures: Sendable, BitwiseCopyable {
 }
 
 extension Tracker {
-  /// The other figures of a connection, made when they are not there; `makeRoomForFigures` has counted them.
+  /// Whether rare figures, or those of heartbeats, are nearly all in use, and there may be no more of them.
+  var isShortOfRareFigures: Bool { isShort(rareFigures.count, rareFigures.room, Self.rareGrowth) }
+  var isShortOfHeartbeats: Bool { isShort(heartbeats.count, heartbeats.room, Self.heartbeatGrowth) }
+
+  private static var rareGrowth: Int { Pool<RareFigures>.growth * Pool<RareFigures>.costPerElement }
+  private static var heartbeatGrowth: Int { Pool<HeartbeatFigures>.growth * Pool<HeartbeatFigures>.costPerElement }
+
+  private func isShort(_ count: Int, _ room: Int, _ growth: Int) -> Bool {
+    count > 0 && room <= 64 && !budget.admits(.decoded, growth)
+  }
+
+  /// The other figures of a connection, made when they are not there. They are made also beyond the limit; room is made
+  /// behind the frame.
   mutating func rare(_ figure: UnsafeMutablePointer<ConnectionFigures>) -> UnsafeMutablePointer<RareFigures> {
-    if figure.pointee.rare == .max { figure.pointee.rare = rareFigures.allocate(RareFigures()) }
+    if figure.pointee.rare == .max {
+      if rareFigures.room == 0 { budget.take(.decoded, Self.rareGrowth) }
+      figure.pointee.rare = rareFigures.allocate(RareFigures())
+      if isShortOfRareFigures { sessions.hasNews = true }
+    }
     return rareFigures.pointer(figure.pointee.rare)
+  }
+
+  /// The figures of a connection's heartbeats, in the same way.
+  mutating func beats(_ figure: UnsafeMutablePointer<ConnectionFigures>) -> UnsafeMutablePointer<HeartbeatFigures> {
+    if figure.pointee.heartbeats == .max {
+      if heartbeats.room == 0 { budget.take(.decoded, Self.heartbeatGrowth) }
+      figure.pointee.heartbeats = heartbeats.allocate(HeartbeatFigures())
+      if isShortOfHeartbeats { sessions.hasNews = true }
+    }
+    return heartbeats.pointer(figure.pointee.heartbeats)
   }
 
   /// The other figures as reports have them.

@@ -81,7 +81,7 @@ struct SessionTable: ~Copyable {
   private let budget: MemoryBudget
   /// The next place to be given to another session, when there is no memory for more.
   private var hand: UInt32 = 0
-  /// Whether a session was named or forgotten that the sink has not been told of.
+  /// Whether a session was named or forgotten that the sink has not been told of, or the tracker runs short of figures.
   var hasNews = false
   /// Sessions forgotten, and the identities of those that the sink has not been told of.
   private(set) var evicted: UInt64 = 0

@@ -227,8 +227,7 @@ struct Tracker: ~Copyable {
   /// Takes note of a heartbeat's first copy.
   @inline(never)
   mutating func heartbeat(_ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>) {
-    if figure.pointee.heartbeats == .max { figure.pointee.heartbeats = heartbeats.allocate(HeartbeatFigures()) }
-    if let interval = heartbeats.pointer(figure.pointee.heartbeats).pointee.sent(at: now) {
+    if let interval = beats(figure).pointee.sent(at: now) {
       sink?.heartbeat(after: interval, endpoint: figure.pointee.endpoint)
     }
   }
