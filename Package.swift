@@ -54,15 +54,16 @@ let package = Package(
     room(
       "IMEngine",
       ["IMWire", "CDeflate", "CPrefetch", .product(name: "DequeModule", package: "swift-collections")]),
+    room("IMYAML", [.product(name: "Yams", package: "Yams")]),
     room(
-      "IMProfile", ["IMEngine", "IMWire", .product(name: "Yams", package: "Yams")],
+      "IMProfile", ["IMEngine", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles/tjp.yaml"), .embedInCode("Profiles/mqtt.yaml")]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
-    room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMWire"]),
+    room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     room(
       "IMPipeline",
-      ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMWire", "CSandbox"]),
+      ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),
     .executableTarget(
       name: "imdump",
       dependencies: [
@@ -77,11 +78,11 @@ let package = Package(
     tests("IMWireTests", ["IMWire"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
-    tests("IMProfileTests", ["IMProfile", "IMEngine", "IMWire"]),
+    tests("IMProfileTests", ["IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
     // HdrHistogram is the oracle of our own.
     tests("IMMetricsTests", ["IMMetrics", .product(name: "Histogram", package: "hdrhistogram-swift")]),
-    tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMWire"]),
+    tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMWire"]),
     tests(
       "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMProfile", "IMWire"], exclude: ["Golden"]),

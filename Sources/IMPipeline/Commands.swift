@@ -8,29 +8,35 @@ import IMWire
 /// Prints frames from a file or an interface: `imdump -r`, `imdump -i`.
 package func runCapture(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, format: OutputFormat, style: TextStyle,
-  filter: String?
+  filter: String?, alerts alertOptions: AlertOptions = AlertOptions()
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report)
+  let alerts = try Alerts(alertOptions, run: run, sensor: nil)
   let output = Output.standard()
   let sink = FrameSink(
     plans: run.plans, format: format, style: style, filter: try run.filter(filter), output: output)
   // A capture file on standard output leaves no room there for lines.
   let needs: EngineOptions.Needs = input.writePath == "-" ? [] : [.frames, .issues]
-  let driver = run.driver(run.engine(needs, sink: sink))
+  let driver = run.driver(run.engine(needs, sink: sink, alerts: alerts))
+  driver.alerts = alerts
+  alerts?.hear { if input.writePath != "-" { sink.write($0, style) } }
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let isLive = input.interface != nil
   let watch = LiveWatch(run: run)
   let errors = driver.run(
     Driver.Hooks(
       afterBatch: { driver in
+        alerts?.afterBatch(driver)
         if isLive || output.isTerminal { sink.flush() }
         watch.update(driver)
         progress.update(driver)
         run.noteEvictions(driver)
       },
       isOver: { output.error != nil }))
+  alerts?.finish(driver)
   sink.flush()
   progress.end()
+  defer { alerts?.conclude(run) }
   return run.conclude(driver, errors, output)
 }
 

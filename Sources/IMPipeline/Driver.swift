@@ -28,6 +28,8 @@ final class Driver {
   /// The thread that reads the source, where there is one: then nothing else may ask the source.
   private var reader: ReadingThread?
   private(set) var finishedStatistics: [CaptureStatistics] = []
+  /// The rules of the run: their evidence is taken from the packets, and its folder is written in.
+  var alerts: Alerts?
   /// The first link type and the interfaces' names, for documents.
   private(set) var linkType: UInt16?
   private var left: UInt64
@@ -147,6 +149,7 @@ final class Driver {
         }
       }
       self.left -= UInt64(records.count)
+      self.alerts?.evidence?.keep(bytes, records)
       if self.linkType == nil, records.count > 0 { self.linkType = records[0].linkType }
       if let packets {
         self.engine.process(bytes, records, packets)
@@ -196,10 +199,12 @@ final class Driver {
       if output.canReopen { stopping.hangupReopens() }
       if let opener { output.use(opener) }
     }
+    if let user = confinement.user { alerts?.evidence?.give(to: user) }
     if output?.opener == nil { opener?.end() }
-    let folders = output?.ownFolder.map { [$0] } ?? []
+    let folders = [output?.ownFolder, alerts?.evidence?.folder].compactMap { $0 }
     try confinement.enter(folders: folders, mayWrite: !folders.isEmpty, opener: output?.opener)
     try output?.checkRights()
+    try alerts?.evidence?.checkRights()
   }
 
   /// What the capture file needs between batches. Returns whether the run goes on.

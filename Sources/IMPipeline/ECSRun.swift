@@ -21,24 +21,23 @@ package struct DocumentOptions: Sendable {
 
 /// Prints ECS documents from a file or an interface: `imdump --format ecs`.
 package func runDocuments(
-  input: InputOptions, decode: DecodeOptions, report: ReportOptions, documents: DocumentOptions
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, documents: DocumentOptions,
+  alerts alertOptions: AlertOptions = AlertOptions()
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report)
+  let alerts = try Alerts(alertOptions, run: run, sensor: documents.sensor)
   let output = Output.standard()
   let isLive = input.interface != nil
   var options = ECSOptions()
   options.messageLog = documents.messageLog
   options.isLean = documents.isLean
   options.maximumEndpoints = min(65_536, decode.memory >> 14)
-  var random = SystemRandomNumberGenerator()
-  let context = ECSContext(
-    run: isLive
-      ? RunIdentity(random: random.next(), random.next())
-      : RunIdentity(hashing: identity(input, decode, documents)),
-    sensor: documents.sensor ?? hostName(), mode: isLive ? .live : .offline, interface: input.interface,
-    version: imdumpVersion, namespace: documents.namespace)
+  let context = documentContext(input, decode, documents, alertOptions)
   let sink = ECSSink(context: context, plans: run.plans, options: options) { _, lines in output.write(lines) }
-  let driver = run.driver(run.engine(ECSSink.needs, cost: (ECSSink.costPerConnection, 0, 0), sink: sink))
+  alerts?.hear { sink.alert($0) }
+  let driver = run.driver(
+    run.engine(ECSSink.needs, cost: (ECSSink.costPerConnection, 0, 0), sink: sink, alerts: alerts))
+  driver.alerts = alerts
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let watch = LiveWatch(run: run)
   let begun = LiveWatch.clock()
@@ -46,6 +45,7 @@ package func runDocuments(
     Driver.Hooks(
       afterBatch: { driver in
         sink.figures = figures(driver, input, begun: isLive ? begun : nil)
+        alerts?.afterBatch(driver)
         if isLive {
           sink.advance(to: .wallClock)
           sink.flush()
@@ -59,9 +59,25 @@ package func runDocuments(
         if let incident = event.incident { sink.report(incident, at: .wallClock) }
       }))
   sink.figures = figures(driver, input, begun: isLive ? begun : nil)
+  alerts?.finish(driver)
   sink.finish(at: isLive ? .wallClock : nil)
   progress.end()
+  defer { alerts?.conclude(run) }
   return run.conclude(driver, errors, output)
+}
+
+/// What all documents of a run say. A live run is named at random, one over files by what it reads and how.
+func documentContext(
+  _ input: InputOptions, _ decode: DecodeOptions, _ documents: DocumentOptions, _ alerts: AlertOptions
+) -> ECSContext {
+  let isLive = input.interface != nil
+  var random = SystemRandomNumberGenerator()
+  return ECSContext(
+    run: isLive
+      ? RunIdentity(random: random.next(), random.next())
+      : RunIdentity(hashing: identity(input, decode, documents, alerts)),
+    sensor: documents.sensor ?? hostName(), mode: isLive ? .live : .offline, interface: input.interface,
+    version: imdumpVersion, namespace: documents.namespace)
 }
 
 /// What the capture has counted, for its documents. What depends on the machine's state is left out offline, so that the
@@ -113,20 +129,26 @@ extension CaptureEvent {
   }
 }
 
-private func hostName() -> String {
+/// The host's name.
+func hostName() -> String {
   var name = [CChar](repeating: 0, count: 256)
   guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
   return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
 /// What makes a run over files the same run: the files' sizes and first bytes, and the options.
-private func identity(_ input: InputOptions, _ decode: DecodeOptions, _ documents: DocumentOptions) -> [String] {
+private func identity(
+  _ input: InputOptions, _ decode: DecodeOptions, _ documents: DocumentOptions, _ alerts: AlertOptions
+) -> [String] {
   var parts = [
     imdumpVersion, input.captureFilter ?? "", "\(input.packetLimit ?? 0)", decode.profiles.joined(separator: ","),
     "\(decode.ports)", "\(decode.verifiesChecksums)", decode.overlap.rawValue, "\(documents.messageLog)",
     documents.sensor ?? "", documents.namespace,
   ]
   if documents.isLean { parts.append("lean") }
+  if let rules = alerts.rules, let text = try? readSource(rules, subject: "rules file") {
+    parts.append("rules \(text)")
+  }
   for file in input.files {
     guard file != "-", let handle = fopen(file, "re") else {
       parts.append(file)

@@ -21,6 +21,9 @@ final class FrameSink: EngineSink {
   private var lineEnd = -1
   /// A gap whose line is not written yet: the frame that it cuts belongs to the line, and frames in front of it may follow.
   private var held: (gap: Issue, connection: ConnectionInfo, cut: UInt64)?
+  /// Alerts' lines, where there are any.
+  private var alertText: AlertTextWriter?
+  private var alertLines = JSONLines()
   /// Frames printed.
   private(set) var printed: UInt64 = 0
 
@@ -125,6 +128,21 @@ final class FrameSink: EngineSink {
     guard let (gap, connection, cut) = held else { return }
     held = nil
     text.write(gap, cut: cut, connection, to: &out)
+  }
+
+  /// Writes an alert at its place between the frames.
+  func write(_ alert: AlertEvent, _ style: TextStyle) {
+    tellHeld()
+    if isJSON {
+      AlertJSONWriter().write(alert, to: &alertLines)
+      alertLines.writer.withBytes { out.raw($0) }
+      alertLines.writer.removeAll()
+    } else {
+      var text = alertText ?? AlertTextWriter(style: style)
+      text.write(alert, to: &out)
+      alertText = text
+    }
+    lineEnd = -1
   }
 
   /// Writes what is ready.

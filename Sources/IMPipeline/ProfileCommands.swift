@@ -1,6 +1,7 @@
 import IMEngine
 import IMOutput
 import IMProfile
+import IMYAML
 
 /// Prints the built-in profiles: `imdump profile list`.
 package func listProfiles() -> ExitStatus {

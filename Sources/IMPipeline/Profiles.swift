@@ -1,6 +1,7 @@
 import Glibc
 package import IMEngine
 package import IMProfile
+import IMYAML
 
 /// Compiles the profiles that were asked for; all built-in ones when none were.
 package func loadProfiles(_ names: [String]) throws(ProfileError) -> [ProtocolPlan] {
@@ -9,7 +10,7 @@ package func loadProfiles(_ names: [String]) throws(ProfileError) -> [ProtocolPl
     if !name.contains("/"), !name.hasSuffix(".yaml"), !name.hasSuffix(".yml") {
       plans.append(try BuiltInProfiles.plan(name))
     } else {
-      plans.append(try ProfileCompiler.compile(readProfile(name), source: name))
+      plans.append(try ProfileCompiler.compile(readSource(name, subject: "profile"), source: name))
     }
   }
   var seen: Set<String> = []
@@ -26,22 +27,22 @@ package func systemText(_ number: Int32) -> String {
   return words.prefix(1).lowercased() + words.dropFirst()
 }
 
-/// The text of a profile file, which is read no further than a profile may be long.
-private func readProfile(_ path: String) throws(ProfileError) -> String {
+/// The text of a file that a person wrote, which is read no further than it may be long.
+func readSource(_ path: String, subject: String) throws(SourceError) -> String {
   let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-  guard descriptor >= 0 else { throw ProfileError(source: path, message: systemText(errno)) }
+  guard descriptor >= 0 else { throw SourceError(source: path, message: systemText(errno)) }
   defer { close(descriptor) }
   var bytes: [UInt8] = []
   var chunk = [UInt8](repeating: 0, count: 65_536)
   while bytes.count <= 256 << 10 {
     let n = read(descriptor, &chunk, chunk.count)
     if n < 0, errno == EINTR { continue }
-    guard n >= 0 else { throw ProfileError(source: path, message: systemText(errno)) }
+    guard n >= 0 else { throw SourceError(source: path, message: systemText(errno)) }
     if n == 0 { break }
     bytes += chunk[..<n]
   }
   guard let text = String(validating: bytes, as: UTF8.self) else {
-    throw ProfileError(source: path, message: "the profile is not UTF-8")
+    throw SourceError(source: path, message: "the \(subject) is not UTF-8")
   }
   return text
 }

@@ -3,6 +3,7 @@ import IMEngine
 import IMFilter
 import IMOutput
 import IMProfile
+import IMYAML
 import IMWire
 
 /// What every command that reads a capture does alike.
@@ -32,21 +33,23 @@ struct Run {
   /// An engine for these options that tells `sink`.
   ///
   /// `cost` is what the sink keeps, in bytes, of each connection that is decoded, of each exchange and of each server.
+  /// The rules of `alerts` are told the same.
   func engine(
     _ needs: EngineOptions.Needs, exchangeCapacity: Int? = nil,
-    cost: (connection: Int, exchange: Int, server: Int) = (0, 0, 0), sink: any EngineSink
+    cost: (connection: Int, exchange: Int, server: Int) = (0, 0, 0), sink: any EngineSink, alerts: Alerts? = nil
   ) -> Engine {
     var options = EngineOptions(plans: plans)
-    options.needs = needs
+    options.needs = alerts == nil ? needs : needs.union(AlertMonitor.needs)
     options.ports = decode.ports
     options.verifiesChecksums = decode.verifiesChecksums
     options.reassembly.overlap = decode.overlap
     if let exchangeCapacity { options.exchangeCapacity = exchangeCapacity }
     options.memory = decode.memory
     options.sinkCost = cost
+    if alerts != nil { options.sinkCost.connection += AlertMonitor.costPerConnection }
     for (limit, value) in decode.limits { limit.apply(value, to: &options) }
     options.seed = .random(in: .min ... .max)
-    return Engine(options: options, sink: sink)
+    return Engine(options: options, sink: alerts.map { PairSink($0.monitor, sink) } ?? sink)
   }
 
   /// A driver of the engine for these options, that has not started.

@@ -5,6 +5,8 @@ package enum ExitStatus: Int32, Sendable {
   case success = 0
   /// A runtime error, or a damaged or cut capture; everything before it was processed.
   case failure = 1
+  /// An alert fired.
+  case fired = 2
   /// The command line, a filter, or a profile is wrong.
   case usage = 64
   /// The capture or the interface is not there.

@@ -1,4 +1,5 @@
 package import IMEngine
+import IMYAML
 
 /// The profiles that imdump brings along.
 package enum BuiltInProfiles {

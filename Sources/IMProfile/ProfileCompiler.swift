@@ -1,4 +1,5 @@
 package import IMEngine
+import IMYAML
 
 /// Turns a profile's YAML into the engine's plan, checking every number against the header it speaks of.
 package struct ProfileCompiler {
@@ -12,7 +13,7 @@ package struct ProfileCompiler {
 
   /// Compiles the profile in `text`; `source` names it in errors.
   package static func compile(_ text: String, source: String) throws(ProfileError) -> ProtocolPlan {
-    var compiler = ProfileCompiler(root: try YAMLReader(text, source: source))
+    var compiler = ProfileCompiler(root: try YAMLReader(text, source: source, subject: "profile"))
     return try compiler.run()
   }
 

@@ -100,6 +100,8 @@ struct Capture: ParsableCommand {
   @Option(help: ArgumentHelp("With --format ecs, the sensor's name; the host's by default.", valueName: "name"))
   var sensor: String?
 
+  @OptionGroup var alerts: RuleOptions
+
   @Option(
     name: [.customShort("Y", allowingJoined: true)],
     help: ArgumentHelp("Print only frames that pass this filter; see imdump-filter(7).", valueName: "filter"))
@@ -146,13 +148,16 @@ struct Capture: ParsableCommand {
       documents.isLean = logLean
       documents.sensor = sensor
       try finish { () throws(UsageError) in
-        try runDocuments(input: input, decode: decoding.decode, report: speech.report, documents: documents)
+        try runDocuments(
+          input: input, decode: decoding.decode, report: speech.report, documents: documents,
+          alerts: alerts.alerts)
       }
       return
     }
     try finish { () throws(UsageError) in
       try runCapture(
-        input: input, decode: decoding.decode, report: speech.report, format: format, style: style, filter: filter)
+        input: input, decode: decoding.decode, report: speech.report, format: format, style: style, filter: filter,
+        alerts: alerts.alerts)
     }
   }
 

@@ -20,12 +20,15 @@ struct Imdump: ParsableCommand {
         imdump streams phone.pcap            TCP's side of it: retransmissions, gaps
         imdump -i any tcp port 9000          only what a capture filter lets through
         imdump -i any --format ecs           documents for Elasticsearch
+        imdump check phone.pcap --rules im.yml   status 2 when an alert fires
 
       A first word that is the name of a subcommand is that subcommand; write 'host stats' to filter for a host of \
       that name. The manual: imdump(1).
       """,
     version: "imdump \(imdumpVersion)",
-    subcommands: [Capture.self, Stats.self, Messages.self, Streams.self, Profile.self, Completion.self],
+    subcommands: [
+      Capture.self, Stats.self, Messages.self, Streams.self, Check.self, Rules.self, Profile.self, Completion.self,
+    ],
     defaultSubcommand: Capture.self)
 
   /// Runs the command; the help without a subcommand is `help`, all else is the parser's.
@@ -40,6 +43,7 @@ struct Imdump: ParsableCommand {
       let status = printText(help)
       exit(withError: status == .success ? nil : ExitCode(status.rawValue))
     case let words:
+      if deliverAlerts(words) { return }
       main(words)
     }
   }

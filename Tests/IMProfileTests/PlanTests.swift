@@ -1,4 +1,5 @@
 import IMProfile
+import IMYAML
 import Testing
 
 @testable import IMEngine

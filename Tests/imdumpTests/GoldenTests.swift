@@ -42,6 +42,10 @@ import Testing
   private static let mqtt = "mqtt-mosquitto.pcap"
 
   static let cases: [Case] = [
+    // Alerts by the rules of the samples.
+    Case("weak-alerts", weak, "check", "@", "--rules", "Samples/alerts/im.yml"),
+    Case("damage-alerts", damage, "check", "@", "--rules", "Samples/alerts/im.yml"),
+    Case("damage-alerts-json", damage, "check", "@", "--rules", "Samples/alerts/im.yml", "--json", "-q"),
     // Frames: every sample as text, with its TLVs, with dates, and as JSON.
     Case("clean", clean, "-r", "@"),
     Case("clean-v", clean, "-q", "-v", "-r", "@"),

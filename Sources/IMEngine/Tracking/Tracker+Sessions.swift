@@ -157,6 +157,7 @@ extension Tracker {
       rare.pointee.isReconnect = true
       let begun = flow.pointee.establishedAt ?? flow.pointee.firstSeen
       rare.pointee.reconnectTime = max(0, begun.nanoseconds(since: closedAt) / 1_000)
+      sink?.reconnected(flow.pointee.serial, previous: serial, at: begun)
     }
     session.pointee.flow = flowIndex
     session.pointee.flowSerial = flow.pointee.serial

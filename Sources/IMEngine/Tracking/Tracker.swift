@@ -30,6 +30,9 @@ package protocol ExchangeSink: AnyObject {
   func settled(_ batch: Span<Settlement>)
   /// `exchange` is forgotten; nothing of it will change.
   func finished(_ exchange: borrowing Exchange)
+  /// The connection with this serial number is a further one of a session whose last one, `previous`, is over. `time` is
+  /// when it began; its first frame is told next.
+  func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp)
   /// A message that was sent in `direction` was read, `latency` microseconds after its first copy: its first receipt
   /// came. `endpoint` is the server's index, as in `ConnectionInfo`.
   func read(after latency: Int64, _ direction: Direction, endpoint: UInt32)
@@ -45,6 +48,8 @@ extension ExchangeSink {
   package func settled(_ batch: Span<Settlement>) {}
   /// Nothing.
   package func finished(_ exchange: borrowing Exchange) {}
+  /// Nothing.
+  package func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {}
   /// Nothing.
   package func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {}
   /// Nothing.

@@ -160,6 +160,14 @@ package struct JSONLines: ~Copyable {
     writer.jsonString(Self.cut(value))
   }
 
+  /// Text under a name that is only known at run time.
+  mutating func pair(_ key: String, _ value: String) {
+    comma()
+    writer.jsonString(Self.cut(key))
+    writer.byte(UInt8(ascii: ":"))
+    writer.jsonString(Self.cut(value))
+  }
+
   /// A name of our own, which needs no escapes.
   mutating func name(_ key: StaticString, _ value: String) {
     self.key(key)

@@ -1,37 +1,40 @@
 import Yams
 
-/// One value of a profile, with its place, read by the key; every mistake names the place.
-struct YAMLReader {
-  /// The most a profile file may have, in bytes, and how deep it may nest.
-  static let maximumBytes = 256 << 10
+/// One value of a YAML file, with its place, read by the key; every mistake names the place.
+///
+/// The file is not trusted: its size, its depth and its aliases are looked at before the parser sees it.
+package struct YAMLReader {
+  /// The most a file may have, in bytes, and how deep it may nest.
+  package static let maximumBytes = 256 << 10
   static let maximumDepth = 32
 
   let node: Node
   let source: String
 
-  /// Parses `text`. Anchors and aliases are refused: they let a short file stand for a long one.
-  init(_ text: String, source: String) throws(ProfileError) {
+  /// Parses `text`, which `source` names in errors and `subject` in sentences: "profile", "rules file". Anchors and
+  /// aliases are refused: they let a short file stand for a long one.
+  package init(_ text: String, source: String, subject: String) throws(SourceError) {
     guard text.utf8.count <= Self.maximumBytes else {
-      throw ProfileError(source: source, message: "a profile has at most \(Self.maximumBytes) bytes")
+      throw SourceError(source: source, message: "a \(subject) has at most \(Self.maximumBytes) bytes")
     }
     if let line = Self.lineOfAlias(text) {
-      throw ProfileError(source: source, line: line, message: "anchors and aliases are not allowed in a profile")
+      throw SourceError(source: source, line: line, message: "anchors and aliases are not allowed in a \(subject)")
     }
     if Self.isTooDeep(text) {
-      throw ProfileError(source: source, message: "a profile nests at most \(Self.maximumDepth) levels")
+      throw SourceError(source: source, message: "a \(subject) nests at most \(Self.maximumDepth) levels")
     }
     do {
       guard let node = try Yams.compose(yaml: text) else {
-        throw ProfileError(source: source, message: "the profile is empty")
+        throw SourceError(source: source, message: "the \(subject) is empty")
       }
       self.node = node
       self.source = source
-    } catch let error as ProfileError {
+    } catch let error as SourceError {
       throw error
     } catch let error as YamlError {
       throw Self.error(error, source)
     } catch {
-      throw ProfileError(source: source, message: "not YAML: \(error)")
+      throw SourceError(source: source, message: "not YAML: \(error)")
     }
   }
 
@@ -41,39 +44,39 @@ struct YAMLReader {
   }
 
   /// An error at this value.
-  func error(_ message: String) -> ProfileError {
-    ProfileError(source: source, line: node.mark?.line, column: node.mark?.column, message: message)
+  package func error(_ message: String) -> SourceError {
+    SourceError(source: source, line: node.mark?.line, column: node.mark?.column, message: message)
   }
 
   // MARK: Mappings and lists
 
   /// The entries of a mapping.
-  func entries() throws(ProfileError) -> [(key: YAMLReader, value: YAMLReader)] {
+  package func entries() throws(SourceError) -> [(key: YAMLReader, value: YAMLReader)] {
     guard let mapping = node.mapping else { throw error("a mapping is wanted here") }
     return mapping.map { (YAMLReader($0.key, source), YAMLReader($0.value, source)) }
   }
 
   /// The entries of a list.
-  func elements() throws(ProfileError) -> [YAMLReader] {
+  package func elements() throws(SourceError) -> [YAMLReader] {
     guard let sequence = node.sequence else { throw error("a list is wanted here") }
     return sequence.map { YAMLReader($0, source) }
   }
 
   /// The value of `key`, `nil` when there is none.
-  func optional(_ key: String) throws(ProfileError) -> YAMLReader? {
+  package func optional(_ key: String) throws(SourceError) -> YAMLReader? {
     guard let mapping = node.mapping else { throw error("a mapping is wanted here") }
     for (name, value) in mapping where name.string == key { return YAMLReader(value, source) }
     return nil
   }
 
   /// The value of `key`.
-  func required(_ key: String) throws(ProfileError) -> YAMLReader {
+  package func required(_ key: String) throws(SourceError) -> YAMLReader {
     guard let value = try optional(key) else { throw error("'\(key)' is missing") }
     return value
   }
 
   /// Refuses keys that are not in `known`.
-  func allow(_ known: String...) throws(ProfileError) {
+  package func allow(_ known: String...) throws(SourceError) {
     var seen: Set<String> = []
     for (key, _) in try entries() {
       let name = try key.text()
@@ -87,16 +90,16 @@ struct YAMLReader {
   // MARK: Scalars
 
   /// The text of a scalar.
-  func text() throws(ProfileError) -> String {
+  package func text() throws(SourceError) -> String {
     guard let scalar = node.scalar else { throw error("a single value is wanted here") }
     return scalar.string
   }
 
   /// Whether this is a single value.
-  var isScalar: Bool { node.scalar != nil }
+  package var isScalar: Bool { node.scalar != nil }
 
   /// A whole number in decimal or, with 0x, hexadecimal, within `range`.
-  func number(_ range: ClosedRange<Int>) throws(ProfileError) -> Int {
+  package func number(_ range: ClosedRange<Int>) throws(SourceError) -> Int {
     let text = try text()
     let value = text.hasPrefix("0x") || text.hasPrefix("0X") ? Int(text.dropFirst(2), radix: 16) : Int(text)
     guard let value else { throw error("'\(text)' is not a whole number") }
@@ -107,7 +110,7 @@ struct YAMLReader {
   }
 
   /// `true` or `false`.
-  func flag() throws(ProfileError) -> Bool {
+  package func flag() throws(SourceError) -> Bool {
     switch try text() {
     case "true": return true
     case "false": return false
@@ -116,7 +119,7 @@ struct YAMLReader {
   }
 
   /// Bytes in hexadecimal.
-  func bytes(_ count: ClosedRange<Int>) throws(ProfileError) -> [UInt8] {
+  package func bytes(_ count: ClosedRange<Int>) throws(SourceError) -> [UInt8] {
     let digits = Array(try text().utf8)
     var result: [UInt8] = []
     var i = 0
@@ -132,7 +135,7 @@ struct YAMLReader {
   }
 
   /// A time such as `6s` or `250ms`, in nanoseconds.
-  func duration() throws(ProfileError) -> Int64 {
+  package func duration() throws(SourceError) -> Int64 {
     let text = try text()
     let (digits, unit): (Substring, Int64) =
       text.hasSuffix("ms") ? (text.dropLast(2), 1_000_000) : (text.dropLast(1), 1_000_000_000)
@@ -144,13 +147,13 @@ struct YAMLReader {
 
   // MARK: Limits
 
-  private static func error(_ error: YamlError, _ source: String) -> ProfileError {
+  private static func error(_ error: YamlError, _ source: String) -> SourceError {
     switch error {
     case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
       .composer(_, let problem, let mark, _):
-      return ProfileError(source: source, line: mark.line, column: mark.column, message: problem)
+      return SourceError(source: source, line: mark.line, column: mark.column, message: problem)
     case .duplicatedKeysInMapping(let keys, let context):
-      return ProfileError(
+      return SourceError(
         source: source, line: context.mark.line, column: context.mark.column,
         message: "'\(keys.first ?? "")' stands here and once more in the same mapping")
     case .reader(let problem, let offset, _, let yaml):
@@ -158,10 +161,10 @@ struct YAMLReader {
       let before = yaml.utf8.prefix(offset ?? 0)
       let line = before.count { $0 == UInt8(ascii: "\n") } + 1
       let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
-      return ProfileError(source: source, line: line, column: column, message: problem)
+      return SourceError(source: source, line: line, column: column, message: problem)
     default:
       let text = "\(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
-      return ProfileError(source: source, message: "not YAML: \(text)")
+      return SourceError(source: source, message: "not YAML: \(text)")
     }
   }
 

@@ -1,0 +1,124 @@
+package import IMEngine
+package import IMMetrics
+package import IMWire
+
+/// Something to tell of an alert, with its evidence.
+package struct AlertEvent: Sendable {
+  /// What is told.
+  package enum State: String, Sendable {
+    /// It fires.
+    case firing
+    /// It is over.
+    case resolved
+    /// It would fire, but the capture drops packets, so nobody can tell. Not a state of the rule: a note, once.
+    case held
+  }
+
+  /// What the rule says.
+  package var rule: AlertRule
+  /// What is told.
+  package var state: State
+  /// The moment of the evaluation, in packet time.
+  package var at: Timestamp
+  /// Since when it has been wrong.
+  package var since: Timestamp
+  /// 16 hexadecimal digits made of the rule's name and of what it is about; never of the value.
+  package var fingerprint: String
+  /// How often this fingerprint has fired in this run, this time included.
+  package var count: UInt64
+  /// The value at this moment; `nil` where there is none: `absent`, or the connection is over.
+  package var value: Double?
+  /// Samples in the window; of them, those that count against.
+  package var samples: UInt64 = 0, affected: UInt64 = 0
+  /// The first and the last connection that a sample of the window counted against.
+  package var first: SlidingWindow.Affected?, last: SlidingWindow.Affected?
+  /// The profile's index and its name.
+  package var plan: UInt8?, profile: String?
+  /// The server, for the scopes `endpoint` and `connection`.
+  package var server: Endpoint?
+  /// The connection, for the scope `connection`.
+  package var connection: ConnectionInfo?
+  /// Whether it is resolved because its connection is over.
+  package var isOver = false
+  /// Packets that the capture dropped, or holes that it left, as far as they were counted, for `held`.
+  package var dropped: UInt64 = 0
+  /// Alerts of this rule that were not told since the last one that was: the limit is 100 a minute.
+  package var suppressed: UInt64 = 0
+  /// The name of the capture of the packets behind it, where one is written.
+  package var evidence: String?
+  /// The connections that had samples in the windows that made it fire; only where evidence is collected.
+  package var contributors: [ConnectionInfo] = []
+
+  /// The name of the episode: the same when it fires and when it is resolved.
+  package var id: String { "\(fingerprint)-\(count)" }
+
+  /// The server and the client in words, as far as the scope has them.
+  package var subject: String {
+    if let connection { return "\(Self.text(connection.client)) > \(Self.text(connection.server))" }
+    if let server { return Self.text(server) }
+    return profile ?? "the capture"
+  }
+
+  /// What is the matter, in one line: `loss 0.041 > 0.02 for 120 s on 203.0.113.9:8080`.
+  package var reason: String {
+    let name = rule.metric.rawValue
+    switch state {
+    case .resolved:
+      if isOver { return "the connection is over: \(subject)" }
+      guard rule.comparison != .absent else { return "\(name) are back on \(subject)" }
+      return "\(name) \(valueText) \(rule.comparison.opposite) \(amount(rule.clear)) on \(subject)"
+    case .firing:
+      return broken
+    case .held:
+      return "\(broken), held: the capture lacks packets (\(dropped) drops or holes)"
+    }
+  }
+
+  private var broken: String {
+    let name = rule.metric.rawValue
+    let patience = rule.patience / 1_000_000_000
+    guard rule.comparison != .absent else {
+      return "no \(name) for \((rule.window + rule.patience) / 1_000_000_000) s on \(subject)"
+    }
+    let lasting = patience > 0 && state == .firing ? " for \(patience) s" : ""
+    return
+      "\(name) \(valueText) \(rule.comparison.rawValue) \(amount(rule.threshold))\(lasting) on \(subject)"
+  }
+
+  private var valueText: String { value.map(amount) ?? "unknown" }
+
+  /// A value with its unit.
+  private func amount(_ value: Double) -> String {
+    switch rule.metric.unit {
+    case .ratio: Self.decimal(value)
+    case .milliseconds: Self.decimal(value) + " ms"
+    case .count: String(UInt64(max(0, value.rounded())))
+    }
+  }
+
+  private static func decimal(_ value: Double) -> String {
+    var out = ByteWriter(capacity: 32)
+    out.decimal(value, 4)
+    return out.text
+  }
+
+  static func text(_ endpoint: Endpoint) -> String {
+    var out = ByteWriter(capacity: 64)
+    out.endpoint(endpoint)
+    return out.text
+  }
+
+  /// The fingerprint of a rule and what it is about.
+  static func fingerprint(_ rule: AlertRule, profile: String?, server: Endpoint?, client: Endpoint?) -> String {
+    var labels = [("rule", rule.name), ("scope", rule.scope.rawValue)]
+    if let profile { labels.append(("profile", profile)) }
+    if let server { labels.append(("server", text(server))) }
+    if let client { labels.append(("client", text(client))) }
+    // A byte that no value has stands between them.
+    let parts = labels.sorted { $0.0 < $1.0 }.map { "\($0.0)=\($0.1)" }.joined(separator: "\u{0}")
+    let hash = SHA1.hash(Array(parts.utf8))
+    var out = ByteWriter(capacity: 16)
+    out.hex(hash.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }, width: 16)
+    return out.text
+  }
+}

@@ -1,0 +1,132 @@
+/// What a rule watches. Definitions: `docs/metrics.md`; how they are counted over a window: `docs/alerts.md`.
+package enum AlertMetric: String, CaseIterable, Sendable {
+  /// Messages that were lost, that succeeded, that were answered after a retry only, of those whose fate is known.
+  case loss, success, retry
+  /// Round trips by Karn's rule, of everything but heartbeats.
+  case roundTrip50 = "rtt_p50"
+  case roundTrip90 = "rtt_p90"
+  case roundTrip95 = "rtt_p95"
+  case roundTrip99 = "rtt_p99"
+  /// Frames with a wrong checksum, of those with one.
+  case checksumErrors = "crc_error_ratio"
+  /// Heartbeats in a row without an answer, on one connection; of several connections, the most.
+  case heartbeatsMissed = "heartbeat_missed_consecutive"
+  /// The smoothed jitter of the time between heartbeats.
+  case heartbeatJitter = "heartbeat_jitter"
+  /// Connections that were established, of those that were tried.
+  case connectionSuccess = "connection_success"
+  /// Connections of a session whose last one had ended; connections that were refused or not answered.
+  case reconnects
+  case handshakeFailures = "handshake_failures"
+  /// The longest that a message has waited for its answer, or waits.
+  case unackedAge = "unacked_age"
+  /// Packets that the capture dropped, of those that it received.
+  case captureDrops = "capture_drop_ratio"
+  /// Messages, copies not counted.
+  case messages
+
+  /// What its values are.
+  package enum Unit: Sendable {
+    /// From 0 to 1.
+    case ratio
+    /// Milliseconds.
+    case milliseconds
+    /// A whole number.
+    case count
+  }
+
+  /// What its values are.
+  package var unit: Unit {
+    switch self {
+    case .loss, .success, .retry, .checksumErrors, .connectionSuccess, .captureDrops: .ratio
+    case .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99, .heartbeatJitter, .unackedAge: .milliseconds
+    case .heartbeatsMissed, .reconnects, .handshakeFailures, .messages: .count
+    }
+  }
+
+  /// The percentile that it is; `nil` for others.
+  package var percentile: Double? {
+    switch self {
+    case .roundTrip50: 50
+    case .roundTrip90: 90
+    case .roundTrip95: 95
+    case .roundTrip99: 99
+    default: nil
+    }
+  }
+
+  /// Whether packets that the capture dropped look like what it measures, so that it cannot be trusted while they are.
+  package var isDistortedByDrops: Bool {
+    switch self {
+    case .loss, .success, .unackedAge, .heartbeatsMissed, .connectionSuccess, .handshakeFailures: true
+    case .retry, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99, .checksumErrors, .heartbeatJitter, .reconnects,
+      .captureDrops, .messages:
+      false
+    }
+  }
+
+  /// What it can be counted for.
+  package var scopes: [AlertScope] {
+    switch self {
+    case .captureDrops: [.capture]
+    // A connection is tried once and succeeds or not: there is nothing to count.
+    case .connectionSuccess, .reconnects, .handshakeFailures: [.endpoint, .profile]
+    default: [.endpoint, .profile, .connection]
+    }
+  }
+}
+
+/// What has a state of its own under a rule.
+package enum AlertScope: String, CaseIterable, Sendable {
+  /// All servers of a protocol; one server; one connection; the capture itself.
+  case profile, endpoint, connection, capture
+}
+
+/// How a value is compared with a rule's threshold.
+package enum AlertOperator: String, CaseIterable, Sendable {
+  case above = ">"
+  case atLeast = ">="
+  case below = "<"
+  case atMost = "<="
+  case equal = "=="
+  /// There was nothing to count for a whole window.
+  case absent
+
+  /// Whether `value` is beyond `threshold`; never for `absent`, which compares nothing.
+  package func holds(_ value: Double, _ threshold: Double) -> Bool {
+    switch self {
+    case .above: value > threshold
+    case .atLeast: value >= threshold
+    case .below: value < threshold
+    case .atMost: value <= threshold
+    case .equal: value == threshold
+    case .absent: false
+    }
+  }
+
+  /// What holds where this one does not, for sentences.
+  package var opposite: String {
+    switch self {
+    case .above: "<="
+    case .atLeast: "<"
+    case .below: ">="
+    case .atMost: ">"
+    case .equal: "!="
+    case .absent: "present"
+    }
+  }
+}
+
+/// How bad it is; Elasticsearch's `event.severity` is the number.
+package enum AlertSeverity: String, CaseIterable, Sendable {
+  case info, warning, critical, page
+
+  /// 1 to 3; `page` is as bad as `critical`, and the word that some teams have for it.
+  package var number: UInt64 {
+    switch self {
+    case .info: 1
+    case .warning: 2
+    case .critical, .page: 3
+    }
+  }
+}

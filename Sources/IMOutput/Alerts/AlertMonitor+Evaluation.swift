@@ -1,0 +1,253 @@
+import IMEngine
+import IMMetrics
+import IMWire
+
+/// Series, and their evaluation when a step of a rule is over.
+extension AlertMonitor {
+  // MARK: Series
+
+  /// The series of a rule that a connection belongs to; `nil` where the rule is not about it, or there is no room.
+  func series(_ index: Int, of known: MonitoredConnection, at time: Timestamp) -> AlertSeries? {
+    let watch = watches[index]
+    if let plan = watch.plan, plan != known.info.plan { return nil }
+    switch watch.rule.scope {
+    case .profile:
+      return series(index, UInt32(known.info.plan), AlertSeries.Subject(plan: known.info.plan), at: time)
+    case .endpoint:
+      guard let endpoint = known.endpoint else { return nil }
+      return series(
+        index, endpoint, AlertSeries.Subject(plan: known.info.plan, server: known.info.server), at: time)
+    case .connection:
+      // What still comes of one that is over begins nothing.
+      if known.isOver, watch.series[known.info.serial] == nil { return nil }
+      return series(
+        index, known.info.serial,
+        AlertSeries.Subject(plan: known.info.plan, server: known.info.server, connection: known.info), at: time)
+    case .capture: return nil
+    }
+  }
+
+  /// The series with the key `key`, made where there is none yet.
+  func series(_ index: Int, _ key: UInt32, _ subject: AlertSeries.Subject, at time: Timestamp) -> AlertSeries? {
+    if let series = watches[index].series[key] { return series }
+    if seriesCount >= limits.series { sweep() }
+    guard seriesCount < limits.series else {
+      figures.refused += 1
+      return nil
+    }
+    let series = AlertSeries(
+      number: watches[index].created, rule: watches[index].rule, subject: subject, knownSince: time)
+    watches[index].created += 1
+    watches[index].series[key] = series
+    seriesCount += 1
+    return series
+  }
+
+  /// Forgets what is inactive and has nothing in its window; once between two evaluations, as it looks at all.
+  private func sweep() {
+    guard !isSwept else { return }
+    isSwept = true
+    for index in watches.indices {
+      let before = watches[index].series.count
+      watches[index].series = watches[index].series.filter { $1.isActive || $1.state.phase != .inactive }
+      let gone = before - watches[index].series.count
+      seriesCount -= gone
+      figures.evicted += UInt64(gone)
+    }
+  }
+
+  /// Has the next evaluation look at a series, because something came.
+  @inline(__always)
+  func touch(_ index: Int, _ series: AlertSeries) { if !series.isActive { activate(index, series) } }
+
+  /// Has the next evaluation look at a series.
+  func activate(_ index: Int, _ series: AlertSeries) {
+    guard !series.isActive else { return }
+    series.isActive = true
+    watches[index].active.append(series)
+  }
+
+  // MARK: Evaluation
+
+  /// Evaluates what is due by the clock, in the order in which it became due, and then of the rules.
+  @inline(never)
+  func evaluate() {
+    if due == .distantPast { return begin() }
+    while let index = nextWatch(where: { watches[$0].due <= clock }) {
+      step(index, clock.advanced(by: -watches[index].rule.lag))
+    }
+    schedule()
+  }
+
+  /// The rule that is evaluated next, of those that are let.
+  private func nextWatch(where isLet: (Int) -> Bool) -> Int? {
+    watches.indices.filter { !watches[$0].isExhausted && isLet($0) }.min { watches[$0].due < watches[$1].due }
+  }
+
+  /// The first packet: steps are counted from here.
+  private func begin() {
+    for index in watches.indices {
+      watches[index].next = SlidingWindow.boundary(after: clock, step: watches[index].rule.step)
+      // A rule about one profile waits for it from the beginning.
+      let rule = watches[index].rule
+      if rule.comparison == .absent, rule.scope == .profile, let plan = watches[index].plan,
+        let series = series(index, UInt32(plan), AlertSeries.Subject(plan: plan), at: clock)
+      {
+        activate(index, series)
+      }
+    }
+    schedule()
+  }
+
+  private func schedule() {
+    due = watches.filter { !$0.isExhausted }.map(\.due).min() ?? .distantFuture
+    isSwept = false
+  }
+
+  /// Evaluates every rule to the end of the step that `time` lies in.
+  func evaluate(throughStepOf time: Timestamp) {
+    if due == .distantPast { begin() }
+    let ends = watches.map { SlidingWindow.boundary(after: time, step: $0.rule.step) }
+    while let index = nextWatch(where: { watches[$0].next <= ends[$0] }) { step(index, ends[index]) }
+  }
+
+  /// One evaluation of one rule; sets the time of the next one.
+  private func step(_ index: Int, _ limit: Timestamp) {
+    let boundary = watches[index].next
+    let rule = watches[index].rule
+    var active = watches[index].active
+    watches[index].active = []
+    active.sort { $0.number < $1.number }
+    var wake = Timestamp.distantFuture
+    var stay: [AlertSeries] = []
+    for series in active {
+      look(index, rule, series, at: boundary)
+      if series.isOver, series.window.isEmpty {
+        remove(index, series)
+      } else if let time = series.wake(rule, after: boundary) {
+        wake = min(wake, time)
+        stay.append(series)
+      } else {
+        series.isActive = false
+      }
+    }
+    watches[index].active = stay
+    // Steps at which nothing can change are passed over.
+    let next = boundary.advanced(by: rule.step)
+    let behind = SlidingWindow.boundary(after: limit, step: rule.step)
+    watches[index].next = max(next, min(wake, behind))
+    watches[index].isExhausted = next <= boundary
+  }
+
+  private func remove(_ index: Int, _ series: AlertSeries) {
+    series.isActive = false
+    guard let serial = series.subject.connection?.serial,
+      watches[index].series.removeValue(forKey: serial) != nil
+    else { return }
+    seriesCount -= 1
+  }
+
+  private func look(_ index: Int, _ rule: AlertRule, _ series: AlertSeries, at boundary: Timestamp) {
+    let reading = series.read(rule, at: boundary) { open.contains($0) }
+    var verdict = series.verdict(rule, reading, at: boundary)
+    if verdict != .over, isHeld(rule, at: boundary) {
+      if verdict == .wrong, !series.state.isFiring { noteHeld(index, rule, series, reading, at: boundary) }
+      verdict = .held
+    } else {
+      series.isHeldTold = false
+    }
+    let transition = series.state.take(
+      verdict, at: boundary, patience: rule.patience, keepFiring: rule.keepFiring)
+    if series.state.phase == .inactive, transition == nil, reading.counts.samples > 0 {
+      forgetOldContributors(series, rule, boundary)
+    }
+    switch transition {
+    case nil: break
+    case .fired(let since):
+      figures.fired += 1
+      series.count += 1
+      series.isMuted = !mayTell(index, at: boundary)
+      guard !series.isMuted else { return }
+      tell(event(index, series, .firing, reading, at: boundary, since: since))
+    case .resolved(let since):
+      figures.resolved += 1
+      guard !series.isMuted else { return }
+      var event = event(index, series, .resolved, reading, at: boundary, since: since)
+      event.isOver = verdict == .over
+      tell(event)
+    }
+  }
+
+  // MARK: Drops
+
+  /// Whether the capture dropped packets in the rule's window, so that what it sees cannot be trusted.
+  private func isHeld(_ rule: AlertRule, at boundary: Timestamp) -> Bool {
+    guard rule.isHeldByDrops, let last = lastDropAt else { return false }
+    return boundary.nanoseconds(since: last) < rule.window
+  }
+
+  private func noteHeld(
+    _ index: Int, _ rule: AlertRule, _ series: AlertSeries, _ reading: AlertSeries.Reading, at boundary: Timestamp
+  ) {
+    guard !series.isHeldTold else { return }
+    series.isHeldTold = true
+    figures.held += 1
+    guard mayTell(index, at: boundary) else { return }
+    var event = event(index, series, .held, reading, at: boundary, since: boundary)
+    event.dropped = dropped
+    tell(event)
+  }
+
+  // MARK: Telling
+
+  /// Whether the rule has told less than its limit in this minute.
+  private func mayTell(_ index: Int, at time: Timestamp) -> Bool {
+    if time.nanoseconds(since: watches[index].minute) >= 60_000_000_000 {
+      watches[index].minute = time
+      watches[index].told = 0
+    }
+    guard watches[index].told < limits.notifications else {
+      watches[index].suppressed += 1
+      figures.suppressed += 1
+      return false
+    }
+    watches[index].told += 1
+    return true
+  }
+
+  private func event(
+    _ index: Int, _ series: AlertSeries, _ state: AlertEvent.State, _ reading: AlertSeries.Reading,
+    at boundary: Timestamp, since: Timestamp
+  ) -> AlertEvent {
+    let rule = watches[index].rule
+    let subject = series.subject
+    let profile = subject.plan.map { plans[Int($0)].name }
+    var event = AlertEvent(
+      rule: rule, state: state, at: boundary, since: since,
+      fingerprint: AlertEvent.fingerprint(
+        rule, profile: profile, server: subject.server, client: subject.connection?.client),
+      count: max(1, series.count))
+    event.value = reading.value
+    event.samples = reading.counts.samples
+    event.affected = reading.counts.affected
+    event.first = reading.counts.first
+    event.last = reading.counts.last
+    event.plan = subject.plan
+    event.profile = profile
+    event.server = subject.server
+    event.connection = subject.connection
+    event.suppressed = watches[index].suppressed
+    watches[index].suppressed = 0
+    if state == .firing, collectsEvidence {
+      event.contributors = series.contributors.values.map(\.connection).sorted { $0.serial < $1.serial }
+    }
+    return event
+  }
+
+  /// Connections whose last sample is older than the window are no evidence of what begins now. Where there are no samples,
+  /// the last ones are.
+  private func forgetOldContributors(_ series: AlertSeries, _ rule: AlertRule, _ boundary: Timestamp) {
+    guard !series.contributors.isEmpty else { return }
+    series.contributors = series.contributors.filter { boundary.nanoseconds(since: $1.at) <= rule.window }
+  }
+}

@@ -1,0 +1,77 @@
+/// One rule: what is watched, when it is wrong, and how long it has to be. See imdump-rules(5).
+package struct AlertRule: Equatable, Sendable {
+  /// What names it everywhere: 1 to 64 of a-z, 0-9, - and _.
+  package var name: String
+  /// The name for people; `name` where there is none.
+  package var summary: String
+  /// What is watched.
+  package var metric: AlertMetric
+  /// What has a state of its own.
+  package var scope: AlertScope
+  /// Only connections of this profile; `nil` for all.
+  package var profile: String?
+  /// The window, in nanoseconds: a whole number of steps.
+  package var window: Int64
+  /// From one evaluation to the next, in nanoseconds: a whole number of seconds.
+  package var step: Int64
+  /// How the value is compared with `threshold`.
+  package var comparison: AlertOperator
+  /// The value beyond which it is wrong, in the metric's unit; 0 for `absent`.
+  package var threshold: Double
+  /// The value beyond which it stays wrong once it fires: not above `threshold` for `>`, not below it for `<`.
+  package var clear: Double
+  /// How long it has to be wrong before it fires, in nanoseconds.
+  package var patience: Int64 = 0
+  /// How long it has to be right before it is resolved, in nanoseconds.
+  package var keepFiring: Int64 = 0
+  /// With fewer samples in the window there is no value.
+  package var minimumSamples: UInt64 = 1
+  /// How bad it is.
+  package var severity = AlertSeverity.warning
+  /// What else an alert carries, by name, in order.
+  package var labels: [Label] = []
+
+  /// A name and a value.
+  package struct Label: Hashable, Sendable {
+    /// `[a-zA-Z_][a-zA-Z0-9_]*`, as Prometheus has them.
+    package var name: String
+    /// Not empty.
+    package var value: String
+
+    /// A label of its parts.
+    package init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// A rule of its parts; the others have their defaults.
+  package init(
+    name: String, metric: AlertMetric, scope: AlertScope, window: Int64, step: Int64, comparison: AlertOperator,
+    threshold: Double
+  ) {
+    self.name = name
+    summary = name
+    self.metric = metric
+    self.scope = scope
+    self.window = window
+    self.step = step
+    self.comparison = comparison
+    self.threshold = threshold
+    clear = threshold
+  }
+
+  /// How long after its time a boundary is evaluated, in nanoseconds: an engine looks for expired exchanges ten times a
+  /// second, for those that were repeated or have more time than others once in six, and reports a connection's end after
+  /// six.
+  package var lag: Int64 {
+    switch metric {
+    case .loss, .success, .unackedAge, .heartbeatsMissed, .connectionSuccess, .handshakeFailures: 7_000_000_000
+    default: 250_000_000
+    }
+  }
+  /// Whether packets that the capture dropped could make it fire.
+  package var isHeldByDrops: Bool { metric.isDistortedByDrops || comparison == .absent }
+  /// Whether samples of the metric are events of which none is 0, and not the lack of a value.
+  var isCounting: Bool { metric == .reconnects || metric == .handshakeFailures }
+}

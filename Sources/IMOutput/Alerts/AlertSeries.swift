@@ -1,0 +1,113 @@
+import IMEngine
+import IMMetrics
+import IMWire
+
+/// What one rule knows of one server, profile or connection, or of the capture: its window, and where its state stands.
+final class AlertSeries {
+  /// What it is about; what the scope does not tell apart is `nil`.
+  struct Subject {
+    var plan: UInt8?
+    var server: Endpoint?
+    var connection: ConnectionInfo?
+  }
+
+  /// Connections whose packets are remembered as evidence, at most.
+  static let maximumContributors = 4_096
+  /// Open messages that are waited with, at most.
+  static let maximumOpen = 4_096
+
+  /// Its number under its rule: series are looked at in this order.
+  let number: Int
+  let subject: Subject
+  /// When it was first heard of.
+  let knownSince: Timestamp
+  @exclusivity(unchecked) var window: SlidingWindow
+  var state = AlertState()
+  /// Whether something may change at the next evaluation, so that it must be looked at.
+  @exclusivity(unchecked) var isActive = false
+  /// Whether its connection is over.
+  var isOver = false
+  /// Whether its alert was not told, so that its end is not told either.
+  var isMuted = false
+  /// Whether it was told that it is held.
+  var isHeldTold = false
+  /// How often it has fired.
+  var count: UInt64 = 0
+  /// The messages that wait for an answer, in the order in which they were sent; for `unacked_age` only.
+  @exclusivity(unchecked) var open: [(id: UInt32, at: Timestamp, connection: ConnectionInfo)] = []
+  /// The connections with samples, and when the last one came; only where evidence is wanted.
+  @exclusivity(unchecked) var contributors: [UInt32: (connection: ConnectionInfo, at: Timestamp)] = [:]
+
+  init(number: Int, rule: AlertRule, subject: Subject, knownSince: Timestamp) {
+    self.number = number
+    self.subject = subject
+    self.knownSince = knownSince
+    window = SlidingWindow(step: rule.step, count: rule.window / rule.step)
+  }
+
+  /// What an evaluation finds: the counts of the window, and what they come to.
+  struct Reading {
+    var counts: SlidingWindow.Counts
+    /// The rule's value; `nil` without enough samples.
+    var value: Double?
+  }
+
+  /// Reads the window that ends at `boundary`.
+  func read(_ rule: AlertRule, at boundary: Timestamp, isOpen: (UInt32) -> Bool) -> Reading {
+    var counts = window.counts(before: boundary)
+    if rule.metric == .unackedAge {
+      open.removeAll { !isOpen($0.id) }
+      if let oldest = open.first(where: { $0.at < boundary }) {
+        let age = Double(boundary.nanoseconds(since: oldest.at)) / 1e6
+        let isTooOld = rule.comparison.holds(age, rule.threshold)
+        counts.add(
+          age, affected: isTooOld ? SlidingWindow.Affected(connection: oldest.connection, at: oldest.at) : nil)
+      }
+    }
+    return Reading(counts: counts, value: Self.value(rule, counts))
+  }
+
+  /// Whether nothing is left that an evaluation could find.
+  var isDrained: Bool { window.isEmpty && open.isEmpty }
+
+  private static func value(_ rule: AlertRule, _ counts: SlidingWindow.Counts) -> Double? {
+    // None of these is a number to go by, where an event can be none.
+    if rule.isCounting { return Double(counts.samples) }
+    guard counts.samples >= max(1, rule.minimumSamples) else { return nil }
+    let ratio = Double(counts.affected) / Double(counts.samples)
+    switch rule.metric {
+    case .loss, .retry, .checksumErrors, .captureDrops: return ratio
+    case .success, .connectionSuccess: return Double(counts.samples - counts.affected) / Double(counts.samples)
+    case .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99:
+      return rule.metric.percentile.flatMap { counts.roundTrips.percentile($0) }.map { Double($0) / 1_000 }
+    case .heartbeatsMissed, .unackedAge: return counts.maximum
+    case .heartbeatJitter: return counts.sum / Double(counts.samples)
+    case .messages, .reconnects, .handshakeFailures: return Double(counts.samples)
+    }
+  }
+
+  /// What the rule says of a reading.
+  func verdict(_ rule: AlertRule, _ reading: Reading, at boundary: Timestamp) -> AlertState.Verdict {
+    if isOver, window.isEmpty { return .over }
+    if rule.comparison == .absent {
+      if reading.counts.samples > 0 { return .right }
+      return boundary.nanoseconds(since: knownSince) >= rule.window ? .wrong : .noData
+    }
+    guard let value = reading.value else { return .noData }
+    if rule.comparison.holds(value, rule.threshold) { return .wrong }
+    return rule.comparison.holds(value, rule.clear) ? .between : .right
+  }
+
+  /// When it has to be looked at again after `boundary`, though nothing comes; `nil` when nothing would change.
+  func wake(_ rule: AlertRule, after boundary: Timestamp) -> Timestamp? {
+    let next = boundary.advanced(by: rule.step)
+    if !isDrained || isOver { return next }
+    guard rule.comparison == .absent, !state.isFiring else { return nil }
+    let due =
+      switch state.phase {
+      case .pending(let since): since.advanced(by: rule.patience)
+      case .inactive, .firing: knownSince.advanced(by: rule.window)
+      }
+    return due <= next ? next : SlidingWindow.boundary(after: due.advanced(by: -1), step: rule.step)
+  }
+}

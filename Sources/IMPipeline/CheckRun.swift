@@ -1,0 +1,48 @@
+import IMEngine
+package import IMOutput
+
+/// Holds rules against a capture: `imdump check`. The status is 2 when an alert fired; without one, a capture that is damaged
+/// or dropped packets is a failure, because nothing is known.
+package func runCheck(
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, alerts options: AlertOptions, format: OutputFormat,
+  documents: DocumentOptions, style: TextStyle
+) throws(UsageError) -> ExitStatus {
+  let run = try Run(input: input, decode: decode, report: report)
+  guard let alerts = try Alerts(options, run: run, sensor: documents.sensor) else {
+    throw UsageError(message: "give a file of rules with --rules")
+  }
+  let output = Output.standard()
+  var lines = JSONLines()
+  var text = AlertTextWriter(style: style)
+  let json = AlertJSONWriter(sensor: documents.sensor)
+  let documents = AlertDocuments(
+    context: documentContext(input, decode, documents, options), plans: run.plans)
+  alerts.hear { event in
+    switch format {
+    case .text: text.write(event, to: &lines.writer)
+    case .json: json.write(event, to: &lines)
+    case .ecs: documents.write(event, to: &lines)
+    }
+    output.drain(&lines.writer)
+  }
+  let driver = run.driver(
+    run.engine(AlertMonitor.needs, cost: (AlertMonitor.costPerConnection, 0, 0), sink: alerts.monitor))
+  driver.alerts = alerts
+  let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
+  let errors = driver.run(
+    Driver.Hooks(
+      afterBatch: { driver in
+        alerts.afterBatch(driver)
+        progress.update(driver)
+        run.noteEvictions(driver)
+        run.answerRequests(driver)
+      },
+      isOver: { output.error != nil }))
+  alerts.finish(driver)
+  progress.end()
+  let status = run.conclude(driver, errors, output)
+  alerts.conclude(run)
+  guard status == .success || status == .failure else { return status }
+  if alerts.monitor.figures.fired > 0 { return .fired }
+  return alerts.monitor.figures.held > 0 ? .failure : status
+}

@@ -1,0 +1,149 @@
+import Glibc
+
+/// A program that was started in a process group of its own, and what goes in and comes out.
+///
+/// It never blocks its owner: standard input is written as it is taken, output is `/dev/null` or a short answer. Whatever is
+/// left of its process group when it ends, ends with it.
+struct Child: ~Copyable {
+  /// How it ended.
+  enum Ending: Equatable {
+    case exited(Int32)
+    case signalled(Int32)
+    /// Its time had run out.
+    case timedOut
+  }
+
+  /// Seconds that a program has, and those between being asked to end and being ended.
+  static let patience = 10.0
+  static let grace = 1.0
+  /// Bytes of its answer that are kept.
+  private static let maximumAnswer = 64
+
+  private let pid: pid_t
+  private var deadline: Double
+  private var input: [UInt8]
+  private var written = 0
+  private var inputEnd: Int32
+  private var outputEnd: Int32
+  private var isAsked = false, isKilled = false
+  /// What it has written, as far as it is kept.
+  private(set) var answer: [UInt8] = []
+
+  /// Starts a program with `input` on its standard input. `wantsAnswer` keeps the first bytes of its output. Throws the
+  /// system's error number.
+  init(_ words: [String], environment: [String], input: [UInt8], wantsAnswer: Bool, now: Double) throws(Failure) {
+    guard let program = words.first else { throw Failure(errno: ENOENT) }
+    let nonBlocking: Int32 = 0o4_000
+    var inward: [Int32] = [-1, -1], outward: [Int32] = [-1, -1]
+    guard pipe(&inward) == 0 else { throw Failure(errno: errno) }
+    if wantsAnswer, pipe(&outward) != 0 {
+      let number = errno
+      close(inward[0])
+      close(inward[1])
+      throw Failure(errno: number)
+    }
+    for end in inward + outward where end >= 0 { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    var actions = posix_spawn_file_actions_t()
+    var attributes = posix_spawnattr_t()
+    posix_spawn_file_actions_init(&actions)
+    posix_spawnattr_init(&attributes)
+    posix_spawn_file_actions_adddup2(&actions, inward[0], STDIN_FILENO)
+    if wantsAnswer {
+      posix_spawn_file_actions_adddup2(&actions, outward[1], STDOUT_FILENO)
+    } else {
+      posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+    }
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+    var all = sigset_t()
+    sigfillset(&all)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setpgroup(&attributes, 0)
+    // POSIX_SPAWN_SETPGROUP and SETSIGDEF.
+    posix_spawnattr_setflags(&attributes, 0x02 | 0x04)
+    var pid: pid_t = 0
+    let result = Self.withStrings(words) { words in
+      Self.withStrings(environment) { posix_spawn(&pid, program, &actions, &attributes, words, $0) }
+    }
+    posix_spawn_file_actions_destroy(&actions)
+    posix_spawnattr_destroy(&attributes)
+    close(inward[0])
+    if wantsAnswer { close(outward[1]) }
+    guard result == 0 else {
+      close(inward[1])
+      if wantsAnswer { close(outward[0]) }
+      throw Failure(errno: result)
+    }
+    self.pid = pid
+    deadline = now + Self.patience
+    self.input = input
+    inputEnd = inward[1]
+    outputEnd = outward[0]
+    _ = fcntl(inputEnd, F_SETFL, nonBlocking)
+    if outputEnd >= 0 { _ = fcntl(outputEnd, F_SETFL, nonBlocking) }
+  }
+
+  deinit {
+    if inputEnd >= 0 { close(inputEnd) }
+    if outputEnd >= 0 { close(outputEnd) }
+  }
+
+  /// Why it could not be started.
+  struct Failure: Error, Equatable {
+    var errno: Int32
+  }
+
+  /// Has its time be over at `now`, if it is not before.
+  mutating func hurry(now: Double) { deadline = min(deadline, now) }
+
+  /// Does what can be done now without waiting; how it ended, once it has.
+  mutating func tend(now: Double) -> Ending? {
+    feed()
+    drain()
+    var info = siginfo_t()
+    let isOver = waitid(P_PID, id_t(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_signo != 0
+    if isOver {
+      // Its number is its own until it is waited for, and so is its group's.
+      kill(-pid, SIGKILL)
+      var status: Int32 = 0
+      while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+      drain()
+      if isAsked { return .timedOut }
+      return status & 0x7f == 0 ? .exited(status >> 8 & 0xff) : .signalled(status & 0x7f)
+    }
+    if now >= deadline + Self.grace, !isKilled {
+      isKilled = true
+      kill(-pid, SIGKILL)
+    } else if now >= deadline, !isAsked {
+      isAsked = true
+      kill(-pid, SIGTERM)
+    }
+    return nil
+  }
+
+  private mutating func feed() {
+    guard inputEnd >= 0 else { return }
+    while written < input.count {
+      let count = input[written...].withUnsafeBytes { write(inputEnd, $0.baseAddress, $0.count) }
+      if count > 0 { written += count } else if errno == EAGAIN { return } else if errno != EINTR { break }
+    }
+    // All is written, or it has closed its end, as it may.
+    close(inputEnd)
+    inputEnd = -1
+  }
+
+  private mutating func drain() {
+    guard outputEnd >= 0 else { return }
+    var bytes = [UInt8](repeating: 0, count: 4_096)
+    // A flood is read no faster than it is looked at.
+    let count = read(outputEnd, &bytes, bytes.count)
+    guard count > 0 else { return }
+    answer += bytes[..<min(count, max(0, Self.maximumAnswer - answer.count))]
+  }
+
+  /// Calls `body` with the strings as C has them, a null pointer at the end.
+  static func withStrings<R>(_ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> R) -> R {
+    let pointers = strings.map { strdup($0) }
+    defer { for pointer in pointers { free(pointer) } }
+    return body(pointers + [nil])
+  }
+}

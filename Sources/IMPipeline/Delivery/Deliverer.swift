@@ -1,0 +1,219 @@
+import Glibc
+import IMEngine
+import IMOutput
+import IMWire
+
+/// Hands alerts to the process that delivers them, and never waits for it.
+///
+/// A capture may run no program and open no connection (`Confinement`), so another process does: this same program again,
+/// started before rights are given up, with the rights of the user that the run becomes. Between them is a socket that holds
+/// some hundred alerts; when it is full, or nobody reads it, an alert is dropped and counted.
+final class Deliverer {
+  /// How this program is called to deliver.
+  static let word = "--deliver-alerts"
+  /// The descriptor of the socket in the process that delivers.
+  static let descriptor: Int32 = 3
+  /// Seconds that the run waits at its end for what is under way; see `DeliveryRun.closing`.
+  private static let patience = 13.0
+
+  private let socket: Int32
+  private let json: AlertJSONWriter
+  private let sensor: String?
+  private let isQuiet: Bool
+  private var lines = JSONLines()
+  private var dropped: UInt64 = 0
+  private var isGone = false
+
+  /// Starts the process. Throws for what cannot be delivered to: a hook that is no program, an address that is none.
+  init(_ options: AlertOptions, run: Run, sensor: String?) throws(UsageError) {
+    let hook = try Self.resolve(options.hook)
+    for address in options.webhooks + options.alertmanagers { try Self.check(address) }
+    if !(options.webhooks + options.alertmanagers).isEmpty, Self.find("curl") == nil {
+      throw UsageError(message: "--webhook and --alertmanager need curl (apt-get install curl)")
+    }
+    self.sensor = sensor
+    isQuiet = run.report.isQuiet
+    json = AlertJSONWriter(sensor: sensor)
+    var ends: [Int32] = [-1, -1]
+    guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Self.closeOnExec, 0, &ends) == 0 else {
+      throw UsageError(message: "delivery of alerts: \(systemText(errno))")
+    }
+    socket = ends[0]
+    defer { close(ends[1]) }
+    let result = Self.start(ends[1])
+    guard result == 0 else {
+      throw UsageError(message: "delivery of alerts: start the process: \(systemText(result))")
+    }
+    _ = fcntl(socket, F_SETFL, O_NONBLOCK)
+    // As much as the kernel allows: a rule may tell a hundred alerts at once.
+    var room: Int32 = 1 << 20
+    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+    let user = run.confinement.user.map { "\($0.uid) \($0.gid)" } ?? ""
+    send(
+      DeliveryMessage(
+        DeliveryMessage.configuration, user, isQuiet ? "quiet" : "", DeliveryMessage.list(hook),
+        DeliveryMessage.list(options.webhooks), DeliveryMessage.list(options.alertmanagers)))
+  }
+
+  deinit { close(socket) }
+
+  /// Hands an alert on.
+  func send(_ event: AlertEvent) {
+    json.write(event, to: &lines)
+    let text = lines.writer.text
+    lines.writer.removeAll()
+    send(
+      DeliveryMessage(
+        DeliveryMessage.alert, event.state.rawValue, event.fingerprint, text,
+        DeliveryMessage.list(Self.environment(event, sensor)), AlertmanagerText.alert(event, sensor: sensor)))
+  }
+
+  /// Tells that no more alerts come, waits until those on their way are delivered or given up, and says what became of them.
+  func end() {
+    let begun = LiveWatch.clock()
+    // Here there is time to wait for room.
+    let last = DeliveryMessage(DeliveryMessage.end).bytes
+    while !isGone, write(socket, last, last.count) < 0, errno == EAGAIN || errno == EINTR,
+      LiveWatch.clock() - begun < Self.patience
+    {
+      var poller = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+      _ = poll(&poller, 1, 100)
+    }
+    var isTold = isQuiet
+    var bytes = [UInt8](repeating: 0, count: DeliveryMessage.maximumBytes)
+    while !isGone {
+      let left = Self.patience - (LiveWatch.clock() - begun)
+      guard left > 0 else {
+        complain("delivery of alerts: not done after \(Int(Self.patience)) s")
+        return
+      }
+      var poller = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+      guard poll(&poller, 1, isTold ? Int32(left * 1_000) + 1 : 1_000) > 0 else {
+        if !isTold { complain("alerts are still being delivered, for at most \(Int(DeliveryRun.closing)) s more") }
+        isTold = true
+        continue
+      }
+      let count = read(socket, &bytes, bytes.count)
+      if count < 0, errno == EINTR || errno == EAGAIN { continue }
+      guard count > 0 else { break }
+      guard !isQuiet, let report = DeliveryMessage(decoding: bytes[..<count]), report.text(0) == DeliveryMessage.report
+      else { continue }
+      complain(report.text(1))
+    }
+    if dropped > 0, !isQuiet { complain("\(IMOutput.count(dropped, "alert")) not delivered: nobody took them") }
+  }
+
+  private func send(_ message: DeliveryMessage) {
+    let bytes = message.bytes
+    guard !isGone, bytes.count <= DeliveryMessage.maximumBytes else {
+      dropped += 1
+      return
+    }
+    while true {
+      if write(socket, bytes, bytes.count) == bytes.count { return }
+      if errno == EINTR { continue }
+      dropped += 1
+      guard errno != EAGAIN else { return }
+      isGone = true
+      complain("delivery of alerts: \(systemText(errno)); alerts are told, but not delivered")
+      return
+    }
+  }
+
+  // MARK: The other process
+
+  private static var closeOnExec: Int32 { 0o2_000_000 }
+
+  /// Starts this program again, in a session of its own: signals from the terminal are for the run.
+  private static func start(_ socket: Int32) -> Int32 {
+    var actions = posix_spawn_file_actions_t()
+    var attributes = posix_spawnattr_t()
+    posix_spawn_file_actions_init(&actions)
+    posix_spawnattr_init(&attributes)
+    defer {
+      posix_spawn_file_actions_destroy(&actions)
+      posix_spawnattr_destroy(&attributes)
+    }
+    posix_spawn_file_actions_adddup2(&actions, socket, descriptor)
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+    var all = sigset_t(), none = sigset_t()
+    sigfillset(&all)
+    sigemptyset(&none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    // POSIX_SPAWN_SETSID, SETSIGDEF and SETSIGMASK.
+    posix_spawnattr_setflags(&attributes, 0x80 | 0x04 | 0x08)
+    var pid: pid_t = 0
+    return Child.withStrings(["imdump", word]) {
+      posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, $0, environ)
+    }
+  }
+
+  // MARK: What is delivered where
+
+  /// The hook with the path of its program, which must be one.
+  static func resolve(_ hook: [String]) throws(UsageError) -> [String] {
+    guard let program = hook.first else { return [] }
+    guard let path = find(program) else { throw UsageError(message: "--hook \(program): there is no such program") }
+    return [path] + hook.dropFirst()
+  }
+
+  /// The absolute path of a program, which is looked for in PATH when its name has no slash; nil where there is none.
+  static func find(_ program: String) -> String? {
+    var candidates = [program]
+    if !program.contains("/") {
+      let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
+      candidates = path.split(separator: ":").map { "\($0)/\(program)" }
+    }
+    for candidate in candidates {
+      var status = stat()
+      guard stat(candidate, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(candidate, X_OK) == 0 else {
+        continue
+      }
+      guard let real = realpath(candidate, nil) else { return nil }
+      defer { free(real) }
+      // The name by which it was called stays: some programs are several.
+      let last = candidate.split(separator: "/").last.map(String.init) ?? candidate
+      guard candidate.hasPrefix("/") else {
+        let folder = realpath(
+          String(candidate.dropLast(last.utf8.count)).isEmpty ? "." : String(candidate.dropLast(last.count)), nil)
+        defer { free(folder) }
+        return folder.map { String(cString: $0) + "/" + last }
+      }
+      return candidate
+    }
+    return nil
+  }
+
+  private static func check(_ address: String) throws(UsageError) {
+    let isPlain = address.utf8.allSatisfy { $0 > 32 && $0 < 127 }
+    guard isPlain, address.hasPrefix("http://") || address.hasPrefix("https://"), address.utf8.count <= 2_048 else {
+      throw UsageError(message: "'\(address)' is no address that begins with http:// or https://")
+    }
+  }
+
+  /// What a hook finds in its environment: numbers, addresses and words of the rules file; nothing that came off the wire.
+  static func environment(_ event: AlertEvent, _ sensor: String?) -> [String] {
+    var out = ByteWriter(capacity: 64)
+    func text(_ body: (inout ByteWriter) -> Void) -> String {
+      out.removeAll()
+      body(&out)
+      return out.text
+    }
+    var pairs = [
+      ("NAME", event.rule.name), ("STATE", event.state.rawValue), ("ID", event.id), ("FINGERPRINT", event.fingerprint),
+      ("SEVERITY", event.rule.severity.rawValue), ("SUMMARY", event.rule.summary), ("REASON", event.reason),
+      ("METRIC", event.rule.metric.rawValue), ("OPERATOR", event.rule.comparison.rawValue),
+      ("AT", text { $0.instant(event.at) }), ("SINCE", text { $0.instant(event.since) }),
+    ]
+    if let value = event.value { pairs.append(("VALUE", text { $0.decimal(value, 6) })) }
+    if event.rule.comparison != .absent { pairs.append(("THRESHOLD", text { $0.decimal(event.rule.threshold, 6) })) }
+    if let profile = event.profile { pairs.append(("PROFILE", profile)) }
+    if let server = event.server { pairs.append(("SERVER", text { $0.endpoint(server) })) }
+    if let client = event.connection?.client { pairs.append(("CLIENT", text { $0.endpoint(client) })) }
+    if let evidence = event.evidence { pairs.append(("EVIDENCE", evidence)) }
+    if let sensor { pairs.append(("SENSOR", sensor)) }
+    return pairs.map { "IMDUMP_ALERT_\($0.0)=\($0.1)" }
+  }
+}

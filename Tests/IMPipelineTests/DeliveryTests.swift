@@ -1,0 +1,145 @@
+import Foundation
+import Testing
+
+@testable import IMPipeline
+
+/// What delivers alerts: programs that misbehave end, and nobody waits for them. Time is an argument; processes are real.
+@Suite(.serialized) struct DeliveryTests {
+  /// Tends a lane at one moment until `body` is true, for as long as a machine may need.
+  private func tend(
+    _ lane: inout DeliveryLane, at now: Double, _ said: inout [String], until body: (DeliveryLane) -> Bool
+  ) -> Bool {
+    var lines: [String] = []
+    defer { said += lines }
+    for _ in 0..<10_000 {
+      lane.tend(now: now) { lines.append($0) }
+      if body(lane) { return true }
+      _ = poll(nil, 0, 2)
+    }
+    return false
+  }
+
+  private func job(_ script: String, isPost: Bool = false, input: [UInt8] = []) -> DeliveryLane.Job {
+    DeliveryLane.Job(
+      words: ["/bin/sh", "-c", script], environment: ["PATH=/usr/bin:/bin"], input: input, isPost: isPost)
+  }
+
+  @Test func aProgramGetsItsInput() {
+    var lane = DeliveryLane(name: "hook", width: 2)
+    var said: [String] = []
+    lane.add(job("test \"$(cat)\" = alert", input: Array("alert".utf8)))
+    #expect(tend(&lane, at: 0, &said) { $0.isIdle })
+    #expect(lane.figures.done == 1)
+    #expect(said == [])
+  }
+
+  @Test(arguments: [("exit 3", "hook: ended with status 3"), ("kill -KILL $$", "hook: ended by signal 9")])
+  func aProgramFails(_ script: String, _ words: String) {
+    var lane = DeliveryLane(name: "hook", width: 2)
+    var said: [String] = []
+    lane.add(job(script))
+    #expect(tend(&lane, at: 0, &said) { $0.isIdle })
+    #expect(lane.figures.failed == 1)
+    #expect(said == [words])
+  }
+
+  @Test(
+    arguments: [
+      "sleep 60", "sleep 60 & sleep 60 & wait", "while :; do echo flood; done",
+      "trap '' TERM; while :; do sleep 0.1; done",
+      "exec <&-; sleep 60",
+    ])
+  func aProgramEndsWhenItsTimeIsOver(_ script: String) {
+    var lane = DeliveryLane(name: "hook", width: 2)
+    var said: [String] = []
+    lane.add(job(script, input: [UInt8](repeating: 65, count: 500_000)))
+    #expect(tend(&lane, at: 0, &said) { $0.isRunning })
+    #expect(tend(&lane, at: 9.9, &said) { !$0.isIdle })
+    // Asked to end at ten seconds, ended at eleven.
+    lane.tend(now: 10) { said.append($0) }
+    #expect(tend(&lane, at: 11, &said) { $0.isIdle })
+    #expect(lane.figures.timedOut == 1)
+    #expect(said == ["hook: its time was over"])
+  }
+
+  @Test func whatIsLeftOfItsGroupEndsWithIt() throws {
+    let note = NSTemporaryDirectory() + "imdump-left-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: note) }
+    var lane = DeliveryLane(name: "hook", width: 2)
+    var said: [String] = []
+    lane.add(job("sleep 60 & echo $! > \(note)"))
+    #expect(tend(&lane, at: 0, &said) { $0.isIdle })
+    let pid = try #require(Int32(try String(contentsOfFile: note, encoding: .utf8).trimmingCharacters(in: .newlines)))
+    // Whoever inherits it reaps it, or has not yet.
+    let isGone = (0..<5_000).contains { _ in
+      let state = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+      if state.map({ $0.split(separator: ")").last?.hasPrefix(" Z") ?? true }) ?? true { return true }
+      _ = poll(nil, 0, 2)
+      return false
+    }
+    #expect(isGone)
+  }
+
+  @Test func twoRunAtOnceAndTheOldestAreDropped() {
+    var lane = DeliveryLane(name: "hook", width: 2)
+    var said: [String] = []
+    lane.add(job("sleep 60"))
+    lane.add(job("sleep 60"))
+    lane.tend(now: 0) { said.append($0) }
+    for number in 0..<150 { lane.add(job("exit \(number % 2)")) }
+    #expect(lane.figures.dropped == 50)
+    lane.tend(now: 10) { said.append($0) }
+    #expect(tend(&lane, at: 11, &said) { $0.isIdle })
+    #expect(lane.figures == DeliveryLane.Figures(done: 50, failed: 50, timedOut: 2, dropped: 50))
+  }
+
+  /// What the other end answers, how often it is tried, and what is said.
+  @Test(
+    arguments: [
+      ("printf 200", 1, "", 1), ("printf 204", 1, "", 1), ("printf 400", 1, "url: answered 400", 0),
+      ("printf 503", 3, "url: answered 503", 0), ("printf 000; exit 7", 3, "url: cannot be reached (curl: 7)", 0),
+    ])
+  func aPostIsTriedAgain(_ script: String, _ tries: Int, _ words: String, _ done: Int) throws {
+    let note = NSTemporaryDirectory() + "imdump-tries-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: note) }
+    var lane = DeliveryLane(name: "url", width: 1)
+    var said: [String] = []
+    lane.add(job("echo try >> \(note); \(script)", isPost: true))
+    // The pauses are at most 1.5 and 3 s.
+    for now in [0.0, 2, 6] {
+      #expect(tend(&lane, at: now, &said) { !$0.isRunning })
+    }
+    #expect(lane.isIdle)
+    #expect(try String(contentsOfFile: note, encoding: .utf8) == String(repeating: "try\n", count: tries))
+    #expect(said == (words.isEmpty ? [] : [words]))
+    #expect(lane.figures.done == done)
+  }
+
+  @Test func aMessageSurvivesItsWay() {
+    let message = DeliveryMessage("alert", "firing", DeliveryMessage.list(["a=1", "b=c d", ""]), "")
+    let again = DeliveryMessage(decoding: message.bytes[...])
+    #expect(again == message)
+    #expect(again?.list(2) == ["a=1", "b=c d", ""])
+    for count in 0..<message.bytes.count {
+      // A cut message is none, or a shorter one.
+      if let part = DeliveryMessage(decoding: message.bytes[..<count]) { #expect(part.parts.count < 4) }
+    }
+    #expect(DeliveryMessage(decoding: [255, 255, 255, 255, 0]) == nil)
+  }
+
+  @Test func curlReadsWhatWasMeant() {
+    let text = DeliveryRun.curl("http://h/p?a=\"b", "{\"a\":\"x\\ny\"}")
+    #expect(text.contains("url = \"http://h/p?a=\\\"b\"\n"))
+    #expect(text.contains("data-raw = \"{\\\"a\\\":\\\"x\\\\ny\\\"}\"\n"))
+  }
+
+  @Test(
+    arguments: [
+      ("https://me:secret@hooks.example/T0/B0/key", "https://hooks.example"),
+      ("http://127.0.0.1:9093/", "http://127.0.0.1:9093"),
+      ("https://h?token=x@y", "https://h"),
+    ])
+  func anAddressIsShownWithoutItsSecrets(_ address: String, _ shown: String) {
+    #expect(DeliveryRun.shown(address) == shown)
+  }
+}
