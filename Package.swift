@@ -85,6 +85,6 @@ let package = Package(
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMWire"]),
     tests(
-      "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMProfile", "IMWire"], exclude: ["Golden"]),
+      "imdumpTests", ["imdump", "IMOutput", "IMCapture", "IMEngine", "IMProfile", "IMWire"], exclude: ["Golden"]),
   ]
 )

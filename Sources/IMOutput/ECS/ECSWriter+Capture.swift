@@ -73,7 +73,6 @@ extension ECSWriter {
     lines.number("sampled_out", output.sampledOut)
     lines.number("failed", figures.outputFailed)
     lines.number("dropped", figures.outputDropped)
-    lines.number("queue", figures.outputQueue)
     lines.close()
     if figures.cpuMilliseconds != nil || figures.residentBytes != nil || figures.uptimeSeconds != nil {
       lines.open("process")
