@@ -65,9 +65,9 @@ static int install(struct sock_filter *code, unsigned short n) {
 }
 #endif
 
-int imdump_filter_system_calls(int may_write, int opener) {
+int imdump_filter_system_calls(int may_write, const int *openers, int count) {
 #ifndef IMDUMP_ARCH
-  (void)may_write, (void)opener;
+  (void)may_write, (void)openers, (void)count;
   return -ENOSYS;
 #else
   static const int allowed[] = {
@@ -138,9 +138,15 @@ int imdump_filter_system_calls(int may_write, int opener) {
 #endif
   // A signal to itself is how a process aborts.
   IMDUMP_ALLOW_FOR(SYS_tgkill, getpid());
-  // Requests go to the opener by write(2): sendmsg(2) could name another address.
-  if (opener >= 0) {
-    IMDUMP_ALLOW_FOR(SYS_recvmsg, opener);
+  // Requests go to openers by write(2): sendmsg(2) could name another address.
+  if (count > 0) {
+    IMDUMP_SKIP_UNLESS(SYS_recvmsg, (unsigned char)(2 * count + 2));
+    IMDUMP_LOAD(IMDUMP_ARGUMENT(0));
+    for (int i = 0; i < count; i++) {
+      IMDUMP_SKIP_UNLESS(openers[i], 1);
+      IMDUMP_ALLOW;
+    }
+    IMDUMP_REFUSE;
     IMDUMP_SKIP_UNLESS(SYS_wait4, 1);
     IMDUMP_ALLOW;
   }

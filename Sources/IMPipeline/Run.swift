@@ -17,8 +17,11 @@ struct Run {
   let confinement: Confinement
   /// Made first, while there is nothing that it could share.
   private let opener: FileOpener?
+  private let logOpener: FileOpener?
 
-  init(input: InputOptions, decode: DecodeOptions, report: ReportOptions) throws(UsageError) {
+  init(
+    input: InputOptions, decode: DecodeOptions, report: ReportOptions, hasLogs: Bool = false
+  ) throws(UsageError) {
     self.input = input
     self.decode = decode
     self.report = report
@@ -27,7 +30,8 @@ struct Run {
       throw UsageError(message: error.description)
     }
     let writesFiles = input.writePath.map { $0 != "-" } ?? false
-    opener = writesFiles ? confinement.makeOpener() : nil
+    opener = writesFiles ? confinement.makeOpener("-w") : nil
+    logOpener = hasLogs ? confinement.makeOpener("--log-dir") : nil
   }
 
   /// An engine for these options that tells `sink`.
@@ -54,7 +58,8 @@ struct Run {
 
   /// A driver of the engine for these options, that has not started.
   func driver(_ engine: consuming Engine) -> Driver {
-    Driver(engine: engine, input: input, stopping: stopping, confinement: confinement, opener: opener)
+    Driver(
+      engine: engine, input: input, stopping: stopping, confinement: confinement, opener: opener, logOpener: logOpener)
   }
 
   /// An engine and a driver that hand on each message that `choice` and `filter` let through.

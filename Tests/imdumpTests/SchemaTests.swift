@@ -170,6 +170,12 @@ import Testing
       }
     }
     try Self.live(found)
+    let folder = scratch + "/logs"
+    _ = try Command.run(["-q", "--format", "ecs", "-r", "Samples/tjp-clean-chat.pcap", "--log-dir", folder])
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+      let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+      for line in text.split(separator: "\n") { try found.read(line) }
+    }
     #expect(found.problems.sorted() == [])
     #expect(found.protocols == Set(BuiltInProfiles.names))
     for field in ECSFields.all {

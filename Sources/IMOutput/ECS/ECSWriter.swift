@@ -51,7 +51,7 @@ final class ECSWriter {
   let run: Piece
   let profiles: [Profile]
   /// Members of the document, of `event` and of `imdump` that never change, by dataset.
-  private let heads: [Piece]
+  let heads: [Piece]
   private let eventMembers: [Piece]
   let imdumpMembers: Piece
   /// The members of a message's `event` that tell its fate, by `Fate`, and then whether it was answered late.

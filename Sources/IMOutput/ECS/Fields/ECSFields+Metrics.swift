@@ -78,6 +78,7 @@ extension ECSFields {
         ECSField("imdump.capture.process.uptime_s", .long, .seconds, [.capture], "time since the capture's start"),
       ])
     + [
+      ECSField("imdump.log.file", .keyword, [.capture], "the name of the file that this document begins"),
       ECSField("imdump.capture.filter", .keyword, [.capture], "the capture filter"),
       ECSField("imdump.capture.snaplen", .long, .bytes, [.capture], "bytes captured of a packet, 0 for all"),
       ECSField("imdump.capture.link_type", .keyword, [.capture], "the link type's name"),
