@@ -11,6 +11,14 @@ extension ByteWriter {
   /// U+FFFD. The result is one line whatever the bytes are.
   package mutating func jsonString(_ bytes: UnsafeRawBufferPointer) {
     byte(UInt8(ascii: "\""))
+    // Nearly all text is plain, and stands as it is.
+    let plain = bytes.firstIndex { $0 < 0x20 || $0 >= 0x7f || $0 == 0x22 || $0 == 0x5c } ?? bytes.count
+    raw(UnsafeRawBufferPointer(rebasing: bytes[..<plain]))
+    if plain < bytes.count { escaped(UnsafeRawBufferPointer(rebasing: bytes[plain...])) }
+    byte(UInt8(ascii: "\""))
+  }
+
+  private mutating func escaped(_ bytes: UnsafeRawBufferPointer) {
     forEachScalar(bytes) { writer, scalar, sequence in
       switch scalar {
       case nil:
@@ -27,7 +35,6 @@ extension ByteWriter {
         for byte in sequence { writer.byte(byte) }
       }
     }
-    byte(UInt8(ascii: "\""))
   }
 
   /// Appends bytes from the wire for a terminal: printable text as it is, everything else as `\xNN`.

@@ -3,6 +3,7 @@ import IMCapture
 import IMEngine
 package import IMOutput
 import IMWire
+import IMYAML
 
 /// How documents are written: `--format ecs`.
 package struct DocumentOptions: Sendable {
@@ -14,6 +15,8 @@ package struct DocumentOptions: Sendable {
   package var sensor: String?
   /// `data_stream.namespace`.
   package var namespace = "default"
+  /// The path of a table of networks.
+  package var networks: String?
   /// Where documents have files of their own; `nil` for standard output.
   package var log: LogOptions?
 
@@ -39,6 +42,7 @@ final class Documents {
     ecs.isLean = options.isLean
     ecs.maximumEndpoints = min(65_536, run.decode.memory >> 14)
     ecs.separatesDatasets = options.log != nil
+    ecs.networks = try options.networks.map { path throws(UsageError) in try loadNetworks(path) }
     let context = documentContext(run.input, run.decode, options, alerts)
     let folder = try options.log.map { log throws(UsageError) in try LogFolder(log, run: context.run.text) }
     self.folder = folder
@@ -101,7 +105,8 @@ package func runDocuments(
   let alerts = try Alerts(alertOptions, run: run, sensor: options.sensor)
   let output = Output.standard()
   let documents = try Documents(options, run: run, alerts: alertOptions, output: output)
-  let sink = documents.sink
+  // What is kept of many connections is not taken apart at the end: the process ends too.
+  let sink = Unmanaged.passRetained(documents.sink).takeUnretainedValue()
   alerts?.hear { sink.alert($0) }
   let driver = run.driver(
     run.engine(ECSSink.needs, cost: (ECSSink.costPerConnection, 0, 0), sink: sink, alerts: alerts))
@@ -129,6 +134,16 @@ package func runDocuments(
   guard let error = output.error, error.isBrokenPipe else { return status }
   complain("\(error.description): documents are lost")
   return max(status, .ioError)
+}
+
+/// Reads a table of networks; errors name file and line.
+private func loadNetworks(_ path: String) throws(UsageError) -> Networks {
+  do throws(SourceError) {
+    let text = try readSource(path, subject: "table of networks", maximumBytes: Networks.maximumBytes)
+    return try Networks(text, source: path)
+  } catch {
+    throw UsageError(message: error.description)
+  }
 }
 
 /// What all documents of a run say. A live run is named at random, one over files by what it reads and how.
@@ -211,6 +226,11 @@ private func identity(
     documents.sensor ?? "", documents.namespace,
   ]
   if documents.isLean { parts.append("lean") }
+  if let networks = documents.networks,
+    let text = try? readSource(networks, subject: "table of networks", maximumBytes: Networks.maximumBytes)
+  {
+    parts.append("networks \(text)")
+  }
   if let rules = alerts.rules, let text = try? readSource(rules, subject: "rules file") {
     parts.append("rules \(text)")
   }

@@ -17,6 +17,12 @@ struct LogOptionGroup: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      "In documents, name the networks of clients by this table: prefix,name,AS number,AS organisation.",
+      valueName: "file"))
+  var networks: String?
+
+  @Option(
+    help: ArgumentHelp(
       "Write documents into this folder, a file for each dataset, beside what --format prints.", valueName: "folder"))
   var logDir: String?
 
@@ -49,6 +55,7 @@ struct LogOptionGroup: ParsableArguments {
     options.messageLog = messageLog
     options.isLean = logLean
     options.sensor = sensor
+    options.networks = networks
     guard let logDir else { return options }
     var log = LogOptions(folder: logDir)
     if let size = logSize { log.byteCount = size.byteCount }

@@ -158,8 +158,13 @@ import Testing
 
       """
     try Data(text.utf8).write(to: URL(filePath: rules))
+    let networks = "0.0.0.0/0,four,64500,Example\n::/0,six,64501,Example\n"
+    try Data(networks.utf8).write(to: URL(filePath: scratch + "/networks.csv"))
     let runs: [[String]] = [
-      ["--message-log", "all", "--rules", rules, "--evidence", scratch + "/why"],
+      [
+        "--message-log", "all", "--rules", rules, "--evidence", scratch + "/why", "--networks",
+        scratch + "/networks.csv",
+      ],
       ["--message-log", "all", "--rules", "Samples/alerts/im.yml", "tcp"],
       ["--message-log", "sample=1/2"], ["--message-log", "errors", "--log-lean"],
     ]

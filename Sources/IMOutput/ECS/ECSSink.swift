@@ -36,7 +36,8 @@ package final class ECSSink: EngineSink {
 
   let writer: ECSWriter
   let options: ECSOptions
-  let plans: [ProtocolPlan]
+  /// Whether frames of each plan carry their session.
+  let hasSession: [Bool]
   @exclusivity(unchecked) var output = ECSWriter.OutputCounts()
   @exclusivity(unchecked) var connections = ConnectionBook()
   @exclusivity(unchecked) var exchanges = ExchangeBook()
@@ -65,7 +66,7 @@ package final class ECSSink: EngineSink {
     context: ECSContext, plans: [ProtocolPlan], options: ECSOptions,
     flush: @escaping (ECSDataset, UnsafeRawBufferPointer) -> Void
   ) {
-    self.plans = plans
+    hasSession = plans.map(\.hasSession)
     self.options = options
     writer = ECSWriter(context: context, options: options, plans: plans)
     endpoints = EndpointTable(plans: plans, maximumCount: options.maximumEndpoints)

@@ -72,6 +72,11 @@ extension ECSFields {
       ECSField("client.bytes", .long, .bytes, [.connection], "bytes of its packets"),
       ECSField("client.packets", .long, [.connection], "its packets"),
       ECSField("client.user.id", .keyword, .ofConnections, "the name that the client gave itself"),
+      ECSField(
+        "client.as.number", .long, .ofConnections + [.alert],
+        "the autonomous system of the client's network, by --networks"),
+      ECSField("client.as.organization.name", .keyword, .ofConnections + [.alert], "whose that is, by --networks"),
+      ECSField("client.geo.name", .keyword, .ofConnections + [.alert], "the client's network, as --networks names it"),
       ECSField("server.ip", .ip, .ofServers, "who accepted the connection"),
       ECSField("server.port", .long, .ofServers, "its port"),
       ECSField("server.bytes", .long, .bytes, [.connection], "bytes of its packets"),
