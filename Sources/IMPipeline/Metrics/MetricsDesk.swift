@@ -5,8 +5,8 @@ import Synchronization
 
 /// The connections of a `MetricsServer`, and who of them waits for which text.
 ///
-/// Bounded whatever clients do: at most 16 connections, of which the oldest goes when another one comes; 10 s and 8 KiB for
-/// a request; one request each. Everything but `takeRequests` happens on the server's one thread.
+/// Bounded whatever clients do: at most 16 connections, of which the oldest that has not asked yet goes when another one
+/// comes, or the oldest; 10 s and 8 KiB for a request; one request each. Everything but `takeRequests` happens on the server's one thread.
 final class MetricsDesk: @unchecked Sendable {
   /// Connections at once.
   static let maximumClients = 16
@@ -15,7 +15,7 @@ final class MetricsDesk: @unchecked Sendable {
   /// How long a connection may last, all in all; how long a text is new; how long the capture may take to write one.
   static let patience = TimeAmount.seconds(10), freshness = TimeAmount.seconds(1), waiting = TimeAmount.seconds(5)
 
-  private var clients: [any Channel] = []
+  private var clients: [(channel: any Channel, handler: MetricsHandler)] = []
   private var texts: [(buffer: ByteBuffer, at: NIODeadline)?] = MetricText.Dialect.allCases.map { _ in nil }
   private var waiters: [[MetricsHandler]] = MetricText.Dialect.allCases.map { _ in [] }
   /// Bits of the dialects that are wanted.
@@ -26,16 +26,20 @@ final class MetricsDesk: @unchecked Sendable {
 
   /// Sets a new connection up.
   func take(_ channel: any Channel) throws {
-    if clients.count >= Self.maximumClients { clients.removeFirst().close(promise: nil) }
-    clients.append(channel)
+    if clients.count >= Self.maximumClients {
+      let place = clients.firstIndex { !$0.handler.hasAsked } ?? clients.startIndex
+      clients.remove(at: place).channel.close(promise: nil)
+    }
+    let handler = MetricsHandler(self)
+    clients.append((channel, handler))
     try channel.pipeline.syncOperations.addHandler(RequestLimit(Self.maximumRequest))
     try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: false)
-    try channel.pipeline.syncOperations.addHandler(MetricsHandler(self))
+    try channel.pipeline.syncOperations.addHandler(handler)
   }
 
   /// Forgets a connection that is closed.
-  func left(_ channel: any Channel, _ handler: MetricsHandler) {
-    clients.removeAll { $0 === channel }
+  func left(_ handler: MetricsHandler) {
+    clients.removeAll { $0.handler === handler }
     for index in waiters.indices { waiters[index].removeAll { $0 === handler } }
   }
 

@@ -13,6 +13,8 @@ final class MetricsHandler: ChannelInboundHandler {
   private var isAnswered = false
   private var timer: Scheduled<Void>?
   private var waiting: Scheduled<Void>?
+  /// Whether its request has come.
+  var hasAsked: Bool { isAnswered || waiting != nil }
 
   /// A connection of `desk`.
   init(_ desk: MetricsDesk) { self.desk = desk }
@@ -26,7 +28,7 @@ final class MetricsHandler: ChannelInboundHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     over()
-    desk.left(context.channel, self)
+    desk.left(self)
     context.fireChannelInactive()
   }
 
