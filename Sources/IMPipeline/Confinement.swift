@@ -99,6 +99,11 @@ package func borrowedRights() -> String? {
     + "take the bit away, and give the command what capturing needs: setcap cap_net_raw+ep"
 }
 
+/// From now on a fault in imdump itself prints one line before it ends the process, and nothing of what memory holds.
+package func tellCrashes() {
+  imdump_tell_crashes(imdumpVersion)
+}
+
 /// Keeps the numbers 0, 1 and 2 for standard input, output and error where the caller has closed them: else the first file
 /// or socket that is opened becomes one of them, and lines end up in it.
 ///

@@ -42,6 +42,7 @@ int imdump_become_opener(unsigned uid, unsigned gid);
 int imdump_restrict_opener(int folder);
 int imdump_filter_opener(int socket);
 
+#include "Crash.h"
 #include "Opener.h"
 
 #endif
