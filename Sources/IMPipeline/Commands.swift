@@ -8,17 +8,20 @@ import IMWire
 /// Prints frames from a file or an interface: `imdump -r`, `imdump -i`.
 package func runCapture(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, format: OutputFormat, style: TextStyle,
-  filter: String?, alerts alertOptions: AlertOptions = AlertOptions()
+  filter: String?, alerts alertOptions: AlertOptions = AlertOptions(),
+  metrics metricsOptions: MetricsOptions = MetricsOptions()
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report)
   let alerts = try Alerts(alertOptions, run: run, sensor: nil)
+  let metrics = try Metrics(metricsOptions, run: run)
   let output = Output.standard()
   let sink = FrameSink(
     plans: run.plans, format: format, style: style, filter: try run.filter(filter), output: output)
   // A capture file on standard output leaves no room there for lines.
   let needs: EngineOptions.Needs = input.writePath == "-" ? [] : [.frames, .issues]
-  let driver = run.driver(run.engine(needs, sink: sink, alerts: alerts))
+  let driver = run.driver(run.engine(needs, sink: sink, alerts: alerts, metrics: metrics))
   driver.alerts = alerts
+  driver.metrics = metrics
   alerts?.hear { if input.writePath != "-" { sink.write($0, style) } }
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let isLive = input.interface != nil
@@ -27,6 +30,7 @@ package func runCapture(
     Driver.Hooks(
       afterBatch: { driver in
         alerts?.afterBatch(driver)
+        metrics?.afterBatch(driver)
         if isLive || output.isTerminal { sink.flush() }
         watch.update(driver)
         progress.update(driver)
@@ -34,10 +38,12 @@ package func runCapture(
       },
       isOver: { output.error != nil }))
   alerts?.finish(driver)
+  metrics?.finish(driver)
   sink.flush()
   progress.end()
   defer { alerts?.conclude(run) }
-  return run.conclude(driver, errors, output)
+  let status = run.conclude(driver, errors, output)
+  return metrics?.conclude(status) ?? status
 }
 
 /// Prints messages with their fates: `imdump messages`.

@@ -30,6 +30,8 @@ final class Driver {
   private(set) var finishedStatistics: [CaptureStatistics] = []
   /// The rules of the run: their evidence is taken from the packets, and its folder is written in.
   var alerts: Alerts?
+  /// The metrics of the run: their folder is written in, and their server answers once rights are given up.
+  var metrics: Metrics?
   /// The first link type and the interfaces' names, for documents.
   private(set) var linkType: UInt16?
   private var left: UInt64
@@ -124,6 +126,9 @@ final class Driver {
     }
   }
 
+  /// Has the engine tell what waits to be told.
+  func tellSettlements() { engine.tellSettlements() }
+
   private func retire() {
     if let source { finishedStatistics.append(source.statistics) }
     source = nil
@@ -201,10 +206,12 @@ final class Driver {
     }
     if let user = confinement.user { alerts?.evidence?.give(to: user) }
     if output?.opener == nil { opener?.end() }
-    let folders = [output?.ownFolder, alerts?.evidence?.folder].compactMap { $0 }
-    try confinement.enter(folders: folders, mayWrite: !folders.isEmpty, opener: output?.opener)
+    let folders = [output?.ownFolder, alerts?.evidence?.folder, metrics?.file?.folder].compactMap { $0 }
+    try confinement.enter(
+      folders: folders, mayWrite: !folders.isEmpty, opener: output?.opener, listener: metrics?.server?.descriptor)
     try output?.checkRights()
     try alerts?.evidence?.checkRights()
+    try metrics?.begin()
   }
 
   /// What the capture file needs between batches. Returns whether the run goes on.

@@ -22,10 +22,11 @@ package struct DocumentOptions: Sendable {
 /// Prints ECS documents from a file or an interface: `imdump --format ecs`.
 package func runDocuments(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, documents: DocumentOptions,
-  alerts alertOptions: AlertOptions = AlertOptions()
+  alerts alertOptions: AlertOptions = AlertOptions(), metrics metricsOptions: MetricsOptions = MetricsOptions()
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report)
   let alerts = try Alerts(alertOptions, run: run, sensor: documents.sensor)
+  let metrics = try Metrics(metricsOptions, run: run)
   let output = Output.standard()
   let isLive = input.interface != nil
   var options = ECSOptions()
@@ -36,8 +37,9 @@ package func runDocuments(
   let sink = ECSSink(context: context, plans: run.plans, options: options) { _, lines in output.write(lines) }
   alerts?.hear { sink.alert($0) }
   let driver = run.driver(
-    run.engine(ECSSink.needs, cost: (ECSSink.costPerConnection, 0, 0), sink: sink, alerts: alerts))
+    run.engine(ECSSink.needs, cost: (ECSSink.costPerConnection, 0, 0), sink: sink, alerts: alerts, metrics: metrics))
   driver.alerts = alerts
+  driver.metrics = metrics
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let watch = LiveWatch(run: run)
   let begun = LiveWatch.clock()
@@ -46,6 +48,7 @@ package func runDocuments(
       afterBatch: { driver in
         sink.figures = figures(driver, input, begun: isLive ? begun : nil)
         alerts?.afterBatch(driver)
+        metrics?.afterBatch(driver)
         if isLive {
           sink.advance(to: .wallClock)
           sink.flush()
@@ -60,10 +63,12 @@ package func runDocuments(
       }))
   sink.figures = figures(driver, input, begun: isLive ? begun : nil)
   alerts?.finish(driver)
+  metrics?.finish(driver)
   sink.finish(at: isLive ? .wallClock : nil)
   progress.end()
   defer { alerts?.conclude(run) }
-  return run.conclude(driver, errors, output)
+  let status = run.conclude(driver, errors, output)
+  return metrics?.conclude(status) ?? status
 }
 
 /// What all documents of a run say. A live run is named at random, one over files by what it reads and how.

@@ -101,6 +101,7 @@ struct Capture: ParsableCommand {
   var sensor: String?
 
   @OptionGroup var alerts: RuleOptions
+  @OptionGroup var metrics: MetricsChoices
 
   @Option(
     name: [.customShort("Y", allowingJoined: true)],
@@ -150,14 +151,14 @@ struct Capture: ParsableCommand {
       try finish { () throws(UsageError) in
         try runDocuments(
           input: input, decode: decoding.decode, report: speech.report, documents: documents,
-          alerts: alerts.alerts)
+          alerts: alerts.alerts, metrics: metrics.metrics)
       }
       return
     }
     try finish { () throws(UsageError) in
       try runCapture(
         input: input, decode: decoding.decode, report: speech.report, format: format, style: style, filter: filter,
-        alerts: alerts.alerts)
+        alerts: alerts.alerts, metrics: metrics.metrics)
     }
   }
 
