@@ -124,18 +124,23 @@ extension Engine {
 
   /// Forgets a part of all connections that `isMeant`, those that have been quiet for longest. What "long" is a sample
   /// tells.
+  ///
+  /// It looks at all connections, and `settleLeaving` at all messages, so it takes a sixteenth, and where few are meant
+  /// up to half of them: else one would cost too much.
   private mutating func evictQuiet(_ isMeant: (UnsafeMutablePointer<Flow>) -> Bool) {
     let count = UInt32(truncatingIfNeeded: reassembler.flows.pool.count)
     guard count > 0 else { return }
     var sample: [Timestamp] = []
     let step = max(1, count / 1_024)
+    var looked = 0
     for index in stride(from: hand % step, to: count, by: Int(step)) {
       let flow = reassembler.flows.pointer(index)
+      looked += 1
       if flow.pointee.serial != 0, isMeant(flow) { sample.append(flow.pointee.lastSeen) }
     }
     guard !sample.isEmpty else { return }
     sample.sort()
-    let limit = sample[sample.count / 16]
+    let limit = sample[min(max(sample.count / 16, looked / 64), sample.count / 2)]
     var found: [(index: UInt32, why: Eviction)] = []
     let wanted = max(Self.margin * 2, Int(count) / 16)
     for _ in 0..<count where found.count < wanted {

@@ -9,6 +9,9 @@ package struct ByteWriter: ~Copyable {
   /// Bytes written.
   package private(set) var count = 0
   private var cachedSecond = Int64.min
+  /// The second whose ten digits `epochDigits` holds.
+  private var epochSecond = Int64.min
+  private var epochDigits: (UInt64, UInt16) = (0, 0)
   private var secondText = InlineArray<20, UInt8>(repeating: 0)
 
   /// An empty writer with room for `capacity` bytes; it grows.
@@ -312,7 +315,57 @@ package struct ByteWriter: ~Copyable {
     secondText[19] = UInt8(ascii: ".")
   }
 
+  /// Appends microseconds since the epoch. The digits of the second are kept for the next one.
+  @inline(__always)
+  package mutating func microseconds(_ time: Timestamp) {
+    let value = time.microseconds
+    let second = value / 1_000_000
+    if second != epochSecond, !cacheEpoch(second) {
+      number(value)
+      return
+    }
+    reserve(16)
+    let to = UnsafeMutableRawPointer(memory + count)
+    to.storeBytes(of: epochDigits.0, as: UInt64.self)
+    to.storeBytes(of: epochDigits.1, toByteOffset: 8, as: UInt16.self)
+    count &+= 10
+    let micros = Int(value &- second &* 1_000_000)
+    twoDigits(micros / 10_000)
+    twoDigits(micros / 100 % 100)
+    twoDigits(micros % 100)
+  }
+
+  /// Keeps the digits of a second that has ten of them: of the years 2001 to 2286. False for any other.
+  @inline(never)
+  private mutating func cacheEpoch(_ second: Int64) -> Bool {
+    guard (1_000_000_000..<10_000_000_000).contains(second) else { return false }
+    epochSecond = second
+    let start = count
+    number(UInt64(second))
+    let from = UnsafeRawPointer(memory + start)
+    epochDigits = (from.loadUnaligned(as: UInt64.self), from.loadUnaligned(fromByteOffset: 8, as: UInt16.self))
+    count = start
+    return true
+  }
+
   // MARK: Addresses
+
+  /// All octets of an IPv4 address with the dot behind them, four bytes each.
+  private static var octets: StaticString {
+    """
+    0.  1.  2.  3.  4.  5.  6.  7.  8.  9.  10. 11. 12. 13. 14. 15. 16. 17. 18. 19. 20. 21. 22. 23. 24. \
+    25. 26. 27. 28. 29. 30. 31. 32. 33. 34. 35. 36. 37. 38. 39. 40. 41. 42. 43. 44. 45. 46. 47. 48. 49. \
+    50. 51. 52. 53. 54. 55. 56. 57. 58. 59. 60. 61. 62. 63. 64. 65. 66. 67. 68. 69. 70. 71. 72. 73. 74. \
+    75. 76. 77. 78. 79. 80. 81. 82. 83. 84. 85. 86. 87. 88. 89. 90. 91. 92. 93. 94. 95. 96. 97. 98. 99. \
+    100.101.102.103.104.105.106.107.108.109.110.111.112.113.114.115.116.117.118.119.120.121.122.123.124.\
+    125.126.127.128.129.130.131.132.133.134.135.136.137.138.139.140.141.142.143.144.145.146.147.148.149.\
+    150.151.152.153.154.155.156.157.158.159.160.161.162.163.164.165.166.167.168.169.170.171.172.173.174.\
+    175.176.177.178.179.180.181.182.183.184.185.186.187.188.189.190.191.192.193.194.195.196.197.198.199.\
+    200.201.202.203.204.205.206.207.208.209.210.211.212.213.214.215.216.217.218.219.220.221.222.223.224.\
+    225.226.227.228.229.230.231.232.233.234.235.236.237.238.239.240.241.242.243.244.245.246.247.248.249.\
+    250.251.252.253.254.255.
+    """
+  }
 
   /// Appends an address.
   package mutating func address(_ address: IPAddress) {
@@ -350,22 +403,19 @@ package struct ByteWriter: ~Copyable {
     }
   }
 
-  @inline(__always)
   private mutating func v4(_ v: UInt32) {
-    octet(v >> 24)
-    byte(46)
-    octet(v >> 16 & 255)
-    byte(46)
-    octet(v >> 8 & 255)
-    byte(46)
-    octet(v & 255)
-  }
-
-  @inline(__always)
-  private mutating func octet(_ value: UInt32) {
-    if value >= 100 { byte(48 &+ UInt8(truncatingIfNeeded: value / 100)) }
-    if value >= 10 { byte(48 &+ UInt8(truncatingIfNeeded: value / 10 % 10)) }
-    byte(48 &+ UInt8(truncatingIfNeeded: value % 10))
+    // Four bytes are stored for every octet, and the last dot is taken back.
+    reserve(16)
+    var to = UnsafeMutableRawPointer(memory + count)
+    var left = v
+    for _ in 0..<4 {
+      let octet = Int(truncatingIfNeeded: left >> 24)
+      let text = UnsafeRawPointer(Self.octets.utf8Start + 4 &* octet).loadUnaligned(as: UInt32.self)
+      to.storeBytes(of: text, as: UInt32.self)
+      to += 2 &+ (octet >= 10 ? 1 : 0) &+ (octet >= 100 ? 1 : 0)
+      left <<= 8
+    }
+    count = to - UnsafeMutableRawPointer(memory) &- 1
   }
 
   /// Appends `192.0.2.1:8080` or `[2001:db8::1]:8080`.

@@ -8,10 +8,12 @@ import IMWire
 /// Prints frames from a file or an interface: `imdump -r`, `imdump -i`.
 package func runCapture(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, format: OutputFormat, style: TextStyle,
-  filter: String?, documents options: DocumentOptions? = nil, alerts alertOptions: AlertOptions = AlertOptions()
+  filter: String?, documents options: DocumentOptions? = nil, alerts alertOptions: AlertOptions = AlertOptions(),
+  metrics metricsOptions: MetricsOptions = MetricsOptions()
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report, hasLogs: options?.log != nil)
   let alerts = try Alerts(alertOptions, run: run, sensor: options?.sensor)
+  let metrics = try Metrics(metricsOptions, run: run)
   let output = Output.standard()
   let documents = try options.map { options throws(UsageError) in
     try Documents(options, run: run, alerts: alertOptions, output: output)
@@ -24,13 +26,14 @@ package func runCapture(
     if let documents {
       run.engine(
         needs.union(ECSSink.needs), cost: (ECSSink.costPerConnection, 0, 0),
-        sink: input.writePath == "-" ? documents.sink : PairSink(documents.sink, sink), alerts: alerts)
+        sink: input.writePath == "-" ? documents.sink : PairSink(documents.sink, sink), alerts: alerts, metrics: metrics)
     } else {
-      run.engine(needs, sink: sink, alerts: alerts)
+      run.engine(needs, sink: sink, alerts: alerts, metrics: metrics)
     }
   let driver = run.driver(engine)
   driver.alerts = alerts
   driver.documents = documents
+  driver.metrics = metrics
   alerts?.hear {
     if input.writePath != "-" { sink.write($0, style) }
     documents?.sink.alert($0)
@@ -43,6 +46,7 @@ package func runCapture(
       afterBatch: { driver in
         alerts?.afterBatch(driver)
         documents?.afterBatch(driver)
+        metrics?.afterBatch(driver)
         if isLive || output.isTerminal { sink.flush() }
         watch.update(driver)
         progress.update(driver)
@@ -51,11 +55,13 @@ package func runCapture(
       isOver: { output.error != nil }, onEvent: { documents?.note($0) }))
   alerts?.finish(driver)
   documents?.finish(driver)
+  metrics?.finish(driver)
   sink.flush()
   progress.end()
   defer { alerts?.conclude(run) }
   let status = run.conclude(driver, errors, output)
-  return documents?.conclude(status, report) ?? status
+  let concluded = documents?.conclude(status, report) ?? status
+  return metrics?.conclude(concluded) ?? concluded
 }
 
 /// Prints messages with their fates: `imdump messages`.

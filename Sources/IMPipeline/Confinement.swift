@@ -59,12 +59,14 @@ struct Confinement {
     return FileOpener(for: user, isSandboxed: isSandboxed, option: option)
   }
 
-  /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless
-  /// `openers` make them.
+  /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless `openers` make them;
+  /// `listener` is the socket on which connections will be taken.
   ///
   /// Throws when the rights of root or a capability stay. Where the kernel lacks Landlock or system call filters, goes on,
   /// and says so under `-v`.
-  func enter(folders: [Int32], mayWrite: Bool, openers: [FileOpener] = []) throws(CaptureError) {
+  func enter(
+    folders: [Int32], mayWrite: Bool, openers: [FileOpener] = [], listener: Int32? = nil
+  ) throws(CaptureError) {
     // What the time in a file's name needs to know of zones is read while all can be.
     tzset()
     if let user {
@@ -77,7 +79,7 @@ struct Confinement {
     let landlock = folders.withUnsafeBufferPointer { imdump_restrict_writing($0.baseAddress, Int32($0.count)) }
     if landlock < 0 { note("no Landlock here, so files can be written elsewhere", -landlock) }
     let filter = openers.map(\.descriptor).withUnsafeBufferPointer {
-      imdump_filter_system_calls(mayWrite ? 1 : 0, $0.baseAddress, Int32($0.count))
+      imdump_filter_system_calls(mayWrite ? 1 : 0, $0.baseAddress, Int32($0.count), listener ?? -1)
     }
     if filter < 0 { note("no filter of system calls here", -filter) }
   }
@@ -100,6 +102,11 @@ package func borrowedRights() -> String? {
   guard getuid() != geteuid() || getgid() != getegid() else { return nil }
   return "setuid and setgid are not for imdump: it would open its caller's files with rights that are not his; "
     + "take the bit away, and give the command what capturing needs: setcap cap_net_raw+ep"
+}
+
+/// From now on a fault in imdump itself prints one line before it ends the process, and nothing of what memory holds.
+package func tellCrashes() {
+  imdump_tell_crashes(imdumpVersion)
 }
 
 /// Keeps the numbers 0, 1 and 2 for standard input, output and error where the caller has closed them: else the first file

@@ -33,6 +33,8 @@ final class Driver {
   var alerts: Alerts?
   /// The documents of the run, where there are any: their folder is written in.
   var documents: Documents?
+  /// The metrics of the run: their folder is written in, and their server answers once rights are given up.
+  var metrics: Metrics?
   /// The first link type and the interfaces' names, for documents.
   private(set) var linkType: UInt16?
   private var left: UInt64
@@ -128,6 +130,9 @@ final class Driver {
     }
   }
 
+  /// Has the engine tell what waits to be told.
+  func tellSettlements() { engine.tellSettlements() }
+
   private func retire() {
     if let source { finishedStatistics.append(source.statistics) }
     source = nil
@@ -214,12 +219,14 @@ final class Driver {
     if let user = confinement.user { alerts?.evidence?.give(to: user) }
     if output?.opener == nil { opener?.end() }
     if logs?.usedOpener == nil { logOpener?.end() }
-    let folders = [output?.ownFolder, alerts?.evidence?.folder, logs?.ownFolder].compactMap { $0 }
+    let folders = [output?.ownFolder, alerts?.evidence?.folder, logs?.ownFolder, metrics?.file?.folder].compactMap { $0 }
     let openers = [output?.opener, logs?.usedOpener].compactMap { $0 }
-    try confinement.enter(folders: folders, mayWrite: !folders.isEmpty, openers: openers)
+    try confinement.enter(
+      folders: folders, mayWrite: !folders.isEmpty, openers: openers, listener: metrics?.server?.descriptor)
     try output?.checkRights()
     try alerts?.evidence?.checkRights()
     try logs?.checkRights()
+    try metrics?.begin()
   }
 
   /// What the capture file needs between batches. Returns whether the run goes on.

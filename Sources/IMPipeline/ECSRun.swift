@@ -99,19 +99,21 @@ final class Documents {
 /// Writes ECS documents from a file or an interface, to standard output or into a folder: `imdump --format ecs`.
 package func runDocuments(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, documents options: DocumentOptions,
-  alerts alertOptions: AlertOptions = AlertOptions()
+  alerts alertOptions: AlertOptions = AlertOptions(), metrics metricsOptions: MetricsOptions = MetricsOptions()
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report, hasLogs: options.log != nil)
   let alerts = try Alerts(alertOptions, run: run, sensor: options.sensor)
+  let metrics = try Metrics(metricsOptions, run: run)
   let output = Output.standard()
   let documents = try Documents(options, run: run, alerts: alertOptions, output: output)
   // What is kept of many connections is not taken apart at the end: the process ends too.
   let sink = Unmanaged.passRetained(documents.sink).takeUnretainedValue()
   alerts?.hear { sink.alert($0) }
   let driver = run.driver(
-    run.engine(ECSSink.needs, cost: (ECSSink.costPerConnection, 0, 0), sink: sink, alerts: alerts))
+    run.engine(ECSSink.needs, cost: (ECSSink.costPerConnection, 0, 0), sink: sink, alerts: alerts, metrics: metrics))
   driver.alerts = alerts
   driver.documents = documents
+  driver.metrics = metrics
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let watch = LiveWatch(run: run)
   let errors = driver.run(
@@ -119,6 +121,7 @@ package func runDocuments(
       afterBatch: { driver in
         alerts?.afterBatch(driver)
         documents.afterBatch(driver)
+        metrics?.afterBatch(driver)
         watch.update(driver)
         progress.update(driver)
         run.noteEvictions(driver)
@@ -127,9 +130,11 @@ package func runDocuments(
       onEvent: { documents.note($0) }))
   alerts?.finish(driver)
   documents.finish(driver)
+  metrics?.finish(driver)
   progress.end()
   defer { alerts?.conclude(run) }
-  let status = documents.conclude(run.conclude(driver, errors, output), report)
+  let concluded = documents.conclude(run.conclude(driver, errors, output), report)
+  let status = metrics?.conclude(concluded) ?? concluded
   // Whoever reads documents keeps them. One that is gone has lost some, other than one who reads lines.
   guard let error = output.error, error.isBrokenPipe else { return status }
   complain("\(error.description): documents are lost")

@@ -5,27 +5,56 @@ import IMWire
 
 /// Prints frames as they are decoded: `imdump -r` and `imdump -i` with `--format text` or `json`.
 final class FrameSink: EngineSink {
+  /// What a line of JSON needs, together: each change of a class's property asks whether another is going on.
+  private struct Page: ~Copyable {
+    var json: FrameJSONWriter
+    var out = ByteWriter(capacity: 300 << 10)
+    /// Where the last frame's line ends in `out`; negative where it was not printed.
+    var lineEnd = -1
+    /// Frames printed.
+    var printed: UInt64 = 0
+
+    /// Writes a frame that carries its session's number; false, and nothing, for one whose session has a name.
+    @inline(__always)
+    mutating func write(
+      _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, missing: UInt64,
+      _ output: Output
+    ) -> Bool {
+      guard json.carriesSession(connection) else { return false }
+      write(frame, note, connection, direction, session: nil, missing: missing, output)
+      return true
+    }
+
+    mutating func write(
+      _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, session: String?,
+      missing: UInt64, _ output: Output
+    ) {
+      if out.count > 256 << 10 { output.drain(&out) }
+      json.write(frame, note, connection, direction, session: session, missing: missing, to: &out)
+      printed &+= 1
+      lineEnd = out.count
+    }
+  }
 
   private var text: FrameTextWriter
-  private var json: FrameJSONWriter
+  private var page: Page
   private let isJSON: Bool
+  /// Whether every frame is a line of JSON.
+  private let isPlain: Bool
   private let plans: [ProtocolPlan]
   private let filter: Filter?
   private let output: Output
   private var names: [UInt32: String] = [:]
-  private var out = ByteWriter(capacity: 300 << 10)
   private var marks = GapMarks()
   /// Whether there are marks or a line that is held. Asking a flag costs a frame less than asking them.
   private var isNearGap = false
-  /// Where the last frame's line ends in `out`; negative where it was not printed.
-  private var lineEnd = -1
   /// A gap whose line is not written yet: the frame that it cuts belongs to the line, and frames in front of it may follow.
   private var held: (gap: Issue, connection: ConnectionInfo, cut: UInt64)?
   /// Alerts' lines, where there are any.
   private var alertText: AlertTextWriter?
   private var alertLines = JSONLines()
   /// Frames printed.
-  private(set) var printed: UInt64 = 0
+  var printed: UInt64 { page.printed }
 
   init(plans: [ProtocolPlan], format: OutputFormat, style: TextStyle, filter: Filter?, output: Output) {
     self.plans = plans
@@ -33,7 +62,8 @@ final class FrameSink: EngineSink {
     self.output = output
     isJSON = format == .json
     text = FrameTextWriter(plans: plans, style: style)
-    json = FrameJSONWriter(plans: plans)
+    page = Page(json: FrameJSONWriter(plans: plans))
+    isPlain = isJSON && filter == nil
   }
 
   func frame(
@@ -66,8 +96,17 @@ final class FrameSink: EngineSink {
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan,
     _ body: RawSpan, _ tlvs: Span<TLVRef>, _ mark: GapMarks.Mark?
   ) {
-    lineEnd = -1
-    if out.count > 256 << 10 { output.drain(&out) }
+    let isWritten =
+      isPlain && page.write(frame, note, connection, direction, missing: mark?.missing ?? 0, output)
+    if !isWritten { choose(frame, note, connection, direction, bytes, body, tlvs, mark) }
+  }
+
+  @inline(never)
+  private func choose(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan,
+    _ body: RawSpan, _ tlvs: Span<TLVRef>, _ mark: GapMarks.Mark?
+  ) {
+    page.lineEnd = -1
     let plan = plans[Int(connection.plan)]
     let session = plan.hasSession ? nil : names[note.session]
     if let filter {
@@ -81,15 +120,16 @@ final class FrameSink: EngineSink {
       }
       guard isWanted else { return }
     }
-    printed += 1
     if isJSON {
-      json.write(frame, note, connection, direction, session: session, missing: mark?.missing ?? 0, to: &out)
-    } else {
-      if let early = mark?.early { text.write(early, connection, isTCP: true, to: &out) }
-      text.write(
-        frame, note, connection, direction, session: session, bytes: bytes, body: body, tlvs: tlvs, to: &out)
+      page.write(frame, note, connection, direction, session: session, missing: mark?.missing ?? 0, output)
+      return
     }
-    lineEnd = out.count
+    if page.out.count > 256 << 10 { output.drain(&page.out) }
+    if let early = mark?.early { text.write(early, connection, isTCP: true, to: &page.out) }
+    text.write(
+      frame, note, connection, direction, session: session, bytes: bytes, body: body, tlvs: tlvs, to: &page.out)
+    page.printed &+= 1
+    page.lineEnd = page.out.count
   }
 
   /// Notes where bytes are missing; in text they have a line, unless the filter keeps it back.
@@ -112,9 +152,9 @@ final class FrameSink: EngineSink {
       held = (issue, connection, 0)
       isNearGap = true
     } else {
-      text.write(issue, connection, to: &out)
+      text.write(issue, connection, to: &page.out)
     }
-    if out.count > 256 << 10 { output.drain(&out) }
+    if page.out.count > 256 << 10 { output.drain(&page.out) }
   }
 
   /// Whether a frame stands in front of a gap of its own stream.
@@ -127,7 +167,7 @@ final class FrameSink: EngineSink {
   private func tellHeld() {
     guard let (gap, connection, cut) = held else { return }
     held = nil
-    text.write(gap, cut: cut, connection, to: &out)
+    text.write(gap, cut: cut, connection, to: &page.out)
   }
 
   /// Writes an alert at its place between the frames.
@@ -135,20 +175,20 @@ final class FrameSink: EngineSink {
     tellHeld()
     if isJSON {
       AlertJSONWriter().write(alert, to: &alertLines)
-      alertLines.writer.withBytes { out.raw($0) }
+      alertLines.writer.withBytes { page.out.raw($0) }
       alertLines.writer.removeAll()
     } else {
       var text = alertText ?? AlertTextWriter(style: style)
-      text.write(alert, to: &out)
+      text.write(alert, to: &page.out)
       alertText = text
     }
-    lineEnd = -1
+    page.lineEnd = -1
   }
 
   /// Writes what is ready.
   func flush() {
     tellHeld()
-    output.drain(&out)
+    output.drain(&page.out)
   }
 
   func named(_ session: UInt32, _ name: String) { names[session] = name }
@@ -156,7 +196,11 @@ final class FrameSink: EngineSink {
 
   /// The last frame's answers came out before it. Their lines call them orphans and cannot be taken back; its own tells.
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) {
-    guard lineEnd == out.count else { return }
-    if isJSON { json.amend(answers: times, to: &out) } else { text.write(answers: times, to: &out) }
+    guard page.lineEnd == page.out.count else { return }
+    if isJSON {
+      FrameJSONWriter.amend(answers: times, to: &page.out)
+    } else {
+      text.write(answers: times, to: &page.out)
+    }
   }
 }

@@ -29,10 +29,8 @@ final class MessageSink: EngineSink {
 
   func finished(_ exchange: borrowing Exchange) {
     let exchange = copy exchange
-    guard var record = store.take(exchange) else { return }
+    guard let record = store.take(exchange) else { return }
     guard selection.includes(record, exchange, plans[Int(exchange.plan)]) else { return }
-    // A client may have named itself after its first message.
-    if record.session == nil { record.session = store.name(exchange.session) }
     take(record, exchange)
   }
 

@@ -92,6 +92,7 @@ struct Capture: ParsableCommand {
   @OptionGroup var documents: LogOptionGroup
 
   @OptionGroup var alerts: RuleOptions
+  @OptionGroup var metrics: MetricsChoices
 
   @Option(
     name: [.customShort("Y", allowingJoined: true)],
@@ -140,14 +141,14 @@ struct Capture: ParsableCommand {
       try finish { () throws(UsageError) in
         try runDocuments(
           input: input, decode: decoding.decode, report: speech.report, documents: options ?? DocumentOptions(),
-          alerts: alerts.alerts)
+          alerts: alerts.alerts, metrics: metrics.metrics)
       }
       return
     }
     try finish { () throws(UsageError) in
       try runCapture(
         input: input, decode: decoding.decode, report: speech.report, format: format, style: style, filter: filter,
-        documents: options, alerts: alerts.alerts)
+        documents: options, alerts: alerts.alerts, metrics: metrics.metrics)
     }
   }
 

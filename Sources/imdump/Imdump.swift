@@ -35,6 +35,7 @@ struct Imdump: ParsableCommand {
   /// Runs the command; the help without a subcommand is `help`, all else is the parser's.
   static func main() {
     keepStandardDescriptors()
+    tellCrashes()
     if let refusal = borrowedRights() {
       complain(refusal)
       exit(withError: ExitCode(ExitStatus.noPermission.rawValue))

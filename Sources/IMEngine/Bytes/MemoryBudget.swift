@@ -1,7 +1,8 @@
 /// How many bytes the engine's tables hold, by what they are for, and how many they may.
 ///
 /// Tables keep the memory that they have once needed and use it again, so their parts only grow, to fifteen sixteenths of
-/// the limit. Each part may count on a sixteenth of that, however much another one wants. What streams hold comes and goes
+/// the limit. Each part may count on a sixteenth of that, however much another one wants; exchanges, which come fast and are
+/// large with what a sink keeps of each, have no more than three eighths. What streams hold comes and goes
 /// (`held`); it may have what is left, and at least the last sixteenth.
 ///
 /// It refuses; whoever is refused forgets what is oldest. Nothing here runs per packet.
@@ -51,6 +52,7 @@ final class MemoryBudget {
   func admits(_ part: Part, _ count: Int) -> Bool {
     let old = max(used[part.rawValue], reserve)
     let new = max(used[part.rawValue] + count, reserve)
+    if part == .exchanges, new > tableLimit / 8 * 3 { return false }
     return charge - old + new <= tableLimit
   }
 

@@ -8,8 +8,7 @@ package import IMWire
 /// `answered` (microseconds of answers that came out before it). What is not known is not there.
 package struct FrameJSONWriter: ~Copyable {
   private let plans: [ProtocolPlan]
-  /// The quoted names of each plan's types, ready to be appended.
-  private let typeTexts: [[String]]
+  private let texts: TypeTexts
   /// `"conn":...,"client":...,"server":...` of the connection that was written last.
   private var connection = ByteWriter(capacity: 256)
   private var connectionSerial: UInt32 = 0
@@ -17,8 +16,12 @@ package struct FrameJSONWriter: ~Copyable {
   /// A writer for frames of `plans`.
   package init(plans: [ProtocolPlan]) {
     self.plans = plans
-    typeTexts = plans.map { plan in plan.typeNames.map { "\"\($0)\"" } }
+    texts = TypeTexts(plans)
   }
+
+  /// Whether frames of the connection carry their session's number.
+  @inline(__always)
+  package func carriesSession(_ info: ConnectionInfo) -> Bool { texts.hasSession(info.plan) }
 
   /// Appends one line. `session` is the session's name where its client gave one; `missing` counts the stream's bytes that
   /// are missing between the frame before and this one.
@@ -26,9 +29,8 @@ package struct FrameJSONWriter: ~Copyable {
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, session: String?,
     missing: UInt64 = 0, to out: inout ByteWriter
   ) {
-    let plan = plans[Int(info.plan)]
     out.literal("{\"ts\":")
-    out.number(frame.timestamp.microseconds)
+    out.microseconds(frame.timestamp)
     if info.serial != connectionSerial { describe(info) }
     connection.withBytes { out.raw($0) }
     if direction == .clientToServer {
@@ -36,12 +38,18 @@ package struct FrameJSONWriter: ~Copyable {
     } else {
       out.literal(",\"dir\":\"s2c\",\"type\":")
     }
-    writeType(frame, info, to: &out)
+    if let name = texts.name(info.plan, frame.kind.pointee.index) {
+      out.raw(name)
+    } else {
+      out.literal("\"type_")
+      out.number(frame.type)
+      out.literal("\"")
+    }
     if frame.flags.rawValue & Frame.Flags.sequence.rawValue != 0 {
       out.literal(",\"seq\":")
       out.number(frame.sequence)
     }
-    if plan.hasSession {
+    if texts.hasSession(info.plan) {
       out.literal(",\"session\":")
       out.number(frame.session)
     } else if let session {
@@ -91,7 +99,7 @@ package struct FrameJSONWriter: ~Copyable {
   }
 
   /// Adds the times of answers that came out before their message to the line that was written last.
-  package func amend(answers: [Timestamp], to out: inout ByteWriter) {
+  package static func amend(answers: [Timestamp], to out: inout ByteWriter) {
     // The brace and the line feed.
     out.truncate(to: out.count - 2)
     out.literal(",\"answered\":[")
@@ -115,17 +123,5 @@ package struct FrameJSONWriter: ~Copyable {
     connection.literal("\",\"profile\":\"")
     connection.text(plans[Int(info.plan)].name)
     connection.literal("\"")
-  }
-
-  private func writeType(_ frame: Frame, _ info: ConnectionInfo, to out: inout ByteWriter) {
-    let index = Int(frame.kind.pointee.index)
-    let texts = typeTexts[Int(info.plan)]
-    if index < texts.count {
-      out.text(texts[index])
-    } else {
-      out.literal("\"type_")
-      out.number(frame.type)
-      out.literal("\"")
-    }
   }
 }

@@ -73,7 +73,7 @@ package struct MessageJSONWriter {
     out.literal("}\n")
   }
 
-  private func list(_ values: [Int64], to out: inout ByteWriter) {
+  private func list(_ values: ShortList<Int64>, to out: inout ByteWriter) {
     out.literal("[")
     for (i, value) in values.enumerated() {
       if i > 0 { out.literal(",") }

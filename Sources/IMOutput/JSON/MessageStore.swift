@@ -2,42 +2,92 @@ package import IMEngine
 package import IMWire
 
 /// Everything seen of one message: its copies, its answers and what it holds.
-package struct MessageRecord {
+package final class MessageRecord {
+  // In an order that leaves no holes: there are many of them.
+
   /// The connection of the first copy.
-  package var connection: ConnectionInfo
-  /// The direction of the copies.
-  package var direction: Direction
+  package let connection: ConnectionInfo
+  /// The remarks on any of its copies, as `FrameFlagNames.mask` has them.
+  package fileprivate(set) var flags: UInt32
   /// The type's name; `type_` and its value where the profile does not know it.
-  package var type: String
-  /// What it is for.
-  package var role: FrameRole
-  /// The number that the sender gave it; `nil` where it gave none.
-  package var sequence: UInt64?
+  package let type: String
   /// The session's number on the wire, or the name that its client gave; `nil` where neither is known.
-  package var session: String?
+  package fileprivate(set) var session: String?
+  /// The number that the sender gave it; `nil` where it gave none.
+  package let sequence: UInt64?
   /// Whether `session` is a number on the wire.
-  package var sessionIsNumber: Bool
+  package let sessionIsNumber: Bool
+  /// The direction of the copies.
+  package let direction: Direction
+  /// What it is for.
+  package let role: FrameRole
+  private let packing: Packing
+  /// Whether a copy after the first was made on purpose.
+  package fileprivate(set) var isRetried = false
   /// The length in bytes of the first copy's body, as on the wire.
-  package var bodyCount: Int
-  /// What every copy's checksum said, in the order of `copies`.
-  package var checksums: [ChecksumStatus]
-  /// Microseconds since the epoch of every copy.
-  package var copies: [Int64]
-  /// Microseconds since the epoch of every answer; empty without one.
-  package var answers: [Int64] = []
+  package let bodyCount: Int
   /// The packet that brought the first copy.
-  package var number: UInt64
+  package let number: UInt64
+  /// What every copy's checksum said, in the order of `copies`.
+  package fileprivate(set) var checksums: ShortList<ChecksumStatus>
+  /// Microseconds since the epoch of every copy.
+  package fileprivate(set) var copies: ShortList<Int64>
+  /// Microseconds since the epoch of every answer; empty without one.
+  package fileprivate(set) var answers = ShortList<Int64>()
+  /// The TLVs of the first copy; empty where its body was not walked.
+  package let tlvs: [TLVRef]
+  /// What `tlvs` point into; empty unless the store was asked to keep it.
+  package fileprivate(set) var body: [UInt8] = []
+
+  /// What the first copy tells.
+  fileprivate init(
+    _ frame: Frame, _ info: ConnectionInfo, _ direction: Direction, _ plan: ProtocolPlan, name: String?,
+    _ tlvs: Span<TLVRef>, flags: UInt32
+  ) {
+    connection = info
+    self.direction = direction
+    let index = Int(frame.kind.pointee.index)
+    type = index < plan.typeNames.count ? plan.typeNames[index] : "type_\(frame.type)"
+    role = frame.kind.pointee.role
+    sequence = frame.flags.contains(.sequence) ? frame.sequence : nil
+    session = plan.hasSession ? String(frame.session) : name
+    sessionIsNumber = plan.hasSession
+    bodyCount = frame.bodyCount
+    checksums = ShortList(frame.checksumStatus)
+    copies = ShortList(frame.timestamp.microseconds)
+    number = frame.number
+    packing = Packing(frame, plan)
+    self.tlvs = tlvs.withUnsafeBufferPointer { Array($0) }
+    self.flags = flags
+  }
+
   /// `zlib` for a compressed body, `label-only` for one that only its header calls so, else `none`; `nil` where the protocol
   /// knows no compression.
-  package var compression: StaticString?
-  /// The TLVs of the first copy; empty where its body was not walked.
-  package var tlvs: [TLVRef]
-  /// The remarks on any of its copies, as `FrameFlagNames.mask` has them.
-  package var flags: UInt32
-  /// Whether a copy after the first was made on purpose.
-  package var isRetried = false
-  /// What `tlvs` point into; empty unless the store was asked to keep it.
-  package var body: [UInt8] = []
+  package var compression: StaticString? {
+    switch packing {
+    case .unknown: nil
+    case .none: "none"
+    case .label: "label-only"
+    case .zlib: "zlib"
+    }
+  }
+
+  private enum Packing: UInt8 {
+    case unknown, none, label, zlib
+
+    init(_ frame: Frame, _ plan: ProtocolPlan) {
+      // By raw values: sets of another module's flags are made at run time.
+      let flags = frame.flags.rawValue
+      self =
+        if !plan.pointer.pointee.compression.isPresent {
+          .unknown
+        } else if flags & (Frame.Flags.inflated.rawValue | Frame.Flags.inflateLimit.rawValue) != 0 {
+          .zlib
+        } else {
+          flags & Frame.Flags.compressLabelOnly.rawValue != 0 ? .label : .none
+        }
+    }
+  }
 }
 
 /// Collects messages frame by frame until their fate is final.
@@ -50,8 +100,8 @@ package final class MessageStore {
   private static let maximumBody = 64 << 10
   /// At most so many copies and answers of one message are kept one by one.
   private static let maximumTimes = 1_000
-  /// What a message costs in memory, without its body.
-  package static let costPerMessage = 640
+  /// What a message costs in memory, without its body: 240 bytes, its place in the dictionary, and a few TLVs.
+  package static let costPerMessage = 384
   /// Bytes of bodies that are kept, and the most that may be.
   private var bodyBytes = 0
   private let maximumBodyBytes: Int
@@ -71,67 +121,48 @@ package final class MessageStore {
   /// Forgets the name of a session that is forgotten.
   package func forgotten(_ session: UInt32) { names[session] = nil }
 
-  /// The name that a session's client gave, if any.
-  package func name(_ session: UInt32) -> String? { names[session] }
-
   /// Notes one frame: the first or another copy, or an answer; `isAfterGap` where it is the first behind missing bytes.
   package func note(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, _ body: RawSpan,
     _ tlvs: Span<TLVRef>, isAfterGap: Bool = false
   ) {
     guard note.exchange != .max else { return }
-    let at = frame.timestamp.microseconds
-    if note.isAck {
-      if records[note.exchange]?.answers.count ?? .max < Self.maximumTimes {
-        records[note.exchange]?.answers.append(at)
-      }
-      return
-    }
     let flags = FrameFlagNames.mask(frame, note) | (isAfterGap ? FrameFlagNames.afterGap : 0)
-    if note.copy == 1 {
-      let plan = plans[Int(info.plan)]
-      let index = Int(frame.kind.pointee.index)
-      var references: [TLVRef] = []
-      references.reserveCapacity(tlvs.count)
-      for i in tlvs.indices { references.append(tlvs[i]) }
-      records[note.exchange] = MessageRecord(
-        connection: info, direction: direction,
-        type: index < plan.typeNames.count ? plan.typeNames[index] : "type_\(frame.type)",
-        role: frame.kind.pointee.role, sequence: frame.flags.contains(.sequence) ? frame.sequence : nil,
-        session: plan.hasSession ? String(frame.session) : names[note.session], sessionIsNumber: plan.hasSession,
-        bodyCount: frame.bodyCount, checksums: [frame.checksumStatus], copies: [at], number: frame.number,
-        compression: plan.pointer.pointee.compression.isPresent ? Self.compression(frame) : nil,
-        tlvs: references, flags: flags)
+    if note.copy == 1, !note.isAck {
+      let record = MessageRecord(
+        frame, info, direction, plans[Int(info.plan)], name: names[note.session], tlvs, flags: flags)
       if keepsBodies, body.byteCount <= Self.maximumBody, bodyBytes + body.byteCount <= maximumBodyBytes {
         bodyBytes += body.byteCount
-        records[note.exchange]?.body = body.withUnsafeBytes { Array($0) }
+        record.body = body.withUnsafeBytes { Array($0) }
       }
-    } else {
-      if records[note.exchange]?.copies.count ?? .max < Self.maximumTimes {
-        records[note.exchange]?.copies.append(at)
-        records[note.exchange]?.checksums.append(frame.checksumStatus)
-      }
-      records[note.exchange]?.flags |= flags
-      if note.isRetry { records[note.exchange]?.isRetried = true }
+      records[note.exchange] = record
+      return
     }
-  }
-
-  private static func compression(_ frame: Frame) -> StaticString {
-    // By raw values: sets of another module's flags are made at run time.
-    let flags = frame.flags.rawValue
-    if flags & (Frame.Flags.inflated.rawValue | Frame.Flags.inflateLimit.rawValue) != 0 { return "zlib" }
-    return flags & Frame.Flags.compressLabelOnly.rawValue != 0 ? "label-only" : "none"
+    guard let record = records[note.exchange] else { return }
+    let at = frame.timestamp.microseconds
+    if note.isAck {
+      if record.answers.count < Self.maximumTimes { record.answers.append(at) }
+      return
+    }
+    if record.copies.count < Self.maximumTimes {
+      record.copies.append(at)
+      record.checksums.append(frame.checksumStatus)
+    }
+    record.flags |= flags
+    if note.isRetry { record.isRetried = true }
   }
 
   /// Notes answers that were seen before their message.
   package func adopted(_ exchange: UInt32, _ times: [Timestamp]) {
-    records[exchange]?.answers.append(contentsOf: times.map(\.microseconds))
+    for time in times { records[exchange]?.answers.append(time.microseconds) }
   }
 
   /// Takes what is known of an exchange that is over.
   package func take(_ exchange: Exchange) -> MessageRecord? {
     guard let record = records.removeValue(forKey: exchange.id) else { return nil }
     bodyBytes -= record.body.count
+    // A client may have named itself after its first message.
+    if record.session == nil { record.session = names[exchange.session] }
     return record
   }
 }
