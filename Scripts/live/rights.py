@@ -56,7 +56,9 @@ def compiled(folder):
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if not compiler:
         return None
-    subprocess.run([compiler, "-shared", "-fPIC", "-I", source + "/include", "-o", library, *glob.glob(source + "/*.c")],
+    # A library has no beginning of the program, which one function asks for.
+    subprocess.run([compiler, "-shared", "-fPIC", "-Wl,--defsym=__executable_start=0", "-I", source + "/include", "-o", library,
+                    *glob.glob(source + "/*.c")],
                    check=True)
     return library
 

@@ -26,7 +26,8 @@ package func runCapture(
     if let documents {
       run.engine(
         needs.union(ECSSink.needs), cost: (ECSSink.costPerConnection, 0, 0),
-        sink: input.writePath == "-" ? documents.sink : PairSink(documents.sink, sink), alerts: alerts, metrics: metrics)
+        sink: input.writePath == "-" ? documents.sink : PairSink(documents.sink, sink), alerts: alerts, metrics: metrics
+      )
     } else {
       run.engine(needs, sink: sink, alerts: alerts, metrics: metrics)
     }

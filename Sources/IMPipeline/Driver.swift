@@ -219,7 +219,9 @@ final class Driver {
     if let user = confinement.user { alerts?.evidence?.give(to: user) }
     if output?.opener == nil { opener?.end() }
     if logs?.usedOpener == nil { logOpener?.end() }
-    let folders = [output?.ownFolder, alerts?.evidence?.folder, logs?.ownFolder, metrics?.file?.folder].compactMap { $0 }
+    let folders = [output?.ownFolder, alerts?.evidence?.folder, logs?.ownFolder, metrics?.file?.folder].compactMap {
+      $0
+    }
     let openers = [output?.opener, logs?.usedOpener].compactMap { $0 }
     try confinement.enter(
       folders: folders, mayWrite: !folders.isEmpty, openers: openers, listener: metrics?.server?.descriptor)
