@@ -30,13 +30,16 @@ extension ByteWriter {
     byte(UInt8(ascii: "\""))
   }
 
-  /// Appends bytes from the wire for a terminal: printable text as it is, everything else as `\xNN`.
-  package mutating func terminal(_ bytes: UnsafeRawBufferPointer, limit: Int = .max) {
+  /// Appends bytes from the wire for a terminal: printable text as it is, everything else as `\xNN`; a backslash doubled,
+  /// unless `keepsBackslashes`.
+  package mutating func terminal(_ bytes: UnsafeRawBufferPointer, limit: Int = .max, keepsBackslashes: Bool = false) {
     var written = 0
     forEachScalar(bytes) { writer, scalar, sequence in
       guard written < limit else { return }
       written += 1
-      if let scalar, scalar >= 0x20, !(0x7f...0x9f).contains(scalar), scalar != 0x5c, !Self.isDirectional(scalar) {
+      if let scalar, scalar >= 0x20, !(0x7f...0x9f).contains(scalar), !Self.isDirectional(scalar),
+        scalar != 0x5c || keepsBackslashes
+      {
         for byte in sequence { writer.byte(byte) }
       } else if scalar == 0x5c {
         writer.literal("\\\\")

@@ -28,6 +28,9 @@ package struct ProfileCompiler {
       throw try root.required("profile").error("a profile's name is 1 to 32 of a-z, 0-9, - and _")
     }
     let version = try root.required("version").text()
+    guard (1...32).contains(version.utf8.count), version.utf8.allSatisfy({ Self.isNameByte($0) || $0 == 46 }) else {
+      throw try root.required("version").error("a profile's version is 1 to 32 of a-z, 0-9, -, _ and .")
+    }
     _ = try root.optional("title")?.text()
     var ports: [UInt16] = []
     for port in try root.optional("ports")?.elements() ?? [] { ports.append(UInt16(try port.number(1...65_535))) }
@@ -45,6 +48,14 @@ package struct ProfileCompiler {
     return ProtocolPlan(
       name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
       checksumName: checksumName, draft: draft)
+  }
+
+  /// The name of a type or a tag: outputs print it as it is.
+  private func name(_ reader: YAMLReader) throws(ProfileError) -> String {
+    let name = try reader.text()
+    guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ Self.isNameByte($0) || (65...90).contains($0) })
+    else { throw reader.error("a name is 1 to 64 of a-z, A-Z, 0-9, - and _") }
+    return name
   }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {
@@ -201,7 +212,7 @@ package struct ProfileCompiler {
     for (key, value) in entries {
       let number = UInt64(try key.number(0...Int(UInt32.max)))
       guard values.insert(number).inserted else { throw key.error("type \(number) stands here twice") }
-      let name = try value.required("name").text()
+      let name = try self.name(value.required("name"))
       guard !typeNames.contains(name), name != "other" else { throw value.error("the name '\(name)' is taken") }
       typeNames.append(name)
     }
@@ -403,7 +414,7 @@ package struct ProfileCompiler {
     }
     if let depth = try reader.optional("depth") { plan.maximumDepth = Int32(try depth.number(0...16)) }
     for (key, value) in try reader.optional("tags")?.entries() ?? [] {
-      tagNames[UInt32(try key.number(0...Int(UInt32.max)))] = try value.text()
+      tagNames[UInt32(try key.number(0...Int(UInt32.max)))] = try name(value)
     }
     draft.tlv = plan
   }

@@ -27,6 +27,10 @@ import Testing
     "timing: { answer: 6s, heartbeat: 15s }",
   ]
 
+  private static let known =
+    "profile, version, title, ports, header, length, fields, checksum, sequence, types, acknowledgment, handshake, "
+    + "receipts, tlv, timing"
+
   @Test func soundOne() throws {
     let plan = try ProfileCompiler.compile(Self.lines.joined(separator: "\n"), source: "chat.yaml")
     #expect(plan.name == "chat")
@@ -44,7 +48,7 @@ import Testing
       (1, "", "2:1: 'profile' is missing"),
       (
         2, "verzion: 1",
-        "2:1: 'verzion' is not known here; known are: profile, version, title, ports, header, length, fields, checksum, sequence, types, acknowledgment, handshake, receipts, tlv, timing"
+        "2:1: 'verzion' is not known here; known are: \(known)"
       ),
       (3, "ports: 9000", "3:8: a list is wanted here"),
       (3, "ports: [9000, 70000]", "3:15: 70000 is not between 1 and 65535"),
@@ -99,6 +103,9 @@ import Testing
       ),
       (11, "sequence: { kind: counter, shared-by: moon }", "11:39: 'shared-by' is server, and of a counter"),
       (11, "sequence: { kind: identifier, shared-by: server }", "11:42: 'shared-by' is server, and of a counter"),
+      (13, "  1: { name: 'a\"b', role: message }", "13:14: a name is 1 to 64 of a-z, A-Z, 0-9, - and _"),
+      (2, "version: a b", "2:10: a profile's version is 1 to 32 of a-z, 0-9, -, _ and ."),
+      (2, #""a\e[31m\n\u202E": 1"#, #"2:1: 'a\u{1b}[31m\u{a}\u{202e}' is not known here; known are: \#(known)"#),
       (13, "  1: { name: text, role: message, answered: yes }", "13:45: 'yes' is neither true nor false"),
       (13, "  one: { name: text, role: message }", "13:3: 'one' is not a whole number"),
       (13, "  2: { name: text, role: message }", "13:3: '2' stands here and once more in the same mapping"),
