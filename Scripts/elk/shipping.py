@@ -148,6 +148,31 @@ def renamed(folder, lines, report):
         receiver.end()
 
 
+def refused(folder, lines, report):
+    """Whole requests are refused because of load: their documents are in the error file, and are sent again from there."""
+    receiver = bulk.Receiver().begin()
+    receiver.busy = 3
+    shipper = Shipper(folder, receiver.port)
+    shipper.begin()
+    try:
+        written(os.path.join(shipper.logs, "imdump.message.RUN-1.ndjson"), lines)
+        inside = lambda: shipper.errors().count('\\"create\\"')   # noqa: E731
+        until(60, lambda: len(receiver.streams) + inside() >= len(lines))
+        kept = inside()
+        report.check("three requests refused as a whole: %d documents arrived, %d are in the error file" % (
+            len(receiver.streams), kept), kept > 0 and kept + len(receiver.streams) == len(lines))
+        # As the README says.
+        errors = os.path.join(folder, "imdump-errors.ndjson")
+        done = subprocess.run("jq -j 'select(.reply.status == 429) | .request.postdata' %s | curl -sS --fail -H "
+                              "'Content-Type: application/x-ndjson' --data-binary @- http://127.0.0.1:%d/_bulk >/dev/null" % (
+                                  errors, receiver.port), shell=True, stderr=subprocess.PIPE, text=True)
+        report.check("sent again from there", done.returncode == 0, done.stderr)
+        holds("refused as a whole", receiver, lines, report, shipper)
+    finally:
+        shipper.end()
+        receiver.end()
+
+
 def imdumps(binary, folder, report):
     """imdump writes the files itself, and begins new ones by size while they are shipped."""
     receiver = bulk.Receiver().begin()
@@ -229,4 +254,9 @@ def check(binary, folder, report):
     renamed(os.path.join(folder, "renamed"), lines, report)
     away(os.path.join(folder, "away"), lines, report)
     busy(os.path.join(folder, "busy"), lines, report)
-    imdumps(binary, os.path.join(folder, "own"), report)
+    if shutil.which("jq") and shutil.which("curl"):
+        refused(os.path.join(folder, "refused"), lines, report)
+    else:
+        report.skipped("requests that are refused as a whole: jq or curl is not installed")
+    if "--log-dir" in subprocess.run([binary, "--help"], stdout=subprocess.PIPE, text=True).stdout:
+        imdumps(binary, os.path.join(folder, "own"), report)

@@ -45,9 +45,9 @@ package struct MetricText: ~Copyable {
     if dialect == .openMetrics { out.literal("# EOF\n") }
   }
 
-  /// A count of a counter, or a whole figure of a gauge.
-  mutating func sample(_ labels: String = "", _ value: UInt64) {
-    line(suffix, labels)
+  /// A count of a counter, or a whole figure of a gauge; `extra` is a label more.
+  mutating func sample(_ labels: String = "", _ value: UInt64, _ extra: StaticString = "") {
+    line(suffix, labels, extra)
     out.number(value)
     out.literal("\n")
   }

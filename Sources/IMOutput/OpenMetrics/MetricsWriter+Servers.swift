@@ -58,15 +58,21 @@ extension MetricsWriter {
 
   // MARK: Fates
 
+  /// The fates that are counted, the three that are answers first.
+  private static let fates: [(Fate, StaticString)] = [
+    (.acked, "fate=\"acked\""), (.ackedAfterRetry, "fate=\"acked_after_retry\""), (.rejected, "fate=\"rejected\""),
+    (.unanswered, "fate=\"unanswered\""), (.damaged, "fate=\"damaged\""), (.pending, "fate=\"pending\""),
+  ]
+
   private func fates(
     _ family: MetricFamily, _ rows: [Row], _ text: inout MetricText, _ part: (EndpointSeries) -> FateSeries
   ) {
     text.begin(family)
     for row in rows {
       let series = part(row.series)
-      for fate in Fate.allCases where fate != .unacknowledged {
-        text.sample(row.ways[0] + ",fate=\"\(fate.name)\"", series.decided(.clientToServer, fate))
-        text.sample(row.ways[1] + ",fate=\"\(fate.name)\"", series.decided(.serverToClient, fate))
+      for (fate, label) in Self.fates {
+        text.sample(row.ways[0], series.decided(.clientToServer, fate), label)
+        text.sample(row.ways[1], series.decided(.serverToClient, fate), label)
       }
     }
   }
@@ -77,9 +83,10 @@ extension MetricsWriter {
     text.begin(family)
     for row in rows {
       let series = part(row.series)
-      for fate in [Fate.acked, .ackedAfterRetry, .rejected] {
-        text.sample(row.ways[0] + ",fate=\"\(fate.name)\"", series.late(.clientToServer, fate))
-        text.sample(row.ways[1] + ",fate=\"\(fate.name)\"", series.late(.serverToClient, fate))
+      // Whoever is answered late was answered.
+      for (fate, label) in Self.fates.prefix(3) {
+        text.sample(row.ways[0], series.late(.clientToServer, fate), label)
+        text.sample(row.ways[1], series.late(.serverToClient, fate), label)
       }
     }
   }
@@ -91,9 +98,9 @@ extension MetricsWriter {
     text.begin(.heartbeats)
     for row in rows {
       let series = row.series.heartbeats
-      text.sample(row.labels + ",fate=\"answered\"", decided(series, .acked, .ackedAfterRetry, .rejected))
-      text.sample(row.labels + ",fate=\"missed\"", decided(series, .unanswered, .damaged))
-      text.sample(row.labels + ",fate=\"pending\"", decided(series, .pending))
+      text.sample(row.labels, decided(series, .acked, .ackedAfterRetry, .rejected), "fate=\"answered\"")
+      text.sample(row.labels, decided(series, .unanswered, .damaged), "fate=\"missed\"")
+      text.sample(row.labels, decided(series, .pending), "fate=\"pending\"")
     }
     text.begin(.heartbeatsLate)
     for row in rows {
@@ -113,7 +120,7 @@ extension MetricsWriter {
     for row in rows {
       let series = row.series.roundTrips
       series.forEachBound { bound, count in
-        text.part("_bucket", row.labels + ",le=\"\(bound)\"", count)
+        text.part("_bucket", row.labels, count, bound)
       }
       text.part("_bucket", row.labels, series.count, "le=\"+Inf\"")
       text.part("_sum", row.labels, microseconds: series.sum)
@@ -166,17 +173,17 @@ extension MetricsWriter {
     text.begin(.ended)
     for row in rows {
       let counts = row.series.figures.connections
-      text.sample(row.labels + ",by=\"reset\"", counts.reset)
-      text.sample(row.labels + ",by=\"other\"", counts.closed &- counts.reset)
+      text.sample(row.labels, counts.reset, "by=\"reset\"")
+      text.sample(row.labels, counts.closed &- counts.reset, "by=\"other\"")
     }
     text.begin(.handshakes)
     for row in rows {
       let counts = row.series.figures.handshakes
-      text.sample(row.labels + ",result=\"answered\"", counts.answered)
-      text.sample(row.labels + ",result=\"acknowledged\"", counts.acknowledged)
-      text.sample(row.labels + ",result=\"refused\"", counts.refused)
-      text.sample(row.labels + ",result=\"unanswered\"", counts.unanswered)
-      text.sample(row.labels + ",result=\"pending\"", counts.pending)
+      text.sample(row.labels, counts.answered, "result=\"answered\"")
+      text.sample(row.labels, counts.acknowledged, "result=\"acknowledged\"")
+      text.sample(row.labels, counts.refused, "result=\"refused\"")
+      text.sample(row.labels, counts.unanswered, "result=\"unanswered\"")
+      text.sample(row.labels, counts.pending, "result=\"pending\"")
     }
     ways(.endpointFrames, rows, &text) { $0.frames[$1] }
     ways(.endpointBytes, rows, &text) { $0.wireBytes[$1] }

@@ -137,9 +137,9 @@ package struct MetricsWriter {
     text.begin(.copies)
     each { name, kind in
       guard kind.fates[0].units + kind.fates[1].units > 0 else { return }
-      text.sample(name.both + ",kind=\"retry\"", kind.retries)
-      text.sample(name.both + ",kind=\"immediate\"", kind.immediateDuplicates)
-      text.sample(name.both + ",kind=\"after_answer\"", kind.duplicates)
+      text.sample(name.both, kind.retries, "kind=\"retry\"")
+      text.sample(name.both, kind.immediateDuplicates, "kind=\"immediate\"")
+      text.sample(name.both, kind.duplicates, "kind=\"after_answer\"")
     }
     text.begin(.checksums)
     for status in ChecksumStatus.allCases {
