@@ -5,6 +5,9 @@ import Testing
 
 /// What delivers alerts: programs that misbehave end, and nobody waits for them. Time is an argument; processes are real.
 @Suite(.serialized) struct DeliveryTests {
+  /// A program that does not read its input must not end the tests, as it does not end a run.
+  init() { signal(SIGPIPE, SIG_IGN) }
+
   /// Tends a lane at one moment until `body` is true, for as long as a machine may need.
   private func tend(
     _ lane: inout DeliveryLane, at now: Double, _ said: inout [String], until body: (DeliveryLane) -> Bool
