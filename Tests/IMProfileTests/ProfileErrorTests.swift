@@ -44,7 +44,7 @@ import Testing
       (1, "", "2:1: 'profile' is missing"),
       (
         2, "verzion: 1",
-        "2:1: 'verzion' is not known here; known are: profile, version, title, ports, header, length, fields, checksum, sequence, types, acknowledgment, handshake, receipts, tlv, timing"
+        "2:1: 'verzion' is not known here; known are: profile, version, title, ports, header, length, fields, checksum, sequence, types, acknowledgment, handshake, receipts, status, tlv, timing"
       ),
       (3, "ports: 9000", "3:8: a list is wanted here"),
       (3, "ports: [9000, 70000]", "3:15: 70000 is not between 1 and 65535"),
@@ -84,7 +84,7 @@ import Testing
       (4, "\theader:", "4:1: found character that cannot start any token"),
       (
         9, "  typo: { offset: 2, size: 1 }",
-        "9:3: 'typo' is not known here; known are: type, sequence, time, encryption, compression, session, checksum, duplicate"
+        "9:3: 'typo' is not known here; known are: type, sequence, time, encryption, compression, session, checksum, duplicate, status"
       ),
       (9, "", "10:3: 'type' is missing"),
       (11, "sequence: { kind: ticket }", "11:19: the kind is counter or identifier"),
@@ -110,9 +110,12 @@ import Testing
       (13, "  1: { name: text, role: message, body: soup }", "13:41: a body is tlv, raw, none, or a list of steps"),
       (
         13, "  1: { name: text, role: message, body: [{ hop: 1 }] }",
-        "13:44: 'hop' is not known here; known are: skip, load, text, expect, unless"
+        "13:44: 'hop' is not known here; known are: skip, load, text, string, bytes, expect, unless, optional"
       ),
-      (13, "  1: { name: text, role: message, body: [{}] }", "13:42: a step is one of skip, load, text and expect"),
+      (
+        13, "  1: { name: text, role: message, body: [{}] }",
+        "13:42: a step is tlv, or one of skip, load, text, string, bytes and expect"
+      ),
       (13, "  1: { name: text, role: message, body: [{ skip: 0 }] }", "13:50: 0 is not between 1 and 65535"),
       (
         13, "  1: { name: text, role: message, body: [{ load: { size: 2, into: pocket } }] }",
@@ -123,7 +126,8 @@ import Testing
       (14, "  2: { name: ok, role: acknowledgment, answers: [txt] }", "14:50: there is no type 'txt'"),
       (16, "  tag: { size: 5 }", "16:16: 5 is not between 1 and 4"),
       (
-        17, "  size: { size: 1 }", "17:3: 'size' is not known here; known are: tag, length, counts, nested, depth, tags"
+        17, "  size: { size: 1 }",
+        "17:3: 'size' is not known here; known are: tag, length, header, counts, optional, padding, repeats, nested, depth, identity, sensitive, tags"
       ),
       (18, "handshake: { type: txt }", "18:20: there is no type 'txt'"),
       (18, "handshake: { type: ok }", "18:20: a handshake's type is one that is answered"),
