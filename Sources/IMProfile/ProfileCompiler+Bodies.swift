@@ -40,6 +40,8 @@ extension ProfileCompiler {
       draft.steps.append(PlanStep(.tlv))
       kind.flags.insert(.hasOtherSteps)
       kind.flags.remove(.noTLV)
+      // Where lists stand behind other fields, nobody knows where that of another type begins.
+      draft.unknownFlags.insert(.noTLV)
       return
     }
     let fields = try step.fields("skip", "load", "text", "string", "bytes", "expect", "unless", "optional")

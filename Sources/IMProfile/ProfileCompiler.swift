@@ -277,7 +277,7 @@ package struct ProfileCompiler {
       let name = try answered.text()
       if name == "other" {
         kind.answers |= 1 << UInt64(FrameKind.unknownIndex)
-        draft.unknownFlags = [.expectsAck, .numbered]
+        draft.unknownFlags.formUnion([.expectsAck, .numbered])
         continue
       }
       guard let index = typeNames.firstIndex(of: name) else { throw answered.error("there is no type '\(name)'") }
