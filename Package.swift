@@ -36,6 +36,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
     .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
+    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
   ],
   targets: [
     .systemLibrary(
@@ -57,15 +58,19 @@ let package = Package(
     room("IMYAML", [.product(name: "Yams", package: "Yams")]),
     room(
       "IMProfile", ["IMEngine", "IMYAML", "IMWire"],
-      resources: ["tjp", "mqtt", "smpp", "diameter", "goim", "tjp-v2", "tjp-article"].map {
-        .embedInCode("Profiles/\($0).yaml")
+      resources: ["tjp", "mqtt", "smpp", "diameter", "goim", "tjp-v2", "tjp-article"].flatMap {
+        [.embedInCode("Profiles/\($0).yaml"), .embedInCode("Profiles/\($0).compiled")]
       }),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
     room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     room(
       "IMPipeline",
-      ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),
+      [
+        "IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox",
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+      ]),
     .executableTarget(
       name: "imdump",
       dependencies: [
@@ -85,8 +90,8 @@ let package = Package(
     // HdrHistogram is the oracle of our own.
     tests("IMMetricsTests", ["IMMetrics", .product(name: "Histogram", package: "hdrhistogram-swift")]),
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
-    tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMWire"]),
+    tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMOutput", "IMWire"]),
     tests(
-      "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMProfile", "IMWire"], exclude: ["Golden"]),
+      "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMOutput", "IMProfile", "IMWire"], exclude: ["Golden"]),
   ]
 )

@@ -64,9 +64,12 @@ class Faults:
             os.close(writer)
             got = head.communicate()[0]
             name = "%s | head %s" % (name, first)
+            # Who reads documents is to keep them all.
+            status = 74 if "ecs" in words else 0
             self.report.equal(name + ": lines or bytes, exit", (len(got) if "c" in first else got.count(b"\n"), run.status),
-                              (24 if "c" in first else 1, 0))
-            self.report.equal(name + ": says", run.said, "")
+                              (24 if "c" in first else 1, status))
+            self.report.equal(name + ": says", run.said,
+                              "imdump: standard output: broken pipe: documents are lost\n" if status else "")
 
     def no_room(self):
         """-w where there is no room, no folder, and nothing to write."""

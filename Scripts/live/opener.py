@@ -157,10 +157,10 @@ def ask(library, place, names, requests):
 def answers(library, place, names, requests):
     sandbox, process = ctypes.CDLL(library), ctypes.c_int()
     template, is_timed, digits, count = names
-    opener = sandbox.imdump_opener_start(65534, 65534, 1, ctypes.byref(process))
-    ready = sandbox.imdump_opener_begin(opener, sandbox.imdump_open_folder(place.encode()), template.encode(), is_timed, digits,
-                                        ctypes.c_longlong(count))
-    files = [sandbox.imdump_opener_open(opener, replaces, ctypes.c_longlong(number), ctypes.c_longlong(second))
+    opener = sandbox.imdump_opener_start(65534, 65534, 1, b"opener", ctypes.byref(process))
+    ready = sandbox.imdump_opener_begin(opener, sandbox.imdump_open_folder(place.encode()), template.encode(), b"", is_timed,
+                                        digits, ctypes.c_longlong(count))
+    files = [sandbox.imdump_opener_ask(opener, replaces, 0, ctypes.c_longlong(number), ctypes.c_longlong(second))
              for replaces, number, second in requests]
     flags = fcntl.fcntl(files[-1], fcntl.F_GETFL) if files[-1] >= 0 else 0
     sandbox.imdump_opener_end(opener, process)

@@ -21,7 +21,9 @@ NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 ATTEMPTS = {"write in the folder": 0, "replace in the folder": 0, "write beside it": errno.EACCES,
             "remove beside it": errno.EACCES, "make a folder in the folder": errno.EPERM, "run a program": errno.EPERM,
             "make a process": errno.EPERM, "connect": errno.EPERM, "send": errno.EPERM, "memory to execute": errno.EPERM,
-            "type into the terminal": errno.EPERM, "signal another": errno.EPERM, "read a file": 0}
+            "type into the terminal": errno.EPERM, "signal another": errno.EPERM, "read a file": 0,
+    "accept from its own socket": errno.EAGAIN, "accept from another": errno.EPERM, "listen on another": errno.EPERM,
+}
 
 
 def dropped(binary, space, folder, report):
@@ -56,8 +58,9 @@ def compiled(folder):
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if not compiler:
         return None
-    subprocess.run([compiler, "-shared", "-fPIC", "-I", source + "/include", "-o", library, *glob.glob(source + "/*.c")],
-                   check=True)
+    # What tells of crashes looks for the program that it is part of, and a library is none.
+    files = [path for path in glob.glob(source + "/*.c") if not path.endswith("/Crash.c")]
+    subprocess.run([compiler, "-shared", "-fPIC", "-I", source + "/include", "-o", library, *files], check=True)
     return library
 
 
@@ -93,9 +96,15 @@ def attempt(library, inside, folder):
     sandbox, system = ctypes.CDLL(library), ctypes.CDLL(None, use_errno=True)
     handle = sandbox.imdump_open_folder(inside.encode())
     other, pair = socket.socket(socket.AF_INET, socket.SOCK_DGRAM), os.getppid()
+    own, another, idle = (socket.socket() for _ in range(3))
+    for one in (own, another, idle):
+        one.bind(("127.0.0.1", 0))
+        one.setblocking(False)
+    own.listen()
+    another.listen()
     sandbox.imdump_no_new_privileges()
     landlock = sandbox.imdump_restrict_writing((ctypes.c_int * 1)(handle), 1)
-    if sandbox.imdump_filter_system_calls(1, -1) != 0:
+    if sandbox.imdump_filter_system_calls(1, None, 0, own.fileno()) != 0:
         return {"Landlock": landlock}
 
     def call(function, *arguments):
@@ -130,6 +139,8 @@ def attempt(library, inside, folder):
         "connect": tried(other.connect, ("127.0.0.1", 9)), "send": tried(other.sendto, b"x", ("127.0.0.1", 9)),
         "memory to execute": call(system.mmap, None, 4_096, 7, 0x22, -1, 0),
         "type into the terminal": tried(fcntl.ioctl, 0, termios.TIOCSTI, b"x"),
+        "accept from its own socket": tried(own.accept), "accept from another": tried(another.accept),
+        "listen on another": tried(idle.listen),
         "signal another": tried(os.kill, pair, 0),
         "read a file": tried(lambda: os.close(os.open("/etc/hostname", os.O_RDONLY))),
     }

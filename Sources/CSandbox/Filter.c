@@ -65,9 +65,9 @@ static int install(struct sock_filter *code, unsigned short n) {
 }
 #endif
 
-int imdump_filter_system_calls(int may_write, int opener) {
+int imdump_filter_system_calls(int may_write, const int *openers, int count, int listener) {
 #ifndef IMDUMP_ARCH
-  (void)may_write, (void)opener;
+  (void)may_write, (void)openers, (void)count, (void)listener;
   return -ENOSYS;
 #else
   static const int allowed[] = {
@@ -101,7 +101,7 @@ int imdump_filter_system_calls(int may_write, int opener) {
   static const unsigned controls[] = {
     TIOCGWINSZ, TCGETS, FIONREAD, SIOCGIFFLAGS, SIOCGIFINDEX, SIOCGIFNAME, SIOCGIFHWADDR,
   };
-  struct sock_filter code[256];
+  struct sock_filter code[512];
   unsigned short n = 0;
   IMDUMP_BEGIN;
   IMDUMP_ALLOW_ALL(allowed);
@@ -138,15 +138,39 @@ int imdump_filter_system_calls(int may_write, int opener) {
 #endif
   // A signal to itself is how a process aborts.
   IMDUMP_ALLOW_FOR(SYS_tgkill, getpid());
-  // Requests go to the opener by write(2): sendmsg(2) could name another address.
-  if (opener >= 0) {
-    IMDUMP_ALLOW_FOR(SYS_recvmsg, opener);
+  // Requests go to openers by write(2): sendmsg(2) could name another address.
+  if (count > 0) {
+    IMDUMP_SKIP_UNLESS(SYS_recvmsg, (unsigned char)(2 * count + 2));
+    IMDUMP_LOAD(IMDUMP_ARGUMENT(0));
+    for (int i = 0; i < count; i++) {
+      IMDUMP_SKIP_UNLESS(openers[i], 1);
+      IMDUMP_ALLOW;
+    }
+    IMDUMP_REFUSE;
     IMDUMP_SKIP_UNLESS(SYS_wait4, 1);
     IMDUMP_ALLOW;
   }
+  // Connections that others make to this socket are taken, and waited for.
+  if (listener >= 0) {
+    static const int waiting[] = {
+      SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_eventfd2, SYS_timerfd_create, SYS_timerfd_settime,
+      SYS_getpeername, SYS_shutdown,
+#ifdef SYS_epoll_wait
+      SYS_epoll_create, SYS_epoll_wait,
+#endif
+    };
+    IMDUMP_ALLOW_ALL(waiting);
+    IMDUMP_ALLOW_FOR(SYS_listen, listener);
+    IMDUMP_ALLOW_FOR(SYS_accept4, listener);
+  }
   if (may_write) {
-    IMDUMP_SKIP_UNLESS(SYS_unlinkat, 1);
-    IMDUMP_ALLOW;
+    static const int files[] = {
+      SYS_unlinkat, SYS_renameat2,
+#ifdef SYS_renameat
+      SYS_renameat,
+#endif
+    };
+    IMDUMP_ALLOW_ALL(files);
     IMDUMP_SKIP_UNLESS(SYS_openat, 1);
     IMDUMP_ALLOW;
   } else {

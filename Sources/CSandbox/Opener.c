@@ -19,7 +19,8 @@
 
 // Names and files, in both processes.
 
-int imdump_file_name(const char *format, int is_timed, int digits, long long number, long long second, char *name) {
+int imdump_file_name(const char *format, const char *suffix, int is_timed, int digits, long long number, long long second,
+                     char *name) {
   char text[2 * IMDUMP_NAME_SIZE];
   size_t length = strlen(format), room = sizeof text;
   if (is_timed) {
@@ -33,6 +34,7 @@ int imdump_file_name(const char *format, int is_timed, int digits, long long num
   }
   if (number < 0) return -1;
   if (number > 0 || digits > 0) length += (size_t)snprintf(text + length, room - length, "%0*lld", digits, number);
+  if (length < room) length += (size_t)snprintf(text + length, room - length, "%s", suffix);
   if (length == 0 || length >= IMDUMP_NAME_SIZE || strchr(text, '/')) return -1;
   if (strcmp(text, ".") == 0 || strcmp(text, "..") == 0) return -1;
   memcpy(name, text, length + 1);
@@ -61,11 +63,18 @@ int imdump_open_file(int folder, const char *name) {
   return -ELOOP;
 }
 
+int imdump_remove_file(int folder, const char *name) {
+  struct stat there;
+  if (fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
+  if (!S_ISREG(there.st_mode)) return -ELOOP;
+  return unlinkat(folder, name, 0) == 0 ? 0 : -errno;
+}
+
 // What is said: the template once, then requests, each with one reply. A socket of whole messages carries them.
 
-struct template { int32_t is_timed, digits; int64_t count; char format[2 * IMDUMP_NAME_SIZE]; };
-enum action { END, REPLACE, OPEN };
-struct request { uint32_t serial, action; int64_t number, second; };
+struct template { int32_t is_timed, digits; int64_t count; char formats[8 * IMDUMP_NAME_SIZE], suffix[16]; };
+enum { END = IMDUMP_REMOVE + 1 };
+struct request { uint32_t serial; uint16_t action, format; int64_t number, second; };
 /// `serial` is the request's, 0 the template's. `error` is 0, an error's number, or NOT_NEEDED.
 struct reply { uint32_t serial; int32_t error; };
 enum { NOT_NEEDED = -1 };
@@ -121,8 +130,7 @@ static void close_others(int socket) {
 }
 
 /// Lets ps(1) show what this process is, in the place of the command's arguments.
-static void take_name(void) {
-  static const char name[] = "imdump: opens the files of -w";
+static void take_name(const char *name) {
   prctl(PR_SET_NAME, "imdump-opener", 0, 0, 0);
   char line[4096];
   int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -131,7 +139,8 @@ static void take_name(void) {
   if (count <= 0) return;
   // The arguments stand behind one another.
   memset(program_invocation_name, 0, (size_t)count);
-  memcpy(program_invocation_name, name, (size_t)count < sizeof name ? (size_t)count - 1 : sizeof name);
+  size_t length = strlen(name);
+  memcpy(program_invocation_name, name, (size_t)count <= length ? (size_t)count - 1 : length);
 }
 
 /// Gives up all but what opens files in FOLDER. 0, NOT_NEEDED, or an error's number.
@@ -147,12 +156,28 @@ static int confine(int is_sandboxed) {
   return 0;
 }
 
+/// Writes the name that a request means. Its length, or -1.
+static int name_of(const struct template *names, const struct request *request, char *name) {
+  const char *format = names->formats;
+  for (int i = 0; i < request->format && format; i++) {
+    format = strchr(format, '/');
+    if (format) format++;
+  }
+  if (!format || request->number >= names->count) return -1;
+  char one[2 * IMDUMP_NAME_SIZE];
+  size_t length = strcspn(format, "/");
+  if (length >= sizeof one) return -1;
+  memcpy(one, format, length);
+  one[length] = 0;
+  return imdump_file_name(one, names->suffix, names->is_timed, names->digits, request->number, request->second, name);
+}
+
 /// What the opener does, to its end: when its socket is closed, or something comes that no run sends.
-static void serve(unsigned uid, unsigned gid, int is_sandboxed, pid_t parent) {
+static void serve(unsigned uid, unsigned gid, int is_sandboxed, const char *title, pid_t parent) {
   struct template names;
   struct reply reply = {0, 0};
   int folder = -1;
-  take_name();
+  take_name(title);
   tzset();
   reply.error = -imdump_become_opener(uid, gid);
   if (reply.error == 0) reply.error = -imdump_no_new_privileges();
@@ -160,21 +185,25 @@ static void serve(unsigned uid, unsigned gid, int is_sandboxed, pid_t parent) {
   // holds sends none when it dies either.
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (getppid() != parent || receive_message(SOCKET, &names, sizeof names, &folder) != 0 || folder != FOLDER) return;
-  names.format[sizeof names.format - 1] = 0;
+  names.formats[sizeof names.formats - 1] = names.suffix[sizeof names.suffix - 1] = 0;
   if (reply.error == 0) reply.error = confine(is_sandboxed);
   if (send_message(SOCKET, &reply, sizeof reply, -1) != 0 || reply.error != 0) return;
   struct request request;
-  while (read(SOCKET, &request, sizeof request) == sizeof request && request.action != END) {
+  while (read(SOCKET, &request, sizeof request) == sizeof request && request.action < END) {
     char name[IMDUMP_NAME_SIZE];
     int file = -EINVAL;
-    if (request.number < names.count
-        && imdump_file_name(names.format, names.is_timed, names.digits, request.number, request.second, name) > 0) {
-      file = request.action == REPLACE ? imdump_replace_file(FOLDER, name) : imdump_open_file(FOLDER, name);
+    if (name_of(&names, &request, name) > 0) {
+      switch (request.action) {
+      case IMDUMP_OPEN: file = imdump_open_file(FOLDER, name); break;
+      case IMDUMP_REPLACE: file = imdump_replace_file(FOLDER, name); break;
+      default: file = imdump_remove_file(FOLDER, name);
+      }
     }
     reply.serial = request.serial;
     reply.error = file < 0 ? -file : 0;
-    int result = send_message(SOCKET, &reply, sizeof reply, file < 0 ? -1 : file);
-    if (file >= 0) close(file);
+    int is_open = file >= 0 && request.action != IMDUMP_REMOVE;
+    int result = send_message(SOCKET, &reply, sizeof reply, is_open ? file : -1);
+    if (is_open) close(file);
     if (result != 0) return;
   }
 }
@@ -204,7 +233,7 @@ static int await_reply(int opener, uint32_t serial, int *file) {
   return ETIMEDOUT;
 }
 
-int imdump_opener_start(unsigned uid, unsigned gid, int is_sandboxed, int *process) {
+int imdump_opener_start(unsigned uid, unsigned gid, int is_sandboxed, const char *title, int *process) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return -errno;
   // In the opener signals stay blocked: a terminal sends them to it too, and it is the run that they are for.
@@ -216,7 +245,7 @@ int imdump_opener_start(unsigned uid, unsigned gid, int is_sandboxed, int *proce
   int error = errno;
   if (child == 0) {
     close_others(pair[1]);
-    serve(uid, gid, is_sandboxed, parent);
+    serve(uid, gid, is_sandboxed, title, parent);
     _exit(0);
   }
   sigprocmask(SIG_SETMASK, &before, NULL);
@@ -231,28 +260,31 @@ int imdump_opener_start(unsigned uid, unsigned gid, int is_sandboxed, int *proce
   return pair[0];
 }
 
-int imdump_opener_begin(int opener, int folder, const char *format, int is_timed, int digits, long long count) {
-  struct template names = {is_timed, digits, count, {0}};
+int imdump_opener_begin(int opener, int folder, const char *formats, const char *suffix, int is_timed, int digits,
+                        long long count) {
+  struct template names = {is_timed, digits, count, {0}, {0}};
   int file;
-  if (strlen(format) >= sizeof names.format) return -ENAMETOOLONG;
-  strcpy(names.format, format);
+  if (strlen(formats) >= sizeof names.formats || strlen(suffix) >= sizeof names.suffix) return -ENAMETOOLONG;
+  strcpy(names.formats, formats);
+  strcpy(names.suffix, suffix);
   if (send_message(opener, &names, sizeof names, folder) != 0) return -ECHILD;
   int error = await_reply(opener, 0, &file);
   return error == 0 ? 1 : error == NOT_NEEDED ? 0 : -error;
 }
 
-int imdump_opener_open(int opener, int replaces, long long number, long long second) {
+int imdump_opener_ask(int opener, int action, int format, long long number, long long second) {
   static uint32_t serial = 0;
-  struct request request = {++serial, replaces ? REPLACE : OPEN, number, second};
+  struct request request = {++serial, (uint16_t)action, (uint16_t)format, number, second};
   int file = -1;
   // Not sendmsg(2), which the filter of system calls refuses.
   if (write(opener, &request, sizeof request) != sizeof request) return -ECHILD;
   int error = await_reply(opener, serial, &file);
+  if (error == 0 && action == IMDUMP_REMOVE) return 0;
   return error == 0 && file < 0 ? -EPROTO : error == 0 ? file : -error;
 }
 
 void imdump_opener_end(int opener, int process) {
-  struct request request = {0, END, 0, 0};
+  struct request request = {0, END, 0, 0, 0};
   if (write(opener, &request, sizeof request) == sizeof request) {
     struct pollfd waiting = {opener, 0, 0};
     // Its socket is closed when it ends.

@@ -1,6 +1,9 @@
 import IMWire
 
 extension Engine {
+  /// Tells the fates that wait to be told in a batch, for a sink whose counts are asked for now.
+  package mutating func tellSettlements() { tracker.tellSettlements() }
+
   /// Where everything captured went so far.
   package var totals: Ledger {
     var ledger = ledger

@@ -17,7 +17,7 @@ package struct EngineOptions: Sendable {
     package static let issues = Needs(rawValue: 8)
     /// Connections when they end.
     package static let connections = Needs(rawValue: 16)
-    /// Settlements in batches, instead of `settled`.
+    /// Settlements in batches, beside `settled` or instead of it.
     package static let settlements = Needs(rawValue: 32)
     /// Decoded connections also while they live, every minute.
     package static let progress = Needs(rawValue: 64)

@@ -3,8 +3,11 @@ package import IMEngine
 /// The figures of the running period, by endpoint.
 ///
 /// Only endpoints at which something happened cost anything when a period ends.
-package struct PeriodBook: Sendable {
-  private var metrics: [PeriodMetrics] = []
+package struct PeriodBook: ~Copyable {
+  /// Memory of its own and no array: an accessor of another module costs an allocation at every use.
+  private var metrics: UnsafeMutablePointer<PeriodMetrics>
+  private var capacity = 8
+  private var count = 0
   private var isTouched: [Bool] = []
   private var touched: [UInt32] = []
   private var number: UInt32 = 0
@@ -16,15 +19,21 @@ package struct PeriodBook: Sendable {
   private static let maximumClosed = 65_536
 
   /// Nothing counted yet of what `plans` decode.
-  package init(plans: [ProtocolPlan]) { roles = RoleTable(plans: plans) }
+  package init(plans: [ProtocolPlan]) {
+    roles = RoleTable(plans: plans)
+    metrics = .allocate(capacity: capacity)
+  }
 
-  /// The figures of the endpoint with an index of `EndpointTable`. Changing them makes it part of the period.
-  package subscript(endpoint: UInt32) -> PeriodMetrics {
-    get { Int(endpoint) < metrics.count ? metrics[Int(endpoint)] : PeriodMetrics() }
-    _modify {
-      touch(endpoint)
-      yield &metrics[Int(endpoint)]
-    }
+  deinit {
+    metrics.deinitialize(count: count)
+    metrics.deallocate()
+  }
+
+  /// The figures of the endpoint with an index of `EndpointTable`, for a change that follows at once: it is part of the period
+  /// from now on. The next call may move them.
+  package mutating func at(_ endpoint: UInt32) -> UnsafeMutablePointer<PeriodMetrics> {
+    touch(endpoint)
+    return metrics + Int(endpoint)
   }
 
   /// Counts an exchange whose fate was decided.
@@ -38,7 +47,7 @@ package struct PeriodBook: Sendable {
       if closedIn.count >= Self.maximumClosed { closedIn.removeAll(keepingCapacity: true) }
       closedIn[exchange.id] = number
     }
-    self[endpoint].settled(exchange, role: roles[exchange.plan, exchange.kind], elsewhere: elsewhere)
+    at(endpoint).pointee.settled(exchange, role: roles[exchange.plan, exchange.kind], elsewhere: elsewhere)
   }
 
   /// Ends the period: hands out the figures of each endpoint at which something happened, by index, and begins anew.
@@ -60,7 +69,7 @@ package struct PeriodBook: Sendable {
   @inline(__always)
   private mutating func touch(_ endpoint: UInt32) {
     let index = Int(endpoint)
-    if index >= metrics.count { grow(index) }
+    if index >= count { grow(index) }
     if !isTouched[index] {
       isTouched[index] = true
       touched.append(endpoint)
@@ -69,9 +78,17 @@ package struct PeriodBook: Sendable {
 
   @inline(never)
   private mutating func grow(_ index: Int) {
-    while metrics.count <= index {
-      metrics.append(PeriodMetrics())
+    if index >= capacity {
+      let larger = UnsafeMutablePointer<PeriodMetrics>.allocate(capacity: max(capacity * 2, index + 1))
+      larger.moveInitialize(from: metrics, count: count)
+      metrics.deallocate()
+      metrics = larger
+      capacity = max(capacity * 2, index + 1)
+    }
+    while count <= index {
+      (metrics + count).initialize(to: PeriodMetrics())
       isTouched.append(false)
+      count += 1
     }
   }
 }

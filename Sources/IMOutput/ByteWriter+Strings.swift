@@ -11,6 +11,14 @@ extension ByteWriter {
   /// U+FFFD. The result is one line whatever the bytes are.
   package mutating func jsonString(_ bytes: UnsafeRawBufferPointer) {
     byte(UInt8(ascii: "\""))
+    // Nearly all text is plain, and stands as it is.
+    let plain = bytes.firstIndex { $0 < 0x20 || $0 >= 0x7f || $0 == 0x22 || $0 == 0x5c } ?? bytes.count
+    raw(UnsafeRawBufferPointer(rebasing: bytes[..<plain]))
+    if plain < bytes.count { escaped(UnsafeRawBufferPointer(rebasing: bytes[plain...])) }
+    byte(UInt8(ascii: "\""))
+  }
+
+  private mutating func escaped(_ bytes: UnsafeRawBufferPointer) {
     forEachScalar(bytes) { writer, scalar, sequence in
       switch scalar {
       case nil:
@@ -27,16 +35,18 @@ extension ByteWriter {
         for byte in sequence { writer.byte(byte) }
       }
     }
-    byte(UInt8(ascii: "\""))
   }
 
-  /// Appends bytes from the wire for a terminal: printable text as it is, everything else as `\xNN`.
-  package mutating func terminal(_ bytes: UnsafeRawBufferPointer, limit: Int = .max) {
+  /// Appends bytes from the wire for a terminal: printable text as it is, everything else as `\xNN`; a backslash doubled,
+  /// unless `keepsBackslashes`.
+  package mutating func terminal(_ bytes: UnsafeRawBufferPointer, limit: Int = .max, keepsBackslashes: Bool = false) {
     var written = 0
     forEachScalar(bytes) { writer, scalar, sequence in
       guard written < limit else { return }
       written += 1
-      if let scalar, scalar >= 0x20, !(0x7f...0x9f).contains(scalar), scalar != 0x5c, !Self.isDirectional(scalar) {
+      if let scalar, scalar >= 0x20, !(0x7f...0x9f).contains(scalar), !Self.isDirectional(scalar),
+        scalar != 0x5c || keepsBackslashes
+      {
         for byte in sequence { writer.byte(byte) }
       } else if scalar == 0x5c {
         writer.literal("\\\\")

@@ -82,6 +82,30 @@ package struct ByteWriter: ~Copyable {
 
   /// Appends bytes as they are.
   @inline(__always)
+  mutating func bytes<let byteCount: Int>(_ bytes: InlineArray<byteCount, UInt8>) {
+    reserve(byteCount)
+    for i in 0..<byteCount { memory[count &+ i] = bytes[i] }
+    count &+= byteCount
+  }
+
+  /// Appends the name of a member, in quotes and with a colon, after a comma or not. Inlined, so that a name that stands in the
+  /// program is a few stores.
+  @inline(__always)
+  mutating func key(_ name: StaticString, isFirst: Bool) {
+    let n = name.utf8CodeUnitCount
+    reserve(n &+ 4)
+    memory[count] = UInt8(ascii: ",")
+    if !isFirst { count &+= 1 }
+    memory[count] = UInt8(ascii: "\"")
+    let target = memory + (count &+ 1)
+    target.update(from: name.utf8Start, count: n)
+    target[n] = UInt8(ascii: "\"")
+    target[n &+ 1] = UInt8(ascii: ":")
+    count &+= n &+ 3
+  }
+
+  /// Appends bytes as they are.
+  @inline(__always)
   package mutating func raw(_ bytes: UnsafeRawBufferPointer) {
     reserve(bytes.count)
     if let base = bytes.baseAddress {
@@ -156,12 +180,15 @@ package struct ByteWriter: ~Copyable {
   package mutating func thousandths(_ value: Int64) {
     if value < 0 { byte(UInt8(ascii: "-")) }
     let magnitude = value.magnitude
-    number(magnitude / 1_000)
-    byte(UInt8(ascii: "."))
-    let part = Int(magnitude % 1_000)
-    byte(48 + UInt8(part / 100))
-    if part % 100 != 0 { byte(48 + UInt8(part / 10 % 10)) }
-    if part % 10 != 0 { byte(48 + UInt8(part % 10)) }
+    let whole = magnitude / 1_000
+    number(whole)
+    reserve(4)
+    let part = Int(truncatingIfNeeded: magnitude &- whole &* 1_000)
+    let last = part % 10
+    memory[count] = UInt8(ascii: ".")
+    put(pair: part / 10, at: count &+ 1)
+    memory[count &+ 3] = 48 &+ UInt8(truncatingIfNeeded: last)
+    count &+= last != 0 ? 4 : part % 100 != 0 ? 3 : 2
   }
 
   /// Appends `value` rounded to `decimals` (at most 9) places, without trailing zeros but one. Only finite numbers that fit.
@@ -193,6 +220,19 @@ package struct ByteWriter: ~Copyable {
       let nibble = UInt8(truncatingIfNeeded: value >> UInt64(i * 4)) & 15
       byte(nibble < 10 ? 48 + nibble : 87 + nibble)
     }
+  }
+
+  /// Appends a number in upper-case hexadecimal with at least `width` digits, 16 at most.
+  mutating func upperHex(_ value: UInt32, width: Int) {
+    let digits = min(16, max(width, (35 &- value.leadingZeroBitCount) / 4))
+    reserve(digits)
+    var left = value
+    for i in stride(from: digits &- 1, through: 0, by: -1) {
+      let nibble = UInt8(truncatingIfNeeded: left & 15)
+      memory[count &+ i] = nibble < 10 ? 48 &+ nibble : 55 &+ nibble
+      left &>>= 4
+    }
+    count &+= digits
   }
 
   @inline(__always)
@@ -328,16 +368,46 @@ package struct ByteWriter: ~Copyable {
   }
 
   /// Appends an address.
-  @inline(__always)
   package mutating func address(_ address: IPAddress) {
-    if address.isIPv6 {
-      text(address.description)
-      return
+    if address.isIPv6 { return v6(address) }
+    v4(UInt32(truncatingIfNeeded: address.low))
+  }
+
+  /// RFC 5952, as `IPAddress.description` does it.
+  private mutating func v6(_ address: IPAddress) {
+    if address.high == 0, address.low >> 32 == 0xffff {
+      literal("::ffff:")
+      return v4(UInt32(truncatingIfNeeded: address.low))
     }
+    var groups = InlineArray<8, UInt16>(repeating: 0)
+    for i in 0..<8 {
+      groups[i] = UInt16(truncatingIfNeeded: (i < 4 ? address.high : address.low) >> UInt64((3 - i % 4) * 16))
+    }
+    // The first of the longest runs of zeros, of two or more.
+    var (start, length) = (8, 1)
+    var run = 0
+    for i in 0..<8 {
+      run = groups[i] == 0 ? run + 1 : 0
+      if run > length { (start, length) = (i - run + 1, run) }
+    }
+    var i = 0
+    while i < 8 {
+      if i == start {
+        literal("::")
+        i += length
+        continue
+      }
+      if i > 0, i != start + length { byte(UInt8(ascii: ":")) }
+      hex(UInt64(groups[i]))
+      i += 1
+    }
+  }
+
+  private mutating func v4(_ v: UInt32) {
     // Four bytes are stored for every octet, and the last dot is taken back.
     reserve(16)
     var to = UnsafeMutableRawPointer(memory + count)
-    var left = UInt32(truncatingIfNeeded: address.low)
+    var left = v
     for _ in 0..<4 {
       let octet = Int(truncatingIfNeeded: left >> 24)
       let text = UnsafeRawPointer(Self.octets.utf8Start + 4 &* octet).loadUnaligned(as: UInt32.self)

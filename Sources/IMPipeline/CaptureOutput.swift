@@ -100,7 +100,10 @@ final class CaptureOutput {
 
   /// Has further files opened by `opener`, where the user that the run becomes may not make them.
   func use(_ opener: FileOpener) {
-    if let folder, opener.begin(folder: folder, names: names) { self.opener = opener }
+    guard let folder else { return }
+    let isUsed = opener.begin(
+      folder: folder, formats: [names.template], isTimed: names.isTimed, digits: names.digits, count: names.count)
+    if isUsed { self.opener = opener }
   }
 
   /// Throws where this process may not make the files that are to come.
@@ -229,19 +232,11 @@ final class CaptureOutput {
 
   /// Opens the file `name`: a new one, or that which has the name.  A descriptor, or the error's number, negative.
   private func openFile(_ folder: Int32, replaces: Bool) -> Int32 {
-    if let opener { return opener.open(number, at: second, replaces: replaces) }
+    if let opener { return opener.ask(replaces ? .replace : .open, number, at: second) }
     return replaces ? imdump_replace_file(folder, name) : imdump_open_file(folder, name)
   }
 
-  /// Why a file could not be opened.
-  private func reason(_ number: Int32) -> String {
-    switch number {
-    case ELOOP: "is no file"
-    case ECHILD: "the process that opens files has ended"
-    case ETIMEDOUT where opener != nil: "the process that opens files does not answer"
-    default: systemText(number)
-    }
-  }
+  private func reason(_ number: Int32) -> String { openingError(number, isAsked: opener != nil) }
 
   private func output<T>(_ body: () throws(CaptureError) -> T) throws(CaptureError) -> T {
     do throws(CaptureError) { return try body() } catch {

@@ -8,18 +8,37 @@ import IMWire
 /// Prints frames from a file or an interface: `imdump -r`, `imdump -i`.
 package func runCapture(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, format: OutputFormat, style: TextStyle,
-  filter: String?, alerts alertOptions: AlertOptions = AlertOptions()
+  filter: String?, documents options: DocumentOptions? = nil, alerts alertOptions: AlertOptions = AlertOptions(),
+  metrics metricsOptions: MetricsOptions = MetricsOptions()
 ) throws(UsageError) -> ExitStatus {
-  let run = try Run(input: input, decode: decode, report: report)
-  let alerts = try Alerts(alertOptions, run: run, sensor: nil)
+  let run = try Run(input: input, decode: decode, report: report, hasLogs: options?.log != nil)
+  let alerts = try Alerts(alertOptions, run: run, sensor: options?.sensor)
+  let metrics = try Metrics(metricsOptions, run: run)
   let output = Output.standard()
+  let documents = try options.map { options throws(UsageError) in
+    try Documents(options, run: run, alerts: alertOptions, output: output)
+  }
   let sink = FrameSink(
     plans: run.plans, format: format, style: style, filter: try run.filter(filter), output: output)
   // A capture file on standard output leaves no room there for lines.
   let needs: EngineOptions.Needs = input.writePath == "-" ? [] : [.frames, .issues]
-  let driver = run.driver(run.engine(needs, sink: sink, alerts: alerts))
+  let engine =
+    if let documents {
+      run.engine(
+        needs.union(ECSSink.needs), cost: (ECSSink.costPerConnection, 0, 0),
+        sink: input.writePath == "-" ? documents.sink : PairSink(documents.sink, sink), alerts: alerts, metrics: metrics
+      )
+    } else {
+      run.engine(needs, sink: sink, alerts: alerts, metrics: metrics)
+    }
+  let driver = run.driver(engine)
   driver.alerts = alerts
-  alerts?.hear { if input.writePath != "-" { sink.write($0, style) } }
+  driver.documents = documents
+  driver.metrics = metrics
+  alerts?.hear {
+    if input.writePath != "-" { sink.write($0, style) }
+    documents?.sink.alert($0)
+  }
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let isLive = input.interface != nil
   let watch = LiveWatch(run: run)
@@ -27,17 +46,23 @@ package func runCapture(
     Driver.Hooks(
       afterBatch: { driver in
         alerts?.afterBatch(driver)
+        documents?.afterBatch(driver)
+        metrics?.afterBatch(driver)
         if isLive || output.isTerminal { sink.flush() }
         watch.update(driver)
         progress.update(driver)
         run.noteEvictions(driver)
       },
-      isOver: { output.error != nil }))
+      isOver: { output.error != nil }, onEvent: { documents?.note($0) }))
   alerts?.finish(driver)
+  documents?.finish(driver)
+  metrics?.finish(driver)
   sink.flush()
   progress.end()
   defer { alerts?.conclude(run) }
-  return run.conclude(driver, errors, output)
+  let status = run.conclude(driver, errors, output)
+  let concluded = documents?.conclude(status, report) ?? status
+  return metrics?.conclude(concluded) ?? concluded
 }
 
 /// Prints messages with their fates: `imdump messages`.

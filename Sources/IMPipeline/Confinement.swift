@@ -52,17 +52,21 @@ struct Confinement {
     }
   }
 
-  /// Starts the process that opens further files where the new user may not; nil where nobody becomes another user.
-  func makeOpener() -> FileOpener? {
+  /// Starts the process that opens further files of `option` where the new user may not; nil where nobody becomes another
+  /// user.
+  func makeOpener(_ option: String) -> FileOpener? {
     guard let user else { return nil }
-    return FileOpener(for: user, isSandboxed: isSandboxed)
+    return FileOpener(for: user, isSandboxed: isSandboxed, option: option)
   }
 
-  /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless `opener` makes them.
+  /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless `openers` make them;
+  /// `listener` is the socket on which connections will be taken.
   ///
   /// Throws when the rights of root or a capability stay. Where the kernel lacks Landlock or system call filters, goes on,
   /// and says so under `-v`.
-  func enter(folders: [Int32], mayWrite: Bool, opener: FileOpener? = nil) throws(CaptureError) {
+  func enter(
+    folders: [Int32], mayWrite: Bool, openers: [FileOpener] = [], listener: Int32? = nil
+  ) throws(CaptureError) {
     // What the time in a file's name needs to know of zones is read while all can be.
     tzset()
     if let user {
@@ -74,7 +78,9 @@ struct Confinement {
     guard isSandboxed else { return }
     let landlock = folders.withUnsafeBufferPointer { imdump_restrict_writing($0.baseAddress, Int32($0.count)) }
     if landlock < 0 { note("no Landlock here, so files can be written elsewhere", -landlock) }
-    let filter = imdump_filter_system_calls(mayWrite ? 1 : 0, opener?.descriptor ?? -1)
+    let filter = openers.map(\.descriptor).withUnsafeBufferPointer {
+      imdump_filter_system_calls(mayWrite ? 1 : 0, $0.baseAddress, Int32($0.count), listener ?? -1)
+    }
     if filter < 0 { note("no filter of system calls here", -filter) }
   }
 

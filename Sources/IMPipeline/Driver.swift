@@ -22,6 +22,7 @@ final class Driver {
   private let stopping: Stopping
   private var confinement: Confinement?
   private let opener: FileOpener?
+  private let logOpener: FileOpener?
   private var output: CaptureOutput?
   private var lastFlush = LiveWatch.clock()
   private(set) var source: (any PacketSource)?
@@ -30,19 +31,24 @@ final class Driver {
   private(set) var finishedStatistics: [CaptureStatistics] = []
   /// The rules of the run: their evidence is taken from the packets, and its folder is written in.
   var alerts: Alerts?
+  /// The documents of the run, where there are any: their folder is written in.
+  var documents: Documents?
+  /// The metrics of the run: their folder is written in, and their server answers once rights are given up.
+  var metrics: Metrics?
   /// The first link type and the interfaces' names, for documents.
   private(set) var linkType: UInt16?
   private var left: UInt64
 
   init(
     engine: consuming Engine, input: InputOptions, stopping: Stopping, confinement: Confinement?,
-    opener: FileOpener? = nil
+    opener: FileOpener? = nil, logOpener: FileOpener? = nil
   ) {
     self.engine = engine
     self.input = input
     self.stopping = stopping
     self.confinement = confinement
     self.opener = opener
+    self.logOpener = logOpener
     left = input.packetLimit ?? .max
   }
 
@@ -124,6 +130,9 @@ final class Driver {
     }
   }
 
+  /// Has the engine tell what waits to be told.
+  func tellSettlements() { engine.tellSettlements() }
+
   private func retire() {
     if let source { finishedStatistics.append(source.statistics) }
     source = nil
@@ -167,8 +176,10 @@ final class Driver {
         } else {
           try source.nextBatch { take($0, $1, nil) }
         }
+      let isAsked = stopping.takeHangup()
+      if isAsked { documents?.turn() }
       if let output, failure == nil, !isOver {
-        do throws(CaptureError) { isOver = try !tend(output) } catch { failure = error }
+        do throws(CaptureError) { isOver = try !tend(output, reopens: isAsked) } catch { failure = error }
       }
       if let failure {
         output?.abandon()
@@ -199,17 +210,30 @@ final class Driver {
       if output.canReopen { stopping.hangupReopens() }
       if let opener { output.use(opener) }
     }
+    let logs = documents?.folder
+    if let logs {
+      if let user = confinement.user { logs.give(to: user) }
+      stopping.hangupReopens()
+      if let logOpener { logs.use(logOpener) }
+    }
     if let user = confinement.user { alerts?.evidence?.give(to: user) }
     if output?.opener == nil { opener?.end() }
-    let folders = [output?.ownFolder, alerts?.evidence?.folder].compactMap { $0 }
-    try confinement.enter(folders: folders, mayWrite: !folders.isEmpty, opener: output?.opener)
+    if logs?.usedOpener == nil { logOpener?.end() }
+    let folders = [output?.ownFolder, alerts?.evidence?.folder, logs?.ownFolder, metrics?.file?.folder].compactMap {
+      $0
+    }
+    let openers = [output?.opener, logs?.usedOpener].compactMap { $0 }
+    try confinement.enter(
+      folders: folders, mayWrite: !folders.isEmpty, openers: openers, listener: metrics?.server?.descriptor)
     try output?.checkRights()
     try alerts?.evidence?.checkRights()
+    try logs?.checkRights()
+    try metrics?.begin()
   }
 
   /// What the capture file needs between batches. Returns whether the run goes on.
-  private func tend(_ output: CaptureOutput) throws(CaptureError) -> Bool {
-    if stopping.takeHangup() { try output.reopen() }
+  private func tend(_ output: CaptureOutput, reopens: Bool) throws(CaptureError) -> Bool {
+    if reopens { try output.reopen() }
     if input.isUnbuffered { try output.flush() }
     guard input.interface != nil else { return true }
     let now = LiveWatch.clock()

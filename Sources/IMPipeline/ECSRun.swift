@@ -3,6 +3,7 @@ import IMCapture
 import IMEngine
 package import IMOutput
 import IMWire
+import IMYAML
 
 /// How documents are written: `--format ecs`.
 package struct DocumentOptions: Sendable {
@@ -14,56 +15,140 @@ package struct DocumentOptions: Sendable {
   package var sensor: String?
   /// `data_stream.namespace`.
   package var namespace = "default"
+  /// The path of a table of networks.
+  package var networks: String?
+  /// Where documents have files of their own; `nil` for standard output.
+  package var log: LogOptions?
 
   /// The defaults.
   package init() {}
 }
 
-/// Prints ECS documents from a file or an interface: `imdump --format ecs`.
+/// The documents of a run, on their way to standard output or to the files of a folder.
+final class Documents {
+  /// Makes them.
+  let sink: ECSSink
+  /// Where they have files of their own.
+  let folder: LogFolder?
+  private let input: InputOptions
+  private let begun: Double?
+
+  /// The documents that the options ask for. `output` takes them where no folder does.
+  init(_ options: DocumentOptions, run: Run, alerts: AlertOptions, output: Output) throws(UsageError) {
+    input = run.input
+    begun = run.input.interface == nil ? nil : LiveWatch.clock()
+    var ecs = ECSOptions()
+    ecs.messageLog = options.messageLog
+    ecs.isLean = options.isLean
+    ecs.maximumEndpoints = min(65_536, run.decode.memory >> 14)
+    ecs.separatesDatasets = options.log != nil
+    ecs.networks = try options.networks.map { path throws(UsageError) in try loadNetworks(path) }
+    let context = documentContext(run.input, run.decode, options, alerts)
+    let folder = try options.log.map { log throws(UsageError) in try LogFolder(log, run: context.run.text) }
+    self.folder = folder
+    let sink = ECSSink(context: context, plans: run.plans, options: ecs) { dataset, lines in
+      if let folder { folder.write(dataset, lines) } else { output.write(lines) }
+    }
+    self.sink = sink
+    guard let folder else { return }
+    folder.firstLine = { [unowned sink] in sink.startLine(file: $0) }
+    sink.minuteEnded = { [unowned self] start, now in if folder.isTurn(from: start, to: now) { turn() } }
+  }
+
+  /// What must be done between batches: live, documents that are made are written.
+  func afterBatch(_ driver: Driver) {
+    sink.figures = figures(driver)
+    guard begun != nil else { return }
+    sink.advance(to: .wallClock)
+    sink.flush()
+  }
+
+  /// Has other files follow.
+  func turn() {
+    sink.flush()
+    folder?.turn()
+  }
+
+  /// Something happened to the interface.
+  func note(_ event: CaptureEvent) {
+    if let incident = event.incident { sink.report(incident, at: .wallClock) }
+  }
+
+  /// The last documents, when the engine has finished, and the end of the files.
+  func finish(_ driver: Driver) {
+    sink.figures = figures(driver)
+    sink.finish(at: begun == nil ? nil : .wallClock)
+    folder?.turn()
+  }
+
+  /// How the run ends, as far as it is about documents: output that is lost is never success.
+  func conclude(_ status: ExitStatus, _ report: ReportOptions) -> ExitStatus {
+    guard let folder, folder.failed > 0 else { return status }
+    complain("\(count(folder.dropped, "document")) could not be written")
+    return max(status, .ioError)
+  }
+
+  private func figures(_ driver: Driver) -> CaptureFigures {
+    var figures = captureFigures(driver, input, begun: begun)
+    figures.outputFailed = folder?.failed
+    figures.outputDropped = folder?.dropped
+    return figures
+  }
+}
+
+/// Writes ECS documents from a file or an interface, to standard output or into a folder: `imdump --format ecs`.
 package func runDocuments(
-  input: InputOptions, decode: DecodeOptions, report: ReportOptions, documents: DocumentOptions,
-  alerts alertOptions: AlertOptions = AlertOptions()
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, documents options: DocumentOptions,
+  alerts alertOptions: AlertOptions = AlertOptions(), metrics metricsOptions: MetricsOptions = MetricsOptions()
 ) throws(UsageError) -> ExitStatus {
-  let run = try Run(input: input, decode: decode, report: report)
-  let alerts = try Alerts(alertOptions, run: run, sensor: documents.sensor)
+  let run = try Run(input: input, decode: decode, report: report, hasLogs: options.log != nil)
+  let alerts = try Alerts(alertOptions, run: run, sensor: options.sensor)
+  let metrics = try Metrics(metricsOptions, run: run)
   let output = Output.standard()
-  let isLive = input.interface != nil
-  var options = ECSOptions()
-  options.messageLog = documents.messageLog
-  options.isLean = documents.isLean
-  options.maximumEndpoints = min(65_536, decode.memory >> 14)
-  let context = documentContext(input, decode, documents, alertOptions)
-  let sink = ECSSink(context: context, plans: run.plans, options: options) { _, lines in output.write(lines) }
+  let documents = try Documents(options, run: run, alerts: alertOptions, output: output)
+  // What is kept of many connections is not taken apart at the end: the process ends too.
+  let sink = Unmanaged.passRetained(documents.sink).takeUnretainedValue()
   alerts?.hear { sink.alert($0) }
   let driver = run.driver(
-    run.engine(ECSSink.needs, cost: (ECSSink.costPerConnection, 0, 0), sink: sink, alerts: alerts))
+    run.engine(ECSSink.needs, cost: (ECSSink.costPerConnection, 0, 0), sink: sink, alerts: alerts, metrics: metrics))
   driver.alerts = alerts
+  driver.documents = documents
+  driver.metrics = metrics
   let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let watch = LiveWatch(run: run)
-  let begun = LiveWatch.clock()
   let errors = driver.run(
     Driver.Hooks(
       afterBatch: { driver in
-        sink.figures = figures(driver, input, begun: isLive ? begun : nil)
         alerts?.afterBatch(driver)
-        if isLive {
-          sink.advance(to: .wallClock)
-          sink.flush()
-        }
+        documents.afterBatch(driver)
+        metrics?.afterBatch(driver)
         watch.update(driver)
         progress.update(driver)
         run.noteEvictions(driver)
       },
       isOver: { output.error != nil },
-      onEvent: { event in
-        if let incident = event.incident { sink.report(incident, at: .wallClock) }
-      }))
-  sink.figures = figures(driver, input, begun: isLive ? begun : nil)
+      onEvent: { documents.note($0) }))
   alerts?.finish(driver)
-  sink.finish(at: isLive ? .wallClock : nil)
+  documents.finish(driver)
+  metrics?.finish(driver)
   progress.end()
   defer { alerts?.conclude(run) }
-  return run.conclude(driver, errors, output)
+  let concluded = documents.conclude(run.conclude(driver, errors, output), report)
+  let status = metrics?.conclude(concluded) ?? concluded
+  // Whoever reads documents keeps them. One that is gone has lost some, other than one who reads lines.
+  guard let error = output.error, error.isBrokenPipe else { return status }
+  complain("\(error.description): documents are lost")
+  return max(status, .ioError)
+}
+
+/// Reads a table of networks; errors name file and line.
+private func loadNetworks(_ path: String) throws(UsageError) -> Networks {
+  do throws(SourceError) {
+    let text = try readSource(path, subject: "table of networks", maximumBytes: Networks.maximumBytes)
+    return try Networks(text, source: path)
+  } catch {
+    throw UsageError(message: error.description)
+  }
 }
 
 /// What all documents of a run say. A live run is named at random, one over files by what it reads and how.
@@ -82,7 +167,7 @@ func documentContext(
 
 /// What the capture has counted, for its documents. What depends on the machine's state is left out offline, so that the
 /// same file gives the same bytes.
-private func figures(_ driver: Driver, _ input: InputOptions, begun: Double?) -> CaptureFigures {
+private func captureFigures(_ driver: Driver, _ input: InputOptions, begun: Double?) -> CaptureFigures {
   let statistics = driver.statistics
   let totals = driver.engine.totals
   let reassembly = driver.engine.reassembly
@@ -146,6 +231,11 @@ private func identity(
     documents.sensor ?? "", documents.namespace,
   ]
   if documents.isLean { parts.append("lean") }
+  if let networks = documents.networks,
+    let text = try? readSource(networks, subject: "table of networks", maximumBytes: Networks.maximumBytes)
+  {
+    parts.append("networks \(text)")
+  }
   if let rules = alerts.rules, let text = try? readSource(rules, subject: "rules file") {
     parts.append("rules \(text)")
   }

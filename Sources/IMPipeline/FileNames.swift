@@ -26,7 +26,7 @@ struct FileNames {
   /// or one that leads into another folder.
   func name(_ number: Int, at second: Int64) -> String? {
     var text = [CChar](repeating: 0, count: Int(IMDUMP_NAME_SIZE))
-    let length = imdump_file_name(template, isTimed ? 1 : 0, Int32(digits), Int64(number), second, &text)
+    let length = imdump_file_name(template, "", isTimed ? 1 : 0, Int32(digits), Int64(number), second, &text)
     guard length > 0 else { return nil }
     return String(decoding: text.prefix(Int(length)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }

@@ -71,8 +71,18 @@ package final class Output {
   }
 }
 
-/// Writes one line to standard error.
+/// Writes a line, or what has several, to standard error. Whatever names and files are quoted in it, it commands no terminal.
 package func complain(_ text: String) {
-  var line = "imdump: " + text + "\n"
-  line.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+  var line = ByteWriter(capacity: 256)
+  line.literal("imdump: ")
+  var text = text
+  text.withUTF8 { utf8 in
+    for (i, part) in utf8.split(separator: 10, omittingEmptySubsequences: false).enumerated() {
+      if i > 0 { line.literal("\n") }
+      let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(utf8)[part.indices])
+      line.terminal(bytes, keepsBackslashes: true)
+    }
+  }
+  line.literal("\n")
+  line.withBytes { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }

@@ -28,13 +28,15 @@ package func systemText(_ number: Int32) -> String {
 }
 
 /// The text of a file that a person wrote, which is read no further than it may be long.
-func readSource(_ path: String, subject: String) throws(SourceError) -> String {
+func readSource(
+  _ path: String, subject: String, maximumBytes: Int = YAMLReader.maximumBytes
+) throws(SourceError) -> String {
   let descriptor = open(path, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { throw SourceError(source: path, message: systemText(errno)) }
   defer { close(descriptor) }
   var bytes: [UInt8] = []
   var chunk = [UInt8](repeating: 0, count: 65_536)
-  while bytes.count <= 256 << 10 {
+  while bytes.count <= maximumBytes {
     let n = read(descriptor, &chunk, chunk.count)
     if n < 0, errno == EINTR { continue }
     guard n >= 0 else { throw SourceError(source: path, message: systemText(errno)) }

@@ -17,8 +17,11 @@ struct Run {
   let confinement: Confinement
   /// Made first, while there is nothing that it could share.
   private let opener: FileOpener?
+  private let logOpener: FileOpener?
 
-  init(input: InputOptions, decode: DecodeOptions, report: ReportOptions) throws(UsageError) {
+  init(
+    input: InputOptions, decode: DecodeOptions, report: ReportOptions, hasLogs: Bool = false
+  ) throws(UsageError) {
     self.input = input
     self.decode = decode
     self.report = report
@@ -27,19 +30,23 @@ struct Run {
       throw UsageError(message: error.description)
     }
     let writesFiles = input.writePath.map { $0 != "-" } ?? false
-    opener = writesFiles ? confinement.makeOpener() : nil
+    opener = writesFiles ? confinement.makeOpener("-w") : nil
+    logOpener = hasLogs ? confinement.makeOpener("--log-dir") : nil
   }
 
   /// An engine for these options that tells `sink`.
   ///
   /// `cost` is what the sink keeps, in bytes, of each connection that is decoded, of each exchange and of each server.
-  /// The rules of `alerts` are told the same.
+  /// The rules of `alerts` and the counts of `metrics` are told the same.
   func engine(
     _ needs: EngineOptions.Needs, exchangeCapacity: Int? = nil,
-    cost: (connection: Int, exchange: Int, server: Int) = (0, 0, 0), sink: any EngineSink, alerts: Alerts? = nil
+    cost: (connection: Int, exchange: Int, server: Int) = (0, 0, 0), sink: any EngineSink, alerts: Alerts? = nil,
+    metrics: Metrics? = nil
   ) -> Engine {
     var options = EngineOptions(plans: plans)
-    options.needs = alerts == nil ? needs : needs.union(AlertMonitor.needs)
+    options.needs = needs
+    if alerts != nil { options.needs.formUnion(AlertMonitor.needs) }
+    if metrics != nil { options.needs.formUnion(MetricsSink.needs) }
     options.ports = decode.ports
     options.verifiesChecksums = decode.verifiesChecksums
     options.reassembly.overlap = decode.overlap
@@ -49,12 +56,16 @@ struct Run {
     if alerts != nil { options.sinkCost.connection += AlertMonitor.costPerConnection }
     for (limit, value) in decode.limits { limit.apply(value, to: &options) }
     options.seed = .random(in: .min ... .max)
-    return Engine(options: options, sink: alerts.map { PairSink($0.monitor, sink) } ?? sink)
+    var sink = sink
+    if let metrics { sink = PairSink(metrics.sink, sink) }
+    if let alerts { sink = PairSink(alerts.monitor, sink) }
+    return Engine(options: options, sink: sink)
   }
 
   /// A driver of the engine for these options, that has not started.
   func driver(_ engine: consuming Engine) -> Driver {
-    Driver(engine: engine, input: input, stopping: stopping, confinement: confinement, opener: opener)
+    Driver(
+      engine: engine, input: input, stopping: stopping, confinement: confinement, opener: opener, logOpener: logOpener)
   }
 
   /// An engine and a driver that hand on each message that `choice` and `filter` let through.

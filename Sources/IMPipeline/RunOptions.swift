@@ -5,7 +5,7 @@ package enum ExitStatus: Int32, Sendable {
   case success = 0
   /// A runtime error, or a damaged or cut capture; everything before it was processed.
   case failure = 1
-  /// An alert fired.
+  /// An alert fired, or the fields of documents have changed in a way that breaks what is there.
   case fired = 2
   /// The command line, a filter, or a profile is wrong.
   case usage = 64

@@ -22,12 +22,29 @@ package enum BuiltInProfiles {
     }
   }
 
-  /// The plan of the profile called `name`.
+  /// The plan of the profile called `name`, from what was compiled before.
   package static func plan(_ name: String) throws(ProfileError) -> ProtocolPlan {
+    if let compiled = compiled(name) { return compiled.plan }
     guard let text = text(name) else {
       throw ProfileError(
         source: name, message: "there is no such profile; built in are: \(names.joined(separator: ", "))")
     }
     return try ProfileCompiler.compile(text, source: "\(name).yaml")
+  }
+
+  /// The profile called `name` as it is kept beside its YAML.
+  static func compiled(_ name: String) -> CompiledProfile? {
+    let bytes =
+      switch name {
+      case "tjp": PackageResources.tjp_compiled
+      case "mqtt": PackageResources.mqtt_compiled
+      case "smpp": PackageResources.smpp_compiled
+      case "diameter": PackageResources.diameter_compiled
+      case "goim": PackageResources.goim_compiled
+      case "tjp-v2": PackageResources.tjp_v2_compiled
+      case "tjp-article": PackageResources.tjp_article_compiled
+      default: [UInt8]()
+      }
+    return CompiledProfile(bytes)
   }
 }

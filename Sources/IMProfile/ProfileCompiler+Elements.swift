@@ -77,7 +77,7 @@ extension ProfileCompiler {
       sensitiveTags = Set(try numbers(sensitive, Self.maximumNested, "'sensitive' is a tag, or a list of them"))
     }
     for (key, value) in try reader.optional("tags")?.entries() ?? [] {
-      tagNames[UInt32(try key.number(0...Int(UInt32.max)))] = try value.text()
+      tagNames[UInt32(try key.number(0...Int(UInt32.max)))] = try name(value)
     }
     plan.shape = isPlain(plan) ? .tag2Length4 : .general
     draft.tlv = plan

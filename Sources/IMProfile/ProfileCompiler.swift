@@ -16,13 +16,18 @@ package struct ProfileCompiler {
 
   /// Compiles the profile in `text`; `source` names it in errors.
   package static func compile(_ text: String, source: String) throws(ProfileError) -> ProtocolPlan {
+    try compiled(text, source: source).plan
+  }
+
+  /// The same, as far as it can be kept.
+  static func compiled(_ text: String, source: String) throws(ProfileError) -> CompiledProfile {
     var compiler = ProfileCompiler(root: try YAMLReader(text, source: source, subject: "profile"))
     return try compiler.run()
   }
 
   private init(root: YAMLReader) { self.root = root }
 
-  private mutating func run() throws(ProfileError) -> ProtocolPlan {
+  private mutating func run() throws(ProfileError) -> CompiledProfile {
     try root.allow(
       "profile", "version", "title", "ports", "header", "length", "fields", "checksum", "sequence", "types",
       "acknowledgment", "handshake", "receipts", "status", "tlv", "timing")
@@ -31,6 +36,9 @@ package struct ProfileCompiler {
       throw try root.required("profile").error("a profile's name is 1 to 32 of a-z, 0-9, - and _")
     }
     let version = try root.required("version").text()
+    guard (1...32).contains(version.utf8.count), version.utf8.allSatisfy({ Self.isNameByte($0) || $0 == 46 }) else {
+      throw try root.required("version").error("a profile's version is 1 to 32 of a-z, 0-9, -, _ and .")
+    }
     _ = try root.optional("title")?.text()
     var ports: [UInt16] = []
     for port in try root.optional("ports")?.elements() ?? [] { ports.append(UInt16(try port.number(1...65_535))) }
@@ -47,9 +55,17 @@ package struct ProfileCompiler {
     try checkLists()
     if let handshake = try root.optional("handshake") { try self.handshake(handshake) }
     if let receipts = try root.optional("receipts") { try self.receipts(receipts) }
-    return ProtocolPlan(
+    return CompiledProfile(
       name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
       sensitiveTags: sensitiveTags, checksumName: checksumName, draft: draft)
+  }
+
+  /// The name of a type or a tag: outputs print it as it is.
+  func name(_ reader: YAMLReader) throws(ProfileError) -> String {
+    let name = try reader.text()
+    guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ Self.isNameByte($0) || (65...90).contains($0) })
+    else { throw reader.error("a name is 1 to 64 of a-z, A-Z, 0-9, - and _") }
+    return name
   }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {
@@ -214,7 +230,7 @@ package struct ProfileCompiler {
     for (key, value) in entries {
       let number = UInt64(try key.number(0...Int(UInt32.max)))
       guard values.insert(number).inserted else { throw key.error("type \(number) stands here twice") }
-      let name = try value.required("name").text()
+      let name = try self.name(value.required("name"))
       guard !typeNames.contains(name), name != "other" else { throw value.error("the name '\(name)' is taken") }
       typeNames.append(name)
     }

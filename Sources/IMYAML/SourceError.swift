@@ -14,7 +14,22 @@ package struct SourceError: Error, Equatable, CustomStringConvertible {
     self.source = source
     self.line = line
     self.column = column
-    self.message = message
+    self.message = Self.printable(message)
+  }
+
+  /// `text` in one line that commands no terminal: it quotes what stands in the file. Control characters, and those that
+  /// turn or hide text, become `\u{NN}`; what is longer than anybody reads is cut.
+  private static func printable(_ text: String) -> String {
+    var line = ""
+    for (count, scalar) in text.unicodeScalars.enumerated() {
+      guard count < 1_000 else { return line + "..." }
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned:
+        line += "\\u{\(String(scalar.value, radix: 16))}"
+      default: line.unicodeScalars.append(scalar)
+      }
+    }
+    return line
   }
 
   /// `FILE:LINE:COLUMN: MESSAGE`.

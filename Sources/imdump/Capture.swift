@@ -89,18 +89,10 @@ struct Capture: ParsableCommand {
   @Option(help: "The form of the output.")
   var format: OutputFormat = .text
 
-  @Option(
-    help: ArgumentHelp(
-      "With --format ecs, messages with a document of their own: off, errors, sample=1/N or all.", valueName: "which"))
-  var messageLog: MessageLog = .off
-
-  @Flag(help: "With --format ecs, shorter documents of messages.")
-  var logLean = false
-
-  @Option(help: ArgumentHelp("With --format ecs, the sensor's name; the host's by default.", valueName: "name"))
-  var sensor: String?
+  @OptionGroup var documents: LogOptionGroup
 
   @OptionGroup var alerts: RuleOptions
+  @OptionGroup var metrics: MetricsChoices
 
   @Option(
     name: [.customShort("Y", allowingJoined: true)],
@@ -140,24 +132,23 @@ struct Capture: ParsableCommand {
     style.showsText = showText
     style.showsHex = showHex > 0
     style.time = time.style
+    let options = try documents.documents(isWanted: format == .ecs || documents.logDir != nil)
     if format == .ecs {
       guard filter == nil else { throw misuse("-Y filters frames, of which --format ecs has none") }
-      guard write != "-" else { throw misuse("-w - and --format ecs both want standard output") }
-      var documents = DocumentOptions()
-      documents.messageLog = messageLog
-      documents.isLean = logLean
-      documents.sensor = sensor
+      guard write != "-" || documents.logDir != nil else {
+        throw misuse("-w - and --format ecs both want standard output")
+      }
       try finish { () throws(UsageError) in
         try runDocuments(
-          input: input, decode: decoding.decode, report: speech.report, documents: documents,
-          alerts: alerts.alerts)
+          input: input, decode: decoding.decode, report: speech.report, documents: options ?? DocumentOptions(),
+          alerts: alerts.alerts, metrics: metrics.metrics)
       }
       return
     }
     try finish { () throws(UsageError) in
       try runCapture(
         input: input, decode: decoding.decode, report: speech.report, format: format, style: style, filter: filter,
-        alerts: alerts.alerts)
+        documents: options, alerts: alerts.alerts, metrics: metrics.metrics)
     }
   }
 

@@ -27,7 +27,8 @@ struct Imdump: ParsableCommand {
       """,
     version: "imdump \(imdumpVersion)",
     subcommands: [
-      Capture.self, Stats.self, Messages.self, Streams.self, Check.self, Rules.self, Profile.self, Completion.self,
+      Capture.self, Stats.self, Messages.self, Streams.self, Check.self, Rules.self, Profile.self, Schema.self,
+      Completion.self,
     ],
     defaultSubcommand: Capture.self)
 

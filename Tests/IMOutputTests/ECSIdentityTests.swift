@@ -41,6 +41,37 @@ struct ECSIdentityTests {
     #expect(CommunityID.tcp(other, one) == expected)
   }
 
+  @Test("addresses stand in documents as their type writes them")
+  func addresses() {
+    var state: UInt64 = 1
+    func roll() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state
+    }
+    var writer = ByteWriter()
+    for _ in 0..<20_000 {
+      // Groups of zeros in every arrangement; half of the others have fewer than four digits.
+      func half() -> UInt64 {
+        (0..<4).reduce(0) { half, _ in
+          let group = (roll() >> 48) >> (((roll() >> 60) << 2) & 12)
+          return (half << 16) | (roll() >> 62 == 0 || roll() >> 63 == 0 ? 0 : group)
+        }
+      }
+      for address in [
+        IPAddress(v6High: half(), v6Low: half()), IPAddress(v4: UInt32(truncatingIfNeeded: roll() >> 32)),
+      ] {
+        writer.removeAll()
+        writer.address(address)
+        #expect(writer.text == address.description)
+      }
+    }
+    for text in ["::", "::1", "1::", "::ffff:192.0.2.1", "1:0:0:2::3", "1:2:3:4:5:6:7:8", "1:0:2:3:4:5:6:7"] {
+      writer.removeAll()
+      if let address = IPAddress(text) { writer.address(address) }
+      #expect(writer.text == text)
+    }
+  }
+
   @Test("run names have 26 characters and depend on every part")
   func runs() {
     let names = [["a.pcap", "all"], ["a.pcap", "off"], ["a.pcapall"], ["a.pca", "pall"]].map {

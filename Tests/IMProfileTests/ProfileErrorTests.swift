@@ -27,6 +27,10 @@ import Testing
     "timing: { answer: 6s, heartbeat: 15s }",
   ]
 
+  private static let known =
+    "profile, version, title, ports, header, length, fields, checksum, sequence, types, acknowledgment, handshake, "
+    + "receipts, status, tlv, timing"
+
   @Test func soundOne() throws {
     let plan = try ProfileCompiler.compile(Self.lines.joined(separator: "\n"), source: "chat.yaml")
     #expect(plan.name == "chat")
@@ -44,7 +48,7 @@ import Testing
       (1, "", "2:1: 'profile' is missing"),
       (
         2, "verzion: 1",
-        "2:1: 'verzion' is not known here; known are: profile, version, title, ports, header, length, fields, checksum, sequence, types, acknowledgment, handshake, receipts, status, tlv, timing"
+        "2:1: 'verzion' is not known here; known are: \(known)"
       ),
       (3, "ports: 9000", "3:8: a list is wanted here"),
       (3, "ports: [9000, 70000]", "3:15: 70000 is not between 1 and 65535"),
@@ -78,6 +82,27 @@ import Testing
       ),
       (9, "  type: { offset: 2, size: 1, low-bit: 8 }", "9:40: 8 is not between 0 and 7"),
       (9, "  type: { offset: 2, size: 1, low-bit: 4, bits: 5 }", "9:49: 5 is not between 1 and 4"),
+      (9, "  type: { offset: 2, mask: 0x100 }", "9:28: 0x100 is not between 1 and 255"),
+      (9, "  type: { offset: 2, mask: 3, bits: 2 }", "9:37: a field has a 'mask', or 'low-bit' and 'bits'"),
+      (9, "  type: { offset: 2, mask: 0xF0 }", "13:3: the field 'type' cannot have the value 1"),
+      (11, "status: { accepted: [0, 0] }", "11:9: a status has a 'tag', or stands in 'fields'"),
+      (11, "status: { tag: 7, accepted: [9, 0] }", "11:32: 0 is not between 9 and 4294967295"),
+      (11, "status: { tag: [1, 2, 3] }", "11:16: a status has one tag, or a list of two"),
+      (13, "  1: { name: text, role: message, body: [tlv, skip: 1] }", "13:47: 'tlv' is a body's last step"),
+      (
+        13, "  1: { name: text, role: message, body: [soup] }",
+        "13:42: a step is tlv, or one of skip, load, text, string, bytes and expect"
+      ),
+      (13, "  1: { name: text, role: message, body: [bytes: { size: 5 }] }", "13:57: 5 is not between 1 and 4"),
+      (13, "  1: { name: text, role: message, body: [string: { into: identity }] }", "13:50: 'maximum' is missing"),
+      (14, "  2: { name: ok, role: acknowledgment, answers: some }", "14:49: 'answers' is all, or a list of types"),
+      (16, "  tag: { size: 2, offset: 13 }", "16:27: 13 is not between 0 and 12"),
+      (17, "  length: { size: 1 }\n  padding: 3", "18:12: the padding is to 1, 2, 4 or 8 bytes"),
+      (17, "  length: { size: 1 }\n  header: 1", "18:11: 1 is not between 2 and 16"),
+      (
+        17, "  length: { size: 1 }\n  optional: { offset: 2, mask: 1, adds: 4 }",
+        "18:13: the flags stand at byte 2, the header ends at 2"
+      ),
       (9, "  type: { offset: 2, sise: 1 }", "9:22: 'sise' is not known in a field"),
       (3, "ports: [9000", "4:7: did not find expected ',' or ']'"),
       (2, "version: \u{7}", "2:10: control characters are not allowed"),
@@ -99,6 +124,9 @@ import Testing
       ),
       (11, "sequence: { kind: counter, shared-by: moon }", "11:39: 'shared-by' is server, and of a counter"),
       (11, "sequence: { kind: identifier, shared-by: server }", "11:42: 'shared-by' is server, and of a counter"),
+      (13, "  1: { name: 'a\"b', role: message }", "13:14: a name is 1 to 64 of a-z, A-Z, 0-9, - and _"),
+      (2, "version: a b", "2:10: a profile's version is 1 to 32 of a-z, 0-9, -, _ and ."),
+      (2, #""a\e[31m\n\u202E": 1"#, #"2:1: 'a\u{1b}[31m\u{a}\u{202e}' is not known here; known are: \#(known)"#),
       (13, "  1: { name: text, role: message, answered: yes }", "13:45: 'yes' is neither true nor false"),
       (13, "  one: { name: text, role: message }", "13:3: 'one' is not a whole number"),
       (13, "  2: { name: text, role: message }", "13:3: '2' stands here and once more in the same mapping"),

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What a fault of imdump's own leaves behind: one line, and the signal.
+/// What imdump says of a fault of its own, and of files that cannot be read.
 struct CrashTests {
   @Test(arguments: [(SIGILL, "SIGILL"), (SIGSEGV, "SIGSEGV"), (SIGABRT, "SIGABRT")])
   func aFaultIsOneLineAndTheSignal(number: Int32, name: String) throws {
@@ -30,5 +30,12 @@ struct CrashTests {
     let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     let line = /imdump: an error in imdump itself \([0-9.]+, (SIG[A-Z]+).*\)\. .*Please report this line\n/
     #expect(text.wholeMatch(of: line)?.1 == name[...], "\(text)")
+  }
+
+  /// A file's name is quoted in errors, and may come from a stranger's archive.
+  @Test func aNameCommandsNoTerminal() throws {
+    let result = try Command.run(["stats", "a\u{1b}[31m\u{202e}b.pcap"])
+    #expect(result.errors.hasPrefix("imdump: a\\x1b[31m\\xe2\\x80\\xaeb.pcap: "), "\(result.errors)")
+    #expect(result.status == 66)
   }
 }

@@ -165,6 +165,8 @@ import Testing
     Case("profile-list", nil, "profile", "list"),
     Case("profile-check", "Sources/IMProfile/Profiles/mqtt.yaml", "profile", "check", "@"),
     Case("profile-check-not-yaml", "./Makefile", "profile", "check", "@"),
+    Case("profile-test", diameter, "profile", "test", "diameter", "@"),
+    Case("profile-test-other", weak, "profile", "test", "mqtt", "@"),
     Case("profile-file", mqtt, "-q", "-c", "20", "--profile", "Sources/IMProfile/Profiles/mqtt.yaml", "-r", "@"),
 
     // What goes wrong, with its exit status.

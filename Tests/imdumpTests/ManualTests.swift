@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["imdump.1", "imdump-filter.7", "imdump-rules.5"])
+  @Test(arguments: ["imdump.1", "imdump-filter.7", "imdump-rules.5", "imdump-ecs.5"])
   func theManualRendersWithoutWarnings(_ name: String) throws {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/man") else { return }
     let process = Process()

@@ -25,6 +25,8 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// Whether frames carry a sequence number and a session of their own.
   package var hasSession: Bool { pointer.pointee.session.isPresent }
 
+  /// The multiplier and the size in bits of the table of types.
+  package let hash: (multiplier: UInt64, bits: Int)
   /// The plan.
   package let pointer: UnsafePointer<Plan>
   private let kinds: UnsafeMutablePointer<FrameKind>
@@ -110,6 +112,9 @@ package final class ProtocolPlan: @unchecked Sendable {
     /// The steps of all types; each has its own by `firstStep` and `stepCount`.
     package var steps: [PlanStep] = []
 
+    /// The multiplier and the table's size in bits that a plan of these types has; `nil` where they are to be searched for.
+    package var hash: (multiplier: UInt64, bits: Int)?
+
     /// An empty draft.
     package init() {}
   }
@@ -130,7 +135,10 @@ package final class ProtocolPlan: @unchecked Sendable {
     typeValues = draft.kinds.map(\.value)
     typeRoles = draft.kinds.map(\.role)
 
-    let (multiplier, bits) = Self.perfectHash(draft.kinds.map(\.value))
+    let values = draft.kinds.map(\.value)
+    let known = draft.hash.flatMap { 6...16 ~= $0.bits && Self.isPerfect($0.multiplier, $0.bits, values) ? $0 : nil }
+    let (multiplier, bits) = known ?? Self.perfectHash(values)
+    hash = (multiplier, bits)
     kindCount = 1 << bits
     kinds = .allocate(capacity: kindCount)
     kinds.initialize(repeating: FrameKind(), count: kindCount)

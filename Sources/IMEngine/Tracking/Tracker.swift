@@ -262,9 +262,8 @@ struct Tracker: ~Copyable {
     if wantsSettlements {
       settlements.append(Settlement(exchange.pointee, endpoint: endpoint))
       if settlements.isFull { tellSettlements() }
-    } else if wantsSettled {
-      sink?.settled(exchange.pointee)
     }
+    if wantsSettled { sink?.settled(exchange.pointee) }
   }
 
   /// Tells of the fates that were kept.

@@ -17,8 +17,8 @@ package struct CaptureFigures: Sendable {
   package var gaps: UInt64?, gapBytes: UInt64?, evicted: UInt64?, memoryBytes: UInt64?, connections: UInt64?
   /// What was forgotten to stay within the limit on memory, by reason.
   package var evictions: InlineArray<8, UInt64>?
-  /// Documents that could not be written, were thrown away, wait to be written.
-  package var outputFailed: UInt64?, outputDropped: UInt64?, outputQueue: UInt64?
+  /// Times when documents could not be written, and documents lost because of that.
+  package var outputFailed: UInt64?, outputDropped: UInt64?
   /// The process: CPU time, memory, time since its start.
   package var cpuMilliseconds: Double?, residentBytes: UInt64?, uptimeSeconds: UInt64?
   /// The capture filter, the most bytes captured of a packet, and the link type's name.

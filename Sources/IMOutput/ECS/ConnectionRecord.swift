@@ -21,9 +21,9 @@ final class ConnectionRecord {
   var info: ConnectionInfo {
     didSet {
       guard info.client != oldValue.client else { return }
-      clientMembers = Self.members(info.client)
-      serverMembers = Self.members(info.server)
       texts = [nil, nil]
+      hasCommunityID = false
+      network = nil
     }
   }
   /// The index of its server's figures; `nil` while nothing decodes it.
@@ -48,19 +48,22 @@ final class ConnectionRecord {
   private var beatAt: Int64?
   private var beatInterval: Int64?
   private var beatJitter = 0.0
-  /// Who talks, as members of an object: address and port of the client and of the server.
-  private(set) var clientMembers: Piece
-  private(set) var serverMembers: Piece
   /// What is the same in the documents of its messages, by direction.
   @exclusivity(unchecked) var texts: InlineArray<2, MessageTexts?> = [nil, nil]
-  /// The members of `network` without those that change.
-  private var networkMembers: Piece?
-  private var networkProtocol: String?
+  /// The index of the client's network in a table; `nil` before it was looked up.
+  @exclusivity(unchecked) var network: Int32?
+  @exclusivity(unchecked) private var hasCommunityID = false
+  @exclusivity(unchecked) private var knownID: CommunityID.Text?
 
-  init(_ info: ConnectionInfo) {
-    self.info = info
-    clientMembers = Self.members(info.client)
-    serverMembers = Self.members(info.server)
+  init(_ info: ConnectionInfo) { self.info = info }
+
+  /// The connection's Community ID, made once.
+  var communityID: CommunityID.Text? {
+    if !hasCommunityID {
+      knownID = CommunityID.text(info.client, info.server)
+      hasCommunityID = true
+    }
+    return knownID
   }
 
   /// Takes note of a heartbeat, and counts its interval and jitter.
@@ -81,21 +84,5 @@ final class ConnectionRecord {
       counts.jitterSum += beatJitter
     }
     beatInterval = interval
-  }
-
-  /// The members of `network`: made once, because of the community id.
-  func network(protocol name: String?) -> Piece {
-    if let networkMembers, networkProtocol == name { return networkMembers }
-    var text = "\"transport\":\"tcp\",\"type\":\"\(info.client.address.isIPv6 ? "ipv6" : "ipv4")\""
-    if let name { text += ",\"protocol\":\"\(name)\"" }
-    if let id = CommunityID.tcp(info.client, info.server) { text += ",\"community_id\":\"\(id)\"" }
-    let members = Piece(text)
-    networkMembers = members
-    networkProtocol = name
-    return members
-  }
-
-  private static func members(_ endpoint: Endpoint) -> Piece {
-    Piece("\"ip\":\"\(endpoint.address)\",\"port\":\(endpoint.port)")
   }
 }

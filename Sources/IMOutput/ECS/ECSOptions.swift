@@ -29,6 +29,8 @@ package struct ECSOptions: Sendable {
   package var messageLog = MessageLog.off
   /// Whether messages' documents leave out what repeats other fields.
   package var isLean = false
+  /// The networks that clients come from, where there is a table of them.
+  package var networks: Networks?
   /// Whether each dataset has a buffer of its own, for files of its own; else all documents stand in one stream in the
   /// order in which they were made.
   package var separatesDatasets = false

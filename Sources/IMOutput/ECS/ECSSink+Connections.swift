@@ -32,10 +32,10 @@ extension ECSSink {
   /// Writes the document of an issue on a decoded connection, unless there were enough of its name.
   package func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     tick(issue.timestamp)
-    guard Int(connection.plan) < plans.count else { return }
+    guard Int(connection.plan) < hasSession.count else { return }
     let record = connections.record(connection)
     if issue.kind == .gap, issue.gap == .captureLoss, let endpoint = record.endpoint {
-      periods[endpoint].captureGaps += 1
+      periods.at(endpoint).pointee.captureGaps += 1
     }
     releaseOrphans(record, before: issue.timestamp.advanced(by: -Self.orphanPatience))
     if issue.kind == .orphanAck, record.orphans.count < Self.maximumOrphans {
@@ -73,12 +73,12 @@ extension ECSSink {
   func attach(_ record: ConnectionRecord) {
     guard let endpoint = endpoints.index(of: record.info) else { return }
     record.endpoint = endpoint
-    periods[endpoint].connections.opened += 1
+    periods.at(endpoint).pointee.connections.opened += 1
     if record.info.sawOpening {
-      periods[endpoint].connections.attempts += 1
-      periods[endpoint].connections.succeeded += 1
+      periods.at(endpoint).pointee.connections.attempts += 1
+      periods.at(endpoint).pointee.connections.succeeded += 1
     }
-    if !record.isFinal { periods[endpoint].active += 1 }
+    if !record.isFinal { periods.at(endpoint).pointee.active += 1 }
   }
 
   /// What came since the last report, which this one becomes.
@@ -99,24 +99,24 @@ extension ECSSink {
   private func count(
     _ report: ConnectionReport, _ record: ConnectionRecord, _ endpoint: UInt32, _ delta: ConnectionRecord.Totals
   ) {
-    periods[endpoint].retransmits += UInt64(delta.retransmits)
-    periods[endpoint].outOfOrder += UInt64(delta.outOfOrder)
+    periods.at(endpoint).pointee.retransmits += UInt64(delta.retransmits)
+    periods.at(endpoint).pointee.outOfOrder += UInt64(delta.outOfOrder)
     if report.rare.isReconnect, !record.isCountedReconnect {
       record.isCountedReconnect = true
-      periods[endpoint].connections.reconnects += 1
+      periods.at(endpoint).pointee.connections.reconnects += 1
     }
     guard report.isFinal else { return }
     if record.endpoint == nil {
       // It never carried a frame: a failed attempt.
-      periods[endpoint].connections.attempts += 1
-      if report.reason == .refused { periods[endpoint].connections.refused += 1 }
-      if report.reason == .timeout { periods[endpoint].connections.timedOut += 1 }
+      periods.at(endpoint).pointee.connections.attempts += 1
+      if report.reason == .refused { periods.at(endpoint).pointee.connections.refused += 1 }
+      if report.reason == .timeout { periods.at(endpoint).pointee.connections.timedOut += 1 }
       return
     }
     guard report.reason != .open else { return }
-    periods[endpoint].connections.closed += 1
-    if report.reason == .reset { periods[endpoint].connections.reset += 1 }
-    if periods[endpoint].active > 0 { periods[endpoint].active -= 1 }
+    periods.at(endpoint).pointee.connections.closed += 1
+    if report.reason == .reset { periods.at(endpoint).pointee.connections.reset += 1 }
+    if periods.at(endpoint).pointee.active > 0 { periods.at(endpoint).pointee.active -= 1 }
   }
 
   /// What the limit kept back is told with the last issue of each name.

@@ -14,18 +14,18 @@ extension ECSSink {
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
     tick(frame.timestamp)
-    guard Int(connection.plan) < plans.count else { return }
+    guard Int(connection.plan) < hasSession.count else { return }
     let record = connections.record(connection)
     lastRecord = record
     if record.endpoint == nil { attach(record) }
-    if frame.kind.pointee.flags.contains(.opensSession) || plans[Int(connection.plan)].hasSession {
+    if frame.kind.pointee.flags.contains(.opensSession) || hasSession[Int(connection.plan)] {
       learnSession(frame, record, bytes)
     }
     if let endpoint = record.endpoint {
-      periods[endpoint].frame(frame, note, direction)
+      periods.at(endpoint).pointee.frame(frame, note, direction)
       if frame.kind.pointee.role == .heartbeat, note.copy == 1 {
-        record.beat(at: frame.timestamp, &periods[endpoint].heartbeats)
-        if record.keepAlive > 0 { periods[endpoint].heartbeats.expect(seconds: record.keepAlive) }
+        record.beat(at: frame.timestamp, &periods.at(endpoint).pointee.heartbeats)
+        if record.keepAlive > 0 { periods.at(endpoint).pointee.heartbeats.expect(seconds: record.keepAlive) }
       }
     }
     if note.copy == 1 {
@@ -97,7 +97,7 @@ extension ECSSink {
   }
 
   private func learnSession(_ frame: borrowing Frame, _ record: ConnectionRecord, _ bytes: RawSpan) {
-    if plans[Int(record.info.plan)].hasSession { record.session = .number(frame.session) }
+    if hasSession[Int(record.info.plan)] { record.session = .number(frame.session) }
     guard frame.kind.pointee.flags.contains(.opensSession) else { return }
     if frame.keepAlive > 0 { record.keepAlive = frame.keepAlive }
     let start = frame.start + frame.identityOffset

@@ -36,7 +36,8 @@ package final class ECSSink: EngineSink {
 
   let writer: ECSWriter
   let options: ECSOptions
-  let plans: [ProtocolPlan]
+  /// Whether frames of each plan carry their session.
+  let hasSession: [Bool]
   @exclusivity(unchecked) var output = ECSWriter.OutputCounts()
   @exclusivity(unchecked) var connections = ConnectionBook()
   @exclusivity(unchecked) var exchanges = ExchangeBook()
@@ -51,18 +52,21 @@ package final class ECSSink: EngineSink {
   @exclusivity(unchecked) var lastRecord: ConnectionRecord?
   /// When the capture began, as far as its start was written, and the figures of its last document and when that was.
   @exclusivity(unchecked) private var begunAt: Timestamp?
+  /// Told when a minute is over and all its documents are made: with its beginning, and the time that has come.
+  package var minuteEnded: (_ start: Timestamp, _ now: Timestamp) -> Void = { _, _ in }
   /// Documents of what happened to the interface.
   private var incidents: UInt64 = 0
   private var captureReport: (at: Timestamp, figures: CaptureFigures)?
   private let buffers: LineBuffers
 
   /// A sink that hands lines to `flush`: with the dataset that they belong to when `options` separate them, else with
-  /// `.message` for all. The bytes are borrowed for the call.
+  /// `.message` for all. The bytes are borrowed for the call. Separated datasets begin with no bytes for `.capture`, and get
+  /// no document of the capture's start: `startLine` gives it for each file.
   package init(
     context: ECSContext, plans: [ProtocolPlan], options: ECSOptions,
     flush: @escaping (ECSDataset, UnsafeRawBufferPointer) -> Void
   ) {
-    self.plans = plans
+    hasSession = plans.map(\.hasSession)
     self.options = options
     writer = ECSWriter(context: context, options: options, plans: plans)
     endpoints = EndpointTable(plans: plans, maximumCount: options.maximumEndpoints)
@@ -79,17 +83,25 @@ package final class ECSSink: EngineSink {
     begunAt = time
     _ = clock.advance(to: time)
     captureReport = (time, figures)
+    // A file of its own begins with this document by itself.
+    if options.separatesDatasets {
+      output.written += 1
+      return buffers.handOn(.capture, UnsafeRawBufferPointer(start: nil, count: 0))
+    }
     write(.capture) { writer, lines in
       writer.capture(.start, from: time, to: time, self.figures, since: nil, self.output, &lines)
     }
   }
 
-  /// The document of the capture's start again, as the first line of a further file; `nil` before it was written.
-  package func startLine() -> String? {
+  /// The document of the capture's start as the first line of the file named `file`; `nil` before the capture has begun.
+  ///
+  /// It is the same document in every file, but for the file's name, which stands at its beginning: who knows a file by its
+  /// first bytes can tell it from all others.
+  package func startLine(file: String) -> String? {
     guard let begunAt else { return nil }
     var lines = JSONLines()
     _ = writer.capture(
-      .start, from: begunAt, to: begunAt, CaptureFigures(), since: nil, ECSWriter.OutputCounts(), &lines)
+      .start, from: begunAt, to: begunAt, CaptureFigures(), since: nil, ECSWriter.OutputCounts(), file: file, &lines)
     return lines.writer.text
   }
 
@@ -132,11 +144,11 @@ package final class ECSSink: EngineSink {
   @inline(__always)
   func tick(_ time: Timestamp) {
     if begunAt == nil { begin(at: time) }
-    if let period = clock.advance(to: time) { close(period) }
+    if let period = clock.advance(to: time) { close(period, time) }
   }
 
   @inline(never)
-  private func close(_ period: Period) {
+  private func close(_ period: Period, _ now: Timestamp) {
     summarise(period)
     let start = captureReport?.at ?? period.start
     write(.capture) { writer, lines in
@@ -145,6 +157,7 @@ package final class ECSSink: EngineSink {
         self.output, &lines)
     }
     captureReport = (period.end, figures)
+    minuteEnded(period.start, now)
   }
 
   private func summarise(_ period: Period) {

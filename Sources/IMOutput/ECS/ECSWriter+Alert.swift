@@ -37,12 +37,15 @@ extension ECSWriter {
     }
     if let connection = alert.connection {
       open("client", connection.client, &lines)
+      if let networks = options.networks {
+        network(networks[networks.index(of: connection.client.address)], &lines)
+      }
       lines.close()
     }
     if rule.scope != .capture {
       lines.open("network")
       lines.members("\"transport\":\"tcp\"")
-      if let name = alert.plan.flatMap({ profile($0)?.protocolName }) { lines.members("\"protocol\":\"\(name)\"") }
+      if let profile = alert.plan.flatMap({ profile($0) }) { lines.members(profile.networkMember) }
       lines.close()
     }
     lines.open("labels")

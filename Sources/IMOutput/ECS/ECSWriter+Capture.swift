@@ -39,12 +39,20 @@ extension ECSWriter {
     var written: UInt64 = 0, sampledOut: UInt64 = 0
   }
 
-  /// The document of the capture: what came in, what was lost and why, cumulative and since `previous`.
+  /// The document of the capture: what came in, what was lost and why, cumulative and since `previous`. `file` is the name of
+  /// the file that it begins, which then stands in front.
   func capture(
     _ moment: CaptureMoment, from start: Timestamp, to end: Timestamp, _ figures: CaptureFigures,
-    since previous: CaptureFigures?, _ output: OutputCounts, _ lines: inout JSONLines
+    since previous: CaptureFigures?, _ output: OutputCounts, file: String? = nil, _ lines: inout JSONLines
   ) -> Bool {
-    begin(.capture, at: end, &lines)
+    if file == nil {
+      begin(.capture, at: end, &lines)
+    } else {
+      lines.begin()
+      lines.instant("@timestamp", end)
+      own(figures, since: previous, output, file, &lines)
+      lines.members(heads[ECSDataset.capture.rawValue])
+    }
     event(.capture, types: "[\"info\"]", &lines)
     switch moment {
     case .start:
@@ -64,7 +72,23 @@ extension ECSWriter {
       lines.text("id", "\(run)-cap-e\(number)")
     }
     lines.close()
-    openOwn(.max, &lines)
+    if file == nil { own(figures, since: previous, output, nil, &lines) }
+    lines.text("message", sentence(moment, figures))
+    return lines.end()
+  }
+
+  /// `imdump`.
+  private func own(
+    _ figures: CaptureFigures, since previous: CaptureFigures?, _ output: OutputCounts, _ file: String?,
+    _ lines: inout JSONLines
+  ) {
+    lines.open("imdump")
+    if let file {
+      lines.open("log")
+      lines.text("file", file)
+      lines.close()
+    }
+    lines.members(imdumpMembers)
     lines.open("capture")
     packets(figures, since: previous, &lines)
     reassembly(figures, &lines)
@@ -73,7 +97,6 @@ extension ECSWriter {
     lines.number("sampled_out", output.sampledOut)
     lines.number("failed", figures.outputFailed)
     lines.number("dropped", figures.outputDropped)
-    lines.number("queue", figures.outputQueue)
     lines.close()
     if figures.cpuMilliseconds != nil || figures.residentBytes != nil || figures.uptimeSeconds != nil {
       lines.open("process")
@@ -87,8 +110,6 @@ extension ECSWriter {
     lines.text("link_type", figures.linkType)
     lines.close()
     lines.close()
-    lines.text("message", sentence(moment, figures))
-    return lines.end()
   }
 
   /// How much a figure has grown; `nil` when it is not known.

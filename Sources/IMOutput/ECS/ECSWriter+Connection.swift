@@ -16,16 +16,15 @@ extension ECSWriter {
     begin(.connection, at: report.isFinal ? end : max(end, report.madeAt), &lines)
 
     event(.connection, types: hasEnded ? "[\"connection\",\"end\"]" : "[\"connection\",\"info\"]", &lines)
-    lines.members(hasEnded ? "\"action\":\"connection_end\"" : "\"action\":\"connection_report\"")
+    lines.name("action", hasEnded ? "connection_end" as StaticString : "connection_report")
     switch report.reason {
-    case .fin: lines.members("\"outcome\":\"success\"")
-    case .reset, .refused, .timeout: lines.members("\"outcome\":\"failure\"")
-    case .open, .reused, .evicted: lines.members("\"outcome\":\"unknown\"")
+    case .fin: lines.literal("\"outcome\":\"success\"")
+    case .reset, .refused, .timeout: lines.literal("\"outcome\":\"failure\"")
+    case .open, .reused, .evicted: lines.literal("\"outcome\":\"unknown\"")
     }
-    lines.text(
-      "id", "\(run)-\(info.serial)-" + (report.isFinal ? "end" : "r\(record.reports)"))
+    eventID(info.serial, report.isFinal ? "end" : "r", report.isFinal ? nil : record.reports, &lines)
     span(report.firstSeen, end, &lines)
-    if hasEnded { lines.text("reason", report.reason.name) }
+    if hasEnded { lines.name("reason", report.reason.name) }
     lines.close()
 
     side("source", info.client, report, 0, &lines)
@@ -38,7 +37,7 @@ extension ECSWriter {
     side("server", info.server, report, 1, &lines)
     lines.close()
     lines.open("network")
-    lines.members(record.network(protocol: profile?.protocolName))
+    network(record, profile, &lines)
     lines.number("bytes", report.wireBytes[0] + report.wireBytes[1])
     lines.number("packets", UInt64(report.packets[0]) + UInt64(report.packets[1]))
     lines.close()
@@ -77,11 +76,11 @@ extension ECSWriter {
     lines.open("conn")
     lines.key("id")
     connectionID(report.info.serial, &lines)
-    lines.text("state", Self.state(report))
+    lines.name("state", Self.state(report))
     lines.flag("final", report.isFinal)
     lines.number("report", record.reports)
     lines.flag("midstream", !report.sawSyn)
-    lines.text("close_reason", report.reason.name)
+    lines.name("close_reason", report.reason.name)
     lines.open("gap")
     lines.number("count", report.gapCount)
     lines.number("bytes", report.gapBytes)
@@ -104,9 +103,9 @@ extension ECSWriter {
       if let outcome = report.handshake {
         lines.open("handshake")
         switch outcome {
-        case .answered, .acknowledged: lines.members("\"outcome\":\"success\"")
-        case .refused, .unanswered: lines.members("\"outcome\":\"failure\"")
-        case .pending: lines.members("\"outcome\":\"unknown\"")
+        case .answered, .acknowledged: lines.literal("\"outcome\":\"success\"")
+        case .refused, .unanswered: lines.literal("\"outcome\":\"failure\"")
+        case .pending: lines.literal("\"outcome\":\"unknown\"")
         }
         if let version = profile?.version { lines.members(version) }
         if figures.readyAt != .distantPast {
@@ -143,9 +142,7 @@ extension ECSWriter {
     guard report.packets[way] > 0 else { return }
     lines.open(key)
     let figures = report.segments[way]
-    for field in SegmentFields(figures, sawBothSides: report.sawBothSides).counts {
-      lines.number(field.name, field.value)
-    }
+    SegmentFields.forEach(figures, sawBothSides: report.sawBothSides) { lines.number($0, $1) }
     let trips = figures.roundTrips
     if let least = trips.minimum, let mean = trips.mean, let most = trips.maximum {
       lines.open("ack_rtt")
@@ -158,7 +155,7 @@ extension ECSWriter {
     lines.close()
   }
 
-  private static func state(_ report: ConnectionReport) -> String {
+  private static func state(_ report: ConnectionReport) -> StaticString {
     switch (report.phase, report.reason) {
     case (.closed, .reset), (.closed, .refused): "reset"
     case (.closed, .timeout): "timeout"
@@ -207,7 +204,13 @@ extension ECSWriter {
     lines.writer.endpoint(report.info.server)
     lines.writer.byte(UInt8(ascii: " "))
     lines.writer.text(profile?.name ?? "tcp")
-    lines.writer.text(hasEnded ? " closed by \(report.reason.name) after " : " open for ")
+    if hasEnded {
+      lines.writer.literal(" closed by ")
+      lines.writer.text(report.reason.name)
+      lines.writer.literal(" after ")
+    } else {
+      lines.writer.literal(" open for ")
+    }
     lines.writer.decimal(Double(end.microseconds - report.firstSeen.microseconds) / 1e6, 2)
     lines.writer.literal(" s: ")
     lines.writer.number(counts.units)

@@ -11,14 +11,14 @@ extension ECSWriter {
   /// An answer after the message was given up changes its fate: that is a second document, with the same `imdump.msg.id`
   /// and `late`. A lean one leaves out what repeats other fields and what describes the wire.
   func message(
-    _ exchange: Exchange, _ facts: MessageFacts?, _ record: ConnectionRecord, keepsTexts: Bool,
+    _ exchange: Exchange, _ facts: UnsafePointer<MessageFacts>?, _ record: ConnectionRecord, keepsTexts: Bool,
     _ lines: inout JSONLines
   ) -> Bool {
     let profile = profile(exchange.plan)
     let isLate = exchange.flags.contains(.late)
     let isNumbered = exchange.sequence < Self.ownNumbers
     let isLean = options.isLean
-    let number = profile?.hasSession == true ? facts?.session : nil
+    let number = profile?.hasSession == true ? facts?.pointee.session : nil
     let texts = texts(record, exchange.direction, exchange.plan, session: number, keeps: keepsTexts)
     lines.begin()
     lines.instant("@timestamp", exchange.firstAt)
@@ -35,7 +35,7 @@ extension ECSWriter {
     lines.close()
     if !isLean {
       lines.members(texts.source)
-      if let facts { lines.number("bytes", facts.byteCount) }
+      if let facts { lines.number("bytes", facts.pointee.byteCount) }
       lines.writer.raw(texts.middle)
     } else {
       lines.members(texts.middle)
@@ -48,11 +48,35 @@ extension ECSWriter {
     return lines.end()
   }
 
-  /// `client.user`, when the client named itself.
+  /// What is known of a client beside its address: its name, when it named itself, and the network that it comes from.
   func user(_ record: ConnectionRecord, _ lines: inout JSONLines) {
+    if let networks = options.networks {
+      let index = record.network ?? networks.index(of: record.info.client.address)
+      record.network = index
+      network(networks[index], &lines)
+    }
     guard let name = record.userName else { return }
     lines.open("user")
     lines.text("id", name)
+    lines.close()
+  }
+
+  /// `client.as` and `client.geo`.
+  func network(_ network: Networks.Network?, _ lines: inout JSONLines) {
+    guard let network else { return }
+    if network.number != nil || !network.organisation.isEmpty {
+      lines.open("as")
+      if let number = network.number { lines.number("number", number) }
+      if !network.organisation.isEmpty {
+        lines.open("organization")
+        lines.text("name", network.organisation)
+        lines.close()
+      }
+      lines.close()
+    }
+    guard !network.name.isEmpty else { return }
+    lines.open("geo")
+    lines.text("name", network.name)
     lines.close()
   }
 
@@ -66,41 +90,62 @@ extension ECSWriter {
   }
 
   private func body(
-    _ exchange: Exchange, _ facts: MessageFacts?, _ profile: Profile?, isNumbered: Bool, isLate: Bool,
+    _ exchange: Exchange, _ facts: UnsafePointer<MessageFacts>?, _ profile: Profile?, isNumbered: Bool, isLate: Bool,
     _ lines: inout JSONLines
   ) {
     let kind = Int(exchange.kind)
+    // The id stands in front, so every member has a comma.
     if let profile, kind < profile.typeMembers.count { lines.members(profile.typeMembers[kind]) }
-    if isNumbered { lines.number("sequence", exchange.sequence) }
-    lines.literal(
-      exchange.direction == .clientToServer
-        ? "\"direction\":\"client_to_server\"" : "\"direction\":\"server_to_client\"")
-    // A message that asks for no answer has no fate.
-    if exchange.fate != .unacknowledged { lines.name("fate", exchange.fate.name) }
-    if isLate { lines.flag("late", true) }
-    lines.number("copies", exchange.copies)
-    if let facts {
-      lines.number("retries", facts.retries)
-    } else if exchange.copies == 1 {
-      lines.number("retries", UInt16(0))
+    if isNumbered {
+      lines.writer.literal(",\"sequence\":")
+      lines.writer.number(exchange.sequence)
     }
-    lines.number("duplicates", exchange.duplicates)
-    lines.milliseconds("rtt_ms", exchange.roundTrip)
-    lines.number("body_bytes", exchange.bodyCount)
+    if exchange.direction == .clientToServer {
+      lines.writer.literal(",\"direction\":\"client_to_server\"")
+    } else {
+      lines.writer.literal(",\"direction\":\"server_to_client\"")
+    }
+    // A message that asks for no answer has no fate.
+    if exchange.fate != .unacknowledged { lines.members(fateMembers[Int(exchange.fate.rawValue)]) }
+    if isLate { lines.writer.literal(",\"late\":true") }
+    lines.writer.literal(",\"copies\":")
+    lines.writer.number(exchange.copies)
+    if let facts {
+      lines.writer.literal(",\"retries\":")
+      lines.writer.number(facts.pointee.retries)
+    } else if exchange.copies == 1 {
+      lines.writer.literal(",\"retries\":0")
+    }
+    lines.writer.literal(",\"duplicates\":")
+    lines.writer.number(exchange.duplicates)
+    if let roundTrip = exchange.roundTrip {
+      lines.writer.literal(",\"rtt_ms\":")
+      lines.writer.thousandths(roundTrip)
+    }
+    lines.writer.literal(",\"body_bytes\":")
+    lines.writer.number(exchange.bodyCount)
     if case .sample(let n) = options.messageLog { lines.decimal("sampled", 1 / Double(n)) }
     if let version = profile?.version { lines.members(version) }
     guard let facts else { return }
-    lines.number("bytes", facts.byteCount)
-    lines.number("tlv_count", facts.tlvCount)
-    lines.open("checksum")
-    if let algorithm = profile?.algorithm, !options.isLean { lines.members(algorithm) }
-    lines.name("status", facts.checksum.name)
-    lines.close()
+    lines.writer.literal(",\"bytes\":")
+    lines.writer.number(facts.pointee.byteCount)
+    lines.writer.literal(",\"tlv_count\":")
+    lines.writer.number(facts.pointee.tlvCount)
+    lines.writer.literal(",\"checksum\":{")
+    if let algorithm = profile?.algorithm, !options.isLean {
+      lines.writer.raw(algorithm.bytes)
+      lines.writer.byte(UInt8(ascii: ","))
+    }
+    lines.writer.raw(checksumMembers[Int(facts.pointee.checksum.rawValue)].bytes)
+    lines.writer.byte(UInt8(ascii: "}"))
     if options.isLean { return }
-    lines.number("header_bytes", facts.headerCount)
-    lines.number("tlv_depth", facts.tlvDepth)
-    lines.number("stream_offset", facts.streamOffset)
-    if facts.named > 0 { tlv(facts, digits: profile?.tagDigits ?? 4, &lines) }
+    lines.writer.literal(",\"header_bytes\":")
+    lines.writer.number(facts.pointee.headerCount)
+    lines.writer.literal(",\"tlv_depth\":")
+    lines.writer.number(facts.pointee.tlvDepth)
+    lines.writer.literal(",\"stream_offset\":")
+    lines.writer.number(min(facts.pointee.streamOffset, UInt64(Int64.max)))
+    if facts.pointee.named > 0 { tlv(facts, digits: profile?.tagDigits ?? 4, &lines) }
   }
 
   /// `data seq 7 10.0.0.5:52344 > 203.0.113.9:8080 acked 84.211 ms after 1 copy`.

@@ -26,7 +26,7 @@ extension ECSWriter {
     lines.close()
     lines.open("network")
     lines.members("\"transport\":\"tcp\",\"type\":\"\(key.endpoint.address.isIPv6 ? "ipv6" : "ipv4")\"")
-    if let profile { lines.members("\"protocol\":\"\(profile.protocolName)\"") }
+    if let profile { lines.members(profile.networkMember) }
     lines.close()
 
     openOwn(key.plan, &lines)

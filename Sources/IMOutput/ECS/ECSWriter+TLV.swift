@@ -4,14 +4,14 @@ extension ECSWriter {
   /// `imdump.msg.tlv`: the path of each TLV and its length, `"0xFFFF.0x0020": "1 B"`.
   ///
   /// A list is named by what it holds; an empty one by itself. A tag that stands again in one list gets an index.
-  func tlv(_ facts: borrowing MessageFacts, digits: Int, _ lines: inout JSONLines) {
+  func tlv(_ facts: UnsafePointer<MessageFacts>, digits: Int, _ lines: inout JSONLines) {
     lines.open("tlv")
     // Tags from the body's own list (depth 0, at most 16) to where the walk is, and how often each stood there before.
     var tags = InlineArray<17, UInt32>(repeating: 0)
     var counts = InlineArray<17, UInt32>(repeating: 0)
     var level = 0
-    for i in 0..<facts.named {
-      let reference = facts.tlv(i)
+    for i in 0..<facts.pointee.named {
+      let reference = facts.pointee.tlv(i)
       let depth = Int(reference.depth)
       level = min(level, depth)
       // Only a walk that was cut short could leave a level out.
@@ -19,7 +19,7 @@ extension ECSWriter {
       tags[level] = reference.tag
       counts[level] = UInt32(truncatingIfNeeded: repeats(facts, i))
       level += 1
-      let holds = reference.isList && i + 1 < facts.named && Int(facts.tlv(i + 1).depth) == depth + 1
+      let holds = reference.isList && i + 1 < facts.pointee.named && Int(facts.pointee.tlv(i + 1).depth) == depth + 1
       if holds { continue }
       lines.beginKey()
       for i in 0..<level {
@@ -39,12 +39,12 @@ extension ECSWriter {
   }
 
   /// How often the tag of the reference at `place` stood before in the same list.
-  private func repeats(_ facts: borrowing MessageFacts, _ place: Int) -> Int {
-    let reference = facts.tlv(place)
+  private func repeats(_ facts: UnsafePointer<MessageFacts>, _ place: Int) -> Int {
+    let reference = facts.pointee.tlv(place)
     var count = 0
     var i = place - 1
     while i >= 0 {
-      let earlier = facts.tlv(i)
+      let earlier = facts.pointee.tlv(i)
       guard earlier.depth >= reference.depth else { break }
       if earlier.depth == reference.depth, earlier.tag == reference.tag { count += 1 }
       i -= 1
@@ -54,10 +54,6 @@ extension ECSWriter {
 
   private func tag(_ tag: UInt32, _ digits: Int, _ lines: inout JSONLines) {
     lines.writer.literal("0x")
-    let count = max(digits, (32 - tag.leadingZeroBitCount + 3) / 4)
-    for i in stride(from: count - 1, through: 0, by: -1) {
-      let nibble = i < 8 ? UInt8(truncatingIfNeeded: tag >> UInt32(i * 4)) & 15 : 0
-      lines.writer.byte(nibble < 10 ? 48 + nibble : 55 + nibble)
-    }
+    lines.writer.upperHex(tag, width: digits)
   }
 }

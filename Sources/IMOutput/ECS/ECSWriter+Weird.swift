@@ -11,22 +11,30 @@ extension ECSWriter {
     let fromClient = issue.direction == .clientToServer
     begin(.weird, at: issue.timestamp, &lines)
     event(.weird, types: "[\"protocol\",\"info\"]", &lines)
-    lines.text("action", issue.kind.name)
-    lines.members("\"outcome\":\"failure\"")
-    lines.text("id", "\(run)-\(info.serial)-w\(admission.number)")
+    lines.name("action", issue.kind.name)
+    lines.literal("\"outcome\":\"failure\"")
+    eventID(info.serial, "w", admission.number, &lines)
     if issue.isTrouble, issue.b < Self.ownNumbers { lines.number("sequence", issue.b) }
     lines.close()
     lines.open("error")
-    lines.text("type", Self.layer(issue.kind))
-    lines.text("code", issue.kind.name)
-    lines.text("message", detail(issue, profile))
+    lines.name("type", Self.layer(issue.kind))
+    lines.name("code", issue.kind.name)
+    lines.key("message")
+    lines.writer.byte(UInt8(ascii: "\""))
+    detail(issue, profile, &lines.writer)
+    lines.writer.byte(UInt8(ascii: "\""))
     lines.close()
     open("source", fromClient ? info.client : info.server, &lines)
     lines.close()
     open("destination", fromClient ? info.server : info.client, &lines)
     lines.close()
+    open("client", info.client, &lines)
+    user(record, &lines)
+    lines.close()
+    open("server", info.server, &lines)
+    lines.close()
     lines.open("network")
-    lines.members(record.network(protocol: profile?.protocolName))
+    network(record, profile, &lines)
     lines.close()
     openOwn(info.plan, &lines)
     server(info.server, &lines)
@@ -36,18 +44,23 @@ extension ECSWriter {
     connectionID(info.serial, &lines)
     lines.close()
     lines.open("weird")
-    lines.text("name", issue.kind.name)
+    lines.name("name", issue.kind.name)
     lines.number("count", admission.count)
     lines.number("suppressed", admission.suppressed)
     if !issue.isTrouble { lines.number("stream_offset", issue.streamOffset) }
     lines.close()
     lines.close()
-    lines.text("message", "\(profile?.name ?? "tcp"): \(Self.sentence(issue.kind))")
+    lines.key("message")
+    lines.writer.byte(UInt8(ascii: "\""))
+    lines.writer.text(profile?.name ?? "tcp")
+    lines.writer.literal(": ")
+    lines.writer.literal(Self.sentence(issue.kind))
+    lines.writer.byte(UInt8(ascii: "\""))
     return lines.end()
   }
 
   /// The layer at which it was found.
-  private static func layer(_ kind: IssueKind) -> String {
+  private static func layer(_ kind: IssueKind) -> StaticString {
     switch kind {
     case .gap, .inconsistentRetransmission, .ignoredReset: "tcp"
     case .orphanAck, .unanswered, .lateAck, .heartbeatMissed, .timestampWindow: "tracking"
@@ -59,34 +72,79 @@ extension ECSWriter {
   }
 
   /// What, where and how much, in numbers of this issue.
-  private func detail(_ issue: Issue, _ profile: Profile?) -> String {
-    let place = "at stream offset \(issue.streamOffset)"
+  private func detail(_ issue: Issue, _ profile: Profile?, _ out: inout ByteWriter) {
+    func place() {
+      out.literal(" at stream offset ")
+      out.number(issue.streamOffset)
+    }
+    func count(_ after: StaticString) {
+      out.number(issue.byteCount)
+      out.literal(after)
+    }
     switch issue.kind {
     case .checksumMismatch:
-      return "\(profile?.checksumName ?? "checksum") \(hex(issue.b)) is wrong for the \(issue.byteCount) bytes \(place)"
-    case .gap: return "\(issue.byteCount) bytes are missing \(place): \(issue.gap.name)"
-    case .resynchronised: return "\(issue.byteCount) bytes are no frame \(place)"
-    case .frameCut: return "a frame is cut after \(issue.byteCount) bytes \(place)"
-    case .inconsistentRetransmission: return "\(hex(issue.a)) was kept, \(hex(issue.b)) came again \(place)"
-    case .unknownType: return "type \(issue.a) is not in the profile, \(place)"
-    case .unanswered: return "\(name(issue, profile)) was not answered"
-    case .heartbeatMissed: return "\(name(issue, profile)) was not answered"
-    case .lateAck: return "\(name(issue, profile)) was answered after the time for it"
-    case .orphanAck where issue.b != 0: return "an answer to \(issue.b), which was not seen, \(place)"
-    default: return "\(Self.sentence(issue.kind)), \(issue.byteCount) bytes \(place)"
+      out.text(profile?.checksumText ?? "checksum")
+      out.byte(UInt8(ascii: " "))
+      out.hex(issue.b)
+      out.literal(" is wrong for the ")
+      count(" bytes")
+      place()
+    case .gap:
+      count(" bytes are missing")
+      place()
+      out.literal(": ")
+      out.text(issue.gap.name)
+    case .resynchronised:
+      count(" bytes are no frame")
+      place()
+    case .frameCut:
+      out.literal("a frame is cut after ")
+      count(" bytes")
+      place()
+    case .inconsistentRetransmission:
+      out.hex(issue.a)
+      out.literal(" was kept, ")
+      out.hex(issue.b)
+      out.literal(" came again")
+      place()
+    case .unknownType:
+      out.literal("type ")
+      out.number(issue.a)
+      out.literal(" is not in the profile,")
+      place()
+    case .unanswered, .heartbeatMissed:
+      name(issue, profile, &out)
+      out.literal(" was not answered")
+    case .lateAck:
+      name(issue, profile, &out)
+      out.literal(" was answered after the time for it")
+    case .orphanAck where issue.b != 0:
+      out.literal("an answer to ")
+      out.number(issue.b)
+      out.literal(", which was not seen,")
+      place()
+    default:
+      out.literal(Self.sentence(issue.kind))
+      out.literal(", ")
+      count(" bytes")
+      place()
     }
   }
 
   /// `data 7`, the message that was not answered.
-  private func name(_ issue: Issue, _ profile: Profile?) -> String {
+  private func name(_ issue: Issue, _ profile: Profile?, _ out: inout ByteWriter) {
     let kind = Int(truncatingIfNeeded: issue.a)
-    let type = profile.map { kind < $0.typeNames.count ? $0.typeNames[kind].description : "a message" } ?? "a message"
-    return issue.b < Self.ownNumbers ? "\(type) \(issue.b)" : type
+    if let profile, kind < profile.typeNames.count {
+      out.raw(profile.typeNames[kind].bytes)
+    } else {
+      out.literal("a message")
+    }
+    guard issue.b < Self.ownNumbers else { return }
+    out.byte(UInt8(ascii: " "))
+    out.number(issue.b)
   }
 
-  private func hex(_ value: UInt64) -> String { String(value, radix: 16) }
-
-  private static func sentence(_ kind: IssueKind) -> String {
+  private static func sentence(_ kind: IssueKind) -> StaticString {
     switch kind {
     case .checksumMismatch: "checksum does not match"
     case .resynchronised: "bytes that are no frame were skipped"

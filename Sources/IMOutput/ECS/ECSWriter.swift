@@ -10,8 +10,8 @@ final class ECSWriter {
   /// What a profile's documents say of it.
   final class Profile {
     let name: String
-    /// The name as `network.protocol`: lower case, escaped.
-    let protocolName: String
+    /// The member of `network` that names it, in lower case.
+    let networkMember: Piece
     /// Members of `imdump`.
     let members: Piece
     /// Names of the types, by `FrameKind.index`, and the members of a message that tell its type.
@@ -21,13 +21,15 @@ final class ECSWriter {
     /// The member of a checksum that tells its name, where it has one.
     let algorithm: Piece?
     let checksumName: String?
+    /// The checksum's name as a part of a text.
+    let checksumText: String?
     let hasSession: Bool
     /// Digits of a TLV's tag.
     let tagDigits: Int
 
     init(_ plan: ProtocolPlan) {
       name = JSONLines.escaped(plan.name)
-      protocolName = JSONLines.escaped(plan.name.lowercased())
+      networkMember = Piece("\"protocol\":\"\(JSONLines.escaped(plan.name.lowercased()))\"")
       members = Piece("\"profile\":{\"name\":\"\(name)\",\"version\":\"\(JSONLines.escaped(plan.version))\"}")
       let names = plan.typeNames.map(JSONLines.escaped)
       typeNames = names.map { Piece($0) }
@@ -39,6 +41,7 @@ final class ECSWriter {
         bits == 0
         ? nil : Piece("\"version\":\"\((plan.pointer.pointee.magic & bits) >> UInt64(bits.trailingZeroBitCount))\"")
       checksumName = plan.checksumName
+      checksumText = plan.checksumName.map(JSONLines.escaped)
       algorithm = plan.checksumName.map { Piece("\"algorithm\":\"\(JSONLines.escaped($0))\"") }
       hasSession = plan.hasSession
       tagDigits = max(1, (plan.pointer.pointee.tlv.tag.mask.nonzeroBitCount + 3) / 4)
@@ -51,7 +54,7 @@ final class ECSWriter {
   let run: Piece
   let profiles: [Profile]
   /// Members of the document, of `event` and of `imdump` that never change, by dataset.
-  private let heads: [Piece]
+  let heads: [Piece]
   private let eventMembers: [Piece]
   let imdumpMembers: Piece
   /// The members of a message's `event` that tell its fate, by `Fate`, and then whether it was answered late.
@@ -64,11 +67,17 @@ final class ECSWriter {
       }
     return ["", "_late"].map { Piece("\"action\":\"message_\(fate.name)\($0)\",\"outcome\":\"\(outcome)\"") }
   }
+  /// The member of a message that tells its fate, by `Fate`, and that of its checksum by `ChecksumStatus`.
+  let fateMembers: [Piece] = Fate.allCases.map { Piece("\"fate\":\"\($0.name)\"") }
+  let checksumMembers: [Piece] = ChecksumStatus.allCases.map { Piece("\"status\":\"\($0.name)\"") }
   /// The same for lean documents.
   private let leanHeads: [Piece], leanEventMembers: [Piece]
   private let leanMembers: Piece
   /// Members of a message's document up to the type of its event, which is still open.
   let messageHead: Piece, leanMessageHead: Piece
+
+  /// Where texts are put together that are kept.
+  @exclusivity(unchecked) var scratch = JSONLines()
 
   init(context: ECSContext, options: ECSOptions, plans: [ProtocolPlan]) {
     self.context = context
@@ -138,10 +147,25 @@ final class ECSWriter {
   }
 
   /// Begins a member with address and port.
+  @inline(__always)
   func open(_ key: StaticString, _ endpoint: Endpoint, _ lines: inout JSONLines) {
     lines.open(key)
     lines.address("ip", endpoint.address)
     lines.number("port", endpoint.port)
+  }
+
+  /// The members of `network` of a connection that do not change.
+  func network(_ record: ConnectionRecord, _ profile: Profile?, _ lines: inout JSONLines) {
+    if record.info.client.address.isIPv6 {
+      lines.literal("\"transport\":\"tcp\",\"type\":\"ipv6\"")
+    } else {
+      lines.literal("\"transport\":\"tcp\",\"type\":\"ipv4\"")
+    }
+    if let profile { lines.members(profile.networkMember) }
+    guard let id = record.communityID else { return }
+    lines.writer.literal(",\"community_id\":\"")
+    lines.writer.bytes(id)
+    lines.writer.byte(UInt8(ascii: "\""))
   }
 
   /// Begins `imdump`, with what never changes and the profile.
@@ -154,9 +178,7 @@ final class ECSWriter {
   /// `imdump.endpoint`.
   func server(_ endpoint: Endpoint, _ lines: inout JSONLines) {
     lines.open("endpoint")
-    lines.members("\"role\":\"server\"")
-    lines.key("key")
-    lines.writer.byte(UInt8(ascii: "\""))
+    lines.literal("\"role\":\"server\",\"key\":\"")
     lines.writer.endpoint(endpoint)
     lines.writer.byte(UInt8(ascii: "\""))
     lines.close()
@@ -168,6 +190,19 @@ final class ECSWriter {
     lines.writer.raw(run.bytes)
     lines.writer.byte(UInt8(ascii: "-"))
     lines.writer.number(serial)
+    lines.writer.byte(UInt8(ascii: "\""))
+  }
+
+  /// `event.id` of what is the `number`th of its kind on a connection: `RUN-7-w3`.
+  func eventID(_ serial: UInt32, _ kind: StaticString, _ number: UInt32?, _ lines: inout JSONLines) {
+    lines.key("id")
+    lines.writer.byte(UInt8(ascii: "\""))
+    lines.writer.raw(run.bytes)
+    lines.writer.byte(UInt8(ascii: "-"))
+    lines.writer.number(serial)
+    lines.writer.byte(UInt8(ascii: "-"))
+    lines.writer.literal(kind)
+    if let number { lines.writer.number(number) }
     lines.writer.byte(UInt8(ascii: "\""))
   }
 

@@ -29,6 +29,9 @@ package struct JSONLines: ~Copyable {
     isFirst = true
   }
 
+  /// Begins a part of a line whose first member needs no comma.
+  mutating func part() { isFirst = true }
+
   /// Ends the line; false when it was too long and was taken back.
   mutating func end() -> Bool {
     writer.literal("}\n")
@@ -41,6 +44,7 @@ package struct JSONLines: ~Copyable {
   }
 
   /// Begins an object that is the member `key`.
+  @inline(__always)
   mutating func open(_ key: StaticString) {
     self.key(key)
     writer.byte(UInt8(ascii: "{"))
@@ -48,6 +52,7 @@ package struct JSONLines: ~Copyable {
   }
 
   /// Ends the object.
+  @inline(__always)
   mutating func close() {
     writer.byte(UInt8(ascii: "}"))
     isFirst = false
@@ -80,10 +85,8 @@ package struct JSONLines: ~Copyable {
   /// The comma and the name of a member whose value follows.
   @inline(__always)
   mutating func key(_ key: StaticString) {
-    comma()
-    writer.byte(UInt8(ascii: "\""))
-    writer.literal(key)
-    writer.literal("\":")
+    writer.key(key, isFirst: isFirst)
+    isFirst = false
   }
 
   /// The comma and the opening quote of a name that is put together; the caller writes the rest, `":` included.
@@ -101,15 +104,21 @@ package struct JSONLines: ~Copyable {
   // MARK: Values
 
   /// A whole number.
+  @inline(__always)
   mutating func number(_ key: StaticString, _ value: some FixedWidthInteger & UnsignedInteger) {
     self.key(key)
-    // Elasticsearch's long is signed.
-    writer.number(min(UInt64(truncatingIfNeeded: value), UInt64(Int64.max)))
+    whole(UInt64(truncatingIfNeeded: value))
   }
 
   /// A whole number, or nothing when it is not known.
   mutating func number(_ key: StaticString, _ value: UInt64?) {
     if let value { number(key, value) }
+  }
+
+  @inline(never)
+  private mutating func whole(_ value: UInt64) {
+    // Elasticsearch's long is signed.
+    writer.number(min(value, UInt64(Int64.max)))
   }
 
   /// A whole number with a sign.
@@ -119,6 +128,7 @@ package struct JSONLines: ~Copyable {
   }
 
   /// Microseconds as milliseconds, or nothing when there are none.
+  @inline(__always)
   mutating func milliseconds(_ key: StaticString, _ microseconds: Int64?) {
     guard let microseconds else { return }
     self.key(key)
@@ -140,12 +150,14 @@ package struct JSONLines: ~Copyable {
   }
 
   /// True or false.
+  @inline(__always)
   mutating func flag(_ key: StaticString, _ value: Bool) {
     self.key(key)
     if value { writer.literal("true") } else { writer.literal("false") }
   }
 
   /// A time.
+  @inline(__always)
   mutating func instant(_ key: StaticString, _ time: Timestamp) {
     self.key(key)
     writer.byte(UInt8(ascii: "\""))
@@ -168,6 +180,15 @@ package struct JSONLines: ~Copyable {
     writer.jsonString(Self.cut(value))
   }
 
+  /// A name of our own, as it stands in the program.
+  @inline(__always)
+  mutating func name(_ key: StaticString, _ value: StaticString) {
+    self.key(key)
+    writer.byte(UInt8(ascii: "\""))
+    writer.literal(value)
+    writer.byte(UInt8(ascii: "\""))
+  }
+
   /// A name of our own, which needs no escapes.
   mutating func name(_ key: StaticString, _ value: String) {
     self.key(key)
@@ -177,6 +198,7 @@ package struct JSONLines: ~Copyable {
   }
 
   /// An address.
+  @inline(__always)
   mutating func address(_ key: StaticString, _ address: IPAddress) {
     self.key(key)
     writer.byte(UInt8(ascii: "\""))

@@ -6,7 +6,8 @@ final class LineBuffers {
 
   private let buffers: [Buffer]
   private let flushSize: Int
-  private let handOn: (ECSDataset, UnsafeRawBufferPointer) -> Void
+  /// Takes the lines of a dataset.
+  let handOn: (ECSDataset, UnsafeRawBufferPointer) -> Void
 
   init(separate: Bool, flushSize: Int, flush: @escaping (ECSDataset, UnsafeRawBufferPointer) -> Void) {
     buffers = (0..<(separate ? ECSDataset.allCases.count : 1)).map { _ in Buffer() }

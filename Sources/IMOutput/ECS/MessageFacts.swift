@@ -26,7 +26,8 @@ struct MessageFacts {
   /// The facts of no message.
   init() {}
 
-  init(_ frame: borrowing Frame, _ references: Span<TLVRef>) {
+  /// Takes the facts of another message.
+  mutating func take(_ frame: borrowing Frame, _ references: Span<TLVRef>) {
     byteCount = UInt32(clamping: frame.count)
     headerCount = UInt32(clamping: frame.headerCount)
     streamOffset = frame.streamOffset
@@ -34,9 +35,14 @@ struct MessageFacts {
     tlvCount = UInt32(clamping: frame.tlvCount)
     tlvDepth = UInt32(clamping: frame.tlvDepth)
     session = frame.session
+    retries = 0
     named = min(references.count, Self.maximumTLVs)
     for i in 0..<min(named, first.count) { first[i] = references[i] }
-    if named > first.count { others = (first.count..<named).map { references[$0] } }
+    if named > first.count {
+      others = (first.count..<named).map { references[$0] }
+    } else if !others.isEmpty {
+      others = []
+    }
   }
 
   /// The TLV at `place`, below `named`.
@@ -45,53 +51,90 @@ struct MessageFacts {
 
 /// The facts of messages whose fate is open, by `Exchange.id`. Bounded: without room a document has fewer fields.
 ///
-/// Ids count up, so the newest stand in a ring. One that is still open when its place is needed moves to a table.
-struct MessageFactsStore {
-  private struct Place {
-    /// The exchange, `nil` where the place is free.
-    var exchange: UInt32?
-    var facts = MessageFacts()
-  }
-
+/// Ids count up, so the newest stand in a ring. One that is still open when its place is needed moves to a table. They are
+/// handed out in place, since a copy costs as much as what is made of it.
+struct MessageFactsStore: ~Copyable {
   /// Places of the ring, at most; so many messages are kept beside it.
   private static let maximumCount = 32_768
-  private var ring = [Place](repeating: Place(), count: 1_024)
+  private var count = 1_024
+  /// What stands at each place; the exchange's number, or more than 32 bits where the place is free.
+  private var facts: UnsafeMutablePointer<MessageFacts>
+  private var exchanges: UnsafeMutablePointer<UInt64>
   private var stale: [UInt32: MessageFacts] = [:]
+  /// Those of a message that was found in the table, while they are looked at.
+  private let found: UnsafeMutablePointer<MessageFacts>
 
-  private func place(_ exchange: UInt32) -> Int { Int(exchange) & (ring.count - 1) }
+  /// No message.
+  init() {
+    (facts, exchanges) = Self.ring(count)
+    found = .allocate(capacity: 1)
+    found.initialize(to: MessageFacts())
+  }
+
+  deinit {
+    Self.free(facts, exchanges, count)
+    found.deinitialize(count: 1)
+    found.deallocate()
+  }
+
+  private func place(_ exchange: UInt32) -> Int { Int(exchange) & (count - 1) }
 
   /// Keeps the facts of `exchange`.
   mutating func keep(_ exchange: UInt32, _ frame: borrowing Frame, _ references: Span<TLVRef>) {
-    while ring[place(exchange)].exchange != nil, ring.count < Self.maximumCount { grow() }
+    while exchanges[place(exchange)] <= UInt32.max, count < Self.maximumCount { grow() }
     let place = place(exchange)
-    if let open = ring[place].exchange, stale.count < Self.maximumCount { stale[open] = ring[place].facts }
-    ring[place].exchange = exchange
-    ring[place].facts = MessageFacts(frame, references)
+    if let open = UInt32(exactly: exchanges[place]), stale.count < Self.maximumCount { stale[open] = facts[place] }
+    exchanges[place] = UInt64(exchange)
+    facts[place].take(frame, references)
   }
 
   /// Counts a retry of `exchange`.
   mutating func retried(_ exchange: UInt32) {
     let place = place(exchange)
-    if ring[place].exchange == exchange {
-      ring[place].facts.retries &+= 1
+    if exchanges[place] == UInt64(exchange) {
+      facts[place].retries &+= 1
     } else {
       stale[exchange]?.retries &+= 1
     }
   }
 
-  /// Gives the facts of `exchange` and forgets them.
-  mutating func take(_ exchange: UInt32) -> MessageFacts? {
+  /// Gives the facts of `exchange` and forgets them. They stand where they are until the next call.
+  mutating func take(_ exchange: UInt32) -> UnsafePointer<MessageFacts>? {
     let place = place(exchange)
-    guard ring[place].exchange == exchange else { return stale.isEmpty ? nil : stale.removeValue(forKey: exchange) }
-    ring[place].exchange = nil
-    return ring[place].facts
+    if exchanges[place] == UInt64(exchange) {
+      exchanges[place] = .max
+      return UnsafePointer(facts + place)
+    }
+    guard !stale.isEmpty, let old = stale.removeValue(forKey: exchange) else { return nil }
+    found.pointee = old
+    return UnsafePointer(found)
   }
 
   private mutating func grow() {
-    let old = ring
-    ring = [Place](repeating: Place(), count: old.count * 2)
-    for entry in old {
-      if let exchange = entry.exchange { ring[place(exchange)] = entry }
+    let (oldFacts, oldExchanges, oldCount) = (facts, exchanges, count)
+    count *= 2
+    (facts, exchanges) = Self.ring(count)
+    for i in 0..<oldCount {
+      guard let exchange = UInt32(exactly: oldExchanges[i]) else { continue }
+      facts[place(exchange)] = oldFacts[i]
+      exchanges[place(exchange)] = UInt64(exchange)
     }
+    Self.free(oldFacts, oldExchanges, oldCount)
+  }
+
+  private static func ring(_ count: Int) -> (UnsafeMutablePointer<MessageFacts>, UnsafeMutablePointer<UInt64>) {
+    let facts = UnsafeMutablePointer<MessageFacts>.allocate(capacity: count)
+    facts.initialize(repeating: MessageFacts(), count: count)
+    let exchanges = UnsafeMutablePointer<UInt64>.allocate(capacity: count)
+    exchanges.initialize(repeating: .max, count: count)
+    return (facts, exchanges)
+  }
+
+  private static func free(
+    _ facts: UnsafeMutablePointer<MessageFacts>, _ exchanges: UnsafeMutablePointer<UInt64>, _ count: Int
+  ) {
+    facts.deinitialize(count: count)
+    facts.deallocate()
+    exchanges.deallocate()
   }
 }

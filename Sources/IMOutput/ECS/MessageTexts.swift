@@ -17,14 +17,15 @@ final class MessageTexts {
   let session: UInt64?
   let userName: String?
 
-  /// `id` and so on are the parts; `session` and `userName` tell when they have to be made anew.
-  init(id: String, source: String, middle: String, way: String, session: UInt64?, userName: String?) {
-    let text = id + source + middle + way
-    memory = .allocate(byteCount: text.utf8.count, alignment: 1)
-    memory.copyBytes(from: text.utf8)
-    idEnd = id.utf8.count
-    sourceEnd = idEnd + source.utf8.count
-    middleEnd = sourceEnd + middle.utf8.count
+  /// The parts are what `writer` holds, up to these places; `session` and `userName` tell when they have to be made anew.
+  init(_ writer: borrowing ByteWriter, idEnd: Int, sourceEnd: Int, middleEnd: Int, session: UInt64?, userName: String?)
+  {
+    memory = .allocate(byteCount: writer.count, alignment: 1)
+    let memory = memory
+    writer.withBytes { memory.copyMemory(from: $0) }
+    self.idEnd = idEnd
+    self.sourceEnd = sourceEnd
+    self.middleEnd = middleEnd
     self.session = session
     self.userName = userName
   }
@@ -55,53 +56,50 @@ extension ECSWriter {
     let info = record.info
     let fromClient = direction == .clientToServer
     let isLean = options.isLean
-    var lines = JSONLines()
-    lines.begin()
-    var source = ""
+    let profile = profile(plan)
+    scratch.writer.removeAll()
+    scratch.writer.raw(run.bytes)
+    scratch.writer.byte(UInt8(ascii: "-"))
+    scratch.writer.number(info.serial)
+    if fromClient { scratch.writer.literal("-c2s-") } else { scratch.writer.literal("-s2c-") }
+    let idEnd = scratch.writer.count
+    scratch.part()
+    if !isLean { open("source", fromClient ? info.client : info.server, &scratch) }
+    let sourceEnd = scratch.writer.count
     if !isLean {
-      lines.open("source")
-      lines.members(fromClient ? record.clientMembers : record.serverMembers)
-      source = Self.takeText(&lines)
-      lines.close()
-      lines.open("destination")
-      lines.members(fromClient ? record.serverMembers : record.clientMembers)
-      lines.close()
+      scratch.close()
+      open("destination", fromClient ? info.server : info.client, &scratch)
+      scratch.close()
     }
-    lines.open("client")
-    lines.members(record.clientMembers)
-    user(record, &lines)
-    lines.close()
-    lines.open("server")
-    lines.members(record.serverMembers)
-    lines.close()
-    lines.open("network")
-    lines.members(record.network(protocol: profile(plan)?.protocolName))
+    open("client", info.client, &scratch)
+    user(record, &scratch)
+    scratch.close()
+    open("server", info.server, &scratch)
+    scratch.close()
+    scratch.open("network")
+    network(record, profile, &scratch)
     // As the server's network sees it.
-    lines.literal(fromClient ? "\"direction\":\"inbound\"" : "\"direction\":\"outbound\"")
-    lines.close()
-    openOwn(plan, isLean: isLean, &lines)
-    server(info.server, &lines)
-    session(number.map { .number($0) } ?? record.session, &lines)
-    lines.open("conn")
-    lines.key("id")
-    connectionID(info.serial, &lines)
-    lines.close()
-    lines.open("msg")
-    lines.key("id")
-    let middle = Self.takeText(&lines)
-    lines.writer.endpoint(fromClient ? info.client : info.server)
-    lines.writer.literal(" > ")
-    lines.writer.endpoint(fromClient ? info.server : info.client)
-    let path = Self.takeText(&lines)
+    if fromClient {
+      scratch.literal("\"direction\":\"inbound\"")
+    } else {
+      scratch.literal("\"direction\":\"outbound\"")
+    }
+    scratch.close()
+    openOwn(plan, isLean: isLean, &scratch)
+    server(info.server, &scratch)
+    self.session(number.map { .number($0) } ?? record.session, &scratch)
+    scratch.open("conn")
+    scratch.key("id")
+    connectionID(info.serial, &scratch)
+    scratch.close()
+    scratch.open("msg")
+    scratch.key("id")
+    let middleEnd = scratch.writer.count
+    scratch.writer.endpoint(fromClient ? info.client : info.server)
+    scratch.writer.literal(" > ")
+    scratch.writer.endpoint(fromClient ? info.server : info.client)
     return MessageTexts(
-      id: "\(run)-\(info.serial)-\(fromClient ? "c2s" : "s2c")-", source: source, middle: middle, way: path,
-      session: number, userName: record.userName)
-  }
-
-  /// What was written since the last time, without the brace that begins a line.
-  private static func takeText(_ lines: inout JSONLines) -> String {
-    let text = lines.writer.text
-    lines.writer.removeAll()
-    return text.first == "{" ? String(text.dropFirst()) : text
+      scratch.writer, idEnd: idEnd, sourceEnd: sourceEnd, middleEnd: middleEnd, session: number,
+      userName: record.userName)
   }
 }

@@ -1,26 +1,34 @@
 /// SHA-1 (FIPS 180-4), because community ids are made of it and for nothing else: it is no proof against anybody.
-enum SHA1 {
+struct SHA1 {
+  /// The hash of the blocks so far, in five words.
+  private(set) var words: InlineArray<5, UInt32> = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0]
+
   /// The 20 bytes of the hash of `message`.
   static func hash(_ message: [UInt8]) -> [UInt8] {
-    var state: [UInt32] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0]
+    var hash = SHA1()
     var bytes = message
     bytes.append(0x80)
     bytes.append(contentsOf: [UInt8](repeating: 0, count: (119 - message.count % 64) % 64))
     let bitCount = UInt64(message.count) * 8
     for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: bitCount >> shift)) }
-    for start in stride(from: 0, to: bytes.count, by: 64) { absorb(bytes[start..<start + 64], into: &state) }
-    return state.flatMap { word in stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> $0) } }
+    var block = InlineArray<16, UInt32>(repeating: 0)
+    for start in stride(from: 0, to: bytes.count, by: 64) {
+      for i in 0..<64 { block[i / 4] = block[i / 4] << 8 | UInt32(bytes[start + i]) }
+      hash.absorb(block)
+    }
+    return (0..<20).map { UInt8(truncatingIfNeeded: hash.words[$0 / 4] >> UInt32(24 - $0 % 4 * 8)) }
   }
 
-  private static func absorb(_ block: ArraySlice<UInt8>, into state: inout [UInt32]) {
-    var words: [UInt32] = []
-    words.reserveCapacity(80)
-    for i in stride(from: block.startIndex, to: block.endIndex, by: 4) {
-      words.append(block[i..<i + 4].reduce(0) { $0 << 8 | UInt32($1) })
-    }
-    for i in 16..<80 { words.append(rotate(words[i - 3] ^ words[i - 8] ^ words[i - 14] ^ words[i - 16], 1)) }
-    var (a, b, c, d, e) = (state[0], state[1], state[2], state[3], state[4])
+  /// Takes a block: 64 bytes as big-endian words, the padding of the last one included.
+  mutating func absorb(_ block: InlineArray<16, UInt32>) {
+    var block = block
+    var (a, b, c, d, e) = (words[0], words[1], words[2], words[3], words[4])
     for i in 0..<80 {
+      let place = i & 15
+      if i >= 16 {
+        let word = block[(i &+ 13) & 15] ^ block[(i &+ 8) & 15] ^ block[(i &+ 2) & 15] ^ block[place]
+        block[place] = Self.rotate(word, 1)
+      }
       let (mix, constant): (UInt32, UInt32) =
         switch i {
         case ..<20: (b & c | ~b & d, 0x5a82_7999)
@@ -28,11 +36,16 @@ enum SHA1 {
         case ..<60: (b & c | b & d | c & d, 0x8f1b_bcdc)
         default: (b ^ c ^ d, 0xca62_c1d6)
         }
-      let next = rotate(a, 5) &+ mix &+ e &+ constant &+ words[i]
-      (a, b, c, d, e) = (next, a, rotate(b, 30), c, d)
+      let next = Self.rotate(a, 5) &+ mix &+ e &+ constant &+ block[place]
+      (a, b, c, d, e) = (next, a, Self.rotate(b, 30), c, d)
     }
-    for (i, word) in [a, b, c, d, e].enumerated() { state[i] = state[i] &+ word }
+    words[0] &+= a
+    words[1] &+= b
+    words[2] &+= c
+    words[3] &+= d
+    words[4] &+= e
   }
 
-  private static func rotate(_ value: UInt32, _ bits: UInt32) -> UInt32 { value << bits | value >> (32 - bits) }
+  @inline(__always)
+  private static func rotate(_ value: UInt32, _ bits: UInt32) -> UInt32 { value &<< bits | value &>> (32 &- bits) }
 }

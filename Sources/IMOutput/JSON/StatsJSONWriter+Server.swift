@@ -146,11 +146,11 @@ extension StatsJSONWriter {
       out.literal(name)
       out.literal("\":{")
       let figures = metrics.ways[way]
-      for (i, field) in SegmentFields(figures, sawBothSides: metrics.seenBoth > 0).counts.enumerated() {
-        out.text(i > 0 ? ",\"" : "\"")
-        out.literal(field.name)
-        out.literal("\":")
-        out.number(field.value)
+      var isFirst = true
+      SegmentFields.forEach(figures, sawBothSides: metrics.seenBoth > 0) { name, count in
+        out.key(name, isFirst: isFirst)
+        out.number(count)
+        isFirst = false
       }
       let trips = figures.roundTrips
       if let least = trips.minimum, let mean = trips.mean, let most = trips.maximum {

@@ -1,0 +1,38 @@
+package import IMEngine
+package import IMWire
+
+/// The figures of one server for a monitoring system, which asks for them again and again and takes differences: what counts
+/// must never go back.
+package struct EndpointSeries: Sendable {
+  /// What `imdump stats` counts of a server.
+  package private(set) var figures = EndpointMetrics(key: nil)
+  /// Messages.
+  package private(set) var messages = FateSeries()
+  /// Everything else that asks for an answer, heartbeats excepted.
+  package private(set) var control = FateSeries()
+  /// Signs of life.
+  package private(set) var heartbeats = FateSeries()
+  /// Round trips by Karn's rule, of everything but heartbeats: the samples of `figures.roundTrips`.
+  package private(set) var roundTrips = LatencySeries()
+
+  /// All zero.
+  package init() {}
+
+  /// Counts a settlement of a type that has this role.
+  package mutating func settled(_ settlement: Settlement, role: FrameRole) {
+    figures.settled(settlement, role: role)
+    switch role {
+    case .heartbeat: heartbeats.settled(settlement)
+    case .message: messages.settled(settlement)
+    case .acknowledgment, .control, .receipt, .other: control.settled(settlement)
+    }
+    if role != .heartbeat, let roundTrip = settlement.roundTrip { roundTrips.record(microseconds: roundTrip) }
+  }
+
+  /// Counts a message that was read `latency` microseconds after its first copy.
+  package mutating func read(after latency: Int64, _ direction: Direction) { figures.read(after: latency, direction) }
+  /// Counts the time between two heartbeats of a connection, in microseconds.
+  package mutating func heartbeat(after interval: Int64) { figures.heartbeat(after: interval) }
+  /// Adds what a connection counted that is over.
+  package mutating func ended(_ report: borrowing ConnectionReport) { figures.ended(report) }
+}

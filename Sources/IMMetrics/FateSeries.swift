@@ -1,0 +1,37 @@
+package import IMEngine
+package import IMWire
+
+/// What became of exchanges, by direction, in counts that never go back.
+///
+/// An exchange is counted once, under the fate that it had when it was decided first. One that was closed without an answer
+/// and is answered later is counted a second time among the late ones, and stays where it was: `MessageTally` moves it
+/// instead. So answered = `decided` as acked + `late` as acked, and lost = `decided` as unanswered or damaged - all `late`.
+package struct FateSeries: Equatable, Sendable {
+  /// Places for a fate's number; `Fate` has fewer.
+  private static let width = 8
+  private var decisions: InlineArray<16, UInt64> = InlineArray(repeating: 0)
+  private var corrections: InlineArray<16, UInt64> = InlineArray(repeating: 0)
+
+  /// Nothing counted.
+  package init() {}
+
+  /// Exchanges of one direction that were first decided to have this fate.
+  package func decided(_ direction: Direction, _ fate: Fate) -> UInt64 { decisions[Self.place(direction, fate)] }
+  /// Exchanges of one direction that were closed without an answer and then were answered so.
+  package func late(_ direction: Direction, _ fate: Fate) -> UInt64 { corrections[Self.place(direction, fate)] }
+
+  /// Counts a decision.
+  package mutating func settled(_ settlement: Settlement) {
+    let place = Self.place(settlement.direction, settlement.fate)
+    if settlement.flags.contains(.late) { corrections[place] &+= 1 } else { decisions[place] &+= 1 }
+  }
+
+  private static func place(_ direction: Direction, _ fate: Fate) -> Int {
+    Int(direction.rawValue & 1) * width + Int(fate.rawValue & 7)
+  }
+
+  /// Two that counted the same.
+  package static func == (a: FateSeries, b: FateSeries) -> Bool {
+    (0..<16).allSatisfy { a.decisions[$0] == b.decisions[$0] && a.corrections[$0] == b.corrections[$0] }
+  }
+}

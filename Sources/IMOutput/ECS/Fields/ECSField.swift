@@ -1,0 +1,173 @@
+/// One field of the documents, as it is declared: templates, the JSON Schema and the manual's table are made of these.
+///
+/// A field has one type for ever. What means something else gets another name.
+package struct ECSField: Equatable, Sendable {
+  /// The type of a field in Elasticsearch; the raw value is its name there.
+  package enum Kind: String, CaseIterable, Sendable {
+    /// Text that is compared as a whole.
+    case keyword
+    /// A sentence that is searched.
+    case sentence = "match_only_text"
+    /// A whole number with 63 bits.
+    case long
+    /// A number.
+    case double
+    /// A ratio, for which 24 bits do.
+    case float
+    /// A time in UTC, to the microsecond; Elasticsearch sorts by its milliseconds.
+    case date
+    /// An address of version 4 or 6.
+    case ip
+    /// `true` or `false`.
+    case boolean
+    /// An object of names that nobody lists, each with a short text.
+    case flattened
+    /// An object of texts by name.
+    case object
+    /// `values`, ascending, and how many samples each has in `counts`.
+    case histogram
+  }
+
+  /// What a unit is called in a mapping's `meta`.
+  package enum Unit: String, Sendable {
+    case nanoseconds = "nanos"
+    case milliseconds = "ms"
+    case seconds = "s"
+    case bytes = "byte"
+  }
+
+  /// What a time series is to know of a number.
+  package enum Metric: String, Sendable {
+    /// It only grows, until the run ends.
+    case counter
+    /// A figure of this period, or of this moment.
+    case gauge
+  }
+
+  /// The dotted name.
+  package var name: String
+  /// The type.
+  package var kind: Kind
+  /// What a number counts in; `nil` for one that counts things.
+  package var unit: Unit?
+  /// What it says, in words.
+  package var meaning: String
+  /// The documents that can have it.
+  package var datasets: [ECSDataset]
+  /// The texts that it can have, where they are known.
+  package var values: [String] = []
+  /// Whether it is a list.
+  package var isArray = false
+  /// Whether a time series is named by it.
+  package var isDimension = false
+  /// What a time series is to know of it.
+  package var metric: Metric?
+
+  /// Whether the name is one of the Elastic Common Schema, and not one of imdump's own.
+  package var isCommon: Bool { !name.hasPrefix("imdump.") }
+
+  /// A field of the documents of `datasets`.
+  init(
+    _ name: String, _ kind: Kind, _ datasets: [ECSDataset], _ meaning: String, values: [String] = [],
+    isArray: Bool = false, isDimension: Bool = false
+  ) {
+    self.name = name
+    self.kind = kind
+    self.meaning = meaning
+    self.datasets = datasets
+    self.values = values
+    self.isArray = isArray
+    self.isDimension = isDimension
+  }
+
+  /// A number with a unit, in the documents of `datasets`.
+  init(_ name: String, _ kind: Kind, _ unit: Unit, _ datasets: [ECSDataset], _ meaning: String) {
+    self.init(name, kind, datasets, meaning)
+    self.unit = unit
+  }
+
+  /// The fields as counters or gauges of a time series, as far as they are numbers.
+  static func measured(_ metric: Metric, _ fields: [ECSField]) -> [ECSField] {
+    fields.map { field in
+      var field = field
+      switch field.kind {
+      case .long, .double, .float: field.metric = metric
+      case .keyword, .sentence, .date, .ip, .boolean, .flattened, .object, .histogram: break
+      }
+      return field
+    }
+  }
+}
+
+extension [ECSDataset] {
+  /// Documents that are about one connection or a message of it.
+  static var ofConnections: [ECSDataset] { [.message, .connection, .weird] }
+  /// Documents that are about a server.
+  static var ofServers: [ECSDataset] { [.message, .connection, .weird, .alert, .summary] }
+}
+
+/// Every field that documents have.
+package enum ECSFields {
+  /// The version of what is declared here, as `imdump.schema` tells it.
+  package static let version = "1"
+  /// The version of the Elastic Common Schema that documents keep to.
+  package static let commonVersion = "9.4.0"
+
+  /// All fields by name.
+  package static let all: [ECSField] =
+    (common + ends + own + message + connection + weird + alert + summary + capture).sorted { $0.name < $1.name }
+
+  /// The fields that documents of a dataset can have.
+  package static func of(_ dataset: ECSDataset) -> [ECSField] { all.filter { $0.datasets.contains(dataset) } }
+
+  /// What became of messages, by direction, below `prefix`.
+  static func fates(_ prefix: String, _ datasets: [ECSDataset]) -> [ECSField] {
+    let meanings = [
+      ("units", "messages that asked for an answer; the fates below add up to it"),
+      ("acked", "answered after one copy"), ("acked_after_retry", "answered after more than one copy"),
+      ("rejected", "refused by the other side"), ("unanswered", "not answered in time"),
+      ("damaged", "not answered, and no copy undamaged"),
+      ("pending", "still open when the capture or connection ended"),
+      ("late", "answered after having been given up; the fate counts the answer"),
+    ]
+    return ["client_to_server", "server_to_client"].flatMap { way in
+      meanings.map { ECSField("\(prefix).messages.\(way).\($0.0)", .long, datasets, "messages \($0.1)") }
+    }
+  }
+
+  /// Ratios of fates of both directions, below `prefix`.
+  static func ratios(_ prefix: String, _ datasets: [ECSDataset]) -> [ECSField] {
+    [
+      ECSField(
+        "\(prefix).ratio.success", .float, datasets, "answered messages, of those whose fate is decided; 0 to 1"),
+      ECSField("\(prefix).ratio.loss", .float, datasets, "unanswered and damaged messages, of those decided; 0 to 1"),
+      ECSField("\(prefix).ratio.retry", .float, datasets, "messages answered after a retry, of those decided; 0 to 1"),
+    ]
+  }
+
+  /// Frames by what their checksum said, below `prefix`.
+  static func checksums(_ prefix: String, _ datasets: [ECSDataset]) -> [ECSField] {
+    [
+      ECSField("\(prefix).checksum.be", .long, datasets, "frames with a right checksum, big endian"),
+      ECSField("\(prefix).checksum.le", .long, datasets, "frames with a right checksum, little endian"),
+      ECSField("\(prefix).checksum.bad", .long, datasets, "frames with a wrong checksum"),
+      ECSField("\(prefix).checksum.none", .long, datasets, "frames without a checksum"),
+    ]
+  }
+
+  /// Round trips, below `prefix`, with these percentiles: `p999` is the 99.9th.
+  static func roundTrips(_ prefix: String, _ percentiles: [String], _ datasets: [ECSDataset]) -> [ECSField] {
+    [
+      ECSField("\(prefix).rtt.count", .long, datasets, "round trips measured: messages sent once and answered"),
+      ECSField("\(prefix).rtt.min_ms", .double, .milliseconds, datasets, "the shortest round trip"),
+      ECSField("\(prefix).rtt.mean_ms", .double, .milliseconds, datasets, "the mean round trip"),
+      ECSField("\(prefix).rtt.max_ms", .double, .milliseconds, datasets, "the longest round trip"),
+    ]
+      + percentiles.map { percentile in
+        let rank = percentile == "p999" ? "99.9" : String(percentile.dropFirst())
+        return ECSField(
+          "\(prefix).rtt.\(percentile)_ms", .double, .milliseconds, datasets,
+          "the round trip that \(rank) % do not exceed, within 2.5 %")
+      }
+  }
+}

@@ -1,0 +1,79 @@
+extension ECSFields {
+  /// Fields of messages.
+  static let message: [ECSField] = [
+    ECSField(
+      "imdump.msg.id", .keyword, [.message], "names the message; a second document of a late answer has the same"),
+    ECSField("imdump.msg.type", .keyword, [.message], "the type's name in the profile"),
+    ECSField("imdump.msg.type_id", .long, [.message], "the type's number on the wire"),
+    ECSField("imdump.msg.version", .keyword, [.message], "the protocol's version in the header"),
+    ECSField("imdump.msg.sequence", .long, [.message], "the message's number on the wire"),
+    ECSField(
+      "imdump.msg.direction", .keyword, [.message], "which way it went",
+      values: ["client_to_server", "server_to_client"]),
+    ECSField(
+      "imdump.msg.fate", .keyword, [.message], "what became of it; absent where it asks for no answer",
+      values: ["acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending"]),
+    ECSField("imdump.msg.late", .boolean, [.message], "true in the second document of one that was given up"),
+    ECSField("imdump.msg.copies", .long, [.message], "copies seen, the first one included"),
+    ECSField("imdump.msg.retries", .long, [.message], "copies that were sent again on purpose"),
+    ECSField("imdump.msg.duplicates", .long, [.message], "copies that came after the answer"),
+    ECSField(
+      "imdump.msg.rtt_ms", .double, .milliseconds, [.message], "from message to answer; absent where it was sent twice"),
+    ECSField("imdump.msg.bytes", .long, .bytes, [.message], "bytes of the frame"),
+    ECSField("imdump.msg.header_bytes", .long, .bytes, [.message], "bytes of its header"),
+    ECSField("imdump.msg.body_bytes", .long, .bytes, [.message], "bytes of its body"),
+    ECSField("imdump.msg.stream_offset", .long, .bytes, [.message], "where the frame begins in its direction"),
+    ECSField("imdump.msg.tlv", .flattened, [.message], "the path of each element and its length, never its content"),
+    ECSField("imdump.msg.tlv_count", .long, [.message], "elements in the body"),
+    ECSField("imdump.msg.tlv_depth", .long, [.message], "how deep they nest"),
+    ECSField("imdump.msg.checksum.algorithm", .keyword, [.message], "the checksum's name"),
+    ECSField(
+      "imdump.msg.checksum.status", .keyword, [.message], "what the checksum said",
+      values: ["be", "le", "bad", "none", "good", "unchecked"]),
+    ECSField("imdump.msg.sampled", .double, [.message], "the part of the sessions that the log takes, with sample=1/N"),
+  ]
+
+  /// Fields of issues.
+  static let weird: [ECSField] = [
+    ECSField("imdump.weird.name", .keyword, [.weird], "the issue's name"),
+    ECSField("imdump.weird.count", .long, [.weird], "issues of this name on the connection so far"),
+    ECSField("imdump.weird.suppressed", .long, [.weird], "of them, without a document since the last one"),
+    ECSField("imdump.weird.stream_offset", .long, .bytes, [.weird], "where it is in its direction"),
+  ]
+
+  /// Fields of alerts.
+  static let alert: [ECSField] =
+    [
+      ECSField("imdump.alert.id", .keyword, [.alert], "names one firing"),
+      ECSField("imdump.alert.fingerprint", .keyword, [.alert], "names the rule and what it is about, never its value"),
+      ECSField(
+        "imdump.alert.state", .keyword, [.alert], "what happened to it", values: ["firing", "resolved", "held"]),
+      ECSField("imdump.alert.metric", .keyword, [.alert], "the rule's metric"),
+      ECSField(
+        "imdump.alert.operator", .keyword, [.alert], "how value and threshold are compared",
+        values: [">", ">=", "<", "<=", "==", "absent"]),
+      ECSField("imdump.alert.value", .double, [.alert], "the metric's value, in its own unit"),
+      ECSField("imdump.alert.threshold", .double, [.alert], "beyond it the rule fires"),
+      ECSField("imdump.alert.clear_threshold", .double, [.alert], "on this side of it the alert is resolved"),
+      ECSField(
+        "imdump.alert.scope", .keyword, [.alert], "what the rule is about",
+        values: ["profile", "endpoint", "connection", "capture"]),
+      ECSField("imdump.alert.for_s", .long, .seconds, [.alert], "how long it must hold before it fires"),
+      ECSField("imdump.alert.window_s", .long, .seconds, [.alert], "the time that the value is taken from"),
+      ECSField("imdump.alert.samples", .long, [.alert], "what the value is made of"),
+      ECSField("imdump.alert.affected", .long, [.alert], "of them, those that are wrong"),
+      ECSField("imdump.alert.since", .date, [.alert], "when it began"),
+      ECSField("imdump.alert.count", .long, [.alert], "how often this fingerprint has fired"),
+      ECSField("imdump.alert.suppressed", .long, [.alert], "alerts of the rule that were not told before this one"),
+      ECSField("imdump.alert.dropped", .long, [.alert], "packets that the capture lost, for which it is held"),
+      ECSField("imdump.alert.evidence", .keyword, [.alert], "the capture file with the packets behind it"),
+    ]
+    + ["first", "last"].flatMap { which in
+      [
+        ECSField("imdump.alert.\(which).conn_id", .keyword, [.alert], "the \(which) connection that is wrong"),
+        ECSField("imdump.alert.\(which).client", .keyword, [.alert], "its client's address and port"),
+        ECSField("imdump.alert.\(which).server", .keyword, [.alert], "its server's address and port"),
+        ECSField("imdump.alert.\(which).at", .date, [.alert], "when"),
+      ]
+    }
+}

@@ -1,0 +1,64 @@
+package import IMEngine
+import IMMetrics
+package import IMWire
+
+/// Counts by server what monitoring systems ask for.
+///
+/// Servers have figures of their own in the order in which they appear, up to a limit; the rest share those of `other`, one
+/// for each profile. So neither the memory nor the number of series depends on what is captured.
+package final class MetricsSink: EngineSink {
+  /// What it must be told by an engine.
+  package static let needs: EngineOptions.Needs = [.connections, .settlements]
+
+  /// Servers with labels of their own, at most.
+  let maximumEndpoints: Int
+  /// By the server's index in `Engine.endpoints()`.
+  private(set) var endpoints: [EndpointSeries] = []
+  /// The other servers, by profile.
+  private(set) var others: [EndpointSeries]
+  private let roles: RoleTable
+
+  /// Nothing counted yet of what `plans` decode.
+  package init(plans: [ProtocolPlan], maximumEndpoints: Int) {
+    self.maximumEndpoints = maximumEndpoints
+    others = [EndpointSeries](repeating: EndpointSeries(), count: plans.count)
+    roles = RoleTable(plans: plans)
+  }
+
+  /// Counts fates.
+  package func settled(_ batch: Span<Settlement>) {
+    for i in batch.indices {
+      let settlement = batch[i]
+      let role = roles[settlement.plan, settlement.kind]
+      change(settlement.endpoint, settlement.plan) { $0.settled(settlement, role: role) }
+    }
+  }
+
+  /// Counts a message that was read.
+  package func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {
+    change(endpoint, .max) { $0.read(after: latency, direction) }
+  }
+
+  /// Counts the time between two heartbeats.
+  package func heartbeat(after interval: Int64, endpoint: UInt32) {
+    change(endpoint, .max) { $0.heartbeat(after: interval) }
+  }
+
+  /// Counts a connection that is over.
+  package func connection(_ report: ConnectionReport) {
+    guard report.isFinal, report.info.endpoint != .max else { return }
+    change(report.info.endpoint, report.info.plan) { $0.ended(report) }
+  }
+
+  /// Changes the figures of a server. What belongs to no server that has its own, and of which the profile is not known, is
+  /// left out.
+  @inline(__always)
+  private func change(_ endpoint: UInt32, _ plan: UInt8, _ body: (inout EndpointSeries) -> Void) {
+    if endpoint < UInt32(clamping: maximumEndpoints) {
+      while endpoints.count <= Int(endpoint) { endpoints.append(EndpointSeries()) }
+      body(&endpoints[Int(endpoint)])
+    } else if Int(plan) < others.count {
+      body(&others[Int(plan)])
+    }
+  }
+}

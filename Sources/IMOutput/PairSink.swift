@@ -1,0 +1,95 @@
+package import IMEngine
+package import IMWire
+
+/// Tells two sinks the same, the first one first: so what alerts say of a step stands in front of what comes behind it.
+package final class PairSink<First: EngineSink>: EngineSink {
+  private let first: First
+  private let other: any EngineSink
+
+  /// A sink that tells `first` and then `other`.
+  package init(_ first: First, _ other: any EngineSink) {
+    self.first = first
+    self.other = other
+  }
+
+  /// Tells both.
+  package func frame(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
+    body: RawSpan, tlvs: Span<TLVRef>
+  ) {
+    first.frame(frame, note, connection, direction, bytes: bytes, body: body, tlvs: tlvs)
+    other.frame(frame, note, connection, direction, bytes: bytes, body: body, tlvs: tlvs)
+  }
+
+  /// Tells both.
+  package func settled(_ exchange: borrowing Exchange) {
+    first.settled(exchange)
+    other.settled(exchange)
+  }
+
+  /// Tells both.
+  package func settled(_ batch: Span<Settlement>) {
+    first.settled(batch)
+    other.settled(batch)
+  }
+
+  /// Tells both.
+  package func finished(_ exchange: borrowing Exchange) {
+    first.finished(exchange)
+    other.finished(exchange)
+  }
+
+  /// Tells both.
+  package func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {
+    first.read(after: latency, direction, endpoint: endpoint)
+    other.read(after: latency, direction, endpoint: endpoint)
+  }
+
+  /// Tells both.
+  package func heartbeat(after interval: Int64, endpoint: UInt32) {
+    first.heartbeat(after: interval, endpoint: endpoint)
+    other.heartbeat(after: interval, endpoint: endpoint)
+  }
+
+  /// Tells both.
+  package func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {
+    first.reconnected(connection, previous: previous, at: time)
+    other.reconnected(connection, previous: previous, at: time)
+  }
+
+  /// Tells both.
+  package func named(_ session: UInt32, _ name: String) {
+    first.named(session, name)
+    other.named(session, name)
+  }
+
+  /// Tells both.
+  package func forgotten(_ session: UInt32) {
+    first.forgotten(session)
+    other.forgotten(session)
+  }
+
+  /// Tells both.
+  package func adopted(_ exchange: UInt32, _ times: [Timestamp]) {
+    first.adopted(exchange, times)
+    other.adopted(exchange, times)
+  }
+
+  /// Tells both.
+  package func issue(_ issue: Issue, _ connection: ConnectionInfo) {
+    first.issue(issue, connection)
+    other.issue(issue, connection)
+  }
+
+  /// Tells both.
+  package func opened(_ connection: ConnectionInfo, _ at: Timestamp) {
+    first.opened(connection, at)
+    other.opened(connection, at)
+  }
+
+  /// Tells both.
+  package func connection(_ report: ConnectionReport) {
+    first.connection(report)
+    other.connection(report)
+  }
+}

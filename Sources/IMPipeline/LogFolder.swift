@@ -1,0 +1,182 @@
+import CSandbox
+import Glibc
+import IMCapture
+import IMOutput
+import IMWire
+
+/// Where documents go that have files of their own: `--log-dir` and its limits.
+package struct LogOptions: Equatable, Sendable {
+  /// The folder.
+  package var folder: String
+  /// A file that would have more bytes than these is followed by another.
+  package var byteCount: UInt64 = 100 << 20
+  /// Minutes of the clock on the wall, by packet time, after which other files begin; `nil` for no such limit.
+  package var minutes: Int64?
+  /// Files of one dataset that are kept of this run; `nil` for all.
+  package var fileCount: Int?
+
+  /// Files in `folder`.
+  package init(folder: String) { self.folder = folder }
+}
+
+/// The files of documents, one after another for each dataset: `imdump.DATASET.RUN-N.ndjson`.
+///
+/// A name is used once, and nothing is renamed or cut: who follows the files sees each grow, and then another one. Where this
+/// process may make no files, an opener makes them. A file is made when its first document is there.
+final class LogFolder {
+  /// One dataset's file.
+  private struct Series {
+    var file: LogFile?
+    /// The number of the last file made, 0 before the first.
+    var number = 0
+    /// Bytes of the open file's first line.
+    var headCount: UInt64 = 0
+  }
+
+  private let options: LogOptions
+  private let run: String
+  private let handle: Int32
+  private let isMade: Bool
+  private var opener: FileOpener?
+  /// By dataset.
+  private var series = [Series](repeating: Series(), count: ECSDataset.allCases.count)
+  /// Gives the first line of a file.
+  var firstLine: (String) -> String? = { _ in nil }
+  /// Times when something could not be written, and documents that are lost.
+  private(set) var failed: UInt64 = 0
+  private(set) var dropped: UInt64 = 0
+  private var hasComplained = false
+
+  /// Files of the run named `run`, in a folder that is made where there is none.
+  init(_ options: LogOptions, run: String) throws(UsageError) {
+    self.options = options
+    self.run = run
+    isMade = mkdir(options.folder, 0o755) == 0
+    if !isMade, errno != EEXIST {
+      throw UsageError(message: "--log-dir \(options.folder): \(systemText(errno))")
+    }
+    handle = imdump_open_folder(options.folder)
+    guard handle >= 0 else { throw UsageError(message: "--log-dir \(options.folder): \(systemText(-handle))") }
+  }
+
+  deinit { Glibc.close(handle) }
+
+  /// The socket of the process that makes the files, where there is one.
+  var usedOpener: FileOpener? { opener }
+  /// The folder, where this process makes the files itself.
+  var ownFolder: Int32? { opener == nil ? handle : nil }
+
+  /// Gives a folder that was made here to the user that the run becomes, whose files will stand in it.
+  func give(to user: Confinement.User) {
+    if isMade { _ = chown(options.folder, user.uid, user.gid) }
+  }
+
+  /// Has files made by `opener`, where the user that the run becomes may not make them.
+  func use(_ opener: FileOpener) {
+    let formats = ECSDataset.allCases.map { "\($0.name).\(run)-" }
+    if opener.begin(folder: handle, formats: formats, suffix: ".ndjson", digits: 1, count: .max) {
+      self.opener = opener
+    }
+  }
+
+  /// Throws where neither this process nor an opener may make files.
+  func checkRights() throws(CaptureError) {
+    guard opener == nil, faccessat(handle, ".", W_OK | X_OK, 0) != 0 else { return }
+    throw CaptureError(
+      .ioError, options.folder,
+      "documents cannot be written: \(systemText(errno)) for user \(geteuid()); give the folder to that user, or name another with -Z",
+      errno: errno)
+  }
+
+  /// Appends whole lines to the file of `dataset`, and makes one where there is none.
+  func write(_ dataset: ECSDataset, _ lines: UnsafeRawBufferPointer) {
+    var rest = lines[...]
+    repeat {
+      guard let file = series[dataset.rawValue].file ?? open(dataset) else {
+        dropped += LogFile.count(rest)
+        return
+      }
+      let room = part(of: rest, file, series[dataset.rawValue].headCount)
+      let bytes = UnsafeRawBufferPointer(rebasing: rest[rest.startIndex..<rest.startIndex + room])
+      rest = rest[(rest.startIndex + room)...]
+      note(file.append(bytes), dataset)
+      if !rest.isEmpty { close(dataset) }
+    } while !rest.isEmpty
+  }
+
+  /// Whether other files follow after a minute that began at `start`, now that the time is `now`: it lies in another period.
+  func isTurn(from start: Timestamp, to now: Timestamp) -> Bool {
+    guard let minutes = options.minutes else { return false }
+    let periods = ClockPeriods(seconds: minutes * 60)
+    return periods.period(at: start.seconds).number != periods.period(at: now.seconds).number
+  }
+
+  /// Ends all files; others follow when there is something to write.
+  func turn() {
+    for dataset in ECSDataset.allCases { close(dataset) }
+  }
+
+  // MARK: Parts
+
+  /// How many bytes of `lines` the open file has room for, up to the end of a line; all where nothing else would be in it.
+  private func part(of lines: Slice<UnsafeRawBufferPointer>, _ file: LogFile, _ headCount: UInt64) -> Int {
+    let room = options.byteCount > file.byteCount ? Int(clamping: options.byteCount - file.byteCount) : 0
+    if lines.count <= room { return lines.count }
+    if let end = lines.prefix(room).lastIndex(of: 10) { return end + 1 - lines.startIndex }
+    if file.byteCount > headCount { return 0 }
+    // A line that fits in no file has one to itself.
+    return (lines.firstIndex(of: 10) ?? lines.endIndex - 1) + 1 - lines.startIndex
+  }
+
+  /// Makes the next file of a dataset; nil where that cannot be.
+  private func open(_ dataset: ECSDataset) -> LogFile? {
+    let number = series[dataset.rawValue].number + 1
+    let name = name(dataset, number)
+    let descriptor = opener?.ask(.replace, format: dataset.rawValue, number, at: 0) ?? imdump_replace_file(handle, name)
+    guard descriptor >= 0 else {
+      fail(name, openingError(-descriptor, isAsked: opener != nil))
+      return nil
+    }
+    let file = LogFile(descriptor: descriptor)
+    var line = firstLine(name) ?? ""
+    let outcome = line.withUTF8 { file.append(UnsafeRawBufferPointer($0)) }
+    // A file whose first line cannot be written is none. Other files have that line too, so it is no document that is lost.
+    guard outcome.errno == 0 else {
+      fail(name, systemText(outcome.errno))
+      _ = file.close()
+      remove(dataset, number)
+      return nil
+    }
+    series[dataset.rawValue] = Series(file: file, number: number, headCount: file.byteCount)
+    if let count = options.fileCount, number > count { remove(dataset, number - count) }
+    return file
+  }
+
+  private func close(_ dataset: ECSDataset) {
+    guard let file = series[dataset.rawValue].file else { return }
+    note(file.close(), dataset)
+    series[dataset.rawValue].file = nil
+  }
+
+  private func remove(_ dataset: ECSDataset, _ number: Int) {
+    if let opener {
+      _ = opener.ask(.remove, format: dataset.rawValue, number, at: 0)
+    } else {
+      _ = imdump_remove_file(handle, name(dataset, number))
+    }
+  }
+
+  private func name(_ dataset: ECSDataset, _ number: Int) -> String { "\(dataset.name).\(run)-\(number).ndjson" }
+
+  private func note(_ outcome: LogFile.Outcome, _ dataset: ECSDataset) {
+    dropped += outcome.dropped
+    if outcome.errno != 0 { fail(name(dataset, series[dataset.rawValue].number), systemText(outcome.errno)) }
+  }
+
+  /// Counts a failure, and tells the first one.
+  private func fail(_ name: String, _ reason: String) {
+    failed += 1
+    if !hasComplained { complain("\(options.folder)/\(name): \(reason); documents are lost until there is room") }
+    hasComplained = true
+  }
+}

@@ -1,0 +1,90 @@
+import Glibc
+import IMCapture
+import IMEngine
+import IMOutput
+import IMWire
+
+/// The metrics of a run: what counts them, and where they go.
+final class Metrics {
+  /// Counts by server.
+  let sink: MetricsSink
+  /// The file, where one is wanted.
+  let file: MetricsFile?
+  /// The server, where one is wanted.
+  let server: MetricsServer?
+  private let run: Run
+  private let writer: MetricsWriter
+  private let interval: Double
+  private let startedAt = Timestamp.wallClock
+  private var writtenAt = -Double.infinity
+
+  /// The metrics that `options` ask for; `nil` for none. The server's socket is bound here, before rights are given up.
+  init?(_ options: MetricsOptions, run: Run) throws(UsageError) {
+    guard options.file != nil || options.listen != nil else { return nil }
+    guard (1...86_400).contains(options.interval) else {
+      throw UsageError(message: "--metrics-interval is a number of seconds from 1 to 86400")
+    }
+    guard (1...10_000).contains(options.maximumEndpoints) else {
+      throw UsageError(message: "--metrics-endpoints is a number from 1 to 10000")
+    }
+    self.run = run
+    file = try options.file.map { path throws(UsageError) in try MetricsFile(path: path) }
+    server = try options.listen.map { address throws(UsageError) in try MetricsServer(address: address) }
+    interval = Double(options.interval)
+    sink = MetricsSink(plans: run.plans, maximumEndpoints: options.maximumEndpoints)
+    writer = MetricsWriter(plans: run.plans)
+  }
+
+  /// Begins to serve, when rights have been given up.
+  func begin() throws(CaptureError) {
+    try file?.checkRights()
+    guard let server else { return }
+    try server.begin()
+    if !run.report.isQuiet { complain("metrics are served on \(server.url)") }
+  }
+
+  /// What is due between batches: the file's time has come, or somebody asks.
+  func afterBatch(_ driver: Driver) {
+    if let server {
+      for dialect in server.takeRequests() { server.publish(text(dialect, driver), dialect) }
+    }
+    guard let file else { return }
+    let now = LiveWatch.clock()
+    guard now - writtenAt >= interval else { return }
+    writtenAt = now
+    file.write(text(.prometheus, driver))
+  }
+
+  /// The last file, when the engine has finished; and the end of the server.
+  func finish(_ driver: Driver) {
+    server?.end()
+    file?.write(text(.prometheus, driver))
+  }
+
+  /// How the run ends, which else would end with `status`: metrics that could not be written are lost output.
+  func conclude(_ status: ExitStatus) -> ExitStatus { file?.error == nil ? status : max(status, .ioError) }
+
+  private func text(_ dialect: MetricText.Dialect, _ driver: Driver) -> MetricText {
+    driver.tellSettlements()
+    return writer.text(dialect, figures(driver), sink)
+  }
+
+  /// What depends on the machine is left out offline, so that the same file gives the same metrics.
+  private func figures(_ driver: Driver) -> MetricsFigures {
+    var process: (Double, Double, UInt64)?
+    if run.input.interface != nil {
+      var usage = rusage()
+      getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+      let seconds = Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
+      process = (
+        Double(startedAt.microseconds) / 1e6,
+        seconds + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6,
+        UInt64(max(0, usage.ru_maxrss)) * 1_024
+      )
+    }
+    return MetricsFigures(
+      version: imdumpVersion, summary: run.summary(driver), endpoints: driver.engine.endpoints(),
+      reconnects: driver.engine.reconnects, memoryBytes: driver.engine.memoryBytes, memoryLimit: run.decode.memory,
+      connections: driver.engine.connectionCount, process: process)
+  }
+}

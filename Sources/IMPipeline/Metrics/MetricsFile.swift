@@ -1,0 +1,63 @@
+import CSandbox
+import Glibc
+import IMCapture
+import IMOutput
+
+/// A file of metrics that is always whole: each text is written beside it, and then takes its name.
+///
+/// Made for the textfile collector of Prometheus' node exporter, which reads all `*.prom` in a folder whenever it likes.
+final class MetricsFile {
+  /// The open folder.
+  let folder: Int32
+  private let path: String
+  private let name: String
+  private var temporary: String { ".\(name).tmp" }
+  /// Why the last text could not be written; nil where it could.
+  private(set) var error: OutputError?
+
+  /// The file at `path`, in a folder that is there.
+  init(path: String) throws(UsageError) {
+    let slash = path.lastIndex(of: "/")
+    let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+    guard !name.isEmpty, name != ".", name != ".." else {
+      throw UsageError(message: "--metrics-file \(path): give the name of a file")
+    }
+    folder = imdump_open_folder(parent)
+    guard folder >= 0 else { throw UsageError(message: "--metrics-file \(path): \(systemText(-folder))") }
+    self.path = path
+  }
+
+  deinit { close(folder) }
+
+  /// Throws where this process may not make files in the folder.
+  func checkRights() throws(CaptureError) {
+    guard faccessat(folder, ".", W_OK | X_OK, 0) != 0 else { return }
+    throw CaptureError(
+      .ioError, path,
+      "metrics cannot be written: \(systemText(errno)) for user \(geteuid()); give the folder to that user, or name another with -Z",
+      errno: errno)
+  }
+
+  /// Puts `text` in the place of the file. What fails is told once and tried again the next time.
+  func write(_ text: borrowing MetricText) {
+    let before = error
+    error = replace(text).map { OutputError(name: path, errno: $0) }
+    if let error, error != before { complain("--metrics-file: \(error.description)") }
+  }
+
+  /// The number of the error, if there is one.
+  private func replace(_ text: borrowing MetricText) -> Int32? {
+    // Whatever has that name is not written through.
+    _ = unlinkat(folder, temporary, 0)
+    let descriptor = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
+    guard descriptor >= 0 else { return errno }
+    let output = Output(descriptor: descriptor, name: path)
+    text.out.withBytes { output.write($0) }
+    var number = output.error?.errno
+    if close(descriptor) != 0, number == nil { number = errno }
+    if number == nil, renameat(folder, temporary, folder, name) != 0 { number = errno }
+    if number != nil { _ = unlinkat(folder, temporary, 0) }
+    return number
+  }
+}

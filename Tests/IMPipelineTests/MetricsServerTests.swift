@@ -1,0 +1,155 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import IMOutput
+@testable import IMPipeline
+
+/// The server of metrics, asked over real sockets by clients that behave and by clients that do not.
+@Suite(.serialized) struct MetricsServerTests {
+  @Test(arguments: [
+    ([], MetricText.Dialect.prometheus), (["*/*"], .prometheus), (["text/plain"], .prometheus),
+    (["application/openmetrics-text"], .openMetrics), (["application/openmetrics-text;q=0"], .prometheus),
+    (
+      [
+        "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"
+      ], .openMetrics
+    ),
+    (["text/plain;version=0.0.4", "application/openmetrics-text; q=0.4"], .prometheus),
+    (["Application/OpenMetrics-Text ; Q=0.9 , text/plain ; q=0.5"], .openMetrics),
+    (["application/openmetrics-text;q=nan"], .prometheus), ([",;,;;=,"], .prometheus),
+  ])
+  func theClientChoosesTheForm(_ accept: [String], _ dialect: MetricText.Dialect) {
+    #expect(MetricsHandler.dialect(accept) == dialect)
+  }
+
+  @Test(arguments: [
+    ("127.0.0.1:9464", "127.0.0.1", 9464), ("[::1]:0", "::1", 0), ("[::]:65535", "::", 65535),
+  ])
+  func addresses(_ text: String, _ address: String, _ port: UInt16) throws {
+    let found = try #require(ListenAddress(text))
+    #expect(found.address == address)
+    #expect(found.port == port)
+  }
+
+  @Test(arguments: ["", ":", "9464", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "::1:1", "[127.0.0.1]:1"])
+  func noAddresses(_ text: String) { #expect(ListenAddress(text) == nil) }
+
+  // MARK: Over sockets
+
+  /// A connection to the server; reads give up after some seconds.
+  private func connect(_ port: UInt16) throws -> Int32 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var time = timeval(tv_sec: 20, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
+    let result = withUnsafeBytes(of: &address) {
+      Glibc.connect(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
+    }
+    try #require(result == 0)
+    return descriptor
+  }
+
+  private func send(_ descriptor: Int32, _ text: String) {
+    _ = Array(text.utf8).withUnsafeBytes {
+      Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+    }
+  }
+
+  /// All that comes until the connection ends; nil where it does not.
+  private func all(_ descriptor: Int32) -> String? {
+    defer { close(descriptor) }
+    var text: [UInt8] = []
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = read(descriptor, &bytes, bytes.count)
+      if count == 0 || count < 0 && errno == ECONNRESET { return String(decoding: text, as: UTF8.self) }
+      guard count > 0 else { return nil }
+      text += bytes[..<count]
+    }
+  }
+
+  /// Runs `body` while the capture, which is this thread, answers what is asked; gives the texts that it wrote.
+  private func serve(_ body: @escaping @Sendable (UInt16) -> Void) throws -> Int {
+    let server = try MetricsServer(address: "127.0.0.1:0")
+    try server.begin()
+    defer { server.end() }
+    let port = ListenAddress.port(of: server.descriptor)
+    nonisolated(unsafe) var isOver = false
+    let done = DispatchSemaphore(value: 0)
+    DispatchQueue(label: "clients").async {
+      body(port)
+      done.signal()
+    }
+    var written = 0
+    while !isOver {
+      isOver = done.wait(timeout: .now() + .milliseconds(2)) == .success
+      for dialect in server.takeRequests() {
+        written += 1
+        var text = MetricText(dialect)
+        text.begin(.connections)
+        text.sample("", 7)
+        text.end()
+        server.publish(text, dialect)
+      }
+    }
+    return written
+  }
+
+  @Test(arguments: [
+    ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK\r\n", "imdump_connections_total 7\n"),
+    ("GET /metrics?x=1 HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n", "imdump_connections_total 7\n"),
+    (
+      "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text\r\n\r\n", "HTTP/1.1 200 OK\r\n",
+      "imdump_connections_total 7\n# EOF\n"
+    ),
+    ("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK\r\n", "\r\n\r\n"),
+    ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 Not Found\r\n", "Not Found\n"),
+    ("GET /metricsx HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 Not Found\r\n", "Not Found\n"),
+    ("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi", "HTTP/1.1 405 ", "Method Not Allowed\n"),
+    // Two requests at once: one is answered.
+    (
+      "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\nGET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK\r\n",
+      "imdump_connections_total 7\n"
+    ),
+    ("nonsense\r\n\r\n", "HTTP/1.1 400 ", ""), ("\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\u{1}", "HTTP/1.1 400 ", ""),
+  ])
+  func requests(_ request: String, _ head: String, _ end: String) throws {
+    _ = try serve { port in
+      guard let socket = try? connect(port) else { return }
+      send(socket, request)
+      let answer = all(socket)
+      #expect(answer?.hasPrefix(head) == true && answer?.hasSuffix(end) == true, "\(answer ?? "nothing")")
+      #expect((answer?.components(separatedBy: "HTTP/1.1 ").count ?? 0) <= 2, "answered twice")
+    }
+  }
+
+  @Test func aRequestWithoutEndIsCut() throws {
+    _ = try serve { port in
+      guard let socket = try? connect(port) else { return }
+      send(socket, "GET /metrics HTTP/1.1\r\n")
+      for _ in 0..<200 { send(socket, "X-Filler: " + String(repeating: "x", count: 200) + "\r\n") }
+      let answer = all(socket)
+      #expect(answer != nil && answer?.contains("200 OK") == false, "\(answer ?? "no end")")
+    }
+  }
+
+  /// However many say nothing, one that asks is answered; and the capture writes few texts, however many ask.
+  @Test func aCrowd() throws {
+    let written = try serve { port in
+      let idle = (0..<100).compactMap { _ in try? connect(port) }
+      var answers = 0
+      for _ in 0..<200 {
+        guard let socket = try? connect(port) else { continue }
+        send(socket, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        if all(socket)?.hasSuffix("imdump_connections_total 7\n") == true { answers += 1 }
+      }
+      #expect(answers == 200)
+      for socket in idle { close(socket) }
+    }
+    #expect((1...20).contains(written), "\(written) texts")
+  }
+}

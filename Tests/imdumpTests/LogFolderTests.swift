@@ -1,0 +1,127 @@
+import Foundation
+import IMTestSupport
+import Testing
+
+/// Documents in files: what stands in which, held against what the command prints without files.
+@Suite struct LogFolderTests {
+  private static let sample = "Samples/tjp-weak-network.pcap"
+  private static let options = ["-q", "--format", "ecs", "--message-log", "all", "--sensor", "test", "-r", sample]
+
+  /// The lines of each file in a folder that the command has filled, by name.
+  private static func files(_ options: [String]) throws -> (files: [String: [String]], result: Command.Result) {
+    let folder = NSTemporaryDirectory() + "imdump-logs-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let result = try Command.run(options + ["--log-dir", folder])
+    var files: [String: [String]] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+      let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+      #expect(text.hasSuffix("}\n"), "\(name) ends in the middle of a line")
+      files[name] = text.split(separator: "\n").map(String.init)
+    }
+    return (files, result)
+  }
+
+  /// A file's dataset and number.
+  private static func parts(_ name: String) throws -> (dataset: String, number: Int) {
+    let match = try #require(name.wholeMatch(of: /imdump\.([a-z]+)\.[0-9A-Z]{26}-(\d+)\.ndjson/), "\(name)")
+    return (String(match.1), try #require(Int(match.2)))
+  }
+
+  /// The documents by dataset, in the order of the files, without the first line of each.
+  private static func documents(_ files: [String: [String]]) throws -> [String: [String]] {
+    var documents: [String: [String]] = [:]
+    for (name, lines) in try files.sorted(by: { try parts($0.key).number < parts($1.key).number }) {
+      // Only files can tell that nothing was lost.
+      documents[try parts(name).dataset, default: []] += lines.dropFirst().map {
+        $0.replacingOccurrences(of: ",\"failed\":0,\"dropped\":0", with: "")
+      }
+    }
+    return documents
+  }
+
+  /// What the command prints without files, by dataset.
+  private static func printed() throws -> [String: [String]] {
+    let lines = try Command.run(options).output.split(separator: "\n").map(String.init)
+    return Dictionary(grouping: lines.filter { !$0.contains("capture_start") }) { line in
+      line.firstMatch(of: /"dataset":"imdump\.([a-z]+)"/).map { String($0.1) } ?? ""
+    }
+  }
+
+  @Test(arguments: [[], ["--log-size", "20k"], ["--log-minutes", "1"], ["--log-size", "3k", "--log-minutes", "1"]])
+  func theFilesHaveTheDocumentsThatArePrinted(_ limits: [String]) throws {
+    let (files, result) = try Self.files(Self.options + limits)
+    #expect(result.status == 0)
+    #expect(result.output == "" && result.errors == "")
+    #expect(try Self.documents(files) == Self.printed())
+    for (name, lines) in files {
+      let first = try #require(lines.first)
+      #expect(first.hasPrefix("{\"@timestamp\":\"2025-10-09T08:53:20."))
+      // What tells this file from every other stands in the bytes by which a shipper knows it.
+      #expect(first.prefix(200).contains("\"imdump\":{\"log\":{\"file\":\"\(name)\"}"))
+      #expect(first.contains("\"action\":\"capture_start\""))
+      #expect(
+        lines.dropFirst().allSatisfy { $0.contains("\"dataset\":\"imdump.\((try? Self.parts(name))?.dataset ?? "")\"") }
+      )
+      if limits.first == "--log-size" {
+        let most = limits[1] == "20k" ? 20_480 : 3_072
+        let size = lines.reduce(0) { $0 + $1.utf8.count + 1 }
+        #expect(size <= most || lines.count == 2, "\(name) has \(size) bytes")
+      }
+      // A minute's documents stand together; times of messages are those of their first copies.
+      if limits == ["--log-minutes", "1"], try Self.parts(name).dataset == "summary" {
+        #expect(Set(lines.dropFirst().map { $0.prefix(40) }).count == 1)
+      }
+    }
+    for (_, group) in Dictionary(grouping: try files.keys.map(Self.parts), by: \.dataset) {
+      #expect(group.map(\.number).sorted() == Array(1...group.count))
+    }
+    #expect(try Self.files(Self.options + limits).files == files)
+  }
+
+  @Test func theOldestAreTakenAway() throws {
+    let all = try Self.files(Self.options + ["--log-size", "20k"]).files
+    let kept = try Self.files(Self.options + ["--log-size", "20k", "--log-files", "2"]).files
+    let last = try Dictionary(grouping: all.keys, by: { try Self.parts($0).dataset }).values.flatMap { names in
+      try names.sorted { try Self.parts($0).number < Self.parts($1).number }.suffix(2)
+    }
+    #expect(kept == all.filter { last.contains($0.key) })
+    #expect(kept.count < all.count)
+  }
+
+  @Test(arguments: ["text", "json"])
+  func linesArePrintedBesides(_ format: String) throws {
+    let options = ["-q", "--format", format, "-Y", "type == data", "-r", Self.sample]
+    let alone = try Command.run(options).output
+    let (files, result) = try Self.files(options + ["--message-log", "all", "--sensor", "test"])
+    #expect(result.output == alone && !alone.isEmpty)
+    #expect(try Self.documents(files)["message"] == Self.printed()["message"])
+  }
+
+  @Test func filesOfOtherRunsStay() throws {
+    let folder = NSTemporaryDirectory() + "imdump-logs-\(UUID().uuidString)"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    let other = "imdump.message.00000000000000000000000000-1.ndjson"
+    try Data("{}\n".utf8).write(to: URL(filePath: "\(folder)/\(other)"))
+    for capture in [Self.sample, "Samples/tjp-clean-chat.pcap"] {
+      let words = ["-q", "--format", "ecs", "-r", capture, "--log-dir", folder, "--log-files", "1", "--log-size", "5k"]
+      #expect(try Command.run(words).status == 0)
+    }
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(names.contains(other))
+    #expect(names.filter { $0.hasPrefix("imdump.connection.") }.count == 2)
+  }
+
+  @Test(arguments: [
+    ["--log-size", "10k"], ["--log-files", "3"], ["--log-minutes", "5"], ["--log-dir", "Package.swift"],
+    ["--log-dir", "none/there"], ["--log-dir", "/tmp", "--log-minutes", "0"],
+    ["--log-dir", "/tmp", "--log-files", "0"],
+    ["--log-dir", "/tmp", "--log-size", "0"],
+  ])
+  func whatCannotBeIsSaid(_ options: [String]) throws {
+    let result = try Command.run(["-q", "--format", "ecs", "-r", Self.sample] + options)
+    #expect(result.status == 64)
+    #expect(result.errors.contains(options.contains("0") ? options[2] : options[0]))
+    #expect(result.output == "")
+  }
+}
