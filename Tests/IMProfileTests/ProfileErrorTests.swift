@@ -86,7 +86,7 @@ import Testing
       (9, "  type: { offset: 2, mask: 3, bits: 2 }", "9:37: a field has a 'mask', or 'low-bit' and 'bits'"),
       (9, "  type: { offset: 2, mask: 0xF0 }", "13:3: the field 'type' cannot have the value 1"),
       (11, "status: { accepted: [0, 0] }", "11:9: a status has a 'tag', or stands in 'fields'"),
-      (11, "status: { tag: 7, accepted: [9, 0] }", "11:32: 0 is not between 9 and 4294967295"),
+      (11, "status: { tag: 7, accepted: [9, 0] }", "11:33: 0 is not between 9 and 4294967295"),
       (11, "status: { tag: [1, 2, 3] }", "11:16: a status has one tag, or a list of two"),
       (13, "  1: { name: text, role: message, body: [tlv, skip: 1] }", "13:47: 'tlv' is a body's last step"),
       (
