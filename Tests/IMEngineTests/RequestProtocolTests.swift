@@ -213,6 +213,39 @@ import Testing
     #expect(run.heard.finished.filter { $0.sequence == 2 }.map(\.fate) == [.rejected])
   }
 
+  /// The relatives of tjp: another header, and other types.
+  @Test func relatives() throws {
+    func old(_ type: UInt16, _ sequence: UInt32, _ body: [UInt8] = [], turned: Bool = false) -> [UInt8] {
+      var bytes: [UInt8] = [0xde, 0xca, 0xfb, 0xad, 0, 0]
+      bytes.append(big: type)
+      bytes.append(big: sequence)
+      bytes.append(big: UInt32(body.count))
+      let sum = body.isEmpty ? 0 : CRC32.checksum(body)
+      bytes.append(big: turned ? sum.byteSwapped : sum)
+      return bytes + body
+    }
+    var talk = Talk(port: 8_080)
+    talk.say(.clientToServer, old(2, 1), old(1, 2, [1, 2, 3], turned: true))
+    talk.say(.serverToClient, old(3, 1), old(3, 2), old(1, 7, [4, 5]))
+    let run = Run(talk.packets, plans: [try BuiltInProfiles.plan("tjp-v2")])
+    #expect(run.frames.map(\.type) == [2, 1, 3, 3, 1])
+    #expect(run.frames.map(\.status) == [.none, .le, .none, .none, .be])
+    #expect(run.heard.finished.sorted { $0.id < $1.id }.map(\.fate) == [.acked, .acked, .pending])
+
+    var other = Talk(port: 8_080)
+    other.say(
+      .clientToServer, TJPFrameBuilder(type: 0x1001, sequence: 1, body: TLVBuilder().text("hi").bytes).bytes,
+      TJPFrameBuilder(type: 0xf123, sequence: 2, body: TLVBuilder().text("own").bytes).bytes,
+      TJPFrameBuilder(type: 0x3001, sequence: 3).bytes)
+    other.say(
+      .serverToClient, TJPFrameBuilder(type: 0x2001, sequence: 1).bytes,
+      TJPFrameBuilder(type: 0x2001, sequence: 2).bytes,
+      TJPFrameBuilder(type: 0x2001, sequence: 3).bytes)
+    let article = Run(other.packets, plans: [try BuiltInProfiles.plan("tjp-article")])
+    #expect(article.frames.map(\.type) == [0x1001, 0xf123, 0x3001, 0x2001, 0x2001, 0x2001])
+    #expect(article.heard.finished.map(\.fate) == [.acked, .acked, .acked])
+  }
+
   private func expect(
     _ talk: Talk, without missing: [Talk.Piece], from first: Int = 0, sourceLocation: SourceLocation = #_sourceLocation
   ) {
