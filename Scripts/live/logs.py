@@ -176,6 +176,51 @@ class Logs:
         finally:
             subprocess.run(["umount", mount])
 
+    def slow(self):
+        """A disk that takes nothing for a while: the capture goes on meanwhile, and no document is lost."""
+        image, mount = os.path.join(self.parent, "slow.img"), os.path.join(self.parent, "slow-logs")
+        os.makedirs(mount, exist_ok=True)
+        with open(image, "wb") as file:
+            file.truncate(64 << 20)
+        for words in (["mkfs.ext4", "-q", image], ["mount", "-o", "loop", image, mount]):
+            try:
+                done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            except OSError as error:
+                done = subprocess.CompletedProcess(words, 1, stderr=str(error))
+            if done.returncode != 0:
+                self.report.skipped("documents on a slow disk: " + done.stderr.strip())
+                return
+        # Nobody but imdump may touch the folder while it is frozen: who does hangs.
+        frozen = False
+        try:
+            os.chmod(mount, 0o777)
+            # A small buffer in the kernel, so that a capture that waits loses packets.
+            run = self.start("-B", "512", "--log-dir", mount)
+            if not run:
+                return
+            third = len(self.sent) // 3
+            self.send(self.sent[:third])
+            frozen = subprocess.run(["fsfreeze", "--freeze", mount], stderr=subprocess.DEVNULL).returncode == 0
+            self.send(self.sent[third:2 * third])
+            time.sleep(1)
+            if frozen:
+                subprocess.run(["fsfreeze", "--unfreeze", mount])
+                frozen = False
+            else:
+                self.report.skipped("documents on a slow disk: it cannot be frozen here")
+            self.send(self.sent[2 * third:])
+            time.sleep(0.5)
+            run.stop()
+            files = Files(mount)
+            self.report.equal("a disk that stands still: exit, ledger, dropped by the kernel",
+                              (run.status, run.ledger, run.counts["dropped"]), (0, 0, 0))
+            self.report.check("a disk that stands still: whole lines, each once", not files.problems, *files.problems[:3])
+            self.report.equal("a disk that stands still: messages", len(files.documents["message"]), self.made.messages)
+        finally:
+            if frozen:
+                subprocess.run(["fsfreeze", "--unfreeze", mount])
+            subprocess.run(["umount", mount])
+
 
 def check(binary, space, folder, report, is_long):
     logs = Logs(binary, space, folder, report)
@@ -183,3 +228,4 @@ def check(binary, space, folder, report, is_long):
         logs.rotated()
     logs.few()
     logs.full()
+    logs.slow()

@@ -30,6 +30,10 @@ final class Documents {
   let sink: ECSSink
   /// Where they have files of their own.
   let folder: LogFolder?
+  /// What writes these, where the capture must not wait for the disk.
+  private let queue: LogQueue?
+  /// Bytes of documents that may wait for the disk, and seconds that their end may take.
+  private static let waiting = 32 << 20, patience = 10
   private let input: InputOptions
   private let begun: Double?
 
@@ -46,12 +50,26 @@ final class Documents {
     let context = documentContext(run.input, run.decode, options, alerts)
     let folder = try options.log.map { log throws(UsageError) in try LogFolder(log, run: context.run.text) }
     self.folder = folder
+    let isLive = run.input.interface != nil
+    let queue = folder.flatMap { isLive ? LogQueue($0, limit: Self.waiting) : nil }
+    self.queue = queue
     let sink = ECSSink(context: context, plans: run.plans, options: ecs) { dataset, lines in
-      if let folder { folder.write(dataset, lines) } else { output.write(lines) }
+      if let queue {
+        // It has no bytes where only a file is to begin, with the line that all begin with.
+        queue.write(dataset, lines)
+      } else if let folder {
+        folder.write(dataset, lines)
+      } else {
+        output.write(lines)
+      }
     }
     self.sink = sink
     guard let folder else { return }
-    folder.firstLine = { [unowned sink] in sink.startLine(file: $0) }
+    if let queue {
+      queue.head = { [unowned sink] in sink.startLine(file: $0) }
+    } else {
+      folder.firstLine = { [unowned sink] in sink.startLine(file: $0) }
+    }
     sink.minuteEnded = { [unowned self] start, now in if folder.isTurn(from: start, to: now) { turn() } }
   }
 
@@ -66,7 +84,7 @@ final class Documents {
   /// Has other files follow.
   func turn() {
     sink.flush()
-    folder?.turn()
+    if let queue { queue.turn() } else { folder?.turn() }
   }
 
   /// Something happened to the interface.
@@ -76,22 +94,37 @@ final class Documents {
 
   /// The last documents, when the engine has finished, and the end of the files.
   func finish(_ driver: Driver) {
+    if let queue {
+      // The last document tells what is lost.
+      sink.flush()
+      queue.settle(within: Self.patience)
+    }
     sink.figures = figures(driver)
     sink.finish(at: begun == nil ? nil : .wallClock)
-    folder?.turn()
+    if let queue {
+      queue.turn()
+      queue.finish(within: Self.patience)
+    } else {
+      folder?.turn()
+    }
   }
 
   /// How the run ends, as far as it is about documents: output that is lost is never success.
   func conclude(_ status: ExitStatus, _ report: ReportOptions) -> ExitStatus {
-    guard let folder, folder.failed > 0 else { return status }
-    complain("\(count(folder.dropped, "document")) could not be written")
+    let losses = losses
+    guard losses.failed > 0 else { return status }
+    complain("\(count(losses.dropped, "document")) could not be written")
     return max(status, .ioError)
   }
 
+  private var losses: LogFolder.Losses { queue?.losses ?? folder?.losses ?? LogFolder.Losses() }
+
   private func figures(_ driver: Driver) -> CaptureFigures {
     var figures = captureFigures(driver, input, begun: begun)
-    figures.outputFailed = folder?.failed
-    figures.outputDropped = folder?.dropped
+    guard folder != nil else { return figures }
+    let losses = losses
+    figures.outputFailed = losses.failed
+    figures.outputDropped = losses.dropped
     return figures
   }
 }

@@ -42,9 +42,13 @@ final class LogFolder {
   private var series = [Series](repeating: Series(), count: ECSDataset.allCases.count)
   /// Gives the first line of a file.
   var firstLine: (String) -> String? = { _ in nil }
-  /// Times when something could not be written, and documents that are lost.
-  private(set) var failed: UInt64 = 0
-  private(set) var dropped: UInt64 = 0
+  /// Documents that are lost, and times when something could not be written.
+  struct Losses: Sendable {
+    var dropped: UInt64 = 0, failed: UInt64 = 0
+  }
+
+  /// What is lost so far.
+  private(set) var losses = Losses()
   private var hasComplained = false
 
   /// Files of the run named `run`, in a folder that is made where there is none.
@@ -93,7 +97,7 @@ final class LogFolder {
     var rest = lines[...]
     repeat {
       guard let file = series[dataset.rawValue].file ?? open(dataset) else {
-        dropped += LogFile.count(rest)
+        losses.dropped += LogFile.count(rest)
         return
       }
       let room = part(of: rest, file, series[dataset.rawValue].headCount)
@@ -169,13 +173,13 @@ final class LogFolder {
   private func name(_ dataset: ECSDataset, _ number: Int) -> String { "\(dataset.name).\(run)-\(number).ndjson" }
 
   private func note(_ outcome: LogFile.Outcome, _ dataset: ECSDataset) {
-    dropped += outcome.dropped
+    losses.dropped += outcome.dropped
     if outcome.errno != 0 { fail(name(dataset, series[dataset.rawValue].number), systemText(outcome.errno)) }
   }
 
   /// Counts a failure, and tells the first one.
   private func fail(_ name: String, _ reason: String) {
-    failed += 1
+    losses.failed += 1
     if !hasComplained { complain("\(options.folder)/\(name): \(reason); documents are lost until there is room") }
     hasComplained = true
   }
