@@ -58,7 +58,9 @@ let package = Package(
     room("IMYAML", [.product(name: "Yams", package: "Yams")]),
     room(
       "IMProfile", ["IMEngine", "IMYAML", "IMWire"],
-      resources: [.embedInCode("Profiles/tjp.yaml"), .embedInCode("Profiles/mqtt.yaml")]),
+      resources: ["tjp", "mqtt", "smpp", "diameter", "goim", "tjp-v2", "tjp-article"].flatMap {
+        [.embedInCode("Profiles/\($0).yaml"), .embedInCode("Profiles/\($0).compiled")]
+      }),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
     room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),

@@ -164,8 +164,8 @@ extension Engine {
 
   /// The next place at or behind `position` where a header may begin; with fewer bytes left than tell, that place.
   mutating func nextCandidate(_ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Int {
-    let mask = currentPlan.pointee.magicMask
-    let magic = currentPlan.pointee.magic
+    let mask = currentPlan.pointee.commonMask
+    let magic = currentPlan.pointee.common
     var position = position
     guard mask != 0 else {
       while position < end, !currentPlan.pointee.mayBegin(with: bytes.u8(position)) { position += 1 }
@@ -214,7 +214,10 @@ extension Engine {
       case .needMore:
         let isHeader = end - at >= Int(plan.pointee.headerCount)
         if !isHeader, !mayBegin(bytes, at, end) { return .rejected }
-        if isHeader, plan.pointee.lengthRule == .field {
+        if isHeader, plan.weighsBodies, plan.pointee.lengthRule == .field || end - at > probe.headerCount {
+          guard let bits = plan.weighFrame(bytes, &probe, at, end) else { return .rejected }
+          evidence += bits
+        } else if isHeader, plan.pointee.lengthRule == .field {
           // A header that is there counts, but only behind another frame.
           if at > position { evidence += Int(plan.pointee.magicEvidence) }
         } else if isHeader, counts, end - at > probe.headerCount {
@@ -227,7 +230,11 @@ extension Engine {
         if plan.pointee.checksumRule != .none { rest.pointee.credit -= probe.count >> 4 }
         guard plan.open(bytes, &probe) else { return .rejected }
         if plan.pointee.checksumRule == .none, probe.kind.pointee.index == FrameKind.unknownIndex { return .rejected }
-        if counts {
+        if plan.weighsBodies {
+          rest.pointee.credit -= probe.count >> 4
+          guard let bits = plan.weighFrame(bytes, &probe, at, end) else { return .rejected }
+          evidence += bits
+        } else if counts {
           guard let bits = weigh(bytes, &probe, at, end) else { return .rejected }
           evidence += bits
         } else {
@@ -239,7 +246,7 @@ extension Engine {
           // The chain ends with the data: half a proof, which is enough when no more can come.
           if evidence + 8 >= needed { return .confirmed }
           // Frames that fill their deliveries from the first byte to the last prove some more.
-          return .open(bits: evidence + (counts ? 8 : fit), isWhole: true)
+          return .open(bits: evidence + (counts || plan.weighsBodies ? 8 : fit), isWhole: true)
         }
       }
     }
@@ -259,6 +266,7 @@ extension Engine {
       probe.bodyCount >= Int(kind.minimumBody), probe.bodyCount <= Int(kind.maximumBody)
     else { return nil }
     var bits = Int(plan.pointee.magicEvidence) + Int(kind.evidence) + plan.pointee.type.mask.nonzeroBitCount
+    if kind.flags.contains(.hasOtherSteps) { return plan.weighBody(bytes, probe, end).map { bits + $0 } }
     let last = at + probe.count
     var position = at + probe.headerCount
     var i = Int(kind.firstStep)

@@ -3,10 +3,10 @@ package import IMEngine
 package import IMProfile
 import IMYAML
 
-/// Compiles the profiles that were asked for; all built-in ones when none were.
+/// Compiles the profiles that were asked for; the usual built-in ones when none were.
 package func loadProfiles(_ names: [String]) throws(ProfileError) -> [ProtocolPlan] {
   var plans: [ProtocolPlan] = []
-  for name in names.isEmpty ? BuiltInProfiles.names : names {
+  for name in names.isEmpty ? BuiltInProfiles.usual : names {
     if !name.contains("/"), !name.hasSuffix(".yaml"), !name.hasSuffix(".yml") {
       plans.append(try BuiltInProfiles.plan(name))
     } else {

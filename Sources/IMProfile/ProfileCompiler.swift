@@ -3,26 +3,34 @@ import IMYAML
 
 /// Turns a profile's YAML into the engine's plan, checking every number against the header it speaks of.
 package struct ProfileCompiler {
-  private let root: YAMLReader
-  private var draft = ProtocolPlan.Draft()
-  private var typeNames: [String] = []
-  private var tagNames: [UInt32: String] = [:]
+  let root: YAMLReader
+  var draft = ProtocolPlan.Draft()
+  var typeNames: [String] = []
+  var tagNames: [UInt32: String] = [:]
+  var sensitiveTags: Set<UInt32> = []
+  /// Types that answer every type which is answered, by index.
+  private var answersAll: Set<Int> = []
   private var checksumName: String?
   private var answerTimeout: Int64 = 6_000_000_000
   private var heartbeatTimeout: Int64 = 15_000_000_000
 
   /// Compiles the profile in `text`; `source` names it in errors.
   package static func compile(_ text: String, source: String) throws(ProfileError) -> ProtocolPlan {
+    try compiled(text, source: source).plan
+  }
+
+  /// The same, as far as it can be kept.
+  static func compiled(_ text: String, source: String) throws(ProfileError) -> CompiledProfile {
     var compiler = ProfileCompiler(root: try YAMLReader(text, source: source, subject: "profile"))
     return try compiler.run()
   }
 
   private init(root: YAMLReader) { self.root = root }
 
-  private mutating func run() throws(ProfileError) -> ProtocolPlan {
+  private mutating func run() throws(ProfileError) -> CompiledProfile {
     try root.allow(
       "profile", "version", "title", "ports", "header", "length", "fields", "checksum", "sequence", "types",
-      "acknowledgment", "handshake", "receipts", "tlv", "timing")
+      "acknowledgment", "handshake", "receipts", "status", "tlv", "timing")
     let name = try root.required("profile").text()
     guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
       throw try root.required("profile").error("a profile's name is 1 to 32 of a-z, 0-9, - and _")
@@ -40,18 +48,20 @@ package struct ProfileCompiler {
     try fields(root.required("fields"))
     try checksum()
     try sequence()
+    try status()
     try types(root.required("types"))
     try acknowledgment()
     if let tlv = try root.optional("tlv") { try self.tlv(tlv) }
+    try checkLists()
     if let handshake = try root.optional("handshake") { try self.handshake(handshake) }
     if let receipts = try root.optional("receipts") { try self.receipts(receipts) }
-    return ProtocolPlan(
+    return CompiledProfile(
       name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
-      checksumName: checksumName, draft: draft)
+      sensitiveTags: sensitiveTags, checksumName: checksumName, draft: draft)
   }
 
   /// The name of a type or a tag: outputs print it as it is.
-  private func name(_ reader: YAMLReader) throws(ProfileError) -> String {
+  func name(_ reader: YAMLReader) throws(ProfileError) -> String {
     let name = try reader.text()
     guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ Self.isNameByte($0) || (65...90).contains($0) })
     else { throw reader.error("a name is 1 to 64 of a-z, A-Z, 0-9, - and _") }
@@ -125,7 +135,7 @@ package struct ProfileCompiler {
   private func field(_ reader: YAMLReader, _ others: String...) throws(ProfileError) -> Field {
     for (key, _) in try reader.entries() {
       let name = try key.text()
-      guard ["offset", "size", "order", "low-bit", "bits"].contains(name) || others.contains(name) else {
+      guard ["offset", "size", "order", "low-bit", "bits", "mask"].contains(name) || others.contains(name) else {
         throw key.error("'\(name)' is not known in a field")
       }
     }
@@ -138,18 +148,26 @@ package struct ProfileCompiler {
     guard order == "big" || order == "little" else { throw reader.error("'order' is big or little") }
     let low = try reader.optional("low-bit")?.number(0...(size * 8 - 1)) ?? 0
     let bits = try reader.optional("bits")?.number(1...(size * 8 - low)) ?? size * 8 - low
-    return Field(offset: offset, byteCount: size, littleEndian: order == "little", lowBit: low, bits: bits)
+    var field = Field(offset: offset, byteCount: size, littleEndian: order == "little", lowBit: low, bits: bits)
+    if let mask = try reader.optional("mask") {
+      for key in ["low-bit", "bits"] {
+        if let other = try reader.optional(key) { throw other.error("a field has a 'mask', or 'low-bit' and 'bits'") }
+      }
+      field.mask = UInt64(try mask.number(1...(size >= 8 ? Int.max : 1 << (size * 8) - 1)))
+    }
+    return field
   }
 
   private mutating func fields(_ reader: YAMLReader) throws(ProfileError) {
     try reader.allow(
-      "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate")
+      "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status")
     draft.type = try field(reader.required("type"))
     if let f = try reader.optional("sequence") { draft.sequence = try field(f) }
     if let f = try reader.optional("time") { draft.time = try field(f) }
     if let f = try reader.optional("session") { draft.session = try field(f) }
     if let f = try reader.optional("checksum") { draft.checksum = try field(f) }
     if let f = try reader.optional("duplicate") { draft.duplicate = try field(f) }
+    if let f = try reader.optional("status") { draft.status = try field(f) }
     if let f = try reader.optional("encryption") {
       draft.encryption = try field(f, "encrypted-from")
       draft.encryptedFrom = UInt64(try f.optional("encrypted-from")?.number(0...Int(UInt32.max)) ?? 1)
@@ -219,14 +237,20 @@ package struct ProfileCompiler {
     for (key, value) in entries {
       var kind = try type(value)
       kind.value = UInt64(try key.number(0...Int(UInt32.max)))
+      guard kind.value & draft.type.mask == kind.value else {
+        throw key.error("the field 'type' cannot have the value \(kind.value)")
+      }
       draft.kinds.append(kind)
     }
+    var answered: UInt64 = 0
+    for (i, kind) in draft.kinds.enumerated() where kind.flags.contains(.expectsAck) { answered |= 1 << UInt64(i) }
+    for i in answersAll { draft.kinds[i].answers |= answered }
   }
 
   private mutating func type(_ reader: YAMLReader) throws(ProfileError) -> FrameKind {
-    try reader.allow(
-      "name", "role", "answered", "numbered", "echo", "in-order", "from", "refuses", "opens-session", "answers",
-      "flags", "length", "body", "timeout")
+    let fields = try reader.fields(
+      "name", "role", "answered", "numbered", "echo", "in-order", "from", "refuses", "opens-session",
+      "names-session", "answers", "flags", "length", "body", "timeout")
     var kind = FrameKind()
     switch try reader.required("role").text() {
     case "message": kind.role = .message
@@ -239,9 +263,9 @@ package struct ProfileCompiler {
       throw try reader.required("role").error("a role is message, acknowledgment, heartbeat, control, receipt or other")
     }
     kind.timeout =
-      try reader.optional("timeout")?.duration() ?? (kind.role == .heartbeat ? heartbeatTimeout : answerTimeout)
+      try fields["timeout"]?.duration() ?? (kind.role == .heartbeat ? heartbeatTimeout : answerTimeout)
     func set(_ key: String, _ flag: FrameKind.Flags) throws(ProfileError) {
-      if try reader.optional(key)?.flag() ?? false { kind.flags.insert(flag) }
+      if try fields[key]?.flag() ?? false { kind.flags.insert(flag) }
     }
     try set("answered", .expectsAck)
     try set("numbered", .numbered)
@@ -249,95 +273,47 @@ package struct ProfileCompiler {
     try set("in-order", .unnumbered)
     try set("refuses", .refusing)
     try set("opens-session", .opensSession)
-    if let from = try reader.optional("from") {
+    try set("names-session", [.opensSession, .namesSession])
+    if kind.flags.contains(.namesSession), draft.session.isPresent, let names = fields["names-session"] {
+      throw names.error("the header has a session of its own: 'fields' has 'session'")
+    }
+    if let from = fields["from"] {
       switch try from.text() {
       case "client": kind.flags.insert(.fromClient)
       case "server": kind.flags.insert(.fromServer)
       default: throw from.error("'from' is client or server")
       }
     }
-    for answered in try reader.optional("answers")?.elements() ?? [] {
+    let answers = fields["answers"]
+    if let answers, answers.isScalar {
+      guard try answers.text() == "all" else { throw answers.error("'answers' is all, or a list of types") }
+      answersAll.insert(draft.kinds.count)
+    }
+    for answered in try answers.map({ (list) throws(ProfileError) in list.isScalar ? [] : try list.elements() }) ?? [] {
       let name = try answered.text()
       if name == "other" {
         kind.answers |= 1 << UInt64(FrameKind.unknownIndex)
-        draft.unknownFlags = [.expectsAck, .numbered]
+        draft.unknownFlags.formUnion([.expectsAck, .numbered])
         continue
       }
       guard let index = typeNames.firstIndex(of: name) else { throw answered.error("there is no type '\(name)'") }
       kind.answers |= 1 << UInt64(index)
     }
-    if kind.role == .acknowledgment, kind.answers == 0 { throw reader.error("an acknowledgment needs 'answers'") }
-    if let flags = try reader.optional("flags") {
+    if kind.role == .acknowledgment, kind.answers == 0, answers?.isScalar != true {
+      throw reader.error("an acknowledgment needs 'answers'")
+    }
+    if let flags = fields["flags"] {
       try flags.allow("mask", "value")
       let mask = UInt64(try flags.required("mask").number(1...255))
       kind.headMask = mask << 56
       kind.headValue = (UInt64(try flags.required("value").number(0...255)) & mask) << 56
     }
-    if let length = try reader.optional("length") {
+    if let length = fields["length"] {
       kind.minimumBody = UInt32(try length.number(0...draft.maximumBody))
       kind.maximumBody = kind.minimumBody
     }
-    if let body = try reader.optional("body") { try self.body(body, &kind) }
+    try self.body(fields["body"], &kind)
     return kind
-  }
-
-  /// `none`, `raw`, `tlv`, or the steps that read it.
-  private mutating func body(_ reader: YAMLReader, _ kind: inout FrameKind) throws(ProfileError) {
-    if reader.isScalar {
-      switch try reader.text() {
-      case "tlv": return
-      case "raw", "none": kind.flags.insert(.noTLV)
-      default: throw reader.error("a body is tlv, raw, none, or a list of steps")
-      }
-      return
-    }
-    kind.flags.insert(.noTLV)
-    kind.firstStep = UInt16(draft.steps.count)
-    for step in try reader.elements() {
-      try step.allow("skip", "load", "text", "expect", "unless")
-      if let unless = try step.optional("unless") {
-        // The step runs unless the header's first byte, masked, has the value; `unless` in the plan jumps over one.
-        try unless.allow("mask", "value")
-        let mask = UInt64(try unless.required("mask").number(1...255)) << 56
-        let value = UInt64(try unless.required("value").number(0...255)) << 56
-        draft.steps.append(PlanStep(.unless, count: 1, a: mask, b: value))
-      }
-      if let skip = try step.optional("skip") {
-        draft.steps.append(PlanStep(.skip, count: try skip.number(1...65_535)))
-      } else if let load = try step.optional("load") {
-        try load.allow("size", "into")
-        draft.steps.append(
-          PlanStep(
-            .load, register: try register(load, ["sequence": .sequence, "status": .status, "keep-alive": .keepAlive]),
-            count: try load.required("size").number(1...8)))
-      } else if let text = try step.optional("text") {
-        try text.allow("size", "into")
-        draft.steps.append(
-          PlanStep(
-            .text, register: try register(text, ["identity": .identity, "subject": .subject]),
-            count: try text.required("size").number(1...4)))
-      } else if let expect = try step.optional("expect") {
-        for alternative in expect.isScalar ? [expect] : try expect.elements() {
-          let bytes = try alternative.bytes(1...8)
-          let value = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-          let mask = bytes.count == 8 ? UInt64.max : (1 << UInt64(bytes.count * 8)) - 1
-          draft.steps.append(PlanStep(.expect, count: bytes.count, a: value, b: mask))
-        }
-      } else {
-        throw step.error("a step is one of skip, load, text and expect")
-      }
-    }
-    kind.stepCount = UInt16(draft.steps.count) - kind.firstStep
-  }
-
-  private func register(
-    _ reader: YAMLReader, _ known: [String: Frame.Register]
-  ) throws(ProfileError) -> Frame.Register {
-    let into = try reader.required("into")
-    guard let register = known[try into.text()] else {
-      throw into.error("known here are: \(known.keys.sorted().joined(separator: ", "))")
-    }
-    return register
   }
 
   // MARK: Answers and TLVs
@@ -358,12 +334,17 @@ package struct ProfileCompiler {
   private mutating func handshake(_ reader: YAMLReader) throws(ProfileError) {
     try reader.allow("type", "request", "answer", "within")
     let type = try reader.required("type")
-    let name = try type.text()
-    guard let index = typeNames.firstIndex(of: name) else { throw type.error("there is no type '\(name)'") }
-    guard draft.kinds[index].flags.contains(.expectsAck) else {
-      throw type.error("a handshake's type is one that is answered")
+    var limits: [Int64] = []
+    for type in type.isScalar ? [type] : try type.elements() {
+      let name = try type.text()
+      guard let index = typeNames.firstIndex(of: name) else { throw type.error("there is no type '\(name)'") }
+      guard draft.kinds[index].flags.contains(.expectsAck) else {
+        throw type.error("a handshake's type is one that is answered")
+      }
+      draft.kinds[index].flags.insert(.handshake)
+      limits.append(draft.kinds[index].timeout)
     }
-    draft.kinds[index].flags.insert(.handshake)
+    guard let limit = limits.max() else { throw type.error("a type, or a list of types, is wanted here") }
     for (key, place) in [("request", \ProtocolPlan.Draft.handshakeRequest), ("answer", \.handshakeAnswer)] {
       guard let tag = try reader.optional(key) else { continue }
       guard draft.tlv.shape != .none else { throw tag.error("a tag needs 'tlv'") }
@@ -372,7 +353,7 @@ package struct ProfileCompiler {
     guard draft.handshakeAnswer == .max || draft.handshakeRequest != .max else {
       throw reader.error("'answer' needs 'request'")
     }
-    draft.handshakeLimit = draft.kinds[index].timeout
+    draft.handshakeLimit = limit
     if let limit = try reader.optional("within") { draft.handshakeLimit = try limit.duration() }
   }
 
@@ -388,34 +369,5 @@ package struct ProfileCompiler {
     guard draft.tlv.shape != .none else { throw tag.error("a tag needs 'tlv'") }
     draft.kinds[index].flags.insert(.receipt)
     draft.receiptTag = UInt32(try tag.number(0...Int(UInt32.max - 1)))
-  }
-
-  private mutating func tlv(_ reader: YAMLReader) throws(ProfileError) {
-    try reader.allow("tag", "length", "counts", "nested", "depth", "tags")
-    let tag = try reader.required("tag")
-    let length = try reader.required("length")
-    try tag.allow("size", "order")
-    try length.allow("size", "order")
-    let tagSize = try tag.required("size").number(1...4)
-    let lengthSize = try length.required("size").number(1...4)
-    let tagLittle = try tag.optional("order")?.text() == "little"
-    let lengthLittle = try length.optional("order")?.text() == "little"
-    var plan = TLVPlan()
-    plan.tag = Field(offset: 0, byteCount: tagSize, littleEndian: tagLittle)
-    plan.length = Field(offset: tagSize, byteCount: lengthSize, littleEndian: lengthLittle)
-    plan.headerCount = Int32(tagSize + lengthSize)
-    let counts = try reader.optional("counts")?.text() ?? "value"
-    guard counts == "value" || counts == "all" else { throw reader.error("'counts' is value or all") }
-    plan.lengthCountsHeader = counts == "all"
-    plan.shape =
-      tagSize == 2 && lengthSize == 4 && !tagLittle && !lengthLittle && counts == "value" ? .tag2Length4 : .general
-    if let nested = try reader.optional("nested") {
-      plan.nestedTag = UInt32(try nested.number(0...Int(UInt32.max - 1)))
-    }
-    if let depth = try reader.optional("depth") { plan.maximumDepth = Int32(try depth.number(0...16)) }
-    for (key, value) in try reader.optional("tags")?.entries() ?? [] {
-      tagNames[UInt32(try key.number(0...Int(UInt32.max)))] = try name(value)
-    }
-    draft.tlv = plan
   }
 }

@@ -24,7 +24,8 @@ package struct YAMLReader {
       throw SourceError(source: source, message: "a \(subject) nests at most \(Self.maximumDepth) levels")
     }
     do {
-      guard let node = try Yams.compose(yaml: text) else {
+      // Without Yams' own ideas of types: its resolver tries a regular expression after the other at every scalar.
+      guard let node = try Yams.compose(yaml: text, .basic) else {
         throw SourceError(source: source, message: "the \(subject) is empty")
       }
       self.node = node
@@ -64,8 +65,11 @@ package struct YAMLReader {
 
   /// The value of `key`, `nil` when there is none.
   package func optional(_ key: String) throws(SourceError) -> YAMLReader? {
-    guard let mapping = node.mapping else { throw error("a mapping is wanted here") }
-    for (name, value) in mapping where name.string == key { return YAMLReader(value, source) }
+    guard case .mapping(let mapping) = node else { throw error("a mapping is wanted here") }
+    for (name, value) in mapping {
+      guard case .scalar(let scalar) = name, scalar.string == key else { continue }
+      return YAMLReader(value, source)
+    }
     return nil
   }
 
@@ -85,6 +89,20 @@ package struct YAMLReader {
       }
       guard seen.insert(name).inserted else { throw key.error("'\(name)' stands here twice") }
     }
+  }
+
+  /// The entries of a mapping by their keys; keys that are not in `known` are refused. Quicker than asking for many keys
+  /// one by one.
+  package func fields(_ known: String...) throws(SourceError) -> [String: YAMLReader] {
+    var fields: [String: YAMLReader] = [:]
+    for (key, value) in try entries() {
+      let name = try key.text()
+      guard known.contains(name) else {
+        throw key.error("'\(name)' is not known here; known are: \(known.joined(separator: ", "))")
+      }
+      guard fields.updateValue(value, forKey: name) == nil else { throw key.error("'\(name)' stands here twice") }
+    }
+    return fields
   }
 
   // MARK: Scalars

@@ -4,7 +4,8 @@ import IMPipeline
 /// `imdump profile`: the protocols that are known, as data.
 struct Profile: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List, show and check protocol profiles.", subcommands: [List.self, Show.self, Check.self])
+    abstract: "List, show, check and test protocol profiles.",
+    subcommands: [List.self, Show.self, Check.self, Test.self])
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "The built-in profiles, a line each.")
@@ -22,5 +23,19 @@ struct Profile: ParsableCommand {
       abstract: "Check a profile in a file; mistakes name line and column.")
     @Argument(help: "The file.") var file: String
     func run() throws { try finish { () throws(UsageError) in try checkProfile(file) } }
+  }
+
+  struct Test: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Decode captures with one profile; say what fits and what does not.",
+      usage: "imdump profile test <profile> <file> ... [<options>]")
+    @Argument(help: "The profile: a file, or a built-in one's name.") var profile: String
+    @OptionGroup var source: SourceOptions
+    @Argument(help: ArgumentHelp("Capture files; - is standard input.", valueName: "file")) var files: [String] = []
+
+    func run() throws {
+      let input = try source.input(files: files)
+      try finish { () throws(UsageError) in try testProfile(profile, input: input) }
+    }
   }
 }

@@ -36,7 +36,11 @@ import Testing
   }
 
   @Test func unknownName() {
-    #expect(throws: ProfileError(source: "xmpp", message: "there is no such profile; built in are: tjp, mqtt")) {
+    #expect(
+      throws: ProfileError(
+        source: "xmpp",
+        message: "there is no such profile; built in are: \(BuiltInProfiles.names.joined(separator: ", "))")
+    ) {
       try BuiltInProfiles.plan("xmpp")
     }
   }

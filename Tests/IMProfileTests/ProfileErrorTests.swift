@@ -29,7 +29,7 @@ import Testing
 
   private static let known =
     "profile, version, title, ports, header, length, fields, checksum, sequence, types, acknowledgment, handshake, "
-    + "receipts, tlv, timing"
+    + "receipts, status, tlv, timing"
 
   @Test func soundOne() throws {
     let plan = try ProfileCompiler.compile(Self.lines.joined(separator: "\n"), source: "chat.yaml")
@@ -82,13 +82,34 @@ import Testing
       ),
       (9, "  type: { offset: 2, size: 1, low-bit: 8 }", "9:40: 8 is not between 0 and 7"),
       (9, "  type: { offset: 2, size: 1, low-bit: 4, bits: 5 }", "9:49: 5 is not between 1 and 4"),
+      (9, "  type: { offset: 2, mask: 0x100 }", "9:28: 0x100 is not between 1 and 255"),
+      (9, "  type: { offset: 2, mask: 3, bits: 2 }", "9:37: a field has a 'mask', or 'low-bit' and 'bits'"),
+      (9, "  type: { offset: 2, mask: 0xF0 }", "13:3: the field 'type' cannot have the value 1"),
+      (11, "status: { accepted: [0, 0] }", "11:9: a status has a 'tag', or stands in 'fields'"),
+      (11, "status: { tag: 7, accepted: [9, 0] }", "11:33: 0 is not between 9 and 4294967295"),
+      (11, "status: { tag: [1, 2, 3] }", "11:16: a status has one tag, or a list of two"),
+      (13, "  1: { name: text, role: message, body: [tlv, skip: 1] }", "13:47: 'tlv' is a body's last step"),
+      (
+        13, "  1: { name: text, role: message, body: [soup] }",
+        "13:42: a step is tlv, or one of skip, load, text, string, bytes and expect"
+      ),
+      (13, "  1: { name: text, role: message, body: [bytes: { size: 5 }] }", "13:57: 5 is not between 1 and 4"),
+      (13, "  1: { name: text, role: message, body: [string: { into: identity }] }", "13:50: 'maximum' is missing"),
+      (14, "  2: { name: ok, role: acknowledgment, answers: some }", "14:49: 'answers' is all, or a list of types"),
+      (16, "  tag: { size: 2, offset: 13 }", "16:27: 13 is not between 0 and 12"),
+      (17, "  length: { size: 1 }\n  padding: 3", "18:12: the padding is to 1, 2, 4 or 8 bytes"),
+      (17, "  length: { size: 1 }\n  header: 1", "18:11: 1 is not between 2 and 16"),
+      (
+        17, "  length: { size: 1 }\n  optional: { offset: 2, mask: 1, adds: 4 }",
+        "18:13: the flags stand at byte 2, the header ends at 2"
+      ),
       (9, "  type: { offset: 2, sise: 1 }", "9:22: 'sise' is not known in a field"),
       (3, "ports: [9000", "4:7: did not find expected ',' or ']'"),
       (2, "version: \u{7}", "2:10: control characters are not allowed"),
       (4, "\theader:", "4:1: found character that cannot start any token"),
       (
         9, "  typo: { offset: 2, size: 1 }",
-        "9:3: 'typo' is not known here; known are: type, sequence, time, encryption, compression, session, checksum, duplicate"
+        "9:3: 'typo' is not known here; known are: type, sequence, time, encryption, compression, session, checksum, duplicate, status"
       ),
       (9, "", "10:3: 'type' is missing"),
       (11, "sequence: { kind: ticket }", "11:19: the kind is counter or identifier"),
@@ -117,9 +138,12 @@ import Testing
       (13, "  1: { name: text, role: message, body: soup }", "13:41: a body is tlv, raw, none, or a list of steps"),
       (
         13, "  1: { name: text, role: message, body: [{ hop: 1 }] }",
-        "13:44: 'hop' is not known here; known are: skip, load, text, expect, unless"
+        "13:44: 'hop' is not known here; known are: skip, load, text, string, bytes, expect, unless, optional"
       ),
-      (13, "  1: { name: text, role: message, body: [{}] }", "13:42: a step is one of skip, load, text and expect"),
+      (
+        13, "  1: { name: text, role: message, body: [{}] }",
+        "13:42: a step is tlv, or one of skip, load, text, string, bytes and expect"
+      ),
       (13, "  1: { name: text, role: message, body: [{ skip: 0 }] }", "13:50: 0 is not between 1 and 65535"),
       (
         13, "  1: { name: text, role: message, body: [{ load: { size: 2, into: pocket } }] }",
@@ -130,7 +154,8 @@ import Testing
       (14, "  2: { name: ok, role: acknowledgment, answers: [txt] }", "14:50: there is no type 'txt'"),
       (16, "  tag: { size: 5 }", "16:16: 5 is not between 1 and 4"),
       (
-        17, "  size: { size: 1 }", "17:3: 'size' is not known here; known are: tag, length, counts, nested, depth, tags"
+        17, "  size: { size: 1 }",
+        "17:3: 'size' is not known here; known are: tag, length, header, counts, optional, padding, repeats, nested, depth, identity, sensitive, tags"
       ),
       (18, "handshake: { type: txt }", "18:20: there is no type 'txt'"),
       (18, "handshake: { type: ok }", "18:20: a handshake's type is one that is answered"),

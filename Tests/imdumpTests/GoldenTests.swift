@@ -40,6 +40,9 @@ import Testing
   private static let damage = "tjp-damage.pcap"
   private static let vlan = "tjp-ipv6-vlan.pcapng"
   private static let mqtt = "mqtt-mosquitto.pcap"
+  private static let smpp = "smpp-gateway.pcap"
+  private static let diameter = "diameter-charging.pcap"
+  private static let goim = "goim-room.pcap"
 
   static let cases: [Case] = [
     // Alerts by the rules of the samples.
@@ -67,6 +70,10 @@ import Testing
     Case("mqtt-v", mqtt, "-q", "-v", "-r", "@"),
     Case("mqtt-tttt", mqtt, "-q", "-tttt", "-c", "40", "-r", "@"),
     Case("mqtt-json", mqtt, "-q", "--format", "json", "-r", "@"),
+    Case("smpp", smpp, "-v", "-r", "@"),
+    Case("diameter", diameter, "-v", "-r", "@"),
+    Case("diameter-text", diameter, "-q", "-vA", "-c", "12", "-r", "@"),
+    Case("goim", goim, "-r", "@"),
 
     // Other ways to show a frame.
     Case("clean-text", clean, "-q", "-vv", "-A", "-c", "40", "-r", "@"),
@@ -94,6 +101,11 @@ import Testing
     Case("vlan-messages-json", vlan, "messages", "-q", "--json", "@"),
     Case("mqtt-messages", mqtt, "messages", "-q", "@"),
     Case("mqtt-messages-json", mqtt, "messages", "-q", "--json", "@"),
+    Case("smpp-messages", smpp, "messages", "-q", "@"),
+    Case("smpp-stats", smpp, "stats", "-q", "@"),
+    Case("diameter-messages", diameter, "messages", "-q", "@"),
+    Case("diameter-stats", diameter, "stats", "-q", "@"),
+    Case("goim-stats", goim, "stats", "-q", "@"),
     Case("weak-lost", weak, "messages", "-q", "--lost", "@"),
     Case("weak-retried", weak, "messages", "-q", "--retried", "@"),
     Case("weak-damaged", weak, "messages", "-q", "--damaged", "@"),
@@ -153,6 +165,8 @@ import Testing
     Case("profile-list", nil, "profile", "list"),
     Case("profile-check", "Sources/IMProfile/Profiles/mqtt.yaml", "profile", "check", "@"),
     Case("profile-check-not-yaml", "./Makefile", "profile", "check", "@"),
+    Case("profile-test", diameter, "profile", "test", "diameter", "@"),
+    Case("profile-test-other", weak, "profile", "test", "mqtt", "@"),
     Case("profile-file", mqtt, "-q", "-c", "20", "--profile", "Sources/IMProfile/Profiles/mqtt.yaml", "-r", "@"),
 
     // What goes wrong, with its exit status.

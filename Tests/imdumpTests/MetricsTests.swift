@@ -122,10 +122,12 @@ import Testing
   @Test(arguments: captures) func bucketsCountEveryRoundTrip(_ path: String) throws {
     let text = try Self.metrics(path)
     var trips: [String: [Int]] = [:]
-    for message in try Self.json(["messages", path]) where message["type"] as? String != "heartbeat" {
-      guard let trip = message["rtt_karn_us"] as? Int, let server = message["server"] as? String else { continue }
-      // MQTT's signs of life have another name.
-      if message["type"] as? String == "pingreq" { continue }
+    // Signs of life, as each protocol calls them.
+    let beats = ["heartbeat", "pingreq", "enquire_link", "dwr"]
+    for message in try Self.json(["messages", path]) {
+      guard let trip = message["rtt_karn_us"] as? Int, let server = message["server"] as? String,
+        let type = message["type"] as? String, !beats.contains(type)
+      else { continue }
       trips[server, default: []].append(trip)
     }
     let buckets = text.samples.filter { $0.key.name == "imdump_rtt_seconds_bucket" }

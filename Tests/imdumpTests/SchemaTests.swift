@@ -182,7 +182,7 @@ import Testing
       for line in text.split(separator: "\n") { try found.read(line) }
     }
     #expect(found.problems.sorted() == [])
-    #expect(found.protocols == Set(BuiltInProfiles.names))
+    #expect(found.protocols == Set(BuiltInProfiles.usual))
     for field in ECSFields.all {
       let missing = Set(field.datasets).subtracting(found.datasets[field.name] ?? [])
       #expect(missing.isEmpty, "\(field.name) is declared for \(missing), where it never is")

@@ -8,11 +8,18 @@ let engineTargets = [
   Target(name: "reassembly", run: reassembly),
   Target(name: "tjp") { stream($0, plans: [tjp], port: 8_080) },
   Target(name: "mqtt") { stream($0, plans: [mqtt], port: 1_883) },
-  Target(name: "stream") { stream($0, plans: [tjp, mqtt], port: 4_242) },
+  Target(name: "smpp") { stream($0, plans: [smpp], port: 2_775) },
+  Target(name: "diameter") { stream($0, plans: [diameter], port: 3_868) },
+  Target(name: "goim") { stream($0, plans: [goim], port: 3_101) },
+  Target(name: "stream") { stream($0, plans: usual, port: 4_242) },
 ]
 
 let tjp = plan("tjp")
 let mqtt = plan("mqtt")
+let smpp = plan("smpp")
+let diameter = plan("diameter")
+let goim = plan("goim")
+let usual = [tjp, mqtt, smpp, diameter, goim]
 
 private func plan(_ name: String) -> ProtocolPlan {
   do { return try BuiltInProfiles.plan(name) } catch { fail("\(error)") }

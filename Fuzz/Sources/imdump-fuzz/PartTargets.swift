@@ -18,12 +18,16 @@ private func padded(_ input: UnsafeRawBufferPointer) -> [UInt8] {
   [UInt8](input) + [UInt8](repeating: 0xa5, count: PacketRecord.slack)
 }
 
-/// A body of TLVs by the layout of `tjp`, walked and counted.
+/// A body of TLVs by the layouts of `tjp` and of `diameter`, walked and counted.
 @Sendable private func tlv(_ input: UnsafeRawBufferPointer) {
+  for plan in [tjp, diameter] { tlv(input, plan) }
+}
+
+private func tlv(_ input: UnsafeRawBufferPointer, _ plan: ProtocolPlan) {
   let bytes = padded(input)
   var walker = TLVWalker(maximumCount: 4_096)
-  var frame = Frame(kind: tjp.pointer.pointee.unknownKind)
-  walker.walk(tjp.pointer, Bytes(bytes.span.bytes), 0, input.count, &frame)
+  var frame = Frame(kind: plan.pointer.pointee.unknownKind)
+  walker.walk(plan.pointer, Bytes(bytes.span.bytes), 0, input.count, &frame)
   for i in 0..<walker.count {
     let reference = walker.references[i]
     if Int(reference.offset) + Int(reference.count) > input.count { fail("a TLV outside the body") }

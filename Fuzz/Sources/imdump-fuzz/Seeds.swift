@@ -14,7 +14,9 @@ func writeSeeds(from samples: String, to folder: String) {
     fwrite(bytes, 1, bytes.count, file)
     fclose(file)
   }
-  for name in ["tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "tjp-ipv6-vlan.pcapng"] {
+  for name in ["tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "smpp-gateway.pcap", "diameter-charging.pcap",
+    "goim-room.pcap", "tjp-ipv6-vlan.pcapng"]
+  {
     let bytes = contents("\(samples)/\(name)")
     let form = name.hasSuffix("ng") ? "pcapng" : "pcap"
     for count in [200, 2_000, 20_000] where count < bytes.count { seed(form, [UInt8](bytes.prefix(count))) }
@@ -30,7 +32,7 @@ func writeSeeds(from samples: String, to folder: String) {
     for packet in packets.prefix(200) where packet.count > 66 && packet[12] == 8 && packet[13] == 0 && packet[14] == 0x45 {
       let payload = [UInt8](packet[min(packet.count, 34 + Int(packet[46] >> 4) * 4)...].prefix(255))
       guard payload.count > 2 else { continue }
-      for target in ["tjp", "mqtt", "stream"] {
+      for target in ["tjp", "mqtt", "smpp", "diameter", "goim", "stream"] {
         seed(target, [0, 7, 9, 0x0a, UInt8(payload.count)] + payload + [0x0b, UInt8(payload.count)] + payload)
       }
       seed("tlv", [UInt8](payload.dropFirst(28)))
@@ -42,7 +44,7 @@ func writeSeeds(from samples: String, to folder: String) {
   seed("inflate", [0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27])
   seed("gzip", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0x4c, 0x4a, 0x06, 0, 0xc2, 0x41, 0x24, 0x35, 3, 0, 0, 0])
   seed("reassembly", (0..<120).map { UInt8(truncatingIfNeeded: $0 * 37) })
-  for name in ["tjp", "mqtt"] { if let text = BuiltInProfiles.text(name) { seed("profile", [UInt8](text.utf8)) } }
+  for name in BuiltInProfiles.names { if let text = BuiltInProfiles.text(name) { seed("profile", [UInt8](text.utf8)) } }
   // Short ones, because most of the time goes to reading YAML.
   for text in shortProfiles { seed("profile", [UInt8](text.utf8)) }
   for text in [

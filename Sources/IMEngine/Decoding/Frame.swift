@@ -82,6 +82,8 @@ package struct Frame: BitwiseCopyable {
     package static let afterGap = Flags(rawValue: 16384)
     /// The body was read; a later look need not do it again.
     package static let opened = Flags(rawValue: 32768)
+    /// `status` holds a number.
+    package static let status = Flags(rawValue: 65536)
     /// What is wrong with a TLV list.
     package static let tlvErrors: Flags = [.incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit]
   }
@@ -108,7 +110,7 @@ package struct Frame: BitwiseCopyable {
   package var checksum: UInt64 = 0
   /// The sender's clock in the header, in the protocol's units; only where the plan has a `time` field.
   package var time: UInt64 = 0
-  /// The status that an answer's body gives; 0 where it gives none.
+  /// The status that an answer gives; it counts only with `Flags.status`.
   package var status: UInt64 = 0
   /// Seconds between heartbeats that a client announces; 0 where the frame announces none.
   package var keepAlive: UInt64 = 0
@@ -120,6 +122,8 @@ package struct Frame: BitwiseCopyable {
   package var subjectOffset = 0
   /// The subject's length in bytes; 0 where the frame has none.
   package var subjectCount = 0
+  /// Where a body's TLV list begins, from the body's first byte; it counts only where its type has steps.
+  var listOffset = 0
   /// What was found while reading the frame.
   package var flags: Flags = []
   /// What the checksum said.

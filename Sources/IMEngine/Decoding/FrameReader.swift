@@ -104,8 +104,12 @@ extension UnsafePointer<Plan> {
   private func runSteps(_ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>) -> Bool {
     let head = bytes.u64(frame.pointee.start)
     let end = frame.pointee.start + frame.pointee.count
-    var position = frame.pointee.start + frame.pointee.headerCount
-    frame.pointee.flags.remove(.sequence)
+    let body = frame.pointee.start + frame.pointee.headerCount
+    var position = body
+    // Until its place is known, there is no list.
+    frame.pointee.listOffset = end - body
+    // Where the header has no number, that of the frame before may still stand there.
+    if !pointee.sequence.isPresent { frame.pointee.flags.remove(.sequence) }
     var i = Int(frame.pointee.kind.pointee.firstStep)
     let last = i + Int(frame.pointee.kind.pointee.stepCount)
     while i < last {
@@ -137,19 +141,55 @@ extension UnsafePointer<Plan> {
         position += count
         guard end - position >= length else { return false }
         if !isPlausibleText(bytes, position, length) { return false }
-        if step.register == .identity {
-          frame.pointee.identityOffset = position - frame.pointee.start
-          frame.pointee.identityCount = length
-        } else if step.register == .subject {
-          frame.pointee.subjectOffset = position - frame.pointee.start
-          frame.pointee.subjectCount = length
-        }
+        note(step.register, position, length, frame)
         position += length
+      case .string:
+        let length = textCount(bytes, position, min(count, end - position))
+        guard length >= 0 else { return isShort(frame) }
+        note(step.register, position, length, frame)
+        position += length + 1
+      case .bytes:
+        guard end - position >= count, count <= 4, count > 0 else { return isShort(frame) }
+        let length = Int(truncatingIfNeeded: bytes.u64(position) >> UInt64(64 - count * 8))
+        position += count
+        guard end - position >= length else { return isShort(frame) }
+        position += length
+      case .end:
+        if position == end {
+          frame.pointee.listOffset = position - body
+          return true
+        }
+      case .status:
+        put(pointee.status.read(bytes, frame.pointee.start), .status, frame)
       case .tlv:
+        frame.pointee.listOffset = position - body
         return true
       }
     }
     return true
+  }
+
+  private func isShort(_ frame: UnsafeMutablePointer<Frame>) -> Bool {
+    frame.pointee.flags.insert(.malformed)
+    return false
+  }
+
+  /// Bytes in front of the zero byte that ends a text, which is one of `room` at `offset`; -1 where there is none.
+  func textCount(_ bytes: borrowing Bytes, _ offset: Int, _ room: Int) -> Int {
+    for i in 0..<max(0, room) where bytes.u8(offset + i) == 0 { return i }
+    return -1
+  }
+
+  private func note(
+    _ register: Frame.Register, _ offset: Int, _ count: Int, _ frame: UnsafeMutablePointer<Frame>
+  ) {
+    if register == .identity {
+      frame.pointee.identityOffset = offset - frame.pointee.start
+      frame.pointee.identityCount = count
+    } else if register == .subject {
+      frame.pointee.subjectOffset = offset - frame.pointee.start
+      frame.pointee.subjectCount = count
+    }
   }
 
   private func put(_ value: UInt64, _ register: Frame.Register, _ frame: UnsafeMutablePointer<Frame>) {
@@ -157,7 +197,9 @@ extension UnsafePointer<Plan> {
     case .sequence:
       frame.pointee.sequence = value
       frame.pointee.flags.insert(.sequence)
-    case .status: frame.pointee.status = value
+    case .status:
+      frame.pointee.status = value
+      frame.pointee.flags.insert(.status)
     case .keepAlive: frame.pointee.keepAlive = value
     case .none, .identity, .subject: break
     }
@@ -196,6 +238,111 @@ extension UnsafePointer<Plan> {
       break
     }
     return bits
+  }
+}
+
+extension UnsafePointer<Plan> {
+  /// Bits of proof that the frame `probe` at `at` is one, of a plan without magic number and checksum: a type that is known,
+  /// a status as it has to be, fields that fit the body, elements that fill it to its last byte. Only what stands before
+  /// `end` is looked at, and `nil` says that it is no frame.
+  ///
+  /// Values of 32 bits are mostly small, so a type that is known proves less than its width.
+  func weighFrame(_ bytes: borrowing Bytes, _ probe: inout Frame, _ at: Int, _ end: Int) -> Int? {
+    probe.start = at
+    probe.type = pointee.type.read(bytes, at)
+    probe.kind = kind(probe.type)
+    let kind = probe.kind.pointee
+    guard kind.index != FrameKind.unknownIndex, bytes.u64(at) & kind.headMask == kind.headValue,
+      probe.bodyCount >= Int(kind.minimumBody), probe.bodyCount <= Int(kind.maximumBody)
+    else { return nil }
+    var bits = Int(pointee.magicEvidence) + Int(pointee.typeEvidence) + Int(kind.evidence)
+    let padding = Int(pointee.tlv.paddingMask)
+    guard probe.count & padding == 0 else { return nil }
+    bits += padding.nonzeroBitCount
+    if pointee.status.isPresent {
+      let status = pointee.status.read(bytes, at)
+      // What asks has no status yet.
+      guard status == 0 || kind.role == .acknowledgment else { return nil }
+      bits += status == 0 ? 8 : status < 65_536 ? 4 : 0
+    }
+    return weighBody(bytes, probe, end).map { bits + $0 }
+  }
+
+  /// What the body's fields and elements add to that.
+  func weighBody(_ bytes: borrowing Bytes, _ probe: borrowing Frame, _ end: Int) -> Int? {
+    let kind = probe.kind.pointee
+    let head = bytes.u64(probe.start)
+    let last = probe.start + probe.count
+    var position = probe.start + probe.headerCount
+    var bits = 0
+    var i = Int(kind.firstStep)
+    let steps = i + Int(kind.stepCount)
+    while i < steps {
+      let step = pointee.steps[i]
+      let count = Int(step.count)
+      i += 1
+      switch step.operation {
+      case .status: continue
+      case .tlv: return bits + weighList(bytes, position, last, end)
+      case .unless:
+        if head & step.a == step.b { i += count }
+        continue
+      case .end:
+        if position == last { return bits + 8 }
+        continue
+      case .string:
+        let room = min(count, last - position)
+        let length = textCount(bytes, position, min(room, end - position))
+        if length < 0 { return room > end - position ? bits : nil }
+        guard !holdsControl(bytes, position, min(length, 256)) else { return nil }
+        bits += 2 + min(length, 8)
+        position += length + 1
+      case .skip, .load, .expect, .text, .bytes:
+        let isValue = step.operation != .skip
+        guard last - position >= count else { return nil }
+        guard end - position >= count else { return bits }
+        let value = isValue && count > 0 && count <= 8 ? bytes.u64(position) >> UInt64(64 - count * 8) : 0
+        position += count
+        if step.operation == .text || step.operation == .bytes {
+          guard value <= UInt64(last - position) else { return nil }
+          if step.operation == .text, holdsControl(bytes, position, min(Int(value), end - position, 256)) { return nil }
+          position += Int(value)
+        } else if step.operation == .expect, value & step.b == step.a {
+          bits += step.b.nonzeroBitCount
+          while i < steps, pointee.steps[i].operation == .expect { i += 1 }
+        } else if step.operation == .expect {
+          guard i < steps, pointee.steps[i].operation == .expect else { return nil }
+          position -= count
+        }
+      }
+      guard position <= end else { return bits }
+    }
+    if kind.stepCount == 0, !kind.flags.contains(.noTLV) { return weighList(bytes, position, last, end) }
+    // Fields that end where their body does.
+    return bits + (kind.stepCount > 0 && position == last && kind.evidence == 0 ? 8 : 0)
+  }
+
+  /// Bits of proof that a TLV list stands between `position` and `last`: none, unless it is there to its end and fits.
+  func weighList(_ bytes: borrowing Bytes, _ position: Int, _ last: Int, _ end: Int) -> Int {
+    guard pointee.tlv.shape != .none, last <= end else { return 0 }
+    let plan = pointee.tlv
+    var position = position
+    var found = 0
+    while position < last, found < 256 {
+      let isLonger = plan.optional.isPresent && plan.optional.read(bytes, position) != 0
+      let header = Int(plan.headerCount) + (isLonger ? Int(plan.optionalCount) : 0)
+      guard header > 0, last - position >= header else { return 0 }
+      var size = plan.length.read(bytes, position)
+      if plan.lengthCountsHeader {
+        guard size >= UInt64(header) else { return 0 }
+        size -= UInt64(header)
+      }
+      position += header
+      guard size <= UInt64(last - position) else { return 0 }
+      position = min(last, position + Int(size) + (-(header + Int(size)) & Int(plan.paddingMask)))
+      found += 1
+    }
+    return found == 0 ? 8 : min(24, 12 + 4 * found)
   }
 }
 

@@ -81,7 +81,7 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let fromClient = Flags(rawValue: 32)
     /// Only servers send it.
     package static let fromServer = Flags(rawValue: 64)
-    /// As an answer, a status other than 0 refuses.
+    /// As an answer, a status that is not one of those that accept refuses; see `Plan.acceptedStatus`.
     package static let refusing = Flags(rawValue: 128)
     /// It names the client; the session begins with it.
     package static let opensSession = Flags(rawValue: 256)
@@ -89,6 +89,10 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let handshake = Flags(rawValue: 512)
     /// It says that a message was read; see `Plan.receiptTag`.
     package static let receipt = Flags(rawValue: 1_024)
+    /// Its identity is the client's name; the session stays the connection's own. Together with `opensSession`.
+    package static let namesSession = Flags(rawValue: 2_048)
+    /// Among its steps are others than `skip`, `load`, `text`, `expect` and `unless`.
+    package static let hasOtherSteps = Flags(rawValue: 4_096)
     /// What is looked at by its tags.
     static let tagged: Flags = [.handshake, .receipt]
   }
@@ -141,6 +145,15 @@ package struct PlanStep: Sendable, BitwiseCopyable {
     case expect
     /// Jumps `count` steps when the header's first eight bytes, masked by `a`, are `b`.
     case unless
+    /// Moves behind a zero byte that stands among the next `count` bytes; what is in front of it is text, which
+    /// `register` names.
+    case string
+    /// Reads a length of `count` bytes, and moves so many bytes on.
+    case bytes
+    /// The body may end here.
+    case end
+    /// Loads the header's status; see `Plan.status`.
+    case status
     /// The rest of the body is a TLV list.
     case tlv
   }
@@ -188,7 +201,15 @@ package struct TLVPlan: Sendable, BitwiseCopyable {
   package var headerCount: Int32 = 0
   /// Whether the length counts the header.
   package var lengthCountsHeader = false
-  /// The tag whose value is a TLV list again; `.max` where there is none.
+  /// The bits of a TLV's header that make it longer by `optionalCount` bytes, when one of them is set.
+  package var optional = Field()
+  /// Bytes that an optional part of the header has.
+  package var optionalCount: Int32 = 0
+  /// What the length of a TLV is rounded up to, less one: 0 without padding, 3 for multiples of four bytes.
+  package var paddingMask: Int32 = 0
+  /// Whether a tag may stand in a list more than once.
+  package var mayRepeat = false
+  /// The tag whose value is a TLV list again; `.max` where there is none, or more than one: `Plan.nestedTags`.
   package var nestedTag: UInt32 = .max
   /// Lists deeper than this are noted; the walk goes on to `TLVWalker.maximumDepth`.
   package var maximumDepth: Int32 = 4
@@ -295,6 +316,23 @@ package struct Plan: BitwiseCopyable {
   package var kindShift: UInt8 = 58
   /// How TLV lists are laid out.
   package var tlv = TLVPlan()
+  /// The status in the header; absent where a body has it, or none has.
+  package var status = Field()
+  /// The statuses that accept, the first and the last.
+  package var acceptedStatus: (first: UInt64, last: UInt64) = (0, 0)
+  /// The tags whose value is the status, big endian: the first that stands in a body counts, in whatever list; `.max`
+  /// where there is none.
+  package var statusTags: (UInt32, UInt32) = (.max, .max)
+  /// The tag in the body's own TLV list whose value is the client's name; `.max` where there is none.
+  package var identityTag: UInt32 = .max
+
+  /// Bits of proof that a type which is known gives; 0 where its field is too small to prove anything, or where magic
+  /// number or checksum do.
+  package var typeEvidence: UInt8 = 0
+  /// Bits of the header's first eight bytes, big endian, that are the same in every frame of a known type.
+  package var commonMask: UInt64 = 0
+  /// What those bits are.
+  package var common: UInt64 = 0
   /// Bits of proof that choose this profile for a connection, where no port hints at it.
   package var chooseEvidence: UInt16 = 40
   /// Bits of proof that find a frame again after a loss.
@@ -303,6 +341,9 @@ package struct Plan: BitwiseCopyable {
   var kinds: UnsafePointer<FrameKind>
   var steps: UnsafePointer<PlanStep>
   var unknownKind: UnsafePointer<FrameKind>
+  /// Tags whose value is a TLV list again, where there is more than one: sorted.
+  var nestedTags: UnsafePointer<UInt32>
+  var nestedCount = 0
   /// The bytes that a header may begin with, one bit each; it matters where there is no magic number.
   var firstBytes: InlineArray<4, UInt64> = InlineArray(repeating: .max)
 
@@ -320,5 +361,24 @@ extension UnsafePointer<Plan> {
     let place =
       pointee.kinds + Int(truncatingIfNeeded: (value &* pointee.kindMultiplier) &>> UInt64(pointee.kindShift))
     return place.pointee.value == value ? place : pointee.unknownKind
+  }
+
+  /// Whether bodies are weighed as a whole, because neither a magic number nor a checksum proves a frame.
+  var weighsBodies: Bool { pointee.typeEvidence > 0 }
+
+  /// Whether `status` refuses what it answers.
+  func refuses(_ status: UInt64) -> Bool {
+    status < pointee.acceptedStatus.first || status > pointee.acceptedStatus.last
+  }
+
+  /// Whether the value of `tag` is a TLV list again.
+  func isNested(_ tag: UInt32) -> Bool {
+    var low = 0
+    var high = pointee.nestedCount
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      if pointee.nestedTags[middle] < tag { low = middle &+ 1 } else { high = middle }
+    }
+    return low < pointee.nestedCount ? pointee.nestedTags[low] == tag : tag == pointee.tlv.nestedTag
   }
 }

@@ -18,16 +18,21 @@ package final class ProtocolPlan: @unchecked Sendable {
   package let typeRoles: [FrameRole]
   /// Names of TLV tags.
   package let tagNames: [UInt32: String]
+  /// TLV tags whose values are not to be shown.
+  package let sensitiveTags: Set<UInt32>
   /// The algorithm of the checksum, as documents name it; `nil` where the protocol has none.
   package let checksumName: String?
   /// Whether frames carry a sequence number and a session of their own.
   package var hasSession: Bool { pointer.pointee.session.isPresent }
 
+  /// The multiplier and the size in bits of the table of types.
+  package let hash: (multiplier: UInt64, bits: Int)
   /// The plan.
   package let pointer: UnsafePointer<Plan>
   private let kinds: UnsafeMutablePointer<FrameKind>
   private let kindCount: Int
   private let steps: UnsafeMutablePointer<PlanStep>
+  private let nested: UnsafeMutablePointer<UInt32>
   private let unknown: UnsafeMutablePointer<FrameKind>
 
   /// What `make` fills in; the numbers of a `Plan` without its tables.
@@ -94,12 +99,21 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var handshakeLimit: Int64 = 10_000_000_000
     /// How TLV lists are laid out.
     package var tlv = TLVPlan()
+    /// Tags whose value is a TLV list again, where there is more than one.
+    package var nestedTags: [UInt32] = []
+    /// The status in the header, and the statuses that accept.
+    package var status = Field(), acceptedStatus: (first: UInt64, last: UInt64) = (0, 0)
+    /// The tags of a body's status and of the client's name; `.max` without.
+    package var statusTags: (UInt32, UInt32) = (.max, .max), identityTag: UInt32 = .max
     /// The types, in the order of their indices; their `index` and `evidence` are filled in by the compilation.
     package var kinds: [FrameKind] = []
     /// What holds for types that the profile does not know.
     package var unknownFlags: FrameKind.Flags = []
     /// The steps of all types; each has its own by `firstStep` and `stepCount`.
     package var steps: [PlanStep] = []
+
+    /// The multiplier and the table's size in bits that a plan of these types has; `nil` where they are to be searched for.
+    package var hash: (multiplier: UInt64, bits: Int)?
 
     /// An empty draft.
     package init() {}
@@ -108,7 +122,7 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// Compiles `draft`. At most 63 types; their indices are their places in `draft.kinds`.
   package init(
     name: String, version: String, ports: [UInt16], typeNames: [String], tagNames: [UInt32: String],
-    checksumName: String?, draft: Draft
+    sensitiveTags: Set<UInt32> = [], checksumName: String?, draft: Draft
   ) {
     precondition(draft.kinds.count <= 63, "a plan has at most 63 types")
     self.name = name
@@ -116,27 +130,41 @@ package final class ProtocolPlan: @unchecked Sendable {
     self.ports = ports
     self.typeNames = typeNames
     self.tagNames = tagNames
+    self.sensitiveTags = sensitiveTags
     self.checksumName = checksumName
     typeValues = draft.kinds.map(\.value)
     typeRoles = draft.kinds.map(\.role)
 
-    let (multiplier, bits) = Self.perfectHash(draft.kinds.map(\.value))
+    let values = draft.kinds.map(\.value)
+    let known = draft.hash.flatMap { 6...16 ~= $0.bits && Self.isPerfect($0.multiplier, $0.bits, values) ? $0 : nil }
+    let (multiplier, bits) = known ?? Self.perfectHash(values)
+    hash = (multiplier, bits)
     kindCount = 1 << bits
     kinds = .allocate(capacity: kindCount)
     kinds.initialize(repeating: FrameKind(), count: kindCount)
     steps = .allocate(capacity: max(1, draft.steps.count))
     for (i, step) in draft.steps.enumerated() { (steps + i).initialize(to: step) }
+    nested = .allocate(capacity: max(1, draft.nestedTags.count))
+    for (i, tag) in draft.nestedTags.sorted().enumerated() { (nested + i).initialize(to: tag) }
     unknown = .allocate(capacity: 1)
     var other = FrameKind()
     other.flags = draft.unknownFlags
     unknown.initialize(to: other)
 
     let memory = UnsafeMutablePointer<Plan>.allocate(capacity: 1)
-    var plan = Plan(kinds: kinds, steps: steps, unknownKind: unknown)
+    var plan = Plan(kinds: kinds, steps: steps, unknownKind: unknown, nestedTags: nested)
     plan.magicMask = draft.magicMask
     plan.magic = draft.magic
     plan.signatureMask = draft.signatureMask
-    plan.magicEvidence = UInt8(draft.magicMask.nonzeroBitCount)
+    plan.magicEvidence = Self.magicEvidence(draft)
+    plan.typeEvidence = Self.typeEvidence(draft, plan.magicEvidence)
+    (plan.commonMask, plan.common) =
+      plan.typeEvidence == 0 ? (draft.magicMask, draft.magic) : Self.commonBits(draft)
+    plan.status = draft.status
+    plan.acceptedStatus = draft.acceptedStatus
+    plan.statusTags = draft.statusTags
+    plan.identityTag = draft.identityTag
+    plan.nestedCount = draft.nestedTags.count
     plan.lengthRule = draft.lengthRule
     plan.checksumRule = draft.checksumRule
     plan.checksumEitherOrder = draft.checksumEitherOrder
@@ -209,7 +237,51 @@ package final class ProtocolPlan: @unchecked Sendable {
     pointer.deallocate()
     kinds.deallocate()
     steps.deallocate()
+    nested.deallocate()
     unknown.deallocate()
+  }
+
+  /// Bits of proof that the magic gives. A byte of zeros is so common that it counts half.
+  private static func magicEvidence(_ draft: Draft) -> UInt8 {
+    var bits = 0
+    for shift in stride(from: UInt64(0), to: 64, by: 8) {
+      let mask = draft.magicMask >> shift & 0xff
+      bits += mask == 0xff && draft.magic >> shift & 0xff == 0 ? 4 : mask.nonzeroBitCount
+    }
+    return UInt8(bits)
+  }
+
+  /// Bits of proof that a known type gives, where it has to: how many of its field's bits the types leave, at most 20.
+  private static func typeEvidence(_ draft: Draft, _ magicEvidence: UInt8) -> UInt8 {
+    let width = draft.type.mask.nonzeroBitCount
+    guard magicEvidence < 32, draft.checksumRule == .none, width >= 16 else { return 0 }
+    let choice = Int.bitWidth - max(0, draft.kinds.count - 1).leadingZeroBitCount
+    return UInt8(min(20, max(0, width - choice)))
+  }
+
+  /// The bits of the header's first eight bytes that are the same in all frames whose type is known: the magic, the zeros in
+  /// front of a length, and what the types have in common.
+  private static func commonBits(_ draft: Draft) -> (mask: UInt64, value: UInt64) {
+    var mask = draft.magicMask
+    var value = draft.magic
+    /// Where a field's bits stand in those eight bytes.
+    func placed(_ field: Field, _ bits: UInt64) -> UInt64 {
+      var part = field
+      part.mask &= bits
+      return field.offset < 8 ? UInt64(bigEndian: part.rawMask) >> UInt64(field.offset * 8) : 0
+    }
+    if draft.length.isPresent {
+      let longest = UInt64(max(0, draft.maximumBody - draft.lengthAdd))
+      let used = longest == 0 ? 0 : UInt64.max >> UInt64(longest.leadingZeroBitCount)
+      mask |= placed(draft.length, ~used)
+    }
+    let all = draft.kinds.map(\.value)
+    if let first = all.first {
+      let same = all.reduce(UInt64.max) { $0 & ~($1 ^ first) }
+      mask |= placed(draft.type, same)
+      value |= placed(draft.type, same & first)
+    }
+    return (mask, value)
   }
 
   /// What tells with one load that a body is neither compressed nor encrypted; with every bit set where one load cannot.
@@ -247,12 +319,25 @@ package final class ProtocolPlan: @unchecked Sendable {
   private static func perfectHash(_ values: [UInt64]) -> (multiplier: UInt64, bits: Int) {
     for bits in 6...16 {
       var candidate: UInt64 = 0x9E37_79B9_7F4A_7C15
-      for _ in 0..<4_096 {
-        let places = Set(values.map { ($0 &* candidate) >> UInt64(64 - bits) })
-        if places.count == values.count { return (candidate, bits) }
+      for _ in 0..<4_096 where values.count <= 1 << bits {
+        if isPerfect(candidate, bits, values) { return (candidate, bits) }
         candidate = candidate &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407 | 1
       }
     }
     preconditionFailure("64 values find places of their own in a table of 65,536")
+  }
+
+  /// Whether `multiplier` sends each value to a place of its own in a table of `bits` bits.
+  private static func isPerfect(_ multiplier: UInt64, _ bits: Int, _ values: [UInt64]) -> Bool {
+    // The first 4,096 places have a bit each; a table is hardly ever larger.
+    var taken = InlineArray<64, UInt64>(repeating: 0)
+    guard bits <= 12 else { return Set(values.map { ($0 &* multiplier) >> UInt64(64 - bits) }).count == values.count }
+    for value in values {
+      let place = (value &* multiplier) >> UInt64(64 - bits)
+      let bit = UInt64(1) << (place & 63)
+      guard taken[Int(place >> 6)] & bit == 0 else { return false }
+      taken[Int(place >> 6)] |= bit
+    }
+    return true
   }
 }

@@ -58,7 +58,7 @@ struct TLVWalker: ~Copyable {
     count = found
     if position < end {
       walkNested(plan, bytes, offset, position, end, frame)
-      if count > 1 { noteDuplicates(frame) }
+      if count > 1, !plan.pointee.tlv.mayRepeat { noteDuplicates(frame) }
     } else if repeated != 0 {
       noteDuplicates(frame)
     }
@@ -73,19 +73,25 @@ struct TLVWalker: ~Copyable {
     let plan = pointer.pointee.tlv
     var ends = InlineArray<17, Int>(repeating: end)
     var depth = 0
-    var position = from
-    let header = Int(plan.headerCount)
-    let tagEnd = header == 0 ? 0 : Int(plan.length.offset)
+    // A list may stand behind other fields, which the type's steps have read.
+    var position = frame.pointee.kind.pointee.stepCount == 0 ? from : from + frame.pointee.listOffset
+    let least = Int(plan.headerCount)
+    let tagEnd = least == 0 ? 0 : Int(plan.length.offset)
+    let isPlain = !plan.optional.isPresent
+    // Bytes of padding behind each list.
+    var pads = InlineArray<17, Int>(repeating: 0)
     while true {
       while position >= ends[depth] {
         if depth == 0 {
           frame.pointee.tlvCount = Int32(truncatingIfNeeded: count)
+          readTags(pointer, bytes, offset, frame)
           return
         }
-        position = ends[depth]
+        position = min(ends[depth] + pads[depth], ends[depth - 1])
         depth -= 1
       }
       let left = ends[depth] - position
+      let header = isPlain || plan.optional.read(bytes, position) == 0 ? least : least + Int(plan.optionalCount)
       guard left >= header else {
         frame.pointee.flags.insert(left < max(1, tagEnd) ? .incompleteTag : .incompleteLength)
         position = ends[depth]
@@ -105,18 +111,47 @@ struct TLVWalker: ~Copyable {
         frame.pointee.tlvCount = Int32(truncatingIfNeeded: count)
         return
       }
-      let isList = tag == plan.nestedTag && depth < Self.maximumDepth
+      // Where many tags hold lists, some are used for other things by others: a value that is no list is left alone.
+      let isNested =
+        pointer.pointee.nestedCount == 0
+        ? tag == plan.nestedTag
+        : pointer.isNested(tag) && pointer.weighList(bytes, position, position + Int(size), position + Int(size)) > 0
+      let isList = isNested && depth < Self.maximumDepth
       references[count] = TLVRef(
         tag: tag, offset: UInt32(truncatingIfNeeded: position - offset), count: UInt32(truncatingIfNeeded: size),
         depth: UInt16(truncatingIfNeeded: depth), isList: isList)
       count += 1
-      if tag == plan.nestedTag, depth >= Int(plan.maximumDepth) { frame.pointee.flags.insert(.nestedTooDeep) }
+      if isNested, depth >= Int(plan.maximumDepth) { frame.pointee.flags.insert(.nestedTooDeep) }
+      let pad = -(header + Int(size)) & Int(plan.paddingMask)
       if isList {
         depth += 1
         ends[depth] = position + Int(size)
+        pads[depth] = pad
         frame.pointee.tlvDepth = max(frame.pointee.tlvDepth, Int32(truncatingIfNeeded: depth))
       } else {
-        position += Int(size)
+        position = min(position + Int(size) + pad, ends[depth])
+      }
+    }
+  }
+
+  /// Takes from the elements what the plan wants to know of them: a status, the client's name.
+  private func readTags(
+    _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ offset: Int, _ frame: UnsafeMutablePointer<Frame>
+  ) {
+    let wanted = plan.pointee.statusTags
+    let name = frame.pointee.kind.pointee.flags.contains(.opensSession) ? plan.pointee.identityTag : .max
+    guard wanted.0 != .max || name != .max else { return }
+    for i in 0..<count {
+      let element = references[i]
+      let size = Int(element.count)
+      if element.tag == wanted.0 || element.tag == wanted.1, (1...8).contains(size), !element.isList,
+        !frame.pointee.flags.contains(.status)
+      {
+        frame.pointee.status = bytes.u64(offset + Int(element.offset)) >> UInt64(64 - size * 8)
+        frame.pointee.flags.insert(.status)
+      } else if element.tag == name, element.depth == 0, size > 0, frame.pointee.identityCount == 0 {
+        frame.pointee.identityOffset = offset + Int(element.offset) - frame.pointee.start
+        frame.pointee.identityCount = size
       }
     }
   }

@@ -168,7 +168,9 @@ extension Tracker {
       found = search(
         from: newest, answers, frame.pointee.timestamp, inOrder: inOrder, flow, counts: plan.pointee.sequenceCounts)
     }
-    let refused = frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.status != 0
+    let refused =
+      frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.flags.contains(.status)
+      && plan.refuses(frame.pointee.status)
     guard let exchange = found else {
       note.isOrphan = true
       rare(figures.pointer(flow.pointee.figures)).pointee.orphanAcks &+= 1

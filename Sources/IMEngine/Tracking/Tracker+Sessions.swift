@@ -105,7 +105,8 @@ extension Tracker {
   ) {
     let planIndex = flow.pointee.profile.rawValue
     guard frame.pointee.kind.pointee.flags.contains(.opensSession), frame.pointee.identityCount > 0 else {
-      if flow.pointee.session == .max || frame.pointee.kind.pointee.flags.contains(.opensSession) {
+      let begins = frame.pointee.kind.pointee.flags.contains(.opensSession)
+      if flow.pointee.session == .max || begins && !frame.pointee.kind.pointee.flags.contains(.namesSession) {
         let own = Self.ownKey(flow)
         flow.pointee.session = sessions.add(
           own, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place, flows)
@@ -119,6 +120,17 @@ extension Tracker {
         fingerprint(raw.baseAddress.map { $0 + from }, frame.pointee.identityCount),
         String(decoding: slice, as: UTF8.self)
       )
+    }
+    if frame.pointee.kind.pointee.flags.contains(.namesSession) {
+      // Several connections may have the name, each with numbers of its own.
+      if flow.pointee.session == .max || !sessions.isKnown(flow.pointee.session) {
+        flow.pointee.session = sessions.add(
+          Self.ownKey(flow), planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place, flows)
+      }
+      sessions.name(flow.pointee.session, name)
+      named = (flow.pointee.session, name)
+      sessions.hasNews = true
+      return
     }
     let key = hash >> 1
     if let known = sessions.newest(key, planIndex) {

@@ -149,7 +149,9 @@ package struct FrameTextWriter {
       out.number(tlv.count)
       out.literal(tlv.count == 1 ? " byte" : " bytes")
       let end = Int(tlv.offset) + Int(tlv.count)
-      if style.showsText, !tlv.isList, end <= body.byteCount {
+      if style.showsText, plan.sensitiveTags.contains(tlv.tag) {
+        out.literal(", not shown")
+      } else if style.showsText, !tlv.isList, end <= body.byteCount {
         out.literal(": \"")
         body.withUnsafeBytes { out.terminal(UnsafeRawBufferPointer(rebasing: $0[Int(tlv.offset)..<end]), limit: 160) }
         out.literal("\"")

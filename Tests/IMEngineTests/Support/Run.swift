@@ -10,6 +10,8 @@ enum Plans {
   static let tjp = plan("tjp")
   static let mqtt = plan("mqtt")
   static let both = [tjp, mqtt]
+  /// Those that are in use by default.
+  static let usual = BuiltInProfiles.usual.map(plan)
 
   private static func plan(_ name: String) -> ProtocolPlan {
     do { return try BuiltInProfiles.plan(name) } catch { preconditionFailure("\(error)") }

@@ -1,0 +1,69 @@
+import IMEngine
+import IMOutput
+import IMWire
+
+/// Hears nothing: what is counted is the engine's.
+private final class NoSink: EngineSink {
+  func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
+}
+
+/// Decodes captures with one profile and says what fits and what does not: `imdump profile test`. The status is
+/// `failure` where nothing was decoded, or something in the frames speaks against the profile.
+package func testProfile(_ name: String, input: InputOptions) throws(UsageError) -> ExitStatus {
+  var decode = DecodeOptions()
+  decode.profiles = [name]
+  var report = ReportOptions()
+  report.isQuiet = true
+  let run = try Run(input: input, decode: decode, report: report)
+  let output = Output.standard()
+  let driver = run.driver(run.engine([], sink: NoSink()))
+  let errors = run.lead(driver, isOver: { output.error != nil })
+  var out = ByteWriter()
+  let plan = run.plans[0]
+  let ledger = driver.engine.totals
+  let kinds = (0...64).map { driver.engine.totals(plan: 0, kind: $0) }
+  let frames = kinds.reduce(0) { $0 + $1.frames[0] + $1.frames[1] }
+  let connections = ledger.decodedConnections == 1 ? "connection" : "connections"
+  out.text(
+    "\(plan.name): \(grouped(frames)) frames on \(grouped(UInt64(ledger.decodedConnections))) \(connections)"
+      + " of \(grouped(UInt64(ledger.connections)))\n")
+  types(plan, kinds, to: &out)
+  let doubts = doubts(ledger)
+  if frames == 0 { out.literal("nothing fits\n") }
+  if !doubts.isEmpty {
+    var table = TextTable(["what does not fit", "count"])
+    for (name, count) in doubts { table.add([name, grouped(count)]) }
+    table.write(to: &out, width: output.terminalWidth)
+  } else if frames > 0 {
+    out.literal("all of it fits\n")
+  }
+  output.drain(&out)
+  let status = run.conclude(driver, errors, output)
+  return status == .success && (frames == 0 || !doubts.isEmpty) ? .failure : status
+}
+
+private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout ByteWriter) {
+  guard kinds.contains(where: { $0.frames[0] + $0.frames[1] > 0 }) else { return }
+  var table = TextTable(["type", "c2s", "s2c", "body bytes", "expecting", "answered"])
+  for (k, kind) in kinds.enumerated() where kind.frames[0] + kind.frames[1] > 0 {
+    let units = UInt64(kind.fates[0].units) + UInt64(kind.fates[1].units)
+    table.add([
+      k < plan.typeNames.count ? plan.typeNames[k] : "not in the profile", grouped(kind.frames[0]),
+      grouped(kind.frames[1]), grouped(kind.bodyBytes[0] + kind.bodyBytes[1]), units > 0 ? grouped(units) : "",
+      units > 0 ? grouped(kind.answered) : "",
+    ])
+  }
+  table.write(to: &out)
+}
+
+/// What speaks against the profile, or against the capture.
+private func doubts(_ ledger: Ledger) -> [(String, UInt64)] {
+  let kinds: [IssueKind] = [
+    .unknownType, .unsupportedVersion, .malformedBody, .incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit,
+    .nestedTooDeep, .duplicateTag, .checksumMismatch, .compressLabelOnly, .orphanAck,
+  ]
+  var found = kinds.map { ($0.name, ledger.issues[Int($0.rawValue)]) }
+  found.append(("bytes in damaged frames", ledger.damagedBytes))
+  found.append(("bytes that are no frame", ledger.skippedBytes))
+  return found.filter { $0.1 > 0 }
+}

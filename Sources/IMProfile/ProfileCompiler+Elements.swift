@@ -1,0 +1,123 @@
+import IMEngine
+import IMYAML
+
+/// TLV lists, and what is taken from them.
+extension ProfileCompiler {
+  /// Tags of lists that a profile may name.
+  private static var maximumNested: Int { 1_024 }
+
+  /// Which statuses accept, and where a body has its own.
+  mutating func status() throws(ProfileError) {
+    guard let reader = try root.optional("status") else { return }
+    try reader.allow("tag", "accepted")
+    if let tag = try reader.optional("tag") {
+      guard !draft.status.isPresent else { throw tag.error("'fields' has the status") }
+      let tags = try numbers(tag, 2, "a status has one tag, or a list of two")
+      draft.statusTags = (tags[0], tags.count > 1 ? tags[1] : .max)
+    } else if !draft.status.isPresent {
+      throw reader.error("a status has a 'tag', or stands in 'fields'")
+    }
+    if let accepted = try reader.optional("accepted") {
+      let range = try accepted.elements()
+      guard range.count == 2 else { throw accepted.error("'accepted' is the first and the last of a range") }
+      let first = try range[0].number(0...Int(UInt32.max))
+      draft.acceptedStatus = (UInt64(first), UInt64(try range[1].number(first...Int(UInt32.max))))
+    }
+  }
+
+  /// A tag, or a list of tags, of which there are at most `count`.
+  private func numbers(_ reader: YAMLReader, _ count: Int, _ message: String) throws(ProfileError) -> [UInt32] {
+    let list = reader.isScalar ? [reader] : try reader.elements()
+    guard (1...count).contains(list.count) else { throw reader.error(message) }
+    var tags: [UInt32] = []
+    for tag in list { tags.append(UInt32(try tag.number(0...Int(UInt32.max - 1)))) }
+    return tags
+  }
+
+  mutating func tlv(_ reader: YAMLReader) throws(ProfileError) {
+    try reader.allow(
+      "tag", "length", "header", "counts", "optional", "padding", "repeats", "nested", "depth", "identity", "sensitive",
+      "tags")
+    var plan = TLVPlan()
+    plan.tag = try part(reader.required("tag"), after: 0)
+    let tagEnd = end(plan.tag)
+    plan.length = try part(reader.required("length"), after: tagEnd)
+    let least = max(tagEnd, end(plan.length))
+    plan.headerCount = Int32(try reader.optional("header")?.number(least...16) ?? least)
+    let counts = try reader.optional("counts")?.text() ?? "value"
+    guard counts == "value" || counts == "all" else { throw reader.error("'counts' is value or all") }
+    plan.lengthCountsHeader = counts == "all"
+    if let optional = try reader.optional("optional") {
+      try optional.allow("offset", "mask", "adds")
+      let offset = try optional.required("offset").number(0...7)
+      guard offset < Int(plan.headerCount) else {
+        throw optional.error("the flags stand at byte \(offset), the header ends at \(plan.headerCount)")
+      }
+      plan.optional = Field(offset: offset, byteCount: 1)
+      plan.optional.mask = UInt64(try optional.required("mask").number(1...255))
+      plan.optionalCount = Int32(try optional.required("adds").number(1...64))
+    }
+    if let padding = try reader.optional("padding") {
+      let count = try padding.number(1...8)
+      guard count.nonzeroBitCount == 1 else { throw padding.error("the padding is to 1, 2, 4 or 8 bytes") }
+      plan.paddingMask = Int32(count - 1)
+    }
+    plan.mayRepeat = try reader.optional("repeats")?.flag() ?? false
+    if let nested = try reader.optional("nested") {
+      let tags = try numbers(
+        nested, Self.maximumNested, "'nested' is a tag, or a list of at most \(Self.maximumNested)")
+      plan.nestedTag = tags.count == 1 ? tags[0] : .max
+      if tags.count > 1 { draft.nestedTags = tags }
+    }
+    if let depth = try reader.optional("depth") { plan.maximumDepth = Int32(try depth.number(0...16)) }
+    if let identity = try reader.optional("identity") {
+      draft.identityTag = UInt32(try identity.number(0...Int(UInt32.max - 1)))
+    }
+    if let sensitive = try reader.optional("sensitive") {
+      sensitiveTags = Set(try numbers(sensitive, Self.maximumNested, "'sensitive' is a tag, or a list of them"))
+    }
+    for (key, value) in try reader.optional("tags")?.entries() ?? [] {
+      tagNames[UInt32(try key.number(0...Int(UInt32.max)))] = try name(value)
+    }
+    plan.shape = isPlain(plan) ? .tag2Length4 : .general
+    draft.tlv = plan
+  }
+
+  /// Whether the quickest walk fits: a tag of two bytes, a length of four, both big endian, and nothing special.
+  private func isPlain(_ plan: TLVPlan) -> Bool {
+    let tag = Field(offset: 0, byteCount: 2)
+    let length = Field(offset: 2, byteCount: 4)
+    return plan.tag.isSame(tag) && plan.length.isSame(length) && plan.headerCount == 6 && !plan.lengthCountsHeader
+      && !plan.optional.isPresent && plan.paddingMask == 0 && !plan.mayRepeat && draft.nestedTags.isEmpty
+      && draft.statusTags.0 == .max && draft.identityTag == .max && !draft.steps.contains { $0.operation == .tlv }
+  }
+
+  /// The tag or the length in a TLV's header: 1 to 4 bytes; without `offset` it begins at byte `after`.
+  private func part(_ reader: YAMLReader, after: Int) throws(ProfileError) -> Field {
+    try reader.allow("offset", "size", "order")
+    let size = try reader.required("size").number(1...4)
+    let offset = try reader.optional("offset")?.number(0...12) ?? after
+    let order = try reader.optional("order")?.text() ?? "big"
+    guard order == "big" || order == "little" else { throw reader.error("'order' is big or little") }
+    return Field(offset: offset, byteCount: size, littleEndian: order == "little")
+  }
+
+  private func end(_ field: Field) -> Int { Int(field.offset) + (field.mask.nonzeroBitCount + 7) / 8 }
+
+  /// What is taken from TLV lists wants them.
+  func checkLists() throws(ProfileError) {
+    guard draft.tlv.shape == .none else {
+      if draft.compression.isPresent, draft.statusTags.0 != .max || draft.identityTag != .max {
+        throw root.error("a status or an identity from a TLV, and bodies that are compressed, do not go together")
+      }
+      return
+    }
+    if draft.statusTags.0 != .max, let status = try root.optional("status") { throw status.error("a tag needs 'tlv'") }
+  }
+}
+
+extension Field {
+  fileprivate func isSame(_ other: Field) -> Bool {
+    mask == other.mask && offset == other.offset && shift == other.shift && littleEndian == other.littleEndian
+  }
+}
