@@ -9,7 +9,8 @@ package func listProfiles() -> ExitStatus {
     for name in BuiltInProfiles.names {
       guard let plan = try? BuiltInProfiles.plan(name) else { continue }
       let ports = plan.ports.map(String.init).joined(separator: ", ")
-      out.text("\(plan.name) \(plan.version), \(plan.typeNames.count) types, port \(ports)\n")
+      let use = BuiltInProfiles.usual.contains(name) ? "" : "; only with --profile \(name)"
+      out.text("\(plan.name) \(plan.version), \(plan.typeNames.count) types, port \(ports)\(use)\n")
     }
   }
 }
