@@ -151,7 +151,7 @@ def asked(library, folder, report):
 
 def ask(library, place, names, requests):
     """What an opener answers, to a child of this process: descriptors or -errno."""
-    return told(lambda: answers(library, place, names, requests))
+    return runs.told(lambda: answers(library, place, names, requests))
 
 
 def answers(library, place, names, requests):
@@ -165,22 +165,6 @@ def answers(library, place, names, requests):
     flags = fcntl.fcntl(files[-1], fcntl.F_GETFL) if files[-1] >= 0 else 0
     sandbox.imdump_opener_end(opener, process)
     return {"ready": ready, "files": files, "flags": flags, "gone": children(os.getpid()) == []}
-
-
-def told(body):
-    """What `body` gives in a child of this process."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.write(writer, json.dumps(body()).encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as file:
-        found = json.loads(file.read() or "{}")
-    os.waitpid(child, 0)
-    return found
 
 
 # What an opener may when its rights are gone, by Landlock and its capability, and then by its filter too.

@@ -3,7 +3,6 @@ import ctypes
 import errno
 import fcntl
 import glob
-import json
 import os
 import pwd
 import shutil
@@ -71,17 +70,7 @@ def confined(library, folder, report):
     for name in (inside + "/old", folder + "/beside"):
         with open(name, "w", encoding="utf-8") as file:
             file.write("here before")
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.write(writer, json.dumps(attempt(library, inside, folder)).encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as file:
-        found = json.loads(file.read() or "{}")
-    os.waitpid(child, 0)
+    found = runs.told(lambda: attempt(library, inside, folder))
     landlock = found.pop("Landlock", -1)
     report.note("Landlock's version here: %d" % landlock)
     for name, expected in ATTEMPTS.items():
