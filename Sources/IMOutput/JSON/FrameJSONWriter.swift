@@ -8,7 +8,10 @@ package import IMWire
 /// `answered` (microseconds of answers that came out before it). What is not known is not there.
 package struct FrameJSONWriter: ~Copyable {
   private let plans: [ProtocolPlan]
-  private let texts: TypeTexts
+  /// The quoted names of all types, 64 places for each plan, empty where the profile knows none; and whether frames carry
+  /// their session's number, by plan. The plans themselves would be retained and released for every frame.
+  private let types: [Piece]
+  private let hasSession: [Bool]
   /// `"conn":...,"client":...,"server":...` of the connection that was written last.
   private var connection = ByteWriter(capacity: 256)
   private var connectionSerial: UInt32 = 0
@@ -16,12 +19,15 @@ package struct FrameJSONWriter: ~Copyable {
   /// A writer for frames of `plans`.
   package init(plans: [ProtocolPlan]) {
     self.plans = plans
-    texts = TypeTexts(plans)
+    types = plans.flatMap { plan in
+      (0..<64).map { Piece($0 < plan.typeNames.count ? "\"\(plan.typeNames[$0])\"" : "") }
+    }
+    hasSession = plans.map(\.hasSession)
   }
 
   /// Whether frames of the connection carry their session's number.
   @inline(__always)
-  package func carriesSession(_ info: ConnectionInfo) -> Bool { texts.hasSession(info.plan) }
+  package func carriesSession(_ info: ConnectionInfo) -> Bool { hasSession[Int(info.plan)] }
 
   /// Appends one line. `session` is the session's name where its client gave one; `missing` counts the stream's bytes that
   /// are missing between the frame before and this one.
@@ -38,7 +44,8 @@ package struct FrameJSONWriter: ~Copyable {
     } else {
       out.literal(",\"dir\":\"s2c\",\"type\":")
     }
-    if let name = texts.name(info.plan, frame.kind.pointee.index) {
+    let name = types[Int(info.plan) &* 64 &+ Int(frame.kind.pointee.index & 63)].bytes
+    if !name.isEmpty {
       out.raw(name)
     } else {
       out.literal("\"type_")
@@ -49,7 +56,7 @@ package struct FrameJSONWriter: ~Copyable {
       out.literal(",\"seq\":")
       out.number(frame.sequence)
     }
-    if texts.hasSession(info.plan) {
+    if carriesSession(info) {
       out.literal(",\"session\":")
       out.number(frame.session)
     } else if let session {
