@@ -28,20 +28,8 @@ package func runCheck(
   let driver = run.driver(
     run.engine(AlertMonitor.needs, cost: (AlertMonitor.costPerConnection, 0, 0), sink: alerts.monitor))
   driver.alerts = alerts
-  let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
-  let errors = driver.run(
-    Driver.Hooks(
-      afterBatch: { driver in
-        alerts.afterBatch(driver)
-        progress.update(driver)
-        run.noteEvictions(driver)
-        run.answerRequests(driver)
-      },
-      isOver: { output.error != nil }))
-  alerts.finish(driver)
-  progress.end()
+  let errors = run.lead(driver, hidesProgress: output.isTerminal, isOver: { output.error != nil })
   let status = run.conclude(driver, errors, output)
-  alerts.conclude(run)
   guard status == .success || status == .failure else { return status }
   if alerts.monitor.figures.fired > 0 { return .fired }
   return alerts.monitor.figures.held > 0 ? .failure : status

@@ -39,30 +39,12 @@ package func runCapture(
     if input.writePath != "-" { sink.write($0, style) }
     documents?.sink.alert($0)
   }
-  let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
   let isLive = input.interface != nil
-  let watch = LiveWatch(run: run)
-  let errors = driver.run(
-    Driver.Hooks(
-      afterBatch: { driver in
-        alerts?.afterBatch(driver)
-        documents?.afterBatch(driver)
-        metrics?.afterBatch(driver)
-        if isLive || output.isTerminal { sink.flush() }
-        watch.update(driver)
-        progress.update(driver)
-        run.noteEvictions(driver)
-      },
-      isOver: { output.error != nil }, onEvent: { documents?.note($0) }))
-  alerts?.finish(driver)
-  documents?.finish(driver)
-  metrics?.finish(driver)
+  let errors = run.lead(
+    driver, hidesProgress: output.isTerminal, isOver: { output.error != nil },
+    afterBatch: { if isLive || output.isTerminal { sink.flush() } })
   sink.flush()
-  progress.end()
-  defer { alerts?.conclude(run) }
-  let status = run.conclude(driver, errors, output)
-  let concluded = documents?.conclude(status, report) ?? status
-  return metrics?.conclude(concluded) ?? concluded
+  return run.conclude(driver, errors, output)
 }
 
 /// Prints messages with their fates: `imdump messages`.

@@ -40,7 +40,8 @@ final class Documents {
   /// The documents that the options ask for. `output` takes them where no folder does.
   init(_ options: DocumentOptions, run: Run, alerts: AlertOptions, output: Output) throws(UsageError) {
     input = run.input
-    begun = run.input.interface == nil ? nil : LiveWatch.clock()
+    let isLive = run.input.interface != nil
+    begun = isLive ? LiveWatch.clock() : nil
     var ecs = ECSOptions()
     ecs.messageLog = options.messageLog
     ecs.isLean = options.isLean
@@ -50,7 +51,6 @@ final class Documents {
     let context = documentContext(run.input, run.decode, options, alerts)
     let folder = try options.log.map { log throws(UsageError) in try LogFolder(log, run: context.run.text) }
     self.folder = folder
-    let isLive = run.input.interface != nil
     let queue = folder.flatMap { isLive ? LogQueue($0, limit: Self.waiting) : nil }
     self.queue = queue
     let sink = ECSSink(context: context, plans: run.plans, options: ecs) { dataset, lines in
@@ -94,16 +94,14 @@ final class Documents {
 
   /// The last documents, when the engine has finished, and the end of the files.
   func finish(_ driver: Driver) {
-    if let queue {
-      // The last document tells what is lost.
-      sink.flush()
-      queue.settle(within: Self.patience)
-    }
+    sink.flush()
+    // The last document tells what is lost.
+    let isKeptUp = queue?.settle(within: Self.patience) ?? true
     sink.figures = figures(driver)
     sink.finish(at: begun == nil ? nil : .wallClock)
     if let queue {
       queue.turn()
-      queue.finish(within: Self.patience)
+      queue.finish(within: isKeptUp ? Self.patience : 0)
     } else {
       folder?.turn()
     }
@@ -147,27 +145,8 @@ package func runDocuments(
   driver.alerts = alerts
   driver.documents = documents
   driver.metrics = metrics
-  let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !output.isTerminal, input: input)
-  let watch = LiveWatch(run: run)
-  let errors = driver.run(
-    Driver.Hooks(
-      afterBatch: { driver in
-        alerts?.afterBatch(driver)
-        documents.afterBatch(driver)
-        metrics?.afterBatch(driver)
-        watch.update(driver)
-        progress.update(driver)
-        run.noteEvictions(driver)
-      },
-      isOver: { output.error != nil },
-      onEvent: { documents.note($0) }))
-  alerts?.finish(driver)
-  documents.finish(driver)
-  metrics?.finish(driver)
-  progress.end()
-  defer { alerts?.conclude(run) }
-  let concluded = documents.conclude(run.conclude(driver, errors, output), report)
-  let status = metrics?.conclude(concluded) ?? concluded
+  let errors = run.lead(driver, hidesProgress: output.isTerminal, isOver: { output.error != nil })
+  let status = run.conclude(driver, errors, output)
   // Whoever reads documents keeps them. One that is gone has lost some, other than one who reads lines.
   guard let error = output.error, error.isBrokenPipe else { return status }
   complain("\(error.description): documents are lost")

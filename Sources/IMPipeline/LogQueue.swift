@@ -57,7 +57,6 @@ final class LogQueue: @unchecked Sendable {
 
   /// Gives the line that files begin with, once there is one, with a name in it. The capture's thread calls it.
   var head: (String) -> String? = { _ in nil }
-  private var hasHead = false
   private static let place = "name-of-this-file"
 
   /// What is lost so far.
@@ -70,10 +69,7 @@ final class LogQueue: @unchecked Sendable {
   /// Has whole lines written; false, and they are lost, where there is no room for them.
   @discardableResult
   func write(_ dataset: ECSDataset, _ lines: UnsafeRawBufferPointer) -> Bool {
-    if !hasHead, let line = head(Self.place) {
-      state.withLock { $0.head = line }
-      hasHead = true
-    }
+    if state.withLock({ $0.head == nil }), let line = head(Self.place) { state.withLock { $0.head = line } }
     return add(.lines(dataset, Array(lines)), lines.count) ?? refuse(LogFile.count(lines[...]))
   }
 
@@ -81,7 +77,6 @@ final class LogQueue: @unchecked Sendable {
   func turn() { _ = add(.turn, 0) }
 
   /// Waits until what was handed over is written, for at most so many seconds; whether it is.
-  @discardableResult
   func settle(within seconds: Int, isEnd: Bool = false) -> Bool {
     let reached = DispatchSemaphore(value: 0)
     _ = add(.mark(reached, isEnd: isEnd), 0)

@@ -80,18 +80,32 @@ struct Run {
     )
   }
 
-  /// Leads the whole input through a driver, with the progress that the user wants to see; gives the errors.
-  func lead(_ driver: Driver, isOver: @escaping () -> Bool = { false }) -> [CaptureError] {
-    let progress = Progress(isWanted: report.showsProgress && !report.isQuiet, input: input)
+  /// Leads the whole input through a driver, with what it has of alerts, documents and metrics, and with the progress that the
+  /// user wants to see. Gives the errors. `hidesProgress` where lines are printed meanwhile.
+  func lead(
+    _ driver: Driver, hidesProgress: Bool = false, isOver: @escaping () -> Bool = { false },
+    afterBatch: @escaping () -> Void = {}
+  ) -> [CaptureError] {
+    let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !hidesProgress, input: input)
     defer { progress.end() }
-    return driver.run(
+    let watch = LiveWatch(run: self)
+    let errors = driver.run(
       Driver.Hooks(
         afterBatch: { driver in
+          driver.alerts?.afterBatch(driver)
+          driver.documents?.afterBatch(driver)
+          driver.metrics?.afterBatch(driver)
+          afterBatch()
+          watch.update(driver)
           progress.update(driver)
           noteEvictions(driver)
-          answerRequests(driver)
         },
-        isOver: isOver))
+        isOver: isOver, onEvent: { driver.documents?.note($0) }))
+    // What alerts tell at the end, documents hold.
+    driver.alerts?.finish(driver)
+    driver.documents?.finish(driver)
+    driver.metrics?.finish(driver)
+    return errors
   }
 
   /// A filter over messages; the types' names are those of the plans.
@@ -106,6 +120,14 @@ struct Run {
 
   /// Says how the run went and what it counted; gives its exit status.
   func conclude(_ driver: Driver, _ errors: [CaptureError], _ output: Output) -> ExitStatus {
+    let own = tell(driver, errors, output)
+    let documented = driver.documents?.conclude(own, report) ?? own
+    let status = driver.metrics?.conclude(documented) ?? documented
+    driver.alerts?.conclude(self)
+    return status
+  }
+
+  private func tell(_ driver: Driver, _ errors: [CaptureError], _ output: Output) -> ExitStatus {
     var status = ExitStatus.success
     for error in errors where !error.isBrokenPipe {
       complain(error.subject == "-" ? "standard input: \(error.message)" : error.description)
