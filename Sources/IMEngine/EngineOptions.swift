@@ -4,6 +4,7 @@ package import IMWire
 package struct EngineOptions: Sendable {
   /// What the sink wants to hear; what nobody wants is not made.
   package struct Needs: OptionSet, Sendable {
+    /// One bit for each.
     package let rawValue: UInt8
     /// The needs whose bits are set in `rawValue`.
     package init(rawValue: UInt8) { self.rawValue = rawValue }

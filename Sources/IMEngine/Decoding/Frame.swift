@@ -47,6 +47,7 @@ package struct Frame: BitwiseCopyable {
 
   /// Facts that are true or not.
   package struct Flags: OptionSet, Sendable, BitwiseCopyable {
+    /// One bit for each.
     package let rawValue: UInt32
     /// The flags whose bits are set in `rawValue`.
     package init(rawValue: UInt32) { self.rawValue = rawValue }

@@ -64,6 +64,7 @@ package enum FrameRole: UInt8, Sendable, BitwiseCopyable {
 package struct FrameKind: Sendable, BitwiseCopyable {
   /// Facts that are true or not.
   package struct Flags: OptionSet, Sendable, BitwiseCopyable {
+    /// One bit for each.
     package let rawValue: UInt16
     /// The flags whose bits are set in `rawValue`.
     package init(rawValue: UInt16) { self.rawValue = rawValue }

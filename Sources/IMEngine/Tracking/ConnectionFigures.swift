@@ -130,6 +130,7 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
 
 /// How far the protocol's own handshake of a connection has come.
 package struct HandshakeState: OptionSet, Sendable, BitwiseCopyable {
+  /// One bit for each.
   package let rawValue: UInt8
   /// The states whose bits are set in `rawValue`.
   package init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -38,6 +38,7 @@ package enum Fate: UInt8, Sendable, BitwiseCopyable, CaseIterable {
 package struct Exchange: Sendable, BitwiseCopyable {
   /// Facts that are true or not.
   package struct Flags: OptionSet, Sendable, BitwiseCopyable {
+    /// One bit for each.
     package let rawValue: UInt8
     /// The flags whose bits are set in `rawValue`.
     package init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -26,6 +26,7 @@ package struct FrameFilterRecord: FilterRecord {
     tlvs = TLVValues(body: body, references: references)
   }
 
+  /// The value of a field, the `index`th where it has several; `nil` where it has none.
   package func value(of field: Int, at index: Int) -> FilterValue? {
     guard let field = MessageField(rawValue: field) else { return nil }
     if let value = info.value(of: field, direction, at: index) { return value }
@@ -58,6 +59,7 @@ package struct FrameFilterRecord: FilterRecord {
     }
   }
 
+  /// Whether `test` takes one of the field's texts.
   package func anyText(of field: Int, path: FilterPath, where test: (RawSpan) -> Bool) -> Bool {
     switch MessageField(rawValue: field) {
     case .type:

@@ -16,6 +16,7 @@ package struct IssueFilterRecord: FilterRecord {
     self.plan = plan
   }
 
+  /// The value of a field, the `index`th where it has several; `nil` where it has none.
   package func value(of field: Int, at index: Int) -> FilterValue? {
     guard let field = MessageField(rawValue: field) else { return nil }
     if let value = info.value(of: field, issue.direction, at: index) { return value }
@@ -27,6 +28,7 @@ package struct IssueFilterRecord: FilterRecord {
     }
   }
 
+  /// Whether `test` takes one of the field's texts.
   package func anyText(of field: Int, path: FilterPath, where test: (RawSpan) -> Bool) -> Bool {
     MessageField(rawValue: field) == .profile ? lend(plan.name, test) : false
   }

@@ -15,6 +15,7 @@ package struct MessageFilterRecord: FilterRecord {
     self.plan = plan
   }
 
+  /// The value of a field, the `index`th where it has several; `nil` where it has none.
   package func value(of field: Int, at index: Int) -> FilterValue? {
     guard let field = MessageField(rawValue: field) else { return nil }
     if let value = record.connection.value(of: field, record.direction, at: index) { return value }
@@ -49,6 +50,7 @@ package struct MessageFilterRecord: FilterRecord {
     }
   }
 
+  /// Whether `test` takes one of the field's texts.
   package func anyText(of field: Int, path: FilterPath, where test: (RawSpan) -> Bool) -> Bool {
     switch MessageField(rawValue: field) {
     case .type: return lend(record.type, test)

@@ -23,6 +23,7 @@ package struct StreamFolder: ~Copyable {
       self.code = code
     }
 
+    /// One line: what was done, to what, and why it failed.
     package var description: String { "\(action) \(path): \(String(cString: strerror(code)))" }
   }
 

@@ -1,0 +1,108 @@
+import IMWire
+
+/// What the sink is told, and what of a frame is worth an issue.
+extension Engine {
+  /// Brings `info` up to date for `flow`.
+  @inline(__always)
+  mutating func inform(_ flow: UnsafeMutablePointer<Flow>) {
+    if info.serial != flow.pointee.serial || info.plan != flow.pointee.profile.rawValue { describe(flow) }
+  }
+
+  @inline(never)
+  private mutating func describe(_ flow: UnsafeMutablePointer<Flow>) { info = connectionInfo(flow) }
+
+  func connectionInfo(_ flow: UnsafeMutablePointer<Flow>) -> ConnectionInfo {
+    let client = Int(flow.pointee.client)
+    return ConnectionInfo(
+      serial: flow.pointee.serial, client: flow.pointee.key.endpoint(client),
+      server: flow.pointee.key.endpoint(1 - client), plan: flow.pointee.profile.rawValue,
+      sawOpening: flow.pointee.synCount > 0,
+      endpoint: flow.pointee.figures == .max ? .max : tracker.figures.pointer(flow.pointee.figures).pointee.endpoint)
+  }
+
+  @inline(never)
+  mutating func tellFrame(
+    _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction, _ bytes: borrowing Bytes
+  ) {
+    inform(flow)
+    let tlvs = Span(_unsafeStart: UnsafePointer(walker.references), count: walker.count)
+    if frame.pointee.flags.contains(.inflated) {
+      let body = RawSpan(_unsafeStart: UnsafeRawPointer(inflater.output.pointer), byteCount: inflater.count)
+      sink.frame(frame.pointee, note, info, direction, bytes: bytes.span, body: body, tlvs: tlvs)
+    } else {
+      let body = bytes.slice(frame.pointee.body, frame.pointee.bodyCount)
+      sink.frame(frame.pointee, note, info, direction, bytes: bytes.span, body: body, tlvs: tlvs)
+    }
+  }
+
+  @inline(never)
+  mutating func tellSessions() {
+    for session in tracker.sessions.forgotten { sink.forgotten(session) }
+    tracker.sessions.forgotten.removeAll(keepingCapacity: true)
+    tracker.sessions.hasNews = false
+    if tracker.isShortOfRareFigures || tracker.isShortOfHeartbeats { wake = .distantPast }
+    guard let (session, name) = tracker.named else { return }
+    tracker.named = nil
+    sink.named(session, name)
+  }
+
+  mutating func tellAdopted() {
+    guard let (exchange, times) = tracker.adopted else { return }
+    tracker.adopted = nil
+    ledger.issues[Int(IssueKind.orphanAck.rawValue)] &-= UInt64(times.count)
+    sink.adopted(exchange, times)
+  }
+
+  /// Counts an issue, and tells of it when somebody listens.
+  mutating func raise(_ issue: Issue, _ flow: UnsafeMutablePointer<Flow>) {
+    ledger.issues[Int(issue.kind.rawValue)] &+= 1
+    guard needs.contains(.issues) else { return }
+    inform(flow)
+    sink.issue(issue, info)
+  }
+
+  @inline(never)
+  mutating func remark(_ flow: UnsafeMutablePointer<Flow>, _ direction: Direction) {
+    func issue(_ kind: IssueKind, _ a: UInt64 = 0, _ b: UInt64 = 0) -> Issue {
+      Issue(
+        kind: kind, timestamp: frame.pointee.timestamp, direction: direction, streamOffset: frame.pointee.streamOffset,
+        byteCount: UInt64(frame.pointee.count), a: a, b: b)
+    }
+    if frame.pointee.checksumStatus == .bad {
+      raise(issue(.checksumMismatch, frame.pointee.type, frame.pointee.checksum), flow)
+    }
+    let flags = frame.pointee.flags
+    if flags.contains(.compressLabelOnly) { raise(issue(.compressLabelOnly), flow) }
+    if flags.contains(.inflateLimit) { raise(issue(.inflateLimit), flow) }
+    if flags.contains(.malformed) { raise(issue(.malformedBody, frame.pointee.type), flow) }
+    if flags.contains(.duplicateTag) { raise(issue(.duplicateTag), flow) }
+    if flags.contains(.nestedTooDeep) { raise(issue(.nestedTooDeep), flow) }
+    if flags.contains(.incompleteTag) { raise(issue(.incompleteTag), flow) }
+    if flags.contains(.incompleteLength) { raise(issue(.incompleteLength), flow) }
+    if flags.contains(.incompleteValue) { raise(issue(.incompleteValue), flow) }
+    if flags.contains(.timestampWindow) { raise(issue(.timestampWindow, frame.pointee.time), flow) }
+    if flags.contains(.tlvLimit) { raise(issue(.tlvLimit), flow) }
+    if note.isOrphan { raise(issue(.orphanAck, frame.pointee.type, note.ackOf ?? 0), flow) }
+    if frame.pointee.kind.pointee.index == FrameKind.unknownIndex {
+      raise(issue(.unknownType, frame.pointee.type), flow)
+    }
+  }
+
+  /// What the last segment brought beside new bytes of its stream: other bytes for old ones, old bytes never seen.
+  @inline(never)
+  mutating func takeNews(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes) {
+    reassembler.hasNews = false
+    if reassembler.conflict != nil { reportConflict(flow) }
+    if !reassembler.islands.isEmpty { fillIslands(index, flow, bytes) }
+  }
+
+  private mutating func reportConflict(_ flow: UnsafeMutablePointer<Flow>) {
+    guard let conflict = reassembler.conflict else { return }
+    reassembler.conflict = nil
+    raise(
+      Issue(
+        kind: .inconsistentRetransmission, timestamp: segment.pointee.timestamp,
+        direction: flow.pointee.direction(segment.pointee.side), streamOffset: conflict.offset,
+        byteCount: UInt64(segment.pointee.payloadCount), a: conflict.kept, b: conflict.other), flow)
+  }
+}
