@@ -358,7 +358,7 @@ extension Engine {
     if reassembler.flows.find(flow.pointee.key) == index { reassembler.flows.unlink(index) }
     for side in 0...1 {
       Reassembler.destroy(&flow.half(side).pointee.queue)
-      Reassembler.destroy(&flow.half(side).pointee.rest)
+      reassembler.rests.take(back: &flow.half(side).pointee.rest)
     }
     flow.pointee.serial = 0
     reassembler.flows.release(index)

@@ -167,13 +167,13 @@ extension Engine {
     let taken = joined.bytes.count
     if let rest = half.pointee.rest {
       joined.append(Self.piece(rest))
-      Reassembler.destroy(&half.pointee.rest)
+      reassembler.rests.take(back: &half.pointee.rest)
     }
     half.pointee.flags.subtract([.lost, .passing])
     half.pointee.passOver = 0
     pendingSkip[flow.pointee.serial << 1 | UInt32(side)] = nil
     uncount(taken, flow)
-    half.pointee.rest = Self.rest(joined, budget)
+    half.pointee.rest = rest(joined)
     decodeRest(index, flow, side)
     return true
   }
@@ -228,7 +228,7 @@ extension Engine {
     own.flags.subtract([.lost, .passing, .holeScheduled])
     own.offset = UInt64(truncatingIfNeeded: piece.end)
     own.next = next &- UInt32(truncatingIfNeeded: Int(truncatingIfNeeded: main.offset) - piece.end)
-    own.rest = Self.rest(piece, budget)
+    own.rest = rest(piece)
     uncount(piece.bytes.count, flow)
     half.pointee = own
     decodeRest(coast.flow, flow, coast.side)
@@ -241,7 +241,7 @@ extension Engine {
     guard let rest = own.rest else { return }
     let remaining = Self.piece(rest)
     if island.isKnown { island.needed = frameLength(rest) }
-    Reassembler.destroy(&own.rest)
+    reassembler.rests.take(back: &own.rest)
     island.start = remaining.start
     if !remaining.bytes.isEmpty {
       island.pieces.insert(remaining, at: 0)
@@ -259,8 +259,8 @@ extension Engine {
     island.join()
     for i in island.pieces.indices {
       if island.isKnown, island.pieces[i].start == island.start { continue }
-      var rest: UnsafeMutablePointer<StreamRest>? = Self.rest(island.pieces[i], budget)
-      defer { Reassembler.destroy(&rest) }
+      var rest: UnsafeMutablePointer<StreamRest>? = self.rest(island.pieces[i])
+      defer { reassembler.rests.take(back: &rest) }
       guard let found = rest else { continue }
       let bytes = Bytes(RawSpan(_unsafeStart: found.pointee.memoryStart, byteCount: found.pointee.readableCount))
       switch find(bytes, found, isEnd: isFinal) {
@@ -287,9 +287,8 @@ extension Engine {
     }
   }
 
-  private static func rest(_ piece: IslandPiece, _ budget: MemoryBudget) -> UnsafeMutablePointer<StreamRest> {
-    let rest = UnsafeMutablePointer<StreamRest>.allocate(capacity: 1)
-    rest.initialize(to: StreamRest(budget: budget))
+  private mutating func rest(_ piece: IslandPiece) -> UnsafeMutablePointer<StreamRest> {
+    let rest = reassembler.rests.make()
     let bytes = Bytes(piece.bytes.span.bytes)
     for (i, mark) in piece.marks.enumerated() {
       let end = i + 1 < piece.marks.count ? piece.marks[i + 1].start : piece.end

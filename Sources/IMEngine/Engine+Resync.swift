@@ -398,6 +398,6 @@ extension Engine {
           direction: flow.pointee.direction(side), streamOffset: rest.pointee.streamOffset,
           byteCount: UInt64(count)), flow)
     }
-    Reassembler.destroy(&half.pointee.rest)
+    reassembler.rests.take(back: &half.pointee.rest)
   }
 }

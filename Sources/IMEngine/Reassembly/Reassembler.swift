@@ -94,6 +94,8 @@ struct Reassembler: ~Copyable {
   var islands: IslandTable
   let options: ReassemblyOptions
   let budget: MemoryBudget
+  /// What directions hold of frames that are not whole yet.
+  let rests: RestStore
   /// Flows that hold bytes, in the order in which they began to; those that hold nothing any more are passed over.
   var holders = HolderQueue()
   var counters = ReassemblyCounters()
@@ -109,6 +111,7 @@ struct Reassembler: ~Copyable {
   init(options: ReassemblyOptions, budget: MemoryBudget, seed: UInt64) {
     self.options = options
     self.budget = budget
+    rests = RestStore(budget: budget)
     islands = IslandTable(budget: budget)
     flows = FlowTable(seed: seed)
     holes = HoleQueue(patience: options.holePatience)
@@ -120,7 +123,7 @@ struct Reassembler: ~Copyable {
       for side in 0...1 {
         let half = flows.pointer(index).half(side)
         Self.destroy(&half.pointee.queue)
-        Self.destroy(&half.pointee.rest)
+        rests.take(back: &half.pointee.rest)
       }
     }
   }
@@ -418,11 +421,5 @@ struct Reassembler: ~Copyable {
     queue?.deinitialize(count: 1)
     queue?.deallocate()
     queue = nil
-  }
-
-  static func destroy(_ rest: inout UnsafeMutablePointer<StreamRest>?) {
-    rest?.deinitialize(count: 1)
-    rest?.deallocate()
-    rest = nil
   }
 }
