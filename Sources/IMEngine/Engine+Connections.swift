@@ -277,7 +277,10 @@ extension Engine {
     if ledger.firstAt == nil { ledger.firstAt = time }
     now = max(now, time)
     relieve()
-    while let hole = reassembler.holes.pop(at: now) { giveUpHole(hole, .captureLoss) }
+    while let hole = reassembler.holes.pop(at: now) {
+      reassembler.askForHoles()
+      giveUpHole(hole, .captureLoss)
+    }
     while let hole = reassembler.patientHoles.pop(at: now) { giveUpHole(hole, .unseen) }
     while let entry = opening.pop(at: now) {
       let flow = reassembler.flows.pointer(entry.flow)
