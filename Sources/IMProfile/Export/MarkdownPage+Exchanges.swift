@@ -8,7 +8,7 @@ extension MarkdownPage {
     guard tlv.shape != .none else { return "" }
     func place(_ field: Field) -> String {
       let order = field.byteCount == 1 ? "" : field.littleEndian ? ", little endian" : ", big endian"
-      return "\(field.byteCount) bytes at offset \(field.offset)\(order)"
+      return "\(Self.bytes(field.byteCount)) at offset \(field.offset)\(order)"
     }
     var out = "## Elements\n\n| | |\n|---|---|\n| Tag | \(place(tlv.tag)) |\n"
     out += "| Length | \(place(tlv.length)); counts \(tlv.lengthCountsHeader ? "the header too" : "the value") |\n"
@@ -23,8 +23,7 @@ extension MarkdownPage {
     if nested > 0 { out += "| Lists in lists | \(tlv.maximumDepth) deep |\n" }
     if draft.statusTags.0 != .max {
       let tags = [draft.statusTags.0, draft.statusTags.1].filter { $0 != .max }.map(tag)
-      let range = "\(draft.acceptedStatus.first) to \(draft.acceptedStatus.last)"
-      out += "| Status | \(tags.joined(separator: ", or ")); accepts from \(range) |\n"
+      out += "| Status | \(tags.joined(separator: ", or ")); accepts \(accepted) |\n"
     }
     if draft.identityTag != .max { out += "| Client's name | \(tag(draft.identityTag)) |\n" }
     guard !profile.tagNames.isEmpty || nested > 0 else { return out }
@@ -34,7 +33,7 @@ extension MarkdownPage {
       var notes: [String] = []
       if lists.contains(tag) { notes.append("a list") }
       if profile.sensitiveTags.contains(tag) { notes.append("not shown") }
-      out += "| 0x\(Self.hex(UInt64(tag))) (\(tag)) | `\(name)` | \(notes.joined(separator: ", ")) |\n"
+      out += "| 0x\(Self.hex(UInt64(tag), count: tlv.tag.byteCount * 2)) (\(tag)) | `\(name)` | \(notes.joined(separator: ", ")) |\n"
     }
     let others = lists.subtracting(profile.tagNames.keys).subtracting([.max]).count
     if others > 0 { out += "\n\(others) more tags are lists, and have no name here.\n" }

@@ -22,7 +22,7 @@ struct MarkdownPage {
       for paragraph in Self.paragraphs(description) { out += "\n\(Self.quoted(paragraph))\n" }
     }
     out += "\n| | |\n|---|---|\n"
-    out += "| Profile | `\(profile.name)`, version \(Self.quoted(profile.version)) |\n"
+    out += "| Profile | `\(profile.name)`, version `\(profile.version)` |\n"
     let ports = profile.ports.map(String.init).joined(separator: ", ")
     out += "| Ports | \(ports.isEmpty ? "none" : "\(ports); a hint") |\n"
     let magic = bytes(draft.signatureMask, draft.magic)
@@ -110,9 +110,15 @@ struct MarkdownPage {
     case "session": ": whose frame it is"
     case "time": ": the sender's clock, in seconds"
     case "duplicate": ": not 0 when it is sent once more"
-    case "status": ": accepts from \(draft.acceptedStatus.first) to \(draft.acceptedStatus.last)"
+    case "status": ": accepts \(accepted)"
     default: ""
     }
+  }
+
+  /// The statuses that accept.
+  var accepted: String {
+    let (first, last) = draft.acceptedStatus
+    return first == last ? "\(first)" : "\(first) to \(last)"
   }
 
   // MARK: Types
@@ -135,8 +141,15 @@ struct MarkdownPage {
   private var handshake: Int? { draft.kinds.firstIndex { $0.flags.contains(.handshake) } }
 
   private func value(_ value: UInt64) -> String {
-    draft.type.mask.nonzeroBitCount <= 8 && value < 256 ? "\(value)" : "0x" + Self.hex(value)
+    draft.type.mask.nonzeroBitCount <= 8 ? "\(value)" : "0x" + Self.hex(value, count: draft.type.byteCount * 2)
   }
+
+  private static func test(_ byte: (offset: Int, mask: UInt8, value: UInt8)) -> String {
+    "byte \(byte.offset) & 0x\(hex(UInt64(byte.mask), count: 2)) is 0x\(hex(UInt64(byte.value), count: 2))"
+  }
+
+  /// `count` bytes, in words.
+  static func bytes(_ count: some BinaryInteger) -> String { count == 1 ? "1 byte" : "\(count) bytes" }
 
   /// What types fix of their frames, and the fields of bodies that are read.
   private func bodies() -> String {
@@ -145,10 +158,12 @@ struct MarkdownPage {
       var parts: [String] = []
       if kind.headMask != 0 {
         parts += ExportedProfile.bytes(kind.headMask, kind.headValue).map {
-          "header byte \($0.offset) & 0x\(Self.hex(UInt64($0.mask))) is 0x\(Self.hex(UInt64($0.value)))"
+          Self.test($0)
         }
       }
-      if kind.minimumBody == kind.maximumBody { parts.append("exactly \(kind.minimumBody) bytes") }
+      if kind.minimumBody == kind.maximumBody {
+        parts.append(kind.minimumBody == 0 ? "no body" : "exactly \(Self.bytes(kind.minimumBody))")
+      }
       parts += steps(exported.steps(kind))
       if !parts.isEmpty { rows += "| `\(profile.typeNames[i])` | \(parts.joined(separator: "; ")) |\n" }
     }
@@ -178,15 +193,15 @@ struct MarkdownPage {
         continue
       case .unless:
         let tests = ExportedProfile.bytes(step.a, step.b).map {
-          "header byte \($0.offset) & 0x\(Self.hex(UInt64($0.mask))) is 0x\(Self.hex(UInt64($0.value)))"
+          Self.test($0)
         }
         prefix += "unless \(tests.joined(separator: " and ")), "
         continue
-      case .skip: parts.append(prefix + "\(step.count) bytes not read")
-      case .load: parts.append(prefix + "a number of \(step.count) bytes\(into)")
-      case .text: parts.append(prefix + "a length of \(step.count) bytes and so much text\(into)")
+      case .skip: parts.append(prefix + "\(Self.bytes(step.count)) not read")
+      case .load: parts.append(prefix + "a number of \(Self.bytes(step.count))\(into)")
+      case .text: parts.append(prefix + "a length of \(Self.bytes(step.count)) and so much text\(into)")
       case .string: parts.append(prefix + "a text that a zero byte ends, \(step.count) bytes at most\(into)")
-      case .bytes: parts.append(prefix + "a length of \(step.count) bytes and so many bytes")
+      case .bytes: parts.append(prefix + "a length of \(Self.bytes(step.count)) and so many bytes")
       case .tlv: parts.append(prefix + "elements")
       default: parts.append(prefix + "\(step.operation)")
       }
@@ -207,11 +222,13 @@ struct MarkdownPage {
       case "<": out += "&lt;"
       case ">": out += "&gt;"
       case "\\", "`", "*", "_", "{", "}", "[", "]", "#", "|", "~", "!", "$": out += "\\\(character)"
+      // These begin a list or a heading where a line begins.
+      case "+", "-", "=": out += out.isEmpty ? "\\\(character)" : "\(character)"
+      case ".", ")": out += out.utf8.allSatisfy((48...57).contains) && !out.isEmpty ? "\\\(character)" : "\(character)"
       default: out.append(character)
       }
     }
-    // What begins a list or a heading at the beginning of a line only.
-    return out.first.map { "+-=0123456789".contains($0) } == true && !text.isEmpty ? "\u{200B}" + out : out
+    return out
   }
 
   private static func paragraphs(_ text: String) -> [String] {
@@ -233,6 +250,6 @@ struct MarkdownPage {
   }
 
   func tag(_ tag: UInt32) -> String {
-    "0x\(Self.hex(UInt64(tag)))" + (profile.tagNames[tag].map { " `\($0)`" } ?? "")
+    "0x\(Self.hex(UInt64(tag), count: draft.tlv.tag.byteCount * 2))" + (profile.tagNames[tag].map { " `\($0)`" } ?? "")
   }
 }
