@@ -224,7 +224,7 @@ struct MarkdownPage {
       case "\\", "`", "*", "_", "{", "}", "[", "]", "#", "|", "~", "!", "$": out += "\\\(character)"
       // These begin a list or a heading where a line begins.
       case "+", "-", "=": out += out.isEmpty ? "\\\(character)" : "\(character)"
-      case ".", ")": out += out.utf8.allSatisfy((48...57).contains) && !out.isEmpty ? "\\\(character)" : "\(character)"
+      case ".", ")": out += !out.isEmpty && out.utf8.allSatisfy({ (48...57).contains($0) }) ? "\\\(character)" : "\(character)"
       default: out.append(character)
       }
     }
