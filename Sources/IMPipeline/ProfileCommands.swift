@@ -41,7 +41,7 @@ package func exportProfile(
 ) throws(UsageError) -> ExitStatus {
   var out = ByteWriter()
   do throws(ProfileError) {
-    let isFile = name.contains("/") || name.hasSuffix(".yaml") || name.hasSuffix(".yml")
+    let isFile = isProfileFile(name)
     let source = isFile ? try readSource(name, subject: "profile") : BuiltInProfiles.text(name)
     guard let source else {
       throw ProfileError(
