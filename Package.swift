@@ -58,7 +58,7 @@ let package = Package(
     room("IMYAML", [.product(name: "Yams", package: "Yams")]),
     room(
       "IMProfile", ["IMEngine", "IMYAML", "IMWire"],
-      resources: ["tjp", "mqtt", "smpp", "diameter", "goim", "tjp-v2", "tjp-article"].flatMap {
+      resources: ["tjp", "mqtt", "smpp", "diameter", "goim", "jt808", "tjp-v2", "tjp-article"].flatMap {
         [.embedInCode("Profiles/\($0).yaml"), .embedInCode("Profiles/\($0).compiled")]
       }),
     room("IMMetrics", ["IMEngine", "IMWire"]),

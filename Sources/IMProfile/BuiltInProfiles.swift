@@ -4,7 +4,7 @@ import IMYAML
 /// The profiles that imdump brings along.
 package enum BuiltInProfiles {
   /// Those in use by default, in the order in which they are tried.
-  package static let usual = ["tjp", "mqtt", "smpp", "diameter", "goim"]
+  package static let usual = ["tjp", "mqtt", "smpp", "diameter", "goim", "jt808"]
   /// The names of all; those that are not in use by default have the magic number of `tjp`.
   package static let names = usual + ["tjp-v2", "tjp-article"]
 
@@ -16,6 +16,7 @@ package enum BuiltInProfiles {
     case "smpp": String(decoding: PackageResources.smpp_yaml, as: UTF8.self)
     case "diameter": String(decoding: PackageResources.diameter_yaml, as: UTF8.self)
     case "goim": String(decoding: PackageResources.goim_yaml, as: UTF8.self)
+    case "jt808": String(decoding: PackageResources.jt808_yaml, as: UTF8.self)
     case "tjp-v2": String(decoding: PackageResources.tjp_v2_yaml, as: UTF8.self)
     case "tjp-article": String(decoding: PackageResources.tjp_article_yaml, as: UTF8.self)
     default: nil
@@ -41,6 +42,7 @@ package enum BuiltInProfiles {
       case "smpp": PackageResources.smpp_compiled
       case "diameter": PackageResources.diameter_compiled
       case "goim": PackageResources.goim_compiled
+      case "jt808": PackageResources.jt808_compiled
       case "tjp-v2": PackageResources.tjp_v2_compiled
       case "tjp-article": PackageResources.tjp_article_compiled
       default: [UInt8]()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// SMPP, Diameter and goim against other decoders of the same captures: tshark, and `Tests/Witnesses/goim.py`.
+/// SMPP, Diameter, goim and JT/T 808 against other decoders of the same captures: tshark, and those of `Tests/Witnesses`.
 @Suite struct RequestTruthTests {
   private struct Truth: Decodable {
     struct Message: Decodable {
@@ -12,6 +12,8 @@ import Testing
       var length: Int
       var status: UInt64?
       var avps: Int?
+      var items: Int?
+      var bad: Bool?
     }
     var pairs: [[Int]]
     var messages: [Message]
@@ -25,6 +27,7 @@ import Testing
     var len: Int
     var tlv: Int?
     var rttUs: Int?
+    var crc: String?
   }
 
   private static var decoder: JSONDecoder {
@@ -35,7 +38,10 @@ import Testing
 
   /// The capture, the header's length, and how many messages the other decoder leaves out, because it does not know their
   /// type.
-  static let captures = [("smpp-gateway.pcap", 16, 1), ("diameter-charging.pcap", 20, 0), ("goim-room.pcap", 16, 0)]
+  static let captures = [
+    ("smpp-gateway.pcap", 16, 1), ("diameter-charging.pcap", 20, 0), ("goim-room.pcap", 16, 0),
+    ("jt808-terminals.pcap", 0, 0),
+  ]
 
   @Test(arguments: captures) func everyMessage(_ name: String, _ header: Int, _ unknown: Int) throws {
     let data = try Data(contentsOf: Command.folder.appending(path: "Samples/\(name).truth.json"))
@@ -52,6 +58,10 @@ import Testing
     #expect(frames.map { $0.len + header } == truth.messages.map(\.length))
     if truth.messages.contains(where: { $0.avps != nil }) {
       #expect(frames.map { $0.tlv ?? 0 } == truth.messages.map { $0.avps ?? 0 })
+    }
+    for (message, frame) in zip(truth.messages, frames) {
+      if let items = message.items { #expect(frame.tlv ?? 0 == items) }
+      #expect((frame.crc == "bad") == (message.bad ?? false))
     }
     // One name for each type and one type for each name, and what is unknown to imdump has its number.
     let names = Set(zip(truth.messages.map(\.type), frames.map(\.type)).map { "\($0) \($1)" })
@@ -86,6 +96,7 @@ import Testing
     let isDiameter = name.hasPrefix("diameter")
     let wanted = truth.pairs.count { pair in
       guard let status = truth.messages[pair[0]].status else { return false }
+      if name.hasPrefix("jt808") { return status != 0 && status != 4 }
       // An unknown command has no fate.
       return isDiameter ? !(2_000...2_999).contains(status) && status != 3_001 : status != 0
     }
