@@ -76,7 +76,7 @@ extension Engine {
         drop(flow, side, rest, stretch.end - start, isFound: true)
       }
     }
-    if let rest = half.pointee.rest, rest.pointee.count == 0 { Reassembler.destroy(&half.pointee.rest) }
+    if let rest = half.pointee.rest, rest.pointee.count == 0 { reassembler.rests.take(back: &half.pointee.rest) }
   }
 
   /// Where frames may begin in bytes of a direction that is lost.

@@ -10,7 +10,7 @@ package func listProfiles() -> ExitStatus {
       guard let plan = try? BuiltInProfiles.plan(name) else { continue }
       let ports = plan.ports.map(String.init).joined(separator: ", ")
       let use = BuiltInProfiles.usual.contains(name) ? "" : "; only with --profile \(name)"
-      out.text("\(plan.name) \(plan.version), \(plan.typeNames.count) types, port \(ports)\(use)\n")
+      out.text("\(plan.name) \(plan.version), \(plan.typeNames.count) types, \(ports.isEmpty ? "any port" : "port \(ports)")\(use)\n")
     }
   }
 }

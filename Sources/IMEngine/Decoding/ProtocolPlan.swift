@@ -20,6 +20,8 @@ package final class ProtocolPlan: @unchecked Sendable {
   package let tagNames: [UInt32: String]
   /// TLV tags whose values are not to be shown.
   package let sensitiveTags: Set<UInt32>
+  /// What the values of tags are, where the profile says.
+  package let tagTypes: [UInt32: ValueType]
   /// The algorithm of the checksum, as documents name it; `nil` where the protocol has none.
   package let checksumName: String?
   /// Whether frames carry a sequence number and a session of their own.
@@ -127,7 +129,7 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// Compiles `draft`. At most 63 types; their indices are their places in `draft.kinds`.
   package init(
     name: String, version: String, ports: [UInt16], typeNames: [String], tagNames: [UInt32: String],
-    sensitiveTags: Set<UInt32> = [], checksumName: String?, draft: Draft
+    sensitiveTags: Set<UInt32> = [], tagTypes: [UInt32: ValueType] = [:], checksumName: String?, draft: Draft
   ) {
     precondition(draft.kinds.count <= 63, "a plan has at most 63 types")
     self.name = name
@@ -136,6 +138,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     self.typeNames = typeNames
     self.tagNames = tagNames
     self.sensitiveTags = sensitiveTags
+    self.tagTypes = tagTypes
     self.checksumName = checksumName
     typeValues = draft.kinds.map(\.value)
     typeRoles = draft.kinds.map(\.role)
