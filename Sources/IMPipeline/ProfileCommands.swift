@@ -8,9 +8,10 @@ package func listProfiles() -> ExitStatus {
   print { out in
     for name in BuiltInProfiles.names {
       guard let plan = try? BuiltInProfiles.plan(name) else { continue }
-      let ports = plan.ports.map(String.init).joined(separator: ", ")
+      let numbers = plan.ports.map(String.init).joined(separator: ", ")
+      let ports = numbers.isEmpty ? "any port" : "port \(numbers)"
       let use = BuiltInProfiles.usual.contains(name) ? "" : "; only with --profile \(name)"
-      out.text("\(plan.name) \(plan.version), \(plan.typeNames.count) types, \(ports.isEmpty ? "any port" : "port \(ports)")\(use)\n")
+      out.text("\(plan.name) \(plan.version), \(plan.typeNames.count) types, \(ports)\(use)\n")
     }
   }
 }

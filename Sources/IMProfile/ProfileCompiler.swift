@@ -32,7 +32,8 @@ package struct ProfileCompiler {
 
   private mutating func run() throws(ProfileError) -> CompiledProfile {
     try root.allow(
-      "profile", "version", "title", "ports", "framing", "header", "length", "trailer", "fields", "checksum", "sequence",
+      "profile", "version", "title", "ports", "framing", "header", "length", "trailer", "fields", "checksum",
+      "sequence",
       "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing")
     let name = try root.required("profile").text()
     guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
