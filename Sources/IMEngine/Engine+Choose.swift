@@ -84,7 +84,7 @@ extension Engine {
     _ bytes: borrowing Bytes, _ start: Int, _ end: Int, new count: Int, isThorough: Bool, isEnd: Bool
   ) -> Bool {
     let plan = currentPlan
-    let isHinted = isHinted(flow, Int(currentPlanIndex))
+    let isHinted = isHinted(flow, Int(currentPlanIndex & 63))
     if plan.pointee.framing.isDelimited {
       return standsDelimited(flow.half(side), bytes, start, end, isHinted: isHinted, isThorough: isThorough)
     }
