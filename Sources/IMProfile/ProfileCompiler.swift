@@ -8,6 +8,7 @@ package struct ProfileCompiler {
   var typeNames: [String] = []
   var tagNames: [UInt32: String] = [:]
   var sensitiveTags: Set<UInt32> = []
+  var tagTypes: [UInt32: ValueType] = [:]
   /// Types that answer every type which is answered, by index.
   private var answersAll: Set<Int> = []
   var checksumName: String?
@@ -72,7 +73,7 @@ package struct ProfileCompiler {
     if let receipts = try root.optional("receipts") { try self.receipts(receipts) }
     return CompiledProfile(
       name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
-      sensitiveTags: sensitiveTags, checksumName: checksumName, draft: draft)
+      sensitiveTags: sensitiveTags, tagTypes: tagTypes, checksumName: checksumName, draft: draft)
   }
 
   /// The name of a type or a tag: outputs print it as it is.

@@ -134,6 +134,7 @@ import Testing
     Case("diameter-messages", diameter, "messages", "-q", "@"),
     Case("diameter-stats", diameter, "stats", "-q", "@"),
     Case("goim-stats", goim, "stats", "-q", "@"),
+    Case("jt808-elements", jt808, "-vA", "--format", "json", "-Y", "type in {location, media}", "-r", "@"),
     Case("jt808-stats", jt808, "stats", "-q", "@"),
     Case("weak-lost", weak, "messages", "-q", "--lost", "@"),
     Case("weak-retried", weak, "messages", "-q", "--retried", "@"),

@@ -20,6 +20,8 @@ package final class ProtocolPlan: @unchecked Sendable {
   @exclusivity(unchecked) package private(set) var tagNames: [UInt32: String]
   /// TLV tags whose values are not to be shown.
   @exclusivity(unchecked) package private(set) var sensitiveTags: Set<UInt32>
+  /// What the values of tags are, where the profile says.
+  @exclusivity(unchecked) package private(set) var tagTypes: [UInt32: ValueType]
   /// The algorithm of the checksum, as documents name it; `nil` where the protocol has none.
   @exclusivity(unchecked) package private(set) var checksumName: String?
   /// Whether frames carry a sequence number and a session of their own.
@@ -127,7 +129,7 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// Compiles `draft`. At most 63 types; their indices are their places in `draft.kinds`.
   package init(
     name: String, version: String, ports: [UInt16], typeNames: [String], tagNames: [UInt32: String],
-    sensitiveTags: Set<UInt32> = [], checksumName: String?, draft: Draft
+    sensitiveTags: Set<UInt32> = [], tagTypes: [UInt32: ValueType] = [:], checksumName: String?, draft: Draft
   ) {
     precondition(draft.kinds.count <= 63, "a plan has at most 63 types")
     self.name = name
@@ -136,6 +138,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     self.typeNames = typeNames
     self.tagNames = tagNames
     self.sensitiveTags = sensitiveTags
+    self.tagTypes = tagTypes
     self.checksumName = checksumName
     typeValues = draft.kinds.map(\.value)
     typeRoles = draft.kinds.map(\.role)
@@ -274,11 +277,14 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// The value that a type has in a plan which was made for `reload` and does not know it any more: no field can have it.
   package static func forgotten(_ index: Int) -> UInt64 { 1 << 32 + UInt64(index) }
 
+  /// Whether `value` is such a one; words of lines have no bytes below 0x21.
+  private static func isForgotten(_ value: UInt64) -> Bool { value >> 6 == 1 << 26 }
+
   /// Makes this plan what `other` is, and the other way round; the name stays. A type that is forgotten stays known by its
   /// old value where exchanges of it are told.
   func exchange(with other: ProtocolPlan) {
     for (i, value) in typeValues.enumerated() where other.typeValues.indices.contains(i) {
-      if other.typeValues[i] >= 1 << 32 { other.typeValues[i] = value }
+      if Self.isForgotten(other.typeValues[i]) { other.typeValues[i] = value }
     }
     swap(&version, &other.version)
     swap(&ports, &other.ports)
@@ -287,6 +293,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     swap(&typeRoles, &other.typeRoles)
     swap(&tagNames, &other.tagNames)
     swap(&sensitiveTags, &other.sensitiveTags)
+    swap(&tagTypes, &other.tagTypes)
     swap(&checksumName, &other.checksumName)
     swap(&hash, &other.hash)
     swap(&pointer, &other.pointer)
