@@ -15,7 +15,6 @@ import Testing
       var avps: Int?
       var sum: String?
       var items: Int?
-      var bad: Bool?
     }
     var pairs: [[Int]]
     var messages: [Message]
