@@ -37,6 +37,7 @@ extension Engine {
   mutating func choose(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, new count: Int, isEnd: Bool) {
     let half = flow.half(side)
     guard let rest = half.pointee.rest, rest.pointee.count > 0 else { return }
+    if rest.pointee.streamOffset == 0, readProxyHeader(flow, side, rest, isEnd: isEnd) { return }
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     let start = rest.pointee.start
     let end = rest.pointee.end

@@ -355,6 +355,7 @@ extension Engine {
     }
     if flow.pointee.figures != .max { tracker.release(flow.pointee.figures) }
     if flow.pointee.journal != .max { reassembler.journals.release(flow.pointee.journal) }
+    if flow.pointee.carrier != .max { tracker.carriers.release(flow.pointee.carrier) }
     if reassembler.flows.find(flow.pointee.key) == index { reassembler.flows.unlink(index) }
     for side in 0...1 {
       Reassembler.destroy(&flow.half(side).pointee.queue)
@@ -404,6 +405,7 @@ extension Engine {
     var rare = RareFigures()
     if let figures { rare = tracker.rareFigures(of: figures) }
     let journal = f.journal == .max ? FlowJournal() : reassembler.journals.pointer(f.journal).pointee
+    let carrier = carrier(of: flow)?.pointee
     let ways = [f.halves[client], f.halves[1 - client]]
     sink.connection(
       ConnectionReport(
@@ -419,6 +421,7 @@ extension Engine {
         gapCount: journal.gapCount, gapBytes: journal.gapBytes, conflicts: journal.conflicts, synCount: f.synCount,
         figures: figures, rare: rare,
         handshake: figures.flatMap { handshakeOutcome($0, f) }, heartbeats: beats,
-        session: f.session == .max ? nil : f.session))
+        session: f.session == .max ? nil : f.session, proxyDestination: carrier?.destination,
+        proxyUsesTLS: carrier?.usesTLS ?? false))
   }
 }

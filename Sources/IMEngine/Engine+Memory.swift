@@ -68,6 +68,7 @@ extension Engine {
     if tracker.isShortOfHeartbeats {
       evictQuiet { $0.pointee.figures != .max && figures.pointer($0.pointee.figures).pointee.heartbeats != .max }
     }
+    if tracker.isShortOfCarriers { evictQuiet { $0.pointee.carrier != .max } }
     if reassembler.isShortOfJournals { evictQuiet { $0.pointee.journal != .max } }
     if budget.isOverHeld { releaseHolders() }
   }

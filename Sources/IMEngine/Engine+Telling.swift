@@ -13,8 +13,10 @@ extension Engine {
 
   func connectionInfo(_ flow: UnsafeMutablePointer<Flow>) -> ConnectionInfo {
     let client = Int(flow.pointee.client)
+    let peer = flow.pointee.key.endpoint(client)
+    let carrier = carrier(of: flow)?.pointee
     return ConnectionInfo(
-      serial: flow.pointee.serial, client: flow.pointee.key.endpoint(client),
+      serial: flow.pointee.serial, client: carrier?.client ?? peer, peer: peer, carriers: carrier?.carriers ?? [],
       server: flow.pointee.key.endpoint(1 - client), plan: flow.pointee.profile.rawValue,
       sawOpening: flow.pointee.synCount > 0,
       endpoint: flow.pointee.figures == .max ? .max : tracker.figures.pointer(flow.pointee.figures).pointee.endpoint)

@@ -69,7 +69,7 @@ package struct Engine: ~Copyable {
   /// The connection that the sink was told of last.
   var info = ConnectionInfo(
     serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0),
-    server: Endpoint(address: IPAddress(v4: 0), port: 0),
+    peer: Endpoint(address: IPAddress(v4: 0), port: 0), server: Endpoint(address: IPAddress(v4: 0), port: 0),
     plan: 0, endpoint: .max)
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]

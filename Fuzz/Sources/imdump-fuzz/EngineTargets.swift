@@ -41,6 +41,7 @@ private final class Sink: EngineSink {
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   func connection(_ report: ConnectionReport) {}
+  func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) {}
   func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>

@@ -162,6 +162,8 @@ struct Flow {
   var synAckAt = Timestamp.distantPast
   /// What was out of the ordinary on it; `.max` where nothing was.
   var journal: UInt32 = .max
+  /// What is kept of its carriers; `.max` where it has none.
+  var carrier: UInt32 = .max
 
   init(key: FlowKey, serial: UInt32, client: UInt8, at now: Timestamp) {
     self.key = key

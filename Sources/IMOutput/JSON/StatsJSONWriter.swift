@@ -62,6 +62,10 @@ package struct StatsJSONWriter {
       out.literal("\":")
       out.number(value)
     }
+    if ledger.carrierBytes > 0 {
+      out.literal(",\"carrier_bytes\":")
+      out.number(ledger.carrierBytes)
+    }
     out.literal(",\"skipped_packets\":{")
     var isFirst = true
     for reason in SkipReason.allCases where ledger.skipped[Int(reason.rawValue)] > 0 {

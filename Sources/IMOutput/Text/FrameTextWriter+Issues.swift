@@ -5,7 +5,8 @@ extension FrameTextWriter {
   /// Whether an issue has a line of its own among the frames. What is wrong with a frame stands in the frame's line.
   package static func hasLine(_ kind: IssueKind) -> Bool {
     switch kind {
-    case .gap, .frameCut, .resynchronised, .inconsistentRetransmission, .unsupportedVersion, .ignoredReset: true
+    case .gap, .frameCut, .resynchronised, .inconsistentRetransmission, .unsupportedVersion, .ignoredReset,
+      .proxyHeader: true
     default: false
     }
   }
@@ -47,6 +48,10 @@ extension FrameTextWriter {
       bytes(issue.byteCount, to: &out)
       out.literal(" with other bytes than before")
     case .unsupportedVersion: out.literal("a version that the profile does not describe")
+    case .proxyHeader:
+      out.literal("PROXY header that cannot be believed, ")
+      bytes(issue.byteCount, to: &out)
+      out.literal(" of it passed over")
     case .ignoredReset: out.literal("reset outside the window, ignored")
     default: out.text(issue.kind.name)
     }
@@ -55,6 +60,31 @@ extension FrameTextWriter {
       out.literal(", stream offset ")
       out.number(issue.streamOffset)
     }
+    out.literal("\n")
+  }
+
+  /// Appends the line of what a carrier told at its place between the frames:
+  ///
+  ///     08:53:24.610008 #3 192.0.2.77:50110 > 10.0.0.9:1883: PROXY v2 by 10.0.0.5:3456, to 198.51.100.1:443, 28 bytes
+  package mutating func write(_ event: CarrierEvent, _ info: ConnectionInfo, to out: inout ByteWriter) {
+    ends(event.timestamp, info, event.direction, to: &out)
+    switch event.what {
+    case .proxy(let version, let isLocal, let source, let destination):
+      out.literal("PROXY v")
+      out.number(version)
+      out.literal(" by ")
+      out.endpoint(info.peer)
+      if let destination {
+        out.literal(", to ")
+        out.endpoint(destination)
+      } else if isLocal {
+        out.literal(", for itself")
+      } else if source == nil {
+        out.literal(", for a client without address")
+      }
+    }
+    out.literal(", ")
+    bytes(event.byteCount, to: &out)
     out.literal("\n")
   }
 

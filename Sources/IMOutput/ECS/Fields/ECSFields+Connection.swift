@@ -11,6 +11,14 @@ extension ECSFields {
       ECSField("imdump.conn.final", .boolean, [.connection], "whether this is its last document"),
       ECSField("imdump.conn.report", .long, [.connection], "documents of it before this one"),
       ECSField("imdump.conn.midstream", .boolean, [.connection], "whether the capture began after it"),
+      ECSField(
+        "imdump.conn.carrier.name", .keyword, [.connection], "what the protocol travels in beside TCP",
+        values: ["proxy_v1", "proxy_v2", "websocket", "permessage-deflate"], isArray: true),
+      ECSField(
+        "imdump.conn.carrier.destination.ip", .ip, [.connection], "what the client connected to, by a PROXY header"),
+      ECSField("imdump.conn.carrier.destination.port", .long, [.connection], "its port"),
+      ECSField(
+        "imdump.conn.carrier.tls", .boolean, [.connection], "whether the client's own connection was TLS, by a PROXY header"),
       ECSField("imdump.conn.gap.count", .long, [.connection], "holes in its streams"),
       ECSField("imdump.conn.gap.bytes", .long, .bytes, [.connection], "bytes missing in them"),
       ECSField(
