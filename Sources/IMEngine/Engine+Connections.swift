@@ -214,6 +214,7 @@ extension Engine {
     else { return }
     half.pointee.next = flow.tail(side).pointee.finSequence &+ 1
     half.pointee.flags.insert(.finished)
+    endCarrier(index, flow, side)
     abandonRest(index, flow, side)
     let other = flow.half(1 - side)
     if other.pointee.flags.contains(.finished) {
@@ -250,9 +251,11 @@ extension Engine {
         let missing = unseenTail(flow, side)
         if missing > 0 { lose(index, flow, side, reassembler.skip(flow, side, missing, .captureLoss)) }
       }
+      endCarrier(index, flow, side)
       abandonRest(index, flow, side)
     }
     if flow.pointee.profile == .unknown { flow.pointee.profile = .none }
+    if flow.pointee.profile == .none, flow.pointee.carrier != .max { dropReaders(flow) }
     for side in 0...1 { closeIsland(flow, side, at: flow.half(side).pointee.offset) }
     flushIslands(flow)
   }
@@ -355,6 +358,7 @@ extension Engine {
     }
     if flow.pointee.figures != .max { tracker.release(flow.pointee.figures) }
     if flow.pointee.journal != .max { reassembler.journals.release(flow.pointee.journal) }
+    if flow.pointee.carrier != .max { dropReaders(flow) }
     if flow.pointee.carrier != .max { tracker.carriers.release(flow.pointee.carrier) }
     if reassembler.flows.find(flow.pointee.key) == index { reassembler.flows.unlink(index) }
     for side in 0...1 {
@@ -422,6 +426,7 @@ extension Engine {
         figures: figures, rare: rare,
         handshake: figures.flatMap { handshakeOutcome($0, f) }, heartbeats: beats,
         session: f.session == .max ? nil : f.session, proxyDestination: carrier?.destination,
-        proxyUsesTLS: carrier?.usesTLS ?? false))
+        proxyUsesTLS: carrier?.usesTLS ?? false,
+        webSocket: carrier.flatMap { $0.carriers.contains(.webSocket) ? $0.webSocket : nil }))
   }
 }

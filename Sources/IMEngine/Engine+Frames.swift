@@ -13,7 +13,7 @@ extension Engine {
       return
     }
     select(flow.pointee.profile)
-    if half.pointee.rest != nil || !half.pointee.flags.isDisjoint(with: [.lost, .passing]) {
+    if half.pointee.rest != nil || !half.pointee.flags.isDisjoint(with: [.lost, .passing, .carried]) {
       consumeBehindRest(index, flow, side, bytes, offset, count, at, number)
       return
     }
@@ -52,6 +52,10 @@ extension Engine {
     _ count: Int, _ at: Timestamp, _ number: UInt64
   ) {
     let half = flow.half(side)
+    if half.pointee.flags.contains(.carried) {
+      carry(index, flow, side, bytes, offset, count, at, number)
+      return
+    }
     if half.pointee.flags.contains(.passing) {
       let passed = min(count, Int(half.pointee.passOver))
       half.pointee.passOver -= UInt32(passed)
@@ -133,7 +137,9 @@ extension Engine {
         let last = rest.pointee.mark(at: start + frame.pointee.count - 1)
         frame.pointee.timestamp = last.timestamp
         frame.pointee.number = last.number
+        let isCarried = half.pointee.flags.contains(.carried)
         frame.pointee.streamOffset = rest.pointee.streamOffset
+        if isCarried { frame.pointee.streamOffset = wireOffset(flow, side, rest.pointee.streamOffset) }
         guard isSound(bytes, end) else {
           half.pointee.flags.insert(.lost)
           // What was found by its proof and is no frame all the same must not be found again.
@@ -141,6 +147,7 @@ extension Engine {
           continue
         }
         complete(index, flow, side, bytes)
+        if isCarried { countOnWire(flow, side, rest) }
         rest.pointee.needed = 0
         rest.pointee.consume(frame.pointee.count)
       case .needMore:

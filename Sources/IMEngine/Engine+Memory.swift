@@ -184,6 +184,7 @@ extension Engine {
         release(index, flow, side, givingUpTo: start, .unseen)
       }
       reassembler.dropQueue(half)
+      if half.pointee.flags.contains(.carried) { releaseCarrier(index, flow, side) }
       guard flow.pointee.profile.isPlan else { continue }
       if half.pointee.rest?.pointee.count ?? 0 > 0 {
         abandonRest(index, flow, side)
@@ -193,5 +194,6 @@ extension Engine {
       finishIfDone(index, flow, side)
     }
     if flow.pointee.profile == .unknown { giveUp(flow) }
+    if flow.pointee.profile == .none, flow.pointee.carrier != .max { dropReaders(flow) }
   }
 }

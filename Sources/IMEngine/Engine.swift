@@ -31,6 +31,8 @@ package struct Engine: ~Copyable {
   var walker: TLVWalker
   var inflater: Inflater
   var ledger = Ledger()
+  /// What WebSocket frames carry, without its mask; what a compressed part of it says.
+  var carried = RawBuffer(), inflated = RawBuffer()
   /// The segment and the frame in hand; on the heap, so that handing them on copies nothing.
   var segment: UnsafeMutablePointer<Segment>
   let frame: UnsafeMutablePointer<Frame>

@@ -103,6 +103,8 @@ package struct Ledger: Sendable {
   package var tlsConnections: UInt64 = 0
   /// Connections with a PROXY header in front of their first frame.
   package var proxiedConnections: UInt64 = 0
+  /// Connections of WebSocket frames.
+  package var webSocketConnections: UInt64 = 0
   /// Connections that a plan was chosen for.
   package var decodedConnections: UInt64 = 0
   /// Issues by kind.

@@ -38,6 +38,10 @@ package enum IssueKind: UInt8, CaseIterable, Sendable, BitwiseCopyable {
   case ignoredReset
   /// A PROXY header that cannot be believed, or that is not whole.
   case proxyHeader
+  /// Bytes that are no WebSocket frame, where one was to be.
+  case webSocketFrame
+  /// A compressed WebSocket message that cannot be inflated: its beginning is missing, or what it goes on with.
+  case notInflated
 
   /// The name in counters and documents.
   package var name: String {
@@ -65,6 +69,8 @@ package enum IssueKind: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case .heartbeatMissed: "heartbeat_missed"
     case .ignoredReset: "ignored_reset"
     case .proxyHeader: "carrier.proxy_header"
+    case .webSocketFrame: "carrier.websocket_frame"
+    case .notInflated: "carrier.not_inflated"
     }
   }
 }
@@ -188,6 +194,8 @@ package struct ConnectionReport {
   package var proxyDestination: Endpoint?
   /// Whether the client's own connection to the load balancer was TLS, as a PROXY header says.
   package var proxyUsesTLS = false
+  /// What its WebSocket frames were; `nil` where it has none.
+  package var webSocket: WebSocketFigures?
 }
 
 extension ConnectionReport {

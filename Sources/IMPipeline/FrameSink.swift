@@ -138,7 +138,7 @@ final class FrameSink: EngineSink {
     isNearGap = !marks.isEmpty || held != nil
     guard !isJSON, FrameTextWriter.hasLine(issue.kind) else { return }
     guard Int(connection.plan) < plans.count else {
-      if issue.kind == .proxyHeader, filter == nil {
+      if issue.kind == .proxyHeader || issue.kind == .webSocketFrame, filter == nil {
         tellHeld()
         text.write(issue, connection, isTCP: true, to: &page.out)
       }

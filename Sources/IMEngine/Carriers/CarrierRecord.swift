@@ -10,6 +10,14 @@ struct CarrierRecord {
   var usesTLS = false
   /// Offsets in the streams of side 0 and side 1 behind what carriers put in front of them.
   var begin: InlineArray<2, UInt64> = [0, 0]
+  /// The readers of WebSocket frames of side 0 and side 1; `nil` where a side is not known to speak them yet.
+  var readers: InlineArray<2, UnsafeMutablePointer<WebSocketReader>?> = [nil, nil]
+  /// What was counted of WebSocket frames.
+  var webSocket = WebSocketFigures()
+  /// The plan that the subprotocol names; 255 for none.
+  var hint: UInt8 = 255
+  /// The direction whose pings count as the connection's signs of life, by its number; 255 before the first.
+  var beats: UInt8 = 255
 
   init() {}
 }
@@ -21,6 +29,11 @@ package struct CarrierEvent: Sendable, BitwiseCopyable {
     /// A PROXY header. `source` is the client and `destination` what it connected to, where the header names them;
     /// `isLocal` says that the proxy speaks for itself, as health checks do.
     case proxy(version: UInt8, isLocal: Bool, source: Endpoint?, destination: Endpoint?)
+    /// The connection is one of WebSocket frames from here on; `isCompressed` says that messages may be compressed, and
+    /// `isMidstream` that it was told by the frames, since its beginning is not in the capture.
+    case webSocket(isCompressed: Bool, isMidstream: Bool)
+    /// A close frame, and the reason that it gives.
+    case webSocketClose(status: UInt16?)
   }
 
   /// When the packet came that had its last byte.

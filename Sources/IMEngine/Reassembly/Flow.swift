@@ -33,6 +33,10 @@ struct HalfFlags: OptionSet {
   static let hinted = HalfFlags(rawValue: 512)
   /// `passOver` bytes are to be passed over.
   static let passing = HalfFlags(rawValue: 1024)
+  /// The protocol travels in WebSocket frames; `rest` holds what they carry.
+  static let carried = HalfFlags(rawValue: 2048)
+  /// Its reader has memory for what was compressed.
+  static let inflating = HalfFlags(rawValue: 4096)
 }
 
 /// One direction of a connection: the bytes its side sends. 64 bytes, one cache line.

@@ -66,7 +66,7 @@ extension ECSWriter {
     case .orphanAck, .unanswered, .lateAck, .heartbeatMissed, .timestampWindow: "tracking"
     case .checksumMismatch, .resynchronised, .frameCut, .unsupportedVersion, .incompleteTag, .incompleteLength,
       .incompleteValue, .tlvLimit, .nestedTooDeep, .duplicateTag, .compressLabelOnly, .inflateLimit, .malformedBody,
-      .unknownType, .proxyHeader:
+      .unknownType, .proxyHeader, .webSocketFrame, .notInflated:
       "decode"
     }
   }
@@ -169,6 +169,8 @@ extension ECSWriter {
     case .heartbeatMissed: "a heartbeat without an answer"
     case .ignoredReset: "a reset outside the window"
     case .proxyHeader: "a PROXY header that cannot be believed"
+    case .webSocketFrame: "bytes that are no WebSocket frame were skipped"
+    case .notInflated: "a compressed WebSocket message cannot be inflated"
     }
   }
 }

@@ -6,7 +6,7 @@ extension FrameTextWriter {
   package static func hasLine(_ kind: IssueKind) -> Bool {
     switch kind {
     case .gap, .frameCut, .resynchronised, .inconsistentRetransmission, .unsupportedVersion, .ignoredReset,
-      .proxyHeader: true
+      .proxyHeader, .webSocketFrame, .notInflated: true
     default: false
     }
   }
@@ -52,6 +52,12 @@ extension FrameTextWriter {
       out.literal("PROXY header that cannot be believed, ")
       bytes(issue.byteCount, to: &out)
       out.literal(" of it passed over")
+    case .webSocketFrame:
+      bytes(issue.byteCount, to: &out)
+      out.literal(" passed over that are no WebSocket frame")
+    case .notInflated:
+      out.literal("compressed WebSocket message that cannot be inflated, ")
+      bytes(issue.byteCount, to: &out)
     case .ignoredReset: out.literal("reset outside the window, ignored")
     default: out.text(issue.kind.name)
     }
@@ -82,9 +88,21 @@ extension FrameTextWriter {
       } else if source == nil {
         out.literal(", for a client without address")
       }
+    case .webSocket(let isCompressed, let isMidstream):
+      out.literal("WebSocket")
+      if isCompressed { out.literal(" with permessage-deflate") }
+      if isMidstream { out.literal(", seen from the middle on") }
+    case .webSocketClose(let status):
+      out.literal("WebSocket close")
+      if let status {
+        out.literal(" ")
+        out.number(status)
+      }
     }
-    out.literal(", ")
-    bytes(event.byteCount, to: &out)
+    if event.byteCount > 0 {
+      out.literal(", ")
+      bytes(event.byteCount, to: &out)
+    }
     out.literal("\n")
   }
 

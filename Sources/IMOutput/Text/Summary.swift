@@ -95,6 +95,7 @@ package struct Summary {
     var parts = ["\(count(ledger.connections, "connection"))", "\(grouped(ledger.decodedConnections)) decoded"]
     if ledger.tlsConnections > 0 { parts.append("\(grouped(ledger.tlsConnections)) TLS (encrypted, not readable)") }
     if ledger.proxiedConnections > 0 { parts.append("\(grouped(ledger.proxiedConnections)) through a proxy") }
+    if ledger.webSocketConnections > 0 { parts.append("\(grouped(ledger.webSocketConnections)) in WebSocket") }
     if ledger.connectionAttempts > 0 {
       parts.append("\(grouped(ledger.connectionSuccesses)) of \(count(ledger.connectionAttempts, "attempt")) succeeded")
     }
