@@ -8,7 +8,10 @@ extension Engine {
     _ count: Int, _ at: Timestamp, _ number: UInt64
   ) {
     guard flow.pointee.profile == .unknown else {
-      if flow.half(side).pointee.flags.contains(.carried) { dropReaders(flow) }
+      if flow.half(side).pointee.flags.contains(.carried) {
+        carry(index, flow, side, bytes, offset, count, at, number)
+        return
+      }
       ledger.unreadBytes += UInt64(count)
       if flow.pointee.profile == .tls { ledger.tlsBytes += UInt64(count) }
       countUndecoded(flow, count)
@@ -43,10 +46,7 @@ extension Engine {
     let half = flow.half(side)
     guard let rest = half.pointee.rest, rest.pointee.count > 0 else { return }
     let isCarried = half.pointee.flags.contains(.carried)
-    if !isCarried {
-      if rest.pointee.streamOffset == 0, readProxyHeader(flow, side, rest, isEnd: isEnd) { return }
-      if readUpgrade(index, flow, side, rest, isEnd: isEnd) { return }
-    }
+    if !isCarried, readsCarrier(index, flow, side, rest, isEnd: isEnd) { return }
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     let start = rest.pointee.start
     let end = rest.pointee.end

@@ -214,7 +214,7 @@ extension Engine {
     else { return }
     half.pointee.next = flow.tail(side).pointee.finSequence &+ 1
     half.pointee.flags.insert(.finished)
-    endCarrier(index, flow, side)
+    if half.pointee.flags.contains(.carried) { endCarrier(index, flow, side) }
     abandonRest(index, flow, side)
     let other = flow.half(1 - side)
     if other.pointee.flags.contains(.finished) {
@@ -251,11 +251,10 @@ extension Engine {
         let missing = unseenTail(flow, side)
         if missing > 0 { lose(index, flow, side, reassembler.skip(flow, side, missing, .captureLoss)) }
       }
-      endCarrier(index, flow, side)
+      if half.pointee.flags.contains(.carried) { endCarrier(index, flow, side) }
       abandonRest(index, flow, side)
     }
     if flow.pointee.profile == .unknown { flow.pointee.profile = .none }
-    if flow.pointee.profile == .none, flow.pointee.carrier != .max { dropReaders(flow) }
     for side in 0...1 { closeIsland(flow, side, at: flow.half(side).pointee.offset) }
     flushIslands(flow)
   }
@@ -409,7 +408,6 @@ extension Engine {
     var rare = RareFigures()
     if let figures { rare = tracker.rareFigures(of: figures) }
     let journal = f.journal == .max ? FlowJournal() : reassembler.journals.pointer(f.journal).pointee
-    let carrier = carrier(of: flow)?.pointee
     let ways = [f.halves[client], f.halves[1 - client]]
     sink.connection(
       ConnectionReport(
@@ -425,8 +423,7 @@ extension Engine {
         gapCount: journal.gapCount, gapBytes: journal.gapBytes, conflicts: journal.conflicts, synCount: f.synCount,
         figures: figures, rare: rare,
         handshake: figures.flatMap { handshakeOutcome($0, f) }, heartbeats: beats,
-        session: f.session == .max ? nil : f.session, proxyDestination: carrier?.destination,
-        proxyUsesTLS: carrier?.usesTLS ?? false,
-        webSocket: carrier.flatMap { $0.carriers.contains(.webSocket) ? $0.webSocket : nil }))
+        session: f.session == .max ? nil : f.session,
+        carrier: carrier(of: flow).map { CarrierReport($0.pointee) }))
   }
 }

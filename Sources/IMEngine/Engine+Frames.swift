@@ -13,7 +13,7 @@ extension Engine {
       return
     }
     select(flow.pointee.profile)
-    if half.pointee.rest != nil || !half.pointee.flags.isDisjoint(with: [.lost, .passing, .carried]) {
+    if half.pointee.rest != nil || !half.pointee.flags.isDisjoint(with: .detour) {
       consumeBehindRest(index, flow, side, bytes, offset, count, at, number)
       return
     }

@@ -194,6 +194,5 @@ extension Engine {
       finishIfDone(index, flow, side)
     }
     if flow.pointee.profile == .unknown { giveUp(flow) }
-    if flow.pointee.profile == .none, flow.pointee.carrier != .max { dropReaders(flow) }
   }
 }

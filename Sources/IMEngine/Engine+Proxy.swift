@@ -2,7 +2,24 @@ import IMWire
 
 /// PROXY headers in front of a connection's first frame.
 extension Engine {
-  /// Reads what a carrier has put in front of the first frame of side `side`, whose first bytes `rest` holds. True when the
+  /// Reads what carriers have put in front of a side's first frame: a PROXY header, or HTTP that asks for WebSocket. True when
+  /// the bytes were taken or wait for more. Most streams begin otherwise, and their first byte tells.
+  @inline(__always)
+  mutating func readsCarrier(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>,
+    isEnd: Bool
+  ) -> Bool {
+    let first = rest.pointee.memoryStart.load(fromByteOffset: rest.pointee.start, as: UInt8.self)
+    if first == 0x0d || first == 0x50, rest.pointee.streamOffset == 0,
+      readProxyHeader(flow, side, rest, isEnd: isEnd)
+    {
+      return true
+    }
+    let next = rest.pointee.memoryStart.load(fromByteOffset: rest.pointee.start, as: UInt8.self)
+    return (next == 0x47 || next == 0x48) && readUpgrade(index, flow, side, rest, isEnd: isEnd)
+  }
+
+  /// Reads the PROXY header in front of the first frame of side `side`, whose first bytes `rest` holds. True when the
   /// bytes have to wait for more.
   @inline(never)
   mutating func readProxyHeader(

@@ -14,9 +14,10 @@ extension Engine {
   func connectionInfo(_ flow: UnsafeMutablePointer<Flow>) -> ConnectionInfo {
     let client = Int(flow.pointee.client)
     let peer = flow.pointee.key.endpoint(client)
-    let carrier = carrier(of: flow)?.pointee
+    let carrier = carrier(of: flow)
     return ConnectionInfo(
-      serial: flow.pointee.serial, client: carrier?.client ?? peer, peer: peer, carriers: carrier?.carriers ?? [],
+      serial: flow.pointee.serial, client: carrier?.pointee.client ?? peer, peer: peer,
+      carriers: carrier?.pointee.carriers ?? [],
       server: flow.pointee.key.endpoint(1 - client), plan: flow.pointee.profile.rawValue,
       sawOpening: flow.pointee.synCount > 0,
       endpoint: flow.pointee.figures == .max ? .max : tracker.figures.pointer(flow.pointee.figures).pointee.endpoint)

@@ -40,11 +40,6 @@ extension Engine {
     }
     let source = CarriedBytes(held: nil, at: at, number: number, base: start &- UInt64(offset))
     let position = readCarried(index, flow, side, reader, bytes, offset, offset + count, source)
-    guard flow.pointee.profile != .none else {
-      ledger.unreadBytes += UInt64(offset + count - position)
-      dropReaders(flow)
-      return
-    }
     if position < offset + count {
       hold(
         index, flow, reader, bytes, position, offset + count - position, at, number,
@@ -79,10 +74,6 @@ extension Engine {
         held: held, at: now, number: 0, base: held.pointee.streamOffset &- UInt64(start))
       let position = readCarried(index, flow, side, reader, bytes, start, held.pointee.end, source)
       held.pointee.consume(position - start)
-      guard flow.pointee.profile != .none else {
-        dropReaders(flow)
-        return
-      }
       if reader.pointee.state != .lost { break }
     }
     if let reader = reader(flow, side), reader.pointee.held?.pointee.count == 0 {
@@ -100,13 +91,17 @@ extension Engine {
     var position = first
     var handedOn = 0
     let before = reader.pointee.offsets.end
-    loop: while position < end, flow.pointee.profile != .none {
+    loop: while position < end {
       switch reader.pointee.state {
       case .lost: break loop
+      case .ended:
+        countSkipped(flow, end - position)
+        position = end
       case .upgrade:
         guard let count = takeAnswer(flow, side, reader, bytes, position, end, source) else {
           giveUp(flow)
-          return position
+          for side in 0...1 { self.reader(flow, side)?.pointee.state = .ended }
+          break
         }
         guard count > 0 else { break loop }
         position += count
@@ -165,8 +160,7 @@ extension Engine {
   ) {
     countCarrier(header.count)
     guard let record = carrier(of: flow) else { return }
-    record.pointee.carriers.insert(.webSocket)
-    record.pointee.webSocket.frames[Int(flow.pointee.direction(side).rawValue)] &+= 1
+    count(header, flow, side, record)
     reader.pointee.key = header.key
     reader.pointee.remaining = header.payloadCount
     reader.pointee.phase = 0
@@ -184,6 +178,11 @@ extension Engine {
       return
     }
     record.pointee.carriers.insert(.deflate)
+    record.pointee.webSocket.compressed[Int(flow.pointee.direction(side).rawValue)] &+= 1
+    guard flow.pointee.profile != .none else {
+      reader.pointee.message = .plain
+      return
+    }
     reader.pointee.packed = 0
     reader.pointee.unpacked = 0
     if reader.pointee.inflater == nil { reader.pointee.inflater = RawInflater() }
@@ -209,10 +208,7 @@ extension Engine {
       // What has made nothing belongs to the carrier.
       countCarrier(reader.pointee.idle)
       reader.pointee.idle = 0
-      if reader.pointee.message == .compressed {
-        record.pointee.webSocket.compressed[way] &+= 1
-        if !reader.pointee.keepsWindow { reader.pointee.inflater?.reset() }
-      }
+      if reader.pointee.message == .compressed, !reader.pointee.keepsWindow { reader.pointee.inflater?.reset() }
     }
     if reader.pointee.message == .unreadable { tellNotInflated(flow, side, reader, stamp.at) }
     reader.pointee.message = .none
@@ -227,6 +223,13 @@ extension Engine {
     defer {
       reader.pointee.phase = (reader.pointee.phase + count) & 3
       reader.pointee.remaining -= count
+    }
+    guard flow.pointee.profile != .none else {
+      // Its frames are counted, and nothing else.
+      countSkipped(flow, count + reader.pointee.idle)
+      reader.pointee.idle = 0
+      reader.pointee.message = .plain
+      return
     }
     if reader.pointee.message == .unreadable {
       countNotInflated(flow, reader, count, place)
@@ -349,6 +352,17 @@ extension Engine {
   }
 
   // MARK: Counting
+
+  /// Counts a frame.
+  mutating func count(
+    _ header: WebSocketHeader, _ flow: UnsafeMutablePointer<Flow>, _ side: Int,
+    _ record: UnsafeMutablePointer<CarrierRecord>
+  ) {
+    let type = Int(WebSocketFrameType(opcode: header.opcode).rawValue)
+    record.pointee.carriers.insert(.webSocket)
+    record.pointee.webSocket.frames[Int(flow.pointee.direction(side).rawValue)][type] &+= 1
+    ledger.webSocketFrames[type] &+= 1
+  }
 
   /// Counts bytes that carriers put around frames.
   mutating func countCarrier(_ count: Int) {

@@ -9,7 +9,7 @@ extension Engine {
   ) {
     countCarrier(header.frameCount)
     guard let record = carrier(of: flow) else { return }
-    record.pointee.carriers.insert(.webSocket)
+    count(header, flow, side, record)
     carried.reserve(header.payloadCount)
     WebSocketHeader.unmask(
       bytes, position + header.count, header.payloadCount, key: header.key, phase: 0, to: carried.pointer)
@@ -18,7 +18,6 @@ extension Engine {
     let way = Int(flow.pointee.direction(side).rawValue)
     switch header.opcode {
     case 9:
-      record.pointee.webSocket.pings[way] &+= 1
       beat(flow, record, way, at, isMissed: reader.pointee.pingAt != nil)
       reader.pointee.pingAt = at
       reader.pointee.pingHash = Self.hash(payload)

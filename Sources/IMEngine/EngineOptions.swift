@@ -105,6 +105,8 @@ package struct Ledger: Sendable {
   package var proxiedConnections: UInt64 = 0
   /// Connections of WebSocket frames.
   package var webSocketConnections: UInt64 = 0
+  /// Frames of WebSocket by `WebSocketFrameType`, both directions together.
+  package var webSocketFrames: InlineArray<6, UInt64> = InlineArray(repeating: 0)
   /// Connections that a plan was chosen for.
   package var decodedConnections: UInt64 = 0
   /// Issues by kind.

@@ -190,12 +190,8 @@ package struct ConnectionReport {
   package var heartbeats: HeartbeatFigures?
   /// The tracker's session; `nil` without one.
   package var session: UInt32?
-  /// What the client connected to, as a PROXY header names it; `nil` where none does.
-  package var proxyDestination: Endpoint?
-  /// Whether the client's own connection to the load balancer was TLS, as a PROXY header says.
-  package var proxyUsesTLS = false
-  /// What its WebSocket frames were; `nil` where it has none.
-  package var webSocket: WebSocketFigures?
+  /// What its carriers said; `nil` for TCP alone.
+  package var carrier: CarrierReport?
 }
 
 extension ConnectionReport {

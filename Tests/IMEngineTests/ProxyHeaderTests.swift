@@ -105,7 +105,7 @@ import Testing
     #expect(run.heard.reports.map(\.info.peer) == [peer])
     #expect(run.heard.carriers.count == (header.isGood ? 1 : 0))
     let destination = header.client.map { $0.address.isIPv6 ? Self.sixFront : Self.front }
-    #expect(run.heard.reports.map(\.proxyDestination) == [destination])
+    #expect(run.heard.reports.map { $0.carrier?.destination } == [destination])
   }
 
   /// However the header is cut, it is the same one; and so are the messages behind it.

@@ -22,6 +22,22 @@ struct CarrierRecord {
   init() {}
 }
 
+/// What a connection's carriers said, for its report. An object, so that reports of TCP alone pay a pointer for it.
+package final class CarrierReport: Sendable {
+  /// What the client connected to, as a PROXY header names it; `nil` where none does.
+  package let destination: Endpoint?
+  /// Whether the client's own connection to the load balancer was TLS, as a PROXY header says.
+  package let usesTLS: Bool
+  /// What its WebSocket frames were; `nil` where it has none.
+  package let webSocket: WebSocketFigures?
+
+  init(_ record: CarrierRecord) {
+    destination = record.destination
+    usesTLS = record.usesTLS
+    webSocket = record.carriers.contains(.webSocket) ? record.webSocket : nil
+  }
+}
+
 /// What a carrier tells at its place between the frames.
 package struct CarrierEvent: Sendable, BitwiseCopyable {
   /// What was told.

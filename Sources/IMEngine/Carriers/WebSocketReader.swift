@@ -1,4 +1,4 @@
-package import IMWire
+import IMWire
 
 /// What is known of one direction of WebSocket frames.
 struct WebSocketReader {
@@ -12,6 +12,8 @@ struct WebSocketReader {
     case payload
     /// Bytes are missing or are no frame: the next frame is looked for.
     case lost
+    /// It turned out to be something else: nothing is read any more.
+    case ended
   }
 
   /// What becomes of a compressed message's payload.
@@ -87,16 +89,38 @@ struct WebSocketReader {
   }
 }
 
+/// What a WebSocket frame is.
+package enum WebSocketFrameType: UInt8, CaseIterable, Sendable {
+  case continuation, text, binary, close, ping, pong
+
+  /// The type by the header's opcode, which is a known one.
+  init(opcode: UInt8) { self = Self(rawValue: opcode < 8 ? opcode : opcode &- 5) ?? .continuation }
+
+  /// The name in documents.
+  package var name: StaticString {
+    switch self {
+    case .continuation: "continuation"
+    case .text: "text"
+    case .binary: "binary"
+    case .close: "close"
+    case .ping: "ping"
+    case .pong: "pong"
+    }
+  }
+}
+
 /// What was counted of a connection's WebSocket frames.
 package struct WebSocketFigures: Sendable, BitwiseCopyable {
-  /// Frames of messages, by direction, client to server first.
-  package var frames: InlineArray<2, UInt64> = [0, 0]
+  /// Frames by `WebSocketFrameType`, client to server first.
+  package var frames: InlineArray<2, InlineArray<6, UInt64>> = [
+    InlineArray(repeating: 0), InlineArray(repeating: 0),
+  ]
   /// Messages whose last frame came, by direction.
   package var messages: InlineArray<2, UInt64> = [0, 0]
-  /// Of those, compressed ones.
+  /// Compressed messages that began, by direction.
   package var compressed: InlineArray<2, UInt64> = [0, 0]
-  /// Pings, by the direction of the ping, and those that were answered.
-  package var pings: InlineArray<2, UInt32> = [0, 0], answered: InlineArray<2, UInt32> = [0, 0]
+  /// Pings that were answered, by the direction of the ping.
+  package var answered: InlineArray<2, UInt32> = [0, 0]
   /// Pongs that answer no ping that was seen.
   package var unasked: InlineArray<2, UInt32> = [0, 0]
   /// Times from ping to pong, in microseconds: their sum, the shortest and the longest.

@@ -37,6 +37,8 @@ struct HalfFlags: OptionSet {
   static let carried = HalfFlags(rawValue: 2048)
   /// Its reader has memory for what was compressed.
   static let inflating = HalfFlags(rawValue: 4096)
+  /// What keeps bytes from being read where their packet holds them: `lost`, `passing` and `carried`.
+  static var detour: HalfFlags { HalfFlags(rawValue: 64 | 1024 | 2048) }
 }
 
 /// One direction of a connection: the bytes its side sends. 64 bytes, one cache line.

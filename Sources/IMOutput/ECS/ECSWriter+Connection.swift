@@ -88,6 +88,7 @@ extension ECSWriter {
     lines.flag("midstream", !report.sawSyn)
     lines.name("close_reason", report.reason.name)
     carriers(report, &lines)
+    webSocket(report.carrier?.webSocket, &lines)
     lines.open("gap")
     lines.number("count", report.gapCount)
     lines.number("bytes", report.gapBytes)
@@ -148,11 +149,40 @@ extension ECSWriter {
     lines.open("carrier")
     lines.key("name")
     lines.writer.names(report.info.carriers)
-    if let destination = report.proxyDestination {
+    if let destination = report.carrier?.destination {
       open("destination", destination, &lines)
       lines.close()
     }
-    if !report.info.carriers.isDisjoint(with: .proxy) { lines.flag("tls", report.proxyUsesTLS) }
+    if !report.info.carriers.isDisjoint(with: .proxy) { lines.flag("tls", report.carrier?.usesTLS ?? false) }
+    lines.close()
+  }
+
+  /// What its WebSocket frames were; nothing without any.
+  private func webSocket(_ figures: WebSocketFigures?, _ lines: inout JSONLines) {
+    guard let figures else { return }
+    lines.open("websocket")
+    let ways: [StaticString] = ["client_to_server", "server_to_client"]
+    for (way, name) in ways.enumerated() {
+      lines.open(name)
+      lines.number("messages", figures.messages[way])
+      lines.number("compressed", figures.compressed[way])
+      for type in WebSocketFrameType.allCases {
+        lines.number(type.name, figures.frames[way][Int(type.rawValue)])
+      }
+      lines.number("pings_answered", figures.answered[way])
+      lines.close()
+    }
+    let count = figures.answered[0] + figures.answered[1]
+    if count > 0 {
+      lines.open("ping_rtt")
+      lines.number("count", count)
+      lines.milliseconds("min_ms", figures.roundTripMinimum)
+      lines.milliseconds("mean_ms", Double(figures.roundTripSum) / Double(count))
+      lines.milliseconds("max_ms", figures.roundTripMaximum)
+      lines.close()
+    }
+    lines.number("not_inflated_bytes", figures.notInflated)
+    if figures.isClosed, figures.closeStatus > 0 { lines.number("close_status", figures.closeStatus) }
     lines.close()
   }
 

@@ -66,6 +66,17 @@ package struct StatsJSONWriter {
       out.literal(",\"carrier_bytes\":")
       out.number(ledger.carrierBytes)
     }
+    if ledger.webSocketConnections > 0 {
+      out.literal(",\"websocket\":{\"connections\":")
+      out.number(ledger.webSocketConnections)
+      for type in WebSocketFrameType.allCases {
+        out.literal(",\"")
+        out.literal(type.name)
+        out.literal("\":")
+        out.number(ledger.webSocketFrames[Int(type.rawValue)])
+      }
+      out.literal("}")
+    }
     out.literal(",\"skipped_packets\":{")
     var isFirst = true
     for reason in SkipReason.allCases where ledger.skipped[Int(reason.rawValue)] > 0 {
