@@ -50,11 +50,11 @@ let package = Package(
 
     room("IMWire", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
-    .target(name: "CPrefetch"),
+    .target(name: "CMachine"),
     .target(name: "CSandbox"),
     room(
       "IMEngine",
-      ["IMWire", "CDeflate", "CZlib", "CPrefetch", .product(name: "DequeModule", package: "swift-collections")]),
+      ["IMWire", "CDeflate", "CMachine", "CZlib", .product(name: "DequeModule", package: "swift-collections")]),
     room("IMYAML", [.product(name: "Yams", package: "Yams")]),
     room(
       "IMProfile", ["IMEngine", "IMYAML", "IMWire"],

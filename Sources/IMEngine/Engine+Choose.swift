@@ -236,7 +236,7 @@ extension Engine {
       ledger.unreadBytes += UInt64(count)
       if flow.pointee.profile == .tls { ledger.tlsBytes += UInt64(count) }
       countUndecoded(flow, count)
-      Reassembler.destroy(&half.pointee.rest)
+      reassembler.rests.take(back: &half.pointee.rest)
     }
   }
 }

@@ -107,8 +107,7 @@ extension Engine {
     if let existing = half.pointee.rest {
       rest = existing
     } else {
-      rest = .allocate(capacity: 1)
-      rest.initialize(to: StreamRest(budget: budget))
+      rest = reassembler.rests.make()
       half.pointee.rest = rest
       reassembler.addHolder(index, flow)
     }
@@ -158,7 +157,7 @@ extension Engine {
         half.pointee.flags.insert(.lost)
       }
     }
-    if let rest = half.pointee.rest, rest.pointee.count == 0 { Reassembler.destroy(&half.pointee.rest) }
+    if let rest = half.pointee.rest, rest.pointee.count == 0 { reassembler.rests.take(back: &half.pointee.rest) }
   }
 
   /// Opens the frame in hand; false when its length cannot be believed, so that the next frame must be looked for.

@@ -150,16 +150,18 @@ extension Engine {
     let isCarried = half.pointee.flags.contains(.carried)
     let skipped = isCarried ? wireCount(flow, side, rest, count) : count
     if figures != .max { tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(skipped) }
-    if isCarried { noteSkipped(flow, side, rest) }
-    pendingSkip[flow.pointee.serial << 1 | UInt32(side), default: 0] += UInt64(skipped)
+    let note = reassembler.note(flow, side)
+    if isCarried, note.pointee.skipped == 0 { noteSkipped(flow, side, rest) }
+    note.pointee.skipped += UInt64(skipped)
     ledger.skippedBytes += UInt64(skipped)
     let offset = rest.pointee.streamOffset
     let at = rest.pointee.count > 0 ? rest.pointee.mark(at: rest.pointee.start).timestamp : now
     setAside(flow, side, rest, count)
     if isFound { closeIsland(flow, side, at: offset &+ UInt64(count)) }
     rest.pointee.consume(count)
-    guard isFound, let total = pendingSkip.removeValue(forKey: flow.pointee.serial << 1 | UInt32(side)), total > 0
-    else { return }
+    let total = note.pointee.skipped
+    guard isFound, total > 0 else { return }
+    note.pointee.skipped = 0
     raise(
       Issue(
         kind: .resynchronised, timestamp: at, direction: flow.pointee.direction(side),
@@ -412,6 +414,6 @@ extension Engine {
           direction: flow.pointee.direction(side), streamOffset: wireOffset(flow, side, rest.pointee.streamOffset),
           byteCount: UInt64(count)), flow)
     }
-    Reassembler.destroy(&half.pointee.rest)
+    reassembler.rests.take(back: &half.pointee.rest)
   }
 }

@@ -53,9 +53,7 @@ extension Engine {
     _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, _ at: Timestamp, _ number: UInt64, _ streamOffset: UInt64
   ) {
     if reader.pointee.held == nil {
-      let held = UnsafeMutablePointer<StreamRest>.allocate(capacity: 1)
-      held.initialize(to: StreamRest(budget: budget))
-      reader.pointee.held = held
+      reader.pointee.held = reassembler.rests.make()
       reassembler.addHolder(index, flow)
     }
     reader.pointee.held?.pointee.append(bytes, offset, count, at, number, streamOffset: streamOffset)
@@ -77,7 +75,7 @@ extension Engine {
       if reader.pointee.state != .lost { break }
     }
     if let reader = reader(flow, side), reader.pointee.held?.pointee.count == 0 {
-      Reassembler.destroy(&reader.pointee.held)
+      reassembler.rests.take(back: &reader.pointee.held)
     }
   }
 
@@ -273,8 +271,7 @@ extension Engine {
     if let existing = half.pointee.rest {
       rest = existing
     } else {
-      rest = .allocate(capacity: 1)
-      rest.initialize(to: StreamRest(budget: budget))
+      rest = reassembler.rests.make()
       half.pointee.rest = rest
       reassembler.addHolder(index, flow)
     }

@@ -63,7 +63,7 @@ extension Engine {
   ) {
     guard let held = reader.pointee.held else { return }
     if held.pointee.count > 0 { passOver(flow, side, held, held.pointee.count) }
-    Reassembler.destroy(&reader.pointee.held)
+    reassembler.rests.take(back: &reader.pointee.held)
   }
 
   /// Bytes of a compressed message that have made nothing yet never will.
@@ -124,7 +124,7 @@ extension Engine {
         ledger.unreadBytes += UInt64(count)
         countUndecoded(flow, count)
       }
-      Reassembler.destroy(&half.pointee.rest)
+      reassembler.rests.take(back: &half.pointee.rest)
       reader.pointee.clear(budget)
       reader.deinitialize(count: 1)
       reader.deallocate()
@@ -139,7 +139,6 @@ extension Engine {
   mutating func noteSkipped(
     _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>
   ) {
-    guard pendingSkip[flow.pointee.serial << 1 | UInt32(side)] == nil else { return }
     reader(flow, side)?.pointee.innerSkippedFrom = wireOffset(flow, side, rest.pointee.streamOffset)
   }
 
@@ -206,7 +205,7 @@ extension Engine {
       WebSocketHeader.read(bytes, position, end, isMasked: isMasked, allowsCompression: allows) != .invalid,
       let chain = chain(bytes, position, end, isMasked: isMasked, allowsCompression: allows)
     else { return .rejected }
-    defer { Self.free(chain.content) }
+    defer { free(chain.content) }
     held.pointee.credit -= 8 * chain.frames + chain.looked >> 2
     var bits = 6 * chain.frames + (chain.isExact ? 8 : 0) + (begins ? 8 : 0)
     let hint = carrier(of: flow)?.pointee.hint ?? 255
@@ -242,13 +241,13 @@ extension Engine {
     while at < end, chain.frames < 8 {
       switch WebSocketHeader.read(bytes, at, end, isMasked: isMasked, allowsCompression: allowsCompression) {
       case .invalid:
-        Self.free(chain.content)
+        free(chain.content)
         return nil
       case .needMore: return chain
       case .header(let header):
         if !header.isControl {
           if let isOpen, isOpen != (header.opcode == 0) {
-            Self.free(chain.content)
+            free(chain.content)
             return nil
           }
           isOpen = !header.isFinal
@@ -275,8 +274,7 @@ extension Engine {
     if let existing = chain.content {
       content = existing
     } else {
-      content = .allocate(capacity: 1)
-      content.initialize(to: StreamRest(budget: budget))
+      content = reassembler.rests.make()
       chain.content = content
     }
     let start = UnsafeRawPointer(carried.pointer)
@@ -286,9 +284,9 @@ extension Engine {
     chain.looked += count
   }
 
-  static func free(_ content: UnsafeMutablePointer<StreamRest>?) {
+  mutating func free(_ content: UnsafeMutablePointer<StreamRest>?) {
     var content = content
-    Reassembler.destroy(&content)
+    reassembler.rests.take(back: &content)
   }
 
   /// Bits of proof that what frames carry is the plan's in use.

@@ -137,7 +137,7 @@ extension Engine {
     else { return nil }
     let chain = chain(bytes, position, end, isMasked: first.key != nil, allowsCompression: false)
     guard let chain, chain.frames >= 2 || chain.isExact || position + first.frameCount > end else { return nil }
-    defer { Self.free(chain.content) }
+    defer { free(chain.content) }
     for i in plans.indices {
       select(FlowProfile(rawValue: UInt8(i)))
       let needed = Int(currentPlan.pointee.chooseEvidence)

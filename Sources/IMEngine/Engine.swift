@@ -82,8 +82,6 @@ package struct Engine: ~Copyable {
   private let ownArrivals: UnsafeMutablePointer<Arrival>
   /// Reads packets ahead, here or on another thread.
   package let preparer: PacketPreparer
-  /// Bytes passed over in search of a frame, by serial number and side, until the frame is found.
-  var pendingSkip: [UInt32: UInt64] = [:]
   /// The servers that frames were decoded of, by (endpoint, plan), in the order of their first.
   var endpointIndex: [EndpointKey: UInt32] = [:]
   /// Connections whose SYN waits for an answer.

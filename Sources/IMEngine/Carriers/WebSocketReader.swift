@@ -83,7 +83,8 @@ struct WebSocketReader {
   mutating func clear(_ budget: MemoryBudget) {
     inflater?.destroy()
     inflater = nil
-    Reassembler.destroy(&held)
+    if let held { RestStore.free(held) }
+    held = nil
     budget.held -= accounted
     accounted = 0
   }
