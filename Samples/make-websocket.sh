@@ -45,4 +45,4 @@ kill "$capture"
 wait "$capture" 2>/dev/null || true
 grep -q '^0 packets dropped by kernel' "$work/tcpdump.log" || { cat "$work/tcpdump.log" >&2; exit 1; }
 cp "$work/websocket.pcap" "$here/mqtt-websocket.pcap"
-python3 "$here/mqtt-truth.py" "$here/mqtt-websocket.pcap" 9001
+python3 "$here/websocket-truth.py" "$here/mqtt-websocket.pcap" 9001

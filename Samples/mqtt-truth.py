@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes CAPTURE.truth.json: every MQTT control packet as tshark sees it. python3 Samples/mqtt-truth.py CAPTURE [PORT]
+"""Writes CAPTURE.truth.json: every MQTT control packet as tshark sees it. python3 Samples/mqtt-truth.py CAPTURE
 
-Each message: time_us (of the packet that completed it), stream, dir (c2s is towards PORT, 1883), type, name, length (the
+Each message: time_us (of the packet that completed it), stream, dir (c2s is towards port 1883), type, name, length (the
 remaining length), and where the packet has them id, qos, dup, retain, topic.
 """
 import collections
@@ -20,10 +20,8 @@ def value(layer, name, base=10):
     return None if found is None else int(found.get("show"), 0 if base == 16 else base)
 
 
-def messages(capture, port):
+def messages(capture):
     command = ["tshark", "-n", "-r", capture, "-o", "tcp.reassemble_out_of_order:TRUE", "-Y", "mqtt", "-T", "pdml"]
-    if port != 1883:
-        command += ["-d", "tcp.port==%d,http" % port]
     pdml = subprocess.run(command, check=True, capture_output=True).stdout
     for packet in ET.fromstring(pdml).iter("packet"):
         seconds, fraction = packet.find(".//field[@name='frame.time_epoch']").get("show").split(".")
@@ -33,7 +31,7 @@ def messages(capture, port):
                 continue
             kind = value(layer, "mqtt.msgtype")
             message = {"time_us": int(seconds) * 10**6 + int(fraction[:6]), "stream": value(tcp, "tcp.stream"),
-                       "dir": "c2s" if value(tcp, "tcp.dstport") == port else "s2c",
+                       "dir": "c2s" if value(tcp, "tcp.dstport") == 1883 else "s2c",
                        "type": kind, "name": NAMES[kind - 1], "length": value(layer, "mqtt.len")}
             number = value(layer, "mqtt.msgid")
             if number is not None:
@@ -45,9 +43,9 @@ def messages(capture, port):
             yield message
 
 
-def main(capture, port=1883):
+def main(capture):
     version = subprocess.run(["tshark", "--version"], check=True, capture_output=True, text=True).stdout.split(" (Git")[0]
-    found = list(messages(capture, port))
+    found = list(messages(capture))
     counters = collections.Counter(message["name"] for message in found)
     head = json.dumps({"generator": "Samples/mqtt-truth.py with " + version, "counters": dict(sorted(counters.items()))})
     lines = ",\n".join("  " + json.dumps(message, ensure_ascii=False) for message in found)
@@ -57,6 +55,6 @@ def main(capture, port=1883):
 
 
 if __name__ == "__main__":
-    if not 2 <= len(sys.argv) <= 3:
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
-    main(sys.argv[1], *map(int, sys.argv[2:]))
+    main(sys.argv[1])

@@ -238,7 +238,8 @@ extension Engine {
       bytes, position, count, key: reader.pointee.key, phase: reader.pointee.phase, to: carried.pointer)
     if reader.pointee.message == .compressed {
       inflate(
-        index, flow, side, reader, UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: count), place,
+        index, flow, side, reader, UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: count),
+        place,
         stamp)
     } else {
       let start = UnsafeRawPointer(carried.pointer)

@@ -17,7 +17,9 @@ extension Engine {
     case .none: return false
     case .needMore: return !isEnd
     case .upgrade(let upgrade, _):
-      if !flow.pointee.clientIsCertain { flow.pointee.client = UInt8(truncatingIfNeeded: upgrade.isAnswer ? 1 - side : side) }
+      if !flow.pointee.clientIsCertain {
+        flow.pointee.client = UInt8(truncatingIfNeeded: upgrade.isAnswer ? 1 - side : side)
+      }
       guard upgrade.isAnswer == (side != Int(flow.pointee.client)) else { return false }
     }
     beginCarrying(flow, index)

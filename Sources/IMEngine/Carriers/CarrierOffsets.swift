@@ -43,7 +43,9 @@ struct CarrierOffsets {
   }
 
   /// The bytes on the wire that have made `count` bytes from `inner` on.
-  func wireCount(_ inner: UInt64, _ count: Int) -> Int { Int(truncatingIfNeeded: total(inner &+ UInt64(count)) &- total(inner)) }
+  func wireCount(_ inner: UInt64, _ count: Int) -> Int {
+    Int(truncatingIfNeeded: total(inner &+ UInt64(count)) &- total(inner))
+  }
 
   /// Forgets what stands in front of `inner`.
   mutating func forget(before inner: UInt64) {

@@ -65,7 +65,9 @@ struct ProxyHeader: Equatable {
     guard bytes.u8(at - 1) == 0x0d else { return .damaged(count: count) }
     var text: [UInt8] = []
     for i in start + name.count..<at - 1 { text.append(bytes.u8(i)) }
-    let words = text.split(separator: 0x20, omittingEmptySubsequences: false).map { String(decoding: $0, as: UTF8.self) }
+    let words = text.split(separator: 0x20, omittingEmptySubsequences: false).map {
+      String(decoding: $0, as: UTF8.self)
+    }
     var header = ProxyHeader(version: 1)
     if words.first == "UNKNOWN" { return .header(header, count: count) }
     guard words.count == 5, words[0] == "TCP4" || words[0] == "TCP6", let source = IPAddress(words[1]),

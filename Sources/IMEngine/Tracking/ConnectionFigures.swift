@@ -229,7 +229,7 @@ extension Tracker {
   var isShortOfCarriers: Bool {
     carriers.count > 0 && carriers.room <= 64 && !budget.admits(.connections, Self.carrierGrowth)
   }
-  static var carrierGrowth: Int { 
+  static var carrierGrowth: Int {
     Pool<CarrierRecord>.growth * (Pool<CarrierRecord>.costPerElement + 2 * WebSocketReader.cost)
   }
 

@@ -6,7 +6,8 @@ extension FrameTextWriter {
   package static func hasLine(_ kind: IssueKind) -> Bool {
     switch kind {
     case .gap, .frameCut, .resynchronised, .inconsistentRetransmission, .unsupportedVersion, .ignoredReset,
-      .proxyHeader, .webSocketFrame, .notInflated: true
+      .proxyHeader, .webSocketFrame, .notInflated:
+      true
     default: false
     }
   }

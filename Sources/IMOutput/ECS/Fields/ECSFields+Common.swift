@@ -67,7 +67,9 @@ extension ECSFields {
       ECSField("destination.port", .long, .ofConnections, "its port"),
       ECSField("destination.bytes", .long, .bytes, [.connection], "bytes of its packets"),
       ECSField("destination.packets", .long, [.connection], "its packets"),
-      ECSField("client.ip", .ip, .ofConnections + [.alert], "who opened the connection; the one that a PROXY header names, where there is one"),
+      ECSField(
+        "client.ip", .ip, .ofConnections + [.alert],
+        "who opened the connection; the one that a PROXY header names, where there is one"),
       ECSField("client.port", .long, .ofConnections + [.alert], "its port"),
       ECSField(
         "client.nat.ip", .ip, .ofConnections, "the load balancer's address, where a PROXY header names the client"),

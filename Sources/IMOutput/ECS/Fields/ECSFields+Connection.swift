@@ -18,7 +18,8 @@ extension ECSFields {
         "imdump.conn.carrier.destination.ip", .ip, [.connection], "what the client connected to, by a PROXY header"),
       ECSField("imdump.conn.carrier.destination.port", .long, [.connection], "its port"),
       ECSField(
-        "imdump.conn.carrier.tls", .boolean, [.connection], "whether the client's own connection was TLS, by a PROXY header"),
+        "imdump.conn.carrier.tls", .boolean, [.connection],
+        "whether the client's own connection was TLS, by a PROXY header"),
       ECSField("imdump.conn.websocket.ping_rtt.count", .long, [.connection], "WebSocket pings that were answered"),
       ECSField(
         "imdump.conn.websocket.ping_rtt.min_ms", .double, .milliseconds, [.connection], "their shortest round trip"),
