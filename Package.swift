@@ -58,9 +58,7 @@ let package = Package(
     room("IMYAML", [.product(name: "Yams", package: "Yams")]),
     room(
       "IMProfile", ["IMEngine", "IMYAML", "IMWire"],
-      resources: ["tjp", "mqtt", "smpp", "diameter", "goim", "tjp-v2", "tjp-article"].flatMap {
-        [.embedInCode("Profiles/\($0).yaml"), .embedInCode("Profiles/\($0).compiled")]
-      }),
+      resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
     room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),

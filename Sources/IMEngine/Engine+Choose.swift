@@ -102,7 +102,7 @@ extension Engine {
     _ bytes: borrowing Bytes, _ start: Int, _ end: Int, new count: Int, isThorough: Bool, isEnd: Bool
   ) -> Bool {
     let plan = currentPlan
-    let isHinted = isHinted(flow, Int(currentPlanIndex))
+    let isHinted = isHinted(flow, Int(currentPlanIndex & 63))
     // A magic number with its version is proof in itself; without one, frames must follow one another.
     let needed = isHinted ? 24 : Int(plan.pointee.chooseEvidence)
     if plan.pointee.magicEvidence >= 32 {

@@ -8,19 +8,19 @@ import IMWire
 extension Engine {
   // MARK: Taking and putting back
 
-  /// The place of a direction's coast.pointee.
+  /// The place of a direction's coast.
   private mutating func place(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> UInt32 {
     flow.pointee.journal == .max ? IslandTable.none : reassembler.note(flow, side).pointee.coast
   }
 
   /// Takes a direction's coast out, if there is one.
-  private mutating func takeCoast(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> UnsafeMutablePointer<IslandTable.Coast>? {
+  private mutating func takeCoast(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> IslandTable.CoastPointer? {
     guard !reassembler.islands.isEmpty else { return nil }
     let place = place(flow, side)
     return place == IslandTable.none ? nil : reassembler.islands.take(place)
   }
 
-  private mutating func putBack(_ coast: UnsafeMutablePointer<IslandTable.Coast>, _ flow: UnsafeMutablePointer<Flow>) {
+  private mutating func putBack(_ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>) {
     reassembler.note(flow, coast.pointee.side).pointee.coast = reassembler.islands.put(coast)
   }
 
@@ -106,7 +106,7 @@ extension Engine {
   }
 
   private mutating func endOpen(
-    _ coast: UnsafeMutablePointer<IslandTable.Coast>, _ open: Island, _ flow: UnsafeMutablePointer<Flow>
+    _ coast: IslandTable.CoastPointer, _ open: Island, _ flow: UnsafeMutablePointer<Flow>
   ) {
     coast.pointee.open = nil
     _ = settle(open, coast, flow, isFinal: true)
@@ -202,7 +202,7 @@ extension Engine {
 
   /// Decodes what stands in an island as far as it goes, and gives what is left of it: between the frames that were found.
   private mutating func settle(
-    _ island: consuming Island, _ coast: UnsafeMutablePointer<IslandTable.Coast>, _ flow: UnsafeMutablePointer<Flow>, isFinal: Bool
+    _ island: consuming Island, _ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>, isFinal: Bool
   ) -> [Island] {
     guard flow.pointee.profile.isPlan else { return isFinal ? [] : [island] }
     select(flow.pointee.profile)
@@ -235,7 +235,7 @@ extension Engine {
 
   /// Decodes the frames at an island's beginning.
   private mutating func decode(
-    _ island: inout Island, _ coast: UnsafeMutablePointer<IslandTable.Coast>, _ flow: UnsafeMutablePointer<Flow>
+    _ island: inout Island, _ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>
   ) {
     let piece = island.pieces.removeFirst()
     let half = flow.half(coast.pointee.side)
@@ -358,7 +358,7 @@ extension Engine {
     while let coast = reassembler.islands.takeAny() { close(coast) }
   }
 
-  private mutating func close(_ coast: UnsafeMutablePointer<IslandTable.Coast>) {
+  private mutating func close(_ coast: IslandTable.CoastPointer) {
     let flow = reassembler.flows.pointer(coast.pointee.flow)
     for island in coast.pointee.islands { _ = settle(island, coast, flow, isFinal: true) }
     if let open = coast.pointee.open { _ = settle(open, coast, flow, isFinal: true) }
@@ -368,7 +368,7 @@ extension Engine {
   }
 
   /// Puts a direction's islands back, as many as may be.
-  private mutating func keep(_ coast: UnsafeMutablePointer<IslandTable.Coast>, _ flow: UnsafeMutablePointer<Flow>) {
+  private mutating func keep(_ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>) {
     while coast.pointee.islands.count > IslandTable.maximumPerSide {
       _ = settle(coast.pointee.islands.removeFirst(), coast, flow, isFinal: true)
     }

@@ -62,7 +62,7 @@ extension Engine {
     ledger.proxiedConnections += 1
     rest.pointee.consume(count)
     rest.pointee.needed = 0
-    info = connectionInfo(flow)
+    describe(flow)
     if needs.contains(.issues) { sink.carrier(event, info) }
   }
 

@@ -5,11 +5,14 @@ extension Engine {
   /// Brings `info` up to date for `flow`.
   @inline(__always)
   mutating func inform(_ flow: UnsafeMutablePointer<Flow>) {
-    if info.serial != flow.pointee.serial || info.plan != flow.pointee.profile.rawValue { describe(flow) }
+    if info.serial != flow.pointee.serial || informedOf != flow.pointee.profile { describe(flow) }
   }
 
   @inline(never)
-  private mutating func describe(_ flow: UnsafeMutablePointer<Flow>) { info = connectionInfo(flow) }
+  mutating func describe(_ flow: UnsafeMutablePointer<Flow>) {
+    info = connectionInfo(flow)
+    informedOf = flow.pointee.profile
+  }
 
   func connectionInfo(_ flow: UnsafeMutablePointer<Flow>) -> ConnectionInfo {
     let client = Int(flow.pointee.client)
@@ -18,7 +21,7 @@ extension Engine {
     return ConnectionInfo(
       serial: flow.pointee.serial, client: carrier?.pointee.client ?? peer, peer: peer,
       carriers: carrier?.pointee.carriers ?? [],
-      server: flow.pointee.key.endpoint(1 - client), plan: flow.pointee.profile.rawValue,
+      server: flow.pointee.key.endpoint(1 - client), plan: flow.pointee.profile.told,
       sawOpening: flow.pointee.synCount > 0,
       endpoint: flow.pointee.figures == .max ? .max : tracker.figures.pointer(flow.pointee.figures).pointee.endpoint)
   }

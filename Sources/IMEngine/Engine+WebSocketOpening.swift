@@ -89,7 +89,7 @@ extension Engine {
     _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ at: Timestamp, _ offset: UInt64, _ count: Int,
     _ what: CarrierEvent.What
   ) {
-    info = connectionInfo(flow)
+    describe(flow)
     guard needs.contains(.issues) else { return }
     sink.carrier(
       CarrierEvent(

@@ -38,7 +38,10 @@ package struct Engine: ~Copyable {
   let frame: UnsafeMutablePointer<Frame>
   var note = FrameNote()
   let plans: [ProtocolPlan]
-  /// The plans' pointers; the last one used is kept, so that decoding does not wait for the flow's cache line.
+  /// What plans were before they were read again, by their place in `planPointers`, for connections that keep them.
+  var retired: [Int: ProtocolPlan] = [:]
+  /// The plans' pointers, by `FlowProfile.rawValue`; the last one used is kept, so that decoding does not wait for the flow's
+  /// cache line.
   let planPointers: UnsafeMutablePointer<UnsafePointer<Plan>>
   var currentPlan: UnsafePointer<Plan>
   var currentPlanIndex: UInt8
@@ -68,6 +71,8 @@ package struct Engine: ~Copyable {
   var ending = ClosingQueue(), recycling = ClosingQueue()
   /// Decoded connections, to be reported on while they live; see `Needs.progress`.
   var living = ClosingQueue()
+  /// What `info` says of its plan was made of this.
+  var informedOf = FlowProfile.none
   /// The connection that the sink was told of last.
   var info = ConnectionInfo(
     serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0),
@@ -95,7 +100,7 @@ package struct Engine: ~Copyable {
       MemoryLayout<Flow>.offset(of: \.halves) == 64 && MemoryLayout<Half>.stride == 64
         && MemoryLayout<Flow>.offset(of: \.tails) == 192 && MemoryLayout<HalfTail>.stride == 32,
       "a flow's directions begin at its second cache line, and their tails behind them")
-    precondition(!options.plans.isEmpty && options.plans.count <= 64, "an engine decodes 1 to 64 protocols")
+    precondition(!options.plans.isEmpty && options.plans.count <= FlowProfile.planCount, "an engine decodes 1 to 64 protocols")
     parser = PacketParser(verifiesChecksums: options.verifiesChecksums)
     budget = MemoryBudget(limit: options.memory)
     sinkCost = options.sinkCost
@@ -106,8 +111,9 @@ package struct Engine: ~Copyable {
     walker = TLVWalker(maximumCount: min(65_536, max(1, options.tlvLimit)))
     inflater = Inflater(maximumCount: options.inflateLimit, maximumRatio: options.inflateRatio)
     plans = options.plans
-    planPointers = .allocate(capacity: plans.count)
-    for (i, plan) in plans.enumerated() { (planPointers + i).initialize(to: plan.pointer) }
+    planPointers = .allocate(capacity: 3 * FlowProfile.planCount)
+    planPointers.initialize(repeating: plans[0].pointer, count: 3 * FlowProfile.planCount)
+    for (i, plan) in plans.enumerated() { planPointers[i] = plan.pointer }
     currentPlan = planPointers[0]
     currentPlanIndex = 0
     ownArrivals = .allocate(capacity: Lookahead.room)

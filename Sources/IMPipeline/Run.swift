@@ -64,8 +64,11 @@ struct Run {
 
   /// A driver of the engine for these options, that has not started.
   func driver(_ engine: consuming Engine) -> Driver {
-    Driver(
+    let driver = Driver(
       engine: engine, input: input, stopping: stopping, confinement: confinement, opener: opener, logOpener: logOpener)
+    if input.interface != nil { driver.profiles = ProfileReload(decode.profiles, plans: plans) }
+    driver.isQuiet = report.isQuiet
+    return driver
   }
 
   /// An engine and a driver that hand on each message that `choice` and `filter` let through.

@@ -29,7 +29,7 @@ package struct ProfileCompiler {
 
   private mutating func run() throws(ProfileError) -> CompiledProfile {
     try root.allow(
-      "profile", "version", "title", "ports", "header", "length", "fields", "checksum", "sequence", "types",
+      "profile", "version", "title", "description", "ports", "place", "header", "length", "fields", "checksum", "sequence", "types",
       "acknowledgment", "handshake", "receipts", "status", "tlv", "timing")
     let name = try root.required("profile").text()
     guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
@@ -40,6 +40,8 @@ package struct ProfileCompiler {
       throw try root.required("version").error("a profile's version is 1 to 32 of a-z, 0-9, -, _ and .")
     }
     _ = try root.optional("title")?.text()
+    _ = try root.optional("description")?.text()
+    _ = try root.optional("place")?.number(1...99)
     var ports: [UInt16] = []
     for port in try root.optional("ports")?.elements() ?? [] { ports.append(UInt16(try port.number(1...65_535))) }
     try timing()

@@ -26,6 +26,11 @@ package struct Field: Sendable, BitwiseCopyable {
   /// Whether the protocol has this field.
   package var isPresent: Bool { mask != 0 }
 
+  /// Whether it is the same part of a header as `other`, read in the same way.
+  package func isSame(_ other: Field) -> Bool {
+    mask == other.mask && offset == other.offset && shift == other.shift && littleEndian == other.littleEndian
+  }
+
   /// The field's bits in the eight bytes that `read` loads, as the machine holds them.
   var rawMask: UInt64 {
     let bits = mask << UInt64(shift)

@@ -2,38 +2,38 @@ import IMWire
 
 /// A protocol that imdump can decode: the compiled plan, and the names that outputs print.
 ///
-/// Made once, before the first packet, and never changed; it owns the memory behind its plan.
+/// Made before the first packet; it owns the memory behind its plan. Only `Engine.reload` changes it, between two batches.
 package final class ProtocolPlan: @unchecked Sendable {
   /// The profile's name, as `network.protocol` and `--profile` have it.
   package let name: String
   /// The profile's version.
-  package let version: String
+  @exclusivity(unchecked) package private(set) var version: String
   /// The ports on which it usually listens; hints, not conditions.
-  package let ports: [UInt16]
+  @exclusivity(unchecked) package private(set) var ports: [UInt16]
   /// The types' names, by `FrameKind.index`.
-  package let typeNames: [String]
+  @exclusivity(unchecked) package private(set) var typeNames: [String]
   /// The types' values on the wire, by `FrameKind.index`.
-  package let typeValues: [UInt64]
+  @exclusivity(unchecked) package private(set) var typeValues: [UInt64]
   /// The types' roles, by `FrameKind.index`.
-  package let typeRoles: [FrameRole]
+  @exclusivity(unchecked) package private(set) var typeRoles: [FrameRole]
   /// Names of TLV tags.
-  package let tagNames: [UInt32: String]
+  @exclusivity(unchecked) package private(set) var tagNames: [UInt32: String]
   /// TLV tags whose values are not to be shown.
-  package let sensitiveTags: Set<UInt32>
+  @exclusivity(unchecked) package private(set) var sensitiveTags: Set<UInt32>
   /// The algorithm of the checksum, as documents name it; `nil` where the protocol has none.
-  package let checksumName: String?
+  @exclusivity(unchecked) package private(set) var checksumName: String?
   /// Whether frames carry a sequence number and a session of their own.
   package var hasSession: Bool { pointer.pointee.session.isPresent }
 
   /// The multiplier and the size in bits of the table of types.
-  package let hash: (multiplier: UInt64, bits: Int)
+  @exclusivity(unchecked) package private(set) var hash: (multiplier: UInt64, bits: Int)
   /// The plan.
-  package let pointer: UnsafePointer<Plan>
-  private let kinds: UnsafeMutablePointer<FrameKind>
-  private let kindCount: Int
-  private let steps: UnsafeMutablePointer<PlanStep>
-  private let nested: UnsafeMutablePointer<UInt32>
-  private let unknown: UnsafeMutablePointer<FrameKind>
+  @exclusivity(unchecked) package private(set) var pointer: UnsafePointer<Plan>
+  private var kinds: UnsafeMutablePointer<FrameKind>
+  private var kindCount: Int
+  private var steps: UnsafeMutablePointer<PlanStep>
+  private var nested: UnsafeMutablePointer<UInt32>
+  private var unknown: UnsafeMutablePointer<FrameKind>
 
   /// What `make` fills in; the numbers of a `Plan` without its tables.
   package struct Draft: Sendable {
@@ -231,6 +231,32 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// What the type with `index` means; `nil` for an index that no type has.
   package func kind(at index: Int) -> FrameKind? {
     typeValues.indices.contains(index) ? pointer.kind(typeValues[index]).pointee : nil
+  }
+
+  /// The value that a type has in a plan which was made for `reload` and does not know it any more: no field can have it.
+  package static func forgotten(_ index: Int) -> UInt64 { 1 << 32 + UInt64(index) }
+
+  /// Makes this plan what `other` is, and the other way round; the name stays. A type that is forgotten stays known by its
+  /// old value where exchanges of it are told.
+  func exchange(with other: ProtocolPlan) {
+    for (i, value) in typeValues.enumerated() where other.typeValues.indices.contains(i) {
+      if other.typeValues[i] >= 1 << 32 { other.typeValues[i] = value }
+    }
+    swap(&version, &other.version)
+    swap(&ports, &other.ports)
+    swap(&typeNames, &other.typeNames)
+    swap(&typeValues, &other.typeValues)
+    swap(&typeRoles, &other.typeRoles)
+    swap(&tagNames, &other.tagNames)
+    swap(&sensitiveTags, &other.sensitiveTags)
+    swap(&checksumName, &other.checksumName)
+    swap(&hash, &other.hash)
+    swap(&pointer, &other.pointer)
+    swap(&kinds, &other.kinds)
+    swap(&kindCount, &other.kindCount)
+    swap(&steps, &other.steps)
+    swap(&nested, &other.nested)
+    swap(&unknown, &other.unknown)
   }
 
   deinit {

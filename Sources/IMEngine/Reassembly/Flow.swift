@@ -196,8 +196,16 @@ struct FlowProfile: Equatable {
   static let none = FlowProfile(rawValue: 254)
   /// TLS: counted, not read.
   static let tls = FlowProfile(rawValue: 253)
-  /// Whether `rawValue` is a plan's index.
+  /// Whether it is a plan.
   @inline(__always) var isPlan: Bool { rawValue < 253 }
+  /// The most plans that there may be.
+  static var planCount: Int { 64 }
+  /// The plan's index, whichever version of it. Only of a plan.
+  @inline(__always) var plan: UInt8 { rawValue & 63 }
+  /// 0 for a plan as it is now; 1 and 2 for what it was before it was read again: `Engine.reload`.
+  var generation: UInt8 { rawValue &>> 6 }
+  /// What is told of it: the plan's index, or one of the values from 253 on.
+  @inline(__always) var told: UInt8 { isPlan ? plan : rawValue }
 }
 
 extension UnsafeMutablePointer<Flow> {

@@ -29,8 +29,11 @@ struct IslandTable: ~Copyable {
     fileprivate var held: Int { islands.reduce(open?.held ?? 0) { $0 + $1.held } }
   }
 
+  /// A coast that one place owns: the table, or whoever has taken it out.
+  typealias CoastPointer = UnsafeMutablePointer<Coast>
+
   /// An empty coast, which belongs to the caller until it is put into the table.
-  static func newCoast(flow: UInt32, side: Int) -> UnsafeMutablePointer<Coast> {
+  static func newCoast(flow: UInt32, side: Int) -> CoastPointer {
     let coast = UnsafeMutablePointer<Coast>.allocate(capacity: 1)
     coast.initialize(to: Coast(flow: flow, side: side))
     return coast
@@ -41,7 +44,7 @@ struct IslandTable: ~Copyable {
 
   private struct Place {
     /// `nil` while it is taken out.
-    var coast: UnsafeMutablePointer<Coast>?
+    var coast: CoastPointer?
     var held = 0
     /// The order in which places were given out; 0 where it is free.
     var age: UInt64
@@ -69,7 +72,7 @@ struct IslandTable: ~Copyable {
   var isEmpty: Bool { count == 0 }
 
   /// Takes the coast at `place` out, unless it is out already. Until it is put back nothing else finds it.
-  mutating func take(_ place: UInt32) -> UnsafeMutablePointer<Coast>? {
+  mutating func take(_ place: UInt32) -> CoastPointer? {
     guard let coast = places[Int(place)].coast.take() else { return nil }
     held -= places[Int(place)].held
     count -= 1
@@ -77,7 +80,7 @@ struct IslandTable: ~Copyable {
   }
 
   /// Puts a coast into the table, or frees it when it is empty; gives its place.
-  mutating func put(_ coast: UnsafeMutablePointer<Coast>) -> UInt32 {
+  mutating func put(_ coast: CoastPointer) -> UInt32 {
     guard !coast.pointee.islands.isEmpty || coast.pointee.open != nil else {
       release(coast)
       coast.deinitialize(count: 1)
@@ -113,7 +116,7 @@ struct IslandTable: ~Copyable {
   }
 
   /// Takes its place from a coast.
-  private mutating func release(_ coast: UnsafeMutablePointer<Coast>) {
+  private mutating func release(_ coast: CoastPointer) {
     guard coast.pointee.place != Self.none else { return }
     places[Int(coast.pointee.place)].age = 0
     free.append(coast.pointee.place)
@@ -138,13 +141,13 @@ struct IslandTable: ~Copyable {
   }
 
   /// Takes the direction out whose turn it is to be forgotten, while the table is over a limit.
-  mutating func takeExcess() -> UnsafeMutablePointer<Coast>? {
+  mutating func takeExcess() -> CoastPointer? {
     guard count > Self.maximumSides || held > maximumHeld else { return nil }
     return takeAny()
   }
 
   /// Takes any direction out, the oldest first; it has no place any more.
-  mutating func takeAny() -> UnsafeMutablePointer<Coast>? {
+  mutating func takeAny() -> CoastPointer? {
     while let oldest = order.popFirst() {
       if places[Int(oldest.place)].age == oldest.age, let coast = take(oldest.place) {
         release(coast)

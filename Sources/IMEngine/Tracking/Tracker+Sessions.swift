@@ -12,7 +12,7 @@ extension Tracker {
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
     _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
   ) {
-    let planIndex = flow.pointee.profile.rawValue
+    let planIndex = flow.pointee.profile.plan
     let place = place(flow)
     guard plan.pointee.session.isPresent else {
       resolveNamed(frame, bytes, flowIndex, flow, place, flows)
@@ -93,7 +93,7 @@ extension Tracker {
   ) -> Bool {
     guard plan.pointee.session.isPresent else { return false }
     flow.pointee.session = sessions.add(
-      frame.pointee.session, flow.pointee.profile.rawValue, flow: flowIndex, serial: flow.pointee.serial,
+      frame.pointee.session, flow.pointee.profile.plan, flow: flowIndex, serial: flow.pointee.serial,
       place: place(flow), flows)
     return true
   }
@@ -103,7 +103,7 @@ extension Tracker {
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
     _ place: UInt64, _ flows: FlowPlaces
   ) {
-    let planIndex = flow.pointee.profile.rawValue
+    let planIndex = flow.pointee.profile.plan
     guard frame.pointee.kind.pointee.flags.contains(.opensSession), frame.pointee.identityCount > 0 else {
       let begins = frame.pointee.kind.pointee.flags.contains(.opensSession)
       if flow.pointee.session == .max || begins && !frame.pointee.kind.pointee.flags.contains(.namesSession) {

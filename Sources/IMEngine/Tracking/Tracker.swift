@@ -156,7 +156,7 @@ struct Tracker: ~Copyable {
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
     _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ note: inout FrameNote
   ) {
-    let planIndex = flow.pointee.profile.rawValue
+    let planIndex = flow.pointee.profile.plan
     let kind = frame.pointee.kind
     let figure = figures.pointer(flow.pointee.figures)
     let way = Int(direction.rawValue)
