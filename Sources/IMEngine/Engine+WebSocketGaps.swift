@@ -153,6 +153,8 @@ extension Engine {
   private static var maximumHeld: Int { 64 << 10 }
 
   /// Looks for the next frame in what a lost direction holds. True when it stands at the beginning.
+  ///
+  /// A place that was rejected is not looked at again; those that more bytes would tell are, at most 32 of them.
   mutating func findCarried(
     _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
     _ held: UnsafeMutablePointer<StreamRest>, isEnd: Bool
@@ -160,59 +162,73 @@ extension Engine {
     let bytes = Bytes(RawSpan(_unsafeStart: held.pointee.memoryStart, byteCount: held.pointee.readableCount))
     let start = held.pointee.start
     let end = held.pointee.end
-    var open: Int?
-    var best = (position: start, bits: isEnd ? 19 : Int.max)
-    var position = start
-    while position < end {
+    let base = held.pointee.streamOffset &- UInt64(start)
+    var open: [UInt64] = []
+    var best = (position: start, bits: 19)
+    var known = isEnd ? [] : held.pointee.candidates.filter { $0 >= held.pointee.streamOffset }[...]
+    var next = start
+    if !isEnd, held.pointee.searchedTo > held.pointee.streamOffset {
+      next = min(end, Int(truncatingIfNeeded: held.pointee.searchedTo &- base))
+    }
+    while true {
+      let position = known.popFirst().map { Int(truncatingIfNeeded: $0 &- base) } ?? next
+      guard position < end else { break }
+      if position == next { next += 1 }
       guard held.pointee.credit > 0 else {
         passOver(flow, side, held, held.pointee.count)
         return false
       }
       held.pointee.credit -= 1
-      let begins = held.pointee.startsDelivery(at: position)
-      switch weighCarrier(bytes, position, end, reader, held, flow, begins: begins) {
-      case .confirmed:
-        passOver(flow, side, held, position - start)
-        reader.pointee.state = .header
-        return true
+      switch weighCarrier(bytes, position, end, reader, held, flow) {
+      case .confirmed: return stand(flow, side, reader, held, at: position - start)
       case .open(let bits, _):
-        if open == nil { open = position }
+        if open.count < 32 { open.append(base &+ UInt64(position)) }
         if bits > best.bits { best = (position, bits) }
       case .rejected: break
       }
-      position += 1
     }
-    if best.bits < .max, best.bits > 19 {
-      passOver(flow, side, held, best.position - start)
-      reader.pointee.state = .header
-      return true
-    }
+    if isEnd, best.bits > 19 { return stand(flow, side, reader, held, at: best.position - start) }
     // Wait for more, but keep only what may still matter.
-    let keep = min(open ?? end, end)
+    held.pointee.searchedTo = base &+ UInt64(end)
+    held.pointee.candidates = open
+    let keep = open.first.map { Int(truncatingIfNeeded: $0 &- base) } ?? end
     passOver(flow, side, held, max(keep - start, held.pointee.count - Self.maximumHeld))
     return false
+  }
+
+  /// A lost direction has found its frames again, behind `count` bytes.
+  private mutating func stand(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ held: UnsafeMutablePointer<StreamRest>, at count: Int
+  ) -> Bool {
+    passOver(flow, side, held, count)
+    held.pointee.candidates.removeAll()
+    held.pointee.searchedTo = 0
+    reader.pointee.state = .header
+    return true
   }
 
   /// Weighs a place where a frame may begin: whether headers follow one another from there on, and whether what they carry
   /// is the protocol's.
   private mutating func weighCarrier(
     _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
-    _ held: UnsafeMutablePointer<StreamRest>, _ flow: UnsafeMutablePointer<Flow>, begins: Bool
+    _ held: UnsafeMutablePointer<StreamRest>, _ flow: UnsafeMutablePointer<Flow>
   ) -> Verdict {
-    let allows = reader.pointee.allowsCompression
-    let isMasked = reader.pointee.isMasked
     guard
-      WebSocketHeader.read(bytes, position, end, isMasked: isMasked, allowsCompression: allows) != .invalid,
-      let chain = chain(bytes, position, end, isMasked: isMasked, allowsCompression: allows)
+      var chain = Self.chain(
+        bytes, position, end, isMasked: reader.pointee.isMasked, allowsCompression: reader.pointee.allowsCompression)
     else { return .rejected }
-    defer { free(chain.content) }
-    held.pointee.credit -= 8 * chain.frames + chain.looked >> 2
+    held.pointee.credit -= 4 * chain.frames
+    let begins = held.pointee.startsDelivery(at: position)
     var bits = 6 * chain.frames + (chain.isExact ? 8 : 0) + (begins ? 8 : 0)
     let hint = carrier(of: flow)?.pointee.hint ?? 255
     let profile = flow.pointee.profile.isPlan ? flow.pointee.profile : FlowProfile(rawValue: hint)
-    if profile.isPlan, bits < 32 {
+    if profile.isPlan, bits < 32, chain.frames > 0 {
+      collect(bytes, position, end, &chain)
+      held.pointee.credit -= chain.looked >> 2
       select(profile)
       bits += min(24, innerEvidence(chain.content, needed: Int(currentPlan.pointee.confirmEvidence)))
+      free(chain.content)
     }
     return bits >= 24 && (chain.frames > 1 || chain.isExact || bits >= 32)
       ? .confirmed : .open(bits: bits, isWhole: chain.isExact)
@@ -230,32 +246,21 @@ extension Engine {
     var content: UnsafeMutablePointer<StreamRest>?
   }
 
-  /// The frames from `position` on; `nil` when something else follows one of them.
-  mutating func chain(
+  /// The frames from `position` on; `nil` when something else follows one of them, or stands there.
+  static func chain(
     _ bytes: borrowing Bytes, _ position: Int, _ end: Int, isMasked: Bool, allowsCompression: Bool
   ) -> FrameChain? {
     var chain = FrameChain()
     var at = position
-    var isReadable = true
     var isOpen: Bool?
     while at < end, chain.frames < 8 {
       switch WebSocketHeader.read(bytes, at, end, isMasked: isMasked, allowsCompression: allowsCompression) {
-      case .invalid:
-        free(chain.content)
-        return nil
+      case .invalid: return nil
       case .needMore: return chain
       case .header(let header):
         if !header.isControl {
-          if let isOpen, isOpen != (header.opcode == 0) {
-            free(chain.content)
-            return nil
-          }
+          if let isOpen, isOpen != (header.opcode == 0) { return nil }
           isOpen = !header.isFinal
-          // A part of a message proves nothing that begins elsewhere.
-          if header.isCompressed || (header.opcode == 0 && chain.content == nil) { isReadable = false }
-          let count = min(header.payloadCount, end - at - header.count, 1_024 - chain.looked)
-          if isReadable, count > 0 { add(bytes, at + header.count, count, header.key, to: &chain) }
-          if isReadable, count < header.payloadCount { isReadable = false }
         }
         chain.frames += 1
         at += header.frameCount
@@ -263,6 +268,25 @@ extension Engine {
     }
     chain.isExact = at == end
     return chain
+  }
+
+  /// Puts what the first messages of a chain carry together, as far as it is neither compressed nor begins elsewhere.
+  mutating func collect(_ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ chain: inout FrameChain) {
+    var at = position
+    for _ in 0..<chain.frames {
+      guard case .header(let header) = WebSocketHeader.read(bytes, at, end, isMasked: nil, allowsCompression: true)
+      else {
+        return
+      }
+      if !header.isControl {
+        // A part of a message proves nothing that begins elsewhere.
+        if header.isCompressed || (header.opcode == 0 && chain.content == nil) { return }
+        let count = min(header.payloadCount, end - at - header.count, 1_024 - chain.looked)
+        if count > 0 { add(bytes, at + header.count, count, header.key, to: &chain) }
+        if count < header.payloadCount { return }
+      }
+      at += header.frameCount
+    }
   }
 
   private mutating func add(

@@ -118,7 +118,7 @@ extension Engine {
     guard isThorough else { return false }
     for position in rest.pointee.start..<end where rest.pointee.credit > 0 {
       if case .header = WebSocketHeader.read(bytes, position, end, isMasked: nil, allowsCompression: false) {
-        rest.pointee.credit -= 64
+        rest.pointee.credit -= 320
         if let plan = proven(bytes, position, end, flow, side) {
           carryFromMidstream(index, flow, side, position, plan)
           return true
@@ -137,8 +137,10 @@ extension Engine {
       (1...2).contains(first.opcode), first.payloadCount > 0,
       !flow.pointee.clientIsCertain || (first.key != nil) == (side == Int(flow.pointee.client))
     else { return nil }
-    let chain = chain(bytes, position, end, isMasked: first.key != nil, allowsCompression: false)
-    guard let chain, chain.frames >= 2 || chain.isExact || position + first.frameCount > end else { return nil }
+    guard var chain = Self.chain(bytes, position, end, isMasked: first.key != nil, allowsCompression: false),
+      chain.frames >= 2 || chain.isExact || position + first.frameCount > end
+    else { return nil }
+    collect(bytes, position, end, &chain)
     defer { free(chain.content) }
     for i in plans.indices {
       select(FlowProfile(rawValue: UInt8(i)))

@@ -67,4 +67,23 @@ import Testing
     let opcodes = ["0": "continuation", "1": "text", "2": "binary", "8": "close", "9": "ping", "10": "pong"]
     for (opcode, word) in opcodes { #expect(found[word] == truth.frames[opcode] ?? 0, "\(word)") }
   }
+
+  /// Clients as `Samples/generator/carriers.py` names them, and tshark's `proxy.src` of the headers that come in one piece; those
+  /// of the last four are not named, or not to be believed.
+  @Test func proxiedClients() throws {
+    struct Proxied: Decodable {
+      var conn: Int
+      var client: String
+      var via: String?
+    }
+    let output = try Command.run(["-q", "--format", "json", "-r", "Samples/proxy-balancer.pcap"]).output
+    let frames = try output.split(separator: "\n").map { try Self.decoder.decode(Proxied.self, from: Data($0.utf8)) }
+    let named = ["192.0.2.77:50110", "192.0.2.78:50111", "[2001:db8::77]:50112", "[2001:db8::78]:50113"]
+    #expect(Set(frames.map(\.conn)) == Set(1...8))
+    for frame in frames {
+      let balancer = "10.0.0.5:\(40_099 + frame.conn)"
+      #expect(frame.client == (frame.conn <= 4 ? named[frame.conn - 1] : balancer))
+      #expect(frame.via == (frame.conn <= 4 ? balancer : nil))
+    }
+  }
 }

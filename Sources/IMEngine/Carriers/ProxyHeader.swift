@@ -39,6 +39,8 @@ struct ProxyHeader: Equatable {
   var usesTLS = false
 
   static let longestLine = 107
+  /// The longest header of version 2 that is waited for; certificates in its TLVs have a few KiB.
+  static let longest = 16 << 10
   private static let signature: [UInt8] = [0x0d, 0x0a, 0x0d, 0x0a, 0, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a]
   private static let name = [UInt8]("PROXY ".utf8)
 
@@ -103,7 +105,8 @@ struct ProxyHeader: Equatable {
     let family = bytes.u8(start + 13) >> 4
     let transport = bytes.u8(start + 13) & 15
     let count = 16 + Int(bytes.u16(start + 14))
-    guard command == 0x20 || command == 0x21, transport <= 2, let addresses = addressCount(family) else {
+    guard command == 0x20 || command == 0x21, transport <= 2, count <= longest, let addresses = addressCount(family)
+    else {
       return .damaged(count: 16)
     }
     var header = ProxyHeader(version: 2, isLocal: command == 0x20)
