@@ -28,7 +28,7 @@ import Testing
   ]
 
   private static let known =
-    "profile, version, title, ports, header, length, fields, checksum, sequence, types, acknowledgment, handshake, "
+    "profile, version, title, description, ports, place, header, length, fields, checksum, sequence, types, acknowledgment, handshake, "
     + "receipts, status, tlv, timing"
 
   @Test func soundOne() throws {

@@ -8,7 +8,8 @@ enum ExportableKeys {
   /// By the path of a mapping, in which `*` stands for any key or element; a `.` stands between keys.
   private static let known: [String: Set<String>] = [
     "": [
-      "profile", "version", "title", "description", "ports", "place", "header", "length", "fields", "checksum", "sequence",
+      "profile", "version", "title", "description", "ports", "place", "header", "length", "fields", "checksum",
+      "sequence",
       "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
     ],
     "header": ["length", "magic", "version"],

@@ -128,13 +128,13 @@ struct LuaDissector {
     var steps: [String] = []
     var alternatives: [String] = []
     func flush() {
-      if !alternatives.isEmpty { steps.append("{ op = \"expect\", bytes = { \(alternatives.joined(separator: ", ")) } }") }
+      guard !alternatives.isEmpty else { return }
+      steps.append("{ op = \"expect\", bytes = { \(alternatives.joined(separator: ", ")) } }")
       alternatives = []
     }
     for step in exported.steps(kind) {
       if step.operation == .expect {
-        let digits = (0..<Int(step.count)).map { Self.hex(UInt8(truncatingIfNeeded: step.a >> UInt64((Int(step.count) - 1 - $0) * 8))) }
-        alternatives.append(Self.quoted(digits.joined()))
+        alternatives.append(Self.quoted(MarkdownPage.hex(step.a, count: Int(step.count) * 2)))
         continue
       }
       flush()
@@ -189,11 +189,6 @@ struct LuaDissector {
 
   private static func set(_ tags: [UInt32]) -> String {
     tags.isEmpty ? "{}" : "{ \(tags.map { "[\($0)] = true" }.joined(separator: ", ")) }"
-  }
-
-  private static func hex(_ byte: UInt8) -> String {
-    let digits = String(byte, radix: 16, uppercase: true)
-    return digits.count == 1 ? "0" + digits : digits
   }
 
   /// `text` as Lua has it between quotes: what is not plain ASCII stands as the numbers of its bytes.
