@@ -54,11 +54,11 @@ let package = Package(
 
     room("IMWire", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
-    .target(name: "CPrefetch"),
+    .target(name: "CMachine"),
     .target(name: "CSandbox"),
     room(
       "IMEngine",
-      ["IMWire", "CDeflate", "CPrefetch", .product(name: "DequeModule", package: "swift-collections")]),
+      ["IMWire", "CDeflate", "CMachine", .product(name: "DequeModule", package: "swift-collections")]),
     room("IMYAML", [.product(name: "Yams", package: "Yams")]),
     room(
       "IMProfile", ["IMEngine", "IMYAML", "IMWire"],

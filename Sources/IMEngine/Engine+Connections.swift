@@ -277,7 +277,10 @@ extension Engine {
     if ledger.firstAt == nil { ledger.firstAt = time }
     now = max(now, time)
     relieve()
-    while let hole = reassembler.holes.pop(at: now) { giveUpHole(hole, .captureLoss) }
+    while let hole = reassembler.holes.pop(at: now) {
+      reassembler.askForHoles()
+      giveUpHole(hole, .captureLoss)
+    }
     while let hole = reassembler.patientHoles.pop(at: now) { giveUpHole(hole, .unseen) }
     while let entry = opening.pop(at: now) {
       let flow = reassembler.flows.pointer(entry.flow)
@@ -358,7 +361,7 @@ extension Engine {
     if reassembler.flows.find(flow.pointee.key) == index { reassembler.flows.unlink(index) }
     for side in 0...1 {
       Reassembler.destroy(&flow.half(side).pointee.queue)
-      Reassembler.destroy(&flow.half(side).pointee.rest)
+      reassembler.rests.take(back: &flow.half(side).pointee.rest)
     }
     flow.pointee.serial = 0
     reassembler.flows.release(index)

@@ -30,6 +30,8 @@ package struct Engine: ~Copyable {
   var tracker: Tracker
   var walker: TLVWalker
   var inflater: Inflater
+  /// Where frames stand whose escapes were taken out.
+  var scratch = FrameScratch()
   var ledger = Ledger()
   /// The segment and the frame in hand; on the heap, so that handing them on copies nothing.
   var segment: UnsafeMutablePointer<Segment>
@@ -85,8 +87,6 @@ package struct Engine: ~Copyable {
   private let ownArrivals: UnsafeMutablePointer<Arrival>
   /// Reads packets ahead, here or on another thread.
   package let preparer: PacketPreparer
-  /// Bytes passed over in search of a frame, by serial number and side, until the frame is found.
-  var pendingSkip: [UInt32: UInt64] = [:]
   /// The servers that frames were decoded of, by (endpoint, plan), in the order of their first.
   var endpointIndex: [EndpointKey: UInt32] = [:]
   /// Connections whose SYN waits for an answer.
@@ -124,6 +124,7 @@ package struct Engine: ~Copyable {
     segment = UnsafeMutableRawPointer(arrivals).assumingMemoryBound(to: Segment.self)
     frame = .allocate(capacity: 1)
     frame.initialize(to: Frame(kind: planPointers[0].pointee.unknownKind))
+    frame.pointee.trailerCount = Int(planPointers[0].pointee.framing.trailerCount)
     ports = Set(options.ports)
     needs = options.needs
     self.sink = sink

@@ -79,7 +79,7 @@ extension ProtocolPlan.Draft {
     coder.number(&magic)
     coder.number(&signatureMask)
     coder.word(&lengthRule, [.field, .varint])
-    coder.word(&checksumRule, [.none, .crc32])
+    coder.word(&checksumRule, [.none, .crc32, .general])
     coder.flag(&checksumEitherOrder)
     coder.number(&headerCount)
     coder.number(&lengthOffset)
@@ -109,6 +109,8 @@ extension ProtocolPlan.Draft {
     coder.number(&handshakeLimit)
     coder.number(&acceptedStatus.first)
     coder.number(&acceptedStatus.last)
+    coder.number(&acceptedToo)
+    framing.code(&coder)
     coder.number(&statusTags.0)
     coder.number(&statusTags.1)
     coder.number(&identityTag)
@@ -137,6 +139,43 @@ extension FrameKind {
     coder.number(&firstStep)
     coder.number(&stepCount)
     coder.number(&timeout)
+  }
+}
+
+extension PlanFraming {
+  fileprivate mutating func code(_ coder: inout ProfileCoder) {
+    coder.raw(&kind)
+    coder.number(&delimiter)
+    coder.number(&escape)
+    coder.flag(&escapes)
+    coder.number(&escapeMask)
+    coder.number(&replacementCount)
+    coder.number(&written)
+    coder.number(&meant)
+    coder.raw(&checksum.algorithm)
+    coder.flag(&checksum.isPresent)
+    coder.flag(&checksum.isInTrailer)
+    coder.flag(&checksum.littleEndian)
+    coder.flag(&checksum.coversBody)
+    coder.number(&checksum.from)
+    coder.number(&trailerCount)
+    coder.flag(&lengthCountsHeader)
+    coder.number(&partCount)
+    for i in 0..<min(4, Int(partCount)) {
+      coder.field(&parts[i].when)
+      coder.number(&parts[i].at)
+      coder.number(&parts[i].count)
+      coder.flag(&parts[i].isRaw)
+      coder.field(&parts[i].session)
+    }
+    coder.number(&words.type)
+    coder.number(&words.sequence)
+    coder.number(&words.session)
+    coder.number(&words.status)
+    coder.raw(&sessionCoding)
+    coder.raw(&sequenceCoding)
+    coder.flag(&hidesSession)
+    coder.flag(&sessionIsUnique)
   }
 }
 

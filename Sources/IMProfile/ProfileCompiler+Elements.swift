@@ -9,12 +9,14 @@ extension ProfileCompiler {
   /// Which statuses accept, and where a body has its own.
   mutating func status() throws(ProfileError) {
     guard let reader = try root.optional("status") else { return }
-    try reader.allow("tag", "accepted")
+    try reader.allow("tag", "accepted", "also")
     if let tag = try reader.optional("tag") {
       guard !draft.status.isPresent else { throw tag.error("'fields' has the status") }
       let tags = try numbers(tag, 2, "a status has one tag, or a list of two")
       draft.statusTags = (tags[0], tags.count > 1 ? tags[1] : .max)
-    } else if !draft.status.isPresent {
+    } else if let also = try reader.optional("also") {
+      draft.acceptedToo = UInt64(try also.number(0...Int(UInt32.max)))
+    } else if !draft.status.isPresent, draft.framing.words.status == 0 {
       throw reader.error("a status has a 'tag', or stands in 'fields'")
     }
     if let accepted = try reader.optional("accepted") {
