@@ -2,6 +2,7 @@
 import os
 import struct
 import sys
+import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Samples"))
 from generator import files, requests, tcp  # noqa: E402
@@ -156,25 +157,106 @@ def summed_list(dice, depth=0):
 
 
 def summed(dice):
-    import zlib
     body = summed_list(dice) if dice.below(2) else drawn(dice, dice.below(50))
     kind = 513 if dice.below(2) else 7
     order = "<I" if dice.below(2) else ">I"
     return b"\xab\xcd" + struct.pack("<H", kind) + struct.pack(">I", len(body)) + struct.pack(order, zlib.crc32(body) if body else 0) + body
 
 
+def crc(width, polynomial, start, reflects, last):
+    """A CRC bit by bit, by the parameters that the catalogue has for it."""
+    def turned(value, bits):
+        return int(bin(value | 1 << bits)[3:][::-1], 2)
+
+    def sum_(data):
+        register = start
+        for byte in data:
+            register ^= (turned(byte, 8) if reflects else byte) << width - 8
+            for _ in range(8):
+                register = (register << 1 ^ (polynomial if register >> width - 1 else 0)) & (1 << width) - 1
+        return (turned(register, width) if reflects else register) ^ last
+    return sum_
+
+
+def fletcher(width, modulus):
+    def sum_(data):
+        data, a, b = data + bytes(-len(data) % width), 0, 0
+        for at in range(0, len(data), width):
+            a = (a + int.from_bytes(data[at:at + width], "little")) % modulus
+            b = (b + a) % modulus
+        return b << 8 * width | a
+    return sum_
+
+
+def xor(data):
+    sum_ = 0
+    for byte in data:
+        sum_ ^= byte
+    return sum_
+
+
+# The bytes of a sum, and how it is computed.
+SUMS = {
+    "crc32": (4, zlib.crc32), "crc32c": (4, crc(32, 0x1EDC6F41, 0xFFFFFFFF, True, 0xFFFFFFFF)),
+    "crc16-arc": (2, crc(16, 0x8005, 0, True, 0)), "crc16-modbus": (2, crc(16, 0x8005, 0xFFFF, True, 0)),
+    "crc16-ccitt-false": (2, crc(16, 0x1021, 0xFFFF, False, 0)), "crc16-xmodem": (2, crc(16, 0x1021, 0, False, 0)),
+    "crc16-x25": (2, crc(16, 0x1021, 0xFFFF, True, 0xFFFF)), "crc16-kermit": (2, crc(16, 0x1021, 0, True, 0)),
+    "adler32": (4, zlib.adler32), "fletcher16": (2, fletcher(1, 255)), "fletcher32": (4, fletcher(2, 65535)), "xor": (1, xor),
+    "sum8": (1, lambda data: sum(data) & 0xFF), "sum16": (2, lambda data: sum(data) & 0xFFFF), "sum32": (4, sum),
+}
+
+
+def sums():
+    """A page for each kind of sum: of the frame or of the body, in the header or in a trailer, by a length or between flags."""
+    for n, (name, (width, sum_)) in enumerate(SUMS.items()):
+        trails, flags, whole = n % 2 == 0, n % 3 == 1, n % 4 < 2
+        page = """
+profile: sum-%d
+version: 1
+ports: [%d]
+%s
+header: { length: 12, magic: { offset: 0, bytes: FACE } }
+length: { offset: 2, size: 2, counts: %s }
+%s
+fields: { type: { offset: 4, size: 2 }, sequence: { offset: 6, size: 2, encoding: bcd }%s }
+checksum: { algorithm: %s, covers: %s, %s }
+types: { 1: { name: one, role: message }, 2: { name: two, role: other, length: 3, body: [{ load: { size: 3, into: sequence, order: little } }] } }
+tlv: { tag: { size: 1 }, length: { size: 1 } }
+""" % (n, 7010 + n, "framing: { kind: delimited, delimiter: 7E, escape: { byte: 7D, mask: 20 } }" if flags else "",
+            "frame" if whole else "body", "trailer: { length: 5 }" if trails else "",
+            "" if trails else ", checksum: { offset: 8, size: %d, order: little }" % width, name,
+            "{ from: 1 }" if whole else "body", "order: little, in: trailer" if trails else "order: big")
+
+        def frame(dice, width=width, sum_=sum_, trails=trails, flags=flags, whole=whole):
+            kind, trailer = 1 + dice.below(2), 5 if trails else 0
+            body = drawn(dice, 3) if kind == 2 else b"".join(
+                bytes([n, 5]) + drawn(dice, 5) for n in range(dice.below(5)))
+            size = len(body) + (12 + trailer if whole else 0)
+            head = b"\xfa\xce" + struct.pack(">HH", size, kind) + bytes([dice.below(10) * 17, dice.below(10)]) + bytes(4)
+            covered = sum_((head + body)[1:] if whole else body).to_bytes(width, "little")
+            if trails:
+                made = head + body + covered + bytes(5 - width)
+            else:
+                made = head[:8] + covered + bytes(4 - width) + body
+            if flags:
+                made = made.replace(b"\x7d", b"\x7d\x5d").replace(b"\x7e", b"\x7d\x5e")
+                made = b"\x7e" + made + b"\x7e"
+            return made
+        yield page, frame
+
+
 def write(folder):
     """Writes the pages and their captures; gives [(page, capture), ...]."""
     made = []
-    for n, (page, frame) in enumerate(((FIXED, fixed), (VARINT, varint), (SUMMED, summed))):
+    for n, (page, frame) in enumerate([(FIXED, fixed), (VARINT, varint), (SUMMED, summed), *sums()]):
         capture = requests.Capture(60 + n, small_cuts=150)
         dice = tcp.Dice(70 + n)
         for client in range(3):
-            talk = requests.Talk(capture, ("192.0.2.%d" % (80 + client), 46000), ("203.0.113.50", 7001 + n), client / 3, lambda data: 1 << 30)
-            for turn in range(120):
+            talk = requests.Talk(capture, ("192.0.2.%d" % (80 + client), 46000), ("203.0.113.50", 7001 + n if n < 3 else 7007 + n), client / 3, lambda data: 1 << 30)
+            for turn in range(120 if n < 3 else 30):
                 talk.say(0.05 + turn / 10, dice.below(2), *[frame(dice) for _ in range(1 + dice.below(4))])
             talk.close(20 + client)
-        path = os.path.join(folder, "every-%d" % (n + 1))
+        path = os.path.join(folder, "every-%d" % (n + 1) if n < 3 else "sum-%d" % (n - 3))
         encoder = files.Encoder()
         files.pcap(path + ".pcap", [(p.time, encoder.encode(p)) for p in capture.run(30)])
         with open(path + ".yaml", "w", encoding="utf-8") as file:
