@@ -13,8 +13,12 @@ let settings: [SwiftSetting] = [
 let checked: [SwiftSetting] =
   Context.environment["IMDUMP_CHECKED"] == "1" ? [.define("CHECKED")] : []
 
+/// `IMDUMP_HARDWIRED=1` builds an engine that decodes `tjp` without its profile, for Scripts/bench-plan.
+let hardWired: [SwiftSetting] =
+  Context.environment["IMDUMP_HARDWIRED"] == "1" ? [.define("HARDWIRED")] : []
+
 func room(_ name: String, _ rooms: [Target.Dependency], resources: [Resource]? = nil) -> Target {
-  .target(name: name, dependencies: rooms, resources: resources, swiftSettings: settings + checked)
+  .target(name: name, dependencies: rooms, resources: resources, swiftSettings: settings + checked + hardWired)
 }
 
 func tests(_ name: String, _ rooms: [Target.Dependency], exclude: [String] = []) -> Target {

@@ -43,7 +43,9 @@ final class ProfileReload {
             source: file.path,
             message: "its header is a third one while connections with the two before are open; try again later")
         }
-        if !isQuiet { complain("\(file.path): read again: profile \(plan.name) \(plan.version), \(Self.words(outcome))") }
+        if !isQuiet {
+          complain("\(file.path): read again: profile \(plan.name) \(plan.version), \(Self.words(outcome))")
+        }
       } catch {
         complain("\(error.description); the profile stays as it was")
       }
@@ -54,7 +56,8 @@ final class ProfileReload {
     func open(_ count: Int) -> String { "\(count) open connection\(count == 1 ? "" : "s")" }
     return switch outcome {
     case .moved(let connections): "also for \(open(connections))"
-    case .kept(let connections): "its header is another: \(open(connections)) keep\(connections == 1 ? "s" : "") the old one"
+    case .kept(let connections):
+      "its header is another: \(open(connections)) keep\(connections == 1 ? "s" : "") the old one"
     case .refused: "refused"
     }
   }
@@ -64,14 +67,16 @@ final class ProfileReload {
       var now = stat()
       var before = stat()
       let isThere = stat(file.path, &now) == 0
-      let isSame = isThere && file.descriptor >= 0 && fstat(file.descriptor, &before) == 0
+      let isSame =
+        isThere && file.descriptor >= 0 && fstat(file.descriptor, &before) == 0
         && now.st_ino == before.st_ino && now.st_dev == before.st_dev
       if isSame, lseek(file.descriptor, 0, SEEK_SET) == 0 {
         return try readSource(file.descriptor, file.path, subject: "profile")
       }
       guard geteuid() != 0, let user = getpwuid(geteuid()) else { throw error }
       var told = error
-      told.message += " for user \(String(cString: user.pointee.pw_name)), who has to be able to read it to read it again"
+      told.message +=
+        " for user \(String(cString: user.pointee.pw_name)), who has to be able to read it to read it again"
       throw told
     }
   }

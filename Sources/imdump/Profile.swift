@@ -41,7 +41,8 @@ struct Profile: ParsableCommand {
 
   struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
-      abstract: "Make a dissector for Wireshark, or a page that describes the protocol.")
+      abstract: "Make a dissector for Wireshark, or a page that describes the protocol.",
+      usage: "imdump profile export <profile> --wireshark | --markdown [-o <file>]")
     @Argument(help: "The profile: a file, or a built-in one's name.") var profile: String
     @Flag(help: "A dissector in Lua, for tshark -X lua_script: too.") var wireshark = false
     @Flag(help: "A page in Markdown.") var markdown = false
@@ -51,7 +52,9 @@ struct Profile: ParsableCommand {
     var output: String?
 
     func validate() throws {
-      guard [wireshark, markdown, compiled].count(where: \.self) == 1 else { throw ValidationError("one of --wireshark and --markdown is wanted") }
+      guard [wireshark, markdown, compiled].count(where: \.self) == 1 else {
+        throw ValidationError("one of --wireshark and --markdown is wanted")
+      }
     }
 
     func run() throws {

@@ -15,6 +15,9 @@ extension UnsafePointer<Plan> {
   /// Reads the header at `offset`. All that is loaded beyond `end` is slack.
   @inline(__always)
   func read(_ bytes: borrowing Bytes, _ offset: Int, _ end: Int, _ frame: UnsafeMutablePointer<Frame>) -> ReadResult {
+    #if HARDWIRED
+      if true { return readHardWired(bytes, offset, end, frame) }
+    #endif
     let available = end &- offset
     let header = Int(pointee.headerCount)
     guard available >= header else {
@@ -78,6 +81,9 @@ extension UnsafePointer<Plan> {
   /// Verifies the checksum and runs the type's steps; the frame is whole. False when the body cannot be of its type.
   @inline(__always)
   func open(_ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>) -> Bool {
+    #if HARDWIRED
+      if true { return openHardWired(bytes, frame) }
+    #endif
     frame.pointee.flags.insert(.opened)
     if pointee.checksumRule == .crc32 {
       let body = frame.pointee.count &- frame.pointee.headerCount
@@ -222,7 +228,10 @@ extension UnsafePointer<Plan> {
   /// Whether the header at `offset` says that the body is neither compressed nor encrypted.
   @inline(__always)
   func isPlain(_ bytes: borrowing Bytes, _ offset: Int) -> Bool {
-    bytes.load(offset &+ Int(pointee.plainOffset), as: UInt64.self) & pointee.plainMask == 0
+    #if HARDWIRED
+      if true { return isPlainHardWired(bytes, offset) }
+    #endif
+    return bytes.load(offset &+ Int(pointee.plainOffset), as: UInt64.self) & pointee.plainMask == 0
       || isReadable(bytes, offset)
   }
 

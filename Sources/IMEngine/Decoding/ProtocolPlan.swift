@@ -277,7 +277,8 @@ package final class ProtocolPlan: @unchecked Sendable {
     typeValues.indices.contains(index) ? pointer.kind(typeValues[index]).pointee : nil
   }
 
-  /// The value that a type has in a plan which was made for `reload` and does not know it any more: no field can have it.
+  /// The value that a type has in a plan which was made for `reload` and does not know it any more: no field can have it, and no
+  /// word of a line that is text.
   package static func forgotten(_ index: Int) -> UInt64 { 1 << 32 + UInt64(index) }
 
   /// Whether `value` is such a one; words of lines have no bytes below 0x21.
@@ -288,6 +289,7 @@ package final class ProtocolPlan: @unchecked Sendable {
   func exchange(with other: ProtocolPlan) {
     for (i, value) in typeValues.enumerated() where other.typeValues.indices.contains(i) {
       if Self.isForgotten(other.typeValues[i]) { other.typeValues[i] = value }
+      if other.typeValues[i] == Self.forgotten(i) { other.typeValues[i] = value }
     }
     swap(&version, &other.version)
     swap(&ports, &other.ports)

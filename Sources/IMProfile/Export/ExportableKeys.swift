@@ -8,31 +8,40 @@ enum ExportableKeys {
   /// By the path of a mapping, in which `*` stands for any key or element; a `.` stands between keys.
   private static let known: [String: Set<String>] = [
     "": [
-      "profile", "version", "title", "description", "ports", "place", "header", "length", "fields", "checksum", "sequence",
+      "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer",
+      "fields", "checksum",
+      "sequence",
       "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
     ],
-    "header": ["length", "magic", "version"],
+    "framing": ["kind", "delimiter", "escape", "maximum"],
+    "framing.escape": ["byte", "mask", "replaces"],
+    "header": ["length", "magic", "version", "parts"],
+    "header.parts.*": ["when", "at", "length", "session", "body"],
+    "header.parts.*.when": field,
+    "header.parts.*.session": ["offset", "size"],
+    "trailer": ["length", "counted"],
     "header.magic": ["offset", "bytes"],
     "header.version": ["offset", "bytes"],
     "length": field.union(["encoding", "counts", "maximum"]),
     "fields": [
       "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status",
     ],
-    "fields.*": field.union(["encrypted-from", "zlib"]),
-    "checksum": ["algorithm", "covers", "order"],
+    "fields.*": field.union(["encrypted-from", "zlib", "encoding", "sensitive", "unique"]),
+    "checksum": ["algorithm", "covers", "order", "in"],
+    "checksum.covers": ["from"],
     "sequence": ["kind", "bits", "wraps-at", "shared-by"],
-    "status": ["tag", "accepted"],
+    "status": ["tag", "accepted", "also"],
     "types.*": [
       "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
       "names-session", "answers", "flags", "length", "body", "timeout",
     ],
     "types.*.flags": ["mask", "value"],
     "types.*.body.*": ["skip", "load", "text", "string", "bytes", "expect", "unless", "optional"],
-    "types.*.body.*.load": ["size", "into"],
+    "types.*.body.*.load": ["size", "into", "order", "encoding"],
     "types.*.body.*.text": ["size", "into"],
     "types.*.body.*.string": ["maximum", "into"],
     "types.*.body.*.bytes": ["size"],
-    "types.*.body.*.unless": ["mask", "value"],
+    "types.*.body.*.unless": ["offset", "size", "mask", "value"],
     "acknowledgment": ["body", "plus"],
     "acknowledgment.body": ["length", "offset", "size", "order"],
     "handshake": ["type", "request", "answer", "within"],
@@ -47,7 +56,7 @@ enum ExportableKeys {
     "timing": ["answer", "heartbeat"],
   ]
   /// Mappings whose keys are the profile's own.
-  private static let open: Set<String> = ["types", "tlv.tags"]
+  private static let open: Set<String> = ["types", "tlv.tags", "framing.escape.replaces"]
 
   /// Throws where `root` uses a key that no exporter knows.
   static func check(_ root: YAMLReader) throws(ProfileError) { try check(root, path: "") }

@@ -46,6 +46,9 @@ struct LuaDissector {
     if draft.compression.isPresent {
       lines.append("- Limits on inflating, other than Wireshark's own.")
     }
+    if draft.framing.hidesSession {
+      lines.append("- The session's number, which is sensitive: imdump shows a hash of it.")
+    }
     if !exported.profile.sensitiveTags.isEmpty {
       lines.append("- Values of sensitive elements are left out of the tree, as imdump does; the bytes show them.")
     }
@@ -68,13 +71,15 @@ struct LuaDissector {
     line("header", "\(draft.headerCount)")
     line("magicBits", "\(draft.magicMask.nonzeroBitCount)")
     line("fixed", Self.bytes(draft.magicMask, draft.magic))
+    line("framing", try framing())
+    line("trailer", "\(draft.framing.trailerCount)")
     line("length", try length())
     line("type", Self.field(draft.type))
     out += "  fields = {\n"
     for (key, field) in exported.fields {
       let isHex = key == "checksum" || key == "session"
       out += "    { key = \(Self.quoted(key)), name = \(Self.quoted(key.prefix(1).uppercased() + key.dropFirst())), "
-      out += (isHex ? "hex = true, " : "") + "\(Self.parts(field)) },\n"
+      out += (isHex ? "hex = true, " : "") + flags(key) + "\(Self.parts(field)) },\n"
     }
     out += "  },\n"
     if let checksum = try checksum() { line("checksum", checksum) }
@@ -101,22 +106,69 @@ struct LuaDissector {
   }
 
   private func length() throws(ProfileError) -> String {
-    let maximum = "maximum = \(draft.maximumBody)"
+    var parts = ["add = \(draft.lengthAdd)", "maximum = \(draft.maximumBody)"]
     switch draft.lengthRule {
     case .field:
-      return "{ rule = \"field\", field = \(Self.field(draft.length)), add = \(draft.lengthAdd), \(maximum) }"
-    case .varint: return "{ rule = \"varint\", offset = \(draft.lengthOffset), \(maximum) }"
+      parts.append("rule = \"field\"")
+      if draft.length.isPresent { parts.append("field = \(Self.field(draft.length))") }
+      if draft.framing.lengthCountsHeader { parts.append("countsHeader = true") }
+    case .varint: parts += ["rule = \"varint\"", "offset = \(draft.lengthOffset)"]
     }
+    return "{ \(parts.joined(separator: ", ")) }"
   }
 
   private func checksum() throws(ProfileError) -> String? {
+    let either = "either = \(draft.checksumEitherOrder)"
     switch draft.checksumRule {
     case .none: return nil
     case .crc32:
-      return
-        "{ algorithm = \"crc32\", either = \(draft.checksumEitherOrder), field = \(Self.field(draft.checksum)) }"
-    case .general: throw exported.root.error("its checksum cannot be exported so far")
+      return "{ algorithm = \"crc32\", emptyIsZero = true, \(either), field = \(Self.field(draft.checksum)) }"
+    case .general:
+      let plan = draft.framing.checksum
+      guard plan.isPresent else { return nil }
+      let width = plan.algorithm.byteCount
+      let field =
+        plan.isInTrailer ? Field(offset: 0, byteCount: width, littleEndian: plan.littleEndian) : draft.checksum
+      var parts = ["algorithm = \(Self.quoted(plan.algorithm.name))", either, "field = \(Self.field(field))"]
+      if plan.isInTrailer { parts.append("trailer = true") }
+      if !plan.coversBody { parts.append("from = \(plan.from)") }
+      return "{ \(parts.joined(separator: ", ")) }"
     }
+  }
+
+  /// How the ends of frames are found.
+  private func framing() throws(ProfileError) -> String {
+    let framing = draft.framing
+    switch framing.kind {
+    case .length: return "{ kind = \"length\" }"
+    case .line:
+      throw (try exported.root.required("framing")).error("frames that are lines cannot be exported so far")
+    case .delimited: break
+    }
+    var fields = ["kind = \"delimited\"", "delimiter = \(framing.delimiter)"]
+    if framing.escapes {
+      fields.append("escape = \(framing.escape)")
+      let pairs = (0..<UInt32(framing.replacementCount)).map {
+        "[\(framing.written >> ($0 * 8) & 255)] = \(framing.meant >> ($0 * 8) & 255)"
+      }
+      fields.append(pairs.isEmpty ? "mask = \(framing.escapeMask)" : "replaces = { \(pairs.joined(separator: ", ")) }")
+    }
+    let parts = (0..<Int(framing.partCount)).map { i in
+      let part = framing.parts[i]
+      let session = part.session.isPresent ? ", session = \(Self.field(part.session))" : ""
+      return
+        "{ when = \(Self.field(part.when)), at = \(part.at), count = \(part.count), raw = \(part.isRaw)\(session) }"
+    }
+    fields.append("parts = { \(parts.joined(separator: ", ")) }")
+    return "{ \(fields.joined(separator: ", ")) }"
+  }
+
+  /// How a number of the header is written, and whether it is shown.
+  private func flags(_ key: String) -> String {
+    let coding =
+      key == "session" ? draft.framing.sessionCoding : key == "sequence" ? draft.framing.sequenceCoding : .binary
+    return (coding == .bcd ? "bcd = true, " : "")
+      + (key == "session" && draft.framing.hidesSession ? "hidden = true, " : "")
   }
 
   private func type(_ kind: FrameKind, _ index: Int) throws(ProfileError) -> String {
@@ -129,13 +181,13 @@ struct LuaDissector {
     var steps: [String] = []
     var alternatives: [String] = []
     func flush() {
-      if !alternatives.isEmpty { steps.append("{ op = \"expect\", bytes = { \(alternatives.joined(separator: ", ")) } }") }
+      guard !alternatives.isEmpty else { return }
+      steps.append("{ op = \"expect\", bytes = { \(alternatives.joined(separator: ", ")) } }")
       alternatives = []
     }
     for step in exported.steps(kind) {
       if step.operation == .expect {
-        let digits = (0..<Int(step.count)).map { Self.hex(UInt8(truncatingIfNeeded: step.a >> UInt64((Int(step.count) - 1 - $0) * 8))) }
-        alternatives.append(Self.quoted(digits.joined()))
+        alternatives.append(Self.quoted(MarkdownPage.hex(step.a, count: Int(step.count) * 2)))
         continue
       }
       flush()
@@ -150,6 +202,9 @@ struct LuaDissector {
     switch step.operation {
     case .tlv, .end: return "{ op = \"\(step.operation)\" }"
     case .unless: return "{ op = \"unless\", fixed = \(Self.bytes(step.a, step.b)) }"
+    case .load where step.a != 0:
+      let order = step.a == PlanStep.bcd ? "bcd" : "little"
+      return "{ op = \"load\", count = \(step.count), order = \"\(order)\"\(into) }"
     case .skip, .load, .text, .string, .bytes: return "{ op = \"\(step.operation)\", count = \(step.count)\(into) }"
     default: throw exported.root.error("the step '\(step.operation)' cannot be exported so far")
     }
@@ -190,11 +245,6 @@ struct LuaDissector {
 
   private static func set(_ tags: [UInt32]) -> String {
     tags.isEmpty ? "{}" : "{ \(tags.map { "[\($0)] = true" }.joined(separator: ", ")) }"
-  }
-
-  private static func hex(_ byte: UInt8) -> String {
-    let digits = String(byte, radix: 16, uppercase: true)
-    return digits.count == 1 ? "0" + digits : digits
   }
 
   /// `text` as Lua has it between quotes: what is not plain ASCII stands as the numbers of its bytes.

@@ -28,9 +28,11 @@ struct MarkdownPage {
     let magic = bytes(draft.signatureMask, draft.magic)
     out += "| Magic | \(magic.isEmpty ? "none" : "`\(magic)`") |\n"
     let longest = "a body has at most \(draft.maximumBody) bytes"
+    if draft.framing.kind != .length { out += "| Frames | \(framing()) |\n" }
     switch draft.lengthRule {
+    case .field where !draft.length.isPresent: out += "| Length | \(longest) |\n"
     case .field:
-      let counts = draft.lengthAdd == 0 ? "the body" : "the whole frame"
+      let counts = draft.framing.lengthCountsHeader ? "the whole frame" : "the body"
       out += "| Length | counts \(counts); \(longest) |\n"
     case .varint: out += "| Length | a number of 1 to 4 bytes of seven bits, least significant first; \(longest) |\n"
     }
@@ -47,8 +49,9 @@ struct MarkdownPage {
   private func checksum() -> String {
     switch draft.checksumRule {
     case .none: "none"
-    case .general: "as the profile says"
-    case .crc32: "CRC-32 over the body, 0 without one, \(draft.checksumEitherOrder ? "in either byte order" : "big endian")"
+    case .general: generalChecksum()
+    case .crc32:
+      "CRC-32 over the body, 0 without one, \(draft.checksumEitherOrder ? "in either byte order" : "big endian")"
     }
   }
 
@@ -74,6 +77,10 @@ struct MarkdownPage {
       guard let first = parts.first, let last = parts.last else { return }
       rows.append((first.offset, last.offset - first.offset + 1, "\(name): always `\(bytes(mask, draft.magic))`"))
     }
+    for i in 0..<Int(draft.framing.partCount) where draft.framing.parts[i].count > 0 {
+      let part = draft.framing.parts[i]
+      rows.append((Int(part.at), 0, "\(part.count) bytes more, where \(bits(part.when)) is not 0"))
+    }
     fixed(draft.signatureMask, "magic")
     fixed(draft.magicMask & ~draft.signatureMask, "version")
     if draft.lengthRule == .varint { rows.append((draft.lengthOffset, 1, "`length`, 1 to 4 bytes")) }
@@ -85,11 +92,15 @@ struct MarkdownPage {
     var end = 0
     for row in rows {
       if row.offset > end { out += "| \(end) | \(row.offset - end) | not read |\n" }
-      let count = draft.lengthRule == .varint && row.offset == draft.lengthOffset ? "1-4" : "\(row.count)"
+      let isVarint = draft.lengthRule == .varint && row.offset == draft.lengthOffset
+      let count = isVarint ? "1-4" : row.count == 0 ? "" : "\(row.count)"
       out += "| \(row.offset) | \(count) | \(row.text) |\n"
       end = max(end, row.offset + row.count)
     }
     if end < draft.headerCount { out += "| \(end) | \(draft.headerCount - end) | not read |\n" }
+    if draft.framing.trailerCount > 0 {
+      out += "\nBehind the body stands a trailer of \(Self.bytes(draft.framing.trailerCount)).\n"
+    }
     return out
   }
 
@@ -107,8 +118,11 @@ struct MarkdownPage {
 
   private func meaning(_ key: String) -> String {
     switch key {
-    case "length": draft.lengthAdd == 0 ? ": bytes of the body" : ": bytes of the whole frame"
-    case "session": ": whose frame it is"
+    case "length": draft.framing.lengthCountsHeader ? ": bytes of the whole frame" : ": bytes of the body"
+    case "session":
+      (draft.framing.sessionCoding == .bcd ? ", decimal digits" : "") + ": whose frame it is"
+        + (draft.framing.hidesSession ? ", not shown" : "")
+    case "sequence": draft.framing.sequenceCoding == .bcd ? ", decimal digits" : ""
     case "time": ": the sender's clock, in seconds"
     case "duplicate": ": not 0 when it is sent once more"
     case "status": ": accepts \(accepted)"
@@ -119,7 +133,8 @@ struct MarkdownPage {
   /// The statuses that accept.
   var accepted: String {
     let (first, last) = draft.acceptedStatus
-    return first == last ? "\(first)" : "\(first) to \(last)"
+    let also = draft.acceptedToo == .max ? "" : ", and \(draft.acceptedToo)"
+    return (first == last ? "\(first)" : "\(first) to \(last)") + also
   }
 
   // MARK: Types
@@ -131,7 +146,9 @@ struct MarkdownPage {
         kind.flags.contains(.fromClient) ? "client" : kind.flags.contains(.fromServer) ? "server" : ""
       var answers = kind.flags.contains(.expectsAck) ? exported.answers(to: i).map { "`\(profile.typeNames[$0])`" } : []
       if kind.flags.contains(.echoed) { answers.append("itself, echoed") }
-      if i == handshake, draft.handshakeAnswer != .max { answers.append("itself, with tag \(tag(draft.handshakeAnswer))") }
+      if i == handshake, draft.handshakeAnswer != .max {
+        answers.append("itself, with tag \(tag(draft.handshakeAnswer))")
+      }
       let time = answers.isEmpty ? "" : Self.time(kind.timeout)
       out += "| \(value(kind.value)) | `\(profile.typeNames[i])` | \(kind.role) | \(from) |"
       out += " \(answers.joined(separator: ", ")) | \(time) |\n"
@@ -163,7 +180,8 @@ struct MarkdownPage {
         }
       }
       if kind.minimumBody == kind.maximumBody {
-        parts.append(kind.minimumBody == 0 ? "no body" : "exactly \(Self.bytes(kind.minimumBody))")
+        let count = Int(kind.minimumBody) - Int(draft.framing.trailerCount)
+        parts.append(count == 0 ? "no body" : "exactly \(Self.bytes(count))")
       }
       parts += steps(exported.steps(kind))
       if !parts.isEmpty { rows += "| `\(profile.typeNames[i])` | \(parts.joined(separator: "; ")) |\n" }
@@ -199,6 +217,9 @@ struct MarkdownPage {
         prefix += "unless \(tests.joined(separator: " and ")), "
         continue
       case .skip: parts.append(prefix + "\(Self.bytes(step.count)) not read")
+      case .load where step.a != 0:
+        let form = step.a == PlanStep.bcd ? "decimal digits" : "a number, little endian,"
+        parts.append(prefix + "\(form) of \(Self.bytes(step.count))\(into)")
       case .load: parts.append(prefix + "a number of \(Self.bytes(step.count))\(into)")
       case .text: parts.append(prefix + "a length of \(Self.bytes(step.count)) and so much text\(into)")
       case .string: parts.append(prefix + "a text that a zero byte ends, \(step.count) bytes at most\(into)")
@@ -225,7 +246,9 @@ struct MarkdownPage {
       case "\\", "`", "*", "_", "{", "}", "[", "]", "#", "|", "~", "!", "$": out += "\\\(character)"
       // These begin a list or a heading where a line begins.
       case "+", "-", "=": out += out.isEmpty ? "\\\(character)" : "\(character)"
-      case ".", ")": out += !out.isEmpty && out.utf8.allSatisfy({ (48...57).contains($0) }) ? "\\\(character)" : "\(character)"
+      case ".", ")":
+        let isNumbered = !out.isEmpty && out.utf8.allSatisfy { (48...57).contains($0) }
+        out += isNumbered ? "\\\(character)" : "\(character)"
       default: out.append(character)
       }
     }

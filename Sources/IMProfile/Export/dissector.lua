@@ -37,11 +37,14 @@ local F = {
   value = ProtoField.bytes(name .. ".tlv.value", "Value"),
 }
 -- Those of the header, and those that a body may have instead of it. A number of up to 32 bits is a number; else a UInt64.
-local header, wide = {}, { sequence = true, status = true, keepAlive = true }
+local header, wide, texts = {}, { sequence = true, status = true, keepAlive = true, answered = true }, {}
 for i, field in ipairs(profile.fields) do
   local path = name .. "." .. field.key
   if field.key == "type" then
     header[i] = ProtoField.uint32(path, field.name, base.HEX_DEC, typeNames)
+  elseif field.bcd then
+    header[i] = ProtoField.string(path, field.name)
+    texts[field.key] = true
   elseif field.size <= 4 then
     header[i] = ProtoField.uint32(path, field.name, field.hex and base.HEX or base.DEC)
   else
@@ -50,6 +53,7 @@ for i, field in ipairs(profile.fields) do
   F[field.key] = F[field.key] or header[i]
   wide[field.key] = field.size > 4 and field.key ~= "type"
 end
+F.answered = F.acknowledges
 F.sequence = F.sequence or ProtoField.uint64(name .. ".sequence", "Sequence")
 F.status = F.status or ProtoField.uint64(name .. ".status", "Status")
 
@@ -111,40 +115,115 @@ end
 local function plain(value) return type(value) == "number" and value or value:tonumber() end
 local function long(value) return type(value) == "number" and UInt64(value) or value end
 
--- Checksums: the sum over `count` bytes at `at`, by the algorithm's name ------------------------------------------------
+-- The digits of a number in binary-coded decimal; a half byte that is none counts as 0.
+local function digits(bytes)
+  local text = bytes:tohex():gsub("%X", "0"):gsub("[A-Fa-f]", "0"):gsub("^0+", "")
+  return text == "" and "0" or text
+end
 
-local crcTable
-local function crc32(tvb, at, count)
-  if not crcTable then
-    crcTable = {}
-    for i = 0, 255 do
-      local c = i
-      for _ = 1, 8 do c = c % 2 == 1 and bxor(rshift(c, 1), 0xEDB88320) or rshift(c, 1); c = c % 4294967296 end
-      crcTable[i] = c
+-- Checksums of a text, by the algorithm's name --------------------------------------------------------------------------
+
+-- A CRC whose least significant bit comes first.
+local function reflected(polynomial, start, last)
+  local sums
+  return function(text)
+    if not sums then
+      sums = {}
+      for i = 0, 255 do
+        local c = i
+        for _ = 1, 8 do c = c % 2 == 1 and bxor(rshift(c, 1), polynomial) % 4294967296 or rshift(c, 1) end
+        sums[i] = c
+      end
     end
+    local c = start
+    for i = 1, #text do c = bxor(sums[bxor(c, text:byte(i)) % 256], rshift(c, 8)) % 4294967296 end
+    return bxor(c, last) % 4294967296
   end
-  local c, text = 0xFFFFFFFF, tvb:raw(at, count)
-  for i = 1, count do c = bxor(crcTable[bxor(c, text:byte(i)) % 256], rshift(c, 8)) % 4294967296 end
-  return bxor(c, 0xFFFFFFFF) % 4294967296
 end
 
-local checksums = { crc32 = crc32 }
-
-local function swapped(sum)
-  local a, b, c, d = sum % 256, math.floor(sum / 256) % 256, math.floor(sum / 65536) % 256, math.floor(sum / 16777216)
-  return a * 16777216 + b * 65536 + c * 256 + d
+-- A CRC of 16 bits whose most significant bit comes first.
+local function forward(polynomial, start)
+  return function(text)
+    local c = start
+    for i = 1, #text do
+      c = bxor(c, text:byte(i) * 256)
+      for _ = 1, 8 do c = c >= 32768 and bxor(c * 2 % 65536, polynomial) or c * 2 end
+    end
+    return c
+  end
 end
 
--- "be" and "le" are right, by the byte order; "none" without a body; "unchecked" where nobody looked.
-local function checksum(tvb, at, head, count)
-  local rule = profile.checksum
+local function added(modulus)
+  return function(text)
+    local sum = 0
+    for i = 1, #text do sum = (sum + text:byte(i)) % modulus end
+    return sum
+  end
+end
+
+-- Two sums, the second one of the first, over units of `width` bytes, the least significant one first.
+local function fletcher(width, modulus, start, factor)
+  return function(text)
+    local a, b = start, 0
+    for i = 1, #text, width do
+      a = (a + text:byte(i) + (width > 1 and i < #text and text:byte(i + 1) * 256 or 0)) % modulus
+      b = (b + a) % modulus
+    end
+    return b * factor + a
+  end
+end
+
+local checksums = {
+  ["crc32"] = reflected(0xEDB88320, 0xFFFFFFFF, 0xFFFFFFFF),
+  ["crc32c"] = reflected(0x82F63B78, 0xFFFFFFFF, 0xFFFFFFFF),
+  ["crc16-arc"] = reflected(0xA001, 0, 0),
+  ["crc16-modbus"] = reflected(0xA001, 0xFFFF, 0),
+  ["crc16-x25"] = reflected(0x8408, 0xFFFF, 0xFFFF),
+  ["crc16-kermit"] = reflected(0x8408, 0, 0),
+  ["crc16-ccitt-false"] = forward(0x1021, 0xFFFF),
+  ["crc16-xmodem"] = forward(0x1021, 0),
+  ["adler32"] = fletcher(1, 65521, 1, 65536),
+  ["fletcher16"] = fletcher(1, 255, 0, 256),
+  ["fletcher32"] = fletcher(2, 65535, 0, 65536),
+  ["sum8"] = added(256), ["sum16"] = added(65536), ["sum32"] = added(4294967296),
+  ["xor"] = function(text)
+    local sum = 0
+    for i = 1, #text do sum = bxor(sum, text:byte(i)) end
+    return sum
+  end,
+}
+
+local function swapped(sum, width)
+  local result = 0
+  for _ = 1, width do
+    result = result * 256 + sum % 256
+    sum = math.floor(sum / 256)
+  end
+  return result
+end
+
+-- "be" and "le" are right, by the byte order; "none" without a body; "unchecked" where nobody looked. `one` is a frame: see
+-- `measure`.
+local function checksum(one)
+  local rule, tvb, at = profile.checksum, one.tvb, one.at
   if not rule then return nil end
-  local stated = plain(read(rule.field, tvb, at))
-  if count == 0 then return stated == 0 and "none" or "bad" end
-  if not proto.prefs.check or count > 1048576 then return "unchecked" end
-  local sum = checksums[rule.algorithm](tvb, at + head, count)
+  local stop = at + one.total - profile.trailer
+  local place = rule.trailer and stop or at
+  local stated = plain(read(rule.field, tvb, place))
+  local from = rule.from and math.min(stop, at + rule.from) or at + one.head
+  if rule.emptyIsZero and from == stop then return stated == 0 and "none" or "bad" end
+  if not proto.prefs.check or stop - from > 1048576 then return "unchecked" end
+  local text = stop > from and tvb:raw(from, stop - from) or ""
+  local hole, width = place + rule.field.offset, rule.field.size
+  if not rule.trailer and rule.from and hole < stop and hole + width > from then
+    -- Where a sum covers itself, its own bytes count as zeros.
+    local first = math.max(from, hole)
+    local last = math.min(stop, hole + width)
+    text = text:sub(1, first - from) .. ("\0"):rep(last - first) .. text:sub(last - from + 1)
+  end
+  local sum = checksums[rule.algorithm](text)
   if sum == stated then return "be" end
-  if rule.either and swapped(sum) == stated then return "le" end
+  if rule.either and swapped(sum, width) == stated then return "le" end
   return "bad"
 end
 
@@ -175,19 +254,20 @@ function lengths.varint(tvb, at, available)
     factor, position = factor * 128, position + 1
     if byte < 128 then
       if size > profile.length.maximum then return nil end
-      return position, position + size
+      return position, position + size + profile.length.add
     end
   end
   return nil
 end
 
--- What stands at `at`: the header's bytes, the frame's, and its type's value and meaning. With the first of them alone, so
--- many bytes are needed; with nothing, it is no frame.
+-- The frame at `at`: `tvb` and `at` say where it stands, `head` and `total` how many bytes its header and all of it have,
+-- `value` and `kind` are its type's. Without a `total`, `head` bytes are needed to tell; with nothing, it is no frame.
 local function measure(tvb, at, available)
-  if available < profile.header then return profile.header end
+  if available < profile.header then return { head = profile.header } end
   if not matches(profile.fixed, tvb, at) then return nil end
   local head, total = lengths[profile.length.rule](tvb, at, available)
-  if not total then return head end
+  if not head then return nil end
+  if not total then return { head = head } end
   local value = read(profile.type, tvb, at)
   local kind = profile.types[value]
   if kind then
@@ -195,7 +275,70 @@ local function measure(tvb, at, available)
     local size = total - head
     if size < kind.minimum or kind.maximum and size > kind.maximum then return nil end
   end
-  return head, total, value, kind
+  return { tvb = tvb, at = at, head = head, total = total, value = value, kind = kind, header = tvb, first = at }
+end
+
+-- A frame between two delimiters: `content` is what stands between them, escapes and all. Nothing where it is none.
+local function unwrap(tvb, at, content)
+  local framing = profile.framing
+  local one = { tvb = tvb, at = at, total = #content }
+  if framing.escape and content:find(string.char(framing.escape), 1, true) then
+    local bytes, i = {}, 1
+    while i <= #content do
+      local byte = content:byte(i)
+      if byte == framing.escape then
+        i = i + 1
+        local written = content:byte(i)
+        if not written then return nil end
+        byte = framing.replaces and framing.replaces[written] or not framing.replaces and bxor(written, framing.mask)
+        if not byte then return nil end
+      end
+      bytes[#bytes + 1] = string.char(byte)
+      i = i + 1
+    end
+    content = table.concat(bytes)
+    one.tvb, one.at, one.total = ByteArray.new(content, true):tvb("Without escapes"), 0, #content
+  end
+  if one.total < profile.header + profile.trailer then return nil end
+  -- What is said of fields is said of the header without its parts.
+  local head, plainHeader, cut = profile.header, content:sub(1, one.total), 0
+  one.parts, one.session = {}, nil
+  for _, part in ipairs(framing.parts) do
+    if plain(read(part.when, one.tvb, one.at)) ~= 0 then
+      one.isRaw = one.isRaw or part.raw
+      one.session = part.session or one.session
+      if part.count > 0 then
+        plainHeader = plainHeader:sub(1, part.at) .. plainHeader:sub(part.at + part.count + 1)
+        one.parts[#one.parts + 1] = { part.at, part.count }
+        head = head + part.count
+      end
+    end
+  end
+  one.head = head
+  local size = one.total - head
+  if size < profile.trailer or size - profile.trailer > profile.length.maximum then return nil end
+  one.header, one.first = one.tvb, one.at
+  if #one.parts > 0 then one.header, one.first = ByteArray.new(plainHeader, true):tvb("Header without parts"), 0 end
+  if not matches(profile.fixed, one.header, one.first) then return nil end
+  if profile.length.field then
+    local said = plain(read(profile.length.field, one.header, one.first)) + profile.length.add
+    if profile.length.countsHeader then said = said - (head - profile.header) end
+    if said ~= size then return nil end
+  end
+  one.value = read(profile.type, one.header, one.first)
+  one.kind = profile.types[one.value]
+  if one.kind then
+    if not matches(one.kind.fixed, one.header, one.first) then return nil end
+    one.isShort = not one.isRaw and (size < one.kind.minimum or one.kind.maximum and size > one.kind.maximum)
+  end
+  return one
+end
+
+-- Where a field of the header without parts stands on the wire.
+local function place(one, field)
+  local offset = field.offset
+  for _, part in ipairs(one.parts or {}) do if offset >= part[1] then offset = offset + part[2] end end
+  return one.tvb(one.at + offset, field.size)
 end
 
 -- Elements --------------------------------------------------------------------------------------------------------------
@@ -277,10 +420,17 @@ local function isText(tvb, at, count)
   return not (count > 0 and tvb:raw(at, math.min(count, 256)):find("[\0-\31\127]"))
 end
 
-local function put(into, tvb, at, count, tree, message)
-  local value = number(tvb, at, count)
+local function put(step, tvb, at, tree, message)
+  local into, range = step.into, tvb(at, step.count)
+  local value = number(tvb, at, step.count)
+  if step.order == "little" then value = step.count <= 4 and range:le_uint() or range:le_uint64() end
+  if step.order == "bcd" then value = tonumber(digits(range:bytes())) end
   if into == "sequence" then message.sequence = value end
-  tree:add(F[into], tvb(at, count), wide[into] and long(value) or plain(value) % 4294967296)
+  if texts[into] then
+    tree:add(F[into], range, tostring(value))
+  else
+    tree:add(F[into], range, wide[into] and long(value) or plain(value) % 4294967296)
+  end
 end
 
 local steps = {}
@@ -293,7 +443,7 @@ end
 
 function steps.load(step, tvb, at, stop, tree, message)
   if stop - at < step.count then return nil end
-  put(step.into, tvb, at, step.count, tree, message)
+  put(step, tvb, at, tree, message)
   return at + step.count
 end
 
@@ -336,14 +486,14 @@ function steps.expect(step, tvb, at, stop, tree)
 end
 
 -- Runs a type's steps. Gives where its list begins, if there is one, and whether the body fits.
-local function run(kind, tvb, start, at, stop, tree, message)
-  local skipped = false
+local function run(one, at, stop, tree, message)
+  local tvb, kind, skipped = one.tvb, one.kind, false
   for _, step in ipairs(kind.steps) do
     if step.op == "tlv" then return at, true end
     if step.op == "end" then
       if at == stop then return at, true end
     elseif step.op == "unless" then
-      skipped = matches(step.fixed, tvb, start)
+      skipped = matches(step.fixed, one.header, one.first)
     elseif skipped then
       skipped = false
     else
@@ -357,16 +507,16 @@ end
 -- One frame -------------------------------------------------------------------------------------------------------------
 
 -- The body as it can be read, and the list's place in it: inflated where the header says so and it really is zlib.
-local function open(tvb, at, count, header, tree)
+local function open(one, at, count, tree)
   local packing, locking = profile.compression, profile.encryption
-  if locking and plain(read(locking.field, tvb, header)) >= locking.from then
+  if locking and plain(read(locking.field, one.header, one.first)) >= locking.from then
     tree:add_proto_expert_info(E.closed)
     return nil
   end
-  if packing and plain(read(packing.field, tvb, header)) == packing.value then
-    local isZlib = count >= 2 and tvb(at, 1):uint() == 0x78 and tvb(at, 2):uint() % 31 == 0
+  if packing and plain(read(packing.field, one.header, one.first)) == packing.value then
+    local isZlib = count >= 2 and one.tvb(at, 1):uint() == 0x78 and one.tvb(at, 2):uint() % 31 == 0
     if isZlib then
-      local body = tvb(at, count)
+      local body = one.tvb(at, count)
       local ok, inflated = pcall(function() return body:uncompress_zlib("Inflated body") end)
       if not ok then ok, inflated = pcall(function() return body:uncompress("Inflated body") end) end
       if ok and inflated then
@@ -376,53 +526,76 @@ local function open(tvb, at, count, header, tree)
     end
     tree:add_proto_expert_info(E.closed)
   end
-  return tvb, at, at + count
+  return one.tvb, at, at + count
 end
 
-local function dissect(tvb, tree, at, head, total, value, kind)
-  local count = total - head
-  local title = kind and kind.name or "type_" .. tostring(value)
-  local root = tree:add(proto, tvb(at, total))
+-- A field of the header: what is not to be shown is left out, and a part of the header may have the session elsewhere.
+local function show(one, field, proto_field, tree, message)
+  if field.hidden then return end
+  local source, range = field, nil
+  if field.key == "session" and one.session then
+    source = one.session
+    range = one.tvb(one.at + source.offset, source.size)
+  else
+    range = place(one, field)
+  end
+  local value
+  if field.bcd then
+    value = digits(range:bytes())
+  else
+    value = field == source and read(field, one.header, one.first) or read(source, one.tvb, one.at)
+    if wide[field.key] then value = long(value) end
+  end
+  local item = tree:add(proto_field, range, value)
+  if field.key == "sequence" then message.sequence = value end
+  if field.key == "type" and not one.kind then item:add_proto_expert_info(E.unknown) end
+end
+
+-- Shows one frame; gives its words for the list of packets. Its bytes on the wire, with delimiters, are `range`.
+local function dissect(one, range, tree)
+  local tvb, at, kind = one.tvb, one.at, one.kind
+  local stop = at + one.total - profile.trailer
+  local first, count = at + one.head, stop - at - one.head
+  local title = kind and kind.name or "type_" .. tostring(one.value)
+  local root = tree:add(proto, range)
   root:append_text(", " .. title)
   local message = {}
-  for i, field in ipairs(profile.fields) do
-    local number = read(field, tvb, at)
-    local shown = wide[field.key] and long(number) or number
-    local item = root:add(header[i], tvb(at + field.offset, field.size), shown)
-    if field.key == "sequence" then message.sequence = number end
-    if field.key == "type" and not kind then item:add_proto_expert_info(E.unknown) end
-  end
+  for i, field in ipairs(profile.fields) do show(one, field, header[i], root, message) end
   root:add(F.bytes, count):set_generated()
-  local status = checksum(tvb, at, head, count)
+  local status = checksum(one)
   if status then
     local item = root:add(F.check, status)
     item:set_generated()
     if status == "bad" then item:add_proto_expert_info(E.sum) end
   end
-  local first, isRead = at + head, false
-  if kind and #kind.steps > 0 then
-    local fits
-    first, fits = run(kind, tvb, at, at + head, at + total, root, message)
-    isRead = true
+  local isRead, hasList = one.isRaw, kind and kind.tlv or not kind and profile.unknownTLV
+  if one.isRaw then
+    hasList = false
+    if count > 0 then root:add(F.raw, tvb(first, count)) end
+  end
+  if one.isShort then
+    root:add_proto_expert_info(E.short)
+    isRead, first = true, nil
+  elseif kind and #kind.steps > 0 and not isRead then
+    local from, fits = run(one, first, stop, root, message)
+    first, isRead = from, true
     if not fits then root:add_proto_expert_info(E.short) end
   end
   local answers = profile.acknowledgment
   if answers and kind and kind.role == "acknowledgment" and count == answers.count then
-    local named = read(answers.field, tvb, at + head)
-    root:add(F.acknowledges, tvb(at + head + answers.field.offset, answers.field.size), long(named))
+    local named = read(answers.field, tvb, at + one.head)
+    root:add(F.acknowledges, tvb(at + one.head + answers.field.offset, answers.field.size), long(named))
   end
-  local reads = list and count > 0
-  if kind then reads = reads and kind.tlv else reads = reads and profile.unknownTLV end
-  if reads and first then
-    local body, from, stop = open(tvb, first, at + total - first, at, root)
+  if list and hasList and count > 0 and first then
+    local body, from, last = open(one, first, stop - first, root)
     if body then
       local state = { count = 0 }
-      walk(body, from, stop, root, 0, state)
+      walk(body, from, last, root, 0, state)
       if state.count > 0 then root:add(F.count, state.count):set_generated() end
       message.elements = state.count
     end
   elseif count > 0 and not isRead then
-    root:add(F.raw, tvb(at + head, count))
+    root:add(F.raw, tvb(at + one.head, count))
   end
   local info = title
   if message.sequence then info = info .. " seq " .. tostring(message.sequence) end
@@ -441,31 +614,66 @@ local function resume(tvb, at, stop)
   return math.max(at, stop - last)
 end
 
-function proto.dissector(tvb, pinfo, tree)
+local function skip(tvb, at, next, tree)
+  tree:add(proto, tvb(at, next - at)):add(F.skipped, tvb(at, next - at)):add_proto_expert_info(E.skipped)
+  return next
+end
+
+-- The frames of a stream, by how their ends are found. Each gives the words of what it has shown.
+local streams = {}
+
+function streams.length(tvb, pinfo, tree)
   local stop, at, infos = tvb:len(), 0, {}
-  pinfo.cols.protocol = profile.label
   while at < stop do
-    local head, total, value, kind = measure(tvb, at, stop - at)
-    if not head then
-      local next = resume(tvb, at + 1, stop)
-      tree:add(proto, tvb(at, next - at)):add(F.skipped, tvb(at, next - at)):add_proto_expert_info(E.skipped)
-      at = next
-    elseif not total or total > stop - at then
+    local one = measure(tvb, at, stop - at)
+    if not one then
+      at = skip(tvb, at, resume(tvb, at + 1, stop), tree)
+    elseif not one.total or one.total > stop - at then
       -- The rest of the frame, where its length is known; else whatever comes next.
       pinfo.desegment_offset = at
-      pinfo.desegment_len = total and total - (stop - at) or DESEGMENT_ONE_MORE_SEGMENT
+      pinfo.desegment_len = one.total and one.total - (stop - at) or DESEGMENT_ONE_MORE_SEGMENT
       break
     else
-      infos[#infos + 1] = dissect(tvb, tree, at, head, total, value, kind)
-      at = at + total
+      infos[#infos + 1] = dissect(one, tvb(at, one.total), tree)
+      at = at + one.total
     end
   end
+  return infos
+end
+
+function streams.delimited(tvb, pinfo, tree)
+  local stop, at, infos = tvb:len(), 0, {}
+  local text, delimiter = tvb:raw(), string.char(profile.framing.delimiter)
+  while at < stop do
+    local from = at
+    while from < stop and text:sub(from + 1, from + 1) == delimiter do from = from + 1 end
+    local close = text:find(delimiter, from + 1, true)
+    if not close then
+      -- A flag that ends a frame may begin the next one.
+      pinfo.desegment_offset = math.max(at, from - 1)
+      pinfo.desegment_len = DESEGMENT_ONE_MORE_SEGMENT
+      break
+    end
+    local one = unwrap(tvb, from, text:sub(from + 1, close - 1))
+    if one then
+      infos[#infos + 1] = dissect(one, tvb(at, close - at), tree)
+    else
+      skip(tvb, at, close, tree)
+    end
+    at = close
+  end
+  return infos
+end
+
+function proto.dissector(tvb, pinfo, tree)
+  pinfo.cols.protocol = profile.label
+  local infos = streams[profile.framing.kind](tvb, pinfo, tree)
   if #infos > 0 then pinfo.cols.info = table.concat(infos, " | ") end
-  return stop
+  return tvb:len()
 end
 
 -- Whether a connection on any port begins with this protocol: only a magic number of 16 bits and more can tell.
-if profile.magicBits >= 16 then
+if profile.magicBits >= 16 and profile.framing.kind == "length" then
   proto:register_heuristic("tcp", function(tvb, pinfo, tree)
     if tvb:len() < profile.header or not measure(tvb, 0, tvb:len()) then return false end
     pinfo.conversation = proto
