@@ -115,6 +115,8 @@ struct LuaDissector {
     case .crc32:
       return
         "{ algorithm = \"crc32\", either = \(draft.checksumEitherOrder), field = \(Self.field(draft.checksum)) }"
+    // Such a profile is refused before.
+    case .general: return nil
     }
   }
 

@@ -46,7 +46,7 @@ struct MarkdownPage {
 
   private func checksum() -> String {
     switch draft.checksumRule {
-    case .none: "none"
+    case .none, .general: "none"
     case .crc32: "CRC-32 over the body, 0 without one, \(draft.checksumEitherOrder ? "in either byte order" : "big endian")"
     }
   }
