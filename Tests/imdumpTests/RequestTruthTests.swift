@@ -13,8 +13,8 @@ import Testing
       var length: Int
       var status: UInt64?
       var avps: Int?
-      var items: Int?
       var sum: String?
+      var items: Int?
     }
     var pairs: [[Int]]
     var messages: [Message]
@@ -62,7 +62,7 @@ import Testing
     #expect(frames.map(\.dir) == truth.messages.map(\.dir))
     #expect(frames.map(\.seq) == truth.messages.map(\.id))
     #expect(frames.map { $0.len + header } == truth.messages.map(\.length))
-    #expect(frames.map(\.crc) == truth.messages.map(\.sum))
+    if truth.messages.contains(where: { $0.sum != nil }) { #expect(frames.map(\.crc) == truth.messages.map(\.sum)) }
     if truth.messages.contains(where: { $0.avps != nil }) {
       #expect(frames.map { $0.tlv ?? 0 } == truth.messages.map { $0.avps ?? 0 })
     }

@@ -390,6 +390,7 @@ extension UnsafePointer<Plan> {
   var weighsBodies: Bool { pointee.typeEvidence > 0 }
 
   /// Whether `status` refuses what it answers.
+  @inline(never)
   func refuses(_ status: UInt64) -> Bool {
     (status < pointee.acceptedStatus.first || status > pointee.acceptedStatus.last) && status != pointee.acceptedToo
   }
