@@ -29,12 +29,12 @@ import Testing
     #expect(plan.tagNames == [1: "n", 2: "two", 8: "l"] && plan.sensitiveTags == [1])
     for (tags, error) in [
       ("1: { type: text }", "a.yaml:11:14: 'name' is missing"),
-      ("1: { name: n, order: big }", "a.yaml:11:30: 'order' needs 'type'"),
+      ("1: { name: n, order: big }", "a.yaml:11:32: 'order' needs 'type'"),
       (
         "1: { name: n, type: real }",
-        "a.yaml:11:29: a type is one of: unsigned, signed, text, bytes, time, time-ms, time-1900, address, bcd, list"
+        "a.yaml:11:31: a type is one of: unsigned, signed, text, bytes, time, time-ms, time-1900, address, bcd, list"
       ),
-      ("1: { name: n, type: unsigned, order: up }", "a.yaml:11:46: 'order' is big or little"),
+      ("1: { name: n, type: unsigned, order: up }", "a.yaml:11:48: 'order' is big or little"),
     ] {
       let found = #expect(throws: ProfileError.self) {
         try ProfileCompiler.compile(Self.profile(tags), source: "a.yaml")

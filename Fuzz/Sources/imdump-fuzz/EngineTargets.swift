@@ -49,6 +49,7 @@ private final class Sink: EngineSink {
   func named(_ session: UInt32, _ name: String) {}
   func forgotten(_ session: UInt32) {}
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
+  func reloaded(_ plans: [ProtocolPlan]) {}
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   func connection(_ report: ConnectionReport) {}
