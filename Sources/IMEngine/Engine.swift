@@ -30,6 +30,8 @@ package struct Engine: ~Copyable {
   var tracker: Tracker
   var walker: TLVWalker
   var inflater: Inflater
+  /// Where frames stand whose escapes were taken out.
+  var scratch = FrameScratch()
   var ledger = Ledger()
   /// What WebSocket frames carry, without its mask; what a compressed part of it says.
   var carried = RawBuffer(), inflated = RawBuffer()
@@ -123,6 +125,7 @@ package struct Engine: ~Copyable {
     segment = UnsafeMutableRawPointer(arrivals).assumingMemoryBound(to: Segment.self)
     frame = .allocate(capacity: 1)
     frame.initialize(to: Frame(kind: planPointers[0].pointee.unknownKind))
+    frame.pointee.trailerCount = Int(planPointers[0].pointee.framing.trailerCount)
     ports = Set(options.ports)
     needs = options.needs
     self.sink = sink

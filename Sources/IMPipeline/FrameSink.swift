@@ -41,6 +41,8 @@ final class FrameSink: EngineSink {
   private let isJSON: Bool
   /// Whether every frame is a line of JSON.
   private let isPlain: Bool
+  /// Whether lines of JSON name their frames' elements, and tell their values.
+  private let showsElements: Bool, showsValues: Bool
   private let plans: [ProtocolPlan]
   private let filter: Filter?
   private let output: Output
@@ -63,7 +65,9 @@ final class FrameSink: EngineSink {
     isJSON = format == .json
     text = FrameTextWriter(plans: plans, style: style)
     page = Page(json: FrameJSONWriter(plans: plans))
-    isPlain = isJSON && filter == nil
+    showsElements = isJSON && style.verbosity > 0
+    showsValues = style.showsText
+    isPlain = isJSON && filter == nil && !showsElements
   }
 
   func reloaded(_ plans: [ProtocolPlan]) { page.json.reload(plans) }
@@ -124,6 +128,10 @@ final class FrameSink: EngineSink {
     }
     if isJSON {
       page.write(frame, note, connection, direction, session: session, missing: mark?.missing ?? 0, output)
+      if showsElements, tlvs.count > 0 {
+        FrameJSONWriter.amend(elements: tlvs, body: body, plan, showsValues: showsValues, to: &page.out)
+        page.lineEnd = page.out.count
+      }
       return
     }
     if page.out.count > 256 << 10 { output.drain(&page.out) }

@@ -50,20 +50,26 @@ extension ProfileCompiler {
       kind.flags.insert(.hasOtherSteps)
     }
     if let unless = fields["unless"] {
-      // The step runs unless the header's first byte, masked, has the value; `unless` in the plan jumps over one.
-      try unless.allow("mask", "value")
-      let mask = UInt64(try unless.required("mask").number(1...255)) << 56
-      let value = UInt64(try unless.required("value").number(0...255)) << 56
+      // The step runs unless a number in the header's first eight bytes, masked, has the value; `unless` in the plan jumps over one.
+      try unless.allow("offset", "size", "mask", "value")
+      let offset = try unless.optional("offset")?.number(0...7) ?? 0
+      let size = try unless.optional("size")?.number(1...(8 - offset)) ?? 1
+      let largest = size == 8 ? Int.max : 1 << (size * 8) - 1
+      let shift = UInt64(64 - (offset + size) * 8)
+      let mask = UInt64(try unless.required("mask").number(1...largest)) << shift
+      let value = UInt64(try unless.required("value").number(0...largest)) << shift
       draft.steps.append(PlanStep(.unless, count: 1, a: mask, b: value))
     }
     if let skip = fields["skip"] {
       draft.steps.append(PlanStep(.skip, count: try skip.number(1...65_535)))
     } else if let load = fields["load"] {
-      try load.allow("size", "into")
+      try load.allow("size", "into", "order", "encoding")
       draft.steps.append(
         PlanStep(
-          .load, register: try register(load, ["sequence": .sequence, "status": .status, "keep-alive": .keepAlive]),
-          count: try load.required("size").number(1...8)))
+          .load,
+          register: try register(
+            load, ["sequence": .sequence, "status": .status, "keep-alive": .keepAlive, "answered": .answered]),
+          count: try load.required("size").number(1...8), a: try loading(load)))
     } else if let text = fields["text"] {
       try text.allow("size", "into")
       draft.steps.append(
@@ -95,6 +101,20 @@ extension ProfileCompiler {
     } else {
       throw step.error("a step is tlv, or one of \(Self.steps)")
     }
+  }
+
+  /// How a number in a body is written, as `PlanStep.a` has it.
+  private func loading(_ load: YAMLReader) throws(ProfileError) -> UInt64 {
+    if let encoding = try load.optional("encoding") {
+      guard try encoding.text() == "bcd", try load.optional("order") == nil else {
+        throw encoding.error("the encoding is bcd, without an order")
+      }
+      return PlanStep.bcd
+    }
+    let order = try load.optional("order")
+    guard let order, try order.text() != "big" else { return 0 }
+    guard try order.text() == "little" else { throw order.error("'order' is big or little") }
+    return PlanStep.littleEndian
   }
 
   private static var steps: String { "skip, load, text, string, bytes and expect" }

@@ -48,6 +48,7 @@ import Testing
   private static let smpp = "smpp-gateway.pcap"
   private static let diameter = "diameter-charging.pcap"
   private static let goim = "goim-room.pcap"
+  private static let jt808 = "jt808-terminals.pcap"
   private static let proxy = "proxy-balancer.pcap"
   private static let webSocket = "mqtt-websocket.pcap"
   private static let deflate = "mqtt-websocket-deflate.pcap"
@@ -102,6 +103,8 @@ import Testing
     Case("diameter", diameter, "-v", "-r", "@"),
     Case("diameter-text", diameter, "-q", "-vA", "-c", "12", "-r", "@"),
     Case("goim", goim, "-r", "@"),
+    Case("jt808", jt808, "-r", "@"),
+    Case("jt808-text", jt808, "-vA", "-r", "@"),
 
     // Carriers.
     Case("proxy", proxy, "-r", "@"),
@@ -150,6 +153,8 @@ import Testing
     Case("diameter-messages", diameter, "messages", "-q", "@"),
     Case("diameter-stats", diameter, "stats", "-q", "@"),
     Case("goim-stats", goim, "stats", "-q", "@"),
+    Case("jt808-elements", jt808, "-vA", "--format", "json", "-Y", "type in {location, media}", "-r", "@"),
+    Case("jt808-stats", jt808, "stats", "-q", "@"),
     Case("weak-lost", weak, "messages", "-q", "--lost", "@"),
     Case("weak-retried", weak, "messages", "-q", "--retried", "@"),
     Case("weak-damaged", weak, "messages", "-q", "--damaged", "@"),

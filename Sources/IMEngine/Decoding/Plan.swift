@@ -169,10 +169,15 @@ package struct PlanStep: Sendable, BitwiseCopyable {
   package var register: Frame.Register
   /// Bytes, or for `unless` steps, as the operation says.
   package var count: UInt16
-  /// The bytes to `expect`, as a big-endian number; the mask of `unless`.
+  /// The bytes to `expect`, as a big-endian number; the mask of `unless`; how the number of a `load` is written: 0, or
+  /// one of these two.
   package var a: UInt64
   /// The mask of `expect`; the value of `unless`.
   package var b: UInt64
+  /// Least significant byte first.
+  package static let littleEndian: UInt64 = 1
+  /// Decimal digits, two a byte.
+  package static let bcd: UInt64 = 2
 
   /// A step of its parts.
   package init(
@@ -239,6 +244,8 @@ package struct Plan: BitwiseCopyable {
     case none
     /// CRC-32 of the body as it is on the wire; 0 for an empty body.
     case crc32
+    /// What `PlanFraming.checksum` says, if anything, and numbers that are to be written anew; see `openGeneral`.
+    case general
   }
 
   /// The bits of the header's first eight bytes, big endian, that are always the same; 0 without a magic number.
@@ -249,6 +256,8 @@ package struct Plan: BitwiseCopyable {
   package var signatureMask: UInt64 = 0
   /// Bits of proof that the magic gives.
   package var magicEvidence: UInt8 = 0
+  /// Bits of proof that a right checksum gives: its width; 0 without one.
+  package var checksumEvidence: UInt8 = 0
   /// How the header gives the body's length.
   package var lengthRule = LengthRule.field
   /// How the checksum is verified.
@@ -350,6 +359,14 @@ package struct Plan: BitwiseCopyable {
   /// Tags whose value is a TLV list again, where there is more than one: sorted.
   var nestedTags: UnsafePointer<UInt32>
   var nestedCount = 0
+  /// Places of the table of types; behind them stand the same types as pieces, of whose bodies nothing is known.
+  var kindCount = 0
+  /// How many types the profile knows.
+  var kindTotal = 0
+  /// Another status that accepts; `.max` where there is none.
+  package var acceptedToo: UInt64 = .max
+  /// Delimiters, trailers, and headers of several layouts.
+  package var framing = PlanFraming()
   /// The bytes that a header may begin with, one bit each; it matters where there is no magic number.
   var firstBytes: InlineArray<4, UInt64> = InlineArray(repeating: .max)
 
@@ -373,8 +390,9 @@ extension UnsafePointer<Plan> {
   var weighsBodies: Bool { pointee.typeEvidence > 0 }
 
   /// Whether `status` refuses what it answers.
+  @inline(never)
   func refuses(_ status: UInt64) -> Bool {
-    status < pointee.acceptedStatus.first || status > pointee.acceptedStatus.last
+    (status < pointee.acceptedStatus.first || status > pointee.acceptedStatus.last) && status != pointee.acceptedToo
   }
 
   /// Whether the value of `tag` is a TLV list again.
