@@ -407,7 +407,11 @@ extension Engine {
     let f = flow.pointee
     let client = Int(f.client)
     let figures = f.figures == .max ? nil : tracker.figures.pointer(f.figures).pointee
-    let beats = figures.flatMap { $0.heartbeats == .max ? nil : tracker.heartbeats.pointer($0.heartbeats).pointee }
+    var beats = figures.flatMap { $0.heartbeats == .max ? nil : tracker.heartbeats.pointer($0.heartbeats).pointee }
+    // A protocol without heartbeats may have a carrier that has some.
+    let pings = carrier(of: flow)?.pointee.beats ?? .max
+    let arePings = beats == nil && pings != .max
+    if arePings { beats = tracker.heartbeats.pointer(pings).pointee }
     var rare = RareFigures()
     if let figures { rare = tracker.rareFigures(of: figures) }
     let journal = f.journal == .max ? FlowJournal() : reassembler.journals.pointer(f.journal).pointee
@@ -426,7 +430,7 @@ extension Engine {
         gapCount: journal.gapCount, gapBytes: journal.gapBytes, conflicts: journal.conflicts, synCount: f.synCount,
         figures: figures, rare: rare,
         handshake: figures.flatMap { handshakeOutcome($0, f) }, heartbeats: beats,
-        session: f.session == .max ? nil : f.session,
+        session: f.session == .max ? nil : f.session, heartbeatsArePings: arePings,
         carrier: carrier(of: flow).map { CarrierReport($0.pointee) }))
   }
 }

@@ -18,7 +18,7 @@ extension Engine {
     let way = Int(flow.pointee.direction(side).rawValue)
     switch header.opcode {
     case 9:
-      beat(flow, record, way, at, isMissed: reader.pointee.pingAt != nil)
+      beat(record, way, at, isMissed: reader.pointee.pingAt != nil)
       reader.pointee.pingAt = at
       reader.pointee.pingHash = Self.hash(payload)
     case 10: takePong(flow, side, record, way, at, Self.hash(payload))
@@ -49,27 +49,27 @@ extension Engine {
     record.pointee.webSocket.roundTripSum &+= roundTrip
     record.pointee.webSocket.roundTripMinimum = min(record.pointee.webSocket.roundTripMinimum, roundTrip)
     record.pointee.webSocket.roundTripMaximum = max(record.pointee.webSocket.roundTripMaximum, roundTrip)
-    let figures = flow.pointee.figures
-    if Int(record.pointee.beats) == 1 - way, figures != .max {
-      tracker.answeredHeartbeat(tracker.figures.pointer(figures), roundTrip)
-    }
+    guard Int(record.pointee.beatingWay) == 1 - way, record.pointee.beats != .max else { return }
+    let beats = tracker.heartbeats.pointer(record.pointee.beats)
+    beats.pointee.answered &+= 1
+    beats.pointee.missedInARow = 0
+    beats.pointee.roundTrips &+= 1
+    beats.pointee.roundTripSum &+= roundTrip
   }
 
-  /// Pings are a connection's signs of life where its protocol has none of its own: those of the side that began.
+  /// Takes note of a ping as a sign of life: those of the side that began. The last one is missed when the next one comes.
   private mutating func beat(
-    _ flow: UnsafeMutablePointer<Flow>, _ record: UnsafeMutablePointer<CarrierRecord>, _ way: Int, _ at: Timestamp,
-    isMissed: Bool
+    _ record: UnsafeMutablePointer<CarrierRecord>, _ way: Int, _ at: Timestamp, isMissed: Bool
   ) {
-    guard flow.pointee.figures != .max else { return }
-    let figure = tracker.figures.pointer(flow.pointee.figures)
-    if record.pointee.beats == 255, figure.pointee.heartbeats == .max { record.pointee.beats = UInt8(way) }
-    guard Int(record.pointee.beats) == way else { return }
-    if isMissed, figure.pointee.heartbeats != .max {
-      let beats = tracker.heartbeats.pointer(figure.pointee.heartbeats)
+    if record.pointee.beatingWay == 255 { record.pointee.beatingWay = UInt8(way) }
+    guard Int(record.pointee.beatingWay) == way else { return }
+    if record.pointee.beats == .max { record.pointee.beats = tracker.newBeats() }
+    let beats = tracker.heartbeats.pointer(record.pointee.beats)
+    if isMissed {
       beats.pointee.missed &+= 1
       beats.pointee.missedInARow &+= 1
     }
-    tracker.heartbeat(at, figure)
+    beats.pointee.sent(at: at)
   }
 
   /// FNV-1a.

@@ -115,6 +115,8 @@ extension Engine {
   /// Frees the readers of a connection that is not read any more; what they hold was not read.
   mutating func dropReaders(_ flow: UnsafeMutablePointer<Flow>) {
     guard let record = carrier(of: flow) else { return }
+    if record.pointee.beats != .max { tracker.heartbeats.release(record.pointee.beats) }
+    record.pointee.beats = .max
     for side in 0...1 {
       guard let reader = record.pointee.readers[side] else { continue }
       let half = flow.half(side)
@@ -317,6 +319,13 @@ extension Engine {
   mutating func innerEvidence(_ content: UnsafeMutablePointer<StreamRest>?, needed: Int) -> Int {
     guard let content else { return 0 }
     let bytes = Bytes(RawSpan(_unsafeStart: content.pointee.memoryStart, byteCount: content.pointee.readableCount))
+    if currentPlan.pointee.framing.isDelimited {
+      var half = Half()
+      half.flags = .fromStart
+      let stands = standsDelimited(
+        &half, bytes, content.pointee.start, content.pointee.end, isHinted: true, isThorough: true)
+      return stands ? needed : 0
+    }
     switch verify(bytes, content.pointee.start, content.pointee.end, content, needed: needed, isTrusted: true) {
     case .confirmed: return needed
     case .open(let bits, _): return bits

@@ -190,6 +190,8 @@ package struct ConnectionReport {
   package var heartbeats: HeartbeatFigures?
   /// The tracker's session; `nil` without one.
   package var session: UInt32?
+  /// Whether `heartbeats` are the pings of WebSocket, since the protocol has none.
+  package var heartbeatsArePings = false
   /// What its carriers said; `nil` for TCP alone.
   package var carrier: CarrierReport?
 }

@@ -16,8 +16,10 @@ struct CarrierRecord {
   var webSocket = WebSocketFigures()
   /// The plan that the subprotocol names; 255 for none.
   var hint: UInt8 = 255
-  /// The direction whose pings count as the connection's signs of life, by its number; 255 before the first.
-  var beats: UInt8 = 255
+  /// The direction that pinged first, by its number; 255 before that.
+  var beatingWay: UInt8 = 255
+  /// The place of its pings' figures among those of heartbeats in the tracker; `.max` before the first.
+  var beats: UInt32 = .max
 
   init() {}
 }

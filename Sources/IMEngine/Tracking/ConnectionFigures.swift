@@ -253,12 +253,16 @@ extension Tracker {
 
   /// The figures of a connection's heartbeats, in the same way.
   mutating func beats(_ figure: UnsafeMutablePointer<ConnectionFigures>) -> UnsafeMutablePointer<HeartbeatFigures> {
-    if figure.pointee.heartbeats == .max {
-      if heartbeats.room == 0 { budget.take(.decoded, Self.heartbeatGrowth) }
-      figure.pointee.heartbeats = heartbeats.allocate(HeartbeatFigures())
-      if isShortOfHeartbeats { sessions.hasNews = true }
-    }
+    if figure.pointee.heartbeats == .max { figure.pointee.heartbeats = newBeats() }
     return heartbeats.pointer(figure.pointee.heartbeats)
+  }
+
+  /// The place of new figures of heartbeats.
+  mutating func newBeats() -> UInt32 {
+    if heartbeats.room == 0 { budget.take(.decoded, Self.heartbeatGrowth) }
+    let place = heartbeats.allocate(HeartbeatFigures())
+    if isShortOfHeartbeats { sessions.hasNews = true }
+    return place
   }
 
   /// The other figures as reports have them.

@@ -306,7 +306,7 @@ extension Tracker {
     settle(exchange, refused ? .rejected : exchange.pointee.repeats > 0 ? .ackedAfterRetry : .acked, flow)
   }
 
-  mutating func answeredHeartbeat(_ figure: UnsafeMutablePointer<ConnectionFigures>, _ roundTrip: Int64?) {
+  private func answeredHeartbeat(_ figure: UnsafeMutablePointer<ConnectionFigures>, _ roundTrip: Int64?) {
     // There are none where the heartbeat came on another connection.
     guard figure.pointee.heartbeats != .max else { return }
     let beats = heartbeats.pointer(figure.pointee.heartbeats)
