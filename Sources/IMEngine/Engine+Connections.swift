@@ -214,6 +214,7 @@ extension Engine {
     else { return }
     half.pointee.next = flow.tail(side).pointee.finSequence &+ 1
     half.pointee.flags.insert(.finished)
+    if half.pointee.flags.contains(.carried) { endCarrier(index, flow, side) }
     abandonRest(index, flow, side)
     let other = flow.half(1 - side)
     if other.pointee.flags.contains(.finished) {
@@ -250,6 +251,7 @@ extension Engine {
         let missing = unseenTail(flow, side)
         if missing > 0 { lose(index, flow, side, reassembler.skip(flow, side, missing, .captureLoss)) }
       }
+      if half.pointee.flags.contains(.carried) { endCarrier(index, flow, side) }
       abandonRest(index, flow, side)
     }
     if flow.pointee.profile == .unknown { flow.pointee.profile = .none }
@@ -358,6 +360,8 @@ extension Engine {
     }
     if flow.pointee.figures != .max { tracker.release(flow.pointee.figures) }
     if flow.pointee.journal != .max { reassembler.journals.release(flow.pointee.journal) }
+    if flow.pointee.carrier != .max { dropReaders(flow) }
+    if flow.pointee.carrier != .max { tracker.carriers.release(flow.pointee.carrier) }
     if reassembler.flows.find(flow.pointee.key) == index { reassembler.flows.unlink(index) }
     for side in 0...1 {
       Reassembler.destroy(&flow.half(side).pointee.queue)
@@ -403,7 +407,11 @@ extension Engine {
     let f = flow.pointee
     let client = Int(f.client)
     let figures = f.figures == .max ? nil : tracker.figures.pointer(f.figures).pointee
-    let beats = figures.flatMap { $0.heartbeats == .max ? nil : tracker.heartbeats.pointer($0.heartbeats).pointee }
+    var beats = figures.flatMap { $0.heartbeats == .max ? nil : tracker.heartbeats.pointer($0.heartbeats).pointee }
+    // A protocol without heartbeats may have a carrier that has some.
+    let pings = carrier(of: flow)?.pointee.beats ?? .max
+    let arePings = beats == nil && pings != .max
+    if arePings { beats = tracker.heartbeats.pointer(pings).pointee }
     var rare = RareFigures()
     if let figures { rare = tracker.rareFigures(of: figures) }
     let journal = f.journal == .max ? FlowJournal() : reassembler.journals.pointer(f.journal).pointee
@@ -422,6 +430,7 @@ extension Engine {
         gapCount: journal.gapCount, gapBytes: journal.gapBytes, conflicts: journal.conflicts, synCount: f.synCount,
         figures: figures, rare: rare,
         handshake: figures.flatMap { handshakeOutcome($0, f) }, heartbeats: beats,
-        session: f.session == .max ? nil : f.session))
+        session: f.session == .max ? nil : f.session, heartbeatsArePings: arePings,
+        carrier: carrier(of: flow).map { CarrierReport($0.pointee) }))
   }
 }

@@ -69,8 +69,11 @@ extension Engine {
         let last = rest.pointee.mark(at: stretch.end - 1)
         frame.pointee.timestamp = last.timestamp
         frame.pointee.number = last.number
+        let isCarried = half.pointee.flags.contains(.carried)
         frame.pointee.streamOffset = rest.pointee.streamOffset
+        if isCarried { frame.pointee.streamOffset = wireOffset(flow, side, rest.pointee.streamOffset) }
         completeStretch(index, flow, side)
+        if isCarried { countOnWire(flow, side, rest) }
         rest.pointee.consume(stretch.end - start)
       } else {
         drop(flow, side, rest, stretch.end - start, isFound: true)

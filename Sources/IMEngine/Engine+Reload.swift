@@ -38,6 +38,7 @@ extension Engine {
     // Nothing points into what may be freed now.
     currentPlanIndex = 0
     currentPlan = planPointers[0]
+    frame.pointee.trailerCount = Int(currentPlan.pointee.framing.trailerCount)
     frame.pointee.kind = currentPlan.pointee.unknownKind
     for type in 0..<65 {
       let kind = plan.kind(at: type)
@@ -71,34 +72,5 @@ extension UnsafePointer<Plan> {
       && a.pointee.counterBits == b.pointee.counterBits && a.pointee.counterWrap == b.pointee.counterWrap
       && fields.allSatisfy { a.pointee[keyPath: $0].isSame(b.pointee[keyPath: $0]) }
       && a.pointee.framing.isSame(b.pointee.framing)
-  }
-}
-
-extension PlanFraming {
-  /// Whether frames end, and their headers are read, as `other` has it.
-  fileprivate func isSame(_ other: PlanFraming) -> Bool {
-    let (a, b) = (self, other)
-    return a.kind == b.kind && a.delimiter == b.delimiter && a.escapes == b.escapes && a.escape == b.escape
-      && a.escapeMask == b.escapeMask && a.replacementCount == b.replacementCount && a.written == b.written
-      && a.meant == b.meant && a.trailerCount == b.trailerCount && a.lengthCountsHeader == b.lengthCountsHeader
-      && a.sessionCoding == b.sessionCoding && a.sequenceCoding == b.sequenceCoding
-      && a.hidesSession == b.hidesSession && a.checksum.isSame(b.checksum) && a.partCount == b.partCount
-      && (0..<Int(a.partCount)).allSatisfy { a.parts[$0].isSame(b.parts[$0]) } && a.words.type == b.words.type
-      && a.words.sequence == b.words.sequence && a.words.session == b.words.session
-      && a.words.status == b.words.status
-  }
-}
-
-extension HeaderPart {
-  fileprivate func isSame(_ other: HeaderPart) -> Bool {
-    when.isSame(other.when) && at == other.at && count == other.count && isRaw == other.isRaw
-      && session.isSame(other.session)
-  }
-}
-
-extension ChecksumPlan {
-  fileprivate func isSame(_ other: ChecksumPlan) -> Bool {
-    algorithm == other.algorithm && isPresent == other.isPresent && isInTrailer == other.isInTrailer
-      && littleEndian == other.littleEndian && coversBody == other.coversBody && from == other.from
   }
 }

@@ -126,7 +126,10 @@ package struct EndpointMetrics: Sendable {
     gaps += UInt64(report.gapCount)
     gapBytes += report.gapBytes
     for way in 0...1 { wireBytes[way] += report.wireBytes[way] }
-    if let beats = report.heartbeats { heartbeats.addCadence(beats) }
+    if let beats = report.heartbeats {
+      heartbeats.addCadence(beats)
+      if report.heartbeatsArePings { heartbeats.addPings(beats) }
+    }
     guard let figures = report.figures else { return }
     connections.opened += 1
     if report.reason != .open { connections.closed += 1 }

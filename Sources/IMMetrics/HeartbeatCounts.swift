@@ -63,6 +63,12 @@ package struct HeartbeatCounts: Sendable {
     spacing.add(other.spacing)
   }
 
+  /// Adds what became of a carrier's pings, which are no exchanges.
+  package mutating func addPings(_ figures: HeartbeatFigures) {
+    answered += UInt64(figures.answered)
+    missed += UInt64(figures.missed)
+  }
+
   /// Adds what one connection counted of its cadence; its answers are counted by `settled`.
   package mutating func addCadence(_ figures: HeartbeatFigures) {
     sent += UInt64(figures.sent)

@@ -41,6 +41,8 @@ final class FrameSink: EngineSink {
   private let isJSON: Bool
   /// Whether every frame is a line of JSON.
   private let isPlain: Bool
+  /// Whether lines of JSON name their frames' elements, and tell their values.
+  private let showsElements: Bool, showsValues: Bool
   private let plans: [ProtocolPlan]
   private let filter: Filter?
   private let output: Output
@@ -63,7 +65,9 @@ final class FrameSink: EngineSink {
     isJSON = format == .json
     text = FrameTextWriter(plans: plans, style: style)
     page = Page(json: FrameJSONWriter(plans: plans))
-    isPlain = isJSON && filter == nil
+    showsElements = isJSON && style.verbosity > 0
+    showsValues = style.showsText
+    isPlain = isJSON && filter == nil && !showsElements
   }
 
   func reloaded(_ plans: [ProtocolPlan]) { page.json.reload(plans) }
@@ -124,6 +128,10 @@ final class FrameSink: EngineSink {
     }
     if isJSON {
       page.write(frame, note, connection, direction, session: session, missing: mark?.missing ?? 0, output)
+      if showsElements, tlvs.count > 0 {
+        FrameJSONWriter.amend(elements: tlvs, body: body, plan, showsValues: showsValues, to: &page.out)
+        page.lineEnd = page.out.count
+      }
       return
     }
     if page.out.count > 256 << 10 { output.drain(&page.out) }
@@ -138,7 +146,14 @@ final class FrameSink: EngineSink {
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     marks.note(issue, connection)
     isNearGap = !marks.isEmpty || held != nil
-    guard !isJSON, FrameTextWriter.hasLine(issue.kind), Int(connection.plan) < plans.count else { return }
+    guard !isJSON, FrameTextWriter.hasLine(issue.kind) else { return }
+    guard Int(connection.plan) < plans.count else {
+      if issue.kind == .proxyHeader || issue.kind == .webSocketFrame, filter == nil {
+        tellHeld()
+        text.write(issue, connection, isTCP: true, to: &page.out)
+      }
+      return
+    }
     if issue.kind == .frameCut, let gap = held?.gap, held?.connection.serial == connection.serial,
       gap.direction == issue.direction, issue.streamOffset &+ issue.byteCount == gap.streamOffset
     {
@@ -156,6 +171,15 @@ final class FrameSink: EngineSink {
     } else {
       text.write(issue, connection, to: &page.out)
     }
+    if page.out.count > 256 << 10 { output.drain(&page.out) }
+  }
+
+  /// Writes what a carrier told. A filter looks at frames, and keeps it back.
+  func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) {
+    guard !isJSON, filter == nil else { return }
+    tellHeld()
+    text.write(event, connection, to: &page.out)
+    page.lineEnd = -1
     if page.out.count > 256 << 10 { output.drain(&page.out) }
   }
 

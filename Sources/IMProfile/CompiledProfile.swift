@@ -10,6 +10,7 @@ struct CompiledProfile {
   var typeNames: [String] = []
   var tagNames: [UInt32: String] = [:]
   var sensitiveTags: Set<UInt32> = []
+  var tagTypes: [UInt32: ValueType] = [:]
   var checksumName: String?
   var draft = ProtocolPlan.Draft()
 
@@ -17,7 +18,7 @@ struct CompiledProfile {
   var plan: ProtocolPlan {
     ProtocolPlan(
       name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
-      sensitiveTags: sensitiveTags, checksumName: checksumName, draft: draft)
+      sensitiveTags: sensitiveTags, tagTypes: tagTypes, checksumName: checksumName, draft: draft)
   }
 
   /// The form in which it is kept.
@@ -39,7 +40,7 @@ struct CompiledProfile {
 
   init(
     name: String, version: String, ports: [UInt16], typeNames: [String], tagNames: [UInt32: String],
-    sensitiveTags: Set<UInt32>, checksumName: String?, draft: ProtocolPlan.Draft
+    sensitiveTags: Set<UInt32>, tagTypes: [UInt32: ValueType], checksumName: String?, draft: ProtocolPlan.Draft
   ) {
     self.name = name
     self.version = version
@@ -47,6 +48,7 @@ struct CompiledProfile {
     self.typeNames = typeNames
     self.tagNames = tagNames
     self.sensitiveTags = sensitiveTags
+    self.tagTypes = tagTypes
     self.checksumName = checksumName
     self.draft = draft
   }
@@ -66,6 +68,13 @@ struct CompiledProfile {
     var sensitive = sensitiveTags.sorted()
     coder.list(&sensitive, 0) { $0.number(&$1) }
     sensitiveTags = Set(sensitive)
+    var types = tagTypes.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
+    coder.list(&types, (0, ValueType(.bytes))) {
+      $0.number(&$1.0)
+      $0.raw(&$1.1.kind)
+      $0.flag(&$1.1.littleEndian)
+    }
+    if coder.isReading { for (tag, type) in types { tagTypes[tag] = type } }
     var checksum = checksumName ?? ""
     coder.text(&checksum)
     checksumName = checksum.isEmpty ? nil : checksum
@@ -95,6 +104,7 @@ extension ProtocolPlan.Draft {
     coder.field(&encryption)
     coder.field(&duplicate)
     coder.field(&ackBody)
+    coder.number(&ackPlus)
     coder.field(&status)
     coder.number(&zlibValue)
     coder.number(&encryptedFrom)

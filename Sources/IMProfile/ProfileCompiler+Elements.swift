@@ -79,10 +79,45 @@ extension ProfileCompiler {
       sensitiveTags = Set(try numbers(sensitive, Self.maximumNested, "'sensitive' is a tag, or a list of them"))
     }
     for (key, value) in try reader.optional("tags")?.entries() ?? [] {
-      tagNames[UInt32(try key.number(0...Int(UInt32.max)))] = try name(value)
+      try self.tag(UInt32(try key.number(0...Int(UInt32.max))), value, &plan)
     }
     plan.shape = isPlain(plan) ? .tag2Length4 : .general
     draft.tlv = plan
+  }
+
+  /// A tag's name, or its name and what its value is.
+  private mutating func tag(_ tag: UInt32, _ reader: YAMLReader, _ plan: inout TLVPlan) throws(ProfileError) {
+    guard !reader.isScalar else {
+      tagNames[tag] = try name(reader)
+      return
+    }
+    try reader.allow("name", "type", "order", "sensitive")
+    tagNames[tag] = try name(reader.required("name"))
+    if try reader.optional("sensitive")?.flag() ?? false { sensitiveTags.insert(tag) }
+    guard let type = try reader.optional("type") else {
+      if let order = try reader.optional("order") { throw order.error("'order' needs 'type'") }
+      return
+    }
+    let word = try type.text()
+    guard let kind = ValueType.Kind.allCases.first(where: { $0.name == word }) else {
+      throw type.error("a type is one of: \(ValueType.Kind.allCases.map(\.name).joined(separator: ", "))")
+    }
+    let order = try reader.optional("order")
+    if let order {
+      guard try ["big", "little"].contains(order.text()) else { throw order.error("'order' is big or little") }
+    }
+    tagTypes[tag] = ValueType(kind, littleEndian: try order?.text() == "little")
+    guard kind == .list, tag != plan.nestedTag, !draft.nestedTags.contains(tag) else { return }
+    if plan.nestedTag == .max, draft.nestedTags.isEmpty {
+      plan.nestedTag = tag
+    } else {
+      if draft.nestedTags.isEmpty { draft.nestedTags = [plan.nestedTag] }
+      plan.nestedTag = .max
+      guard draft.nestedTags.count < Self.maximumNested else {
+        throw reader.error("there are at most \(Self.maximumNested) tags of lists")
+      }
+      draft.nestedTags.append(tag)
+    }
   }
 
   /// Whether the quickest walk fits: a tag of two bytes, a length of four, both big endian, and nothing special.

@@ -19,7 +19,8 @@ extension ProfileCompiler {
     draft.maximumBody = try reader.optional("maximum")?.number(1...Self.maximumDelimited) ?? 65_536
     guard draft.framing.kind == .delimited else {
       for key in ["delimiter", "escape"] {
-        if let other = try reader.optional(key) { throw other.error("lines end with a line feed: '\(key)' says nothing") }
+        guard let other = try reader.optional(key) else { continue }
+        throw other.error("lines end with a line feed: '\(key)' says nothing")
       }
       for key in ["header", "length", "trailer", "checksum"] {
         if let other = try root.optional(key) { throw other.error("lines have words, and no '\(key)'") }
@@ -61,7 +62,8 @@ extension ProfileCompiler {
   mutating func parts(_ header: YAMLReader) throws(ProfileError) {
     guard let list = try header.optional("parts") else { return }
     guard draft.framing.kind == .delimited else {
-      throw list.error("parts of a header want frames that end at a delimiter; in others, steps with 'unless' read them")
+      throw list.error(
+        "parts of a header want frames that end at a delimiter; in others, steps with 'unless' read them")
     }
     let parts = try list.elements()
     guard (1...4).contains(parts.count) else { throw list.error("a header has 1 to 4 parts") }
@@ -179,7 +181,9 @@ extension ProfileCompiler {
     plan.algorithm = algorithm
     if let place = try reader.optional("in") {
       let word = try place.text()
-      guard word == "header" || word == "trailer" else { throw place.error("a checksum stands in the header or trailer") }
+      guard word == "header" || word == "trailer" else {
+        throw place.error("a checksum stands in the header or trailer")
+      }
       plan.isInTrailer = word == "trailer"
       guard !plan.isInTrailer || Int(draft.framing.trailerCount) >= algorithm.byteCount else {
         throw place.error(
@@ -195,7 +199,9 @@ extension ProfileCompiler {
     default: throw reader.error("'order' is big or either, and little in a trailer")
     }
     if plan.isInTrailer {
-      guard !draft.checksum.isPresent else { throw reader.error("the checksum stands in the trailer, and in 'fields' too") }
+      guard !draft.checksum.isPresent else {
+        throw reader.error("the checksum stands in the trailer, and in 'fields' too")
+      }
     } else {
       guard draft.checksum.isPresent else { throw reader.error("'fields' has no checksum") }
       guard draft.checksum.mask.nonzeroBitCount == algorithm.byteCount * 8 else {

@@ -141,7 +141,8 @@ import Testing
       run.expectLedgerAddsUp()
     }
     // One bit in the middle of a body.
-    let plan = try ProfileCompiler.compile(profile(algorithm, place, counts: "body", counted: false), source: "sums.yaml")
+    let plan = try ProfileCompiler.compile(
+      profile(algorithm, place, counts: "body", counted: false), source: "sums.yaml")
     var talk = Talk(port: 9_000)
     let good = frame(algorithm, place, 1, 1, [9, 8, 7, 6, 5], counts: "body", counted: false)
     var bad = frame(algorithm, place, 1, 2, [9, 8, 7, 6, 5], counts: "body", counted: false)

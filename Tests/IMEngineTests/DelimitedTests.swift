@@ -82,7 +82,8 @@ import Testing
         let newer = language == .jt808Newer
         let place = [UInt8](repeating: 0, count: 28)
         talk.say(
-          .clientToServer, J.frame(0x0200, n, place + [0xe1, UInt8(min(250, size))] + body(min(250, size)), isNewer: newer),
+          .clientToServer,
+          J.frame(0x0200, n, place + [0xe1, UInt8(min(250, size))] + body(min(250, size)), isNewer: newer),
           J.frame(0x0801, n + 1, body(size), isNewer: newer, piece: (2, 1)), J.frame(0x0002, n + 2, isNewer: newer))
         talk.say(
           .serverToClient, J.answer(0x8001, n, of: n, 0x0200, isNewer: newer),
@@ -90,7 +91,8 @@ import Testing
           J.answer(0x8001, n + 2, of: n + 2, 2, isNewer: newer))
       case .lines:
         talk.say(
-          .clientToServer, Self.line("SAY \(n) \(words(size))"), Self.line("SAY \(n + 1) x"), Self.line("PING \(n + 2)"))
+          .clientToServer, Self.line("SAY \(n) \(words(size))"), Self.line("SAY \(n + 1) x"),
+          Self.line("PING \(n + 2)"))
         talk.say(
           .serverToClient, Self.line("OK \(n) 0"), Self.line("OK \(n + 1) 5 no"), Self.line("OK \(n + 2)"))
       case .hdlc:

@@ -98,7 +98,8 @@ import Testing
         "17:87: the encoding is bcd, without an order"
       ),
       (
-        17, "  1: { name: text, role: message, body: [{ skip: 2, unless: { offset: 7, size: 2, mask: 1, value: 0 } }] }",
+        17,
+        "  1: { name: text, role: message, body: [{ skip: 2, unless: { offset: 7, size: 2, mask: 1, value: 0 } }] }",
         "17:80: 2 is not between 1 and 1"
       ),
     ] as [(Int, String, String)])

@@ -42,16 +42,16 @@ def frame(raw):
     for byte in plain:
         total ^= byte
     assert len(body) == properties & 0x3FF, "another length"
-    found = {"type": kind, "id": serial, "length": len(body)}
+    found = {"type": kind, "id": serial, "length": len(body), "sum": "bad" if total else "be"}
     if total:
-        found["bad"] = True
-    elif kind in (0x0001, 0x8001):
+        return found
+    if kind in (0x0001, 0x8001):
         found["answers"], found["of"], found["status"] = struct.unpack(">HHB", body)
     elif kind in ANSWERED and not properties & 0x2000:
         found["answers"], = struct.unpack_from(">H", body)
         if kind == 0x8100:
             found["status"] = body[2]
-    if kind == 0x0200 and not total:
+    if kind == 0x0200:
         count, at = 0, 28
         while at < len(body):
             at, count = at + 2 + body[at + 1], count + 1
@@ -100,7 +100,7 @@ def pairs(found):
                 request = asked.get((item["stream"], other, kind, item["answers"]))
                 if request is not None:
                     result.append([n, request, item["time_us"] - found[request]["time_us"]])
-        elif "bad" not in item:
+        elif item["sum"] == "be":
             asked[item["stream"], item["dir"], item["type"], item["id"]] = n
     return result
 

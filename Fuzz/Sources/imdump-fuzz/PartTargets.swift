@@ -11,6 +11,7 @@ let partTargets = [
   Target(name: "inflate", run: inflate),
   Target(name: "profile", run: profile),
   Target(name: "filter", run: filter),
+  Target(name: "proxy", run: proxy),
 ]
 
 /// `input` with readable bytes behind it.
@@ -51,6 +52,16 @@ private func tlv(_ input: UnsafeRawBufferPointer, _ plan: ProtocolPlan) {
   while slow > 0xffff { slow = slow & 0xffff + slow >> 16 }
   if fast.isRight != (slow == 0xffff) { fail("the Internet checksum is not \(slow)") }
   if crc32(Bytes(bytes.span.bytes), 0, input.count) != ~crc { fail("the CRC is not \(~crc)") }
+  // The others must not depend on how their bytes come.
+  let cut = input.count == 0 ? 0 : Int(input[0]) % (input.count + 1)
+  for algorithm in ChecksumAlgorithm.allCases {
+    var whole = RunningChecksum(algorithm)
+    whole.add(Bytes(bytes.span.bytes), 0, input.count)
+    var parts = RunningChecksum(algorithm)
+    parts.add(Bytes(bytes.span.bytes), 0, cut)
+    parts.add(Bytes(bytes.span.bytes), cut, input.count - cut)
+    if whole.value != parts.value { fail("\(algorithm.name) depends on its pieces") }
+  }
 }
 
 /// The length of an MQTT packet, against its definition.
@@ -99,6 +110,25 @@ private func tlv(_ input: UnsafeRawBufferPointer, _ plan: ProtocolPlan) {
     }
   } catch {
     if error.description.contains("\n") { fail("an error of two lines") }
+  }
+}
+
+/// A PROXY header and an HTTP upgrade: what is found lies in the bytes, and more bytes behind it change nothing.
+@Sendable private func proxy(_ input: UnsafeRawBufferPointer) {
+  let bytes = padded(input)
+  let view = Bytes(bytes.span.bytes)
+  if case .header(let header, let count) = ProxyHeader.read(view, 0, input.count) {
+    if count > input.count { fail("a header of \(count) bytes") }
+    if ProxyHeader.read(view, 0, count) != .header(header, count: count) { fail("another header without what follows") }
+    for end in 0..<min(count, 300) where end > 0 && ProxyHeader.read(view, 0, end) != .needMore {
+      fail("a header that is there after \(end) of \(count) bytes")
+    }
+  }
+  if case .upgrade(_, let count) = HTTPUpgrade.read(view, 0, input.count), count > input.count {
+    fail("HTTP of \(count) bytes")
+  }
+  if case .header(let header) = WebSocketHeader.read(view, 0, input.count, isMasked: nil, allowsCompression: true) {
+    if header.count > input.count || header.payloadCount > WebSocketHeader.longestPayload { fail("a header of \(header)") }
   }
 }
 

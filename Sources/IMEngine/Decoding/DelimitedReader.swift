@@ -107,7 +107,9 @@ extension UnsafePointer<Plan> {
     guard position < end else { return nil }
     let delimiter = Int32(pointee.framing.delimiter)
     return bytes.span.withUnsafeBytes { raw -> Int? in
-      guard let base = raw.baseAddress, let found = memchr(base + position, delimiter, end - position) else { return nil }
+      guard let base = raw.baseAddress, let found = memchr(base + position, delimiter, end - position) else {
+        return nil
+      }
       return UnsafeRawPointer(found) - base
     }
   }

@@ -56,6 +56,18 @@ package struct PlanFraming: Sendable, BitwiseCopyable {
 
   /// Whether frames end at a delimiter.
   @inline(__always) package var isDelimited: Bool { kind != .length }
+
+  /// Whether frames are laid out as `other` says too. Cold.
+  func isSame(_ other: PlanFraming) -> Bool {
+    let (a, b) = (self, other)
+    return a.kind == b.kind && a.delimiter == b.delimiter && a.escapes == b.escapes && a.escape == b.escape
+      && a.escapeMask == b.escapeMask && a.replacementCount == b.replacementCount && a.written == b.written
+      && a.meant == b.meant && a.checksum == b.checksum && a.trailerCount == b.trailerCount
+      && a.lengthCountsHeader == b.lengthCountsHeader && a.partCount == b.partCount
+      && (0..<Int(partCount)).allSatisfy { a.parts[$0].isSame(b.parts[$0]) } && a.words == b.words
+      && a.sessionCoding == b.sessionCoding && a.sequenceCoding == b.sequenceCoding
+      && a.hidesSession == b.hidesSession && a.sessionIsUnique == b.sessionIsUnique
+  }
 }
 
 /// How a number is written in its bytes.
@@ -82,10 +94,15 @@ package struct HeaderPart: Sendable, BitwiseCopyable {
 
   /// No part.
   package init() {}
+
+  func isSame(_ other: HeaderPart) -> Bool {
+    when.isSame(other.when) && at == other.at && count == other.count && isRaw == other.isRaw
+      && session.isSame(other.session)
+  }
 }
 
 /// Which words of a line are its fields, from 1.
-package struct LineWords: Sendable, BitwiseCopyable {
+package struct LineWords: Sendable, Equatable, BitwiseCopyable {
   /// The word that is the type: the first, or another.
   package var type: UInt8 = 1
   /// The words that are numbers; 0 where there is none.
@@ -102,7 +119,7 @@ package struct LineWords: Sendable, BitwiseCopyable {
 }
 
 /// Which checksum a frame has, of what, and where.
-package struct ChecksumPlan: Sendable, BitwiseCopyable {
+package struct ChecksumPlan: Sendable, Equatable, BitwiseCopyable {
   /// How it is computed.
   package var algorithm = ChecksumAlgorithm.crc32
   /// Whether there is one.

@@ -20,6 +20,8 @@ package final class ProtocolPlan: @unchecked Sendable {
   @exclusivity(unchecked) package private(set) var tagNames: [UInt32: String]
   /// TLV tags whose values are not to be shown.
   @exclusivity(unchecked) package private(set) var sensitiveTags: Set<UInt32>
+  /// What the values of tags are, where the profile says.
+  @exclusivity(unchecked) package private(set) var tagTypes: [UInt32: ValueType]
   /// The algorithm of the checksum, as documents name it; `nil` where the protocol has none.
   @exclusivity(unchecked) package private(set) var checksumName: String?
   /// Whether frames carry a sequence number and a session of their own.
@@ -78,6 +80,8 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var duplicate = Field()
     /// The message's number in an acknowledgment's body of `ackBodyCount` bytes, from the body's first byte.
     package var ackBody = Field()
+    /// What an acknowledgment's number is more than its message's.
+    package var ackPlus: UInt64 = 0
     /// The value of `compression` that says zlib.
     package var zlibValue: UInt64 = 1
     /// The values of `encryption` from this one on mean that the body cannot be read.
@@ -127,7 +131,7 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// Compiles `draft`. At most 63 types; their indices are their places in `draft.kinds`.
   package init(
     name: String, version: String, ports: [UInt16], typeNames: [String], tagNames: [UInt32: String],
-    sensitiveTags: Set<UInt32> = [], checksumName: String?, draft: Draft
+    sensitiveTags: Set<UInt32> = [], tagTypes: [UInt32: ValueType] = [:], checksumName: String?, draft: Draft
   ) {
     precondition(draft.kinds.count <= 63, "a plan has at most 63 types")
     self.name = name
@@ -136,6 +140,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     self.typeNames = typeNames
     self.tagNames = tagNames
     self.sensitiveTags = sensitiveTags
+    self.tagTypes = tagTypes
     self.checksumName = checksumName
     typeValues = draft.kinds.map(\.value)
     typeRoles = draft.kinds.map(\.role)
@@ -194,6 +199,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     (plan.plainMask, plan.plainOffset) = Self.plainTest(draft)
     plan.duplicate = draft.duplicate
     plan.ackBody = draft.ackBody
+    plan.ackPlus = draft.ackPlus
     plan.zlibValue = draft.zlibValue
     plan.encryptedFrom = draft.encryptedFrom
     plan.ackBodyCount = Int32(draft.ackBodyCount)
@@ -275,10 +281,14 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// word of a line that is text.
   package static func forgotten(_ index: Int) -> UInt64 { 1 << 32 + UInt64(index) }
 
+  /// Whether `value` is such a one; words of lines have no bytes below 0x21.
+  private static func isForgotten(_ value: UInt64) -> Bool { value >> 6 == 1 << 26 }
+
   /// Makes this plan what `other` is, and the other way round; the name stays. A type that is forgotten stays known by its
   /// old value where exchanges of it are told.
   func exchange(with other: ProtocolPlan) {
     for (i, value) in typeValues.enumerated() where other.typeValues.indices.contains(i) {
+      if Self.isForgotten(other.typeValues[i]) { other.typeValues[i] = value }
       if other.typeValues[i] == Self.forgotten(i) { other.typeValues[i] = value }
     }
     swap(&version, &other.version)
@@ -288,6 +298,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     swap(&typeRoles, &other.typeRoles)
     swap(&tagNames, &other.tagNames)
     swap(&sensitiveTags, &other.sensitiveTags)
+    swap(&tagTypes, &other.tagTypes)
     swap(&checksumName, &other.checksumName)
     swap(&hash, &other.hash)
     swap(&pointer, &other.pointer)

@@ -225,6 +225,14 @@ extension Tracker {
   var isShortOfRareFigures: Bool { isShort(rareFigures.count, rareFigures.room, Self.rareGrowth) }
   var isShortOfHeartbeats: Bool { isShort(heartbeats.count, heartbeats.room, Self.heartbeatGrowth) }
 
+  /// The same of what is kept of carriers.
+  var isShortOfCarriers: Bool {
+    carriers.count > 0 && carriers.room <= 64 && !budget.admits(.connections, Self.carrierGrowth)
+  }
+  static var carrierGrowth: Int {
+    Pool<CarrierRecord>.growth * (Pool<CarrierRecord>.costPerElement + 2 * WebSocketReader.cost)
+  }
+
   private static var rareGrowth: Int { Pool<RareFigures>.growth * Pool<RareFigures>.costPerElement }
   private static var heartbeatGrowth: Int { Pool<HeartbeatFigures>.growth * Pool<HeartbeatFigures>.costPerElement }
 
@@ -245,12 +253,16 @@ extension Tracker {
 
   /// The figures of a connection's heartbeats, in the same way.
   mutating func beats(_ figure: UnsafeMutablePointer<ConnectionFigures>) -> UnsafeMutablePointer<HeartbeatFigures> {
-    if figure.pointee.heartbeats == .max {
-      if heartbeats.room == 0 { budget.take(.decoded, Self.heartbeatGrowth) }
-      figure.pointee.heartbeats = heartbeats.allocate(HeartbeatFigures())
-      if isShortOfHeartbeats { sessions.hasNews = true }
-    }
+    if figure.pointee.heartbeats == .max { figure.pointee.heartbeats = newBeats() }
     return heartbeats.pointer(figure.pointee.heartbeats)
+  }
+
+  /// The place of new figures of heartbeats.
+  mutating func newBeats() -> UInt32 {
+    if heartbeats.room == 0 { budget.take(.decoded, Self.heartbeatGrowth) }
+    let place = heartbeats.allocate(HeartbeatFigures())
+    if isShortOfHeartbeats { sessions.hasNews = true }
+    return place
   }
 
   /// The other figures as reports have them.
