@@ -59,9 +59,9 @@ import Testing
 
   /// A key that the language may get is refused, with its place, until exporters know it.
   @Test(arguments: [
-    ("framing: x", 1, 1), ("header: { length: 8, trailer: 2 }", 1, 22),
+    ("dialect: x", 1, 1), ("header: { length: 8, trailer: 2 }", 1, 22),
     ("types:\n  1: { name: a, role: message, body: [{ load: { size: 1, into: status, when: x } }] }", 2, 72),
-    ("tlv: { dialects: {} }", 1, 8), ("fields: { type: { offset: 1, encoding: bcd } }", 1, 30),
+    ("tlv: { dialects: {} }", 1, 8), ("fields: { type: { offset: 1, radix: 8 } }", 1, 30),
   ]) func unknownKeys(_ text: String, _ line: Int, _ column: Int) throws {
     let reader = try YAMLReader(text, source: "x", subject: "profile")
     let error = try #require(throws: SourceError.self) { try ExportableKeys.check(reader) }

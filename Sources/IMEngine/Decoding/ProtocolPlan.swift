@@ -289,7 +289,6 @@ package final class ProtocolPlan: @unchecked Sendable {
   func exchange(with other: ProtocolPlan) {
     for (i, value) in typeValues.enumerated() where other.typeValues.indices.contains(i) {
       if Self.isForgotten(other.typeValues[i]) { other.typeValues[i] = value }
-      if other.typeValues[i] == Self.forgotten(i) { other.typeValues[i] = value }
     }
     swap(&version, &other.version)
     swap(&ports, &other.ports)

@@ -52,6 +52,7 @@ enum ExportableKeys {
     ],
     "tlv.tag": ["offset", "size", "order"],
     "tlv.length": ["offset", "size", "order"],
+    "tlv.tags.*": ["name", "type", "order", "sensitive"],
     "tlv.optional": ["offset", "mask", "adds"],
     "timing": ["answer", "heartbeat"],
   ]

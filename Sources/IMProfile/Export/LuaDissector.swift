@@ -213,10 +213,13 @@ struct LuaDissector {
   private func list() -> String {
     let tlv = draft.tlv
     let nested = tlv.nestedTag == .max ? draft.nestedTags : [tlv.nestedTag]
+    let types = exported.profile.tagTypes.sorted { $0.key < $1.key }.map {
+      "[\($0.key)] = { \(Self.quoted($0.value.kind.name)), \($0.value.littleEndian) }"
+    }
     var parts = [
       "header = \(tlv.headerCount)", "tag = \(Self.field(tlv.tag))", "length = \(Self.field(tlv.length))",
       "all = \(tlv.lengthCountsHeader)", "padding = \(tlv.paddingMask + 1)", "repeats = \(tlv.mayRepeat)",
-      "depth = \(tlv.maximumDepth)", "single = \(draft.nestedTags.isEmpty)", "nested = \(Self.set(nested))",
+      "depth = \(tlv.maximumDepth)", "single = \(draft.nestedTags.isEmpty)", "types = { \(types.joined(separator: ", ")) }", "nested = \(Self.set(nested))",
       "sensitive = \(Self.set(exported.profile.sensitiveTags.sorted()))",
     ]
     if tlv.optional.isPresent {

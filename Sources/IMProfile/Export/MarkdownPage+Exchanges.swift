@@ -31,7 +31,11 @@ extension MarkdownPage {
     let lists = Set(draft.nestedTags + [tlv.nestedTag])
     for (tag, name) in profile.tagNames.sorted(by: { $0.key < $1.key }) {
       var notes: [String] = []
-      if lists.contains(tag) { notes.append("a list") }
+      if lists.contains(tag) {
+        notes.append("a list")
+      } else if let type = profile.tagTypes[tag] {
+        notes.append(type.kind.name + (type.littleEndian ? ", little endian" : ""))
+      }
       if profile.sensitiveTags.contains(tag) { notes.append("not shown") }
       out +=
         "| 0x\(Self.hex(UInt64(tag), count: tlv.tag.byteCount * 2)) (\(tag)) | `\(name)` | \(notes.joined(separator: ", ")) |\n"

@@ -358,6 +358,47 @@ local function element(tvb, at, stop)
   return head, size
 end
 
+-- What a value says, by its tag's type; nothing where it does not fit.
+local typed = {}
+function typed.unsigned(range, size, little)
+  if size < 1 or size > 8 then return nil end
+  if size <= 4 then return little and range:le_uint() or range:uint() end
+  return little and range:le_uint64() or range:uint64()
+end
+function typed.signed(range, size, little)
+  if size < 1 or size > 8 then return nil end
+  if size <= 4 then return little and range:le_int() or range:int() end
+  return little and range:le_int64() or range:int64()
+end
+function typed.text(range) return '"' .. range:string(ENC_UTF_8) .. '"' end
+local function date(seconds) return os.date("!%Y-%m-%d %H:%M:%S", seconds) end
+typed["time"] = function(range, size, little)
+  return (size == 4 or size == 8) and date(plain(typed.unsigned(range, size, little))) or nil
+end
+typed["time-ms"] = function(range, size, little)
+  if size ~= 8 then return nil end
+  local milliseconds = plain(typed.unsigned(range, size, little))
+  return date(math.floor(milliseconds / 1000)) .. string.format(".%03d", milliseconds % 1000)
+end
+typed["time-1900"] = function(range, size, little)
+  return size == 4 and date(typed.unsigned(range, size, little) - 2208988800) or nil
+end
+function typed.address(range, size)
+  if size == 6 or size == 18 then range, size = range(2), size - 2 end
+  return size == 4 and range:ipv4() or size == 16 and range:ipv6() or nil
+end
+function typed.bcd(range) return (range:bytes():tohex()) end
+
+local function said(tag, range, size)
+  local kind = list.types[tag]
+  if not kind or not typed[kind[1]] then
+    local text = range(0, math.min(size, 80)):raw()
+    return not kind and not text:find("[^%g ]") and '"' .. text .. '"' or nil
+  end
+  local ok, words = pcall(typed[kind[1]], range, size, kind[2])
+  return ok and words and tostring(words) or nil
+end
+
 local function padding(count) return list.padding > 1 and -count % list.padding or 0 end
 
 -- Whether the bytes are a list to their end. Where many tags hold lists, some are used for other things by others.
@@ -402,8 +443,8 @@ local function walk(tvb, at, stop, tree, depth, state)
       item:append_text(" (not shown)")
     elseif size > 0 then
       item:add(F.value, tvb(first, size))
-      local text = tvb(first, math.min(size, 80)):raw()
-      if not text:find("[^%g ]") then item:append_text(': "' .. text .. '"') end
+      local words = said(tag, tvb(first, size), size)
+      if words then item:append_text(": " .. words) end
     end
     at = math.min(stop, first + size + padding(head + size))
   end
