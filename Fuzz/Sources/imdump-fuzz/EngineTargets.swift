@@ -11,9 +11,9 @@ let engineTargets = [
   Target(name: "smpp") { stream($0, plans: [smpp], port: 2_775) },
   Target(name: "diameter") { stream($0, plans: [diameter], port: 3_868) },
   Target(name: "goim") { stream($0, plans: [goim], port: 3_101) },
-  Target(name: "websocket", run: webSocket),
   Target(name: "jt808") { stream($0, plans: [jt808], port: 7_611) },
   Target(name: "delimited") { stream($0, plans: [flags, lines], port: 7_100) },
+  Target(name: "websocket", run: webSocket),
   Target(name: "stream") { stream($0, plans: usual, port: 4_242) },
 ]
 

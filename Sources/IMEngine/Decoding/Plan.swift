@@ -97,6 +97,8 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let receipt = Flags(rawValue: 1_024)
     /// Its identity is the client's name; the session stays the connection's own. Together with `opensSession`.
     package static let namesSession = Flags(rawValue: 2_048)
+    /// An acknowledgment answers its message and all before it that are still open.
+    package static let cumulative = Flags(rawValue: 8_192)
     /// Among its steps are others than `skip`, `load`, `text`, `expect` and `unless`.
     package static let hasOtherSteps = Flags(rawValue: 4_096)
     /// What is looked at by its tags.
@@ -303,6 +305,8 @@ package struct Plan: BitwiseCopyable {
   package var ackBodyCount: Int32 = -1
   /// The message's number in such a body, from the body's first byte.
   package var ackBody = Field()
+  /// What an acknowledgment's number is more than its message's.
+  package var ackPlus: UInt64 = 0
 
   /// The tag, in the body's own TLV list, by which a frame of the handshake's type asks, and that of the answer; `.max`
   /// where each such frame asks, and where only an acknowledgment answers.
@@ -388,6 +392,14 @@ extension UnsafePointer<Plan> {
 
   /// Whether bodies are weighed as a whole, because neither a magic number nor a checksum proves a frame.
   var weighsBodies: Bool { pointee.typeEvidence > 0 }
+
+  /// The number that stands `count` before `sequence` in its counter; `count` is less than where the counter wraps.
+  func number(before sequence: UInt64, by count: UInt64) -> UInt64 {
+    let mask: UInt64 = (1 << UInt64(pointee.counterBits)) &- 1
+    let counter = sequence & mask
+    let earlier = counter >= count ? counter &- count : counter &+ pointee.counterWrap &- count
+    return sequence & ~mask | earlier & mask
+  }
 
   /// Whether `status` refuses what it answers.
   @inline(never)

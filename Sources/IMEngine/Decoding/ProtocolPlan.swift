@@ -80,6 +80,8 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var duplicate = Field()
     /// The message's number in an acknowledgment's body of `ackBodyCount` bytes, from the body's first byte.
     package var ackBody = Field()
+    /// What an acknowledgment's number is more than its message's.
+    package var ackPlus: UInt64 = 0
     /// The value of `compression` that says zlib.
     package var zlibValue: UInt64 = 1
     /// The values of `encryption` from this one on mean that the body cannot be read.
@@ -197,6 +199,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     (plan.plainMask, plan.plainOffset) = Self.plainTest(draft)
     plan.duplicate = draft.duplicate
     plan.ackBody = draft.ackBody
+    plan.ackPlus = draft.ackPlus
     plan.zlibValue = draft.zlibValue
     plan.encryptedFrom = draft.encryptedFrom
     plan.ackBodyCount = Int32(draft.ackBodyCount)

@@ -23,7 +23,7 @@ enum ExportableKeys {
     "sequence": ["kind", "bits", "wraps-at", "shared-by"],
     "status": ["tag", "accepted"],
     "types.*": [
-      "name", "role", "answered", "numbered", "echo", "in-order", "from", "refuses", "opens-session",
+      "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
       "names-session", "answers", "flags", "length", "body", "timeout",
     ],
     "types.*.flags": ["mask", "value"],
@@ -33,7 +33,7 @@ enum ExportableKeys {
     "types.*.body.*.string": ["maximum", "into"],
     "types.*.body.*.bytes": ["size"],
     "types.*.body.*.unless": ["mask", "value"],
-    "acknowledgment": ["body"],
+    "acknowledgment": ["body", "plus"],
     "acknowledgment.body": ["length", "offset", "size", "order"],
     "handshake": ["type", "request", "answer", "within"],
     "receipts": ["type", "tag"],
