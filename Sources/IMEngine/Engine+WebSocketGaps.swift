@@ -128,6 +128,7 @@ extension Engine {
       }
       reassembler.rests.take(back: &half.pointee.rest)
       reader.pointee.clear(budget)
+      budget.take(.connections, -WebSocketReader.cost)
       reader.deinitialize(count: 1)
       reader.deallocate()
       record.pointee.readers[side] = nil

@@ -33,6 +33,7 @@ extension Engine {
     closeIslands(flow)
     for side in 0...1 {
       let half = flow.half(side)
+      budget.take(.connections, WebSocketReader.cost)
       let reader = UnsafeMutablePointer<WebSocketReader>.allocate(capacity: 1)
       let begins =
         half.pointee.flags.contains(.fromStart)

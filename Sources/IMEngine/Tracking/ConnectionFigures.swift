@@ -229,9 +229,7 @@ extension Tracker {
   var isShortOfCarriers: Bool {
     carriers.count > 0 && carriers.room <= 64 && !budget.admits(.connections, Self.carrierGrowth)
   }
-  static var carrierGrowth: Int {
-    Pool<CarrierRecord>.growth * (Pool<CarrierRecord>.costPerElement + 2 * WebSocketReader.cost)
-  }
+  static var carrierGrowth: Int { Pool<CarrierRecord>.growth * Pool<CarrierRecord>.costPerElement }
 
   private static var rareGrowth: Int { Pool<RareFigures>.growth * Pool<RareFigures>.costPerElement }
   private static var heartbeatGrowth: Int { Pool<HeartbeatFigures>.growth * Pool<HeartbeatFigures>.costPerElement }

@@ -131,7 +131,10 @@ struct SessionTable: ~Copyable {
     let older = newest(key, plan) ?? .max
     var session = Session(plan: plan, flow: flow, flowSerial: serial, older: older, key: key, place: place)
     session.askedAt = flows.pointer(flow).pointee.lastSeen
-    if pool.room == 0,
+    if pool.count == 0 {
+      // The first places are needed even where others have taken all there is.
+      budget.take(.sessions, Pool<Session>.growth * Self.cost)
+    } else if pool.room == 0,
       pool.count + Pool<Session>.growth > Self.maximumCount
         || !budget.takeIfAdmitted(.sessions, Pool<Session>.growth * Self.cost)
     {
