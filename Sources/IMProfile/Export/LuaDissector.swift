@@ -28,6 +28,7 @@ struct LuaDissector {
       "Filters begin with \(filter). Preferences: -o \(filter).ports:7000-7010, -o \(filter).check:FALSE.",
       "",
       "What imdump says and this does not:",
+      "- Frames inside of WebSocket, or behind a PROXY header: they are not unwrapped.",
       "- Fates, round trips, copies, sessions: a dissector looks at one frame at a time.",
       "- Bytes behind a gap: Wireshark gives up where a segment is missing; imdump finds the next frame.",
     ]
@@ -219,7 +220,8 @@ struct LuaDissector {
     var parts = [
       "header = \(tlv.headerCount)", "tag = \(Self.field(tlv.tag))", "length = \(Self.field(tlv.length))",
       "all = \(tlv.lengthCountsHeader)", "padding = \(tlv.paddingMask + 1)", "repeats = \(tlv.mayRepeat)",
-      "depth = \(tlv.maximumDepth)", "single = \(draft.nestedTags.isEmpty)", "types = { \(types.joined(separator: ", ")) }", "nested = \(Self.set(nested))",
+      "depth = \(tlv.maximumDepth)", "single = \(draft.nestedTags.isEmpty)",
+      "types = { \(types.joined(separator: ", ")) }", "nested = \(Self.set(nested))",
       "sensitive = \(Self.set(exported.profile.sensitiveTags.sorted()))",
     ]
     if tlv.optional.isPresent {

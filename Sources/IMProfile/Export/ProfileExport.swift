@@ -35,12 +35,6 @@ struct ExportedProfile {
     title = try root.optional("title")?.text() ?? profile.name
     description = try root.optional("description")?.text()
     try ExportableKeys.check(root)
-    if profile.draft.checksumRule == .general {
-      throw try (root.optional("checksum") ?? root).error("this checksum cannot be exported so far")
-    }
-    if profile.draft.steps.contains(where: { $0.register == .answered }) {
-      throw try root.required("types").error("'answered' cannot be exported so far")
-    }
   }
 
   /// The fields of the header, in the order of their bytes, with their keys in the profile.
