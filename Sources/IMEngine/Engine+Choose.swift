@@ -51,10 +51,13 @@ extension Engine {
       || rest.pointee.count > patience(half)
     if isThorough { rest.pointee.needed = rest.pointee.count * 2 }
     for i in 0..<plans.count {
-      select(FlowProfile(rawValue: UInt8(i)))
-      if stands(flow, side, rest, bytes, start, end, new: count, isThorough: isThorough, isEnd: isEnd) {
-        decide(index, flow, side, UInt8(i))
-        return
+      for n in 0...Int(planTable[i].variantCount) {
+        let place = place(i, n)
+        select(FlowProfile(rawValue: place))
+        if stands(flow, side, rest, bytes, start, end, new: count, isThorough: isThorough, isEnd: isEnd) {
+          decide(index, flow, side, place)
+          return
+        }
       }
     }
     guard rest.pointee.count > patience(half) else { return }
@@ -84,7 +87,7 @@ extension Engine {
     _ bytes: borrowing Bytes, _ start: Int, _ end: Int, new count: Int, isThorough: Bool, isEnd: Bool
   ) -> Bool {
     let plan = currentPlan
-    let isHinted = isHinted(flow, Int(currentPlanIndex))
+    let isHinted = isHinted(flow, Int(currentPlan.pointee.index))
     // A magic number with its version is proof in itself; without one, frames must follow one another.
     let needed = isHinted ? 24 : Int(plan.pointee.chooseEvidence)
     if plan.pointee.magicEvidence >= 32 {
@@ -147,8 +150,9 @@ extension Engine {
   }
 
   /// Gives the connection its plan and decodes what both directions hold.
-  private mutating func decide(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ plan: UInt8) {
-    flow.pointee.profile = FlowProfile(rawValue: plan)
+  private mutating func decide(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ place: UInt8) {
+    flow.pointee.profile = FlowProfile(rawValue: place)
+    let plan = currentPlan.pointee.index
     if !flow.pointee.clientIsCertain {
       let first = isServerPort(flow, 0, Int(plan))
       let second = isServerPort(flow, 1, Int(plan))

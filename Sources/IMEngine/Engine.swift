@@ -36,8 +36,9 @@ package struct Engine: ~Copyable {
   let frame: UnsafeMutablePointer<Frame>
   var note = FrameNote()
   let plans: [ProtocolPlan]
-  /// The plans' pointers; the last one used is kept, so that decoding does not wait for the flow's cache line.
-  let planPointers: UnsafeMutablePointer<UnsafePointer<Plan>>
+  /// The plans, each at its place in `plans`, and behind them the variants of them all; see `Engine+Variants`. The last one
+  /// used is kept, so that decoding does not wait for the flow's cache line.
+  let planTable: UnsafeMutablePointer<Plan>
   var currentPlan: UnsafePointer<Plan>
   var currentPlanIndex: UInt8
   let ports: Set<UInt16>
@@ -71,6 +72,8 @@ package struct Engine: ~Copyable {
     serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0),
     server: Endpoint(address: IPAddress(v4: 0), port: 0),
     plan: 0, endpoint: .max)
+  /// What decoded it.
+  var toldProfile = FlowProfile(rawValue: 0)
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
   /// The packets that are about to be taken, the one at `i` of a batch at `i & arrivalMask`: a ring of `Lookahead.room` of
@@ -106,9 +109,8 @@ package struct Engine: ~Copyable {
     walker = TLVWalker(maximumCount: min(65_536, max(1, options.tlvLimit)))
     inflater = Inflater(maximumCount: options.inflateLimit, maximumRatio: options.inflateRatio)
     plans = options.plans
-    planPointers = .allocate(capacity: plans.count)
-    for (i, plan) in plans.enumerated() { (planPointers + i).initialize(to: plan.pointer) }
-    currentPlan = planPointers[0]
+    planTable = Self.table(of: plans)
+    currentPlan = UnsafePointer(planTable)
     currentPlanIndex = 0
     ownArrivals = .allocate(capacity: Lookahead.room)
     ownArrivals.initialize(repeating: Arrival(), count: Lookahead.room)
@@ -116,7 +118,7 @@ package struct Engine: ~Copyable {
     preparer = PacketPreparer(verifiesChecksums: options.verifiesChecksums, hasher: reassembler.flows.hasher)
     segment = UnsafeMutableRawPointer(arrivals).assumingMemoryBound(to: Segment.self)
     frame = .allocate(capacity: 1)
-    frame.initialize(to: Frame(kind: planPointers[0].pointee.unknownKind))
+    frame.initialize(to: Frame(kind: planTable.pointee.unknownKind))
     ports = Set(options.ports)
     needs = options.needs
     self.sink = sink
@@ -133,7 +135,7 @@ package struct Engine: ~Copyable {
   }
 
   deinit {
-    planPointers.deallocate()
+    planTable.deallocate()
     ownArrivals.deallocate()
     frame.deallocate()
   }

@@ -12,12 +12,14 @@ struct CompiledProfile {
   var sensitiveTags: Set<UInt32> = []
   var checksumName: String?
   var draft = ProtocolPlan.Draft()
+  /// What is other in the protocol's variants, each as a whole.
+  var variants: [ProtocolPlan.Draft] = []
 
   /// The plan, with its tables.
   var plan: ProtocolPlan {
     ProtocolPlan(
       name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
-      sensitiveTags: sensitiveTags, checksumName: checksumName, draft: draft)
+      sensitiveTags: sensitiveTags, checksumName: checksumName, draft: draft, variants: variants)
   }
 
   /// The form in which it is kept.
@@ -26,6 +28,7 @@ struct CompiledProfile {
     var copy = self
     // The search for a table without collisions is the dearest part of making a plan.
     copy.draft.hash = plan.hash
+    for i in copy.variants.indices { copy.variants[i].hash = copy.draft.hash }
     copy.code(&coder)
     return coder.bytes
   }
@@ -70,6 +73,7 @@ struct CompiledProfile {
     coder.text(&checksum)
     checksumName = checksum.isEmpty ? nil : checksum
     draft.code(&coder)
+    coder.list(&variants, ProtocolPlan.Draft()) { coder, draft in draft.code(&coder) }
   }
 }
 
@@ -112,6 +116,12 @@ extension ProtocolPlan.Draft {
     coder.number(&statusTags.0)
     coder.number(&statusTags.1)
     coder.number(&identityTag)
+    coder.number(&keepAliveTag)
+    coder.list(&forms, TLVForm(tag: 0, kind: .integer)) { coder, form in
+      coder.number(&form.tag)
+      coder.raw(&form.kind)
+      coder.number(&form.count)
+    }
     coder.list(&nestedTags, 0) { $0.number(&$1) }
     coder.flags(&unknownFlags)
     coder.list(&kinds, FrameKind()) { coder, kind in kind.code(&coder) }
@@ -129,6 +139,8 @@ extension FrameKind {
     coder.number(&value)
     coder.raw(&role)
     coder.flags(&flags)
+    coder.number(&acceptedFirst)
+    coder.number(&acceptedLast)
     coder.number(&answers)
     coder.number(&minimumBody)
     coder.number(&maximumBody)

@@ -14,15 +14,16 @@ extension ProfileCompiler {
       guard !draft.status.isPresent else { throw tag.error("'fields' has the status") }
       let tags = try numbers(tag, 2, "a status has one tag, or a list of two")
       draft.statusTags = (tags[0], tags.count > 1 ? tags[1] : .max)
-    } else if !draft.status.isPresent {
-      throw reader.error("a status has a 'tag', or stands in 'fields'")
     }
-    if let accepted = try reader.optional("accepted") {
-      let range = try accepted.elements()
-      guard range.count == 2 else { throw accepted.error("'accepted' is the first and the last of a range") }
-      let first = try range[0].number(0...Int(UInt32.max))
-      draft.acceptedStatus = (UInt64(first), UInt64(try range[1].number(first...Int(UInt32.max))))
-    }
+    if let accepted = try reader.optional("accepted") { draft.acceptedStatus = try self.accepted(accepted) }
+  }
+
+  /// The first and the last status that accept.
+  func accepted(_ reader: YAMLReader) throws(ProfileError) -> (UInt64, UInt64) {
+    let range = try reader.elements()
+    guard range.count == 2 else { throw reader.error("'accepted' is the first and the last of a range") }
+    let first = try range[0].number(0...Int(UInt32.max))
+    return (UInt64(first), UInt64(try range[1].number(first...Int(UInt32.max))))
   }
 
   /// A tag, or a list of tags, of which there are at most `count`.
@@ -37,7 +38,7 @@ extension ProfileCompiler {
   mutating func tlv(_ reader: YAMLReader) throws(ProfileError) {
     try reader.allow(
       "tag", "length", "header", "counts", "optional", "padding", "repeats", "nested", "depth", "identity", "sensitive",
-      "tags")
+      "tags", "keep-alive")
     var plan = TLVPlan()
     plan.tag = try part(reader.required("tag"), after: 0)
     let tagEnd = end(plan.tag)
@@ -76,8 +77,21 @@ extension ProfileCompiler {
     if let sensitive = try reader.optional("sensitive") {
       sensitiveTags = Set(try numbers(sensitive, Self.maximumNested, "'sensitive' is a tag, or a list of them"))
     }
+    if let keepAlive = try reader.optional("keep-alive") {
+      draft.keepAliveTag = UInt32(try keepAlive.number(0...Int(UInt32.max - 1)))
+    }
     for (key, value) in try reader.optional("tags")?.entries() ?? [] {
-      tagNames[UInt32(try key.number(0...Int(UInt32.max)))] = try name(value)
+      let tag = UInt32(try key.number(0...Int(UInt32.max)))
+      tagNames[tag] = try name(value.isScalar ? value : value.required("name"))
+      if !value.isScalar { draft.forms.append(try form(value, tag)) }
+    }
+    if !draft.forms.isEmpty {
+      try checkForms(reader)
+      plan.shape = .formed
+      plan.headerCount = Int32(tagEnd)
+      plan.length = try part(reader.required("length"), after: 0)
+      draft.tlv = plan
+      return
     }
     plan.shape = isPlain(plan) ? .tag2Length4 : .general
     draft.tlv = plan
@@ -89,7 +103,7 @@ extension ProfileCompiler {
     let length = Field(offset: 2, byteCount: 4)
     return plan.tag.isSame(tag) && plan.length.isSame(length) && plan.headerCount == 6 && !plan.lengthCountsHeader
       && !plan.optional.isPresent && plan.paddingMask == 0 && !plan.mayRepeat && draft.nestedTags.isEmpty
-      && draft.statusTags.0 == .max && draft.identityTag == .max && !draft.steps.contains { $0.operation == .tlv }
+      && draft.statusTags.0 == .max && draft.identityTag == .max && draft.keepAliveTag == .max && !draft.steps.contains { [.tlv, .list].contains($0.operation) }
   }
 
   /// The tag or the length in a TLV's header: 1 to 4 bytes; without `offset` it begins at byte `after`.

@@ -11,6 +11,11 @@ package struct ProfileCompiler {
   /// Types that answer every type which is answered, by index.
   private var answersAll: Set<Int> = []
   private var checksumName: String?
+  /// The name of the number that tells a connection's variant of the protocol, and the values that steps ask for.
+  var variable: String?
+  var variableValues: Set<UInt64> = []
+  /// The value for which this compiles; `nil` for all that no step asks for.
+  private(set) var variant: UInt64?
   private var answerTimeout: Int64 = 6_000_000_000
   private var heartbeatTimeout: Int64 = 15_000_000_000
 
@@ -21,16 +26,31 @@ package struct ProfileCompiler {
 
   /// The same, as far as it can be kept.
   static func compiled(_ text: String, source: String) throws(ProfileError) -> CompiledProfile {
-    var compiler = ProfileCompiler(root: try YAMLReader(text, source: source, subject: "profile"))
-    return try compiler.run()
+    let root = try YAMLReader(text, source: source, subject: "profile")
+    var first = ProfileCompiler(root: root, values: [])
+    var profile = try first.run()
+    // Which values are asked for is known when everything was read.
+    let values = first.variableValues
+    guard !values.isEmpty else { return profile }
+    first = ProfileCompiler(root: root, values: values)
+    profile = try first.run()
+    for value in values.sorted() {
+      var other = ProfileCompiler(root: root, values: values, variant: value)
+      profile.variants.append(try other.run().draft)
+    }
+    return profile
   }
 
-  private init(root: YAMLReader) { self.root = root }
+  private init(root: YAMLReader, values: Set<UInt64>, variant: UInt64? = nil) {
+    self.root = root
+    variableValues = values
+    self.variant = variant
+  }
 
   private mutating func run() throws(ProfileError) -> CompiledProfile {
     try root.allow(
       "profile", "version", "title", "ports", "header", "length", "fields", "checksum", "sequence", "types",
-      "acknowledgment", "handshake", "receipts", "status", "tlv", "timing")
+      "acknowledgment", "handshake", "receipts", "status", "tlv", "timing", "variable")
     let name = try root.required("profile").text()
     guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
       throw try root.required("profile").error("a profile's name is 1 to 32 of a-z, 0-9, - and _")
@@ -42,6 +62,7 @@ package struct ProfileCompiler {
     _ = try root.optional("title")?.text()
     var ports: [UInt16] = []
     for port in try root.optional("ports")?.elements() ?? [] { ports.append(UInt16(try port.number(1...65_535))) }
+    if let variable = try root.optional("variable") { self.variable = try variableName(variable) }
     try timing()
     try header(root.required("header"))
     try length(root.required("length"))
@@ -250,8 +271,9 @@ package struct ProfileCompiler {
   private mutating func type(_ reader: YAMLReader) throws(ProfileError) -> FrameKind {
     let fields = try reader.fields(
       "name", "role", "answered", "numbered", "echo", "in-order", "from", "refuses", "opens-session",
-      "names-session", "answers", "flags", "length", "body", "timeout")
+      "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "when", "assigns-identity")
     var kind = FrameKind()
+    if let when = fields["when"], try !holds(type: when) { kind.flags.insert(.absent) }
     switch try reader.required("role").text() {
     case "message": kind.role = .message
     case "acknowledgment": kind.role = .acknowledgment
@@ -273,6 +295,7 @@ package struct ProfileCompiler {
     try set("in-order", .unnumbered)
     try set("refuses", .refusing)
     try set("opens-session", .opensSession)
+    try set("assigns-identity", .assignsIdentity)
     try set("names-session", [.opensSession, .namesSession])
     if kind.flags.contains(.namesSession), draft.session.isPresent, let names = fields["names-session"] {
       throw names.error("the header has a session of its own: 'fields' has 'session'")
@@ -311,6 +334,13 @@ package struct ProfileCompiler {
     if let length = fields["length"] {
       kind.minimumBody = UInt32(try length.number(0...draft.maximumBody))
       kind.maximumBody = kind.minimumBody
+    }
+    if let accepted = fields["accepted"] {
+      let (first, last) = try self.accepted(accepted)
+      guard first <= UInt64(UInt16.max), last < UInt64(UInt32.max) else {
+        throw accepted.error("a type's own statuses begin at \(UInt16.max) at most")
+      }
+      (kind.acceptedFirst, kind.acceptedLast) = (UInt16(first), UInt32(last))
     }
     try self.body(fields["body"], &kind)
     return kind

@@ -34,6 +34,10 @@ package final class ProtocolPlan: @unchecked Sendable {
   private let steps: UnsafeMutablePointer<PlanStep>
   private let nested: UnsafeMutablePointer<UInt32>
   private let unknown: UnsafeMutablePointer<FrameKind>
+  private let forms: UnsafeMutablePointer<TLVForm>
+  /// The plans of the protocol's variants beside this one: the same types, with other bodies. A message tells which one a
+  /// connection speaks.
+  package let variants: [ProtocolPlan]
 
   /// What `make` fills in; the numbers of a `Plan` without its tables.
   package struct Draft: Sendable {
@@ -105,6 +109,10 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var status = Field(), acceptedStatus: (first: UInt64, last: UInt64) = (0, 0)
     /// The tags of a body's status and of the client's name; `.max` without.
     package var statusTags: (UInt32, UInt32) = (.max, .max), identityTag: UInt32 = .max
+    /// The tag of the seconds between heartbeats; `.max` without.
+    package var keepAliveTag: UInt32 = .max
+    /// The forms of values, where tags tell it.
+    package var forms: [TLVForm] = []
     /// The types, in the order of their indices; their `index` and `evidence` are filled in by the compilation.
     package var kinds: [FrameKind] = []
     /// What holds for types that the profile does not know.
@@ -122,7 +130,7 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// Compiles `draft`. At most 63 types; their indices are their places in `draft.kinds`.
   package init(
     name: String, version: String, ports: [UInt16], typeNames: [String], tagNames: [UInt32: String],
-    sensitiveTags: Set<UInt32> = [], checksumName: String?, draft: Draft
+    sensitiveTags: Set<UInt32> = [], checksumName: String?, draft: Draft, variants: [Draft] = []
   ) {
     precondition(draft.kinds.count <= 63, "a plan has at most 63 types")
     self.name = name
@@ -134,6 +142,11 @@ package final class ProtocolPlan: @unchecked Sendable {
     self.checksumName = checksumName
     typeValues = draft.kinds.map(\.value)
     typeRoles = draft.kinds.map(\.role)
+    self.variants = variants.map { variant in
+      ProtocolPlan(
+        name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
+        sensitiveTags: sensitiveTags, checksumName: checksumName, draft: variant)
+    }
 
     let values = draft.kinds.map(\.value)
     let known = draft.hash.flatMap { 6...16 ~= $0.bits && Self.isPerfect($0.multiplier, $0.bits, values) ? $0 : nil }
@@ -151,19 +164,34 @@ package final class ProtocolPlan: @unchecked Sendable {
     other.flags = draft.unknownFlags
     unknown.initialize(to: other)
 
+    forms = .allocate(capacity: max(1, draft.forms.count))
+    for (i, form) in draft.forms.sorted(by: { $0.tag < $1.tag }).enumerated() { (forms + i).initialize(to: form) }
+
+    // What the variant does not know has an index, but no place.
+    var present = draft
+    present.kinds.removeAll { $0.flags.contains(.absent) }
     let memory = UnsafeMutablePointer<Plan>.allocate(capacity: 1)
-    var plan = Plan(kinds: kinds, steps: steps, unknownKind: unknown, nestedTags: nested)
+    var plan = Plan(kinds: kinds, steps: steps, unknownKind: unknown, nestedTags: nested, forms: forms)
+    for (index, kind) in draft.kinds.enumerated() where !kind.flags.contains(.absent) {
+      var entry = kind
+      entry.index = UInt8(index)
+      entry.evidence = UInt8(
+        min(64, kind.headMask.nonzeroBitCount + Self.lengthEvidence(kind.minimumBody, kind.maximumBody)))
+      kinds[Int(truncatingIfNeeded: (kind.value &* multiplier) >> UInt64(64 - bits))] = entry
+    }
     plan.magicMask = draft.magicMask
     plan.magic = draft.magic
     plan.signatureMask = draft.signatureMask
     plan.magicEvidence = Self.magicEvidence(draft)
     plan.typeEvidence = Self.typeEvidence(draft, plan.magicEvidence)
     (plan.commonMask, plan.common) =
-      plan.typeEvidence == 0 ? (draft.magicMask, draft.magic) : Self.commonBits(draft)
+      plan.typeEvidence == 0 ? (draft.magicMask, draft.magic) : Self.commonBits(present)
     plan.status = draft.status
     plan.acceptedStatus = draft.acceptedStatus
     plan.statusTags = draft.statusTags
     plan.identityTag = draft.identityTag
+    plan.keepAliveTag = draft.keepAliveTag
+    plan.formCount = draft.forms.count
     plan.nestedCount = draft.nestedTags.count
     plan.lengthRule = draft.lengthRule
     plan.checksumRule = draft.checksumRule
@@ -199,14 +227,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.kindShift = UInt8(64 - bits)
     // One header with a magic chooses the profile; after a loss, a second header or a checksum must confirm it.
     plan.confirmEvidence = UInt16(max(32, Int(plan.magicEvidence) + 16))
-    for (index, kind) in draft.kinds.enumerated() {
-      var entry = kind
-      entry.index = UInt8(index)
-      entry.evidence = UInt8(
-        min(64, kind.headMask.nonzeroBitCount + Self.lengthEvidence(kind.minimumBody, kind.maximumBody)))
-      kinds[Int(truncatingIfNeeded: (kind.value &* multiplier) >> UInt64(64 - bits))] = entry
-    }
-    plan.firstBytes = Self.firstBytes(draft)
+    plan.firstBytes = Self.firstBytes(present)
     memory.initialize(to: plan)
     pointer = UnsafePointer(memory)
   }
@@ -230,7 +251,9 @@ package final class ProtocolPlan: @unchecked Sendable {
 
   /// What the type with `index` means; `nil` for an index that no type has.
   package func kind(at index: Int) -> FrameKind? {
-    typeValues.indices.contains(index) ? pointer.kind(typeValues[index]).pointee : nil
+    guard typeValues.indices.contains(index) else { return nil }
+    let plans = [pointer] + variants.map(\.pointer)
+    return plans.map { $0.kind(typeValues[index]).pointee }.first { $0.index != FrameKind.unknownIndex }
   }
 
   deinit {
@@ -239,6 +262,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     steps.deallocate()
     nested.deallocate()
     unknown.deallocate()
+    forms.deallocate()
   }
 
   /// Bits of proof that the magic gives. A byte of zeros is so common that it counts half.

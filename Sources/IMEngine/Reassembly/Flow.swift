@@ -146,6 +146,8 @@ struct Flow {
   var closeReason = CloseReason.open
   /// Whether SYN or SYN+ACK told the client; else it is the side that spoke first.
   var clientIsCertain = false
+  /// Whether a message told which variant of its protocol it speaks; else that is a guess.
+  var variantIsCertain = false
   /// Whether the connection's end was reported.
   var reported = false
   /// Whether it is about to be forgotten, so that no message may wait for it.
@@ -179,7 +181,7 @@ struct Flow {
   func side(_ direction: Direction) -> Int { direction == .clientToServer ? Int(client) : 1 - Int(client) }
 }
 
-/// What decodes a flow: an index into the plans, or why nothing does.
+/// What decodes a flow: a place in the engine's table of plans and their variants, or why nothing does.
 struct FlowProfile: Equatable {
   var rawValue: UInt8
   /// Not decided yet.

@@ -12,10 +12,10 @@ extension Tracker {
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
     _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
   ) {
-    let planIndex = flow.pointee.profile.rawValue
+    let planIndex = plan.pointee.index
     let place = Self.place(flow)
     guard plan.pointee.session.isPresent else {
-      resolveNamed(frame, bytes, flowIndex, flow, place, flows)
+      resolveNamed(frame, bytes, flowIndex, flow, place, plan, flows)
       flow.pointee.sessionKey = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
       return
     }
@@ -93,7 +93,7 @@ extension Tracker {
   ) -> Bool {
     guard plan.pointee.session.isPresent else { return false }
     flow.pointee.session = sessions.add(
-      frame.pointee.session, flow.pointee.profile.rawValue, flow: flowIndex, serial: flow.pointee.serial,
+      frame.pointee.session, plan.pointee.index, flow: flowIndex, serial: flow.pointee.serial,
       place: Self.place(flow), flows)
     return true
   }
@@ -101,10 +101,12 @@ extension Tracker {
   /// Protocols whose frames name no session: the client does, once, or the connection is the session.
   private mutating func resolveNamed(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ place: UInt64, _ flows: FlowPlaces
+    _ place: UInt64, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
   ) {
-    let planIndex = flow.pointee.profile.rawValue
-    guard frame.pointee.kind.pointee.flags.contains(.opensSession), frame.pointee.identityCount > 0 else {
+    let planIndex = plan.pointee.index
+    guard !frame.pointee.kind.pointee.flags.isDisjoint(with: [.opensSession, .assignsIdentity]),
+      frame.pointee.identityCount > 0
+    else {
       let begins = frame.pointee.kind.pointee.flags.contains(.opensSession)
       if flow.pointee.session == .max || begins && !frame.pointee.kind.pointee.flags.contains(.namesSession) {
         let own = Self.ownKey(flow)

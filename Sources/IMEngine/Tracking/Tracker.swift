@@ -154,7 +154,7 @@ struct Tracker: ~Copyable {
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
     _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ note: inout FrameNote
   ) {
-    let planIndex = flow.pointee.profile.rawValue
+    let planIndex = plan.pointee.index
     let kind = frame.pointee.kind
     let figure = figures.pointer(flow.pointee.figures)
     let way = Int(direction.rawValue)
@@ -173,7 +173,9 @@ struct Tracker: ~Copyable {
 
     note = FrameNote()
     let folded = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
-    if folded != flow.pointee.sessionKey || flow.pointee.session == .max || kind.pointee.flags.contains(.opensSession) {
+    if folded != flow.pointee.sessionKey || flow.pointee.session == .max
+      || !kind.pointee.flags.isDisjoint(with: [.opensSession, .assignsIdentity])
+    {
       resolveSession(frame, bytes, flowIndex, flow, direction, plan, flows)
     }
     note.session = flow.pointee.session
@@ -190,7 +192,7 @@ struct Tracker: ~Copyable {
       }
       exchange(frame, bytes, flowIndex, flow, direction, plan, flows, sequence, isBad, &note)
     } else if kind.pointee.role == .message {
-      oneWay(frame, flowIndex, flow, direction, &note)
+      oneWay(frame, flowIndex, flow, direction, plan, &note)
     }
     if plan.pointee.sequenceCounts, !isBad, note.copy <= 1, kind.pointee.flags.contains(.numbered), !isEcho(frame, plan)
     {
