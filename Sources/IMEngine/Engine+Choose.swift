@@ -89,7 +89,7 @@ extension Engine {
     let plan = currentPlan
     let isHinted = isHinted(flow, Int(currentPlan.pointee.index))
     // A magic number with its version is proof in itself; without one, frames must follow one another.
-    let needed = isHinted ? 24 : Int(plan.pointee.chooseEvidence)
+    let needed = (isHinted ? 24 : Int(plan.pointee.chooseEvidence)) + (isVariant ? Self.variantEvidence : 0)
     if plan.pointee.magicEvidence >= 32 {
       // Where a whole header would have been seen before, there is none.
       let header = Int(plan.pointee.headerCount)

@@ -71,7 +71,7 @@ extension Engine {
   mutating func find(
     _ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool, countsParts: Bool = false
   ) -> SearchResult {
-    let needed = Int(currentPlan.pointee.confirmEvidence)
+    let needed = Int(currentPlan.pointee.confirmEvidence) + doubt
     let hasMagic = currentPlan.pointee.magicEvidence >= 32
     let start = rest.pointee.start
     let end = rest.pointee.end

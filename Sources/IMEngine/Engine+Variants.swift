@@ -27,6 +27,12 @@ extension Engine {
     UInt8(truncatingIfNeeded: n == 0 ? index : Int(planTable[index].firstVariant) &+ n &- 1)
   }
 
+  /// Bits of proof beyond the usual that a variant which nobody told needs: each more that is tried finds more by chance.
+  static var variantEvidence: Int { 16 }
+
+  /// Whether the plan in use is a variant beside its protocol's first.
+  var isVariant: Bool { Int(currentPlanIndex) >= plans.count }
+
   /// The plan's place in `plans`, for what decodes a flow; or why nothing does.
   func planIndex(_ profile: FlowProfile) -> UInt8 {
     profile.isPlan ? planTable[Int(profile.rawValue)].index : profile.rawValue
@@ -94,15 +100,24 @@ extension Engine {
     guard currentPlan.pointee.variantCount > 0, !flow.pointee.variantIsCertain else { return result }
     var limit = rest.pointee.end
     var waiting = limit
+    var isFound = isEnd
     switch result {
     case .at(let position) where position == rest.pointee.start: return result
-    case .at(let position): limit = position
-    case .open(let position): waiting = position
+    case .at(let position): (limit, isFound) = (position, true)
+    case .open: waiting = rest.pointee.start
     case .none: break
     }
     let own = currentPlanIndex
-    let search = (rest.pointee.candidates, rest.pointee.searchedTo)
-    defer { (rest.pointee.candidates, rest.pointee.searchedTo) = search }
+    // At the end of the search, and else each time twice as much has come: what was searched is searched again.
+    let (held, before) = (rest.pointee.count, rest.pointee.searchedByOthers)
+    guard isFound || held >= 2 * before || held < before / 2 else { return result }
+    rest.pointee.searchedByOthers = rest.pointee.count
+    let search = (rest.pointee.candidates, rest.pointee.searchedTo, rest.pointee.credit)
+    doubt = Self.variantEvidence
+    defer {
+      (rest.pointee.candidates, rest.pointee.searchedTo, rest.pointee.credit) = search
+      doubt = 0
+    }
     for n in 0...Int(currentPlan.pointee.variantCount) {
       let place = place(Int(currentPlan.pointee.index), n)
       guard place != own else { continue }
@@ -118,7 +133,8 @@ extension Engine {
       }
     }
     select(FlowProfile(rawValue: own))
-    if case .at = result { return result }
-    return waiting < rest.pointee.end ? .open(waiting) : result
+    // What others wait for is kept only where the variant in use waits for nothing.
+    if case .none = result, waiting < rest.pointee.end { return .open(waiting) }
+    return result
   }
 }

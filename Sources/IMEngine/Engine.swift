@@ -72,6 +72,8 @@ package struct Engine: ~Copyable {
     serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0),
     server: Endpoint(address: IPAddress(v4: 0), port: 0),
     plan: 0, endpoint: .max)
+  /// Bits of proof that a search wants beyond the usual.
+  var doubt = 0
   /// What decoded it.
   var toldProfile = FlowProfile(rawValue: 0)
   /// What is known of TLS connections, by serial number; at most 4,096.

@@ -37,6 +37,8 @@ struct StreamRest: ~Copyable {
   /// While a frame is looked for: the place, as an offset in the stream, before which everything but `candidates` was found
   /// to be none.
   var searchedTo: UInt64 = 0
+  /// How much was held when other variants of the protocol were tried last.
+  var searchedByOthers = 0
   /// Bytes that were held for the sake of candidates which were none, as far as they were many.
   var wasted = 0
   /// What the search for frames may still cost, in places looked at. Each delivery adds to it, and each of its bytes, so
