@@ -90,34 +90,38 @@ extension Engine {
     return false
   }
 
-  /// Looks for the first frame in what `rest` holds by the variant in use, and by the others as far as no message told which
-  /// one it is and that one finds nothing, or finds it behind a delivery that begins with a frame of another.
+  /// Looks for the first frame in what `rest` holds by the variant in use, and, as far as no message told which one it is,
+  /// by the others: for one that stands where a delivery begins, in front of what that one finds.
   mutating func findAny(
     _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>,
     isEnd: Bool, countsParts: Bool = false
   ) -> SearchResult {
     let result = find(bytes, rest, isEnd: isEnd, countsParts: countsParts)
     guard currentPlan.pointee.variantCount > 0, !flow.pointee.variantIsCertain else { return result }
+    // Little is searched by all with every delivery; much at the end of the search, and each time twice as much has come.
+    let (held, before) = (rest.pointee.count, rest.pointee.searchedByOthers)
+    let isLittle = held <= 4_096
+    var isDue = isEnd || isLittle || held >= 2 * before || held < before / 2
     var limit = rest.pointee.end
-    var waiting = limit
-    var isFound = isEnd
     switch result {
-    case .at(let position) where position == rest.pointee.start: return result
-    case .at(let position): (limit, isFound) = (position, true)
-    case .open: waiting = rest.pointee.start
+    case .at(let position):
+      limit = position
+      isDue = true
+    case .open(let position): limit = position
     case .none: break
     }
+    guard isDue, limit > rest.pointee.start else { return result }
+    rest.pointee.searchedByOthers = held
     let own = currentPlanIndex
-    // At the end of the search, and else each time twice as much has come: what was searched is searched again.
-    let (held, before) = (rest.pointee.count, rest.pointee.searchedByOthers)
-    guard isFound || held >= 2 * before || held < before / 2 else { return result }
-    rest.pointee.searchedByOthers = rest.pointee.count
     let search = (rest.pointee.candidates, rest.pointee.searchedTo, rest.pointee.credit)
+    rest.pointee.credit = rest.pointee.creditOfOthers
     doubt = Self.variantEvidence
     defer {
+      rest.pointee.creditOfOthers = rest.pointee.credit
       (rest.pointee.candidates, rest.pointee.searchedTo, rest.pointee.credit) = search
       doubt = 0
     }
+    var waiting = limit
     for n in 0...Int(currentPlan.pointee.variantCount) {
       let place = place(Int(currentPlan.pointee.index), n)
       guard place != own else { continue }
@@ -128,13 +132,15 @@ extension Engine {
       where position < limit && (limit == rest.pointee.end || rest.pointee.startsDelivery(at: position)):
         speak(flow, place)
         return .at(position)
-      case .open(let position): waiting = min(waiting, position)
-      case .at, .none: break
+      case .open(let position)
+      where isLittle && (limit == rest.pointee.end || rest.pointee.startsDelivery(at: position)):
+        waiting = min(waiting, position)
+      default: break
       }
     }
     select(FlowProfile(rawValue: own))
-    // What others wait for is kept only where the variant in use waits for nothing.
-    if case .none = result, waiting < rest.pointee.end { return .open(waiting) }
-    return result
+    // What is found is not kept waiting for what others may find.
+    if case .at = result { return result }
+    return waiting < limit ? .open(waiting) : result
   }
 }

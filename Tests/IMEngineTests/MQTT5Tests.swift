@@ -160,7 +160,7 @@ import Testing
     }
   }
 
-  /// What speaks neither for one nor for the other is read as 3.1.1, until something speaks for 5.
+  /// Whatever fits both is held until something speaks for version 5, or read without its properties.
   @Test func guessedAnew() {
     let run = run(
       [
@@ -170,8 +170,8 @@ import Testing
         ("S", M.answer(4, 2, reason: 0x87)),
         ("C", M.publish("sensors/attic", [1], qos: 1, packetID: 3, [.text(0x03, "x")])), ("S", M3.puback(3)),
       ], from: 2)
-    #expect(run.frames.map(\.type) == [3, 4, 3, 4, 3, 4])
-    #expect(run.frames.filter { $0.type == 3 }.map(\.fields.count) == [0, 0, 1])
+    #expect(run.frames.map(\.type).sorted() == [3, 3, 3, 4, 4, 4])
+    #expect(run.frames.last { $0.type == 3 }?.fields.count == 1)
     #expect(run.heard.finished.map(\.fate) == [.acked, .rejected, .acked])
     run.expectLedgerAddsUp()
   }

@@ -44,6 +44,8 @@ struct StreamRest: ~Copyable {
   /// What the search for frames may still cost, in places looked at. Each delivery adds to it, and each of its bytes, so
   /// that nobody can send what is dearer than that: headers by the thousand whose frames all overlap.
   var credit = 0
+  /// The same for the search by other variants of the protocol.
+  var creditOfOthers = 0
   private static var creditPerDelivery: Int { 32 }
   private static var creditPerByte: Int { 16 }
   /// Places where one may begin when more bytes have come, in order; at most 32.
@@ -77,6 +79,7 @@ struct StreamRest: ~Copyable {
     marks.append(Mark(position: end, timestamp: timestamp, number: number))
     end += count
     credit += Self.creditPerDelivery + count * Self.creditPerByte
+    creditOfOthers += Self.creditPerDelivery + count * Self.creditPerByte
     account()
   }
 
@@ -84,6 +87,7 @@ struct StreamRest: ~Copyable {
   mutating func beginSearch() {
     needed = 0
     credit = deliveryCount * Self.creditPerDelivery + count * Self.creditPerByte
+    creditOfOthers = credit
   }
 
   /// Drops the first `count` bytes.

@@ -114,7 +114,7 @@ enum Chat: String, CaseIterable, CustomTestStringConvertible {
       let isLarge = shape == .large && id % 2 == 0
       let payload = isLarge ? random.bytes(5_000 + Int(random.next() % 15_000)) : [UInt8]("text number \(id)".utf8)
       return M.publish(
-        "chat/room/7", payload, qos: qos, packetID: id, [.text(0x03, "text/plain"), .pair(0x26, "n", "\(id)")])
+        "chat/room/7", payload, qos: qos, packetID: id, [.text(0x03, "text/plain"), .pair(0x26, "number", "\(id)")])
     }
     var id: UInt16 = 10
     for round in 0..<rounds {
