@@ -39,6 +39,8 @@ final class FrameSink: EngineSink {
   private var text: FrameTextWriter
   private var page: Page
   private let isJSON: Bool
+  /// Whether lines of JSON have the frame's elements, and their values.
+  private let showsElements: Bool, showsValues: Bool
   /// Whether every frame is a line of JSON.
   private let isPlain: Bool
   private let plans: [ProtocolPlan]
@@ -63,7 +65,9 @@ final class FrameSink: EngineSink {
     isJSON = format == .json
     text = FrameTextWriter(plans: plans, style: style)
     page = Page(json: FrameJSONWriter(plans: plans))
-    isPlain = isJSON && filter == nil
+    showsElements = isJSON && style.verbosity > 0
+    showsValues = style.showsText
+    isPlain = isJSON && filter == nil && style.verbosity == 0
   }
 
   func frame(
@@ -122,6 +126,10 @@ final class FrameSink: EngineSink {
     }
     if isJSON {
       page.write(frame, note, connection, direction, session: session, missing: mark?.missing ?? 0, output)
+      if showsElements {
+        ElementJSONWriter.amend(tlvs, body, plan, showsValues: showsValues, to: &page.out)
+        page.lineEnd = page.out.count
+      }
       return
     }
     if page.out.count > 256 << 10 { output.drain(&page.out) }

@@ -256,6 +256,12 @@ package final class ProtocolPlan: @unchecked Sendable {
     return plans.map { $0.kind(typeValues[index]).pointee }.first { $0.index != FrameKind.unknownIndex }
   }
 
+  /// The form of the values of `tag`; `nil` where the tag tells none.
+  package func form(_ tag: UInt32) -> TLVForm? { pointer.form(tag) }
+
+  /// Bytes of an element's length.
+  package var lengthWidth: Int { (pointer.pointee.tlv.length.mask.nonzeroBitCount + 7) / 8 }
+
   deinit {
     pointer.deallocate()
     kinds.deallocate()

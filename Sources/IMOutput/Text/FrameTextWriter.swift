@@ -152,9 +152,11 @@ package struct FrameTextWriter {
       if style.showsText, plan.sensitiveTags.contains(tlv.tag) {
         out.literal(", not shown")
       } else if style.showsText, !tlv.isList, end <= body.byteCount {
-        out.literal(": \"")
-        body.withUnsafeBytes { out.terminal(UnsafeRawBufferPointer(rebasing: $0[Int(tlv.offset)..<end]), limit: 160) }
-        out.literal("\"")
+        out.literal(": ")
+        body.withUnsafeBytes { bytes in
+          let value = UnsafeRawBufferPointer(rebasing: bytes[Int(tlv.offset)..<end])
+          out.element(ElementValue(tlv.tag, value, plan) ?? .text(value))
+        }
       }
       out.literal("\n")
     }
