@@ -50,17 +50,15 @@ let package = Package(
 
     room("IMWire", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
-    .target(name: "CPrefetch"),
+    .target(name: "CMachine"),
     .target(name: "CSandbox"),
     room(
       "IMEngine",
-      ["IMWire", "CDeflate", "CPrefetch", .product(name: "DequeModule", package: "swift-collections")]),
+      ["IMWire", "CDeflate", "CMachine", .product(name: "DequeModule", package: "swift-collections")]),
     room("IMYAML", [.product(name: "Yams", package: "Yams")]),
     room(
       "IMProfile", ["IMEngine", "IMYAML", "IMWire"],
-      resources: ["tjp", "mqtt", "smpp", "diameter", "goim", "tjp-v2", "tjp-article"].flatMap {
-        [.embedInCode("Profiles/\($0).yaml"), .embedInCode("Profiles/\($0).compiled")]
-      }),
+      resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
     room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
@@ -74,7 +72,7 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMOutput", "IMEngine",
+        "IMPipeline", "IMOutput", "IMEngine", "IMWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings + checked),

@@ -10,7 +10,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from generator import files, requests, scenarios, truth  # noqa: E402
+from generator import files, relatives, requests, scenarios, truth  # noqa: E402
 
 
 def write_truth(path, world):
@@ -35,8 +35,8 @@ def main(folder):
             files.pcap(path, [(p.time, encoder.encode(p)) for p in world.packets()])
         write_truth(path + ".truth.json", world)
         print("%s: %d packets, %d bytes" % (name, len(world.packets()), os.path.getsize(path)))
-    # The truth of these is another decoder's: tshark's, and Samples/goim-truth.py.
-    for name, scenario in requests.ALL.items():
+    # The truth of these is another decoder's: tshark's, and those in Tests/Witnesses.
+    for name, scenario in {**requests.ALL, **relatives.ALL}.items():
         encoder, path, packets = files.Encoder(), os.path.join(folder, name), scenario()
         files.pcap(path, [(p.time, encoder.encode(p)) for p in packets])
         print("%s: %d packets, %d bytes" % (name, len(packets), os.path.getsize(path)))

@@ -51,11 +51,11 @@ extension Engine {
       || rest.pointee.count > patience(half)
     if isThorough { rest.pointee.needed = rest.pointee.count * 2 }
     for i in 0..<plans.count {
-      for n in 0...Int(planTable[i].variantCount) {
-        let place = place(i, n)
-        select(FlowProfile(rawValue: place))
+      for profile in [FlowProfile(rawValue: UInt8(i)), FlowProfile.variant(of: i)] {
+        guard profile.generation == 0 || (plans[i].variant != nil && i <= 60) else { break }
+        select(profile)
         if stands(flow, side, rest, bytes, start, end, new: count, isThorough: isThorough, isEnd: isEnd) {
-          decide(index, flow, side, place)
+          decide(index, flow, side, profile)
           return
         }
       }
@@ -87,7 +87,7 @@ extension Engine {
     _ bytes: borrowing Bytes, _ start: Int, _ end: Int, new count: Int, isThorough: Bool, isEnd: Bool
   ) -> Bool {
     let plan = currentPlan
-    let isHinted = isHinted(flow, Int(currentPlan.pointee.index))
+    let isHinted = isHinted(flow, Int(currentPlanIndex & 63))
     // A magic number with its version is proof in itself; without one, frames must follow one another.
     let needed = (isHinted ? 24 : Int(plan.pointee.chooseEvidence)) + (isVariant ? Self.variantEvidence : 0)
     if plan.pointee.magicEvidence >= 32 {
@@ -150,9 +150,9 @@ extension Engine {
   }
 
   /// Gives the connection its plan and decodes what both directions hold.
-  private mutating func decide(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ place: UInt8) {
-    flow.pointee.profile = FlowProfile(rawValue: place)
-    let plan = currentPlan.pointee.index
+  private mutating func decide(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ profile: FlowProfile) {
+    flow.pointee.profile = profile
+    let plan = profile.plan
     if !flow.pointee.clientIsCertain {
       let first = isServerPort(flow, 0, Int(plan))
       let second = isServerPort(flow, 1, Int(plan))
@@ -221,7 +221,7 @@ extension Engine {
       ledger.unreadBytes += UInt64(count)
       if flow.pointee.profile == .tls { ledger.tlsBytes += UInt64(count) }
       countUndecoded(flow, count)
-      Reassembler.destroy(&half.pointee.rest)
+      reassembler.rests.take(back: &half.pointee.rest)
     }
   }
 }

@@ -277,7 +277,10 @@ extension Engine {
     if ledger.firstAt == nil { ledger.firstAt = time }
     now = max(now, time)
     relieve()
-    while let hole = reassembler.holes.pop(at: now) { giveUpHole(hole, .captureLoss) }
+    while let hole = reassembler.holes.pop(at: now) {
+      reassembler.askForHoles()
+      giveUpHole(hole, .captureLoss)
+    }
     while let hole = reassembler.patientHoles.pop(at: now) { giveUpHole(hole, .unseen) }
     while let entry = opening.pop(at: now) {
       let flow = reassembler.flows.pointer(entry.flow)
@@ -358,7 +361,7 @@ extension Engine {
     if reassembler.flows.find(flow.pointee.key) == index { reassembler.flows.unlink(index) }
     for side in 0...1 {
       Reassembler.destroy(&flow.half(side).pointee.queue)
-      Reassembler.destroy(&flow.half(side).pointee.rest)
+      reassembler.rests.take(back: &flow.half(side).pointee.rest)
     }
     flow.pointee.serial = 0
     reassembler.flows.release(index)
@@ -400,7 +403,10 @@ extension Engine {
     let f = flow.pointee
     let client = Int(f.client)
     let figures = f.figures == .max ? nil : tracker.figures.pointer(f.figures).pointee
-    let beats = figures.flatMap { $0.heartbeats == .max ? nil : tracker.heartbeats.pointer($0.heartbeats).pointee }
+    var beats = figures.flatMap { $0.heartbeats == .max ? nil : tracker.heartbeats.pointer($0.heartbeats).pointee }
+    // The last silence ends here; who promised heartbeats and had no need of them has none.
+    beats?.countSilence(until: f.closedAt == .distantFuture ? now : f.closedAt)
+    if beats?.sent == 0, beats?.absent == 0 { beats = nil }
     var rare = RareFigures()
     if let figures { rare = tracker.rareFigures(of: figures) }
     let journal = f.journal == .max ? FlowJournal() : reassembler.journals.pointer(f.journal).pointee

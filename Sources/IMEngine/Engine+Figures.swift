@@ -68,7 +68,7 @@ extension Engine {
   func handshakeOutcome(_ figures: ConnectionFigures, _ flow: Flow) -> HandshakeOutcome? {
     let state = figures.handshake
     guard state.contains(.requested), flow.profile.isPlan else { return nil }
-    let plan = planTable + Int(flow.profile.rawValue)
+    let plan = planPointers[Int(flow.profile.rawValue)]
     if state.contains(.answered) { return .answered }
     // Where a protocol knows no other answer, the acknowledgment is the answer.
     if state.contains(.acknowledged) { return plan.pointee.handshakeAnswer == .max ? .answered : .acknowledged }

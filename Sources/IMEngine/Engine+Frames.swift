@@ -74,7 +74,7 @@ extension Engine {
   mutating func select(_ profile: FlowProfile) {
     if profile.rawValue != currentPlanIndex {
       currentPlanIndex = profile.rawValue
-      currentPlan = UnsafePointer(planTable + Int(profile.rawValue))
+      currentPlan = planPointers[Int(profile.rawValue)]
     }
   }
 
@@ -103,8 +103,7 @@ extension Engine {
     if let existing = half.pointee.rest {
       rest = existing
     } else {
-      rest = .allocate(capacity: 1)
-      rest.initialize(to: StreamRest(budget: budget))
+      rest = reassembler.rests.make()
       half.pointee.rest = rest
       reassembler.addHolder(index, flow)
     }
@@ -152,7 +151,7 @@ extension Engine {
         half.pointee.flags.insert(.lost)
       }
     }
-    if let rest = half.pointee.rest, rest.pointee.count == 0 { Reassembler.destroy(&half.pointee.rest) }
+    if let rest = half.pointee.rest, rest.pointee.count == 0 { reassembler.rests.take(back: &half.pointee.rest) }
   }
 
   /// Opens the frame in hand; false when its length cannot be believed, so that the next frame must be looked for.
@@ -165,7 +164,7 @@ extension Engine {
   ) -> Bool {
     let isOpen = currentPlan.open(bytes, frame)
     if isOpen, frame.pointee.checksumStatus != .bad { return true }
-    if currentPlan.pointee.variantCount > 0, reopens(flow, bytes, end) { return true }
+    if currentPlan.pointee.hasVariant, reopens(flow, bytes, end) { return true }
     return follows(bytes, end) || (isOpen && currentPlan.pointee.magicEvidence >= 32 && !hidesFrame(bytes))
   }
 

@@ -6,6 +6,24 @@ import IMWire
 /// an island: it has the bytes that were passed over, and late segments are put between them. Its bytes count as skipped
 /// as long as they stand there.
 extension Engine {
+  // MARK: Taking and putting back
+
+  /// The place of a direction's coast.
+  private mutating func place(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> UInt32 {
+    flow.pointee.journal == .max ? IslandTable.none : reassembler.note(flow, side).pointee.coast
+  }
+
+  /// Takes a direction's coast out, if there is one.
+  private mutating func takeCoast(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> IslandTable.CoastPointer? {
+    guard !reassembler.islands.isEmpty else { return nil }
+    let place = place(flow, side)
+    return place == IslandTable.none ? nil : reassembler.islands.take(place)
+  }
+
+  private mutating func putBack(_ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>) {
+    reassembler.note(flow, coast.pointee.side).pointee.coast = reassembler.islands.put(coast)
+  }
+
   // MARK: Beginning and ending
 
   /// Begins an island where a direction loses bytes, unless one is open. The direction stands behind the gap already, and
@@ -18,30 +36,28 @@ extension Engine {
       return
     }
     let half = flow.half(side)
-    var coast =
-      reassembler.islands.take(flow.pointee.serial, side)
-      ?? IslandTable.Coast(flow: index, serial: flow.pointee.serial, side: side)
+    let coast = takeCoast(flow, side) ?? IslandTable.newCoast(flow: index, side: side)
     let end = Int(truncatingIfNeeded: half.pointee.offset)
-    if let open = coast.open, end - open.start > IslandTable.maximumCount { endOpen(&coast, open, flow) }
-    if coast.open == nil {
+    if let open = coast.pointee.open, end - open.start > IslandTable.maximumCount { endOpen(coast, open, flow) }
+    if coast.pointee.open == nil {
       let isBehind = half.pointee.flags.contains(.lost) || half.pointee.flags.contains(.passing)
       var start = end - gap.byteCount
       if let rest = half.pointee.rest, flow.pointee.profile.isPlan { start -= rest.pointee.count }
       let isFirst = start == 0 && half.pointee.flags.contains(.syn)
-      coast.open = Island(
+      coast.pointee.open = Island(
         start: start, end: end, isKnown: isFirst || (flow.pointee.profile.isPlan && !isBehind))
     }
-    coast.open?.end = end
+    coast.pointee.open?.end = end
     keep(coast, flow)
   }
 
   /// Ends the island that a direction has behind it: at `place` it knows of a frame again.
   mutating func closeIsland(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, at place: UInt64) {
-    guard !reassembler.islands.isEmpty, var coast = reassembler.islands.take(flow.pointee.serial, side) else { return }
-    if var open = coast.open {
-      coast.open = nil
+    guard let coast = takeCoast(flow, side) else { return }
+    if var open = coast.pointee.open {
+      coast.pointee.open = nil
       open.end = Int(truncatingIfNeeded: place)
-      if open.start < open.end { coast.islands.append(open) }
+      if open.start < open.end { coast.pointee.islands.append(open) }
     }
     keep(coast, flow)
   }
@@ -75,20 +91,22 @@ extension Engine {
   ) {
     guard count > 0 else { return }
     let mark = IslandPiece.Mark(start: place, timestamp: at, number: number)
-    if !reassembler.islands.append(flow.pointee.serial, side, place, bytes, offset, count, mark),
-      var coast = reassembler.islands.take(flow.pointee.serial, side), let open = coast.open
+    let own = self.place(flow, side)
+    guard own != IslandTable.none else { return }
+    if !reassembler.islands.append(to: own, place, bytes, offset, count, mark),
+      let coast = reassembler.islands.take(own), let open = coast.pointee.open
     {
       // Too long to be remembered as one: its frames are looked for as it is.
-      endOpen(&coast, open, flow)
-      reassembler.islands.put(coast)
+      endOpen(coast, open, flow)
+      putBack(coast, flow)
     }
     while let excess = reassembler.islands.takeExcess() { close(excess) }
   }
 
   private mutating func endOpen(
-    _ coast: inout IslandTable.Coast, _ open: Island, _ flow: UnsafeMutablePointer<Flow>
+    _ coast: IslandTable.CoastPointer, _ open: Island, _ flow: UnsafeMutablePointer<Flow>
   ) {
-    coast.open = nil
+    coast.pointee.open = nil
     _ = settle(open, coast, flow, isFinal: true)
   }
 
@@ -99,7 +117,7 @@ extension Engine {
   @inline(never)
   mutating func fillIslands(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes) {
     let side = segment.pointee.side
-    guard var coast = reassembler.islands.take(flow.pointee.serial, side) else { return }
+    guard let coast = takeCoast(flow, side) else { return }
     // Offsets in the stream do not wrap; the FIN has a sequence number, but no place among them.
     let main = flow.half(side).pointee
     let next = main.flags.contains(.finished) ? main.next &- 1 : main.next
@@ -109,8 +127,8 @@ extension Engine {
     var filled = 0
     var islands: [Island] = []
     // Taken out one by one, so that nothing they hold is copied.
-    var known = [Island](coast.islands.reversed())
-    coast.islands = []
+    var known = [Island](coast.pointee.islands.reversed())
+    coast.pointee.islands = []
     while var island = known.popLast() {
       guard island.start < last, place < island.end else {
         islands.append(island)
@@ -119,23 +137,23 @@ extension Engine {
       filled += fill(&island, place, bytes)
       islands += isPlan ? settle(island, coast, flow, isFinal: false) : [island]
     }
-    coast.islands = islands
-    if var open = coast.open, open.start < last, place < open.end {
-      coast.open = nil
+    coast.pointee.islands = islands
+    if var open = coast.pointee.open, open.start < last, place < open.end {
+      coast.pointee.open = nil
       filled += fill(&open, place, bytes)
       if isPlan {
         var parts = settle(open, coast, flow, isFinal: false)
         if let last = parts.last, last.end == open.end {
           parts.removeLast()
-          coast.islands += parts
-          if !rejoin(last, index, flow, side) { coast.open = last }
+          coast.pointee.islands += parts
+          if !rejoin(last, index, flow, side) { coast.pointee.open = last }
         } else {
           // Nothing is missing any more in front of where the direction stands.
-          coast.islands += parts
+          coast.pointee.islands += parts
           _ = rejoin(Island(start: open.end, end: open.end, isKnown: true), index, flow, side)
         }
       } else {
-        coast.open = open
+        coast.pointee.open = open
       }
     }
     keep(coast, flow)
@@ -167,13 +185,13 @@ extension Engine {
     let taken = joined.bytes.count
     if let rest = half.pointee.rest {
       joined.append(Self.piece(rest))
-      Reassembler.destroy(&half.pointee.rest)
+      reassembler.rests.take(back: &half.pointee.rest)
     }
     half.pointee.flags.subtract([.lost, .passing])
     half.pointee.passOver = 0
-    pendingSkip[flow.pointee.serial << 1 | UInt32(side)] = nil
+    reassembler.note(flow, side).pointee.skipped = 0
     uncount(taken, flow)
-    half.pointee.rest = Self.rest(joined, budget)
+    half.pointee.rest = rest(joined)
     decodeRest(index, flow, side)
     return true
   }
@@ -182,7 +200,7 @@ extension Engine {
 
   /// Decodes what stands in an island as far as it goes, and gives what is left of it: between the frames that were found.
   private mutating func settle(
-    _ island: consuming Island, _ coast: IslandTable.Coast, _ flow: UnsafeMutablePointer<Flow>, isFinal: Bool
+    _ island: consuming Island, _ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>, isFinal: Bool
   ) -> [Island] {
     guard flow.pointee.profile.isPlan else { return isFinal ? [] : [island] }
     select(flow.pointee.profile)
@@ -215,33 +233,34 @@ extension Engine {
 
   /// Decodes the frames at an island's beginning.
   private mutating func decode(
-    _ island: inout Island, _ coast: IslandTable.Coast, _ flow: UnsafeMutablePointer<Flow>
+    _ island: inout Island, _ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>
   ) {
     let piece = island.pieces.removeFirst()
-    let half = flow.half(coast.side)
+    let half = flow.half(coast.pointee.side)
     let main = half.pointee
-    let key = flow.pointee.serial << 1 | UInt32(coast.side)
-    let skipped = pendingSkip.removeValue(forKey: key)
+    let note = reassembler.note(flow, coast.pointee.side)
+    let skipped = note.pointee.skipped
+    note.pointee.skipped = 0
     let next = main.flags.contains(.finished) ? main.next &- 1 : main.next
     var own = main
     own.queue = nil
     own.flags.subtract([.lost, .passing, .holeScheduled])
     own.offset = UInt64(truncatingIfNeeded: piece.end)
     own.next = next &- UInt32(truncatingIfNeeded: Int(truncatingIfNeeded: main.offset) - piece.end)
-    own.rest = Self.rest(piece, budget)
+    own.rest = rest(piece)
     uncount(piece.bytes.count, flow)
     half.pointee = own
-    decodeRest(coast.flow, flow, coast.side)
+    decodeRest(coast.pointee.flow, flow, coast.pointee.side)
     own = half.pointee
     half.pointee = main
-    pendingSkip[key] = skipped
+    note.pointee.skipped = skipped
     island.isKnown = !own.flags.contains(.lost)
     island.needed = 0
     island.start = piece.end
     guard let rest = own.rest else { return }
     let remaining = Self.piece(rest)
     if island.isKnown { island.needed = frameLength(rest) }
-    Reassembler.destroy(&own.rest)
+    reassembler.rests.take(back: &own.rest)
     island.start = remaining.start
     if !remaining.bytes.isEmpty {
       island.pieces.insert(remaining, at: 0)
@@ -259,8 +278,8 @@ extension Engine {
     island.join()
     for i in island.pieces.indices {
       if island.isKnown, island.pieces[i].start == island.start { continue }
-      var rest: UnsafeMutablePointer<StreamRest>? = Self.rest(island.pieces[i], budget)
-      defer { Reassembler.destroy(&rest) }
+      var rest: UnsafeMutablePointer<StreamRest>? = self.rest(island.pieces[i])
+      defer { reassembler.rests.take(back: &rest) }
       guard let found = rest else { continue }
       let bytes = Bytes(RawSpan(_unsafeStart: found.pointee.memoryStart, byteCount: found.pointee.readableCount))
       switch find(bytes, found, isEnd: isFinal) {
@@ -287,9 +306,8 @@ extension Engine {
     }
   }
 
-  private static func rest(_ piece: IslandPiece, _ budget: MemoryBudget) -> UnsafeMutablePointer<StreamRest> {
-    let rest = UnsafeMutablePointer<StreamRest>.allocate(capacity: 1)
-    rest.initialize(to: StreamRest(budget: budget))
+  private mutating func rest(_ piece: IslandPiece) -> UnsafeMutablePointer<StreamRest> {
+    let rest = reassembler.rests.make()
     let bytes = Bytes(piece.bytes.span.bytes)
     for (i, mark) in piece.marks.enumerated() {
       let end = i + 1 < piece.marks.count ? piece.marks[i + 1].start : piece.end
@@ -317,10 +335,10 @@ extension Engine {
   mutating func flushIslands(_ flow: UnsafeMutablePointer<Flow>) {
     guard !reassembler.islands.isEmpty else { return }
     for side in 0...1 {
-      guard var coast = reassembler.islands.take(flow.pointee.serial, side) else { continue }
-      let islands = coast.islands
-      coast.islands = []
-      for island in islands { coast.islands += settle(island, coast, flow, isFinal: true) }
+      guard let coast = takeCoast(flow, side) else { continue }
+      let islands = coast.pointee.islands
+      coast.pointee.islands = []
+      for island in islands { coast.pointee.islands += settle(island, coast, flow, isFinal: true) }
       keep(coast, flow)
     }
   }
@@ -329,7 +347,7 @@ extension Engine {
   mutating func closeIslands(_ flow: UnsafeMutablePointer<Flow>) {
     guard !reassembler.islands.isEmpty else { return }
     for side in 0...1 {
-      if let coast = reassembler.islands.take(flow.pointee.serial, side) { close(coast) }
+      if let coast = takeCoast(flow, side) { close(coast) }
     }
   }
 
@@ -338,19 +356,21 @@ extension Engine {
     while let coast = reassembler.islands.takeAny() { close(coast) }
   }
 
-  private mutating func close(_ coast: IslandTable.Coast) {
-    let flow = reassembler.flows.pointer(coast.flow)
-    for island in coast.islands { _ = settle(island, coast, flow, isFinal: true) }
-    if let open = coast.open { _ = settle(open, coast, flow, isFinal: true) }
+  private mutating func close(_ coast: IslandTable.CoastPointer) {
+    let flow = reassembler.flows.pointer(coast.pointee.flow)
+    for island in coast.pointee.islands { _ = settle(island, coast, flow, isFinal: true) }
+    if let open = coast.pointee.open { _ = settle(open, coast, flow, isFinal: true) }
+    coast.pointee.islands = []
+    coast.pointee.open = nil
+    putBack(coast, flow)
   }
 
   /// Puts a direction's islands back, as many as may be.
-  private mutating func keep(_ coast: IslandTable.Coast, _ flow: UnsafeMutablePointer<Flow>) {
-    var coast = coast
-    while coast.islands.count > IslandTable.maximumPerSide {
-      _ = settle(coast.islands.removeFirst(), coast, flow, isFinal: true)
+  private mutating func keep(_ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>) {
+    while coast.pointee.islands.count > IslandTable.maximumPerSide {
+      _ = settle(coast.pointee.islands.removeFirst(), coast, flow, isFinal: true)
     }
-    reassembler.islands.put(coast)
+    putBack(coast, flow)
     while let excess = reassembler.islands.takeExcess() { close(excess) }
   }
 }

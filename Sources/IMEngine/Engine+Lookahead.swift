@@ -1,4 +1,4 @@
-import CPrefetch
+import CMachine
 import IMWire
 
 /// How many packets ahead of its turn each step of a packet is made.

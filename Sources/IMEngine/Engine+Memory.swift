@@ -188,7 +188,7 @@ extension Engine {
         abandonRest(index, flow, side)
         half.pointee.flags.insert(.lost)
       }
-      Reassembler.destroy(&half.pointee.rest)
+      reassembler.rests.take(back: &half.pointee.rest)
       finishIfDone(index, flow, side)
     }
     if flow.pointee.profile == .unknown { giveUp(flow) }

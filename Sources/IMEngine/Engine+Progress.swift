@@ -34,11 +34,12 @@ extension Engine {
 
   /// Tells of bytes that were passed over in search of a frame which never came.
   mutating func tellSkipped(_ flow: UnsafeMutablePointer<Flow>) {
-    guard !pendingSkip.isEmpty else { return }
+    guard flow.pointee.journal != .max else { return }
     for side in 0...1 {
-      guard let total = pendingSkip.removeValue(forKey: flow.pointee.serial << 1 | UInt32(side)), total > 0 else {
-        continue
-      }
+      let note = reassembler.note(flow, side)
+      let total = note.pointee.skipped
+      guard total > 0 else { continue }
+      note.pointee.skipped = 0
       raise(
         Issue(
           kind: .resynchronised, timestamp: now, direction: flow.pointee.direction(side),

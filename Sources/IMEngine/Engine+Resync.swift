@@ -147,15 +147,17 @@ extension Engine {
   ) {
     let figures = flow.pointee.figures
     if figures != .max { tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(count) }
-    pendingSkip[flow.pointee.serial << 1 | UInt32(side), default: 0] += UInt64(count)
+    let note = reassembler.note(flow, side)
+    note.pointee.skipped += UInt64(count)
     ledger.skippedBytes += UInt64(count)
     let offset = rest.pointee.streamOffset
     let at = rest.pointee.count > 0 ? rest.pointee.mark(at: rest.pointee.start).timestamp : now
     setAside(flow, side, rest, count)
     if isFound { closeIsland(flow, side, at: offset &+ UInt64(count)) }
     rest.pointee.consume(count)
-    guard isFound, let total = pendingSkip.removeValue(forKey: flow.pointee.serial << 1 | UInt32(side)), total > 0
-    else { return }
+    let total = note.pointee.skipped
+    guard isFound, total > 0 else { return }
+    note.pointee.skipped = 0
     raise(
       Issue(
         kind: .resynchronised, timestamp: at, direction: flow.pointee.direction(side),
@@ -411,6 +413,6 @@ extension Engine {
           direction: flow.pointee.direction(side), streamOffset: rest.pointee.streamOffset,
           byteCount: UInt64(count)), flow)
     }
-    Reassembler.destroy(&half.pointee.rest)
+    reassembler.rests.take(back: &half.pointee.rest)
   }
 }

@@ -5,20 +5,20 @@ extension Engine {
   /// Brings `info` up to date for `flow`.
   @inline(__always)
   mutating func inform(_ flow: UnsafeMutablePointer<Flow>) {
-    if info.serial != flow.pointee.serial || toldProfile != flow.pointee.profile { describe(flow) }
+    if info.serial != flow.pointee.serial || informedOf != flow.pointee.profile { describe(flow) }
   }
 
   @inline(never)
   private mutating func describe(_ flow: UnsafeMutablePointer<Flow>) {
     info = connectionInfo(flow)
-    toldProfile = flow.pointee.profile
+    informedOf = flow.pointee.profile
   }
 
   func connectionInfo(_ flow: UnsafeMutablePointer<Flow>) -> ConnectionInfo {
     let client = Int(flow.pointee.client)
     return ConnectionInfo(
       serial: flow.pointee.serial, client: flow.pointee.key.endpoint(client),
-      server: flow.pointee.key.endpoint(1 - client), plan: planIndex(flow.pointee.profile),
+      server: flow.pointee.key.endpoint(1 - client), plan: flow.pointee.profile.told,
       sawOpening: flow.pointee.synCount > 0,
       endpoint: flow.pointee.figures == .max ? .max : tracker.figures.pointer(flow.pointee.figures).pointee.endpoint)
   }

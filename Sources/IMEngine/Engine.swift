@@ -36,9 +36,11 @@ package struct Engine: ~Copyable {
   let frame: UnsafeMutablePointer<Frame>
   var note = FrameNote()
   let plans: [ProtocolPlan]
-  /// The plans, each at its place in `plans`, and behind them the variants of them all; see `Engine+Variants`. The last one
-  /// used is kept, so that decoding does not wait for the flow's cache line.
-  let planTable: UnsafeMutablePointer<Plan>
+  /// What plans were before they were read again, by their place in `planPointers`, for connections that keep them.
+  var retired: [Int: ProtocolPlan] = [:]
+  /// The plans' pointers, by `FlowProfile.rawValue`; the last one used is kept, so that decoding does not wait for the flow's
+  /// cache line.
+  let planPointers: UnsafeMutablePointer<UnsafePointer<Plan>>
   var currentPlan: UnsafePointer<Plan>
   var currentPlanIndex: UInt8
   let ports: Set<UInt16>
@@ -67,6 +69,8 @@ package struct Engine: ~Copyable {
   var ending = ClosingQueue(), recycling = ClosingQueue()
   /// Decoded connections, to be reported on while they live; see `Needs.progress`.
   var living = ClosingQueue()
+  /// What `info` says of its plan was made of this.
+  var informedOf = FlowProfile.none
   /// The connection that the sink was told of last.
   var info = ConnectionInfo(
     serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0),
@@ -74,8 +78,6 @@ package struct Engine: ~Copyable {
     plan: 0, endpoint: .max)
   /// Bits of proof that a search wants beyond the usual.
   var doubt = 0
-  /// What decoded it.
-  var toldProfile = FlowProfile(rawValue: 0)
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
   /// The packets that are about to be taken, the one at `i` of a batch at `i & arrivalMask`: a ring of `Lookahead.room` of
@@ -85,8 +87,6 @@ package struct Engine: ~Copyable {
   private let ownArrivals: UnsafeMutablePointer<Arrival>
   /// Reads packets ahead, here or on another thread.
   package let preparer: PacketPreparer
-  /// Bytes passed over in search of a frame, by serial number and side, until the frame is found.
-  var pendingSkip: [UInt32: UInt64] = [:]
   /// The servers that frames were decoded of, by (endpoint, plan), in the order of their first.
   var endpointIndex: [EndpointKey: UInt32] = [:]
   /// Connections whose SYN waits for an answer.
@@ -100,7 +100,7 @@ package struct Engine: ~Copyable {
       MemoryLayout<Flow>.offset(of: \.halves) == 64 && MemoryLayout<Half>.stride == 64
         && MemoryLayout<Flow>.offset(of: \.tails) == 192 && MemoryLayout<HalfTail>.stride == 32,
       "a flow's directions begin at its second cache line, and their tails behind them")
-    precondition(!options.plans.isEmpty && options.plans.count <= 64, "an engine decodes 1 to 64 protocols")
+    precondition(!options.plans.isEmpty && options.plans.count <= FlowProfile.planCount, "an engine decodes 1 to 64 protocols")
     parser = PacketParser(verifiesChecksums: options.verifiesChecksums)
     budget = MemoryBudget(limit: options.memory)
     sinkCost = options.sinkCost
@@ -111,8 +111,13 @@ package struct Engine: ~Copyable {
     walker = TLVWalker(maximumCount: min(65_536, max(1, options.tlvLimit)))
     inflater = Inflater(maximumCount: options.inflateLimit, maximumRatio: options.inflateRatio)
     plans = options.plans
-    planTable = Self.table(of: plans)
-    currentPlan = UnsafePointer(planTable)
+    planPointers = .allocate(capacity: 4 * FlowProfile.planCount)
+    planPointers.initialize(repeating: plans[0].pointer, count: 4 * FlowProfile.planCount)
+    for (i, plan) in plans.enumerated() {
+      planPointers[i] = plan.pointer
+      if let variant = plan.variant { planPointers[Int(FlowProfile.variant(of: i).rawValue)] = variant.pointer }
+    }
+    currentPlan = planPointers[0]
     currentPlanIndex = 0
     ownArrivals = .allocate(capacity: Lookahead.room)
     ownArrivals.initialize(repeating: Arrival(), count: Lookahead.room)
@@ -120,13 +125,14 @@ package struct Engine: ~Copyable {
     preparer = PacketPreparer(verifiesChecksums: options.verifiesChecksums, hasher: reassembler.flows.hasher)
     segment = UnsafeMutableRawPointer(arrivals).assumingMemoryBound(to: Segment.self)
     frame = .allocate(capacity: 1)
-    frame.initialize(to: Frame(kind: planTable.pointee.unknownKind))
+    frame.initialize(to: Frame(kind: planPointers[0].pointee.unknownKind))
     ports = Set(options.ports)
     needs = options.needs
     self.sink = sink
     tracker = Tracker(
       planCount: plans.count, capacity: options.exchangeCapacity, seed: options.seed, budget: budget,
-      sinkCost: options.sinkCost.exchange, sink: sink, needs: needs)
+      sinkCost: options.sinkCost.exchange, sink: sink, needs: needs,
+      identities: options.identities)
     for plan in plans {
       for index in 0..<65 {
         let kind = plan.kind(at: index)
@@ -137,7 +143,7 @@ package struct Engine: ~Copyable {
   }
 
   deinit {
-    planTable.deallocate()
+    planPointers.deallocate()
     ownArrivals.deallocate()
     frame.deallocate()
   }

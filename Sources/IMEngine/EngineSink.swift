@@ -207,10 +207,15 @@ package protocol EngineSink: ExchangeSink {
   func opened(_ connection: ConnectionInfo, _ at: Timestamp)
   /// A connection ended, or is to be reported on.
   func connection(_ report: ConnectionReport)
+
+  /// A profile was read again: names and roles of types, and what else was taken from `plans`, may be others from here on.
+  func reloaded(_ plans: [ProtocolPlan])
 }
 
 /// What a sink does not ask for, it need not hear: see `EngineOptions.Needs`.
 extension EngineSink {
+  /// Nothing.
+  package func reloaded(_ plans: [ProtocolPlan]) {}
   /// Nothing.
   package func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,

@@ -13,7 +13,7 @@ package struct PeriodBook: ~Copyable {
   private var number: UInt32 = 0
   /// The periods in which exchanges were closed without an answer, by `Exchange.id`: an answer may still come.
   private var closedIn: [UInt32: UInt32] = [:]
-  private let roles: RoleTable
+  private var roles: RoleTable
 
   /// At most so many exchanges without an answer are remembered. Beyond, late answers count as an earlier period's.
   private static let maximumClosed = 65_536
@@ -23,6 +23,9 @@ package struct PeriodBook: ~Copyable {
     roles = RoleTable(plans: plans)
     metrics = .allocate(capacity: capacity)
   }
+
+  /// What types are for has changed.
+  package mutating func reload(_ plans: [ProtocolPlan]) { roles = RoleTable(plans: plans) }
 
   deinit {
     metrics.deinitialize(count: count)

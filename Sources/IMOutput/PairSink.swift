@@ -58,6 +58,12 @@ package final class PairSink<First: EngineSink>: EngineSink {
   }
 
   /// Tells both.
+  package func reloaded(_ plans: [ProtocolPlan]) {
+    first.reloaded(plans)
+    other.reloaded(plans)
+  }
+
+  /// Tells both.
   package func named(_ session: UInt32, _ name: String) {
     first.named(session, name)
     other.named(session, name)

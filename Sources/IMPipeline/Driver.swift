@@ -35,6 +35,10 @@ final class Driver {
   var documents: Documents?
   /// The metrics of the run: their folder is written in, and their server answers once rights are given up.
   var metrics: Metrics?
+  /// The profiles that SIGHUP reads again, in a live run that has some from files.
+  var profiles: ProfileReload?
+  /// Whether nothing is said but errors.
+  var isQuiet = false
   /// The first link type and the interfaces' names, for documents.
   private(set) var linkType: UInt16?
   private var left: UInt64
@@ -177,7 +181,11 @@ final class Driver {
           try source.nextBatch { take($0, $1, nil) }
         }
       let isAsked = stopping.takeHangup()
-      if isAsked { documents?.turn() }
+      if isAsked {
+        documents?.turn()
+        profiles?.read(isQuiet: isQuiet) { engine.reload($0, $1) }
+        metrics?.reload()
+      }
       if let output, failure == nil, !isOver {
         do throws(CaptureError) { isOver = try !tend(output, reopens: isAsked) } catch { failure = error }
       }
@@ -210,6 +218,7 @@ final class Driver {
       if output.canReopen { stopping.hangupReopens() }
       if let opener { output.use(opener) }
     }
+    if profiles != nil { stopping.hangupReopens() }
     let logs = documents?.folder
     if let logs {
       if let user = confinement.user { logs.give(to: user) }

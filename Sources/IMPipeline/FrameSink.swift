@@ -70,6 +70,8 @@ final class FrameSink: EngineSink {
     isPlain = isJSON && filter == nil && style.verbosity == 0
   }
 
+  func reloaded(_ plans: [ProtocolPlan]) { page.json.reload(plans) }
+
   func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>

@@ -1,3 +1,4 @@
+import Glibc
 import IMEngine
 import IMOutput
 import IMProfile
@@ -24,6 +25,48 @@ package func showProfile(_ name: String) throws(UsageError) -> ExitStatus {
   return print { $0.text(text) }
 }
 
+/// What a profile can be exported to.
+package enum ProfileForm: Sendable {
+  /// A dissector in Lua.
+  case wireshark
+  /// A page that describes the protocol.
+  case markdown
+  /// What imdump keeps of its own profiles.
+  case compiled
+}
+
+/// Makes a profile into something that others read: `imdump profile export`. Into `path`, else to standard output.
+package func exportProfile(
+  _ name: String, as form: ProfileForm, to path: String?
+) throws(UsageError) -> ExitStatus {
+  var out = ByteWriter()
+  do throws(ProfileError) {
+    let isFile = isProfileFile(name)
+    let source = isFile ? try readSource(name, subject: "profile") : BuiltInProfiles.text(name)
+    guard let source else {
+      throw ProfileError(
+        source: name,
+        message: "there is no such profile; built in are: \(BuiltInProfiles.names.joined(separator: ", "))")
+    }
+    let place = isFile ? name : "\(name).yaml"
+    switch form {
+    case .wireshark: out.text(try ProfileExport.wireshark(source, source: place))
+    case .markdown: out.text(try ProfileExport.markdown(source, source: place))
+    case .compiled: for byte in try ProfileExport.compiled(source, source: place) { out.byte(byte) }
+    }
+  } catch {
+    throw UsageError(message: error.description)
+  }
+  guard let path else { return finish(Output.standard(), &out) }
+  let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+  guard descriptor >= 0 else {
+    complain("\(path): \(systemText(errno))")
+    return .ioError
+  }
+  defer { close(descriptor) }
+  return finish(Output(descriptor: descriptor, name: path), &out)
+}
+
 /// Compiles a profile file: `imdump profile check`.
 package func checkProfile(_ path: String) throws(UsageError) -> ExitStatus {
   do throws(ProfileError) {
@@ -38,9 +81,12 @@ package func checkProfile(_ path: String) throws(UsageError) -> ExitStatus {
 package func printText(_ text: String) -> ExitStatus { print { $0.text(text) } }
 
 private func print(_ body: (inout ByteWriter) -> Void) -> ExitStatus {
-  let output = Output.standard()
   var out = ByteWriter()
   body(&out)
+  return finish(Output.standard(), &out)
+}
+
+private func finish(_ output: Output, _ out: inout ByteWriter) -> ExitStatus {
   output.drain(&out)
   guard let error = output.error else { return .success }
   if error.isBrokenPipe { return .success }

@@ -7,7 +7,7 @@ import IMYAML
 package func loadProfiles(_ names: [String]) throws(ProfileError) -> [ProtocolPlan] {
   var plans: [ProtocolPlan] = []
   for name in names.isEmpty ? BuiltInProfiles.usual : names {
-    if !name.contains("/"), !name.hasSuffix(".yaml"), !name.hasSuffix(".yml") {
+    if !isProfileFile(name) {
       plans.append(try BuiltInProfiles.plan(name))
     } else {
       plans.append(try ProfileCompiler.compile(readSource(name, subject: "profile"), source: name))
@@ -20,6 +20,9 @@ package func loadProfiles(_ names: [String]) throws(ProfileError) -> [ProtocolPl
   guard plans.count <= 64 else { throw ProfileError(source: "--profile", message: "at most 64 profiles at once") }
   return plans
 }
+
+/// Whether `--profile NAME` names a file, and not a profile that is built in.
+func isProfileFile(_ name: String) -> Bool { name.contains("/") || name.hasSuffix(".yaml") || name.hasSuffix(".yml") }
 
 /// The system's words for an error number, as they stand inside a sentence.
 package func systemText(_ number: Int32) -> String {
@@ -34,6 +37,13 @@ func readSource(
   let descriptor = open(path, O_RDONLY | O_CLOEXEC)
   guard descriptor >= 0 else { throw SourceError(source: path, message: systemText(errno)) }
   defer { close(descriptor) }
+  return try readSource(descriptor, path, subject: subject, maximumBytes: maximumBytes)
+}
+
+/// The same, of a descriptor of the file `path`.
+func readSource(
+  _ descriptor: Int32, _ path: String, subject: String, maximumBytes: Int = YAMLReader.maximumBytes
+) throws(SourceError) -> String {
   var bytes: [UInt8] = []
   var chunk = [UInt8](repeating: 0, count: 65_536)
   while bytes.count <= maximumBytes {

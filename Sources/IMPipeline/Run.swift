@@ -52,6 +52,7 @@ struct Run {
     options.reassembly.overlap = decode.overlap
     if let exchangeCapacity { options.exchangeCapacity = exchangeCapacity }
     options.memory = decode.memory
+    options.identities = decode.identities
     options.sinkCost = cost
     if alerts != nil { options.sinkCost.connection += AlertMonitor.costPerConnection }
     for (limit, value) in decode.limits { limit.apply(value, to: &options) }
@@ -64,8 +65,11 @@ struct Run {
 
   /// A driver of the engine for these options, that has not started.
   func driver(_ engine: consuming Engine) -> Driver {
-    Driver(
+    let driver = Driver(
       engine: engine, input: input, stopping: stopping, confinement: confinement, opener: opener, logOpener: logOpener)
+    if input.interface != nil { driver.profiles = ProfileReload(decode.profiles, plans: plans) }
+    driver.isQuiet = report.isQuiet
+    return driver
   }
 
   /// An engine and a driver that hand on each message that `choice` and `filter` let through.

@@ -1,26 +1,11 @@
 package import IMEngine
 import IMYAML
 
-/// The profiles that imdump brings along.
+/// The profiles that imdump brings along: the YAML files of the folder `Profiles`, of which `Scripts/make-profiles` makes the
+/// list and what is kept compiled.
 package enum BuiltInProfiles {
-  /// Those in use by default, in the order in which they are tried.
-  package static let usual = ["tjp", "mqtt", "smpp", "diameter", "goim"]
-  /// The names of all; those that are not in use by default have the magic number of `tjp`.
-  package static let names = usual + ["tjp-v2", "tjp-article"]
-
   /// The YAML of the profile called `name`; `nil` when there is none.
-  package static func text(_ name: String) -> String? {
-    switch name {
-    case "tjp": String(decoding: PackageResources.tjp_yaml, as: UTF8.self)
-    case "mqtt": String(decoding: PackageResources.mqtt_yaml, as: UTF8.self)
-    case "smpp": String(decoding: PackageResources.smpp_yaml, as: UTF8.self)
-    case "diameter": String(decoding: PackageResources.diameter_yaml, as: UTF8.self)
-    case "goim": String(decoding: PackageResources.goim_yaml, as: UTF8.self)
-    case "tjp-v2": String(decoding: PackageResources.tjp_v2_yaml, as: UTF8.self)
-    case "tjp-article": String(decoding: PackageResources.tjp_article_yaml, as: UTF8.self)
-    default: nil
-    }
-  }
+  package static func text(_ name: String) -> String? { yaml(name).map { String(decoding: $0, as: UTF8.self) } }
 
   /// The plan of the profile called `name`, from what was compiled before.
   package static func plan(_ name: String) throws(ProfileError) -> ProtocolPlan {
@@ -33,18 +18,5 @@ package enum BuiltInProfiles {
   }
 
   /// The profile called `name` as it is kept beside its YAML.
-  static func compiled(_ name: String) -> CompiledProfile? {
-    let bytes =
-      switch name {
-      case "tjp": PackageResources.tjp_compiled
-      case "mqtt": PackageResources.mqtt_compiled
-      case "smpp": PackageResources.smpp_compiled
-      case "diameter": PackageResources.diameter_compiled
-      case "goim": PackageResources.goim_compiled
-      case "tjp-v2": PackageResources.tjp_v2_compiled
-      case "tjp-article": PackageResources.tjp_article_compiled
-      default: [UInt8]()
-      }
-    return CompiledProfile(bytes)
-  }
+  static func compiled(_ name: String) -> CompiledProfile? { kept(name).flatMap(CompiledProfile.init) }
 }

@@ -12,14 +12,14 @@ struct CompiledProfile {
   var sensitiveTags: Set<UInt32> = []
   var checksumName: String?
   var draft = ProtocolPlan.Draft()
-  /// What is other in the protocol's variants, each as a whole.
-  var variants: [ProtocolPlan.Draft] = []
+  /// The same of the protocol's variant, where it has one.
+  var variant: ProtocolPlan.Draft?
 
   /// The plan, with its tables.
   var plan: ProtocolPlan {
     ProtocolPlan(
       name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
-      sensitiveTags: sensitiveTags, checksumName: checksumName, draft: draft, variants: variants)
+      sensitiveTags: sensitiveTags, checksumName: checksumName, draft: draft, variant: variant)
   }
 
   /// The form in which it is kept.
@@ -28,7 +28,7 @@ struct CompiledProfile {
     var copy = self
     // The search for a table without collisions is the dearest part of making a plan.
     copy.draft.hash = plan.hash
-    for i in copy.variants.indices { copy.variants[i].hash = copy.draft.hash }
+    copy.variant?.hash = copy.draft.hash
     copy.code(&coder)
     return coder.bytes
   }
@@ -73,7 +73,9 @@ struct CompiledProfile {
     coder.text(&checksum)
     checksumName = checksum.isEmpty ? nil : checksum
     draft.code(&coder)
+    var variants = variant.map { [$0] } ?? []
     coder.list(&variants, ProtocolPlan.Draft()) { coder, draft in draft.code(&coder) }
+    variant = variants.first
   }
 }
 
@@ -117,6 +119,10 @@ extension ProtocolPlan.Draft {
     coder.number(&statusTags.1)
     coder.number(&identityTag)
     coder.number(&keepAliveTag)
+    coder.flag(&hasVariant)
+    coder.number(&heartbeatInterval)
+    coder.number(&heartbeatFactor)
+    coder.flag(&hidesIdentity)
     coder.list(&forms, TLVForm(tag: 0, kind: .integer)) { coder, form in
       coder.number(&form.tag)
       coder.raw(&form.kind)

@@ -129,9 +129,3 @@ extension ProfileCompiler {
     if draft.statusTags.0 != .max, let status = try root.optional("status") { throw status.error("a tag needs 'tlv'") }
   }
 }
-
-extension Field {
-  fileprivate func isSame(_ other: Field) -> Bool {
-    mask == other.mask && offset == other.offset && shift == other.shift && littleEndian == other.littleEndian
-  }
-}

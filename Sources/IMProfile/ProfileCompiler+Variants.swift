@@ -1,12 +1,9 @@
 import IMEngine
 import IMYAML
 
-/// What differs among the connections of one protocol: each value that a step asks for makes a plan of its own, in which
-/// that is settled.
+/// What differs among the connections of one protocol: the value that steps ask for makes a plan of its own, in which that is
+/// settled.
 extension ProfileCompiler {
-  /// Values that a profile may ask for.
-  private static var maximumVariants: Int { 2 }
-
   /// The name of the number that a message tells.
   func variableName(_ reader: YAMLReader) throws(ProfileError) -> String {
     let name = try reader.text()
@@ -41,8 +38,8 @@ extension ProfileCompiler {
   private mutating func isVariant(_ asked: YAMLReader) throws(ProfileError) -> Bool {
     let value = UInt64(try asked.number(0...Int(UInt32.max)))
     variableValues.insert(value)
-    guard variableValues.count <= Self.maximumVariants else {
-      throw asked.error("a profile asks for at most \(Self.maximumVariants) values of its variable")
+    guard variableValues.count == 1 else {
+      throw asked.error("a profile asks for one value of its variable: all others are the other variant")
     }
     return value == variant
   }
@@ -157,5 +154,22 @@ extension ProfileCompiler {
     guard try tlv.required("length").optional("offset") == nil else {
       throw try tlv.required("length").error("where tags tell the form of values, the length has no offset")
     }
+  }
+
+  // MARK: Heartbeats
+
+  /// How often a client is to be heard of, and how much longer it may be silent.
+  mutating func heartbeat() throws(ProfileError) {
+    guard let reader = try root.optional("heartbeat") else { return }
+    try reader.allow("interval", "factor")
+    if let interval = try reader.optional("interval") { draft.heartbeatInterval = try interval.duration() }
+    guard let factor = try reader.optional("factor") else { return }
+    // A decimal with at most three places.
+    let parts = try factor.text().split(separator: ".", omittingEmptySubsequences: false)
+    let places = parts.count == 2 ? String(parts[1]) : "0"
+    guard (1...2).contains(parts.count), let whole = UInt32(parts[0]), (1...3).contains(places.count),
+      let part = UInt32(places + String(repeating: "0", count: 3 - places.count)), (1...100).contains(whole)
+    else { throw factor.error("a factor is a number from 1 to 100 such as 1.5") }
+    draft.heartbeatFactor = whole * 1_000 + part
   }
 }

@@ -34,10 +34,10 @@ package struct ProfileCompiler {
     guard !values.isEmpty else { return profile }
     first = ProfileCompiler(root: root, values: values)
     profile = try first.run()
-    for value in values.sorted() {
-      var other = ProfileCompiler(root: root, values: values, variant: value)
-      profile.variants.append(try other.run().draft)
-    }
+    var other = ProfileCompiler(root: root, values: values, variant: values.first)
+    profile.variant = try other.run().draft
+    profile.draft.hasVariant = true
+    profile.variant?.hasVariant = true
     return profile
   }
 
@@ -49,8 +49,8 @@ package struct ProfileCompiler {
 
   private mutating func run() throws(ProfileError) -> CompiledProfile {
     try root.allow(
-      "profile", "version", "title", "ports", "header", "length", "fields", "checksum", "sequence", "types",
-      "acknowledgment", "handshake", "receipts", "status", "tlv", "timing", "variable")
+      "profile", "version", "title", "description", "ports", "place", "header", "length", "fields", "checksum", "sequence",
+      "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing", "variable", "heartbeat", "identity")
     let name = try root.required("profile").text()
     guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
       throw try root.required("profile").error("a profile's name is 1 to 32 of a-z, 0-9, - and _")
@@ -60,10 +60,17 @@ package struct ProfileCompiler {
       throw try root.required("version").error("a profile's version is 1 to 32 of a-z, 0-9, -, _ and .")
     }
     _ = try root.optional("title")?.text()
+    _ = try root.optional("description")?.text()
+    _ = try root.optional("place")?.number(1...99)
     var ports: [UInt16] = []
     for port in try root.optional("ports")?.elements() ?? [] { ports.append(UInt16(try port.number(1...65_535))) }
     if let variable = try root.optional("variable") { self.variable = try variableName(variable) }
     try timing()
+    try heartbeat()
+    if let identity = try root.optional("identity") {
+      try identity.allow("sensitive")
+      draft.hidesIdentity = try identity.required("sensitive").flag()
+    }
     try header(root.required("header"))
     try length(root.required("length"))
     try fields(root.required("fields"))

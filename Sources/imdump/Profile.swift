@@ -4,8 +4,8 @@ import IMPipeline
 /// `imdump profile`: the protocols that are known, as data.
 struct Profile: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List, show, check and test protocol profiles.",
-    subcommands: [List.self, Show.self, Check.self, Test.self])
+    abstract: "List, show, check, test and export protocol profiles.",
+    subcommands: [List.self, Show.self, Check.self, Test.self, Export.self])
 
   struct List: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "The built-in profiles, a line each.")
@@ -36,6 +36,27 @@ struct Profile: ParsableCommand {
     func run() throws {
       let input = try source.input(files: files)
       try finish { () throws(UsageError) in try testProfile(profile, input: input) }
+    }
+  }
+
+  struct Export: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      abstract: "Make a dissector for Wireshark, or a page that describes the protocol.")
+    @Argument(help: "The profile: a file, or a built-in one's name.") var profile: String
+    @Flag(help: "A dissector in Lua, for tshark -X lua_script: too.") var wireshark = false
+    @Flag(help: "A page in Markdown.") var markdown = false
+    /// For Scripts/make-profiles.
+    @Flag(help: .hidden) var compiled = false
+    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Write to a file.", valueName: "file"))
+    var output: String?
+
+    func validate() throws {
+      guard [wireshark, markdown, compiled].count(where: \.self) == 1 else { throw ValidationError("one of --wireshark and --markdown is wanted") }
+    }
+
+    func run() throws {
+      let form: ProfileForm = wireshark ? .wireshark : markdown ? .markdown : .compiled
+      try finish { () throws(UsageError) in try exportProfile(profile, as: form, to: output) }
     }
   }
 }

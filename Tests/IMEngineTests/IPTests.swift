@@ -110,9 +110,9 @@ import Testing
   /// The sum over every length and every alignment is RFC 1071's.
   @Test func internetSum() {
     var random = SeededRandom(1)
-    let bytes = random.bytes(176)
+    let bytes = random.bytes(500)
     for offset in 0..<17 {
-      for count in 0..<(bytes.count - offset - PacketRecord.slack) {
+      for count in [0..<160, 250..<400].joined() {
         let expected = internetChecksum([UInt8](bytes[offset..<offset + count]))
         var long = InternetChecksum()
         long.addLong(Bytes(bytes.span.bytes), offset, count)

@@ -1,4 +1,5 @@
 import Foundation
+import IMProfile
 import Testing
 
 /// What the real command prints for the samples, compared with `Golden/NAME.txt`.
@@ -15,6 +16,10 @@ import Testing
     var isPiped = false
 
     init(_ name: String, _ sample: String?, _ options: String..., isPiped: Bool = false) {
+      self.init(name: name, sample: sample, options: options, isPiped: isPiped)
+    }
+
+    init(name: String, sample: String?, options: [String], isPiped: Bool = false) {
       self.name = name
       self.sample = sample
       self.options = options
@@ -45,7 +50,27 @@ import Testing
   private static let diameter = "diameter-charging.pcap"
   private static let goim = "goim-room.pcap"
 
-  static let cases: [Case] = [
+  static let cases: [Case] = written + found
+
+  /// A capture `PROFILE-….pcap` in the folder of samples that no case below names: frames with their elements, messages, counts.
+  private static let found: [Case] = {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: Command.folder.path + "/Samples")) ?? []
+    let known = Set(written.compactMap(\.sample))
+    let captures = files.filter { $0.hasSuffix(".pcap") || $0.hasSuffix(".pcapng") }.sorted()
+    return captures.filter { !known.contains($0) }.flatMap { file -> [Case] in
+      // The longest name that fits: "tjp-v2-chat.pcap" is of tjp-v2.
+      let profile = BuiltInProfiles.names.filter { file.hasPrefix($0 + "-") }.max { $0.count < $1.count }
+      let options = profile.map { ["--profile", $0] } ?? []
+      let name = String(file.prefix { $0 != "." })
+      return [
+        Case(name: name, sample: file, options: options + ["-v", "-r", "@"]),
+        Case(name: "\(name)-messages", sample: file, options: ["messages", "-q"] + options + ["@"]),
+        Case(name: "\(name)-stats", sample: file, options: ["stats", "-q"] + options + ["@"]),
+      ]
+    }
+  }()
+
+  private static let written: [Case] = [
     // Alerts by the rules of the samples.
     Case("weak-alerts", weak, "check", "@", "--rules", "Samples/alerts/im.yml"),
     Case("damage-alerts", damage, "check", "@", "--rules", "Samples/alerts/im.yml"),
@@ -172,6 +197,8 @@ import Testing
     Case("profile-check-not-yaml", "./Makefile", "profile", "check", "@"),
     Case("profile-test", diameter, "profile", "test", "diameter", "@"),
     Case("profile-test-other", weak, "profile", "test", "mqtt", "@"),
+    Case("profile-lua", nil, "profile", "export", "goim", "--wireshark"),
+    Case("profile-markdown", nil, "profile", "export", "Sources/IMProfile/Profiles/goim.yaml", "--markdown"),
     Case("profile-file", mqtt, "-q", "-c", "20", "--profile", "Sources/IMProfile/Profiles/mqtt.yaml", "-r", "@"),
 
     // What goes wrong, with its exit status.
@@ -182,6 +209,8 @@ import Testing
     Case("error-profile", weak, "--profile", "nope", "-r", "@"),
     Case("error-profile-file", weak, "--profile", "nope.yaml", "-r", "@"),
     Case("error-profile-show", nil, "profile", "show", "nope"),
+    Case("error-profile-export", nil, "profile", "export", "nope", "--wireshark"),
+    Case("error-profile-export-form", nil, "profile", "export", "goim"),
     Case("error-option", weak, "--no-such-thing", "-r", "@"),
     Case("error-option-value", weak, "-c", "many", "-r", "@"),
     Case("error-format", weak, "--format", "xml", "-r", "@"),

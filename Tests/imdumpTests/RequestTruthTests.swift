@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// SMPP, Diameter and goim against other decoders of the same captures: tshark, and `Tests/Witnesses/goim.py`.
+/// SMPP, Diameter, goim and the relatives of tjp against other decoders of the same captures: tshark, and those in
+/// `Tests/Witnesses`.
 @Suite struct RequestTruthTests {
   private struct Truth: Decodable {
     struct Message: Decodable {
@@ -12,6 +13,7 @@ import Testing
       var length: Int
       var status: UInt64?
       var avps: Int?
+      var sum: String?
     }
     var pairs: [[Int]]
     var messages: [Message]
@@ -24,6 +26,7 @@ import Testing
     var seq: UInt64
     var len: Int
     var tlv: Int?
+    var crc: String?
     var rttUs: Int?
   }
 
@@ -35,12 +38,20 @@ import Testing
 
   /// The capture, the header's length, and how many messages the other decoder leaves out, because it does not know their
   /// type.
-  static let captures = [("smpp-gateway.pcap", 16, 1), ("diameter-charging.pcap", 20, 0), ("goim-room.pcap", 16, 0)]
+  static let captures = [
+    ("smpp-gateway.pcap", 16, 1), ("diameter-charging.pcap", 20, 0), ("goim-room.pcap", 16, 0),
+    ("tjp-v2-chat.pcap", 20, 0), ("tjp-article-chat.pcap", 28, 0),
+  ]
+
+  /// The relatives of tjp have its magic number, so they are asked for.
+  private static func options(_ name: String) -> [String] {
+    ["tjp-v2", "tjp-article"].first { name.hasPrefix($0) }.map { ["--profile", $0] } ?? []
+  }
 
   @Test(arguments: captures) func everyMessage(_ name: String, _ header: Int, _ unknown: Int) throws {
     let data = try Data(contentsOf: Command.folder.appending(path: "Samples/\(name).truth.json"))
     let truth = try Self.decoder.decode(Truth.self, from: data)
-    let output = try Command.run(["-q", "--format", "json", "-r", "Samples/\(name)"]).output
+    let output = try Command.run(["-q", "--format", "json", "-r", "Samples/\(name)"] + Self.options(name)).output
     var frames = try output.split(separator: "\n").map { try Self.decoder.decode(Frame.self, from: Data($0.utf8)) }
     #expect(truth.messages.count > 30)
     let known = frames.count
@@ -50,6 +61,7 @@ import Testing
     #expect(frames.map(\.dir) == truth.messages.map(\.dir))
     #expect(frames.map(\.seq) == truth.messages.map(\.id))
     #expect(frames.map { $0.len + header } == truth.messages.map(\.length))
+    #expect(frames.map(\.crc) == truth.messages.map(\.sum))
     if truth.messages.contains(where: { $0.avps != nil }) {
       #expect(frames.map { $0.tlv ?? 0 } == truth.messages.map { $0.avps ?? 0 })
     }
@@ -81,7 +93,7 @@ import Testing
   @Test(arguments: captures) func refusals(_ name: String, _ header: Int, _ unknown: Int) throws {
     let data = try Data(contentsOf: Command.folder.appending(path: "Samples/\(name).truth.json"))
     let truth = try Self.decoder.decode(Truth.self, from: data)
-    let output = try Command.run(["messages", "-q", "--json", "Samples/\(name)"]).output
+    let output = try Command.run(["messages", "-q", "--json", "Samples/\(name)"] + Self.options(name)).output
     let rejected = output.split(separator: "\n").count { $0.contains("\"fate\":\"rejected\"") }
     let isDiameter = name.hasPrefix("diameter")
     let wanted = truth.pairs.count { pair in
@@ -90,6 +102,6 @@ import Testing
       return isDiameter ? !(2_000...2_999).contains(status) && status != 3_001 : status != 0
     }
     #expect(rejected == wanted)
-    #expect(wanted > 0 || name.hasPrefix("goim"))
+    #expect(wanted > 0 || name.hasPrefix("goim") || name.hasPrefix("tjp"))
   }
 }

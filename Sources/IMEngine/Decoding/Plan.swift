@@ -26,6 +26,11 @@ package struct Field: Sendable, BitwiseCopyable {
   /// Whether the protocol has this field.
   package var isPresent: Bool { mask != 0 }
 
+  /// Whether it is the same part of a header as `other`, read in the same way.
+  package func isSame(_ other: Field) -> Bool {
+    mask == other.mask && offset == other.offset && shift == other.shift && littleEndian == other.littleEndian
+  }
+
   /// The field's bits in the eight bytes that `read` loads, as the machine holds them.
   var rawMask: UInt64 {
     let bits = mask << UInt64(shift)
@@ -353,10 +358,13 @@ package struct Plan: BitwiseCopyable {
   /// The tag whose value is the seconds between heartbeats; `.max` where there is none.
   package var keepAliveTag: UInt32 = .max
 
-  /// The plan's place among those of the engine; that of a variant is the plan's that it belongs to.
-  package var index: UInt8 = 0
-  /// Where an engine has the plan's variants beside this first one, and how many there are.
-  var firstVariant: UInt8 = 0, variantCount: UInt8 = 0
+  /// How often heartbeats come where a profile fixes it, in nanoseconds, and how many thousandths of that, or of what a
+  /// message tells, the client may be silent; 0 where that is not said.
+  package var heartbeatInterval: Int64 = 0, heartbeatFactor: UInt32 = 0
+  /// Whether clients' names are not to be shown.
+  package var hidesIdentity = false
+  /// Whether the protocol has a variant beside this plan: see `ProtocolPlan.variant`.
+  var hasVariant = false
 
   /// Bits of proof that a type which is known gives; 0 where its field is too small to prove anything, or where magic
   /// number or checksum do.

@@ -2,42 +2,45 @@ import IMWire
 
 /// A protocol that imdump can decode: the compiled plan, and the names that outputs print.
 ///
-/// Made once, before the first packet, and never changed; it owns the memory behind its plan.
+/// Made before the first packet; it owns the memory behind its plan. Only `Engine.reload` changes it, between two batches.
 package final class ProtocolPlan: @unchecked Sendable {
   /// The profile's name, as `network.protocol` and `--profile` have it.
   package let name: String
   /// The profile's version.
-  package let version: String
+  @exclusivity(unchecked) package private(set) var version: String
   /// The ports on which it usually listens; hints, not conditions.
-  package let ports: [UInt16]
+  @exclusivity(unchecked) package private(set) var ports: [UInt16]
   /// The types' names, by `FrameKind.index`.
-  package let typeNames: [String]
+  @exclusivity(unchecked) package private(set) var typeNames: [String]
   /// The types' values on the wire, by `FrameKind.index`.
-  package let typeValues: [UInt64]
+  @exclusivity(unchecked) package private(set) var typeValues: [UInt64]
   /// The types' roles, by `FrameKind.index`.
-  package let typeRoles: [FrameRole]
+  @exclusivity(unchecked) package private(set) var typeRoles: [FrameRole]
   /// Names of TLV tags.
-  package let tagNames: [UInt32: String]
+  @exclusivity(unchecked) package private(set) var tagNames: [UInt32: String]
   /// TLV tags whose values are not to be shown.
-  package let sensitiveTags: Set<UInt32>
+  @exclusivity(unchecked) package private(set) var sensitiveTags: Set<UInt32>
   /// The algorithm of the checksum, as documents name it; `nil` where the protocol has none.
-  package let checksumName: String?
+  @exclusivity(unchecked) package private(set) var checksumName: String?
   /// Whether frames carry a sequence number and a session of their own.
   package var hasSession: Bool { pointer.pointee.session.isPresent }
 
+  /// Whether clients' names are not to be shown, but a keyed hash of them.
+  package var hidesIdentity: Bool { pointer.pointee.hidesIdentity }
+
   /// The multiplier and the size in bits of the table of types.
-  package let hash: (multiplier: UInt64, bits: Int)
+  @exclusivity(unchecked) package private(set) var hash: (multiplier: UInt64, bits: Int)
   /// The plan.
-  package let pointer: UnsafePointer<Plan>
-  private let kinds: UnsafeMutablePointer<FrameKind>
-  private let kindCount: Int
-  private let steps: UnsafeMutablePointer<PlanStep>
-  private let nested: UnsafeMutablePointer<UInt32>
-  private let unknown: UnsafeMutablePointer<FrameKind>
-  private let forms: UnsafeMutablePointer<TLVForm>
-  /// The plans of the protocol's variants beside this one: the same types, with other bodies. A message tells which one a
+  @exclusivity(unchecked) package private(set) var pointer: UnsafePointer<Plan>
+  private var kinds: UnsafeMutablePointer<FrameKind>
+  private var kindCount: Int
+  private var steps: UnsafeMutablePointer<PlanStep>
+  private var nested: UnsafeMutablePointer<UInt32>
+  private var unknown: UnsafeMutablePointer<FrameKind>
+  private var forms: UnsafeMutablePointer<TLVForm>
+  /// The plan of the protocol's variant, where there is one: the same types, with other bodies. A message tells which one a
   /// connection speaks.
-  package let variants: [ProtocolPlan]
+  @exclusivity(unchecked) package private(set) var variant: ProtocolPlan?
 
   /// What `make` fills in; the numbers of a `Plan` without its tables.
   package struct Draft: Sendable {
@@ -111,6 +114,12 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var statusTags: (UInt32, UInt32) = (.max, .max), identityTag: UInt32 = .max
     /// The tag of the seconds between heartbeats; `.max` without.
     package var keepAliveTag: UInt32 = .max
+    /// How often heartbeats come, in nanoseconds, and how many thousandths of that the client may be silent; 0 without.
+    package var heartbeatInterval: Int64 = 0, heartbeatFactor: UInt32 = 0
+    /// Whether clients' names are not to be shown.
+    package var hidesIdentity = false
+    /// Whether the protocol has a variant: this or another one.
+    package var hasVariant = false
     /// The forms of values, where tags tell it.
     package var forms: [TLVForm] = []
     /// The types, in the order of their indices; their `index` and `evidence` are filled in by the compilation.
@@ -130,7 +139,7 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// Compiles `draft`. At most 63 types; their indices are their places in `draft.kinds`.
   package init(
     name: String, version: String, ports: [UInt16], typeNames: [String], tagNames: [UInt32: String],
-    sensitiveTags: Set<UInt32> = [], checksumName: String?, draft: Draft, variants: [Draft] = []
+    sensitiveTags: Set<UInt32> = [], checksumName: String?, draft: Draft, variant: Draft? = nil
   ) {
     precondition(draft.kinds.count <= 63, "a plan has at most 63 types")
     self.name = name
@@ -142,7 +151,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     self.checksumName = checksumName
     typeValues = draft.kinds.map(\.value)
     typeRoles = draft.kinds.map(\.role)
-    self.variants = variants.map { variant in
+    self.variant = variant.map { variant in
       ProtocolPlan(
         name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
         sensitiveTags: sensitiveTags, checksumName: checksumName, draft: variant)
@@ -191,6 +200,10 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.statusTags = draft.statusTags
     plan.identityTag = draft.identityTag
     plan.keepAliveTag = draft.keepAliveTag
+    plan.hasVariant = draft.hasVariant
+    plan.heartbeatInterval = draft.heartbeatInterval
+    plan.heartbeatFactor = draft.heartbeatFactor
+    plan.hidesIdentity = draft.hidesIdentity
     plan.formCount = draft.forms.count
     plan.nestedCount = draft.nestedTags.count
     plan.lengthRule = draft.lengthRule
@@ -252,8 +265,8 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// What the type with `index` means; `nil` for an index that no type has.
   package func kind(at index: Int) -> FrameKind? {
     guard typeValues.indices.contains(index) else { return nil }
-    let plans = [pointer] + variants.map(\.pointer)
-    return plans.map { $0.kind(typeValues[index]).pointee }.first { $0.index != FrameKind.unknownIndex }
+    let kind = pointer.kind(typeValues[index]).pointee
+    return kind.index == FrameKind.unknownIndex ? variant?.kind(at: index) ?? kind : kind
   }
 
   /// The form of the values of `tag`; `nil` where the tag tells none.
@@ -261,6 +274,33 @@ package final class ProtocolPlan: @unchecked Sendable {
 
   /// Bytes of an element's length.
   package var lengthWidth: Int { (pointer.pointee.tlv.length.mask.nonzeroBitCount + 7) / 8 }
+  /// The value that a type has in a plan which was made for `reload` and does not know it any more: no field can have it.
+  package static func forgotten(_ index: Int) -> UInt64 { 1 << 32 + UInt64(index) }
+
+  /// Makes this plan what `other` is, and the other way round; the name stays. A type that is forgotten stays known by its
+  /// old value where exchanges of it are told.
+  func exchange(with other: ProtocolPlan) {
+    for (i, value) in typeValues.enumerated() where other.typeValues.indices.contains(i) {
+      if other.typeValues[i] >= 1 << 32 { other.typeValues[i] = value }
+    }
+    swap(&version, &other.version)
+    swap(&ports, &other.ports)
+    swap(&typeNames, &other.typeNames)
+    swap(&typeValues, &other.typeValues)
+    swap(&typeRoles, &other.typeRoles)
+    swap(&tagNames, &other.tagNames)
+    swap(&sensitiveTags, &other.sensitiveTags)
+    swap(&checksumName, &other.checksumName)
+    swap(&hash, &other.hash)
+    swap(&pointer, &other.pointer)
+    swap(&kinds, &other.kinds)
+    swap(&kindCount, &other.kindCount)
+    swap(&steps, &other.steps)
+    swap(&nested, &other.nested)
+    swap(&unknown, &other.unknown)
+    swap(&forms, &other.forms)
+    swap(&variant, &other.variant)
+  }
 
   deinit {
     pointer.deallocate()

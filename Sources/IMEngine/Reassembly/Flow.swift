@@ -181,7 +181,7 @@ struct Flow {
   func side(_ direction: Direction) -> Int { direction == .clientToServer ? Int(client) : 1 - Int(client) }
 }
 
-/// What decodes a flow: a place in the engine's table of plans and their variants, or why nothing does.
+/// What decodes a flow: a place in the engine's table of plans, or why nothing does.
 struct FlowProfile: Equatable {
   var rawValue: UInt8
   /// Not decided yet.
@@ -190,8 +190,18 @@ struct FlowProfile: Equatable {
   static let none = FlowProfile(rawValue: 254)
   /// TLS: counted, not read.
   static let tls = FlowProfile(rawValue: 253)
-  /// Whether `rawValue` is a plan's index.
+  /// Whether it is a plan.
   @inline(__always) var isPlan: Bool { rawValue < 253 }
+  /// The most plans that there may be.
+  static var planCount: Int { 64 }
+  /// The plan's index, whichever version of it. Only of a plan.
+  @inline(__always) var plan: UInt8 { rawValue & 63 }
+  /// 0 for a plan as it is now; 1 and 2 for what it was before it was read again, see `Engine.reload`; 3 for its variant.
+  var generation: UInt8 { rawValue &>> 6 }
+  /// The variant of the plan at `index`, of which the first 61 may have one.
+  static func variant(of index: Int) -> FlowProfile { FlowProfile(rawValue: UInt8(truncatingIfNeeded: 192 + min(60, index))) }
+  /// What is told of it: the plan's index, or one of the values from 253 on.
+  @inline(__always) var told: UInt8 { isPlan ? plan : rawValue }
 }
 
 extension UnsafeMutablePointer<Flow> {

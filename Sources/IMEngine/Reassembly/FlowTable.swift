@@ -1,4 +1,4 @@
-import CPrefetch
+import CMachine
 import IMWire
 
 /// Where flows are, by index.

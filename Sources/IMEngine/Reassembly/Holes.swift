@@ -34,6 +34,11 @@ struct HoleQueue: ~Copyable {
     nextDeadline = holes.first?.deadline ?? .distantFuture
     return (hole.flow, hole.serial, Int(hole.side))
   }
+
+  /// The flow and side of the hole that comes `count` after the first; `nil` where there is none.
+  func upcoming(_ count: Int) -> (flow: UInt32, side: Int)? {
+    holes.count > count ? (holes[count].flow, Int(holes[count].side)) : nil
+  }
 }
 
 /// Why bytes of a stream were never seen.

@@ -1,8 +1,10 @@
+import CMachine
 import DequeModule
 
-/// The stretches around gaps of late, by flow and side, so that segments which come after all can be decoded.
+/// The stretches around gaps of late, by direction, so that segments which come after all can be decoded.
 ///
-/// Bounded in every way; what it forgets is what an engine without it would lose anyway.
+/// A direction's journal knows its place here. Bounded in every way; what is forgotten is what an engine without it would
+/// lose anyway.
 struct IslandTable: ~Copyable {
   /// Directions of which stretches are remembered; stretches of one; their longest; bytes held in all of them.
   static var maximumSides: Int { 1_024 }
@@ -11,87 +13,147 @@ struct IslandTable: ~Copyable {
   let maximumHeld: Int
 
   /// The stretches of one direction of a flow.
-  struct Coast {
-    var flow: UInt32
-    var serial: UInt32
-    var side: Int
+  struct Coast: ~Copyable {
+    /// Index of the flow, and its side.
+    let flow: UInt32
+    let side: Int
+    /// In order of the stream.
     var islands: [Island] = []
     /// The direction has not found a frame since the last gap: what it passes over belongs to `open`, which ends where
     /// the direction stands.
     var open: Island?
+    /// Its place in the table, kept while it is taken out; `none` where it has none.
+    fileprivate var place = IslandTable.none
 
     /// Bytes held.
-    var held: Int { islands.reduce(open?.held ?? 0) { $0 + $1.held } }
-    /// Whether there is nothing in it.
-    var isEmpty: Bool { islands.isEmpty && open == nil }
+    fileprivate var held: Int { islands.reduce(open?.held ?? 0) { $0 + $1.held } }
   }
+
+  /// A coast that one place owns: the table, or whoever has taken it out.
+  typealias CoastPointer = UnsafeMutablePointer<Coast>
+
+  /// An empty coast, which belongs to the caller until it is put into the table.
+  static func newCoast(flow: UInt32, side: Int) -> CoastPointer {
+    let coast = UnsafeMutablePointer<Coast>.allocate(capacity: 1)
+    coast.initialize(to: Coast(flow: flow, side: side))
+    return coast
+  }
+
+  /// What stands where a direction has no place.
+  static var none: UInt32 { .max }
+
+  private struct Place {
+    /// `nil` while it is taken out.
+    var coast: CoastPointer?
+    var held = 0
+    /// The order in which places were given out; 0 where it is free.
+    var age: UInt64
+  }
+
+  private var places: [Place] = []
+  private var free: [UInt32] = []
+  /// Places in the order in which they were given out; those that are free again are passed over.
+  private var order: Deque<(place: UInt32, age: UInt64)> = []
+  private var age: UInt64 = 0
+  /// Coasts in the table now, and the bytes that they hold.
+  private var count = 0
+  private var held = 0
 
   /// A table that holds at most 16 MiB, and at most a sixteenth of what `budget` has for all.
   init(budget: MemoryBudget) { maximumHeld = min(16 << 20, budget.limit / 16) }
 
-  private struct Place {
-    var coast: Coast
-    var held: Int
-  }
-
-  private var coasts: [UInt64: Place] = [:]
-  /// Keys in the order in which they came; those of coasts that are gone are passed over.
-  private var order: Deque<UInt64> = []
-  private var held = 0
-
-  var isEmpty: Bool { coasts.isEmpty }
-
-  private static func key(_ serial: UInt32, _ side: Int) -> UInt64 { UInt64(serial) << 1 | UInt64(side & 1) }
-
-  /// Takes the stretches of one direction out of the table.
-  mutating func take(_ serial: UInt32, _ side: Int) -> Coast? {
-    guard let place = coasts.removeValue(forKey: Self.key(serial, side)) else { return nil }
-    held -= place.held
-    return place.coast
-  }
-
-  /// Puts the stretches of one direction into the table, unless there are none.
-  mutating func put(_ coast: Coast) {
-    guard !coast.isEmpty else { return }
-    let key = Self.key(coast.serial, coast.side)
-    let count = coast.held
-    coasts[key] = Place(coast: coast, held: count)
-    held += count
-    if order.count > 4 * Self.maximumSides {
-      var seen: Set<UInt64> = []
-      order = Deque(order.reversed().filter { coasts[$0] != nil && seen.insert($0).inserted }.reversed())
+  deinit {
+    for place in places {
+      place.coast?.deinitialize(count: 1)
+      place.coast?.deallocate()
     }
-    order.append(key)
+  }
+
+  var isEmpty: Bool { count == 0 }
+
+  /// Takes the coast at `place` out, unless it is out already. Until it is put back nothing else finds it.
+  mutating func take(_ place: UInt32) -> CoastPointer? {
+    guard let coast = places[Int(place)].coast.take() else { return nil }
+    held -= places[Int(place)].held
+    count -= 1
+    return coast
+  }
+
+  /// Puts a coast into the table, or frees it when it is empty; gives its place.
+  mutating func put(_ coast: CoastPointer) -> UInt32 {
+    guard !coast.pointee.islands.isEmpty || coast.pointee.open != nil else {
+      release(coast)
+      coast.deinitialize(count: 1)
+      coast.deallocate()
+      return Self.none
+    }
+    if coast.pointee.place == Self.none { coast.pointee.place = newPlace() }
+    let place = Int(coast.pointee.place)
+    let bytes = coast.pointee.held
+    places[place].coast = coast
+    places[place].held = bytes
+    held += bytes
+    count += 1
+    return coast.pointee.place
+  }
+
+  private mutating func newPlace() -> UInt32 {
+    age += 1
+    let place: UInt32
+    if let last = free.popLast() {
+      place = last
+      places[Int(place)].age = age
+    } else {
+      place = UInt32(places.count)
+      places.append(Place(age: age))
+    }
+    if order.count > 4 * Self.maximumSides {
+      let places = places
+      order.removeAll { places[Int($0.place)].age != $0.age }
+    }
+    order.append((place, age))
+    return place
+  }
+
+  /// Takes its place from a coast.
+  private mutating func release(_ coast: CoastPointer) {
+    guard coast.pointee.place != Self.none else { return }
+    places[Int(coast.pointee.place)].age = 0
+    free.append(coast.pointee.place)
+    coast.pointee.place = Self.none
   }
 
   /// Adds bytes to what a direction passes over behind a gap, where it does that; false where the stretch would get too
   /// long.
   mutating func append(
-    _ serial: UInt32, _ side: Int, _ place: Int, _ bytes: borrowing Bytes, _ offset: Int, _ count: Int,
-    _ mark: IslandPiece.Mark
+    to place: UInt32, _ start: Int, _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, _ mark: IslandPiece.Mark
   ) -> Bool {
-    let key = Self.key(serial, side)
-    guard let found = coasts.index(forKey: key), var open = coasts.values[found].coast.open else { return true }
-    guard place + count - open.start <= Self.maximumCount else { return false }
-    coasts.values[found].coast.open = nil
-    open.end = max(open.end, place + count)
-    let added = open.fill(place, bytes, offset, count, mark.timestamp, mark.number)
-    coasts.values[found].coast.open = open
-    coasts.values[found].held += added
+    guard let coast = places[Int(place)].coast, var open = coast.pointee.open else { return true }
+    guard start + count - open.start <= Self.maximumCount else { return false }
+    // Taken out, so that what it holds is not copied.
+    coast.pointee.open = nil
+    open.end = max(open.end, start + count)
+    let added = open.fill(start, bytes, offset, count, mark.timestamp, mark.number)
+    coast.pointee.open = open
+    places[Int(place)].held += added
     held += added
     return true
   }
 
   /// Takes the direction out whose turn it is to be forgotten, while the table is over a limit.
-  mutating func takeExcess() -> Coast? {
-    guard coasts.count > Self.maximumSides || held > maximumHeld else { return nil }
+  mutating func takeExcess() -> CoastPointer? {
+    guard count > Self.maximumSides || held > maximumHeld else { return nil }
     return takeAny()
   }
 
-  /// Takes any direction out, the oldest first.
-  mutating func takeAny() -> Coast? {
-    while let key = order.popFirst() {
-      if let coast = coasts[key]?.coast { return take(coast.serial, coast.side) }
+  /// Takes any direction out, the oldest first; it has no place any more.
+  mutating func takeAny() -> CoastPointer? {
+    while let oldest = order.popFirst() {
+      if places[Int(oldest.place)].age == oldest.age, let coast = take(oldest.place) {
+        release(coast)
+        if let next = order.first, let coast = places[Int(next.place)].coast { imdump_prefetch(coast) }
+        return coast
+      }
     }
     return nil
   }

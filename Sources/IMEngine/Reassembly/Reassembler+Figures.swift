@@ -257,7 +257,7 @@ extension Reassembler {
       let at = option.lowerBound + 2 + 8 * i
       let left = bytes.u32(at)
       guard Int32(bitPattern: left &- segment.pointee.acknowledgment) > 0 else { continue }
-      journal.blocks[journal.blockCount] = (left, bytes.u32(at + 4))
+      journal.blocks[Int(journal.blockCount)] = (left, bytes.u32(at + 4))
       journal.blockCount += 1
     }
   }

@@ -1,3 +1,4 @@
+import CMachine
 import IMWire
 
 /// Limits and rules of reassembly.
@@ -94,6 +95,8 @@ struct Reassembler: ~Copyable {
   var islands: IslandTable
   let options: ReassemblyOptions
   let budget: MemoryBudget
+  /// What directions hold of frames that are not whole yet.
+  var rests: RestStore
   /// Flows that hold bytes, in the order in which they began to; those that hold nothing any more are passed over.
   var holders = HolderQueue()
   var counters = ReassemblyCounters()
@@ -109,6 +112,7 @@ struct Reassembler: ~Copyable {
   init(options: ReassemblyOptions, budget: MemoryBudget, seed: UInt64) {
     self.options = options
     self.budget = budget
+    rests = RestStore(budget: budget)
     islands = IslandTable(budget: budget)
     flows = FlowTable(seed: seed)
     holes = HoleQueue(patience: options.holePatience)
@@ -120,7 +124,7 @@ struct Reassembler: ~Copyable {
       for side in 0...1 {
         let half = flows.pointer(index).half(side)
         Self.destroy(&half.pointee.queue)
-        Self.destroy(&half.pointee.rest)
+        if let rest = half.pointee.rest { RestStore.free(rest) }
       }
     }
   }
@@ -345,6 +349,22 @@ struct Reassembler: ~Copyable {
     half.pointee.flags.insert(.holeScheduled)
   }
 
+  /// Asks for the memory of the holes whose turn comes next; their flows were last touched long ago.
+  func askForHoles() {
+    if let hole = holes.upcoming(1) {
+      let flow = UnsafeRawPointer(flows.pointer(hole.flow))
+      for line in 0..<5 { imdump_prefetch(flow + line * 64) }
+    }
+    if let hole = holes.upcoming(0) {
+      let flow = flows.pointer(hole.flow)
+      if let queue = flow.half(hole.side).pointee.queue { imdump_prefetch(queue) }
+      if let rest = flow.half(hole.side).pointee.rest { imdump_prefetch(rest) }
+      guard flow.pointee.journal != .max else { return }
+      let journal = UnsafeRawPointer(journals.pointer(flow.pointee.journal))
+      for line in 0..<(MemoryLayout<FlowJournal>.size + 63) / 64 { imdump_prefetch(journal + line * 64) }
+    }
+  }
+
   /// Whether a direction holds more than it may; its first hole is given up then.
   func isOverLimit(_ half: UnsafeMutablePointer<Half>) -> Bool {
     guard let queue = half.pointee.queue else { return false }
@@ -418,11 +438,5 @@ struct Reassembler: ~Copyable {
     queue?.deinitialize(count: 1)
     queue?.deallocate()
     queue = nil
-  }
-
-  static func destroy(_ rest: inout UnsafeMutablePointer<StreamRest>?) {
-    rest?.deinitialize(count: 1)
-    rest?.deallocate()
-    rest = nil
   }
 }

@@ -110,13 +110,17 @@ struct SegmentJournal: BitwiseCopyable {
   var keepAliveMark: UInt32 = .max
   /// What this side told by its last selective acknowledgment: up to four blocks of the other side's stream that came.
   var blocks: InlineArray<4, (UInt32, UInt32)> = InlineArray(repeating: (0, 0))
-  var blockCount = 0
+  var blockCount: UInt32 = 0
+  /// The place of its stretches around gaps in the table of them.
+  var coast = IslandTable.none
+  /// Bytes passed over since the last frame, of which nothing has been told yet.
+  var skipped: UInt64 = 0
   /// When this side's highest payload beyond a hole came.
   var highestAt = Timestamp.distantPast
 
   /// Whether a block that this side told of holds the other side's stretch.
   func holds(_ start: UInt32, _ end: UInt32) -> Bool {
-    for i in 0..<blockCount {
+    for i in 0..<Int(blockCount) {
       let (left, right) = blocks[i]
       if Int32(bitPattern: start &- left) >= 0, Int32(bitPattern: right &- end) >= 0 { return true }
     }
@@ -126,7 +130,7 @@ struct SegmentJournal: BitwiseCopyable {
   /// Whether this side told that it lacks the other side's byte at `start`, but has later ones.
   func lacks(_ start: UInt32) -> Bool {
     guard blockCount > 0, !holds(start, start &+ 1) else { return false }
-    for i in 0..<blockCount where Int32(bitPattern: blocks[i].0 &- start) > 0 { return true }
+    for i in 0..<Int(blockCount) where Int32(bitPattern: blocks[i].0 &- start) > 0 { return true }
     return false
   }
 }

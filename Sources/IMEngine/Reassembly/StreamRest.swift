@@ -106,9 +106,29 @@ struct StreamRest: ~Copyable {
     candidates.removeAll()
     marks.removeAll(keepingCapacity: true)
     firstMark = 0
-    if buffer.capacity > 4_096 { buffer = RawBuffer() }
-    if marks.capacity > 64 { marks = [] }
+    shrink()
     account()
+  }
+
+  /// Lets memory go that only something unusually long needs.
+  private mutating func shrink() {
+    if buffer.capacity > Self.keptCapacity { buffer = RawBuffer() }
+    if marks.capacity > Self.keptMarks { marks = [] }
+  }
+
+  /// What an empty one keeps, in bytes and in deliveries: a frame of 64 KiB in segments of 128 bytes.
+  private static var keptCapacity: Int { 64 << 10 }
+  private static var keptMarks: Int { 512 }
+
+  /// Empties it, for another direction; it counts as holding nothing until then.
+  mutating func retire() {
+    reset()
+    searchedTo = 0
+    wasted = 0
+    credit = 0
+    streamOffset = 0
+    budget.held -= accounted
+    accounted = 0
   }
 
   /// The delivery that brought the byte at `position`, which lies in `start..<end`.

@@ -1,4 +1,4 @@
-import CPrefetch
+import CMachine
 import IMWire
 
 /// Exchanges in the order in which they began, found by session, direction and number.

@@ -30,15 +30,15 @@ extension Tracker {
         firstAt: frame.pointee.timestamp, flow: flowIndex, connection: flow.pointee.serial,
         bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount), fingerprint: fingerprint,
         clock: UInt16(truncatingIfNeeded: frame.pointee.time), flags: isBad ? .bad : .good,
-        plan: plan.pointee.index, kind: kind),
+        plan: flow.pointee.profile.plan, kind: kind),
       at: probe)
     nextID &+= 1
     let figure = figures.pointer(flow.pointee.figures)
     figure.pointee.unsettled &+= 1
     let way = Int(direction.rawValue)
     figure.pointee.units[way] &+= 1
-    total(plan.pointee.index, kind).pointee.fates[way].units &+= 1
-    if frame.pointee.kind.pointee.role == .heartbeat { heartbeat(frame.pointee.timestamp, figure) }
+    total(flow.pointee.profile.plan, kind).pointee.fates[way].units &+= 1
+    if frame.pointee.kind.pointee.role == .heartbeat { heartbeat(frame.pointee.timestamp, figure, plan) }
     if sessions.pointer(flow.pointee.session).pointee.mayHaveOrphans(sequence) {
       adopt(new, frame, flow, plan, flows)
     }
@@ -48,7 +48,7 @@ extension Tracker {
   @inline(never)
   mutating func oneWay(
     _ frame: UnsafePointer<Frame>, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
-    _ plan: UnsafePointer<Plan>, _ note: inout FrameNote
+    _ note: inout FrameNote
   ) {
     note.exchange = nextID
     note.copy = 1
@@ -58,7 +58,7 @@ extension Tracker {
         firstAt: frame.pointee.timestamp, flow: flowIndex, connection: flow.pointee.serial,
         bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount), fingerprint: 0, clock: 0,
         flags: frame.pointee.checksumStatus == .bad ? [.bad, .settled] : [.good, .settled],
-        plan: plan.pointee.index, kind: frame.pointee.kind.pointee.index))
+        plan: flow.pointee.profile.plan, kind: frame.pointee.kind.pointee.index))
     new.pointee.fate = .unacknowledged
     nextID &+= 1
     tellSettled(new, figures.pointer(flow.pointee.figures).pointee.endpoint)
@@ -103,7 +103,7 @@ extension Tracker {
     let gap = now.nanoseconds(since: exchange.pointee.lastAt)
     let clock = UInt16(truncatingIfNeeded: frame.pointee.time)
     let figure = figures.pointer(flow.pointee.figures)
-    let total = total(plan.pointee.index, frame.pointee.kind.pointee.index)
+    let total = total(flow.pointee.profile.plan, frame.pointee.kind.pointee.index)
     note.isRetry =
       gap >= 1_000_000_000 || clock != exchange.pointee.clock || frame.pointee.flags.contains(.markedDuplicate)
     let isLate = isAnswered && now.microseconds > exchange.pointee.ackedAt.microseconds

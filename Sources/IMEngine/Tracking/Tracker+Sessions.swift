@@ -12,7 +12,7 @@ extension Tracker {
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
     _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
   ) {
-    let planIndex = plan.pointee.index
+    let planIndex = flow.pointee.profile.plan
     let place = Self.place(flow)
     guard plan.pointee.session.isPresent else {
       resolveNamed(frame, bytes, flowIndex, flow, place, plan, flows)
@@ -93,7 +93,7 @@ extension Tracker {
   ) -> Bool {
     guard plan.pointee.session.isPresent else { return false }
     flow.pointee.session = sessions.add(
-      frame.pointee.session, plan.pointee.index, flow: flowIndex, serial: flow.pointee.serial,
+      frame.pointee.session, flow.pointee.profile.plan, flow: flowIndex, serial: flow.pointee.serial,
       place: Self.place(flow), flows)
     return true
   }
@@ -103,7 +103,7 @@ extension Tracker {
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
     _ place: UInt64, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
   ) {
-    let planIndex = plan.pointee.index
+    let planIndex = flow.pointee.profile.plan
     guard !frame.pointee.kind.pointee.flags.isDisjoint(with: [.opensSession, .assignsIdentity]),
       frame.pointee.identityCount > 0
     else {
@@ -120,7 +120,7 @@ extension Tracker {
       let slice = raw[from..<from + min(frame.pointee.identityCount, 1_024)]
       return (
         fingerprint(raw.baseAddress.map { $0 + from }, frame.pointee.identityCount),
-        String(decoding: slice, as: UTF8.self)
+        plan.pointee.hidesIdentity ? identities.text(slice) : String(decoding: slice, as: UTF8.self)
       )
     }
     if frame.pointee.kind.pointee.flags.contains(.namesSession) {

@@ -114,6 +114,8 @@ struct Tracker: ~Copyable {
   /// Answers that the last frame found waiting for it, and its exchange.
   var adopted: (exchange: UInt32, times: [Timestamp])?
   let sink: (any ExchangeSink)?
+  /// What stands for names that are not to be shown.
+  let identities: IdentityHash
   /// Fates that are to be told in one batch.
   var settlements = SettlementBatch()
   private let wantsSettled: Bool, wantsSettlements: Bool
@@ -122,8 +124,9 @@ struct Tracker: ~Copyable {
   /// A tracker for `planCount` plans that remembers at most `capacity` exchanges; `seed` is their table's.
   init(
     planCount: Int, capacity: Int, seed: UInt64, budget: MemoryBudget, sinkCost: Int, sink: (any ExchangeSink)?,
-    needs: EngineOptions.Needs
+    needs: EngineOptions.Needs, identities: IdentityHash
   ) {
+    self.identities = identities
     self.budget = budget
     self.sinkCost = sinkCost
     sessions = SessionTable(planCount: planCount, budget: budget)
@@ -154,7 +157,7 @@ struct Tracker: ~Copyable {
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
     _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ note: inout FrameNote
   ) {
-    let planIndex = plan.pointee.index
+    let planIndex = flow.pointee.profile.plan
     let kind = frame.pointee.kind
     let figure = figures.pointer(flow.pointee.figures)
     let way = Int(direction.rawValue)
@@ -170,6 +173,7 @@ struct Tracker: ~Copyable {
       if silence > figure.pointee.longestSilence { figure.pointee.longestSilence = silence }
     }
     figure.pointee.lastFrameAt = frame.pointee.timestamp
+    if frame.pointee.keepAlive > 0 || figure.pointee.hasContract { keepContract(frame, figure, direction, plan) }
 
     note = FrameNote()
     let folded = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
@@ -192,7 +196,7 @@ struct Tracker: ~Copyable {
       }
       exchange(frame, bytes, flowIndex, flow, direction, plan, flows, sequence, isBad, &note)
     } else if kind.pointee.role == .message {
-      oneWay(frame, flowIndex, flow, direction, plan, &note)
+      oneWay(frame, flowIndex, flow, direction, &note)
     }
     if plan.pointee.sequenceCounts, !isBad, note.copy <= 1, kind.pointee.flags.contains(.numbered), !isEcho(frame, plan)
     {
@@ -228,7 +232,10 @@ struct Tracker: ~Copyable {
 
   /// Takes note of a heartbeat's first copy.
   @inline(never)
-  mutating func heartbeat(_ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>) {
+  mutating func heartbeat(
+    _ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>, _ plan: UnsafePointer<Plan>
+  ) {
+    if plan.pointee.heartbeatInterval > 0 { fixContract(figure, plan) }
     if let interval = beats(figure).pointee.sent(at: now) {
       sink?.heartbeat(after: interval, endpoint: figure.pointee.endpoint)
     }

@@ -51,7 +51,7 @@ package final class AlertMonitor: EngineSink {
   /// The rules by what they want to hear of.
   let settledWatches: [Int], checksumWatches: [Int], beatWatches: [Int], jitterWatches: [Int], openWatches: [Int]
   let messageWatches: [Int], reconnectWatches: [Int], attemptWatches: [Int], failureWatches: [Int], dropWatches: [Int]
-  let roles: RoleTable
+  @exclusivity(unchecked) private(set) var roles: RoleTable
   var endpoints: EndpointTable
   @exclusivity(unchecked) var connections: [UInt32: MonitoredConnection] = [:]
   @exclusivity(unchecked) var lastConnection: MonitoredConnection?
@@ -104,6 +104,9 @@ package final class AlertMonitor: EngineSink {
     roles = RoleTable(plans: plans)
     endpoints = EndpointTable(plans: plans)
   }
+
+  /// What types are for has changed.
+  package func reloaded(_ plans: [ProtocolPlan]) { roles = RoleTable(plans: plans) }
 
   // MARK: Time
 

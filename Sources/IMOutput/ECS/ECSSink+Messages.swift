@@ -105,7 +105,12 @@ extension ECSSink {
     let start = frame.start + frame.identityOffset
     let count = min(frame.identityCount, JSONLines.maximumText)
     guard count > 0, start >= 0, start + count <= bytes.byteCount else { return }
-    let name = bytes.withUnsafeBytes { String(decoding: $0[start..<start + count], as: UTF8.self) }
+    let hides = hidesIdentity[Int(record.info.plan)]
+    let name = bytes.withUnsafeBytes { bytes in
+      let name = bytes[start..<start + count]
+      return hides ? options.identities.text(name) : String(decoding: name, as: UTF8.self)
+    }
+    record.nameIsHash = hides
     record.userName = name
     if case .number = record.session { return }
     record.session = .name(name)

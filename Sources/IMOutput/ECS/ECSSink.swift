@@ -37,7 +37,9 @@ package final class ECSSink: EngineSink {
   let writer: ECSWriter
   let options: ECSOptions
   /// Whether frames of each plan carry their session.
-  let hasSession: [Bool]
+  @exclusivity(unchecked) private(set) var hasSession: [Bool]
+  /// Whether each plan's clients have names that are not to be shown.
+  @exclusivity(unchecked) private(set) var hidesIdentity: [Bool]
   @exclusivity(unchecked) var output = ECSWriter.OutputCounts()
   @exclusivity(unchecked) var connections = ConnectionBook()
   @exclusivity(unchecked) var exchanges = ExchangeBook()
@@ -45,7 +47,7 @@ package final class ECSSink: EngineSink {
   var endpoints: EndpointTable
   @exclusivity(unchecked) var periods: PeriodBook
   @exclusivity(unchecked) var clock = PeriodClock()
-  let roles: RoleTable
+  @exclusivity(unchecked) private(set) var roles: RoleTable
   /// Exchanges that were settled before the frame of their first copy was told: it comes next.
   @exclusivity(unchecked) var early: [Exchange] = []
   /// The connection of the last frame: orphaned answers that were adopted belong to it.
@@ -67,12 +69,22 @@ package final class ECSSink: EngineSink {
     flush: @escaping (ECSDataset, UnsafeRawBufferPointer) -> Void
   ) {
     hasSession = plans.map(\.hasSession)
+    hidesIdentity = plans.map(\.hidesIdentity)
     self.options = options
     writer = ECSWriter(context: context, options: options, plans: plans)
     endpoints = EndpointTable(plans: plans, maximumCount: options.maximumEndpoints)
     periods = PeriodBook(plans: plans)
     roles = RoleTable(plans: plans)
     buffers = LineBuffers(separate: options.separatesDatasets, flushSize: options.flushSize, flush: flush)
+  }
+
+  /// What was taken from the profiles is taken again.
+  package func reloaded(_ plans: [ProtocolPlan]) {
+    hasSession = plans.map(\.hasSession)
+    hidesIdentity = plans.map(\.hidesIdentity)
+    roles = RoleTable(plans: plans)
+    periods.reload(plans)
+    writer.profiles = plans.map { ECSWriter.Profile($0) }
   }
 
   // MARK: The run

@@ -52,7 +52,7 @@ final class ECSWriter {
   let options: ECSOptions
   /// The run's name, as it begins every id.
   let run: Piece
-  let profiles: [Profile]
+  @exclusivity(unchecked) var profiles: [Profile]
   /// Members of the document, of `event` and of `imdump` that never change, by dataset.
   let heads: [Piece]
   private let eventMembers: [Piece]

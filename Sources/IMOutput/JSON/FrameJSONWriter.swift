@@ -7,17 +7,23 @@ package import IMWire
 /// `len` (body bytes), `crc`, `copy`, `ack_of`, `rtt_us`, `read_us`, `tlv` (count), `gap_bytes` (missing in front of it), `flags`,
 /// `answered` (microseconds of answers that came out before it). What is not known is not there.
 package struct FrameJSONWriter: ~Copyable {
-  private let plans: [ProtocolPlan]
+  private var plans: [ProtocolPlan]
   /// The quoted names of all types, 64 places for each plan, empty where the profile knows none; and whether frames carry
   /// their session's number, by plan. The plans themselves would be retained and released for every frame.
-  private let types: [Piece]
-  private let hasSession: [Bool]
+  private var types: [Piece] = []
+  private var hasSession: [Bool] = []
   /// `"conn":...,"client":...,"server":...` of the connection that was written last.
   private var connection = ByteWriter(capacity: 256)
   private var connectionSerial: UInt32 = 0
 
   /// A writer for frames of `plans`.
   package init(plans: [ProtocolPlan]) {
+    self.plans = plans
+    reload(plans)
+  }
+
+  /// Takes names and the like from `plans` again.
+  package mutating func reload(_ plans: [ProtocolPlan]) {
     self.plans = plans
     types = plans.flatMap { plan in
       (0..<64).map { Piece($0 < plan.typeNames.count ? "\"\(plan.typeNames[$0])\"" : "") }

@@ -16,7 +16,7 @@ package final class MetricsSink: EngineSink {
   private(set) var endpoints: [EndpointSeries] = []
   /// The other servers, by profile.
   private(set) var others: [EndpointSeries]
-  private let roles: RoleTable
+  @exclusivity(unchecked) private var roles: RoleTable
 
   /// Nothing counted yet of what `plans` decode.
   package init(plans: [ProtocolPlan], maximumEndpoints: Int) {
@@ -24,6 +24,9 @@ package final class MetricsSink: EngineSink {
     others = [EndpointSeries](repeating: EndpointSeries(), count: plans.count)
     roles = RoleTable(plans: plans)
   }
+
+  /// What types are for has changed.
+  package func reloaded(_ plans: [ProtocolPlan]) { roles = RoleTable(plans: plans) }
 
   /// Counts fates.
   package func settled(_ batch: Span<Settlement>) {

@@ -5,12 +5,19 @@ import IMWire
 package struct MetricsWriter {
   private let plans: [ProtocolPlan]
   /// Labels that do not change, made once: of each profile's types, both directions of each.
-  private let types: [[(c2s: String, s2c: String, both: String)]]
+  private var types: [[(c2s: String, s2c: String, both: String)]]
 
   /// A writer of what `plans` decode.
   package init(plans: [ProtocolPlan]) {
     self.plans = plans
-    types = plans.map { plan in
+    types = Self.types(plans)
+  }
+
+  /// Takes the names of types from the plans again.
+  package mutating func reload() { types = Self.types(plans) }
+
+  private static func types(_ plans: [ProtocolPlan]) -> [[(c2s: String, s2c: String, both: String)]] {
+    plans.map { plan in
       (0..<65).map { kind in
         let name = kind < plan.typeNames.count ? plan.typeNames[kind] : "other"
         let both = MetricText.label("profile", plan.name) + "," + MetricText.label("type", name)

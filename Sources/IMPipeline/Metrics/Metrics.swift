@@ -13,7 +13,7 @@ final class Metrics {
   /// The server, where one is wanted.
   let server: MetricsServer?
   private let run: Run
-  private let writer: MetricsWriter
+  private var writer: MetricsWriter
   private let interval: Double
   private let startedAt = Timestamp.wallClock
   private var writtenAt = -Double.infinity
@@ -34,6 +34,9 @@ final class Metrics {
     sink = MetricsSink(plans: run.plans, maximumEndpoints: options.maximumEndpoints)
     writer = MetricsWriter(plans: run.plans)
   }
+
+  /// A profile was read again.
+  func reload() { writer.reload() }
 
   /// Begins to serve, when rights have been given up.
   func begin() throws(CaptureError) {

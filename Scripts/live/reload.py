@@ -1,0 +1,139 @@
+"""Profiles that are read again: SIGHUP puts a better one in place, a bad one changes nothing, and no connection is lost."""
+import json
+import os
+import shutil
+import signal
+import time
+
+from . import load, net, runs
+
+PROFILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Sources", "IMProfile", "Profiles")
+
+
+class Connection(load.Connection):
+    """A connection whose frames may have a version that is not 1."""
+
+    version = 1
+
+    def packet(self, way, flags, payload=b""):
+        return super().packet(way, flags, payload[:4] + bytes([self.version]) + payload[5:] if payload else b"")
+
+
+def conversation(number, version=1):
+    """A connection's packets, one after the other for ever: each message and its answer."""
+    connection = Connection(number)
+    connection.version = version
+    yield from connection.open()
+    while True:
+        yield from connection.message(load.START // 1_000_000_000)
+
+
+class Reload:
+    def __init__(self, binary, space, folder, report, mode):
+        self.space, self.report = space, report
+        # The user that root becomes can read a file of 644, and one of 600 only where it is still the one that was open.
+        self.profile = os.path.join(folder, "mine.yaml")
+        self.original = open(os.path.join(PROFILES, "tjp.yaml"), encoding="utf-8").read().replace(
+            "profile: tjp\n", "profile: mine\n")
+        self.write(self.original)
+        os.chmod(self.profile, mode)
+        self.run = runs.Run(binary, space.far, folder, "-i", "wire0", "--format", "json", "-U", "--profile", self.profile)
+
+    def write(self, text, replaces=False):
+        """Writes in place, or as an editor does that puts another file in its place."""
+        path = self.profile + ".new" if replaces else self.profile
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        if replaces:
+            shutil.copymode(self.profile, path)
+            os.rename(path, self.profile)
+
+    def send(self, packets):
+        os.waitpid(net.send(self.space.near, packets), 0)
+
+    def frames(self, count, limit=10):
+        """The lines of output, when there are `count` of them, or when it has taken too long."""
+        until = time.monotonic() + limit
+        while True:
+            with open(self.run.out, encoding="utf-8") as file:
+                lines = file.read().split("\n")[:-1]
+            if len(lines) >= count or time.monotonic() > until:
+                return [json.loads(line) for line in lines]
+            time.sleep(0.02)
+
+    def hang_up(self, words, limit=10):
+        """SIGHUP, and what is said of it, which begins with the file's name."""
+        before = len(self.run.told())
+        self.run.process.send_signal(signal.SIGHUP)
+        until = time.monotonic() + limit
+        while time.monotonic() < until:
+            said = self.run.told()[before:]
+            if words in said:
+                return said
+            time.sleep(0.02)
+        return self.run.told()[before:]
+
+
+def renamed(text):
+    return text.replace("name: data,", "name: said,").replace("[data,", "[said,").replace("version: 1", "version: 2", 1)
+
+
+def check(binary, space, folder, report, is_long):
+    corrections(binary, space, folder, report)
+    unreadable(binary, space, folder, report)
+
+
+def corrections(binary, space, folder, report):
+    live = Reload(binary, space, folder, report, 0o644)
+    if not report.check("a profile from a file: captures", live.run.listens(), live.run.told()):
+        return
+    first, second = conversation(1), conversation(2)
+    live.send([next(first) for _ in range(3 + 4)])
+    kinds = [frame["type"] for frame in live.frames(4)]
+    report.equal("as it was: types", kinds, ["data", "ack"] * 2)
+
+    live.write("profile: mine\nversion: [\n", replaces=True)
+    said = live.hang_up("stays as it was")
+    report.check("a bad one is told with line and column", "mine.yaml:3:1: " in said and "stays as it was" in said, said)
+    live.write(live.original.replace("role: message", "role: massage"), replaces=True)
+    said = live.hang_up("stays as it was")
+    report.check("one that is YAML too", ": a role is message, " in said and "stays as it was" in said, said)
+    live.send([next(first) for _ in range(4)])
+    report.equal("and changes nothing", [frame["type"] for frame in live.frames(8)][4:], ["data", "ack"] * 2)
+
+    live.write(renamed(live.original), replaces=True)
+    said = live.hang_up("read again")
+    report.check("a good one is read: %s" % said.strip().rpartition("/")[2], "mine 2, also for 1 open connection" in said, said)
+    live.send([next(first) for _ in range(4)] + [next(second) for _ in range(3 + 2)])
+    found = live.frames(14)[8:]
+    report.equal("the connection that is open has it", [f["type"] for f in found if f["conn"] == 1], ["said", "ack"] * 2)
+    report.equal("and a new one", [f["type"] for f in found if f["conn"] == 2], ["said", "ack"])
+    report.check("answers are found as before", all("rtt_us" in f for f in found if f["type"] == "ack"), found)
+
+    # Another header: the version in it is 2.
+    other = renamed(live.original).replace("bytes: 01", "bytes: 02").replace("version: 2", "version: 3", 1)
+    live.write(other, replaces=True)
+    said = live.hang_up("read again")
+    report.check("another header: %s" % said.strip().rpartition("/")[2], "2 open connections keep the old one" in said, said)
+    third = conversation(3, version=2)
+    live.send([next(third) for _ in range(3 + 4)] + [next(first) for _ in range(4)] + [next(third) for _ in range(4)])
+    found = live.frames(26)[14:]
+    report.equal("an open connection keeps the old one", [f["type"] for f in found if f["conn"] == 1], ["said", "ack"] * 2)
+    report.equal("a new one has the new one", [f["type"] for f in found if f["conn"] == 3], ["said", "ack"] * 4)
+    live.run.stop()
+    report.equal("exit", live.run.status, 0)
+    report.equal("dropped by kernel", live.run.counts["dropped"], 0)
+
+
+def unreadable(binary, space, folder, report):
+    live = Reload(binary, space, folder, report, 0o600)
+    if not report.check("a profile that only root may read: captures", live.run.listens(), live.run.told()):
+        return
+    live.write(renamed(live.original))
+    said = live.hang_up("read again")
+    report.check("written in place: %s" % said.strip().rpartition("/")[2], "read again: profile mine 2" in said, said)
+    live.write(live.original, replaces=True)
+    said = live.hang_up("stays as it was")
+    report.check("replaced: %s" % said.strip().rpartition("/")[2], "permission denied for user " in said, said)
+    live.run.stop()
+    report.equal("exit", live.run.status, 0)

@@ -1,1 +1,0 @@
-/* The module is its header. */

@@ -1,0 +1,71 @@
+import IMYAML
+
+/// The keys of the language that exporters know. A key that is added to the language is refused here, at its line, until
+/// the exporters can say it: a dissector that leaves something out without a word would be wrong.
+enum ExportableKeys {
+  private static let field: Set<String> = ["offset", "size", "order", "low-bit", "bits", "mask"]
+
+  /// By the path of a mapping, in which `*` stands for any key or element; a `.` stands between keys.
+  private static let known: [String: Set<String>] = [
+    "": [
+      "profile", "version", "title", "description", "ports", "place", "header", "length", "fields", "checksum", "sequence",
+      "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
+    ],
+    "header": ["length", "magic", "version"],
+    "header.magic": ["offset", "bytes"],
+    "header.version": ["offset", "bytes"],
+    "length": field.union(["encoding", "counts", "maximum"]),
+    "fields": [
+      "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status",
+    ],
+    "fields.*": field.union(["encrypted-from", "zlib"]),
+    "checksum": ["algorithm", "covers", "order"],
+    "sequence": ["kind", "bits", "wraps-at", "shared-by"],
+    "status": ["tag", "accepted"],
+    "types.*": [
+      "name", "role", "answered", "numbered", "echo", "in-order", "from", "refuses", "opens-session",
+      "names-session", "answers", "flags", "length", "body", "timeout",
+    ],
+    "types.*.flags": ["mask", "value"],
+    "types.*.body.*": ["skip", "load", "text", "string", "bytes", "expect", "unless", "optional"],
+    "types.*.body.*.load": ["size", "into"],
+    "types.*.body.*.text": ["size", "into"],
+    "types.*.body.*.string": ["maximum", "into"],
+    "types.*.body.*.bytes": ["size"],
+    "types.*.body.*.unless": ["mask", "value"],
+    "acknowledgment": ["body"],
+    "acknowledgment.body": ["length", "offset", "size", "order"],
+    "handshake": ["type", "request", "answer", "within"],
+    "receipts": ["type", "tag"],
+    "tlv": [
+      "tag", "length", "header", "counts", "optional", "padding", "repeats", "nested", "depth", "identity",
+      "sensitive", "tags",
+    ],
+    "tlv.tag": ["offset", "size", "order"],
+    "tlv.length": ["offset", "size", "order"],
+    "tlv.optional": ["offset", "mask", "adds"],
+    "timing": ["answer", "heartbeat"],
+  ]
+  /// Mappings whose keys are the profile's own.
+  private static let open: Set<String> = ["types", "tlv.tags"]
+
+  /// Throws where `root` uses a key that no exporter knows.
+  static func check(_ root: YAMLReader) throws(ProfileError) { try check(root, path: "") }
+
+  private static func check(_ reader: YAMLReader, path: String) throws(ProfileError) {
+    guard !reader.isScalar else { return }
+    if let elements = try? reader.elements() {
+      for element in elements { try check(element, path: path + ".*") }
+      return
+    }
+    for (key, value) in try reader.entries() {
+      let name = try key.text()
+      if !open.contains(path), known[path]?.contains(name) != true {
+        throw key.error("'\(name)' cannot be exported so far")
+      }
+      // What a step or a field is called does not matter, only that it is one.
+      let part = path == "types" || path == "fields" || path == "tlv.tags" ? "*" : name
+      try check(value, path: path.isEmpty ? part : "\(path).\(part)")
+    }
+  }
+}

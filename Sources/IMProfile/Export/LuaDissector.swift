@@ -1,0 +1,212 @@
+import IMEngine
+import IMYAML
+
+/// A profile as a table of Lua, in front of the text that reads it (`dissector.lua`).
+///
+/// Everything that comes from the profile is a number or a quoted text: nothing of it can become a statement.
+struct LuaDissector {
+  private let exported: ExportedProfile
+  private var draft: ProtocolPlan.Draft { exported.draft }
+
+  init(_ exported: ExportedProfile) { self.exported = exported }
+
+  /// The whole dissector.
+  func text() throws(ProfileError) -> String {
+    try head() + table() + "\n" + String(decoding: PackageResources.dissector_lua, as: UTF8.self)
+  }
+
+  // MARK: The comment
+
+  private func head() -> String {
+    let profile = exported.profile
+    let filter = Self.filter(profile.name)
+    var lines = [
+      ExportedProfile.line("\(exported.title): profile \(profile.name), version \(profile.version)."),
+      "Made by imdump profile export \(profile.name) --wireshark. Do not edit: edit the profile.",
+      "",
+      "tshark -X lua_script:\(profile.name).lua -r FILE, or put it into Wireshark's folder of personal Lua plugins.",
+      "Filters begin with \(filter). Preferences: -o \(filter).ports:7000-7010, -o \(filter).check:FALSE.",
+      "",
+      "What imdump says and this does not:",
+      "- Fates, round trips, copies, sessions: a dissector looks at one frame at a time.",
+      "- Bytes behind a gap: Wireshark gives up where a segment is missing; imdump finds the next frame.",
+    ]
+    let magic = exported.draft.magicMask.nonzeroBitCount
+    lines.append(
+      magic >= 16
+        ? "- A connection on another port is known by its magic number only; imdump weighs more than that."
+        : "- Connections on other ports: without a magic number of 16 bits and more they are not looked for. Name the"
+          + " port, or use \"Decode As\".")
+    if draft.magicMask == 0 {
+      lines.append("- A capture that begins in the midst of a frame: without a magic number the place is not found.")
+    }
+    if draft.checksumRule != .none {
+      lines.append("- Checksums of bodies over 1 MiB: Lua takes too long.")
+    }
+    if draft.compression.isPresent {
+      lines.append("- Limits on inflating, other than Wireshark's own.")
+    }
+    if !exported.profile.sensitiveTags.isEmpty {
+      lines.append("- Values of sensitive elements are left out of the tree, as imdump does; the bytes show them.")
+    }
+    if draft.identityTag != .max || draft.statusTags.0 != .max {
+      lines.append("- A status or a client's name that stands in an element is shown as that element only.")
+    }
+    return lines.map { $0.isEmpty ? "--" : "-- \($0)" }.joined(separator: "\n") + "\n\n"
+  }
+
+  // MARK: The table
+
+  private func table() throws(ProfileError) -> String {
+    let profile = exported.profile
+    var out = "local profile = {\n"
+    func line(_ key: String, _ value: String) { out += "  \(key) = \(value),\n" }
+    line("filter", Self.quoted(Self.filter(profile.name)))
+    line("label", Self.quoted(profile.name.uppercased()))
+    line("description", Self.quoted("\(ExportedProfile.line(exported.title)) (imdump profile \(profile.name))"))
+    line("ports", Self.quoted(profile.ports.map(String.init).joined(separator: ",")))
+    line("header", "\(draft.headerCount)")
+    line("magicBits", "\(draft.magicMask.nonzeroBitCount)")
+    line("fixed", Self.bytes(draft.magicMask, draft.magic))
+    line("length", try length())
+    line("type", Self.field(draft.type))
+    out += "  fields = {\n"
+    for (key, field) in exported.fields {
+      let isHex = key == "checksum" || key == "session"
+      out += "    { key = \(Self.quoted(key)), name = \(Self.quoted(key.prefix(1).uppercased() + key.dropFirst())), "
+      out += (isHex ? "hex = true, " : "") + "\(Self.parts(field)) },\n"
+    }
+    out += "  },\n"
+    if let checksum = try checksum() { line("checksum", checksum) }
+    if draft.compression.isPresent {
+      line("compression", "{ field = \(Self.field(draft.compression)), value = \(draft.zlibValue) }")
+    }
+    if draft.encryption.isPresent {
+      line("encryption", "{ field = \(Self.field(draft.encryption)), from = \(draft.encryptedFrom) }")
+    }
+    if draft.ackBodyCount >= 0 {
+      line("acknowledgment", "{ count = \(draft.ackBodyCount), field = \(Self.field(draft.ackBody)) }")
+    }
+    line("unknownTLV", "\(!draft.unknownFlags.contains(.noTLV))")
+    out += "  types = {\n"
+    for (i, kind) in draft.kinds.enumerated() { out += try "    [\(kind.value)] = \(type(kind, i)),\n" }
+    out += "  },\n"
+    out += "  tags = {\n"
+    for (tag, name) in profile.tagNames.sorted(by: { $0.key < $1.key }) {
+      out += "    [\(tag)] = \(Self.quoted(name)),\n"
+    }
+    out += "  },\n"
+    if draft.tlv.shape != .none { line("tlv", list()) }
+    return out + "}\n"
+  }
+
+  private func length() throws(ProfileError) -> String {
+    let maximum = "maximum = \(draft.maximumBody)"
+    switch draft.lengthRule {
+    case .field:
+      return "{ rule = \"field\", field = \(Self.field(draft.length)), add = \(draft.lengthAdd), \(maximum) }"
+    case .varint: return "{ rule = \"varint\", offset = \(draft.lengthOffset), \(maximum) }"
+    }
+  }
+
+  private func checksum() throws(ProfileError) -> String? {
+    switch draft.checksumRule {
+    case .none: return nil
+    case .crc32:
+      return
+        "{ algorithm = \"crc32\", either = \(draft.checksumEitherOrder), field = \(Self.field(draft.checksum)) }"
+    }
+  }
+
+  private func type(_ kind: FrameKind, _ index: Int) throws(ProfileError) -> String {
+    var parts = [
+      "name = \(Self.quoted(exported.profile.typeNames[index]))", "role = \"\(kind.role)\"",
+      "fixed = \(Self.bytes(kind.headMask, kind.headValue))", "minimum = \(kind.minimumBody)",
+      "tlv = \(!kind.flags.contains(.noTLV))",
+    ]
+    if kind.maximumBody != .max { parts.append("maximum = \(kind.maximumBody)") }
+    var steps: [String] = []
+    var alternatives: [String] = []
+    func flush() {
+      if !alternatives.isEmpty { steps.append("{ op = \"expect\", bytes = { \(alternatives.joined(separator: ", ")) } }") }
+      alternatives = []
+    }
+    for step in exported.steps(kind) {
+      if step.operation == .expect {
+        let digits = (0..<Int(step.count)).map { Self.hex(UInt8(truncatingIfNeeded: step.a >> UInt64((Int(step.count) - 1 - $0) * 8))) }
+        alternatives.append(Self.quoted(digits.joined()))
+        continue
+      }
+      flush()
+      steps.append(try self.step(step))
+    }
+    flush()
+    return "{ \(parts.joined(separator: ", ")),\n      steps = { \(steps.joined(separator: ", ")) } }"
+  }
+
+  private func step(_ step: PlanStep) throws(ProfileError) -> String {
+    let into = step.register == .none ? "" : ", into = \"\(step.register)\""
+    switch step.operation {
+    case .tlv, .end: return "{ op = \"\(step.operation)\" }"
+    case .unless: return "{ op = \"unless\", fixed = \(Self.bytes(step.a, step.b)) }"
+    case .skip, .load, .text, .string, .bytes: return "{ op = \"\(step.operation)\", count = \(step.count)\(into) }"
+    default: throw exported.root.error("the step '\(step.operation)' cannot be exported so far")
+    }
+  }
+
+  private func list() -> String {
+    let tlv = draft.tlv
+    let nested = tlv.nestedTag == .max ? draft.nestedTags : [tlv.nestedTag]
+    var parts = [
+      "header = \(tlv.headerCount)", "tag = \(Self.field(tlv.tag))", "length = \(Self.field(tlv.length))",
+      "all = \(tlv.lengthCountsHeader)", "padding = \(tlv.paddingMask + 1)", "repeats = \(tlv.mayRepeat)",
+      "depth = \(tlv.maximumDepth)", "single = \(draft.nestedTags.isEmpty)", "nested = \(Self.set(nested))",
+      "sensitive = \(Self.set(exported.profile.sensitiveTags.sorted()))",
+    ]
+    if tlv.optional.isPresent {
+      parts.append("optional = { \(tlv.optional.offset), \(tlv.optional.mask), \(tlv.optionalCount) }")
+    }
+    return "{ \(parts.joined(separator: ", ")) }"
+  }
+
+  // MARK: Text
+
+  /// The name that filters begin with: Wireshark has protocols of its own, and takes `-` for a minus.
+  private static func filter(_ name: String) -> String { "imdump_" + name.replacing("-", with: "_") }
+
+  private static func field(_ field: Field) -> String { "{ \(parts(field)) }" }
+
+  private static func parts(_ field: Field) -> String {
+    let mask = "{ \(field.mask & 0xffff_ffff), \(field.mask >> 32) }"
+    return "offset = \(field.offset), size = \(field.byteCount), shift = \(field.lowBit), mask = \(mask)"
+      + (field.littleEndian ? ", little = true" : "")
+  }
+
+  private static func bytes(_ mask: UInt64, _ value: UInt64) -> String {
+    let bytes = ExportedProfile.bytes(mask, value).map { "{ \($0.offset), \($0.mask), \($0.value) }" }
+    return bytes.isEmpty ? "{}" : "{ \(bytes.joined(separator: ", ")) }"
+  }
+
+  private static func set(_ tags: [UInt32]) -> String {
+    tags.isEmpty ? "{}" : "{ \(tags.map { "[\($0)] = true" }.joined(separator: ", ")) }"
+  }
+
+  private static func hex(_ byte: UInt8) -> String {
+    let digits = String(byte, radix: 16, uppercase: true)
+    return digits.count == 1 ? "0" + digits : digits
+  }
+
+  /// `text` as Lua has it between quotes: what is not plain ASCII stands as the numbers of its bytes.
+  static func quoted(_ text: String) -> String {
+    var out = "\""
+    for byte in text.utf8 {
+      if (32...126).contains(byte), byte != 34, byte != 92 {
+        out.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        let digits = String(byte)
+        out += "\\" + String(repeating: "0", count: 3 - digits.count) + digits
+      }
+    }
+    return out + "\""
+  }
+}

@@ -1,0 +1,107 @@
+import IMEngine
+
+/// Elements, and what becomes of messages.
+extension MarkdownPage {
+  /// How TLV lists are laid out, and their tags.
+  func elements() -> String {
+    let tlv = draft.tlv
+    guard tlv.shape != .none else { return "" }
+    func place(_ field: Field) -> String {
+      let order = field.byteCount == 1 ? "" : field.littleEndian ? ", little endian" : ", big endian"
+      return "\(Self.bytes(field.byteCount)) at offset \(field.offset)\(order)"
+    }
+    var out = "## Elements\n\n| | |\n|---|---|\n| Tag | \(place(tlv.tag)) |\n"
+    out += "| Length | \(place(tlv.length)); counts \(tlv.lengthCountsHeader ? "the header too" : "the value") |\n"
+    out += "| Header | \(tlv.headerCount) bytes"
+    if tlv.optional.isPresent {
+      out += "; \(tlv.optionalCount) more, if byte \(tlv.optional.offset) & 0x\(Self.hex(tlv.optional.mask)) is not 0"
+    }
+    out += " |\n"
+    if tlv.paddingMask > 0 { out += "| Padding | to a multiple of \(tlv.paddingMask + 1) bytes |\n" }
+    out += "| A tag twice | \(tlv.mayRepeat ? "is usual" : "is noted") |\n"
+    let nested = tlv.nestedTag == .max ? draft.nestedTags.count : 1
+    if nested > 0 { out += "| Lists in lists | \(tlv.maximumDepth) deep |\n" }
+    if draft.statusTags.0 != .max {
+      let tags = [draft.statusTags.0, draft.statusTags.1].filter { $0 != .max }.map(tag)
+      out += "| Status | \(tags.joined(separator: ", or ")); accepts \(accepted) |\n"
+    }
+    if draft.identityTag != .max { out += "| Client's name | \(tag(draft.identityTag)) |\n" }
+    guard !profile.tagNames.isEmpty || nested > 0 else { return out }
+    out += "\n| Tag | Name | |\n|---|---|---|\n"
+    let lists = Set(draft.nestedTags + [tlv.nestedTag])
+    for (tag, name) in profile.tagNames.sorted(by: { $0.key < $1.key }) {
+      var notes: [String] = []
+      if lists.contains(tag) { notes.append("a list") }
+      if profile.sensitiveTags.contains(tag) { notes.append("not shown") }
+      out += "| 0x\(Self.hex(UInt64(tag), count: tlv.tag.byteCount * 2)) (\(tag)) | `\(name)` | \(notes.joined(separator: ", ")) |\n"
+    }
+    let others = lists.subtracting(profile.tagNames.keys).subtracting([.max]).count
+    if others > 0 { out += "\n\(others) more tags are lists, and have no name here.\n" }
+    return out
+  }
+
+  /// How an answer finds what it answers.
+  func exchanges() -> String {
+    var out = "## Exchanges\n\n"
+    let inOrder = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.unnumbered) }
+    var lines = ["An answer belongs to the message of the other direction that has the number it names."]
+    if draft.ackBodyCount >= 0 {
+      lines.append(
+        "An acknowledgment with a body of \(draft.ackBodyCount) bytes names it there, \(draft.ackBody.byteCount) bytes at"
+          + " offset \(draft.ackBody.offset); any other by its own number.")
+    }
+    if !inOrder.isEmpty {
+      let names = inOrder.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
+      lines.append("Without a number, in order: \(names).")
+    }
+    let refusing = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.refusing) }
+    if !refusing.isEmpty {
+      let names = refusing.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
+      lines.append("May refuse, by their status: \(names).")
+    }
+    let naming = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.opensSession) }
+    if draft.session.isPresent {
+      lines.append("Frames with the same `session` belong together, also on another connection.")
+    } else if !naming.isEmpty {
+      let names = naming.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
+      let each = draft.kinds[naming[0]].flags.contains(.namesSession)
+      lines.append(
+        "The client is named by \(names); \(each ? "each connection is a session of its own" : "its name is the session").")
+    } else {
+      lines.append("A connection is a session.")
+    }
+    if draft.receiptTag != .max, let receipt = draft.kinds.firstIndex(where: { $0.flags.contains(.receipt) }) {
+      lines.append("`\(profile.typeNames[receipt])` says that a message was read: its number is in \(tag(draft.receiptTag)).")
+    }
+    for line in lines { out += "- \(line)\n" }
+    return out
+  }
+
+  /// The states of a connection and of a message, as they are counted.
+  func states() -> String {
+    var out = "## States\n\n| Of | From | To | When |\n|---|---|---|---|\n"
+    let asks = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.handshake) }
+    if !asks.isEmpty {
+      let names = asks.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
+      let request = draft.handshakeRequest == .max ? "" : " with \(tag(draft.handshakeRequest))"
+      let answer =
+        draft.handshakeAnswer == .max ? "its acknowledgment" : "the same type with \(tag(draft.handshakeAnswer))"
+      out += "| connection | connected | asked | \(names)\(request) |\n"
+      out += "| connection | asked | ready | \(answer) |\n"
+      out += "| connection | asked | not answered | \(Self.time(draft.handshakeLimit)) passed |\n"
+    }
+    let asking = draft.kinds.filter { $0.flags.contains(.expectsAck) }
+    guard let longest = asking.map(\.timeout).max(), let shortest = asking.map(\.timeout).min() else {
+      return asks.isEmpty ? "" : out
+    }
+    let times = shortest == longest ? Self.time(shortest) : "\(Self.time(shortest)) to \(Self.time(longest)), by type,"
+    out += "| message | | open | it is sent |\n"
+    out += "| message | open | acked | an answer, after one copy |\n"
+    out += "| message | open | acked after retry | an answer, after several copies |\n"
+    if draft.kinds.contains(where: { $0.flags.contains(.refusing) }) {
+      out += "| message | open | rejected | an answer whose status does not accept |\n"
+    }
+    out += "| message | open | unanswered | \(times) passed after the last copy, or the connection is over |\n"
+    return out
+  }
+}

@@ -1,0 +1,255 @@
+import IMEngine
+
+/// A profile as a page in Markdown: what stands where, which types there are, who answers whom and how long that may take.
+struct MarkdownPage {
+  let exported: ExportedProfile
+  var profile: CompiledProfile { exported.profile }
+  var draft: ProtocolPlan.Draft { exported.draft }
+
+  init(_ exported: ExportedProfile) { self.exported = exported }
+
+  /// The whole page.
+  func text() throws(ProfileError) -> String {
+    let parts = [head(), header(), types(), bodies(), elements(), exchanges(), states()]
+    return parts.filter { !$0.isEmpty }.joined(separator: "\n")
+  }
+
+  // MARK: What it is
+
+  private func head() -> String {
+    var out = "# \(Self.quoted(profile.name))\n\n\(Self.quoted(exported.title)).\n"
+    if let description = exported.description {
+      for paragraph in Self.paragraphs(description) { out += "\n\(Self.quoted(paragraph))\n" }
+    }
+    out += "\n| | |\n|---|---|\n"
+    out += "| Profile | `\(profile.name)`, version `\(profile.version)` |\n"
+    let ports = profile.ports.map(String.init).joined(separator: ", ")
+    out += "| Ports | \(ports.isEmpty ? "none" : "\(ports); a hint") |\n"
+    let magic = bytes(draft.signatureMask, draft.magic)
+    out += "| Magic | \(magic.isEmpty ? "none" : "`\(magic)`") |\n"
+    let longest = "a body has at most \(draft.maximumBody) bytes"
+    switch draft.lengthRule {
+    case .field:
+      let counts = draft.lengthAdd == 0 ? "the body" : "the whole frame"
+      out += "| Length | counts \(counts); \(longest) |\n"
+    case .varint: out += "| Length | a number of 1 to 4 bytes of seven bits, least significant first; \(longest) |\n"
+    }
+    out += "| Checksum | \(checksum()) |\n| Sequence | \(sequence()) |\n"
+    if draft.compression.isPresent {
+      out += "| Compression | zlib, where `compression` is \(draft.zlibValue) |\n"
+    }
+    if draft.encryption.isPresent {
+      out += "| Encryption | not read, where `encryption` is \(draft.encryptedFrom) or more |\n"
+    }
+    return out
+  }
+
+  private func checksum() -> String {
+    switch draft.checksumRule {
+    case .none: "none"
+    case .crc32: "CRC-32 over the body, 0 without one, \(draft.checksumEitherOrder ? "in either byte order" : "big endian")"
+    }
+  }
+
+  private func sequence() -> String {
+    guard draft.sequenceCounts else { return "an identifier, free again after its answer; each side has its own" }
+    guard draft.sequence.isPresent else { return "none" }
+    var out = "a counter of \(draft.counterBits) bits"
+    if draft.counterWrap != 1 << UInt64(draft.counterBits) {
+      out += ", which goes to 0 instead of reaching 0x\(Self.hex(draft.counterWrap))"
+    }
+    if draft.counterBits < draft.sequence.mask.nonzeroBitCount { out += ", with a category above it" }
+    if draft.serverSharesCounter { out += "; a server counts for all its clients together" }
+    return out
+  }
+
+  // MARK: The header
+
+  private func header() -> String {
+    let more = draft.lengthRule == .varint ? " or more" : ""
+    var rows: [(offset: Int, count: Int, text: String)] = []
+    func fixed(_ mask: UInt64, _ name: String) {
+      let parts = ExportedProfile.bytes(mask, draft.magic)
+      guard let first = parts.first, let last = parts.last else { return }
+      rows.append((first.offset, last.offset - first.offset + 1, "\(name): always `\(bytes(mask, draft.magic))`"))
+    }
+    fixed(draft.signatureMask, "magic")
+    fixed(draft.magicMask & ~draft.signatureMask, "version")
+    if draft.lengthRule == .varint { rows.append((draft.lengthOffset, 1, "`length`, 1 to 4 bytes")) }
+    for (key, field) in exported.fields {
+      rows.append((Int(field.offset), field.byteCount, "`\(key)`\(part(field))\(meaning(key))"))
+    }
+    rows.sort { ($0.offset, $0.count) < ($1.offset, $1.count) }
+    var out = "## Header: \(draft.headerCount) bytes\(more)\n\n| Offset | Bytes | |\n|---|---|---|\n"
+    var end = 0
+    for row in rows {
+      if row.offset > end { out += "| \(end) | \(row.offset - end) | not read |\n" }
+      let count = draft.lengthRule == .varint && row.offset == draft.lengthOffset ? "1-4" : "\(row.count)"
+      out += "| \(row.offset) | \(count) | \(row.text) |\n"
+      end = max(end, row.offset + row.count)
+    }
+    if end < draft.headerCount { out += "| \(end) | \(draft.headerCount - end) | not read |\n" }
+    return out
+  }
+
+  /// Which part of its bytes a field is, and in what order they stand.
+  private func part(_ field: Field) -> String {
+    var out = field.byteCount == 1 ? "" : field.littleEndian ? ", little endian" : ", big endian"
+    let width = 64 - field.mask.leadingZeroBitCount
+    if field.mask.nonzeroBitCount != width {
+      out += ", the bits 0x\(Self.hex(field.mask))"
+    } else if field.lowBit > 0 || width < field.byteCount * 8 {
+      out += width == 1 ? ", bit \(field.lowBit)" : ", bits \(field.lowBit) to \(field.lowBit + width - 1)"
+    }
+    return out
+  }
+
+  private func meaning(_ key: String) -> String {
+    switch key {
+    case "length": draft.lengthAdd == 0 ? ": bytes of the body" : ": bytes of the whole frame"
+    case "session": ": whose frame it is"
+    case "time": ": the sender's clock, in seconds"
+    case "duplicate": ": not 0 when it is sent once more"
+    case "status": ": accepts \(accepted)"
+    default: ""
+    }
+  }
+
+  /// The statuses that accept.
+  var accepted: String {
+    let (first, last) = draft.acceptedStatus
+    return first == last ? "\(first)" : "\(first) to \(last)"
+  }
+
+  // MARK: Types
+
+  private func types() -> String {
+    var out = "## Types\n\n| Value | Name | Role | From | Answered by | Time |\n|---|---|---|---|---|---|\n"
+    for (i, kind) in draft.kinds.enumerated() {
+      let from =
+        kind.flags.contains(.fromClient) ? "client" : kind.flags.contains(.fromServer) ? "server" : ""
+      var answers = kind.flags.contains(.expectsAck) ? exported.answers(to: i).map { "`\(profile.typeNames[$0])`" } : []
+      if kind.flags.contains(.echoed) { answers.append("itself, echoed") }
+      if i == handshake, draft.handshakeAnswer != .max { answers.append("itself, with tag \(tag(draft.handshakeAnswer))") }
+      let time = answers.isEmpty ? "" : Self.time(kind.timeout)
+      out += "| \(value(kind.value)) | `\(profile.typeNames[i])` | \(kind.role) | \(from) |"
+      out += " \(answers.joined(separator: ", ")) | \(time) |\n"
+    }
+    return out + "\nOther values are shown as `type_N`.\n"
+  }
+
+  private var handshake: Int? { draft.kinds.firstIndex { $0.flags.contains(.handshake) } }
+
+  private func value(_ value: UInt64) -> String {
+    draft.type.mask.nonzeroBitCount <= 8 ? "\(value)" : "0x" + Self.hex(value, count: draft.type.byteCount * 2)
+  }
+
+  private static func test(_ byte: (offset: Int, mask: UInt8, value: UInt8)) -> String {
+    "byte \(byte.offset) & 0x\(hex(UInt64(byte.mask), count: 2)) is 0x\(hex(UInt64(byte.value), count: 2))"
+  }
+
+  /// `count` bytes, in words.
+  static func bytes(_ count: some BinaryInteger) -> String { count == 1 ? "1 byte" : "\(count) bytes" }
+
+  /// What types fix of their frames, and the fields of bodies that are read.
+  private func bodies() -> String {
+    var rows = ""
+    for (i, kind) in draft.kinds.enumerated() {
+      var parts: [String] = []
+      if kind.headMask != 0 {
+        parts += ExportedProfile.bytes(kind.headMask, kind.headValue).map {
+          Self.test($0)
+        }
+      }
+      if kind.minimumBody == kind.maximumBody {
+        parts.append(kind.minimumBody == 0 ? "no body" : "exactly \(Self.bytes(kind.minimumBody))")
+      }
+      parts += steps(exported.steps(kind))
+      if !parts.isEmpty { rows += "| `\(profile.typeNames[i])` | \(parts.joined(separator: "; ")) |\n" }
+    }
+    return rows.isEmpty ? "" : "## Bodies\n\n| Type | In this order |\n|---|---|\n" + rows
+  }
+
+  private func steps(_ steps: [PlanStep]) -> [String] {
+    var parts: [String] = []
+    var prefix = ""
+    var alternatives: [String] = []
+    func flush() {
+      if !alternatives.isEmpty { parts.append(prefix + "always \(alternatives.joined(separator: " or "))") }
+      if !alternatives.isEmpty { prefix = "" }
+      alternatives = []
+    }
+    for step in steps {
+      if step.operation == .expect {
+        let digits = Self.hex(step.a, count: Int(step.count) * 2)
+        alternatives.append("`\(digits)`")
+        continue
+      }
+      flush()
+      let into = step.register == .none ? "" : ": `\(step.register == .keepAlive ? "keep-alive" : "\(step.register)")`"
+      switch step.operation {
+      case .end:
+        prefix += "the body may end here; "
+        continue
+      case .unless:
+        let tests = ExportedProfile.bytes(step.a, step.b).map {
+          Self.test($0)
+        }
+        prefix += "unless \(tests.joined(separator: " and ")), "
+        continue
+      case .skip: parts.append(prefix + "\(Self.bytes(step.count)) not read")
+      case .load: parts.append(prefix + "a number of \(Self.bytes(step.count))\(into)")
+      case .text: parts.append(prefix + "a length of \(Self.bytes(step.count)) and so much text\(into)")
+      case .string: parts.append(prefix + "a text that a zero byte ends, \(step.count) bytes at most\(into)")
+      case .bytes: parts.append(prefix + "a length of \(Self.bytes(step.count)) and so many bytes")
+      case .tlv: parts.append(prefix + "elements")
+      default: parts.append(prefix + "\(step.operation)")
+      }
+      prefix = ""
+    }
+    flush()
+    return parts
+  }
+
+  // MARK: Text
+
+  /// `text` in one line, in which nothing is markup.
+  static func quoted(_ text: String) -> String {
+    var out = ""
+    for character in ExportedProfile.line(text) {
+      switch character {
+      case "&": out += "&amp;"
+      case "<": out += "&lt;"
+      case ">": out += "&gt;"
+      case "\\", "`", "*", "_", "{", "}", "[", "]", "#", "|", "~", "!", "$": out += "\\\(character)"
+      // These begin a list or a heading where a line begins.
+      case "+", "-", "=": out += out.isEmpty ? "\\\(character)" : "\(character)"
+      case ".", ")": out += !out.isEmpty && out.utf8.allSatisfy({ (48...57).contains($0) }) ? "\\\(character)" : "\(character)"
+      default: out.append(character)
+      }
+    }
+    return out
+  }
+
+  private static func paragraphs(_ text: String) -> [String] {
+    text.split(separator: "\n", omittingEmptySubsequences: false)
+      .split { $0.allSatisfy(\.isWhitespace) }.map { $0.joined(separator: " ") }
+  }
+
+  static func hex(_ value: UInt64, count: Int = 0) -> String {
+    let digits = String(value, radix: 16, uppercase: true)
+    return String(repeating: "0", count: max(0, count - digits.count)) + digits
+  }
+
+  private func bytes(_ mask: UInt64, _ value: UInt64) -> String {
+    ExportedProfile.bytes(mask, value).map { Self.hex(UInt64($0.value), count: 2) }.joined(separator: " ")
+  }
+
+  static func time(_ nanoseconds: Int64) -> String {
+    nanoseconds % 1_000_000_000 == 0 ? "\(nanoseconds / 1_000_000_000) s" : "\(nanoseconds / 1_000_000) ms"
+  }
+
+  func tag(_ tag: UInt32) -> String {
+    "0x\(Self.hex(UInt64(tag), count: draft.tlv.tag.byteCount * 2))" + (profile.tagNames[tag].map { " `\($0)`" } ?? "")
+  }
+}

@@ -1,0 +1,477 @@
+-- From here on the text is the same for every profile: it reads what the table above says. Wireshark 4.0 and later.
+
+-- Bits. Lua 5.2 has a library for them; 5.4 has operators, which 5.2 cannot even read.
+local library = rawget(_G, "bit32") or rawget(_G, "bit")
+local band, bxor, rshift
+if library then
+  band = function(a, b) return library.band(a, b) % 4294967296 end
+  bxor, rshift = library.bxor, library.rshift
+else
+  band = load("return function(a, b) return a & b end")()
+  bxor = load("return function(a, b) return a ~ b end")()
+  rshift = load("return function(a, n) return a >> n end")()
+end
+
+local name = profile.filter
+local proto = Proto(name, profile.description)
+
+-- Fields ----------------------------------------------------------------------------------------------------------------
+
+local typeNames, tagNames = {}, {}
+for value, kind in pairs(profile.types) do typeNames[value] = kind.name end
+for tag, text in pairs(profile.tags) do tagNames[tag] = text end
+
+local F = {
+  bytes = ProtoField.uint32(name .. ".len", "Body bytes"),
+  acknowledges = ProtoField.uint64(name .. ".ack_of", "Acknowledges"),
+  keepAlive = ProtoField.uint64(name .. ".keep_alive", "Keep-alive"),
+  identity = ProtoField.string(name .. ".identity", "Client's name"),
+  subject = ProtoField.string(name .. ".subject", "Subject"),
+  part = ProtoField.bytes(name .. ".part", "Bytes of the body"),
+  raw = ProtoField.bytes(name .. ".body", "Body"),
+  skipped = ProtoField.bytes(name .. ".skipped", "No frame"),
+  check = ProtoField.string(name .. ".checksum.status", "Checksum status"),
+  count = ProtoField.uint32(name .. ".tlv.count", "Elements"),
+  tag = ProtoField.uint32(name .. ".tlv.tag", "Tag", base.HEX, tagNames),
+  length = ProtoField.uint32(name .. ".tlv.len", "Length"),
+  value = ProtoField.bytes(name .. ".tlv.value", "Value"),
+}
+-- Those of the header, and those that a body may have instead of it. A number of up to 32 bits is a number; else a UInt64.
+local header, wide = {}, { sequence = true, status = true, keepAlive = true }
+for i, field in ipairs(profile.fields) do
+  local path = name .. "." .. field.key
+  if field.key == "type" then
+    header[i] = ProtoField.uint32(path, field.name, base.HEX_DEC, typeNames)
+  elseif field.size <= 4 then
+    header[i] = ProtoField.uint32(path, field.name, field.hex and base.HEX or base.DEC)
+  else
+    header[i] = ProtoField.uint64(path, field.name, field.hex and base.HEX or base.DEC)
+  end
+  F[field.key] = F[field.key] or header[i]
+  wide[field.key] = field.size > 4 and field.key ~= "type"
+end
+F.sequence = F.sequence or ProtoField.uint64(name .. ".sequence", "Sequence")
+F.status = F.status or ProtoField.uint64(name .. ".status", "Status")
+
+local E = {
+  short = ProtoExpert.new(name .. ".malformed", "The body does not fit its type", expert.group.MALFORMED, expert.severity.WARN),
+  list = ProtoExpert.new(name .. ".tlv.bad", "The elements do not fit their list", expert.group.MALFORMED, expert.severity.WARN),
+  deep = ProtoExpert.new(name .. ".tlv.deep", "Lists nest deeper than the protocol has it", expert.group.PROTOCOL, expert.severity.NOTE),
+  twice = ProtoExpert.new(name .. ".tlv.twice", "A tag stands twice in one list", expert.group.PROTOCOL, expert.severity.NOTE),
+  sum = ProtoExpert.new(name .. ".checksum.bad", "The checksum is wrong", expert.group.CHECKSUM, expert.severity.ERROR),
+  unknown = ProtoExpert.new(name .. ".type.unknown", "A type that the profile does not know", expert.group.UNDECODED, expert.severity.NOTE),
+  skipped = ProtoExpert.new(name .. ".skipped.bytes", "Bytes that are no frame", expert.group.MALFORMED, expert.severity.WARN),
+  closed = ProtoExpert.new(name .. ".unread", "The body is encrypted, or not the zlib that its header says", expert.group.UNDECODED, expert.severity.NOTE),
+}
+
+local all, seen = {}, {}
+for _, field in pairs(F) do if not seen[field] then seen[field] = true; all[#all + 1] = field end end
+for _, field in ipairs(header) do if not seen[field] then seen[field] = true; all[#all + 1] = field end end
+proto.fields = all
+local experts = {}
+for _, one in pairs(E) do experts[#experts + 1] = one end
+proto.experts = experts
+
+-- Preferences -----------------------------------------------------------------------------------------------------------
+
+proto.prefs.ports = Pref.range("TCP ports", profile.ports, "Connections on these ports are read", 65535)
+proto.prefs.check = Pref.bool("Verify checksums", true, "Whether checksums of bodies up to 1 MiB are verified")
+
+local ports = DissectorTable.get("tcp.port")
+local registered = ""
+local function register()
+  local wanted = tostring(proto.prefs.ports)
+  if wanted == registered then return end
+  if registered ~= "" then ports:remove(registered, proto) end
+  if wanted ~= "" then ports:add(wanted, proto) end
+  registered = wanted
+end
+function proto.prefs_changed() register() end
+
+-- Numbers ---------------------------------------------------------------------------------------------------------------
+
+-- Reads a field whose first byte counts from `at`; the caller knows that the bytes are there.
+local function read(field, tvb, at)
+  local range = tvb(at + field.offset, field.size)
+  if field.size <= 4 then
+    local value = field.little and range:le_uint() or range:uint()
+    return band(math.floor(value / 2 ^ field.shift), field.mask[1])
+  end
+  local value = field.little and range:le_uint64() or range:uint64()
+  value = value:rshift(field.shift):band(UInt64(field.mask[1], field.mask[2]))
+  return field.mask[2] == 0 and value:lower() or value
+end
+
+-- A big-endian number of one to eight bytes.
+local function number(tvb, at, count)
+  if count <= 4 then return tvb(at, count):uint() end
+  return tvb(at, count):uint64()
+end
+
+local function plain(value) return type(value) == "number" and value or value:tonumber() end
+local function long(value) return type(value) == "number" and UInt64(value) or value end
+
+-- Checksums: the sum over `count` bytes at `at`, by the algorithm's name ------------------------------------------------
+
+local crcTable
+local function crc32(tvb, at, count)
+  if not crcTable then
+    crcTable = {}
+    for i = 0, 255 do
+      local c = i
+      for _ = 1, 8 do c = c % 2 == 1 and bxor(rshift(c, 1), 0xEDB88320) or rshift(c, 1); c = c % 4294967296 end
+      crcTable[i] = c
+    end
+  end
+  local c, text = 0xFFFFFFFF, tvb:raw(at, count)
+  for i = 1, count do c = bxor(crcTable[bxor(c, text:byte(i)) % 256], rshift(c, 8)) % 4294967296 end
+  return bxor(c, 0xFFFFFFFF) % 4294967296
+end
+
+local checksums = { crc32 = crc32 }
+
+local function swapped(sum)
+  local a, b, c, d = sum % 256, math.floor(sum / 256) % 256, math.floor(sum / 65536) % 256, math.floor(sum / 16777216)
+  return a * 16777216 + b * 65536 + c * 256 + d
+end
+
+-- "be" and "le" are right, by the byte order; "none" without a body; "unchecked" where nobody looked.
+local function checksum(tvb, at, head, count)
+  local rule = profile.checksum
+  if not rule then return nil end
+  local stated = plain(read(rule.field, tvb, at))
+  if count == 0 then return stated == 0 and "none" or "bad" end
+  if not proto.prefs.check or count > 1048576 then return "unchecked" end
+  local sum = checksums[rule.algorithm](tvb, at + head, count)
+  if sum == stated then return "be" end
+  if rule.either and swapped(sum) == stated then return "le" end
+  return "bad"
+end
+
+-- Framing: the header's bytes and the whole frame's ---------------------------------------------------------------------
+
+local function matches(bytes, tvb, at)
+  for _, one in ipairs(bytes) do
+    if band(tvb(at + one[1], 1):uint(), one[2]) ~= one[3] then return false end
+  end
+  return true
+end
+
+local lengths = {}
+
+function lengths.field(tvb, at)
+  local size = plain(read(profile.length.field, tvb, at)) + profile.length.add
+  if size < 0 or size > profile.length.maximum then return nil end
+  return profile.header, profile.header + size
+end
+
+-- Seven bits a byte, the least significant first, at most four bytes; without the last of them it asks for one more.
+function lengths.varint(tvb, at, available)
+  local size, factor, position = 0, 1, profile.length.offset
+  for _ = 1, 4 do
+    if position >= available then return position + 1, nil end
+    local byte = tvb(at + position, 1):uint()
+    size = size + byte % 128 * factor
+    factor, position = factor * 128, position + 1
+    if byte < 128 then
+      if size > profile.length.maximum then return nil end
+      return position, position + size
+    end
+  end
+  return nil
+end
+
+-- What stands at `at`: the header's bytes, the frame's, and its type's value and meaning. With the first of them alone, so
+-- many bytes are needed; with nothing, it is no frame.
+local function measure(tvb, at, available)
+  if available < profile.header then return profile.header end
+  if not matches(profile.fixed, tvb, at) then return nil end
+  local head, total = lengths[profile.length.rule](tvb, at, available)
+  if not total then return head end
+  local value = read(profile.type, tvb, at)
+  local kind = profile.types[value]
+  if kind then
+    if not matches(kind.fixed, tvb, at) then return nil end
+    local size = total - head
+    if size < kind.minimum or kind.maximum and size > kind.maximum then return nil end
+  end
+  return head, total, value, kind
+end
+
+-- Elements --------------------------------------------------------------------------------------------------------------
+
+local list = profile.tlv
+
+-- How many bytes an element's header and value have; the header's need where it is cut short.
+local function element(tvb, at, stop)
+  local head = list.header
+  if stop - at < head then return nil end
+  if list.optional and band(tvb(at + list.optional[1], 1):uint(), list.optional[2]) ~= 0 then
+    head = head + list.optional[3]
+    if stop - at < head then return nil end
+  end
+  local size = plain(read(list.length, tvb, at)) - (list.all and head or 0)
+  if size < 0 or size > stop - at - head then return nil end
+  return head, size
+end
+
+local function padding(count) return list.padding > 1 and -count % list.padding or 0 end
+
+-- Whether the bytes are a list to their end. Where many tags hold lists, some are used for other things by others.
+local function isList(tvb, at, stop)
+  for _ = 1, 256 do
+    if at >= stop then return true end
+    local head, size = element(tvb, at, stop)
+    if not head then return false end
+    at = math.min(stop, at + head + size + padding(head + size))
+  end
+  return true
+end
+
+local function walk(tvb, at, stop, tree, depth, state)
+  local tags = {}
+  while at < stop do
+    local head, size = element(tvb, at, stop)
+    if not head then
+      tree:add_proto_expert_info(E.list)
+      return
+    end
+    if state.count == 65536 then
+      tree:add_proto_expert_info(E.list, "More elements than are read")
+      state.isFull = true
+      return
+    end
+    state.count = state.count + 1
+    local tag = plain(read(list.tag, tvb, at))
+    local item = tree:add(proto, tvb(at, head + size))
+    item:set_text(string.format("%s (0x%X), %d bytes", tagNames[tag] or "Element", tag, size))
+    item:add(F.tag, tvb(at + list.tag.offset, list.tag.size), tag)
+    item:add(F.length, tvb(at + list.length.offset, list.length.size), size)
+    if tags[tag] and not list.repeats then item:add_proto_expert_info(E.twice) end
+    tags[tag] = true
+    local first = at + head
+    local nests = list.nested[tag] and (list.single or isList(tvb, first, first + size))
+    if nests and depth >= list.depth then item:add_proto_expert_info(E.deep) end
+    if nests and depth < 16 then
+      walk(tvb, first, first + size, item, depth + 1, state)
+      if state.isFull then return end
+    elseif list.sensitive[tag] then
+      item:append_text(" (not shown)")
+    elseif size > 0 then
+      item:add(F.value, tvb(first, size))
+      local text = tvb(first, math.min(size, 80)):raw()
+      if not text:find("[^%g ]") then item:append_text(': "' .. text .. '"') end
+    end
+    at = math.min(stop, first + size + padding(head + size))
+  end
+end
+
+-- Steps: each takes the body on from `at`, and gives where it ends; nothing where the body does not fit -----------------
+
+local registers = {
+  identity = function(tree, range) tree:add(F.identity, range) end,
+  subject = function(tree, range) tree:add(F.subject, range) end,
+}
+
+local function isText(tvb, at, count)
+  return not (count > 0 and tvb:raw(at, math.min(count, 256)):find("[\0-\31\127]"))
+end
+
+local function put(into, tvb, at, count, tree, message)
+  local value = number(tvb, at, count)
+  if into == "sequence" then message.sequence = value end
+  tree:add(F[into], tvb(at, count), wide[into] and long(value) or plain(value) % 4294967296)
+end
+
+local steps = {}
+
+function steps.skip(step, tvb, at, stop, tree)
+  if stop - at < step.count then return nil end
+  tree:add(F.part, tvb(at, step.count))
+  return at + step.count
+end
+
+function steps.load(step, tvb, at, stop, tree, message)
+  if stop - at < step.count then return nil end
+  put(step.into, tvb, at, step.count, tree, message)
+  return at + step.count
+end
+
+function steps.text(step, tvb, at, stop, tree)
+  if stop - at < step.count then return nil end
+  local size = number(tvb, at, step.count)
+  at = at + step.count
+  if size > stop - at or not isText(tvb, at, size) then return nil end
+  if registers[step.into] and size > 0 then registers[step.into](tree, tvb(at, size)) end
+  return at + size
+end
+
+function steps.string(step, tvb, at, stop, tree)
+  local room = math.min(step.count, stop - at)
+  if room <= 0 then return nil end
+  local zero = tvb:raw(at, room):find("\0", 1, true)
+  if not zero then return nil end
+  if registers[step.into] and zero > 1 then registers[step.into](tree, tvb(at, zero - 1)) end
+  return at + zero
+end
+
+function steps.bytes(step, tvb, at, stop, tree)
+  if stop - at < step.count then return nil end
+  local size = number(tvb, at, step.count)
+  at = at + step.count
+  if size > stop - at then return nil end
+  if size > 0 then tree:add(F.part, tvb(at, size)) end
+  return at + size
+end
+
+function steps.expect(step, tvb, at, stop, tree)
+  for _, one in ipairs(step.bytes) do
+    local count = #one / 2
+    if stop - at >= count and tvb(at, count):bytes():tohex() == one then
+      tree:add(F.part, tvb(at, count))
+      return at + count
+    end
+  end
+  return nil
+end
+
+-- Runs a type's steps. Gives where its list begins, if there is one, and whether the body fits.
+local function run(kind, tvb, start, at, stop, tree, message)
+  local skipped = false
+  for _, step in ipairs(kind.steps) do
+    if step.op == "tlv" then return at, true end
+    if step.op == "end" then
+      if at == stop then return at, true end
+    elseif step.op == "unless" then
+      skipped = matches(step.fixed, tvb, start)
+    elseif skipped then
+      skipped = false
+    else
+      at = steps[step.op](step, tvb, at, stop, tree, message)
+      if not at then return nil, false end
+    end
+  end
+  return nil, true
+end
+
+-- One frame -------------------------------------------------------------------------------------------------------------
+
+-- The body as it can be read, and the list's place in it: inflated where the header says so and it really is zlib.
+local function open(tvb, at, count, header, tree)
+  local packing, locking = profile.compression, profile.encryption
+  if locking and plain(read(locking.field, tvb, header)) >= locking.from then
+    tree:add_proto_expert_info(E.closed)
+    return nil
+  end
+  if packing and plain(read(packing.field, tvb, header)) == packing.value then
+    local isZlib = count >= 2 and tvb(at, 1):uint() == 0x78 and tvb(at, 2):uint() % 31 == 0
+    if isZlib then
+      local body = tvb(at, count)
+      local ok, inflated = pcall(function() return body:uncompress_zlib("Inflated body") end)
+      if not ok then ok, inflated = pcall(function() return body:uncompress("Inflated body") end) end
+      if ok and inflated then
+        local whole = inflated:tvb()
+        return whole, 0, whole:len()
+      end
+    end
+    tree:add_proto_expert_info(E.closed)
+  end
+  return tvb, at, at + count
+end
+
+local function dissect(tvb, tree, at, head, total, value, kind)
+  local count = total - head
+  local title = kind and kind.name or "type_" .. tostring(value)
+  local root = tree:add(proto, tvb(at, total))
+  root:append_text(", " .. title)
+  local message = {}
+  for i, field in ipairs(profile.fields) do
+    local number = read(field, tvb, at)
+    local shown = wide[field.key] and long(number) or number
+    local item = root:add(header[i], tvb(at + field.offset, field.size), shown)
+    if field.key == "sequence" then message.sequence = number end
+    if field.key == "type" and not kind then item:add_proto_expert_info(E.unknown) end
+  end
+  root:add(F.bytes, count):set_generated()
+  local status = checksum(tvb, at, head, count)
+  if status then
+    local item = root:add(F.check, status)
+    item:set_generated()
+    if status == "bad" then item:add_proto_expert_info(E.sum) end
+  end
+  local first, isRead = at + head, false
+  if kind and #kind.steps > 0 then
+    local fits
+    first, fits = run(kind, tvb, at, at + head, at + total, root, message)
+    isRead = true
+    if not fits then root:add_proto_expert_info(E.short) end
+  end
+  local answers = profile.acknowledgment
+  if answers and kind and kind.role == "acknowledgment" and count == answers.count then
+    local named = read(answers.field, tvb, at + head)
+    root:add(F.acknowledges, tvb(at + head + answers.field.offset, answers.field.size), long(named))
+  end
+  local reads = list and count > 0
+  if kind then reads = reads and kind.tlv else reads = reads and profile.unknownTLV end
+  if reads and first then
+    local body, from, stop = open(tvb, first, at + total - first, at, root)
+    if body then
+      local state = { count = 0 }
+      walk(body, from, stop, root, 0, state)
+      if state.count > 0 then root:add(F.count, state.count):set_generated() end
+      message.elements = state.count
+    end
+  elseif count > 0 and not isRead then
+    root:add(F.raw, tvb(at + head, count))
+  end
+  local info = title
+  if message.sequence then info = info .. " seq " .. tostring(message.sequence) end
+  info = info .. " len " .. count
+  if message.elements and message.elements > 0 then info = info .. " tlv " .. message.elements end
+  return info
+end
+
+-- One connection --------------------------------------------------------------------------------------------------------
+
+-- The next place from `at` on where a frame may begin, by the magic number; the end without one.
+local function resume(tvb, at, stop)
+  if #profile.fixed == 0 then return stop end
+  local last = profile.fixed[#profile.fixed][1]
+  for i = at, stop - last - 1 do if matches(profile.fixed, tvb, i) then return i end end
+  return math.max(at, stop - last)
+end
+
+function proto.dissector(tvb, pinfo, tree)
+  local stop, at, infos = tvb:len(), 0, {}
+  pinfo.cols.protocol = profile.label
+  while at < stop do
+    local head, total, value, kind = measure(tvb, at, stop - at)
+    if not head then
+      local next = resume(tvb, at + 1, stop)
+      tree:add(proto, tvb(at, next - at)):add(F.skipped, tvb(at, next - at)):add_proto_expert_info(E.skipped)
+      at = next
+    elseif not total or total > stop - at then
+      -- The rest of the frame, where its length is known; else whatever comes next.
+      pinfo.desegment_offset = at
+      pinfo.desegment_len = total and total - (stop - at) or DESEGMENT_ONE_MORE_SEGMENT
+      break
+    else
+      infos[#infos + 1] = dissect(tvb, tree, at, head, total, value, kind)
+      at = at + total
+    end
+  end
+  if #infos > 0 then pinfo.cols.info = table.concat(infos, " | ") end
+  return stop
+end
+
+-- Whether a connection on any port begins with this protocol: only a magic number of 16 bits and more can tell.
+if profile.magicBits >= 16 then
+  proto:register_heuristic("tcp", function(tvb, pinfo, tree)
+    if tvb:len() < profile.header or not measure(tvb, 0, tvb:len()) then return false end
+    pinfo.conversation = proto
+    proto.dissector(tvb, pinfo, tree)
+    return true
+  end)
+end
+
+register()
