@@ -100,7 +100,7 @@ publish -i writer -t chat/zhang -q 2 -m 'twice as careful'
 (subscribe -V mqttv5 -i reader -c -x 60 -k 5 -q 2 -t 'chat/#' -W 2) || true
 wait "$older" "$nameless" 2>/dev/null || true
 
-# One that is still there when the broker goes: the broker says so.
+# One that is still there when the broker goes.
 subscribe -V mqttv5 -i last -k 5 -q 0 -t 'news/#' -W 4 &
 started+=("$!")
 sleep 1

@@ -14,6 +14,8 @@ struct CompiledProfile {
   var draft = ProtocolPlan.Draft()
   /// The same of the protocol's variant, where it has one.
   var variant: ProtocolPlan.Draft?
+  /// The value of the profile's variable that means it; known where YAML was compiled.
+  var variantValue: UInt64?
 
   /// The plan, with its tables.
   var plan: ProtocolPlan {

@@ -18,6 +18,14 @@ extension ProfileCompiler {
     if let accepted = try reader.optional("accepted") { draft.acceptedStatus = try self.accepted(accepted) }
   }
 
+  /// A status stands somewhere; types have been read by now.
+  func checkStatus() throws(ProfileError) {
+    guard let reader = try root.optional("status"), draft.statusTags.0 == .max, !draft.status.isPresent else { return }
+    guard draft.steps.contains(where: { $0.register == .status }) else {
+      throw reader.error("a status has a 'tag', stands in 'fields', or is loaded by a step")
+    }
+  }
+
   /// The first and the last status that accept.
   func accepted(_ reader: YAMLReader) throws(ProfileError) -> (UInt64, UInt64) {
     let range = try reader.elements()

@@ -36,6 +36,7 @@ package struct ProfileCompiler {
     profile = try first.run()
     var other = ProfileCompiler(root: root, values: values, variant: values.first)
     profile.variant = try other.run().draft
+    profile.variantValue = values.first
     profile.draft.hasVariant = true
     profile.variant?.hasVariant = true
     return profile
@@ -78,6 +79,7 @@ package struct ProfileCompiler {
     try sequence()
     try status()
     try types(root.required("types"))
+    try checkStatus()
     try acknowledgment()
     if let tlv = try root.optional("tlv") { try self.tlv(tlv) }
     try checkLists()

@@ -120,6 +120,33 @@ import Testing
     #expect(Set(run.frames.map(\.session)).count == 1)
   }
 
+  /// What a client has agreed to: one and a half times the keep-alive that was told last, 7.5 s here. `C` and `S` are what
+  /// client and server say, a column is a second.
+  @Test(
+    arguments: [
+      ("C-----C------C", 0), ("C-------C-----C", 1), ("C---S---S---C", 1), ("C-------C--------C", 2),
+      // The last silence counts when it ends with the connection.
+      ("C-----C--------.", 1),
+    ] as [(String, UInt32)])
+  func contract(_ drawing: String, _ expected: UInt32) {
+    var talk = ConversationBuilder(client: Talk.phone, server: Talk.server(1_883))
+    talk.open(at: Timestamp(milliseconds: 0))
+    talk.send(M.connect(clientID: "p", keepAlive: 60), .clientToServer, at: Timestamp(milliseconds: 10))
+    talk.send(M.connack([.two(0x13, 5)]), .serverToClient, at: Timestamp(milliseconds: 20))
+    for (second, mark) in drawing.enumerated() {
+      let at = Timestamp(milliseconds: Int64(second) * 1_000 + 100)
+      switch mark {
+      case "C": talk.send(M.publish("a", [1]), .clientToServer, at: at)
+      case "S": talk.send(M.publish("b", [1]), .serverToClient, at: at)
+      case ".": talk.close(.fin(by: .serverToClient), at: at)
+      default: break
+      }
+    }
+    let run = Run(talk.packets)
+    #expect(run.heard.reports.last?.heartbeats?.absent ?? 0 == expected, "\(drawing)")
+    if expected > 0 { #expect(run.heard.reports.last?.heartbeats?.expected == 5_000) }
+  }
+
   /// One connection's level says nothing of another's.
   @Test func bothAtOnce() {
     var packets: [TimedPacket] = []

@@ -147,7 +147,9 @@ package final class ProtocolPlan: @unchecked Sendable {
     self.ports = ports
     self.typeNames = typeNames
     self.tagNames = tagNames
-    self.sensitiveTags = sensitiveTags
+    // A name that is not to be shown is not shown as an element either.
+    let hidden: Set<UInt32> = draft.hidesIdentity && draft.identityTag != .max ? [draft.identityTag] : []
+    self.sensitiveTags = sensitiveTags.union(hidden)
     self.checksumName = checksumName
     typeValues = draft.kinds.map(\.value)
     typeRoles = draft.kinds.map(\.role)

@@ -19,6 +19,7 @@ local proto = Proto(name, profile.description)
 
 local typeNames, tagNames = {}, {}
 for value, kind in pairs(profile.types) do typeNames[value] = kind.name end
+for value, kind in pairs(profile.variant or {}) do typeNames[value] = kind.name end
 for tag, text in pairs(profile.tags) do tagNames[tag] = text end
 
 local F = {
@@ -183,13 +184,13 @@ end
 
 -- What stands at `at`: the header's bytes, the frame's, and its type's value and meaning. With the first of them alone, so
 -- many bytes are needed; with nothing, it is no frame.
-local function measure(tvb, at, available)
+local function measure(tvb, at, available, types)
   if available < profile.header then return profile.header end
   if not matches(profile.fixed, tvb, at) then return nil end
   local head, total = lengths[profile.length.rule](tvb, at, available)
   if not total then return head end
   local value = read(profile.type, tvb, at)
-  local kind = profile.types[value]
+  local kind = types[value]
   if kind then
     if not matches(kind.fixed, tvb, at) then return nil end
     local size = total - head
@@ -213,6 +214,82 @@ local function element(tvb, at, stop)
   local size = plain(read(list.length, tvb, at)) - (list.all and head or 0)
   if size < 0 or size > stop - at - head then return nil end
   return head, size
+end
+
+-- Seven bits a byte, the least significant first, at most four bytes: the number, and where it ends.
+local function varint(tvb, at, stop)
+  local value, factor = 0, 1
+  for i = at, math.min(at + 4, stop) - 1 do
+    local byte = tvb(i, 1):uint()
+    value, factor = value + byte % 128 * factor, factor * 128
+    if byte < 128 then return value, i + 1 end
+  end
+  return nil
+end
+
+-- An element whose tag tells the form of its value: its tag, where the value begins and ends, and where the next one stands.
+local function behindLength(tvb, at, stop)
+  local first = at + list.length.size
+  if first > stop then return nil end
+  local size = plain(read(list.length, tvb, at))
+  if size > stop - first then return nil end
+  return first, first + size
+end
+
+local function formed(tvb, at, stop)
+  local first = at + list.header
+  if first > stop then return nil end
+  local tag = plain(read(list.tag, tvb, at))
+  local form = list.forms[tag]
+  if not form then return nil end
+  if form[1] == "integer" then
+    if stop - first < form[2] then return nil end
+    return tag, first, first + form[2]
+  elseif form[1] == "varint" then
+    local _, last = varint(tvb, first, stop)
+    if not last then return nil end
+    return tag, first, last
+  elseif form[1] == "pair" then
+    local _, middle = behindLength(tvb, first, stop)
+    if not middle then return nil end
+    local _, last = behindLength(tvb, middle, stop)
+    if not last then return nil end
+    return tag, first, last
+  end
+  local from, last = behindLength(tvb, first, stop)
+  if not from then return nil end
+  return tag, from, last
+end
+
+-- Whether elements fill the place from `at` to `stop`.
+local function fills(tvb, at, stop)
+  if not list.forms then return true end
+  while at < stop do
+    local tag, _, last = formed(tvb, at, stop)
+    if not tag then return false end
+    at = last
+  end
+  return true
+end
+
+local function walkFormed(tvb, at, stop, tree, state)
+  while at < stop do
+    local tag, first, last = formed(tvb, at, stop)
+    if not tag then
+      tree:add_proto_expert_info(E.list)
+      return
+    end
+    state.count = state.count + 1
+    local item = tree:add(proto, tvb(at, last - at))
+    item:set_text(string.format("%s (0x%X), %d bytes", tagNames[tag] or "Element", tag, last - first))
+    item:add(F.tag, tvb(at, list.header), tag)
+    if list.sensitive[tag] then
+      item:append_text(" (not shown)")
+    elseif last > first then
+      item:add(F.value, tvb(first, last - first))
+    end
+    at = last
+  end
 end
 
 local function padding(count) return list.padding > 1 and -count % list.padding or 0 end
@@ -279,6 +356,10 @@ end
 
 local function put(into, tvb, at, count, tree, message)
   local value = number(tvb, at, count)
+  if into == "bits" then
+    message.bits = value
+    return
+  end
   if into == "sequence" then message.sequence = value end
   tree:add(F[into], tvb(at, count), wide[into] and long(value) or plain(value) % 4294967296)
 end
@@ -287,6 +368,7 @@ local steps = {}
 
 function steps.skip(step, tvb, at, stop, tree)
   if stop - at < step.count then return nil end
+  if step.count == 0 then return at end
   tree:add(F.part, tvb(at, step.count))
   return at + step.count
 end
@@ -301,7 +383,7 @@ function steps.text(step, tvb, at, stop, tree)
   if stop - at < step.count then return nil end
   local size = number(tvb, at, step.count)
   at = at + step.count
-  if size > stop - at or not isText(tvb, at, size) then return nil end
+  if size > stop - at or size < (step.minimum or 0) or not isText(tvb, at, size) then return nil end
   if registers[step.into] and size > 0 then registers[step.into](tree, tvb(at, size)) end
   return at + size
 end
@@ -335,15 +417,44 @@ function steps.expect(step, tvb, at, stop, tree)
   return nil
 end
 
+function steps.refuse(step, tvb, at, stop)
+  if stop - at >= step.count and plain(number(tvb, at, step.count)) == step.value then return nil end
+  return at
+end
+
+function steps.list(step, tvb, at, stop, tree, message)
+  local size, first
+  if step.count == 0 then
+    size, first = varint(tvb, at, stop)
+  elseif stop - at >= step.count then
+    size, first = number(tvb, at, step.count), at + step.count
+  end
+  if not size or size > stop - first or not fills(tvb, first, first + size) then return nil end
+  message.lists = message.lists or {}
+  message.lists[#message.lists + 1] = { first, first + size }
+  return first + size
+end
+
+function steps.each(step, tvb, at, stop, tree, message)
+  if stop <= at or (stop - at) % step.count ~= 0 then return nil end
+  for i = at, stop - step.count, step.count do put(step.into, tvb, i, step.count, tree, message) end
+  return stop
+end
+
+function steps.close(step, tvb, at, stop) return at == stop and at or nil end
+
 -- Runs a type's steps. Gives where its list begins, if there is one, and whether the body fits.
 local function run(kind, tvb, start, at, stop, tree, message)
   local skipped = false
   for _, step in ipairs(kind.steps) do
-    if step.op == "tlv" then return at, true end
+    if step.op == "tlv" and not skipped then return at, true end
     if step.op == "end" then
       if at == stop then return at, true end
-    elseif step.op == "unless" then
-      skipped = matches(step.fixed, tvb, start)
+    elseif step.op == "unless" or step.op == "when" then
+      local is
+      if step.bits then is = band(plain(message.bits or 0), step.bits[1]) == step.bits[2] else is = matches(step.fixed, tvb, start) end
+      -- Of two conditions both must hold.
+      skipped = skipped or is == (step.op == "unless")
     elseif skipped then
       skipped = false
     else
@@ -411,6 +522,19 @@ local function dissect(tvb, tree, at, head, total, value, kind)
     local named = read(answers.field, tvb, at + head)
     root:add(F.acknowledges, tvb(at + head + answers.field.offset, answers.field.size), long(named))
   end
+  if message.lists then
+    local state = { count = 0 }
+    for _, place in ipairs(message.lists) do
+      if list.forms then
+        walkFormed(tvb, place[1], place[2], root, state)
+      else
+        walk(tvb, place[1], place[2], root, 0, state)
+      end
+    end
+    if state.count > 0 then root:add(F.count, state.count):set_generated() end
+    message.elements = state.count
+    first = nil
+  end
   local reads = list and count > 0
   if kind then reads = reads and kind.tlv else reads = reads and profile.unknownTLV end
   if reads and first then
@@ -441,11 +565,32 @@ local function resume(tvb, at, stop)
   return math.max(at, stop - last)
 end
 
+-- Which variant of the protocol a connection speaks: a message told. Anything may be asked of this.
+local stream = Field.new("tcp.stream")
+local speaks = {}
+local nothing = {}
+setmetatable(nothing, { __index = function() return function() return nothing end end })
+
+local function tell(tvb, at, head, total, value)
+  local first, second = profile.types[value], profile.variant[value]
+  local _, fits = run(first, tvb, at, at + head, at + total, nothing, {})
+  if fits then return profile.types end
+  _, fits = run(second, tvb, at, at + head, at + total, nothing, {})
+  return fits and profile.variant or profile.types
+end
+
 function proto.dissector(tvb, pinfo, tree)
   local stop, at, infos = tvb:len(), 0, {}
   pinfo.cols.protocol = profile.label
+  local connection = profile.variant and stream() and stream().value
   while at < stop do
-    local head, total, value, kind = measure(tvb, at, stop - at)
+    local types = connection and speaks[connection] or profile.types
+    local head, total, value, kind = measure(tvb, at, stop - at, types)
+    if kind and kind.tells and profile.variant and total and total <= stop - at then
+      types = tell(tvb, at, head, total, value)
+      kind = types[value]
+      if connection then speaks[connection] = types end
+    end
     if not head then
       local next = resume(tvb, at + 1, stop)
       tree:add(proto, tvb(at, next - at)):add(F.skipped, tvb(at, next - at)):add_proto_expert_info(E.skipped)
@@ -467,7 +612,7 @@ end
 -- Whether a connection on any port begins with this protocol: only a magic number of 16 bits and more can tell.
 if profile.magicBits >= 16 then
   proto:register_heuristic("tcp", function(tvb, pinfo, tree)
-    if tvb:len() < profile.header or not measure(tvb, 0, tvb:len()) then return false end
+    if tvb:len() < profile.header or not measure(tvb, 0, tvb:len(), profile.types) then return false end
     pinfo.conversation = proto
     proto.dissector(tvb, pinfo, tree)
     return true
