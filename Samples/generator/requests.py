@@ -1,4 +1,4 @@
-"""Captures of protocols of requests and answers: SMPP, Diameter, goim. Both ends ask, and answers come in any order.
+"""Captures of protocols of requests and answers: SMPP, Diameter, goim, JT/T 808. Both ends ask, and answers come in any order.
 
 The bytes are laid out here by hand from the protocols' documents; nothing of them is shared with the decoder.
 """
@@ -240,4 +240,130 @@ def goim():
     return capture.run(110)
 
 
-ALL = {"smpp-gateway.pcap": smpp, "diameter-charging.pcap": diameter, "goim-room.pcap": goim}
+# JT/T 808
+
+ESCAPES = {0x7E: b"\x7d\x02", 0x7D: b"\x7d\x01"}
+
+
+def quoted(content):
+    """A frame on the wire: the sum behind it, escapes, a flag at either end."""
+    total = 0
+    for byte in content:
+        total ^= byte
+    return b"\x7e" + b"".join(ESCAPES.get(byte, bytes([byte])) for byte in content + bytes([total])) + b"\x7e"
+
+
+class Phone:
+    """One side of a terminal's connection: the number that stands in every header, and a counter."""
+
+    def __init__(self, number, newer, serial):
+        self.number, self.newer, self.serial = number, newer, serial
+
+    def frame(self, kind, body=b"", piece=None, serial=None):
+        if serial is None:
+            serial, self.serial = self.serial, self.serial + 1 & 0xFFFF
+        properties = len(body) | (0x4000 if self.newer else 0) | (0x2000 if piece else 0)
+        number = bytes.fromhex(self.number.rjust(20 if self.newer else 12, "0"))
+        return quoted(struct.pack(">HH", kind, properties) + (b"\1" if self.newer else b"") + number + struct.pack(">H", serial)
+                      + (struct.pack(">HH", *piece) if piece else b"") + body)
+
+
+def general(phone, answered, kind, result=0):
+    """The answer that both sides give to nearly everything."""
+    return phone.frame(0x8001 if phone.platform else 0x0001, struct.pack(">HHB", answered, kind, result))
+
+
+def place(n, *more):
+    """A body of 0x0200: alarms, states, latitude, longitude, height, speed, direction, time, and additional items."""
+    # 0x7D7E stands in it, so that every one of them has escapes.
+    return (struct.pack(">IIIIHHH", 0, 0x00000003, 31_229_566 + n * 90, 121_473_126 + n * 120, 0x7D7E, 523 + n, n * 15 % 360)
+            + bytes.fromhex("251009%02d%02d%02d" % (8, 53 + n // 60, n % 60)) + b"".join(more))
+
+
+def item(tag, value):
+    return bytes([tag, len(value)]) + value
+
+
+def jt808():
+    capture = Capture(44, small_cuts=140)
+
+    def whole(data):
+        end = data.find(b"\x7e", 1)
+        return len(data) + 1 if end < 0 else end + 1
+
+    for n, (number, newer) in enumerate([("13800138000", False), ("139000000126", False), ("8613712345678", True)]):
+        terminal, platform = Phone(number, newer, 0 if n else 0xFFF0), Phone(number, newer, 0x7D00 + n)
+        terminal.platform, platform.platform = False, True
+        talk = Talk(capture, ("192.0.2.%d" % (61 + n), 44000), ("203.0.113.50", 7611), n / 3, whole)
+
+        # Serials are drawn in the order of time.
+        events = []
+
+        def plan(at, what):
+            events.append((at, len(events), what))
+
+        def ask(at, kind, body=b"", result=0, delay=0.03, piece=None, answer=True):
+            def now():
+                serial = terminal.serial
+                request = terminal.frame(kind, body, piece)
+                talk.ask(at, 0, request, general(platform, serial, kind, result) if answer else None, delay)
+            plan(at, now)
+
+        def tell(at, kind, body, answer, delay=0.05):
+            def now():
+                serial = platform.serial
+                request = platform.frame(kind, body)
+                talk.ask(at, 1, request, answer(serial), delay)
+            plan(at, now)
+
+        def register():
+            serial = terminal.serial
+            body = struct.pack(">HH", 31, 115) + b"MAKER" + b"MODEL-7".ljust(30 if newer else 20, b"\0") + b"T000%03d" % n + b"\1AB1234"
+            talk.ask(0.05, 0, terminal.frame(0x0100, body),
+                     platform.frame(0x8100, struct.pack(">HB", serial, 0) + b"key-%d" % n), 0.04)
+
+        def damaged():              # a sum that is wrong, and the same once more
+            serial = terminal.serial
+            right = terminal.frame(0x0200, place(50))
+            talk.say(26, 0, right[:-2] + bytes([right[-2] ^ 0x01]) + b"\x7e")
+            talk.ask(29, 0, right, general(platform, serial, 0x0200), 0.03)
+
+        def several():              # in one go, and answered in one go
+            serials = [(terminal.serial + k) & 0xFFFF for k in range(4)]
+            talk.say(27, 0, *[terminal.frame(0x0200, place(60 + k)) for k in range(4)])
+            talk.say(27.2, 1, *[general(platform, serial, 0x0200) for serial in serials])
+
+        plan(0.05, register)
+        ask(0.5, 0x0102, (b"\x05key-%d" % n if newer else b"key-%d" % n), result=1 if n == 1 else 0)
+        if n == 1:
+            ask(1, 0x0102, b"key-1")
+        for beat in range(3):
+            ask(5 + 30 * beat, 0x0002, answer=(n, beat) != (0, 1), delay=0.012)
+        for report in range(10):
+            more = [item(1, struct.pack(">I", 70_000 + report)), item(2, struct.pack(">H", 412)), item(0x30, b"\x1f"), item(0x31, b"\x0b")]
+            if report == 4:
+                more.append(item(0x11, b"\0"))
+            if report == 6:
+                more.append(item(0xE1, b"private ~}~ item"))
+            ask(6 + report, 0x0200, place(report, *more), result=4 if report == 4 else 0)
+        tell(20, 0x8300, b"\x01" + "停车休息 ~}~".encode("gb18030"), lambda serial: general(terminal, serial, 0x8300))
+        tell(21, 0x8104, b"", lambda serial: terminal.frame(0x0104, struct.pack(">HB", serial, 1) + struct.pack(">IBI", 1, 4, 30)))
+        tell(22, 0x8201, b"", lambda serial: terminal.frame(0x0201, struct.pack(">H", serial) + place(40)))
+        tell(23, 0x8105, b"\x03", lambda serial: general(terminal, serial, 0x8105, 3))
+        if n == 0:                  # a picture in three pieces, each answered
+            for piece in range(3):
+                ask(25 + piece / 50, 0x0801, bytes(capture.dice.below(256) for _ in range(900 if piece < 2 else 333)), piece=(3, piece + 1))
+        if n == 1:
+            plan(26, damaged)
+            plan(30, lambda: talk.say(30, 0, terminal.frame(0x0F01, b"a type of its own")))
+        if n == 2:
+            plan(27, several)
+        ask(70 + n, 0x0003)
+        for _, _, what in sorted(events, key=lambda event: event[:2]):
+            what()
+        talk.close(72 + n)
+    return capture.run(80)
+
+
+ALL = {"smpp-gateway.pcap": smpp, "diameter-charging.pcap": diameter, "goim-room.pcap": goim,
+       "jt808-terminals.pcap": jt808}

@@ -88,6 +88,9 @@ extension Engine {
   ) -> Bool {
     let plan = currentPlan
     let isHinted = isHinted(flow, Int(currentPlanIndex & 63))
+    if plan.pointee.framing.isDelimited {
+      return standsDelimited(flow.half(side), bytes, start, end, isHinted: isHinted, isThorough: isThorough)
+    }
     // A magic number with its version is proof in itself; without one, frames must follow one another.
     let needed = (isHinted ? 24 : Int(plan.pointee.chooseEvidence)) + (isVariant ? Self.variantEvidence : 0)
     if plan.pointee.magicEvidence >= 32 {
@@ -172,6 +175,9 @@ extension Engine {
     for side in 0...1 where !flow.half(side).pointee.flags.contains(.fromStart) {
       flow.half(side).pointee.flags.insert(.lost)
     }
+    if currentPlan.pointee.framing.isDelimited {
+      for side in 0...1 { flow.half(side).pointee.flags.insert(.delimited) }
+    }
     // What came first is decoded first.
     let order = isEarlier(flow, 1 - side) ? [1 - side, side] : [side, 1 - side]
     for side in order {
@@ -184,6 +190,7 @@ extension Engine {
   private mutating func clientByType(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Int? {
     guard let rest = flow.half(side).pointee.rest else { return nil }
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    if currentPlan.pointee.framing.isDelimited { return clientOfStretch(bytes, rest, side) }
     guard case .at(var position) = find(bytes, rest, isEnd: true) else { return nil }
     var probe = frame.pointee
     for _ in 0..<64 where currentPlan.read(bytes, position, rest.pointee.end, &probe) == .frame {

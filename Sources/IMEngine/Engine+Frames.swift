@@ -13,7 +13,7 @@ extension Engine {
       return
     }
     select(flow.pointee.profile)
-    if half.pointee.rest != nil || !half.pointee.flags.isDisjoint(with: [.lost, .passing]) {
+    if half.pointee.rest != nil || !half.pointee.flags.isDisjoint(with: [.lost, .passing, .delimited]) {
       consumeBehindRest(index, flow, side, bytes, offset, count, at, number)
       return
     }
@@ -52,6 +52,10 @@ extension Engine {
     _ count: Int, _ at: Timestamp, _ number: UInt64
   ) {
     let half = flow.half(side)
+    if half.pointee.flags.contains(.delimited) {
+      consumeStretches(index, flow, side, bytes, offset, count, at, number)
+      return
+    }
     if half.pointee.flags.contains(.passing) {
       let passed = min(count, Int(half.pointee.passOver))
       half.pointee.passOver -= UInt32(passed)
@@ -75,6 +79,7 @@ extension Engine {
     if profile.rawValue != currentPlanIndex {
       currentPlanIndex = profile.rawValue
       currentPlan = planPointers[Int(profile.rawValue)]
+      frame.pointee.trailerCount = Int(currentPlan.pointee.framing.trailerCount)
     }
   }
 
@@ -116,6 +121,7 @@ extension Engine {
   @inline(never)
   mutating func decodeRest(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, isEnd: Bool = false) {
     let half = flow.half(side)
+    guard !currentPlan.pointee.framing.isDelimited else { return decodeStretches(index, flow, side) }
     var found: UInt64?
     while let rest = half.pointee.rest {
       if half.pointee.flags.contains(.lost) {
@@ -152,6 +158,13 @@ extension Engine {
       }
     }
     if let rest = half.pointee.rest, rest.pointee.count == 0 { reassembler.rests.take(back: &half.pointee.rest) }
+  }
+
+  /// The same for a frame that stands in the scratch, because its escapes had to be taken out.
+  @inline(never)
+  mutating func completeStretch(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    let memory = scratch.memory
+    complete(index, flow, side, Bytes(RawSpan(_unsafeStart: memory.start, byteCount: memory.count)))
   }
 
   /// Opens the frame in hand; false when its length cannot be believed, so that the next frame must be looked for.

@@ -46,6 +46,7 @@ extension Engine {
     // Nothing points into what may be freed now.
     currentPlanIndex = 0
     currentPlan = planPointers[0]
+    frame.pointee.trailerCount = Int(currentPlan.pointee.framing.trailerCount)
     frame.pointee.kind = currentPlan.pointee.unknownKind
     for type in 0..<65 {
       let kind = plan.kind(at: type)
@@ -78,5 +79,6 @@ extension UnsafePointer<Plan> {
       && a.pointee.lengthAdd == b.pointee.lengthAdd && a.pointee.sequenceCounts == b.pointee.sequenceCounts
       && a.pointee.counterBits == b.pointee.counterBits && a.pointee.counterWrap == b.pointee.counterWrap
       && fields.allSatisfy { a.pointee[keyPath: $0].isSame(b.pointee[keyPath: $0]) }
+      && a.pointee.framing.isSame(b.pointee.framing)
   }
 }

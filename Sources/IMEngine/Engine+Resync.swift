@@ -71,6 +71,7 @@ extension Engine {
   mutating func find(
     _ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool, countsParts: Bool = false
   ) -> SearchResult {
+    if currentPlan.pointee.framing.isDelimited { return findBeginning(bytes, rest) }
     let needed = Int(currentPlan.pointee.confirmEvidence) + doubt
     let hasMagic = currentPlan.pointee.magicEvidence >= 32
     let start = rest.pointee.start
@@ -201,7 +202,7 @@ extension Engine {
     var evidence = 0
     var probe = frame.pointee
     var at = position
-    let counts = isTrusted && plan.pointee.checksumRule == .none
+    let counts = isTrusted && plan.pointee.checksumEvidence == 0
     for _ in 0..<64 {
       rest.pointee.credit -= 1
       let result = plan.read(bytes, at, end, &probe)
@@ -231,11 +232,13 @@ extension Engine {
       case .frame:
         if plan.pointee.checksumRule != .none { rest.pointee.credit -= probe.count >> 4 }
         guard plan.open(bytes, &probe) else { return .rejected }
-        if plan.pointee.checksumRule == .none, probe.kind.pointee.index == FrameKind.unknownIndex { return .rejected }
+        let sum = Int(plan.pointee.checksumEvidence)
+        if sum > 0, sum < 32, probe.checksumStatus == .bad { return .rejected }
+        if sum < 32, probe.kind.pointee.index == FrameKind.unknownIndex { return .rejected }
         if plan.weighsBodies {
           rest.pointee.credit -= probe.count >> 4
           guard let bits = plan.weighFrame(bytes, &probe, at, end) else { return .rejected }
-          evidence += bits
+          evidence += bits + sum
         } else if counts {
           guard let bits = weigh(bytes, &probe, at, end) else { return .rejected }
           evidence += bits
@@ -269,7 +272,7 @@ extension Engine {
     else { return nil }
     var bits = Int(plan.pointee.magicEvidence) + Int(kind.evidence) + plan.pointee.type.mask.nonzeroBitCount
     if kind.flags.contains(.hasOtherSteps) { return plan.weighBody(bytes, probe, end).map { bits + $0 } }
-    let last = at + probe.count
+    let last = at + probe.count - probe.trailerCount
     var position = at + probe.headerCount
     var loaded: UInt64 = 0
     var i = Int(kind.firstStep)
@@ -370,7 +373,8 @@ extension Engine {
   mutating func frameLength(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     var probe = frame.pointee
-    guard rest.pointee.count >= Int(currentPlan.pointee.headerCount),
+    // Where a delimiter ends frames, nobody knows how long one is before it is over.
+    guard !currentPlan.pointee.framing.isDelimited, rest.pointee.count >= Int(currentPlan.pointee.headerCount),
       currentPlan.read(bytes, rest.pointee.start, rest.pointee.end, &probe) != .notAFrame,
       probe.count > probe.headerCount + 1 || currentPlan.pointee.lengthRule == .field
     else { return 0 }

@@ -30,6 +30,8 @@ package struct Engine: ~Copyable {
   var tracker: Tracker
   var walker: TLVWalker
   var inflater: Inflater
+  /// Where frames stand whose escapes were taken out.
+  var scratch = FrameScratch()
   var ledger = Ledger()
   /// The segment and the frame in hand; on the heap, so that handing them on copies nothing.
   var segment: UnsafeMutablePointer<Segment>
@@ -126,6 +128,7 @@ package struct Engine: ~Copyable {
     segment = UnsafeMutableRawPointer(arrivals).assumingMemoryBound(to: Segment.self)
     frame = .allocate(capacity: 1)
     frame.initialize(to: Frame(kind: planPointers[0].pointee.unknownKind))
+    frame.pointee.trailerCount = Int(planPointers[0].pointee.framing.trailerCount)
     ports = Set(options.ports)
     needs = options.needs
     self.sink = sink

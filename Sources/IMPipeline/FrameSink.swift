@@ -39,10 +39,10 @@ final class FrameSink: EngineSink {
   private var text: FrameTextWriter
   private var page: Page
   private let isJSON: Bool
-  /// Whether lines of JSON have the frame's elements, and their values.
-  private let showsElements: Bool, showsValues: Bool
   /// Whether every frame is a line of JSON.
   private let isPlain: Bool
+  /// Whether lines of JSON name their frames' elements, and tell their values.
+  private let showsElements: Bool, showsValues: Bool
   private let plans: [ProtocolPlan]
   private let filter: Filter?
   private let output: Output
@@ -67,7 +67,7 @@ final class FrameSink: EngineSink {
     page = Page(json: FrameJSONWriter(plans: plans))
     showsElements = isJSON && style.verbosity > 0
     showsValues = style.showsText
-    isPlain = isJSON && filter == nil && style.verbosity == 0
+    isPlain = isJSON && filter == nil && !showsElements
   }
 
   func reloaded(_ plans: [ProtocolPlan]) { page.json.reload(plans) }
@@ -128,8 +128,8 @@ final class FrameSink: EngineSink {
     }
     if isJSON {
       page.write(frame, note, connection, direction, session: session, missing: mark?.missing ?? 0, output)
-      if showsElements {
-        ElementJSONWriter.amend(tlvs, body, plan, showsValues: showsValues, to: &page.out)
+      if showsElements, tlvs.count > 0 {
+        FrameJSONWriter.amend(elements: tlvs, body: body, plan, showsValues: showsValues, to: &page.out)
         page.lineEnd = page.out.count
       }
       return

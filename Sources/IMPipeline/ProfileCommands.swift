@@ -9,9 +9,10 @@ package func listProfiles() -> ExitStatus {
   print { out in
     for name in BuiltInProfiles.names {
       guard let plan = try? BuiltInProfiles.plan(name) else { continue }
-      let ports = plan.ports.map(String.init).joined(separator: ", ")
+      let numbers = plan.ports.map(String.init).joined(separator: ", ")
+      let ports = numbers.isEmpty ? "any port" : "port \(numbers)"
       let use = BuiltInProfiles.usual.contains(name) ? "" : "; only with --profile \(name)"
-      out.text("\(plan.name) \(plan.version), \(plan.typeNames.count) types, port \(ports)\(use)\n")
+      out.text("\(plan.name) \(plan.version), \(plan.typeNames.count) types, \(ports)\(use)\n")
     }
   }
 }

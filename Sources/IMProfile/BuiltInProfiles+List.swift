@@ -2,7 +2,7 @@
 
 extension BuiltInProfiles {
   /// Those in use by default, in the order in which they are tried: by `place` in their YAML.
-  package static let usual = ["tjp", "mqtt", "smpp", "diameter", "goim"]
+  package static let usual = ["tjp", "mqtt", "smpp", "diameter", "goim", "jt808"]
   /// The names of all; those without a `place` have to be asked for.
   package static let names = usual + ["tjp-article", "tjp-v2"]
 
@@ -14,6 +14,7 @@ extension BuiltInProfiles {
     case "smpp": PackageResources.smpp_yaml
     case "diameter": PackageResources.diameter_yaml
     case "goim": PackageResources.goim_yaml
+    case "jt808": PackageResources.jt808_yaml
     case "tjp-article": PackageResources.tjp_article_yaml
     case "tjp-v2": PackageResources.tjp_v2_yaml
     default: nil
@@ -28,6 +29,7 @@ extension BuiltInProfiles {
     case "smpp": PackageResources.smpp_compiled
     case "diameter": PackageResources.diameter_compiled
     case "goim": PackageResources.goim_compiled
+    case "jt808": PackageResources.jt808_compiled
     case "tjp-article": PackageResources.tjp_article_compiled
     case "tjp-v2": PackageResources.tjp_v2_compiled
     default: nil

@@ -10,6 +10,7 @@ struct CompiledProfile {
   var typeNames: [String] = []
   var tagNames: [UInt32: String] = [:]
   var sensitiveTags: Set<UInt32> = []
+  var tagTypes: [UInt32: ValueType] = [:]
   var checksumName: String?
   var draft = ProtocolPlan.Draft()
   /// The same of the protocol's variant, where it has one.
@@ -21,7 +22,7 @@ struct CompiledProfile {
   var plan: ProtocolPlan {
     ProtocolPlan(
       name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
-      sensitiveTags: sensitiveTags, checksumName: checksumName, draft: draft, variant: variant)
+      sensitiveTags: sensitiveTags, tagTypes: tagTypes, checksumName: checksumName, draft: draft, variant: variant)
   }
 
   /// The form in which it is kept.
@@ -44,7 +45,7 @@ struct CompiledProfile {
 
   init(
     name: String, version: String, ports: [UInt16], typeNames: [String], tagNames: [UInt32: String],
-    sensitiveTags: Set<UInt32>, checksumName: String?, draft: ProtocolPlan.Draft
+    sensitiveTags: Set<UInt32>, tagTypes: [UInt32: ValueType], checksumName: String?, draft: ProtocolPlan.Draft
   ) {
     self.name = name
     self.version = version
@@ -52,6 +53,7 @@ struct CompiledProfile {
     self.typeNames = typeNames
     self.tagNames = tagNames
     self.sensitiveTags = sensitiveTags
+    self.tagTypes = tagTypes
     self.checksumName = checksumName
     self.draft = draft
   }
@@ -71,6 +73,13 @@ struct CompiledProfile {
     var sensitive = sensitiveTags.sorted()
     coder.list(&sensitive, 0) { $0.number(&$1) }
     sensitiveTags = Set(sensitive)
+    var types = tagTypes.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
+    coder.list(&types, (0, ValueType(.bytes))) {
+      $0.number(&$1.0)
+      $0.raw(&$1.1.kind)
+      $0.flag(&$1.1.littleEndian)
+    }
+    if coder.isReading { for (tag, type) in types { tagTypes[tag] = type } }
     var checksum = checksumName ?? ""
     coder.text(&checksum)
     checksumName = checksum.isEmpty ? nil : checksum
@@ -87,7 +96,7 @@ extension ProtocolPlan.Draft {
     coder.number(&magic)
     coder.number(&signatureMask)
     coder.word(&lengthRule, [.field, .varint])
-    coder.word(&checksumRule, [.none, .crc32])
+    coder.word(&checksumRule, [.none, .crc32, .general])
     coder.flag(&checksumEitherOrder)
     coder.number(&headerCount)
     coder.number(&lengthOffset)
@@ -117,6 +126,8 @@ extension ProtocolPlan.Draft {
     coder.number(&handshakeLimit)
     coder.number(&acceptedStatus.first)
     coder.number(&acceptedStatus.last)
+    coder.number(&acceptedToo)
+    framing.code(&coder)
     coder.number(&statusTags.0)
     coder.number(&statusTags.1)
     coder.number(&identityTag)
@@ -157,6 +168,43 @@ extension FrameKind {
     coder.number(&firstStep)
     coder.number(&stepCount)
     coder.number(&timeout)
+  }
+}
+
+extension PlanFraming {
+  fileprivate mutating func code(_ coder: inout ProfileCoder) {
+    coder.raw(&kind)
+    coder.number(&delimiter)
+    coder.number(&escape)
+    coder.flag(&escapes)
+    coder.number(&escapeMask)
+    coder.number(&replacementCount)
+    coder.number(&written)
+    coder.number(&meant)
+    coder.raw(&checksum.algorithm)
+    coder.flag(&checksum.isPresent)
+    coder.flag(&checksum.isInTrailer)
+    coder.flag(&checksum.littleEndian)
+    coder.flag(&checksum.coversBody)
+    coder.number(&checksum.from)
+    coder.number(&trailerCount)
+    coder.flag(&lengthCountsHeader)
+    coder.number(&partCount)
+    for i in 0..<min(4, Int(partCount)) {
+      coder.field(&parts[i].when)
+      coder.number(&parts[i].at)
+      coder.number(&parts[i].count)
+      coder.flag(&parts[i].isRaw)
+      coder.field(&parts[i].session)
+    }
+    coder.number(&words.type)
+    coder.number(&words.sequence)
+    coder.number(&words.session)
+    coder.number(&words.status)
+    coder.raw(&sessionCoding)
+    coder.raw(&sequenceCoding)
+    coder.flag(&hidesSession)
+    coder.flag(&sessionIsUnique)
   }
 }
 

@@ -68,14 +68,15 @@ extension ProfileCompiler {
     if let skip = fields["skip"] {
       draft.steps.append(PlanStep(.skip, count: try skip.number(1...65_535)))
     } else if let load = fields["load"] {
-      try load.allow("size", "into")
+      try load.allow("size", "into", "order", "encoding")
       if try loadVariable(load, &kind) { return }
       draft.steps.append(
         PlanStep(
           .load,
           register: try register(
-            load, ["sequence": .sequence, "status": .status, "keep-alive": .keepAlive, "bits": .bits]),
-          count: try load.required("size").number(1...8)))
+            load,
+            ["sequence": .sequence, "status": .status, "keep-alive": .keepAlive, "answered": .answered, "bits": .bits]),
+          count: try load.required("size").number(1...8), a: try loading(load)))
     } else if let text = fields["text"] {
       try text.allow("size", "into", "minimum")
       draft.steps.append(
@@ -115,6 +116,20 @@ extension ProfileCompiler {
     } else {
       throw step.error("a step is tlv, end, or one of \(Self.steps)")
     }
+  }
+
+  /// How a number in a body is written, as `PlanStep.a` has it.
+  private func loading(_ load: YAMLReader) throws(ProfileError) -> UInt64 {
+    if let encoding = try load.optional("encoding") {
+      guard try encoding.text() == "bcd", try load.optional("order") == nil else {
+        throw encoding.error("the encoding is bcd, without an order")
+      }
+      return PlanStep.bcd
+    }
+    let order = try load.optional("order")
+    guard let order, try order.text() != "big" else { return 0 }
+    guard try order.text() == "little" else { throw order.error("'order' is big or little") }
+    return PlanStep.littleEndian
   }
 
   private static var steps: String { "skip, load, text, string, bytes, expect, tlv and each" }

@@ -9,18 +9,22 @@ extension ProfileCompiler {
   /// Which statuses accept, and where a body has its own.
   mutating func status() throws(ProfileError) {
     guard let reader = try root.optional("status") else { return }
-    try reader.allow("tag", "accepted")
+    try reader.allow("tag", "accepted", "also")
     if let tag = try reader.optional("tag") {
       guard !draft.status.isPresent else { throw tag.error("'fields' has the status") }
       let tags = try numbers(tag, 2, "a status has one tag, or a list of two")
       draft.statusTags = (tags[0], tags.count > 1 ? tags[1] : .max)
+    } else if let also = try reader.optional("also") {
+      draft.acceptedToo = UInt64(try also.number(0...Int(UInt32.max)))
     }
     if let accepted = try reader.optional("accepted") { draft.acceptedStatus = try self.accepted(accepted) }
   }
 
   /// A status stands somewhere; types have been read by now.
   func checkStatus() throws(ProfileError) {
-    guard let reader = try root.optional("status"), draft.statusTags.0 == .max, !draft.status.isPresent else { return }
+    guard let reader = try root.optional("status"), draft.statusTags.0 == .max, !draft.status.isPresent,
+      draft.framing.words.status == 0
+    else { return }
     guard draft.steps.contains(where: { $0.register == .status }) else {
       throw reader.error("a status has a 'tag', stands in 'fields', or is loaded by a step")
     }
@@ -89,9 +93,7 @@ extension ProfileCompiler {
       draft.keepAliveTag = UInt32(try keepAlive.number(0...Int(UInt32.max - 1)))
     }
     for (key, value) in try reader.optional("tags")?.entries() ?? [] {
-      let tag = UInt32(try key.number(0...Int(UInt32.max)))
-      tagNames[tag] = try name(value.isScalar ? value : value.required("name"))
-      if !value.isScalar { draft.forms.append(try form(value, tag)) }
+      try self.tag(UInt32(try key.number(0...Int(UInt32.max))), value, &plan)
     }
     if !draft.forms.isEmpty {
       try checkForms(reader)
@@ -103,6 +105,49 @@ extension ProfileCompiler {
     }
     plan.shape = isPlain(plan) ? .tag2Length4 : .general
     draft.tlv = plan
+  }
+
+  /// A tag's name, or its name and what its value is.
+  private mutating func tag(_ tag: UInt32, _ reader: YAMLReader, _ plan: inout TLVPlan) throws(ProfileError) {
+    guard !reader.isScalar else {
+      tagNames[tag] = try name(reader)
+      return
+    }
+    try reader.allow("name", "type", "order", "sensitive", "value")
+    tagNames[tag] = try name(reader.required("name"))
+    if try reader.optional("sensitive")?.flag() ?? false { sensitiveTags.insert(tag) }
+    if let value = try reader.optional("value") {
+      guard try reader.optional("type") == nil else { throw value.error("'value' and 'type' do not go together") }
+      let form = try form(value, tag)
+      draft.forms.append(form)
+      tagTypes[tag] = ValueType(form.type)
+      return
+    }
+    guard let type = try reader.optional("type") else {
+      if let order = try reader.optional("order") { throw order.error("'order' needs 'type'") }
+      return
+    }
+    let word = try type.text()
+    let kinds = ValueType.Kind.allCases.filter { $0 != .varint && $0 != .pair }
+    guard let kind = kinds.first(where: { $0.name == word }) else {
+      throw type.error("a type is one of: \(kinds.map(\.name).joined(separator: ", "))")
+    }
+    let order = try reader.optional("order")
+    if let order {
+      guard try ["big", "little"].contains(order.text()) else { throw order.error("'order' is big or little") }
+    }
+    tagTypes[tag] = ValueType(kind, littleEndian: try order?.text() == "little")
+    guard kind == .list, tag != plan.nestedTag, !draft.nestedTags.contains(tag) else { return }
+    if plan.nestedTag == .max, draft.nestedTags.isEmpty {
+      plan.nestedTag = tag
+    } else {
+      if draft.nestedTags.isEmpty { draft.nestedTags = [plan.nestedTag] }
+      plan.nestedTag = .max
+      guard draft.nestedTags.count < Self.maximumNested else {
+        throw reader.error("there are at most \(Self.maximumNested) tags of lists")
+      }
+      draft.nestedTags.append(tag)
+    }
   }
 
   /// Whether the quickest walk fits: a tag of two bytes, a length of four, both big endian, and nothing special.

@@ -69,16 +69,20 @@ extension ProfileCompiler {
         guard try condition.entries().count == 1 else { throw condition.error("'\(variable)' stands alone") }
         continue
       }
-      try condition.allow("mask", "value", "of")
+      try condition.allow("mask", "value", "of", "offset", "size")
       if let of = try condition.optional("of") {
         guard try of.text() == "bits" else { throw of.error("'of' is bits, which a step has loaded") }
         let mask = UInt64(try condition.required("mask").number(1...Int(UInt32.max)))
         let value = UInt64(try condition.required("value").number(0...Int(UInt32.max)))
         steps.append(PlanStep(operation, register: .bits, a: mask, b: value & mask))
       } else {
-        // The header's first byte is the upper one of eight.
-        let mask = UInt64(try condition.required("mask").number(1...255)) << 56
-        let value = UInt64(try condition.required("value").number(0...255)) << 56
+        // A number in the header's first eight bytes, the first one by default, where it stands among them.
+        let offset = try condition.optional("offset")?.number(0...7) ?? 0
+        let size = try condition.optional("size")?.number(1...(8 - offset)) ?? 1
+        let largest = size == 8 ? Int.max : 1 << (size * 8) - 1
+        let shift = UInt64(64 - (offset + size) * 8)
+        let mask = UInt64(try condition.required("mask").number(1...largest)) << shift
+        let value = UInt64(try condition.required("value").number(0...largest)) << shift
         steps.append(PlanStep(operation, a: mask, b: value))
       }
     }
@@ -92,7 +96,10 @@ extension ProfileCompiler {
     let size = try reader.required("size")
     let width = try size.text() == "varint" ? 0 : try size.number(1...4)
     let before = draft.steps[Int(kind.firstStep)...].count { $0.operation == .list }
-    let hasForms = try tlv.optional("tags")?.entries().contains { !$0.value.isScalar } ?? false
+    var hasForms = false
+    for (_, value) in try tlv.optional("tags")?.entries() ?? [] where !value.isScalar {
+      hasForms = try value.optional("value") != nil || hasForms
+    }
     guard before < (hasForms ? 2 : 1) else {
       throw reader.error("a body has one such list, or two whose tags tell the form of their values")
     }
@@ -105,7 +112,7 @@ extension ProfileCompiler {
   mutating func closeBody(_ kind: inout FrameKind) {
     let first = Int(kind.firstStep)
     guard draft.steps.count > first, draft.steps.last?.operation == .close, kind.maximumBody == .max else { return }
-    var count: UInt32 = 0
+    var count = UInt32(draft.framing.trailerCount)
     var isFixed = true
     loop: for step in draft.steps[first..<draft.steps.count - 1] {
       switch step.operation {
@@ -126,9 +133,7 @@ extension ProfileCompiler {
   // MARK: Forms
 
   /// What stands behind a tag.
-  func form(_ reader: YAMLReader, _ tag: UInt32) throws(ProfileError) -> TLVForm {
-    try reader.allow("name", "value")
-    let value = try reader.required("value")
+  func form(_ value: YAMLReader, _ tag: UInt32) throws(ProfileError) -> TLVForm {
     switch try value.text() {
     case "varint": return TLVForm(tag: tag, kind: .varint)
     case "text": return TLVForm(tag: tag, kind: .text)

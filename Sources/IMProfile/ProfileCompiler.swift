@@ -8,9 +8,12 @@ package struct ProfileCompiler {
   var typeNames: [String] = []
   var tagNames: [UInt32: String] = [:]
   var sensitiveTags: Set<UInt32> = []
+  var tagTypes: [UInt32: ValueType] = [:]
   /// Types that answer every type which is answered, by index.
   private var answersAll: Set<Int> = []
-  private var checksumName: String?
+  var checksumName: String?
+  /// Whether the length counts the trailer, where the profile says.
+  var isTrailerCounted: Bool?
   /// The name of the number that tells a connection's variant of the protocol, and the values that steps ask for.
   var variable: String?
   var variableValues: Set<UInt64> = []
@@ -50,8 +53,9 @@ package struct ProfileCompiler {
 
   private mutating func run() throws(ProfileError) -> CompiledProfile {
     try root.allow(
-      "profile", "version", "title", "description", "ports", "place", "header", "length", "fields", "checksum", "sequence",
-      "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing", "variable", "heartbeat", "identity")
+      "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer", "fields",
+      "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing", "variable",
+      "heartbeat", "identity")
     let name = try root.required("profile").text()
     guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
       throw try root.required("profile").error("a profile's name is 1 to 32 of a-z, 0-9, - and _")
@@ -72,10 +76,21 @@ package struct ProfileCompiler {
       try identity.allow("sensitive")
       draft.hidesIdentity = try identity.required("sensitive").flag()
     }
-    try header(root.required("header"))
-    try length(root.required("length"))
-    try fields(root.required("fields"))
-    try checksum()
+    try framing()
+    if draft.framing.kind == .line {
+      try words(root.required("fields"))
+      try checksum()
+    } else {
+      try header(root.required("header"))
+      try trailer()
+      if draft.framing.kind == .length {
+        try length(root.required("length"))
+      } else if let length = try root.optional("length") {
+        try self.length(length)
+      }
+      try fields(root.required("fields"))
+      try checksum()
+    }
     try sequence()
     try status()
     try types(root.required("types"))
@@ -87,7 +102,7 @@ package struct ProfileCompiler {
     if let receipts = try root.optional("receipts") { try self.receipts(receipts) }
     return CompiledProfile(
       name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
-      sensitiveTags: sensitiveTags, checksumName: checksumName, draft: draft)
+      sensitiveTags: sensitiveTags, tagTypes: tagTypes, checksumName: checksumName, draft: draft)
   }
 
   /// The name of a type or a tag: outputs print it as it is.
@@ -105,8 +120,9 @@ package struct ProfileCompiler {
   // MARK: Header
 
   private mutating func header(_ header: YAMLReader) throws(ProfileError) {
-    try header.allow("length", "magic", "version")
+    try header.allow("length", "magic", "version", "parts")
     draft.headerCount = try header.required("length").number(1...256)
+    try parts(header)
     if let magic = try header.optional("magic") {
       let (mask, value) = try fixedBits(magic)
       draft.magicMask = mask
@@ -139,14 +155,17 @@ package struct ProfileCompiler {
   }
 
   private mutating func length(_ reader: YAMLReader) throws(ProfileError) {
-    try reader.allow("offset", "size", "order", "encoding", "counts", "maximum")
-    if let maximum = try reader.optional("maximum") { draft.maximumBody = try maximum.number(0...(1 << 30)) }
+    try reader.allow("offset", "size", "order", "low-bit", "bits", "mask", "encoding", "counts", "maximum")
+    if let maximum = try reader.optional("maximum") {
+      if draft.framing.isDelimited { throw maximum.error("between delimiters the maximum stands in 'framing'") }
+      draft.maximumBody = try maximum.number(0...(1 << 30))
+    }
     let counts = try reader.optional("counts")?.text() ?? "body"
     guard counts == "body" || counts == "frame" else {
       throw try reader.required("counts").error("'counts' is body or frame")
     }
     if let encoding = try reader.optional("encoding"), try encoding.text() != "integer" {
-      guard try encoding.text() == "varint", counts == "body" else {
+      guard try encoding.text() == "varint", counts == "body", !draft.framing.isDelimited else {
         throw encoding.error("the encoding is integer, or varint with a length that counts the body")
       }
       draft.lengthRule = .varint
@@ -155,14 +174,17 @@ package struct ProfileCompiler {
         throw encoding.error(
           "a varint length is the header's last part: the header's least length is \(draft.lengthOffset + 1)")
       }
+      draft.lengthAdd = isTrailerCounted ?? false ? 0 : Int(draft.framing.trailerCount)
     } else {
       draft.length = try field(reader, "encoding", "counts", "maximum")
+      draft.framing.lengthCountsHeader = counts == "frame"
       draft.lengthAdd = counts == "frame" ? -draft.headerCount : 0
+      if !(isTrailerCounted ?? (counts == "frame")) { draft.lengthAdd += Int(draft.framing.trailerCount) }
     }
   }
 
   /// A number in the header. `others` are keys that the caller reads.
-  private func field(_ reader: YAMLReader, _ others: String...) throws(ProfileError) -> Field {
+  func field(_ reader: YAMLReader, _ others: String...) throws(ProfileError) -> Field {
     for (key, _) in try reader.entries() {
       let name = try key.text()
       guard ["offset", "size", "order", "low-bit", "bits", "mask"].contains(name) || others.contains(name) else {
@@ -192,9 +214,10 @@ package struct ProfileCompiler {
     try reader.allow(
       "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status")
     draft.type = try field(reader.required("type"))
-    if let f = try reader.optional("sequence") { draft.sequence = try field(f) }
+    if let f = try reader.optional("sequence") { draft.sequence = try field(f, "encoding") }
     if let f = try reader.optional("time") { draft.time = try field(f) }
-    if let f = try reader.optional("session") { draft.session = try field(f) }
+    if let f = try reader.optional("session") { draft.session = try field(f, "encoding", "sensitive", "unique") }
+    try coding(reader.optional("session"), reader.optional("sequence"))
     if let f = try reader.optional("checksum") { draft.checksum = try field(f) }
     if let f = try reader.optional("duplicate") { draft.duplicate = try field(f) }
     if let f = try reader.optional("status") { draft.status = try field(f) }
@@ -206,23 +229,6 @@ package struct ProfileCompiler {
       draft.compression = try field(f, "zlib")
       draft.zlibValue = UInt64(try f.optional("zlib")?.number(0...Int(UInt32.max)) ?? 1)
     }
-  }
-
-  private mutating func checksum() throws(ProfileError) {
-    guard let reader = try root.optional("checksum") else { return }
-    try reader.allow("algorithm", "covers", "order")
-    guard try reader.required("algorithm").text() == "crc32" else {
-      throw try reader.required("algorithm").error("the algorithm is crc32")
-    }
-    guard try reader.optional("covers")?.text() ?? "body" == "body" else {
-      throw try reader.required("covers").error("a checksum covers the body")
-    }
-    let order = try reader.optional("order")?.text() ?? "big"
-    guard order == "big" || order == "either" else { throw reader.error("'order' is big or either") }
-    guard draft.checksum.isPresent else { throw reader.error("'fields' has no checksum") }
-    draft.checksumRule = .crc32
-    draft.checksumEitherOrder = order == "either"
-    checksumName = "crc32"
   }
 
   private mutating func sequence() throws(ProfileError) {
@@ -258,7 +264,7 @@ package struct ProfileCompiler {
     guard (1...63).contains(entries.count) else { throw reader.error("a profile has 1 to 63 types") }
     var values: Set<UInt64> = []
     for (key, value) in entries {
-      let number = UInt64(try key.number(0...Int(UInt32.max)))
+      let number = try typeValue(key)
       guard values.insert(number).inserted else { throw key.error("type \(number) stands here twice") }
       let name = try self.name(value.required("name"))
       guard !typeNames.contains(name), name != "other" else { throw value.error("the name '\(name)' is taken") }
@@ -266,8 +272,8 @@ package struct ProfileCompiler {
     }
     for (key, value) in entries {
       var kind = try type(value)
-      kind.value = UInt64(try key.number(0...Int(UInt32.max)))
-      guard kind.value & draft.type.mask == kind.value else {
+      kind.value = try typeValue(key)
+      guard draft.framing.kind == .line || kind.value & draft.type.mask == kind.value else {
         throw key.error("the field 'type' cannot have the value \(kind.value)")
       }
       draft.kinds.append(kind)
@@ -341,7 +347,7 @@ package struct ProfileCompiler {
       kind.headValue = (UInt64(try flags.required("value").number(0...255)) & mask) << 56
     }
     if let length = fields["length"] {
-      kind.minimumBody = UInt32(try length.number(0...draft.maximumBody))
+      kind.minimumBody = UInt32(try length.number(0...draft.maximumBody)) + UInt32(draft.framing.trailerCount)
       kind.maximumBody = kind.minimumBody
     }
     if let accepted = fields["accepted"] {

@@ -28,8 +28,12 @@ import Testing
   ]
 
   private static let known =
-    "profile, version, title, description, ports, place, header, length, fields, checksum, sequence, types, "
+    "profile, version, title, description, ports, place, framing, header, length, trailer, fields, checksum, sequence, types, "
     + "acknowledgment, handshake, receipts, status, tlv, timing, variable, heartbeat, identity"
+
+  private static let sums =
+    "crc32, crc32c, crc16-arc, crc16-modbus, crc16-ccitt-false, crc16-xmodem, crc16-x25, crc16-kermit, adler32, fletcher16, "
+    + "fletcher32, xor, sum8, sum16, sum32"
 
   @Test func soundOne() throws {
     let plan = try ProfileCompiler.compile(Self.lines.joined(separator: "\n"), source: "chat.yaml")
@@ -78,7 +82,7 @@ import Testing
       ),
       (
         7, "length: { offset: 4, size: 2, sise: 2 }",
-        "7:31: 'sise' is not known here; known are: offset, size, order, encoding, counts, maximum"
+        "7:31: 'sise' is not known here; known are: offset, size, order, low-bit, bits, mask, encoding, counts, maximum"
       ),
       (9, "  type: { offset: 2, size: 1, low-bit: 8 }", "9:40: 8 is not between 0 and 7"),
       (9, "  type: { offset: 2, size: 1, low-bit: 4, bits: 5 }", "9:49: 5 is not between 1 and 4"),
@@ -115,8 +119,11 @@ import Testing
       (11, "sequence: { kind: ticket }", "11:19: the kind is counter or identifier"),
       (11, "sequence: { kind: counter, bits: 33 }", "11:34: 33 is not between 1 and 32"),
       (11, "sequence: { kind: counter, bits: 8, wraps-at: 257 }", "11:47: 257 is not between 2 and 256"),
-      (11, "checksum: { algorithm: md5 }", "11:24: the algorithm is crc32"),
-      (11, "checksum: { algorithm: crc32, covers: all }", "11:39: a checksum covers the body"),
+      (11, "checksum: { algorithm: md5 }", "11:24: the algorithm is one of: \(sums)"),
+      (
+        11, "checksum: { algorithm: crc32, covers: all }",
+        "11:39: a checksum covers the body, the frame, or what stands from a byte on"
+      ),
       (11, "checksum: { algorithm: crc32 }", "11:11: 'fields' has no checksum"),
       (
         13, "  1: { name: text, role: shout }",
@@ -147,7 +154,7 @@ import Testing
       (13, "  1: { name: text, role: message, body: [{ skip: 0 }] }", "13:50: 0 is not between 1 and 65535"),
       (
         13, "  1: { name: text, role: message, body: [{ load: { size: 2, into: pocket } }] }",
-        "13:67: known here are: bits, keep-alive, sequence, status"
+        "13:67: known here are: answered, bits, keep-alive, sequence, status"
       ),
       (13, "  1: { name: text, role: message, timeout: 6 }", "13:44: '6' is not a time such as 6s or 250ms"),
       (14, "  2: { name: ok, role: acknowledgment, body: raw }", "14:6: an acknowledgment needs 'answers'"),

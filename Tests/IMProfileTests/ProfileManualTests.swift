@@ -54,7 +54,7 @@ import Testing
         count += 1
       }
     }
-    #expect(count == 3)
+    #expect(count == 4)
   }
 
   /// The properties that the schema has, wherever.

@@ -49,6 +49,7 @@ import Testing
   private static let smpp = "smpp-gateway.pcap"
   private static let diameter = "diameter-charging.pcap"
   private static let goim = "goim-room.pcap"
+  private static let jt808 = "jt808-terminals.pcap"
 
   static let cases: [Case] = written + found
 
@@ -102,6 +103,8 @@ import Testing
     Case("diameter", diameter, "-v", "-r", "@"),
     Case("diameter-text", diameter, "-q", "-vA", "-c", "12", "-r", "@"),
     Case("goim", goim, "-r", "@"),
+    Case("jt808", jt808, "-r", "@"),
+    Case("jt808-text", jt808, "-vA", "-r", "@"),
 
     // Other ways to show a frame.
     Case("clean-text", clean, "-q", "-vv", "-A", "-c", "40", "-r", "@"),
@@ -136,6 +139,8 @@ import Testing
     Case("diameter-messages", diameter, "messages", "-q", "@"),
     Case("diameter-stats", diameter, "stats", "-q", "@"),
     Case("goim-stats", goim, "stats", "-q", "@"),
+    Case("jt808-elements", jt808, "-vA", "--format", "json", "-Y", "type in {location, media}", "-r", "@"),
+    Case("jt808-stats", jt808, "stats", "-q", "@"),
     Case("weak-lost", weak, "messages", "-q", "--lost", "@"),
     Case("weak-retried", weak, "messages", "-q", "--retried", "@"),
     Case("weak-damaged", weak, "messages", "-q", "--damaged", "@"),

@@ -11,6 +11,8 @@ let engineTargets = [
   Target(name: "smpp") { stream($0, plans: [smpp], port: 2_775) },
   Target(name: "diameter") { stream($0, plans: [diameter], port: 3_868) },
   Target(name: "goim") { stream($0, plans: [goim], port: 3_101) },
+  Target(name: "jt808") { stream($0, plans: [jt808], port: 7_611) },
+  Target(name: "delimited") { stream($0, plans: [flags, lines], port: 7_100) },
   Target(name: "stream") { stream($0, plans: usual, port: 4_242) },
 ]
 
@@ -19,7 +21,15 @@ let mqtt = plan("mqtt")
 let smpp = plan("smpp")
 let diameter = plan("diameter")
 let goim = plan("goim")
-let usual = [tjp, mqtt, smpp, diameter, goim]
+let jt808 = plan("jt808")
+let usual = [tjp, mqtt, smpp, diameter, goim, jt808]
+/// Delimiters without a sum that an input would have to guess, and lines.
+let flags = plan(made: delimitedProfiles[0])
+let lines = plan(made: delimitedProfiles[1])
+
+private func plan(made text: String) -> ProtocolPlan {
+  do { return try ProfileCompiler.compile(text, source: "made") } catch { fail("\(error)") }
+}
 
 private func plan(_ name: String) -> ProtocolPlan {
   do { return try BuiltInProfiles.plan(name) } catch { fail("\(error)") }

@@ -51,6 +51,16 @@ private func tlv(_ input: UnsafeRawBufferPointer, _ plan: ProtocolPlan) {
   while slow > 0xffff { slow = slow & 0xffff + slow >> 16 }
   if fast.isRight != (slow == 0xffff) { fail("the Internet checksum is not \(slow)") }
   if crc32(Bytes(bytes.span.bytes), 0, input.count) != ~crc { fail("the CRC is not \(~crc)") }
+  // The others must not depend on how their bytes come.
+  let cut = input.count == 0 ? 0 : Int(input[0]) % (input.count + 1)
+  for algorithm in ChecksumAlgorithm.allCases {
+    var whole = RunningChecksum(algorithm)
+    whole.add(Bytes(bytes.span.bytes), 0, input.count)
+    var parts = RunningChecksum(algorithm)
+    parts.add(Bytes(bytes.span.bytes), 0, cut)
+    parts.add(Bytes(bytes.span.bytes), cut, input.count - cut)
+    if whole.value != parts.value { fail("\(algorithm.name) depends on its pieces") }
+  }
 }
 
 /// The length of an MQTT packet, against its definition.

@@ -14,8 +14,8 @@ func writeSeeds(from samples: String, to folder: String) {
     fwrite(bytes, 1, bytes.count, file)
     fclose(file)
   }
-  for name in ["tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "smpp-gateway.pcap", "diameter-charging.pcap",
-    "goim-room.pcap", "tjp-ipv6-vlan.pcapng"]
+  for name in ["tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "smpp-gateway.pcap",
+    "diameter-charging.pcap", "goim-room.pcap", "jt808-terminals.pcap", "tjp-ipv6-vlan.pcapng"]
   {
     let bytes = contents("\(samples)/\(name)")
     let form = name.hasSuffix("ng") ? "pcapng" : "pcap"
@@ -32,7 +32,7 @@ func writeSeeds(from samples: String, to folder: String) {
     for packet in packets.prefix(200) where packet.count > 66 && packet[12] == 8 && packet[13] == 0 && packet[14] == 0x45 {
       let payload = [UInt8](packet[min(packet.count, 34 + Int(packet[46] >> 4) * 4)...].prefix(255))
       guard payload.count > 2 else { continue }
-      for target in ["tjp", "mqtt", "smpp", "diameter", "goim", "stream"] {
+      for target in ["tjp", "mqtt", "smpp", "diameter", "goim", "jt808", "stream"] {
         seed(target, [0, 7, 9, 0x0a, UInt8(payload.count)] + payload + [0x0b, UInt8(payload.count)] + payload)
       }
       seed("tlv", [UInt8](payload.dropFirst(28)))
@@ -46,7 +46,11 @@ func writeSeeds(from samples: String, to folder: String) {
   seed("reassembly", (0..<120).map { UInt8(truncatingIfNeeded: $0 * 37) })
   for name in BuiltInProfiles.names { if let text = BuiltInProfiles.text(name) { seed("profile", [UInt8](text.utf8)) } }
   // Short ones, because most of the time goes to reading YAML.
-  for text in shortProfiles { seed("profile", [UInt8](text.utf8)) }
+  for text in shortProfiles + delimitedProfiles { seed("profile", [UInt8](text.utf8)) }
+  for text in ["SAY 1 hello\r\nOK 1\n", "~\u{1}\u{1}ab}^c~~\u{2}\u{1}~"] {
+    let bytes = [UInt8](text.utf8)
+    seed("delimited", [0, 7, 9, 0x0a, UInt8(bytes.count)] + bytes + [0x0b, UInt8(bytes.count)] + bytes)
+  }
   for text in [
     "type == data && rtt_ms > 500", "session == 6854 or fate in {unanswered, damaged}", "tlv[0x1001] contains \"x\"",
     "client.ip == 10.0.0.0/8 and not seq >= 0x1f", "tlv matches \"(?i)^a{2,5}[^b-d]$\"",
@@ -76,6 +80,32 @@ private func packets(_ path: String) -> [[UInt8]] {
   }
   return packets
 }
+
+let delimitedProfiles = [
+  """
+  profile: flags
+  version: 1
+  ports: [7100]
+  framing: {kind: delimited, delimiter: 7E, escape: {byte: 7D, mask: 20}, maximum: 200}
+  header: {length: 2, parts: [{when: {offset: 0, mask: 0x80}, at: 1, length: 2, body: raw}]}
+  fields: {type: {offset: 0, size: 1, bits: 4}, sequence: {offset: 1, size: 1}}
+  types:
+    1: {name: m, role: message, answered: true, body: [{load: {size: 2, into: status, order: little}}, tlv]}
+    2: {name: k, role: acknowledgment, answers: [m], body: [{load: {size: 1, into: answered, encoding: bcd}}]}
+  status: {also: 9}
+  tlv: {tag: {size: 1}, length: {size: 1}, tags: {1: {name: n, type: list}}}
+  """,
+  """
+  profile: lines
+  version: 1
+  ports: [7100]
+  framing: {kind: line, maximum: 100}
+  fields: {type: {word: 1}, sequence: {word: 2}, session: {word: 3, sensitive: true}}
+  types:
+    SAY: {name: say, role: message, answered: true, body: raw}
+    OK: {name: ok, role: acknowledgment, answers: all, body: raw}
+  """,
+]
 
 private let shortProfiles = [
   """

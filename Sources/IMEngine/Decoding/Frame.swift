@@ -42,7 +42,7 @@ package struct TLVRef: Sendable, BitwiseCopyable {
 package struct Frame: BitwiseCopyable {
   /// Where a plan's step puts what it reads.
   package enum Register: UInt8, Sendable, BitwiseCopyable {
-    case none, sequence, status, keepAlive, identity, subject, bits
+    case none, sequence, status, keepAlive, identity, subject, answered, bits
   }
 
   /// Facts that are true or not.
@@ -85,6 +85,8 @@ package struct Frame: BitwiseCopyable {
     package static let opened = Flags(rawValue: 32768)
     /// `status` holds a number.
     package static let status = Flags(rawValue: 65536)
+    /// `answered` holds a number.
+    package static let answered = Flags(rawValue: 131_072)
     /// What is wrong with a TLV list.
     package static let tlvErrors: Flags = [.incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit]
   }
@@ -113,6 +115,10 @@ package struct Frame: BitwiseCopyable {
   package var time: UInt64 = 0
   /// The status that an answer gives; it counts only with `Flags.status`.
   package var status: UInt64 = 0
+  /// The number of the message that an answer's body names; it counts only with `Flags.answered`.
+  package var answered: UInt64 = 0
+  /// Bytes behind the body; the same for all frames of a plan.
+  var trailerCount = 0
   /// Seconds between heartbeats that a client announces; 0 where the frame announces none.
   package var keepAlive: UInt64 = 0
   /// Where the client's name begins, from the frame's first byte; it counts only where `identityCount` is not 0.
@@ -141,5 +147,5 @@ package struct Frame: BitwiseCopyable {
   /// Where the body begins in the bytes of the frame.
   package var body: Int { start &+ headerCount }
   /// The body's length.
-  package var bodyCount: Int { count &- headerCount }
+  package var bodyCount: Int { count &- headerCount &- trailerCount }
 }

@@ -68,7 +68,7 @@ extension UnsafePointer<Plan> {
       if byte & 0x80 == 0 {
         guard value <= Int(pointee.maximumBody) else { return .notAFrame }
         frame.pointee.headerCount = position
-        frame.pointee.count = position + value
+        frame.pointee.count = position + value + Int(pointee.lengthAdd)
         return .frame
       }
     }
@@ -90,20 +90,20 @@ extension UnsafePointer<Plan> {
         frame.pointee.checksumStatus =
           sum == field ? .be : pointee.checksumEitherOrder && sum == field.byteSwapped ? .le : .bad
       }
+    } else if pointee.checksumRule == .general {
+      openGeneral(bytes, frame)
     } else {
       frame.pointee.checksumStatus = .unchecked
     }
-    frame.pointee.identityCount = 0
-    frame.pointee.subjectCount = 0
-    frame.pointee.status = 0
-    frame.pointee.keepAlive = 0
+    forgetSteps(frame)
     return frame.pointee.kind.pointee.stepCount == 0 || runSteps(bytes, frame)
   }
 
+  /// Runs the type's steps over the body; false when it cannot be of its type.
   @inline(never)
-  private func runSteps(_ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>) -> Bool {
+  func runSteps(_ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>) -> Bool {
     let head = bytes.u64(frame.pointee.start)
-    let end = frame.pointee.start + frame.pointee.count
+    let end = frame.pointee.start + frame.pointee.count - frame.pointee.trailerCount
     let body = frame.pointee.start + frame.pointee.headerCount
     var position = body
     // Until its place is known, there is no list.
@@ -145,7 +145,8 @@ extension UnsafePointer<Plan> {
         let value = bytes.u64(position) >> UInt64(64 - count * 8)
         position += count
         if step.operation == .load {
-          if step.register == .bits { bits = value } else { put(value, step.register, frame) }
+          let number = step.a == 0 ? value : rewritten(value, step)
+          if step.register == .bits { bits = number } else { put(number, step.register, frame) }
         } else if value & step.b == step.a {
           while i < last, pointee.steps[i].operation == .expect { i += 1 }
         } else if i < last, pointee.steps[i].operation == .expect {
@@ -187,6 +188,11 @@ extension UnsafePointer<Plan> {
     return true
   }
 
+  /// A number that is not written as a big-endian one.
+  private func rewritten(_ value: UInt64, _ step: PlanStep) -> UInt64 {
+    step.a == PlanStep.bcd ? decimal(value) : value.byteSwapped >> UInt64(64 - Int(step.count) * 8)
+  }
+
   private func isShort(_ frame: UnsafeMutablePointer<Frame>) -> Bool {
     frame.pointee.flags.insert(.malformed)
     return false
@@ -219,6 +225,9 @@ extension UnsafePointer<Plan> {
       frame.pointee.status = value
       frame.pointee.flags.insert(.status)
     case .keepAlive: frame.pointee.keepAlive = value
+    case .answered:
+      frame.pointee.answered = value
+      frame.pointee.flags.insert(.answered)
     case .none, .identity, .subject, .bits: break
     }
   }
@@ -245,7 +254,7 @@ extension UnsafePointer<Plan> {
   func evidence(_ frame: UnsafePointer<Frame>) -> Int {
     var bits = Int(pointee.magicEvidence) + Int(frame.pointee.kind.pointee.evidence)
     switch frame.pointee.checksumStatus {
-    case .be, .le, .none: bits += 32
+    case .be, .le, .none: bits += Int(pointee.checksumEvidence)
     case .bad, .unchecked: break
     }
     if frame.pointee.subjectCount > 0 { bits += 12 }
@@ -290,7 +299,7 @@ extension UnsafePointer<Plan> {
   func weighBody(_ bytes: borrowing Bytes, _ probe: borrowing Frame, _ end: Int) -> Int? {
     let kind = probe.kind.pointee
     let head = bytes.u64(probe.start)
-    let last = probe.start + probe.count
+    let last = probe.start + probe.count - probe.trailerCount
     var position = probe.start + probe.headerCount
     var bits = 0
     var loaded: UInt64 = 0

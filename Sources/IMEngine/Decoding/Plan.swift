@@ -190,10 +190,15 @@ package struct PlanStep: Sendable, BitwiseCopyable {
   package var register: Frame.Register
   /// Bytes, or for `unless` steps, as the operation says.
   package var count: UInt16
-  /// The bytes to `expect` or to `refuse`, as a big-endian number; the mask of `unless` and `when`; a `text`'s least length.
+  /// The bytes to `expect` or to `refuse`, as a big-endian number; the mask of `unless` and `when`; a `text`'s least length; how the
+  /// number of a `load` is written: 0, or one of these two.
   package var a: UInt64
   /// The mask of `expect`; the value of `unless` and `when`.
   package var b: UInt64
+  /// Least significant byte first.
+  package static let littleEndian: UInt64 = 1
+  /// Decimal digits, two a byte.
+  package static let bcd: UInt64 = 2
 
   /// A step of its parts.
   package init(
@@ -263,6 +268,8 @@ package struct Plan: BitwiseCopyable {
     case none
     /// CRC-32 of the body as it is on the wire; 0 for an empty body.
     case crc32
+    /// What `PlanFraming.checksum` says, if anything, and numbers that are to be written anew; see `openGeneral`.
+    case general
   }
 
   /// The bits of the header's first eight bytes, big endian, that are always the same; 0 without a magic number.
@@ -273,6 +280,8 @@ package struct Plan: BitwiseCopyable {
   package var signatureMask: UInt64 = 0
   /// Bits of proof that the magic gives.
   package var magicEvidence: UInt8 = 0
+  /// Bits of proof that a right checksum gives: its width; 0 without one.
+  package var checksumEvidence: UInt8 = 0
   /// How the header gives the body's length.
   package var lengthRule = LengthRule.field
   /// How the checksum is verified.
@@ -387,6 +396,14 @@ package struct Plan: BitwiseCopyable {
   /// The forms of values by tag, sorted, where the tag tells it.
   var forms: UnsafePointer<TLVForm>
   var formCount = 0
+  /// Places of the table of types; behind them stand the same types as pieces, of whose bodies nothing is known.
+  var kindCount = 0
+  /// How many types the profile knows.
+  var kindTotal = 0
+  /// Another status that accepts; `.max` where there is none.
+  package var acceptedToo: UInt64 = .max
+  /// Delimiters, trailers, and headers of several layouts.
+  package var framing = PlanFraming()
   /// The bytes that a header may begin with, one bit each; it matters where there is no magic number.
   var firstBytes: InlineArray<4, UInt64> = InlineArray(repeating: .max)
 
@@ -410,11 +427,12 @@ extension UnsafePointer<Plan> {
   var weighsBodies: Bool { pointee.typeEvidence > 0 }
 
   /// Whether `status` in an answer of type `kind` refuses what it answers.
+  @inline(never)
   func refuses(_ status: UInt64, _ kind: UnsafePointer<FrameKind>) -> Bool {
     guard kind.pointee.acceptedLast == .max else {
       return status < UInt64(kind.pointee.acceptedFirst) || status > UInt64(kind.pointee.acceptedLast)
     }
-    return status < pointee.acceptedStatus.first || status > pointee.acceptedStatus.last
+    return (status < pointee.acceptedStatus.first || status > pointee.acceptedStatus.last) && status != pointee.acceptedToo
   }
 
   /// Whether the value of `tag` is a TLV list again.

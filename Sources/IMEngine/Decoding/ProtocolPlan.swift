@@ -20,6 +20,8 @@ package final class ProtocolPlan: @unchecked Sendable {
   @exclusivity(unchecked) package private(set) var tagNames: [UInt32: String]
   /// TLV tags whose values are not to be shown.
   @exclusivity(unchecked) package private(set) var sensitiveTags: Set<UInt32>
+  /// What the values of tags are, where the profile says.
+  @exclusivity(unchecked) package private(set) var tagTypes: [UInt32: ValueType]
   /// The algorithm of the checksum, as documents name it; `nil` where the protocol has none.
   @exclusivity(unchecked) package private(set) var checksumName: String?
   /// Whether frames carry a sequence number and a session of their own.
@@ -33,6 +35,7 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// The plan.
   @exclusivity(unchecked) package private(set) var pointer: UnsafePointer<Plan>
   private var kinds: UnsafeMutablePointer<FrameKind>
+  /// Places of the table of types, those of the types as pieces included.
   private var kindCount: Int
   private var steps: UnsafeMutablePointer<PlanStep>
   private var nested: UnsafeMutablePointer<UInt32>
@@ -122,6 +125,10 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var hasVariant = false
     /// The forms of values, where tags tell it.
     package var forms: [TLVForm] = []
+    /// Another status that accepts; `.max` where there is none.
+    package var acceptedToo: UInt64 = .max
+    /// Delimiters, trailers, and headers of several layouts.
+    package var framing = PlanFraming()
     /// The types, in the order of their indices; their `index` and `evidence` are filled in by the compilation.
     package var kinds: [FrameKind] = []
     /// What holds for types that the profile does not know.
@@ -139,7 +146,8 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// Compiles `draft`. At most 63 types; their indices are their places in `draft.kinds`.
   package init(
     name: String, version: String, ports: [UInt16], typeNames: [String], tagNames: [UInt32: String],
-    sensitiveTags: Set<UInt32> = [], checksumName: String?, draft: Draft, variant: Draft? = nil
+    sensitiveTags: Set<UInt32> = [], tagTypes: [UInt32: ValueType] = [:], checksumName: String?, draft: Draft,
+    variant: Draft? = nil
   ) {
     precondition(draft.kinds.count <= 63, "a plan has at most 63 types")
     self.name = name
@@ -150,20 +158,22 @@ package final class ProtocolPlan: @unchecked Sendable {
     // A name that is not to be shown is not shown as an element either.
     let hidden: Set<UInt32> = draft.hidesIdentity && draft.identityTag != .max ? [draft.identityTag] : []
     self.sensitiveTags = sensitiveTags.union(hidden)
+    self.tagTypes = tagTypes
     self.checksumName = checksumName
     typeValues = draft.kinds.map(\.value)
     typeRoles = draft.kinds.map(\.role)
     self.variant = variant.map { variant in
       ProtocolPlan(
         name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
-        sensitiveTags: sensitiveTags, checksumName: checksumName, draft: variant)
+        sensitiveTags: sensitiveTags, tagTypes: tagTypes, checksumName: checksumName, draft: variant)
     }
 
     let values = draft.kinds.map(\.value)
     let known = draft.hash.flatMap { 6...16 ~= $0.bits && Self.isPerfect($0.multiplier, $0.bits, values) ? $0 : nil }
     let (multiplier, bits) = known ?? Self.perfectHash(values)
     hash = (multiplier, bits)
-    kindCount = 1 << bits
+    let places = 1 << bits
+    kindCount = draft.framing.partCount > 0 ? 2 * places : places
     kinds = .allocate(capacity: kindCount)
     kinds.initialize(repeating: FrameKind(), count: kindCount)
     steps = .allocate(capacity: max(1, draft.steps.count))
@@ -188,7 +198,9 @@ package final class ProtocolPlan: @unchecked Sendable {
       entry.index = UInt8(index)
       entry.evidence = UInt8(
         min(64, kind.headMask.nonzeroBitCount + Self.lengthEvidence(kind.minimumBody, kind.maximumBody)))
-      kinds[Int(truncatingIfNeeded: (kind.value &* multiplier) >> UInt64(64 - bits))] = entry
+      let place = Int(truncatingIfNeeded: (kind.value &* multiplier) >> UInt64(64 - bits))
+      kinds[place] = entry
+      if draft.framing.partCount > 0 { kinds[place + places] = Self.piece(entry) }
     }
     plan.magicMask = draft.magicMask
     plan.magic = draft.magic
@@ -197,6 +209,11 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.typeEvidence = Self.typeEvidence(draft, plan.magicEvidence)
     (plan.commonMask, plan.common) =
       plan.typeEvidence == 0 ? (draft.magicMask, draft.magic) : Self.commonBits(present)
+    plan.checksumEvidence = Self.checksumEvidence(draft)
+    plan.kindCount = places
+    plan.kindTotal = draft.kinds.count
+    plan.framing = draft.framing
+    plan.acceptedToo = draft.acceptedToo
     plan.status = draft.status
     plan.acceptedStatus = draft.acceptedStatus
     plan.statusTags = draft.statusTags
@@ -247,6 +264,31 @@ package final class ProtocolPlan: @unchecked Sendable {
     pointer = UnsafePointer(memory)
   }
 
+  /// A type as a piece: its body has no layout of its own, and it answers nothing that it could name.
+  private static func piece(_ kind: FrameKind) -> FrameKind {
+    var piece = kind
+    piece.stepCount = 0
+    piece.flags.insert(.noTLV)
+    piece.flags.remove(.hasOtherSteps)
+    piece.minimumBody = 0
+    piece.maximumBody = .max
+    if kind.role == .acknowledgment {
+      piece.role = .other
+      piece.answers = 0
+    }
+    return piece
+  }
+
+  /// Bits of proof that a right checksum gives.
+  private static func checksumEvidence(_ draft: Draft) -> UInt8 {
+    switch draft.checksumRule {
+    case .none: 0
+    case .crc32: 32
+    case .general:
+      draft.framing.checksum.isPresent ? UInt8(draft.framing.checksum.algorithm.byteCount * 8) : 0
+    }
+  }
+
   /// The bytes that a header may begin with, one bit each: all of them, unless the first one has the type, and there is no
   /// checksum by which also a type that nobody knows is believed.
   private static func firstBytes(_ draft: Draft) -> InlineArray<4, UInt64> {
@@ -271,19 +313,17 @@ package final class ProtocolPlan: @unchecked Sendable {
     return kind.index == FrameKind.unknownIndex ? variant?.kind(at: index) ?? kind : kind
   }
 
-  /// The form of the values of `tag`; `nil` where the tag tells none.
-  package func form(_ tag: UInt32) -> TLVForm? { pointer.form(tag) }
-
-  /// Bytes of an element's length.
-  package var lengthWidth: Int { (pointer.pointee.tlv.length.mask.nonzeroBitCount + 7) / 8 }
   /// The value that a type has in a plan which was made for `reload` and does not know it any more: no field can have it.
   package static func forgotten(_ index: Int) -> UInt64 { 1 << 32 + UInt64(index) }
+
+  /// Whether `value` is such a one; words of lines have no bytes below 0x21.
+  private static func isForgotten(_ value: UInt64) -> Bool { value >> 6 == 1 << 26 }
 
   /// Makes this plan what `other` is, and the other way round; the name stays. A type that is forgotten stays known by its
   /// old value where exchanges of it are told.
   func exchange(with other: ProtocolPlan) {
     for (i, value) in typeValues.enumerated() where other.typeValues.indices.contains(i) {
-      if other.typeValues[i] >= 1 << 32 { other.typeValues[i] = value }
+      if Self.isForgotten(other.typeValues[i]) { other.typeValues[i] = value }
     }
     swap(&version, &other.version)
     swap(&ports, &other.ports)
@@ -292,6 +332,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     swap(&typeRoles, &other.typeRoles)
     swap(&tagNames, &other.tagNames)
     swap(&sensitiveTags, &other.sensitiveTags)
+    swap(&tagTypes, &other.tagTypes)
     swap(&checksumName, &other.checksumName)
     swap(&hash, &other.hash)
     swap(&pointer, &other.pointer)
@@ -326,7 +367,7 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// Bits of proof that a known type gives, where it has to: how many of its field's bits the types leave, at most 20.
   private static func typeEvidence(_ draft: Draft, _ magicEvidence: UInt8) -> UInt8 {
     let width = draft.type.mask.nonzeroBitCount
-    guard magicEvidence < 32, draft.checksumRule == .none, width >= 16 else { return 0 }
+    guard magicEvidence < 32, checksumEvidence(draft) < 32, width >= 16 else { return 0 }
     let choice = Int.bitWidth - max(0, draft.kinds.count - 1).leadingZeroBitCount
     return UInt8(min(20, max(0, width - choice)))
   }

@@ -11,6 +11,16 @@ package struct TLVForm: Sendable, BitwiseCopyable, Equatable {
     /// Two texts, each with its length in front; the value is all of it.
     case pair
   }
+  /// How outputs show such a value.
+  package var type: ValueType.Kind {
+    switch kind {
+    case .integer: .unsigned
+    case .varint: .varint
+    case .text: .text
+    case .bytes: .bytes
+    case .pair: .pair
+    }
+  }
   /// The tag.
   package var tag: UInt32
   /// The form.

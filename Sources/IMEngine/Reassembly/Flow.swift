@@ -33,6 +33,8 @@ struct HalfFlags: OptionSet {
   static let hinted = HalfFlags(rawValue: 512)
   /// `passOver` bytes are to be passed over.
   static let passing = HalfFlags(rawValue: 1024)
+  /// Its frames end at a delimiter.
+  static let delimited = HalfFlags(rawValue: 2048)
 }
 
 /// One direction of a connection: the bytes its side sends. 64 bytes, one cache line.

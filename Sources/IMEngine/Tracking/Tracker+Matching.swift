@@ -70,7 +70,7 @@ extension Tracker {
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ plan: UnsafePointer<Plan>
   ) -> UInt32 {
     let body = UInt32(truncatingIfNeeded: frame.pointee.bodyCount)
-    if plan.pointee.checksumRule == .none { return crc32(bytes, frame.pointee.body, frame.pointee.bodyCount) &+ body }
+    if plan.pointee.checksumRule != .crc32 { return crc32(bytes, frame.pointee.body, frame.pointee.bodyCount) &+ body }
     let sum = UInt32(truncatingIfNeeded: frame.pointee.checksum)
     return (frame.pointee.checksumStatus == .le ? sum.byteSwapped : sum) &+ body &* 0x9E37_79B1
   }
@@ -158,6 +158,8 @@ extension Tracker {
     } else {
       if frame.pointee.bodyCount == Int(plan.pointee.ackBodyCount) {
         sequence = plan.pointee.ackBody.read(bytes, frame.pointee.body)
+      } else if frame.pointee.flags.contains(.answered) {
+        sequence = frame.pointee.answered
       }
       note.ackOf = sequence
     }

@@ -24,7 +24,8 @@ extension Tracker {
     var candidate = sessions.newest(key, planIndex) ?? .max
     var steps = 0
     var found: UInt32?
-    while candidate != .max, steps < 64 {
+    if plan.pointee.framing.sessionIsUnique, candidate != .max, sessions.isKnown(candidate) { found = candidate }
+    while found == nil, candidate != .max, steps < 64 {
       let session = sessions.pointer(candidate)
       // The place of a session that was forgotten ends the chain.
       guard sessions.isKnown(candidate) else { break }
@@ -36,7 +37,7 @@ extension Tracker {
         // What an answer names was numbered by the other side.
         let isEcho =
           frame.pointee.kind.pointee.role == .acknowledgment
-          && frame.pointee.bodyCount != Int(plan.pointee.ackBodyCount)
+          && frame.pointee.bodyCount != Int(plan.pointee.ackBodyCount) && !frame.pointee.flags.contains(.answered)
         let way = isEcho ? direction.reversed : direction
         switch sessions.continuity(candidate, way, frame.pointee.sequence, plan) {
         case .next: found = candidate
@@ -91,7 +92,7 @@ extension Tracker {
     _ flow: UnsafeMutablePointer<Flow>, _ flowIndex: UInt32, _ frame: UnsafePointer<Frame>, _ plan: UnsafePointer<Plan>,
     _ flows: FlowPlaces
   ) -> Bool {
-    guard plan.pointee.session.isPresent else { return false }
+    guard plan.pointee.session.isPresent, !plan.pointee.framing.sessionIsUnique else { return false }
     flow.pointee.session = sessions.add(
       frame.pointee.session, flow.pointee.profile.plan, flow: flowIndex, serial: flow.pointee.serial,
       place: Self.place(flow), flows)

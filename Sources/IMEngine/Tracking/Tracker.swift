@@ -215,6 +215,7 @@ struct Tracker: ~Copyable {
   @inline(__always)
   private func isEcho(_ frame: UnsafePointer<Frame>, _ plan: UnsafePointer<Plan>) -> Bool {
     frame.pointee.kind.pointee.role == .acknowledgment && frame.pointee.bodyCount != Int(plan.pointee.ackBodyCount)
+      && !frame.pointee.flags.contains(.answered)
   }
 
   @inline(__always)

@@ -5,7 +5,7 @@ package import IMWire
 ///
 /// Fields: `ts` (microseconds since the epoch), `conn`, `client`, `server`, `dir`, `profile`, `type`, `seq`, `session`,
 /// `len` (body bytes), `crc`, `copy`, `ack_of`, `rtt_us`, `read_us`, `tlv` (count), `gap_bytes` (missing in front of it), `flags`,
-/// `answered` (microseconds of answers that came out before it). What is not known is not there.
+/// `answered` (microseconds of answers that came out before it), `elements` (see `amend(elements:body:_:showsValues:to:)`). What is not known is not there.
 package struct FrameJSONWriter: ~Copyable {
   private var plans: [ProtocolPlan]
   /// The quoted names of all types, 64 places for each plan, empty where the profile knows none; and whether frames carry

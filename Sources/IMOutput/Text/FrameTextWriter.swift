@@ -167,9 +167,9 @@ package struct FrameTextWriter {
         out.literal(", not shown")
       } else if style.showsText, !tlv.isList, end <= body.byteCount {
         out.literal(": ")
-        body.withUnsafeBytes { bytes in
-          let value = UnsafeRawBufferPointer(rebasing: bytes[Int(tlv.offset)..<end])
-          out.element(ElementValue(tlv.tag, value, plan) ?? .text(value))
+        body.withUnsafeBytes {
+          let bytes = UnsafeRawBufferPointer(rebasing: $0[Int(tlv.offset)..<end])
+          out.element(ElementValue(plan.tagTypes[tlv.tag], bytes), bytes)
         }
       }
       out.literal("\n")

@@ -122,6 +122,7 @@ struct LuaDissector {
     case .crc32:
       return
         "{ algorithm = \"crc32\", either = \(draft.checksumEitherOrder), field = \(Self.field(draft.checksum)) }"
+    case .general: throw exported.root.error("its checksum cannot be exported so far")
     }
   }
 

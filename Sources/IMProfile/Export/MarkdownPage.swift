@@ -51,6 +51,7 @@ struct MarkdownPage {
   private func checksum() -> String {
     switch draft.checksumRule {
     case .none: "none"
+    case .general: "as the profile says"
     case .crc32: "CRC-32 over the body, 0 without one, \(draft.checksumEitherOrder ? "in either byte order" : "big endian")"
     }
   }

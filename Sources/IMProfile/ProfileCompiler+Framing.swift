@@ -1,0 +1,237 @@
+import IMEngine
+import IMYAML
+
+/// Frames that end at a delimiter, headers with parts, trailers and checksums.
+extension ProfileCompiler {
+  /// The longest body between delimiters: nothing tells how much of it is still to come.
+  private static var maximumDelimited: Int { 1 << 20 }
+
+  /// How the ends of frames are found, where no length tells.
+  mutating func framing() throws(ProfileError) {
+    guard let reader = try root.optional("framing") else { return }
+    try reader.allow("kind", "delimiter", "escape", "maximum")
+    let kind = try reader.required("kind")
+    switch try kind.text() {
+    case "delimited": draft.framing.kind = .delimited
+    case "line": draft.framing.kind = .line
+    default: throw kind.error("the kind of framing is delimited or line")
+    }
+    draft.maximumBody = try reader.optional("maximum")?.number(1...Self.maximumDelimited) ?? 65_536
+    guard draft.framing.kind == .delimited else {
+      for key in ["delimiter", "escape"] {
+        guard let other = try reader.optional(key) else { continue }
+        throw other.error("lines end with a line feed: '\(key)' says nothing")
+      }
+      for key in ["header", "length", "trailer", "checksum"] {
+        if let other = try root.optional(key) { throw other.error("lines have words, and no '\(key)'") }
+      }
+      return
+    }
+    draft.framing.delimiter = try reader.required("delimiter").bytes(1...1)[0]
+    if let escape = try reader.optional("escape") { try self.escape(escape) }
+  }
+
+  private mutating func escape(_ reader: YAMLReader) throws(ProfileError) {
+    try reader.allow("byte", "mask", "replaces")
+    draft.framing.escapes = true
+    draft.framing.escape = try reader.required("byte").bytes(1...1)[0]
+    guard draft.framing.escape != draft.framing.delimiter else {
+      throw try reader.required("byte").error("the escape is not the delimiter")
+    }
+    let replaces = try reader.optional("replaces")
+    if let mask = try reader.optional("mask") {
+      guard replaces == nil else { throw mask.error("an escape has a 'mask', or 'replaces'") }
+      draft.framing.escapeMask = try mask.bytes(1...1)[0]
+      return
+    }
+    guard let replaces else { throw reader.error("an escape has a 'mask', or 'replaces'") }
+    let entries = try replaces.entries()
+    guard (1...4).contains(entries.count) else { throw replaces.error("'replaces' has 1 to 4 bytes") }
+    var seen: Set<UInt8> = []
+    for (i, (key, value)) in entries.enumerated() {
+      let written = try key.bytes(1...1)[0]
+      guard written != draft.framing.delimiter else { throw key.error("the delimiter stands behind no escape") }
+      guard seen.insert(written).inserted else { throw key.error("'\(try key.text())' stands here twice") }
+      draft.framing.written |= UInt32(written) << UInt32(i * 8)
+      draft.framing.meant |= UInt32(try value.bytes(1...1)[0]) << UInt32(i * 8)
+    }
+    draft.framing.replacementCount = UInt8(entries.count)
+  }
+
+  /// Parts that some headers have. What is said of fields is said of the header without them.
+  mutating func parts(_ header: YAMLReader) throws(ProfileError) {
+    guard let list = try header.optional("parts") else { return }
+    guard draft.framing.kind == .delimited else {
+      throw list.error(
+        "parts of a header want frames that end at a delimiter; in others, steps with 'unless' read them")
+    }
+    let parts = try list.elements()
+    guard (1...4).contains(parts.count) else { throw list.error("a header has 1 to 4 parts") }
+    var last = 0
+    for (i, reader) in parts.enumerated() {
+      try reader.allow("when", "at", "length", "session", "body")
+      var part = HeaderPart()
+      let when = try reader.required("when")
+      _ = try when.required("mask")
+      part.when = try field(when)
+      part.count = Int32(try reader.optional("length")?.number(1...64) ?? 0)
+      if part.count > 0 {
+        last = try reader.required("at").number(last...draft.headerCount)
+        part.at = Int32(last)
+      } else if let at = try reader.optional("at") {
+        throw at.error("'at' needs 'length'")
+      }
+      if let session = try reader.optional("session") {
+        try session.allow("offset", "size")
+        let offset = try session.required("offset").number(0...255)
+        let size = try session.required("size").number(1...8)
+        guard offset + size <= draft.headerCount + Int(part.count) else {
+          throw session.error(
+            "the field ends at byte \(offset + size), the header at \(draft.headerCount + Int(part.count))")
+        }
+        part.session = Field(offset: offset, byteCount: size)
+      }
+      if let body = try reader.optional("body") {
+        guard try body.text() == "raw" else { throw body.error("the body of a frame with such a part is raw") }
+        part.isRaw = true
+      }
+      draft.framing.parts[i] = part
+    }
+    draft.framing.partCount = UInt8(parts.count)
+  }
+
+  /// Which words of a line are its fields.
+  mutating func words(_ reader: YAMLReader) throws(ProfileError) {
+    try reader.allow("type", "sequence", "session", "status")
+    func word(_ key: String) throws(ProfileError) -> UInt8 {
+      guard let field = try reader.optional(key) else { return 0 }
+      if key == "session" { try field.allow("word", "sensitive", "unique") } else { try field.allow("word") }
+      return UInt8(try field.required("word").number(1...16))
+    }
+    _ = try reader.required("type")
+    draft.framing.words.type = try word("type")
+    draft.framing.words.sequence = try word("sequence")
+    draft.framing.words.session = try word("session")
+    draft.framing.words.status = try word("status")
+    // Outputs ask whether there are such fields; a line's are read by their words.
+    if draft.framing.words.session > 0 { draft.session = Field(offset: 0, byteCount: 1) }
+    if let session = try reader.optional("session") { try sessionFlags(session) }
+  }
+
+  /// How a number is written, and what the session's means.
+  mutating func coding(_ session: YAMLReader?, _ sequence: YAMLReader?) throws(ProfileError) {
+    if let session {
+      draft.framing.sessionCoding = try coding(session)
+      try sessionFlags(session)
+    }
+    if let sequence { draft.framing.sequenceCoding = try coding(sequence) }
+  }
+
+  private mutating func sessionFlags(_ session: YAMLReader) throws(ProfileError) {
+    draft.framing.hidesSession = try session.optional("sensitive")?.flag() ?? false
+    draft.framing.sessionIsUnique = try session.optional("unique")?.flag() ?? false
+  }
+
+  private func coding(_ reader: YAMLReader) throws(ProfileError) -> NumberCoding {
+    guard let encoding = try reader.optional("encoding") else { return .binary }
+    switch try encoding.text() {
+    case "binary": return .binary
+    case "bcd": return .bcd
+    default: throw encoding.error("the encoding is binary or bcd")
+    }
+  }
+
+  /// The value of a type: a number, or the word that begins a line.
+  func typeValue(_ key: YAMLReader) throws(ProfileError) -> UInt64 {
+    guard draft.framing.kind == .line else { return UInt64(try key.number(0...Int(UInt32.max))) }
+    let word = Array(try key.text().utf8)
+    guard (1...32).contains(word.count), word.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+      throw key.error("a line's type is a word of 1 to 32 printable characters")
+    }
+    return LineWords.value(word)
+  }
+
+  // MARK: Trailer and checksum
+
+  /// What stands behind the body.
+  mutating func trailer() throws(ProfileError) {
+    guard let reader = try root.optional("trailer") else { return }
+    try reader.allow("length", "counted")
+    draft.framing.trailerCount = Int32(try reader.required("length").number(1...64))
+    isTrailerCounted = try reader.optional("counted")?.flag()
+    if draft.framing.kind == .delimited, let counted = try reader.optional("counted"), draft.lengthRule == .varint {
+      throw counted.error("between delimiters no length has to count it")
+    }
+  }
+
+  mutating func checksum() throws(ProfileError) {
+    guard let reader = try root.optional("checksum") else {
+      if needsGeneral { draft.checksumRule = .general }
+      return
+    }
+    try reader.allow("algorithm", "covers", "order", "in")
+    let name = try reader.required("algorithm")
+    let text = try name.text()
+    guard let algorithm = ChecksumAlgorithm.allCases.first(where: { $0.name == text }) else {
+      let names = ChecksumAlgorithm.allCases.map(\.name).joined(separator: ", ")
+      throw name.error("the algorithm is one of: \(names)")
+    }
+    var plan = ChecksumPlan()
+    plan.isPresent = true
+    plan.algorithm = algorithm
+    if let place = try reader.optional("in") {
+      let word = try place.text()
+      guard word == "header" || word == "trailer" else {
+        throw place.error("a checksum stands in the header or trailer")
+      }
+      plan.isInTrailer = word == "trailer"
+      guard !plan.isInTrailer || Int(draft.framing.trailerCount) >= algorithm.byteCount else {
+        throw place.error(
+          "a trailer for \(text) has \(algorithm.byteCount) bytes at least, and this one \(draft.framing.trailerCount)")
+      }
+    }
+    if let covers = try reader.optional("covers") { try self.covers(covers, &plan) }
+    let order = try reader.optional("order")
+    switch try order?.text() ?? "big" {
+    case "big": break
+    case "either": draft.checksumEitherOrder = true
+    case "little" where plan.isInTrailer: plan.littleEndian = true
+    default: throw reader.error("'order' is big or either, and little in a trailer")
+    }
+    if plan.isInTrailer {
+      guard !draft.checksum.isPresent else {
+        throw reader.error("the checksum stands in the trailer, and in 'fields' too")
+      }
+    } else {
+      guard draft.checksum.isPresent else { throw reader.error("'fields' has no checksum") }
+      guard draft.checksum.mask.nonzeroBitCount == algorithm.byteCount * 8 else {
+        throw reader.error("\(text) has \(algorithm.byteCount) bytes, and the field has not")
+      }
+    }
+    let isQuick =
+      algorithm == .crc32 && plan.coversBody && !plan.isInTrailer && !draft.checksum.littleEndian && !needsGeneral
+      && !draft.framing.isDelimited
+    draft.checksumRule = isQuick ? .crc32 : .general
+    if !isQuick { draft.framing.checksum = plan }
+    checksumName = text
+  }
+
+  private func covers(_ reader: YAMLReader, _ plan: inout ChecksumPlan) throws(ProfileError) {
+    if reader.isScalar {
+      switch try reader.text() {
+      case "body": break
+      case "frame": plan.coversBody = false
+      default: throw reader.error("a checksum covers the body, the frame, or what stands from a byte on")
+      }
+      return
+    }
+    try reader.allow("from")
+    plan.coversBody = false
+    plan.from = Int32(try reader.required("from").number(0...draft.headerCount))
+  }
+
+  /// Whether numbers want more than a load.
+  private var needsGeneral: Bool {
+    draft.framing.sessionCoding != .binary || draft.framing.sequenceCoding != .binary || draft.framing.hidesSession
+  }
+}
