@@ -1,5 +1,6 @@
 """smpplib as a client with several submits outstanding: writes what it saw, as JSON. python3 client.py COUNT WINDOW"""
 import json
+import socket
 import sys
 import time
 
@@ -20,6 +21,8 @@ def main(count, window):
     client.set_message_sent_handler(answer)
     client.set_error_pdu_handler(answer)
     client.connect()
+    # Else small submits wait in the kernel for the acknowledgment of the one before, and the log is not the wire's.
+    client._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     client.bind_transceiver(system_id="shop", password="secret")
     for first in range(0, count, window):
         for i in range(first, first + window):

@@ -168,10 +168,10 @@ import Testing
       (3, "heartbeat: { factor: 0.5 }", "3:22: a factor is a number from 1 to 100 such as 1.5"),
       (3, "heartbeat: { factor: 1.5000 }", "3:22: a factor is a number from 1 to 100 such as 1.5"),
       (3, "identity: { sensitive: maybe }", "3:24: 'maybe' is neither true nor false"),
-      (13, "  1: { name: text, role: message, when: { level: 5 } }", "13:42: the profile has no 'variable'"),
+      (13, "  1: { name: text, role: message, when: { level: 5 } }", "13:41: the profile has no 'variable'"),
       (
         13, "  1: { name: text, role: message, body: [{ when: { level: 5 }, skip: 1 }] }",
-        "13:52: 'level' is not known here; known are: mask, value, of"
+        "13:52: 'level' is not known here; known are: mask, value, of, offset, size"
       ),
       (13, "  1: { name: text, role: message, body: [end, skip: 1] }", "13:47: 'tlv' and 'end' are a body's last step"),
       (13, "  1: { name: text, role: message, body: [tlv: { size: 5 }] }", "13:55: 5 is not between 1 and 4"),

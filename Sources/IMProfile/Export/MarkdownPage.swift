@@ -1,4 +1,5 @@
 import IMEngine
+import IMYAML
 
 /// A profile as a page in Markdown: what stands where, which types there are, who answers whom and how long that may take.
 struct MarkdownPage {
