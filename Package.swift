@@ -54,7 +54,7 @@ let package = Package(
     .target(name: "CSandbox"),
     room(
       "IMEngine",
-      ["IMWire", "CDeflate", "CMachine", .product(name: "DequeModule", package: "swift-collections")]),
+      ["IMWire", "CDeflate", "CMachine", "CZlib", .product(name: "DequeModule", package: "swift-collections")]),
     room("IMYAML", [.product(name: "Yams", package: "Yams")]),
     room(
       "IMProfile", ["IMEngine", "IMYAML", "IMWire"],

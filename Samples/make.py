@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the captures of this folder but for MQTT's again, and the truth of tjp's, byte for byte: python3 Samples/make.py [FOLDER]
+"""Makes the captures of this folder but for those of real brokers again, and the truth of tjp's, byte for byte: python3 Samples/make.py [FOLDER]
 
 Standard library only. Each capture is a simulation: two applications talk over a small TCP (generator/tcp.py), a tap
 sees the packets pass, and the truth is computed from what was written and when the tap saw it (generator/truth.py).
@@ -10,7 +10,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from generator import files, relatives, requests, scenarios, truth  # noqa: E402
+from generator import carriers, files, relatives, requests, scenarios, truth  # noqa: E402
 
 
 def write_truth(path, world):
@@ -36,7 +36,7 @@ def main(folder):
         write_truth(path + ".truth.json", world)
         print("%s: %d packets, %d bytes" % (name, len(world.packets()), os.path.getsize(path)))
     # The truth of these is another decoder's: tshark's, and those in Tests/Witnesses.
-    for name, scenario in {**requests.ALL, **relatives.ALL}.items():
+    for name, scenario in {**requests.ALL, **relatives.ALL, **carriers.ALL}.items():
         encoder, path, packets = files.Encoder(), os.path.join(folder, name), scenario()
         files.pcap(path, [(p.time, encoder.encode(p)) for p in packets])
         print("%s: %d packets, %d bytes" % (name, len(packets), os.path.getsize(path)))

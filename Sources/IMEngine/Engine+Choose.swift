@@ -8,9 +8,17 @@ extension Engine {
     _ count: Int, _ at: Timestamp, _ number: UInt64
   ) {
     guard flow.pointee.profile == .unknown else {
+      if flow.half(side).pointee.flags.contains(.carried) {
+        carry(index, flow, side, bytes, offset, count, at, number)
+        return
+      }
       ledger.unreadBytes += UInt64(count)
       if flow.pointee.profile == .tls { ledger.tlsBytes += UInt64(count) }
       countUndecoded(flow, count)
+      return
+    }
+    if flow.half(side).pointee.flags.contains(.carried) {
+      carry(index, flow, side, bytes, offset, count, at, number)
       return
     }
     append(index, flow, flow.half(side), bytes, offset, count, at, number)
@@ -37,10 +45,12 @@ extension Engine {
   mutating func choose(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, new count: Int, isEnd: Bool) {
     let half = flow.half(side)
     guard let rest = half.pointee.rest, rest.pointee.count > 0 else { return }
+    let isCarried = half.pointee.flags.contains(.carried)
+    if !isCarried, readsCarrier(index, flow, side, rest, isEnd: isEnd) { return }
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     let start = rest.pointee.start
     let end = rest.pointee.end
-    if half.pointee.flags.contains(.fromStart), let hello = TLSHello(bytes, start, end) {
+    if !isCarried, half.pointee.flags.contains(.fromStart), let hello = TLSHello(bytes, start, end) {
       guard hello.isWhole || end - start > 4_096 || isEnd else { return }
       noteTLS(flow, hello)
       return
@@ -50,6 +60,11 @@ extension Engine {
       isEnd || rest.pointee.count >= max(256, rest.pointee.needed)
       || rest.pointee.count > patience(half)
     if isThorough { rest.pointee.needed = rest.pointee.count * 2 }
+    if !isCarried, !half.pointee.flags.contains(.fromStart),
+      findWebSocket(index, flow, side, rest, isThorough: isThorough)
+    {
+      return
+    }
     for i in 0..<plans.count {
       for profile in [FlowProfile(rawValue: UInt8(i)), FlowProfile.variant(of: i)] {
         guard profile.generation == 0 || (plans[i].variant != nil && i <= 60) else { break }
@@ -61,7 +76,7 @@ extension Engine {
       }
     }
     guard rest.pointee.count > patience(half) else { return }
-    if isAwaited(flow, half) { passOver(flow, rest) } else { giveUp(flow) }
+    if isAwaited(flow, half) { passOver(flow, side, rest) } else { giveUp(flow) }
   }
 
   /// Whether a direction without its beginning may still be inside one long frame of a protocol that its ports promise.
@@ -73,10 +88,13 @@ extension Engine {
   }
 
   /// Drops the older half of what an undecided direction holds: no frame was found to begin there.
-  private mutating func passOver(_ flow: UnsafeMutablePointer<Flow>, _ rest: UnsafeMutablePointer<StreamRest>) {
+  private mutating func passOver(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>
+  ) {
     let count = rest.pointee.count / 2
-    ledger.unreadBytes += UInt64(count)
-    countUndecoded(flow, count)
+    let unread = wireCount(flow, side, rest, count)
+    ledger.unreadBytes += UInt64(unread)
+    countUndecoded(flow, unread)
     rest.pointee.consume(count)
     rest.pointee.needed = rest.pointee.count * 3 / 2
   }
@@ -145,6 +163,7 @@ extension Engine {
   /// Whether one of the connection's ports is one of the plan's, or of those that the user named.
   private mutating func isHinted(_ flow: UnsafeMutablePointer<Flow>, _ plan: Int) -> Bool {
     isServerPort(flow, 0, plan) || isServerPort(flow, 1, plan)
+      || carrier(of: flow).map { Int($0.pointee.hint) == plan } == true
   }
 
   private mutating func isServerPort(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ plan: Int) -> Bool {
@@ -224,7 +243,7 @@ extension Engine {
   private mutating func dropUnread(_ flow: UnsafeMutablePointer<Flow>) {
     for side in 0...1 {
       let half = flow.half(side)
-      let count = half.pointee.rest?.pointee.count ?? 0
+      let count = half.pointee.rest.map { wireCount(flow, side, $0, $0.pointee.count) } ?? 0
       ledger.unreadBytes += UInt64(count)
       if flow.pointee.profile == .tls { ledger.tlsBytes += UInt64(count) }
       countUndecoded(flow, count)

@@ -214,6 +214,7 @@ extension Engine {
     else { return }
     half.pointee.next = flow.tail(side).pointee.finSequence &+ 1
     half.pointee.flags.insert(.finished)
+    if half.pointee.flags.contains(.carried) { endCarrier(index, flow, side) }
     abandonRest(index, flow, side)
     let other = flow.half(1 - side)
     if other.pointee.flags.contains(.finished) {
@@ -250,6 +251,7 @@ extension Engine {
         let missing = unseenTail(flow, side)
         if missing > 0 { lose(index, flow, side, reassembler.skip(flow, side, missing, .captureLoss)) }
       }
+      if half.pointee.flags.contains(.carried) { endCarrier(index, flow, side) }
       abandonRest(index, flow, side)
     }
     if flow.pointee.profile == .unknown { flow.pointee.profile = .none }
@@ -358,6 +360,8 @@ extension Engine {
     }
     if flow.pointee.figures != .max { tracker.release(flow.pointee.figures) }
     if flow.pointee.journal != .max { reassembler.journals.release(flow.pointee.journal) }
+    if flow.pointee.carrier != .max { dropReaders(flow) }
+    if flow.pointee.carrier != .max { tracker.carriers.release(flow.pointee.carrier) }
     if reassembler.flows.find(flow.pointee.key) == index { reassembler.flows.unlink(index) }
     for side in 0...1 {
       Reassembler.destroy(&flow.half(side).pointee.queue)
@@ -425,6 +429,7 @@ extension Engine {
         gapCount: journal.gapCount, gapBytes: journal.gapBytes, conflicts: journal.conflicts, synCount: f.synCount,
         figures: figures, rare: rare,
         handshake: figures.flatMap { handshakeOutcome($0, f) }, heartbeats: beats,
-        session: f.session == .max ? nil : f.session))
+        session: f.session == .max ? nil : f.session,
+        carrier: carrier(of: flow).map { CarrierReport($0.pointee) }))
   }
 }

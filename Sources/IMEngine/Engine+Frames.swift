@@ -13,7 +13,7 @@ extension Engine {
       return
     }
     select(flow.pointee.profile)
-    if half.pointee.rest != nil || !half.pointee.flags.isDisjoint(with: [.lost, .passing, .delimited]) {
+    if half.pointee.rest != nil || !half.pointee.flags.isDisjoint(with: .detour) {
       consumeBehindRest(index, flow, side, bytes, offset, count, at, number)
       return
     }
@@ -52,6 +52,10 @@ extension Engine {
     _ count: Int, _ at: Timestamp, _ number: UInt64
   ) {
     let half = flow.half(side)
+    if half.pointee.flags.contains(.carried) {
+      carry(index, flow, side, bytes, offset, count, at, number)
+      return
+    }
     if half.pointee.flags.contains(.delimited) {
       consumeStretches(index, flow, side, bytes, offset, count, at, number)
       return
@@ -138,7 +142,9 @@ extension Engine {
         let last = rest.pointee.mark(at: start + frame.pointee.count - 1)
         frame.pointee.timestamp = last.timestamp
         frame.pointee.number = last.number
+        let isCarried = half.pointee.flags.contains(.carried)
         frame.pointee.streamOffset = rest.pointee.streamOffset
+        if isCarried { frame.pointee.streamOffset = wireOffset(flow, side, rest.pointee.streamOffset) }
         guard isSound(flow, bytes, end) else {
           half.pointee.flags.insert(.lost)
           // What was found by its proof and is no frame all the same must not be found again.
@@ -146,6 +152,7 @@ extension Engine {
           continue
         }
         complete(index, flow, side, bytes)
+        if isCarried { countOnWire(flow, side, rest) }
         rest.pointee.needed = 0
         rest.pointee.consume(frame.pointee.count)
       case .needMore:

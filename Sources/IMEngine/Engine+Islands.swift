@@ -29,6 +29,8 @@ extension Engine {
   /// Begins an island where a direction loses bytes, unless one is open. The direction stands behind the gap already, and
   /// still holds what it had in front of it.
   mutating func openIsland(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ gap: Gap) {
+    // What frames of a carrier stand in has offsets of its own.
+    guard !flow.half(side).pointee.flags.contains(.carried) else { return }
     guard flow.pointee.profile.isPlan || flow.pointee.profile == .unknown, gap.reason != .snaplen,
       gap.byteCount <= IslandTable.maximumCount
     else {

@@ -68,6 +68,7 @@ extension Engine {
     if tracker.isShortOfHeartbeats {
       evictQuiet { $0.pointee.figures != .max && figures.pointer($0.pointee.figures).pointee.heartbeats != .max }
     }
+    if tracker.isShortOfCarriers { evictQuiet { $0.pointee.carrier != .max } }
     if reassembler.isShortOfJournals { evictQuiet { $0.pointee.journal != .max } }
     if budget.isOverHeld { releaseHolders() }
   }
@@ -183,6 +184,7 @@ extension Engine {
         release(index, flow, side, givingUpTo: start, .unseen)
       }
       reassembler.dropQueue(half)
+      if half.pointee.flags.contains(.carried) { releaseCarrier(index, flow, side) }
       guard flow.pointee.profile.isPlan else { continue }
       if half.pointee.rest?.pointee.count ?? 0 > 0 {
         abandonRest(index, flow, side)

@@ -43,7 +43,8 @@ extension Engine {
       raise(
         Issue(
           kind: .resynchronised, timestamp: now, direction: flow.pointee.direction(side),
-          streamOffset: flow.half(side).pointee.offset &- total, byteCount: total), flow)
+          streamOffset: reader(flow, side)?.pointee.innerSkippedFrom ?? flow.half(side).pointee.offset &- total,
+          byteCount: total), flow)
     }
   }
 }

@@ -146,11 +146,15 @@ extension Engine {
     _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int,
     isFound: Bool
   ) {
+    let half = flow.half(side)
     let figures = flow.pointee.figures
-    if figures != .max { tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(count) }
+    let isCarried = half.pointee.flags.contains(.carried)
+    let skipped = isCarried ? wireCount(flow, side, rest, count) : count
+    if figures != .max { tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(skipped) }
     let note = reassembler.note(flow, side)
-    note.pointee.skipped += UInt64(count)
-    ledger.skippedBytes += UInt64(count)
+    if isCarried, note.pointee.skipped == 0 { noteSkipped(flow, side, rest) }
+    note.pointee.skipped += UInt64(skipped)
+    ledger.skippedBytes += UInt64(skipped)
     let offset = rest.pointee.streamOffset
     let at = rest.pointee.count > 0 ? rest.pointee.mark(at: rest.pointee.start).timestamp : now
     setAside(flow, side, rest, count)
@@ -162,7 +166,7 @@ extension Engine {
     raise(
       Issue(
         kind: .resynchronised, timestamp: at, direction: flow.pointee.direction(side),
-        streamOffset: offset &+ UInt64(count) &- total, byteCount: total), flow)
+        streamOffset: isCarried ? skippedFrom(flow, side) : offset &+ UInt64(count) &- total, byteCount: total), flow)
   }
 
   /// The next place at or behind `position` where a header may begin; with fewer bytes left than tell, that place.
@@ -344,6 +348,16 @@ extension Engine {
         kind: .gap, timestamp: max(segment.pointee.timestamp, now), direction: flow.pointee.direction(side),
         streamOffset: half.pointee.offset &- UInt64(gap.byteCount), byteCount: UInt64(gap.byteCount), gap: gap.reason),
       flow)
+    if half.pointee.flags.contains(.carried) {
+      loseCarrierBytes(index, flow, side, gap)
+    } else {
+      loseFrame(index, flow, side, gap)
+    }
+  }
+
+  /// The same for the stream that the plan's frames stand in.
+  mutating func loseFrame(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ gap: Gap) {
+    let half = flow.half(side)
     if let rest = half.pointee.rest, flow.pointee.profile.isPlan, !half.pointee.flags.contains(.lost) {
       select(flow.pointee.profile)
       let left = frameLength(rest) - rest.pointee.count - gap.byteCount
@@ -399,12 +413,12 @@ extension Engine {
     }
     if let gap { openIsland(index, flow, side, gap) }
     guard let rest = half.pointee.rest else { return }
-    let count = rest.pointee.count
+    let count = wireCount(flow, side, rest, rest.pointee.count)
     if !flow.pointee.profile.isPlan {
       ledger.unreadBytes += UInt64(count)
       countUndecoded(flow, count)
     } else if count > 0 {
-      setAside(flow, side, rest, count)
+      setAside(flow, side, rest, rest.pointee.count)
       ledger.skippedBytes += UInt64(count)
       let figures = flow.pointee.figures
       if figures != .max {
@@ -414,7 +428,7 @@ extension Engine {
       raise(
         Issue(
           kind: .frameCut, timestamp: rest.pointee.mark(at: rest.pointee.start).timestamp,
-          direction: flow.pointee.direction(side), streamOffset: rest.pointee.streamOffset,
+          direction: flow.pointee.direction(side), streamOffset: wireOffset(flow, side, rest.pointee.streamOffset),
           byteCount: UInt64(count)), flow)
     }
     reassembler.rests.take(back: &half.pointee.rest)

@@ -9,15 +9,18 @@ extension Engine {
   }
 
   @inline(never)
-  private mutating func describe(_ flow: UnsafeMutablePointer<Flow>) {
+  mutating func describe(_ flow: UnsafeMutablePointer<Flow>) {
     info = connectionInfo(flow)
     informedOf = flow.pointee.profile
   }
 
   func connectionInfo(_ flow: UnsafeMutablePointer<Flow>) -> ConnectionInfo {
     let client = Int(flow.pointee.client)
+    let peer = flow.pointee.key.endpoint(client)
+    let carrier = carrier(of: flow)
     return ConnectionInfo(
-      serial: flow.pointee.serial, client: flow.pointee.key.endpoint(client),
+      serial: flow.pointee.serial, client: carrier?.pointee.client ?? peer, peer: peer,
+      carriers: carrier?.pointee.carriers ?? [],
       server: flow.pointee.key.endpoint(1 - client), plan: flow.pointee.profile.told,
       sawOpening: flow.pointee.synCount > 0,
       endpoint: flow.pointee.figures == .max ? .max : tracker.figures.pointer(flow.pointee.figures).pointee.endpoint)

@@ -33,6 +33,8 @@ package struct Engine: ~Copyable {
   /// Where frames stand whose escapes were taken out.
   var scratch = FrameScratch()
   var ledger = Ledger()
+  /// What WebSocket frames carry, without its mask; what a compressed part of it says.
+  var carried = RawBuffer(), inflated = RawBuffer()
   /// The segment and the frame in hand; on the heap, so that handing them on copies nothing.
   var segment: UnsafeMutablePointer<Segment>
   let frame: UnsafeMutablePointer<Frame>
@@ -76,7 +78,7 @@ package struct Engine: ~Copyable {
   /// The connection that the sink was told of last.
   var info = ConnectionInfo(
     serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0),
-    server: Endpoint(address: IPAddress(v4: 0), port: 0),
+    peer: Endpoint(address: IPAddress(v4: 0), port: 0), server: Endpoint(address: IPAddress(v4: 0), port: 0),
     plan: 0, endpoint: .max)
   /// Bits of proof that a search wants beyond the usual.
   var doubt = 0

@@ -78,8 +78,10 @@ package struct Ledger: Sendable {
   package var decodedBytes: UInt64 = 0
   /// Stream bytes in frames with a wrong checksum.
   package var damagedBytes: UInt64 = 0
-  /// Stream bytes passed over in search of a frame, and those of frames that were cut.
+  /// Stream bytes passed over in search of a frame, and those of frames that were cut; those of carriers, too.
   package var skippedBytes: UInt64 = 0
+  /// Of the skipped, what carriers put around frames: PROXY headers, HTTP upgrades, WebSocket headers and control frames.
+  package var carrierBytes: UInt64 = 0
   /// Stream bytes of connections that nothing decodes.
   package var unreadBytes: UInt64 = 0
   /// Of the unread, those of TLS.
@@ -101,6 +103,12 @@ package struct Ledger: Sendable {
   package var midstreamConnections: UInt64 = 0
   /// Connections that began with a TLS hello.
   package var tlsConnections: UInt64 = 0
+  /// Connections with a PROXY header in front of their first frame.
+  package var proxiedConnections: UInt64 = 0
+  /// Connections of WebSocket frames.
+  package var webSocketConnections: UInt64 = 0
+  /// Frames of WebSocket by `WebSocketFrameType`, both directions together.
+  package var webSocketFrames: InlineArray<6, UInt64> = InlineArray(repeating: 0)
   /// Connections that a plan was chosen for.
   package var decodedConnections: UInt64 = 0
   /// Issues by kind.

@@ -36,6 +36,12 @@ package enum IssueKind: UInt8, CaseIterable, Sendable, BitwiseCopyable {
   case heartbeatMissed
   /// A reset outside the window.
   case ignoredReset
+  /// A PROXY header that cannot be believed, or that is not whole.
+  case proxyHeader
+  /// Bytes that are no WebSocket frame, where one was to be.
+  case webSocketFrame
+  /// A compressed WebSocket message that cannot be inflated: its beginning is missing, or what it goes on with.
+  case notInflated
 
   /// The name in counters and documents.
   package var name: String {
@@ -62,6 +68,9 @@ package enum IssueKind: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case .lateAck: "late_ack"
     case .heartbeatMissed: "heartbeat_missed"
     case .ignoredReset: "ignored_reset"
+    case .proxyHeader: "carrier.proxy_header"
+    case .webSocketFrame: "carrier.websocket_frame"
+    case .notInflated: "carrier.not_inflated"
     }
   }
 }
@@ -110,7 +119,13 @@ package struct ConnectionInfo: Sendable, BitwiseCopyable {
   /// The connection's number in this run, from 1.
   package var serial: UInt32
   /// The side that opened it, or is taken for that; see `ConnectionReport.clientIsCertain`.
+  ///
+  /// Where a PROXY header names the client, that one; `peer` is the load balancer then.
   package var client: Endpoint
+  /// The end of the TCP connection on the client's side.
+  package var peer: Endpoint
+  /// What the protocol travels in beside TCP.
+  package var carriers: CarrierSet = []
   /// The other side.
   package var server: Endpoint
   /// The index of the plan that decodes it, or a value of `FlowProfile` from 253 on.
@@ -175,6 +190,8 @@ package struct ConnectionReport {
   package var heartbeats: HeartbeatFigures?
   /// The tracker's session; `nil` without one.
   package var session: UInt32?
+  /// What its carriers said; `nil` for TCP alone.
+  package var carrier: CarrierReport?
 }
 
 extension ConnectionReport {
@@ -203,6 +220,8 @@ package protocol EngineSink: ExchangeSink {
   func adopted(_ exchange: UInt32, _ times: [Timestamp])
   /// Something was not as it should be.
   func issue(_ issue: Issue, _ connection: ConnectionInfo)
+  /// A carrier told something, such as the client's address. Told where issues are.
+  func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo)
   /// A connection was opened, as far as a SYN tells.
   func opened(_ connection: ConnectionInfo, _ at: Timestamp)
   /// A connection ended, or is to be reported on.
@@ -229,6 +248,8 @@ extension EngineSink {
   package func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
   /// Nothing.
   package func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
+  /// Nothing.
+  package func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) {}
   /// Nothing.
   package func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   /// Nothing.

@@ -55,7 +55,7 @@ package struct GapMarks {
 
   /// The stream by its sender: which end is the client may turn out to be otherwise later.
   private static func key(_ info: ConnectionInfo, _ direction: Direction) -> UInt64 {
-    let (a, b) = (info.client, info.server)
+    let (a, b) = (info.peer, info.server)
     let clientIsLower = (a.address.high, a.address.low, a.port) < (b.address.high, b.address.low, b.port)
     let senderIsLower = clientIsLower == (direction == .clientToServer)
     return UInt64(info.serial) << 1 | (senderIsLower ? 0 : 1)

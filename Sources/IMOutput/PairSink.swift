@@ -88,6 +88,12 @@ package final class PairSink<First: EngineSink>: EngineSink {
   }
 
   /// Tells both.
+  package func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) {
+    first.carrier(event, connection)
+    other.carrier(event, connection)
+  }
+
+  /// Tells both.
   package func opened(_ connection: ConnectionInfo, _ at: Timestamp) {
     first.opened(connection, at)
     other.opened(connection, at)

@@ -123,7 +123,7 @@ final class Evidence {
 
   private func copy(_ evidence: Wanted) throws(CaptureError) {
     var pairs: Set<Pair> = []
-    for connection in evidence.connections { pairs.insert(Pair(connection.client, connection.server)) }
+    for connection in evidence.connections { pairs.insert(Pair(connection.peer, connection.server)) }
     let end = evidence.end
     var writer: CaptureWriter?
     var finder = EndpointFinder()

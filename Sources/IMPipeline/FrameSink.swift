@@ -146,7 +146,14 @@ final class FrameSink: EngineSink {
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     marks.note(issue, connection)
     isNearGap = !marks.isEmpty || held != nil
-    guard !isJSON, FrameTextWriter.hasLine(issue.kind), Int(connection.plan) < plans.count else { return }
+    guard !isJSON, FrameTextWriter.hasLine(issue.kind) else { return }
+    guard Int(connection.plan) < plans.count else {
+      if issue.kind == .proxyHeader || issue.kind == .webSocketFrame, filter == nil {
+        tellHeld()
+        text.write(issue, connection, isTCP: true, to: &page.out)
+      }
+      return
+    }
     if issue.kind == .frameCut, let gap = held?.gap, held?.connection.serial == connection.serial,
       gap.direction == issue.direction, issue.streamOffset &+ issue.byteCount == gap.streamOffset
     {
@@ -164,6 +171,15 @@ final class FrameSink: EngineSink {
     } else {
       text.write(issue, connection, to: &page.out)
     }
+    if page.out.count > 256 << 10 { output.drain(&page.out) }
+  }
+
+  /// Writes what a carrier told. A filter looks at frames, and keeps it back.
+  func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) {
+    guard !isJSON, filter == nil else { return }
+    tellHeld()
+    text.write(event, connection, to: &page.out)
+    page.lineEnd = -1
     if page.out.count > 256 << 10 { output.drain(&page.out) }
   }
 

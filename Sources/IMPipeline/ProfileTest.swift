@@ -64,6 +64,6 @@ private func doubts(_ ledger: Ledger) -> [(String, UInt64)] {
   ]
   var found = kinds.map { ($0.name, ledger.issues[Int($0.rawValue)]) }
   found.append(("bytes in damaged frames", ledger.damagedBytes))
-  found.append(("bytes that are no frame", ledger.skippedBytes))
+  found.append(("bytes that are no frame", ledger.skippedBytes - ledger.carrierBytes))
   return found.filter { $0.1 > 0 }
 }

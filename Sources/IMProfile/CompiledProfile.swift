@@ -112,6 +112,7 @@ extension ProtocolPlan.Draft {
     coder.field(&encryption)
     coder.field(&duplicate)
     coder.field(&ackBody)
+    coder.number(&ackPlus)
     coder.field(&status)
     coder.number(&zlibValue)
     coder.number(&encryptedFrom)

@@ -285,10 +285,9 @@ package struct ProfileCompiler {
 
   private mutating func type(_ reader: YAMLReader) throws(ProfileError) -> FrameKind {
     let fields = try reader.fields(
-      "name", "role", "answered", "numbered", "echo", "in-order", "from", "refuses", "opens-session",
+      "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
       "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "when", "assigns-identity")
     var kind = FrameKind()
-    if let when = fields["when"], try !holds(type: when) { kind.flags.insert(.absent) }
     switch try reader.required("role").text() {
     case "message": kind.role = .message
     case "acknowledgment": kind.role = .acknowledgment
@@ -309,6 +308,12 @@ package struct ProfileCompiler {
     try set("echo", .echoed)
     try set("in-order", .unnumbered)
     try set("refuses", .refusing)
+    try set("cumulative", .cumulative)
+    if kind.flags.contains(.cumulative), let cumulative = fields["cumulative"] {
+      guard kind.role == .acknowledgment, !kind.flags.contains(.unnumbered), draft.sequenceCounts else {
+        throw cumulative.error("'cumulative' is for an acknowledgment with the number of a counter")
+      }
+    }
     try set("opens-session", .opensSession)
     try set("assigns-identity", .assignsIdentity)
     try set("names-session", [.opensSession, .namesSession])
@@ -358,6 +363,7 @@ package struct ProfileCompiler {
       (kind.acceptedFirst, kind.acceptedLast) = (UInt16(first), UInt32(last))
     }
     try self.body(fields["body"], &kind)
+    if let when = fields["when"], try !holds(type: when) { (kind.minimumBody, kind.maximumBody) = (1, 0) }
     return kind
   }
 
@@ -365,8 +371,11 @@ package struct ProfileCompiler {
 
   private mutating func acknowledgment() throws(ProfileError) {
     guard let reader = try root.optional("acknowledgment") else { return }
-    try reader.allow("body")
-    let body = try reader.required("body")
+    try reader.allow("body", "plus")
+    if let plus = try reader.optional("plus") {
+      draft.ackPlus = UInt64(try plus.number(1...Int(min(draft.counterWrap - 1, 1 << 32))))
+    }
+    guard let body = try reader.optional("body") else { return }
     try body.allow("length", "offset", "size", "order")
     draft.ackBodyCount = try body.required("length").number(1...256)
     let size = try body.required("size").number(1...8)

@@ -50,6 +50,9 @@ import Testing
   private static let diameter = "diameter-charging.pcap"
   private static let goim = "goim-room.pcap"
   private static let jt808 = "jt808-terminals.pcap"
+  private static let proxy = "proxy-balancer.pcap"
+  private static let webSocket = "mqtt-websocket.pcap"
+  private static let deflate = "mqtt-websocket-deflate.pcap"
 
   static let cases: [Case] = written + found
 
@@ -105,6 +108,22 @@ import Testing
     Case("goim", goim, "-r", "@"),
     Case("jt808", jt808, "-r", "@"),
     Case("jt808-text", jt808, "-vA", "-r", "@"),
+
+    // Carriers.
+    Case("proxy", proxy, "-r", "@"),
+    Case("proxy-json", proxy, "-q", "--format", "json", "-r", "@"),
+    Case("proxy-messages", proxy, "messages", "-q", "@"),
+    Case("proxy-filter", proxy, "-q", "-Y", "client.ip == 192.0.2.78", "-r", "@"),
+    Case("proxy-streams", proxy, "streams", "@"),
+    Case("proxy-ecs", proxy, "-q", "--format", "ecs", "--sensor", "test", "-r", "@"),
+    Case("websocket", webSocket, "-r", "@"),
+    Case("websocket-vv", webSocket, "-q", "-vv", "-c", "60", "-r", "@"),
+    Case("websocket-stats-json", webSocket, "stats", "-q", "--json", "@"),
+    Case("websocket-ecs", webSocket, "-q", "--format", "ecs", "--sensor", "test", "-r", "@"),
+    Case("deflate", deflate, "-r", "@"),
+    Case("deflate-messages", deflate, "messages", "-q", "@"),
+    Case("deflate-stats", deflate, "stats", "@"),
+    Case("deflate-ecs", deflate, "-q", "--format", "ecs", "--sensor", "test", "-r", "@"),
 
     // Other ways to show a frame.
     Case("clean-text", clean, "-q", "-vv", "-A", "-c", "40", "-r", "@"),

@@ -13,6 +13,7 @@ let engineTargets = [
   Target(name: "goim") { stream($0, plans: [goim], port: 3_101) },
   Target(name: "jt808") { stream($0, plans: [jt808], port: 7_611) },
   Target(name: "delimited") { stream($0, plans: [flags, lines], port: 7_100) },
+  Target(name: "websocket", run: webSocket),
   Target(name: "stream") { stream($0, plans: usual, port: 4_242) },
 ]
 
@@ -51,6 +52,7 @@ private final class Sink: EngineSink {
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {}
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   func connection(_ report: ConnectionReport) {}
+  func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) {}
   func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
@@ -180,6 +182,50 @@ private func stream(_ input: UnsafeRawBufferPointer, plans: [ProtocolPlan], port
   segments.close()
   _ = run(
     segments.bytes, segments.records, plans: plans, sums: false, memory: options & 2 == 0 ? 256 << 20 : 1 << 20)
+}
+
+/// Bytes of one connection behind a WebSocket upgrade, as `stream` has them; most that one side says is framed.
+@Sendable private func webSocket(_ input: UnsafeRawBufferPointer) {
+  var script = Script(input)
+  let options = script.byte()
+  var segments = SegmentScript(port: 9_001)
+  var next: [UInt32] = [1, 1]
+  let agreed = options & 1 == 0 ? "Sec-WebSocket-Extensions: permessage-deflate\r\n" : ""
+  let heads = [
+    "GET / HTTP/1.1\r\nUpgrade: websocket\r\n\(agreed)\r\n", "HTTP/1.1 101 x\r\nUpgrade: websocket\r\n\(agreed)\r\n",
+  ]
+  func add(_ side: Int, _ payload: [UInt8], isLost: Bool = false) {
+    if !isLost { segments.add(side, 0x18, next[side], next[1 - side], payload) }
+    next[side] &+= UInt32(payload.count)
+  }
+  if options & 2 == 0 {
+    segments.add(0, 2, 0, 0, [])
+    segments.add(1, 0x12, 0, 1, [])
+    for side in 0...1 { add(side, [UInt8](heads[side].utf8)) }
+  }
+  while !script.isEmpty, segments.records.count < 512 {
+    let how = script.byte()
+    let side = Int(how & 1)
+    segments.time &+= Int64(how >> 6) * 30_000_000
+    let payload = script.take(Int(script.byte()))
+    guard how & 2 == 0 else {
+      add(side, payload, isLost: how & 0x3c == 0x3c)
+      continue
+    }
+    let mask: UInt8 = side == 0 ? 0x80 : 0
+    let key: [UInt8] = side == 0 ? [1, 2, 3, 4] : []
+    let opcodes: [UInt8] = [0x82, 0xc2, 0x02, 0x42, 0x00, 0x80, 0x89, 0x8a]
+    var frame = [opcodes[Int(how >> 2 & 7)]]
+    frame += payload.count < 126 ? [mask | UInt8(payload.count)] : [mask | 126, 0, UInt8(payload.count)]
+    frame += key + payload.enumerated().map { side == 0 ? $1 ^ key[$0 & 3] : $1 }
+    // Cut where the payload says.
+    let cut = how & 0x20 == 0 ? frame.count : Int(payload.first ?? 0) % frame.count
+    if cut > 0 { add(side, [UInt8](frame[..<cut])) }
+    if cut < frame.count { add(side, [UInt8](frame[cut...])) }
+  }
+  segments.close()
+  _ = run(
+    segments.bytes, segments.records, plans: usual, sums: false, memory: options & 4 == 0 ? 256 << 20 : 1 << 20)
 }
 
 /// Segments in any order, with lies, against a model: the stream that comes out is the model's, byte for byte.

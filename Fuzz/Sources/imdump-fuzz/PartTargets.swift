@@ -11,6 +11,7 @@ let partTargets = [
   Target(name: "inflate", run: inflate),
   Target(name: "profile", run: profile),
   Target(name: "filter", run: filter),
+  Target(name: "proxy", run: proxy),
 ]
 
 /// `input` with readable bytes behind it.
@@ -109,6 +110,25 @@ private func tlv(_ input: UnsafeRawBufferPointer, _ plan: ProtocolPlan) {
     }
   } catch {
     if error.description.contains("\n") { fail("an error of two lines") }
+  }
+}
+
+/// A PROXY header and an HTTP upgrade: what is found lies in the bytes, and more bytes behind it change nothing.
+@Sendable private func proxy(_ input: UnsafeRawBufferPointer) {
+  let bytes = padded(input)
+  let view = Bytes(bytes.span.bytes)
+  if case .header(let header, let count) = ProxyHeader.read(view, 0, input.count) {
+    if count > input.count { fail("a header of \(count) bytes") }
+    if ProxyHeader.read(view, 0, count) != .header(header, count: count) { fail("another header without what follows") }
+    for end in 0..<min(count, 300) where end > 0 && ProxyHeader.read(view, 0, end) != .needMore {
+      fail("a header that is there after \(end) of \(count) bytes")
+    }
+  }
+  if case .upgrade(_, let count) = HTTPUpgrade.read(view, 0, input.count), count > input.count {
+    fail("HTTP of \(count) bytes")
+  }
+  if case .header(let header) = WebSocketHeader.read(view, 0, input.count, isMasked: nil, allowsCompression: true) {
+    if header.count > input.count || header.payloadCount > WebSocketHeader.longestPayload { fail("a header of \(header)") }
   }
 }
 

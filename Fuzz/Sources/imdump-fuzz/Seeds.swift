@@ -15,7 +15,8 @@ func writeSeeds(from samples: String, to folder: String) {
     fclose(file)
   }
   for name in ["tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "smpp-gateway.pcap",
-    "diameter-charging.pcap", "goim-room.pcap", "jt808-terminals.pcap", "tjp-ipv6-vlan.pcapng"]
+    "diameter-charging.pcap", "goim-room.pcap", "jt808-terminals.pcap", "tjp-ipv6-vlan.pcapng", "proxy-balancer.pcap",
+    "mqtt-websocket-deflate.pcap"]
   {
     let bytes = contents("\(samples)/\(name)")
     let form = name.hasSuffix("ng") ? "pcapng" : "pcap"
@@ -39,6 +40,9 @@ func writeSeeds(from samples: String, to folder: String) {
       seed("varint", [UInt8](payload.prefix(5)))
       seed("checksum", payload)
       seed("inflate", [UInt8](payload.dropFirst(28)))
+      seed("proxy", payload)
+      // Unframed by the client, and framed by the server.
+      seed("websocket", [0, 0x02, UInt8(payload.count)] + payload + [0x01, UInt8(payload.count)] + payload)
     }
   }
   seed("inflate", [0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27])

@@ -97,12 +97,12 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let receipt = Flags(rawValue: 1_024)
     /// Its identity is the client's name; the session stays the connection's own. Together with `opensSession`.
     package static let namesSession = Flags(rawValue: 2_048)
+    /// An acknowledgment answers its message and all before it that are still open.
+    package static let cumulative = Flags(rawValue: 16_384)
     /// Among its steps are `string`, `bytes` or `tlv`.
     package static let hasOtherSteps = Flags(rawValue: 4_096)
     /// It tells which variant of the protocol its connection speaks: the one whose steps fit it.
     package static let tellsVariant = Flags(rawValue: 8_192)
-    /// The variant of the protocol knows no such type.
-    package static let absent = Flags(rawValue: 16_384)
     /// The identity in it, where there is one, is the name that the server gave the client.
     package static let assignsIdentity = Flags(rawValue: 32_768)
     /// What is looked at by its tags.
@@ -129,6 +129,8 @@ package struct FrameKind: Sendable, BitwiseCopyable {
   package var minimumBody: UInt32 = 0
   /// The body's greatest length in bytes; a longer one is no frame.
   package var maximumBody: UInt32 = .max
+  /// Whether the variant of the protocol knows no such type: no body fits it.
+  package var isAbsent: Bool { minimumBody > maximumBody }
   /// Bits of the header's first eight bytes (big endian) that this type fixes.
   package var headMask: UInt64 = 0
   /// What those bits are; anything else is no frame.
@@ -327,6 +329,8 @@ package struct Plan: BitwiseCopyable {
   package var ackBodyCount: Int32 = -1
   /// The message's number in such a body, from the body's first byte.
   package var ackBody = Field()
+  /// What an acknowledgment's number is more than its message's.
+  package var ackPlus: UInt64 = 0
 
   /// The tag, in the body's own TLV list, by which a frame of the handshake's type asks, and that of the answer; `.max`
   /// where each such frame asks, and where only an acknowledgment answers.
@@ -425,6 +429,14 @@ extension UnsafePointer<Plan> {
 
   /// Whether bodies are weighed as a whole, because neither a magic number nor a checksum proves a frame.
   var weighsBodies: Bool { pointee.typeEvidence > 0 }
+
+  /// The number that stands `count` before `sequence` in its counter; `count` is less than where the counter wraps.
+  func number(before sequence: UInt64, by count: UInt64) -> UInt64 {
+    let mask: UInt64 = (1 << UInt64(pointee.counterBits)) &- 1
+    let counter = sequence & mask
+    let earlier = counter >= count ? counter &- count : counter &+ pointee.counterWrap &- count
+    return sequence & ~mask | earlier & mask
+  }
 
   /// Whether `status` in an answer of type `kind` refuses what it answers.
   @inline(never)

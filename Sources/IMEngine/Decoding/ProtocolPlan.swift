@@ -87,6 +87,8 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var duplicate = Field()
     /// The message's number in an acknowledgment's body of `ackBodyCount` bytes, from the body's first byte.
     package var ackBody = Field()
+    /// What an acknowledgment's number is more than its message's.
+    package var ackPlus: UInt64 = 0
     /// The value of `compression` that says zlib.
     package var zlibValue: UInt64 = 1
     /// The values of `encryption` from this one on mean that the body cannot be read.
@@ -190,10 +192,10 @@ package final class ProtocolPlan: @unchecked Sendable {
 
     // What the variant does not know has an index, but no place.
     var present = draft
-    present.kinds.removeAll { $0.flags.contains(.absent) }
+    present.kinds.removeAll(where: \.isAbsent)
     let memory = UnsafeMutablePointer<Plan>.allocate(capacity: 1)
     var plan = Plan(kinds: kinds, steps: steps, unknownKind: unknown, nestedTags: nested, forms: forms)
-    for (index, kind) in draft.kinds.enumerated() where !kind.flags.contains(.absent) {
+    for (index, kind) in draft.kinds.enumerated() where !kind.isAbsent {
       var entry = kind
       entry.index = UInt8(index)
       entry.evidence = UInt8(
@@ -243,6 +245,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     (plan.plainMask, plan.plainOffset) = Self.plainTest(draft)
     plan.duplicate = draft.duplicate
     plan.ackBody = draft.ackBody
+    plan.ackPlus = draft.ackPlus
     plan.zlibValue = draft.zlibValue
     plan.encryptedFrom = draft.encryptedFrom
     plan.ackBodyCount = Int32(draft.ackBodyCount)

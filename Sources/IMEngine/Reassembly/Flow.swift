@@ -33,8 +33,14 @@ struct HalfFlags: OptionSet {
   static let hinted = HalfFlags(rawValue: 512)
   /// `passOver` bytes are to be passed over.
   static let passing = HalfFlags(rawValue: 1024)
+  /// The protocol travels in WebSocket frames; `rest` holds what they carry.
+  static let carried = HalfFlags(rawValue: 2048)
+  /// Its reader has memory for what was compressed.
+  static let inflating = HalfFlags(rawValue: 4096)
   /// Its frames end at a delimiter.
-  static let delimited = HalfFlags(rawValue: 2048)
+  static let delimited = HalfFlags(rawValue: 8192)
+  /// What keeps bytes from being read where their packet holds them: `lost`, `passing`, `carried` and `delimited`.
+  static var detour: HalfFlags { HalfFlags(rawValue: 64 | 1024 | 2048 | 8192) }
 }
 
 /// One direction of a connection: the bytes its side sends. 64 bytes, one cache line.
@@ -166,6 +172,8 @@ struct Flow {
   var synAckAt = Timestamp.distantPast
   /// What was out of the ordinary on it; `.max` where nothing was.
   var journal: UInt32 = .max
+  /// What is kept of its carriers; `.max` where it has none.
+  var carrier: UInt32 = .max
 
   init(key: FlowKey, serial: UInt32, client: UInt8, at now: Timestamp) {
     self.key = key

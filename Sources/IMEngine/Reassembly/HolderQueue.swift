@@ -41,6 +41,7 @@ extension UnsafeMutablePointer<Flow> {
   /// Whether one of its directions has memory of its own.
   var holdsBytes: Bool {
     half(0).pointee.queue != nil || half(0).pointee.rest != nil || half(1).pointee.queue != nil
-      || half(1).pointee.rest != nil
+      || half(1).pointee.rest != nil || half(0).pointee.flags.contains(.inflating)
+      || half(1).pointee.flags.contains(.inflating)
   }
 }

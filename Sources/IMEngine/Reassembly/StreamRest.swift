@@ -142,6 +142,17 @@ struct StreamRest: ~Copyable {
     return marks[low]
   }
 
+  /// That delivery, and where it ends.
+  mutating func stretch(at position: Int) -> (mark: Mark, end: Int) {
+    var low = firstMark
+    var high = marks.count
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      if marks[middle].position <= position { low = middle } else { high = middle }
+    }
+    return (marks[low], low + 1 < marks.count ? marks[low + 1].position : end)
+  }
+
   /// Whether a delivery begins at `position`.
   mutating func startsDelivery(at position: Int) -> Bool { mark(at: position).position == position }
 

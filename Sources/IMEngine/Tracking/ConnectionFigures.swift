@@ -232,6 +232,14 @@ extension Tracker {
   var isShortOfRareFigures: Bool { isShort(rareFigures.count, rareFigures.room, Self.rareGrowth) }
   var isShortOfHeartbeats: Bool { isShort(heartbeats.count, heartbeats.room, Self.heartbeatGrowth) }
 
+  /// The same of what is kept of carriers.
+  var isShortOfCarriers: Bool {
+    carriers.count > 0 && carriers.room <= 64 && !budget.admits(.connections, Self.carrierGrowth)
+  }
+  static var carrierGrowth: Int {
+    Pool<CarrierRecord>.growth * (Pool<CarrierRecord>.costPerElement + 2 * WebSocketReader.cost)
+  }
+
   private static var rareGrowth: Int { Pool<RareFigures>.growth * Pool<RareFigures>.costPerElement }
   private static var heartbeatGrowth: Int { Pool<HeartbeatFigures>.growth * Pool<HeartbeatFigures>.costPerElement }
 

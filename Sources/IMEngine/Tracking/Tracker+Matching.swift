@@ -161,18 +161,22 @@ extension Tracker {
       } else if frame.pointee.flags.contains(.answered) {
         sequence = frame.pointee.answered
       }
+      if plan.pointee.ackPlus != 0 { sequence = plan.number(before: sequence, by: plan.pointee.ackPlus) }
       note.ackOf = sequence
     }
     let reverse = direction.reversed
+    let refused =
+      frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.flags.contains(.status)
+      && plan.refuses(frame.pointee.status, frame.pointee.kind)
+    if frame.pointee.kind.pointee.flags.contains(.cumulative) {
+      answerEarlier(frame, flow, reverse, plan, flows, sequence, refused)
+    }
     let newest = table.find(flow.pointee.session, reverse, sequence)
     var found = newest
     if let newest, inOrder || !isAnswer(answers, frame.pointee.timestamp, newest) {
       found = search(
         from: newest, answers, frame.pointee.timestamp, inOrder: inOrder, flow, counts: plan.pointee.sequenceCounts)
     }
-    let refused =
-      frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.flags.contains(.status)
-      && plan.refuses(frame.pointee.status, frame.pointee.kind)
     guard let exchange = found else {
       note.isOrphan = true
       rare(figures.pointer(flow.pointee.figures)).pointee.orphanAcks &+= 1
@@ -185,6 +189,39 @@ extension Tracker {
       return
     }
     answer(exchange, frame.pointee.timestamp, flow, flows, refused, &note)
+  }
+
+  /// Answers what is still open of the numbers before `sequence`, for an acknowledgment that says so: down to one that is
+  /// answered already, or to where none was seen for long.
+  @inline(never)
+  private mutating func answerEarlier(
+    _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
+    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ sequence: UInt64, _ refused: Bool
+  ) {
+    let answers = frame.pointee.kind.pointee.answers
+    let now = frame.pointee.timestamp
+    var open: [UInt64] = []
+    var number = sequence
+    // Numbers in a row of which nothing was seen: as many messages as a capture may have lost at once.
+    var missing = 0
+    while missing < 64, open.count < 65_536 {
+      number = plan.number(before: number, by: 1)
+      guard number != sequence else { break }
+      guard let newest = table.find(flow.pointee.session, direction, number) else {
+        missing += 1
+        continue
+      }
+      missing = 0
+      guard isAnswer(answers, now, newest) else { continue }
+      if newest.pointee.isAnswered { break }
+      open.append(number)
+    }
+    // The oldest first, as they were sent.
+    while let number = open.popLast() {
+      guard let exchange = table.find(flow.pointee.session, direction, number) else { continue }
+      var note = FrameNote()
+      answer(exchange, now, flow, flows, refused, &note)
+    }
   }
 
   /// Whether a frame whose type answers `answers` can answer that exchange at `now`.
@@ -269,7 +306,7 @@ extension Tracker {
     settle(exchange, refused ? .rejected : exchange.pointee.repeats > 0 ? .ackedAfterRetry : .acked, flow)
   }
 
-  private func answeredHeartbeat(_ figure: UnsafeMutablePointer<ConnectionFigures>, _ roundTrip: Int64?) {
+  mutating func answeredHeartbeat(_ figure: UnsafeMutablePointer<ConnectionFigures>, _ roundTrip: Int64?) {
     // There are none where the heartbeat came on another connection.
     guard figure.pointee.heartbeats != .max else { return }
     let beats = heartbeats.pointer(figure.pointee.heartbeats)

@@ -13,7 +13,7 @@ extension Tracker {
     _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
   ) {
     let planIndex = flow.pointee.profile.plan
-    let place = Self.place(flow)
+    let place = place(flow)
     guard plan.pointee.session.isPresent else {
       resolveNamed(frame, bytes, flowIndex, flow, place, plan, flows)
       flow.pointee.sessionKey = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
@@ -95,7 +95,7 @@ extension Tracker {
     guard plan.pointee.session.isPresent, !plan.pointee.framing.sessionIsUnique else { return false }
     flow.pointee.session = sessions.add(
       frame.pointee.session, flow.pointee.profile.plan, flow: flowIndex, serial: flow.pointee.serial,
-      place: Self.place(flow), flows)
+      place: place(flow), flows)
     return true
   }
 
@@ -187,8 +187,11 @@ extension Tracker {
   }
 
   /// A hash of the client's address and the server's endpoint.
-  private static func place(_ flow: UnsafeMutablePointer<Flow>) -> UInt64 {
-    let client = flow.pointee.key.endpoint(Int(flow.pointee.client)).address
+  private mutating func place(_ flow: UnsafeMutablePointer<Flow>) -> UInt64 {
+    var client = flow.pointee.key.endpoint(Int(flow.pointee.client)).address
+    if flow.pointee.carrier != .max, let named = carriers.pointer(flow.pointee.carrier).pointee.client {
+      client = named.address
+    }
     let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
     var h: UInt64 = 0xcbf2_9ce4_8422_2325
     for word in [client.high, client.low, server.address.high, server.address.low, UInt64(server.port)] {

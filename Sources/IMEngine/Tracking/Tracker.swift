@@ -93,6 +93,8 @@ struct Tracker: ~Copyable {
   var figures = Pool<ConnectionFigures>()
   var heartbeats = Pool<HeartbeatFigures>()
   var rareFigures = Pool<RareFigures>()
+  /// What is kept of connections in carriers, by `Flow.carrier`: a PROXY header names the client.
+  var carriers = Pool<CarrierRecord>()
   /// Totals by plan and type, 65 places a plan, the last for unknown types.
   let totals: UnsafeMutablePointer<KindTotals>
   let totalCount: Int

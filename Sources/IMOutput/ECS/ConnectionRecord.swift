@@ -20,7 +20,7 @@ final class ConnectionRecord {
   /// Who talks, as the last event said.
   var info: ConnectionInfo {
     didSet {
-      guard info.client != oldValue.client else { return }
+      guard info.client != oldValue.client || info.carriers != oldValue.carriers else { return }
       texts = [nil, nil]
       hasCommunityID = false
       network = nil
@@ -62,7 +62,7 @@ final class ConnectionRecord {
   /// The connection's Community ID, made once.
   var communityID: CommunityID.Text? {
     if !hasCommunityID {
-      knownID = CommunityID.text(info.client, info.server)
+      knownID = CommunityID.text(info.peer, info.server)
       hasCommunityID = true
     }
     return knownID

@@ -27,11 +27,13 @@ extension ECSWriter {
     if hasEnded { lines.name("reason", report.reason.name) }
     lines.close()
 
-    side("source", info.client, report, 0, &lines)
+    side("source", info.peer, report, 0, &lines)
     lines.close()
     side("destination", info.server, report, 1, &lines)
     lines.close()
-    side("client", info.client, report, 0, &lines)
+    openClient(info, &lines)
+    lines.number("bytes", report.wireBytes[0])
+    lines.number("packets", report.packets[0])
     user(record, &lines)
     lines.close()
     side("server", info.server, report, 1, &lines)
@@ -48,6 +50,10 @@ extension ECSWriter {
     if info.client.address != info.server.address {
       lines.writer.literal("\",\"")
       lines.writer.address(info.server.address)
+    }
+    if info.peer.address != info.client.address, info.peer.address != info.server.address {
+      lines.writer.literal("\",\"")
+      lines.writer.address(info.peer.address)
     }
     lines.writer.literal("\"]")
     lines.close()
@@ -81,6 +87,8 @@ extension ECSWriter {
     lines.number("report", record.reports)
     lines.flag("midstream", !report.sawSyn)
     lines.name("close_reason", report.reason.name)
+    carriers(report, &lines)
+    webSocket(report.carrier?.webSocket, &lines)
     lines.open("gap")
     lines.number("count", report.gapCount)
     lines.number("bytes", report.gapBytes)
@@ -132,6 +140,49 @@ extension ECSWriter {
     lines.signed("heartbeats_missed", Int64(bitPattern: delta.missed))
     lines.signed("bytes", Int64(bitPattern: delta.bytes))
     lines.close()
+    lines.close()
+  }
+
+  /// What the protocol travels in beside TCP; nothing for TCP alone.
+  private func carriers(_ report: ConnectionReport, _ lines: inout JSONLines) {
+    guard !report.info.carriers.isEmpty else { return }
+    lines.open("carrier")
+    lines.key("name")
+    lines.writer.names(report.info.carriers)
+    if let destination = report.carrier?.destination {
+      open("destination", destination, &lines)
+      lines.close()
+    }
+    if !report.info.carriers.isDisjoint(with: .proxy) { lines.flag("tls", report.carrier?.usesTLS ?? false) }
+    lines.close()
+  }
+
+  /// What its WebSocket frames were; nothing without any.
+  private func webSocket(_ figures: WebSocketFigures?, _ lines: inout JSONLines) {
+    guard let figures else { return }
+    lines.open("websocket")
+    let ways: [StaticString] = ["client_to_server", "server_to_client"]
+    for (way, name) in ways.enumerated() {
+      lines.open(name)
+      lines.number("messages", figures.messages[way])
+      lines.number("compressed", figures.compressed[way])
+      for type in WebSocketFrameType.allCases {
+        lines.number(type.name, figures.frames[way][Int(type.rawValue)])
+      }
+      lines.number("pings_answered", figures.answered[way])
+      lines.close()
+    }
+    let count = figures.answered[0] + figures.answered[1]
+    if count > 0 {
+      lines.open("ping_rtt")
+      lines.number("count", count)
+      lines.milliseconds("min_ms", figures.roundTripMinimum)
+      lines.milliseconds("mean_ms", Double(figures.roundTripSum) / Double(count))
+      lines.milliseconds("max_ms", figures.roundTripMaximum)
+      lines.close()
+    }
+    lines.number("not_inflated_bytes", figures.notInflated)
+    if figures.isClosed, figures.closeStatus > 0 { lines.number("close_status", figures.closeStatus) }
     lines.close()
   }
 

@@ -24,11 +24,11 @@ extension ECSWriter {
     detail(issue, profile, &lines.writer)
     lines.writer.byte(UInt8(ascii: "\""))
     lines.close()
-    open("source", fromClient ? info.client : info.server, &lines)
+    open("source", fromClient ? info.peer : info.server, &lines)
     lines.close()
-    open("destination", fromClient ? info.server : info.client, &lines)
+    open("destination", fromClient ? info.server : info.peer, &lines)
     lines.close()
-    open("client", info.client, &lines)
+    openClient(info, &lines)
     user(record, &lines)
     lines.close()
     open("server", info.server, &lines)
@@ -66,7 +66,7 @@ extension ECSWriter {
     case .orphanAck, .unanswered, .lateAck, .heartbeatMissed, .timestampWindow: "tracking"
     case .checksumMismatch, .resynchronised, .frameCut, .unsupportedVersion, .incompleteTag, .incompleteLength,
       .incompleteValue, .tlvLimit, .nestedTooDeep, .duplicateTag, .compressLabelOnly, .inflateLimit, .malformedBody,
-      .unknownType:
+      .unknownType, .proxyHeader, .webSocketFrame, .notInflated:
       "decode"
     }
   }
@@ -168,6 +168,9 @@ extension ECSWriter {
     case .lateAck: "an answer that came too late"
     case .heartbeatMissed: "a heartbeat without an answer"
     case .ignoredReset: "a reset outside the window"
+    case .proxyHeader: "a PROXY header that cannot be believed"
+    case .webSocketFrame: "bytes that are no WebSocket frame were skipped"
+    case .notInflated: "a compressed WebSocket message cannot be inflated"
     }
   }
 }

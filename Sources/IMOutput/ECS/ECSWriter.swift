@@ -154,9 +154,17 @@ final class ECSWriter {
     lines.number("port", endpoint.port)
   }
 
+  /// Begins `client`: the client as it is named, and the load balancer that stands for it, if there is one.
+  func openClient(_ info: ConnectionInfo, _ lines: inout JSONLines) {
+    open("client", info.client, &lines)
+    guard info.peer != info.client else { return }
+    open("nat", info.peer, &lines)
+    lines.close()
+  }
+
   /// The members of `network` of a connection that do not change.
   func network(_ record: ConnectionRecord, _ profile: Profile?, _ lines: inout JSONLines) {
-    if record.info.client.address.isIPv6 {
+    if record.info.peer.address.isIPv6 {
       lines.literal("\"transport\":\"tcp\",\"type\":\"ipv6\"")
     } else {
       lines.literal("\"transport\":\"tcp\",\"type\":\"ipv4\"")

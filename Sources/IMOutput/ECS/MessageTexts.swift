@@ -64,14 +64,14 @@ extension ECSWriter {
     if fromClient { scratch.writer.literal("-c2s-") } else { scratch.writer.literal("-s2c-") }
     let idEnd = scratch.writer.count
     scratch.part()
-    if !isLean { open("source", fromClient ? info.client : info.server, &scratch) }
+    if !isLean { open("source", fromClient ? info.peer : info.server, &scratch) }
     let sourceEnd = scratch.writer.count
     if !isLean {
       scratch.close()
-      open("destination", fromClient ? info.server : info.client, &scratch)
+      open("destination", fromClient ? info.server : info.peer, &scratch)
       scratch.close()
     }
-    open("client", info.client, &scratch)
+    openClient(info, &scratch)
     user(record, &scratch)
     scratch.close()
     open("server", info.server, &scratch)

@@ -3,7 +3,8 @@ package import IMWire
 
 /// One frame as one JSON object of at most a few hundred bytes: `imdump --format json`.
 ///
-/// Fields: `ts` (microseconds since the epoch), `conn`, `client`, `server`, `dir`, `profile`, `type`, `seq`, `session`,
+/// Fields: `ts` (microseconds since the epoch), `conn`, `client`, `server`, `dir`, `profile`, `via` (the load balancer, where
+/// a PROXY header names the client), `carrier` (what the protocol travels in beside TCP), `type`, `seq`, `session`,
 /// `len` (body bytes), `crc`, `copy`, `ack_of`, `rtt_us`, `read_us`, `tlv` (count), `gap_bytes` (missing in front of it), `flags`,
 /// `answered` (microseconds of answers that came out before it), `elements` (see `amend(elements:body:_:showsValues:to:)`). What is not known is not there.
 package struct FrameJSONWriter: ~Copyable {
@@ -136,5 +137,6 @@ package struct FrameJSONWriter: ~Copyable {
     connection.literal("\",\"profile\":\"")
     connection.text(plans[Int(info.plan)].name)
     connection.literal("\"")
+    connection.carriers(info)
   }
 }

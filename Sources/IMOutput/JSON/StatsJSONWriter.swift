@@ -62,6 +62,21 @@ package struct StatsJSONWriter {
       out.literal("\":")
       out.number(value)
     }
+    if ledger.carrierBytes > 0 {
+      out.literal(",\"carrier_bytes\":")
+      out.number(ledger.carrierBytes)
+    }
+    if ledger.webSocketConnections > 0 {
+      out.literal(",\"websocket\":{\"connections\":")
+      out.number(ledger.webSocketConnections)
+      for type in WebSocketFrameType.allCases {
+        out.literal(",\"")
+        out.literal(type.name)
+        out.literal("\":")
+        out.number(ledger.webSocketFrames[Int(type.rawValue)])
+      }
+      out.literal("}")
+    }
     out.literal(",\"skipped_packets\":{")
     var isFirst = true
     for reason in SkipReason.allCases where ledger.skipped[Int(reason.rawValue)] > 0 {

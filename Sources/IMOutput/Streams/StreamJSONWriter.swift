@@ -22,6 +22,15 @@ package struct StreamJSONWriter {
     out.jsonString(StreamName.spaced(stream.client))
     out.literal(",\"server\":")
     out.jsonString(StreamName.spaced(stream.server))
+    let note = CarrierNote((stream.directions.first?.content ?? []).joined())
+    if let client = note.client {
+      out.literal(",\"proxied_client\":")
+      out.jsonString(StreamName.spaced(client))
+    }
+    if !note.carriers.isEmpty {
+      out.literal(",\"carrier\":")
+      out.names(note.carriers)
+    }
     out.literal(",\"saw_syn\":")
     out.text(stream.sawSYN ? "true" : "false")
     out.literal(",\"first_us\":")

@@ -71,6 +71,11 @@ package struct StreamTableWriter {
   private static func remarks(_ stream: CollectedStream) -> String {
     var remarks: [String] = []
     if !stream.sawSYN { remarks.append("no SYN") }
+    let note = CarrierNote((stream.directions.first?.content ?? []).joined())
+    if !note.carriers.isDisjoint(with: .proxy) {
+      remarks.append(note.client.map { "PROXY for \($0)" } ?? "PROXY")
+    }
+    if note.carriers.contains(.webSocket) { remarks.append("WebSocket") }
     let conflicts = stream.directions.reduce(0) { $0 + $1.conflictBytes }
     if conflicts > 0 { remarks.append("\(conflicts) conflicting bytes") }
     if !stream.isComplete { remarks.append("over the limits: incomplete") }

@@ -5,7 +5,9 @@ extension FrameTextWriter {
   /// Whether an issue has a line of its own among the frames. What is wrong with a frame stands in the frame's line.
   package static func hasLine(_ kind: IssueKind) -> Bool {
     switch kind {
-    case .gap, .frameCut, .resynchronised, .inconsistentRetransmission, .unsupportedVersion, .ignoredReset: true
+    case .gap, .frameCut, .resynchronised, .inconsistentRetransmission, .unsupportedVersion, .ignoredReset,
+      .proxyHeader, .webSocketFrame, .notInflated:
+      true
     default: false
     }
   }
@@ -47,6 +49,16 @@ extension FrameTextWriter {
       bytes(issue.byteCount, to: &out)
       out.literal(" with other bytes than before")
     case .unsupportedVersion: out.literal("a version that the profile does not describe")
+    case .proxyHeader:
+      out.literal("PROXY header that cannot be believed, ")
+      bytes(issue.byteCount, to: &out)
+      out.literal(" of it passed over")
+    case .webSocketFrame:
+      bytes(issue.byteCount, to: &out)
+      out.literal(" passed over that are no WebSocket frame")
+    case .notInflated:
+      out.literal("compressed WebSocket message that cannot be inflated, ")
+      bytes(issue.byteCount, to: &out)
     case .ignoredReset: out.literal("reset outside the window, ignored")
     default: out.text(issue.kind.name)
     }
@@ -54,6 +66,43 @@ extension FrameTextWriter {
     if style.verbosity > 1 {
       out.literal(", stream offset ")
       out.number(issue.streamOffset)
+    }
+    out.literal("\n")
+  }
+
+  /// Appends the line of what a carrier told at its place between the frames:
+  ///
+  ///     08:53:24.610008 #3 192.0.2.77:50110 > 10.0.0.9:1883: PROXY v2 by 10.0.0.5:3456, to 198.51.100.1:443, 28 bytes
+  package mutating func write(_ event: CarrierEvent, _ info: ConnectionInfo, to out: inout ByteWriter) {
+    ends(event.timestamp, info, event.direction, to: &out)
+    switch event.what {
+    case .proxy(let version, let isLocal, let source, let destination):
+      out.literal("PROXY v")
+      out.number(version)
+      out.literal(" by ")
+      out.endpoint(info.peer)
+      if let destination {
+        out.literal(", to ")
+        out.endpoint(destination)
+      } else if isLocal {
+        out.literal(", for itself")
+      } else if source == nil {
+        out.literal(", for a client without address")
+      }
+    case .webSocket(let isCompressed, let isMidstream):
+      out.literal("WebSocket")
+      if isCompressed { out.literal(" with permessage-deflate") }
+      if isMidstream { out.literal(", seen from the middle on") }
+    case .webSocketClose(let status):
+      out.literal("WebSocket close")
+      if let status {
+        out.literal(" ")
+        out.number(status)
+      }
+    }
+    if event.byteCount > 0 {
+      out.literal(", ")
+      bytes(event.byteCount, to: &out)
     }
     out.literal("\n")
   }

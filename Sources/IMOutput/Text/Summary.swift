@@ -94,6 +94,8 @@ package struct Summary {
   private var connections: String {
     var parts = ["\(count(ledger.connections, "connection"))", "\(grouped(ledger.decodedConnections)) decoded"]
     if ledger.tlsConnections > 0 { parts.append("\(grouped(ledger.tlsConnections)) TLS (encrypted, not readable)") }
+    if ledger.proxiedConnections > 0 { parts.append("\(grouped(ledger.proxiedConnections)) through a proxy") }
+    if ledger.webSocketConnections > 0 { parts.append("\(grouped(ledger.webSocketConnections)) in WebSocket") }
     if ledger.connectionAttempts > 0 {
       parts.append("\(grouped(ledger.connectionSuccesses)) of \(count(ledger.connectionAttempts, "attempt")) succeeded")
     }
@@ -107,6 +109,7 @@ package struct Summary {
       "\(grouped(ledger.decodedBytes)) bytes decoded", "\(grouped(ledger.damagedBytes)) damaged",
       "\(grouped(ledger.skippedBytes)) skipped", "\(grouped(ledger.unreadBytes)) not read",
     ]
+    if ledger.carrierBytes > 0 { parts[2] += " (\(grouped(ledger.carrierBytes)) of carriers)" }
     for reason in GapReason.allCases {
       let n = reassembly.gaps[Int(reason.rawValue)]
       guard n > 0 else { continue }

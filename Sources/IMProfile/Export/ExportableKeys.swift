@@ -25,7 +25,7 @@ enum ExportableKeys {
     "sequence": ["kind", "bits", "wraps-at", "shared-by"],
     "status": ["tag", "accepted"],
     "types.*": [
-      "name", "role", "answered", "numbered", "echo", "in-order", "from", "refuses", "opens-session",
+      "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
       "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "assigns-identity", "when",
     ],
     "types.*.flags": ["mask", "value"],
@@ -40,7 +40,7 @@ enum ExportableKeys {
     "types.*.body.*.bytes": ["size"],
     "types.*.body.*.unless": ["mask", "value", "of"],
     "types.*.body.*.when": ["mask", "value", "of"],
-    "acknowledgment": ["body"],
+    "acknowledgment": ["body", "plus"],
     "acknowledgment.body": ["length", "offset", "size", "order"],
     "handshake": ["type", "request", "answer", "within"],
     "receipts": ["type", "tag"],

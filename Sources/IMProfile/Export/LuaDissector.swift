@@ -101,7 +101,7 @@ struct LuaDissector {
 
   private func types(_ draft: ProtocolPlan.Draft) throws(ProfileError) -> String {
     var out = ""
-    for (i, kind) in draft.kinds.enumerated() where !kind.flags.contains(.absent) {
+    for (i, kind) in draft.kinds.enumerated() where !kind.isAbsent {
       out += try "    [\(kind.value)] = \(type(kind, i, draft)),\n"
     }
     return out

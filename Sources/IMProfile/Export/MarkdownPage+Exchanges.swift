@@ -50,6 +50,12 @@ extension MarkdownPage {
         "An acknowledgment with a body of \(draft.ackBodyCount) bytes names it there, \(draft.ackBody.byteCount) bytes at"
           + " offset \(draft.ackBody.offset); any other by its own number.")
     }
+    if draft.ackPlus > 0 { lines.append("The number in an acknowledgment is that of its message plus \(draft.ackPlus).") }
+    let cumulative = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.cumulative) }
+    if !cumulative.isEmpty {
+      let names = cumulative.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
+      lines.append("Answer everything up to their number: \(names).")
+    }
     if !inOrder.isEmpty {
       let names = inOrder.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
       lines.append("Without a number, in order: \(names).")

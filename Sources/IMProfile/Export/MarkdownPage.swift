@@ -160,7 +160,7 @@ struct MarkdownPage {
   /// What types fix of their frames, and the fields of bodies that are read.
   private func bodies(_ draft: ProtocolPlan.Draft, _ when: String = "") -> String {
     var rows = ""
-    for (i, kind) in draft.kinds.enumerated() where !kind.flags.contains(.absent) {
+    for (i, kind) in draft.kinds.enumerated() where !kind.isAbsent {
       var parts: [String] = []
       if kind.headMask != 0 {
         parts += ExportedProfile.bytes(kind.headMask, kind.headValue).map {

@@ -43,6 +43,7 @@ final class Recorder: EngineSink {
   private(set) var issues: [(issue: IMEngine.Issue, connection: UInt32)] = []
   private(set) var opened: [(info: ConnectionInfo, at: Timestamp)] = []
   private(set) var reports: [ConnectionReport] = []
+  private(set) var carriers: [(event: CarrierEvent, info: ConnectionInfo)] = []
   private(set) var settled: [Exchange] = []
   private(set) var finished: [Exchange] = []
   /// Microseconds until messages were read.
@@ -78,6 +79,7 @@ final class Recorder: EngineSink {
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) { adopted.append((exchange, times)) }
   func issue(_ issue: IMEngine.Issue, _ connection: ConnectionInfo) { issues.append((issue, connection.serial)) }
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) { opened.append((connection, at)) }
+  func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) { carriers.append((event, connection)) }
   func connection(_ report: ConnectionReport) { reports.append(report) }
   func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) { reads.append(latency) }
   func settled(_ exchange: borrowing Exchange) { settled.append(copy exchange) }

@@ -67,8 +67,13 @@ extension ECSFields {
       ECSField("destination.port", .long, .ofConnections, "its port"),
       ECSField("destination.bytes", .long, .bytes, [.connection], "bytes of its packets"),
       ECSField("destination.packets", .long, [.connection], "its packets"),
-      ECSField("client.ip", .ip, .ofConnections + [.alert], "who opened the connection"),
+      ECSField(
+        "client.ip", .ip, .ofConnections + [.alert],
+        "who opened the connection; the one that a PROXY header names, where there is one"),
       ECSField("client.port", .long, .ofConnections + [.alert], "its port"),
+      ECSField(
+        "client.nat.ip", .ip, .ofConnections, "the load balancer's address, where a PROXY header names the client"),
+      ECSField("client.nat.port", .long, .ofConnections, "its port"),
       ECSField("client.bytes", .long, .bytes, [.connection], "bytes of its packets"),
       ECSField("client.packets", .long, [.connection], "its packets"),
       ECSField("client.user.id", .keyword, .ofConnections, "the name that the client gave itself"),
@@ -94,7 +99,7 @@ extension ECSFields {
         "network.direction", .keyword, [.message], "as the server's network sees it", values: ["inbound", "outbound"]),
       ECSField("network.bytes", .long, .bytes, [.connection], "bytes of all packets"),
       ECSField("network.packets", .long, [.connection], "all packets"),
-      ECSField("related.ip", .ip, [.connection], "both addresses", isArray: true),
+      ECSField("related.ip", .ip, [.connection], "both addresses, and a load balancer's", isArray: true),
     ]
 
   /// Own fields that more than one dataset has.

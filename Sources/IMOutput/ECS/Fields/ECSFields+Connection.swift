@@ -11,6 +11,24 @@ extension ECSFields {
       ECSField("imdump.conn.final", .boolean, [.connection], "whether this is its last document"),
       ECSField("imdump.conn.report", .long, [.connection], "documents of it before this one"),
       ECSField("imdump.conn.midstream", .boolean, [.connection], "whether the capture began after it"),
+      ECSField(
+        "imdump.conn.carrier.name", .keyword, [.connection], "what the protocol travels in beside TCP",
+        values: ["proxy_v1", "proxy_v2", "websocket", "permessage-deflate"], isArray: true),
+      ECSField(
+        "imdump.conn.carrier.destination.ip", .ip, [.connection], "what the client connected to, by a PROXY header"),
+      ECSField("imdump.conn.carrier.destination.port", .long, [.connection], "its port"),
+      ECSField(
+        "imdump.conn.carrier.tls", .boolean, [.connection],
+        "whether the client's own connection was TLS, by a PROXY header"),
+      ECSField("imdump.conn.websocket.ping_rtt.count", .long, [.connection], "WebSocket pings that were answered"),
+      ECSField(
+        "imdump.conn.websocket.ping_rtt.min_ms", .double, .milliseconds, [.connection], "their shortest round trip"),
+      ECSField("imdump.conn.websocket.ping_rtt.mean_ms", .double, .milliseconds, [.connection], "the mean"),
+      ECSField("imdump.conn.websocket.ping_rtt.max_ms", .double, .milliseconds, [.connection], "the longest"),
+      ECSField(
+        "imdump.conn.websocket.not_inflated_bytes", .long, .bytes, [.connection],
+        "bytes of compressed messages that could not be inflated"),
+      ECSField("imdump.conn.websocket.close_status", .long, [.connection], "the reason in the first close frame"),
       ECSField("imdump.conn.gap.count", .long, [.connection], "holes in its streams"),
       ECSField("imdump.conn.gap.bytes", .long, .bytes, [.connection], "bytes missing in them"),
       ECSField(
@@ -45,7 +63,18 @@ extension ECSFields {
       ECSField("imdump.conn.delta.bytes", .long, .bytes, [.connection], "bytes of packets since then"),
     ] + fates("imdump.conn", [.connection]) + ratios("imdump.conn", [.connection])
     + checksums("imdump.conn", [.connection]) + roundTrips("imdump.conn", ["p50", "p95", "p99"], [.connection])
-    + segments
+    + segments + webSocket
+
+  /// What WebSocket frames of each direction were.
+  private static let webSocket: [ECSField] = ["client_to_server", "server_to_client"].flatMap { way in
+    let counts = [
+      ("messages", "messages in WebSocket frames"), ("compressed", "of them, compressed ones"),
+      ("continuation", "frames that go on with a message"), ("text", "frames that begin a text"),
+      ("binary", "frames that begin a binary message"), ("close", "close frames"), ("ping", "pings"),
+      ("pong", "pongs"), ("pings_answered", "pings that the other side answered"),
+    ]
+    return counts.map { ECSField("imdump.conn.websocket.\(way).\($0.0)", .long, [.connection], $0.1) }
+  }
 
   /// What segments of each direction were.
   private static let segments: [ECSField] = ["client_to_server", "server_to_client"].flatMap { way in

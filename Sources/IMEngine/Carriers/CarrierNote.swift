@@ -1,0 +1,25 @@
+package import IMWire
+
+/// What the first bytes of a client's stream say of carriers, for whoever looks at streams and does not decode them.
+package struct CarrierNote: Equatable, Sendable {
+  /// The carriers that the bytes show.
+  package private(set) var carriers: CarrierSet = []
+  /// The client, as a PROXY header names it; `nil` where none does.
+  package private(set) var client: Endpoint?
+
+  /// Reads the beginning of a client's stream; only its first 64 KiB are looked at.
+  package init(_ content: some Sequence<UInt8>) {
+    var bytes = [UInt8](content.prefix(64 << 10))
+    let end = bytes.count
+    // Loads of eight bytes near the end stay inside.
+    bytes += [UInt8](repeating: 0, count: RawBuffer.slack)
+    let view = Bytes(bytes.span.bytes)
+    var start = 0
+    if case .header(let header, let count) = ProxyHeader.read(view, 0, end) {
+      carriers.insert(header.version == 1 ? .proxy1 : .proxy2)
+      client = header.source
+      start = count
+    }
+    if start < end, case .upgrade = HTTPUpgrade.read(view, start, end) { carriers.insert(.webSocket) }
+  }
+}

@@ -1,0 +1,138 @@
+import IMWire
+
+/// What is known of one direction of WebSocket frames.
+struct WebSocketReader {
+  /// Where it stands.
+  enum State {
+    /// In front of the server's answer, or of the client's request.
+    case upgrade
+    /// At a frame's header.
+    case header
+    /// In a message's payload; so many bytes of the frame are to come.
+    case payload
+    /// Bytes are missing or are no frame: the next frame is looked for.
+    case lost
+    /// It turned out to be something else: nothing is read any more.
+    case ended
+  }
+
+  /// What becomes of a compressed message's payload.
+  enum Message {
+    /// None is open.
+    case none
+    /// Handed on as it is.
+    case plain
+    /// Inflated.
+    case compressed
+    /// Its beginning is missing, or it cannot be inflated: passed over.
+    case unreadable
+    /// It is not known whether one is open.
+    case unknown
+  }
+
+  var state = State.header
+  var message = Message.none
+  /// Whether frames of this direction are masked, and whether messages may be compressed.
+  let isMasked: Bool
+  var allowsCompression: Bool
+  /// Whether it is known that they may.
+  var isCompressionKnown = false
+  /// Whether the window is kept from message to message.
+  var keepsWindow = true
+  /// The frame in hand: its key, what is to come of it and what has come, whether it is its message's last.
+  var key: UInt32?
+  var remaining = 0
+  var phase = 0
+  var isFinal = false
+  /// Bytes that wait: the beginning of a header, a control frame, or what a search looks at.
+  var held: UnsafeMutablePointer<StreamRest>?
+  var offsets = CarrierOffsets()
+  /// What the budget was told that `offsets` and the inflater hold.
+  var accounted = 0
+  var inflater: RawInflater?
+  /// Of the message in hand, compressed bytes and what they made; bytes on the wire that have made nothing yet, and where
+  /// they begin.
+  var packed = 0, unpacked = 0
+  var idle = 0, idleFrom: UInt64 = 0
+  /// Bytes of compressed messages passed over since the last one that was read, and where they begin.
+  var unread: UInt64 = 0, unreadFrom: UInt64 = 0
+  /// Where on the wire the frames' own bytes begin that are passed over in search of one.
+  var innerSkippedFrom: UInt64 = 0
+  /// The last ping without an answer: when it came and what it said.
+  var pingAt: Timestamp?
+  var pingHash: UInt64 = 0
+
+  init(isMasked: Bool, state: State) {
+    self.isMasked = isMasked
+    self.state = state
+    allowsCompression = true
+    if state == .lost { message = .unknown }
+  }
+
+  /// Bytes that a reader takes without what it holds.
+  static var cost: Int { MemoryLayout<WebSocketReader>.stride + 64 }
+
+  /// Tells the budget what is held now.
+  mutating func account(_ budget: MemoryBudget) {
+    let now = offsets.memory + (inflater == nil ? 0 : RawInflater.cost)
+    budget.held += now - accounted
+    accounted = now
+  }
+
+  /// Frees what it holds.
+  mutating func clear(_ budget: MemoryBudget) {
+    inflater?.destroy()
+    inflater = nil
+    if let held { RestStore.free(held) }
+    held = nil
+    budget.held -= accounted
+    accounted = 0
+  }
+}
+
+/// What a WebSocket frame is.
+package enum WebSocketFrameType: UInt8, CaseIterable, Sendable {
+  case continuation, text, binary, close, ping, pong
+
+  /// The type by the header's opcode, which is a known one.
+  init(opcode: UInt8) { self = Self(rawValue: opcode < 8 ? opcode : opcode &- 5) ?? .continuation }
+
+  /// The name in documents.
+  package var name: StaticString {
+    switch self {
+    case .continuation: "continuation"
+    case .text: "text"
+    case .binary: "binary"
+    case .close: "close"
+    case .ping: "ping"
+    case .pong: "pong"
+    }
+  }
+}
+
+/// What was counted of a connection's WebSocket frames.
+package struct WebSocketFigures: Sendable, BitwiseCopyable {
+  /// Frames by `WebSocketFrameType`, client to server first.
+  package var frames: InlineArray<2, InlineArray<6, UInt64>> = [
+    InlineArray(repeating: 0), InlineArray(repeating: 0),
+  ]
+  /// Messages whose last frame came, by direction.
+  package var messages: InlineArray<2, UInt64> = [0, 0]
+  /// Compressed messages that began, by direction.
+  package var compressed: InlineArray<2, UInt64> = [0, 0]
+  /// Pings that were answered, by the direction of the ping.
+  package var answered: InlineArray<2, UInt32> = [0, 0]
+  /// Pongs that answer no ping that was seen.
+  package var unasked: InlineArray<2, UInt32> = [0, 0]
+  /// Times from ping to pong, in microseconds: their sum, the shortest and the longest.
+  package var roundTripSum: Int64 = 0, roundTripMinimum: Int64 = .max, roundTripMaximum: Int64 = 0
+  /// The reason that the first close frame gave; 0 where it gave none, or none came.
+  package var closeStatus: UInt16 = 0
+  /// Whether a close frame came.
+  package var isClosed = false
+  /// Bytes of compressed messages that could not be inflated.
+  package var notInflated: UInt64 = 0
+
+  /// All zero.
+  package init() {}
+}

@@ -1,0 +1,27 @@
+package import IMEngine
+
+extension ByteWriter {
+  /// Appends what a connection travels in as members of a JSON object: `,"via":"10.0.0.5:3456","carrier":["proxy_v2"]`; nothing
+  /// for TCP alone.
+  package mutating func carriers(_ info: ConnectionInfo) {
+    guard !info.carriers.isEmpty else { return }
+    if info.peer != info.client {
+      literal(",\"via\":\"")
+      endpoint(info.peer)
+      literal("\"")
+    }
+    literal(",\"carrier\":")
+    names(info.carriers)
+  }
+
+  /// Appends the names of carriers as a JSON array.
+  package mutating func names(_ carriers: CarrierSet) {
+    literal("[")
+    for (i, name) in carriers.names.enumerated() {
+      literal(i > 0 ? ",\"" : "\"")
+      literal(name)
+      literal("\"")
+    }
+    literal("]")
+  }
+}
