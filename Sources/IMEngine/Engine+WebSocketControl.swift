@@ -69,7 +69,7 @@ extension Engine {
       beats.pointee.missed &+= 1
       beats.pointee.missedInARow &+= 1
     }
-    tracker.heartbeat(at, figure)
+    tracker.heartbeat(at, figure, currentPlan)
   }
 
   /// FNV-1a.
