@@ -172,7 +172,8 @@ extension Engine {
   }
 
   /// Gives the connection its plan and decodes what both directions hold.
-  private mutating func decide(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ profile: FlowProfile) {
+  private mutating func decide(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ profile: FlowProfile)
+  {
     flow.pointee.profile = profile
     let plan = profile.plan
     if !flow.pointee.clientIsCertain {

@@ -33,7 +33,9 @@ extension Engine {
     if let pointer = plan.variant?.pointer, index <= 60 {
       planPointers[Int(variant.rawValue)] = pointer
     } else if counts[3] > 0 {
-      forEachFlow(of: index) { if $0.pointee.profile == variant { $0.pointee.profile = FlowProfile(rawValue: UInt8(index)) } }
+      forEachFlow(of: index) {
+        if $0.pointee.profile == variant { $0.pointee.profile = FlowProfile(rawValue: UInt8(index)) }
+      }
     }
     if !isSame, counts[0] > 0 {
       let slot = index + place * FlowProfile.planCount

@@ -104,7 +104,8 @@ package struct Engine: ~Copyable {
       MemoryLayout<Flow>.offset(of: \.halves) == 64 && MemoryLayout<Half>.stride == 64
         && MemoryLayout<Flow>.offset(of: \.tails) == 192 && MemoryLayout<HalfTail>.stride == 32,
       "a flow's directions begin at its second cache line, and their tails behind them")
-    precondition(!options.plans.isEmpty && options.plans.count <= FlowProfile.planCount, "an engine decodes 1 to 64 protocols")
+    precondition(
+      !options.plans.isEmpty && options.plans.count <= FlowProfile.planCount, "an engine decodes 1 to 64 protocols")
     parser = PacketParser(verifiesChecksums: options.verifiesChecksums)
     budget = MemoryBudget(limit: options.memory)
     sinkCost = options.sinkCost

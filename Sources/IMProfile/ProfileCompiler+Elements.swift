@@ -156,7 +156,8 @@ extension ProfileCompiler {
     let length = Field(offset: 2, byteCount: 4)
     return plan.tag.isSame(tag) && plan.length.isSame(length) && plan.headerCount == 6 && !plan.lengthCountsHeader
       && !plan.optional.isPresent && plan.paddingMask == 0 && !plan.mayRepeat && draft.nestedTags.isEmpty
-      && draft.statusTags.0 == .max && draft.identityTag == .max && draft.keepAliveTag == .max && !draft.steps.contains { [.tlv, .list].contains($0.operation) }
+      && draft.statusTags.0 == .max && draft.identityTag == .max && draft.keepAliveTag == .max
+      && !draft.steps.contains { [.tlv, .list].contains($0.operation) }
   }
 
   /// The tag or the length in a TLV's header: 1 to 4 bytes; without `offset` it begins at byte `after`.

@@ -154,7 +154,9 @@ extension ProfileCompiler {
     }
     guard draft.forms.count <= 256 else { throw tags.error("at most 256 tags tell the form of their value") }
     for key in ["header", "counts", "optional", "padding", "nested"] {
-      if let other = try tlv.optional(key) { throw other.error("'\(key)' has no place where tags tell the form of values") }
+      if let other = try tlv.optional(key) {
+        throw other.error("'\(key)' has no place where tags tell the form of values")
+      }
     }
     guard try tlv.required("length").optional("offset") == nil else {
       throw try tlv.required("length").error("where tags tell the form of values, the length has no offset")

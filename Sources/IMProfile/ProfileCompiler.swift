@@ -53,7 +53,8 @@ package struct ProfileCompiler {
 
   private mutating func run() throws(ProfileError) -> CompiledProfile {
     try root.allow(
-      "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer", "fields",
+      "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer",
+      "fields",
       "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing", "variable",
       "heartbeat", "identity")
     let name = try root.required("profile").text()

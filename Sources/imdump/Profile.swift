@@ -51,7 +51,9 @@ struct Profile: ParsableCommand {
     var output: String?
 
     func validate() throws {
-      guard [wireshark, markdown, compiled].count(where: \.self) == 1 else { throw ValidationError("one of --wireshark and --markdown is wanted") }
+      guard [wireshark, markdown, compiled].count(where: \.self) == 1 else {
+        throw ValidationError("one of --wireshark and --markdown is wanted")
+      }
     }
 
     func run() throws {

@@ -21,7 +21,8 @@ import Testing
   /// Every property there is, with its value's bytes where they stand.
   @Test func properties() {
     let run = run([
-      ("C", M.connect(clientID: "p")), ("S", M.connack()), ("C", M.publish("a/b", [1, 2, 3], qos: 1, packetID: 7, M.all)),
+      ("C", M.connect(clientID: "p")), ("S", M.connack()),
+      ("C", M.publish("a/b", [1, 2, 3], qos: 1, packetID: 7, M.all)),
     ])
     let frame = run.frames[2]
     #expect(frame.fields.map(\.tag) == M.all.map { UInt32($0.bytes[0]) })
@@ -157,8 +158,12 @@ import Testing
       let says: [(Direction, [UInt8])] = [
         (.clientToServer, isNew ? M.connect(clientID: "c\(i)") : M3.connect(clientID: "c\(i)")),
         (.serverToClient, isNew ? M.connack() : M3.connack()),
-        (.clientToServer, isNew ? M.publish("a", [0], qos: 1, packetID: 9, [.byte(1, 1)])
-          : M3.publish("a", [2, 1, 1, 0], qos: 1, packetID: 9)),
+        (
+          .clientToServer,
+          isNew
+            ? M.publish("a", [0], qos: 1, packetID: 9, [.byte(1, 1)])
+            : M3.publish("a", [2, 1, 1, 0], qos: 1, packetID: 9)
+        ),
         (.serverToClient, isNew ? M.answer(4, 9, reason: 0x10) : M3.puback(9)),
       ]
       for (j, (way, bytes)) in says.enumerated() {

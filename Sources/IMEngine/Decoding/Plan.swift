@@ -444,7 +444,8 @@ extension UnsafePointer<Plan> {
     guard kind.pointee.acceptedLast == .max else {
       return status < UInt64(kind.pointee.acceptedFirst) || status > UInt64(kind.pointee.acceptedLast)
     }
-    return (status < pointee.acceptedStatus.first || status > pointee.acceptedStatus.last) && status != pointee.acceptedToo
+    return (status < pointee.acceptedStatus.first || status > pointee.acceptedStatus.last)
+      && status != pointee.acceptedToo
   }
 
   /// Whether the value of `tag` is a TLV list again.

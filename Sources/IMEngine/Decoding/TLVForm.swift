@@ -77,7 +77,9 @@ extension UnsafePointer<Plan> {
       let count = Int(form.count)
       return end - start >= count ? FormedElement(tag: tag, offset: start, count: count, next: start + count) : nil
     case .varint:
-      return varint(bytes, start, end).map { FormedElement(tag: tag, offset: start, count: $0.next - start, next: $0.next) }
+      return varint(bytes, start, end).map {
+        FormedElement(tag: tag, offset: start, count: $0.next - start, next: $0.next)
+      }
     case .text, .bytes:
       return text(bytes, start, end).map { FormedElement(tag: tag, offset: $0, count: $1 - $0, next: $1) }
     case .pair:

@@ -209,7 +209,9 @@ struct FlowProfile: Equatable {
   /// 0 for a plan as it is now; 1 and 2 for what it was before it was read again, see `Engine.reload`; 3 for its variant.
   var generation: UInt8 { rawValue &>> 6 }
   /// The variant of the plan at `index`, of which the first 61 may have one.
-  static func variant(of index: Int) -> FlowProfile { FlowProfile(rawValue: UInt8(truncatingIfNeeded: 192 + min(60, index))) }
+  static func variant(of index: Int) -> FlowProfile {
+    FlowProfile(rawValue: UInt8(truncatingIfNeeded: 192 + min(60, index)))
+  }
   /// What is told of it: the plan's index, or one of the values from 253 on.
   @inline(__always) var told: UInt8 { isPlan ? plan : rawValue }
 }

@@ -8,8 +8,10 @@ enum ExportableKeys {
   /// By the path of a mapping, in which `*` stands for any key or element; a `.` stands between keys.
   private static let known: [String: Set<String>] = [
     "": [
-      "profile", "version", "title", "description", "ports", "place", "header", "length", "fields", "checksum", "sequence",
-      "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing", "variable", "heartbeat", "identity",
+      "profile", "version", "title", "description", "ports", "place", "header", "length", "fields", "checksum",
+      "sequence",
+      "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing", "variable", "heartbeat",
+      "identity",
     ],
     "heartbeat": ["interval", "factor"],
     "identity": ["sensitive"],

@@ -137,12 +137,16 @@ struct LuaDissector {
     var steps: [String] = []
     var alternatives: [String] = []
     func flush() {
-      if !alternatives.isEmpty { steps.append("{ op = \"expect\", bytes = { \(alternatives.joined(separator: ", ")) } }") }
+      if !alternatives.isEmpty {
+        steps.append("{ op = \"expect\", bytes = { \(alternatives.joined(separator: ", ")) } }")
+      }
       alternatives = []
     }
     for step in exported.steps(kind, draft) {
       if step.operation == .expect {
-        let digits = (0..<Int(step.count)).map { Self.hex(UInt8(truncatingIfNeeded: step.a >> UInt64((Int(step.count) - 1 - $0) * 8))) }
+        let digits = (0..<Int(step.count)).map {
+          Self.hex(UInt8(truncatingIfNeeded: step.a >> UInt64((Int(step.count) - 1 - $0) * 8)))
+        }
         alternatives.append(Self.quoted(digits.joined()))
         continue
       }

@@ -33,7 +33,8 @@ extension MarkdownPage {
       var notes: [String] = []
       if lists.contains(tag) { notes.append("a list") }
       if profile.sensitiveTags.contains(tag) { notes.append("not shown") }
-      out += "| 0x\(Self.hex(UInt64(tag), count: tlv.tag.byteCount * 2)) (\(tag)) | `\(name)` | \(notes.joined(separator: ", ")) |\n"
+      out +=
+        "| 0x\(Self.hex(UInt64(tag), count: tlv.tag.byteCount * 2)) (\(tag)) | `\(name)` | \(notes.joined(separator: ", ")) |\n"
     }
     let others = lists.subtracting(profile.tagNames.keys).subtracting([.max]).count
     if others > 0 { out += "\n\(others) more tags are lists, and have no name here.\n" }
@@ -50,7 +51,9 @@ extension MarkdownPage {
         "An acknowledgment with a body of \(draft.ackBodyCount) bytes names it there, \(draft.ackBody.byteCount) bytes at"
           + " offset \(draft.ackBody.offset); any other by its own number.")
     }
-    if draft.ackPlus > 0 { lines.append("The number in an acknowledgment is that of its message plus \(draft.ackPlus).") }
+    if draft.ackPlus > 0 {
+      lines.append("The number in an acknowledgment is that of its message plus \(draft.ackPlus).")
+    }
     let cumulative = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.cumulative) }
     if !cumulative.isEmpty {
       let names = cumulative.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
@@ -72,12 +75,14 @@ extension MarkdownPage {
       let names = naming.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
       let each = draft.kinds[naming[0]].flags.contains(.namesSession)
       lines.append(
-        "The client is named by \(names); \(each ? "each connection is a session of its own" : "its name is the session").")
+        "The client is named by \(names); \(each ? "each connection is a session of its own" : "its name is the session")."
+      )
     } else {
       lines.append("A connection is a session.")
     }
     if draft.receiptTag != .max, let receipt = draft.kinds.firstIndex(where: { $0.flags.contains(.receipt) }) {
-      lines.append("`\(profile.typeNames[receipt])` says that a message was read: its number is in \(tag(draft.receiptTag)).")
+      lines.append(
+        "`\(profile.typeNames[receipt])` says that a message was read: its number is in \(tag(draft.receiptTag)).")
     }
     for line in lines { out += "- \(line)\n" }
     return out

@@ -53,7 +53,8 @@ struct MarkdownPage {
     switch draft.checksumRule {
     case .none: "none"
     case .general: "as the profile says"
-    case .crc32: "CRC-32 over the body, 0 without one, \(draft.checksumEitherOrder ? "in either byte order" : "big endian")"
+    case .crc32:
+      "CRC-32 over the body, 0 without one, \(draft.checksumEitherOrder ? "in either byte order" : "big endian")"
     }
   }
 
@@ -136,7 +137,9 @@ struct MarkdownPage {
         kind.flags.contains(.fromClient) ? "client" : kind.flags.contains(.fromServer) ? "server" : ""
       var answers = kind.flags.contains(.expectsAck) ? exported.answers(to: i).map { "`\(profile.typeNames[$0])`" } : []
       if kind.flags.contains(.echoed) { answers.append("itself, echoed") }
-      if i == handshake, draft.handshakeAnswer != .max { answers.append("itself, with tag \(tag(draft.handshakeAnswer))") }
+      if i == handshake, draft.handshakeAnswer != .max {
+        answers.append("itself, with tag \(tag(draft.handshakeAnswer))")
+      }
       let time = answers.isEmpty ? "" : Self.time(kind.timeout)
       out += "| \(value(kind.value)) | `\(profile.typeNames[i])` | \(kind.role) | \(from) |"
       out += " \(answers.joined(separator: ", ")) | \(time) |\n"
@@ -240,7 +243,8 @@ struct MarkdownPage {
       case "\\", "`", "*", "_", "{", "}", "[", "]", "#", "|", "~", "!", "$": out += "\\\(character)"
       // These begin a list or a heading where a line begins.
       case "+", "-", "=": out += out.isEmpty ? "\\\(character)" : "\(character)"
-      case ".", ")": out += !out.isEmpty && out.utf8.allSatisfy({ (48...57).contains($0) }) ? "\\\(character)" : "\(character)"
+      case ".", ")":
+        out += !out.isEmpty && out.utf8.allSatisfy({ (48...57).contains($0) }) ? "\\\(character)" : "\(character)"
       default: out.append(character)
       }
     }
