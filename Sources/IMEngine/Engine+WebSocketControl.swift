@@ -62,7 +62,9 @@ extension Engine {
   ) {
     guard flow.pointee.figures != .max else { return }
     let figure = tracker.figures.pointer(flow.pointee.figures)
-    if record.pointee.beats == 255, figure.pointee.heartbeats == .max { record.pointee.beats = UInt8(way) }
+    // A client may have promised heartbeats and sent none yet.
+    let hasOwn = figure.pointee.heartbeats != .max && tracker.heartbeats.pointer(figure.pointee.heartbeats).pointee.sent > 0
+    if record.pointee.beats == 255, !hasOwn { record.pointee.beats = UInt8(way) }
     guard Int(record.pointee.beats) == way else { return }
     if isMissed, figure.pointee.heartbeats != .max {
       let beats = tracker.heartbeats.pointer(figure.pointee.heartbeats)
