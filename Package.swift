@@ -76,7 +76,7 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMOutput", "IMEngine",
+        "IMPipeline", "IMOutput", "IMEngine", "IMWire",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings + checked),

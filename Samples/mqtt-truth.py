@@ -2,7 +2,8 @@
 """Writes CAPTURE.truth.json: every MQTT control packet as tshark sees it. python3 Samples/mqtt-truth.py CAPTURE
 
 Each message: time_us (of the packet that completed it), stream, dir (c2s is towards port 1883), type, name, length (the
-remaining length), and where the packet has them id, qos, dup, retain, topic.
+remaining length), and where the packet has them id, qos, dup, retain, topic, level (of CONNECT), reasons (MQTT 5's, and the
+return code of CONNACK) and properties ([identifier, value] each, the will's behind CONNECT's own).
 """
 import collections
 import json
@@ -11,13 +12,29 @@ import sys
 import xml.etree.ElementTree as ET
 
 NAMES = ("connect connack publish puback pubrec pubrel pubcomp subscribe suback unsubscribe unsuback pingreq pingresp "
-         "disconnect").split()
+         "disconnect auth").split()
 
 
 def value(layer, name, base=10):
     """The number of a field anywhere below `layer`, or None."""
     found = layer.find(".//field[@name='%s']" % name)
     return None if found is None else int(found.get("show"), 0 if base == 16 else base)
+
+
+def properties(layer):
+    """The properties of MQTT 5 as [identifier, value]; the value of a user property is a list of two."""
+    found = []
+    for field in layer.iter("field"):
+        name, show = field.get("name"), field.get("show")
+        if name == "mqtt.property_id":
+            found.append([int(show, 0), None])
+        elif name in ("mqtt.prop_number", "mqtt.property.max_qos", "mqtt.property.topic_alias"):
+            found[-1][1] = int(show)
+        elif name in ("mqtt.prop_string", "mqtt.property.content_type"):
+            found[-1][1] = show
+        elif name in ("mqtt.prop_key", "mqtt.prop_value"):
+            found[-1][1] = (found[-1][1] or []) + [show]
+    return found
 
 
 def messages(capture):
@@ -40,6 +57,14 @@ def messages(capture):
                 for key, name in (("qos", "mqtt.qos"), ("dup", "mqtt.dupflag"), ("retain", "mqtt.retain")):
                     message[key] = value(layer, name)
                 message["topic"] = layer.find(".//field[@name='mqtt.topic']").get("show")
+            if kind == 1:
+                message["level"] = value(layer, "mqtt.ver")
+            reasons = [int(field.get("show"), 0) for field in layer.iter("field")
+                       if field.get("name").endswith((".reason_code", "conack.val"))]
+            if reasons:
+                message["reasons"] = reasons
+            if properties(layer):
+                message["properties"] = properties(layer)
             yield message
 
 

@@ -66,10 +66,13 @@ extension Engine {
       return
     }
     for i in 0..<plans.count {
-      select(FlowProfile(rawValue: UInt8(i)))
-      if stands(flow, side, rest, bytes, start, end, new: count, isThorough: isThorough, isEnd: isEnd) {
-        decide(index, flow, side, UInt8(i))
-        return
+      for profile in [FlowProfile(rawValue: UInt8(i)), FlowProfile.variant(of: i)] {
+        guard profile.generation == 0 || (plans[i].variant != nil && i <= 60) else { break }
+        select(profile)
+        if stands(flow, side, rest, bytes, start, end, new: count, isThorough: isThorough, isEnd: isEnd) {
+          decide(index, flow, side, profile)
+          return
+        }
       }
     }
     guard rest.pointee.count > patience(half) else { return }
@@ -107,7 +110,7 @@ extension Engine {
       return standsDelimited(flow.half(side), bytes, start, end, isHinted: isHinted, isThorough: isThorough)
     }
     // A magic number with its version is proof in itself; without one, frames must follow one another.
-    let needed = isHinted ? 24 : Int(plan.pointee.chooseEvidence)
+    let needed = (isHinted ? 24 : Int(plan.pointee.chooseEvidence)) + (isVariant ? Self.variantEvidence : 0)
     if plan.pointee.magicEvidence >= 32 {
       // Where a whole header would have been seen before, there is none.
       let header = Int(plan.pointee.headerCount)
@@ -169,8 +172,10 @@ extension Engine {
   }
 
   /// Gives the connection its plan and decodes what both directions hold.
-  private mutating func decide(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ plan: UInt8) {
-    flow.pointee.profile = FlowProfile(rawValue: plan)
+  private mutating func decide(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ profile: FlowProfile)
+  {
+    flow.pointee.profile = profile
+    let plan = profile.plan
     if !flow.pointee.clientIsCertain {
       let first = isServerPort(flow, 0, Int(plan))
       let second = isServerPort(flow, 1, Int(plan))

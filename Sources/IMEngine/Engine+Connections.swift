@@ -408,10 +408,16 @@ extension Engine {
     let client = Int(f.client)
     let figures = f.figures == .max ? nil : tracker.figures.pointer(f.figures).pointee
     var beats = figures.flatMap { $0.heartbeats == .max ? nil : tracker.heartbeats.pointer($0.heartbeats).pointee }
-    // A protocol without heartbeats may have a carrier that has some.
+    // The last silence ends here.
+    beats?.countSilence(until: f.closedAt == .distantFuture ? now : f.closedAt)
+    // A protocol without heartbeats may have a carrier that has some; who promised some and had no need of them has none.
     let pings = carrier(of: flow)?.pointee.beats ?? .max
-    let arePings = beats == nil && pings != .max
-    if arePings { beats = tracker.heartbeats.pointer(pings).pointee }
+    let arePings = (beats?.sent ?? 0) == 0 && pings != .max
+    if arePings {
+      beats = tracker.heartbeats.pointer(pings).pointee
+    } else if beats?.sent == 0, beats?.absent == 0 {
+      beats = nil
+    }
     var rare = RareFigures()
     if let figures { rare = tracker.rareFigures(of: figures) }
     let journal = f.journal == .max ? FlowJournal() : reassembler.journals.pointer(f.journal).pointee

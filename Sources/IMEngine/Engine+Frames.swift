@@ -18,17 +18,16 @@ extension Engine {
       return
     }
     // The usual case: whole frames, read where the packet holds them.
-    let plan = currentPlan
     var position = offset
     let end = offset &+ count
     let base = half.pointee.offset &- UInt64(truncatingIfNeeded: count)
     loop: while position < end {
-      switch plan.read(bytes, position, end, frame) {
+      switch currentPlan.read(bytes, position, end, frame) {
       case .frame:
         frame.pointee.timestamp = at
         frame.pointee.number = number
         frame.pointee.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- offset)
-        guard isSound(bytes, end) else {
+        guard isSound(flow, bytes, end) else {
           half.pointee.flags.insert(.lost)
           break loop
         }
@@ -37,6 +36,7 @@ extension Engine {
       case .needMore:
         break loop
       case .notAFrame:
+        if speaksVariant(flow, bytes, position, end) { continue loop }
         noteVersion(flow, side, bytes, position, at)
         half.pointee.flags.insert(.lost)
         break loop
@@ -145,7 +145,7 @@ extension Engine {
         let isCarried = half.pointee.flags.contains(.carried)
         frame.pointee.streamOffset = rest.pointee.streamOffset
         if isCarried { frame.pointee.streamOffset = wireOffset(flow, side, rest.pointee.streamOffset) }
-        guard isSound(bytes, end) else {
+        guard isSound(flow, bytes, end) else {
           half.pointee.flags.insert(.lost)
           // What was found by its proof and is no frame all the same must not be found again.
           if found == rest.pointee.streamOffset { drop(flow, side, rest, 1, isFound: false) }
@@ -159,6 +159,7 @@ extension Engine {
         rest.pointee.needed = frame.pointee.count
         return
       case .notAFrame:
+        if speaksVariant(flow, bytes, start, end) { continue }
         noteVersion(flow, side, bytes, start, rest.pointee.mark(at: start).timestamp)
         half.pointee.flags.insert(.lost)
       }
@@ -178,9 +179,12 @@ extension Engine {
   /// A damaged frame that another one follows is damaged in its body. Where none follows, its length may lie: too short, and
   /// it is a damaged frame all the same; too long, and a sound frame stands inside it.
   @inline(__always)
-  private mutating func isSound(_ bytes: borrowing Bytes, _ end: Int) -> Bool {
+  private mutating func isSound(
+    _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes, _ end: Int
+  ) -> Bool {
     let isOpen = currentPlan.open(bytes, frame)
     if isOpen, frame.pointee.checksumStatus != .bad { return true }
+    if currentPlan.pointee.hasVariant, reopens(flow, bytes, end) { return true }
     return follows(bytes, end) || (isOpen && currentPlan.pointee.magicEvidence >= 32 && !hidesFrame(bytes))
   }
 
@@ -292,6 +296,8 @@ extension Engine {
     _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction, _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes
   ) {
     guard frame.pointee.checksumStatus != .bad else { return }
+    if frame.pointee.kind.pointee.flags.contains(.tellsVariant) { flow.pointee.variantIsCertain = true }
+    if frame.pointee.kind.pointee.flags.isDisjoint(with: [.handshake, .receipt]) { return }
     if frame.pointee.kind.pointee.flags.contains(.handshake) {
       let request = plan.pointee.handshakeRequest
       if request == .max || element(request) != nil {

@@ -19,14 +19,24 @@ extension Engine {
   package mutating func reload(_ index: Int, _ fresh: ProtocolPlan) -> ReloadOutcome {
     guard plans.indices.contains(index) else { return .refused }
     let plan = plans[index]
-    var counts = [0, 0, 0]
+    var counts = [0, 0, 0, 0]
     forEachFlow(of: index) { counts[Int($0.pointee.profile.generation)] += 1 }
     let isSame = plan.pointer.hasHeader(of: fresh.pointer)
     let place = counts[1] == 0 ? 1 : 2
     if !isSame, counts[0] > 0, counts[place] > 0 { return .refused }
+    // What a variant was has no place.
+    if !isSame, counts[3] > 0 { return .refused }
     // What `fresh` was is the plan's now, and the other way round.
     plan.exchange(with: fresh)
     planPointers[index] = plan.pointer
+    let variant = FlowProfile.variant(of: index)
+    if let pointer = plan.variant?.pointer, index <= 60 {
+      planPointers[Int(variant.rawValue)] = pointer
+    } else if counts[3] > 0 {
+      forEachFlow(of: index) {
+        if $0.pointee.profile == variant { $0.pointee.profile = FlowProfile(rawValue: UInt8(index)) }
+      }
+    }
     if !isSame, counts[0] > 0 {
       let slot = index + place * FlowProfile.planCount
       forEachFlow(of: index) {
@@ -46,7 +56,7 @@ extension Engine {
       tracker.planTimeouts[index * 65 + type] = kind?.timeout ?? Tracker.leastTimeout
     }
     sink.reloaded(plans)
-    return isSame ? .moved(connections: counts[0]) : .kept(connections: counts[0])
+    return isSame ? .moved(connections: counts[0] + counts[3]) : .kept(connections: counts[0])
   }
 
   private func forEachFlow(of index: Int, _ body: (UnsafeMutablePointer<Flow>) -> Void) {

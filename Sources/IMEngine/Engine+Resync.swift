@@ -34,9 +34,9 @@ extension Engine {
     _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool
   ) -> Bool {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    var result = find(bytes, rest, isEnd: isEnd)
+    var result = findAny(flow, bytes, rest, isEnd: isEnd)
     if case .open(let position) = result, rest.pointee.end - position > maximumHeld(rest) {
-      result = find(bytes, rest, isEnd: true, countsParts: true)
+      result = findAny(flow, bytes, rest, isEnd: true, countsParts: true)
     }
     if rest.pointee.count > Self.usuallyHeld { noteWaste(rest, result) }
     switch result {
@@ -72,7 +72,7 @@ extension Engine {
     _ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool, countsParts: Bool = false
   ) -> SearchResult {
     if currentPlan.pointee.framing.isDelimited { return findBeginning(bytes, rest) }
-    let needed = Int(currentPlan.pointee.confirmEvidence)
+    let needed = Int(currentPlan.pointee.confirmEvidence) + doubt
     let hasMagic = currentPlan.pointee.magicEvidence >= 32
     let start = rest.pointee.start
     let end = rest.pointee.end
@@ -278,21 +278,34 @@ extension Engine {
     if kind.flags.contains(.hasOtherSteps) { return plan.weighBody(bytes, probe, end).map { bits + $0 } }
     let last = at + probe.count - probe.trailerCount
     var position = at + probe.headerCount
+    var loaded: UInt64 = 0
     var i = Int(kind.firstStep)
     let steps = i + Int(kind.stepCount)
     while i < steps {
       let step = plan.pointee.steps[i]
       i += 1
-      if step.operation == .unless {
-        if head & step.a == step.b { i += Int(step.count) }
-        continue
-      }
-      if step.operation == .tlv { break }
       let count = Int(step.count)
+      switch step.operation {
+      case .unless, .when:
+        let word = step.register == .bits ? loaded : head
+        if (word & step.a == step.b) == (step.operation == .unless) { i += count }
+        continue
+      case .refuse, .list, .each, .close:
+        guard let weight = plan.weigh(step, bytes, &position, last, end) else { return nil }
+        bits += weight
+        guard position <= end else { return bits }
+        continue
+      case .end:
+        if position == last { return bits + 8 }
+        continue
+      case .tlv: return bits
+      default: break
+      }
       guard position + count <= last else { return nil }
       guard position + count <= end else { return bits }
       let value = count > 0 && count <= 8 ? bytes.u64(position) >> UInt64(64 - count * 8) : 0
       position += count
+      if step.register == .bits { loaded = value }
       if step.operation == .expect {
         if value & step.b == step.a {
           bits += step.b.nonzeroBitCount
@@ -304,7 +317,7 @@ extension Engine {
         }
       } else if step.operation == .text {
         let length = Int(truncatingIfNeeded: value)
-        guard position + length <= last else { return nil }
+        guard position + length <= last, value >= step.a else { return nil }
         guard let text = weighText(bytes, position, min(length, end - position)) else { return nil }
         if length > 0 { bits += 12 + text }
         position += length

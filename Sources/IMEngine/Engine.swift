@@ -80,6 +80,8 @@ package struct Engine: ~Copyable {
     serial: 0, client: Endpoint(address: IPAddress(v4: 0), port: 0),
     peer: Endpoint(address: IPAddress(v4: 0), port: 0), server: Endpoint(address: IPAddress(v4: 0), port: 0),
     plan: 0, endpoint: .max)
+  /// Bits of proof that a search wants beyond the usual.
+  var doubt = 0
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
   /// The packets that are about to be taken, the one at `i` of a batch at `i & arrivalMask`: a ring of `Lookahead.room` of
@@ -114,9 +116,12 @@ package struct Engine: ~Copyable {
     walker = TLVWalker(maximumCount: min(65_536, max(1, options.tlvLimit)))
     inflater = Inflater(maximumCount: options.inflateLimit, maximumRatio: options.inflateRatio)
     plans = options.plans
-    planPointers = .allocate(capacity: 3 * FlowProfile.planCount)
-    planPointers.initialize(repeating: plans[0].pointer, count: 3 * FlowProfile.planCount)
-    for (i, plan) in plans.enumerated() { planPointers[i] = plan.pointer }
+    planPointers = .allocate(capacity: 4 * FlowProfile.planCount)
+    planPointers.initialize(repeating: plans[0].pointer, count: 4 * FlowProfile.planCount)
+    for (i, plan) in plans.enumerated() {
+      planPointers[i] = plan.pointer
+      if let variant = plan.variant { planPointers[Int(FlowProfile.variant(of: i).rawValue)] = variant.pointer }
+    }
     currentPlan = planPointers[0]
     currentPlanIndex = 0
     ownArrivals = .allocate(capacity: Lookahead.room)
@@ -132,7 +137,8 @@ package struct Engine: ~Copyable {
     self.sink = sink
     tracker = Tracker(
       planCount: plans.count, capacity: options.exchangeCapacity, seed: options.seed, budget: budget,
-      sinkCost: options.sinkCost.exchange, sink: sink, needs: needs)
+      sinkCost: options.sinkCost.exchange, sink: sink, needs: needs,
+      identities: options.identities)
     for plan in plans {
       for index in 0..<65 {
         let kind = plan.kind(at: index)

@@ -48,6 +48,8 @@ package struct EngineOptions: Sendable {
   package var memory = 256 << 20
   /// What the sink keeps, in bytes: of each connection that a plan decodes, of each exchange, of each server.
   package var sinkCost: (connection: Int, exchange: Int, server: Int) = (0, 0, 0)
+  /// What stands for names that are not to be shown.
+  package var identities = IdentityHash(key: [])
   /// Keeps senders from choosing addresses and numbers that collide in the tables of flows and exchanges.
   package var seed: UInt64 = 0x1234_5678_9abc_def0
 

@@ -10,6 +10,8 @@ enum ElementValue: Equatable {
   case time(Timestamp)
   case address(IPAddress)
   case digits
+  /// Two texts; where each begins and ends.
+  case pair(Range<Int>, Range<Int>)
   /// Of no type that is known, or of another length than its type has.
   case unknown
 
@@ -35,8 +37,25 @@ enum ElementValue: Equatable {
       // 70 years with 17 leap days.
       case .seconds1900 where count == 4 && number >= 2_208_988_800: Self.time(number - 2_208_988_800, perSecond: 1)
       case .address: Self.address(bytes)
+      case .varint where (1...4).contains(count): .unsigned(bytes.reversed().reduce(0) { $0 << 7 | UInt64($1 & 0x7f) })
+      case .pair: Self.pair(bytes)
       default: .unknown
       }
+  }
+
+  /// Two texts that fill `bytes`, by lengths of two bytes, or else of one or four.
+  private static func pair(_ bytes: UnsafeRawBufferPointer) -> ElementValue {
+    func text(_ at: Int, _ width: Int) -> Range<Int>? {
+      guard at + width <= bytes.count else { return nil }
+      let count = bytes[at..<at + width].reduce(0) { $0 << 8 | Int($1) }
+      return count <= bytes.count - at - width ? at + width..<at + width + count : nil
+    }
+    for width in [2, 1, 4] {
+      if let key = text(0, width), let value = text(key.upperBound, width), value.upperBound == bytes.count {
+        return .pair(key, value)
+      }
+    }
+    return .unknown
   }
 
   private static func number(_ bytes: UnsafeRawBufferPointer, _ littleEndian: Bool) -> UInt64 {
@@ -78,6 +97,10 @@ extension ByteWriter {
     case .time(let time): instant(time)
     case .address(let address): self.address(address)
     case .bytes, .digits: hexDigits(bytes, limit: 80)
+    case .pair(let key, let value):
+      element(.text, UnsafeRawBufferPointer(rebasing: bytes[key]))
+      literal(" = ")
+      element(.text, UnsafeRawBufferPointer(rebasing: bytes[value]))
     case .text, .unknown:
       literal("\"")
       terminal(bytes, limit: 160)
@@ -91,6 +114,12 @@ extension ByteWriter {
     case .unsigned(let number): self.number(number)
     case .signed(let number): self.number(number)
     case .text, .unknown: jsonString(UnsafeRawBufferPointer(rebasing: bytes.prefix(160)))
+    case .pair(let key, let value):
+      literal("[")
+      jsonElement(.text, UnsafeRawBufferPointer(rebasing: bytes[key]))
+      literal(",")
+      jsonElement(.text, UnsafeRawBufferPointer(rebasing: bytes[value]))
+      literal("]")
     case .time, .address, .bytes, .digits:
       literal("\"")
       element(value, bytes)

@@ -45,6 +45,7 @@ final class Documents {
     var ecs = ECSOptions()
     ecs.messageLog = options.messageLog
     ecs.isLean = options.isLean
+    ecs.identities = run.decode.identities
     ecs.maximumEndpoints = min(65_536, run.decode.memory >> 14)
     ecs.separatesDatasets = options.log != nil
     ecs.networks = try options.networks.map { path throws(UsageError) in try loadNetworks(path) }

@@ -52,6 +52,7 @@ struct Run {
     options.reassembly.overlap = decode.overlap
     if let exchangeCapacity { options.exchangeCapacity = exchangeCapacity }
     options.memory = decode.memory
+    options.identities = decode.identities
     options.sinkCost = cost
     if alerts != nil { options.sinkCost.connection += AlertMonitor.costPerConnection }
     for (limit, value) in decode.limits { limit.apply(value, to: &options) }

@@ -1,4 +1,5 @@
 package import IMEngine
+package import IMWire
 
 /// How a run ends, as the process's exit status (`man imdump`, EXIT STATUS).
 package enum ExitStatus: Int32, Sendable {
@@ -72,6 +73,8 @@ package struct DecodeOptions: Sendable {
   package var memory = EngineOptions(plans: []).memory
   /// Limits that differ from their defaults.
   package var limits: [Limit: Int64] = [:]
+  /// What stands for names that are not to be shown: by a key of this run, unless another is given.
+  package var identities = IdentityHash.random()
   /// Which copy of a byte counts.
   package var overlap = OverlapPolicy.first
 

@@ -14,6 +14,17 @@ extension CompiledProfile {
       return names.count - 1
     }
     guard names.count <= 63 else { return nil }
+    var copy = self
+    copy.typeNames = names
+    copy.draft.kinds = Self.kinds(draft, names, places)
+    copy.draft.hash = nil
+    copy.variant?.hash = nil
+    if let variant { copy.variant?.kinds = Self.kinds(variant, names, places) }
+    return copy.plan
+  }
+
+  /// The types of `draft` at `places` among `names`.
+  private static func kinds(_ draft: ProtocolPlan.Draft, _ names: [String], _ places: [Int]) -> [FrameKind] {
     var kinds = names.indices.map { index in
       var gone = FrameKind()
       gone.value = ProtocolPlan.forgotten(index)
@@ -26,11 +37,7 @@ extension CompiledProfile {
         kind.answers >> UInt64(index) & 1 == 1 ? answers | 1 << UInt64(places[index]) : answers
       }
     }
-    var copy = self
-    copy.typeNames = names
-    copy.draft.kinds = kinds
-    copy.draft.hash = nil
-    return copy.plan
+    return kinds
   }
 }
 

@@ -13,12 +13,16 @@ struct CompiledProfile {
   var tagTypes: [UInt32: ValueType] = [:]
   var checksumName: String?
   var draft = ProtocolPlan.Draft()
+  /// The same of the protocol's variant, where it has one.
+  var variant: ProtocolPlan.Draft?
+  /// The value of the profile's variable that means it; known where YAML was compiled.
+  var variantValue: UInt64?
 
   /// The plan, with its tables.
   var plan: ProtocolPlan {
     ProtocolPlan(
       name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
-      sensitiveTags: sensitiveTags, tagTypes: tagTypes, checksumName: checksumName, draft: draft)
+      sensitiveTags: sensitiveTags, tagTypes: tagTypes, checksumName: checksumName, draft: draft, variant: variant)
   }
 
   /// The form in which it is kept.
@@ -27,6 +31,7 @@ struct CompiledProfile {
     var copy = self
     // The search for a table without collisions is the dearest part of making a plan.
     copy.draft.hash = plan.hash
+    copy.variant?.hash = copy.draft.hash
     copy.code(&coder)
     return coder.bytes
   }
@@ -79,6 +84,9 @@ struct CompiledProfile {
     coder.text(&checksum)
     checksumName = checksum.isEmpty ? nil : checksum
     draft.code(&coder)
+    var variants = variant.map { [$0] } ?? []
+    coder.list(&variants, ProtocolPlan.Draft()) { coder, draft in draft.code(&coder) }
+    variant = variants.first
   }
 }
 
@@ -124,6 +132,16 @@ extension ProtocolPlan.Draft {
     coder.number(&statusTags.0)
     coder.number(&statusTags.1)
     coder.number(&identityTag)
+    coder.number(&keepAliveTag)
+    coder.flag(&hasVariant)
+    coder.number(&heartbeatInterval)
+    coder.number(&heartbeatFactor)
+    coder.flag(&hidesIdentity)
+    coder.list(&forms, TLVForm(tag: 0, kind: .integer)) { coder, form in
+      coder.number(&form.tag)
+      coder.raw(&form.kind)
+      coder.number(&form.count)
+    }
     coder.list(&nestedTags, 0) { $0.number(&$1) }
     coder.flags(&unknownFlags)
     coder.list(&kinds, FrameKind()) { coder, kind in kind.code(&coder) }
@@ -141,6 +159,8 @@ extension FrameKind {
     coder.number(&value)
     coder.raw(&role)
     coder.flags(&flags)
+    coder.number(&acceptedFirst)
+    coder.number(&acceptedLast)
     coder.number(&answers)
     coder.number(&minimumBody)
     coder.number(&maximumBody)

@@ -20,9 +20,12 @@ extension ProfileCompiler {
         guard draft.steps.count - Int(kind.firstStep) < Self.maximumSteps else {
           throw step.error("a body has at most \(Self.maximumSteps) steps")
         }
-        guard kind.flags.contains(.noTLV) else { throw step.error("'tlv' is a body's last step") }
-        try self.step(step, &kind)
+        guard ![.tlv, .close].contains(draft.steps.dropFirst(Int(kind.firstStep)).last?.operation) else {
+          throw step.error("'tlv' and 'end' are a body's last step")
+        }
+        if try holds(step) { try self.step(step, &kind) }
       }
+      closeBody(&kind)
     } else {
       switch try reader?.text() ?? "tlv" {
       case "tlv": if draft.steps.count > Int(kind.firstStep) { draft.steps.append(PlanStep(.tlv)) }
@@ -35,7 +38,11 @@ extension ProfileCompiler {
 
   private mutating func step(_ step: YAMLReader, _ kind: inout FrameKind) throws(ProfileError) {
     if step.isScalar {
-      guard try step.text() == "tlv" else { throw step.error("a step is tlv, or one of \(Self.steps)") }
+      if try step.text() == "end" {
+        draft.steps.append(PlanStep(.close))
+        return
+      }
+      guard try step.text() == "tlv" else { throw step.error("a step is tlv, end, or one of \(Self.steps)") }
       guard try root.optional("tlv") != nil else { throw step.error("the profile has no 'tlv'") }
       draft.steps.append(PlanStep(.tlv))
       kind.flags.insert(.hasOtherSteps)
@@ -44,38 +51,39 @@ extension ProfileCompiler {
       draft.unknownFlags.insert(.noTLV)
       return
     }
-    let fields = try step.fields("skip", "load", "text", "string", "bytes", "expect", "unless", "optional")
-    if try fields["optional"]?.flag() ?? false {
-      draft.steps.append(PlanStep(.end))
-      kind.flags.insert(.hasOtherSteps)
-    }
-    if let unless = fields["unless"] {
-      // The step runs unless a number in the header's first eight bytes, masked, has the value; `unless` in the plan jumps over one.
-      try unless.allow("offset", "size", "mask", "value")
-      let offset = try unless.optional("offset")?.number(0...7) ?? 0
-      let size = try unless.optional("size")?.number(1...(8 - offset)) ?? 1
-      let largest = size == 8 ? Int.max : 1 << (size * 8) - 1
-      let shift = UInt64(64 - (offset + size) * 8)
-      let mask = UInt64(try unless.required("mask").number(1...largest)) << shift
-      let value = UInt64(try unless.required("value").number(0...largest)) << shift
-      draft.steps.append(PlanStep(.unless, count: 1, a: mask, b: value))
-    }
+    let fields = try step.fields(
+      "skip", "load", "text", "string", "bytes", "expect", "tlv", "each", "unless", "when", "optional")
+    if try fields["optional"]?.flag() ?? false { draft.steps.append(PlanStep(.end)) }
+    let conditions = try conditions(fields)
+    draft.steps += conditions
+    let first = draft.steps.count
+    try action(step, fields, &kind)
+    // A condition jumps over those behind it, and over the step.
+    for i in first - conditions.count..<first { draft.steps[i].count = UInt16(clamping: draft.steps.count - i - 1) }
+  }
+
+  private mutating func action(
+    _ step: YAMLReader, _ fields: [String: YAMLReader], _ kind: inout FrameKind
+  ) throws(ProfileError) {
     if let skip = fields["skip"] {
       draft.steps.append(PlanStep(.skip, count: try skip.number(1...65_535)))
     } else if let load = fields["load"] {
       try load.allow("size", "into", "order", "encoding")
+      if try loadVariable(load, &kind) { return }
       draft.steps.append(
         PlanStep(
           .load,
           register: try register(
-            load, ["sequence": .sequence, "status": .status, "keep-alive": .keepAlive, "answered": .answered]),
+            load,
+            ["sequence": .sequence, "status": .status, "keep-alive": .keepAlive, "answered": .answered, "bits": .bits]),
           count: try load.required("size").number(1...8), a: try loading(load)))
     } else if let text = fields["text"] {
-      try text.allow("size", "into")
+      try text.allow("size", "into", "minimum")
       draft.steps.append(
         PlanStep(
           .text, register: try register(text, ["identity": .identity, "subject": .subject]),
-          count: try text.required("size").number(1...4)))
+          count: try text.required("size").number(1...4),
+          a: UInt64(try text.optional("minimum")?.number(0...65_535) ?? 0)))
     } else if let string = fields["string"] {
       try string.allow("maximum", "into")
       let isKept = try string.optional("into") != nil
@@ -88,7 +96,14 @@ extension ProfileCompiler {
       try bytes.allow("size")
       draft.steps.append(PlanStep(.bytes, count: try bytes.required("size").number(1...4)))
       kind.flags.insert(.hasOtherSteps)
+    } else if let list = fields["tlv"] {
+      try self.list(list, &kind)
+    } else if let each = fields["each"] {
+      try each.allow("size", "into")
+      _ = try register(each, ["status": .status])
+      draft.steps.append(PlanStep(.each, register: .status, count: try each.required("size").number(1...8)))
     } else if let expect = fields["expect"] {
+      separateExpectations()
       for alternative in expect.isScalar ? [expect] : try expect.elements() {
         guard draft.steps.count - Int(kind.firstStep) < Self.maximumSteps else {
           throw alternative.error("a body has at most \(Self.maximumSteps) steps")
@@ -99,7 +114,7 @@ extension ProfileCompiler {
         draft.steps.append(PlanStep(.expect, count: bytes.count, a: value, b: mask))
       }
     } else {
-      throw step.error("a step is tlv, or one of \(Self.steps)")
+      throw step.error("a step is tlv, end, or one of \(Self.steps)")
     }
   }
 
@@ -117,7 +132,12 @@ extension ProfileCompiler {
     return PlanStep.littleEndian
   }
 
-  private static var steps: String { "skip, load, text, string, bytes and expect" }
+  private static var steps: String { "skip, load, text, string, bytes, expect, tlv and each" }
+
+  /// Alternatives stand one behind the other: what is expected next is none of them.
+  mutating func separateExpectations() {
+    if draft.steps.last?.operation == .expect { draft.steps.append(PlanStep(.skip)) }
+  }
 
   private func register(
     _ reader: YAMLReader, _ known: [String: Frame.Register]

@@ -16,15 +16,26 @@ extension ProfileCompiler {
       draft.statusTags = (tags[0], tags.count > 1 ? tags[1] : .max)
     } else if let also = try reader.optional("also") {
       draft.acceptedToo = UInt64(try also.number(0...Int(UInt32.max)))
-    } else if !draft.status.isPresent, draft.framing.words.status == 0 {
-      throw reader.error("a status has a 'tag', or stands in 'fields'")
     }
-    if let accepted = try reader.optional("accepted") {
-      let range = try accepted.elements()
-      guard range.count == 2 else { throw accepted.error("'accepted' is the first and the last of a range") }
-      let first = try range[0].number(0...Int(UInt32.max))
-      draft.acceptedStatus = (UInt64(first), UInt64(try range[1].number(first...Int(UInt32.max))))
+    if let accepted = try reader.optional("accepted") { draft.acceptedStatus = try self.accepted(accepted) }
+  }
+
+  /// A status stands somewhere; types have been read by now.
+  func checkStatus() throws(ProfileError) {
+    guard let reader = try root.optional("status"), draft.statusTags.0 == .max, !draft.status.isPresent,
+      draft.framing.words.status == 0
+    else { return }
+    guard draft.steps.contains(where: { $0.register == .status }) else {
+      throw reader.error("a status has a 'tag', stands in 'fields', or is loaded by a step")
     }
+  }
+
+  /// The first and the last status that accept.
+  func accepted(_ reader: YAMLReader) throws(ProfileError) -> (UInt64, UInt64) {
+    let range = try reader.elements()
+    guard range.count == 2 else { throw reader.error("'accepted' is the first and the last of a range") }
+    let first = try range[0].number(0...Int(UInt32.max))
+    return (UInt64(first), UInt64(try range[1].number(first...Int(UInt32.max))))
   }
 
   /// A tag, or a list of tags, of which there are at most `count`.
@@ -39,7 +50,7 @@ extension ProfileCompiler {
   mutating func tlv(_ reader: YAMLReader) throws(ProfileError) {
     try reader.allow(
       "tag", "length", "header", "counts", "optional", "padding", "repeats", "nested", "depth", "identity", "sensitive",
-      "tags")
+      "tags", "keep-alive")
     var plan = TLVPlan()
     plan.tag = try part(reader.required("tag"), after: 0)
     let tagEnd = end(plan.tag)
@@ -78,8 +89,19 @@ extension ProfileCompiler {
     if let sensitive = try reader.optional("sensitive") {
       sensitiveTags = Set(try numbers(sensitive, Self.maximumNested, "'sensitive' is a tag, or a list of them"))
     }
+    if let keepAlive = try reader.optional("keep-alive") {
+      draft.keepAliveTag = UInt32(try keepAlive.number(0...Int(UInt32.max - 1)))
+    }
     for (key, value) in try reader.optional("tags")?.entries() ?? [] {
       try self.tag(UInt32(try key.number(0...Int(UInt32.max))), value, &plan)
+    }
+    if !draft.forms.isEmpty {
+      try checkForms(reader)
+      plan.shape = .formed
+      plan.headerCount = Int32(tagEnd)
+      plan.length = try part(reader.required("length"), after: 0)
+      draft.tlv = plan
+      return
     }
     plan.shape = isPlain(plan) ? .tag2Length4 : .general
     draft.tlv = plan
@@ -91,16 +113,24 @@ extension ProfileCompiler {
       tagNames[tag] = try name(reader)
       return
     }
-    try reader.allow("name", "type", "order", "sensitive")
+    try reader.allow("name", "type", "order", "sensitive", "value")
     tagNames[tag] = try name(reader.required("name"))
     if try reader.optional("sensitive")?.flag() ?? false { sensitiveTags.insert(tag) }
+    if let value = try reader.optional("value") {
+      guard try reader.optional("type") == nil else { throw value.error("'value' and 'type' do not go together") }
+      let form = try form(value, tag)
+      draft.forms.append(form)
+      tagTypes[tag] = ValueType(form.type)
+      return
+    }
     guard let type = try reader.optional("type") else {
       if let order = try reader.optional("order") { throw order.error("'order' needs 'type'") }
       return
     }
     let word = try type.text()
-    guard let kind = ValueType.Kind.allCases.first(where: { $0.name == word }) else {
-      throw type.error("a type is one of: \(ValueType.Kind.allCases.map(\.name).joined(separator: ", "))")
+    let kinds = ValueType.Kind.allCases.filter { $0 != .varint && $0 != .pair }
+    guard let kind = kinds.first(where: { $0.name == word }) else {
+      throw type.error("a type is one of: \(kinds.map(\.name).joined(separator: ", "))")
     }
     let order = try reader.optional("order")
     if let order {
@@ -126,7 +156,8 @@ extension ProfileCompiler {
     let length = Field(offset: 2, byteCount: 4)
     return plan.tag.isSame(tag) && plan.length.isSame(length) && plan.headerCount == 6 && !plan.lengthCountsHeader
       && !plan.optional.isPresent && plan.paddingMask == 0 && !plan.mayRepeat && draft.nestedTags.isEmpty
-      && draft.statusTags.0 == .max && draft.identityTag == .max && !draft.steps.contains { $0.operation == .tlv }
+      && draft.statusTags.0 == .max && draft.identityTag == .max && draft.keepAliveTag == .max
+      && !draft.steps.contains { [.tlv, .list].contains($0.operation) }
   }
 
   /// The tag or the length in a TLV's header: 1 to 4 bytes; without `offset` it begins at byte `after`.

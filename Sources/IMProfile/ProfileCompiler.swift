@@ -14,6 +14,11 @@ package struct ProfileCompiler {
   var checksumName: String?
   /// Whether the length counts the trailer, where the profile says.
   var isTrailerCounted: Bool?
+  /// The name of the number that tells a connection's variant of the protocol, and the values that steps ask for.
+  var variable: String?
+  var variableValues: Set<UInt64> = []
+  /// The value for which this compiles; `nil` for all that no step asks for.
+  private(set) var variant: UInt64?
   private var answerTimeout: Int64 = 6_000_000_000
   private var heartbeatTimeout: Int64 = 15_000_000_000
 
@@ -24,16 +29,33 @@ package struct ProfileCompiler {
 
   /// The same, as far as it can be kept.
   static func compiled(_ text: String, source: String) throws(ProfileError) -> CompiledProfile {
-    var compiler = ProfileCompiler(root: try YAMLReader(text, source: source, subject: "profile"))
-    return try compiler.run()
+    let root = try YAMLReader(text, source: source, subject: "profile")
+    var first = ProfileCompiler(root: root, values: [])
+    var profile = try first.run()
+    // Which values are asked for is known when everything was read.
+    let values = first.variableValues
+    guard !values.isEmpty else { return profile }
+    first = ProfileCompiler(root: root, values: values)
+    profile = try first.run()
+    var other = ProfileCompiler(root: root, values: values, variant: values.first)
+    profile.variant = try other.run().draft
+    profile.variantValue = values.first
+    profile.draft.hasVariant = true
+    profile.variant?.hasVariant = true
+    return profile
   }
 
-  private init(root: YAMLReader) { self.root = root }
+  private init(root: YAMLReader, values: Set<UInt64>, variant: UInt64? = nil) {
+    self.root = root
+    variableValues = values
+    self.variant = variant
+  }
 
   private mutating func run() throws(ProfileError) -> CompiledProfile {
     try root.allow(
       "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer",
-      "fields", "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing")
+      "fields", "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
+      "variable", "heartbeat", "identity")
     let name = try root.required("profile").text()
     guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
       throw try root.required("profile").error("a profile's name is 1 to 32 of a-z, 0-9, - and _")
@@ -47,7 +69,13 @@ package struct ProfileCompiler {
     _ = try root.optional("place")?.number(1...99)
     var ports: [UInt16] = []
     for port in try root.optional("ports")?.elements() ?? [] { ports.append(UInt16(try port.number(1...65_535))) }
+    if let variable = try root.optional("variable") { self.variable = try variableName(variable) }
     try timing()
+    try heartbeat()
+    if let identity = try root.optional("identity") {
+      try identity.allow("sensitive")
+      draft.hidesIdentity = try identity.required("sensitive").flag()
+    }
     try framing()
     if draft.framing.kind == .line {
       try words(root.required("fields"))
@@ -66,6 +94,7 @@ package struct ProfileCompiler {
     try sequence()
     try status()
     try types(root.required("types"))
+    try checkStatus()
     try acknowledgment()
     if let tlv = try root.optional("tlv") { try self.tlv(tlv) }
     try checkLists()
@@ -257,7 +286,7 @@ package struct ProfileCompiler {
   private mutating func type(_ reader: YAMLReader) throws(ProfileError) -> FrameKind {
     let fields = try reader.fields(
       "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
-      "names-session", "answers", "flags", "length", "body", "timeout")
+      "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "when", "assigns-identity")
     var kind = FrameKind()
     switch try reader.required("role").text() {
     case "message": kind.role = .message
@@ -286,6 +315,7 @@ package struct ProfileCompiler {
       }
     }
     try set("opens-session", .opensSession)
+    try set("assigns-identity", .assignsIdentity)
     try set("names-session", [.opensSession, .namesSession])
     if kind.flags.contains(.namesSession), draft.session.isPresent, let names = fields["names-session"] {
       throw names.error("the header has a session of its own: 'fields' has 'session'")
@@ -325,7 +355,15 @@ package struct ProfileCompiler {
       kind.minimumBody = UInt32(try length.number(0...draft.maximumBody)) + UInt32(draft.framing.trailerCount)
       kind.maximumBody = kind.minimumBody
     }
+    if let accepted = fields["accepted"] {
+      let (first, last) = try self.accepted(accepted)
+      guard first <= UInt64(UInt16.max), last < UInt64(UInt32.max) else {
+        throw accepted.error("a type's own statuses begin at \(UInt16.max) at most")
+      }
+      (kind.acceptedFirst, kind.acceptedLast) = (UInt16(first), UInt32(last))
+    }
     try self.body(fields["body"], &kind)
+    if let when = fields["when"], try !holds(type: when) { (kind.minimumBody, kind.maximumBody) = (1, 0) }
     return kind
   }
 

@@ -3,6 +3,7 @@ import Glibc
 import IMEngine
 import IMOutput
 import IMPipeline
+import IMWire
 
 /// Where packets come from.
 struct SourceOptions: ParsableArguments {
@@ -96,6 +97,12 @@ struct DecodingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Which copy counts when a retransmission has other bytes.", valueName: "policy"))
   var overlap: OverlapPolicy = .first
 
+  @Option(
+    help: ArgumentHelp(
+      "Hash names that a profile calls sensitive by this file's bytes, not by a key of the run.", valueName: "file"),
+    transform: HashKey.init)
+  var hashKeyFile: HashKey?
+
   private static func memory(_ text: String) throws -> Int {
     guard let size = ByteSize.read(text), (1 << 20...1 << 40).contains(size) else {
       throw ValidationError("--mem \(text): a size from 1M on is wanted, such as 512M or 2G")
@@ -117,10 +124,27 @@ struct DecodingOptions: ParsableArguments {
     options.verifiesChecksums = !noChecksum
     options.overlap = overlap
     options.memory = mem
+    if let hashKeyFile { options.identities = hashKeyFile.identities }
     for text in limit {
       if let (limit, value) = try? Limit.read(text) { options.limits[limit] = value }
     }
     return options
+  }
+}
+
+/// The key of hashes of names: the bytes of a file, read before anything is given up.
+struct HashKey {
+  let identities: IdentityHash
+
+  init(_ path: String) throws {
+    guard let file = fopen(path, "re") else { throw ValidationError("--hash-key-file \(path): \(systemText(errno))") }
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 4_097)
+    let count = fread(&bytes, 1, bytes.count, file)
+    guard (16...4_096).contains(count) else {
+      throw ValidationError("--hash-key-file \(path): a key has 16 to 4,096 bytes")
+    }
+    identities = IdentityHash(key: [UInt8](bytes[..<count]))
   }
 }
 

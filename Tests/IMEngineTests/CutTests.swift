@@ -6,7 +6,7 @@ import Testing
 
 /// However a stream is cut into segments, the same messages come out of it.
 @Suite struct CutTests {
-  static let protocols = [Chat.tjp, .mqtt]
+  static let protocols = Chat.allCases
 
   /// One 1-byte piece after the other, every single cut, every pair of cuts, and cuts at random.
   @Test(arguments: protocols) func everyCut(_ chat: Chat) {

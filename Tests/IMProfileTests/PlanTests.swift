@@ -26,7 +26,7 @@ import Testing
 
   @Test func mqtt() throws {
     let plan = try BuiltInProfiles.plan("mqtt")
-    #expect(plan.typeValues == Array(1...14))
+    #expect(plan.typeValues == Array(1...15))
     #expect(plan.pointer.pointee.lengthRule == .varint)
     #expect(plan.pointer.pointee.sequenceCounts == false)
     #expect(!plan.hasSession)

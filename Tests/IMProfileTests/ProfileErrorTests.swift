@@ -29,7 +29,7 @@ import Testing
 
   private static let known =
     "profile, version, title, description, ports, place, framing, header, length, trailer, fields, checksum, sequence, "
-    + "types, acknowledgment, handshake, receipts, status, tlv, timing"
+    + "types, acknowledgment, handshake, receipts, status, tlv, timing, variable, heartbeat, identity"
 
   private static let sums =
     "crc32, crc32c, crc16-arc, crc16-modbus, crc16-ccitt-false, crc16-xmodem, crc16-x25, crc16-kermit, adler32, fletcher16, "
@@ -89,13 +89,13 @@ import Testing
       (9, "  type: { offset: 2, mask: 0x100 }", "9:28: 0x100 is not between 1 and 255"),
       (9, "  type: { offset: 2, mask: 3, bits: 2 }", "9:37: a field has a 'mask', or 'low-bit' and 'bits'"),
       (9, "  type: { offset: 2, mask: 0xF0 }", "13:3: the field 'type' cannot have the value 1"),
-      (11, "status: { accepted: [0, 0] }", "11:9: a status has a 'tag', or stands in 'fields'"),
+      (11, "status: { accepted: [0, 0] }", "11:9: a status has a 'tag', stands in 'fields', or is loaded by a step"),
       (11, "status: { tag: 7, accepted: [9, 0] }", "11:33: 0 is not between 9 and 4294967295"),
       (11, "status: { tag: [1, 2, 3] }", "11:16: a status has one tag, or a list of two"),
-      (13, "  1: { name: text, role: message, body: [tlv, skip: 1] }", "13:47: 'tlv' is a body's last step"),
+      (13, "  1: { name: text, role: message, body: [tlv, skip: 1] }", "13:47: 'tlv' and 'end' are a body's last step"),
       (
         13, "  1: { name: text, role: message, body: [soup] }",
-        "13:42: a step is tlv, or one of skip, load, text, string, bytes and expect"
+        "13:42: a step is tlv, end, or one of skip, load, text, string, bytes, expect, tlv and each"
       ),
       (13, "  1: { name: text, role: message, body: [bytes: { size: 5 }] }", "13:57: 5 is not between 1 and 4"),
       (13, "  1: { name: text, role: message, body: [string: { into: identity }] }", "13:50: 'maximum' is missing"),
@@ -145,16 +145,16 @@ import Testing
       (13, "  1: { name: text, role: message, body: soup }", "13:41: a body is tlv, raw, none, or a list of steps"),
       (
         13, "  1: { name: text, role: message, body: [{ hop: 1 }] }",
-        "13:44: 'hop' is not known here; known are: skip, load, text, string, bytes, expect, unless, optional"
+        "13:44: 'hop' is not known here; known are: skip, load, text, string, bytes, expect, tlv, each, unless, when, optional"
       ),
       (
         13, "  1: { name: text, role: message, body: [{}] }",
-        "13:42: a step is tlv, or one of skip, load, text, string, bytes and expect"
+        "13:42: a step is tlv, end, or one of skip, load, text, string, bytes, expect, tlv and each"
       ),
       (13, "  1: { name: text, role: message, body: [{ skip: 0 }] }", "13:50: 0 is not between 1 and 65535"),
       (
         13, "  1: { name: text, role: message, body: [{ load: { size: 2, into: pocket } }] }",
-        "13:67: known here are: answered, keep-alive, sequence, status"
+        "13:67: known here are: answered, bits, keep-alive, sequence, status"
       ),
       (13, "  1: { name: text, role: message, timeout: 6 }", "13:44: '6' is not a time such as 6s or 250ms"),
       (14, "  2: { name: ok, role: acknowledgment, body: raw }", "14:6: an acknowledgment needs 'answers'"),
@@ -162,8 +162,24 @@ import Testing
       (16, "  tag: { size: 5 }", "16:16: 5 is not between 1 and 4"),
       (
         17, "  size: { size: 1 }",
-        "17:3: 'size' is not known here; known are: tag, length, header, counts, optional, padding, repeats, nested, depth, identity, sensitive, tags"
+        "17:3: 'size' is not known here; known are: tag, length, header, counts, optional, padding, repeats, nested, depth, identity, sensitive, tags, keep-alive"
       ),
+      (3, "variable: status", "3:11: 'status' has a meaning of its own"),
+      (3, "heartbeat: { factor: 0.5 }", "3:22: a factor is a number from 1 to 100 such as 1.5"),
+      (3, "heartbeat: { factor: 1.5000 }", "3:22: a factor is a number from 1 to 100 such as 1.5"),
+      (3, "identity: { sensitive: maybe }", "3:24: 'maybe' is neither true nor false"),
+      (13, "  1: { name: text, role: message, when: { level: 5 } }", "13:41: the profile has no 'variable'"),
+      (
+        13, "  1: { name: text, role: message, body: [{ when: { level: 5 }, skip: 1 }] }",
+        "13:52: 'level' is not known here; known are: mask, value, of, offset, size"
+      ),
+      (13, "  1: { name: text, role: message, body: [end, skip: 1] }", "13:47: 'tlv' and 'end' are a body's last step"),
+      (13, "  1: { name: text, role: message, body: [tlv: { size: 5 }] }", "13:55: 5 is not between 1 and 4"),
+      (
+        18, "  tags: { 1: { name: a, value: 9 } }",
+        "18:32: a value is 1 to 8, which is a number of so many bytes, varint, text, bytes or pair"
+      ),
+      (18, "  tags: { 1: { name: a, value: text }, 2: b }", "16:3: where one tag has a 'value', every tag has one"),
       (18, "handshake: { type: txt }", "18:20: there is no type 'txt'"),
       (18, "handshake: { type: ok }", "18:20: a handshake's type is one that is answered"),
       (18, "handshake: { type: text, answer: 2 }", "18:12: 'answer' needs 'request'"),

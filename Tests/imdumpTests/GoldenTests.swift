@@ -45,6 +45,7 @@ import Testing
   private static let damage = "tjp-damage.pcap"
   private static let vlan = "tjp-ipv6-vlan.pcapng"
   private static let mqtt = "mqtt-mosquitto.pcap"
+  private static let mqtt5 = "mqtt5-mosquitto.pcap"
   private static let smpp = "smpp-gateway.pcap"
   private static let diameter = "diameter-charging.pcap"
   private static let goim = "goim-room.pcap"
@@ -99,6 +100,8 @@ import Testing
     Case("mqtt-v", mqtt, "-q", "-v", "-r", "@"),
     Case("mqtt-tttt", mqtt, "-q", "-tttt", "-c", "40", "-r", "@"),
     Case("mqtt-json", mqtt, "-q", "--format", "json", "-r", "@"),
+    Case("mqtt5", mqtt5, "-vA", "-r", "@"),
+    Case("mqtt5-json", mqtt5, "-q", "-vA", "--format", "json", "-c", "150", "-r", "@"),
     Case("smpp", smpp, "-v", "-r", "@"),
     Case("diameter", diameter, "-v", "-r", "@"),
     Case("diameter-text", diameter, "-q", "-vA", "-c", "12", "-r", "@"),
@@ -148,6 +151,8 @@ import Testing
     Case("vlan-messages-json", vlan, "messages", "-q", "--json", "@"),
     Case("mqtt-messages", mqtt, "messages", "-q", "@"),
     Case("mqtt-messages-json", mqtt, "messages", "-q", "--json", "@"),
+    Case("mqtt5-messages", mqtt5, "messages", "-q", "@"),
+    Case("mqtt5-stats", mqtt5, "stats", "-q", "@"),
     Case("smpp-messages", smpp, "messages", "-q", "@"),
     Case("smpp-stats", smpp, "stats", "-q", "@"),
     Case("diameter-messages", diameter, "messages", "-q", "@"),

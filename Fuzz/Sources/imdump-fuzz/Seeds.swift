@@ -14,8 +14,9 @@ func writeSeeds(from samples: String, to folder: String) {
     fwrite(bytes, 1, bytes.count, file)
     fclose(file)
   }
-  for name in ["tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "smpp-gateway.pcap", "diameter-charging.pcap",
-    "goim-room.pcap", "jt808-terminals.pcap", "tjp-ipv6-vlan.pcapng", "proxy-balancer.pcap", "mqtt-websocket-deflate.pcap"]
+  for name in ["tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "smpp-gateway.pcap",
+    "diameter-charging.pcap", "goim-room.pcap", "jt808-terminals.pcap", "tjp-ipv6-vlan.pcapng", "proxy-balancer.pcap",
+    "mqtt-websocket-deflate.pcap"]
   {
     let bytes = contents("\(samples)/\(name)")
     let form = name.hasSuffix("ng") ? "pcapng" : "pcap"
@@ -111,6 +112,24 @@ let delimitedProfiles = [
 ]
 
 private let shortProfiles = [
+  """
+  profile: c
+  version: 1
+  variable: v
+  identity: { sensitive: true }
+  heartbeat: { interval: 30s, factor: 1.5 }
+  header: { length: 2 }
+  length: { offset: 1, encoding: varint }
+  fields: { type: { offset: 0 } }
+  types:
+    1: { name: a, role: control, body: [load: { size: 1, into: v }, load: { size: 1, into: bits }] }
+    2:
+      name: b
+      role: message
+      when: { v: 5 }
+      body: [{ when: { of: bits, mask: 4, value: 4 }, tlv: { size: varint } }, each: { size: 1, into: status }, end]
+  tlv: { tag: { size: 1 }, length: { size: 2 }, keep-alive: 3, tags: { 1: { name: x, value: pair }, 3: { name: y, value: 2 } } }
+  """,
   """
   profile: a
   version: 1

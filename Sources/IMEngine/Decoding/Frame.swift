@@ -42,7 +42,7 @@ package struct TLVRef: Sendable, BitwiseCopyable {
 package struct Frame: BitwiseCopyable {
   /// Where a plan's step puts what it reads.
   package enum Register: UInt8, Sendable, BitwiseCopyable {
-    case none, sequence, status, keepAlive, identity, subject, answered
+    case none, sequence, status, keepAlive, identity, subject, answered, bits
   }
 
   /// Facts that are true or not.
@@ -131,6 +131,8 @@ package struct Frame: BitwiseCopyable {
   package var subjectCount = 0
   /// Where a body's TLV list begins, from the body's first byte; it counts only where its type has steps.
   var listOffset = 0
+  /// Where that list ends, and where a second one begins and ends, from the body's first byte; 0 where steps did not tell.
+  var listEnd = 0, secondListOffset = 0, secondListEnd = 0
   /// What was found while reading the frame.
   package var flags: Flags = []
   /// What the checksum said.

@@ -114,6 +114,10 @@ extension UnsafePointer<Plan> {
     var position = body
     // Until its place is known, there is no list.
     frame.pointee.listOffset = end - body
+    frame.pointee.listEnd = 0
+    frame.pointee.secondListEnd = 0
+    // What a step has put aside for others to look at.
+    var bits: UInt64 = 0
     // Where the header has no number, that of the frame before may still stand there.
     if !pointee.sequence.isPresent { frame.pointee.flags.remove(.sequence) }
     var i = Int(frame.pointee.kind.pointee.firstStep)
@@ -123,18 +127,32 @@ extension UnsafePointer<Plan> {
       i += 1
       let count = Int(step.count)
       switch step.operation {
-      case .unless:
-        if head & step.a == step.b { i += count }
+      case .unless, .when:
+        let word = step.register == .bits ? bits : head
+        if (word & step.a == step.b) == (step.operation == .unless) { i += count }
       case .skip:
         guard end - position >= count else { return false }
         position += count
+      case .refuse:
+        guard !stands(step, bytes, position, end) else { return false }
+      case .list:
+        guard let list = list(bytes, position, end, width: count), fits(bytes, list.start, list.end) != nil else {
+          return isShort(frame)
+        }
+        note(list: list, body, frame)
+        position = list.end
+      case .each:
+        guard readStatuses(bytes, position, end, width: count, frame) else { return false }
+        position = end
+      case .close:
+        guard position == end else { return false }
       case .load, .expect:
         guard end - position >= count, count <= 8, count > 0 else { return false }
         let value = bytes.u64(position) >> UInt64(64 - count * 8)
         position += count
         if step.operation == .load {
-          let isPlain = step.a == 0
-          put(isPlain ? value : rewritten(value, step), step.register, frame)
+          let number = step.a == 0 ? value : rewritten(value, step)
+          if step.register == .bits { bits = number } else { put(number, step.register, frame) }
         } else if value & step.b == step.a {
           while i < last, pointee.steps[i].operation == .expect { i += 1 }
         } else if i < last, pointee.steps[i].operation == .expect {
@@ -146,7 +164,7 @@ extension UnsafePointer<Plan> {
         guard end - position >= count, count <= 4, count > 0 else { return false }
         let length = Int(truncatingIfNeeded: bytes.u64(position) >> UInt64(64 - count * 8))
         position += count
-        guard end - position >= length else { return false }
+        guard end - position >= length, UInt64(length) >= step.a else { return false }
         if !isPlausibleText(bytes, position, length) { return false }
         note(step.register, position, length, frame)
         position += length
@@ -204,7 +222,7 @@ extension UnsafePointer<Plan> {
     }
   }
 
-  private func put(_ value: UInt64, _ register: Frame.Register, _ frame: UnsafeMutablePointer<Frame>) {
+  func put(_ value: UInt64, _ register: Frame.Register, _ frame: UnsafeMutablePointer<Frame>) {
     switch register {
     case .sequence:
       frame.pointee.sequence = value
@@ -216,7 +234,7 @@ extension UnsafePointer<Plan> {
     case .answered:
       frame.pointee.answered = value
       frame.pointee.flags.insert(.answered)
-    case .none, .identity, .subject: break
+    case .none, .identity, .subject, .bits: break
     }
   }
 
@@ -293,6 +311,7 @@ extension UnsafePointer<Plan> {
     let last = probe.start + probe.count - probe.trailerCount
     var position = probe.start + probe.headerCount
     var bits = 0
+    var loaded: UInt64 = 0
     var i = Int(kind.firstStep)
     let steps = i + Int(kind.stepCount)
     while i < steps {
@@ -301,9 +320,13 @@ extension UnsafePointer<Plan> {
       i += 1
       switch step.operation {
       case .status: continue
+      case .refuse, .list, .each, .close:
+        guard let weight = weigh(step, bytes, &position, last, end) else { return nil }
+        bits += weight
       case .tlv: return bits + weighList(bytes, position, last, end)
-      case .unless:
-        if head & step.a == step.b { i += count }
+      case .unless, .when:
+        let word = step.register == .bits ? loaded : head
+        if (word & step.a == step.b) == (step.operation == .unless) { i += count }
         continue
       case .end:
         if position == last { return bits + 8 }
@@ -321,8 +344,9 @@ extension UnsafePointer<Plan> {
         guard end - position >= count else { return bits }
         let value = isValue && count > 0 && count <= 8 ? bytes.u64(position) >> UInt64(64 - count * 8) : 0
         position += count
+        if step.register == .bits { loaded = value }
         if step.operation == .text || step.operation == .bytes {
-          guard value <= UInt64(last - position) else { return nil }
+          guard value <= UInt64(last - position), step.operation == .bytes || value >= step.a else { return nil }
           if step.operation == .text, holdsControl(bytes, position, min(Int(value), end - position, 256)) { return nil }
           position += Int(value)
         } else if step.operation == .expect, value & step.b == step.a {

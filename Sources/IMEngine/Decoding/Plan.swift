@@ -98,11 +98,15 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     /// Its identity is the client's name; the session stays the connection's own. Together with `opensSession`.
     package static let namesSession = Flags(rawValue: 2_048)
     /// An acknowledgment answers its message and all before it that are still open.
-    package static let cumulative = Flags(rawValue: 8_192)
-    /// Among its steps are others than `skip`, `load`, `text`, `expect` and `unless`.
+    package static let cumulative = Flags(rawValue: 16_384)
+    /// Among its steps are `string`, `bytes` or `tlv`.
     package static let hasOtherSteps = Flags(rawValue: 4_096)
+    /// It tells which variant of the protocol its connection speaks: the one whose steps fit it.
+    package static let tellsVariant = Flags(rawValue: 8_192)
+    /// The identity in it, where there is one, is the name that the server gave the client.
+    package static let assignsIdentity = Flags(rawValue: 32_768)
     /// What is looked at by its tags.
-    static let tagged: Flags = [.handshake, .receipt]
+    static let tagged: Flags = [.handshake, .receipt, .tellsVariant]
   }
 
   /// The type's value on the wire.
@@ -117,12 +121,16 @@ package struct FrameKind: Sendable, BitwiseCopyable {
   package var flags: Flags = []
   /// How many bits of proof a header of this type gives that it is one: fixed bits and lengths.
   package var evidence: UInt8 = 0
+  /// The least status that accepts, where `acceptedLast` is not `.max`.
+  package var acceptedFirst: UInt16 = 0
   /// The types, by index, that this one answers.
   package var answers: UInt64 = 0
   /// The body's least length in bytes; a shorter one is no frame.
   package var minimumBody: UInt32 = 0
   /// The body's greatest length in bytes; a longer one is no frame.
   package var maximumBody: UInt32 = .max
+  /// Whether the variant of the protocol knows no such type: no body fits it.
+  package var isAbsent: Bool { minimumBody > maximumBody }
   /// Bits of the header's first eight bytes (big endian) that this type fixes.
   package var headMask: UInt64 = 0
   /// What those bits are; anything else is no frame.
@@ -131,6 +139,8 @@ package struct FrameKind: Sendable, BitwiseCopyable {
   package var firstStep: UInt16 = 0
   /// How many steps there are; 0 where nothing is read.
   package var stepCount: UInt16 = 0
+  /// The greatest status that accepts; `.max` where `Plan.acceptedStatus` says so for all types.
+  package var acceptedLast: UInt32 = .max
   /// How long an answer may take, in nanoseconds.
   package var timeout: Int64 = 6_000_000_000
 
@@ -151,7 +161,8 @@ package struct PlanStep: Sendable, BitwiseCopyable {
     /// The next `count` bytes are `a` (masked by `b`); anything else is not this type, unless the next step is another
     /// `expect`: of several in a row, the first that fits counts.
     case expect
-    /// Jumps `count` steps when the header's first eight bytes, masked by `a`, are `b`.
+    /// Jumps `count` steps when the header's first eight bytes, or with `register` `bits` what was loaded there, masked by
+    /// `a`, are `b`.
     case unless
     /// Moves behind a zero byte that stands among the next `count` bytes; what is in front of it is text, which
     /// `register` names.
@@ -164,6 +175,16 @@ package struct PlanStep: Sendable, BitwiseCopyable {
     case status
     /// The rest of the body is a TLV list.
     case tlv
+    /// Jumps where `unless` does not.
+    case when
+    /// The next `count` bytes are not `a`; they are not passed over.
+    case refuse
+    /// A length of `count` bytes (0: a varint), then a TLV list of so many bytes.
+    case list
+    /// Statuses of `count` bytes up to the body's end, one at least: the first that refuses counts, else the first.
+    case each
+    /// The body ends here.
+    case close
   }
   /// What it does.
   package var operation: Operation
@@ -171,10 +192,10 @@ package struct PlanStep: Sendable, BitwiseCopyable {
   package var register: Frame.Register
   /// Bytes, or for `unless` steps, as the operation says.
   package var count: UInt16
-  /// The bytes to `expect`, as a big-endian number; the mask of `unless`; how the number of a `load` is written: 0, or
-  /// one of these two.
+  /// The bytes to `expect` or to `refuse`, as a big-endian number; the mask of `unless` and `when`; a `text`'s least length; how the
+  /// number of a `load` is written: 0, or one of these two.
   package var a: UInt64
-  /// The mask of `expect`; the value of `unless`.
+  /// The mask of `expect`; the value of `unless` and `when`.
   package var b: UInt64
   /// Least significant byte first.
   package static let littleEndian: UInt64 = 1
@@ -203,12 +224,15 @@ package struct TLVPlan: Sendable, BitwiseCopyable {
     case tag2Length4
     /// Any other.
     case general
+    /// A tag alone: it tells the form of what follows; see `TLVForm`.
+    case formed
   }
   /// The walk that fits; `none` where bodies are not TLV lists.
   package var shape = Shape.none
   /// The tag, from the TLV's first byte.
   package var tag = Field()
-  /// The length in bytes, from the TLV's first byte; it stands behind the tag.
+  /// The length in bytes, from the TLV's first byte; it stands behind the tag. Where tags tell the form of their value, from
+  /// the value's first byte: it stands in front of texts and bytes only.
   package var length = Field()
   /// Bytes of tag and length together.
   package var headerCount: Int32 = 0
@@ -344,6 +368,16 @@ package struct Plan: BitwiseCopyable {
   package var statusTags: (UInt32, UInt32) = (.max, .max)
   /// The tag in the body's own TLV list whose value is the client's name; `.max` where there is none.
   package var identityTag: UInt32 = .max
+  /// The tag whose value is the seconds between heartbeats; `.max` where there is none.
+  package var keepAliveTag: UInt32 = .max
+
+  /// How often heartbeats come where a profile fixes it, in nanoseconds, and how many thousandths of that, or of what a
+  /// message tells, the client may be silent; 0 where that is not said.
+  package var heartbeatInterval: Int64 = 0, heartbeatFactor: UInt32 = 0
+  /// Whether clients' names are not to be shown.
+  package var hidesIdentity = false
+  /// Whether the protocol has a variant beside this plan: see `ProtocolPlan.variant`.
+  var hasVariant = false
 
   /// Bits of proof that a type which is known gives; 0 where its field is too small to prove anything, or where magic
   /// number or checksum do.
@@ -363,6 +397,9 @@ package struct Plan: BitwiseCopyable {
   /// Tags whose value is a TLV list again, where there is more than one: sorted.
   var nestedTags: UnsafePointer<UInt32>
   var nestedCount = 0
+  /// The forms of values by tag, sorted, where the tag tells it.
+  var forms: UnsafePointer<TLVForm>
+  var formCount = 0
   /// Places of the table of types; behind them stand the same types as pieces, of whose bodies nothing is known.
   var kindCount = 0
   /// How many types the profile knows.
@@ -401,10 +438,14 @@ extension UnsafePointer<Plan> {
     return sequence & ~mask | earlier & mask
   }
 
-  /// Whether `status` refuses what it answers.
+  /// Whether `status` in an answer of type `kind` refuses what it answers.
   @inline(never)
-  func refuses(_ status: UInt64) -> Bool {
-    (status < pointee.acceptedStatus.first || status > pointee.acceptedStatus.last) && status != pointee.acceptedToo
+  func refuses(_ status: UInt64, _ kind: UnsafePointer<FrameKind>) -> Bool {
+    guard kind.pointee.acceptedLast == .max else {
+      return status < UInt64(kind.pointee.acceptedFirst) || status > UInt64(kind.pointee.acceptedLast)
+    }
+    return (status < pointee.acceptedStatus.first || status > pointee.acceptedStatus.last)
+      && status != pointee.acceptedToo
   }
 
   /// Whether the value of `tag` is a TLV list again.

@@ -27,6 +27,9 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// Whether frames carry a sequence number and a session of their own.
   package var hasSession: Bool { pointer.pointee.session.isPresent }
 
+  /// Whether clients' names are not to be shown, but a keyed hash of them.
+  package var hidesIdentity: Bool { pointer.pointee.hidesIdentity }
+
   /// The multiplier and the size in bits of the table of types.
   @exclusivity(unchecked) package private(set) var hash: (multiplier: UInt64, bits: Int)
   /// The plan.
@@ -37,6 +40,10 @@ package final class ProtocolPlan: @unchecked Sendable {
   private var steps: UnsafeMutablePointer<PlanStep>
   private var nested: UnsafeMutablePointer<UInt32>
   private var unknown: UnsafeMutablePointer<FrameKind>
+  private var forms: UnsafeMutablePointer<TLVForm>
+  /// The plan of the protocol's variant, where there is one: the same types, with other bodies. A message tells which one a
+  /// connection speaks.
+  @exclusivity(unchecked) package private(set) var variant: ProtocolPlan?
 
   /// What `make` fills in; the numbers of a `Plan` without its tables.
   package struct Draft: Sendable {
@@ -110,6 +117,16 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var status = Field(), acceptedStatus: (first: UInt64, last: UInt64) = (0, 0)
     /// The tags of a body's status and of the client's name; `.max` without.
     package var statusTags: (UInt32, UInt32) = (.max, .max), identityTag: UInt32 = .max
+    /// The tag of the seconds between heartbeats; `.max` without.
+    package var keepAliveTag: UInt32 = .max
+    /// How often heartbeats come, in nanoseconds, and how many thousandths of that the client may be silent; 0 without.
+    package var heartbeatInterval: Int64 = 0, heartbeatFactor: UInt32 = 0
+    /// Whether clients' names are not to be shown.
+    package var hidesIdentity = false
+    /// Whether the protocol has a variant: this or another one.
+    package var hasVariant = false
+    /// The forms of values, where tags tell it.
+    package var forms: [TLVForm] = []
     /// Another status that accepts; `.max` where there is none.
     package var acceptedToo: UInt64 = .max
     /// Delimiters, trailers, and headers of several layouts.
@@ -131,7 +148,8 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// Compiles `draft`. At most 63 types; their indices are their places in `draft.kinds`.
   package init(
     name: String, version: String, ports: [UInt16], typeNames: [String], tagNames: [UInt32: String],
-    sensitiveTags: Set<UInt32> = [], tagTypes: [UInt32: ValueType] = [:], checksumName: String?, draft: Draft
+    sensitiveTags: Set<UInt32> = [], tagTypes: [UInt32: ValueType] = [:], checksumName: String?, draft: Draft,
+    variant: Draft? = nil
   ) {
     precondition(draft.kinds.count <= 63, "a plan has at most 63 types")
     self.name = name
@@ -139,11 +157,18 @@ package final class ProtocolPlan: @unchecked Sendable {
     self.ports = ports
     self.typeNames = typeNames
     self.tagNames = tagNames
-    self.sensitiveTags = sensitiveTags
+    // A name that is not to be shown is not shown as an element either.
+    let hidden: Set<UInt32> = draft.hidesIdentity && draft.identityTag != .max ? [draft.identityTag] : []
+    self.sensitiveTags = sensitiveTags.union(hidden)
     self.tagTypes = tagTypes
     self.checksumName = checksumName
     typeValues = draft.kinds.map(\.value)
     typeRoles = draft.kinds.map(\.role)
+    self.variant = variant.map { variant in
+      ProtocolPlan(
+        name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
+        sensitiveTags: sensitiveTags, tagTypes: tagTypes, checksumName: checksumName, draft: variant)
+    }
 
     let values = draft.kinds.map(\.value)
     let known = draft.hash.flatMap { 6...16 ~= $0.bits && Self.isPerfect($0.multiplier, $0.bits, values) ? $0 : nil }
@@ -162,15 +187,30 @@ package final class ProtocolPlan: @unchecked Sendable {
     other.flags = draft.unknownFlags
     unknown.initialize(to: other)
 
+    forms = .allocate(capacity: max(1, draft.forms.count))
+    for (i, form) in draft.forms.sorted(by: { $0.tag < $1.tag }).enumerated() { (forms + i).initialize(to: form) }
+
+    // What the variant does not know has an index, but no place.
+    var present = draft
+    present.kinds.removeAll(where: \.isAbsent)
     let memory = UnsafeMutablePointer<Plan>.allocate(capacity: 1)
-    var plan = Plan(kinds: kinds, steps: steps, unknownKind: unknown, nestedTags: nested)
+    var plan = Plan(kinds: kinds, steps: steps, unknownKind: unknown, nestedTags: nested, forms: forms)
+    for (index, kind) in draft.kinds.enumerated() where !kind.isAbsent {
+      var entry = kind
+      entry.index = UInt8(index)
+      entry.evidence = UInt8(
+        min(64, kind.headMask.nonzeroBitCount + Self.lengthEvidence(kind.minimumBody, kind.maximumBody)))
+      let place = Int(truncatingIfNeeded: (kind.value &* multiplier) >> UInt64(64 - bits))
+      kinds[place] = entry
+      if draft.framing.partCount > 0 { kinds[place + places] = Self.piece(entry) }
+    }
     plan.magicMask = draft.magicMask
     plan.magic = draft.magic
     plan.signatureMask = draft.signatureMask
     plan.magicEvidence = Self.magicEvidence(draft)
     plan.typeEvidence = Self.typeEvidence(draft, plan.magicEvidence)
     (plan.commonMask, plan.common) =
-      plan.typeEvidence == 0 ? (draft.magicMask, draft.magic) : Self.commonBits(draft)
+      plan.typeEvidence == 0 ? (draft.magicMask, draft.magic) : Self.commonBits(present)
     plan.checksumEvidence = Self.checksumEvidence(draft)
     plan.kindCount = places
     plan.kindTotal = draft.kinds.count
@@ -180,6 +220,12 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.acceptedStatus = draft.acceptedStatus
     plan.statusTags = draft.statusTags
     plan.identityTag = draft.identityTag
+    plan.keepAliveTag = draft.keepAliveTag
+    plan.hasVariant = draft.hasVariant
+    plan.heartbeatInterval = draft.heartbeatInterval
+    plan.heartbeatFactor = draft.heartbeatFactor
+    plan.hidesIdentity = draft.hidesIdentity
+    plan.formCount = draft.forms.count
     plan.nestedCount = draft.nestedTags.count
     plan.lengthRule = draft.lengthRule
     plan.checksumRule = draft.checksumRule
@@ -216,16 +262,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.kindShift = UInt8(64 - bits)
     // One header with a magic chooses the profile; after a loss, a second header or a checksum must confirm it.
     plan.confirmEvidence = UInt16(max(32, Int(plan.magicEvidence) + 16))
-    for (index, kind) in draft.kinds.enumerated() {
-      var entry = kind
-      entry.index = UInt8(index)
-      entry.evidence = UInt8(
-        min(64, kind.headMask.nonzeroBitCount + Self.lengthEvidence(kind.minimumBody, kind.maximumBody)))
-      let place = Int(truncatingIfNeeded: (kind.value &* multiplier) >> UInt64(64 - bits))
-      kinds[place] = entry
-      if draft.framing.partCount > 0 { kinds[place + places] = Self.piece(entry) }
-    }
-    plan.firstBytes = Self.firstBytes(draft)
+    plan.firstBytes = Self.firstBytes(present)
     memory.initialize(to: plan)
     pointer = UnsafePointer(memory)
   }
@@ -274,7 +311,9 @@ package final class ProtocolPlan: @unchecked Sendable {
 
   /// What the type with `index` means; `nil` for an index that no type has.
   package func kind(at index: Int) -> FrameKind? {
-    typeValues.indices.contains(index) ? pointer.kind(typeValues[index]).pointee : nil
+    guard typeValues.indices.contains(index) else { return nil }
+    let kind = pointer.kind(typeValues[index]).pointee
+    return kind.index == FrameKind.unknownIndex ? variant?.kind(at: index) ?? kind : kind
   }
 
   /// The value that a type has in a plan which was made for `reload` and does not know it any more: no field can have it, and no
@@ -306,6 +345,8 @@ package final class ProtocolPlan: @unchecked Sendable {
     swap(&steps, &other.steps)
     swap(&nested, &other.nested)
     swap(&unknown, &other.unknown)
+    swap(&forms, &other.forms)
+    swap(&variant, &other.variant)
   }
 
   deinit {
@@ -314,6 +355,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     steps.deallocate()
     nested.deallocate()
     unknown.deallocate()
+    forms.deallocate()
   }
 
   /// Bits of proof that the magic gives. A byte of zeros is so common that it counts half.

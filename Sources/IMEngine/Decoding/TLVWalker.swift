@@ -5,10 +5,10 @@ struct TLVWalker: ~Copyable {
   /// TLVs that are walked in one frame.
   private let maximumCount: Int
 
-  private(set) var references: UnsafeMutablePointer<TLVRef>
+  var references: UnsafeMutablePointer<TLVRef>
   private(set) var capacity: Int
   /// References of the last walk.
-  private(set) var count = 0
+  var count = 0
 
   init(maximumCount: Int) {
     self.maximumCount = maximumCount
@@ -75,7 +75,9 @@ struct TLVWalker: ~Copyable {
     _ frame: UnsafeMutablePointer<Frame>
   ) {
     let plan = pointer.pointee.tlv
-    var ends = InlineArray<17, Int>(repeating: end)
+    if plan.shape == .formed { return walkFormed(pointer, bytes, offset, end, frame) }
+    let hasEnd = frame.pointee.kind.pointee.stepCount > 0 && frame.pointee.listEnd > 0
+    var ends = InlineArray<17, Int>(repeating: hasEnd ? min(end, offset + frame.pointee.listEnd) : end)
     var depth = 0
     // A list may stand behind other fields, which the type's steps have read.
     var position = frame.pointee.kind.pointee.stepCount == 0 ? from : from + frame.pointee.listOffset
@@ -139,12 +141,14 @@ struct TLVWalker: ~Copyable {
   }
 
   /// Takes from the elements what the plan wants to know of them: a status, the client's name.
-  private func readTags(
+  func readTags(
     _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ offset: Int, _ frame: UnsafeMutablePointer<Frame>
   ) {
     let wanted = plan.pointee.statusTags
-    let name = frame.pointee.kind.pointee.flags.contains(.opensSession) ? plan.pointee.identityTag : .max
-    guard wanted.0 != .max || name != .max else { return }
+    let naming: FrameKind.Flags = [.opensSession, .assignsIdentity]
+    let name = frame.pointee.kind.pointee.flags.isDisjoint(with: naming) ? .max : plan.pointee.identityTag
+    let keepAlive = plan.pointee.keepAliveTag
+    guard wanted.0 != .max || name != .max || keepAlive != .max else { return }
     for i in 0..<count {
       let element = references[i]
       let size = Int(element.count)
@@ -156,6 +160,8 @@ struct TLVWalker: ~Copyable {
       } else if element.tag == name, element.depth == 0, size > 0, frame.pointee.identityCount == 0 {
         frame.pointee.identityOffset = offset + Int(element.offset) - frame.pointee.start
         frame.pointee.identityCount = size
+      } else if element.tag == keepAlive, element.depth == 0, (1...8).contains(size) {
+        frame.pointee.keepAlive = bytes.u64(offset + Int(element.offset)) >> UInt64(64 - size * 8)
       }
     }
   }
@@ -178,7 +184,7 @@ struct TLVWalker: ~Copyable {
     }
   }
 
-  private mutating func grow() -> Bool {
+  mutating func grow() -> Bool {
     guard capacity < maximumCount else { return false }
     let wanted = min(maximumCount, capacity * 4)
     let bigger = UnsafeMutablePointer<TLVRef>.allocate(capacity: wanted)

@@ -22,6 +22,9 @@ package struct ValueType: Sendable, Hashable, BitwiseCopyable {
     case bcd
     /// Elements again.
     case list
+    /// A number of seven bits a byte, least significant first; and two texts with their lengths in front. Only a tag that tells
+    /// the form of what follows has these.
+    case varint, pair
 
     /// The name in a profile.
     package var name: String {
@@ -36,6 +39,8 @@ package struct ValueType: Sendable, Hashable, BitwiseCopyable {
       case .address: "address"
       case .bcd: "bcd"
       case .list: "list"
+      case .varint: "varint"
+      case .pair: "pair"
       }
     }
   }

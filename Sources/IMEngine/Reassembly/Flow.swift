@@ -154,6 +154,8 @@ struct Flow {
   var closeReason = CloseReason.open
   /// Whether SYN or SYN+ACK told the client; else it is the side that spoke first.
   var clientIsCertain = false
+  /// Whether a message told which variant of its protocol it speaks; else that is a guess.
+  var variantIsCertain = false
   /// Whether the connection's end was reported.
   var reported = false
   /// Whether it is about to be forgotten, so that no message may wait for it.
@@ -189,7 +191,7 @@ struct Flow {
   func side(_ direction: Direction) -> Int { direction == .clientToServer ? Int(client) : 1 - Int(client) }
 }
 
-/// What decodes a flow: an index into the plans, or why nothing does.
+/// What decodes a flow: a place in the engine's table of plans, or why nothing does.
 struct FlowProfile: Equatable {
   var rawValue: UInt8
   /// Not decided yet.
@@ -204,8 +206,12 @@ struct FlowProfile: Equatable {
   static var planCount: Int { 64 }
   /// The plan's index, whichever version of it. Only of a plan.
   @inline(__always) var plan: UInt8 { rawValue & 63 }
-  /// 0 for a plan as it is now; 1 and 2 for what it was before it was read again: `Engine.reload`.
+  /// 0 for a plan as it is now; 1 and 2 for what it was before it was read again, see `Engine.reload`; 3 for its variant.
   var generation: UInt8 { rawValue &>> 6 }
+  /// The variant of the plan at `index`, of which the first 61 may have one.
+  static func variant(of index: Int) -> FlowProfile {
+    FlowProfile(rawValue: UInt8(truncatingIfNeeded: 192 + min(60, index)))
+  }
   /// What is told of it: the plan's index, or one of the values from 253 on.
   @inline(__always) var told: UInt8 { isPlan ? plan : rawValue }
 }

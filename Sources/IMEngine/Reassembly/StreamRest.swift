@@ -37,11 +37,15 @@ struct StreamRest: ~Copyable {
   /// While a frame is looked for: the place, as an offset in the stream, before which everything but `candidates` was found
   /// to be none.
   var searchedTo: UInt64 = 0
+  /// How much was held when other variants of the protocol were tried last.
+  var searchedByOthers = 0
   /// Bytes that were held for the sake of candidates which were none, as far as they were many.
   var wasted = 0
   /// What the search for frames may still cost, in places looked at. Each delivery adds to it, and each of its bytes, so
   /// that nobody can send what is dearer than that: headers by the thousand whose frames all overlap.
   var credit = 0
+  /// The same for the search by other variants of the protocol.
+  var creditOfOthers = 0
   private static var creditPerDelivery: Int { 32 }
   private static var creditPerByte: Int { 16 }
   /// Places where one may begin when more bytes have come, in order; at most 32.
@@ -75,6 +79,7 @@ struct StreamRest: ~Copyable {
     marks.append(Mark(position: end, timestamp: timestamp, number: number))
     end += count
     credit += Self.creditPerDelivery + count * Self.creditPerByte
+    creditOfOthers += Self.creditPerDelivery + count * Self.creditPerByte
     account()
   }
 
@@ -82,6 +87,7 @@ struct StreamRest: ~Copyable {
   mutating func beginSearch() {
     needed = 0
     credit = deliveryCount * Self.creditPerDelivery + count * Self.creditPerByte
+    creditOfOthers = credit
   }
 
   /// Drops the first `count` bytes.

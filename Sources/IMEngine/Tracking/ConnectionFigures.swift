@@ -64,8 +64,11 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   package var missed: UInt32 = 0
   /// How many were missed since the last answer.
   package var missedInARow: UInt32 = 0
-  /// Times when none came for twice as long as usual.
+  /// Times when the client was silent for longer than agreed; where nothing is agreed, when no heartbeat came for twice as
+  /// long as usual.
   package var absent: UInt32 = 0
+  /// How often the client is to be heard of, and for how long it may be silent, in milliseconds; 0 where that is not known.
+  package internal(set) var expected: UInt32 = 0, limit: UInt32 = 0
   /// Intervals counted: one less than `sent`.
   package var intervals: UInt32 = 0
   /// Round trips of answered heartbeats, by Karn's rule.
@@ -78,6 +81,8 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   package var jitter: Double = 0
   /// When the last heartbeat was sent; `distantPast` before the first.
   package var lastAt = Timestamp.distantPast
+  /// When the client was heard of last, where a limit is known.
+  var lastHeardAt = Timestamp.distantPast
   /// The shortest and the longest interval and the last ten, as a ring, in microseconds; none is told longer than
   /// 71 minutes.
   private var least: UInt32 = .max, most: UInt32 = 0
@@ -111,7 +116,7 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
     defer { lastAt = now }
     if lastAt != .distantPast {
       let interval = max(0, now.microseconds - lastAt.microseconds)
-      if intervals > 0, interval > patience { absent &+= 1 }
+      if limit == 0, intervals > 0, interval > patience { absent &+= 1 }
       let told = UInt32(clamping: interval)
       if intervals > 0 {
         let last = recent[Int((intervals &- 1) % 10)]
@@ -171,6 +176,8 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   var acked: InlineArray<2, UInt32> = [0, 0]
   /// How far the protocol's own handshake has come.
   package var handshake: HandshakeState = []
+  /// Whether it is known for how long the client may be silent.
+  var hasContract = false
   /// When it was asked for, and when it was acknowledged or answered first; `distantPast` where that was not seen.
   package var handshakeAt = Timestamp.distantPast, readyAt = Timestamp.distantPast
   /// The exchange by which it was asked for last; `.max` without one.

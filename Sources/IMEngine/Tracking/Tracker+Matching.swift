@@ -38,7 +38,7 @@ extension Tracker {
     let way = Int(direction.rawValue)
     figure.pointee.units[way] &+= 1
     total(flow.pointee.profile.plan, kind).pointee.fates[way].units &+= 1
-    if frame.pointee.kind.pointee.role == .heartbeat { heartbeat(frame.pointee.timestamp, figure) }
+    if frame.pointee.kind.pointee.role == .heartbeat { heartbeat(frame.pointee.timestamp, figure, plan) }
     if sessions.pointer(flow.pointee.session).pointee.mayHaveOrphans(sequence) {
       adopt(new, frame, flow, plan, flows)
     }
@@ -167,7 +167,7 @@ extension Tracker {
     let reverse = direction.reversed
     let refused =
       frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.flags.contains(.status)
-      && plan.refuses(frame.pointee.status)
+      && plan.refuses(frame.pointee.status, frame.pointee.kind)
     if frame.pointee.kind.pointee.flags.contains(.cumulative) {
       answerEarlier(
         sequence, frame.pointee.kind.pointee.answers, frame.pointee.timestamp, flow, reverse, plan, flows, refused)

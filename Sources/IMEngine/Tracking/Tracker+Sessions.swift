@@ -15,7 +15,7 @@ extension Tracker {
     let planIndex = flow.pointee.profile.plan
     let place = place(flow)
     guard plan.pointee.session.isPresent else {
-      resolveNamed(frame, bytes, flowIndex, flow, place, flows)
+      resolveNamed(frame, bytes, flowIndex, flow, place, plan, flows)
       flow.pointee.sessionKey = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
       return
     }
@@ -102,10 +102,12 @@ extension Tracker {
   /// Protocols whose frames name no session: the client does, once, or the connection is the session.
   private mutating func resolveNamed(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ place: UInt64, _ flows: FlowPlaces
+    _ place: UInt64, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
   ) {
     let planIndex = flow.pointee.profile.plan
-    guard frame.pointee.kind.pointee.flags.contains(.opensSession), frame.pointee.identityCount > 0 else {
+    guard !frame.pointee.kind.pointee.flags.isDisjoint(with: [.opensSession, .assignsIdentity]),
+      frame.pointee.identityCount > 0
+    else {
       let begins = frame.pointee.kind.pointee.flags.contains(.opensSession)
       if flow.pointee.session == .max || begins && !frame.pointee.kind.pointee.flags.contains(.namesSession) {
         let own = Self.ownKey(flow)
@@ -119,7 +121,7 @@ extension Tracker {
       let slice = raw[from..<from + min(frame.pointee.identityCount, 1_024)]
       return (
         fingerprint(raw.baseAddress.map { $0 + from }, frame.pointee.identityCount),
-        String(decoding: slice, as: UTF8.self)
+        plan.pointee.hidesIdentity ? identities.text(slice) : String(decoding: slice, as: UTF8.self)
       )
     }
     if frame.pointee.kind.pointee.flags.contains(.namesSession) {

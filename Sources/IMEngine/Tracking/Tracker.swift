@@ -118,6 +118,8 @@ struct Tracker: ~Copyable {
   /// Answers that the last frame found waiting for it, and its exchange.
   var adopted: (exchange: UInt32, times: [Timestamp])?
   let sink: (any ExchangeSink)?
+  /// What stands for names that are not to be shown.
+  let identities: IdentityHash
   /// Fates that are to be told in one batch.
   var settlements = SettlementBatch()
   private let wantsSettled: Bool, wantsSettlements: Bool
@@ -126,8 +128,9 @@ struct Tracker: ~Copyable {
   /// A tracker for `planCount` plans that remembers at most `capacity` exchanges; `seed` is their table's.
   init(
     planCount: Int, capacity: Int, seed: UInt64, budget: MemoryBudget, sinkCost: Int, sink: (any ExchangeSink)?,
-    needs: EngineOptions.Needs
+    needs: EngineOptions.Needs, identities: IdentityHash
   ) {
+    self.identities = identities
     self.budget = budget
     self.sinkCost = sinkCost
     sessions = SessionTable(planCount: planCount, budget: budget)
@@ -174,10 +177,13 @@ struct Tracker: ~Copyable {
       if silence > figure.pointee.longestSilence { figure.pointee.longestSilence = silence }
     }
     figure.pointee.lastFrameAt = frame.pointee.timestamp
+    if frame.pointee.keepAlive > 0 || figure.pointee.hasContract { keepContract(frame, figure, direction, plan) }
 
     note = FrameNote()
     let folded = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
-    if folded != flow.pointee.sessionKey || flow.pointee.session == .max || kind.pointee.flags.contains(.opensSession) {
+    if folded != flow.pointee.sessionKey || flow.pointee.session == .max
+      || !kind.pointee.flags.isDisjoint(with: [.opensSession, .assignsIdentity])
+    {
       resolveSession(frame, bytes, flowIndex, flow, direction, plan, flows)
     }
     note.session = flow.pointee.session
@@ -231,7 +237,10 @@ struct Tracker: ~Copyable {
 
   /// Takes note of a heartbeat's first copy.
   @inline(never)
-  mutating func heartbeat(_ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>) {
+  mutating func heartbeat(
+    _ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>, _ plan: UnsafePointer<Plan>
+  ) {
+    if plan.pointee.heartbeatInterval > 0 { fixContract(figure, plan) }
     if let interval = beats(figure).pointee.sent(at: now) {
       sink?.heartbeat(after: interval, endpoint: figure.pointee.endpoint)
     }

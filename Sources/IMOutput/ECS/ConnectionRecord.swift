@@ -34,6 +34,8 @@ final class ConnectionRecord {
   @exclusivity(unchecked) var session = SessionLabel.none
   /// The name that the client gave itself.
   @exclusivity(unchecked) var userName: String?
+  /// Whether that is a hash of it.
+  var nameIsHash = false
   /// The seconds of silence that the client promised not to exceed.
   var keepAlive: UInt64 = 0
   /// Messages by fate, and round trips of everything but heartbeats.

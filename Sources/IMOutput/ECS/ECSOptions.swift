@@ -1,3 +1,5 @@
+package import IMWire
+
 /// Which messages get a document of their own.
 package enum MessageLog: Equatable, Sendable {
   /// None.
@@ -31,6 +33,8 @@ package struct ECSOptions: Sendable {
   package var isLean = false
   /// The networks that clients come from, where there is a table of them.
   package var networks: Networks?
+  /// What stands for names that are not to be shown.
+  package var identities = IdentityHash(key: [])
   /// Whether each dataset has a buffer of its own, for files of its own; else all documents stand in one stream in the
   /// order in which they were made.
   package var separatesDatasets = false

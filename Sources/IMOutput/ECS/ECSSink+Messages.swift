@@ -5,6 +5,8 @@ package import IMWire
 extension ECSSink {
   /// Settled exchanges whose frame has not come yet; it is the next one, so few are ever needed.
   private static let maximumEarly = 8
+  /// Types that name the client.
+  private static let naming: FrameKind.Flags = [.opensSession, .assignsIdentity]
   /// With more connections than these the texts of their documents, some 1.5 KB each, are not kept.
   private static let maximumTexts = 16_384
 
@@ -18,7 +20,7 @@ extension ECSSink {
     let record = connections.record(connection)
     lastRecord = record
     if record.endpoint == nil { attach(record) }
-    if frame.kind.pointee.flags.contains(.opensSession) || hasSession[Int(connection.plan)] {
+    if !frame.kind.pointee.flags.isDisjoint(with: Self.naming) || hasSession[Int(connection.plan)] {
       learnSession(frame, record, bytes)
     }
     if let endpoint = record.endpoint {
@@ -98,12 +100,17 @@ extension ECSSink {
 
   private func learnSession(_ frame: borrowing Frame, _ record: ConnectionRecord, _ bytes: RawSpan) {
     if hasSession[Int(record.info.plan)] { record.session = .number(frame.session) }
-    guard frame.kind.pointee.flags.contains(.opensSession) else { return }
+    guard !frame.kind.pointee.flags.isDisjoint(with: Self.naming) else { return }
     if frame.keepAlive > 0 { record.keepAlive = frame.keepAlive }
     let start = frame.start + frame.identityOffset
     let count = min(frame.identityCount, JSONLines.maximumText)
     guard count > 0, start >= 0, start + count <= bytes.byteCount else { return }
-    let name = bytes.withUnsafeBytes { String(decoding: $0[start..<start + count], as: UTF8.self) }
+    let hides = hidesIdentity[Int(record.info.plan)]
+    let name = bytes.withUnsafeBytes { bytes in
+      let name = bytes[start..<start + count]
+      return hides ? options.identities.text(name) : String(decoding: name, as: UTF8.self)
+    }
+    record.nameIsHash = hides
     record.userName = name
     if case .number = record.session { return }
     record.session = .name(name)

@@ -38,6 +38,8 @@ package final class ECSSink: EngineSink {
   let options: ECSOptions
   /// Whether frames of each plan carry their session.
   @exclusivity(unchecked) private(set) var hasSession: [Bool]
+  /// Whether each plan's clients have names that are not to be shown.
+  @exclusivity(unchecked) private(set) var hidesIdentity: [Bool]
   @exclusivity(unchecked) var output = ECSWriter.OutputCounts()
   @exclusivity(unchecked) var connections = ConnectionBook()
   @exclusivity(unchecked) var exchanges = ExchangeBook()
@@ -67,6 +69,7 @@ package final class ECSSink: EngineSink {
     flush: @escaping (ECSDataset, UnsafeRawBufferPointer) -> Void
   ) {
     hasSession = plans.map(\.hasSession)
+    hidesIdentity = plans.map(\.hidesIdentity)
     self.options = options
     writer = ECSWriter(context: context, options: options, plans: plans)
     endpoints = EndpointTable(plans: plans, maximumCount: options.maximumEndpoints)
@@ -78,6 +81,7 @@ package final class ECSSink: EngineSink {
   /// What was taken from the profiles is taken again.
   package func reloaded(_ plans: [ProtocolPlan]) {
     hasSession = plans.map(\.hasSession)
+    hidesIdentity = plans.map(\.hidesIdentity)
     roles = RoleTable(plans: plans)
     periods.reload(plans)
     writer.profiles = plans.map { ECSWriter.Profile($0) }

@@ -238,7 +238,11 @@ extension ECSWriter {
     lines.number("missed", beats.missed)
     if beats.intervals > 0 { lines.milliseconds("interval_ms", Double(beats.intervalSum) / Double(beats.intervals)) }
     if beats.intervals > 1 { lines.milliseconds("jitter_ms", beats.jitter) }
-    if record.keepAlive > 0 { lines.milliseconds("expected_ms", Int64(clamping: record.keepAlive) &* 1_000_000) }
+    if record.keepAlive > 0 {
+      lines.milliseconds("expected_ms", Int64(clamping: record.keepAlive) &* 1_000_000)
+    } else if beats.expected > 0 {
+      lines.milliseconds("expected_ms", Int64(beats.expected) &* 1_000)
+    }
     if beats.roundTrips > 0 { lines.milliseconds("rtt_ms", Double(beats.roundTripSum) / Double(beats.roundTrips)) }
     lines.close()
   }

@@ -57,7 +57,7 @@ extension ECSWriter {
     }
     guard let name = record.userName else { return }
     lines.open("user")
-    lines.text("id", name)
+    lines.text(record.nameIsHash ? "hash" : "id", name)
     lines.close()
   }
 

@@ -51,7 +51,15 @@ package struct FrameTextWriter {
     }
     colour(0, to: &out)
     if frame.subjectCount > 0 { quoted(bytes, frame.start + frame.subjectOffset, frame.subjectCount, to: &out) }
-    if frame.identityCount > 0 { quoted(bytes, frame.start + frame.identityOffset, frame.identityCount, to: &out) }
+    if frame.identityCount > 0 {
+      if !plan.hidesIdentity {
+        quoted(bytes, frame.start + frame.identityOffset, frame.identityCount, to: &out)
+      } else if let session {
+        out.literal(" \"")
+        wire(session, to: &out)
+        out.literal("\"")
+      }
+    }
     if frame.flags.contains(.sequence) {
       out.literal(", seq ")
       out.number(frame.sequence)
@@ -80,7 +88,13 @@ package struct FrameTextWriter {
     remarks(frame, note, to: &out)
     out.literal("\n")
     if style.verbosity > 0 { details(frame, plan, tlvs, body, to: &out) }
-    if style.showsHex { hex(body, to: &out) }
+    if style.showsHex {
+      if plan.hidesIdentity, frame.identityCount > 0 {
+        out.literal("\tnot shown: it holds the client's name\n")
+      } else {
+        hex(body, hiding: tlvs, plan, to: &out)
+      }
+    }
   }
 
   /// Appends what every line begins with: time, connection, sender and receiver.
@@ -162,7 +176,15 @@ package struct FrameTextWriter {
     }
   }
 
-  private func hex(_ body: RawSpan, to out: inout ByteWriter) {
+  private func hex(_ body: RawSpan, hiding tlvs: Span<TLVRef>, _ plan: ProtocolPlan, to out: inout ByteWriter) {
+    // What the profile calls sensitive.
+    var hidden: [Range<Int>] = []
+    if !plan.sensitiveTags.isEmpty {
+      for i in tlvs.indices where plan.sensitiveTags.contains(tlvs[i].tag) {
+        hidden.append(Int(tlvs[i].offset)..<Int(tlvs[i].offset) + Int(tlvs[i].count))
+      }
+    }
+    let isHidden = { (i: Int) in hidden.contains { $0.contains(i) } }
     body.withUnsafeBytes { bytes in
       for line in stride(from: 0, to: min(bytes.count, 4_096), by: 16) {
         out.literal("\t0x")
@@ -171,10 +193,18 @@ package struct FrameTextWriter {
         let end = min(line + 16, bytes.count)
         for i in line..<line + 16 {
           if i % 2 == 0 { out.literal(" ") }
-          if i < end { out.hex(UInt64(bytes[i]), width: 2) } else { out.literal("  ") }
+          if i >= end {
+            out.literal("  ")
+          } else if isHidden(i) {
+            out.literal("--")
+          } else {
+            out.hex(UInt64(bytes[i]), width: 2)
+          }
         }
         out.literal("  ")
-        for i in line..<end { out.byte((0x20...0x7e).contains(bytes[i]) ? bytes[i] : UInt8(ascii: ".")) }
+        for i in line..<end {
+          out.byte((0x20...0x7e).contains(bytes[i]) && !isHidden(i) ? bytes[i] : UInt8(ascii: "."))
+        }
         out.literal("\n")
       }
       if bytes.count > 4_096 { out.literal("\t... (4096 bytes shown)\n") }

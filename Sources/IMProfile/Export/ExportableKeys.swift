@@ -9,12 +9,13 @@ enum ExportableKeys {
   private static let known: [String: Set<String>] = [
     "": [
       "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer",
-      "fields", "checksum",
-      "sequence",
-      "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
+      "fields", "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
+      "variable", "heartbeat", "identity",
     ],
     "framing": ["kind", "delimiter", "escape", "maximum"],
     "framing.escape": ["byte", "mask", "replaces"],
+    "heartbeat": ["interval", "factor"],
+    "identity": ["sensitive"],
     "header": ["length", "magic", "version", "parts"],
     "header.parts.*": ["when", "at", "length", "session", "body"],
     "header.parts.*.when": field,
@@ -33,23 +34,29 @@ enum ExportableKeys {
     "status": ["tag", "accepted", "also"],
     "types.*": [
       "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
-      "names-session", "answers", "flags", "length", "body", "timeout",
+      "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "assigns-identity", "when",
     ],
     "types.*.flags": ["mask", "value"],
-    "types.*.body.*": ["skip", "load", "text", "string", "bytes", "expect", "unless", "optional"],
+    "types.*.body.*": [
+      "skip", "load", "text", "string", "bytes", "expect", "tlv", "each", "unless", "when", "optional",
+    ],
     "types.*.body.*.load": ["size", "into", "order", "encoding"],
-    "types.*.body.*.text": ["size", "into"],
+    "types.*.body.*.text": ["size", "into", "minimum"],
+    "types.*.body.*.tlv": ["size"],
+    "types.*.body.*.each": ["size", "into"],
     "types.*.body.*.string": ["maximum", "into"],
     "types.*.body.*.bytes": ["size"],
-    "types.*.body.*.unless": ["offset", "size", "mask", "value"],
+    "types.*.body.*.unless": ["offset", "size", "mask", "value", "of"],
+    "types.*.body.*.when": ["offset", "size", "mask", "value", "of"],
     "acknowledgment": ["body", "plus"],
     "acknowledgment.body": ["length", "offset", "size", "order"],
     "handshake": ["type", "request", "answer", "within"],
     "receipts": ["type", "tag"],
     "tlv": [
       "tag", "length", "header", "counts", "optional", "padding", "repeats", "nested", "depth", "identity",
-      "sensitive", "tags",
+      "sensitive", "tags", "keep-alive",
     ],
+    "tlv.tags.*": ["name", "value"],
     "tlv.tag": ["offset", "size", "order"],
     "tlv.length": ["offset", "size", "order"],
     "tlv.tags.*": ["name", "type", "order", "sensitive"],
@@ -60,22 +67,27 @@ enum ExportableKeys {
   private static let open: Set<String> = ["types", "tlv.tags", "framing.escape.replaces"]
 
   /// Throws where `root` uses a key that no exporter knows.
-  static func check(_ root: YAMLReader) throws(ProfileError) { try check(root, path: "") }
+  static func check(_ root: YAMLReader) throws(ProfileError) {
+    try check(root, path: "", variable: root.optional("variable")?.text())
+  }
 
-  private static func check(_ reader: YAMLReader, path: String) throws(ProfileError) {
+  private static func check(_ reader: YAMLReader, path: String, variable: String?) throws(ProfileError) {
     guard !reader.isScalar else { return }
     if let elements = try? reader.elements() {
-      for element in elements { try check(element, path: path + ".*") }
+      for element in elements { try check(element, path: path + ".*", variable: variable) }
       return
     }
     for (key, value) in try reader.entries() {
       let name = try key.text()
+      // Conditions ask for the profile's own variable.
+      let isCondition = path.hasSuffix(".when") || path.hasSuffix(".unless")
+      if isCondition, name == variable { continue }
       if !open.contains(path), known[path]?.contains(name) != true {
         throw key.error("'\(name)' cannot be exported so far")
       }
       // What a step or a field is called does not matter, only that it is one.
       let part = path == "types" || path == "fields" || path == "tlv.tags" ? "*" : name
-      try check(value, path: path.isEmpty ? part : "\(path).\(part)")
+      try check(value, path: path.isEmpty ? part : "\(path).\(part)", variable: variable)
     }
   }
 }

@@ -94,9 +94,8 @@ struct LuaDissector {
       line("acknowledgment", "{ count = \(draft.ackBodyCount), field = \(Self.field(draft.ackBody)) }")
     }
     line("unknownTLV", "\(!draft.unknownFlags.contains(.noTLV))")
-    out += "  types = {\n"
-    for (i, kind) in draft.kinds.enumerated() { out += try "    [\(kind.value)] = \(type(kind, i)),\n" }
-    out += "  },\n"
+    out += try "  types = {\n" + types(draft) + "  },\n"
+    if let variant = profile.variant { out += try "  variant = {\n" + types(variant) + "  },\n" }
     out += "  tags = {\n"
     for (tag, name) in profile.tagNames.sorted(by: { $0.key < $1.key }) {
       out += "    [\(tag)] = \(Self.quoted(name)),\n"
@@ -104,6 +103,14 @@ struct LuaDissector {
     out += "  },\n"
     if draft.tlv.shape != .none { line("tlv", list()) }
     return out + "}\n"
+  }
+
+  private func types(_ draft: ProtocolPlan.Draft) throws(ProfileError) -> String {
+    var out = ""
+    for (i, kind) in draft.kinds.enumerated() where !kind.isAbsent {
+      out += try "    [\(kind.value)] = \(type(kind, i, draft)),\n"
+    }
+    return out
   }
 
   private func length() throws(ProfileError) -> String {
@@ -172,12 +179,13 @@ struct LuaDissector {
       + (key == "session" && draft.framing.hidesSession ? "hidden = true, " : "")
   }
 
-  private func type(_ kind: FrameKind, _ index: Int) throws(ProfileError) -> String {
+  private func type(_ kind: FrameKind, _ index: Int, _ draft: ProtocolPlan.Draft) throws(ProfileError) -> String {
     var parts = [
       "name = \(Self.quoted(exported.profile.typeNames[index]))", "role = \"\(kind.role)\"",
       "fixed = \(Self.bytes(kind.headMask, kind.headValue))", "minimum = \(kind.minimumBody)",
       "tlv = \(!kind.flags.contains(.noTLV))",
     ]
+    if kind.flags.contains(.tellsVariant) { parts.append("tells = true") }
     if kind.maximumBody != .max { parts.append("maximum = \(kind.maximumBody)") }
     var steps: [String] = []
     var alternatives: [String] = []
@@ -186,7 +194,7 @@ struct LuaDissector {
       steps.append("{ op = \"expect\", bytes = { \(alternatives.joined(separator: ", ")) } }")
       alternatives = []
     }
-    for step in exported.steps(kind) {
+    for step in exported.steps(kind, draft) {
       if step.operation == .expect {
         alternatives.append(Self.quoted(MarkdownPage.hex(step.a, count: Int(step.count) * 2)))
         continue
@@ -201,12 +209,19 @@ struct LuaDissector {
   private func step(_ step: PlanStep) throws(ProfileError) -> String {
     let into = step.register == .none ? "" : ", into = \"\(step.register)\""
     switch step.operation {
-    case .tlv, .end: return "{ op = \"\(step.operation)\" }"
-    case .unless: return "{ op = \"unless\", fixed = \(Self.bytes(step.a, step.b)) }"
+    case .tlv, .end, .close: return "{ op = \"\(step.operation)\" }"
+    case .unless, .when:
+      // Each skips as many as stand behind it, an `expect` of several alternatives counted as one.
+      let test =
+        step.register == .bits ? "bits = { \(step.a), \(step.b) }" : "fixed = \(Self.bytes(step.a, step.b))"
+      return "{ op = \"\(step.operation)\", \(test) }"
     case .load where step.a != 0:
       let order = step.a == PlanStep.bcd ? "bcd" : "little"
       return "{ op = \"load\", count = \(step.count), order = \"\(order)\"\(into) }"
-    case .skip, .load, .text, .string, .bytes: return "{ op = \"\(step.operation)\", count = \(step.count)\(into) }"
+    case .text where step.a > 0: return "{ op = \"text\", count = \(step.count), minimum = \(step.a)\(into) }"
+    case .refuse: return "{ op = \"refuse\", count = \(step.count), value = \(step.a) }"
+    case .skip, .load, .text, .string, .bytes, .list, .each:
+      return "{ op = \"\(step.operation)\", count = \(step.count)\(into) }"
     default: throw exported.root.error("the step '\(step.operation)' cannot be exported so far")
     }
   }
@@ -224,6 +239,10 @@ struct LuaDissector {
       "types = { \(types.joined(separator: ", ")) }", "nested = \(Self.set(nested))",
       "sensitive = \(Self.set(exported.profile.sensitiveTags.sorted()))",
     ]
+    if tlv.shape == .formed {
+      let forms = draft.forms.map { "[\($0.tag)] = { \"\($0.kind)\", \($0.count) }" }
+      parts.append("forms = { \(forms.joined(separator: ", ")) }")
+    }
     if tlv.optional.isPresent {
       parts.append("optional = { \(tlv.optional.offset), \(tlv.optional.mask), \(tlv.optionalCount) }")
     }

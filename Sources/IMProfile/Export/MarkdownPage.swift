@@ -1,4 +1,5 @@
 import IMEngine
+import IMYAML
 
 /// A profile as a page in Markdown: what stands where, which types there are, who answers whom and how long that may take.
 struct MarkdownPage {
@@ -10,7 +11,11 @@ struct MarkdownPage {
 
   /// The whole page.
   func text() throws(ProfileError) -> String {
-    let parts = [head(), header(), types(), bodies(), elements(), exchanges(), states()]
+    var parts = [head(), header(), types(), bodies(draft), elements(), exchanges(), states()]
+    if let variant = profile.variant, let name = try exported.root.optional("variable")?.text() {
+      let value = profile.variantValue.map(String.init) ?? ""
+      parts.insert(bodies(variant, ", where `\(name)` is \(value)"), at: 4)
+    }
     return parts.filter { !$0.isEmpty }.joined(separator: "\n")
   }
 
@@ -170,9 +175,9 @@ struct MarkdownPage {
   static func bytes(_ count: some BinaryInteger) -> String { count == 1 ? "1 byte" : "\(count) bytes" }
 
   /// What types fix of their frames, and the fields of bodies that are read.
-  private func bodies() -> String {
+  private func bodies(_ draft: ProtocolPlan.Draft, _ when: String = "") -> String {
     var rows = ""
-    for (i, kind) in draft.kinds.enumerated() {
+    for (i, kind) in draft.kinds.enumerated() where !kind.isAbsent {
       var parts: [String] = []
       if kind.headMask != 0 {
         parts += ExportedProfile.bytes(kind.headMask, kind.headValue).map {
@@ -183,10 +188,10 @@ struct MarkdownPage {
         let count = Int(kind.minimumBody) - Int(draft.framing.trailerCount)
         parts.append(count == 0 ? "no body" : "exactly \(Self.bytes(count))")
       }
-      parts += steps(exported.steps(kind))
+      parts += steps(exported.steps(kind, draft))
       if !parts.isEmpty { rows += "| `\(profile.typeNames[i])` | \(parts.joined(separator: "; ")) |\n" }
     }
-    return rows.isEmpty ? "" : "## Bodies\n\n| Type | In this order |\n|---|---|\n" + rows
+    return rows.isEmpty ? "" : "## Bodies\(when)\n\n| Type | In this order |\n|---|---|\n" + rows
   }
 
   private func steps(_ steps: [PlanStep]) -> [String] {
@@ -210,11 +215,15 @@ struct MarkdownPage {
       case .end:
         prefix += "the body may end here; "
         continue
-      case .unless:
+      case .unless, .when:
+        if step.register == .bits {
+          prefix += "\(step.operation) `bits` & 0x\(Self.hex(step.a)) is 0x\(Self.hex(step.b)), "
+          continue
+        }
         let tests = ExportedProfile.bytes(step.a, step.b).map {
           Self.test($0)
         }
-        prefix += "unless \(tests.joined(separator: " and ")), "
+        prefix += "\(step.operation) \(tests.joined(separator: " and ")), "
         continue
       case .skip: parts.append(prefix + "\(Self.bytes(step.count)) not read")
       case .load where step.a != 0:
@@ -225,6 +234,12 @@ struct MarkdownPage {
       case .string: parts.append(prefix + "a text that a zero byte ends, \(step.count) bytes at most\(into)")
       case .bytes: parts.append(prefix + "a length of \(Self.bytes(step.count)) and so many bytes")
       case .tlv: parts.append(prefix + "elements")
+      case .list:
+        let length = step.count == 0 ? "a varint" : Self.bytes(step.count)
+        parts.append(prefix + "a length of \(length) and so many bytes of elements")
+      case .each: parts.append(prefix + "numbers of \(Self.bytes(step.count)) to the end\(into)")
+      case .close: parts.append(prefix + "the end")
+      case .refuse: parts.append(prefix + "not 0x\(Self.hex(step.a, count: Int(step.count) * 2))")
       default: parts.append(prefix + "\(step.operation)")
       }
       prefix = ""

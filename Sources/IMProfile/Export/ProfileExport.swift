@@ -56,7 +56,7 @@ struct ExportedProfile {
   }
 
   /// The steps of a type, without that for the header's status.
-  func steps(_ kind: FrameKind) -> [PlanStep] {
+  func steps(_ kind: FrameKind, _ draft: ProtocolPlan.Draft) -> [PlanStep] {
     let first = Int(kind.firstStep)
     return draft.steps[first..<first + Int(kind.stepCount)].filter { $0.operation != .status }
   }

@@ -19,6 +19,7 @@ local proto = Proto(name, profile.description)
 
 local typeNames, tagNames = {}, {}
 for value, kind in pairs(profile.types) do typeNames[value] = kind.name end
+for value, kind in pairs(profile.variant or {}) do typeNames[value] = kind.name end
 for tag, text in pairs(profile.tags) do tagNames[tag] = text end
 
 local F = {
@@ -262,14 +263,14 @@ end
 
 -- The frame at `at`: `tvb` and `at` say where it stands, `head` and `total` how many bytes its header and all of it have,
 -- `value` and `kind` are its type's. Without a `total`, `head` bytes are needed to tell; with nothing, it is no frame.
-local function measure(tvb, at, available)
+local function measure(tvb, at, available, types)
   if available < profile.header then return { head = profile.header } end
   if not matches(profile.fixed, tvb, at) then return nil end
   local head, total = lengths[profile.length.rule](tvb, at, available)
   if not head then return nil end
   if not total then return { head = head } end
   local value = read(profile.type, tvb, at)
-  local kind = profile.types[value]
+  local kind = types[value]
   if kind then
     if not matches(kind.fixed, tvb, at) then return nil end
     local size = total - head
@@ -399,6 +400,82 @@ local function said(tag, range, size)
   return ok and words and tostring(words) or nil
 end
 
+-- Seven bits a byte, the least significant first, at most four bytes: the number, and where it ends.
+local function varint(tvb, at, stop)
+  local value, factor = 0, 1
+  for i = at, math.min(at + 4, stop) - 1 do
+    local byte = tvb(i, 1):uint()
+    value, factor = value + byte % 128 * factor, factor * 128
+    if byte < 128 then return value, i + 1 end
+  end
+  return nil
+end
+
+-- An element whose tag tells the form of its value: its tag, where the value begins and ends, and where the next one stands.
+local function behindLength(tvb, at, stop)
+  local first = at + list.length.size
+  if first > stop then return nil end
+  local size = plain(read(list.length, tvb, at))
+  if size > stop - first then return nil end
+  return first, first + size
+end
+
+local function formed(tvb, at, stop)
+  local first = at + list.header
+  if first > stop then return nil end
+  local tag = plain(read(list.tag, tvb, at))
+  local form = list.forms[tag]
+  if not form then return nil end
+  if form[1] == "integer" then
+    if stop - first < form[2] then return nil end
+    return tag, first, first + form[2]
+  elseif form[1] == "varint" then
+    local _, last = varint(tvb, first, stop)
+    if not last then return nil end
+    return tag, first, last
+  elseif form[1] == "pair" then
+    local _, middle = behindLength(tvb, first, stop)
+    if not middle then return nil end
+    local _, last = behindLength(tvb, middle, stop)
+    if not last then return nil end
+    return tag, first, last
+  end
+  local from, last = behindLength(tvb, first, stop)
+  if not from then return nil end
+  return tag, from, last
+end
+
+-- Whether elements fill the place from `at` to `stop`.
+local function fills(tvb, at, stop)
+  if not list.forms then return true end
+  while at < stop do
+    local tag, _, last = formed(tvb, at, stop)
+    if not tag then return false end
+    at = last
+  end
+  return true
+end
+
+local function walkFormed(tvb, at, stop, tree, state)
+  while at < stop do
+    local tag, first, last = formed(tvb, at, stop)
+    if not tag then
+      tree:add_proto_expert_info(E.list)
+      return
+    end
+    state.count = state.count + 1
+    local item = tree:add(proto, tvb(at, last - at))
+    item:set_text(string.format("%s (0x%X), %d bytes", tagNames[tag] or "Element", tag, last - first))
+    item:add(F.tag, tvb(at, list.header), tag)
+    if list.sensitive[tag] then
+      item:append_text(" (not shown)")
+    elseif last > first then
+      item:add(F.value, tvb(first, last - first))
+    end
+    at = last
+  end
+end
+
 local function padding(count) return list.padding > 1 and -count % list.padding or 0 end
 
 -- Whether the bytes are a list to their end. Where many tags hold lists, some are used for other things by others.
@@ -466,6 +543,10 @@ local function put(step, tvb, at, tree, message)
   local value = number(tvb, at, step.count)
   if step.order == "little" then value = step.count <= 4 and range:le_uint() or range:le_uint64() end
   if step.order == "bcd" then value = tonumber(digits(range:bytes())) end
+  if into == "bits" then
+    message.bits = value
+    return
+  end
   if into == "sequence" then message.sequence = value end
   if texts[into] then
     tree:add(F[into], range, tostring(value))
@@ -478,6 +559,7 @@ local steps = {}
 
 function steps.skip(step, tvb, at, stop, tree)
   if stop - at < step.count then return nil end
+  if step.count == 0 then return at end
   tree:add(F.part, tvb(at, step.count))
   return at + step.count
 end
@@ -492,7 +574,7 @@ function steps.text(step, tvb, at, stop, tree)
   if stop - at < step.count then return nil end
   local size = number(tvb, at, step.count)
   at = at + step.count
-  if size > stop - at or not isText(tvb, at, size) then return nil end
+  if size > stop - at or size < (step.minimum or 0) or not isText(tvb, at, size) then return nil end
   if registers[step.into] and size > 0 then registers[step.into](tree, tvb(at, size)) end
   return at + size
 end
@@ -526,15 +608,44 @@ function steps.expect(step, tvb, at, stop, tree)
   return nil
 end
 
+function steps.refuse(step, tvb, at, stop)
+  if stop - at >= step.count and plain(number(tvb, at, step.count)) == step.value then return nil end
+  return at
+end
+
+function steps.list(step, tvb, at, stop, tree, message)
+  local size, first
+  if step.count == 0 then
+    size, first = varint(tvb, at, stop)
+  elseif stop - at >= step.count then
+    size, first = number(tvb, at, step.count), at + step.count
+  end
+  if not size or size > stop - first or not fills(tvb, first, first + size) then return nil end
+  message.lists = message.lists or {}
+  message.lists[#message.lists + 1] = { first, first + size }
+  return first + size
+end
+
+function steps.each(step, tvb, at, stop, tree, message)
+  if stop <= at or (stop - at) % step.count ~= 0 then return nil end
+  for i = at, stop - step.count, step.count do put(step, tvb, i, tree, message) end
+  return stop
+end
+
+function steps.close(step, tvb, at, stop) return at == stop and at or nil end
+
 -- Runs a type's steps. Gives where its list begins, if there is one, and whether the body fits.
 local function run(one, at, stop, tree, message)
   local tvb, kind, skipped = one.tvb, one.kind, false
   for _, step in ipairs(kind.steps) do
-    if step.op == "tlv" then return at, true end
+    if step.op == "tlv" and not skipped then return at, true end
     if step.op == "end" then
       if at == stop then return at, true end
-    elseif step.op == "unless" then
-      skipped = matches(step.fixed, one.header, one.first)
+    elseif step.op == "unless" or step.op == "when" then
+      local is
+      if step.bits then is = band(plain(message.bits or 0), step.bits[1]) == step.bits[2] else is = matches(step.fixed, one.header, one.first) end
+      -- Of two conditions both must hold.
+      skipped = skipped or is == (step.op == "unless")
     elseif skipped then
       skipped = false
     else
@@ -627,6 +738,19 @@ local function dissect(one, range, tree)
     local named = read(answers.field, tvb, at + one.head)
     root:add(F.acknowledges, tvb(at + one.head + answers.field.offset, answers.field.size), long(named))
   end
+  if message.lists then
+    local state = { count = 0 }
+    for _, place in ipairs(message.lists) do
+      if list.forms then
+        walkFormed(tvb, place[1], place[2], root, state)
+      else
+        walk(tvb, place[1], place[2], root, 0, state)
+      end
+    end
+    if state.count > 0 then root:add(F.count, state.count):set_generated() end
+    message.elements = state.count
+    first = nil
+  end
   if list and hasList and count > 0 and first then
     local body, from, last = open(one, first, stop - first, root)
     if body then
@@ -660,13 +784,37 @@ local function skip(tvb, at, next, tree)
   return next
 end
 
+-- Which variant of the protocol a connection speaks: a message told. Anything may be asked of this.
+local stream = Field.new("tcp.stream")
+local speaks = {}
+local nothing = {}
+setmetatable(nothing, { __index = function() return function() return nothing end end })
+
+-- Takes the meaning that `one` has in the variant its connection speaks; a message that tells which one is asked itself.
+local function choose(one, connection)
+  if not (one.kind and one.kind.tells) then return end
+  local first, last = one.at + one.head, one.at + one.total - profile.trailer
+  local types = profile.types
+  one.kind = profile.types[one.value]
+  local _, fits = run(one, first, last, nothing, {})
+  if not fits then
+    one.kind = profile.variant[one.value]
+    _, fits = run(one, first, last, nothing, {})
+    if fits then types = profile.variant end
+  end
+  one.kind = types[one.value]
+  if connection then speaks[connection] = types end
+end
+
 -- The frames of a stream, by how their ends are found. Each gives the words of what it has shown.
 local streams = {}
 
 function streams.length(tvb, pinfo, tree)
   local stop, at, infos = tvb:len(), 0, {}
+  local connection = profile.variant and stream() and stream().value
   while at < stop do
-    local one = measure(tvb, at, stop - at)
+    local one = measure(tvb, at, stop - at, connection and speaks[connection] or profile.types)
+    if one and one.total and one.total <= stop - at and profile.variant then choose(one, connection) end
     if not one then
       at = skip(tvb, at, resume(tvb, at + 1, stop), tree)
     elseif not one.total or one.total > stop - at then
@@ -716,7 +864,7 @@ end
 -- Whether a connection on any port begins with this protocol: only a magic number of 16 bits and more can tell.
 if profile.magicBits >= 16 and profile.framing.kind == "length" then
   proto:register_heuristic("tcp", function(tvb, pinfo, tree)
-    if tvb:len() < profile.header or not measure(tvb, 0, tvb:len()) then return false end
+    if tvb:len() < profile.header or not measure(tvb, 0, tvb:len(), profile.types) then return false end
     pinfo.conversation = proto
     proto.dissector(tvb, pinfo, tree)
     return true

@@ -2,9 +2,9 @@ import IMTestSupport
 import IMWire
 import Testing
 
-/// Conversations to be damaged: two protocols, four shapes.
+/// Conversations to be damaged: three protocols, four shapes.
 enum Chat: String, CaseIterable, CustomTestStringConvertible {
-  case tjp, mqtt
+  case tjp, mqtt, mqtt5
 
   /// How messages and segments relate.
   enum Shape: String, CaseIterable {
@@ -28,6 +28,7 @@ enum Chat: String, CaseIterable, CustomTestStringConvertible {
     switch self {
     case .tjp: Self.tjp(&talk, shape, rounds)
     case .mqtt: Self.mqtt(&talk, shape, rounds)
+    case .mqtt5: Self.mqtt5(&talk, shape, rounds)
     }
     talk.close()
     return talk
@@ -99,5 +100,41 @@ enum Chat: String, CaseIterable, CustomTestStringConvertible {
       id += 20
     }
     talk.say(.clientToServer, M.disconnect)
+  }
+
+  /// The same of version 5: with properties, and with answers that have reasons.
+  private static func mqtt5(_ talk: inout Talk, _ shape: Shape, _ rounds: Int) {
+    typealias M = MQTT5PacketBuilder
+    var random = SeededRandom(13)
+    talk.say(.clientToServer, M.connect(clientID: "phone-21", [.two(0x21, 20)], will: [.four(0x18, 5)]))
+    talk.say(.serverToClient, M.connack([.two(0x22, 10), .two(0x13, 30)]))
+    talk.say(.clientToServer, M.subscribe(1, ["chat/room/7"], [.varint(0x0B, 300)]))
+    talk.say(.serverToClient, M.reasons(9, 1, [1]))
+    func publish(_ id: UInt16, qos: UInt8) -> [UInt8] {
+      let isLarge = shape == .large && id % 2 == 0
+      let payload = isLarge ? random.bytes(5_000 + Int(random.next() % 15_000)) : [UInt8]("text number \(id)".utf8)
+      return M.publish(
+        "chat/room/7", payload, qos: qos, packetID: id, [.text(0x03, "text/plain"), .pair(0x26, "number", "\(id)")])
+    }
+    var id: UInt16 = 10
+    for round in 0..<rounds {
+      // With and without a reason: both mean success.
+      let puback = round % 2 == 0 ? MQTTPacketBuilder.puback(id) : M.answer(4, id, reason: 0x10, [])
+      if shape == .small || shape == .large {
+        talk.say(.clientToServer, publish(id, qos: 1))
+        talk.say(.serverToClient, puback)
+      } else {
+        talk.say(.clientToServer, publish(id, qos: 1), publish(id + 1, qos: 0), publish(id + 2, qos: 1))
+        talk.say(.serverToClient, puback, M.answer(4, id + 2, reason: 0), publish(id + 9, qos: 0))
+      }
+      talk.say(.serverToClient, publish(id + 3, qos: 2))
+      talk.say(.clientToServer, M.answer(5, id + 3, reason: 0, [.text(0x1F, "fine")]))
+      talk.say(.serverToClient, MQTTPacketBuilder.pubrel(id + 3))
+      talk.say(.clientToServer, MQTTPacketBuilder.pubcomp(id + 3))
+      talk.say(.clientToServer, MQTTPacketBuilder.pingreq)
+      talk.say(.serverToClient, MQTTPacketBuilder.pingresp)
+      id += 20
+    }
+    talk.say(.clientToServer, M.bare(14, reason: 4, [.four(0x11, 0)]))
   }
 }

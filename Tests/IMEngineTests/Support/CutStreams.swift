@@ -35,6 +35,17 @@ enum CutStreams {
         MQTTPacketBuilder.pubrel(3),
         MQTTPacketBuilder.pingreq,
       ]
+    case .mqtt5:
+      typealias M = MQTT5PacketBuilder
+      return [
+        M.connect(clientID: "\(10_000 + number)", [.two(0x21, 20)], will: [.four(0x18, 5)]),
+        M.subscribe(1, ["a/b"], [.varint(0x0B, 300)]),
+        M.publish("a/b", [UInt8]("zero".utf8)),
+        M.publish("a/b", [UInt8]("one".utf8), qos: 1, packetID: 2, [.byte(0x01, 1), .pair(0x26, "k", "v")]),
+        M.publish("a/b", [UInt8](repeating: 0x30, count: 110), qos: 2, packetID: 3, [.text(0x03, "x")]),
+        M.answer(6, 3, reason: 0, []),
+        MQTTPacketBuilder.pingreq,
+      ]
     }
   }
 
@@ -51,6 +62,10 @@ enum CutStreams {
     case .mqtt:
       MQTTPacketBuilder.connack() + MQTTPacketBuilder.suback(1, [1]) + MQTTPacketBuilder.puback(2)
         + MQTTPacketBuilder.pubrec(3) + MQTTPacketBuilder.pubcomp(3) + MQTTPacketBuilder.pingresp
+    case .mqtt5:
+      MQTT5PacketBuilder.connack([.two(0x13, 30)]) + MQTT5PacketBuilder.reasons(9, 1, [1])
+        + MQTT5PacketBuilder.answer(4, 2, reason: 0x10) + MQTT5PacketBuilder.answer(5, 3, reason: 0, [])
+        + MQTTPacketBuilder.pubcomp(3) + MQTTPacketBuilder.pingresp
     }
   }
 

@@ -78,6 +78,9 @@ extension ECSFields {
       ECSField("client.packets", .long, [.connection], "its packets"),
       ECSField("client.user.id", .keyword, .ofConnections, "the name that the client gave itself"),
       ECSField(
+        "client.user.hash", .keyword, .ofConnections,
+        "a keyed hash of that name, where the profile calls it sensitive"),
+      ECSField(
         "client.as.number", .long, .ofConnections + [.alert],
         "the autonomous system of the client's network, by --networks"),
       ECSField("client.as.organization.name", .keyword, .ofConnections + [.alert], "whose that is, by --networks"),
