@@ -160,7 +160,11 @@ import Testing
     try Data(text.utf8).write(to: URL(filePath: rules))
     let networks = "0.0.0.0/0,four,64500,Example\n::/0,six,64501,Example\n"
     try Data(networks.utf8).write(to: URL(filePath: scratch + "/networks.csv"))
+    // One whose clients' names are not to be shown.
+    let mqtt = try #require(BuiltInProfiles.text("mqtt")) + "\nidentity: { sensitive: true }\n"
+    try Data(mqtt.utf8).write(to: URL(filePath: scratch + "/mqtt.yaml"))
     let runs: [[String]] = [
+      ["--message-log", "all", "--profile", scratch + "/mqtt.yaml"],
       [
         "--message-log", "all", "--rules", rules, "--evidence", scratch + "/why", "--networks",
         scratch + "/networks.csv",
