@@ -56,10 +56,9 @@ enum ExportableKeys {
       "tag", "length", "header", "counts", "optional", "padding", "repeats", "nested", "depth", "identity",
       "sensitive", "tags", "keep-alive",
     ],
-    "tlv.tags.*": ["name", "value"],
     "tlv.tag": ["offset", "size", "order"],
     "tlv.length": ["offset", "size", "order"],
-    "tlv.tags.*": ["name", "type", "order", "sensitive"],
+    "tlv.tags.*": ["name", "value", "type", "order", "sensitive"],
     "tlv.optional": ["offset", "mask", "adds"],
     "timing": ["answer", "heartbeat"],
   ]
