@@ -110,8 +110,7 @@ import Testing
     }
     #expect(error("acknowledgment: { plus: 0 }").hasPrefix("window.yaml:"))
     #expect(error("acknowledgment: { plus: 0x10000 }").hasPrefix("window.yaml:"))
-    #expect(
-      error("  5: { name: x, role: message, cumulative: true }").contains("an acknowledgment with the number of a counter"))
+    #expect(error("  5: { name: x, role: message, cumulative: true }").contains("is for an acknowledgment with"))
     #expect(
       error("  5: { name: x, role: acknowledgment, answers: all, in-order: true, cumulative: true }")
         .contains("an acknowledgment with the number of a counter"))

@@ -28,7 +28,8 @@ import Testing
         == [UInt8](hex: "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"))
     #expect(
       SHA256.authenticate(
-        [UInt8]("Test Using Larger Than Block-Size Key - Hash Key First".utf8), key: [UInt8](repeating: 0xaa, count: 131))
+        [UInt8]("Test Using Larger Than Block-Size Key - Hash Key First".utf8),
+        key: [UInt8](repeating: 0xaa, count: 131))
         == [UInt8](hex: "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"))
   }
 
