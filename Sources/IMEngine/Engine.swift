@@ -131,6 +131,7 @@ package struct Engine: ~Copyable {
     segment = UnsafeMutableRawPointer(arrivals).assumingMemoryBound(to: Segment.self)
     frame = .allocate(capacity: 1)
     frame.initialize(to: Frame(kind: planPointers[0].pointee.unknownKind))
+    frame.pointee.numbers = options.identities.numbers
     frame.pointee.trailerCount = Int(planPointers[0].pointee.framing.trailerCount)
     ports = Set(options.ports)
     needs = options.needs

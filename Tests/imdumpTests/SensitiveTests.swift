@@ -41,6 +41,20 @@ import Testing
     if options.contains("ecs") { #expect(result.output.contains("\"user\":{\"hash\":\"\(Self.reader)\"}")) }
   }
 
+  /// A session's number that is sensitive: a hash of 53 bits stands for it, by the same key.
+  @Test(arguments: outputs.filter { !$0.contains("-x") }) func numbersStandNowhere(_ options: [String]) throws {
+    let file = Command.folder.appending(path: "Sources/IMProfile/Profiles/jt808.yaml")
+    let page = try String(contentsOf: file, encoding: .utf8)
+    #expect(page.contains("unique: true }"))
+    let folder = try Folder(page.replacing("unique: true }", with: "unique: true, sensitive: true }"))
+    let common = ["--profile", folder.path("mine.yaml"), "--hash-key-file", folder.path("key")]
+    let runs = try (0..<2).map { _ in try Command.run(options + ["Samples/jt808-terminals.pcap"] + common).output }
+    #expect(!runs[0].isEmpty && !runs[0].contains("13800138000") && !runs[0].contains("013800138000"), "\(options)")
+    if !options.contains("ecs") { #expect(runs[0] == runs[1], "\(options)") }
+    let plain = try Command.run(options + ["Samples/jt808-terminals.pcap"]).output
+    if options.first != "stats" { #expect(plain.contains("13800138000"), "\(options)") }
+  }
+
   /// Without a key of one's own every run has another.
   @Test func otherRunsOtherHashes() throws {
     let folder = try Folder(Self.profile)

@@ -143,6 +143,8 @@ package struct Frame: BitwiseCopyable {
   package var tlvDepth: Int32 = 0
   /// What its type means.
   package var kind: UnsafePointer<FrameKind>
+  /// What stands for sessions that are not to be shown: the run's, the same for every frame.
+  var numbers = NumberHash(key: (0, 0))
 
   /// Where the body begins in the bytes of the frame.
   package var body: Int { start &+ headerCount }

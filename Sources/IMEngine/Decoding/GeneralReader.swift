@@ -1,3 +1,5 @@
+import IMWire
+
 extension UnsafePointer<Plan> {
   /// Opens a frame of a plan whose checksum, or whose numbers, want more than the quick way.
   @inline(never)
@@ -49,7 +51,7 @@ extension UnsafePointer<Plan> {
     let framing = pointee.framing
     if framing.sequenceCoding == .bcd { frame.pointee.sequence = decimal(frame.pointee.sequence) }
     if framing.sessionCoding == .bcd { frame.pointee.session = decimal(frame.pointee.session) }
-    if framing.hidesSession { frame.pointee.session = hidden(frame.pointee.session) }
+    if framing.hidesSession { frame.pointee.session = frame.pointee.numbers.hidden(frame.pointee.session) }
   }
 
   /// What opening a frame forgets of the one before.
@@ -70,13 +72,4 @@ func decimal(_ digits: UInt64) -> UInt64 {
     number = number &* 10 &+ (digit > 9 ? 0 : digit)
   }
   return number
-}
-
-/// A number of 53 bits that stands for `number` in every run, so that JSON can hold it. Whoever knows the number can compute
-/// it; nobody can read the number from it.
-func hidden(_ number: UInt64) -> UInt64 {
-  var x = number &+ 0x9e37_79b9_7f4a_7c15
-  x = (x ^ x >> 30) &* 0xbf58_476d_1ce4_e5b9
-  x = (x ^ x >> 27) &* 0x94d0_49bb_1331_11eb
-  return (x ^ x >> 31) >> 11
 }
