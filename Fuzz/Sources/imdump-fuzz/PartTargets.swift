@@ -102,7 +102,8 @@ private func tlv(_ input: UnsafeRawBufferPointer, _ plan: ProtocolPlan) {
   let text = String(decoding: input, as: UTF8.self)
   do throws(ProfileError) {
     let plan = try ProfileCompiler.compile(text, source: "F")
-    // What compiles decodes.
+    // What compiles decodes; frames that end at a delimiter are not read by their length.
+    guard !plan.pointer.pointee.framing.isDelimited else { return }
     let bytes = padded(input)
     var frame = Frame(kind: plan.pointer.pointee.unknownKind)
     if plan.pointer.read(Bytes(bytes.span.bytes), 0, input.count, &frame) == .frame, frame.count < 1 {
