@@ -127,7 +127,11 @@ func loadRules(_ path: String, profiles: [String]) throws(UsageError) -> AlertRu
 /// Checks a file of rules: `imdump rules check`.
 package func checkRules(_ path: String, profiles names: [String]) throws(UsageError) -> ExitStatus {
   let plans: [ProtocolPlan]
-  do throws(ProfileError) { plans = try loadProfiles(names) } catch { throw UsageError(message: error.description) }
+  do throws(ProfileError) {
+    plans = try loadProfiles(profileNames(names))
+  } catch {
+    throw UsageError(message: error.description)
+  }
   let rules = try loadRules(path, profiles: plans.map(\.name)).rules
   return printText("\(path): \(count(UInt64(rules.count), "rule")), in order\n")
 }

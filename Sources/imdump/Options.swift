@@ -74,7 +74,7 @@ struct SourceOptions: ParsableArguments {
 struct DecodingOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Decode this protocol: a built-in profile's name or a YAML file. All built-in ones by default.", valueName: "name"
+      "Decode this protocol: a built-in profile's name, a YAML file, or auto for the usual ones.", valueName: "name"
     ))
   var profile: [String] = []
 
@@ -119,7 +119,7 @@ struct DecodingOptions: ParsableArguments {
   /// The engine's options.
   var decode: DecodeOptions {
     var options = DecodeOptions()
-    options.profiles = profile
+    options.profiles = profileNames(profile)
     options.ports = port
     options.verifiesChecksums = !noChecksum
     options.overlap = overlap

@@ -109,4 +109,13 @@ import Testing
     #expect(rejected == wanted)
     #expect(wanted > 0 || name.hasPrefix("goim") || name.hasPrefix("tjp"))
   }
+
+  /// `--profile auto` is what there is without the option, and others can be put in front of it.
+  @Test func auto() throws {
+    let smpp = ["-q", "-r", "Samples/smpp-gateway.pcap"]
+    #expect(try Command.run(smpp + ["--profile", "auto"]).output == Command.run(smpp).output)
+    let v2 = ["-q", "-r", "Samples/tjp-v2-chat.pcap", "--profile", "tjp-v2"]
+    #expect(try Command.run(v2 + ["--profile", "auto"]).output == Command.run(v2).output)
+    #expect(try Command.run(smpp + ["--profile", "tjp-v2", "--profile", "auto"]).output == Command.run(smpp).output)
+  }
 }
