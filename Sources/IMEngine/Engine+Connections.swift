@@ -254,6 +254,11 @@ extension Engine {
       if half.pointee.flags.contains(.carried) { endCarrier(index, flow, side) }
       abandonRest(index, flow, side)
     }
+    // The last bytes of one direction may have told that both are carried.
+    for side in 0...1 where flow.half(side).pointee.flags.contains(.carried) {
+      endCarrier(index, flow, side)
+      abandonRest(index, flow, side)
+    }
     if flow.pointee.profile == .unknown { flow.pointee.profile = .none }
     for side in 0...1 { closeIsland(flow, side, at: flow.half(side).pointee.offset) }
     flushIslands(flow)

@@ -394,4 +394,62 @@ import Testing
     #expect(most < limit + 2 << 20)
     if limit > 1 << 20 { #expect(heard.frames.count == 1_200) }
   }
+
+  /// Found by fuzzing: only the last bytes of the server tell that both directions are WebSocket, and what the client's then
+  /// held was counted nowhere.
+  @Test func toldAtTheEnd() {
+    let segments: [(at: Int64, direction: Direction, hex: String)] = [
+      (
+        0, .serverToClient,
+        "47474747474747474747474747474747474747474747474747474747474747474747474747474747"
+          + "4747474747474747474747470f0000000b0110474747474747474747474747"
+      ),
+      (
+        31, .serverToClient,
+        "47474747474747474747474747474747474747474747474747474747474747474700023b0000002b"
+          + "00000102000000003a00000901013439313535353031353000010100000000"
+      ),
+      (32, .clientToServer, "828001020304"),
+      (33, .clientToServer, "828001020304"),
+      (34, .clientToServer, "828001020304"),
+      (35, .clientToServer, "828001020304"),
+      (36, .clientToServer, "828001020304"),
+      (37, .clientToServer, "828001020304"),
+      (38, .clientToServer, "828001020304"),
+      (39, .clientToServer, "828001020304"),
+      (40, .clientToServer, "008001020304"),
+      (41, .clientToServer, "828001020304"),
+      (42, .clientToServer, "008001020304"),
+      (43, .clientToServer, "008001020304"),
+      (44, .serverToClient, "8200"),
+      (45, .clientToServer, "828001020304"),
+      (47, .clientToServer, "828001020304"),
+      (48, .serverToClient, "10"),
+      (49, .clientToServer, "828001020304"),
+      (50, .clientToServer, "82900102030401020114010203140112030501020304"),
+      (51, .clientToServer, "008001020304"),
+      (52, .clientToServer, "828001020304"),
+      (53, .clientToServer, "008001020304"),
+      (54, .clientToServer, "008001020304"),
+      (55, .serverToClient, "8200"),
+      (56, .clientToServer, "828001020304"),
+      (58, .clientToServer, "828001020304"),
+      (
+        59, .serverToClient,
+        "66656400100000021000000010001000010000000f0000000b010000000000000000000000000000"
+          + "00000000000000000000000000000000000000000010000000100010000100000f0000000b011000"
+          + "00002a10001000010000000f000000100001000000000a"
+      ),
+    ]
+    var talk = ConversationBuilder(
+      client: Endpoint(address: IPAddress(v4: 0x0a00_0001), port: 40_000),
+      server: Endpoint(address: IPAddress(v4: 0x0a00_0002), port: 9_001), initial: (1, 1))
+    for segment in segments {
+      talk.send(
+        [UInt8](hex: segment.hex), segment.direction, at: Timestamp(milliseconds: 1_700_000_000_000 + segment.at))
+    }
+    let run = Run(talk.packets, plans: Plans.usual)
+    #expect(run.ledger.webSocketConnections == 1)
+    run.expectLedgerAddsUp()
+  }
 }
