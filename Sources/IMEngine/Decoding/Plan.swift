@@ -97,12 +97,12 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let receipt = Flags(rawValue: 1_024)
     /// Its identity is the client's name; the session stays the connection's own. Together with `opensSession`.
     package static let namesSession = Flags(rawValue: 2_048)
-    /// An acknowledgment answers its message and all before it that are still open.
-    package static let cumulative = Flags(rawValue: 16_384)
     /// Among its steps are `string`, `bytes` or `tlv`.
     package static let hasOtherSteps = Flags(rawValue: 4_096)
     /// It tells which variant of the protocol its connection speaks: the one whose steps fit it.
     package static let tellsVariant = Flags(rawValue: 8_192)
+    /// An acknowledgment answers its message and all before it that are still open.
+    package static let cumulative = Flags(rawValue: 16_384)
     /// The identity in it, where there is one, is the name that the server gave the client.
     package static let assignsIdentity = Flags(rawValue: 32_768)
     /// What is looked at by its tags.
