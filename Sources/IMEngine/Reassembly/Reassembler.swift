@@ -351,17 +351,16 @@ struct Reassembler: ~Copyable {
 
   /// Asks for the memory of the holes whose turn comes next; their flows were last touched long ago.
   func askForHoles() {
-    if let hole = holes.upcoming(1) {
-      let flow = UnsafeRawPointer(flows.pointer(hole.flow))
-      for line in 0..<5 { imdump_prefetch(flow + line * 64) }
+    func ask<T: ~Copyable>(_ place: UnsafeMutablePointer<T>) {
+      let start = UnsafeRawPointer(place)
+      for line in stride(from: 0, to: MemoryLayout<T>.size, by: 64) { imdump_prefetch(start + line) }
     }
+    if let hole = holes.upcoming(1) { ask(flows.pointer(hole.flow)) }
     if let hole = holes.upcoming(0) {
       let flow = flows.pointer(hole.flow)
-      if let queue = flow.half(hole.side).pointee.queue { imdump_prefetch(queue) }
-      if let rest = flow.half(hole.side).pointee.rest { imdump_prefetch(rest) }
-      guard flow.pointee.journal != .max else { return }
-      let journal = UnsafeRawPointer(journals.pointer(flow.pointee.journal))
-      for line in 0..<(MemoryLayout<FlowJournal>.size + 63) / 64 { imdump_prefetch(journal + line * 64) }
+      if let queue = flow.half(hole.side).pointee.queue { ask(queue) }
+      if let rest = flow.half(hole.side).pointee.rest { ask(rest) }
+      if flow.pointee.journal != .max { ask(journals.pointer(flow.pointee.journal)) }
     }
   }
 
