@@ -200,25 +200,28 @@ extension Tracker {
     _ sequence: UInt64, _ answers: UInt64, _ now: Timestamp, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
     _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ refused: Bool
   ) {
-    var open: [UInt64] = []
-    var number = sequence
     // Numbers in a row of which nothing was seen: as many messages as a capture may have lost at once.
     var missing = 0
-    while missing < 64, open.count < 65_536 {
-      number = plan.number(before: number, by: 1)
-      guard number != sequence else { break }
-      guard let newest = table.find(flow.pointee.session, direction, number) else {
+    var distance: UInt64 = 0
+    var farthest: UInt64 = 0
+    while missing < 64, distance < min(65_536, plan.pointee.counterWrap - 1) {
+      distance += 1
+      guard let newest = table.find(flow.pointee.session, direction, plan.number(before: sequence, by: distance)) else {
         missing += 1
         continue
       }
       missing = 0
       guard isAnswer(answers, now, newest) else { continue }
       if newest.pointee.isAnswered { break }
-      open.append(number)
+      farthest = distance
     }
     // The oldest first, as they were sent.
-    while let number = open.popLast() {
-      guard let exchange = table.find(flow.pointee.session, direction, number) else { continue }
+    while farthest > 0 {
+      let number = plan.number(before: sequence, by: farthest)
+      farthest -= 1
+      guard let exchange = table.find(flow.pointee.session, direction, number), isAnswer(answers, now, exchange),
+        !exchange.pointee.isAnswered
+      else { continue }
       var note = FrameNote()
       answer(exchange, now, flow, flows, refused, &note)
     }
