@@ -48,6 +48,8 @@ struct IslandTable: ~Copyable {
     var held = 0
     /// The order in which places were given out; 0 where it is free.
     var age: UInt64
+    /// Whether it stands in `order`.
+    var isListed = false
   }
 
   private var places: [Place] = []
@@ -89,6 +91,7 @@ struct IslandTable: ~Copyable {
     }
     if coast.pointee.place == Self.none { coast.pointee.place = newPlace() }
     let place = Int(coast.pointee.place)
+    list(coast.pointee.place)
     let bytes = coast.pointee.held
     places[place].coast = coast
     places[place].held = bytes
@@ -99,20 +102,23 @@ struct IslandTable: ~Copyable {
 
   private mutating func newPlace() -> UInt32 {
     age += 1
-    let place: UInt32
-    if let last = free.popLast() {
-      place = last
-      places[Int(place)].age = age
-    } else {
-      place = UInt32(places.count)
+    guard let place = free.popLast() else {
       places.append(Place(age: age))
+      return UInt32(places.count - 1)
     }
+    places[Int(place)] = Place(age: age)
+    return place
+  }
+
+  /// Puts a place at the end of `order`, unless it stands there: it may have been its turn while it was taken out.
+  private mutating func list(_ place: UInt32) {
+    guard !places[Int(place)].isListed else { return }
+    places[Int(place)].isListed = true
     if order.count > 4 * Self.maximumSides {
       let places = places
       order.removeAll { places[Int($0.place)].age != $0.age }
     }
-    order.append((place, age))
-    return place
+    order.append((place, places[Int(place)].age))
   }
 
   /// Takes its place from a coast.
@@ -149,7 +155,9 @@ struct IslandTable: ~Copyable {
   /// Takes any direction out, the oldest first; it has no place any more.
   mutating func takeAny() -> CoastPointer? {
     while let oldest = order.popFirst() {
-      if places[Int(oldest.place)].age == oldest.age, let coast = take(oldest.place) {
+      guard places[Int(oldest.place)].age == oldest.age else { continue }
+      places[Int(oldest.place)].isListed = false
+      if let coast = take(oldest.place) {
         release(coast)
         if let next = order.first, let coast = places[Int(next.place)].coast { imdump_prefetch(coast) }
         return coast
