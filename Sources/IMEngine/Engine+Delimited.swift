@@ -57,9 +57,9 @@ extension Engine {
         continue
       }
       let base = rest.pointee.streamOffset &- UInt64(start)
-      let known = max(rest.pointee.streamOffset, rest.pointee.searchedTo)
+      let known = max(rest.pointee.streamOffset, rest.pointee.search.reached)
       guard let stretch = plan.stretch(bytes, start, end, known: Int(truncatingIfNeeded: known &- base)) else {
-        rest.pointee.searchedTo = rest.pointee.streamOffset &+ UInt64(rest.pointee.count)
+        rest.pointee.search.reached = rest.pointee.streamOffset &+ UInt64(rest.pointee.count)
         guard rest.pointee.count > plan.longestOnWire else { return }
         drop(flow, side, rest, rest.pointee.count, isFound: false)
         half.pointee.flags.insert(.lost)

@@ -4,7 +4,7 @@ extension Engine {
   /// Bytes held while a header waits for its proof; then it is passed over. A magic number is proof enough to wait for as
   /// long as its frame may be, unless that was in vain too often.
   private mutating func maximumHeld(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
-    let isPatient = currentPlan.pointee.magicEvidence >= 32 && rest.pointee.wasted < 64 << 20
+    let isPatient = currentPlan.pointee.magicEvidence >= 32 && rest.pointee.search.wasted < 64 << 20
     return isPatient ? Int(currentPlan.pointee.maximumBody) + (64 << 10) : Self.usuallyHeld
   }
 
@@ -44,7 +44,7 @@ extension Engine {
       drop(flow, side, rest, position - rest.pointee.start, isFound: true)
       flow.half(side).pointee.flags.remove(.lost)
       rest.pointee.needed = 0
-      rest.pointee.candidates.removeAll()
+      rest.pointee.search.candidates.removeAll()
       return true
     case .open(let position):
       // Wait for more, but keep only what may still matter.
@@ -59,7 +59,7 @@ extension Engine {
     switch result {
     case .at(let position) where position == rest.pointee.start: return
     case .open(let position) where position == rest.pointee.start: return
-    default: rest.pointee.wasted += rest.pointee.count
+    default: rest.pointee.search.wasted += rest.pointee.count
     }
   }
 
@@ -78,15 +78,15 @@ extension Engine {
     let end = rest.pointee.end
     let base = rest.pointee.streamOffset &- UInt64(start)
     var open: [UInt64] = []
-    if !isEnd, rest.pointee.candidates.count > 8, rest.pointee.searchedTo > rest.pointee.streamOffset,
-      let first = rest.pointee.candidates.first, first >= rest.pointee.streamOffset,
-      Int(truncatingIfNeeded: rest.pointee.searchedTo &- base) + 32 > end
+    if !isEnd, rest.pointee.search.candidates.count > 8, rest.pointee.search.reached > rest.pointee.streamOffset,
+      let first = rest.pointee.search.candidates.first, first >= rest.pointee.streamOffset,
+      Int(truncatingIfNeeded: rest.pointee.search.reached &- base) + 32 > end
     {
       // Many are not weighed again for each of a few bytes.
       return .open(Int(truncatingIfNeeded: first &- base))
     }
     if !isEnd {
-      for place in rest.pointee.candidates where place >= rest.pointee.streamOffset {
+      for place in rest.pointee.search.candidates where place >= rest.pointee.streamOffset {
         let position = Int(truncatingIfNeeded: place &- base)
         switch verify(bytes, position, end, rest, needed: needed, isTrusted: true) {
         case .confirmed: return .at(position)
@@ -96,19 +96,19 @@ extension Engine {
       }
     }
     var position = start
-    if !isEnd, !rest.pointee.candidates.isEmpty, rest.pointee.searchedTo > rest.pointee.streamOffset {
-      position = min(end, Int(truncatingIfNeeded: rest.pointee.searchedTo &- base))
+    if !isEnd, !rest.pointee.search.candidates.isEmpty, rest.pointee.search.reached > rest.pointee.streamOffset {
+      position = min(end, Int(truncatingIfNeeded: rest.pointee.search.reached &- base))
     }
     var best = (position: 0, bits: hasMagic ? needed / 2 - 1 : Self.chance(end - start) - 1)
     var isFound = false
     while position < end {
       let next = nextCandidate(bytes, position, end)
       // Passing over a place costs far less than weighing it.
-      rest.pointee.credit -= (next - position) >> 3
+      rest.pointee.search.credit -= (next - position) >> 3
       position = next
       guard position < end else { break }
       // Who makes the search dear has said nothing that could be found.
-      guard rest.pointee.credit > 0 else { return .none }
+      guard rest.pointee.search.credit > 0 else { return .none }
       switch verify(bytes, position, end, rest, needed: needed, isTrusted: true) {
       case .confirmed:
         // In front of it, with as much to say for itself as can be, may stand one that ends where this one begins.
@@ -124,8 +124,8 @@ extension Engine {
           if open.count < 32 { open.append(base &+ UInt64(position)) }
           if hasMagic {
             position += 1
-            rest.pointee.searchedTo = base &+ UInt64(position)
-            rest.pointee.candidates = open
+            rest.pointee.search.reached = base &+ UInt64(position)
+            rest.pointee.search.candidates = open
             return .open(Int(truncatingIfNeeded: open[0] &- base))
           }
         }
@@ -133,8 +133,8 @@ extension Engine {
       position += 1
     }
     if isEnd { return isFound ? .at(best.position) : .none }
-    rest.pointee.searchedTo = base &+ UInt64(end)
-    rest.pointee.candidates = open
+    rest.pointee.search.reached = base &+ UInt64(end)
+    rest.pointee.search.candidates = open
     return open.first.map { .open(Int(truncatingIfNeeded: $0 &- base)) } ?? .none
   }
 
@@ -208,7 +208,7 @@ extension Engine {
     var at = position
     let counts = isTrusted && plan.pointee.checksumEvidence == 0
     for _ in 0..<64 {
-      rest.pointee.credit -= 1
+      rest.pointee.search.credit -= 1
       let result = plan.read(bytes, at, end, &probe)
       // Most places are rejected at once.
       if at == position, result != .notAFrame, rest.pointee.startsDelivery(at: position) {
@@ -234,13 +234,13 @@ extension Engine {
         // A part alone confirms nothing: bytes in front of a frame may borrow from it what makes them look like one.
         return evidence >= needed && at > position ? .confirmed : .open(bits: evidence, isWhole: at > position)
       case .frame:
-        if plan.pointee.checksumRule != .none { rest.pointee.credit -= probe.count >> 4 }
+        if plan.pointee.checksumRule != .none { rest.pointee.search.credit -= probe.count >> 4 }
         guard plan.open(bytes, &probe) else { return .rejected }
         let sum = Int(plan.pointee.checksumEvidence)
         if sum > 0, sum < 32, probe.checksumStatus == .bad { return .rejected }
         if sum < 32, probe.kind.pointee.index == FrameKind.unknownIndex { return .rejected }
         if plan.weighsBodies {
-          rest.pointee.credit -= probe.count >> 4
+          rest.pointee.search.credit -= probe.count >> 4
           guard let bits = plan.weighFrame(bytes, &probe, at, end) else { return .rejected }
           evidence += bits + sum
         } else if counts {

@@ -77,7 +77,7 @@ extension Engine {
     let result = find(bytes, rest, isEnd: isEnd, countsParts: countsParts)
     guard let other = otherVariant, !flow.pointee.variantIsCertain else { return result }
     // Little is searched by both with every delivery; much at the end of the search, and each time twice as much has come.
-    let (held, before) = (rest.pointee.count, rest.pointee.searchedByOthers)
+    let (held, before) = (rest.pointee.count, rest.pointee.search.othersHeld)
     let isLittle = held <= 4_096
     var isDue = isEnd || isLittle || held >= 2 * before || held < before / 2
     var limit = rest.pointee.end
@@ -89,17 +89,17 @@ extension Engine {
     case .none: break
     }
     guard isDue, limit > rest.pointee.start else { return result }
-    rest.pointee.searchedByOthers = held
+    rest.pointee.search.othersHeld = held
     let own = flow.pointee.profile
-    let search = (rest.pointee.candidates, rest.pointee.searchedTo, rest.pointee.credit)
-    rest.pointee.credit = rest.pointee.creditOfOthers
+    let search = rest.pointee.search
+    rest.pointee.search = StreamRest.Search(credit: search.othersCredit)
     doubt = Self.variantEvidence
     defer {
-      rest.pointee.creditOfOthers = rest.pointee.credit
-      (rest.pointee.candidates, rest.pointee.searchedTo, rest.pointee.credit) = search
+      let left = rest.pointee.search.credit
+      rest.pointee.search = search
+      rest.pointee.search.othersCredit = left
       doubt = 0
     }
-    (rest.pointee.candidates, rest.pointee.searchedTo) = ([], 0)
     select(other)
     var waiting = limit
     switch find(bytes, rest, isEnd: isEnd, countsParts: countsParts) {

@@ -168,20 +168,20 @@ extension Engine {
     let base = held.pointee.streamOffset &- UInt64(start)
     var open: [UInt64] = []
     var best = (position: start, bits: 19)
-    var known = isEnd ? [] : held.pointee.candidates.filter { $0 >= held.pointee.streamOffset }[...]
+    var known = isEnd ? [] : held.pointee.search.candidates.filter { $0 >= held.pointee.streamOffset }[...]
     var next = start
-    if !isEnd, held.pointee.searchedTo > held.pointee.streamOffset {
-      next = min(end, Int(truncatingIfNeeded: held.pointee.searchedTo &- base))
+    if !isEnd, held.pointee.search.reached > held.pointee.streamOffset {
+      next = min(end, Int(truncatingIfNeeded: held.pointee.search.reached &- base))
     }
     while true {
       let position = known.popFirst().map { Int(truncatingIfNeeded: $0 &- base) } ?? next
       guard position < end else { break }
       if position == next { next += 1 }
-      guard held.pointee.credit > 0 else {
+      guard held.pointee.search.credit > 0 else {
         passOver(flow, side, held, held.pointee.count)
         return false
       }
-      held.pointee.credit -= 1
+      held.pointee.search.credit -= 1
       switch weighCarrier(bytes, position, end, reader, held, flow) {
       case .confirmed: return stand(flow, side, reader, held, at: position - start)
       case .open(let bits, _):
@@ -192,8 +192,8 @@ extension Engine {
     }
     if isEnd, best.bits > 19 { return stand(flow, side, reader, held, at: best.position - start) }
     // Wait for more, but keep only what may still matter.
-    held.pointee.searchedTo = base &+ UInt64(end)
-    held.pointee.candidates = open
+    held.pointee.search.reached = base &+ UInt64(end)
+    held.pointee.search.candidates = open
     let keep = open.first.map { Int(truncatingIfNeeded: $0 &- base) } ?? end
     passOver(flow, side, held, max(keep - start, held.pointee.count - Self.maximumHeld))
     return false
@@ -205,8 +205,8 @@ extension Engine {
     _ held: UnsafeMutablePointer<StreamRest>, at count: Int
   ) -> Bool {
     passOver(flow, side, held, count)
-    held.pointee.candidates.removeAll()
-    held.pointee.searchedTo = 0
+    held.pointee.search.candidates.removeAll()
+    held.pointee.search.reached = 0
     reader.pointee.state = .header
     return true
   }
@@ -221,14 +221,14 @@ extension Engine {
       var chain = Self.chain(
         bytes, position, end, isMasked: reader.pointee.isMasked, allowsCompression: reader.pointee.allowsCompression)
     else { return .rejected }
-    held.pointee.credit -= 4 * chain.frames
+    held.pointee.search.credit -= 4 * chain.frames
     let begins = held.pointee.startsDelivery(at: position)
     var bits = 6 * chain.frames + (chain.isExact ? 8 : 0) + (begins ? 8 : 0)
     let hint = carrier(of: flow)?.pointee.hint ?? 255
     let profile = flow.pointee.profile.isPlan ? flow.pointee.profile : FlowProfile(rawValue: hint)
     if profile.isPlan, bits < 32, chain.frames > 0 {
       collect(bytes, position, end, &chain)
-      held.pointee.credit -= chain.looked >> 2
+      held.pointee.search.credit -= chain.looked >> 2
       select(profile)
       bits += min(24, innerEvidence(chain.content, needed: Int(currentPlan.pointee.confirmEvidence)))
       free(chain.content)

@@ -117,9 +117,9 @@ extension Engine {
       }
     }
     guard isThorough else { return false }
-    for position in rest.pointee.start..<end where rest.pointee.credit > 0 {
+    for position in rest.pointee.start..<end where rest.pointee.search.credit > 0 {
       if case .header = WebSocketHeader.read(bytes, position, end, isMasked: nil, allowsCompression: false) {
-        rest.pointee.credit -= 320
+        rest.pointee.search.credit -= 320
         if let plan = proven(bytes, position, end, flow, side) {
           carryFromMidstream(index, flow, side, position, plan)
           return true

@@ -34,22 +34,25 @@ struct StreamRest: ~Copyable {
   private var firstMark = 0
   /// Decoding makes no sense before so many bytes are there.
   var needed = 0
-  /// While a frame is looked for: the place, as an offset in the stream, before which everything but `candidates` was found
-  /// to be none.
-  var searchedTo: UInt64 = 0
-  /// How much was held when other variants of the protocol were tried last.
-  var searchedByOthers = 0
-  /// Bytes that were held for the sake of candidates which were none, as far as they were many.
-  var wasted = 0
-  /// What the search for frames may still cost, in places looked at. Each delivery adds to it, and each of its bytes, so
-  /// that nobody can send what is dearer than that: headers by the thousand whose frames all overlap.
-  var credit = 0
-  /// The same for the search by other variants of the protocol.
-  var creditOfOthers = 0
+  /// How far the search for a frame has come.
+  struct Search: Equatable {
+    /// The place, as an offset in the stream, before which everything but `candidates` was found to be none.
+    var reached: UInt64 = 0
+    /// Places where one may begin when more bytes have come, in order; at most 32.
+    var candidates: [UInt64] = []
+    /// Bytes that were held for the sake of candidates which were none, as far as they were many.
+    var wasted = 0
+    /// What the search may still cost, in places looked at. Each delivery adds to it, and each of its bytes, so that nobody
+    /// can send what is dearer than that: headers by the thousand whose frames all overlap.
+    var credit = 0
+    /// The same for the search by other variants of the protocol.
+    var othersCredit = 0
+    /// How much was held when these were tried last.
+    var othersHeld = 0
+  }
+  var search = Search()
   private static var creditPerDelivery: Int { 32 }
   private static var creditPerByte: Int { 16 }
-  /// Places where one may begin when more bytes have come, in order; at most 32.
-  var candidates: [UInt64] = []
 
   /// Bytes held.
   var count: Int { end - start }
@@ -78,16 +81,17 @@ struct StreamRest: ~Copyable {
     }
     marks.append(Mark(position: end, timestamp: timestamp, number: number))
     end += count
-    credit += Self.creditPerDelivery + count * Self.creditPerByte
-    creditOfOthers += Self.creditPerDelivery + count * Self.creditPerByte
+    let more = Self.creditPerDelivery + count * Self.creditPerByte
+    search.credit += more
+    search.othersCredit += more
     account()
   }
 
   /// Forgets what choosing a plan has asked of the bytes and what it has cost.
   mutating func beginSearch() {
     needed = 0
-    credit = deliveryCount * Self.creditPerDelivery + count * Self.creditPerByte
-    creditOfOthers = credit
+    search.credit = deliveryCount * Self.creditPerDelivery + count * Self.creditPerByte
+    search.othersCredit = search.credit
   }
 
   /// Drops the first `count` bytes.
@@ -103,7 +107,7 @@ struct StreamRest: ~Copyable {
     start = 0
     end = 0
     needed = 0
-    candidates.removeAll()
+    search.candidates.removeAll()
     marks.removeAll(keepingCapacity: true)
     firstMark = 0
     shrink()
@@ -123,24 +127,14 @@ struct StreamRest: ~Copyable {
   /// Empties it, for another direction; it counts as holding nothing until then.
   mutating func retire() {
     reset()
-    searchedTo = 0
-    wasted = 0
-    credit = 0
+    search = Search()
     streamOffset = 0
     budget.held -= accounted
     accounted = 0
   }
 
   /// The delivery that brought the byte at `position`, which lies in `start..<end`.
-  mutating func mark(at position: Int) -> Mark {
-    var low = firstMark
-    var high = marks.count
-    while high - low > 1 {
-      let middle = (low + high) / 2
-      if marks[middle].position <= position { low = middle } else { high = middle }
-    }
-    return marks[low]
-  }
+  mutating func mark(at position: Int) -> Mark { stretch(at: position).mark }
 
   /// That delivery, and where it ends.
   mutating func stretch(at position: Int) -> (mark: Mark, end: Int) {

@@ -1,0 +1,55 @@
+import IMTestSupport
+import IMWire
+import Testing
+
+@testable import IMEngine
+
+/// Where held bytes come from and go to: nothing of one direction is left for the next, and nothing is forgotten.
+@Suite struct HeldTests {
+  @Test func restsComeAsNew() throws {
+    let budget = MemoryBudget(limit: 64 << 20)
+    var store = RestStore(budget: budget)
+    var rest: UnsafeMutablePointer<StreamRest>? = store.make()
+    let first = try #require(rest)
+    let bytes = [UInt8](repeating: 7, count: 300)
+    first.pointee.append(Bytes(bytes.span.bytes), 0, 200, .distantPast, 1, streamOffset: 5_000)
+    first.pointee.needed = 1_000
+    first.pointee.search = StreamRest.Search(
+      reached: 5_100, candidates: [5_050], wasted: 9, credit: 77, othersCredit: 88, othersHeld: 99)
+    #expect(budget.held > 0)
+    store.take(back: &rest)
+    #expect(rest == nil && budget.held == 0)
+
+    let second = store.make()
+    #expect(second == first)
+    #expect(second.pointee.search == StreamRest.Search())
+    #expect(second.pointee.count == 0 && second.pointee.needed == 0 && second.pointee.deliveryCount == 0)
+    second.pointee.append(Bytes(bytes.span.bytes), 0, 100, .distantPast, 2, streamOffset: 40)
+    #expect(second.pointee.count == 100 && second.pointee.streamOffset == 40)
+    rest = second
+    store.take(back: &rest)
+  }
+
+  /// A coast whose turn comes while it is taken out has its turn again when it is back.
+  @Test func turnsAreKept() throws {
+    var table = IslandTable(budget: MemoryBudget(limit: 64 << 20))
+    func coast(_ flow: UInt32) -> IslandTable.CoastPointer {
+      let coast = IslandTable.newCoast(flow: flow, side: 0)
+      coast.pointee.islands = [Island(start: 0, end: 10, isKnown: true)]
+      return coast
+    }
+    let first = table.put(coast(1))
+    _ = table.put(coast(2))
+    let taken = table.take(first)
+    let second = table.takeAny()
+    let none = table.takeAny()
+    #expect(second?.pointee.flow == 2 && none == nil)
+    let again = table.put(try #require(taken))
+    let last = table.takeAny()
+    #expect(again == first && last?.pointee.flow == 1)
+    for coast in [second, last] {
+      coast?.pointee.islands = []
+      if let coast { _ = table.put(coast) }
+    }
+  }
+}
