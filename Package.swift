@@ -38,7 +38,6 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
   ],
@@ -51,6 +50,9 @@ let package = Package(
     .systemLibrary(
       name: "CDeflate", pkgConfig: "libdeflate",
       providers: [.apt(["libdeflate-dev"]), .brew(["libdeflate"])]),
+    .systemLibrary(
+      name: "CYAML", pkgConfig: "yaml-0.1",
+      providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
 
     room("IMWire", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
@@ -59,7 +61,7 @@ let package = Package(
     room(
       "IMEngine",
       ["IMWire", "CDeflate", "CMachine", "CZlib", .product(name: "DequeModule", package: "swift-collections")]),
-    room("IMYAML", [.product(name: "Yams", package: "Yams")]),
+    room("IMYAML", ["CYAML"]),
     room(
       "IMProfile", ["IMEngine", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
