@@ -37,7 +37,6 @@ let package = Package(
   products: [.executable(name: "imdump", targets: ["imdump"])] + fuzzed,
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
   ],
   targets: [
@@ -49,13 +48,16 @@ let package = Package(
     .systemLibrary(
       name: "CDeflate", pkgConfig: "libdeflate",
       providers: [.apt(["libdeflate-dev"]), .brew(["libdeflate"])]),
+    .systemLibrary(
+      name: "CYAML", pkgConfig: "yaml-0.1",
+      providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
 
     room("IMWire", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
     .target(name: "CMachine"),
     .target(name: "CSandbox"),
     room("IMEngine", ["IMWire", "CDeflate", "CMachine", "CZlib"]),
-    room("IMYAML", [.product(name: "Yams", package: "Yams")]),
+    room("IMYAML", ["CYAML"]),
     room(
       "IMProfile", ["IMEngine", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
