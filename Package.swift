@@ -29,14 +29,13 @@ func tests(_ name: String, _ rooms: [Target.Dependency], exclude: [String] = [])
 /// `IMDUMP_FUZZ=1` offers the rooms to the nested package `Fuzz`.
 let fuzzed: [Product] =
   Context.environment["IMDUMP_FUZZ"] == "1"
-  ? [.library(name: "rooms", targets: ["IMWire", "IMCapture", "IMEngine", "IMProfile", "IMFilter"])] : []
+  ? [.library(name: "rooms", targets: ["IMWire", "IMCapture", "IMEngine", "IMProfile", "IMFilter", "IMCommandLine"])] : []
 
 let package = Package(
   name: "imdump",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "imdump", targets: ["imdump"])] + fuzzed,
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
     .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
@@ -73,17 +72,18 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ]),
+    room("IMCommandLine", []),
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMOutput", "IMEngine", "IMWire",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "IMPipeline", "IMOutput", "IMEngine", "IMWire", "IMCommandLine",
       ],
       swiftSettings: settings + checked),
 
     .target(
       name: "IMTestSupport", dependencies: ["IMWire"], path: "Tests/IMTestSupport",
       swiftSettings: settings + checked),
+    tests("IMCommandLineTests", ["IMCommandLine"]),
     tests("IMWireTests", ["IMWire"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
