@@ -29,14 +29,15 @@ func tests(_ name: String, _ rooms: [Target.Dependency], exclude: [String] = [])
 /// `IMDUMP_FUZZ=1` offers the rooms to the nested package `Fuzz`.
 let fuzzed: [Product] =
   Context.environment["IMDUMP_FUZZ"] == "1"
-  ? [.library(name: "rooms", targets: ["IMWire", "IMCapture", "IMEngine", "IMProfile", "IMFilter", "IMCommandLine"])] : []
+  ? [.library(name: "rooms", targets: ["IMWire", "IMCapture", "IMEngine", "IMProfile", "IMFilter", "IMCommandLine"])]
+  : []
 
 let package = Package(
   name: "imdump",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "imdump", targets: ["imdump"])] + fuzzed,
   dependencies: [
-    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2")
   ],
   targets: [
     .systemLibrary(

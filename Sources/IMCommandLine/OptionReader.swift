@@ -66,7 +66,9 @@ struct OptionReader<C: Command> {
         message: "unknown option \(quoted(isName ? name : word))" + (isName ? didYouMean(suggested(name)) : ""))
     }
     guard spelling.value != nil else {
-      if let joined { throw Fault(message: "'\(name)' takes no value, and \(quoted(joined)) was given", row: row.row(C())) }
+      if let joined {
+        throw Fault(message: "'\(name)' takes no value, and \(quoted(joined)) was given", row: row.row(C()))
+      }
       return try set(row, spelling, "")
     }
     if let joined {
@@ -126,7 +128,8 @@ struct OptionReader<C: Command> {
     var message = "missing value for '\(spelling.label)'"
     if let word {
       let joint = spelling.label.utf8.starts(with: "--".utf8) ? "=" : ""
-      message += "; \(quoted(word)) begins with a dash, as an option does: as a value it is joined, "
+      message +=
+        "; \(quoted(word)) begins with a dash, as an option does: as a value it is joined, "
         + quoted((spelling.names.last ?? "") + joint + word)
     }
     return Fault(message: message, row: row.row(C()))
@@ -134,7 +137,8 @@ struct OptionReader<C: Command> {
 
   private func unknownLetter(_ letter: UInt8, _ rest: Substring.UTF8View, _ word: String) -> Fault {
     // The rest of a character that is no letter of ASCII belongs to it.
-    let character = letter < 128 ? String(UnicodeScalar(letter)) : String(word.unicodeScalars.first { !$0.isASCII } ?? "?")
+    let character =
+      letter < 128 ? String(UnicodeScalar(letter)) : String(word.unicodeScalars.first { !$0.isASCII } ?? "?")
     let name = quoted("-" + character)
     let isFirst = rest.count == word.utf8.count - 2
     // A long name with one dash, such as `-format`.

@@ -97,7 +97,10 @@ extension DecodeOptions: OptionGroup {
 /// How times are shown.
 extension TextStyle: OptionGroup {
   package static var table: [Option<Self>] {
-    [.tally("-t", \.time.count, "Times: -t none, -tt seconds since 1970, -ttt since the last line, -tttt with the date.")]
+    [
+      .tally(
+        "-t", \.time.count, "Times: -t none, -tt seconds since 1970, -ttt since the last line, -tttt with the date.")
+    ]
   }
 }
 

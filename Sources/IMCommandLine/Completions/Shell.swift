@@ -18,7 +18,8 @@ extension CommandTree {
 
   /// The names that may follow and what they are; `help` is one of the root's.
   var nextWords: [(name: String, text: String)] {
-    visibleMembers.map { ($0.about.name, $0.about.abstract) } + (isRoot ? [("help", "Show the help of a command.")] : [])
+    visibleMembers.map { ($0.about.name, $0.about.abstract) }
+      + (isRoot ? [("help", "Show the help of a command.")] : [])
   }
 
   /// The rows of options, and those of operands.
