@@ -36,7 +36,8 @@ package struct Option<Root> {
     return Row(
       spelling: spelling, help: help, isHidden: isHidden, accumulates: accumulates, words: words,
       completion: completion() ?? (words.isEmpty ? spelling.completion : .words(words)),
-      initial: root.flatMap { initial($0) })
+      // An operand has to be given.
+      initial: spelling.isOperand ? nil : root.flatMap { initial($0) })
   }
 }
 

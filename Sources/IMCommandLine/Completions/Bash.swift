@@ -26,7 +26,10 @@ func bashCompletions(_ tree: CommandTree) -> String {
       elif [[ $prev == '=' ]]; then
         prev=${COMP_WORDS[COMP_CWORD - 2]}
       fi
-      for ((i = 1; i < COMP_CWORD; i++)); do
+      i=1
+      # What may follow 'help' is what may follow without it.
+      [[ $COMP_CWORD -gt 1 && ${COMP_WORDS[1]} == help ]] && i=2
+      for (( ; i < COMP_CWORD; i++)); do
         case "$place ${COMP_WORDS[i]}" in
         \(places)) place+=" ${COMP_WORDS[i]}" ;;
         *) break ;;

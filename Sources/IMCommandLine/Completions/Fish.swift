@@ -10,6 +10,10 @@ func fishCompletions(_ tree: CommandTree) -> String {
         set -l place
         set -l words (commandline -opc)
         set -e words[1]
+        # What may follow 'help' is what may follow without it.
+        if test "$words[1]" = help
+            set -e words[1]
+        end
         while set -q words[1]; and contains -- "$place/$words[1]" \(places)
             set place "$place/$words[1]"
             set -e words[1]

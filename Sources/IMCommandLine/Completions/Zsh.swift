@@ -10,10 +10,16 @@ func zshCompletions(_ tree: CommandTree) -> String {
       _alternative "names:name:($*)" 'files:file:_files'
     }
 
+    _\(name)_interfaces() {
+      _alternative 'names:interface:(any)' 'interfaces:interface:_net_interfaces'
+    }
+
     _\(name)() {
       local place=
       local -a next
       integer i=2
+      # What may follow 'help' is what may follow without it.
+      ((CURRENT > 2)) && [[ $words[2] == help ]] && i=3
       while ((i < CURRENT)); do
         case "$place $words[i]" in
           (\(places)) place+=" $words[i]" ;;
@@ -78,7 +84,8 @@ private func zshOption(_ row: Row, _ command: String) -> String {
 
 private func zshOperand(_ row: Row, _ command: String) -> String {
   let value = row.spelling.value ?? ""
-  let action = zshAction(row.completion, command)
+  // Words of which nothing is known: without an action there would be a message, which holds other matches up.
+  let action = row.completion == .none ? " true" : zshAction(row.completion, command)
   return "\(row.spelling.repeats ? "*" : ""):\(zshMessage(value)):\(action)".singleQuoted()
 }
 
@@ -94,7 +101,7 @@ private func zshAction(_ completion: WordCompletion, _ command: String) -> Strin
   case .wordsAndFiles(let words): " _\(command)_either \(words.joined(separator: " "))"
   case .files: "_files"
   case .folders: "_files -/"
-  case .interfaces: "_net_interfaces"
+  case .interfaces: " _\(command)_interfaces"
   case .users: "_users"
   case .programs: "_command_names -e"
   }
