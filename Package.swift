@@ -36,9 +36,6 @@ let package = Package(
   name: "imdump",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "imdump", targets: ["imdump"])] + fuzzed,
-  dependencies: [
-    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2")
-  ],
   targets: [
     .systemLibrary(
       name: "CPcap", pkgConfig: "libpcap",
@@ -66,17 +63,11 @@ let package = Package(
     room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     room(
       "IMPipeline",
-      [
-        "IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox",
-        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-      ]),
+      ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),
     room("IMCommandLine", []),
     .executableTarget(
       name: "imdump",
-      dependencies: [
-        "IMPipeline", "IMOutput", "IMEngine", "IMWire", "IMCommandLine",
-      ],
+      dependencies: ["IMPipeline", "IMOutput", "IMEngine", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
 
     .target(
@@ -92,6 +83,7 @@ let package = Package(
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMOutput", "IMWire"]),
     tests(
-      "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMOutput", "IMProfile", "IMWire"], exclude: ["Golden"]),
+      "imdumpTests", ["imdump", "IMCapture", "IMCommandLine", "IMEngine", "IMOutput", "IMProfile", "IMWire"],
+      exclude: ["Golden"]),
   ]
 )
