@@ -59,6 +59,10 @@ func writeSeeds(from samples: String, to folder: String) {
     "type == data && rtt_ms > 500", "session == 6854 or fate in {unanswered, damaged}", "tlv[0x1001] contains \"x\"",
     "client.ip == 10.0.0.0/8 and not seq >= 0x1f", "tlv matches \"(?i)^a{2,5}[^b-d]$\"",
   ] { seed("filter", [UInt8](text.utf8)) }
+  for words in [
+    ["log", "-avvr", "x", "--number=3", "y"], ["-rtype == data", "--", "--all"], ["log", "other", "z"], ["othr"], ["help", "log"],
+    ["--no-chek"], ["--all=1"], ["-n", "-1"], ["-vh"], ["--version"],
+  ] { seed("words", [UInt8](words.joined(separator: "\0").utf8)) }
 }
 
 private func contents(_ path: String) -> [UInt8] {
