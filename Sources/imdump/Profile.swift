@@ -59,8 +59,6 @@ enum Profile: CommandGroup {
     var profile = ""
     var isDissector = false
     var isPage = false
-    /// For Scripts/make-profiles.
-    var isKept = false
     var output: String?
 
     static var table: [Option<Self>] {
@@ -68,19 +66,18 @@ enum Profile: CommandGroup {
         .value("<profile>", \.profile, profileOperand, completing: .wordsAndFiles(builtInProfiles)),
         .flag("--wireshark", \.isDissector, "A dissector in Lua, for tshark -X lua_script: too."),
         .flag("--markdown", \.isPage, "A page in Markdown."),
-        .flag("--compiled", \.isKept, "What imdump keeps of its own profiles.", isHidden: true),
         .value("-o, --output <file>", \.output, "Write to a file."),
       ]
     }
 
     func check() throws(ValueError) {
-      guard [isDissector, isPage, isKept].count(where: \.self) == 1 else {
+      guard isDissector != isPage else {
         throw ValueError("one of --wireshark and --markdown is wanted")
       }
     }
 
     func perform() throws(UsageError) -> ExitStatus {
-      try exportProfile(profile, as: isDissector ? .wireshark : isPage ? .markdown : .compiled, to: output)
+      try exportProfile(profile, as: isDissector ? .wireshark : .markdown, to: output)
     }
   }
 
