@@ -29,8 +29,11 @@ func tests(_ name: String, _ rooms: [Target.Dependency], exclude: [String] = [])
 /// `IMDUMP_FUZZ=1` offers the rooms to the nested package `Fuzz`.
 let fuzzed: [Product] =
   Context.environment["IMDUMP_FUZZ"] == "1"
-  ? [.library(name: "rooms", targets: ["IMWire", "IMCapture", "IMEngine", "IMProfile", "IMFilter", "IMCommandLine"])]
-  : []
+  ? [
+    .library(
+      name: "rooms",
+      targets: ["IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMCommandLine"])
+  ] : []
 
 let package = Package(
   name: "imdump",
