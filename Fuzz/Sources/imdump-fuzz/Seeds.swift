@@ -77,6 +77,10 @@ func writeSeeds(from samples: String, to folder: String) {
   // Connections that ask, in both dialects, are answered, and go.
   seed("responder", [0, 2, 0, 2, 1, 2, 3, 13, 49, 49, 49, 49, 49, 9, 7, 0, 2, 4, 2, 3, 9, 14, 255])
   seed("responder", [0, 1, 0x12, 0, 0x12, 2, 0x12, 6, 0x12, 3, 29, 50, 50, 50, 50, 50, 0x1b, 9, 0x19, 0x18, 14, 60])
+  for words in [
+    ["log", "-avvr", "x", "--number=3", "y"], ["-rtype == data", "--", "--all"], ["log", "other", "z"], ["othr"], ["help", "log"],
+    ["--no-chek"], ["--all=1"], ["-n", "-1"], ["-vh"], ["--version"],
+  ] { seed("words", [UInt8](words.joined(separator: "\0").utf8)) }
 }
 
 private func contents(_ path: String) -> [UInt8] {
