@@ -29,15 +29,16 @@ func tests(_ name: String, _ rooms: [Target.Dependency], exclude: [String] = [])
 /// `IMDUMP_FUZZ=1` offers the rooms to the nested package `Fuzz`.
 let fuzzed: [Product] =
   Context.environment["IMDUMP_FUZZ"] == "1"
-  ? [.library(name: "rooms", targets: ["IMWire", "IMCapture", "IMEngine", "IMProfile", "IMYAML", "IMFilter"])] : []
+  ? [
+    .library(
+      name: "rooms",
+      targets: ["IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMCommandLine"])
+  ] : []
 
 let package = Package(
   name: "imdump",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "imdump", targets: ["imdump"])] + fuzzed,
-  dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-  ],
   targets: [
     .systemLibrary(
       name: "CPcap", pkgConfig: "libpcap",
@@ -66,12 +67,10 @@ let package = Package(
     room(
       "IMPipeline",
       ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),
+    room("IMCommandLine", []),
     .executableTarget(
       name: "imdump",
-      dependencies: [
-        "IMPipeline", "IMOutput", "IMEngine", "IMWire",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
+      dependencies: ["IMPipeline", "IMOutput", "IMEngine", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
 
     .target(
@@ -87,6 +86,7 @@ let package = Package(
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMOutput", "IMWire"]),
     tests(
-      "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMOutput", "IMProfile", "IMWire"], exclude: ["Golden"]),
+      "imdumpTests", ["imdump", "IMCapture", "IMCommandLine", "IMEngine", "IMOutput", "IMProfile", "IMWire"],
+      exclude: ["Golden"]),
   ]
 )
