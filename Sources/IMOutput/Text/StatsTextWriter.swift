@@ -188,8 +188,8 @@ package struct StatsTextWriter {
     guard !figures.worst.entries.isEmpty else { return }
     out.literal("\n")
     var table = TextTable([
-      "worst connections", "client", "server", "messages", "unanswered", "damaged", "retries", "gaps", "lost bytes",
-      "hb missed", "end",
+      "worst connections", "client", "server", "messages", "rejected", "unanswered", "damaged", "control failed",
+      "retries", "gaps", "lost bytes", "hb missed", "end",
     ])
     for entry in figures.worst.entries {
       let rare = entry.report.rare
@@ -197,8 +197,9 @@ package struct StatsTextWriter {
       fates.add(rare.fates[1])
       let info = entry.report.info
       let counts: [UInt64] = [
-        UInt64(fates.units), UInt64(fates.unanswered), UInt64(fates.damaged), UInt64(rare.retries),
-        UInt64(entry.report.gapCount), entry.report.gapBytes, UInt64(entry.report.heartbeats?.missed ?? 0),
+        UInt64(fates.units), UInt64(fates.rejected), UInt64(fates.unanswered), UInt64(fates.damaged),
+        UInt64(rare.failedControls), UInt64(rare.retries), UInt64(entry.report.gapCount), entry.report.gapBytes,
+        UInt64(entry.report.heartbeats?.missed ?? 0),
       ]
       table.add(
         ["#\(info.serial)", "\(info.client)", "\(info.server)"] + counts.map(grouped) + [entry.report.reason.name])
