@@ -427,9 +427,13 @@ extension Engine {
     if let figures { rare = tracker.rareFigures(of: figures) }
     let journal = f.journal == .max ? FlowJournal() : reassembler.journals.pointer(f.journal).pointee
     let ways = [f.halves[client], f.halves[1 - client]]
+    var info = connectionInfo(flow)
+    if isFinal, f.closeReason == .refused || f.closeReason == .timeout, ways[0].offset == 0, ways[1].offset == 0 {
+      info.endpoint = endpointOfFailure(info.server)
+    }
     sink.connection(
       ConnectionReport(
-        info: connectionInfo(flow), madeAt: now, phase: f.phase, reason: f.closeReason, isFinal: isFinal,
+        info: info, madeAt: now, phase: f.phase, reason: f.closeReason, isFinal: isFinal,
         clientIsCertain: f.clientIsCertain,
         sawSyn: f.sawSyn, firstSeen: f.firstSeen,
         lastSeen: f.lastSeen, closedAt: f.closedAt == .distantFuture ? nil : f.closedAt,
