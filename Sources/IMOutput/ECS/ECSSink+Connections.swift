@@ -87,13 +87,14 @@ extension ECSSink {
     let new = ConnectionRecord.Totals(
       units: UInt64(counts.units), acked: UInt64(counts.acked) + UInt64(counts.ackedAfterRetry),
       unanswered: UInt64(counts.unanswered), missed: UInt64(report.heartbeats?.missed ?? 0),
-      bytes: report.wireBytes[0] + report.wireBytes[1], retransmits: report.retransmits, outOfOrder: report.outOfOrder)
+      bytes: report.wireBytes[0] + report.wireBytes[1], retransmits: report.retransmits, outOfOrder: report.outOfOrder,
+      pings: PingCounts(report))
     let old = record.last
     record.last = new
     return ConnectionRecord.Totals(
       units: new.units &- old.units, acked: new.acked &- old.acked, unanswered: new.unanswered &- old.unanswered,
       missed: new.missed &- old.missed, bytes: new.bytes &- old.bytes, retransmits: new.retransmits &- old.retransmits,
-      outOfOrder: new.outOfOrder &- old.outOfOrder)
+      outOfOrder: new.outOfOrder &- old.outOfOrder, pings: new.pings.since(old.pings))
   }
 
   private func count(
@@ -105,6 +106,8 @@ extension ECSSink {
       record.isCountedReconnect = true
       periods.at(endpoint).pointee.connections.reconnects += 1
     }
+    periods.at(endpoint).pointee.heartbeats.sent += delta.pings.sent
+    periods.at(endpoint).pointee.heartbeats.addPings(delta.pings)
     guard report.isFinal else { return }
     if record.endpoint == nil {
       // It never carried a frame: a failed attempt.
