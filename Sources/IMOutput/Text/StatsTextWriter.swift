@@ -18,7 +18,7 @@ package struct StatsTextWriter {
     connections(figures, to: &out)
     handshakes(figures.total.handshakes, to: &out)
     reads(figures.total, to: &out)
-    traffic(Traffic(figures.summary), to: &out)
+    traffic(Traffic(figures), to: &out)
     tcp(figures.total.tcp, to: &out)
     sequences(figures.summary, to: &out)
     problems(figures, to: &out)
