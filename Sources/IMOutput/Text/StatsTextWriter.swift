@@ -92,9 +92,14 @@ package struct StatsTextWriter {
     let ledger = figures.summary.ledger
     var parts = ["connections: \(grouped(ledger.connections))", "\(grouped(ledger.decodedConnections)) decoded"]
     if ledger.connectionAttempts > 0 {
+      // The same share as everywhere: of the attempts whose end is known.
+      let known = ledger.connectionSuccesses + ledger.connectionsRefused + ledger.connectionsTimedOut
+      let share = known == 0 ? "" : " (\(percent(ledger.connectionSuccesses, known)))"
       parts.append(
-        "\(grouped(ledger.connectionSuccesses)) of \(count(ledger.connectionAttempts, "attempt")) succeeded ("
-          + percent(ledger.connectionSuccesses, ledger.connectionAttempts) + ")")
+        "\(grouped(ledger.connectionSuccesses)) of \(count(ledger.connectionAttempts, "attempt")) succeeded" + share)
+      if ledger.connectionAttempts > known {
+        parts.append("\(grouped(ledger.connectionAttempts - known)) not decided")
+      }
     }
     if ledger.connectionsRefused > 0 { parts.append("\(grouped(ledger.connectionsRefused)) refused") }
     if ledger.connectionsTimedOut > 0 { parts.append("\(grouped(ledger.connectionsTimedOut)) timed out") }
@@ -209,7 +214,7 @@ package struct StatsTextWriter {
 
   private func share(_ ratio: Double?) -> String {
     guard let ratio else { return "-" }
-    return percent(UInt64((ratio * 1_000_000).rounded()), 1_000_000)
+    return percent(ratio)
   }
 
   private func milliseconds(_ microseconds: Int64) -> String {
