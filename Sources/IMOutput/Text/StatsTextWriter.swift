@@ -28,7 +28,7 @@ package struct StatsTextWriter {
   private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout ByteWriter) {
     guard kinds.contains(where: { $0.frames[0] + $0.frames[1] > 0 }) else { return }
     var table = TextTable([
-      plan.name, "c2s", "s2c", "messages", "acked", "retried", "rejected", "unanswered", "damaged", "pending",
+      plan.name, "c2s", "s2c", "units", "acked", "retried", "rejected", "unanswered", "damaged", "pending",
     ])
     for (k, kind) in kinds.enumerated() where kind.frames[0] + kind.frames[1] > 0 {
       var fates = kind.fates[0]
