@@ -132,7 +132,8 @@ package struct ConnectionInfo: Sendable, BitwiseCopyable {
   package var plan: UInt8
   /// Whether its client's SYN was seen.
   package var sawOpening = false
-  /// The server's index among those that frames were decoded of, `.max` where none were.
+  /// The server's index in `Engine.endpoints()`: where frames were decoded, and in the report of a connection that failed on
+  /// its way to a server that is known. Else `.max`.
   package var endpoint: UInt32
 }
 

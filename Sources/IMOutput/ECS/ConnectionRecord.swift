@@ -8,6 +8,7 @@ final class ConnectionRecord {
   struct Totals {
     var units: UInt64 = 0, acked: UInt64 = 0, unanswered: UInt64 = 0, missed: UInt64 = 0, bytes: UInt64 = 0
     var retransmits: UInt32 = 0, outOfOrder: UInt32 = 0
+    var pings = PingCounts()
   }
 
   /// The session on it, as outputs print it.

@@ -37,8 +37,8 @@ extension ECSSink {
     if issue.kind == .gap, issue.gap == .captureLoss, let endpoint = record.endpoint {
       periods.at(endpoint).pointee.captureGaps += 1
     }
-    releaseOrphans(record, before: issue.timestamp.advanced(by: -Self.orphanPatience))
     if issue.kind == .orphanAck, record.orphans.count < Self.maximumOrphans {
+      releaseOrphans(record, before: issue.timestamp.advanced(by: -Self.orphanPatience))
       record.orphans.append(issue)
     } else {
       tell(issue, record)
@@ -47,8 +47,12 @@ extension ECSSink {
 
   // MARK: Parts
 
-  /// An answer without a message may have overtaken it, when the message waits behind a hole: so long it gets no document.
-  private static let orphanPatience: Int64 = 10_000_000_000
+  /// An answer without a message may have overtaken it, when the message waits behind a hole: it gets no document for as
+  /// long as the engine keeps it, 10 s, which it looks at every 100 ms.
+  ///
+  /// Only what arrives tells that they have passed: in a long silence a hole is given up with the next packet, and the gap
+  /// is told with that packet's time, in front of the messages that it held back.
+  static let orphanPatience: Int64 = 10_200_000_000
   private static let maximumOrphans = 32
 
   /// Writes the document of an exchange that was not answered, or too late, unless there were enough of them.
@@ -62,7 +66,7 @@ extension ECSSink {
     write(.weird) { writer, lines in writer.weird(issue, admission, record, &lines) }
   }
 
-  private func releaseOrphans(_ record: ConnectionRecord, before time: Timestamp) {
+  func releaseOrphans(_ record: ConnectionRecord, before time: Timestamp) {
     while let first = record.orphans.first, first.timestamp < time {
       record.orphans.removeFirst()
       tell(first, record)
@@ -87,13 +91,14 @@ extension ECSSink {
     let new = ConnectionRecord.Totals(
       units: UInt64(counts.units), acked: UInt64(counts.acked) + UInt64(counts.ackedAfterRetry),
       unanswered: UInt64(counts.unanswered), missed: UInt64(report.heartbeats?.missed ?? 0),
-      bytes: report.wireBytes[0] + report.wireBytes[1], retransmits: report.retransmits, outOfOrder: report.outOfOrder)
+      bytes: report.wireBytes[0] + report.wireBytes[1], retransmits: report.retransmits, outOfOrder: report.outOfOrder,
+      pings: PingCounts(report))
     let old = record.last
     record.last = new
     return ConnectionRecord.Totals(
       units: new.units &- old.units, acked: new.acked &- old.acked, unanswered: new.unanswered &- old.unanswered,
       missed: new.missed &- old.missed, bytes: new.bytes &- old.bytes, retransmits: new.retransmits &- old.retransmits,
-      outOfOrder: new.outOfOrder &- old.outOfOrder)
+      outOfOrder: new.outOfOrder &- old.outOfOrder, pings: new.pings.since(old.pings))
   }
 
   private func count(
@@ -101,6 +106,8 @@ extension ECSSink {
   ) {
     periods.at(endpoint).pointee.retransmits += UInt64(delta.retransmits)
     periods.at(endpoint).pointee.outOfOrder += UInt64(delta.outOfOrder)
+    periods.at(endpoint).pointee.heartbeats.sent += delta.pings.sent
+    periods.at(endpoint).pointee.heartbeats.addPings(delta.pings)
     if report.rare.isReconnect, !record.isCountedReconnect {
       record.isCountedReconnect = true
       periods.at(endpoint).pointee.connections.reconnects += 1

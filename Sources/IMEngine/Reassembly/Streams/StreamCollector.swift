@@ -52,7 +52,7 @@ package struct StreamCollector: ~Copyable {
 
   /// The streams in the order of their first packets. The collector is empty afterwards.
   package mutating func finish() -> [CollectedStream] {
-    let collected = streams.enumerated().map { $0.element.collected(id: $0.offset) }
+    let collected = streams.enumerated().map { $0.element.collected(id: $0.offset + 1) }
     streams = []
     newest = [:]
     budget = StreamBudget(options)
