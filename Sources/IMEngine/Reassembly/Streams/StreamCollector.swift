@@ -60,9 +60,8 @@ package struct StreamCollector: ~Copyable {
   }
 
   private mutating func acceptDatagram() {
-    // SAFETY: the datagram's memory is not touched before the next fragment.
-    let start = UnsafeRawPointer(parser.fragments.datagram.pointer)
-    accept(Bytes(RawSpan(_unsafeStart: start, byteCount: parser.fragments.datagramCount + RawBuffer.slack)))
+    let datagram = parser.fragments.datagram
+    accept(Bytes(datagram.span.bytes))
   }
 
   private mutating func accept(_ bytes: borrowing Bytes) {
