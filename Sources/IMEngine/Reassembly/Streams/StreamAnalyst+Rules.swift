@@ -20,7 +20,7 @@ extension StreamAnalyst {
     _ segment: Segment, _ bytes: borrowing Bytes, isCopy: Bool, _ figures: inout CollectedDirection,
     _ budget: inout StreamBudget
   ) {
-    open(segment)
+    if !isCopy { open(segment, bytes) }
     let (own, other) = (segment.side, 1 - segment.side)
     if segment.flags.contains(.syn) { sides[own].windowScale = SegmentOptions.windowScale(segment, bytes) }
     let view = View(
@@ -44,7 +44,7 @@ extension StreamAnalyst {
     }
     var isAgain = false
     if view.occupies, !isKeepAlive { isAgain = judgeRepeating(view, own, other, isCopy, &figures.analysis) }
-    advance(view, own, isProbe: isProbe, isAgain: isAgain, isCopy: isCopy, &budget)
+    if !segment.isNumberless { advance(view, own, isProbe: isProbe, isAgain: isAgain, isCopy: isCopy, &budget) }
     sides[own].lastWasKeepAlive = isKeepAlive
     sides[own].lastWasProbe = isProbe
     if view.flags.contains(.ack) { settle(view, other, &figures.acknowledgments, &budget) }
