@@ -37,7 +37,6 @@ let package = Package(
   products: [.executable(name: "imdump", targets: ["imdump"])] + fuzzed,
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
   ],
   targets: [
     .systemLibrary(
@@ -66,11 +65,7 @@ let package = Package(
     room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     room(
       "IMPipeline",
-      [
-        "IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox",
-        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-      ]),
+      ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),
     .executableTarget(
       name: "imdump",
       dependencies: [
@@ -85,6 +80,7 @@ let package = Package(
     tests("IMWireTests", ["IMWire"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
+    tests("IMYAMLTests", ["IMYAML"]),
     tests("IMProfileTests", ["IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
     tests("IMMetricsTests", ["IMMetrics"]),
