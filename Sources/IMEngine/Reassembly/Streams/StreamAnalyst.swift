@@ -70,6 +70,12 @@ struct StreamAnalyst {
     return base != segment.sequence
   }
 
+  /// Whether two duplicate acknowledgments in a row have asked for `segment`.
+  func isAskedFor(_ segment: Segment) -> Bool {
+    let peer = sides[1 - segment.side]
+    return peer.duplicateAcks >= 2 && peer.lastAck == segment.sequence
+  }
+
   /// Notes the first numbers of both sides and the times of the handshake. A copy tells neither.
   mutating func open(_ segment: Segment, _ bytes: borrowing Bytes) {
     let (own, other) = (segment.side, 1 - segment.side)

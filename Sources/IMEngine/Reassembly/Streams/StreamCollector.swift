@@ -14,6 +14,7 @@ package struct StreamCollector: ~Copyable {
   private let options: StreamOptions
   private var parser = PacketParser(verifiesChecksums: false)
   private var segment = Segment()
+  private let recent = RecentSegments()
   private var streams: [StreamState] = []
   /// The newest stream between two ends.
   private var newest: [FlowKey: Int] = [:]
@@ -77,7 +78,7 @@ package struct StreamCollector: ~Copyable {
       packetsLeftOut &+= 1
       return
     }
-    streams[index].accept(segment, bytes, &budget)
+    streams[index].accept(&segment, bytes, index, recent, &budget)
   }
 }
 
