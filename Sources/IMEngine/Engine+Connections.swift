@@ -28,7 +28,7 @@ extension Engine {
       return
     }
     if segment.pointee.flags.contains(.syn) {
-      let opened = synchronise(index)
+      let opened = synchronise(index, bytes)
       let flow = reassembler.flows.pointer(opened ?? index)
       flow.half(segment.pointee.side).pointee.window = segment.pointee.window
       // Under the number of the connection that it opened.
@@ -64,22 +64,29 @@ extension Engine {
     finishIfDone(index, flow, segment.pointee.side)
   }
 
-  /// Handles a SYN; gives the flow that it belongs to, `nil` when it is a copy.
-  private mutating func synchronise(_ found: UInt32) -> UInt32? {
+  /// Handles a SYN; gives the flow that it belongs to, `nil` when it is sent again. Behind an attempt that was refused
+  /// it is another attempt, whatever its number.
+  private mutating func synchronise(_ found: UInt32, _ bytes: borrowing Bytes) -> UInt32? {
     var index = found
     var flow = reassembler.flows.pointer(index)
     var half = flow.half(segment.pointee.side)
     let isFirst = !segment.pointee.flags.contains(.ack)
+    let clocks = SegmentOptions.clocks(segment.pointee.options, bytes)
     if half.pointee.flags.contains(.syn), flow.tail(segment.pointee.side).pointee.initial == segment.pointee.sequence,
-      flow.pointee.phase != .closed || flow.pointee.closeReason == .refused
+      flow.pointee.phase != .closed
     {
       if isFirst { flow.pointee.synCount &+= flow.pointee.synCount == .max ? 0 : 1 }
+      if flow.pointee.phase == (isFirst ? .opening : .accepted) {
+        flow.pointee.openingAt = segment.pointee.timestamp
+        if isFirst { flow.pointee.synClock = clocks?.own ?? 0 }
+      }
       let name = RecentSegments.Name.control(segment.pointee.sequence, segment.pointee.flags)
       reassembler.judge(flow, segment, fillsHole: false, reassembler.recent.recall(flow.pointee.serial, segment, name))
       return nil
     }
     let isReordered =
       half.pointee.state == .open && half.pointee.next == segment.pointee.sequence &+ 1 && half.pointee.offset == 0
+      && flow.pointee.phase != .closed
     let isUntouched = half.pointee.state == .fresh && half.pointee.packets <= 1
     let answersOurs =
       !isFirst && isUntouched && flow.half(1 - segment.pointee.side).pointee.flags.contains(.syn)
@@ -106,6 +113,8 @@ extension Engine {
       ledger.connectionAttempts += 1
       if flow.pointee.phase == .midstream {
         flow.pointee.phase = .opening
+        flow.pointee.openingAt = segment.pointee.timestamp
+        flow.pointee.synClock = clocks?.own ?? 0
         opening.add(
           flow: index, serial: flow.pointee.serial, due: segment.pointee.timestamp.advanced(by: Self.synPatience))
         wake = min(wake, opening.nextDue)
@@ -120,12 +129,14 @@ extension Engine {
         client.pointee.flags.insert(.fromStart)
       }
       if flow.pointee.phase == .opening {
-        flow.pointee.serverHandshake = max(0, segment.pointee.timestamp.nanoseconds(since: flow.pointee.firstSeen))
+        let syns = SYNTimes(
+          first: flow.pointee.firstSeen, last: flow.pointee.openingAt, count: Int(flow.pointee.synCount),
+          clock: flow.pointee.synClock)
+        flow.pointee.serverHandshake =
+          syns.roundTrip(to: segment.pointee.timestamp, echoing: clocks?.echoed ?? 0) ?? -1
       }
-      if flow.pointee.phase == .opening || flow.pointee.phase == .midstream {
-        flow.pointee.phase = .accepted
-        flow.pointee.synAckAt = segment.pointee.timestamp
-      }
+      if flow.pointee.phase == .opening || flow.pointee.phase == .midstream { flow.pointee.phase = .accepted }
+      if flow.pointee.phase == .accepted { flow.pointee.openingAt = segment.pointee.timestamp }
     }
     return index
   }
@@ -149,7 +160,7 @@ extension Engine {
         || Int32(bitPattern: segment.pointee.acknowledgment &- flow.tail(1 - segment.pointee.side).pointee.initial) > 0
     else { return }
     flow.pointee.phase = .established
-    flow.pointee.clientHandshake = max(0, segment.pointee.timestamp.nanoseconds(since: flow.pointee.synAckAt))
+    flow.pointee.clientHandshake = max(0, segment.pointee.timestamp.nanoseconds(since: flow.pointee.openingAt))
     if flow.pointee.synCount > 0 { ledger.connectionSuccesses += 1 }
   }
 

@@ -219,10 +219,8 @@ package struct Engine: ~Copyable {
 
   @inline(never)
   private mutating func acceptDatagram() {
-    // The datagram's memory is not touched before the next fragment; the engine's other parts do not see it.
-    let start = UnsafeRawPointer(parser.fragments.datagram.pointer)
-    let span = RawSpan(_unsafeStart: start, byteCount: parser.fragments.datagramCount + RawBuffer.slack)
-    accept(Bytes(span))
+    let datagram = parser.fragments.datagram
+    accept(Bytes(datagram.span.bytes))
   }
 
   /// One segment whose flow is still to be found.

@@ -27,6 +27,10 @@ struct StreamBytes {
   /// Takes a segment whose packet, or datagram, is `bytes`.
   mutating func add(_ segment: Segment, _ bytes: borrowing Bytes, _ budget: inout StreamBudget) {
     let count = segment.payloadCount + segment.cutCount
+    if segment.isNumberless {
+      resetCount += count
+      return
+    }
     var start = Int(segment.sequence)
     if let highest {
       let distance = Int32(bitPattern: segment.sequence &- UInt32(truncatingIfNeeded: highest))

@@ -14,6 +14,7 @@ package struct StreamCollector: ~Copyable {
   private let options: StreamOptions
   private var parser = PacketParser(verifiesChecksums: false)
   private var segment = Segment()
+  private let recent = RecentSegments()
   private var streams: [StreamState] = []
   /// The newest stream between two ends.
   private var newest: [FlowKey: Int] = [:]
@@ -60,9 +61,8 @@ package struct StreamCollector: ~Copyable {
   }
 
   private mutating func acceptDatagram() {
-    // SAFETY: the datagram's memory is not touched before the next fragment.
-    let start = UnsafeRawPointer(parser.fragments.datagram.pointer)
-    accept(Bytes(RawSpan(_unsafeStart: start, byteCount: parser.fragments.datagramCount + RawBuffer.slack)))
+    let datagram = parser.fragments.datagram
+    accept(Bytes(datagram.span.bytes))
   }
 
   private mutating func accept(_ bytes: borrowing Bytes) {
@@ -78,7 +78,7 @@ package struct StreamCollector: ~Copyable {
       packetsLeftOut &+= 1
       return
     }
-    streams[index].accept(segment, bytes, &budget)
+    streams[index].accept(&segment, bytes, index, recent, &budget)
   }
 }
 
