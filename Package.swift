@@ -32,7 +32,9 @@ let fuzzed: [Product] =
   ? [
     .library(
       name: "rooms",
-      targets: ["IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMCommandLine"])
+      targets: [
+        "IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMOutput", "IMPipeline", "IMCommandLine",
+      ])
   ] : []
 
 let package = Package(
@@ -76,8 +78,8 @@ let package = Package(
     .target(
       name: "IMTestSupport", dependencies: ["IMWire"], path: "Tests/IMTestSupport",
       swiftSettings: settings + checked),
-    tests("IMCommandLineTests", ["IMCommandLine"]),
     tests("IMWireTests", ["IMWire"]),
+    tests("IMCommandLineTests", ["IMCommandLine"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
     tests("IMYAMLTests", ["IMYAML"]),
