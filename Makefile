@@ -7,9 +7,12 @@
 PREFIX  ?= /usr/local
 DESTDIR ?=
 SWIFT   ?= swift
-STRIP   ?= strip
 BIN     := .build/release/imdump
 INTO    := $(DESTDIR)$(PREFIX)
+
+.PHONY: run build test check install clean setup
+
+STRIP ?= strip
 
 # Nobody looks for a symbol in the command: without their names it is half a megabyte smaller and starts sooner. So it is,
 # by three quarters of one, with packed relocations, which glibc reads from 2.36 on: there it is linked with them.
@@ -20,8 +23,6 @@ ifeq ($(shell test "$(glibc)" -ge 36 2>/dev/null && echo yes),yes)
 LINK += -Xlinker -z -Xlinker pack-relative-relocs
 endif
 endif
-
-.PHONY: run build test check install clean setup
 
 run: build
 	$(BIN) -r Samples/tjp-weak-network.pcap
