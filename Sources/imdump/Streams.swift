@@ -10,6 +10,15 @@ struct Streams: ParsableCommand {
   @OptionGroup var source: SourceOptions
   @OptionGroup var speech: SpeechOptions
 
+  @Flag(name: [.customShort("K"), .customLong("no-checksum")], help: "Do not verify TCP and IP checksums.")
+  var noChecksum = false
+
+  @Option(
+    help: ArgumentHelp(
+      "The most memory for streams and their bytes, such as 512M or 2G; 256M by default.", valueName: "size"),
+    transform: DecodingOptions.memory)
+  var mem: Int = 256 << 20
+
   @Flag(help: "Print one JSON object a line.")
   var json = false
 
@@ -24,7 +33,7 @@ struct Streams: ParsableCommand {
   func run() throws {
     let input = try source.input(files: files)
     try finish { () throws(UsageError) in
-      try runStreams(input: input, report: speech.report, isJSON: json, folder: write)
+      try runStreams(input: input, report: speech.report, isJSON: json, folder: write, memory: mem, verifiesChecksums: !noChecksum)
     }
   }
 }
