@@ -103,7 +103,7 @@ struct DecodingOptions: ParsableArguments {
     transform: HashKey.init)
   var hashKeyFile: HashKey?
 
-  private static func memory(_ text: String) throws -> Int {
+  static func memory(_ text: String) throws -> Int {
     guard let size = ByteSize.read(text), (1 << 20...1 << 40).contains(size) else {
       throw ValidationError("--mem \(text): a size from 1M on is wanted, such as 512M or 2G")
     }
@@ -137,14 +137,7 @@ struct HashKey {
   let identities: IdentityHash
 
   init(_ path: String) throws {
-    guard let file = fopen(path, "re") else { throw ValidationError("--hash-key-file \(path): \(systemText(errno))") }
-    defer { fclose(file) }
-    var bytes = [UInt8](repeating: 0, count: 4_097)
-    let count = fread(&bytes, 1, bytes.count, file)
-    guard (16...4_096).contains(count) else {
-      throw ValidationError("--hash-key-file \(path): a key has 16 to 4,096 bytes")
-    }
-    identities = IdentityHash(key: [UInt8](bytes[..<count]))
+    do throws(UsageError) { identities = try readHashKey(path) } catch { throw ValidationError(error.message) }
   }
 }
 
@@ -211,7 +204,7 @@ func finish(_ body: () throws(UsageError) -> ExitStatus) throws {
   do throws(UsageError) {
     status = try body()
   } catch {
-    complain(error.message)
+    complain(error.message, quote: error.quote)
     status = .usage
   }
   if status != .success { throw ExitCode(status.rawValue) }
