@@ -34,7 +34,10 @@ let fuzzed: [Product] =
 let package = Package(
   name: "imdump",
   platforms: [.macOS(.v15)],
-  products: [.executable(name: "imdump", targets: ["imdump"])] + fuzzed,
+  products: [
+    .executable(name: "imdump", targets: ["imdump"]),
+    .library(name: "IMEndpoint", targets: ["IMEndpoint"]),
+  ] + fuzzed,
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
@@ -73,6 +76,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ]),
+    room("IMEndpoint", ["IMWire", "CDeflate"]),
     .executableTarget(
       name: "imdump",
       dependencies: [
@@ -93,6 +97,7 @@ let package = Package(
     tests("IMMetricsTests", ["IMMetrics", .product(name: "Histogram", package: "hdrhistogram-swift")]),
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMOutput", "IMWire"]),
+    tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
     tests(
       "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMOutput", "IMProfile", "IMWire"], exclude: ["Golden"]),
   ]
