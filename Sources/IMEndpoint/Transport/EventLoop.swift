@@ -31,7 +31,7 @@ package struct Readiness: OptionSet, Sendable {
 /// Everything it calls runs on the thread that runs it, so what belongs to a loop needs no lock. Other threads reach it
 /// through `remote` only. It waits in the kernel until a descriptor is ready or a deadline comes, with a resolution of a
 /// millisecond for deadlines.
-package final class EventLoop {
+public final class EventLoop {
   private struct Slot {
     var watcher: (any Watcher)?
     var generation: UInt32
@@ -42,13 +42,16 @@ package final class EventLoop {
   package struct Watch: Hashable, Sendable {
     fileprivate var index: UInt32
     fileprivate var generation: UInt32
+
+    /// No descriptor: what a watcher holds before it is enrolled.
+    package static var none: Watch { Watch(index: .max, generation: 0) }
   }
 
   private static var eventsATurn: Int { 256 }
 
   private let descriptor: Int32
   /// What other threads hold.
-  package let remote: Remote
+  public let remote: Remote
   private var slots: [Slot] = []
   private var firstFree: Int32 = -1
   private var wheel: TimerWheel
@@ -59,12 +62,12 @@ package final class EventLoop {
   /// The memory that this loop's connections share.
   package var pool = BufferPool()
   /// The moment this turn began: nanoseconds of the system's monotonic clock.
-  package private(set) var now: Int64
+  public private(set) var now: Int64
   /// Turns made.
   package private(set) var turns = 0
 
   /// A loop that watches nothing. Throws when the system has no descriptors left.
-  package init() throws(TransportError) {
+  public init() throws(TransportError) {
     let epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
     guard epoll >= 0 else { throw TransportError("epoll_create", errno) }
     let wake = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
@@ -89,10 +92,8 @@ package final class EventLoop {
     events.deallocate()
   }
 
-  /// Watches `descriptor` for `interest` in the name of `watcher`, which it holds until `forget`.
-  package func watch(
-    _ file: Int32, for interest: Readiness, _ watcher: any Watcher
-  ) throws(TransportError) -> Watch {
+  /// Takes in a watcher, which it holds until `forget`: it can set deadlines, and watch a descriptor.
+  package func enroll(_ watcher: any Watcher) -> Watch {
     let index: Int32
     if firstFree >= 0 {
       index = firstFree
@@ -102,12 +103,12 @@ package final class EventLoop {
       index = Int32(truncatingIfNeeded: slots.count)
       slots.append(Slot(watcher: watcher, generation: 0, next: -1))
     }
-    let watch = Watch(index: UInt32(bitPattern: index), generation: slots[Int(index)].generation)
-    do throws(TransportError) { try control(EPOLL_CTL_ADD, file, interest, watch) } catch {
-      forget(watch, nil)
-      throw error
-    }
-    return watch
+    return Watch(index: UInt32(bitPattern: index), generation: slots[Int(index)].generation)
+  }
+
+  /// Watches `file` for `interest`, until it is closed.
+  package func watch(_ file: Int32, for interest: Readiness, by watch: Watch) throws(TransportError) {
+    try control(EPOLL_CTL_ADD, file, interest, watch)
   }
 
   /// Changes what `file` is watched for.
@@ -115,13 +116,9 @@ package final class EventLoop {
     try control(EPOLL_CTL_MOD, file, interest, watch)
   }
 
-  /// Watches no longer. `file` is nil when it is closed or was never added; deadlines of the watcher are its own to cancel.
-  package func forget(_ watch: Watch, _ file: Int32?) {
+  /// Lets a watcher go. Its descriptor is its own to close, and its deadlines do not reach it any more.
+  package func forget(_ watch: Watch) {
     guard watcher(watch) != nil else { return }
-    if let file {
-      var event = epoll_event()
-      _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, file, &event)
-    }
     let index = Int(watch.index)
     slots[index].watcher = nil
     slots[index].generation &+= 1
@@ -160,15 +157,18 @@ package final class EventLoop {
   package func flushAtEnd(_ watcher: any Watcher) { toFlush.append(watcher) }
 
   /// Turns until `stop` is called. Throws when the kernel refuses to wait.
-  package func run() throws(TransportError) {
+  public func run() throws(TransportError) {
     while !isStopped { try turn(longest: nil) }
   }
 
+  /// Reads the clock again: after work that took long, so that what follows is not stamped with the turn's begin.
+  package func refreshNow() { now = monotonicNow() }
+
   /// Ends `run` after this turn.
-  package func stop() { isStopped = true }
+  public func stop() { isStopped = true }
 
   /// Waits for what comes first, at most `longest` nanoseconds, and handles it.
-  package func turn(longest: Int64?) throws(TransportError) {
+  public func turn(longest: Int64?) throws(TransportError) {
     // What was asked for outside a turn leaves before the wait.
     flushAll()
     let ready = try wait(longest)
@@ -182,6 +182,7 @@ package final class EventLoop {
       }
       let watch = Watch(
         index: UInt32(truncatingIfNeeded: event.data.u64), generation: UInt32(truncatingIfNeeded: event.data.u64 >> 32))
+      if i > 0 { now = monotonicNow() }
       watcher(watch)?.isReady(Readiness(rawValue: event.events))
     }
     wheel.advance(to: now, into: &fired)

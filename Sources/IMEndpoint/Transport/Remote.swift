@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 
 /// The way from other threads into a loop: work handed over here runs on the loop's thread, in its next turn.
-package final class Remote: Sendable {
+public final class Remote: Sendable {
   private let descriptor: Int32
   private let waiting = Mutex<[@Sendable () -> Void]>([])
 
@@ -11,7 +11,7 @@ package final class Remote: Sendable {
   deinit { close(descriptor) }
 
   /// Has `work` run on the loop's thread.
-  package func perform(_ work: @escaping @Sendable () -> Void) {
+  public func perform(_ work: @escaping @Sendable () -> Void) {
     let wasEmpty = waiting.withLock { list in
       list.append(work)
       return list.count == 1
@@ -20,7 +20,7 @@ package final class Remote: Sendable {
   }
 
   /// Ends the loop's wait. Safe in a signal handler.
-  package func wake() {
+  public func wake() {
     var one: UInt64 = 1
     _ = write(descriptor, &one, 8)
   }

@@ -55,14 +55,16 @@ package struct RingBuffer: ~Copyable {
     return written
   }
 
-  /// Lends the held bytes, oldest first, in one piece; straightens them first when they wrap.
-  package mutating func withBytes<Result, Failure: Error>(
-    from pool: inout BufferPool, _ body: (RawSpan) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+  /// Moves the held bytes into one piece where they wrap around the end. Cost: a copy of them, once a turn of the ring.
+  package mutating func straighten(_ pool: inout BufferPool) {
     if let storage, head + count > storage.capacity { move(to: pool.take(storage.capacity), &pool) }
-    guard let storage else { return try body(RawSpan()) }
-    let bytes = UnsafeRawBufferPointer(start: storage.base + head, count: count)
-    return try body(bytes.bytes)
+  }
+
+  /// Lends the held bytes, oldest first: all of them after `straighten`, else those before the wrap.
+  package func withBytes<Result>(_ body: (RawSpan) -> Result) -> Result {
+    guard let storage else { return body(RawSpan()) }
+    let bytes = UnsafeRawBufferPointer(start: storage.base + head, count: min(count, storage.capacity - head))
+    return body(bytes.bytes)
   }
 
   /// Lets the oldest `byteCount` bytes go.
