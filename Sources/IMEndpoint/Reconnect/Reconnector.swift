@@ -46,9 +46,11 @@ struct Reconnector: Sendable {
   }
 
   private func grown(_ exponent: Int, _ random: inout SeededGenerator) -> Duration {
-    var delay = policy.base
-    for _ in 0..<min(exponent, 64) where delay < policy.longest { delay *= policy.growth }
-    delay = min(delay, policy.longest) * (policy.steadyPart + (1 - policy.steadyPart) * random.fraction())
-    return min(policy.longest, delay + policy.jitter * random.fraction())
+    let longest = Double(policy.longest.wholeNanoseconds)
+    var delay = Double(policy.base.wholeNanoseconds)
+    for _ in 0..<min(exponent, 64) where delay < longest { delay *= max(1, policy.growth) }
+    delay = min(delay, longest) * (policy.steadyPart + (1 - policy.steadyPart) * random.fraction())
+    delay += Double(policy.jitter.wholeNanoseconds) * random.fraction()
+    return .nanoseconds(Int64(min(longest, delay)))
   }
 }
