@@ -63,7 +63,9 @@ struct EchoServerCore: EndpointCore {
   mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool {
     let place = Int(connection.place)
     let taken = output[place].withUnsafeBytes { write($0.bytes) }
-    if taken == output[place].count { output[place].removeAll(keepingCapacity: false) } else {
+    if taken == output[place].count {
+      output[place].removeAll(keepingCapacity: false)
+    } else {
       output[place].removeFirst(taken)
     }
     return output[place].isEmpty
@@ -92,8 +94,12 @@ struct LineClientCore: EndpointCore {
     return Intake(consumed: bytes.byteCount, wanted: 1)
   }
 
-  mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) { closed.append(reason) }
-  mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Moment) { self.facts.append(facts) }
+  mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
+    closed.append(reason)
+  }
+  mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Moment) {
+    self.facts.append(facts)
+  }
   mutating func pathChanged(to path: NetworkPath, at now: Moment) { paths.append(path) }
   mutating func deadlineReached(at now: Moment) {
     deadlines.append(now)

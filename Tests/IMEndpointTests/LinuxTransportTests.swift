@@ -129,7 +129,11 @@ import Testing
     let flag = Flag()
     var thread = pthread_t()
     let box = Unmanaged.passRetained(Work { remote.perform { flag.isSet = true } })
-    pthread_create(&thread, nil, { Unmanaged<Work>.fromOpaque($0!).takeRetainedValue().body(); return nil }, box.toOpaque())
+    pthread_create(
+      &thread, nil,
+      {
+        Unmanaged<Work>.fromOpaque($0!).takeRetainedValue().body(); return nil
+      }, box.toOpaque())
     #expect(try Self.turn(loop) { flag.isSet })
     pthread_join(thread, nil)
   }

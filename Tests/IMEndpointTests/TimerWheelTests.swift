@@ -5,7 +5,9 @@ import Testing
 @Suite struct TimerWheelTests {
   static let tick = TimerWheel.tick
 
-  @Test(arguments: [1, 2, 255, 256, 257, 511, 65_535, 65_536, 65_537, 16_777_215, 16_777_216, 16_777_300, 5_000_000_000])
+  @Test(arguments: [
+    1, 2, 255, 256, 257, 511, 65_535, 65_536, 65_537, 16_777_215, 16_777_216, 16_777_300, 5_000_000_000,
+  ])
   func `a timer fires at its tick and not one tick before`(ahead: Int64) {
     for start: Int64 in [0, 1, 255, 256, 65_279, 16_777_215, 4_294_967_290] {
       var wheel = TimerWheel(now: start * Self.tick)

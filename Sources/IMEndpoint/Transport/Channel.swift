@@ -128,7 +128,9 @@ final class Channel<Core: EndpointCore>: Watcher {
 
   private func read() {
     for _ in 0..<Self.readsATurn {
-      guard ring.reserve(min(Self.readSize, ring.room), from: &loop.pool), ring.room > 0 else { return fail(.system(EMSGSIZE)) }
+      guard ring.reserve(min(Self.readSize, ring.room), from: &loop.pool), ring.room > 0 else {
+        return fail(.system(EMSGSIZE))
+      }
       let room = ring.capacity - ring.count
       let end = tls == nil ? readPlain() : readSecured()
       if ring.count >= wanted, ring.count > 0 { deliver() }

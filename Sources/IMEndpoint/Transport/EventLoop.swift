@@ -126,7 +126,8 @@ public final class EventLoop {
     firstFree = Int32(bitPattern: watch.index)
   }
 
-  private func control(_ operation: Int32, _ file: Int32, _ interest: Readiness, _ watch: Watch) throws(TransportError) {
+  private func control(_ operation: Int32, _ file: Int32, _ interest: Readiness, _ watch: Watch) throws(TransportError)
+  {
     var event = epoll_event()
     event.events = interest.rawValue
     event.data.u64 = UInt64(watch.generation) << 32 | UInt64(watch.index)

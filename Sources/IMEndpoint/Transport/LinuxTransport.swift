@@ -14,6 +14,9 @@ public final class LinuxTransport<Core: EndpointCore> {
   /// out what arrived and to send more.
   public var onTurn: ((inout Core, Moment) -> Void)?
 
+  /// Sees what passes, if there is one.
+  public var tap: (any WireTap)?
+
   let tls: TLSContext?
   /// The most bytes of a message that has not arrived in full, a power of two.
   let receiveLimit: Int
@@ -81,21 +84,33 @@ public final class LinuxTransport<Core: EndpointCore> {
   func established(_ channel: Channel<Core>, _ id: ConnectionID?, local: Endpoint?) -> ConnectionID? {
     clockwork?.wake()
     if let id {
+      tap?.opened(id, local: local, remote: channel.remote, at: moment)
       core.opened(id, local: local, at: moment)
       return id
     }
     if tls != nil { listener?.finishedHandshake() }
     guard let id = core.accepted(from: channel.remote, at: moment) else { return nil }
     keep(channel, id)
+    tap?.opened(id, local: local, remote: channel.remote, at: moment)
     return id
   }
 
   func received(_ bytes: RawSpan, on id: ConnectionID) -> Intake {
     clockwork?.wake()
-    return core.received(bytes, on: id, at: moment)
+    let intake = core.received(bytes, on: id, at: moment)
+    tap?.read(bytes.extracting(first: intake.consumed), on: id, at: moment)
+    return intake
   }
 
-  func drain(_ id: ConnectionID, _ write: (RawSpan) -> Int) -> Bool { core.drain(id, at: moment, write) }
+  func drain(_ id: ConnectionID, _ write: (RawSpan) -> Int) -> Bool {
+    guard let tap else { return core.drain(id, at: moment, write) }
+    let now = moment
+    return core.drain(id, at: now) { bytes in
+      let taken = write(bytes)
+      if taken > 0 { tap.wrote(bytes.extracting(first: taken), on: id, at: now) }
+      return taken
+    }
+  }
 
   func ended(_ channel: Channel<Core>, _ reason: CloseReason, wasSecuring: Bool) {
     guard let id = channel.id else {
@@ -105,6 +120,7 @@ public final class LinuxTransport<Core: EndpointCore> {
     if Int(id.place) < channels.count, channels[Int(id.place)] === channel { channels[Int(id.place)] = nil }
     guard let clockwork else { return }
     clockwork.wake()
+    tap?.closed(id, because: reason, at: moment)
     core.closed(id, because: reason, at: moment)
   }
 
@@ -140,6 +156,7 @@ public final class LinuxTransport<Core: EndpointCore> {
   func callOnTurn() { onTurn?(&core, moment) }
 
   private func open(_ id: ConnectionID, _ endpoint: Endpoint, _ options: SocketOptions) {
+    tap?.opening(id, to: endpoint, at: moment)
     do throws(TransportError) {
       let file = try Sockets.open(for: endpoint)
       Sockets.apply(options, to: file)
@@ -149,6 +166,7 @@ public final class LinuxTransport<Core: EndpointCore> {
       }
       keep(try Channel(self, file, id: id, remote: endpoint, phase: .connecting), id)
     } catch {
+      tap?.closed(id, because: Sockets.closeReason(error.code), at: moment)
       core.closed(id, because: Sockets.closeReason(error.code), at: moment)
     }
   }

@@ -22,7 +22,8 @@ final class PathWatch: Watcher {
     self.destination = destination
     self.onChange = onChange
     file = socket(
-      AF_NETLINK, Int32(SOCK_RAW.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), NETLINK_ROUTE)
+      AF_NETLINK, Int32(SOCK_RAW.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue), NETLINK_ROUTE
+    )
     guard file >= 0 else { throw TransportError("netlink", errno) }
     var address = sockaddr_nl()
     address.nl_family = sa_family_t(AF_NETLINK)
