@@ -46,20 +46,19 @@ struct Profile: ParsableCommand {
     @Argument(help: "The profile: a file, or a built-in one's name.") var profile: String
     @Flag(help: "A dissector in Lua, for tshark -X lua_script: too.") var wireshark = false
     @Flag(help: "A page in Markdown.") var markdown = false
-    /// For Scripts/make-profiles.
-    @Flag(help: .hidden) var compiled = false
     @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Write to a file.", valueName: "file"))
     var output: String?
 
     func validate() throws {
-      guard [wireshark, markdown, compiled].count(where: \.self) == 1 else {
+      guard wireshark != markdown else {
         throw ValidationError("one of --wireshark and --markdown is wanted")
       }
     }
 
     func run() throws {
-      let form: ProfileForm = wireshark ? .wireshark : markdown ? .markdown : .compiled
-      try finish { () throws(UsageError) in try exportProfile(profile, as: form, to: output) }
+      try finish { () throws(UsageError) in
+        try exportProfile(profile, as: wireshark ? .wireshark : .markdown, to: output)
+      }
     }
   }
 }
