@@ -29,5 +29,18 @@ struct Complaint: Error {
 
 /// Writes one line to standard error, behind the command's name.
 func complain(_ message: String) {
-  fputs("impeer: \(message)\n", stderr)
+  say("impeer: \(message)\n", to: 2)
+}
+
+/// Writes `text` to a descriptor, as far as it takes it.
+func say(_ text: String, to file: Int32 = 1) {
+  var text = text
+  text.withUTF8 { bytes in
+    var written = 0
+    while written < bytes.count {
+      let count = write(file, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+      if count < 0, errno != EINTR { return }
+      written += max(0, count)
+    }
+  }
 }

@@ -1,0 +1,6 @@
+import Glibc
+
+@main
+enum Impeer {
+  static func main() { print("x") }
+}
