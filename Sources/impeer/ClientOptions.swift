@@ -1,0 +1,39 @@
+import IMCommandLine
+import IMEndpoint
+import IMWire
+
+/// How a client behaves when the network is bad.
+enum Policy: String, CaseIterable, OptionValue {
+  /// What the library recommends: overdue messages race over further connections.
+  case race
+  /// One connection, nothing sent twice on it; what was not acknowledged goes out again after a reconnect.
+  case plain
+}
+
+/// What clients do, besides where they connect to.
+struct ClientOptions: OptionGroup {
+  var policy = Policy.race
+  var quirks = Quirks.none
+
+  static var table: [Option<Self>] {
+    [
+      .value("--policy <policy>", \.policy, "What is done on a bad network: racing, or plain TCP alone, to compare."),
+      .value("--quirks <whose>", \.quirks, "Speak and retry as the article's code does (seed)."),
+    ]
+  }
+
+  /// A client's configuration; `number` tells clients of one run apart.
+  func configuration(server: Endpoint, user: String?, number: UInt64) -> ClientConfiguration {
+    var configuration = ClientConfiguration(server: server, user: user)
+    if quirks == .seed {
+      configuration.useSeedPolicy()
+    } else if policy == .plain {
+      var never = RacingPolicy()
+      never.minimum = .seconds(86_400)
+      never.retransmissionLimit = nil
+      configuration.resend = .racing(never)
+      configuration.maximumConnections = 1
+    }
+    return configuration
+  }
+}
