@@ -120,15 +120,27 @@ struct PriorityQueues: Sendable {
     return nil
   }
 
-  /// Takes all messages out.
-  mutating func removeAll() -> [QueuedMessage] {
-    var all: [QueuedMessage] = []
-    for lane in 0..<4 {
-      while let message = lanes[lane].popFirst() { all.append(message) }
-      lanes[lane] = Lane()
+  /// When the oldest of the messages that wait was accepted.
+  var oldest: Moment? {
+    var oldest: Moment?
+    for lane in 0..<4 where lanes[lane].count > 0 {
+      if let first = lanes[lane].items[lanes[lane].head] { oldest = min(oldest ?? first.acceptedAt, first.acceptedAt) }
     }
-    count = 0
-    byteCount = 0
-    return all
+    return oldest
+  }
+
+  /// Takes out what was accepted longer than `lifetime` ago.
+  mutating func removeOlder(than lifetime: Duration, at now: Moment) -> [QueuedMessage] {
+    var old: [QueuedMessage] = []
+    for lane in 0..<4 {
+      while lanes[lane].count > 0, let first = lanes[lane].items[lanes[lane].head],
+        now >= first.acceptedAt.advanced(by: lifetime), let message = lanes[lane].popFirst()
+      {
+        count -= 1
+        byteCount -= message.body.count
+        old.append(message)
+      }
+    }
+    return old
   }
 }

@@ -77,6 +77,8 @@ public struct HeartbeatPolicy: Hashable, Sendable {
   public var minimumTimeout = Duration.seconds(15)
   /// A part of the interval by which it is drawn shorter or longer.
   public var jitter = 0.1
+  /// Whether everything that is sent or answered begins the interval anew.
+  public var restartsOnTraffic = true
   /// Whether the longest silence the path survives is learned.
   public var learnsSilence = true
 

@@ -33,7 +33,7 @@ struct HeartbeatTimer: Sendable {
   /// Something was sent or answered. Cheap: it runs for each message.
   @inline(__always)
   mutating func alive(at now: Moment) {
-    if due != nil { due = now.advanced(byNanoseconds: drawn) }
+    if due != nil, policy.restartsOnTraffic { due = now.advanced(byNanoseconds: drawn) }
   }
 
   /// A beat went out.
@@ -47,6 +47,9 @@ struct HeartbeatTimer: Sendable {
     window.answered(after: roundTrip)
     if policy.learnsSilence { silence.answered(after: silent) }
   }
+
+  /// Another frame than a heartbeat was answered.
+  mutating func sampled(_ roundTrip: Int64) { window.answered(after: roundTrip) }
 
   /// No answer came, or only over another connection.
   mutating func lost() { window.lost() }

@@ -6,6 +6,8 @@
 struct SilenceLimit: Sendable {
   /// The longest silence that was survived, in nanoseconds.
   private(set) var survived: Int64 = 0
+  /// Nothing on a path forgets a connection sooner: a death after a shorter silence had another cause.
+  static let shortest: Int64 = 10_000_000_000
   /// The shortest one that was not; `nil` while none was.
   private(set) var deadly: Int64?
 
@@ -18,7 +20,7 @@ struct SilenceLimit: Sendable {
 
   /// The connection was dead after `nanoseconds` of silence, and the network was not.
   mutating func died(after nanoseconds: Int64) {
-    guard nanoseconds > 0 else { return }
+    guard nanoseconds >= Self.shortest else { return }
     deadly = min(deadly ?? .max, nanoseconds)
     if survived >= nanoseconds { survived = 0 }
   }

@@ -49,6 +49,9 @@ public struct Pool<Kind: Hashable & Sendable, Item: Hashable & Sendable>: Sendab
   /// How many items are idle.
   public var idleCount: Int { slots.count { $0.idleSince != nil } }
 
+  /// Whether the pool knows `item`, in use or not.
+  public func holds(_ item: Item) -> Bool { slots.contains { $0.item == item } }
+
   /// Asks for an item of `kind`. Of the idle ones that `isHealthy` the one used last is taken: it is the likeliest to
   /// work, and the others grow old enough to be closed.
   public mutating func acquire(_ kind: Kind, isHealthy: (Item) -> Bool) -> Answer {

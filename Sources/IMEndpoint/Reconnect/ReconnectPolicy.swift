@@ -26,6 +26,8 @@ public struct ReconnectPolicy: Hashable, Sendable {
   /// After so many attempts in a row without success the application is told, and nothing more is tried until it asks,
   /// or the path changes; `nil`: never.
   public var maximumAttempts: Int?
+  /// Whether the first attempt waits as well, whatever the reason. The article's code does so.
+  public var firstIsDelayed = false
   /// Whether a success lets the delays begin anew. The article's code never does.
   public var resetsAfterSuccess = true
   /// The first attempt over a cellular network waits for this.

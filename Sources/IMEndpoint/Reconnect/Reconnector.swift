@@ -36,7 +36,7 @@ struct Reconnector: Sendable {
     if let most = policy.maximumAttempts, attempts >= most { return .giveUp(attempts: attempts) }
     if path == .none { return .attempt(at: now.advanced(by: policy.lookInterval)) }
     var delay: Duration
-    switch rule {
+    switch policy.firstIsDelayed ? .delayed : rule {
     case .atOnce where attempts == 0: delay = .zero
     case .spread(let width) where attempts == 0: delay = width * random.fraction()
     default: delay = grown(attempts == 0 ? 0 : attempts - 1, &random)

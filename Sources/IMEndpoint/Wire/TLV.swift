@@ -51,6 +51,8 @@ public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   public static let refusal = Tag(rawValue: 0xf005)
   /// The first number of each category that is not settled yet.
   public static let unsettled = Tag(rawValue: 0xf006)
+  /// The session is over; its connection may go on.
+  public static let leave = Tag(rawValue: 0xf007)
   /// The name of a file, or of a place.
   public static let name = Tag(rawValue: 0xf010)
   /// A media type, such as `image/jpeg`.
