@@ -1,6 +1,6 @@
 import IMCommandLine
 
-extension Double: @retroactive OptionValue {
+extension Double: OptionValue {
   package init?(word: String) {
     guard let value = Double(word), value.isFinite else { return nil }
     self = value

@@ -13,7 +13,7 @@ final class LoadRun {
   private let options: Load
   private(set) var clients: [LoadClient] = []
   private(set) var isSending = false
-  private var turn = 0
+  private var next = 0
   var tally = LoadTally()
 
   init(_ options: Load) throws(Complaint) {
@@ -82,8 +82,8 @@ final class LoadRun {
   private func send(_ count: Int) -> Int {
     var taken = 0
     for _ in 0..<count {
-      turn = (turn + 1) % clients.count
-      if clients[turn].send() { taken += 1 }
+      next = (next + 1) % clients.count
+      if clients[next].send() { taken += 1 }
     }
     return taken
   }

@@ -5,11 +5,11 @@ import IMOutput
 /// What a load came to, as it is printed.
 struct LoadSummary {
   private let tally: LoadTally
-  private let metrics: EndpointMetrics
+  private let metrics: IMEndpoint.EndpointMetrics
 
   init(_ run: LoadRun) {
     tally = run.tally
-    metrics = run.clients.reduce(into: EndpointMetrics()) { $0.add($1.transport.core.metrics) }
+    metrics = run.clients.reduce(into: IMEndpoint.EndpointMetrics()) { $0.add($1.transport.core.metrics) }
   }
 
   /// One JSON object. What is not known is left out: duplicates without a server that sends messages back, reconnects where
@@ -111,9 +111,9 @@ struct LoadSummary {
   }
 }
 
-extension EndpointMetrics {
+extension IMEndpoint.EndpointMetrics {
   /// Adds another's counts.
-  mutating func add(_ other: EndpointMetrics) {
+  mutating func add(_ other: IMEndpoint.EndpointMetrics) {
     connectionAttempts += other.connectionAttempts
     connectionSuccesses += other.connectionSuccesses
     bytesSent += other.bytesSent

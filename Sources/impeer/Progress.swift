@@ -1,4 +1,5 @@
 import Glibc
+import IMMetrics
 
 /// What a load has come to, once a second in one line of a terminal; nothing where standard error is none.
 struct Progress {
