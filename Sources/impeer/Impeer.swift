@@ -9,10 +9,10 @@ enum Impeer: CommandGroup {
       "impeer", "Be the other end of an IM connection: a server, a client, a load.",
       discussion: """
         Examples:
-          impeer serve --port 8080                     a server that forwards between users
-          impeer chat --name ann --to bob              talk to bob through it
-          impeer load --connections 10 --rate 20       messages, and what became of each
-          impeer script storm.yml                      a scenario with its expectations
+          impeer serve --port 8080                 a server that forwards between users
+          impeer chat --name ann --to bob          talk to bob through it
+          impeer load --connections 10 --rate 20   messages, and what became of each
+          impeer script storm.yml                  a scenario with its expectations
 
         The manual: impeer(1).
         """,

@@ -72,11 +72,8 @@ final class LoadClient {
   }
 
   private func send(_ core: inout ClientCore, _ now: Moment) -> Bool {
-    let kind = run.mix.kind(of: sent)
-    let content = Mix.content(
-      kind, mark: "\(number).\(sent) ", size: run.size(of: sent), number: UInt64(number) << 32 | sent)
-    let message = Message(content)
-    guard (try? core.send(message, in: session, at: now)) != nil else { return false }
+    let (body, category) = run.maker.body(client: number, number: sent)
+    guard (try? core.send(body: body, category: category, in: session, at: now)) != nil else { return false }
     accepted.append(now.nanoseconds)
     sent += 1
     open += 1
@@ -123,10 +120,8 @@ final class LoadClient {
 
   /// A message that the server sent back: its mark says which.
   private func came(_ message: ReceivedMessage) {
-    guard let content = try? inbox.content(of: message), let mark = content.mark,
-      let dot = mark.firstIndex(of: "."), Int(mark[..<dot]) == number,
-      let place = Int(mark[mark.index(after: dot)...].prefix { $0.isNumber }), place < sent
-    else { return }
+    guard let mark = Mark(in: inbox.body(of: message)), mark.client == number, mark.number < sent else { return }
+    let place = Int(mark.number)
     while echoes.count <= place { echoes.append(false) }
     if echoes[place] { run.tally.echoedTwice += 1 } else { run.tally.echoed += 1 }
     echoes[place] = true
@@ -143,19 +138,6 @@ final class LoadClient {
       wasUp = true
     } else if !isUp, downSince == nil {
       downSince = now.nanoseconds
-    }
-  }
-}
-
-extension Message {
-  /// The mark that a load wrote into the message; nil where there is none.
-  var mark: Substring? {
-    switch content {
-    case .text(let text): text[...]
-    case .image(let media), .audio(let media), .video(let media), .file(let media): media.name.map { $0[...] }
-    case .location(let place): place.name.map { $0[...] }
-    case .status(_, let text): text[...]
-    default: nil
     }
   }
 }

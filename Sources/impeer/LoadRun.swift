@@ -5,11 +5,10 @@ import IMWire
 /// A load: clients that connect, send for a while, and wait until the fate of every message is known.
 final class LoadRun {
   let loop: EventLoop
-  let mix: Mix
+  var maker: MessageMaker
   let ledger: Ledger?
   /// Messages under way on each connection, when there is no rate.
   let window: Int?
-  private let sizes: ClosedRange<Int>
   private let options: Load
   private(set) var clients: [LoadClient] = []
   private(set) var isSending = false
@@ -18,16 +17,10 @@ final class LoadRun {
 
   init(_ options: Load) throws(Complaint) {
     self.options = options
-    mix = options.mix
-    sizes = options.size.range
+    maker = MessageMaker(options.mix, sizes: options.size.range)
     window = options.rate == 0 ? options.window : nil
     ledger = if let path = options.ledger { try Ledger(path) } else { nil }
     do throws(TransportError) { loop = try EventLoop() } catch { throw Complaint(error.description, .system) }
-  }
-
-  /// About as many bytes as message `number` is to have.
-  func size(of number: UInt64) -> Int {
-    sizes.lowerBound + Int((number &* 2_654_435_761) % UInt64(sizes.count))
   }
 
   /// Runs the load to its end.

@@ -1,8 +1,8 @@
 /// The frames of one session that were sent and not acknowledged yet, found by their number and ordered by when they
 /// were last sent.
 ///
-/// An open-addressed index over flat entries with a free list; a number's place is the number itself, since numbers
-/// follow one another. A list through the entries keeps the order, so that what is overdue stands at its head.
+/// An open-addressed index over flat entries with a free list. Numbers follow one another, so they are scattered: side by
+/// side they would make one long cluster, which taking one out would have to walk through. A list through the entries keeps the order, so that what is overdue stands at its head.
 struct PendingTable: Sendable {
   /// A frame that waits for its acknowledgment.
   struct Entry: Sendable {
@@ -47,7 +47,7 @@ struct PendingTable: Sendable {
   func after(_ place: Int32) -> Int32 { entries[Int(place)].next }
 
   private static func hash(_ sequence: SequenceNumber) -> Int {
-    Int(sequence.rawValue &+ (sequence.rawValue >> 24) &* 0x9e_3779)
+    Int(truncatingIfNeeded: UInt64(sequence.rawValue) &* 0x9e37_79b9_7f4a_7c15 >> 32)
   }
 
   /// The place of the frame with this number.
