@@ -29,7 +29,11 @@ func tests(_ name: String, _ rooms: [Target.Dependency], exclude: [String] = [])
 /// `IMDUMP_FUZZ=1` offers the rooms to the nested package `Fuzz`.
 let fuzzed: [Product] =
   Context.environment["IMDUMP_FUZZ"] == "1"
-  ? [.library(name: "rooms", targets: ["IMWire", "IMCapture", "IMEngine", "IMProfile", "IMFilter"])] : []
+  ? [
+    .library(
+      name: "rooms",
+      targets: ["IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMCommandLine"])
+  ] : []
 
 let package = Package(
   name: "imdump",
@@ -38,13 +42,6 @@ let package = Package(
     .executable(name: "imdump", targets: ["imdump"]),
     .library(name: "IMEndpoint", targets: ["IMEndpoint"]),
   ] + fuzzed,
-  dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-    .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
-    .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
-    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
-  ],
   targets: [
     .systemLibrary(
       name: "CPcap", pkgConfig: "libpcap",
@@ -54,15 +51,16 @@ let package = Package(
     .systemLibrary(
       name: "CDeflate", pkgConfig: "libdeflate",
       providers: [.apt(["libdeflate-dev"]), .brew(["libdeflate"])]),
+    .systemLibrary(
+      name: "CYAML", pkgConfig: "yaml-0.1",
+      providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
 
     room("IMWire", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
     .target(name: "CMachine"),
     .target(name: "CSandbox"),
-    room(
-      "IMEngine",
-      ["IMWire", "CDeflate", "CMachine", "CZlib", .product(name: "DequeModule", package: "swift-collections")]),
-    room("IMYAML", [.product(name: "Yams", package: "Yams")]),
+    room("IMEngine", ["IMWire", "CDeflate", "CMachine", "CZlib"]),
+    room("IMYAML", ["CYAML"]),
     room(
       "IMProfile", ["IMEngine", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
@@ -71,18 +69,20 @@ let package = Package(
     room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     room(
       "IMPipeline",
+<<<<<<< HEAD
       [
         "IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ]),
     room("IMEndpoint", ["IMWire", "CDeflate"]),
+=======
+      ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),
+    room("IMCommandLine", []),
+>>>>>>> main
     .executableTarget(
       name: "imdump",
-      dependencies: [
-        "IMPipeline", "IMOutput", "IMEngine", "IMWire",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
+      dependencies: ["IMPipeline", "IMOutput", "IMEngine", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
 
     .target(
@@ -91,14 +91,15 @@ let package = Package(
     tests("IMWireTests", ["IMWire"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
+    tests("IMYAMLTests", ["IMYAML"]),
     tests("IMProfileTests", ["IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
-    // HdrHistogram is the oracle of our own.
-    tests("IMMetricsTests", ["IMMetrics", .product(name: "Histogram", package: "hdrhistogram-swift")]),
+    tests("IMMetricsTests", ["IMMetrics"]),
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
     tests(
-      "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMOutput", "IMProfile", "IMWire"], exclude: ["Golden"]),
+      "imdumpTests", ["imdump", "IMCapture", "IMCommandLine", "IMEngine", "IMOutput", "IMProfile", "IMWire"],
+      exclude: ["Golden"]),
   ]
 )

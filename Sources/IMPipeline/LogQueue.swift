@@ -1,5 +1,5 @@
-import DequeModule
 import Dispatch
+import IMEngine
 import IMOutput
 import Synchronization
 
@@ -9,15 +9,15 @@ import Synchronization
 /// the first document: a thread that is older than the limits on what the process may do would not have them.
 final class LogQueue: @unchecked Sendable {
   /// What is to be done, in order.
-  private enum Job: Sendable {
+  enum Job: Sendable {
     case lines(ECSDataset, [UInt8])
     case turn
     /// Tells that it has been reached; at the end, nothing follows.
     case mark(DispatchSemaphore, isEnd: Bool)
   }
 
-  private struct State {
-    var jobs: Deque<Job> = []
+  private struct State: ~Copyable {
+    var jobs = RingQueue<Job>()
     var byteCount = 0
     /// What the files have lost, and what did not get as far.
     var written = LogFolder.Losses(), refused = LogFolder.Losses()
@@ -87,11 +87,13 @@ final class LogQueue: @unchecked Sendable {
   func finish(within seconds: Int) {
     guard !settle(within: seconds, isEnd: true) else { return }
     let left = state.withLock { state in
-      defer { state.jobs.removeAll { if case .lines = $0 { true } else { false } } }
-      return state.jobs.reduce(UInt64(0)) { sum, job in
-        guard case .lines(_, let bytes) = job else { return sum }
-        return sum + bytes.withUnsafeBytes { LogFile.count($0[...]) }
+      var left: UInt64 = 0
+      state.jobs.removeAll { job in
+        guard case .lines(_, let bytes) = job else { return false }
+        left += bytes.withUnsafeBytes { LogFile.count($0[...]) }
+        return true
       }
+      return left
     }
     _ = refuse(left)
   }

@@ -1,14 +1,11 @@
-import Yams
-
 /// One value of a YAML file, with its place, read by the key; every mistake names the place.
 ///
-/// The file is not trusted: its size, its depth and its aliases are looked at before the parser sees it.
+/// The file is not trusted: its size is looked at before it is read, its depth and its aliases while it is.
 package struct YAMLReader {
-  /// The most a file may have, in bytes, and how deep it may nest.
+  /// The most a file may have, in bytes.
   package static let maximumBytes = 256 << 10
-  static let maximumDepth = 32
 
-  let node: Node
+  let node: YAMLNode
   let source: String
 
   /// Parses `text`, which `source` names in errors and `subject` in sentences: "profile", "rules file". Anchors and
@@ -17,60 +14,43 @@ package struct YAMLReader {
     guard text.utf8.count <= Self.maximumBytes else {
       throw SourceError(source: source, message: "a \(subject) has at most \(Self.maximumBytes) bytes")
     }
-    if let line = Self.lineOfAlias(text) {
-      throw SourceError(source: source, line: line, message: "anchors and aliases are not allowed in a \(subject)")
+    let bytes = Array(text.utf8)
+    let root = try bytes.withUnsafeBufferPointer { bytes throws(SourceError) in
+      try YAMLComposer.compose(bytes, source: source, subject: subject)
     }
-    if Self.isTooDeep(text) {
-      throw SourceError(source: source, message: "a \(subject) nests at most \(Self.maximumDepth) levels")
-    }
-    do {
-      // Without Yams' own ideas of types: its resolver tries a regular expression after the other at every scalar.
-      guard let node = try Yams.compose(yaml: text, .basic) else {
-        throw SourceError(source: source, message: "the \(subject) is empty")
-      }
-      self.node = node
-      self.source = source
-    } catch let error as SourceError {
-      throw error
-    } catch let error as YamlError {
-      throw Self.error(error, source)
-    } catch {
-      throw SourceError(source: source, message: "not YAML: \(error)")
-    }
+    guard let root else { throw SourceError(source: source, message: "the \(subject) is empty") }
+    node = root
+    self.source = source
   }
 
-  private init(_ node: Node, _ source: String) {
+  private init(_ node: YAMLNode, _ source: String) {
     self.node = node
     self.source = source
   }
 
   /// An error at this value.
   package func error(_ message: String) -> SourceError {
-    SourceError(source: source, line: node.mark?.line, column: node.mark?.column, message: message)
+    SourceError(source: source, line: node.mark.line, column: node.mark.column, message: message)
   }
 
   // MARK: Mappings and lists
 
   /// The entries of a mapping.
   package func entries() throws(SourceError) -> [(key: YAMLReader, value: YAMLReader)] {
-    guard let mapping = node.mapping else { throw error("a mapping is wanted here") }
-    return mapping.map { (YAMLReader($0.key, source), YAMLReader($0.value, source)) }
+    guard case .mapping(let entries) = node.content else { throw error("a mapping is wanted here") }
+    return entries.map { (YAMLReader($0.key, source), YAMLReader($0.value, source)) }
   }
 
   /// The entries of a list.
   package func elements() throws(SourceError) -> [YAMLReader] {
-    guard let sequence = node.sequence else { throw error("a list is wanted here") }
-    return sequence.map { YAMLReader($0, source) }
+    guard case .sequence(let elements) = node.content else { throw error("a list is wanted here") }
+    return elements.map { YAMLReader($0, source) }
   }
 
   /// The value of `key`, `nil` when there is none.
   package func optional(_ key: String) throws(SourceError) -> YAMLReader? {
-    guard case .mapping(let mapping) = node else { throw error("a mapping is wanted here") }
-    for (name, value) in mapping {
-      guard case .scalar(let scalar) = name, scalar.string == key else { continue }
-      return YAMLReader(value, source)
-    }
-    return nil
+    guard case .mapping(let entries) = node.content else { throw error("a mapping is wanted here") }
+    return entries.first { $0.key.text == key }.map { YAMLReader($0.value, source) }
   }
 
   /// The value of `key`.
@@ -81,26 +61,25 @@ package struct YAMLReader {
 
   /// Refuses keys that are not in `known`.
   package func allow(_ known: String...) throws(SourceError) {
-    var seen: Set<String> = []
     for (key, _) in try entries() {
       let name = try key.text()
       guard known.contains(name) else {
         throw key.error("'\(name)' is not known here; known are: \(known.joined(separator: ", "))")
       }
-      guard seen.insert(name).inserted else { throw key.error("'\(name)' stands here twice") }
     }
   }
 
   /// The entries of a mapping by their keys; keys that are not in `known` are refused. Quicker than asking for many keys
   /// one by one.
   package func fields(_ known: String...) throws(SourceError) -> [String: YAMLReader] {
-    var fields: [String: YAMLReader] = [:]
-    for (key, value) in try entries() {
+    let entries = try entries()
+    var fields = [String: YAMLReader](minimumCapacity: entries.count)
+    for (key, value) in entries {
       let name = try key.text()
       guard known.contains(name) else {
         throw key.error("'\(name)' is not known here; known are: \(known.joined(separator: ", "))")
       }
-      guard fields.updateValue(value, forKey: name) == nil else { throw key.error("'\(name)' stands here twice") }
+      fields[name] = value
     }
     return fields
   }
@@ -109,12 +88,12 @@ package struct YAMLReader {
 
   /// The text of a scalar.
   package func text() throws(SourceError) -> String {
-    guard let scalar = node.scalar else { throw error("a single value is wanted here") }
-    return scalar.string
+    guard let text = node.text else { throw error("a single value is wanted here") }
+    return text
   }
 
   /// Whether this is a single value.
-  package var isScalar: Bool { node.scalar != nil }
+  package var isScalar: Bool { node.text != nil }
 
   /// A whole number in decimal or, with 0x, hexadecimal, within `range`.
   package func number(_ range: ClosedRange<Int>) throws(SourceError) -> Int {
@@ -161,70 +140,5 @@ package struct YAMLReader {
       throw error("'\(text)' is not a time such as 6s or 250ms")
     }
     return value * unit
-  }
-
-  // MARK: Limits
-
-  private static func error(_ error: YamlError, _ source: String) -> SourceError {
-    switch error {
-    case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),
-      .composer(_, let problem, let mark, _):
-      return SourceError(source: source, line: mark.line, column: mark.column, message: problem)
-    case .duplicatedKeysInMapping(let keys, let context):
-      return SourceError(
-        source: source, line: context.mark.line, column: context.mark.column,
-        message: "'\(keys.first ?? "")' stands here and once more in the same mapping")
-    case .reader(let problem, let offset, _, let yaml):
-      // The offset is of the bytes.
-      let before = yaml.utf8.prefix(offset ?? 0)
-      let line = before.count { $0 == UInt8(ascii: "\n") } + 1
-      let column = before.reversed().prefix { $0 != UInt8(ascii: "\n") }.count + 1
-      return SourceError(source: source, line: line, column: column, message: problem)
-    default:
-      let text = "\(error)".split(whereSeparator: \.isNewline).joined(separator: " ")
-      return SourceError(source: source, message: "not YAML: \(text)")
-    }
-  }
-
-  /// The line of the first alias or anchor: `&` or `*` at the beginning of a value.
-  private static func lineOfAlias(_ text: String) -> Int? {
-    var line = 1
-    var previous = UInt8(ascii: " ")
-    var isComment = false
-    for byte in text.utf8 {
-      if byte == UInt8(ascii: "\n") {
-        line += 1
-        isComment = false
-      } else if byte == UInt8(ascii: "#"), previous == UInt8(ascii: " ") || previous == UInt8(ascii: "\n") {
-        isComment = true
-      } else if !isComment, byte == UInt8(ascii: "&") || byte == UInt8(ascii: "*"),
-        [UInt8(ascii: " "), UInt8(ascii: "["), UInt8(ascii: "{"), UInt8(ascii: ","), UInt8(ascii: "\n")].contains(
-          previous)
-      {
-        return line
-      }
-      previous = byte
-    }
-    return nil
-  }
-
-  /// Counts flow brackets and indentation, before the parser's recursion would.
-  private static func isTooDeep(_ text: String) -> Bool {
-    var depth = 0
-    for byte in text.utf8 {
-      if byte == UInt8(ascii: "[") || byte == UInt8(ascii: "{") { depth += 1 }
-      if byte == UInt8(ascii: "]") || byte == UInt8(ascii: "}") { depth -= 1 }
-      if depth > maximumDepth { return true }
-    }
-    // `- - - -` and deep indentation nest as well.
-    for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
-      var dashes = 0
-      for byte in line {
-        if byte == UInt8(ascii: "-") || byte == UInt8(ascii: "?") { dashes += 1 } else if byte != 32 { break }
-      }
-      let indentation = line.prefix { $0 == 32 }.count
-      if dashes > maximumDepth || indentation > maximumDepth * 8 { return true }
-    }
-    return false
   }
 }

@@ -1,4 +1,3 @@
-import DequeModule
 import IMWire
 
 /// Datagrams that came in pieces.
@@ -35,7 +34,7 @@ struct FragmentTable: ~Copyable {
     didSet { budget?.held += held - oldValue }
   }
   private var waiting: [Key: Datagram] = [:]
-  private var order: Deque<Key> = []
+  private var order = RingQueue<Key>()
   /// The last datagram that became whole, with its slack behind it.
   private(set) var datagram = RawBuffer()
   /// Bytes of `datagram` that count.
@@ -112,7 +111,7 @@ struct FragmentTable: ~Copyable {
   private mutating func expire(_ now: Timestamp) {
     while let key = order.first {
       guard let entry = waiting[key] else {
-        order.removeFirst()
+        _ = order.popFirst()
         continue
       }
       guard now.nanoseconds(since: entry.first) > patience else { break }

@@ -1,4 +1,3 @@
-import DequeModule
 import IMWire
 
 /// Flows that are over, each with the time at which to look at it again, soonest first.
@@ -9,7 +8,7 @@ struct ClosingQueue: ~Copyable {
     var serial: UInt32
   }
 
-  private var entries: Deque<Entry> = []
+  private var entries = RingQueue<Entry>()
 
   /// Entries, those of flows that are gone included.
   var count: Int { entries.count }

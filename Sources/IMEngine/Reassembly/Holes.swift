@@ -1,4 +1,3 @@
-import DequeModule
 import IMWire
 
 /// Holes that wait to be given up, in the order in which their time comes.
@@ -6,14 +5,14 @@ import IMWire
 /// Each queue has one patience, so its deadlines are in the order of scheduling: a look at the head is all that a packet
 /// pays.
 struct HoleQueue: ~Copyable {
-  private struct Hole {
+  struct Hole {
     var deadline: Timestamp
     var flow: UInt32
     var serial: UInt32
     var side: UInt8
   }
 
-  private var holes: Deque<Hole> = []
+  private var holes = RingQueue<Hole>()
   /// When the first hole's time comes.
   private(set) var nextDeadline = Timestamp.distantFuture
   /// How long a hole waits, in nanoseconds of capture time.

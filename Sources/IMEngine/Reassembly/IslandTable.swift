@@ -1,5 +1,4 @@
 import CMachine
-import DequeModule
 
 /// The stretches around gaps of late, by direction, so that segments which come after all can be decoded.
 ///
@@ -55,7 +54,7 @@ struct IslandTable: ~Copyable {
   private var places: [Place] = []
   private var free: [UInt32] = []
   /// Places in the order in which they were given out; those that are free again are passed over.
-  private var order: Deque<(place: UInt32, age: UInt64)> = []
+  private var order = RingQueue<(place: UInt32, age: UInt64)>()
   private var age: UInt64 = 0
   /// Coasts in the table now, and the bytes that they hold.
   private var count = 0

@@ -1,4 +1,3 @@
-import DequeModule
 import IMWire
 
 /// Which copy of a byte counts when two segments carry it.
@@ -34,7 +33,7 @@ struct SegmentQueue: ~Copyable {
     var conflict: (kept: UInt64, other: UInt64)?
   }
 
-  private var entries: Deque<Entry> = []
+  private var entries = RingQueue<Entry>()
   private let budget: MemoryBudget
   /// What the budget was told of.
   private var accounted = 0
@@ -46,7 +45,7 @@ struct SegmentQueue: ~Copyable {
   var contiguousSince = Timestamp.distantPast
 
   deinit {
-    for entry in entries { entry.bytes.deallocate() }
+    for i in 0..<entries.count { entries[i].bytes.deallocate() }
     budget.held -= accounted
   }
 

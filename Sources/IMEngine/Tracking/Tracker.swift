@@ -1,4 +1,3 @@
-import DequeModule
 package import IMWire
 
 /// What the tracker says of one frame.
@@ -102,7 +101,7 @@ struct Tracker: ~Copyable {
   let totalCount: Int
   var orphans: [OrphanKey: [Orphan]] = [:]
   /// Their keys in the order in which they came; some may be gone.
-  var orphanOrder: Deque<(key: OrphanKey, at: Timestamp)> = []
+  var orphanOrder = RingQueue<(key: OrphanKey, at: Timestamp)>()
   /// How many more steps searches among exchanges without a number may take beyond the usual; each search adds a few.
   var searchCredit = Tracker.maximumSearchCredit
   static var maximumSearchCredit: Int { 1 << 20 }
