@@ -69,17 +69,9 @@ let package = Package(
     room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     room(
       "IMPipeline",
-<<<<<<< HEAD
-      [
-        "IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox",
-        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-      ]),
-    room("IMEndpoint", ["IMWire", "CDeflate"]),
-=======
       ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),
+    room("IMEndpoint", ["IMWire", "CDeflate"]),
     room("IMCommandLine", []),
->>>>>>> main
     .executableTarget(
       name: "imdump",
       dependencies: ["IMPipeline", "IMOutput", "IMEngine", "IMWire", "IMCommandLine"],
