@@ -29,18 +29,20 @@ func tests(_ name: String, _ rooms: [Target.Dependency], exclude: [String] = [])
 /// `IMDUMP_FUZZ=1` offers the rooms to the nested package `Fuzz`.
 let fuzzed: [Product] =
   Context.environment["IMDUMP_FUZZ"] == "1"
-  ? [.library(name: "rooms", targets: ["IMWire", "IMCapture", "IMEngine", "IMProfile", "IMFilter"])] : []
+  ? [
+    .library(
+      name: "rooms",
+      targets: ["IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMCommandLine"])
+  ] : []
 
 let package = Package(
   name: "imdump",
   platforms: [.macOS(.v15)],
   products: [
     .executable(name: "imdump", targets: ["imdump"]),
+    .executable(name: "impeer", targets: ["impeer"]),
     .library(name: "IMEndpoint", targets: ["IMEndpoint"]),
   ] + fuzzed,
-  dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-  ],
   targets: [
     .systemLibrary(
       name: "CPcap", pkgConfig: "libpcap",
@@ -75,12 +77,14 @@ let package = Package(
       "IMPipeline",
       ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
+    room("IMCommandLine", []),
     .executableTarget(
       name: "imdump",
-      dependencies: [
-        "IMPipeline", "IMOutput", "IMEngine", "IMWire",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
+      dependencies: ["IMPipeline", "IMOutput", "IMEngine", "IMWire", "IMCommandLine"],
+      swiftSettings: settings + checked),
+    .executableTarget(
+      name: "impeer",
+      dependencies: ["IMEndpoint", "IMOutput", "IMMetrics", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
 
     .target(
@@ -97,6 +101,7 @@ let package = Package(
     tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
     tests(
-      "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMOutput", "IMProfile", "IMWire"], exclude: ["Golden"]),
+      "imdumpTests", ["imdump", "IMCapture", "IMCommandLine", "IMEngine", "IMOutput", "IMProfile", "IMWire"],
+      exclude: ["Golden"]),
   ]
 )

@@ -154,7 +154,7 @@ class Relay:
         """What happened, in numbers that add up."""
         for _, _, _, role, _ in self.waiting:
             self.pipes[role].books["in_flight_at_exit"] += 1
-        result = {"seed": self.options.seed, "ran_s": round(now() - self.began, 3),
+        result = {"seed": self.options.seed, "began_ns": self.stamp(self.began), "ran_s": round(now() - self.began, 3),
                   "lateness_ms": {"mean": round(self.late_sum / max(1, self.handed) * 1e3, 3),
                                   "max": round(self.late_most * 1e3, 3)}}
         for pipe in self.pipes.values():

@@ -35,6 +35,7 @@ struct LoadSummary {
       out.number(tally.echoedTwice)
     }
     times("latency_ms", tally.latency, &out)
+    buckets("latency_buckets", tally.latency, &out)
     times("connect_ms", tally.connecting, &out)
     times("reconnect_ms", tally.reconnecting, &out)
     let counts: [(StaticString, UInt64)] = [
@@ -70,6 +71,23 @@ struct LoadSummary {
     out.literal(",\"max\":")
     out.decimal(Double(most) / 1_000, 3)
     out.literal("}")
+  }
+
+  /// Milliseconds and counts, so that runs can be added up: the buckets of imdump's own round trips.
+  private func buckets(_ name: StaticString, _ times: RTTHistogram, _ out: inout ByteWriter) {
+    out.literal(",\"")
+    out.literal(name)
+    out.literal("\":[")
+    var isFirst = true
+    times.forEachBucket { milliseconds, count in
+      out.text(isFirst ? "[" : ",[")
+      out.decimal(milliseconds, 3)
+      out.literal(",")
+      out.number(count)
+      out.literal("]")
+      isFirst = false
+    }
+    out.literal("]")
   }
 
   /// Lines for a person.

@@ -48,7 +48,15 @@ func writeSeeds(from samples: String, to folder: String) {
   seed("inflate", [0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27])
   seed("gzip", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0x4c, 0x4a, 0x06, 0, 0xc2, 0x41, 0x24, 0x35, 3, 0, 0, 0])
   seed("reassembly", (0..<120).map { UInt8(truncatingIfNeeded: $0 * 37) })
-  for name in BuiltInProfiles.names { if let text = BuiltInProfiles.text(name) { seed("profile", [UInt8](text.utf8)) } }
+  for name in BuiltInProfiles.names {
+    guard let text = BuiltInProfiles.text(name) else { continue }
+    seed("profile", [UInt8](text.utf8))
+    // Pieces, because targets read no further than is quick.
+    for start in stride(from: 0, to: text.utf8.count, by: 500) {
+      seed("yaml", [UInt8](text.utf8.dropFirst(start).prefix(500)))
+    }
+  }
+  for text in yamlSeeds { seed("yaml", [UInt8](text.utf8)) }
   // Short ones, because most of the time goes to reading YAML.
   for text in shortProfiles + delimitedProfiles { seed("profile", [UInt8](text.utf8)) }
   for text in ["SAY 1 hello\r\nOK 1\n", "~\u{1}\u{1}ab}^c~~\u{2}\u{1}~"] {
