@@ -32,7 +32,9 @@ let fuzzed: [Product] =
   ? [
     .library(
       name: "rooms",
-      targets: ["IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMCommandLine"])
+      targets: [
+        "IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMOutput", "IMPipeline", "IMCommandLine",
+      ])
   ] : []
 
 let package = Package(
