@@ -22,6 +22,9 @@ struct ClientOptions: OptionGroup {
     ]
   }
 
+  /// Whether sockets are set up for bad networks, too.
+  var tunesSockets: Bool { policy == .race && quirks == .none }
+
   /// A client's configuration; `number` tells clients of one run apart.
   func configuration(server: Endpoint, user: String?, number: UInt64) -> ClientConfiguration {
     var configuration = ClientConfiguration(server: server, user: user)

@@ -50,6 +50,7 @@ final class LoadClient {
     self.run = run
     self.number = number
     transport = LinuxTransport(ClientCore(configuration), loop: run.loop, tls: tls)
+    transport.tunesSockets = run.tunesSockets
     session = transport.update { $0.addSession(at: $1) }
     if let ledger = run.ledger { transport.tap = LedgerTap(ledger) }
     transport.onTurn = { [unowned self] core, now in turn(&core, now) }

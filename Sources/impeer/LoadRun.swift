@@ -7,6 +7,8 @@ final class LoadRun {
   let loop: EventLoop
   var maker: MessageMaker
   let ledger: Ledger?
+  /// Whether sockets get more than `TCP_NODELAY`.
+  let tunesSockets: Bool
   /// Messages under way on each connection, when there is no rate.
   let window: Int?
   private let options: Load
@@ -18,6 +20,7 @@ final class LoadRun {
   init(_ options: Load) throws(Complaint) {
     self.options = options
     maker = MessageMaker(options.mix, sizes: options.size.range)
+    tunesSockets = options.client.tunesSockets
     window = options.rate == 0 ? options.window : nil
     ledger = if let path = options.ledger { try Ledger(path) } else { nil }
     do throws(TransportError) { loop = try EventLoop() } catch { throw Complaint(error.description, .system) }

@@ -22,6 +22,7 @@ struct Serve: Command {
   var isEcho = false
   var isSink = false
   var faults: [Fault] = []
+  var policy = Policy.race
   var quirks = Quirks.none
   var ledger: String?
   var isJSON = false
@@ -33,6 +34,7 @@ struct Serve: Command {
       .flag("--echo", \.isEcho, "Send every message back to its sender."),
       .flag("--sink", \.isSink, "Only acknowledge."),
       .list("--fault <fault>", \.faults, "Do this wrong; may be given several times."),
+      .value("--policy <policy>", \.policy, "What is done on a bad network: racing, or plain TCP alone, to compare."),
       .value("--quirks <whose>", \.quirks, "Speak as the article's code does (seed)."),
       .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
       .flag("--json", \.isJSON, "Print what was counted as one JSON object at the end."),
@@ -80,6 +82,7 @@ struct Serve: Command {
     }
     let transport = LinuxTransport(
       ForgetfulCore(ServerCore(configuration), memory: faults.memory), loop: loop, tls: security)
+    transport.tunesSockets = policy == .race && quirks == .none
     let watcher = ServerWatcher(ledger)
     transport.onTurn = { core, now in watcher.turn(&core.inner, now) }
     if let ledger { transport.tap = LedgerTap(ledger) }

@@ -14,6 +14,9 @@ public final class LinuxTransport<Core: EndpointCore> {
   /// out what arrived and to send more.
   public var onTurn: ((inout Core, Moment) -> Void)?
 
+  /// Whether connections are set up as the core asks. False leaves them as the system has them but for `TCP_NODELAY`: what
+  /// plain TCP does, to compare with.
+  public var tunesSockets = true
   /// Sees what passes, if there is one.
   public var tap: (any WireTap)?
 
@@ -126,7 +129,7 @@ public final class LinuxTransport<Core: EndpointCore> {
 
   /// Takes in a connection that a peer has opened.
   func accepted(_ file: Int32, from remote: Endpoint) {
-    Sockets.apply(SocketOptions(), to: file)
+    Sockets.apply(tuned(SocketOptions()), to: file)
     guard let channel = try? Channel(self, file, id: nil, remote: remote, phase: .securing) else { return }
     channel.begin()
   }
@@ -159,7 +162,7 @@ public final class LinuxTransport<Core: EndpointCore> {
     tap?.opening(id, to: endpoint, at: moment)
     do throws(TransportError) {
       let file = try Sockets.open(for: endpoint)
-      Sockets.apply(options, to: file)
+      Sockets.apply(tuned(options), to: file)
       if let code = Sockets.connect(file, to: endpoint) {
         close(file)
         throw TransportError("connect", code)
@@ -169,6 +172,13 @@ public final class LinuxTransport<Core: EndpointCore> {
       tap?.closed(id, because: Sockets.closeReason(error.code), at: moment)
       core.closed(id, because: Sockets.closeReason(error.code), at: moment)
     }
+  }
+
+  private func tuned(_ options: SocketOptions) -> SocketOptions {
+    if tunesSockets { return options }
+    var plain = SocketOptions()
+    plain.retransmitsLinearly = false
+    return plain
   }
 
   private func keep(_ channel: Channel<Core>, _ id: ConnectionID) {
