@@ -86,7 +86,7 @@ let package = Package(
       swiftSettings: settings + checked),
     .executableTarget(
       name: "impeer",
-      dependencies: ["IMEndpoint", "IMOutput", "IMMetrics", "IMWire", "IMCommandLine"],
+      dependencies: ["IMEndpoint", "IMOutput", "IMMetrics", "IMYAML", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
 
     .target(

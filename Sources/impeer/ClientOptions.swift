@@ -14,6 +14,8 @@ enum Policy: String, CaseIterable, OptionValue {
 struct ClientOptions: OptionGroup {
   var policy = Policy.race
   var quirks = Quirks.none
+  /// The interval between heartbeats, for scenarios that cannot wait for the usual one.
+  var heartbeat: Duration?
 
   static var table: [Option<Self>] {
     [
@@ -28,6 +30,10 @@ struct ClientOptions: OptionGroup {
   /// A client's configuration; `number` tells clients of one run apart.
   func configuration(server: Endpoint, user: String?, number: UInt64) -> ClientConfiguration {
     var configuration = ClientConfiguration(server: server, user: user)
+    if let heartbeat {
+      configuration.heartbeat.foreground = .init(base: heartbeat, minimum: heartbeat, maximum: heartbeat * 20)
+      configuration.heartbeat.minimumTimeout = max(heartbeat, .seconds(1))
+    }
     if quirks == .seed {
       configuration.useSeedPolicy()
     } else if policy == .plain {

@@ -9,6 +9,8 @@ struct LoadTally {
   var failed: UInt64 = 0
   var echoed: UInt64 = 0
   var echoedTwice: UInt64 = 0
+  var refused: UInt64 = 0
+  var damaged: UInt64 = 0
   /// Delivered within 5, 10 and 30 seconds.
   var within = [UInt64](repeating: 0, count: LoadTally.limits.count)
   var latency = RTTHistogram()
@@ -89,6 +91,8 @@ final class LoadClient {
       case .progress(let id, _, let state): progress(id, state, now)
       case .message(let message): came(message)
       case .connection(_, let state, _, _): connection(state, now)
+      case .handshake(_, .refused): run.tally.refused += 1
+      case .damaged: run.tally.damaged += 1
       default: break
       }
     }

@@ -26,9 +26,12 @@ final class LoadRun {
     do throws(TransportError) { loop = try EventLoop() } catch { throw Complaint(error.description, .system) }
   }
 
-  /// Runs the load to its end.
-  func perform() throws(Complaint) {
-    let server = try options.connection.resolved()[0]
+  /// Called when the clients begin to connect.
+  var onStart: () -> Void = {}
+
+  /// Runs the load to its end, against `endpoint` or the server that the options name.
+  func perform(_ endpoint: Endpoint? = nil) throws(Complaint) {
+    let server = if let endpoint { endpoint } else { try options.connection.resolved()[0] }
     let tls = try options.connection.security()
     do throws(TransportError) {
       try connect(server, tls)
@@ -43,6 +46,7 @@ final class LoadRun {
   }
 
   private func connect(_ server: Endpoint, _ tls: TLSContext?) throws(TransportError) {
+    onStart()
     for number in 0..<options.connections {
       let user = options.users ? "load-\(number)" : nil
       let client = LoadClient(

@@ -66,6 +66,14 @@ public final class LinuxTransport<Core: EndpointCore> {
     }
   }
 
+  /// Stops listening and resets every connection, and tells the core of each: what happens to a server that goes down and
+  /// keeps what it knows. It may listen again.
+  public func drop() {
+    listener?.stop()
+    listener = nil
+    for channel in channels { channel?.fail(.requested) }
+  }
+
   /// Closes everything at once, without a word to the core. The transport is of no use afterwards.
   public func shutDown() {
     listener?.stop()
