@@ -60,7 +60,7 @@ extension ClientCore {
   }
 
   private mutating func read(_ header: FrameHeader, _ body: RawSpan, on link: Int, at now: Moment) {
-    guard let place = find(header.session) else { return }
+    guard let place = find(header.session) else { return refusedAll(header, body, at: now) }
     switch header.kind {
     case .acknowledgment:
       let named =
@@ -190,6 +190,14 @@ extension ClientCore {
       if case .agreed = wasAsked { return }
       tell(.handshake(sessions[place].id, .agreed(both, common)))
     }
+  }
+
+  /// A server that cannot read a frame does not know its session: what it refuses in session 0, it refuses to all.
+  private mutating func refusedAll(_ header: FrameHeader, _ body: RawSpan, at now: Moment) {
+    guard header.kind == .control, header.session == 0, case .refused(let refusal)? = HandshakeResponse(decoding: body)
+    else { return }
+    for place in sessions.indices where sessions[place].isWanted { refused(place, refusal, at: now) }
+    steer(at: now)
   }
 
   /// The other end does not want this session: it ends alone, and others go on.
