@@ -14,6 +14,7 @@ enum Policy: String, CaseIterable, OptionValue {
 struct ClientOptions: OptionGroup {
   var policy = Policy.race
   var quirks = Quirks.none
+  var figures: [RacingFigure] = []
   /// The interval between heartbeats, for scenarios that cannot wait for the usual one.
   var heartbeat: Duration?
 
@@ -21,6 +22,7 @@ struct ClientOptions: OptionGroup {
     [
       .value("--policy <policy>", \.policy, "What is done on a bad network: racing, or plain TCP alone, to compare."),
       .value("--quirks <whose>", \.quirks, "Speak and retry as the article's code does (seed)."),
+      .list("--racing <figure>", \.figures, "Race with another figure, NAME=NUMBER: for experiments."),
     ]
   }
 
@@ -30,6 +32,10 @@ struct ClientOptions: OptionGroup {
   /// A client's configuration; `number` tells clients of one run apart.
   func configuration(server: Endpoint, user: String?, number: UInt64) -> ClientConfiguration {
     var configuration = ClientConfiguration(server: server, user: user)
+    if case .racing(var policy) = configuration.resend {
+      for figure in figures { figure.apply(to: &policy) }
+      configuration.resend = .racing(policy)
+    }
     if let heartbeat {
       configuration.heartbeat.foreground = .init(base: heartbeat, minimum: heartbeat, maximum: heartbeat * 20)
       configuration.heartbeat.minimumTimeout = max(heartbeat, .seconds(1))
