@@ -28,8 +28,8 @@ extension ClientCore {
     wantsAnother = false
     budget.connected()
     if wasDown { cameUp(at: now) }
+    opensSinceSuccess = 0
     if !isWarm {
-      opensSinceSuccess = 0
       for place in 0..<8 where openingMask & Self.bit(place) != 0 { abort(place) }
     }
     for place in 0..<8 where openMask & Self.bit(place) != 0 && links[place].isStale { abort(place) }

@@ -50,6 +50,10 @@ extension ServerCore {
       switch FrameReader.read(bytes, at: offset, accepting: configuration.speech.version.major) {
       case .needs(let wanted):
         metrics.bytesReceived += UInt64(offset)
+        if links[link].output.byteCount > configuration.maximumWaitingBytes {
+          giveUp(link, at: now)
+          return all
+        }
         if !links[link].isIntroduced, offset > 0 { links[link].isIntroduced = true }
         for place in links[link].sessions where !sessions[Int(place)].traffic.queues.isEmpty {
           pump(Int(place), at: now)
@@ -98,10 +102,14 @@ extension ServerCore {
     links[link].damagedFrames += 1
     guard links[link].damagedFrames >= 3 else { return false }
     metrics.parserResets += 1
+    giveUp(link, at: now)
+    return true
+  }
+
+  private mutating func giveUp(_ link: Int, at now: Moment) {
     metrics.disconnects += 1
     commands.append(.abort(connection(link)))
     release(link, at: now)
-    return true
   }
 
   private mutating func broken(_ error: FrameError, on link: Int, at now: Moment) {
@@ -145,7 +153,8 @@ extension ServerCore {
 
   private mutating func message(_ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment) {
     // A message that has no room where it is to go is not acknowledged: its sender waits, as it would for a network.
-    if configuration.service != .deliver, !serviceHasRoom(body, header, place) { return }
+    let content = configuration.service == .deliver ? [] : plain(body, header)
+    if configuration.service != .deliver, !serviceHasRoom(content, place) { return }
     acknowledge(header.sequence, of: place, cameOn: link, at: now)
     guard sessions[place].traffic.isFirst(header.sequence) else {
       metrics.duplicatesReceived += 1
@@ -154,13 +163,9 @@ extension ServerCore {
     metrics.messagesReceived += 1
     metrics.payloadBytes += UInt64(body.byteCount)
     guard configuration.tellsMessages || configuration.service != .deliver else { return }
-    let message = inbox.add(header, body, session: id(place), connection: connection(link))
-    serve(message, place, at: now)
-    if configuration.tellsMessages {
-      tell(.message(message))
-    } else {
-      inbox.bytes.removeLast(message.byteCount)
-    }
+    if configuration.service != .deliver { serve(content, header.sequence, place, at: now) }
+    guard configuration.tellsMessages else { return }
+    tell(.message(inbox.add(header, body, session: id(place), connection: connection(link))))
   }
 
   // MARK: acknowledgments
@@ -193,7 +198,8 @@ extension ServerCore {
       guard let best else { return }
       rest &= ~Self.bit(best.bit)
       let other = Int(sessions[place].links[best.bit])
-      if other == link { continue }
+      // A connection that takes nothing is stalled: what is written there would only pile up.
+      if other == link || links[other].output.byteCount > 65_536 { continue }
       write(header, on: other)
       left -= 1
     }

@@ -12,6 +12,7 @@ extension ServerCore {
 
   /// The session of a frame, which joins the connection if it does not yet; `nil` when there is no room for a new one.
   mutating func join(_ wireID: UInt16, _ request: HandshakeRequest?, on link: Int, at now: Moment) -> Int? {
+    guard links[link].sessions.count < configuration.sessionsPerConnection else { return nil }
     if let identity = request?.identity { links[link].peer = .client(identity) }
     let key = SessionKey(peer: links[link].peer, wireID: wireID)
     let known = index[key].map { Int($0) }
