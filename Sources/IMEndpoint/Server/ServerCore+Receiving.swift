@@ -2,10 +2,12 @@ public import IMWire
 
 /// Frames that come in, and what the transport says.
 extension ServerCore {
+  /// See `EndpointCore`.
   public mutating func setWallClock(unixSeconds: Int64, at now: Moment) {
     unixOffset = unixSeconds &- now.nanoseconds / 1_000_000_000
   }
 
+  /// See `EndpointCore`.
   public mutating func accepted(from remote: Endpoint, at now: Moment) -> ConnectionID? {
     let link: Int
     if let free = freeLinks.popLast() {
@@ -24,8 +26,11 @@ extension ServerCore {
     return connection(link)
   }
 
+  /// See `EndpointCore`.
   public mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Moment) {}
+  /// See `EndpointCore`.
   public mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Moment) {}
+  /// See `EndpointCore`.
   public mutating func pathChanged(to path: NetworkPath, at now: Moment) {}
 
   @inline(__always)
@@ -35,12 +40,14 @@ extension ServerCore {
     return place
   }
 
+  /// See `EndpointCore`.
   public mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
     guard let link = link(connection) else { return }
     if links[link].phase == .open { metrics.disconnects += 1 }
     release(link, at: now)
   }
 
+  /// See `EndpointCore`.
   public mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
     let all = Intake(consumed: bytes.byteCount, wanted: FrameHeader.byteCount)
     guard let link = link(connection), links[link].phase == .open else { return all }
@@ -278,6 +285,7 @@ extension ServerCore {
 
   // MARK: commands
 
+  /// See `EndpointCore`.
   public mutating func nextCommand() -> TransportCommand? {
     guard commandHead < commands.count else {
       if commandHead > 0 {
@@ -290,6 +298,7 @@ extension ServerCore {
     return commands[commandHead - 1]
   }
 
+  /// See `EndpointCore`.
   public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool {
     guard let link = link(connection) else { return true }
     while true {

@@ -145,6 +145,7 @@ extension ServerCore {
     timers.insert(UInt64(link) << 33 | UInt64(links[link].generation & 0x7fff_ffff) << 1 | 1, at: moment)
   }
 
+  /// See `EndpointCore`.
   public mutating func deadlineReached(at now: Moment) {
     while let late = delayed.pop(until: now) {
       if let place = place(of: late.session) { writeAcknowledgments(late.sequence, of: place, cameOn: nil, at: now) }
@@ -155,6 +156,7 @@ extension ServerCore {
     }
   }
 
+  /// See `EndpointCore`.
   public var deadline: Moment? {
     guard let late = delayed.first else { return timers.first }
     return min(late, timers.first ?? late)

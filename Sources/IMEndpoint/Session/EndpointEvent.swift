@@ -122,8 +122,10 @@ public struct Inbox: Sendable {
 
 /// Which states of messages a core tells about.
 public struct MessageStates: OptionSet, Hashable, Sendable, BitwiseCopyable {
+  /// The number that stands for the value.
   public var rawValue: UInt8
 
+  /// The value with this number.
   @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// The set with `state` alone.
