@@ -32,7 +32,9 @@ let fuzzed: [Product] =
   ? [
     .library(
       name: "rooms",
-      targets: ["IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMCommandLine"])
+      targets: [
+        "IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMOutput", "IMPipeline", "IMCommandLine",
+      ])
   ] : []
 
 let package = Package(
@@ -40,6 +42,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [
     .executable(name: "imdump", targets: ["imdump"]),
+    .executable(name: "impeer", targets: ["impeer"]),
     .library(name: "IMEndpoint", targets: ["IMEndpoint"]),
   ] + fuzzed,
   targets: [
@@ -54,6 +57,11 @@ let package = Package(
     .systemLibrary(
       name: "CYAML", pkgConfig: "yaml-0.1",
       providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
+
+    .systemLibrary(name: "CEpoll"),
+    .systemLibrary(
+      name: "CSSL", pkgConfig: "libssl",
+      providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
     room("IMWire", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
@@ -70,11 +78,15 @@ let package = Package(
     room(
       "IMPipeline",
       ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),
-    room("IMEndpoint", ["IMWire", "CDeflate"]),
+    room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
     room("IMCommandLine", []),
     .executableTarget(
       name: "imdump",
       dependencies: ["IMPipeline", "IMOutput", "IMEngine", "IMWire", "IMCommandLine"],
+      swiftSettings: settings + checked),
+    .executableTarget(
+      name: "impeer",
+      dependencies: ["IMEndpoint", "IMOutput", "IMMetrics", "IMYAML", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
 
     .target(

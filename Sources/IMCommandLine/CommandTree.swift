@@ -64,17 +64,20 @@ package struct CommandTree {
     ]
   }
 
-  /// The lines of usage: its own, or one that is made of the table.
+  /// The lines of usage: its own, or those that are made of the table. They stand behind "USAGE: ", within 80 columns.
   package var usage: [String] {
     guard about.usage.isEmpty else { return about.usage }
-    var line = path.joined(separator: " ")
-    if command == nil { return [line + " <subcommand>"] }
+    let name = path.joined(separator: " ")
+    if command == nil { return [name + " <subcommand>"] }
+    var lines = [name]
     for row in visibleRows.dropLast(Self.common.count) {
-      let name = row.spelling.names.last.map { $0 + (row.spelling.value == nil ? "" : " ") } ?? ""
-      let text = name + (row.spelling.value.map { "<\($0)>" } ?? "") + (row.spelling.repeats ? " ..." : "")
-      line += row.spelling.isOperand ? " \(text)" : " [\(text)]"
+      let part = row.usage
+      if lines[lines.count - 1].count + 1 + part.count > 73 {
+        lines.append(String(repeating: " ", count: name.count))
+      }
+      lines[lines.count - 1] += " " + part
     }
-    return [line]
+    return lines
   }
 
   /// The command that prints the help.

@@ -57,6 +57,13 @@ package struct Row: Equatable, Sendable {
   package var completion = WordCompletion.none
   /// The default.
   package var initial: String?
+
+  /// The row as a line of usage has it: `[-r <file>]`, `<file> ...`.
+  var usage: String {
+    let words = [spelling.names.last, spelling.value.map { "<\($0)>" }, spelling.repeats ? "..." : nil]
+    let text = words.compactMap(\.self).joined(separator: " ")
+    return spelling.isOperand ? text : "[\(text)]"
+  }
 }
 
 /// The rows of a table, groups taken apart.

@@ -53,27 +53,17 @@ struct OptionReader<C: Command> {
 
   /// `--name`, `--name value` or `--name=value`.
   private mutating func readLong(_ word: String, _ words: inout ArraySlice<String>) throws(Fault) {
-    let equals = word.utf8.firstIndex(of: UInt8(ascii: "="))
-    let name = equals.map { String(Substring(word.utf8[..<$0])) } ?? word
-    let joined = equals.map { String(Substring(word.utf8[word.utf8.index(after: $0)...])) }
-    guard let (row, spelling) = option(name) else {
-      if CommandTree.common.contains(where: { $0.spelling.names.contains(name) }), let joined {
-        throw Fault(message: "'\(name)' takes no value, and \(quoted(joined)) was given")
-      }
-      // Dashes alone are no name: the whole word is what is strange.
-      let isName = name.utf8.count > 2
-      throw Fault(
-        message: "unknown option \(quoted(isName ? name : word))" + (isName ? didYouMean(suggested(name)) : ""))
-    }
-    guard spelling.value != nil else {
-      if let joined {
-        throw Fault(message: "'\(name)' takes no value, and \(quoted(joined)) was given", row: row.row(C()))
-      }
-      return try set(row, spelling, "")
-    }
-    if let joined {
+    let name = Substring(word.utf8.prefix { $0 != UInt8(ascii: "=") })
+    let behind = Substring(word).utf8.dropFirst(name.utf8.count)
+    // What stands behind the equals sign; `nil` where there is none.
+    let joined = behind.isEmpty ? nil : behind.dropFirst()
+    guard let (row, spelling) = option(String(name)) else { throw unknown(word, String(name), joined) }
+    if spelling.value == nil {
+      if let joined { throw takesNoValue(String(name), joined, row.row(C())) }
+      try set(row, spelling, "")
+    } else if let joined {
       guard !joined.isEmpty else { throw missing(row, spelling) }
-      try set(row, spelling, joined)
+      try set(row, spelling, String(Substring(joined)))
     } else {
       try readNext(row, spelling, &words)
     }
@@ -83,7 +73,8 @@ struct OptionReader<C: Command> {
   private mutating func readLetters(_ word: String, _ words: inout ArraySlice<String>) throws(Fault) -> Bool {
     var rest = Substring(word).utf8.dropFirst()
     while let letter = rest.popFirst() {
-      guard letter < 128, let (row, spelling) = option("-" + String(UnicodeScalar(letter))) else {
+      let name = "-" + String(UnicodeScalar(letter))
+      guard letter < 128, let (row, spelling) = option(name) else {
         if letter == UInt8(ascii: "h") { return true }
         throw unknownLetter(letter, rest, word)
       }
@@ -91,11 +82,7 @@ struct OptionReader<C: Command> {
         if rest.isEmpty { try readNext(row, spelling, &words) } else { try set(row, spelling, String(Substring(rest))) }
         break
       }
-      if rest.first == UInt8(ascii: "=") {
-        let value = quoted(String(Substring(rest.dropFirst())))
-        throw Fault(
-          message: "'-\(UnicodeScalar(letter))' takes no value, and \(value) was given", row: row.row(C()))
-      }
+      if rest.first == UInt8(ascii: "=") { throw takesNoValue(name, rest.dropFirst(), row.row(C())) }
       try set(row, spelling, "")
     }
     return false
@@ -127,12 +114,20 @@ struct OptionReader<C: Command> {
   private func missing(_ row: Option<C>, _ spelling: Spelling, before word: String? = nil) -> Fault {
     var message = "missing value for '\(spelling.label)'"
     if let word {
-      let joint = spelling.label.utf8.starts(with: "--".utf8) ? "=" : ""
-      message +=
-        "; \(quoted(word)) begins with a dash, as an option does: as a value it is joined, "
-        + quoted((spelling.names.last ?? "") + joint + word)
+      let name = spelling.names.last ?? ""
+      let joined = quoted(name + (name.utf8.count > 2 ? "=" : "") + word)
+      message += ": \(quoted(word)) begins with a dash; where it is the value, write \(joined)"
     }
     return Fault(message: message, row: row.row(C()))
+  }
+
+  private func unknown(_ word: String, _ name: String, _ joined: Substring.UTF8View?) -> Fault {
+    if let joined, CommandTree.common.contains(where: { $0.spelling.names.contains(name) }) {
+      return takesNoValue(name, joined)
+    }
+    // Dashes alone are no name: the whole word is what is strange.
+    guard name.utf8.count > 2 else { return Fault(message: "unknown option \(quoted(word))") }
+    return Fault(message: "unknown option \(quoted(name))\(didYouMean(suggested(name)))")
   }
 
   private func unknownLetter(_ letter: UInt8, _ rest: Substring.UTF8View, _ word: String) -> Fault {

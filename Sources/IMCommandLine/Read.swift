@@ -17,24 +17,26 @@ package func read(_ words: [String], as root: Member) -> Reading {
     if let word = rest.first, !isDashed(word), let name = place.memberSuggested(for: word) {
       throw Fault(message: "there is no subcommand \(quoted(word)); did you mean '\(name)'?")
     }
-    guard let command = place.command else {
-      guard let word = rest.first else { return .help(place.help) }
-      throw strange(word, in: place)
-    }
+    guard place.command != nil || rest.isEmpty else { throw strange(rest[rest.startIndex], in: place) }
+  } catch {
+    return .refusal(Refusal(error, in: place, usage: place.usage))
+  }
+  guard let command = place.command else { return .help(place.help) }
+  do throws(Fault) {
     return try read(rest, command, place)
   } catch {
-    return .refusal(
-      Refusal(
-        message: error.message, option: error.row.map { "\($0.spelling.text)  \($0.sentence)" },
-        usage: place.command.map { place.usage(of: $0) } ?? place.usage, help: place.helpCommand))
+    // The usage of the command itself, where another word could have led to it.
+    let own = command.about.usage
+    return .refusal(Refusal(error, in: place, usage: own.isEmpty ? place.usage : own))
   }
 }
 
-extension CommandTree {
-  /// The usage that a mistake in `command`'s options is told with: its own, where another word would have led to it.
-  fileprivate func usage(of command: any Command.Type) -> [String] {
-    let own = command.about.usage
-    return own.isEmpty ? usage : own
+extension Refusal {
+  fileprivate init(_ fault: Fault, in place: CommandTree, usage: [String]) {
+    message = fault.message
+    option = fault.row.map { "\($0.spelling.text)  \($0.sentence)" }
+    self.usage = usage
+    help = place.helpCommand
   }
 }
 
@@ -53,13 +55,21 @@ private func helped(_ words: ArraySlice<String>, _ place: inout CommandTree) thr
   return place.help
 }
 
-/// A first word in a group that is nothing there.
+/// A first word that is nothing there: no option that every command has, no member, no operand.
 private func strange(_ word: String, in place: CommandTree) -> Fault {
-  if isDashed(word) {
-    let names = CommandTree.common.flatMap(\.spelling.names)
-    return Fault(message: "unknown option \(quoted(word))" + didYouMean(suggestion(for: word, among: names)))
+  guard isDashed(word) else {
+    return place.members.isEmpty ? Fault(message: "unexpected argument \(quoted(word))") : noMember(word, in: place)
   }
-  return place.members.isEmpty ? Fault(message: "unexpected argument \(quoted(word))") : noMember(word, in: place)
+  let names = CommandTree.common.flatMap(\.spelling.names)
+  if let name = names.first(where: { word.utf8.starts(with: "\($0)=".utf8) }) {
+    return takesNoValue(name, Substring(word).utf8.dropFirst(name.utf8.count + 1))
+  }
+  return Fault(message: "unknown option \(quoted(word))" + didYouMean(suggestion(for: word, among: names)))
+}
+
+/// A value behind the equals sign of an option that has none.
+func takesNoValue(_ name: String, _ value: Substring.UTF8View, _ row: Row? = nil) -> Fault {
+  Fault(message: "'\(name)' takes no value, and \(quoted(String(Substring(value)))) was given", row: row)
 }
 
 private func noMember(_ word: String, in place: CommandTree) -> Fault {

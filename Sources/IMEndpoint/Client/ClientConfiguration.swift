@@ -108,8 +108,8 @@ public struct RacingPolicy: Hashable, Sendable {
   public var retransmissionLimit: Duration? = .seconds(1)
   /// See `retransmissionLimit`.
   public var shortRoundTrip = Duration.milliseconds(300)
-  /// A smoothed round trip that is this many times the shortest, and `queueMargin` more, is a queue and not loss: nothing
-  /// is raced. 0: that is not looked at.
+  /// Where the shortest of the last round trips is this many times the shortest ever, and `queueMargin` more, there is a
+  /// queue and not loss: nothing is raced. 0: that is not looked at.
   public var queueFactor = 4.0
   /// See `queueFactor`.
   public var queueMargin = Duration.milliseconds(500)

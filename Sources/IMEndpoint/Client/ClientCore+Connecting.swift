@@ -169,11 +169,7 @@ extension ClientCore {
   }
 
   private func roundTripIsShort(_ racing: RacingPolicy) -> Bool {
-    guard !roundTrips.isEmpty, roundTrips.short < racing.shortRoundTrip.wholeNanoseconds else { return false }
-    return !(0..<8).contains {
-      openMask & Self.bit($0) != 0 && (links[$0].facts?.roundTrip ?? .zero) >= racing.shortRoundTrip
-        && isQueue(links[$0].facts, racing)
-    }
+    !roundTrips.isEmpty && roundTrips.short < racing.shortRoundTrip.wholeNanoseconds && !isQueue(racing)
   }
 
   private var closingMask: UInt8 {

@@ -60,18 +60,18 @@ extension ClientCore {
     wake(by: raceAt)
   }
 
-  /// A smoothed round trip far above the shortest is a queue.
-  func isQueue(_ facts: TransportFacts?, _ racing: RacingPolicy) -> Bool {
-    guard racing.queueFactor > 0, let facts, let now = facts.roundTrip, let shortest = facts.shortestRoundTrip,
-      facts.backoff ?? 0 < 2
-    else { return false }
-    return now > shortest * racing.queueFactor + racing.queueMargin
+  /// Whether the way is full: behind a queue even the shortest of the last round trips are long, while loss leaves some of
+  /// them as short as they ever were. The kernel's smoothed round trip cannot tell the two apart, since it takes a lost
+  /// acknowledgment for a long way.
+  func isQueue(_ racing: RacingPolicy) -> Bool {
+    guard racing.queueFactor > 0, !roundTrips.isEmpty else { return false }
+    return roundTrips.short > Int64(Double(roundTrips.least) * racing.queueFactor) + racing.queueMargin.wholeNanoseconds
   }
 
   /// Whether what a connection carries may go out on another one as well.
   private func mayRace(_ link: ClientLink, _ wait: Int64, _ racing: RacingPolicy, at now: Moment) -> Bool {
     guard let facts = link.facts else { return true }
-    if isQueue(facts, racing) { return false }
+    if isQueue(racing) { return false }
     if facts.retransmits ?? 0 > 0 || facts.backoff ?? 0 > 0 { return true }
     guard let unacknowledged = facts.unacknowledged else { return facts.retransmits == nil }
     guard unacknowledged == 0 else { return false }

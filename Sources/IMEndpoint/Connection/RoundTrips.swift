@@ -6,6 +6,8 @@ struct RoundTrips: Sendable {
   private var lastAt = Moment(nanoseconds: .min)
   /// The tenth percentile of the last 32 samples, in nanoseconds; 0 while there is none.
   private(set) var short: Int64 = 0
+  /// The shortest sample there ever was on this path, in nanoseconds; 0 while there is none.
+  private(set) var least: Int64 = 0
 
   var isEmpty: Bool { count == 0 }
 
@@ -18,6 +20,7 @@ struct RoundTrips: Sendable {
 
   private mutating func take(_ nanoseconds: Int64, at now: Moment) {
     lastAt = now
+    least = count == 0 ? max(0, nanoseconds) : min(least, max(0, nanoseconds))
     samples[place] = max(0, nanoseconds)
     place = (place + 1) % 32
     count = min(32, count + 1)
@@ -31,6 +34,7 @@ struct RoundTrips: Sendable {
     count = 0
     place = 0
     short = 0
+    least = 0
     lastAt = Moment(nanoseconds: .min)
   }
 }
