@@ -109,6 +109,33 @@ import Testing
     #expect(life == [.created, .sending, .sent, .delivered, .read])
   }
 
+  @Test func aMessageCanBeFollowed() async throws {
+    var observers = MessageObservers()
+    let simulation = Simulation(seed: 1)
+    simulation.onServerEvent = { event, _ in
+      guard case .message(let message) = event else { return }
+      try? simulation.server.markRead(message.sequence, in: message.session, at: simulation.moment)
+    }
+    let (client, session) = try simulation.addClient(connects: false)
+    let message = try simulation.clients[client].send(Message(.text("hello")), in: session, at: simulation.moment)
+    let other = try simulation.clients[client].send(Message(.text("more")), in: session, at: simulation.moment)
+    let (states, others) = (observers.states(of: message), observers.states(of: other))
+    var inboxes: [Inbox] = []
+    simulation.onClientEvent = { _, event, inbox in if event == inbox.events.first { inboxes.append(inbox) } }
+    try simulation.clients[client].connect(session, at: simulation.moment)
+    simulation.settle(client: client)
+    simulation.run(until: 1_001)
+    for inbox in inboxes { observers.publish(inbox) }
+    #expect(observers.count == 0)
+    observers.finishAll()
+    var seen: [MessageState] = []
+    for await state in states { seen.append(state) }
+    #expect(seen == [.created, .sending, .sent, .delivered, .read])
+    var count = 0
+    for await _ in others { count += 1 }
+    #expect(count == 5)
+  }
+
   @Test func aMessageIsRetriedWhenItsConnectionDies() throws {
     let simulation = Simulation(seed: 1)
     var life: [MessageState] = []
