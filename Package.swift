@@ -40,7 +40,11 @@ let fuzzed: [Product] =
 let package = Package(
   name: "imdump",
   platforms: [.macOS(.v15)],
-  products: [.executable(name: "imdump", targets: ["imdump"])] + fuzzed,
+  products: [
+    .executable(name: "imdump", targets: ["imdump"]),
+    .executable(name: "impeer", targets: ["impeer"]),
+    .library(name: "IMEndpoint", targets: ["IMEndpoint"]),
+  ] + fuzzed,
   targets: [
     .systemLibrary(
       name: "CPcap", pkgConfig: "libpcap",
@@ -53,6 +57,11 @@ let package = Package(
     .systemLibrary(
       name: "CYAML", pkgConfig: "yaml-0.1",
       providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
+
+    .systemLibrary(name: "CEpoll"),
+    .systemLibrary(
+      name: "CSSL", pkgConfig: "libssl",
+      providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
     room("IMWire", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
@@ -69,10 +78,15 @@ let package = Package(
     room(
       "IMPipeline",
       ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),
+    room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
     room("IMCommandLine", []),
     .executableTarget(
       name: "imdump",
       dependencies: ["IMPipeline", "IMOutput", "IMEngine", "IMWire", "IMCommandLine"],
+      swiftSettings: settings + checked),
+    .executableTarget(
+      name: "impeer",
+      dependencies: ["IMEndpoint", "IMOutput", "IMMetrics", "IMYAML", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
 
     .target(
@@ -88,6 +102,7 @@ let package = Package(
     tests("IMMetricsTests", ["IMMetrics"]),
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMOutput", "IMWire"]),
+    tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
     tests(
       "imdumpTests", ["imdump", "IMCapture", "IMCommandLine", "IMEngine", "IMOutput", "IMProfile", "IMWire"],
       exclude: ["Golden"]),

@@ -350,7 +350,7 @@ extension Engine {
       ending.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.endingDelay))
       return
     }
-    report(flow, isFinal: true)
+    if !needs.contains(.lateReports) { report(flow, isFinal: true) }
     recycling.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.lingering))
   }
 
@@ -364,12 +364,14 @@ extension Engine {
       recycling.add(flow: entry.flow, serial: entry.serial, due: max(entry.due, now).advanced(by: Self.lingering))
       return
     }
+    if !flow.pointee.reported { report(flow, isFinal: true) }
     discard(entry.flow, flow)
   }
 
   /// Gives the place of a flow back, and those of what was counted for it. It is over, reported, and flushed.
   mutating func discard(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
     closeIslands(flow)
+    awaitedRoles[flow.pointee.serial] = nil
     if flow.pointee.session != .max {
       let session = tracker.sessions.pointer(flow.pointee.session)
       if tracker.sessions.isKnown(flow.pointee.session), session.pointee.flowSerial == flow.pointee.serial {

@@ -82,6 +82,13 @@ package struct Engine: ~Copyable {
     plan: 0, endpoint: .max)
   /// Bits of proof that a search wants beyond the usual.
   var doubt = 0
+  /// Link types that were met and are not read; the first 16.
+  package private(set) var unknownLinkTypes: Set<UInt16> = []
+  /// Connections whose client is not known yet, by serial number; and how many connections each port has.
+  var awaitedRoles: [UInt32: AwaitedRoles] = [:]
+  let portUse = PortUse()
+  /// What came later than this waits when what was held is decoded.
+  var decodeLimit = Timestamp.distantFuture
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
   /// The packets that are about to be taken, the one at `i` of a batch at `i & arrivalMask`: a ring of `Lookahead.room` of
@@ -214,6 +221,7 @@ package struct Engine: ~Copyable {
       acceptDatagram()
     case .skipped(let reason):
       ledger.skipped[Int(reason.rawValue)] &+= 1
+      if reason == .linkType, unknownLinkTypes.count < 16 { unknownLinkTypes.insert(record.linkType) }
     }
   }
 
@@ -358,6 +366,7 @@ package struct Engine: ~Copyable {
       at: segment.pointee.timestamp)
     nextSerial &+= 1
     ledger.connections += 1
+    portUse.add(flow.key.ports)
     makeRoomForFlow()
     return reassembler.flows.insert(flow)
   }

@@ -114,6 +114,8 @@ struct Tracker: ~Copyable {
   var dupAcks: UInt64 = 0
   /// The session that the last frame named, and its name.
   var named: (session: UInt32, name: String)?
+  /// Connections whose first frame has come since the engine last took note.
+  var newlyDecoded: UInt64 = 0
   /// Answers that the last frame found waiting for it, and its exchange.
   var adopted: (exchange: UInt32, times: [Timestamp])?
   let sink: (any ExchangeSink)?
@@ -174,6 +176,9 @@ struct Tracker: ~Copyable {
       // Times 292 years apart wrap to a negative silence, which is none.
       let silence = frame.pointee.timestamp.nanoseconds &- figure.pointee.lastFrameAt.nanoseconds
       if silence > figure.pointee.longestSilence { figure.pointee.longestSilence = silence }
+    } else {
+      newlyDecoded += 1
+      sessions.hasNews = true
     }
     figure.pointee.lastFrameAt = frame.pointee.timestamp
     if frame.pointee.keepAlive > 0 || figure.pointee.hasContract { keepContract(frame, figure, direction, plan) }

@@ -52,6 +52,8 @@ final class ConnectionRecord {
   var weird = WeirdLimiter()
   /// Answers without a message that wait for it.
   var orphans: [Issue] = []
+  /// Issues from before the first frame, oldest first.
+  var early: [Issue] = []
   /// The heartbeats' last time and interval, and their jitter, in microseconds.
   private var beatAt: Int64?
   private var beatInterval: Int64?

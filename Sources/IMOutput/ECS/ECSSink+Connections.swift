@@ -34,8 +34,17 @@ extension ECSSink {
   /// Writes the document of an issue on a decoded connection, unless there were enough of its name.
   package func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     tick(issue.timestamp)
-    guard Int(connection.plan) < hasSession.count else { return }
+    // While nothing is known of the protocol, or no frame of it has come, the document waits.
+    guard Int(connection.plan) < hasSession.count || connection.plan == .max else { return }
     let record = connections.record(connection)
+    guard record.endpoint != nil else {
+      if record.early.count < Self.maximumEarly { record.early.append(issue) }
+      return
+    }
+    take(issue, record)
+  }
+
+  private func take(_ issue: Issue, _ record: ConnectionRecord) {
     if issue.kind == .gap, issue.gap == .captureLoss, let endpoint = record.endpoint {
       periods.at(endpoint).pointee.captureGaps += 1
     }
@@ -56,6 +65,7 @@ extension ECSSink {
   /// is told with that packet's time, in front of the messages that it held back.
   static let orphanPatience: Int64 = 10_200_000_000
   private static let maximumOrphans = 32
+  private static let maximumEarly = 64
 
   /// Writes the document of an exchange that was not answered, or too late, unless there were enough of them.
   func tellTrouble(_ exchange: Exchange, _ role: FrameRole, _ record: ConnectionRecord) {
@@ -85,6 +95,9 @@ extension ECSSink {
       periods.at(endpoint).pointee.connections.succeeded += 1
     }
     if !record.isFinal { periods.at(endpoint).pointee.active += 1 }
+    let early = record.early
+    record.early = []
+    for issue in early { take(issue, record) }
   }
 
   /// What came since the last report, which this one becomes.
@@ -115,8 +128,8 @@ extension ECSSink {
       periods.at(endpoint).pointee.connections.reconnects += 1
     }
     if record.endpoint == nil {
-      guard report.isFinal else { return }
-      // It never carried a frame: a failed attempt.
+      // It never carried a frame: a failed attempt, or none that was seen.
+      guard report.isFinal, report.isFailure else { return }
       periods.at(endpoint).pointee.connections.attempts += 1
       if report.reason == .refused { periods.at(endpoint).pointee.connections.refused += 1 }
       if report.reason == .timeout { periods.at(endpoint).pointee.connections.timedOut += 1 }

@@ -47,10 +47,20 @@ package struct StreamTableWriter {
   /// A writer.
   package init() {}
 
+  /// A table without lines.
+  package func table() -> TextTable {
+    TextTable(columns.map(\.title), left: Set(columns.indices.filter { !columns[$0].isRight }))
+  }
+
+  /// Adds the line of a stream to such a table.
+  package func add(_ stream: CollectedStream, to table: inout TextTable) {
+    table.add(columns.map { $0.text(stream) })
+  }
+
   /// Appends the table of `streams`, for a terminal of `width` columns if it goes to one.
   package func write(_ streams: [CollectedStream], width: Int? = nil, to out: inout ByteWriter) {
-    var table = TextTable(columns.map(\.title), left: Set(columns.indices.filter { !columns[$0].isRight }))
-    for stream in streams { table.add(columns.map { $0.text(stream) }) }
+    var table = table()
+    for stream in streams { add(stream, to: &table) }
     table.write(to: &out, width: width)
   }
 
@@ -71,7 +81,7 @@ package struct StreamTableWriter {
   private static func remarks(_ stream: CollectedStream) -> String {
     var remarks: [String] = []
     if !stream.sawSYN { remarks.append("no SYN") }
-    let note = CarrierNote((stream.directions.first?.content ?? []).joined())
+    let note = CarrierNote(stream.directions.first?.content ?? [])
     if !note.carriers.isDisjoint(with: .proxy) {
       remarks.append(note.client.map { "PROXY for \($0)" } ?? "PROXY")
     }

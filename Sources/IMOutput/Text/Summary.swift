@@ -123,6 +123,9 @@ package struct Summary {
       parts.append("\(count(n, "gap")) of \(grouped(bytes)) bytes \(what)")
     }
     if reassembly.retransmits > 0 { parts.append("\(count(reassembly.retransmits, "TCP retransmission"))") }
+    if reassembly.outOfWindow > 0 {
+      parts.append("\(count(reassembly.outOfWindow, "segment")) outside the window")
+    }
     if reassembly.conflicts > 0 {
       parts.append("\(grouped(reassembly.conflicts)) with other bytes than the first copy")
     }

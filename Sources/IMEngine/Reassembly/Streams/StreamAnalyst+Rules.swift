@@ -138,8 +138,7 @@ extension StreamAnalyst {
           && Self.isLater(end, than: sides[own].unacknowledged[i].sequence)
         { sides[own].unacknowledged[i].isAmbiguous = true }
       }
-      if sides[own].unacknowledged.count < Self.unacknowledgedLimit, budget.unacknowledged > 0 {
-        budget.unacknowledged -= 1
+      if sides[own].unacknowledged.count < Self.unacknowledgedLimit, budget.takeWaiting() {
         sides[own].unacknowledged.append(
           Unacknowledged(sequence: view.sequence, end: end, time: view.time, isAmbiguous: isAgain))
       }
@@ -176,7 +175,7 @@ extension StreamAnalyst {
     where Self.isLater(view.acknowledgment, than: sides[other].unacknowledged[i].sequence) {
       sides[other].unacknowledged[i].sequence = view.acknowledgment
     }
-    budget.unacknowledged += before - sides[other].unacknowledged.count
+    budget.giveBack(waiting: before - sides[other].unacknowledged.count)
   }
 
   /// Numbers half the circle apart are each later than the other, as the tool's comparison has it.

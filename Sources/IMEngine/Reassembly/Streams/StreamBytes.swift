@@ -94,7 +94,7 @@ struct StreamBytes {
     _ content: RawSpan, at start: Int, _ place: StreamPieces.Place, _ budget: inout StreamBudget
   ) {
     let count = content.byteCount
-    let isKept = budget.content >= count
+    let isKept = budget.takeContent(count, growth: pieces.growth(before: place, at: start, count) ?? count)
     if !pieces.extend(before: place, at: start, count, isKept ? content : nil) {
       guard budget.takePiece() else {
         leftOutCount += count
@@ -103,7 +103,7 @@ struct StreamBytes {
       let kept = isKept ? content.withUnsafeBytes { Array($0) } : []
       pieces.insert(StreamPiece(start: start, count: count, content: kept), before: place)
     }
-    if isKept { budget.content -= count } else { notKeptCount += count }
+    if !isKept { notKeptCount += count }
   }
 
   /// What was collected, counted from offset 0.

@@ -6,7 +6,12 @@ struct StreamState {
   struct Side {
     var bytes = StreamBytes()
     var figures = CollectedDirection()
+    /// Whether a packet of it had a right TCP checksum, so that wrong ones are damage.
+    var hasGoodChecksum = false
   }
+
+  /// What a stream costs of memory: itself, its place in the table of ends, the counts of both sides, and its line of output.
+  static var cost: Int { MemoryLayout<StreamState>.stride + 160 + 2 * 160 + 1_024 }
 
   let key: FlowKey
   let firstFrame: UInt64
@@ -42,6 +47,11 @@ struct StreamState {
     sides[side].figures.wireBytes += UInt64(segment.pointee.wireCount)
     if !segment.pointee.flags.contains(.rst) {
       sides[side].figures.payloadCaptured += UInt64(segment.pointee.payloadCount)
+    }
+    if segment.pointee.checksum == .good { sides[side].hasGoodChecksum = true }
+    if segment.pointee.checksum == .bad, sides[side].hasGoodChecksum {
+      sides[side].figures.damagedBytes += segment.pointee.payloadCount
+      return
     }
     sides[side].bytes.add(segment.pointee, bytes, &budget)
     let isCopy = isCopy(segment, bytes, UInt32(truncatingIfNeeded: id), recent)
