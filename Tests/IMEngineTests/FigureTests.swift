@@ -76,7 +76,7 @@ import Testing
         talk.close(.fin(by: .clientToServer), at: Scene.ms(300))
       }, then: 200)
     let run = Run((first + next.packets).sorted { $0.timestamp < $1.timestamp })
-    let report = try #require(run.heard.reports.first { $0.info.serial == 1 })
+    let report = try #require(run.heard.reports.first { $0.info.serial == 1 && $0.isFinal })
     let fates = report.rare.fates[0]
     #expect([fates.units, fates.acked, fates.ackedAfterRetry, fates.unanswered, fates.late] == [2, 1, 1, 0, 1])
     run.expectLedgerAddsUp()
@@ -97,7 +97,7 @@ import Testing
     for second in 1...100 { clock.send([0], .clientToServer, at: Scene.ms(Int64(second) * 1_000)) }
     packets += clock.packets
     let run = Run(packets)
-    let report = try #require(run.heard.reports.first { $0.info.serial == 1 })
+    let report = try #require(run.heard.reports.first { $0.info.serial == 1 && $0.isFinal })
     let waited = report.madeAt.nanoseconds(since: try #require(report.closedAt)) / 1_000_000_000
     #expect((least...least + 7).contains(waited))
   }

@@ -267,7 +267,7 @@ extension Tracker {
       if isAnswer(answers, now, exchange) {
         if !inOrder { return exchange }
         if !exchange.pointee.isAnswered { found = exchange }
-      } else if isAnswer(answers, exchange.pointee.firstAt, exchange) {
+      } else if exchange.pointee.firstAt > now, isAnswer(answers, exchange.pointee.firstAt, exchange) {
         let isOpen = !exchange.pointee.isAnswered && exchange.pointee.connection == flow.pointee.serial
         if isOpen || counts { early = exchange }
       }
