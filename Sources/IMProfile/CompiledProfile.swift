@@ -118,6 +118,7 @@ extension ProtocolPlan.Draft {
     coder.number(&encryptedFrom)
     coder.number(&ackBodyCount)
     coder.flag(&sequenceCounts)
+    coder.raw(&numberLife)
     coder.flag(&serverSharesCounter)
     coder.number(&counterBits)
     coder.number(&counterWrap)
@@ -128,6 +129,14 @@ extension ProtocolPlan.Draft {
     coder.number(&acceptedStatus.first)
     coder.number(&acceptedStatus.last)
     coder.number(&acceptedToo)
+    coder.list(&statusNames, [:]) { coder, list in
+      var names = list.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
+      coder.list(&names, (0, "")) {
+        $0.number(&$1.0)
+        $0.text(&$1.1)
+      }
+      if coder.isReading { list = Dictionary(names) { $1 } }
+    }
     framing.code(&coder)
     coder.number(&statusTags.0)
     coder.number(&statusTags.1)
@@ -161,6 +170,7 @@ extension FrameKind {
     coder.flags(&flags)
     coder.number(&acceptedFirst)
     coder.number(&acceptedLast)
+    coder.number(&statusList)
     coder.number(&answers)
     coder.number(&minimumBody)
     coder.number(&maximumBody)

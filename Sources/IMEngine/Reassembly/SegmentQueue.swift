@@ -61,6 +61,8 @@ struct SegmentQueue: ~Copyable {
   var count: Int { entries.count }
   /// The first segment's sequence number; `nil` when there is none.
   var firstStart: UInt32? { entries.first?.start }
+  /// When the first segment came; `nil` when there is none.
+  var firstTimestamp: Timestamp? { entries.first?.timestamp }
   /// The number behind the last segment; `nil` when there is none.
   var lastEnd: UInt32? { entries.last.map { $0.start &+ $0.count } }
   /// Memory held, in bytes.

@@ -11,7 +11,7 @@ package enum AlertMetric: String, CaseIterable, Sendable {
   case checksumErrors = "crc_error_ratio"
   /// Heartbeats in a row without an answer, on one connection; of several connections, the most.
   case heartbeatsMissed = "heartbeat_missed_consecutive"
-  /// The smoothed jitter of the time between heartbeats.
+  /// The jitter of the time between heartbeats: the mean difference of neighbouring intervals.
   case heartbeatJitter = "heartbeat_jitter"
   /// Connections that were established, of those that were tried.
   case connectionSuccess = "connection_success"

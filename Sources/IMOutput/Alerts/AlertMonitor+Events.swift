@@ -144,7 +144,9 @@ extension AlertMonitor {
         if let roundTrip = exchange.roundTrip { roundTripped(index, known, roundTrip, at: at) }
         continue
       }
-      guard role == .message, exchange.fate != .pending, exchange.fate != .unacknowledged else { continue }
+      guard role == .message, exchange.fate != .pending, exchange.fate != .unacknowledged,
+        exchange.fate != .unknown
+      else { continue }
       let isAffected = Self.counts(exchange.fate, against: metric)
       if isLate {
         amend(index, known, isAffected: isAffected, metric, at: at)
@@ -190,7 +192,7 @@ extension AlertMonitor {
     switch exchange.fate {
     case .acked, .ackedAfterRetry, .rejected: known.missedInARow = 0
     case .unanswered, .damaged: known.missedInARow += 1
-    case .pending, .unacknowledged: return
+    case .pending, .unacknowledged, .unknown: return
     }
     for index in beatWatches {
       measure(index, known, Double(known.missedInARow), at: time, isAffected: known.missedInARow > 0)

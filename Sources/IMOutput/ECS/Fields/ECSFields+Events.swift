@@ -12,7 +12,12 @@ extension ECSFields {
       values: ["client_to_server", "server_to_client"]),
     ECSField(
       "imdump.msg.fate", .keyword, [.message], "what became of it; absent where it asks for no answer",
-      values: ["acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending"]),
+      values: ["acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unknown"]),
+    ECSField(
+      "imdump.msg.cause", .keyword, [.message], "why it has no right answer",
+      values: ["network", "peer", "capture", "status", "checksum"]),
+    ECSField("imdump.msg.status", .long, [.message], "the status of its answer, as it is on the wire"),
+    ECSField("imdump.msg.status_name", .keyword, [.message], "the profile's name of that status"),
     ECSField("imdump.msg.late", .boolean, [.message], "true in the second document of one that was given up"),
     ECSField("imdump.msg.copies", .long, [.message], "copies seen, the first one included"),
     ECSField("imdump.msg.retries", .long, [.message], "copies that were sent again on purpose"),
