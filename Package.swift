@@ -29,16 +29,18 @@ func tests(_ name: String, _ rooms: [Target.Dependency], exclude: [String] = [])
 /// `IMDUMP_FUZZ=1` offers the rooms to the nested package `Fuzz`.
 let fuzzed: [Product] =
   Context.environment["IMDUMP_FUZZ"] == "1"
-  ? [.library(name: "rooms", targets: ["IMWire", "IMCapture", "IMEngine", "IMProfile", "IMFilter"])] : []
+  ? [
+    .library(
+      name: "rooms",
+      targets: [
+        "IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMOutput", "IMPipeline", "IMCommandLine",
+      ])
+  ] : []
 
 let package = Package(
   name: "imdump",
   platforms: [.macOS(.v15)],
   products: [.executable(name: "imdump", targets: ["imdump"])] + fuzzed,
-  dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
-  ],
   targets: [
     .systemLibrary(
       name: "CPcap", pkgConfig: "libpcap",
@@ -66,31 +68,28 @@ let package = Package(
     room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     room(
       "IMPipeline",
-      [
-        "IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox",
-        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-      ]),
+      ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),
+    room("IMCommandLine", []),
     .executableTarget(
       name: "imdump",
-      dependencies: [
-        "IMPipeline", "IMOutput", "IMEngine", "IMWire",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
+      dependencies: ["IMPipeline", "IMOutput", "IMEngine", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
 
     .target(
       name: "IMTestSupport", dependencies: ["IMWire"], path: "Tests/IMTestSupport",
       swiftSettings: settings + checked),
     tests("IMWireTests", ["IMWire"]),
+    tests("IMCommandLineTests", ["IMCommandLine"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
+    tests("IMYAMLTests", ["IMYAML"]),
     tests("IMProfileTests", ["IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
     tests("IMMetricsTests", ["IMMetrics"]),
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMOutput", "IMWire"]),
     tests(
-      "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMOutput", "IMProfile", "IMWire"], exclude: ["Golden"]),
+      "imdumpTests", ["imdump", "IMCapture", "IMCommandLine", "IMEngine", "IMOutput", "IMProfile", "IMWire"],
+      exclude: ["Golden"]),
   ]
 )

@@ -150,16 +150,10 @@ int imdump_filter_system_calls(int may_write, const int *openers, int count, int
     IMDUMP_SKIP_UNLESS(SYS_wait4, 1);
     IMDUMP_ALLOW;
   }
-  // Connections that others make to this socket are taken, and waited for.
+  // Connections that others make to this socket are taken and ended.
   if (listener >= 0) {
-    static const int waiting[] = {
-      SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_eventfd2, SYS_timerfd_create, SYS_timerfd_settime,
-      SYS_getpeername, SYS_shutdown,
-#ifdef SYS_epoll_wait
-      SYS_epoll_create, SYS_epoll_wait,
-#endif
-    };
-    IMDUMP_ALLOW_ALL(waiting);
+    IMDUMP_SKIP_UNLESS(SYS_shutdown, 1);
+    IMDUMP_ALLOW;
     IMDUMP_ALLOW_FOR(SYS_listen, listener);
     IMDUMP_ALLOW_FOR(SYS_accept4, listener);
   }

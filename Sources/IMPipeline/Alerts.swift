@@ -126,12 +126,13 @@ func loadRules(_ path: String, profiles: [String]) throws(UsageError) -> AlertRu
 
 /// Checks a file of rules: `imdump rules check`.
 package func checkRules(_ path: String, profiles names: [String]) throws(UsageError) -> ExitStatus {
-  let plans: [ProtocolPlan]
+  let profiles: [String]
   do throws(ProfileError) {
-    plans = try loadProfiles(profileNames(names))
+    // What the usual ones are called is known without reading them.
+    profiles = names.isEmpty ? BuiltInProfiles.usual : try loadProfiles(profileNames(names)).map(\.name)
   } catch {
     throw UsageError(message: error.description)
   }
-  let rules = try loadRules(path, profiles: plans.map(\.name)).rules
+  let rules = try loadRules(path, profiles: profiles).rules
   return printText("\(path): \(count(UInt64(rules.count), "rule")), in order\n")
 }

@@ -32,8 +32,6 @@ package enum ProfileForm: Sendable {
   case wireshark
   /// A page that describes the protocol.
   case markdown
-  /// What imdump keeps of its own profiles.
-  case compiled
 }
 
 /// Makes a profile into something that others read: `imdump profile export`. Into `path`, else to standard output.
@@ -53,7 +51,6 @@ package func exportProfile(
     switch form {
     case .wireshark: out.text(try ProfileExport.wireshark(source, source: place))
     case .markdown: out.text(try ProfileExport.markdown(source, source: place))
-    case .compiled: for byte in try ProfileExport.compiled(source, source: place) { out.byte(byte) }
     }
   } catch {
     throw UsageError(message: error.description)

@@ -20,19 +20,4 @@ extension BuiltInProfiles {
     default: nil
     }
   }
-
-  /// The profile called `name` as it is kept beside its YAML.
-  static func kept(_ name: String) -> [UInt8]? {
-    switch name {
-    case "tjp": PackageResources.tjp_compiled
-    case "mqtt": PackageResources.mqtt_compiled
-    case "smpp": PackageResources.smpp_compiled
-    case "diameter": PackageResources.diameter_compiled
-    case "goim": PackageResources.goim_compiled
-    case "jt808": PackageResources.jt808_compiled
-    case "tjp-article": PackageResources.tjp_article_compiled
-    case "tjp-v2": PackageResources.tjp_v2_compiled
-    default: nil
-    }
-  }
 }

@@ -17,8 +17,6 @@ extension CompiledProfile {
     var copy = self
     copy.typeNames = names
     copy.draft.kinds = Self.kinds(draft, names, places)
-    copy.draft.hash = nil
-    copy.variant?.hash = nil
     if let variant { copy.variant?.kinds = Self.kinds(variant, names, places) }
     return copy.plan
   }

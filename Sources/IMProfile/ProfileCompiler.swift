@@ -27,7 +27,7 @@ package struct ProfileCompiler {
     try compiled(text, source: source).plan
   }
 
-  /// The same, as far as it can be kept.
+  /// What a plan is made of, which exporters read as well.
   static func compiled(_ text: String, source: String) throws(ProfileError) -> CompiledProfile {
     let root = try YAMLReader(text, source: source, subject: "profile")
     var first = ProfileCompiler(root: root, values: [])

@@ -67,9 +67,9 @@ struct YAMLComposer: ~Copyable {
     while let event = try member() {
       let key = try node(event, depth: depth + 1)
       guard let event = try member() else { break }
-      entries.append((key, try node(event, depth: depth + 1)))
+      entries.append(YAMLNode.Entry(key: key, value: try node(event, depth: depth + 1)))
     }
-    var names: Set<String> = []
+    var names = Set<String>(minimumCapacity: entries.count)
     for case let name? in entries.lazy.map(\.key.text) where !names.insert(name).inserted {
       let first = entries.first { $0.key.text == name }
       throw error("'\(name)' stands here and once more in the same mapping", first?.key.mark)

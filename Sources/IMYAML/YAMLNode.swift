@@ -1,6 +1,9 @@
 /// One value as it stands in a file. Every scalar is text: what it means, its reader knows.
 struct YAMLNode {
-  typealias Entry = (key: YAMLNode, value: YAMLNode)
+  struct Entry {
+    var key: YAMLNode
+    var value: YAMLNode
+  }
 
   enum Content {
     case scalar(String)

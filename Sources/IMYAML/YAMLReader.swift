@@ -72,8 +72,9 @@ package struct YAMLReader {
   /// The entries of a mapping by their keys; keys that are not in `known` are refused. Quicker than asking for many keys
   /// one by one.
   package func fields(_ known: String...) throws(SourceError) -> [String: YAMLReader] {
-    var fields: [String: YAMLReader] = [:]
-    for (key, value) in try entries() {
+    let entries = try entries()
+    var fields = [String: YAMLReader](minimumCapacity: entries.count)
+    for (key, value) in entries {
       let name = try key.text()
       guard known.contains(name) else {
         throw key.error("'\(name)' is not known here; known are: \(known.joined(separator: ", "))")

@@ -18,9 +18,14 @@ import Testing
     (["text/plain;version=0.0.4", "application/openmetrics-text; q=0.4"], .prometheus),
     (["Application/OpenMetrics-Text ; Q=0.9 , text/plain ; q=0.5"], .openMetrics),
     (["application/openmetrics-text;q=nan"], .prometheus), ([",;,;;=,"], .prometheus),
+    (["application/openmetrics-text;q=0.0004"], .prometheus), (["application/openmetrics-text;q=1.000"], .openMetrics),
+    (["text/*;q=0.501, application/openmetrics-text;q=0.5"], .prometheus),
+    (["text/*;q=0.5, application/openmetrics-text;q=.9"], .prometheus),
+    (["application/openmetrics-text;q=2"], .prometheus),
+    (["\u{e4}\u{4f60};q=1,application/openmetrics-text;q=0.1"], .openMetrics),
   ])
   func theClientChoosesTheForm(_ accept: [String], _ dialect: MetricText.Dialect) {
-    #expect(MetricsHandler.dialect(accept) == dialect)
+    #expect(MetricText.Dialect(accept: [UInt8](accept.joined(separator: ",").utf8)) == dialect)
   }
 
   @Test(arguments: [
@@ -73,7 +78,7 @@ import Testing
   }
 
   /// Runs `body` while the capture, which is this thread, answers what is asked; gives the texts that it wrote.
-  private func serve(_ body: @escaping @Sendable (UInt16) -> Void) throws -> Int {
+  private func serve(lines: Int = 0, _ body: @escaping @Sendable (UInt16) -> Void) throws -> Int {
     let server = try MetricsServer(address: "127.0.0.1:0")
     try server.begin()
     defer { server.end() }
@@ -91,7 +96,8 @@ import Testing
         written += 1
         var text = MetricText(dialect)
         text.begin(.connections)
-        text.sample("", 7)
+        if lines == 0 { text.sample("", 7) }
+        for number in 0..<lines { text.sample("n=\"\(number)\"", 7) }
         text.end()
         server.publish(text, dialect)
       }
@@ -100,41 +106,103 @@ import Testing
   }
 
   @Test(arguments: [
-    ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK\r\n", "imdump_connections_total 7\n"),
-    ("GET /metrics?x=1 HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n", "imdump_connections_total 7\n"),
+    ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK", "imdump_connections_total 7\n"),
+    ("GET /metrics?x=1 HTTP/1.0\r\n\r\n", "200 OK", "imdump_connections_total 7\n"),
+    ("GET http://x:1/metrics HTTP/1.1\r\nHost: x:1\r\n\r\n", "200 OK", "imdump_connections_total 7\n"),
     (
-      "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text\r\n\r\n", "HTTP/1.1 200 OK\r\n",
+      "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text\r\n\r\n", "200 OK",
       "imdump_connections_total 7\n# EOF\n"
     ),
-    ("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK\r\n", "\r\n\r\n"),
-    ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 Not Found\r\n", "Not Found\n"),
-    ("GET /metricsx HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 404 Not Found\r\n", "Not Found\n"),
-    ("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi", "HTTP/1.1 405 ", "Method Not Allowed\n"),
+    ("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK", "\r\n\r\n"),
+    ("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found", "\r\n\r\n"),
+    ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found", "Not Found\n"),
+    ("GET /metricsx HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found", "Not Found\n"),
+    (
+      "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi", "405 Method Not Allowed",
+      "Method Not Allowed\n"
+    ),
     // Two requests at once: one is answered.
     (
-      "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\nGET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "HTTP/1.1 200 OK\r\n",
+      "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\nGET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK",
       "imdump_connections_total 7\n"
     ),
-    ("nonsense\r\n\r\n", "HTTP/1.1 400 ", ""), ("\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\u{1}", "HTTP/1.1 400 ", ""),
+    ("nonsense\r\n\r\n", "400 Bad Request", "Bad Request\n"),
+    ("\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\u{1}", "400 Bad Request", "Bad Request\n"),
+    (
+      "GET /metrics HTTP/1.1\r\nX: " + String(repeating: "y", count: 9_000), "431 Request Header Fields Too Large",
+      "Request Header Fields Too Large\n"
+    ),
   ])
-  func requests(_ request: String, _ head: String, _ end: String) throws {
+  func requests(_ request: String, _ status: String, _ end: String) throws {
     _ = try serve { port in
-      guard let socket = try? connect(port) else { return }
-      send(socket, request)
-      let answer = all(socket)
-      #expect(answer?.hasPrefix(head) == true && answer?.hasSuffix(end) == true, "\(answer ?? "nothing")")
-      #expect((answer?.components(separatedBy: "HTTP/1.1 ").count ?? 0) <= 2, "answered twice")
+      for endsItsSide in [false, true] {
+        guard let socket = try? connect(port) else { return }
+        send(socket, request)
+        if endsItsSide { shutdown(socket, Int32(SHUT_WR)) }
+        let answer = all(socket)
+        #expect(
+          answer?.hasPrefix("HTTP/1.1 \(status)\r\n") == true && answer?.hasSuffix(end) == true,
+          "\(answer ?? "nothing")")
+        #expect((answer?.components(separatedBy: "HTTP/1.1 ").count ?? 0) <= 2, "answered twice")
+        for field in ["Content-Length: ", "Connection: close\r\n", "X-Content-Type-Options: nosniff\r\n"] {
+          #expect(answer?.contains("\r\n" + field) == true, "\(field) \(answer ?? "nothing")")
+        }
+        #expect(answer?.contains("\r\nAllow: GET, HEAD\r\n") == status.hasPrefix("405"))
+      }
     }
   }
 
-  @Test func aRequestWithoutEndIsCut() throws {
+  /// Whatever is sent in pieces comes to the same.
+  @Test func byteByByte() throws {
     _ = try serve { port in
       guard let socket = try? connect(port) else { return }
-      send(socket, "GET /metrics HTTP/1.1\r\n")
-      for _ in 0..<200 { send(socket, "X-Filler: " + String(repeating: "x", count: 200) + "\r\n") }
-      let answer = all(socket)
-      #expect(answer != nil && answer?.contains("200 OK") == false, "\(answer ?? "no end")")
+      var yes: Int32 = 1
+      setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+      for byte in "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" { send(socket, String(byte)) }
+      #expect(all(socket)?.hasSuffix("imdump_connections_total 7\n") == true)
     }
+  }
+
+  /// Who sends more than a request sees its answer nevertheless: nothing resets the connection.
+  @Test(arguments: [
+    ("GET /metrics HTTP/1.1\r\nX: ", "431 "), ("POST /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "405 "),
+    ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 "), ("\u{16}\u{3}\u{1}", "400 "),
+  ])
+  func whoSendsMoreSeesItsAnswer(_ start: String, _ status: String) throws {
+    _ = try serve { port in
+      guard let socket = try? connect(port) else { return }
+      send(socket, start)
+      for _ in 0..<32 { send(socket, String(repeating: "y", count: 1 << 16)) }
+      let answer = all(socket)
+      #expect(answer?.hasPrefix("HTTP/1.1 " + status) == true, "\(answer ?? "no end")")
+    }
+  }
+
+  /// A text that is longer than a socket takes at once.
+  @Test func aLongText() throws {
+    _ = try serve(lines: 100_000) { port in
+      guard let socket = try? connect(port) else { return }
+      send(socket, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+      let answer = all(socket) ?? ""
+      let parts = answer.components(separatedBy: "\r\n\r\n")
+      #expect(parts.count == 2 && parts[0].contains("\r\nContent-Length: \(parts.last?.utf8.count ?? 0)\r\n"))
+      #expect(parts.last?.utf8.count ?? 0 > 3 << 20 && answer.hasSuffix("{n=\"99999\"} 7\n"))
+    }
+  }
+
+  /// The thread ends at once, whoever is connected.
+  @Test func theEnd() throws {
+    let server = try MetricsServer(address: "127.0.0.1:0")
+    let port = ListenAddress.port(of: server.descriptor)
+    try server.begin()
+    let sockets = try (0..<3).map { _ in try connect(port) }
+    send(sockets[1], "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    var wanted: [MetricText.Dialect] = []
+    while wanted.isEmpty { wanted = server.takeRequests() }
+    #expect(wanted == [.prometheus])
+    server.end()
+    for socket in sockets { #expect(all(socket) == "") }
+    server.end()
   }
 
   /// However many say nothing, one that asks is answered; and the capture writes few texts, however many ask.

@@ -191,8 +191,8 @@ import Testing
       (18, "receipts: { type: text }", "18:11: 'tag' is missing"),
       (18, "timing: { answer: soon }", "18:19: 'soon' is not a time such as 6s or 250ms"),
       (18, "timing: { answer: 0s }", "18:19: '0s' is not a time such as 6s or 250ms"),
-      (18, "timing: &a { answer: 6s }", "18: anchors and aliases are not allowed in a profile"),
-      (18, "timing: *a", "18: anchors and aliases are not allowed in a profile"),
+      (18, "timing: &a { answer: 6s }", "18:9: anchors and aliases are not allowed in a profile"),
+      (18, "timing: *a", "18:9: anchors and aliases are not allowed in a profile"),
       (18, "version: 2", "2:1: 'version' stands here and once more in the same mapping"),
     ] as [(Int, String, String)])
   func oneLine(_ line: Int, _ text: String, _ expected: String) {
@@ -218,19 +218,26 @@ import Testing
     #expect(error(fits + "#") == "chat.yaml: a profile has at most 262144 bytes")
   }
 
+  /// What is one too deep is told with its place, however much more comes behind it.
   @Test(arguments: [33, 1_000, 100_000]) func depth(_ levels: Int) {
-    let expected = "chat.yaml: a profile nests at most 32 levels"
-    #expect(error("a: " + String(repeating: "[", count: levels)) == expected)
-    #expect(error("a: " + String(repeating: "{a: ", count: min(levels, 60_000))) == expected)
-    #expect(error(String(repeating: "- ", count: levels) + "a") == expected)
-    #expect(error(String(repeating: " ", count: levels * 2 + 256) + "a: 1") == expected || levels < 33)
+    let expected = "a profile nests at most 32 levels"
+    #expect(error("a: " + String(repeating: "[", count: levels)) == "chat.yaml:1:35: \(expected)")
+    #expect(error("a: " + String(repeating: "{a: ", count: min(levels, 60_000))) == "chat.yaml:1:128: \(expected)")
+    #expect(error(String(repeating: "- ", count: levels) + "a") == "chat.yaml:1:65: \(expected)")
   }
 
-  /// The "billion laughs" are refused before the parser sees them.
+  /// What is indented far is not deep.
+  @Test func indentation() {
+    let text = Self.lines.map { String(repeating: " ", count: 2_256) + $0 }.joined(separator: "\n")
+    #expect(error(text) == nil)
+    #expect(error(String(repeating: "- ", count: 32) + "a") == "chat.yaml:1:1: a mapping is wanted here")
+  }
+
+  /// The "billion laughs" are refused at the first anchor.
   @Test func laughs() {
     var text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"
     for i in 1...20 { text += "a\(i): &a\(i) [\((0..<9).map { _ in "*a\(i - 1)" }.joined(separator: ", "))]\n" }
-    #expect(error(text) == "chat.yaml:1: anchors and aliases are not allowed in a profile")
+    #expect(error(text) == "chat.yaml:1:5: anchors and aliases are not allowed in a profile")
   }
 
   /// 64 types are one too many.

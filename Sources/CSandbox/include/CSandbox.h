@@ -44,5 +44,6 @@ int imdump_filter_opener(int socket);
 
 #include "Crash.h"
 #include "Opener.h"
+#include "Serving.h"
 
 #endif

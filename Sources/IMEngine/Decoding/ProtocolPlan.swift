@@ -32,8 +32,6 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// Whether clients' names are not to be shown, but a keyed hash of them.
   package var hidesIdentity: Bool { pointer.pointee.hidesIdentity }
 
-  /// The multiplier and the size in bits of the table of types.
-  @exclusivity(unchecked) package private(set) var hash: (multiplier: UInt64, bits: Int)
   /// The plan.
   @exclusivity(unchecked) package private(set) var pointer: UnsafePointer<Plan>
   private var kinds: UnsafeMutablePointer<FrameKind>
@@ -145,9 +143,6 @@ package final class ProtocolPlan: @unchecked Sendable {
     /// The steps of all types; each has its own by `firstStep` and `stepCount`.
     package var steps: [PlanStep] = []
 
-    /// The multiplier and the table's size in bits that a plan of these types has; `nil` where they are to be searched for.
-    package var hash: (multiplier: UInt64, bits: Int)?
-
     /// An empty draft.
     package init() {}
   }
@@ -179,9 +174,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     }
 
     let values = draft.kinds.map(\.value)
-    let known = draft.hash.flatMap { 6...16 ~= $0.bits && Self.isPerfect($0.multiplier, $0.bits, values) ? $0 : nil }
-    let (multiplier, bits) = known ?? Self.perfectHash(values)
-    hash = (multiplier, bits)
+    let (multiplier, bits) = Self.perfectHash(values)
     let places = 1 << bits
     kindCount = draft.framing.partCount > 0 ? 2 * places : places
     kinds = .allocate(capacity: kindCount)
@@ -359,7 +352,6 @@ package final class ProtocolPlan: @unchecked Sendable {
     swap(&tagTypes, &other.tagTypes)
     swap(&checksumName, &other.checksumName)
     swap(&statusNames, &other.statusNames)
-    swap(&hash, &other.hash)
     swap(&pointer, &other.pointer)
     swap(&kinds, &other.kinds)
     swap(&kindCount, &other.kindCount)
@@ -457,7 +449,8 @@ package final class ProtocolPlan: @unchecked Sendable {
   private static func perfectHash(_ values: [UInt64]) -> (multiplier: UInt64, bits: Int) {
     for bits in 6...16 {
       var candidate: UInt64 = 0x9E37_79B9_7F4A_7C15
-      for _ in 0..<4_096 where values.count <= 1 << bits {
+      // 33 types find a table of 64 places within 400 tries; more of them would take longer than a larger table is worth.
+      for _ in 0..<512 where values.count <= 1 << bits {
         if isPerfect(candidate, bits, values) { return (candidate, bits) }
         candidate = candidate &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407 | 1
       }

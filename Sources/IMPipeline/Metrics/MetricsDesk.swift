@@ -1,84 +1,86 @@
 import IMOutput
-import NIOCore
-import NIOHTTP1
-import Synchronization
 
-/// The connections of a `MetricsServer`, and who of them waits for which text.
-///
-/// Bounded whatever clients do: at most 16 connections, of which the oldest that has not asked yet goes when another one
-/// comes, or the oldest; 10 s and 8 KiB for a request; one request each. Everything but `takeRequests` happens on the server's one thread.
-final class MetricsDesk: @unchecked Sendable {
+/// The connections to the metrics, and who of them waits for which text. Bounded whatever clients do; it touches no socket.
+struct MetricsDesk {
+  /// A connection and its socket.
+  struct Client {
+    let descriptor: Int32
+    var connection: MetricsConnection
+    /// Whether its socket took less than it was given, so that it has to be waited for.
+    var isBlocked = false
+  }
+
   /// Connections at once.
   static let maximumClients = 16
-  /// Bytes of a request, its head and what may follow.
-  static let maximumRequest = 8 << 10
-  /// How long a connection may last, all in all; how long a text is new; how long the capture may take to write one.
-  static let patience = TimeAmount.seconds(10), freshness = TimeAmount.seconds(1), waiting = TimeAmount.seconds(5)
+  /// Seconds for which a text is new.
+  static let freshness = 1.0
 
-  private var clients: [(channel: any Channel, handler: MetricsHandler)] = []
-  private var texts: [(buffer: ByteBuffer, at: NIODeadline)?] = MetricText.Dialect.allCases.map { _ in nil }
-  private var waiters: [[MetricsHandler]] = MetricText.Dialect.allCases.map { _ in [] }
-  /// Bits of the dialects that are wanted.
-  private let wanted = Atomic<Int>(0)
+  /// The oldest one first.
+  var clients: [Client] = []
+  private var texts: [(response: HTTPResponse, at: Double)?] = MetricText.Dialect.allCases.map { _ in nil }
+  /// Bits of the dialects that the capture was asked for, and has not written yet.
+  private var asked = 0
+  private var unasked = 0
 
   /// A desk at which nobody stands.
   init() {}
 
-  /// Sets a new connection up.
-  func take(_ channel: any Channel) throws {
+  /// When something has lasted too long, unless it changes before.
+  var nextEnd: Double { clients.reduce(.infinity) { min($0, $1.connection.end) } }
+
+  /// Takes a connection. Where there is no place, another one is over: the oldest that has not asked yet, or else that has
+  /// its answer, or else the oldest.
+  mutating func take(_ descriptor: Int32, at now: Double) {
     if clients.count >= Self.maximumClients {
-      let place = clients.firstIndex { !$0.handler.hasAsked } ?? clients.startIndex
-      clients.remove(at: place).channel.close(promise: nil)
+      let place =
+        clients.firstIndex { $0.connection.phase == .reading }
+        ?? clients.firstIndex { $0.connection.phase == .lingering } ?? clients.startIndex
+      clients[place].connection.failed()
     }
-    let handler = MetricsHandler(self)
-    clients.append((channel, handler))
-    try channel.pipeline.syncOperations.addHandler(RequestLimit(Self.maximumRequest))
-    try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: false)
-    try channel.pipeline.syncOperations.addHandler(handler)
+    clients.append(Client(descriptor: descriptor, connection: MetricsConnection(at: now)))
   }
 
-  /// Forgets a connection that is closed.
-  func left(_ handler: MetricsHandler) {
-    clients.removeAll { $0.handler === handler }
-    for index in waiters.indices { waiters[index].removeAll { $0 === handler } }
+  /// Forgets the connections that are over; their sockets.
+  mutating func takeOver() -> [Int32] {
+    guard clients.contains(where: { $0.connection.phase == .over }) else { return [] }
+    let descriptors = clients.filter { $0.connection.phase == .over }.map(\.descriptor)
+    clients.removeAll { $0.connection.phase == .over }
+    return descriptors
   }
 
-  /// Answers at once where a text is new; else when the capture has written one.
-  func want(_ dialect: MetricText.Dialect, _ handler: MetricsHandler) {
-    if let text = texts[dialect.rawValue], NIODeadline.now() - text.at < Self.freshness {
-      handler.answer(text.buffer, dialect)
-      return
+  /// Takes what a client has said. It is answered at once where a text is new; else when the capture has written one.
+  mutating func received(_ bytes: Span<UInt8>, from index: Int, at now: Double) {
+    guard let dialect = clients[index].connection.received(bytes, at: now) else { return }
+    if let text = texts[dialect.rawValue], now - text.at < Self.freshness {
+      clients[index].connection.answer(text.response)
+    } else if asked & dialect.bit == 0 {
+      asked |= dialect.bit
+      unasked |= dialect.bit
     }
-    waiters[dialect.rawValue].append(handler)
-    wanted.bitwiseOr(1 << dialect.rawValue, ordering: .relaxed)
   }
 
-  /// The dialects that are wanted, since the last call; for the capture's thread.
-  func takeRequests() -> [MetricText.Dialect] {
-    guard wanted.load(ordering: .relaxed) != 0 else { return [] }
-    let bits = wanted.exchange(0, ordering: .relaxed)
-    return MetricText.Dialect.allCases.filter { bits & 1 << $0.rawValue != 0 }
+  /// Bits of the dialects that the capture is to be asked for, each of them once until it is written.
+  mutating func takeWanted() -> Int {
+    defer { unasked = 0 }
+    return unasked
   }
 
   /// Gives a text to all who wait for it.
-  func publish(_ buffer: ByteBuffer, _ dialect: MetricText.Dialect) {
-    texts[dialect.rawValue] = (buffer, .now())
-    let handlers = waiters[dialect.rawValue]
-    waiters[dialect.rawValue].removeAll()
-    for handler in handlers { handler.answer(buffer, dialect) }
+  mutating func publish(_ response: HTTPResponse, _ dialect: MetricText.Dialect, at now: Double) {
+    asked &= ~dialect.bit
+    texts[dialect.rawValue] = (response, now)
+    for index in clients.indices where clients[index].connection.phase == .waiting(dialect) {
+      clients[index].connection.answer(response)
+    }
+  }
+
+  /// Ends what has lasted too long.
+  mutating func expire(at now: Double) {
+    for index in clients.indices where clients[index].connection.end <= now { clients[index].connection.expire() }
   }
 }
 
-/// Closes a connection that sends more than a request may have.
-private final class RequestLimit: ChannelInboundHandler {
-  typealias InboundIn = ByteBuffer
-  typealias InboundOut = ByteBuffer
-  private var left: Int
-
-  init(_ limit: Int) { left = limit }
-
-  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    left -= unwrapInboundIn(data).readableBytes
-    if left < 0 { context.close(promise: nil) } else { context.fireChannelRead(data) }
-  }
+extension MetricText.Dialect {
+  /// The dialect in a set of them.
+  var bit: Int { 1 << rawValue }
 }

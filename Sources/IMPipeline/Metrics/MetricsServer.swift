@@ -1,34 +1,30 @@
+import CSandbox
 import Glibc
 import IMCapture
 import IMOutput
-import NIOCore
-import NIOHTTP1
-import NIOPosix
-import Synchronization
 
 /// Serves the metrics of a run over HTTP/1.1, on a thread of its own.
 ///
 /// The capture never waits for it: a request leaves a mark, the capture writes the text between two batches when it sees
-/// the mark, and hands it over. One text a second and dialect is written at most, however many ask; all get the same.
-/// Connections are few, short and small (`MetricsDesk`), and the thread has a lower priority than the capture's.
-///
-/// HTTP is NIO's. It costs 4 MB of the command and, since nothing of it is made before a socket is wanted, no time at its
-/// start; in exchange no parser of ours meets strangers in the process that captures.
+/// the mark, and hands it over (`MetricsMailbox`). One text a second and dialect is written at most, however many ask; all
+/// get the same. Connections are few, short and small (`MetricsDesk`), and the thread has a lower priority than the capture's.
 final class MetricsServer {
   /// The socket; the system call filter leaves it the right to accept.
   let descriptor: Int32
   /// Where the metrics are.
   let url: String
   private let address: String
-  private let desk = MetricsDesk()
-  private var group: MultiThreadedEventLoopGroup?
-  private var isOwned = true
+  private let mailbox: MetricsMailbox
+  private var thread: pthread_t?
 
   /// Binds to `address`, such as `127.0.0.1:9464`.
   init(address text: String) throws(UsageError) {
     guard let address = ListenAddress(text) else {
       throw UsageError(
         message: "--metrics-listen \(text): give an address and a port in numbers, such as 127.0.0.1:9464")
+    }
+    do throws(MetricsMailbox.Failure) { mailbox = try MetricsMailbox() } catch {
+      throw UsageError(message: "--metrics-listen \(text): \(systemText(error.errno))")
     }
     descriptor = address.bind()
     guard descriptor >= 0 else {
@@ -39,44 +35,60 @@ final class MetricsServer {
     url = "http://\(host):\(ListenAddress.port(of: descriptor))/metrics"
   }
 
-  deinit { if isOwned { close(descriptor) } }
+  deinit {
+    end()
+    if descriptor >= 0 { close(descriptor) }
+  }
 
   /// Starts the thread. It is confined like the one that calls.
   func begin() throws(CaptureError) {
-    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    self.group = group
-    let desk = desk
-    let loop = group.any()
-    // Of this thread alone: 0 is the one that calls.
-    loop.execute { setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
-    isOwned = false
-    do {
-      _ = try ServerBootstrap(group: group)
-        .serverChannelOption(.backlog, value: 32)
-        .childChannelOption(.maxMessagesPerRead, value: 1)
-        .childChannelInitializer { channel in
-          channel.eventLoop.makeCompletedFuture { try desk.take(channel) }
-        }
-        .withBoundSocket(descriptor).wait()
-    } catch {
-      throw CaptureError(.ioError, address, "serve metrics: \(error)")
+    guard listen(descriptor, 32) == 0 else { throw error("listen", errno) }
+    let responder = Unmanaged.passRetained(Handed(MetricsResponder(descriptor, mailbox)))
+    // Signals are the capture's, which they wake; and a client that is gone is an error of write(2). Faults are everybody's.
+    var signals = sigset_t(), before = sigset_t()
+    sigfillset(&signals)
+    for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT] { sigdelset(&signals, number) }
+    pthread_sigmask(SIG_SETMASK, &signals, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    var made = pthread_t()
+    let number = pthread_create(
+      &made, nil,
+      { argument in
+        guard let argument else { return nil }
+        imdump_serve_behind("imdump-metrics")
+        Unmanaged<Handed>.fromOpaque(argument).takeRetainedValue().responder.run()
+        return nil
+      }, responder.toOpaque())
+    guard number == 0 else {
+      responder.release()
+      throw error("start a thread", number)
     }
+    thread = made
+  }
+
+  /// A responder on its way to its thread.
+  private final class Handed {
+    var responder: MetricsResponder
+    init(_ responder: consuming MetricsResponder) { self.responder = responder }
+  }
+
+  private func error(_ attempt: String, _ number: Int32) -> CaptureError {
+    CaptureError(.ioError, address, "serve metrics: \(attempt): \(systemText(number))", errno: number)
   }
 
   /// The dialects that somebody waits for.
-  func takeRequests() -> [MetricText.Dialect] { desk.takeRequests() }
+  func takeRequests() -> [MetricText.Dialect] { mailbox.takeRequests() }
 
   /// Hands a text over to those who wait for it.
   func publish(_ text: borrowing MetricText, _ dialect: MetricText.Dialect) {
-    guard let loop = group?.any() else { return }
-    let buffer = text.out.withBytes { ByteBuffer(bytes: $0) }
-    let desk = desk
-    loop.execute { desk.publish(buffer, dialect) }
+    mailbox.put(text.out.withBytes { HTTPResponse(.ok, dialect.contentType, $0) }, dialect)
   }
 
   /// Ends the thread; who still waits gets no answer.
   func end() {
-    try? group?.syncShutdownGracefully()
-    group = nil
+    guard let thread else { return }
+    mailbox.end()
+    pthread_join(thread, nil)
+    self.thread = nil
   }
 }

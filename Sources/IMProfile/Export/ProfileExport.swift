@@ -12,11 +12,6 @@ package enum ProfileExport {
   package static func markdown(_ text: String, source: String) throws(ProfileError) -> String {
     try MarkdownPage(ExportedProfile(text, source: source)).text()
   }
-
-  /// The form in which built-in profiles are kept.
-  package static func compiled(_ text: String, source: String) throws(ProfileError) -> [UInt8] {
-    try ProfileCompiler.compiled(text, source: source).bytes
-  }
 }
 
 /// What exporters know of a profile: the numbers it was compiled to, and what only readers want.

@@ -1,0 +1,120 @@
+import CSandbox
+import Glibc
+import IMOutput
+
+/// The thread that serves metrics: it waits with poll(2) for the socket, the connections and the capture, and moves bytes
+/// between them and the desk. No call of it blocks but poll(2).
+struct MetricsResponder: ~Copyable {
+  /// Seconds for which nobody is taken when that has failed: most likely the process is out of descriptors, and who waits at
+  /// the socket would wake the thread again at once.
+  static let pause = 0.2
+
+  private let listener: Int32
+  private let mailbox: MetricsMailbox
+  private var desk = MetricsDesk()
+  private var polled: [pollfd] = []
+  /// Until when nobody is taken.
+  private var pauseEnd = -Double.infinity
+
+  /// A thread that takes connections from `listener`.
+  init(_ listener: Int32, _ mailbox: MetricsMailbox) {
+    self.listener = listener
+    self.mailbox = mailbox
+  }
+
+  /// Serves until the mailbox ends; the connections that there are end with it.
+  mutating func run() {
+    var buffer = [UInt8](repeating: 0, count: 16 << 10)
+    while !mailbox.isOver { turn(&buffer) }
+    for client in desk.clients { close(client.descriptor) }
+  }
+
+  private mutating func turn(_ buffer: inout [UInt8]) {
+    wait()
+    let now = LiveWatch.clock()
+    if polled[0].revents != 0 { takeTexts(now) }
+    for index in desk.clients.indices { attend(index, polled[2 + index].revents, &buffer, now) }
+    desk.expire(at: now)
+    // One at a time: who has asked by now is not the one that goes for the next.
+    if polled[1].revents != 0 { accept(now) }
+    mailbox.want(desk.takeWanted())
+    for index in desk.clients.indices { send(index, now) }
+    for descriptor in desk.takeOver() {
+      close(descriptor)
+      pauseEnd = now
+    }
+  }
+
+  /// Sleeps until something happens or has lasted too long. `polled` has the capture's pipe, the socket and the connections.
+  private mutating func wait() {
+    let now = LiveWatch.clock()
+    let isPausing = now < pauseEnd
+    polled.removeAll(keepingCapacity: true)
+    polled.append(pollfd(fd: mailbox.readable, events: Int16(POLLIN), revents: 0))
+    // A negative descriptor is passed over.
+    polled.append(pollfd(fd: isPausing ? -1 : listener, events: Int16(POLLIN), revents: 0))
+    for client in desk.clients {
+      let events = (client.connection.wantsInput ? POLLIN : 0) | (client.connection.unsent.isEmpty ? 0 : POLLOUT)
+      polled.append(pollfd(fd: client.descriptor, events: Int16(events), revents: 0))
+    }
+    let seconds = min(desk.nextEnd, isPausing ? pauseEnd : .infinity) - now
+    let milliseconds = seconds.isFinite ? Int32(max(0, min(seconds, 60) * 1_000).rounded(.up)) : -1
+    guard poll(&polled, nfds_t(polled.count), milliseconds) < 0 else { return }
+    // Out of memory, or of something else: to try again at once would not help.
+    if errno != EINTR { usleep(UInt32(Self.pause * 1e6)) }
+    for index in polled.indices { polled[index].revents = 0 }
+  }
+
+  private mutating func takeTexts(_ now: Double) {
+    mailbox.quieten()
+    for dialect in MetricText.Dialect.allCases {
+      if let response = mailbox.take(dialect) { desk.publish(response, dialect, at: now) }
+    }
+  }
+
+  /// Takes one connection.
+  private mutating func accept(_ now: Double) {
+    let descriptor = imdump_accept(listener)
+    if descriptor >= 0 { return desk.take(descriptor, at: now) }
+    // The client may be gone already. Anything else will be the same in a moment.
+    if ![EAGAIN, EINTR, ECONNABORTED].contains(-descriptor) { pauseEnd = now + Self.pause }
+  }
+
+  /// Reads what a connection has, and looks whether it is broken.
+  private mutating func attend(_ index: Int, _ events: Int16, _ buffer: inout [UInt8], _ now: Double) {
+    guard events != 0 else { return }
+    let happened = Int32(events)
+    if happened & POLLOUT != 0 { desk.clients[index].isBlocked = false }
+    guard desk.clients[index].connection.wantsInput else {
+      if happened & (POLLERR | POLLHUP | POLLNVAL) != 0 { desk.clients[index].connection.failed() }
+      return
+    }
+    guard happened & ~POLLOUT != 0 else { return }
+    let count = read(desk.clients[index].descriptor, &buffer, buffer.count)
+    if count > 0 {
+      desk.received(buffer.span.extracting(first: count), from: index, at: now)
+    } else if count == 0 {
+      desk.clients[index].connection.inputEnded()
+    } else if errno != EAGAIN, errno != EINTR {
+      desk.clients[index].connection.failed()
+    }
+  }
+
+  /// Sends what a connection has to say, as much as its socket takes.
+  private mutating func send(_ index: Int, _ now: Double) {
+    let client = desk.clients[index]
+    let unsent = client.connection.unsent
+    guard !unsent.isEmpty, !client.isBlocked else { return }
+    let count = unsent.withUnsafeBytes { write(client.descriptor, $0.baseAddress, $0.count) }
+    if count < 0 {
+      if errno == EAGAIN || errno == EINTR {
+        desk.clients[index].isBlocked = true
+      } else {
+        desk.clients[index].connection.failed()
+      }
+      return
+    }
+    if desk.clients[index].connection.sent(count, at: now) { shutdown(client.descriptor, Int32(SHUT_WR)) }
+    desk.clients[index].isBlocked = count < unsent.count
+  }
+}
