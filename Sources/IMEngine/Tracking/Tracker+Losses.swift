@@ -42,10 +42,17 @@ extension Tracker {
   private func lacks(
     _ flow: UnsafeMutablePointer<Flow>, _ side: Int, after begin: Timestamp, upTo end: Timestamp
   ) -> Bool {
+    let half = flow.half(side)
+    // A hole that may still be filled is one as long as it is not.
+    if half.pointee.state == .open, let queue = half.pointee.queue,
+      queue.pointee.hasHole(after: begin, upTo: end, next: half.pointee.next)
+    {
+      return true
+    }
     let rare = flow.pointee.figures == .max ? .max : figures.pointer(flow.pointee.figures).pointee.rare
     guard rare != .max else { return false }
     return rareFigures.pointer(rare).pointee.losses[side].contains(
-      after: begin, upTo: end, next: flow.half(side).pointee.next)
+      after: begin, upTo: end, next: half.pointee.next)
   }
 
   /// The last time, not behind `end`, at which bytes of `side` turned out to be missing; `nil` where none are.
@@ -93,7 +100,9 @@ extension UnsafeMutablePointer<Flow> {
     let half = half(side)
     guard self.half(1 - side).pointee.packets > 0 else { return nil }
     guard half.pointee.flags.contains(.acknowledged), half.pointee.state == .open else { return false }
-    let ahead = half.pointee.acknowledged &- half.pointee.next
+    // A FIN has a number, and is no byte.
+    let next = half.pointee.flags.contains(.finished) ? half.pointee.next &- 1 : half.pointee.next
+    let ahead = half.pointee.acknowledged &- next
     // What a carrier holds may be longer than it was on the wire: then everything that came is the measure.
     if pointee.carrier != .max, Int32(bitPattern: ahead) >= 0 { return true }
     return Int32(bitPattern: UInt32(truncatingIfNeeded: half.pointee.offset) &+ ahead &- end) >= 0
