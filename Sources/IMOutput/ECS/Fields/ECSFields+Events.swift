@@ -52,7 +52,7 @@ extension ECSFields {
       ECSField("imdump.alert.id", .keyword, [.alert], "names one firing"),
       ECSField("imdump.alert.fingerprint", .keyword, [.alert], "names the rule and what it is about, never its value"),
       ECSField(
-        "imdump.alert.state", .keyword, [.alert], "what happened to it", values: ["firing", "resolved", "held"]),
+        "imdump.alert.state", .keyword, [.alert], "what happened to it", values: ["firing", "resolved", "held", "released"]),
       ECSField("imdump.alert.metric", .keyword, [.alert], "the rule's metric"),
       ECSField(
         "imdump.alert.operator", .keyword, [.alert], "how value and threshold are compared",
@@ -70,6 +70,8 @@ extension ECSFields {
       ECSField("imdump.alert.since", .date, [.alert], "when it began"),
       ECSField("imdump.alert.count", .long, [.alert], "how often this fingerprint has fired"),
       ECSField("imdump.alert.suppressed", .long, [.alert], "alerts of the rule that were not told before this one"),
+      ECSField(
+        "imdump.alert.unknown", .long, [.alert], "messages in the window of which the capture cannot tell what became"),
       ECSField("imdump.alert.dropped", .long, [.alert], "packets that the capture lost, for which it is held"),
       ECSField("imdump.alert.evidence", .keyword, [.alert], "the capture file with the packets behind it"),
     ]
