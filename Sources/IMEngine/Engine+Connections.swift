@@ -426,7 +426,8 @@ extension Engine {
     guard needs.contains(.connections) else { return }
     let f = flow.pointee
     let client = Int(f.client)
-    let figures = f.figures == .max ? nil : tracker.figures.pointer(f.figures).pointee
+    var figures = f.figures == .max ? nil : tracker.figures.pointer(f.figures).pointee
+    figures?.resolveSilence(flow)
     var beats = figures.flatMap { $0.heartbeats == .max ? nil : tracker.heartbeats.pointer($0.heartbeats).pointee }
     // The last silence ends here.
     beats?.countSilence(until: f.closedAt == .distantFuture ? now : f.closedAt)

@@ -348,10 +348,15 @@ extension Engine {
         kind: .gap, timestamp: max(segment.pointee.timestamp, now), direction: flow.pointee.direction(side),
         streamOffset: half.pointee.offset &- UInt64(gap.byteCount), byteCount: UInt64(gap.byteCount), gap: gap.reason),
       flow)
+    // Of what the snaplen cut off from a known frame, nothing can have been an answer.
+    let isBody = gap.reason == .snaplen && (half.pointee.rest != nil || half.pointee.flags.contains(.passing))
     if half.pointee.flags.contains(.carried) {
       loseCarrierBytes(index, flow, side, gap)
     } else {
       loseFrame(index, flow, side, gap)
+    }
+    if !isBody || half.pointee.flags.contains(.lost) {
+      tracker.noteLoss(flow, side, gap.byteCount, min(gap.seenAt, max(segment.pointee.timestamp, now)))
     }
   }
 

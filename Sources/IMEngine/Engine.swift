@@ -265,6 +265,10 @@ package struct Engine: ~Copyable {
     _ bytes: borrowing Bytes
   ) {
     let isNews = segment.pointee.flags.contains(.ack) && reassembler.acknowledge(index, flow, segment)
+    let peer = 1 &- segment.pointee.side
+    if Int32(bitPattern: segment.pointee.acknowledgment &- flow.half(peer).pointee.next) > 0, isNews {
+      tracker.noteAhead(flow, peer, segment.pointee.timestamp)
+    }
     let lastWindow = half.pointee.window
     half.pointee.window = segment.pointee.window
     if segment.pointee.window == 0 { reassembler.countZeroWindow(flow, segment) }
@@ -361,9 +365,13 @@ package struct Engine: ~Copyable {
   }
 
   private mutating func insertFlow() -> UInt32 {
-    let flow = Flow(
+    var flow = Flow(
       key: segment.pointee.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.pointee.side),
       at: segment.pointee.timestamp)
+    if segment.pointee.flags.contains(.ack), !segment.pointee.flags.contains(.syn) {
+      // What it acknowledges from here on was sent while somebody looked.
+      flow.halves[1 - segment.pointee.side].next = segment.pointee.acknowledgment
+    }
     nextSerial &+= 1
     ledger.connections += 1
     portUse.add(flow.key.ports)

@@ -12,6 +12,8 @@ package struct EndpointMetrics: Sendable {
   package private(set) var messages = MessageTally()
   /// Everything else that asks for an answer, heartbeats excepted: control frames, receipts.
   package private(set) var control = MessageTally()
+  /// Refused exchanges of every role, by type and status.
+  package private(set) var refusals = RefusalCounts()
   /// Signs of life.
   package private(set) var heartbeats = HeartbeatCounts()
   /// Round trips by Karn's rule, of everything but heartbeats.
@@ -36,6 +38,9 @@ package struct EndpointMetrics: Sendable {
   package private(set) var dupAcks: UInt64 = 0, orphanAcks: UInt64 = 0
   /// What TCP did.
   package private(set) var tcp = TCPMetrics()
+  /// The longest silence that a connection survived and the shortest, above a second, that a reset ended, in microseconds;
+  /// `nil` where there was none.
+  package private(set) var longestSilenceSurvived: Int64?, shortestSilenceBeforeReset: Int64?
   /// Holes in streams and the bytes they swallowed.
   package private(set) var gaps: UInt64 = 0, gapBytes: UInt64 = 0
 
@@ -59,6 +64,7 @@ package struct EndpointMetrics: Sendable {
 
   /// Counts an exchange whose fate was decided.
   package mutating func settled(_ exchange: borrowing Exchange, role: FrameRole) {
+    if exchange.fate == .rejected { refusals.add(Settlement(copy exchange, endpoint: .max)) }
     switch role {
     case .heartbeat:
       heartbeats.settled(exchange)
@@ -87,6 +93,7 @@ package struct EndpointMetrics: Sendable {
 
   /// Counts a settlement; `latencies` is left alone, which settlements do not tell.
   package mutating func settled(_ settlement: Settlement, role: FrameRole) {
+    if settlement.fate == .rejected { refusals.add(settlement) }
     switch role {
     case .heartbeat:
       heartbeats.settled(settlement)
@@ -109,6 +116,7 @@ package struct EndpointMetrics: Sendable {
   package mutating func addExchanges(_ other: EndpointMetrics) {
     messages.add(other.messages)
     control.add(other.control)
+    refusals.add(other.refusals)
     heartbeats.addAnswers(other.heartbeats)
     roundTrips.add(other.roundTrips)
     latencies.add(other.latencies)
@@ -141,11 +149,21 @@ package struct EndpointMetrics: Sendable {
       frameBytes[way] += figures.frameBytes[way]
     }
     for status in 0..<5 { checksums[status] += UInt64(figures.checksums[status]) }
+    silences(report, figures)
     retries += UInt64(report.rare.retries)
     immediateDuplicates += UInt64(report.rare.immediateDuplicates)
     duplicates += UInt64(report.rare.duplicates)
     dupAcks += UInt64(report.rare.dupAcks)
     orphanAcks += UInt64(report.rare.orphanAcks)
+  }
+
+  private mutating func silences(_ report: borrowing ConnectionReport, _ figures: ConnectionFigures) {
+    guard figures.lastFrameAt != .distantPast else { return }
+    if figures.longestIdle > 0 { longestSilenceSurvived = max(longestSilenceSurvived ?? 0, figures.longestIdle) }
+    // A connection that ended by a reset after a silence died of it, as far as can be told.
+    guard report.reason == .reset, let closed = report.closedAt else { return }
+    let silence = max(0, closed.nanoseconds(since: figures.lastFrameAt) / 1_000)
+    if silence > 1_000_000 { shortestSilenceBeforeReset = min(shortestSilenceBeforeReset ?? .max, silence) }
   }
 }
 

@@ -11,11 +11,10 @@ package struct FateRatios: Equatable, Sendable {
   /// Answered, but only after a retry.
   package let retry: Double?
 
-  /// The ratios of `counts`. Messages that were open when the capture ended have no part in them.
+  /// The ratios of `counts`. Messages that were open when the capture ended, and those whose answer the capture may lack,
+  /// have no part in them.
   package init(_ counts: FateCounts) {
-    let closed =
-      UInt64(counts.acked) + UInt64(counts.ackedAfterRetry) + UInt64(counts.rejected) + UInt64(counts.unanswered)
-      + UInt64(counts.damaged)
+    let closed = counts.known
     func ratio(_ part: UInt64) -> Double? { closed == 0 ? nil : Double(part) / Double(closed) }
     success = ratio(UInt64(counts.acked) + UInt64(counts.ackedAfterRetry))
     loss = ratio(UInt64(counts.unanswered) + UInt64(counts.damaged))

@@ -7,10 +7,13 @@ package import IMWire
 /// and is answered later is counted a second time among the late ones, and stays where it was: `MessageTally` moves it
 /// instead. So answered = `decided` as acked + `late` as acked, and lost = `decided` as unanswered or damaged - all `late`.
 package struct FateSeries: Equatable, Sendable {
-  /// Places for a fate's number; `Fate` has fewer.
+  /// Places for a fate's number, or a cause's.
   private static let width = 8
   private var decisions: InlineArray<16, UInt64> = InlineArray(repeating: 0)
   private var corrections: InlineArray<16, UInt64> = InlineArray(repeating: 0)
+  /// Decisions and corrections by direction and cause.
+  private var causes: InlineArray<16, UInt64> = InlineArray(repeating: 0)
+  private var lateCauses: InlineArray<16, UInt64> = InlineArray(repeating: 0)
 
   /// Nothing counted.
   package init() {}
@@ -20,18 +23,34 @@ package struct FateSeries: Equatable, Sendable {
   /// Exchanges of one direction that were closed without an answer and then were answered so.
   package func late(_ direction: Direction, _ fate: Fate) -> UInt64 { corrections[Self.place(direction, fate)] }
 
+  /// Exchanges of one direction that were first decided to have no right answer because of `cause`.
+  package func decided(_ direction: Direction, _ cause: Cause) -> UInt64 { causes[Self.place(direction, cause)] }
+  /// Of these, those that were answered late.
+  package func late(_ direction: Direction, _ cause: Cause) -> UInt64 { lateCauses[Self.place(direction, cause)] }
   /// Counts a decision.
   package mutating func settled(_ settlement: Settlement) {
     let place = Self.place(settlement.direction, settlement.fate)
-    if settlement.flags.contains(.late) { corrections[place] &+= 1 } else { decisions[place] &+= 1 }
+    if settlement.flags.contains(.late) {
+      corrections[place] &+= 1
+      if let cause = settlement.outcome.causeBefore { lateCauses[Self.place(settlement.direction, cause)] &+= 1 }
+    } else {
+      decisions[place] &+= 1
+      if let cause = settlement.outcome.cause { causes[Self.place(settlement.direction, cause)] &+= 1 }
+    }
   }
 
   private static func place(_ direction: Direction, _ fate: Fate) -> Int {
     Int(direction.rawValue & 1) * width + Int(fate.rawValue & 7)
   }
+  private static func place(_ direction: Direction, _ cause: Cause) -> Int {
+    Int(direction.rawValue & 1) * width + Int(cause.rawValue & 7)
+  }
 
   /// Two that counted the same.
   package static func == (a: FateSeries, b: FateSeries) -> Bool {
-    (0..<16).allSatisfy { a.decisions[$0] == b.decisions[$0] && a.corrections[$0] == b.corrections[$0] }
+    (0..<16).allSatisfy { 
+      a.decisions[$0] == b.decisions[$0] && a.corrections[$0] == b.corrections[$0] && a.causes[$0] == b.causes[$0]
+        && a.lateCauses[$0] == b.lateCauses[$0]
+    }
   }
 }

@@ -2,14 +2,15 @@ package import IMEngine
 
 /// Signs of life and their answers, over many connections. Times are microseconds.
 package struct HeartbeatCounts: Sendable {
-  /// Heartbeats, without copies; those answered, and those whose time for an answer ran out.
-  package var sent: UInt64 = 0, answered: UInt64 = 0, missed: UInt64 = 0
+  /// Heartbeats, without copies; those answered, those whose time for an answer ran out, and those whose answer the capture
+  /// may lack.
+  package var sent: UInt64 = 0, answered: UInt64 = 0, missed: UInt64 = 0, unknown: UInt64 = 0
   /// Times when none came for twice as long as usual.
   package var absent: UInt64 = 0
   /// Intervals between heartbeats of one connection, and their sum.
   package var intervals: UInt64 = 0, intervalSum: Int64 = 0
-  /// Intervals with a jitter, and the sum of the jitter at each.
-  package var jitters: UInt64 = 0, jitterSum = 0.0
+  /// Pairs of neighbouring intervals, and the sum of what the two differ by.
+  package var changes: UInt64 = 0, changeSum: Int64 = 0
   /// Heartbeats of clients that promised how often one would come, and the sum of what they promised.
   package private(set) var expectations: UInt64 = 0, expectedSum: Int64 = 0
   /// Round trips.
@@ -23,13 +24,13 @@ package struct HeartbeatCounts: Sendable {
   package init() {}
 
   /// Whether nothing was counted.
-  package var isEmpty: Bool { sent | answered | missed | absent | intervals == 0 }
+  package var isEmpty: Bool { sent | answered | missed | unknown | absent | intervals == 0 }
   /// The part of the closed heartbeats without an answer; `nil` when there were none.
   package var loss: Double? { answered + missed == 0 ? nil : Double(missed) / Double(answered + missed) }
   /// The mean interval; `nil` before the first.
   package var interval: Double? { intervals == 0 ? nil : Double(intervalSum) / Double(intervals) }
-  /// The mean of the smoothed jitter; `nil` before the second interval.
-  package var jitter: Double? { jitters == 0 ? nil : jitterSum / Double(jitters) }
+  /// The jitter: the mean difference of neighbouring intervals, over all connections; `nil` before the second interval.
+  package var jitter: Double? { changes == 0 ? nil : Double(changeSum) / Double(changes) }
 
   /// The mean of the promised intervals, by heartbeats; `nil` where nothing was promised.
   package var expected: Double? { expectations == 0 ? nil : Double(expectedSum) / Double(expectations) }
@@ -50,9 +51,16 @@ package struct HeartbeatCounts: Sendable {
     switch settlement.fate {
     case .acked, .ackedAfterRetry, .rejected:
       answered += 1
-      if settlement.flags.contains(.late), !elsewhere, missed > 0 { missed -= 1 }
+      if settlement.flags.contains(.late), !elsewhere {
+        if settlement.outcome.before == .unknown {
+          unknown -= unknown > 0 ? 1 : 0
+        } else if settlement.outcome.before != .pending {
+          missed -= missed > 0 ? 1 : 0
+        }
+      }
       if let roundTrip = settlement.roundTrip { roundTrips.record(microseconds: roundTrip) }
     case .unanswered, .damaged: missed += 1
+    case .unknown: unknown += 1
     case .pending, .unacknowledged: break
     }
   }
@@ -62,6 +70,7 @@ package struct HeartbeatCounts: Sendable {
     // What became of pings is told with the cadence of their connection.
     answered += other.answered - other.pings.answered
     missed += other.missed - other.pings.missed
+    unknown += other.unknown
     roundTrips.add(other.roundTrips)
     spacing.add(other.spacing)
   }
@@ -79,10 +88,7 @@ package struct HeartbeatCounts: Sendable {
     absent += UInt64(figures.absent)
     intervals += UInt64(figures.intervals)
     intervalSum &+= figures.intervalSum
-    if figures.intervals > 1 {
-      let weight = UInt64(figures.intervals - 1)
-      jitters += weight
-      jitterSum += figures.jitter * Double(weight)
-    }
+    changes += UInt64(figures.changes)
+    changeSum &+= figures.changeSum
   }
 }

@@ -41,18 +41,13 @@ package struct MessageTally: Sendable {
     }
     if settlement.flags.contains(.late) {
       ways[way].late &+= 1
-      // Only what was closed without an answer can be answered late; whether it was damaged the copies tell.
-      if settlement.flags.contains(.good), ways[way].unanswered > 0 {
-        ways[way].count(.unanswered, -1)
-      } else if ways[way].damaged > 0 {
-        ways[way].count(.damaged, -1)
-      } else {
-        return
-      }
+      let before = settlement.outcome.before
+      guard ways[way][before] > 0 else { return }
+      ways[way].count(before, settlement.outcome.causeBefore, -1)
     } else {
       ways[way].units &+= 1
     }
-    ways[way].count(settlement.fate)
+    ways[way].count(settlement.outcome)
   }
 
   /// Counts a late answer to something that was counted elsewhere: the counts it changes are not here.

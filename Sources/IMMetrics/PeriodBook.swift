@@ -46,7 +46,7 @@ package struct PeriodBook: ~Copyable {
     if exchange.flags.contains(.late) {
       let period = closedIn.removeValue(forKey: exchange.id)
       elsewhere = period != number
-    } else if fate == .unanswered || fate == .damaged {
+    } else if fate == .unanswered || fate == .damaged || fate == .unknown {
       if closedIn.count >= Self.maximumClosed { closedIn.removeAll(keepingCapacity: true) }
       closedIn[exchange.id] = number
     }

@@ -25,7 +25,7 @@ package struct SessionMetrics: Sendable {
   package private(set) var firstAt = Timestamp.distantFuture
   /// When the last copy or first answer of any message came.
   package private(set) var lastAt = Timestamp.distantPast
-  private var fates: InlineArray<7, UInt64> = InlineArray(repeating: 0)
+  private var fates: InlineArray<8, UInt64> = InlineArray(repeating: 0)
   /// When the last message began, on `connection`.
   private var begunAt = Timestamp.distantPast
 

@@ -33,6 +33,8 @@ package struct SlidingWindow: Sendable {
   package struct Counts: Sendable {
     /// Samples; of them, those that count against whoever made them.
     package var samples: UInt64 = 0, affected: UInt64 = 0
+    /// What would have been samples, had the capture not missed what they came to.
+    package var unknown: UInt64 = 0
     /// The sum and the greatest of what was measured.
     package var sum = 0.0, maximum = 0.0
     /// Round trips.
@@ -62,6 +64,7 @@ package struct SlidingWindow: Sendable {
     mutating func add(_ other: Counts) {
       samples &+= other.samples
       affected &+= other.affected
+      unknown &+= other.unknown
       sum += other.sum
       maximum = max(maximum, other.maximum)
       if other.roundTrips.count > 0 { roundTrips.add(other.roundTrips) }
@@ -111,6 +114,12 @@ package struct SlidingWindow: Sendable {
     guard let place = steps.lastIndex(where: { $0.counts.affected > 0 }) else { return false }
     steps[place].counts.affected -= 1
     return true
+  }
+
+  /// Takes back the last sample of which nobody knew what it came to: it is known after all.
+  package mutating func learn() {
+    guard let place = steps.lastIndex(where: { $0.counts.unknown > 0 }) else { return }
+    steps[place].counts.unknown -= 1
   }
 
   /// The first whole multiple of `step` behind `time`; saturating.

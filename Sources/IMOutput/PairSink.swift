@@ -46,9 +46,15 @@ package final class PairSink<First: EngineSink>: EngineSink {
   }
 
   /// Tells both.
-  package func heartbeat(after interval: Int64, endpoint: UInt32) {
-    first.heartbeat(after: interval, endpoint: endpoint)
-    other.heartbeat(after: interval, endpoint: endpoint)
+  package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) {
+    first.heartbeat(after: interval, change: change, endpoint: endpoint)
+    other.heartbeat(after: interval, change: change, endpoint: endpoint)
+  }
+
+  /// Tells both.
+  package func met(_ status: StatusCode, place: UInt16) {
+    first.met(status, place: place)
+    other.met(status, place: place)
   }
 
   /// Tells both.

@@ -17,16 +17,14 @@ package struct RunFigures {
   package var reconnects: UInt64
   /// Answers after the first.
   package var dupAcks: UInt64
-  /// The longest silence that a frame ended, in microseconds; `nil` where there was none.
-  package var longestIdleSurvived: Int64?
-  /// The shortest silence, above a second, that a reset ended, in microseconds; `nil` where there was none.
-  package var shortestIdleDied: Int64?
+  /// The statuses that answers gave.
+  package var statuses: StatusBook
 
   /// Figures of their parts.
   package init(
     summary: Summary, total: EndpointMetrics, endpoints: [(key: EndpointKey, metrics: EndpointMetrics)],
     others: EndpointMetrics? = nil, worst: WorstConnections, reconnects: UInt64, dupAcks: UInt64,
-    longestIdleSurvived: Int64?, shortestIdleDied: Int64?
+    statuses: StatusBook = StatusBook()
   ) {
     self.summary = summary
     self.total = total
@@ -35,8 +33,7 @@ package struct RunFigures {
     self.worst = worst
     self.reconnects = reconnects
     self.dupAcks = dupAcks
-    self.longestIdleSurvived = longestIdleSurvived
-    self.shortestIdleDied = shortestIdleDied
+    self.statuses = statuses
   }
 
   /// How often `kind` occurred. The engine counts what it finds in the packets; fates tell the rest, as they are at the end:

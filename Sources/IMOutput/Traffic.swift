@@ -8,7 +8,8 @@ package struct Traffic {
   package private(set) var frames: UInt64 = 0, bodyBytes: UInt64 = 0
   /// Bytes of whole frames, as their receiver reads them: inflated, where a carrier compresses them.
   package let frameBytes: UInt64
-  /// Copies of messages that ask for an answer, but for those that were pending at the end, and messages answered.
+  /// Copies of messages that ask for an answer, but for those that were pending at the end or whose answer the capture may
+  /// lack, and messages answered, with whatever status.
   package private(set) var transmissions: UInt64 = 0, answered: UInt64 = 0
   /// From the first packet to the last, in microseconds; `nil` without two.
   package let duration: Int64?
@@ -30,8 +31,8 @@ package struct Traffic {
         var fates = kind.fates[0]
         fates.add(kind.fates[1])
         transmissions +=
-          UInt64(fates.units &- fates.pending) + kind.retries + kind.immediateDuplicates + kind.duplicates
-        answered += UInt64(fates.acked) + UInt64(fates.ackedAfterRetry)
+          UInt64(fates.units &- fates.pending &- fates.unknown) + kind.retries + kind.immediateDuplicates + kind.duplicates
+        answered += UInt64(fates.acked) + UInt64(fates.ackedAfterRetry) + UInt64(fates.rejected)
       }
     }
   }

@@ -107,7 +107,7 @@ final class Alerts {
     complain("\(count(figures.fired, "alert")) fired, \(figures.resolved) resolved")
     if figures.held > 0 {
       complain(
-        "\(count(figures.held, "alert")) held, because the capture dropped packets: whether they are true is not known")
+        "\(count(figures.held, "alert")) held, because of what the capture lacks: whether they are true is not known")
     }
     if figures.suppressed > 0 { complain("\(count(figures.suppressed, "alert")) not told: a rule tells 100 a minute") }
     if figures.refused + figures.evicted > 0 {

@@ -77,7 +77,7 @@ package func runStats(
     endpoints: zip(driver.engine.endpoints(), sink.endpoints).map { ($0, $1) },
     others: sink.endpoints.count > driver.engine.endpoints().count ? sink.endpoints.last : nil, worst: sink.worst,
     reconnects: driver.engine.reconnects, dupAcks: driver.engine.dupAcks,
-    longestIdleSurvived: sink.longestIdleSurvived, shortestIdleDied: sink.shortestIdleDied)
+    statuses: sink.statuses)
   if isJSON {
     StatsJSONWriter().write(figures, to: &out)
   } else {

@@ -36,6 +36,7 @@ final class MessageSink: EngineSink {
 
   func named(_ session: UInt32, _ name: String) { store.named(session, name) }
   func forgotten(_ session: UInt32) { store.forgotten(session) }
+  func met(_ status: StatusCode, place: UInt16) { store.met(status, place: place) }
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     marks.note(issue, connection)

@@ -12,9 +12,8 @@ final class StatsSink: EngineSink {
   private(set) var endpoints: [EndpointMetrics] = []
   /// The connections with the most trouble.
   private(set) var worst = WorstConnections()
-  /// The longest silence that a connection survived and the shortest after which one died, in microseconds.
-  private(set) var longestIdleSurvived: Int64?
-  private(set) var shortestIdleDied: Int64?
+  /// The statuses that answers gave.
+  private(set) var statuses = StatusBook()
 
   init(plans: [ProtocolPlan]) { roles = RoleTable(plans: plans) }
 
@@ -32,7 +31,7 @@ final class StatsSink: EngineSink {
     endpoints[Int(endpoint)].read(after: latency, direction)
   }
 
-  func heartbeat(after interval: Int64, endpoint: UInt32) {
+  func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) {
     EndpointMetrics.reserve(endpoint, in: &endpoints)
     endpoints[Int(endpoint)].heartbeat(after: interval)
   }
@@ -44,16 +43,7 @@ final class StatsSink: EngineSink {
     EndpointMetrics.reserve(report.info.endpoint, in: &endpoints)
     endpoints[Int(report.info.endpoint)].ended(report)
     worst.add(report)
-    idle(report)
   }
 
-  private func idle(_ report: ConnectionReport) {
-    guard let figures = report.figures, figures.lastFrameAt != .distantPast else { return }
-    if figures.longestIdle > 0 { longestIdleSurvived = max(longestIdleSurvived ?? 0, figures.longestIdle) }
-    // A connection that ended by a reset after a silence died of it, as far as can be told.
-    if report.reason == .reset, let closed = report.closedAt {
-      let silence = max(0, closed.nanoseconds(since: figures.lastFrameAt) / 1_000)
-      if silence > 1_000_000 { shortestIdleDied = min(shortestIdleDied ?? .max, silence) }
-    }
-  }
+  func met(_ status: StatusCode, place: UInt16) { statuses.met(status, place: place) }
 }

@@ -9,7 +9,7 @@ extension ProfileCompiler {
   /// Which statuses accept, and where a body has its own.
   mutating func status() throws(ProfileError) {
     guard let reader = try root.optional("status") else { return }
-    try reader.allow("tag", "accepted", "also")
+    try reader.allow("tag", "accepted", "also", "names", "other-names")
     if let tag = try reader.optional("tag") {
       guard !draft.status.isPresent else { throw tag.error("'fields' has the status") }
       let tags = try numbers(tag, 2, "a status has one tag, or a list of two")
@@ -18,7 +18,30 @@ extension ProfileCompiler {
       draft.acceptedToo = UInt64(try also.number(0...Int(UInt32.max)))
     }
     if let accepted = try reader.optional("accepted") { draft.acceptedStatus = try self.accepted(accepted) }
+    if let names = try reader.optional("names") { draft.statusNames[0] = try statusNames(names) }
+    if let names = try reader.optional("other-names") {
+      guard draft.statusTags.1 != .max else { throw names.error("'other-names' are those of a second tag") }
+      draft.statusNames[1] = try statusNames(names)
+    }
   }
+
+  /// Names by number. Numbers may stand in hexadecimal.
+  func statusNames(_ reader: YAMLReader) throws(ProfileError) -> [UInt64: String] {
+    var names: [UInt64: String] = [:]
+    let entries = try reader.entries()
+    guard entries.count <= Self.maximumStatuses else {
+      throw reader.error("a list names at most \(Self.maximumStatuses) statuses")
+    }
+    for (key, value) in entries {
+      let number = UInt64(try key.number(0...Int(UInt32.max)))
+      guard names[number] == nil else { throw key.error("status \(number) stands here twice") }
+      names[number] = try name(value)
+    }
+    return names
+  }
+
+  /// Statuses that one list may name.
+  private static var maximumStatuses: Int { 1_024 }
 
   /// A status stands somewhere; types have been read by now.
   func checkStatus() throws(ProfileError) {

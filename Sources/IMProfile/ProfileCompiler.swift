@@ -233,11 +233,22 @@ package struct ProfileCompiler {
 
   private mutating func sequence() throws(ProfileError) {
     guard let reader = try root.optional("sequence") else { return }
-    try reader.allow("kind", "bits", "wraps-at", "shared-by")
+    try reader.allow("kind", "bits", "wraps-at", "shared-by", "outlives-connection")
     switch try reader.required("kind").text() {
     case "counter": draft.sequenceCounts = true
     case "identifier": draft.sequenceCounts = false
     default: throw try reader.required("kind").error("the kind is counter or identifier")
+    }
+    draft.numberLife = draft.sequenceCounts ? .session : .connection
+    if let life = try reader.optional("outlives-connection") {
+      switch try life.text() {
+      case "always": draft.numberLife = .session
+      case "marked":
+        guard draft.duplicate.isPresent else { throw life.error("'marked' needs the field 'duplicate'") }
+        draft.numberLife = .marked
+      case "never": draft.numberLife = .connection
+      default: throw life.error("a number outlives its connection always, marked or never")
+      }
     }
     if let shared = try reader.optional("shared-by") {
       guard try shared.text() == "server", draft.sequenceCounts else {
@@ -286,7 +297,8 @@ package struct ProfileCompiler {
   private mutating func type(_ reader: YAMLReader) throws(ProfileError) -> FrameKind {
     let fields = try reader.fields(
       "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
-      "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "when", "assigns-identity")
+      "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "when", "assigns-identity",
+      "statuses")
     var kind = FrameKind()
     switch try reader.required("role").text() {
     case "message": kind.role = .message
@@ -361,6 +373,12 @@ package struct ProfileCompiler {
         throw accepted.error("a type's own statuses begin at \(UInt16.max) at most")
       }
       (kind.acceptedFirst, kind.acceptedLast) = (UInt16(first), UInt32(last))
+    }
+    if let names = fields["statuses"] {
+      guard draft.statusTags.0 == .max else { throw names.error("statuses that have a tag are named under 'status'") }
+      guard draft.statusNames.count <= Int(UInt8.max) else { throw names.error("too many lists of statuses") }
+      kind.statusList = UInt8(draft.statusNames.count)
+      draft.statusNames.append(try statusNames(names))
     }
     try self.body(fields["body"], &kind)
     if let when = fields["when"], try !holds(type: when) { (kind.minimumBody, kind.maximumBody) = (1, 0) }

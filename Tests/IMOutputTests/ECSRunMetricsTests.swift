@@ -87,6 +87,7 @@ struct ECSRunMetricsTests {
     case .unanswered: Int(counts.unanswered)
     case .damaged: Int(counts.damaged)
     case .pending: Int(counts.pending)
+    case .unknown: Int(counts.unknown)
     case .unacknowledged: 0
     }
   }

@@ -45,7 +45,8 @@ private final class Sink: EngineSink {
   func finished(_ exchange: borrowing Exchange) {}
   func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {}
   func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {}
-  func heartbeat(after interval: Int64, endpoint: UInt32) {}
+  func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) {}
+  func met(_ status: StatusCode, place: UInt16) {}
   func named(_ session: UInt32, _ name: String) {}
   func forgotten(_ session: UInt32) {}
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}

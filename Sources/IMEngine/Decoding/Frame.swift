@@ -87,6 +87,8 @@ package struct Frame: BitwiseCopyable {
     package static let status = Flags(rawValue: 65536)
     /// `answered` holds a number.
     package static let answered = Flags(rawValue: 131_072)
+    /// `status` is the one of the second tag in `Plan.statusTags`.
+    package static let otherStatus = Flags(rawValue: 262_144)
     /// What is wrong with a TLV list.
     package static let tlvErrors: Flags = [.incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit]
   }

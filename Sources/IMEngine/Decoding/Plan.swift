@@ -139,6 +139,8 @@ package struct FrameKind: Sendable, BitwiseCopyable {
   package var firstStep: UInt16 = 0
   /// How many steps there are; 0 where nothing is read.
   package var stepCount: UInt16 = 0
+  /// Which list of names its statuses have; see `ProtocolPlan.statusNames`.
+  package var statusList: UInt8 = 0
   /// The greatest status that accepts; `.max` where `Plan.acceptedStatus` says so for all types.
   package var acceptedLast: UInt32 = .max
   /// How long an answer may take, in nanoseconds.
@@ -146,6 +148,16 @@ package struct FrameKind: Sendable, BitwiseCopyable {
 
   /// A type that nothing is known of.
   package init() {}
+}
+
+/// How long a message's number means that message.
+package enum NumberLife: UInt8, Sendable, BitwiseCopyable {
+  /// As long as its session, on whatever connection: the same number with the same content is a copy.
+  case session
+  /// As long as its connection; on another one, only a frame that is marked as sent again is a copy.
+  case marked
+  /// As long as its connection.
+  case connection
 }
 
 /// One step of the small program that reads a body which is not a TLV list from its first byte.
@@ -345,6 +357,8 @@ package struct Plan: BitwiseCopyable {
   /// Sequence numbers count: a number used again with the same content is a copy. Else they are identifiers, free again
   /// after the answer.
   package var sequenceCounts = true
+  /// How long a number means its message.
+  package var numberLife = NumberLife.session
   /// Whether a server numbers what it sends to all its clients with one counter: then the numbers that one of them does not
   /// get say nothing.
   package var serverSharesCounter = false

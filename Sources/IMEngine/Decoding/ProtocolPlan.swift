@@ -22,6 +22,8 @@ package final class ProtocolPlan: @unchecked Sendable {
   @exclusivity(unchecked) package private(set) var sensitiveTags: Set<UInt32>
   /// What the values of tags are, where the profile says.
   @exclusivity(unchecked) package private(set) var tagTypes: [UInt32: ValueType]
+  /// Names of statuses, by list: the profile's own, that of a second tag, and those of single types.
+  @exclusivity(unchecked) package private(set) var statusNames: [[UInt64: String]]
   /// The algorithm of the checksum, as documents name it; `nil` where the protocol has none.
   @exclusivity(unchecked) package private(set) var checksumName: String?
   /// Whether frames carry a sequence number and a session of their own.
@@ -95,6 +97,11 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var ackBodyCount = -1
     /// Whether sequence numbers count; else they are identifiers, free again after the answer.
     package var sequenceCounts = true
+    /// How long a number means its message.
+    package var numberLife = NumberLife.session
+    /// Names of statuses, by list: `FrameKind.statusList` tells a type's. Behind the first, of the profile, stands the one of
+    /// a second tag.
+    package var statusNames: [[UInt64: String]] = [[:], [:]]
     /// Whether a server numbers what it sends to all its clients with one counter.
     package var serverSharesCounter = false
     /// The bits of a sequence number that count; those above are its category.
@@ -157,6 +164,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     self.sensitiveTags = sensitiveTags.union(hidden)
     self.tagTypes = tagTypes
     self.checksumName = checksumName
+    statusNames = draft.statusNames
     typeValues = draft.kinds.map(\.value)
     typeRoles = draft.kinds.map(\.role)
     self.variant = variant.map { variant in
@@ -243,6 +251,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.encryptedFrom = draft.encryptedFrom
     plan.ackBodyCount = Int32(draft.ackBodyCount)
     plan.sequenceCounts = draft.sequenceCounts
+    plan.numberLife = draft.numberLife
     plan.serverSharesCounter = draft.serverSharesCounter
     plan.counterBits = UInt8(draft.counterBits)
     plan.counterWrap = draft.counterWrap
@@ -302,6 +311,17 @@ package final class ProtocolPlan: @unchecked Sendable {
     return bits
   }
 
+  /// The name that the profile gives a status of this plan; `nil` where it gives none.
+  package func name(of status: StatusCode) -> String? {
+    statusNames.indices.contains(Int(status.list)) ? statusNames[Int(status.list)][status.number] : nil
+  }
+
+  /// The name of the status that a frame gives; `nil` where it gives none, or the profile has no name for it.
+  package func statusName(_ frame: Frame) -> String? {
+    guard frame.flags.contains(.status) else { return nil }
+    return name(of: StatusCode(frame, plan: 0))
+  }
+
   /// What the type with `index` means; `nil` for an index that no type has.
   package func kind(at index: Int) -> FrameKind? {
     guard typeValues.indices.contains(index) else { return nil }
@@ -331,6 +351,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     swap(&sensitiveTags, &other.sensitiveTags)
     swap(&tagTypes, &other.tagTypes)
     swap(&checksumName, &other.checksumName)
+    swap(&statusNames, &other.statusNames)
     swap(&pointer, &other.pointer)
     swap(&kinds, &other.kinds)
     swap(&kindCount, &other.kindCount)

@@ -156,7 +156,7 @@ struct TLVWalker: ~Copyable {
         !frame.pointee.flags.contains(.status)
       {
         frame.pointee.status = bytes.u64(offset + Int(element.offset)) >> UInt64(64 - size * 8)
-        frame.pointee.flags.insert(.status)
+        frame.pointee.flags.insert(element.tag == wanted.0 ? .status : [.status, .otherStatus])
       } else if element.tag == name, element.depth == 0, size > 0, frame.pointee.identityCount == 0 {
         frame.pointee.identityOffset = offset + Int(element.offset) - frame.pointee.start
         frame.pointee.identityCount = size

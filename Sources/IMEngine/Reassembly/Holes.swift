@@ -63,4 +63,6 @@ package enum GapReason: UInt8, CaseIterable, Sendable, BitwiseCopyable {
 struct Gap {
   var byteCount: Int
   var reason: GapReason
+  /// When bytes behind them were seen first; `distantFuture` where none were.
+  var seenAt = Timestamp.distantFuture
 }

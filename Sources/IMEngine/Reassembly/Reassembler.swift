@@ -416,7 +416,9 @@ struct Reassembler: ~Copyable {
       guard let mark, Int32(bitPattern: mark &- half.pointee.next) > 0 else { return nil }
       let target = Int32(bitPattern: mark &- start) < 0 ? mark : start
       queue.pointee.contiguousSince = .distantPast
-      return .gap(skip(flow, side, Int(target &- half.pointee.next), reason))
+      var gap = skip(flow, side, Int(target &- half.pointee.next), reason)
+      gap.seenAt = queue.pointee.firstTimestamp ?? .distantFuture
+      return .gap(gap)
     }
     return nil
   }

@@ -61,6 +61,20 @@ struct SegmentQueue: ~Copyable {
   var count: Int { entries.count }
   /// The first segment's sequence number; `nil` when there is none.
   var firstStart: UInt32? { entries.first?.start }
+  /// When the first segment came; `nil` when there is none.
+  var firstTimestamp: Timestamp? { entries.first?.timestamp }
+  /// Whether bytes came behind `begin`, and not behind `end`, before which others are missing; `next` is what is to come
+  /// next. Not looked for beyond the first 64 segments.
+  func hasHole(after begin: Timestamp, upTo end: Timestamp, next: UInt32) -> Bool {
+    var expected = next
+    for i in 0..<min(64, entries.count) {
+      let entry = entries[i]
+      if entry.start != expected, entry.timestamp > begin, entry.timestamp <= end { return true }
+      expected = entry.start &+ entry.count &+ entry.cut
+    }
+    return false
+  }
+
   /// The number behind the last segment; `nil` when there is none.
   var lastEnd: UInt32? { entries.last.map { $0.start &+ $0.count } }
   /// Memory held, in bytes.

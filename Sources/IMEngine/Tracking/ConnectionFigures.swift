@@ -1,6 +1,6 @@
 package import IMWire
 
-/// What became of the messages of one direction. The fates and `open` add up to `units`.
+/// What became of the messages of one direction. The fates, `unknown` among them, and `open` add up to `units`.
 package struct FateCounts: Sendable, BitwiseCopyable {
   /// Messages seen: exchanges that expect an answer.
   package var units: UInt32 = 0
@@ -14,31 +14,72 @@ package struct FateCounts: Sendable, BitwiseCopyable {
   package var unanswered: UInt32 = 0
   /// Without an answer, and without a copy whose checksum was right.
   package var damaged: UInt32 = 0
+  /// No answer seen, and the capture lacks bytes among which one may have been.
+  package var unknown: UInt32 = 0
   /// Still open when the capture ended, or forgotten for want of room.
   package var pending: UInt32 = 0
+  /// Of the unanswered, those of which the peer's TCP never acknowledged the last byte, and those of which it did.
+  package var unansweredByNetwork: UInt32 = 0, unansweredByPeer: UInt32 = 0
   /// Of all these, answered after the time for it had run out.
   package var late: UInt32 = 0
 
   /// All zero.
   package init() {}
 
-  /// Counts one more, or with `step` -1 one less, of `fate`.
-  package mutating func count(_ fate: Fate, _ step: Int32 = 1) {
+  /// Counts one more, or with `step` -1 one less, of what an exchange came to.
+  package mutating func count(_ outcome: Outcome, _ step: Int32 = 1) { count(outcome.fate, outcome.cause, step) }
+
+  /// The same of a fate and its cause.
+  package mutating func count(_ fate: Fate, _ cause: Cause? = nil, _ step: Int32 = 1) {
     let n = UInt32(bitPattern: step)
     switch fate {
     case .acked: acked &+= n
     case .ackedAfterRetry: ackedAfterRetry &+= n
     case .rejected: rejected &+= n
-    case .unanswered: unanswered &+= n
+    case .unanswered:
+      unanswered &+= n
+      if cause == .network { unansweredByNetwork &+= n }
+      if cause == .peer { unansweredByPeer &+= n }
     case .damaged: damaged &+= n
     case .pending: pending &+= n
+    case .unknown: unknown &+= n
     case .unacknowledged: break
     }
   }
 
+  /// How many became `fate`.
+  package subscript(fate: Fate) -> UInt32 {
+    switch fate {
+    case .acked: acked
+    case .ackedAfterRetry: ackedAfterRetry
+    case .rejected: rejected
+    case .unanswered: unanswered
+    case .damaged: damaged
+    case .pending: pending
+    case .unknown: unknown
+    case .unacknowledged: 0
+    }
+  }
+
+  /// How many have no right answer because of `cause`.
+  package subscript(cause: Cause) -> UInt32 {
+    switch cause {
+    case .network: unansweredByNetwork
+    case .peer: unansweredByPeer
+    case .capture: unknown
+    case .status: rejected
+    case .checksum: damaged
+    }
+  }
+
+  /// Exchanges whose fate is decided and known: what ratios are of.
+  package var known: UInt64 {
+    UInt64(acked) + UInt64(ackedAfterRetry) + UInt64(rejected) + UInt64(unanswered) + UInt64(damaged)
+  }
+
   /// Exchanges whose fate is not decided yet.
   package var open: UInt32 {
-    units &- acked &- ackedAfterRetry &- rejected &- unanswered &- damaged &- pending
+    units &- acked &- ackedAfterRetry &- rejected &- unanswered &- damaged &- unknown &- pending
   }
 
   /// Adds another count.
@@ -49,7 +90,10 @@ package struct FateCounts: Sendable, BitwiseCopyable {
     rejected &+= other.rejected
     unanswered &+= other.unanswered
     damaged &+= other.damaged
+    unknown &+= other.unknown
     pending &+= other.pending
+    unansweredByNetwork &+= other.unansweredByNetwork
+    unansweredByPeer &+= other.unansweredByPeer
     late &+= other.late
   }
 }
@@ -60,8 +104,8 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   package var sent: UInt32 = 0
   /// Of those, answered, in time or late.
   package var answered: UInt32 = 0
-  /// Heartbeats whose answer did not come in time.
-  package var missed: UInt32 = 0
+  /// Heartbeats whose answer did not come in time, and those whose answer the capture may lack.
+  package var missed: UInt32 = 0, unknown: UInt32 = 0
   /// How many were missed since the last answer.
   package var missedInARow: UInt32 = 0
   /// Times when the client was silent for longer than agreed; where nothing is agreed, when no heartbeat came for twice as
@@ -77,8 +121,8 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   package var roundTripSum: Int64 = 0
   /// The intervals' sum, in microseconds.
   package var intervalSum: Int64 = 0
-  /// RFC 3550's smoothed jitter of the intervals, in microseconds.
-  package var jitter: Double = 0
+  /// How much each interval differs from the one before, added up, in microseconds: `intervals` less one of them.
+  package var changeSum: Int64 = 0
   /// When the last heartbeat was sent; `distantPast` before the first.
   package var lastAt = Timestamp.distantPast
   /// When the client was heard of last, where a limit is known.
@@ -96,6 +140,11 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   /// The longest interval, in microseconds; `nil` before the first.
   package var intervalMaximum: Int64? { intervals == 0 ? nil : Int64(most) }
 
+  /// How many intervals have one before them.
+  package var changes: UInt32 { intervals > 1 ? intervals - 1 : 0 }
+  /// The jitter: the mean difference of neighbouring intervals, in microseconds; `nil` before the second.
+  package var jitter: Double? { changes == 0 ? nil : Double(changeSum) / Double(changes) }
+
   /// The median of the last ten intervals, in microseconds; `nil` before the first.
   package var median: Int64? {
     let n = min(10, Int(intervals))
@@ -109,25 +158,38 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   /// The silence after which a heartbeat counts as absent, in microseconds: twice the usual interval, at least 30 s.
   var patience: Int64 { 2 * max(median ?? 0, 15_000_000) }
 
-  /// Takes note of a heartbeat; gives the time since the one before, in microseconds.
+  /// Takes note of a heartbeat without an answer in time.
+  mutating func wentWithoutAnswer(_ fate: Fate) {
+    if fate == .unknown {
+      unknown &+= 1
+    } else {
+      missed &+= 1
+      missedInARow &+= 1
+    }
+  }
+
+  /// Takes note of a heartbeat; gives the time since the one before, and how much that differs from the time before it, in
+  /// microseconds.
   @discardableResult
-  mutating func sent(at now: Timestamp) -> Int64? {
+  mutating func sent(at now: Timestamp) -> (interval: Int64, change: Int64?)? {
     sent &+= 1
     defer { lastAt = now }
     if lastAt != .distantPast {
       let interval = max(0, now.microseconds - lastAt.microseconds)
       if limit == 0, intervals > 0, interval > patience { absent &+= 1 }
       let told = UInt32(clamping: interval)
+      var change: Int64?
       if intervals > 0 {
-        let last = recent[Int((intervals &- 1) % 10)]
-        jitter += (Double(abs(Int64(told) - Int64(last))) - jitter) / 16
+        let difference = abs(Int64(told) - Int64(recent[Int((intervals &- 1) % 10)]))
+        changeSum &+= difference
+        change = difference
       }
       recent[Int(intervals % 10)] = told
       intervals &+= 1
       intervalSum &+= interval
       least = min(least, told)
       most = max(most, told)
-      return interval
+      return (interval, change)
     }
     return nil
   }
@@ -159,7 +221,7 @@ package struct HandshakeState: OptionSet, Sendable, BitwiseCopyable {
 package struct ConnectionFigures: Sendable, BitwiseCopyable {
   /// When the last frame came.
   package var lastFrameAt = Timestamp.distantPast
-  /// The longest silence that a frame ended, in nanoseconds.
+  /// The longest silence that was survived, in nanoseconds.
   var longestSilence: Int64 = 0
   /// Bytes of frames, headers included, by direction, client to server first.
   package var frameBytes: InlineArray<2, UInt64> = [0, 0]
@@ -178,6 +240,8 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   package var handshake: HandshakeState = []
   /// Whether it is known for how long the client may be silent.
   var hasContract = false
+  /// The side that ended the silence in `ended`.
+  var silenceSide: UInt8 = 0
   /// When it was asked for, and when it was acknowledged or answered first; `distantPast` where that was not seen.
   package var handshakeAt = Timestamp.distantPast, readyAt = Timestamp.distantPast
   /// The exchange by which it was asked for last; `.max` without one.
@@ -187,9 +251,14 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   /// The place of the other figures in the tracker; `.max` while all of them are zero.
   var rare: UInt32 = .max
 
+  /// A longer silence that ended with a frame which the peer has not acknowledged yet; 0 is none.
+  var ended = SilenceLength()
+  /// The low half of the stream offset behind that frame.
+  var silenceEnd: UInt32 = 0
+
   init(endpoint: UInt32) { self.endpoint = endpoint }
 
-  /// The longest silence that a frame ended.
+  /// The longest silence that was survived: the peer acknowledged the frame that ended it. 0 where there was none.
   package var longestIdle: Int64 { longestSilence / 1_000 }
 }
 
@@ -224,6 +293,8 @@ package struct RareFigures: Sendable, BitwiseCopyable {
   package var isReconnect = false
   /// From that one's end to this one's beginning; -1 without one.
   package var reconnectTime: Int64 = -1
+  /// What the capture lacks of side 0's and side 1's bytes.
+  var losses: InlineArray<2, LossTimes> = [LossTimes(), LossTimes()]
 
   /// Control frames and receipts that were refused, or that no answer came of.
   package var failedControls: UInt32 { rejectedControls &+ unansweredControls }
@@ -289,32 +360,38 @@ extension Tracker {
   func mayStillChange(_ index: UInt32) -> Bool {
     let figure = figures.pointer(index)
     if figure.pointee.unsettled > 0 { return true }
-    if figure.pointee.heartbeats != .max, heartbeats.pointer(figure.pointee.heartbeats).pointee.missed > 0 {
-      return true
+    if figure.pointee.heartbeats != .max {
+      let beats = heartbeats.pointer(figure.pointee.heartbeats)
+      if beats.pointee.missed > 0 || beats.pointee.unknown > 0 { return true }
     }
     guard figure.pointee.rare != .max else { return false }
     let rare = rareFigures.pointer(figure.pointee.rare)
     return rare.pointee.unansweredControls > 0
-      || (0...1).contains { rare.pointee.fates[$0].unanswered + rare.pointee.fates[$0].damaged > 0 }
+      || (0...1).contains { way in
+        let fates = rare.pointee.fates[way]
+        return fates.unanswered > 0 || fates.damaged > 0 || fates.unknown > 0
+      }
   }
 
-  /// Counts one more, or with `step` -1 one less, of `fate` in direction `way`, for a type that has this role.
+  /// Counts one more, or with `step` -1 one less, of `outcome` in direction `way`, for a type that has this role.
   @inline(__always)
   mutating func count(
-    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ role: FrameRole, _ fate: Fate, _ way: Int, _ step: Int32 = 1
+    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ role: FrameRole, _ outcome: Outcome, _ way: Int,
+    _ step: Int32 = 1
   ) {
     if role != .message {
-      if fate.isFailure, role != .heartbeat { countControl(figure, fate, step) }
-    } else if fate == .acked {
+      if role != .heartbeat { countControl(figure, outcome.fate, step) }
+    } else if outcome.fate == .acked {
       figure.pointee.acked[way] &+= UInt32(bitPattern: step)
     } else {
-      rare(figure).pointee.fates[way].count(fate, step)
+      rare(figure).pointee.fates[way].count(outcome, step)
     }
   }
 
   private mutating func countControl(
     _ figure: UnsafeMutablePointer<ConnectionFigures>, _ fate: Fate, _ step: Int32
   ) {
+    guard fate.isFailure else { return }
     let n = UInt32(bitPattern: step)
     if fate == .rejected {
       rare(figure).pointee.rejectedControls &+= n

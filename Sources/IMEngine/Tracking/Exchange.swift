@@ -16,6 +16,9 @@ package enum Fate: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   case pending
   /// Sent without asking for an answer.
   case unacknowledged
+  /// No answer was seen, and the capture lacks bytes of the answering direction that were sent between the message and its
+  /// closing: an answer may have been among them. Neither success nor loss.
+  case unknown
 
   /// Whether it was refused, or no answer came of it.
   @inline(__always)
@@ -31,14 +34,111 @@ package enum Fate: UInt8, Sendable, BitwiseCopyable, CaseIterable {
     case .damaged: "damaged"
     case .pending: "pending"
     case .unacknowledged: "unacknowledged"
+    case .unknown: "unknown"
     }
+  }
+}
+
+/// Why a message has no right answer: where to look for what is wrong.
+package enum Cause: UInt8, Sendable, BitwiseCopyable, CaseIterable {
+  /// The peer's TCP never acknowledged the message's last byte before its fate was decided: it did not arrive, as far as
+  /// anybody can tell.
+  case network
+  /// The peer's TCP acknowledged it, and no answer came.
+  case peer
+  /// The capture lacks bytes among which an answer may have been.
+  case capture
+  /// The answer has a status that refuses.
+  case status
+  /// No copy had a right checksum.
+  case checksum
+
+  /// The name in outputs.
+  package var name: String {
+    switch self {
+    case .network: "network"
+    case .peer: "peer"
+    case .capture: "capture"
+    case .status: "status"
+    case .checksum: "checksum"
+    }
+  }
+}
+
+/// What an exchange has come to, in one byte: its fate and the one that it had before its answer came late, whether the
+/// peer's TCP had the message, and whether the answer has a status.
+///
+///      7            6          5             4  3     2    0
+///     +------------+----------+-------------+--------+------+
+///     | has status | is blind | was reached | before | fate |
+///     +------------+----------+-------------+--------+------+
+package struct Outcome: Sendable, BitwiseCopyable {
+  private var bits = Fate.pending.rawValue
+
+  /// An open exchange's.
+  package init() {}
+
+  /// What became of it.
+  package var fate: Fate { Fate(rawValue: bits & 7) ?? .pending }
+  /// What had become of it before its answer came late.
+  package var before: Fate {
+    switch bits &>> 3 & 3 {
+    case 1: .unanswered
+    case 2: .damaged
+    case 3: .unknown
+    default: .pending
+    }
+  }
+
+  /// Why; `nil` for what went well or is open, and for an unanswered message where no packet of the peer was captured.
+  package var cause: Cause? { cause(fate) }
+  /// The same of `before`.
+  package var causeBefore: Cause? { cause(before) }
+
+  private func cause(_ fate: Fate) -> Cause? {
+    switch fate {
+    case .acked, .ackedAfterRetry, .pending, .unacknowledged: nil
+    case .rejected: .status
+    case .unanswered: bits & 64 != 0 ? nil : bits & 32 != 0 ? .peer : .network
+    case .damaged: .checksum
+    case .unknown: .capture
+    }
+  }
+
+  /// Whether the answer has a status.
+  @inline(__always)
+  var hasStatus: Bool {
+    get { bits & 128 != 0 }
+    set { bits = newValue ? bits | 128 : bits & 127 }
+  }
+
+  /// Decides the fate.
+  @inline(__always)
+  mutating func decide(_ fate: Fate) { bits = bits & ~7 | fate.rawValue }
+
+  /// Decides the fate anew, because an answer came late.
+  mutating func change(to fate: Fate) {
+    let old: UInt8 =
+      switch self.fate {
+      case .unanswered: 1
+      case .damaged: 2
+      case .unknown: 3
+      default: 0
+      }
+    bits = bits & ~31 | old &<< 3 | fate.rawValue
+  }
+
+  /// Takes note of whether the peer's TCP had the message: `nil` where no packet of the peer was captured.
+  mutating func reach(_ isReached: Bool?) {
+    bits = bits & ~96 | (isReached.map { $0 ? 32 : 0 } ?? 64)
   }
 }
 
 /// One message with all its copies and answers: what the protocol's two ends meant as one. 64 bytes, one cache line.
 ///
 /// The times of its last copy and its first answer are kept as whole microseconds after the first copy; they stop at
-/// 71 and at 35 minutes, far beyond the time for any answer.
+/// 71 and at 35 minutes, far beyond the time for any answer. Two places mean one thing until the first answer and another
+/// behind it: `place` and `detail`.
 package struct Exchange: Sendable, BitwiseCopyable {
   /// Facts that are true or not.
   package struct Flags: OptionSet, Sendable, BitwiseCopyable {
@@ -84,21 +184,22 @@ package struct Exchange: Sendable, BitwiseCopyable {
   package var bodyCount: UInt32
   /// Microseconds from the first copy to the last.
   private var lastDelay: UInt32 = 0
-  /// Microseconds from the first copy to the first answer, below 0 where the capture has the answer first; `.min` where
-  /// none came.
-  private var answerDelay = Int32.min
+  /// Until an answer comes, the low half of the stream offset behind the first copy; then the microseconds from the first
+  /// copy to the first answer, below 0 where the capture has the answer first.
+  private var place: UInt32
   /// Copies after the first, up to the first answer; like the counts below, it stops at 65,535.
   package var repeats: UInt16 = 0
   /// Copies after the first answer.
   package var duplicates: UInt16 = 0
   /// Answers seen.
   package var acks: UInt16 = 0
-  /// The low half of the sender's clock in the last copy.
-  var clock: UInt16
+  /// The low half of the sender's clock in the last copy; behind an answer that has a status, the status's number in
+  /// `StatusTable`, if `hasStatus`.
+  private var detail: UInt16
   /// What is known of it.
   package var flags: Flags
-  /// What became of it; it counts only with `Flags.settled`, and an answer that comes late changes it.
-  package var fate = Fate.pending
+  /// What it has come to; it counts only with `Flags.settled`, and an answer that comes late changes it.
+  package internal(set) var outcome = Outcome()
   /// The index of the plan that decodes it, in `EngineOptions.plans`.
   package var plan: UInt8
   /// Its type, by `FrameKind.index`; `.max` for a type that the profile does not know.
@@ -108,7 +209,8 @@ package struct Exchange: Sendable, BitwiseCopyable {
   @inline(__always)
   init(
     sequence: UInt64, session: UInt32, direction: Direction, id: UInt32, firstAt: Timestamp, flow: UInt32,
-    connection: UInt32, bodyCount: UInt32, fingerprint: UInt32, clock: UInt16, flags: Flags, plan: UInt8, kind: UInt8
+    connection: UInt32, bodyCount: UInt32, end: UInt32, fingerprint: UInt32, clock: UInt16, flags: Flags, plan: UInt8,
+    kind: UInt8
   ) {
     self.sequence = sequence
     self.session = session
@@ -118,7 +220,8 @@ package struct Exchange: Sendable, BitwiseCopyable {
     self.connection = connection
     self.bodyCount = bodyCount
     self.fingerprint = fingerprint
-    self.clock = clock
+    place = end
+    detail = clock
     self.flags = direction == .serverToClient ? Flags(rawValue: flags.rawValue | Flags.fromServer.rawValue) : flags
     self.plan = plan
     self.kind = kind
@@ -131,36 +234,54 @@ package struct Exchange: Sendable, BitwiseCopyable {
   }
   /// Whether an answer came.
   @inline(__always)
-  package var isAnswered: Bool { answerDelay != .min }
+  package var isAnswered: Bool { acks != 0 }
+  /// What became of it.
+  package var fate: Fate { outcome.fate }
+  /// Why it has no right answer; see `Outcome.cause`.
+  package var cause: Cause? { outcome.cause }
   /// Copies seen, at most 65,535.
   package var copies: UInt16 { UInt16(clamping: 1 + Int(repeats) + Int(duplicates)) }
   /// When the last copy came, to the microsecond.
   package var lastAt: Timestamp { firstAt.advanced(by: Int64(lastDelay) * 1_000) }
+  private var answerDelay: Int32 { Int32(bitPattern: place) }
   /// When the first answer came, to the microsecond; `distantPast` where none came.
   package var ackedAt: Timestamp {
     isAnswered ? Timestamp(microseconds: firstAt.microseconds + Int64(answerDelay)) : .distantPast
   }
   /// From the first copy to the first answer, in whole microseconds of the packets' times; `nil` without an answer, and
   /// where the capture has the answer first.
-  package var latency: Int64? { answerDelay >= 0 ? Int64(answerDelay) : nil }
+  package var latency: Int64? { isAnswered && answerDelay >= 0 ? Int64(answerDelay) : nil }
   /// `latency`, when only one copy was seen before the answer: after a repeat nobody can tell which copy was answered
   /// (Karn's rule).
   package var roundTrip: Int64? { repeats == 0 ? latency : nil }
+  /// The number in `StatusTable` of the answer's status; 0 without one.
+  package var status: UInt16 { outcome.hasStatus ? detail : 0 }
+  /// The low half of the stream offset behind the first copy; it counts until the answer comes.
+  var end: UInt32 { place }
+  /// The low half of the sender's clock in the last copy; it counts until an answer with a status comes.
+  var clock: UInt16 { detail }
 
-  /// Takes note of the first answer; gives `latency`.
+  /// Takes note of the first answer; gives `latency`. `status` is its number in `StatusTable`, 0 without one.
   @inline(__always)
-  mutating func answered(at now: Timestamp) -> Int64? {
+  mutating func answered(at now: Timestamp, status: UInt16) -> Int64? {
     let delay = now.microseconds &- firstAt.microseconds
-    answerDelay =
+    let told =
       now >= firstAt
       ? Int32(truncatingIfNeeded: min(delay, Int64(Int32.max)))
       : Int32(truncatingIfNeeded: max(min(delay, -1), -Int64(Int32.max)))
-    return latency
+    place = UInt32(bitPattern: told)
+    acks = 1
+    if status != 0 {
+      detail = status
+      outcome.hasStatus = true
+    }
+    return told >= 0 ? Int64(told) : nil
   }
 
-  /// Takes note of a copy.
-  mutating func copied(at now: Timestamp) {
+  /// Takes note of a copy with the low half of its sender's clock.
+  mutating func copied(at now: Timestamp, clock: UInt16) {
     let delay = UInt32(clamping: now.nanoseconds(since: firstAt) / 1_000)
     lastDelay = max(lastDelay, delay)
+    if !outcome.hasStatus { detail = clock }
   }
 }

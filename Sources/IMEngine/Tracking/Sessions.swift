@@ -183,6 +183,12 @@ struct SessionTable: ~Copyable {
     return true
   }
 
+  /// Forgets how far a session has counted: it begins anew on another connection.
+  mutating func beginCounters(_ index: UInt32) {
+    pointer(index).pointee.known = 0
+    for slot in 0..<UInt64(8) where !openGaps.isEmpty { openGaps[UInt64(index & 0xff_ffff) << 3 | slot] = nil }
+  }
+
   /// Calls the session at `index`, which stands alone under its key, `key` from now on.
   mutating func rename(_ index: UInt32, _ key: UInt64) {
     let session = pointer(index)

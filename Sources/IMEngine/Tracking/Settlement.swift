@@ -1,6 +1,6 @@
 package import IMWire
 
-/// What a fate means for counts: enough of an exchange for success, loss and round trips. 12 bytes.
+/// What a fate means for counts: enough of an exchange for success, loss, causes and round trips. 16 bytes.
 package struct Settlement: Sendable, BitwiseCopyable {
   /// The round trip in microseconds, `.max` where there is none; see `Exchange.roundTrip`.
   private var delay: UInt32
@@ -10,10 +10,12 @@ package struct Settlement: Sendable, BitwiseCopyable {
   package var plan: UInt8
   /// Its type, by `FrameKind.index`.
   package var kind: UInt8
-  /// What became of it.
-  package var fate: Fate
+  /// What it has come to.
+  package var outcome: Outcome
   /// What is known of it.
   package var flags: Exchange.Flags
+  /// The number in `StatusTable` of the answer's status; 0 without one.
+  package var status: UInt16
 
   /// The settlement of `exchange`, whose server has the index `endpoint`.
   @inline(__always)
@@ -22,12 +24,15 @@ package struct Settlement: Sendable, BitwiseCopyable {
     self.endpoint = endpoint
     plan = exchange.plan
     kind = exchange.kind
-    fate = exchange.fate
+    outcome = exchange.outcome
     flags = exchange.flags
+    status = exchange.status
   }
 
   /// The round trip in microseconds, where there is one.
   package var roundTrip: Int64? { delay == .max ? nil : Int64(delay) }
+  /// What became of it.
+  package var fate: Fate { outcome.fate }
   /// The direction of its copies.
   package var direction: Direction {
     flags.rawValue & Exchange.Flags.fromServer.rawValue == 0 ? .clientToServer : .serverToClient

@@ -19,7 +19,7 @@ extension Tracker {
         figure.pointee.handshake.insert(.requested)
         if direction == .serverToClient { figure.pointee.handshake.insert(.fromServer) }
       }
-      guard let exchange = table.find(flow.pointee.session, direction, number(of: frame)),
+      guard let exchange = table.find(flow.pointee.session, direction, number(of: frame, flow)),
         exchange.pointee.connection == flow.pointee.serial
       else { return }
       figure.pointee.handshakeExchange = exchange.pointee.id

@@ -13,7 +13,7 @@ extension Tracker {
     let fingerprint = bodyFingerprint(frame, bytes, plan)
     var probe = table.probe(flow.pointee.session, direction, sequence)
     if let known = probe.found {
-      if join(frame, known, fingerprint, plan, flow, isBad, &note) { return }
+      if join(frame, known, fingerprint, plan, flowIndex, flow, isBad, &note) { return }
       if plan.pointee.sequenceCounts, !isBad, known.pointee.connection != flow.pointee.serial,
         part(flow, flowIndex, frame, plan, flows)
       {
@@ -28,8 +28,9 @@ extension Tracker {
       Exchange(
         sequence: sequence, session: flow.pointee.session, direction: direction, id: nextID,
         firstAt: frame.pointee.timestamp, flow: flowIndex, connection: flow.pointee.serial,
-        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount), fingerprint: fingerprint,
-        clock: UInt16(truncatingIfNeeded: frame.pointee.time), flags: isBad ? .bad : .good,
+        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount),
+        end: UInt32(truncatingIfNeeded: frame.pointee.streamOffset) &+ UInt32(truncatingIfNeeded: frame.pointee.count),
+        fingerprint: fingerprint, clock: UInt16(truncatingIfNeeded: frame.pointee.time), flags: isBad ? .bad : .good,
         plan: flow.pointee.profile.plan, kind: kind),
       at: probe)
     nextID &+= 1
@@ -57,10 +58,10 @@ extension Tracker {
       Exchange(
         sequence: 1 << 41 | UInt64(nextID), session: flow.pointee.session, direction: direction, id: nextID,
         firstAt: frame.pointee.timestamp, flow: flowIndex, connection: flow.pointee.serial,
-        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount), fingerprint: 0, clock: 0,
+        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount), end: 0, fingerprint: 0, clock: 0,
         flags: frame.pointee.checksumStatus == .bad ? [.bad, .settled] : [.good, .settled],
         plan: flow.pointee.profile.plan, kind: frame.pointee.kind.pointee.index))
-    new.pointee.fate = .unacknowledged
+    new.pointee.outcome.decide(.unacknowledged)
     nextID &+= 1
     tellSettled(new, figures.pointer(flow.pointee.figures).pointee.endpoint)
   }
@@ -80,13 +81,16 @@ extension Tracker {
   @inline(never)
   private mutating func join(
     _ frame: UnsafePointer<Frame>, _ known: UnsafeMutablePointer<Exchange>, _ fingerprint: UInt32,
-    _ plan: UnsafePointer<Plan>, _ flow: UnsafeMutablePointer<Flow>, _ isBad: Bool, _ note: inout FrameNote
+    _ plan: UnsafePointer<Plan>, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ isBad: Bool,
+    _ note: inout FrameNote
   ) -> Bool {
     var found: UnsafeMutablePointer<Exchange>? = known
     while let candidate = found, candidate.pointee.kind != frame.pointee.kind.pointee.index {
       found = table.next(after: candidate)
     }
     guard let exchange = found else { return false }
+    let isElsewhere = exchange.pointee.connection != flow.pointee.serial
+    if isElsewhere, !outlives(plan, frame), !isHere(exchange, flow) { return false }
     let isAnswered = exchange.pointee.isAnswered
     let isSame = exchange.pointee.fingerprint == fingerprint
     if plan.pointee.sequenceCounts {
@@ -98,7 +102,9 @@ extension Tracker {
       }
     } else {
       guard !frame.pointee.kind.pointee.flags.contains(.unnumbered) else { return false }
-      guard isSame, !isAnswered || frame.pointee.flags.contains(.markedDuplicate) else { return false }
+      // What is sent again may look different: a topic alias is its connection's. So the mark says it, where nothing answered.
+      let isMarked = frame.pointee.flags.contains(.markedDuplicate)
+      guard isSame || isMarked && !isAnswered, !isAnswered || isMarked else { return false }
     }
     let now = frame.pointee.timestamp
     let gap = now.nanoseconds(since: exchange.pointee.lastAt)
@@ -106,7 +112,8 @@ extension Tracker {
     let figure = figures.pointer(flow.pointee.figures)
     let total = total(flow.pointee.profile.plan, frame.pointee.kind.pointee.index)
     note.isRetry =
-      gap >= 1_000_000_000 || clock != exchange.pointee.clock || frame.pointee.flags.contains(.markedDuplicate)
+      gap >= 1_000_000_000 || frame.pointee.flags.contains(.markedDuplicate)
+      || exchange.pointee.status == 0 && clock != exchange.pointee.clock
     let isLate = isAnswered && now.microseconds > exchange.pointee.ackedAt.microseconds
     if isLate {
       // Its sender could not know of the answer yet, or did not hear it: neither a retry nor a slip, but a duplicate.
@@ -134,11 +141,30 @@ extension Tracker {
         exchange.pointee.fingerprint = fingerprint
       }
     }
-    exchange.pointee.copied(at: now)
-    exchange.pointee.clock = clock
+    exchange.pointee.copied(at: now, clock: clock)
+    if isElsewhere, elsewhere.count < Self.maximumElsewhere || elsewhere[exchange.pointee.id] != nil {
+      elsewhere[exchange.pointee.id] = CopyElsewhere(
+        flow: flowIndex, serial: flow.pointee.serial,
+        end: UInt32(truncatingIfNeeded: frame.pointee.streamOffset &+ UInt64(frame.pointee.count)))
+    }
     note.exchange = exchange.pointee.id
     note.copy = exchange.pointee.copies
     return true
+  }
+
+  /// Whether a frame may be a copy of one on another connection of its session.
+  private func outlives(_ plan: UnsafePointer<Plan>, _ frame: UnsafePointer<Frame>) -> Bool {
+    switch plan.pointee.numberLife {
+    case .session: true
+    case .marked: frame.pointee.flags.contains(.markedDuplicate)
+    case .connection: false
+    }
+  }
+
+  /// Whether a copy of an exchange was on this connection.
+  private func isHere(_ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
+    exchange.pointee.connection == flow.pointee.serial
+      || !elsewhere.isEmpty && elsewhere[exchange.pointee.id]?.serial == flow.pointee.serial
   }
 
   // MARK: Answers
@@ -155,7 +181,7 @@ extension Tracker {
     let inOrder = frame.pointee.kind.pointee.flags.contains(.unnumbered)
     var sequence = frame.pointee.sequence
     if inOrder {
-      sequence = 1 << 40 | UInt64(answers.trailingZeroBitCount)
+      sequence = ownNumber(flow, UInt8(truncatingIfNeeded: answers.trailingZeroBitCount))
     } else {
       if frame.pointee.bodyCount == Int(plan.pointee.ackBodyCount) {
         sequence = plan.pointee.ackBody.read(bytes, frame.pointee.body)
@@ -166,18 +192,29 @@ extension Tracker {
       note.ackOf = sequence
     }
     let reverse = direction.reversed
-    let refused =
-      frame.pointee.kind.pointee.flags.contains(.refusing) && frame.pointee.flags.contains(.status)
-      && plan.refuses(frame.pointee.status, frame.pointee.kind)
+    var refused = false
+    var status: UInt16 = 0
+    if frame.pointee.flags.contains(.status) {
+      refused =
+        frame.pointee.kind.pointee.flags.contains(.refusing) && plan.refuses(frame.pointee.status, frame.pointee.kind)
+      status = place(ofStatusIn: frame, flow.pointee.profile.plan)
+    }
+    let isScoped = plan.pointee.numberLife != .session
     if frame.pointee.kind.pointee.flags.contains(.cumulative) {
       answerEarlier(
-        sequence, frame.pointee.kind.pointee.answers, frame.pointee.timestamp, flow, reverse, plan, flows, refused)
+        sequence, frame.pointee.kind.pointee.answers, frame.pointee.timestamp, flow, reverse, plan, flows, refused,
+        status)
     }
     let newest = table.find(flow.pointee.session, reverse, sequence)
     var found = newest
-    if let newest, inOrder || !isAnswer(answers, frame.pointee.timestamp, newest) {
+    if let newest, inOrder {
+      let (oldest, isUnknowable) = searchInOrder(from: newest, answers, frame.pointee.timestamp, flow)
+      // Which of several it answers, nobody can tell.
+      if isUnknowable { return }
+      found = oldest
+    } else if let newest, !isAnswer(answers, frame.pointee.timestamp, newest) || isScoped && !isHere(newest, flow) {
       found = search(
-        from: newest, answers, frame.pointee.timestamp, inOrder: inOrder, flow, counts: plan.pointee.sequenceCounts)
+        from: newest, answers, frame.pointee.timestamp, flow, counts: plan.pointee.sequenceCounts, isScoped: isScoped)
     }
     guard let exchange = found else {
       note.isOrphan = true
@@ -186,12 +223,21 @@ extension Tracker {
       remember(
         OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence),
         Orphan(
-          at: frame.pointee.timestamp, answers: answers, refused: refused,
+          at: frame.pointee.timestamp, answers: answers, refused: refused, status: status,
           isCumulative: frame.pointee.kind.pointee.flags.contains(.cumulative), connection: flow.pointee.serial,
           acknowledged: half.pointee.flags.contains(.acknowledged) ? half.pointee.acknowledged : nil))
       return
     }
-    answer(exchange, frame.pointee.timestamp, flow, flows, refused, &note)
+    answer(exchange, frame.pointee.timestamp, flow, flows, refused, status, &note)
+  }
+
+  /// The number by which the status of an answer is known.
+  @inline(never)
+  private mutating func place(ofStatusIn frame: UnsafePointer<Frame>, _ plan: UInt8) -> UInt16 {
+    let code = StatusCode(frame.pointee, plan: plan)
+    let (place, isNew) = statuses.place(code)
+    if isNew { sink?.met(code, place: place) }
+    return place
   }
 
   /// Answers what is still open of the numbers before `sequence`, for an acknowledgment that says so: down to one that is
@@ -199,8 +245,9 @@ extension Tracker {
   @inline(never)
   private mutating func answerEarlier(
     _ sequence: UInt64, _ answers: UInt64, _ now: Timestamp, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
-    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ refused: Bool
+    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ refused: Bool, _ status: UInt16
   ) {
+    let isScoped = plan.pointee.numberLife != .session
     // Numbers in a row of which nothing was seen: as many messages as a capture may have lost at once.
     var missing = 0
     var distance: UInt64 = 0
@@ -212,7 +259,7 @@ extension Tracker {
         continue
       }
       missing = 0
-      guard isAnswer(answers, now, newest) else { continue }
+      guard isAnswer(answers, now, newest), !isScoped || isHere(newest, flow) else { continue }
       if newest.pointee.isAnswered { break }
       farthest = distance
     }
@@ -221,10 +268,10 @@ extension Tracker {
       let number = plan.number(before: sequence, by: farthest)
       farthest -= 1
       guard let exchange = table.find(flow.pointee.session, direction, number), isAnswer(answers, now, exchange),
-        !exchange.pointee.isAnswered
+        !exchange.pointee.isAnswered, !isScoped || isHere(exchange, flow)
       else { continue }
       var note = FrameNote()
-      answer(exchange, now, flow, flows, refused, &note)
+      answer(exchange, now, flow, flows, refused, status, &note)
     }
   }
 
@@ -242,19 +289,50 @@ extension Tracker {
       && now.nanoseconds(since: exchange.pointee.lastAt) > Self.retention
   }
 
-  /// What is answered among all exchanges of a number: without a number the oldest open one, with one the newest. Where
-  /// none is old enough, the capture may have the answer in front of its message.
+  /// What is answered among all exchanges of a number: the newest. Where none is old enough, the capture may have the
+  /// answer in front of its message. `isScoped` says that numbers are their connection's.
   ///
-  /// A number that was used again so often, or so many open exchanges without one, that looking through them for each
-  /// answer would cost their square are not looked through: the answer is an orphan.
+  /// A number that was used again so often that looking through all of them for each answer would cost their square is not
+  /// looked through: the answer is an orphan.
   // Mutating, because a struct that cannot be copied is copied all the same to call what does not change it.
   @inline(never)
   private mutating func search(
-    from newest: UnsafeMutablePointer<Exchange>, _ answers: UInt64, _ now: Timestamp, inOrder: Bool,
-    _ flow: UnsafeMutablePointer<Flow>, counts: Bool
+    from newest: UnsafeMutablePointer<Exchange>, _ answers: UInt64, _ now: Timestamp,
+    _ flow: UnsafeMutablePointer<Flow>, counts: Bool, isScoped: Bool
   ) -> UnsafeMutablePointer<Exchange>? {
-    var found: UnsafeMutablePointer<Exchange>?
     var early: UnsafeMutablePointer<Exchange>?
+    var candidate: UnsafeMutablePointer<Exchange>? = newest
+    var steps = 0
+    while let exchange = candidate {
+      steps &+= 1
+      if steps > 32 { return nil }
+      candidate = table.next(after: exchange)
+      if isScoped, !isHere(exchange, flow) { continue }
+      if isAnswer(answers, now, exchange) { return exchange }
+      if isAnswer(answers, exchange.pointee.firstAt, exchange) {
+        let isOpen = !exchange.pointee.isAnswered && exchange.pointee.connection == flow.pointee.serial
+        if isOpen || counts { early = exchange }
+      }
+    }
+    return early
+  }
+
+  /// What an answer without a number belongs to: the oldest open exchange of its connection.
+  ///
+  /// Where the capture lacks bytes of the answering direction, the answers to those that were open may have been among them.
+  /// The oldest that was sent later is meant then; and where there is only one at all, it is that one. Of several that were
+  /// open, nobody can tell which one is meant. So many that looking through them for each answer would cost their square are
+  /// not looked through.
+  @inline(never)
+  private mutating func searchInOrder(
+    from newest: UnsafeMutablePointer<Exchange>, _ answers: UInt64, _ now: Timestamp, _ flow: UnsafeMutablePointer<Flow>
+  ) -> (found: UnsafeMutablePointer<Exchange>?, isUnknowable: Bool) {
+    let asking = flow.pointee.side(newest.pointee.direction)
+    let loss = lastLoss(flow, 1 - asking, upTo: now) ?? .distantPast
+    var oldest: UnsafeMutablePointer<Exchange>?
+    var early: UnsafeMutablePointer<Exchange>?
+    var doubtful: UnsafeMutablePointer<Exchange>?
+    var doubts = 0
     var candidate: UnsafeMutablePointer<Exchange>? = newest
     var steps = 0
     searchCredit = min(searchCredit &+ 16, Self.maximumSearchCredit)
@@ -262,32 +340,47 @@ extension Tracker {
       steps &+= 1
       if steps > 32 {
         searchCredit &-= 1
-        guard inOrder, searchCredit > 0 else { return nil }
+        guard searchCredit > 0 else { return (nil, false) }
       }
-      if isAnswer(answers, now, exchange) {
-        if !inOrder { return exchange }
-        if !exchange.pointee.isAnswered { found = exchange }
-      } else if exchange.pointee.firstAt > now, isAnswer(answers, exchange.pointee.firstAt, exchange) {
-        let isOpen = !exchange.pointee.isAnswered && exchange.pointee.connection == flow.pointee.serial
-        if isOpen || counts { early = exchange }
+      if !exchange.pointee.isAnswered, !isTooLate(now, exchange) {
+        if exchange.pointee.firstAt > now {
+          early = exchange
+        } else if exchange.pointee.firstAt >= loss {
+          oldest = exchange
+        } else if exchange.pointee.fate != .unknown {
+          doubtful = exchange
+          doubts += 1
+        }
       }
-      candidate = inOrder ? table.nextOpen(after: exchange, now) : table.next(after: exchange)
+      candidate = table.nextOpen(after: exchange, now)
     }
-    return found ?? early
+    if let oldest { return (oldest, false) }
+    guard let doubtful else { return (early, false) }
+    // A message that the capture lacks may have been answered as well.
+    let isAlone = doubts == 1 && lastLoss(flow, asking, upTo: now) ?? .distantPast <= doubtful.pointee.firstAt
+    return isAlone ? (doubtful, false) : (nil, true)
   }
 
   /// The same type and number in the other direction answers, where the protocol does it so.
   mutating func answerEcho(
     _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
-    _ flows: FlowPlaces, _ sequence: UInt64, _ note: inout FrameNote
+    _ flows: FlowPlaces, _ sequence: UInt64, isScoped: Bool, _ note: inout FrameNote
   ) -> Bool {
-    guard let exchange = table.find(flow.pointee.session, direction.reversed, sequence),
+    var found = table.find(flow.pointee.session, direction.reversed, sequence)
+    if isScoped {
+      var steps = 0
+      while let exchange = found, !isHere(exchange, flow), steps < 32 {
+        found = table.next(after: exchange)
+        steps += 1
+      }
+    }
+    guard let exchange = found, !isScoped || isHere(exchange, flow),
       exchange.pointee.kind == frame.pointee.kind.pointee.index, exchange.pointee.firstAt <= frame.pointee.timestamp,
       !isTooLate(frame.pointee.timestamp, exchange)
     else { return false }
     note.isAck = true
     note.ackOf = sequence
-    answer(exchange, frame.pointee.timestamp, flow, flows, false, &note)
+    answer(exchange, frame.pointee.timestamp, flow, flows, false, 0, &note)
     return true
   }
 
@@ -295,11 +388,11 @@ extension Tracker {
   @inline(__always)
   private mutating func answer(
     _ exchange: UnsafeMutablePointer<Exchange>, _ now: Timestamp, _ answering: UnsafeMutablePointer<Flow>,
-    _ flows: FlowPlaces, _ refused: Bool, _ note: inout FrameNote
+    _ flows: FlowPlaces, _ refused: Bool, _ status: UInt16, _ note: inout FrameNote
   ) {
     note.exchange = exchange.pointee.id
-    exchange.pointee.acks &+= exchange.pointee.acks == .max ? 0 : 1
     guard !exchange.pointee.isAnswered else {
+      exchange.pointee.acks &+= exchange.pointee.acks == .max ? 0 : 1
       note.isDupAck = true
       dupAcks += 1
       rare(figures.pointer(answering.pointee.figures)).pointee.dupAcks &+= 1
@@ -308,24 +401,21 @@ extension Tracker {
     let flow = flows.pointer(exchange.pointee.flow)
     // Its connection was forgotten for want of room, and its fate was told.
     guard flow.pointee.serial == exchange.pointee.connection else { return }
-    let latency = exchange.pointee.answered(at: now)
+    let latency = exchange.pointee.answered(at: now, status: status)
     note.latency = latency
     note.roundTrip = exchange.pointee.repeats == 0 ? latency : nil
     total(exchange.pointee.plan, exchange.pointee.kind).pointee.answered &+= 1
     let figure = figures.pointer(flow.pointee.figures)
     let role = role(exchange)
     if refused { exchange.pointee.flags.insert(.refused) }
-    if role == .heartbeat {
-      let wasMissed = exchange.pointee.flags.contains(.settled) && exchange.pointee.fate.isFailure
-      answeredHeartbeat(figure, note.roundTrip, wasMissed: wasMissed)
-    }
+    if role == .heartbeat { answeredHeartbeat(exchange, figure, note.roundTrip) }
     if exchange.pointee.id == figure.pointee.handshakeExchange { acknowledgeHandshake(exchange, figure) }
     settle(exchange, role, refused ? .rejected : exchange.pointee.repeats > 0 ? .ackedAfterRetry : .acked, flow)
   }
 
-  /// Counts a heartbeat's answer. One that was given up before is no longer missed.
+  /// Counts a heartbeat's answer. One that was given up before is no longer missed, or no longer unknown.
   private func answeredHeartbeat(
-    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ roundTrip: Int64?, wasMissed: Bool
+    _ exchange: UnsafeMutablePointer<Exchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>, _ roundTrip: Int64?
   ) {
     // There are none where the heartbeat came on another connection.
     guard figure.pointee.heartbeats != .max else { return }
@@ -335,8 +425,13 @@ extension Tracker {
       beats.pointee.roundTripSum &+= roundTrip
     }
     beats.pointee.answered &+= 1
-    if wasMissed, beats.pointee.missed > 0 { beats.pointee.missed &-= 1 }
     beats.pointee.missedInARow = 0
+    guard exchange.pointee.flags.contains(.settled) else { return }
+    switch exchange.pointee.fate {
+    case .unanswered, .damaged: beats.pointee.missed &-= beats.pointee.missed > 0 ? 1 : 0
+    case .unknown: beats.pointee.unknown &-= beats.pointee.unknown > 0 ? 1 : 0
+    default: break
+    }
   }
 
   // MARK: Answers before their message
@@ -383,7 +478,8 @@ extension Tracker {
         && orphan.acknowledged.map { Int32(bitPattern: $0 &- end) >= 0 } ?? false
       // An identifier is free again after its answer: another answer belongs to another message.
       let isFree = plan.pointee.sequenceCounts || matching.isEmpty
-      if isFree, orphan.answers >> UInt64(exchange.pointee.kind) & 1 == 1,
+      let mayBe = plan.pointee.numberLife == .session || orphan.connection == flow.pointee.serial
+      if isFree, mayBe, orphan.answers >> UInt64(exchange.pointee.kind) & 1 == 1,
         orphan.at >= exchange.pointee.firstAt || isAcknowledged
       {
         matching.append(orphan)
@@ -397,13 +493,14 @@ extension Tracker {
     let rare = self.rare(figures.pointer(flow.pointee.figures))
     for orphan in matching {
       var note = FrameNote()
-      answer(exchange, orphan.at, flow, flows, orphan.refused, &note)
+      answer(exchange, orphan.at, flow, flows, orphan.refused, orphan.status, &note)
       rare.pointee.orphanAcks &-= rare.pointee.orphanAcks > 0 ? 1 : 0
     }
     adopted = (exchange.pointee.id, matching.map(\.at))
     let (sequence, direction) = (exchange.pointee.sequence, exchange.pointee.direction)
     for orphan in matching where orphan.isCumulative {
-      answerEarlier(sequence, orphan.answers, orphan.at, flow, direction, plan, flows, orphan.refused)
+      answerEarlier(
+        sequence, orphan.answers, orphan.at, flow, direction, plan, flows, orphan.refused, orphan.status)
     }
   }
 }

@@ -58,7 +58,7 @@ extension Tracker {
       sessions.pointer(uncertain).pointee.isUncertain = true
     }
     let index = found ?? sessions.add(key, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place, flows)
-    join(index, flowIndex, flow, place, flows)
+    join(index, flowIndex, flow, place, plan, flows)
     flow.pointee.session = index
     flow.pointee.sessionKey = UInt32(truncatingIfNeeded: key ^ key >> 32)
   }
@@ -137,7 +137,7 @@ extension Tracker {
     }
     let key = hash >> 1
     if let known = sessions.newest(key, planIndex) {
-      join(known, flowIndex, flow, place, flows)
+      join(known, flowIndex, flow, place, plan, flows)
       flow.pointee.session = known
     } else if flow.pointee.session != .max, sessions.isKnown(flow.pointee.session),
       sessions.pointer(flow.pointee.session).pointee.key == Self.ownKey(flow)
@@ -159,7 +159,7 @@ extension Tracker {
   /// Brings a session to a flow, and counts a reconnect when its last connection was over.
   private mutating func join(
     _ index: UInt32, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ place: UInt64,
-    _ flows: FlowPlaces
+    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
   ) {
     let session = sessions.pointer(index)
     let serial = session.pointee.flowSerial
@@ -174,6 +174,7 @@ extension Tracker {
       rare.pointee.reconnectTime = max(0, begun.nanoseconds(since: closedAt) / 1_000)
       sink?.reconnected(flow.pointee.serial, previous: serial, at: begun)
     }
+    if plan.pointee.numberLife == .connection { sessions.beginCounters(index) }
     session.pointee.flow = flowIndex
     session.pointee.flowSerial = flow.pointee.serial
     session.pointee.closedAt = .distantFuture

@@ -35,8 +35,11 @@ package protocol ExchangeSink: AnyObject {
   /// A message that was sent in `direction` was read, `latency` microseconds after its first copy: its first receipt
   /// came. `endpoint` is the server's index, as in `ConnectionInfo`.
   func read(after latency: Int64, _ direction: Direction, endpoint: UInt32)
-  /// A heartbeat came `interval` microseconds after the one before on its connection.
-  func heartbeat(after interval: Int64, endpoint: UInt32)
+  /// A heartbeat came `interval` microseconds after the one before on its connection; `change` is how much the interval
+  /// differs from the one before, `nil` for the first.
+  func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32)
+  /// Exchanges know this status by the number `place` from now on: see `Exchange.status`.
+  func met(_ status: StatusCode, place: UInt16)
 }
 
 /// What a sink does not ask for, it need not hear.
@@ -52,7 +55,9 @@ extension ExchangeSink {
   /// Nothing.
   package func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {}
   /// Nothing.
-  package func heartbeat(after interval: Int64, endpoint: UInt32) {}
+  package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) {}
+  /// Nothing.
+  package func met(_ status: StatusCode, place: UInt16) {}
 }
 
 /// Joins frames to exchanges: copies to messages, answers to what they answer, connections to sessions.
@@ -77,6 +82,8 @@ struct Tracker: ~Copyable {
     /// The types that it answers, by index.
     var answers: UInt64
     var refused: Bool
+    /// Its status, by its number in `statuses`.
+    var status: UInt16
     /// Whether it answers everything before its message, too.
     var isCumulative: Bool
     /// Its connection, and how far TCP had acknowledged there what the other side sent; `nil` when that is not known.
@@ -116,6 +123,10 @@ struct Tracker: ~Copyable {
   var named: (session: UInt32, name: String)?
   /// Connections whose first frame has come since the engine last took note.
   var newlyDecoded: UInt64 = 0
+  /// The statuses that answers gave.
+  var statuses = StatusTable()
+  /// The last copies of exchanges that were sent again on another connection, by `Exchange.id`.
+  var elsewhere: [UInt32: CopyElsewhere] = [:]
   /// Answers that the last frame found waiting for it, and its exchange.
   var adopted: (exchange: UInt32, times: [Timestamp])?
   let sink: (any ExchangeSink)?
@@ -175,7 +186,7 @@ struct Tracker: ~Copyable {
     if figure.pointee.lastFrameAt != .distantPast {
       // Times 292 years apart wrap to a negative silence, which is none.
       let silence = frame.pointee.timestamp.nanoseconds &- figure.pointee.lastFrameAt.nanoseconds
-      if silence > figure.pointee.longestSilence { figure.pointee.longestSilence = silence }
+      if silence > figure.pointee.longestSilence { noteSilence(silence, frame, figure, flow, direction) }
     } else {
       newlyDecoded += 1
       sessions.hasNews = true
@@ -198,8 +209,11 @@ struct Tracker: ~Copyable {
     } else if kind.pointee.flags.contains(.expectsAck),
       kind.pointee.flags.contains(.unnumbered) || frame.pointee.flags.contains(.sequence)
     {
-      let sequence = number(of: frame)
-      if kind.pointee.flags.contains(.echoed), !isBad, answerEcho(frame, flow, direction, flows, sequence, &note) {
+      let sequence = number(of: frame, flow)
+      if kind.pointee.flags.contains(.echoed), !isBad,
+        answerEcho(
+          frame, flow, direction, flows, sequence, isScoped: plan.pointee.numberLife != .session, &note)
+      {
         return
       }
       exchange(frame, bytes, flowIndex, flow, direction, plan, flows, sequence, isBad, &note)
@@ -214,9 +228,16 @@ struct Tracker: ~Copyable {
 
   /// The number under which a frame that expects an answer is known; one of our own where it carries none.
   @inline(__always)
-  func number(of frame: UnsafePointer<Frame>) -> UInt64 {
+  func number(of frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>) -> UInt64 {
     let kind = frame.pointee.kind
-    return kind.pointee.flags.contains(.unnumbered) ? 1 << 40 | UInt64(kind.pointee.index) : frame.pointee.sequence
+    return kind.pointee.flags.contains(.unnumbered)
+      ? ownNumber(flow, kind.pointee.index) : frame.pointee.sequence
+  }
+
+  /// The number of all frames of a type on one connection, where they carry none: their answers are their connection's.
+  @inline(__always)
+  func ownNumber(_ flow: UnsafeMutablePointer<Flow>, _ kind: UInt8) -> UInt64 {
+    1 << 63 | UInt64(flow.pointee.serial) << 8 | UInt64(kind)
   }
 
   /// An acknowledgment that repeats its message's number draws none of its own.
@@ -245,8 +266,8 @@ struct Tracker: ~Copyable {
     _ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>, _ plan: UnsafePointer<Plan>
   ) {
     if plan.pointee.heartbeatInterval > 0 { fixContract(figure, plan) }
-    if let interval = beats(figure).pointee.sent(at: now) {
-      sink?.heartbeat(after: interval, endpoint: figure.pointee.endpoint)
+    if let (interval, change) = beats(figure).pointee.sent(at: now) {
+      sink?.heartbeat(after: interval, change: change, endpoint: figure.pointee.endpoint)
     }
   }
 
@@ -261,19 +282,34 @@ struct Tracker: ~Copyable {
     let way = Int(exchange.pointee.direction.rawValue)
     let total = total(exchange.pointee.plan, exchange.pointee.kind)
     if exchange.pointee.flags.contains(.settled) {
-      count(figure, role, exchange.pointee.fate, way, -1)
-      total.pointee.fates[way].count(exchange.pointee.fate, -1)
-      exchange.pointee.flags.insert(.late)
-      if role == .message { rare(figure).pointee.fates[way].late &+= 1 }
-      total.pointee.fates[way].late &+= 1
+      settleLate(exchange, role, fate, figure, total)
     } else {
       exchange.pointee.flags.insert(.settled)
       figure.pointee.unsettled &-= 1
+      exchange.pointee.outcome.decide(fate)
     }
-    exchange.pointee.fate = fate
-    count(figure, role, fate, way)
-    total.pointee.fates[way].count(fate)
+    count(figure, role, exchange.pointee.outcome, way)
+    if fate == .acked {
+      total.pointee.fates[way].acked &+= 1
+    } else {
+      total.pointee.fates[way].count(exchange.pointee.outcome)
+    }
     tellSettled(exchange, figure.pointee.endpoint)
+  }
+
+  /// Takes back what was decided before an answer came late.
+  @inline(never)
+  private mutating func settleLate(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ role: FrameRole, _ fate: Fate,
+    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ total: UnsafeMutablePointer<KindTotals>
+  ) {
+    let way = Int(exchange.pointee.direction.rawValue)
+    count(figure, role, exchange.pointee.outcome, way, -1)
+    total.pointee.fates[way].count(exchange.pointee.outcome, -1)
+    if role == .message { rare(figure).pointee.fates[way].late &+= 1 }
+    total.pointee.fates[way].late &+= 1
+    exchange.pointee.flags.insert(.late)
+    exchange.pointee.outcome.change(to: fate)
   }
 
   /// Tells of a fate at once, or keeps it for a batch.
@@ -306,9 +342,9 @@ struct Tracker: ~Copyable {
       let exchange = table.pointer(settleCursor)
       if exchange.pointee.flags.isDisjoint(with: [.settled, .moved]) {
         let flow = flows.pointer(exchange.pointee.flow)
-        let deadline = deadline(exchange, flow)
+        let deadline = deadline(exchange, flow, flows)
         if deadline <= now || isEnd {
-          expire(exchange, flow, isPending: deadline > now)
+          expire(exchange, flow, flows, at: deadline <= now ? deadline : nil)
         } else if now.nanoseconds(since: exchange.pointee.firstAt) < Self.leastTimeout {
           return
         } else {
@@ -320,8 +356,11 @@ struct Tracker: ~Copyable {
     }
   }
 
-  private func deadline(_ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>) -> Timestamp {
-    min(exchange.pointee.lastAt.advanced(by: timeouts(exchange)), flow.pointee.closedAt)
+  private func deadline(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: FlowPlaces
+  ) -> Timestamp {
+    let last = copyElsewhere(exchange, flows)?.flow ?? flow
+    return min(exchange.pointee.lastAt.advanced(by: timeouts(exchange)), last.pointee.closedAt)
   }
 
   private func timeouts(_ exchange: UnsafeMutablePointer<Exchange>) -> Int64 {
@@ -331,17 +370,16 @@ struct Tracker: ~Copyable {
   /// The time for an answer by plan and type, in nanoseconds.
   var planTimeouts: [Int64] = []
 
+  /// Settles an exchange whose time for an answer ended at `deadline`, or, with `nil`, that is still open and given up.
   private mutating func expire(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, isPending: Bool
+    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: FlowPlaces,
+    at deadline: Timestamp?
   ) {
-    let fate: Fate =
-      isPending ? .pending : exchange.pointee.flags.contains(.good) ? .unanswered : .damaged
+    let fate = deadline.map { outcomeWithoutAnswer(exchange, flow, flows, $0) } ?? .pending
     let figure = figures.pointer(flow.pointee.figures)
     let role = role(exchange)
-    if fate == .unanswered || fate == .damaged, figure.pointee.heartbeats != .max, role == .heartbeat {
-      let beats = heartbeats.pointer(figure.pointee.heartbeats)
-      beats.pointee.missed &+= 1
-      beats.pointee.missedInARow &+= 1
+    if fate != .pending, figure.pointee.heartbeats != .max, role == .heartbeat {
+      heartbeats.pointer(figure.pointee.heartbeats).pointee.wentWithoutAnswer(fate)
     }
     settle(exchange, role, fate, flow)
   }
@@ -394,7 +432,7 @@ struct Tracker: ~Copyable {
           continue
         }
         evicted += 1
-        expire(exchange, flows.pointer(exchange.pointee.flow), isPending: true)
+        expire(exchange, flows.pointer(exchange.pointee.flow), flows, at: nil)
       }
       finish(exchange)
     }
@@ -411,7 +449,7 @@ struct Tracker: ~Copyable {
       let flow = flows.pointer(exchange.pointee.flow)
       guard flow.pointee.isLeaving else { continue }
       evicted += 1
-      expire(exchange, flow, isPending: true)
+      expire(exchange, flow, flows, at: nil)
     }
   }
 
@@ -440,7 +478,8 @@ struct Tracker: ~Copyable {
   }
 
   @inline(__always)
-  private func finish(_ exchange: UnsafeMutablePointer<Exchange>) {
+  private mutating func finish(_ exchange: UnsafeMutablePointer<Exchange>) {
     if wantsFinished { sink?.finished(exchange.pointee) }
+    if !elsewhere.isEmpty { elsewhere[exchange.pointee.id] = nil }
   }
 }

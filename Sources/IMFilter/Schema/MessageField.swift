@@ -12,7 +12,7 @@ package enum MessageField: Int, CaseIterable, Sendable {
   /// What its body holds.
   case tlv, tlvCount
   /// What became of its message.
-  case rttMilliseconds, rttMicroseconds, fate, retries, dup, late
+  case rttMilliseconds, rttMicroseconds, fate, cause, status, statusName, retries, dup, late
   /// What is true of it or not.
   case retry, duplicate, damaged, ack, heartbeat, gap, compressed, encrypted
   /// Everything that is said of it, by name.
@@ -24,8 +24,10 @@ package enum MessageField: Int, CaseIterable, Sendable {
   package static let checksums = ["be", "le", "bad", "none", "good", "unchecked"]
   /// The words of `fate`.
   package static let fates = [
-    "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged",
+    "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged", "unknown",
   ]
+  /// The words of `cause`.
+  package static let causes = ["network", "peer", "capture", "status", "checksum"]
   /// The words of `flags`, as outputs print them.
   package static let remarks = [
     "retry", "duplicate", "dup_ack", "orphan_ack", "compressed", "compress_label_only", "encrypted", "inflate_limit",
@@ -72,6 +74,13 @@ package enum MessageField: Int, CaseIterable, Sendable {
           + " once before that")
     case .rttMicroseconds: .init("rtt_us", .integer, "The same round trip in whole microseconds")
     case .fate: .init("fate", .word(of: Self.fates), "What became of the message")
+    case .cause:
+      .init(
+        "cause", .word(of: Self.causes),
+        "Why the message has no right answer: its last byte was never acknowledged by TCP, or it was; the capture lacks"
+          + " bytes; the answer refuses; no copy had a right checksum")
+    case .status: .init("status", .integer, "Status that the answer gives, as it is on the wire")
+    case .statusName: .init("status_name", .name(known: []), "That status by the name its profile gives it")
     case .retries: .init("retries", .integer, "Count of transmissions after the first, up to the acknowledgment")
     case .dup: .init("dup", .integer, "Count of copies seen after the acknowledgment")
     case .late: .init("late", .flag, "The acknowledgment came after the message had been given up")

@@ -12,6 +12,8 @@ package struct AlertEvent: Sendable {
     case resolved
     /// It would fire, but the capture drops packets, so nobody can tell. Not a state of the rule: a note, once.
     case held
+    /// What it was held for is over. A note, too.
+    case released
   }
 
   /// What the rule says.
@@ -30,6 +32,8 @@ package struct AlertEvent: Sendable {
   package var value: Double?
   /// Samples in the window; of them, those that count against.
   package var samples: UInt64 = 0, affected: UInt64 = 0
+  /// Messages of the window of which nobody knows what became, because the capture lacks bytes.
+  package var unknown: UInt64 = 0
   /// The first and the last connection that a sample of the window counted against.
   package var first: SlidingWindow.Affected?, last: SlidingWindow.Affected?
   /// The profile's index and its name.
@@ -69,8 +73,14 @@ package struct AlertEvent: Sendable {
       return "\(name) \(valueText) \(rule.comparison.opposite) \(amount(rule.clear)) on \(subject)"
     case .firing:
       return broken
+    case .held where rule.metric.isDoubtful:
+      let drops = dropped > 0 ? ", and \(dropped) packets were dropped" : ""
+      return
+        "\(name) \(valueText) on \(subject), held: what became of \(unknown) messages beside \(samples) is unknown\(drops)"
     case .held:
       return "\(broken), held: the capture lacks packets (\(dropped) drops or holes)"
+    case .released:
+      return "\(name) \(valueText) on \(subject), no longer held"
     }
   }
 

@@ -6,7 +6,7 @@ import IMWire
 ///
 /// Fields: `ts` (microseconds since the epoch), `alert` (the rule's name), `state`, `id` (of the episode), `fingerprint`,
 /// `severity`, `summary`, `reason`, `at`, `since`, `metric`, `op`, `threshold`, `clear`, `value`, `samples`, `affected`,
-/// `window_s`, `for_s`, `scope`, `profile`, `server`, `client`, `conn`, `first_affected`, `last_affected` (`conn`,
+/// `unknown`, `window_s`, `for_s`, `scope`, `profile`, `server`, `client`, `conn`, `first_affected`, `last_affected` (`conn`,
 /// `client`, `server`, `at`), `dropped`, `suppressed`, `evidence`, `sensor`, `labels`. What is not known is not there.
 package struct AlertJSONWriter: Sendable {
   /// The sensor's name, where it is to be told.
@@ -38,6 +38,7 @@ package struct AlertJSONWriter: Sendable {
     lines.decimal("value", event.value)
     lines.number("samples", event.samples)
     lines.number("affected", event.affected)
+    if event.unknown > 0 { lines.number("unknown", event.unknown) }
     lines.signed("window_s", rule.window / 1_000_000_000)
     lines.signed("for_s", rule.patience / 1_000_000_000)
     lines.name("scope", rule.scope.rawValue)

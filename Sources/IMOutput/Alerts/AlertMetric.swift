@@ -2,6 +2,8 @@
 package enum AlertMetric: String, CaseIterable, Sendable {
   /// Messages that were lost, that succeeded, that were answered after a retry only, of those whose fate is known.
   case loss, success, retry
+  /// Messages that were refused, of those whose fate is known; messages whose fate the capture cannot tell, of all.
+  case rejected, unknown
   /// Round trips by Karn's rule, of everything but heartbeats.
   case roundTrip50 = "rtt_p50"
   case roundTrip90 = "rtt_p90"
@@ -11,13 +13,15 @@ package enum AlertMetric: String, CaseIterable, Sendable {
   case checksumErrors = "crc_error_ratio"
   /// Heartbeats in a row without an answer, on one connection; of several connections, the most.
   case heartbeatsMissed = "heartbeat_missed_consecutive"
-  /// The smoothed jitter of the time between heartbeats.
+  /// The jitter of the time between heartbeats: the mean difference of neighbouring intervals.
   case heartbeatJitter = "heartbeat_jitter"
   /// Connections that were established, of those that were tried.
   case connectionSuccess = "connection_success"
   /// Connections of a session whose last one had ended; connections that were refused or not answered.
   case reconnects
   case handshakeFailures = "handshake_failures"
+  /// Handshakes of the protocol itself that were refused: failed logins.
+  case handshakesRefused = "handshakes_refused"
   /// The longest that a message has waited for its answer, or waits.
   case unackedAge = "unacked_age"
   /// Packets that the capture dropped, of those that it received.
@@ -38,9 +42,9 @@ package enum AlertMetric: String, CaseIterable, Sendable {
   /// What its values are.
   package var unit: Unit {
     switch self {
-    case .loss, .success, .retry, .checksumErrors, .connectionSuccess, .captureDrops: .ratio
+    case .loss, .success, .retry, .rejected, .unknown, .checksumErrors, .connectionSuccess, .captureDrops: .ratio
     case .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99, .heartbeatJitter, .unackedAge: .milliseconds
-    case .heartbeatsMissed, .reconnects, .handshakeFailures, .messages: .count
+    case .heartbeatsMissed, .reconnects, .handshakeFailures, .handshakesRefused, .messages: .count
     }
   }
 
@@ -58,12 +62,18 @@ package enum AlertMetric: String, CaseIterable, Sendable {
   /// Whether packets that the capture dropped look like what it measures, so that it cannot be trusted while they are.
   package var isDistortedByDrops: Bool {
     switch self {
-    case .loss, .success, .unackedAge, .heartbeatsMissed, .connectionSuccess, .handshakeFailures: true
-    case .retry, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99, .checksumErrors, .heartbeatJitter, .reconnects,
-      .captureDrops, .messages:
+    case .unackedAge, .connectionSuccess, .handshakeFailures: true
+    case .loss, .success, .retry, .rejected, .unknown, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99,
+      .checksumErrors, .heartbeatsMissed, .heartbeatJitter, .reconnects, .handshakesRefused, .captureDrops, .messages:
       false
     }
   }
+
+  /// Whether messages of which nobody knows what became could turn a verdict.
+  package var isDoubtful: Bool { self == .loss || self == .success }
+
+  /// Whether a rule may choose statuses.
+  package var hasStatus: Bool { self == .rejected || self == .handshakesRefused }
 
   /// What it can be counted for.
   package var scopes: [AlertScope] {

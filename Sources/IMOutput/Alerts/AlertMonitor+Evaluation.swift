@@ -150,11 +150,18 @@ extension AlertMonitor {
   private func look(_ index: Int, _ rule: AlertRule, _ series: AlertSeries, at boundary: Timestamp) {
     let reading = series.read(rule, at: boundary) { open.contains($0) }
     var verdict = series.verdict(rule, reading, at: boundary)
-    if verdict != .over, isHeld(rule, at: boundary) {
-      if verdict == .wrong, !series.state.isFiring { noteHeld(index, rule, series, reading, at: boundary) }
+    let isDoubtful =
+      rule.metric.isDoubtful && series.isDoubtful(rule, reading.counts, dropped: droppedByKernel(rule, at: boundary))
+    if verdict != .over, isDoubtful || isHeld(rule, at: boundary) {
+      if isDoubtful || verdict == .wrong, !series.state.isFiring {
+        noteHeld(index, rule, series, reading, at: boundary)
+      }
       verdict = .held
-    } else {
+    } else if series.isHeldTold {
       series.isHeldTold = false
+      if verdict != .over, mayTell(index, at: boundary) {
+        tell(event(index, series, .released, reading, at: boundary, since: boundary))
+      }
     }
     let transition = series.state.take(
       verdict, at: boundary, patience: rule.patience, keepFiring: rule.keepFiring)
@@ -188,8 +195,14 @@ extension AlertMonitor {
 
   /// When the packets that the capture dropped last are out of a rule's window.
   private func heldUntil(_ rule: AlertRule) -> Timestamp {
-    guard rule.isHeldByDrops, let last = lastDropAt else { return .distantPast }
-    return last.advanced(by: rule.window)
+    let times = [rule.isHeldByDrops ? lastDropAt : nil, rule.metric.isDoubtful ? lastKernelDropAt : nil]
+    return times.compactMap(\.self).max().map { $0.advanced(by: rule.window) } ?? .distantPast
+  }
+
+  /// Packets that the kernel or the interface dropped lately, as far as they lie in the rule's window.
+  private func droppedByKernel(_ rule: AlertRule, at boundary: Timestamp) -> UInt64 {
+    guard let last = lastKernelDropAt, boundary.nanoseconds(since: last) < rule.window else { return 0 }
+    return kernelDropped
   }
 
   private func noteHeld(
@@ -200,7 +213,7 @@ extension AlertMonitor {
     figures.held += 1
     guard mayTell(index, at: boundary) else { return }
     var event = event(index, series, .held, reading, at: boundary, since: boundary)
-    event.dropped = dropped
+    event.dropped = rule.metric.isDoubtful ? droppedByKernel(rule, at: boundary) : dropped
     tell(event)
   }
 
@@ -236,6 +249,7 @@ extension AlertMonitor {
     event.value = reading.value
     event.samples = reading.counts.samples
     event.affected = reading.counts.affected
+    event.unknown = reading.counts.unknown
     event.first = reading.counts.first
     event.last = reading.counts.last
     event.plan = subject.plan

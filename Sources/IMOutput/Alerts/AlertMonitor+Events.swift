@@ -134,6 +134,7 @@ extension AlertMonitor {
       beat(exchange, known, at: at)
       return
     }
+    if exchange.fate == .rejected, !refusalWatches.isEmpty { refused(exchange, known, at: at) }
     if !openWatches.isEmpty, role == .message, open.remove(exchange.id) != nil, exchange.fate != .pending {
       let waited = max(0, Double(at.nanoseconds(since: exchange.firstAt)) / 1e6)
       for index in openWatches { measure(index, known, waited, at: at) }
@@ -145,8 +146,15 @@ extension AlertMonitor {
         continue
       }
       guard role == .message, exchange.fate != .pending, exchange.fate != .unacknowledged else { continue }
-      let isAffected = Self.counts(exchange.fate, against: metric)
-      if isLate {
+      let isAffected = counts(exchange, against: watches[index].rule)
+      let wasUnknown = isLate && exchange.outcome.before == .unknown
+      if metric == .unknown, isLate, !wasUnknown { continue }
+      if metric != .unknown, exchange.fate == .unknown {
+        if metric.isDoubtful { doubt(index, known, at: at) }
+      } else if metric != .unknown, wasUnknown {
+        learn(index, known, at: at)
+        count(index, known, at: at, isAffected: isAffected)
+      } else if isLate {
         amend(index, known, isAffected: isAffected, metric, at: at)
       } else {
         count(index, known, at: at, isAffected: isAffected)
@@ -164,11 +172,46 @@ extension AlertMonitor {
     return exchange.lastAt.advanced(by: patience)
   }
 
-  private static func counts(_ fate: Fate, against metric: AlertMetric) -> Bool {
-    switch metric {
+  private func counts(_ exchange: Exchange, against rule: AlertRule) -> Bool {
+    let fate = exchange.fate
+    return switch rule.metric {
     case .retry: fate == .ackedAfterRetry
     case .loss: fate == .unanswered || fate == .damaged
+    case .rejected: fate == .rejected && isChosen(exchange, rule)
+    case .unknown: fate == .unknown
     default: fate != .acked && fate != .ackedAfterRetry
+    }
+  }
+
+  /// Whether a refused exchange has one of the statuses that the rule is about.
+  private func isChosen(_ exchange: Exchange, _ rule: AlertRule) -> Bool {
+    guard !rule.statuses.isEmpty else { return true }
+    return statuses[exchange.status].map { rule.statuses.contains($0.number) } ?? false
+  }
+
+  /// Takes note of a message of which nobody knows what became.
+  private func doubt(_ index: Int, _ known: MonitoredConnection, at time: Timestamp) {
+    guard let series = series(index, of: known, at: time) else { return }
+    touch(index, series)
+    series.window[time].unknown &+= 1
+    contribute(series, known, at: time)
+  }
+
+  /// It is known after all.
+  private func learn(_ index: Int, _ known: MonitoredConnection, at time: Timestamp) {
+    guard let series = series(index, of: known, at: time) else { return }
+    series.window.learn()
+  }
+
+  /// Takes note of a status.
+  package func met(_ status: StatusCode, place: UInt16) { statuses.met(status, place: place) }
+
+  /// Counts a handshake of the protocol that was refused.
+  private func refused(_ exchange: Exchange, _ known: MonitoredConnection, at time: Timestamp) {
+    let kind = plans[Int(exchange.plan)].kind(at: Int(exchange.kind))
+    guard kind?.flags.contains(.handshake) == true else { return }
+    for index in refusalWatches where isChosen(exchange, watches[index].rule) {
+      count(index, known, at: time, isAffected: true)
     }
   }
 
@@ -190,7 +233,7 @@ extension AlertMonitor {
     switch exchange.fate {
     case .acked, .ackedAfterRetry, .rejected: known.missedInARow = 0
     case .unanswered, .damaged: known.missedInARow += 1
-    case .pending, .unacknowledged: return
+    case .pending, .unacknowledged, .unknown: return
     }
     for index in beatWatches {
       measure(index, known, Double(known.missedInARow), at: time, isAffected: known.missedInARow > 0)

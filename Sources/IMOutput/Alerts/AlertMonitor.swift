@@ -49,6 +49,7 @@ package final class AlertMonitor: EngineSink {
   let tell: (AlertEvent) -> Void
   @exclusivity(unchecked) var watches: [Watch]
   /// The rules by what they want to hear of.
+  let refusalWatches: [Int]
   let settledWatches: [Int], checksumWatches: [Int], beatWatches: [Int], jitterWatches: [Int], openWatches: [Int]
   let messageWatches: [Int], reconnectWatches: [Int], attemptWatches: [Int], failureWatches: [Int], dropWatches: [Int]
   @exclusivity(unchecked) private(set) var roles: RoleTable
@@ -74,6 +75,11 @@ package final class AlertMonitor: EngineSink {
   /// When the capture last dropped packets, how many since it began to without a long quiet time, and its last counts.
   var lastDropAt: Timestamp?
   var dropped: UInt64 = 0
+  /// The same of packets that the kernel or the interface dropped.
+  var lastKernelDropAt: Timestamp?
+  var kernelDropped: UInt64 = 0
+  /// The statuses that answers gave.
+  var statuses = StatusBook()
   var captureCounts: (received: UInt64, dropped: UInt64)?
 
   /// A monitor of `rules` over what `plans` decode. `collectsEvidence` keeps in mind which connections an alert is about.
@@ -91,7 +97,8 @@ package final class AlertMonitor: EngineSink {
     func watching(_ metrics: AlertMetric...) -> [Int] {
       rules.indices.filter { metrics.contains(rules[$0].metric) }
     }
-    settledWatches = watching(.loss, .success, .retry, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99)
+    refusalWatches = watching(.handshakesRefused)
+    settledWatches = watching(.loss, .success, .retry, .rejected, .unknown, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99)
     checksumWatches = watching(.checksumErrors)
     beatWatches = watching(.heartbeatsMissed)
     jitterWatches = watching(.heartbeatJitter)
@@ -126,7 +133,12 @@ package final class AlertMonitor: EngineSink {
     defer { captureCounts = (received ?? 0, dropped) }
     let before = captureCounts ?? (0, 0)
     let lost = dropped >= before.dropped ? dropped - before.dropped : 0
-    if lost > 0 { drop(lost, at: time) }
+    if lost > 0 {
+      drop(lost, at: time)
+      let quiet = watches.map(\.rule.window).max() ?? 0
+      kernelDropped = time.nanoseconds(since: lastKernelDropAt ?? .distantPast) > quiet ? lost : kernelDropped &+ lost
+      lastKernelDropAt = max(lastKernelDropAt ?? .distantPast, time)
+    }
     guard let received, received > before.received, !dropWatches.isEmpty else { return }
     for index in dropWatches {
       guard let series = series(index, .max, AlertSeries.Subject(), at: time) else { continue }

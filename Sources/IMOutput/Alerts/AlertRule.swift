@@ -24,6 +24,8 @@ package struct AlertRule: Equatable, Sendable {
   package var patience: Int64 = 0
   /// How long it has to be right before it is resolved, in nanoseconds.
   package var keepFiring: Int64 = 0
+  /// Only answers with one of these statuses count against; empty for all that refuse.
+  package var statuses: Set<UInt64> = []
   /// With fewer samples in the window there is no value.
   package var minimumSamples: UInt64 = 1
   /// How bad it is.
@@ -66,12 +68,15 @@ package struct AlertRule: Equatable, Sendable {
   /// six.
   package var lag: Int64 {
     switch metric {
-    case .loss, .success, .unackedAge, .heartbeatsMissed, .connectionSuccess, .handshakeFailures: 7_000_000_000
+    case .loss, .success, .unknown, .unackedAge, .heartbeatsMissed, .connectionSuccess, .handshakeFailures:
+      7_000_000_000
     default: 250_000_000
     }
   }
   /// Whether packets that the capture dropped could make it fire.
   package var isHeldByDrops: Bool { metric.isDistortedByDrops || comparison == .absent }
   /// Whether samples of the metric are events of which none is 0, and not the lack of a value.
-  var isCounting: Bool { metric == .reconnects || metric == .handshakeFailures }
+  var isCounting: Bool { metric == .reconnects || metric == .handshakeFailures || metric == .handshakesRefused }
+  /// Whether no sample at all is a value, too: too few messages are also none.
+  var seesZero: Bool { metric == .messages && (comparison == .below || comparison == .atMost || comparison == .equal) }
 }

@@ -10,6 +10,8 @@ package struct AlertRules: Equatable, Sendable {
 
   /// Rules in a file, at most.
   package static let maximumRules = 256
+  /// Statuses of a rule, at most.
+  static let maximumStatuses = 64
   /// Labels of a rule, at most.
   static let maximumLabels = 16
   /// The longest time that a rule can speak of, in seconds.
@@ -47,7 +49,7 @@ package struct AlertRules: Equatable, Sendable {
   private static func rule(_ reader: YAMLReader, _ profiles: [String]) throws(SourceError) -> AlertRule {
     try reader.allow(
       "name", "summary", "metric", "scope", "profile", "window", "op", "threshold", "clear", "for", "keep_firing",
-      "min_samples", "severity", "labels")
+      "min_samples", "severity", "labels", "status")
     let metric: AlertMetric = try word(reader.required("metric"), AlertMetric.self)
     let scope = try self.scope(reader, metric)
     let comparison: AlertOperator = try word(reader.required("op"), AlertOperator.self)
@@ -76,6 +78,14 @@ package struct AlertRules: Equatable, Sendable {
     if let samples = try reader.optional("min_samples") {
       rule.minimumSamples = UInt64(try samples.number(1...1_000_000_000))
       if comparison == .absent { throw samples.error("absent is about having none: min_samples has no meaning") }
+    }
+    if let status = try reader.optional("status") {
+      guard metric.hasStatus else { throw status.error("\(metric.rawValue) is of no status") }
+      let list = status.isScalar ? [status] : try status.elements()
+      guard (1...maximumStatuses).contains(list.count) else {
+        throw status.error("a status, or a list of at most \(maximumStatuses)")
+      }
+      for element in list { rule.statuses.insert(UInt64(try element.number(0...Int(UInt32.max)))) }
     }
     if let severity = try reader.optional("severity") { rule.severity = try word(severity, AlertSeverity.self) }
     if let labels = try reader.optional("labels") { rule.labels = try self.labels(labels) }

@@ -70,17 +70,33 @@ final class AlertSeries {
   private static func value(_ rule: AlertRule, _ counts: SlidingWindow.Counts) -> Double? {
     // None of these is a number to go by, where an event can be none.
     if rule.isCounting { return Double(counts.samples) }
-    guard counts.samples >= max(1, rule.minimumSamples) else { return nil }
+    let least = rule.seesZero && rule.minimumSamples <= 1 ? 0 : max(1, rule.minimumSamples)
+    guard counts.samples >= least else { return nil }
+    if rule.metric == .messages { return Double(counts.samples) }
     let ratio = Double(counts.affected) / Double(counts.samples)
     switch rule.metric {
-    case .loss, .retry, .checksumErrors, .captureDrops: return ratio
+    case .loss, .retry, .rejected, .unknown, .checksumErrors, .captureDrops: return ratio
     case .success, .connectionSuccess: return Double(counts.samples - counts.affected) / Double(counts.samples)
     case .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99:
       return rule.metric.percentile.flatMap { counts.roundTrips.percentile($0) }.map { Double($0) / 1_000 }
     case .heartbeatsMissed, .unackedAge: return counts.maximum
     case .heartbeatJitter: return counts.sum / Double(counts.samples)
-    case .messages, .reconnects, .handshakeFailures: return Double(counts.samples)
+    case .messages, .reconnects, .handshakeFailures, .handshakesRefused: return Double(counts.samples)
     }
+  }
+
+  /// Whether what the capture missed could turn what the rule says of a reading: messages whose fate is unknown may all have
+  /// been answered, or none of them; and so many of those without an answer as packets were dropped may have had one.
+  func isDoubtful(_ rule: AlertRule, _ counts: SlidingWindow.Counts, dropped: UInt64) -> Bool {
+    let explained = min(counts.affected, dropped)
+    guard counts.unknown + explained > 0 else { return false }
+    let all = counts.samples + counts.unknown
+    guard all >= max(1, rule.minimumSamples) else { return false }
+    func isWrong(_ affected: UInt64) -> Bool {
+      let ratio = Double(affected) / Double(all)
+      return rule.comparison.holds(rule.metric == .success ? 1 - ratio : ratio, rule.threshold)
+    }
+    return isWrong(counts.affected - explained) != isWrong(counts.affected + counts.unknown)
   }
 
   /// What the rule says of a reading.
@@ -100,6 +116,10 @@ final class AlertSeries {
   func wake(_ rule: AlertRule, after boundary: Timestamp, heldUntil: Timestamp) -> Timestamp? {
     let next = boundary.advanced(by: rule.step)
     if !window.isEmpty || isOver { return next }
+    if rule.seesZero, case .pending(let since) = state.phase {
+      let due = since.advanced(by: rule.patience)
+      return due <= next ? next : SlidingWindow.boundary(after: due.advanced(by: -1), step: rule.step)
+    }
     if let oldest = open.first { return wake(rule, after: boundary, openSince: oldest.at, heldUntil: heldUntil) }
     guard rule.comparison == .absent, !state.isFiring else { return nil }
     let due =

@@ -10,14 +10,13 @@ final class MonitoredConnection {
   var isOver = false
   /// Heartbeats without an answer, in a row.
   var missedInARow: UInt64 = 0
-  /// When the last heartbeat was sent, the last interval and the jitter (RFC 3550), in microseconds.
+  /// When the last heartbeat was sent, and the last interval, in microseconds.
   private var beatAt: Int64?
   private var beatInterval: Int64?
-  private var jitter = 0.0
 
   init(_ info: ConnectionInfo) { self.info = info }
 
-  /// Takes note of a heartbeat; gives the jitter in milliseconds, from the third one on.
+  /// Takes note of a heartbeat; gives how much its interval differs from the one before in milliseconds, from the third on.
   func beat(at time: Timestamp) -> Double? {
     let now = time.microseconds
     defer { beatAt = now }
@@ -25,7 +24,6 @@ final class MonitoredConnection {
     let interval = max(0, now - last)
     defer { beatInterval = interval }
     guard let previous = beatInterval else { return nil }
-    jitter += (Double(abs(interval - previous)) - jitter) / 16
-    return jitter / 1_000
+    return Double(abs(interval - previous)) / 1_000
   }
 }

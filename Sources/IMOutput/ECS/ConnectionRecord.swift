@@ -54,10 +54,9 @@ final class ConnectionRecord {
   var orphans: [Issue] = []
   /// Issues from before the first frame, oldest first.
   var early: [Issue] = []
-  /// The heartbeats' last time and interval, and their jitter, in microseconds.
+  /// The heartbeats' last time and interval, in microseconds.
   private var beatAt: Int64?
   private var beatInterval: Int64?
-  private var beatJitter = 0.0
   /// What is the same in the documents of its messages, by direction.
   @exclusivity(unchecked) var texts: InlineArray<2, MessageTexts?> = [nil, nil]
   /// The index of the client's network in a table; `nil` before it was looked up.
@@ -89,9 +88,8 @@ final class ConnectionRecord {
     counts.intervals += 1
     counts.intervalSum &+= interval
     if let previous = beatInterval {
-      beatJitter += (Double(abs(interval - previous)) - beatJitter) / 16
-      counts.jitters += 1
-      counts.jitterSum += beatJitter
+      counts.changes += 1
+      counts.changeSum &+= abs(interval - previous)
     }
     beatInterval = interval
   }

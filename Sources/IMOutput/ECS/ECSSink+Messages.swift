@@ -51,6 +51,9 @@ extension ECSSink {
     settle(copy exchange, entry, record)
   }
 
+  /// Takes note of a status.
+  package func met(_ status: StatusCode, place: UInt16) { statuses.met(status, place: place) }
+
   /// Answers that were held for orphans have found their message, which stood behind a hole.
   package func adopted(_ exchange: UInt32, _ times: [Timestamp]) {
     lastRecord?.orphans.removeAll { times.contains($0.timestamp) }
@@ -81,7 +84,10 @@ extension ECSSink {
       let kept = facts.take(exchange.id)
       guard isWorthADocument(exchange) else { return }
       let keepsTexts = connections.count <= Self.maximumTexts
-      write(.message) { writer, lines in writer.message(exchange, kept, record, keepsTexts: keepsTexts, &lines) }
+      let status = statuses[exchange.status]
+      write(.message) { writer, lines in
+        writer.message(exchange, status, kept, record, keepsTexts: keepsTexts, &lines)
+      }
     } else if options.messageLog != .off {
       output.sampledOut += 1
     }

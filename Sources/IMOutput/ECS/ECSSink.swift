@@ -46,6 +46,8 @@ package final class ECSSink: EngineSink {
   @exclusivity(unchecked) var facts = MessageFactsStore()
   var endpoints: EndpointTable
   @exclusivity(unchecked) var periods: PeriodBook
+  /// The statuses that answers gave.
+  @exclusivity(unchecked) var statuses = StatusBook()
   @exclusivity(unchecked) var clock = PeriodClock()
   @exclusivity(unchecked) private(set) var roles: RoleTable
   /// Exchanges that were settled before the frame of their first copy was told: it comes next.

@@ -3,7 +3,7 @@ import IMMetrics
 import IMWire
 
 extension ECSWriter {
-  /// The document of an alert that fires, is resolved, or is held because the capture drops packets.
+  /// The document of an alert that fires, is resolved, or is held because of what the capture lacks, and no longer.
   func alert(_ alert: AlertEvent, _ lines: inout JSONLines) -> Bool {
     let rule = alert.rule
     begin(.alert, at: alert.at, &lines)
@@ -16,7 +16,7 @@ extension ECSWriter {
     case .firing:
       lines.members("\"outcome\":\"failure\"")
       lines.instant("start", alert.since)
-    case .held:
+    case .held, .released:
       lines.members("\"outcome\":\"unknown\"")
       lines.instant("start", alert.since)
     case .resolved:
@@ -86,6 +86,7 @@ extension ECSWriter {
     lines.number("samples", alert.samples)
     lines.number("affected", alert.affected)
     lines.instant("since", alert.since)
+    if alert.unknown > 0 { lines.number("unknown", alert.unknown) }
     lines.number("count", alert.count)
     lines.number("suppressed", alert.suppressed)
     if alert.state == .held { lines.number("dropped", alert.dropped) }

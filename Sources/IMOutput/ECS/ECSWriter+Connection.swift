@@ -126,7 +126,7 @@ extension ECSWriter {
       if profile?.checksumName != nil {
         checksums(figures.checksums[0], figures.checksums[1], figures.checksums[2], figures.checksums[3], &lines)
       }
-      if figures.frames[0] + figures.frames[1] > 1 {
+      if figures.longestIdle > 0 {
         lines.open("idle")
         lines.key("longest_survived_s")
         lines.writer.decimal(Double(figures.longestIdle) / 1_000_000, 3)
@@ -237,8 +237,9 @@ extension ECSWriter {
     lines.number("sent", beats.sent)
     lines.number("answered", beats.answered)
     lines.number("missed", beats.missed)
+    lines.number("unknown", beats.unknown)
     if beats.intervals > 0 { lines.milliseconds("interval_ms", Double(beats.intervalSum) / Double(beats.intervals)) }
-    if beats.intervals > 1 { lines.milliseconds("jitter_ms", beats.jitter) }
+    lines.milliseconds("jitter_ms", beats.jitter)
     if record.keepAlive > 0 {
       lines.milliseconds("expected_ms", Int64(clamping: record.keepAlive) &* 1_000_000)
     } else if beats.expected > 0 {

@@ -11,8 +11,8 @@ extension ECSWriter {
   /// An answer after the message was given up changes its fate: that is a second document, with the same `imdump.msg.id`
   /// and `late`. A lean one leaves out what repeats other fields and what describes the wire.
   func message(
-    _ exchange: Exchange, _ facts: UnsafePointer<MessageFacts>?, _ record: ConnectionRecord, keepsTexts: Bool,
-    _ lines: inout JSONLines
+    _ exchange: Exchange, _ status: StatusCode?, _ facts: UnsafePointer<MessageFacts>?, _ record: ConnectionRecord,
+    keepsTexts: Bool, _ lines: inout JSONLines
   ) -> Bool {
     let profile = profile(exchange.plan)
     let isLate = exchange.flags.contains(.late)
@@ -27,6 +27,7 @@ extension ECSWriter {
     lines.key("id")
     identity(exchange, texts, isLate: isLate, &lines)
     if isNumbered { lines.number("sequence", exchange.sequence) }
+    if exchange.fate == .rejected, let status { reason(status, &lines) }
     if exchange.latency == nil {
       lines.instant("start", exchange.firstAt)
     } else {
@@ -41,7 +42,7 @@ extension ECSWriter {
       lines.members(texts.middle)
     }
     identity(exchange, texts, isLate: false, &lines)
-    body(exchange, facts, profile, isNumbered: isNumbered, isLate: isLate, &lines)
+    body(exchange, status, facts, profile, isNumbered: isNumbered, isLate: isLate, &lines)
     lines.close()
     lines.close()
     if !isLean { sentence(exchange, profile, texts, isNumbered: isNumbered, &lines) }
@@ -89,9 +90,18 @@ extension ECSWriter {
     lines.writer.byte(UInt8(ascii: "\""))
   }
 
+  /// `event.reason`: the status by number and name.
+  private func reason(_ status: StatusCode, _ lines: inout JSONLines) {
+    lines.text("reason", name(of: status).map { "\(status.number) \($0)" } ?? "\(status.number)")
+  }
+
+  private func name(of status: StatusCode) -> String? {
+    Int(status.plan) < plans.count ? plans[Int(status.plan)].name(of: status) : nil
+  }
+
   private func body(
-    _ exchange: Exchange, _ facts: UnsafePointer<MessageFacts>?, _ profile: Profile?, isNumbered: Bool, isLate: Bool,
-    _ lines: inout JSONLines
+    _ exchange: Exchange, _ status: StatusCode?, _ facts: UnsafePointer<MessageFacts>?, _ profile: Profile?,
+    isNumbered: Bool, isLate: Bool, _ lines: inout JSONLines
   ) {
     let kind = Int(exchange.kind)
     // The id stands in front, so every member has a comma.
@@ -106,6 +116,12 @@ extension ECSWriter {
       lines.writer.literal(",\"direction\":\"server_to_client\"")
     }
     lines.members(fateMembers[Int(exchange.fate.rawValue)])
+    if let cause = exchange.cause { lines.members(causeMembers[Int(cause.rawValue)]) }
+    if let status {
+      lines.writer.literal(",\"status\":")
+      lines.writer.number(min(status.number, UInt64(Int64.max)))
+      if let name = name(of: status) { lines.text("status_name", name) }
+    }
     if isLate { lines.writer.literal(",\"late\":true") }
     lines.writer.literal(",\"copies\":")
     lines.writer.number(exchange.copies)

@@ -77,6 +77,7 @@ extension ECSWriter {
     lines.number("sent", counts.sent)
     lines.number("answered", counts.answered)
     lines.number("missed", counts.missed)
+    lines.number("unknown", counts.unknown)
     lines.milliseconds("interval_ms", counts.interval)
     lines.milliseconds("jitter_ms", counts.jitter)
     lines.milliseconds("expected_ms", counts.expected)

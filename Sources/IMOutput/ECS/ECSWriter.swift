@@ -57,18 +57,21 @@ final class ECSWriter {
   let heads: [Piece]
   private let eventMembers: [Piece]
   let imdumpMembers: Piece
+  /// What names statuses.
+  let plans: [ProtocolPlan]
   /// The members of a message's `event` that tell its fate, by `Fate`, and then whether it was answered late.
   let fates: [[Piece]] = Fate.allCases.map { fate in
     let outcome =
       switch fate {
       case .acked, .ackedAfterRetry: "success"
       case .rejected, .unanswered, .damaged: "failure"
-      case .pending, .unacknowledged: "unknown"
+      case .pending, .unacknowledged, .unknown: "unknown"
       }
     return ["", "_late"].map { Piece("\"action\":\"message_\(fate.name)\($0)\",\"outcome\":\"\(outcome)\"") }
   }
   /// The member of a message that tells its fate, by `Fate`, and that of its checksum by `ChecksumStatus`.
   let fateMembers: [Piece] = Fate.allCases.map { Piece("\"fate\":\"\($0.name)\"") }
+  let causeMembers: [Piece] = Cause.allCases.map { Piece("\"cause\":\"\($0.name)\"") }
   let checksumMembers: [Piece] = ChecksumStatus.allCases.map { Piece("\"status\":\"\($0.name)\"") }
   /// The same for lean documents.
   private let leanHeads: [Piece], leanEventMembers: [Piece]
@@ -80,6 +83,7 @@ final class ECSWriter {
   @exclusivity(unchecked) var scratch = JSONLines()
 
   init(context: ECSContext, options: ECSOptions, plans: [ProtocolPlan]) {
+    self.plans = plans
     self.context = context
     self.options = options
     let run = context.run.text
@@ -243,8 +247,13 @@ final class ECSWriter {
       lines.number("rejected", counts.rejected)
       lines.number("unanswered", counts.unanswered)
       lines.number("damaged", counts.damaged)
+      lines.number("unknown", counts.unknown)
       lines.number("pending", counts.pending)
       lines.number("late", counts.late)
+      lines.open("causes")
+      lines.number("network", counts[.network])
+      lines.number("peer", counts[.peer])
+      lines.close()
       lines.close()
     }
     lines.close()

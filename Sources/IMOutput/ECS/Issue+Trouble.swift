@@ -13,7 +13,7 @@ extension Issue {
       kind = .lateAck
     case .unanswered: kind = role == .heartbeat ? .heartbeatMissed : .unanswered
     case .damaged where role == .heartbeat: kind = .heartbeatMissed
-    case .damaged, .pending, .unacknowledged: return nil
+    case .damaged, .pending, .unacknowledged, .unknown: return nil
     }
     let isFromClient = (exchange.direction == .clientToServer) != (kind == .lateAck)
     self.init(

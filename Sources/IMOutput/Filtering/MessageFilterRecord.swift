@@ -34,6 +34,8 @@ package struct MessageFilterRecord: FilterRecord {
     case .rttMicroseconds: return exchange.roundTrip.map { .integer($0) }
     case .rttMilliseconds: return exchange.roundTrip.map { .real(Double($0) / 1_000) }
     case .fate: return .word(Int(exchange.fate.rawValue))
+    case .cause: return exchange.cause.map { .word(Int($0.rawValue)) }
+    case .status: return record.status.map { .unsigned($0.number) }
     case .retries: return .integer(Int64(exchange.repeats))
     case .dup: return .integer(Int64(exchange.duplicates))
     case .late: return .flag(exchange.flags.contains(.late))
@@ -56,6 +58,7 @@ package struct MessageFilterRecord: FilterRecord {
     case .type: return lend(record.type, test)
     case .profile: return lend(plan.name, test)
     case .session: return record.session.map { lend($0, test) } ?? false
+    case .statusName: return record.statusName.map { lend($0, test) } ?? false
     case .tlv:
       return record.body.withUnsafeBytes { body in
         record.tlvs.withUnsafeBufferPointer { TLVValues(body: body, references: $0).any(path, test) }

@@ -33,7 +33,21 @@ package struct MessageJSONWriter {
     out.number(UInt64(record.bodyCount))
     out.literal(",\"fate\":\"")
     out.text(exchange.fate.name)
-    out.literal("\",\"ts\":")
+    out.literal("\"")
+    if let cause = exchange.cause {
+      out.literal(",\"cause\":\"")
+      out.text(cause.name)
+      out.literal("\"")
+    }
+    if let status = record.status {
+      out.literal(",\"status\":")
+      out.number(status.number)
+      if let name = record.statusName {
+        out.literal(",\"status_name\":")
+        out.jsonString(name)
+      }
+    }
+    out.literal(",\"ts\":")
     list(record.copies, to: &out)
     out.literal(",\"crc\":[")
     for (i, status) in record.checksums.enumerated() {

@@ -1,4 +1,5 @@
 package import IMEngine
+import IMMetrics
 package import IMWire
 
 /// Everything seen of one message: its copies, its answers and what it holds.
@@ -34,6 +35,10 @@ package final class MessageRecord {
   package fileprivate(set) var copies: ShortList<Int64>
   /// Microseconds since the epoch of every answer; empty without one.
   package fileprivate(set) var answers = ShortList<Int64>()
+  /// The status that its answer gave; `nil` where there is none.
+  package fileprivate(set) var status: StatusCode?
+  /// The profile's name of it.
+  package fileprivate(set) var statusName: String?
   /// The TLVs of the first copy; empty where its body was not walked.
   package let tlvs: [TLVRef]
   /// What `tlvs` point into; empty unless the store was asked to keep it.
@@ -95,6 +100,7 @@ package final class MessageStore {
   private let plans: [ProtocolPlan]
   private var records: [UInt32: MessageRecord] = [:]
   private var names: [UInt32: String] = [:]
+  private var statuses = StatusBook()
 
   /// Bodies longer than this are not kept.
   private static let maximumBody = 64 << 10
@@ -117,6 +123,9 @@ package final class MessageStore {
 
   /// Notes the name of a session.
   package func named(_ session: UInt32, _ name: String) { names[session] = name }
+
+  /// Notes a status that exchanges know by a number.
+  package func met(_ status: StatusCode, place: UInt16) { statuses.met(status, place: place) }
 
   /// Forgets the name of a session that is forgotten.
   package func forgotten(_ session: UInt32) { names[session] = nil }
@@ -163,6 +172,10 @@ package final class MessageStore {
     bodyBytes -= record.body.count
     // A client may have named itself after its first message.
     if record.session == nil { record.session = names[exchange.session] }
+    if let status = statuses[exchange.status] {
+      record.status = status
+      record.statusName = plans[Int(status.plan)].name(of: status)
+    }
     return record
   }
 }

@@ -4,13 +4,14 @@ import IMWire
 
 extension StatsJSONWriter {
   /// The figures of one server or of the run. Ratios and times that nothing was measured for are not there.
-  func server(_ metrics: EndpointMetrics, to out: inout ByteWriter) {
+  func server(_ metrics: EndpointMetrics, _ run: RunFigures, to out: inout ByteWriter) {
     let fates = metrics.messages.both
     out.literal("{\"messages\":{\"units\":")
     out.number(fates.units)
     let named: [(StaticString, UInt32)] = [
       ("acked", fates.acked), ("acked_after_retry", fates.ackedAfterRetry), ("rejected", fates.rejected),
-      ("unanswered", fates.unanswered), ("damaged", fates.damaged), ("pending", fates.pending), ("late", fates.late),
+      ("unanswered", fates.unanswered), ("damaged", fates.damaged), ("unknown", fates.unknown),
+      ("pending", fates.pending), ("late", fates.late),
     ]
     for (name, value) in named {
       out.literal(",\"")
@@ -18,6 +19,7 @@ extension StatsJSONWriter {
       out.literal("\":")
       out.number(value)
     }
+    causes(fates, to: &out)
     out.literal("}")
     for (name, ratio) in [
       ("success", metrics.ratios.success), ("loss", metrics.ratios.loss), ("retry", metrics.ratios.retry),
@@ -55,6 +57,8 @@ extension StatsJSONWriter {
       out.number(beats.answered)
       out.literal(",\"missed\":")
       out.number(beats.missed)
+      out.literal(",\"unknown\":")
+      out.number(beats.unknown)
       out.literal(",\"absent\":")
       out.number(beats.absent)
       if beats.intervals > 0 {
@@ -75,8 +79,68 @@ extension StatsJSONWriter {
     }
     reads(metrics, to: &out)
     handshakes(metrics.handshakes, to: &out)
+    refusals(metrics.refusals, run, to: &out)
+    silences(metrics, to: &out)
     tcp(metrics.tcp, to: &out)
     out.literal("}")
+  }
+
+  /// Messages without a right answer, by why: `"causes":{"network":3,"peer":1,...}`.
+  private func causes(_ fates: FateCounts, to out: inout ByteWriter) {
+    out.literal(",\"causes\":{")
+    for (i, cause) in Cause.allCases.enumerated() {
+      out.literal(i == 0 ? "\"" : ",\"")
+      out.text(cause.name)
+      out.literal("\":")
+      out.number(fates[cause])
+    }
+    out.literal("}")
+  }
+
+  /// What was refused, and with which status: `"refusals":[{"profile":"mqtt","type":"connect","status":5,...}]`.
+  private func refusals(_ counts: RefusalCounts, _ run: RunFigures, to out: inout ByteWriter) {
+    guard !counts.entries.isEmpty else { return }
+    out.literal(",\"refusals\":[")
+    for (i, row) in RefusalRow.rows(counts, run.summary.plans, run.statuses).enumerated() {
+      out.literal(i == 0 ? "{\"profile\":" : ",{\"profile\":")
+      out.jsonString(row.profile)
+      out.literal(",\"type\":")
+      out.jsonString(row.type)
+      if let status = row.status {
+        out.literal(",\"status\":")
+        out.number(status)
+      }
+      if let name = row.name {
+        out.literal(",\"status_name\":")
+        out.jsonString(name)
+      }
+      out.literal(",\"count\":")
+      out.number(row.count)
+      out.literal("}")
+    }
+    out.literal("]")
+    guard counts.others > 0 else { return }
+    out.literal(",\"refusals_others\":")
+    out.number(counts.others)
+  }
+
+  /// How long connections were silent: `"silence":{"longest_survived_us":...,"shortest_before_reset_us":...}`.
+  private func silences(_ metrics: EndpointMetrics, to out: inout ByteWriter) {
+    let named: [(StaticString, Int64?)] = [
+      ("longest_survived_us", metrics.longestSilenceSurvived),
+      ("shortest_before_reset_us", metrics.shortestSilenceBeforeReset),
+    ]
+    var separator: StaticString = ",\"silence\":{"
+    for (name, value) in named {
+      guard let value else { continue }
+      out.literal(separator)
+      out.literal("\"")
+      out.literal(name)
+      out.literal("\":")
+      out.number(value)
+      separator = ","
+    }
+    if separator.utf8CodeUnitCount == 1 { out.literal("}") }
   }
 
   /// Messages that were read: `"reads":{"client_to_server":{"count":24,"min_us":...},...}`.

@@ -102,7 +102,7 @@ package struct StatsJSONWriter {
       out.literal("}")
     }
     out.literal("}},\"total\":")
-    server(figures.total, to: &out)
+    server(figures.total, figures, to: &out)
     out.literal(",\"servers\":[")
     for (i, (key, metrics)) in figures.endpoints.enumerated() {
       if i > 0 { out.literal(",") }
@@ -111,13 +111,13 @@ package struct StatsJSONWriter {
       out.literal("\",\"profile\":\"")
       out.text(summary.plans[Int(key.plan)].name)
       out.literal("\",\"figures\":")
-      server(metrics, to: &out)
+      server(metrics, figures, to: &out)
       out.literal("}")
     }
     out.literal("]")
     if let others = figures.others {
       out.literal(",\"other_servers\":")
-      server(others, to: &out)
+      server(others, figures, to: &out)
     }
     traffic(volume, to: &out)
     sequences(summary, to: &out)

@@ -127,14 +127,22 @@ package struct MetricFamily: Equatable, Sendable {
     "imdump_messages", .counter, way + ["fate"], "Messages whose fate was decided, by the fate that was decided first")
   static let messagesLate = MetricFamily(
     "imdump_messages_late", .counter, way + ["fate"],
-    "Messages answered after they were counted as unanswered or damaged, by the answer")
+    "Messages answered after they were counted as unanswered, damaged or unknown, by the answer")
+  static let messageCauses = MetricFamily(
+    "imdump_message_causes", .counter, way + ["cause"],
+    "Messages that were first decided to have no right answer, by why: network, peer, capture, status, checksum")
+  static let messageCausesLate = MetricFamily(
+    "imdump_message_causes_late", .counter, way + ["cause"], "Of those, answered after all, by why they were counted")
+  static let refusals = MetricFamily(
+    "imdump_refusals", .counter, server + ["type", "status", "status_name"],
+    "Refused exchanges of every kind, by type and by the status of the answer")
   static let oneWay = MetricFamily("imdump_messages_unacknowledged", .counter, way, "Messages that ask for no answer")
   static let control = MetricFamily(
     "imdump_control_messages", .counter, way + ["fate"],
     "Other exchanges than messages and heartbeats, by the fate that was decided first")
   static let controlLate = MetricFamily(
     "imdump_control_messages_late", .counter, way + ["fate"],
-    "Of those, answered after they were counted as unanswered or damaged, by the answer")
+    "Of those, answered after they were counted as unanswered, damaged or unknown, by the answer")
   static let heartbeats = MetricFamily(
     "imdump_heartbeats", .counter, server + ["fate"], "Heartbeats, by the fate that was decided first")
   static let heartbeatsLate = MetricFamily(
@@ -176,7 +184,8 @@ package struct MetricFamily: Equatable, Sendable {
     build, start, cpu, resident, memory, memoryLimit, evictions, received, dropped, processed, skipped, cut, repeated,
     bytes, lastPacket, streamBytes, skippedBytes, gaps, gapBytes, connections, decoded, encrypted, held, attempts,
     results, reconnects, retransmissions, outOfOrder, conflicts, frames, bodyBytes, copies, checksums, issues, orphans,
-    endpoints, endpointsLimit, messages, messagesLate, oneWay, control, controlLate, heartbeats, heartbeatsLate,
+    endpoints, endpointsLimit, messages, messagesLate, messageCauses, messageCausesLate, refusals,
+    oneWay, control, controlLate, heartbeats, heartbeatsLate,
     roundTrips, runRoundTrips, heartbeatTrips, heartbeatIntervals, reads, ended, handshakes, endpointFrames,
     endpointBytes, endpointRetransmissions, endpointReconnects,
   ]

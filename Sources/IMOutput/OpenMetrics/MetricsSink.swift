@@ -17,6 +17,8 @@ package final class MetricsSink: EngineSink {
   /// The other servers, by profile.
   private(set) var others: [EndpointSeries]
   @exclusivity(unchecked) private var roles: RoleTable
+  /// The statuses that answers gave.
+  private(set) var statuses = StatusBook()
 
   /// Nothing counted yet of what `plans` decode.
   package init(plans: [ProtocolPlan], maximumEndpoints: Int) {
@@ -43,9 +45,12 @@ package final class MetricsSink: EngineSink {
   }
 
   /// Counts the time between two heartbeats.
-  package func heartbeat(after interval: Int64, endpoint: UInt32) {
-    change(endpoint, .max) { $0.heartbeat(after: interval) }
+  package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) {
+    self.change(endpoint, .max) { $0.heartbeat(after: interval) }
   }
+
+  /// Takes note of a status.
+  package func met(_ status: StatusCode, place: UInt16) { statuses.met(status, place: place) }
 
   /// Counts a connection that is over.
   package func connection(_ report: ConnectionReport) {

@@ -12,6 +12,9 @@ extension MetricsWriter {
     let rows = rows(figures, sink)
     fates(.messages, rows, &text) { $0.messages }
     late(.messagesLate, rows, &text) { $0.messages }
+    causes(.messageCauses, rows, &text) { $0.messages.decided($1, $2) }
+    causes(.messageCausesLate, rows, &text) { $0.messages.late($1, $2) }
+    refusals(rows, figures, sink, &text)
     text.begin(.oneWay)
     for row in rows {
       for way in 0...1 {
@@ -62,6 +65,7 @@ extension MetricsWriter {
   private static let fates: [(Fate, StaticString)] = [
     (.acked, "fate=\"acked\""), (.ackedAfterRetry, "fate=\"acked_after_retry\""), (.rejected, "fate=\"rejected\""),
     (.unanswered, "fate=\"unanswered\""), (.damaged, "fate=\"damaged\""), (.pending, "fate=\"pending\""),
+    (.unknown, "fate=\"unknown\""),
   ]
 
   private func fates(
@@ -91,6 +95,43 @@ extension MetricsWriter {
     }
   }
 
+  /// The causes, as labels.
+  private static let causes: [(Cause, StaticString)] = [
+    (.network, "cause=\"network\""), (.peer, "cause=\"peer\""), (.capture, "cause=\"capture\""),
+    (.status, "cause=\"status\""), (.checksum, "cause=\"checksum\""),
+  ]
+
+  private func causes(
+    _ family: MetricFamily, _ rows: [Row], _ text: inout MetricText,
+    _ count: (EndpointSeries, Direction, Cause) -> UInt64
+  ) {
+    text.begin(family)
+    for row in rows {
+      for (cause, label) in Self.causes {
+        text.sample(row.ways[0], count(row.series, .clientToServer, cause), label)
+        text.sample(row.ways[1], count(row.series, .serverToClient, cause), label)
+      }
+    }
+  }
+
+  private func refusals(_ rows: [Row], _ figures: MetricsFigures, _ sink: MetricsSink, _ text: inout MetricText) {
+    text.begin(.refusals)
+    for row in rows {
+      let counts = row.series.figures.refusals
+      for refusal in RefusalRow.rows(counts, figures.summary.plans, sink.statuses) {
+        let labels = [
+          ("type", refusal.type), ("status", refusal.status.map { "\($0)" } ?? ""), ("status_name", refusal.name ?? ""),
+        ]
+        text.sample(row.labels + labels.map { "," + MetricText.label($0.0, $0.1) }.joined(), refusal.count)
+      }
+      if counts.others > 0 {
+        text.sample(
+          row.labels + ["type", "status", "status_name"].map { "," + MetricText.label($0, "other") }.joined(),
+          counts.others)
+      }
+    }
+  }
+
   private func heartbeats(_ rows: [Row], _ text: inout MetricText) {
     func decided(_ series: FateSeries, _ fates: Fate...) -> UInt64 {
       fates.reduce(0) { $0 &+ series.decided(.clientToServer, $1) &+ series.decided(.serverToClient, $1) }
@@ -102,6 +143,7 @@ extension MetricsWriter {
       text.sample(
         row.labels, decided(series, .acked, .ackedAfterRetry, .rejected) &+ pings.answered, "fate=\"answered\"")
       text.sample(row.labels, decided(series, .unanswered, .damaged) &+ pings.missed, "fate=\"missed\"")
+      text.sample(row.labels, decided(series, .unknown), "fate=\"unknown\"")
       text.sample(row.labels, decided(series, .pending) &+ pings.pending, "fate=\"pending\"")
     }
     text.begin(.heartbeatsLate)

@@ -41,6 +41,7 @@ package struct MessageTextWriter {
       out.thousandths(latency)
       out.literal(" ms")
     }
+    explain(record, exchange, to: &out)
     if exchange.flags.contains(.late) { out.literal(", late") }
     if exchange.copies > 1 {
       out.literal(", ")
@@ -59,5 +60,30 @@ package struct MessageTextWriter {
     }
     if record.checksums.contains(.bad) { out.literal(", crc bad") }
     out.literal("\n")
+  }
+
+  /// Why there is no right answer, and what status the answer has.
+  private func explain(_ record: MessageRecord, _ exchange: Exchange, to out: inout ByteWriter) {
+    let peer: StaticString = record.direction == .clientToServer ? "server" : "client"
+    switch exchange.cause {
+    case .network:
+      out.literal(", the ")
+      out.literal(peer)
+      out.literal("'s TCP never acknowledged it")
+    case .peer:
+      out.literal(", though the ")
+      out.literal(peer)
+      out.literal("'s TCP acknowledged it")
+    case .capture: out.literal(", the capture lacks bytes in which the answer may be")
+    case .checksum: out.literal(", no copy had a right checksum")
+    case .status, nil: break
+    }
+    guard let status = record.status else { return }
+    out.literal(", status ")
+    out.number(status.number)
+    if let name = record.statusName {
+      out.literal(" ")
+      out.text(name)
+    }
   }
 }

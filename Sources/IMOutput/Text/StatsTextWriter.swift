@@ -15,6 +15,8 @@ package struct StatsTextWriter {
     guard figures.total.frames[0] + figures.total.frames[1] > 0 else { return }
     endpoints(figures, to: &out)
     heartbeats(figures, to: &out)
+    causes(figures.total, to: &out)
+    refusals(figures, to: &out)
     connections(figures, to: &out)
     handshakes(figures.total.handshakes, to: &out)
     reads(figures.total, to: &out)
@@ -28,14 +30,16 @@ package struct StatsTextWriter {
   private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout ByteWriter) {
     guard kinds.contains(where: { $0.frames[0] + $0.frames[1] > 0 }) else { return }
     var table = TextTable([
-      plan.name, "c2s", "s2c", "units", "acked", "retried", "rejected", "unanswered", "damaged", "pending",
+      plan.name, "c2s", "s2c", "units", "acked", "retried", "rejected", "unanswered", "damaged", "unknown",
+      "pending",
     ])
     for (k, kind) in kinds.enumerated() where kind.frames[0] + kind.frames[1] > 0 {
       var fates = kind.fates[0]
       fates.add(kind.fates[1])
       let isUnit = fates.units > 0
       let counts = [
-        fates.units, fates.acked, fates.ackedAfterRetry, fates.rejected, fates.unanswered, fates.damaged, fates.pending,
+        fates.units, fates.acked, fates.ackedAfterRetry, fates.rejected, fates.unanswered, fates.damaged,
+        fates.unknown, fates.pending,
       ]
       table.add(
         [k < plan.typeNames.count ? plan.typeNames[k] : "other", grouped(kind.frames[0]), grouped(kind.frames[1])]
@@ -75,6 +79,7 @@ package struct StatsTextWriter {
     guard beats.sent > 0 else { return }
     var parts = ["heartbeats: \(grouped(beats.sent)) sent, \(grouped(beats.answered)) answered"]
     if beats.missed > 0 { parts.append("\(grouped(beats.missed)) missed") }
+    if beats.unknown > 0 { parts.append("\(grouped(beats.unknown)) unknown") }
     if beats.absent > 0 { parts.append("\(count(beats.absent, "time")) absent") }
     if beats.intervals > 0 {
       parts.append("every \(seconds(Double(beats.intervalSum) / Double(beats.intervals))) on average")
@@ -82,10 +87,41 @@ package struct StatsTextWriter {
     if let p50 = beats.spacing.percentile(50), let p95 = beats.spacing.percentile(95) {
       parts.append("p50 \(seconds(Double(p50))), p95 \(seconds(Double(p95)))")
     }
-    if beats.jitters > 0 { parts.append("jitter \(seconds(beats.jitterSum / Double(beats.jitters)))") }
-    if let idle = figures.longestIdleSurvived { parts.append("longest silence survived \(seconds(Double(idle)))") }
-    if let idle = figures.shortestIdleDied { parts.append("shortest silence before a reset \(seconds(Double(idle)))") }
+    if let jitter = beats.jitter { parts.append("jitter \(seconds(jitter))") }
+    if let silence = figures.total.longestSilenceSurvived {
+      parts.append("longest silence survived \(seconds(Double(silence)))")
+    }
+    if let silence = figures.total.shortestSilenceBeforeReset {
+      parts.append("shortest silence before a reset \(seconds(Double(silence)))")
+    }
     out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
+  }
+
+  /// Messages without a right answer, by why.
+  private func causes(_ total: EndpointMetrics, to out: inout ByteWriter) {
+    let fates = total.messages.both
+    let causes: [(Cause, String)] = [
+      (.network, "not answered and never acknowledged by the peer's TCP (network)"),
+      (.peer, "acknowledged by the peer's TCP, but not answered (peer)"),
+      (.capture, "unknown, because the capture lacks bytes (capture)"), (.status, "refused by their status (status)"),
+      (.checksum, "damaged in every copy (checksum)"),
+    ]
+    let parts = causes.compactMap { cause, text in fates[cause] > 0 ? "\(grouped(UInt64(fates[cause]))) \(text)" : nil }
+    guard !parts.isEmpty else { return }
+    out.text(wrapped("messages without a right answer: " + parts.joined(separator: ", "), width) + "\n")
+  }
+
+  /// What was refused: `refused: connect 5 not_authorized 3, submit_sm 88 ESME_RTHROTTLED 2`.
+  private func refusals(_ figures: RunFigures, to out: inout ByteWriter) {
+    let counts = figures.total.refusals
+    let rows = RefusalRow.rows(counts, figures.summary.plans, figures.statuses)
+    guard !rows.isEmpty else { return }
+    var parts = rows.map { row in
+      let status = row.status.map { " with \($0)" } ?? ""
+      return "\(row.type)\(status)\(row.name.map { " " + $0 } ?? ""): \(grouped(row.count))"
+    }
+    if counts.others > 0 { parts.append("others: \(grouped(counts.others))") }
+    out.text(wrapped("refused: " + parts.joined(separator: ", "), width) + "\n")
   }
 
   private func connections(_ figures: RunFigures, to out: inout ByteWriter) {

@@ -114,7 +114,8 @@ final class DeliveryRun {
     }
     for index in webhooks { post(index, String(decoding: json, as: UTF8.self)) }
     // A note that something cannot be known is no alert.
-    guard state != AlertEvent.State.held.rawValue else { return }
+    let notes: [AlertEvent.State] = [.held, .released]
+    guard !notes.contains(where: { $0.rawValue == state }) else { return }
     let text = message.text(5)
     active.removeAll { $0.fingerprint == fingerprint }
     let isOver = state == AlertEvent.State.resolved.rawValue

@@ -30,11 +30,12 @@ enum ExportableKeys {
     "fields.*": field.union(["encrypted-from", "zlib", "encoding", "sensitive", "unique"]),
     "checksum": ["algorithm", "covers", "order", "in"],
     "checksum.covers": ["from"],
-    "sequence": ["kind", "bits", "wraps-at", "shared-by"],
-    "status": ["tag", "accepted", "also"],
+    "sequence": ["kind", "bits", "wraps-at", "shared-by", "outlives-connection"],
+    "status": ["tag", "accepted", "also", "names", "other-names"],
     "types.*": [
       "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
       "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "assigns-identity", "when",
+      "statuses",
     ],
     "types.*.flags": ["mask", "value"],
     "types.*.body.*": [
@@ -63,7 +64,9 @@ enum ExportableKeys {
     "timing": ["answer", "heartbeat"],
   ]
   /// Mappings whose keys are the profile's own.
-  private static let open: Set<String> = ["types", "tlv.tags", "framing.escape.replaces"]
+  private static let open: Set<String> = [
+    "types", "tlv.tags", "framing.escape.replaces", "status.names", "status.other-names", "types.*.statuses",
+  ]
 
   /// Throws where `root` uses a key that no exporter knows.
   static func check(_ root: YAMLReader) throws(ProfileError) {

@@ -92,6 +92,19 @@ extension MarkdownPage {
     return out
   }
 
+  /// The names of statuses, list by list.
+  func statuses() -> String {
+    var lists = [("Statuses", draft.statusNames[0])]
+    if draft.statusTags.1 != .max { lists.append(("Statuses in \(tag(draft.statusTags.1))", draft.statusNames[1])) }
+    for (index, kind) in draft.kinds.enumerated() where kind.statusList > 0 {
+      lists.append(("Statuses of `\(profile.typeNames[index])`", draft.statusNames[Int(kind.statusList)]))
+    }
+    return lists.filter { !$0.1.isEmpty }.map { title, names in
+      let rows = names.sorted { $0.key < $1.key }.map { "| \($0.key) | `\($0.value)` |\n" }
+      return "## \(title)\n\n| Number | Name |\n|---|---|\n" + rows.joined()
+    }.joined(separator: "\n")
+  }
+
   /// The states of a connection and of a message, as they are counted.
   func states() -> String {
     var out = "## States\n\n| Of | From | To | When |\n|---|---|---|---|\n"

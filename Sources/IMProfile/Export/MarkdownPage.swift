@@ -11,7 +11,7 @@ struct MarkdownPage {
 
   /// The whole page.
   func text() throws(ProfileError) -> String {
-    var parts = [head(), header(), types(), bodies(draft), elements(), exchanges(), states()]
+    var parts = [head(), header(), types(), bodies(draft), elements(), exchanges(), states(), statuses()]
     if let variant = profile.variant, let name = try exported.root.optional("variable")?.text() {
       let value = profile.variantValue.map(String.init) ?? ""
       parts.insert(bodies(variant, ", where `\(name)` is \(value)"), at: 4)
@@ -61,7 +61,15 @@ struct MarkdownPage {
   }
 
   private func sequence() -> String {
-    guard draft.sequenceCounts else { return "an identifier, free again after its answer; each side has its own" }
+    let life =
+      switch draft.numberLife {
+      case .session: ", on every connection of its session"
+      case .marked: "; on another connection, only a frame that is marked as sent again is a copy"
+      case .connection: "; another connection begins anew"
+      }
+    guard draft.sequenceCounts else {
+      return "an identifier, free again after its answer; each side has its own\(life)"
+    }
     guard draft.sequence.isPresent else { return "none" }
     var out = "a counter of \(draft.counterBits) bits"
     if draft.counterWrap != 1 << UInt64(draft.counterBits) {
@@ -69,7 +77,7 @@ struct MarkdownPage {
     }
     if draft.counterBits < draft.sequence.mask.nonzeroBitCount { out += ", with a category above it" }
     if draft.serverSharesCounter { out += "; a server counts for all its clients together" }
-    return out
+    return out + life
   }
 
   // MARK: The header

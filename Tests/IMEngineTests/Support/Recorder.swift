@@ -49,6 +49,10 @@ final class Recorder: EngineSink {
   /// Microseconds until messages were read.
   private(set) var reads: [Int64] = []
   private(set) var names: [UInt32: String] = [:]
+  /// Statuses by the number that exchanges know them by.
+  private(set) var statuses: [UInt16: StatusCode] = [:]
+
+  func met(_ status: StatusCode, place: UInt16) { statuses[place] = status }
   private(set) var adopted: [(exchange: UInt32, times: [Timestamp])] = []
 
   func frame(

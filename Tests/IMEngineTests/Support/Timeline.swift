@@ -10,6 +10,7 @@ import IMWire
 ///     i  the same, byte for byte                 h  a heartbeat, each with the next number
 ///     x  the same, its body damaged on the way   k  the ACK of the last heartbeat
 ///     F  FIN by the client, and by the server    R  RST by the server
+///     s  nothing but a bare ACK by the server   m  the ACK of the message, which the capture lacks
 ///     .  nothing but time: a bare ACK
 struct Timeline {
   let run: Run
@@ -39,6 +40,9 @@ struct Timeline {
         beat += 1
         talk.send(TJPFrameBuilder.heartbeat(sequence: beat).bytes, .clientToServer, at: now)
       case "k": talk.send(TJPFrameBuilder.echoACK(of: beat).bytes, .serverToClient, at: now)
+      case "s": talk.acknowledge(.serverToClient, at: now)
+      case "m":
+        for lost in talk.send(TJPFrameBuilder.echoACK(of: 1).bytes, .serverToClient, at: now) { talk.drop(lost) }
       case "F": talk.close(.fin(by: .clientToServer), at: now)
       case "R": talk.close(.reset(by: .serverToClient), at: now)
       default: talk.acknowledge(.clientToServer, at: now)

@@ -127,8 +127,11 @@ package enum ECSFields {
       ("acked", "answered after one copy"), ("acked_after_retry", "answered after more than one copy"),
       ("rejected", "refused by the other side"), ("unanswered", "not answered in time"),
       ("damaged", "not answered, and no copy undamaged"),
+      ("unknown", "without an answer, where the capture lacks bytes among which it may be"),
       ("pending", "still open when the capture or connection ended"),
       ("late", "answered after having been given up; the fate counts the answer"),
+      ("causes.network", "unanswered, of which TCP never acknowledged the last byte"),
+      ("causes.peer", "unanswered, though TCP acknowledged them"),
     ]
     return ["client_to_server", "server_to_client"].flatMap { way in
       meanings.map { ECSField("\(prefix).messages.\(way).\($0.0)", .long, datasets, "messages \($0.1)") }

@@ -29,7 +29,9 @@ extension ECSFields {
     ECSField(
       "event.outcome", .keyword, [.message, .connection, .weird, .alert], "how it ended",
       values: ["success", "failure", "unknown"]),
-    ECSField("event.reason", .keyword, [.connection, .alert], "why the connection ended, or the alert in words"),
+    ECSField(
+      "event.reason", .keyword, [.message, .connection, .alert],
+      "the status that refused a message, why the connection ended, or the alert in words"),
     ECSField("event.sequence", .long, [.message, .weird], "the message's number on the wire"),
     ECSField("event.severity", .long, [.alert], "the rule's severity as a number"),
     ECSField("event.start", .date, [.message, .connection, .summary, .alert, .capture], "when it began"),

@@ -43,13 +43,16 @@ extension ECSFields {
       ECSField("imdump.conn.heartbeat.sent", .long, [.connection], "heartbeats, without copies"),
       ECSField("imdump.conn.heartbeat.answered", .long, [.connection], "of them, answered"),
       ECSField("imdump.conn.heartbeat.missed", .long, [.connection], "of them, not answered in time"),
+      ECSField("imdump.conn.heartbeat.unknown", .long, [.connection], "of them, whose answer the capture may lack"),
       ECSField("imdump.conn.heartbeat.interval_ms", .double, .milliseconds, [.connection], "the mean between two"),
-      ECSField("imdump.conn.heartbeat.jitter_ms", .double, .milliseconds, [.connection], "how much it varies"),
+      ECSField(
+        "imdump.conn.heartbeat.jitter_ms", .double, .milliseconds, [.connection],
+        "the mean difference of neighbouring intervals"),
       ECSField("imdump.conn.heartbeat.expected_ms", .double, .milliseconds, [.connection], "what the client promised"),
       ECSField("imdump.conn.heartbeat.rtt_ms", .double, .milliseconds, [.connection], "their mean round trip"),
       ECSField(
         "imdump.conn.idle.longest_survived_s", .double, .seconds, [.connection],
-        "the longest silence after which it went on"),
+        "the longest silence behind which the peer acknowledged what came"),
       ECSField("imdump.conn.tcp.retransmits", .long, [.connection], "segments seen again"),
       ECSField("imdump.conn.tcp.out_of_order", .long, [.connection], "segments out of order"),
       ECSField("imdump.conn.tcp.capture_duplicates", .long, [.connection], "packets that were captured twice"),

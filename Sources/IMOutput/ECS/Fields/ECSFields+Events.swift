@@ -12,7 +12,12 @@ extension ECSFields {
       values: ["client_to_server", "server_to_client"]),
     ECSField(
       "imdump.msg.fate", .keyword, [.message], "what became of it; unacknowledged where it asks for no answer",
-      values: ["acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged"]),
+      values: ["acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unknown", "unacknowledged"]),
+    ECSField(
+      "imdump.msg.cause", .keyword, [.message], "why it has no right answer",
+      values: ["network", "peer", "capture", "status", "checksum"]),
+    ECSField("imdump.msg.status", .long, [.message], "the status of its answer, as it is on the wire"),
+    ECSField("imdump.msg.status_name", .keyword, [.message], "the profile's name of that status"),
     ECSField("imdump.msg.late", .boolean, [.message], "true in the second document of one that was given up"),
     ECSField("imdump.msg.copies", .long, [.message], "copies seen, the first one included"),
     ECSField("imdump.msg.retries", .long, [.message], "copies that were sent again on purpose"),
@@ -47,7 +52,7 @@ extension ECSFields {
       ECSField("imdump.alert.id", .keyword, [.alert], "names one firing"),
       ECSField("imdump.alert.fingerprint", .keyword, [.alert], "names the rule and what it is about, never its value"),
       ECSField(
-        "imdump.alert.state", .keyword, [.alert], "what happened to it", values: ["firing", "resolved", "held"]),
+        "imdump.alert.state", .keyword, [.alert], "what happened to it", values: ["firing", "resolved", "held", "released"]),
       ECSField("imdump.alert.metric", .keyword, [.alert], "the rule's metric"),
       ECSField(
         "imdump.alert.operator", .keyword, [.alert], "how value and threshold are compared",
@@ -65,6 +70,8 @@ extension ECSFields {
       ECSField("imdump.alert.since", .date, [.alert], "when it began"),
       ECSField("imdump.alert.count", .long, [.alert], "how often this fingerprint has fired"),
       ECSField("imdump.alert.suppressed", .long, [.alert], "alerts of the rule that were not told before this one"),
+      ECSField(
+        "imdump.alert.unknown", .long, [.alert], "messages in the window of which the capture cannot tell what became"),
       ECSField("imdump.alert.dropped", .long, [.alert], "packets that the capture lost, for which it is held"),
       ECSField("imdump.alert.evidence", .keyword, [.alert], "the capture file with the packets behind it"),
     ]

@@ -22,8 +22,11 @@ extension ECSFields {
       ECSField("imdump.summary.heartbeat.sent", .long, [.summary], "heartbeats, without copies"),
       ECSField("imdump.summary.heartbeat.answered", .long, [.summary], "heartbeats answered"),
       ECSField("imdump.summary.heartbeat.missed", .long, [.summary], "heartbeats not answered in time"),
+      ECSField("imdump.summary.heartbeat.unknown", .long, [.summary], "heartbeats whose answer the capture may lack"),
       ECSField("imdump.summary.heartbeat.interval_ms", .double, .milliseconds, [.summary], "the mean between two"),
-      ECSField("imdump.summary.heartbeat.jitter_ms", .double, .milliseconds, [.summary], "how much it varies"),
+      ECSField(
+        "imdump.summary.heartbeat.jitter_ms", .double, .milliseconds, [.summary],
+        "the mean difference of neighbouring intervals"),
       ECSField("imdump.summary.heartbeat.expected_ms", .double, .milliseconds, [.summary], "what clients promised"),
       ECSField(
         "imdump.summary.heartbeat.rtt_p95_ms", .double, .milliseconds, [.summary],

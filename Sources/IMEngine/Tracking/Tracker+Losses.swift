@@ -1,0 +1,110 @@
+import IMWire
+
+/// What the capture lacks, and what that makes of messages without an answer.
+extension Tracker {
+  /// A copy of an exchange on another connection than its first.
+  struct CopyElsewhere {
+    /// The connection's flow and its serial number.
+    var flow: UInt32, serial: UInt32
+    /// The low half of the stream offset behind the copy.
+    var end: UInt32
+  }
+
+  /// Copies on other connections that are remembered; beyond, the first copy's connection speaks for all.
+  static var maximumElsewhere: Int { 65_536 }
+
+  /// The peer acknowledged bytes of `side` that were not captured.
+  @inline(never)
+  mutating func noteAhead(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ now: Timestamp) {
+    let half = flow.half(side)
+    guard flow.pointee.figures != .max, half.pointee.state != .held else { return }
+    var held: (UInt32, UInt32)?
+    if let queue = half.pointee.queue, let first = queue.pointee.firstStart, let last = queue.pointee.lastEnd {
+      held = (first, last)
+    }
+    let (acknowledged, next) = (half.pointee.acknowledged, half.pointee.next)
+    // A FIN has a number, and is no byte.
+    guard acknowledged &- next != 1 else { return }
+    rare(figures.pointer(flow.pointee.figures)).pointee.losses[side].ahead(
+      at: now, to: acknowledged, next: next, held: held, isCertain: half.pointee.state == .fresh)
+  }
+
+  /// Bytes of `side` up to what comes next were given up; `now` is when bytes behind them were seen first.
+  @inline(never)
+  mutating func noteLoss(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ count: Int, _ now: Timestamp) {
+    guard flow.pointee.figures != .max else { return }
+    let next = flow.half(side).pointee.next
+    rare(figures.pointer(flow.pointee.figures)).pointee.losses[side].lost(
+      from: next &- UInt32(truncatingIfNeeded: count), to: next, at: now)
+  }
+
+  /// Whether the capture lacks bytes of `side` that were sent behind `begin` and not behind `end`.
+  private func lacks(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, after begin: Timestamp, upTo end: Timestamp
+  ) -> Bool {
+    let half = flow.half(side)
+    // A hole that may still be filled is one as long as it is not.
+    if half.pointee.state == .open, let queue = half.pointee.queue,
+      queue.pointee.hasHole(after: begin, upTo: end, next: half.pointee.next)
+    {
+      return true
+    }
+    let rare = flow.pointee.figures == .max ? .max : figures.pointer(flow.pointee.figures).pointee.rare
+    guard rare != .max else { return false }
+    return rareFigures.pointer(rare).pointee.losses[side].contains(
+      after: begin, upTo: end, next: half.pointee.next)
+  }
+
+  /// The last time, not behind `end`, at which bytes of `side` turned out to be missing; `nil` where none are.
+  func lastLoss(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, upTo end: Timestamp) -> Timestamp? {
+    let rare = figures.pointer(flow.pointee.figures).pointee.rare
+    guard rare != .max else { return nil }
+    let losses = rareFigures.pointer(rare)
+    guard !losses.pointee.losses[side].isEmpty else { return nil }
+    return losses.pointee.losses[side].last(upTo: end, next: flow.half(side).pointee.next)
+  }
+
+  /// Decides what a message is whose time for an answer ended at `deadline`, and takes note of where it stopped.
+  mutating func outcomeWithoutAnswer(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: FlowPlaces,
+    _ deadline: Timestamp
+  ) -> Fate {
+    guard exchange.pointee.flags.contains(.good) else { return .damaged }
+    let direction = exchange.pointee.direction
+    let begin = exchange.pointee.firstAt
+    var isUnknown = lacks(flow, flow.pointee.side(direction.reversed), after: begin, upTo: deadline)
+    var isReached = flow.hasAcknowledged(exchange.pointee.end, direction)
+    if let other = copyElsewhere(exchange, flows) {
+      isUnknown = isUnknown || lacks(other.flow, other.flow.pointee.side(direction.reversed), after: begin, upTo: deadline)
+      if isReached != true { isReached = other.flow.hasAcknowledged(other.end, direction) ?? isReached }
+    }
+    exchange.pointee.outcome.reach(isReached)
+    return isUnknown ? .unknown : .unanswered
+  }
+
+  /// The last copy of an exchange on another connection than its first, as long as that is remembered.
+  func copyElsewhere(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ flows: FlowPlaces
+  ) -> (flow: UnsafeMutablePointer<Flow>, end: UInt32)? {
+    guard !elsewhere.isEmpty, let copy = elsewhere[exchange.pointee.id] else { return nil }
+    let flow = flows.pointer(copy.flow)
+    return flow.pointee.serial == copy.serial ? (flow, copy.end) : nil
+  }
+}
+
+extension UnsafeMutablePointer<Flow> {
+  /// Whether the peer has acknowledged what was sent in `direction` up to the stream offset with the low half `end`; `nil`
+  /// where no packet of the peer was captured.
+  func hasAcknowledged(_ end: UInt32, _ direction: Direction) -> Bool? {
+    let side = pointee.side(direction)
+    let half = half(side)
+    guard self.half(1 - side).pointee.packets > 0 else { return nil }
+    guard half.pointee.flags.contains(.acknowledged), half.pointee.state == .open else { return false }
+    // A FIN has a number, and is no byte.
+    let next = half.pointee.flags.contains(.finished) ? half.pointee.next &- 1 : half.pointee.next
+    let ahead = half.pointee.acknowledged &- next
+    // What a carrier holds may be longer than it was on the wire: then everything that came is the measure.
+    if pointee.carrier != .max, Int32(bitPattern: ahead) >= 0 { return true }
+    return Int32(bitPattern: UInt32(truncatingIfNeeded: half.pointee.offset) &+ ahead &- end) >= 0
+  }
+}

@@ -1,0 +1,25 @@
+import IMEngine
+import IMMetrics
+
+/// What was refused, in words.
+struct RefusalRow {
+  /// The profile's name, and the type's.
+  let profile: String, type: String
+  /// The status's number on the wire, and the profile's name of it; `nil` where there is none.
+  let status: UInt64?, name: String?
+  /// How often.
+  let count: UInt64
+
+  /// The rows of `counts`, the most frequent first; of equals, the one that was seen first.
+  static func rows(_ counts: RefusalCounts, _ plans: [ProtocolPlan], _ statuses: StatusBook) -> [RefusalRow] {
+    counts.entries.enumerated().sorted { ($1.element.count, $0.offset) < ($0.element.count, $1.offset) }.map {
+      let entry = $0.element
+      let plan = Int(entry.plan) < plans.count ? plans[Int(entry.plan)] : nil
+      let code = statuses[entry.status]
+      let type = plan.flatMap { Int(entry.kind) < $0.typeNames.count ? $0.typeNames[Int(entry.kind)] : nil }
+      return RefusalRow(
+        profile: plan?.name ?? "other", type: type ?? "other", status: code?.number,
+        name: code.flatMap { plan?.name(of: $0) }, count: entry.count)
+    }
+  }
+}
