@@ -80,9 +80,12 @@ extension Engine {
         }
       }
     }
-    guard rest.pointee.count > patience(half) else { return }
+    let isOver = rest.pointee.count > patience(half)
+    guard isOver || isEnd else { return }
     if let profile = promisedAtStart(flow, half, rest, bytes, start, end) {
       decide(index, flow, side, profile, isEnd: isEnd)
+    } else if !isOver {
+      return
     } else if isAwaited(flow, half) {
       passOver(flow, side, rest)
     } else {
@@ -103,7 +106,7 @@ extension Engine {
         select(profile)
         switch verify(bytes, start, end, rest, needed: Self.promisedEvidence, isTrusted: true) {
         case .confirmed: return profile
-        case .open(let bits, _) where bits >= Self.promisedEvidence / 2: return profile
+        case .open(let bits, _) where bits >= Self.promisedEvidence / 2 || beginsWithHeader(bytes, rest): return profile
         case .open, .rejected: continue
         }
       }
@@ -216,7 +219,7 @@ extension Engine {
   ) {
     var profile = found
     guard settleRoles(flow, side, &profile, isEnd: isEnd) else { return }
-    awaitedRoles[flow.pointee.serial] = nil
+    let hasWaited = awaitedRoles.removeValue(forKey: flow.pointee.serial) != nil
     flow.pointee.profile = profile
     let plan = profile.plan
     let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
@@ -232,10 +235,10 @@ extension Engine {
       for side in 0...1 { flow.half(side).pointee.flags.insert(.delimited) }
     }
     for side in 0...1 { flow.half(side).pointee.rest?.pointee.beginSearch() }
-    // What came first is decoded first, in turns.
+    // What came first is decoded first; what has waited, in turns.
     defer { decodeLimit = .distantFuture }
     var turn = isEarlier(flow, 1 - side) ? 1 - side : side
-    for _ in 0..<4_096 {
+    for _ in 0..<4_096 where hasWaited {
       guard let other = start(flow, 1 - turn), start(flow, turn) != nil else { break }
       decodeLimit = other
       decodeRest(index, flow, turn)

@@ -41,7 +41,9 @@ package struct StatsJSONWriter {
         ("crc_le", summary.checksums[1]), ("crc_bad", summary.checksums[2]), ("crc_none", summary.checksums[3]),
       ] + counters
     out.literal("{\"counters\":{")
-    for (i, (name, value)) in all.sorted(by: { $0.0 < $1.0 }).enumerated() {
+    // Types of equal names, of several protocols, are counted together.
+    let sums = Dictionary(all, uniquingKeysWith: &+)
+    for (i, (name, value)) in sums.sorted(by: { $0.key < $1.key }).enumerated() {
       if i > 0 { out.literal(",") }
       out.jsonString(name)
       out.literal(":")
