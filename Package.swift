@@ -29,15 +29,22 @@ func tests(_ name: String, _ rooms: [Target.Dependency], exclude: [String] = [])
 /// `IMDUMP_FUZZ=1` offers the rooms to the nested package `Fuzz`.
 let fuzzed: [Product] =
   Context.environment["IMDUMP_FUZZ"] == "1"
-  ? [.library(name: "rooms", targets: ["IMWire", "IMCapture", "IMEngine", "IMProfile", "IMFilter"])] : []
+  ? [
+    .library(
+      name: "rooms",
+      targets: [
+        "IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMOutput", "IMPipeline", "IMCommandLine",
+      ])
+  ] : []
 
 let package = Package(
   name: "imdump",
   platforms: [.macOS(.v15)],
-  products: [.executable(name: "imdump", targets: ["imdump"])] + fuzzed,
-  dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-  ],
+  products: [
+    .executable(name: "imdump", targets: ["imdump"]),
+    .executable(name: "impeer", targets: ["impeer"]),
+    .library(name: "IMEndpoint", targets: ["IMEndpoint"]),
+  ] + fuzzed,
   targets: [
     .systemLibrary(
       name: "CPcap", pkgConfig: "libpcap",
@@ -50,6 +57,11 @@ let package = Package(
     .systemLibrary(
       name: "CYAML", pkgConfig: "yaml-0.1",
       providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
+
+    .systemLibrary(name: "CEpoll"),
+    .systemLibrary(
+      name: "CSSL", pkgConfig: "libssl",
+      providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
     room("IMWire", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
@@ -66,18 +78,22 @@ let package = Package(
     room(
       "IMPipeline",
       ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),
+    room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
+    room("IMCommandLine", []),
     .executableTarget(
       name: "imdump",
-      dependencies: [
-        "IMPipeline", "IMOutput", "IMEngine", "IMWire",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
+      dependencies: ["IMPipeline", "IMOutput", "IMEngine", "IMWire", "IMCommandLine"],
+      swiftSettings: settings + checked),
+    .executableTarget(
+      name: "impeer",
+      dependencies: ["IMEndpoint", "IMOutput", "IMMetrics", "IMYAML", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
 
     .target(
       name: "IMTestSupport", dependencies: ["IMWire"], path: "Tests/IMTestSupport",
       swiftSettings: settings + checked),
     tests("IMWireTests", ["IMWire"]),
+    tests("IMCommandLineTests", ["IMCommandLine"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
     tests("IMYAMLTests", ["IMYAML"]),
@@ -86,7 +102,9 @@ let package = Package(
     tests("IMMetricsTests", ["IMMetrics"]),
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
     tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMOutput", "IMWire"]),
+    tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
     tests(
-      "imdumpTests", ["imdump", "IMCapture", "IMEngine", "IMOutput", "IMProfile", "IMWire"], exclude: ["Golden"]),
+      "imdumpTests", ["imdump", "IMCapture", "IMCommandLine", "IMEngine", "IMOutput", "IMProfile", "IMWire"],
+      exclude: ["Golden"]),
   ]
 )

@@ -1,6 +1,7 @@
 """Metrics of a live capture: a real Prometheus reads them, and clients that misbehave cost no packet."""
 import json
 import os
+import resource
 import socket
 import subprocess
 import threading
@@ -200,6 +201,98 @@ def beset(binary, space, folder, report, is_long):
                  answered >= asked - 1)
 
 
+ASK = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+ANSWERS = [
+    ("GET", ASK, 200),
+    ("HEAD", b"HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n", 200),
+    ("the absolute form", b"GET http://x:9464/metrics HTTP/1.1\r\nHost: x:9464\r\n\r\n", 200),
+    ("another path", b"HEAD / HTTP/1.0\r\n\r\n", 404),
+    ("another method", b"PUT /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n" + b"x" * (1 << 20), 405),
+    ("a long head", b"GET /metrics HTTP/1.1\r\nX: " + b"y" * (1 << 20), 431),
+    ("a TLS hello", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),
+    ("HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+    ("a folded line", b"GET /metrics HTTP/1.1\r\nHost: x\r\n y\r\n\r\n", 400),
+    ("a blank before the colon", b"GET /metrics HTTP/1.1\r\nHost : x\r\n\r\n", 400),
+    ("LF alone", b"GET /metrics HTTP/1.1\nHost: x\n\n", 400),
+    ("two lengths", b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400),
+]
+
+
+def answer(request, is_half_closed):
+    """All that is answered to a request, or the error that came instead."""
+    try:
+        with connected() as one:
+            one.sendall(request)
+            if is_half_closed:
+                one.shutdown(socket.SHUT_WR)
+            text = b""
+            while piece := one.recv(65_536):
+                text += piece
+            return text
+    except OSError as error:
+        return str(error).encode()
+
+
+def within(space, deed):
+    """What a function gives in a namespace."""
+    given = []
+
+    def run():
+        net.enter(space)        # this thread only
+        given.append(deed())
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(60)
+    return given[0] if given else None
+
+
+def serving(pid):
+    """Seconds of CPU that the thread which serves has taken."""
+    for task in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/stat" % (pid, task), encoding="utf-8") as file:
+            name, figures = file.read().split("(", 1)[1].rsplit(") ", 1)
+        if name == "imdump-metrics":
+            return sum(int(word) for word in figures.split()[11:13]) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
+def promised(binary, space, folder, report):
+    """Each kind of request has its answer, whole; and a process that is out of descriptors waits until there are some."""
+    captures = capture.Captures(binary, space, folder, report)
+    # The limits of another user's process are for CAP_SYS_RESOURCE.
+    run = captures.run("--format", "json", "--metrics-listen", ADDRESS, "-Z", "root")
+    if run is None:
+        return
+    for name, request, status in ANSWERS:
+        for is_half_closed in (False, True):
+            text = within(space.far, lambda: answer(request, is_half_closed)) or b""
+            fields = text.split(b"\r\n\r\n")[0].split(b"\r\n")
+            whole = {b"Connection: close", b"X-Content-Type-Options: nosniff"} <= set(fields)
+            report.check("%s%s: %d" % (name, ", and no more" if is_half_closed else "", status),
+                         fields[0].startswith(b"HTTP/1.1 %d " % status) and whole, text[:200])
+    limits = resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE, (descriptors(run.process.pid), limits[1]))
+
+    def waited():
+        before = serving(run.process.pid)
+        crowd = [connected() for _ in range(10)]
+        time.sleep(2)
+        used = serving(run.process.pid) - before
+        crowd[0].sendall(ASK)
+        resource.prlimit(run.process.pid, resource.RLIMIT_NOFILE, limits)
+        start = crowd[0].recv(12)
+        for one in crowd:
+            one.close()
+        return used, start
+
+    used, start = within(space.far, waited) or (None, None)
+    report.check("out of descriptors for 2 s: %s s of CPU" % used, used is not None and used < 0.1)
+    report.equal("who waited is answered when there are some", start, b"HTTP/1.1 200")
+    run.stop()
+    captures.ended("with requests of every kind", run, limit=2)
+
+
 def descriptors(pid):
     return len(os.listdir("/proc/%d/fd" % pid))
 
@@ -209,6 +302,7 @@ def check(binary, space, folder, report, is_long):
     work = os.path.join(folder, "metrics")
     os.mkdir(work)
     os.chmod(work, 0o777)
+    promised(binary, space, work, report)
     beset(binary, space, work, report, is_long)
     tool = runs.missing("prometheus", "promtool")
     if tool:

@@ -3,7 +3,8 @@ import IMWire
 extension Engine {
   /// A connection without answer to its SYN is given up after this long, in nanoseconds.
   static var synPatience: Int64 { 30_000_000_000 }
-  /// A connection's end is reported when its messages have had time to be answered, and forgotten later.
+  /// A connection's end is reported when its messages have had time to be answered: those without an answer until one would
+  /// no longer count. It is forgotten later.
   static var endingDelay: Int64 { 6_000_000_000 }
   static var lingering: Int64 { 60_000_000_000 }
   /// How often expired exchanges are looked for, in nanoseconds of capture time.
@@ -341,10 +342,11 @@ extension Engine {
   private mutating func end(_ entry: ClosingQueue.Entry) {
     let flow = reassembler.flows.pointer(entry.flow)
     guard flow.pointee.serial == entry.serial, !flow.pointee.reported else { return }
-    let figures = flow.pointee.figures
-    if figures != .max, tracker.figures.pointer(figures).pointee.unsettled > 0,
+    if flow.pointee.figures != .max, tracker.mayStillChange(flow.pointee.figures),
       entry.due.nanoseconds(since: flow.pointee.closedAt) < Self.lingering
     {
+      // That it is over is told now; what it counted, when it is final.
+      if entry.due.nanoseconds(since: flow.pointee.closedAt) < 2 * Self.endingDelay { report(flow, isFinal: false) }
       ending.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.endingDelay))
       return
     }
@@ -440,9 +442,13 @@ extension Engine {
     if let figures { rare = tracker.rareFigures(of: figures) }
     let journal = f.journal == .max ? FlowJournal() : reassembler.journals.pointer(f.journal).pointee
     let ways = [f.halves[client], f.halves[1 - client]]
+    var info = connectionInfo(flow)
+    if isFinal, f.closeReason == .refused || f.closeReason == .timeout, ways[0].offset == 0, ways[1].offset == 0 {
+      info.endpoint = endpointOfFailure(info.server)
+    }
     sink.connection(
       ConnectionReport(
-        info: connectionInfo(flow), madeAt: now, phase: f.phase, reason: f.closeReason, isFinal: isFinal,
+        info: info, madeAt: now, phase: f.phase, reason: f.closeReason, isFinal: isFinal,
         clientIsCertain: f.clientIsCertain,
         sawSyn: f.sawSyn, firstSeen: f.firstSeen,
         lastSeen: f.lastSeen, closedAt: f.closedAt == .distantFuture ? nil : f.closedAt,

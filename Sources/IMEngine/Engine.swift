@@ -98,8 +98,11 @@ package struct Engine: ~Copyable {
   private let ownArrivals: UnsafeMutablePointer<Arrival>
   /// Reads packets ahead, here or on another thread.
   package let preparer: PacketPreparer
-  /// The servers that frames were decoded of, by (endpoint, plan), in the order of their first.
+  /// The servers that frames were decoded of, and those that failed connections were meant for, by (endpoint, plan), in the
+  /// order of their first.
   var endpointIndex: [EndpointKey: UInt32] = [:]
+  /// The same by endpoint, with the plan that came last; and how many of them only their port tells.
+  var serverIndex: [Endpoint: UInt32] = [:], hintedServers = 0
   /// Connections whose SYN waits for an answer.
   var opening = ClosingQueue()
   /// Bytes of connections that nothing decodes, by the lower of their ports; at most 4,096.

@@ -135,7 +135,8 @@ package struct ConnectionInfo: Sendable, BitwiseCopyable {
   package var plan: UInt8
   /// Whether its client's SYN was seen.
   package var sawOpening = false
-  /// The server's index among those that frames were decoded of, `.max` where none were.
+  /// The server's index in `Engine.endpoints()`: where frames were decoded, and in the report of a connection that failed on
+  /// its way to a server that is known. Else `.max`.
   package var endpoint: UInt32
 }
 
@@ -149,7 +150,8 @@ package struct ConnectionReport {
   package var phase: ConnectionPhase
   /// Why it is over; `open` while it is not.
   package var reason: CloseReason
-  /// Whether this is its last report: it has ended, or the capture has.
+  /// Whether this is its last report: nothing of it changes any more, or the capture is over. One whose `reason` is not
+  /// `open` and that is not final says that the connection is over, and that answers may still change what it counted.
   package var isFinal: Bool
   /// Whether SYN or SYN+ACK told the client; else it is the side away from a known port, or the one that spoke first.
   package var clientIsCertain: Bool

@@ -38,17 +38,16 @@ package enum Limit: String, CaseIterable, Sendable {
     }
   }
 
-  /// Reads `NAME=VALUE`; `nil` says what is wrong with it.
+  /// Reads `NAME=VALUE`; what is thrown says what is wanted.
   package static func read(_ text: String) throws(UsageError) -> (Limit, Int64) {
     let parts = text.split(separator: "=", maxSplits: 1)
     guard parts.count == 2, let limit = Limit(rawValue: String(parts[0])) else {
       throw UsageError(
-        message: "--limit \(text): NAME=VALUE is wanted, with one of "
+        message: "NAME=VALUE is wanted, with one of "
           + allCases.map(\.rawValue).joined(separator: ", "))
     }
     guard let value = ByteSize.read(String(parts[1])), limit.range.contains(value) else {
-      throw UsageError(
-        message: "--limit \(text): a value from \(limit.range.lowerBound) to \(limit.range.upperBound) is wanted")
+      throw UsageError(message: "a value from \(limit.range.lowerBound) to \(limit.range.upperBound) is wanted")
     }
     return (limit, value)
   }

@@ -4,10 +4,13 @@ package import IMProfile
 import IMYAML
 
 /// The names that `names` stand for: `auto` is all those in use by default, and each counts once.
-package func profileNames(_ names: [String]) -> [String] {
+func profileNames(_ names: [String]) -> [String] {
   var seen: Set<String> = []
   return names.flatMap { $0 == "auto" ? BuiltInProfiles.usual : [$0] }.filter { seen.insert($0).inserted }
 }
+
+/// The names of all profiles that are built in.
+package var builtInProfiles: [String] { BuiltInProfiles.names }
 
 /// Compiles the profiles that were asked for; the usual built-in ones when none were.
 package func loadProfiles(_ names: [String]) throws(ProfileError) -> [ProtocolPlan] {

@@ -23,6 +23,9 @@ struct Run {
     input: InputOptions, decode: DecodeOptions, report: ReportOptions, hasLogs: Bool = false
   ) throws(UsageError) {
     self.input = input
+    var decode = decode
+    decode.profiles = profileNames(decode.profiles)
+    if let path = decode.hashKeyFile { decode.identities = try readHashKey(path) }
     self.decode = decode
     self.report = report
     confinement = try Confinement(input.confinement, isLive: input.interface != nil)

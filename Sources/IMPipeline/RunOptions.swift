@@ -63,7 +63,7 @@ package struct InputOptions: Sendable {
 
 /// How packets are decoded.
 package struct DecodeOptions: Sendable {
-  /// Names of built-in profiles or paths of YAML files; empty for all built-in ones.
+  /// Names of built-in profiles or paths of YAML files, `auto` for the usual ones; empty for these.
   package var profiles: [String] = []
   /// Ports on which the protocols are expected beside the profiles' own.
   package var ports: [UInt16] = []
@@ -75,6 +75,8 @@ package struct DecodeOptions: Sendable {
   package var limits: [Limit: Int64] = [:]
   /// What stands for names that are not to be shown: by a key of this run, unless another is given.
   package var identities = IdentityHash.random()
+  /// The file whose bytes are that key, read before anything is given up.
+  package var hashKeyFile: String?
   /// Which copy of a byte counts.
   package var overlap = OverlapPolicy.first
 

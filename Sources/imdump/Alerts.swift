@@ -1,100 +1,81 @@
-import ArgumentParser
+package import IMCommandLine
 import IMOutput
-import IMPipeline
+package import IMPipeline
 
 /// `imdump check`: alerts over a capture, for scripts.
-struct Check: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "Hold alert rules against a capture; the status tells.",
-    usage: "imdump check <file> ... --rules <file> [<options>]",
-    discussion: "Status 0: no alert fired. 2: one did. 1: the capture is damaged, so nobody can tell.")
+struct Check: Subcommand {
+  static var about: About {
+    About(
+      "check", "Hold alert rules against a capture; the status tells.",
+      usage: ["imdump check <file> ... --rules <file> [<options>]"],
+      discussion: "Status 0: no alert fired. 2: one did. 1: the capture is damaged, so nobody can tell.")
+  }
 
-  @OptionGroup var source: SourceOptions
-  @OptionGroup var decoding: DecodingOptions
-  @OptionGroup var speech: SpeechOptions
-  @OptionGroup var time: TimeOptions
-  @OptionGroup var alerts: RuleOptions
+  var source = SourceOptions()
+  var decode = DecodeOptions()
+  var speech = SpeechOptions()
+  var style = TextStyle()
+  var alerts = AlertOptions()
+  var format = OutputFormat.text
+  var isJSON = false
+  var documents = DocumentOptions()
 
-  @Option(help: "The form of the output.")
-  var format: OutputFormat = .text
+  static var table: [Option<Self>] {
+    [
+      .group(\.source), .group(\.decode), .group(\.speech), .group(\.style), .group(\.alerts),
+      .value("--format <format>", \.format, "The form of the output."),
+      .flag("--json", \.isJSON, "The same as --format json: one JSON object a line."),
+      .value("--sensor <name>", \.documents.sensor, "The sensor's name; the host's by default."),
+      .list("<file> ...", \.source.input.files, captureFiles),
+    ]
+  }
 
-  @Flag(help: "The same as --format json: one JSON object a line.")
-  var json = false
-
-  @Option(help: ArgumentHelp("The sensor's name; the host's by default.", valueName: "name"))
-  var sensor: String?
-
-  @Argument(
-    help: ArgumentHelp(
-      "Capture files; - is standard input, and so is none where that is no terminal.", valueName: "file"))
-  var files: [String] = []
-
-  func run() throws {
-    guard alerts.rules != nil else { throw misuse("give a file of rules with --rules") }
-    let input = try source.input(files: files)
-    var style = TextStyle()
-    style.isColoured = speech.isColoured
-    style.time = time.style
-    var documents = DocumentOptions()
-    documents.sensor = sensor
-    try finish { () throws(UsageError) in
-      try runCheck(
-        input: input, decode: decoding.decode, report: speech.report, alerts: alerts.alerts,
-        format: json ? .json : format, documents: documents, style: style)
-    }
+  func perform() throws(UsageError) -> ExitStatus {
+    guard alerts.rules != nil else { throw UsageError(message: "give a file of rules with --rules") }
+    return try runCheck(
+      input: source.files(), decode: decode, report: speech.report, alerts: alerts, format: isJSON ? .json : format,
+      documents: documents, style: speech.coloured(style))
   }
 }
 
 /// `imdump rules`: files of alert rules.
-struct Rules: ParsableCommand {
-  static let configuration = CommandConfiguration(abstract: "Check alert rules.", subcommands: [Check.self])
+enum Rules: CommandGroup {
+  static var about: About { About("rules", "Check alert rules.") }
+  static var members: [Member] { [.command(Check.self)] }
 
-  struct Check: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Check a file of rules; mistakes name line and column.")
+  struct Check: Subcommand {
+    static var about: About { About("check", "Check a file of rules; mistakes name line and column.") }
 
-    @Option(
-      help: ArgumentHelp(
-        "A profile that rules may speak of: a built-in one's name or a YAML file. All built-in ones by default.",
-        valueName: "name"))
-    var profile: [String] = []
+    var profiles: [String] = []
+    var file = ""
 
-    @Argument(help: "The file.") var file: String
-
-    func run() throws {
-      try finish { () throws(UsageError) in try checkRules(file, profiles: profile) }
+    static var table: [Option<Self>] {
+      [
+        .list(
+          "--profile <name>", \.profiles,
+          "A profile that rules may speak of: a built-in one's name or a YAML file. All built-in ones by default.",
+          completing: .wordsAndFiles(builtInProfiles)),
+        .value("<file>", \.file, "The file."),
+      ]
     }
+
+    func perform() throws(UsageError) -> ExitStatus { try checkRules(file, profiles: profiles) }
   }
 }
 
 /// Alerts and where they go.
-struct RuleOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Tell alerts by these rules; see imdump-rules(5).", valueName: "file"))
-  var rules: String?
-
-  @Option(
-    help: ArgumentHelp("Write the packets behind each alert to a capture in this folder.", valueName: "folder"))
-  var evidence: String?
-
-  @Option(
-    help: ArgumentHelp(
-      "Run this program for each alert, with JSON on its standard input; words end at blanks.", valueName: "command"))
-  var hook: String?
-
-  @Option(help: ArgumentHelp("Post each alert as JSON to this address.", valueName: "url"))
-  var webhook: [String] = []
-
-  @Option(help: ArgumentHelp("Keep this Alertmanager up to date.", valueName: "url"))
-  var alertmanager: [String] = []
-
-  /// The pipeline's options.
-  var alerts: AlertOptions {
-    var options = AlertOptions()
-    options.rules = rules
-    options.evidence = evidence
-    options.hook = hook.map { $0.split(separator: " ").map(String.init) } ?? []
-    options.webhooks = webhook
-    options.alertmanagers = alertmanager
-    return options
+extension AlertOptions: OptionGroup {
+  package static var table: [Option<Self>] {
+    [
+      .value("--rules <file>", \.rules, "Tell alerts by these rules; see imdump-rules(5)."),
+      .value(
+        "--evidence <folder>", \.evidence, "Write the packets behind each alert to a capture in this folder."),
+      .custom(
+        "--hook <command>",
+        "Run this program for each alert, with JSON on its standard input; words end at blanks."
+      ) { options, word in options.hook = word.split(separator: " ").map(String.init) },
+      .list("--webhook <url>", \.webhooks, "Post each alert as JSON to this address."),
+      .list("--alertmanager <url>", \.alertmanagers, "Keep this Alertmanager up to date."),
+    ]
   }
 }

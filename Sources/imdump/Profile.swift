@@ -1,64 +1,85 @@
-import ArgumentParser
+import IMCommandLine
 import IMPipeline
 
 /// `imdump profile`: the protocols that are known, as data.
-struct Profile: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "List, show, check, test and export protocol profiles.",
-    subcommands: [List.self, Show.self, Check.self, Test.self, Export.self])
-
-  struct List: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "The built-in profiles, a line each.")
-    func run() throws { throw ExitCode(listProfiles().rawValue) }
+enum Profile: CommandGroup {
+  static var about: About { About("profile", "List, show, check, test and export protocol profiles.") }
+  static var members: [Member] {
+    [.command(List.self), .command(Show.self), .command(Check.self), .command(Test.self), .command(Export.self)]
   }
 
-  struct Show: ParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "The YAML of a built-in profile.")
-    @Argument(help: "The profile's name.") var name: String
-    func run() throws { try finish { () throws(UsageError) in try showProfile(name) } }
+  struct List: Subcommand {
+    static var about: About { About("list", "The built-in profiles, a line each.") }
+    static var table: [Option<Self>] { [] }
+    func perform() throws(UsageError) -> ExitStatus { listProfiles() }
   }
 
-  struct Check: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Check a profile in a file; mistakes name line and column.")
-    @Argument(help: "The file.") var file: String
-    func run() throws { try finish { () throws(UsageError) in try checkProfile(file) } }
-  }
-
-  struct Test: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Decode captures with one profile; say what fits and what does not.",
-      usage: "imdump profile test <profile> <file> ... [<options>]")
-    @Argument(help: "The profile: a file, or a built-in one's name.") var profile: String
-    @OptionGroup var source: SourceOptions
-    @Argument(help: ArgumentHelp("Capture files; - is standard input.", valueName: "file")) var files: [String] = []
-
-    func run() throws {
-      let input = try source.input(files: files)
-      try finish { () throws(UsageError) in try testProfile(profile, input: input) }
+  struct Show: Subcommand {
+    static var about: About { About("show", "The YAML of a built-in profile.") }
+    var name = ""
+    static var table: [Option<Self>] {
+      [.value("<name>", \.name, "The profile's name.", completing: .words(builtInProfiles))]
     }
+    func perform() throws(UsageError) -> ExitStatus { try showProfile(name) }
   }
 
-  struct Export: ParsableCommand {
-    static let configuration = CommandConfiguration(
-      abstract: "Make a dissector for Wireshark, or a page that describes the protocol.",
-      usage: "imdump profile export <profile> --wireshark | --markdown [-o <file>]")
-    @Argument(help: "The profile: a file, or a built-in one's name.") var profile: String
-    @Flag(help: "A dissector in Lua, for tshark -X lua_script: too.") var wireshark = false
-    @Flag(help: "A page in Markdown.") var markdown = false
-    @Option(name: [.customShort("o"), .long], help: ArgumentHelp("Write to a file.", valueName: "file"))
+  struct Check: Subcommand {
+    static var about: About { About("check", "Check a profile in a file; mistakes name line and column.") }
+    var file = ""
+    static var table: [Option<Self>] { [.value("<file>", \.file, "The file.")] }
+    func perform() throws(UsageError) -> ExitStatus { try checkProfile(file) }
+  }
+
+  struct Test: Subcommand {
+    static var about: About {
+      About(
+        "test", "Decode captures with one profile; say what fits and what does not.",
+        usage: ["imdump profile test <profile> <file> ... [<options>]"])
+    }
+    var profile = ""
+    var source = SourceOptions()
+
+    static var table: [Option<Self>] {
+      [
+        .value("<profile>", \.profile, profileOperand, completing: .wordsAndFiles(builtInProfiles)),
+        .group(\.source),
+        .list("<file> ...", \.source.input.files, "Capture files; - is standard input."),
+      ]
+    }
+
+    func perform() throws(UsageError) -> ExitStatus { try testProfile(profile, input: source.files()) }
+  }
+
+  struct Export: Subcommand {
+    static var about: About {
+      About(
+        "export", "Make a dissector for Wireshark, or a page that describes the protocol.",
+        usage: ["imdump profile export <profile> --wireshark | --markdown [-o <file>]"])
+    }
+    var profile = ""
+    var isDissector = false
+    var isPage = false
     var output: String?
 
-    func validate() throws {
-      guard wireshark != markdown else {
-        throw ValidationError("one of --wireshark and --markdown is wanted")
+    static var table: [Option<Self>] {
+      [
+        .value("<profile>", \.profile, profileOperand, completing: .wordsAndFiles(builtInProfiles)),
+        .flag("--wireshark", \.isDissector, "A dissector in Lua, for tshark -X lua_script: too."),
+        .flag("--markdown", \.isPage, "A page in Markdown."),
+        .value("-o, --output <file>", \.output, "Write to a file."),
+      ]
+    }
+
+    func check() throws(ValueError) {
+      guard isDissector != isPage else {
+        throw ValueError("one of --wireshark and --markdown is wanted")
       }
     }
 
-    func run() throws {
-      try finish { () throws(UsageError) in
-        try exportProfile(profile, as: wireshark ? .wireshark : .markdown, to: output)
-      }
+    func perform() throws(UsageError) -> ExitStatus {
+      try exportProfile(profile, as: isDissector ? .wireshark : .markdown, to: output)
     }
   }
+
+  private static var profileOperand: String { "The profile: a file, or a built-in one's name." }
 }

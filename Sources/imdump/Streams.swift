@@ -1,39 +1,37 @@
-import ArgumentParser
+import IMCommandLine
 import IMPipeline
 
 /// `imdump streams`: the TCP streams of a capture, their bytes and their gaps.
-struct Streams: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    abstract: "TCP streams: ranges, gaps and what the segments were.",
-    usage: "imdump streams <file> ... [<options>]")
+struct Streams: Subcommand {
+  static var about: About {
+    About(
+      "streams", "TCP streams: ranges, gaps and what the segments were.",
+      usage: ["imdump streams <file> ... [<options>]"])
+  }
 
-  @OptionGroup var source: SourceOptions
-  @OptionGroup var speech: SpeechOptions
+  var source = SourceOptions()
+  var speech = SpeechOptions()
+  var isJSON = false
+  var folder: String?
+  var memory = 256 << 20
+  var verifiesChecksums = true
 
-  @Flag(name: [.customShort("K"), .customLong("no-checksum")], help: "Do not verify TCP and IP checksums.")
-  var noChecksum = false
+  static var table: [Option<Self>] {
+    [
+      .group(\.source), .group(\.speech),
+      .flag("-K, --no-checksum", \.verifiesChecksums, is: false, "Do not verify TCP and IP checksums."),
+      .custom(
+        "--mem <size>", "The most memory for streams and their bytes, such as 512M or 2G; 256M by default."
+      ) { options, word throws(ValueError) in options.memory = try DecodeOptions.memory(word) },
+      .flag("--json", \.isJSON, "Print one JSON object a line."),
+      .value("--write <folder>", \.folder, "Also write each direction's bytes to files in this folder."),
+      .list("<file> ...", \.source.input.files, captureFiles),
+    ]
+  }
 
-  @Option(
-    help: ArgumentHelp(
-      "The most memory for streams and their bytes, such as 512M or 2G; 256M by default.", valueName: "size"),
-    transform: DecodingOptions.memory)
-  var mem: Int = 256 << 20
-
-  @Flag(help: "Print one JSON object a line.")
-  var json = false
-
-  @Option(help: ArgumentHelp("Also write each direction's bytes to files in this folder.", valueName: "folder"))
-  var write: String?
-
-  @Argument(
-    help: ArgumentHelp(
-      "Capture files; - is standard input, and so is none where that is no terminal.", valueName: "file"))
-  var files: [String] = []
-
-  func run() throws {
-    let input = try source.input(files: files)
-    try finish { () throws(UsageError) in
-      try runStreams(input: input, report: speech.report, isJSON: json, folder: write, memory: mem, verifiesChecksums: !noChecksum)
-    }
+  func perform() throws(UsageError) -> ExitStatus {
+    try runStreams(
+      input: source.files(), report: speech.report, isJSON: isJSON, folder: folder, memory: memory,
+      verifiesChecksums: verifiesChecksums)
   }
 }

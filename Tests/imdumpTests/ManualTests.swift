@@ -1,61 +1,32 @@
 import Foundation
+import IMCommandLine
 import Testing
 
-/// `man/imdump.1` names everything that the command's own help names.
+@testable import imdump
+
+/// `man/imdump.1` names everything that the command's tables have, and nothing else.
 @Suite struct ManualTests {
   /// The page as text: mdoc's marks for options, commands and quotes taken away.
   static func page() throws -> String {
     try String(contentsOf: Command.folder.appending(path: "man/imdump.1"), encoding: .utf8)
   }
 
-  /// What `help` says of the command at `path`, and of all its subcommands.
-  private static func helps(_ path: [String] = []) throws -> [(path: [String], text: String)] {
-    let text = try Command.run(path + ["--help"]).output
-    var all = [(path, text)]
-    for name in names(after: "SUBCOMMANDS:", in: text) { all += try helps(path + [name]) }
-    return all
-  }
+  /// Every command, with its rows.
+  private static var commands: [CommandTree] { CommandTree(.group(Imdump.self)).all }
 
-  /// The first words of the entries below a heading; entries are indented by two, their explanations by more.
-  private static func names(after heading: String, in text: String) -> [String] {
-    var result: [String] = []
-    var isBelow = false
-    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-      if line == heading { isBelow = true } else if !line.hasPrefix(" "), !line.isEmpty { isBelow = false }
-      if isBelow, line.hasPrefix("  "), !line.hasPrefix("   "), !line.hasPrefix("  See ") {
-        result.append(String(line.dropFirst(2).prefix { $0 != " " }))
-      }
-    }
-    return result
-  }
-
-  /// The options below `OPTIONS:`, each with all its names.
-  private static func options(in text: String) -> [String] {
-    var result: [String] = []
-    var isBelow = false
-    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-      if line.hasSuffix("OPTIONS:") { isBelow = true } else if !line.hasPrefix(" "), !line.isEmpty { isBelow = false }
-      guard isBelow, line.hasPrefix("  -") else { continue }
-      let entry = String(line.dropFirst(2))
-      // Two blanks end the names; `-x, -X`, `--json`, `-c <count>`.
-      let names = entry.components(separatedBy: "  ")[0]
-      for word in names.split(whereSeparator: { $0 == " " || $0 == "," || $0 == "/" }) where word.hasPrefix("-") {
-        result.append(String(word))
-      }
-    }
-    return result
-  }
+  /// The names of a command's options.
+  private static func options(_ command: CommandTree) -> [String] { command.visibleRows.flatMap(\.spelling.names) }
 
   @Test func everyOptionAndCommandStandsInThePage() throws {
     let page = try Self.page()
-    let helps = try Self.helps()
-    #expect(helps.count >= 7, "the help's subcommands were not found")
-    for (path, text) in helps {
-      let name = (["imdump"] + path).joined(separator: " ")
-      if !path.isEmpty {
-        #expect(page.contains("\n.It Cm \(path.joined(separator: " "))"), "the page has no entry for \(name)")
+    #expect(Self.commands.count >= 17)
+    for command in Self.commands {
+      let name = command.path.joined(separator: " ")
+      if command.path.count > 1 {
+        let words = command.path.dropFirst().joined(separator: " ")
+        #expect(page.contains("\n.It Cm \(words)"), "the page has no entry for \(name)")
       }
-      for option in Self.options(in: text) {
+      for option in Self.options(command) {
         // mdoc writes `-x` as `Fl x` and `--long` as `Fl -long`.
         let mark = "Fl \(option.dropFirst())"
         let isThere = page.ranges(of: mark).contains { range in
@@ -67,25 +38,35 @@ import Testing
   }
 
   @Test func everyOptionInThePageIsThere() throws {
-    let known = Set(try Self.helps().flatMap { Self.options(in: $0.text) })
+    let known = Set(Self.commands.flatMap(Self.options))
     for line in try Self.page().split(separator: "\n") where line.hasPrefix(".It Fl ") {
       for part in line.dropFirst(4).split(separator: ",") {
         let words = part.split(separator: " ")
         guard words.count > 1, words[0] == "Fl" else { continue }
-        let option = "-" + words[1]
-        if option == "--by" {
-          withKnownIssue("described before it is there", isIntermittent: true) { #expect(known.contains(option)) }
-        } else {
-          #expect(known.contains(option), "the page has \(option), and no command has")
-        }
+        #expect(known.contains("-" + words[1]), "the page has -\(words[1]), and no command has")
       }
     }
   }
 
+  /// The value behind an option in the page is called as in the help.
+  @Test func valuesHaveTheirNamesInThePage() throws {
+    let rows = Self.commands.flatMap(\.visibleRows)
+    for line in try Self.page().split(separator: "\n") where line.hasPrefix(".It Fl ") && line.contains(" Ar ") {
+      let option = "-" + line.dropFirst(".It Fl ".count).prefix { $0 != " " }
+      let value = line[line.range(of: " Ar ").map(\.upperBound)!...].split(separator: " ").filter {
+        $0 != "Ns" && $0 != "Ar"
+      }
+      let names = Set(rows.filter { $0.spelling.names.contains(option) }.compactMap(\.spelling.value))
+      #expect(names.contains(value.joined()), "\(line): the help says \(names)")
+    }
+  }
+
   @Test func theHelpFitsATerminal() throws {
-    for (path, text) in try Self.helps() {
+    for command in Self.commands {
+      let text = try Command.run(Array(command.path.dropFirst()) + ["--help"]).output
+      #expect(text == command.help)
       for line in text.split(separator: "\n") where line.count > 80 {
-        Issue.record("imdump \(path.joined(separator: " ")) --help, \(line.count) columns: \(line)")
+        Issue.record("\(command.path.joined(separator: " ")) --help, \(line.count) columns: \(line)")
       }
       #expect(text.hasSuffix("\n"))
     }
@@ -117,9 +98,7 @@ import Testing
 
   @Test func theHelpOfTheCommandItselfHasTheOptionsOfCapturing() throws {
     let whole = try Command.run(["--help"]).output
-    for option in Self.options(in: try Command.run(["capture", "--help"]).output) {
-      #expect(whole.contains("  \(option)") || whole.contains(", \(option)"))
-    }
+    for row in CommandTree(.command(Capture.self)).visibleRows { #expect(whole.contains("\n  \(row.spelling.text)")) }
     #expect(try Command.run(["-h"]).output == whole)
     #expect(try Command.run(["help"]).output == whole)
     #expect(try Command.run(["help", "stats"]).output == Command.run(["stats", "--help"]).output)

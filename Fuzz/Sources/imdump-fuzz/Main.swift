@@ -13,7 +13,8 @@ struct Target: Sendable {
   let run: @Sendable (UnsafeRawBufferPointer) -> Void
 }
 
-let targets: [Target] = captureTargets + engineTargets + partTargets
+let targets: [Target] =
+  captureTargets + engineTargets + partTargets + yamlTargets + servingTargets + commandLineTargets
 
 /// The one that this process runs. Written once, before the first input.
 nonisolated(unsafe) private var current: Target?

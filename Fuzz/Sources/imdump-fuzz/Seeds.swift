@@ -48,7 +48,15 @@ func writeSeeds(from samples: String, to folder: String) {
   seed("inflate", [0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27])
   seed("gzip", [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 0x4c, 0x4a, 0x06, 0, 0xc2, 0x41, 0x24, 0x35, 3, 0, 0, 0])
   seed("reassembly", (0..<120).map { UInt8(truncatingIfNeeded: $0 * 37) })
-  for name in BuiltInProfiles.names { if let text = BuiltInProfiles.text(name) { seed("profile", [UInt8](text.utf8)) } }
+  for name in BuiltInProfiles.names {
+    guard let text = BuiltInProfiles.text(name) else { continue }
+    seed("profile", [UInt8](text.utf8))
+    // Pieces, because targets read no further than is quick.
+    for start in stride(from: 0, to: text.utf8.count, by: 500) {
+      seed("yaml", [UInt8](text.utf8.dropFirst(start).prefix(500)))
+    }
+  }
+  for text in yamlSeeds { seed("yaml", [UInt8](text.utf8)) }
   // Short ones, because most of the time goes to reading YAML.
   for text in shortProfiles + delimitedProfiles { seed("profile", [UInt8](text.utf8)) }
   for text in ["SAY 1 hello\r\nOK 1\n", "~\u{1}\u{1}ab}^c~~\u{2}\u{1}~"] {
@@ -59,6 +67,20 @@ func writeSeeds(from samples: String, to folder: String) {
     "type == data && rtt_ms > 500", "session == 6854 or fate in {unanswered, damaged}", "tlv[0x1001] contains \"x\"",
     "client.ip == 10.0.0.0/8 and not seq >= 0x1f", "tlv matches \"(?i)^a{2,5}[^b-d]$\"",
   ] { seed("filter", [UInt8](text.utf8)) }
+  for text in [
+    "GET /metrics HTTP/1.1\r\nHost: sensor:9464\r\nAccept: application/openmetrics-text;q=0.5,*/*;q=0.1\r\n\r\n",
+    "HEAD http://[::1]:9464/metrics?x HTTP/1.0\r\n\r\n", "\r\nOPTIONS * HTTP/1.1\r\nhost:\t\r\nX-Y:\u{e4}\r\n\r\n",
+    "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi",
+    "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "GET / HTTP/1.1\r\nX: " + String(repeating: "y", count: 8_300),
+  ] { for size: UInt8 in [1, 255] { seed("http", [size] + [UInt8](text.utf8)) } }
+  // Connections that ask, in both dialects, are answered, and go.
+  seed("responder", [0, 2, 0, 2, 1, 2, 3, 13, 49, 49, 49, 49, 49, 9, 7, 0, 2, 4, 2, 3, 9, 14, 255])
+  seed("responder", [0, 1, 0x12, 0, 0x12, 2, 0x12, 6, 0x12, 3, 29, 50, 50, 50, 50, 50, 0x1b, 9, 0x19, 0x18, 14, 60])
+  for words in [
+    ["log", "-avvr", "x", "--number=3", "y"], ["-rtype == data", "--", "--all"], ["log", "other", "z"], ["othr"], ["help", "log"],
+    ["--no-chek"], ["--all=1"], ["-n", "-1"], ["-vh"], ["--version"],
+  ] { seed("words", [UInt8](words.joined(separator: "\0").utf8)) }
 }
 
 private func contents(_ path: String) -> [UInt8] {

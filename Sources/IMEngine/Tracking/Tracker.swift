@@ -252,24 +252,26 @@ struct Tracker: ~Copyable {
 
   // MARK: Settling
 
-  /// Decides the fate of an exchange and tells.
+  /// Decides the fate of an exchange, whose type is for `role`, and tells.
   @inline(__always)
-  mutating func settle(_ exchange: UnsafeMutablePointer<Exchange>, _ fate: Fate, _ flow: UnsafeMutablePointer<Flow>) {
+  mutating func settle(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ role: FrameRole, _ fate: Fate, _ flow: UnsafeMutablePointer<Flow>
+  ) {
     let figure = figures.pointer(flow.pointee.figures)
     let way = Int(exchange.pointee.direction.rawValue)
     let total = total(exchange.pointee.plan, exchange.pointee.kind)
     if exchange.pointee.flags.contains(.settled) {
-      count(figure, exchange.pointee.fate, way, -1)
+      count(figure, role, exchange.pointee.fate, way, -1)
       total.pointee.fates[way].count(exchange.pointee.fate, -1)
       exchange.pointee.flags.insert(.late)
-      rare(figure).pointee.fates[way].late &+= 1
+      if role == .message { rare(figure).pointee.fates[way].late &+= 1 }
       total.pointee.fates[way].late &+= 1
     } else {
       exchange.pointee.flags.insert(.settled)
       figure.pointee.unsettled &-= 1
     }
     exchange.pointee.fate = fate
-    count(figure, fate, way)
+    count(figure, role, fate, way)
     total.pointee.fates[way].count(fate)
     tellSettled(exchange, figure.pointee.endpoint)
   }
@@ -335,12 +337,13 @@ struct Tracker: ~Copyable {
     let fate: Fate =
       isPending ? .pending : exchange.pointee.flags.contains(.good) ? .unanswered : .damaged
     let figure = figures.pointer(flow.pointee.figures)
-    if fate == .unanswered || fate == .damaged, figure.pointee.heartbeats != .max, role(exchange) == .heartbeat {
+    let role = role(exchange)
+    if fate == .unanswered || fate == .damaged, figure.pointee.heartbeats != .max, role == .heartbeat {
       let beats = heartbeats.pointer(figure.pointee.heartbeats)
       beats.pointee.missed &+= 1
       beats.pointee.missedInARow &+= 1
     }
-    settle(exchange, fate, flow)
+    settle(exchange, role, fate, flow)
   }
 
   /// The role of each plan's types.

@@ -3,7 +3,7 @@ import IMWire
 
 /// Writes collected streams as JSON, one object a line; the same streams give the same bytes.
 ///
-///     {"id":0,"first_frame":1,"client":"192.0.2.1 40000","server":"192.0.2.2 8080","saw_syn":true,...,
+///     {"id":1,"first_frame":1,"client":"192.0.2.1 40000","server":"192.0.2.2 8080","saw_syn":true,...,
 ///      "analysis":{"retransmission":0,...},"dirs":[{"dir":"c2s","packets":7,...,"ranges":[[0,120]],"gaps":[],...},{...}]}
 ///
 /// Times are microseconds; `analysis` counts by the rules of Wireshark's TCP analysis, and names every event for the

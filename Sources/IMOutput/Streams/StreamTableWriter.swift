@@ -4,7 +4,7 @@ import IMWire
 /// Writes collected streams as a table for people: a heading, and one line a stream.
 ///
 ///       id  client                server              packets  bytes c>s  bytes s>c  gaps  missing  retr  ooo  lost  ...
-///        0  192.0.2.1:40000       192.0.2.2:8080           12        310        120     1      300     2    0     1
+///        1  192.0.2.1:40000       192.0.2.2:8080           12        310        120     1      300     2    0     1
 ///
 /// Columns are as wide as their widest value. Everything printed is a number or an address made here, so that no byte
 /// of a capture reaches the terminal as it came.

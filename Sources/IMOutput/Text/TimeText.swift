@@ -2,19 +2,14 @@ import IMEngine
 import IMWire
 
 /// Ways to show a time, as tcpdump's `-t` chooses them.
-package enum TimeStyle: Sendable {
+package enum TimeStyle: Int, Sendable {
   /// The time of day; nothing; seconds since 1970; milliseconds since the line before; date and time.
   case timeOfDay, none, epoch, sinceLast, date
 
-  /// The style of so many `-t`.
-  package init(count: Int) {
-    switch count {
-    case 0: self = .timeOfDay
-    case 1: self = .none
-    case 2: self = .epoch
-    case 3: self = .sinceLast
-    default: self = .date
-    }
+  /// The number of `-t` that ask for the style; more than four ask for the last.
+  package var count: Int {
+    get { rawValue }
+    set { self = TimeStyle(rawValue: newValue) ?? .date }
   }
 }
 

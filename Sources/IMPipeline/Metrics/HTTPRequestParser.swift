@@ -49,7 +49,7 @@ struct HTTPRequestParser {
   private var field: Field?
   private var path: [UInt8] = []
   private var accept: [UInt8] = []
-  private var isOldest = false
+  private var isHTTP10 = false
   private var hasHost = false, hasLength = false, hasEncoding = false
 
   /// A parser that has read nothing.
@@ -138,7 +138,7 @@ struct HTTPRequestParser {
       word.append(byte)
     } else if word.count == Self.version.count {
       guard byte == .zero || byte == .zero + 1 else { return refuse() }
-      isOldest = byte == .zero
+      isHTTP10 = byte == .zero
       word.append(byte)
     } else {
       guard byte == .cr else { return refuse() }
@@ -186,14 +186,14 @@ struct HTTPRequestParser {
       if hasLength || hasEncoding || value.isEmpty || !value.allSatisfy(\.isDigit) { refuse() }
       hasLength = true
     case .transferEncoding:
-      if hasLength || hasEncoding || isOldest || value.map(\.lowercased) != Self.chunked { refuse() }
+      if hasLength || hasEncoding || isHTTP10 || value.map(\.lowercased) != Self.chunked { refuse() }
       hasEncoding = true
     }
     word.removeAll()
   }
 
   private mutating func end() {
-    guard let method, hasHost || isOldest else { return refuse() }
+    guard let method, hasHost || isHTTP10 else { return refuse() }
     outcome = .request(HTTPRequest(method: method, path: path, accept: accept))
   }
 

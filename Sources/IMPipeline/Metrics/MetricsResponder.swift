@@ -60,9 +60,9 @@ struct MetricsResponder: ~Copyable {
     let seconds = min(desk.nextEnd, isPausing ? pauseEnd : .infinity) - now
     let milliseconds = seconds.isFinite ? Int32(max(0, min(seconds, 60) * 1_000).rounded(.up)) : -1
     guard poll(&polled, nfds_t(polled.count), milliseconds) < 0 else { return }
-    for index in polled.indices { polled[index].revents = 0 }
     // Out of memory, or of something else: to try again at once would not help.
     if errno != EINTR { usleep(UInt32(Self.pause * 1e6)) }
+    for index in polled.indices { polled[index].revents = 0 }
   }
 
   private mutating func takeTexts(_ now: Double) {

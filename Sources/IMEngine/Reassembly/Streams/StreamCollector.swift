@@ -65,7 +65,7 @@ package struct StreamCollector: ~Copyable {
     for i in chunks.indices {
       let chunk = chunks[i]
       chunks[i] = []
-      for (offset, stream) in chunk.enumerated() { body(stream.collected(id: i * Self.chunkCount + offset)) }
+      for (offset, stream) in chunk.enumerated() { body(stream.collected(id: i * Self.chunkCount + offset + 1)) }
     }
     chunks = []
     count = 0

@@ -1,0 +1,72 @@
+/// A value that is read from one word.
+package protocol OptionValue {
+  /// Reads `word`; `nil` where it is no such value.
+  init?(word: String)
+  /// The word that gives this value, as help shows a default; `nil` where there is nothing to show.
+  var word: String? { get }
+  /// All the words that are taken, where they can be listed.
+  static var words: [String] { get }
+  /// What is wanted, as a refusal says it: "a whole number".
+  static var wanted: String { get }
+}
+
+extension OptionValue {
+  /// The words cannot be listed.
+  package static var words: [String] { [] }
+}
+
+/// A value was refused.
+package struct ValueError: Error, Equatable {
+  /// What is wanted in its place, or what is wrong.
+  package var message: String
+
+  /// A refusal that says `message`.
+  package init(_ message: String) { self.message = message }
+}
+
+extension OptionValue where Self: CaseIterable & RawRepresentable, RawValue == String {
+  /// The case of that name.
+  package init?(word: String) { self.init(rawValue: word) }
+  package var word: String? { rawValue }
+  package static var words: [String] { allCases.map(\.rawValue) }
+  package static var wanted: String { words.count == 1 ? "'\(words[0])'" : "one of \(words.joined(last: "or"))" }
+}
+
+extension OptionValue where Self: FixedWidthInteger {
+  /// The number, written in digits of ASCII.
+  package init?(word: String) { self.init(word) }
+  package var word: String? { description }
+  package static var wanted: String {
+    bitWidth < 32 ? "a number from \(min) to \(max)" : isSigned ? "a whole number" : "a whole number from 0 on"
+  }
+}
+
+extension Int: OptionValue {}
+extension Int64: OptionValue {}
+extension UInt16: OptionValue {}
+extension UInt64: OptionValue {}
+
+extension String: OptionValue {
+  /// The word itself.
+  package init?(word: String) { self = word }
+  package var word: String? { isEmpty ? nil : self }
+  package static var wanted: String { "a text" }
+}
+
+extension Optional: OptionValue where Wrapped: OptionValue {
+  /// The value of the word; absent is only what is not given.
+  package init?(word: String) {
+    guard let value = Wrapped(word: word) else { return nil }
+    self = value
+  }
+  package var word: String? { flatMap(\.word) }
+  package static var words: [String] { Wrapped.words }
+  package static var wanted: String { Wrapped.wanted }
+}
+
+extension [String] {
+  /// `text, json or ecs`.
+  func joined(last word: String) -> String {
+    count < 2 ? joined() : dropLast().joined(separator: ", ") + " \(word) " + self[count - 1]
+  }
+}

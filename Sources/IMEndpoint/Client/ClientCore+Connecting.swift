@@ -1,0 +1,345 @@
+/// Connections: when one is wanted, when another, and when one is given up.
+extension ClientCore {
+  /// Connects a session. If the client has a connection, that is at once.
+  public mutating func connect(_ id: SessionID, at now: Moment) throws(IllegalConnectionEvent) {
+    guard let place = place(of: id) else { return }
+    let before = sessions[place].machine.state
+    let after = try sessions[place].machine.handle(.connect, at: now)
+    tell(.connection(id, after, .connect, nil))
+    sessions[place].isWanted = true
+    sessions[place].farewellEnds = nil
+    if sessions[place].handshake.phase == .refused { sessions[place].handshake.phase = .none }
+    if before == .disconnected, case .stopped = phase {
+      reconnector.reset()
+      phase = .idle
+    }
+    if openMask != 0 { becameOpen(place, at: now) }
+    steer(at: now)
+  }
+
+  /// Disconnects a session once what waits has been sent and answered, or when the farewell has lasted too long.
+  public mutating func disconnect(_ id: SessionID, at now: Moment) throws(IllegalConnectionEvent) {
+    guard let place = place(of: id) else { return }
+    let after = try sessions[place].machine.handle(.disconnect, at: now)
+    tell(.connection(id, after, .disconnect, .requested))
+    sessions[place].isWanted = false
+    sessions[place].farewellEnds = now.advanced(by: configuration.farewell)
+    wake(by: sessions[place].farewellEnds)
+    finishFarewells(at: now)
+  }
+
+  /// Disconnects a session at once. Messages that wait stay, for another `connect`.
+  public mutating func forceDisconnect(_ id: SessionID, at now: Moment) {
+    guard let place = place(of: id) else { return }
+    sessions[place].isWanted = false
+    leave(place, at: now)
+    move(place, .forceDisconnect, .requested, at: now)
+    steer(at: now)
+  }
+
+  /// What the application is doing. On return to the foreground a heartbeat goes out at once.
+  public mutating func setMode(_ mode: ApplicationMode, at now: Moment) {
+    let isBack = mode == .foreground && heartbeat.mode != .foreground
+    heartbeat.setMode(mode, at: now, &random)
+    if isBack, phase != .idle, sessions.contains(where: \.isWanted) {
+      reconnector.reset()
+      phase = .idle
+      steer(at: now)
+    }
+    beatIfDue(at: now)
+    wake(by: heartbeat.due)
+  }
+
+  // MARK: steering
+
+  var racing: RacingPolicy? {
+    if case .racing(let policy) = configuration.resend { policy } else { nil }
+  }
+
+  var isWarm: Bool { warmUntil != nil }
+
+  /// How long after the last attempt another one may begin.
+  var openSpacing: Int64 {
+    let base = max(configuration.connectStagger.wholeNanoseconds, roundTrips.short / 2)
+    let longest = max(base, (racing?.longestSpacing ?? configuration.connectStagger).wholeNanoseconds)
+    guard opensSinceSuccess > 4 else { return base }
+    var spacing = Double(base)
+    for _ in 4..<min(opensSinceSuccess, 12) { spacing *= 1.3 }
+    spacing = min(spacing, Double(longest))
+    // After half a minute in vain a network is not blinking, it is away.
+    for _ in 0..<min(40, max(0, opensSinceSuccess - 75)) { spacing *= 1.3 }
+    return Int64(min(spacing, 5e9))
+  }
+
+  /// Does what the state of things asks for: opens, gives up, waits. It may be called at any time.
+  mutating func steer(at now: Moment) {
+    guard sessions.contains(where: { $0.isWanted || $0.machine.state == .disconnecting }) else {
+      rest(at: now)
+      return
+    }
+    if openMask == 0 { steerDown(at: now) } else { steerUp(at: now) }
+  }
+
+  private mutating func steerDown(at now: Moment) {
+    guard sessions.contains(where: \.isWanted) else { return }
+    switch phase {
+    case .idle:
+      if path.kind == .none {
+        phase = .waiting(until: now.advanced(by: configuration.reconnect.lookInterval))
+        wake(by: now.advanced(by: configuration.reconnect.lookInterval))
+      } else {
+        begin(at: now)
+      }
+    case .waiting(let until):
+      if now >= until { begin(at: now) } else { wake(by: until) }
+    case .attempting(let since):
+      // Without a path one connection at a time looks whether there is one after all.
+      let isLook = path.kind == .none
+      let policy = configuration.reconnect
+      let end = since.advanced(by: isLook ? policy.lookInterval : policy.attemptTimeout)
+      if now >= end {
+        attemptFailed(isLook ? .noPath : .connectTimeout, at: now)
+        return
+      }
+      wake(by: end)
+      if isLook { return }
+      let next = lastOpenAt.advanced(byNanoseconds: openSpacing)
+      if now >= next { openAnother(at: now) } else if openingMask != 0xff { wake(by: next) }
+    case .stopped: break
+    }
+  }
+
+  private mutating func steerUp(at now: Moment) {
+    if let until = warmUntil, now >= until {
+      warmUntil = nil
+      opensSinceSuccess = 0
+      if !wantsAnother { for place in 0..<8 where openingMask & Self.bit(place) != 0 { abort(place) } }
+    }
+    if !isWarm, !wantsAnother { dropSurplus(at: now) } else { wake(by: warmUntil) }
+    let live = (openMask | openingMask).nonzeroBitCount
+    let desired = isWarm ? min(racing?.warmConnections ?? 1, configuration.maximumConnections) : 1
+    let isStaleOnly = (0..<8).allSatisfy { openMask & Self.bit($0) == 0 || links[$0].isStale }
+    guard wantsAnother || live < desired || isStaleOnly else { return }
+    if case .waiting(let until) = phase, now < until {
+      wake(by: until)
+      return
+    }
+    let next = lastOpenAt.advanced(byNanoseconds: openSpacing)
+    if now >= next { openAnother(at: now) } else { wake(by: next) }
+  }
+
+  /// An attempt begins: sessions that want a connection are connecting.
+  mutating func begin(at now: Moment) {
+    for place in sessions.indices where sessions[place].isWanted && sessions[place].machine.state == .disconnected {
+      move(place, .reconnect, at: now)
+    }
+    reconnector.began()
+    phase = .attempting(since: now)
+    opensSinceSuccess = 0
+    wake(by: now.advanced(by: configuration.reconnect.attemptTimeout))
+    openAnother(at: now)
+  }
+
+  /// Opens a connection if there is a place for it, or one can be made.
+  private mutating func openAnother(at now: Moment) {
+    let used = openMask | openingMask | closingMask
+    if used.nonzeroBitCount >= configuration.maximumConnections { makePlace(at: now) }
+    let free = (0..<8).first { links[$0].phase == .free }
+    let isRoom = (openMask | openingMask | closingMask).nonzeroBitCount < configuration.maximumConnections
+    guard let place = free, isRoom else {
+      wake(by: now.advanced(byNanoseconds: max(50_000_000, openSpacing)))
+      return
+    }
+    let generation = links[place].generation
+    links[place] = ClientLink()
+    links[place].generation = generation
+    links[place].phase = .opening
+    links[place].requestedAt = now
+    openingMask |= Self.bit(place)
+    lastOpenAt = now
+    opensSinceSuccess += 1
+    metrics.connectionAttempts += 1
+    if openMask != 0 { metrics.racingConnections += 1 }
+    var options = SocketOptions()
+    if let racing, let limit = racing.retransmissionLimit, roundTripIsShort(racing) {
+      options.longestRetransmissionTimeout = limit
+    }
+    commands.append(.open(connection(place), to: configuration.server, options: options))
+    wake(by: now.advanced(byNanoseconds: openSpacing))
+  }
+
+  private func roundTripIsShort(_ racing: RacingPolicy) -> Bool {
+    !roundTrips.isEmpty && roundTrips.short < racing.shortRoundTrip.wholeNanoseconds && !isQueue(racing)
+  }
+
+  private var closingMask: UInt8 {
+    var mask: UInt8 = 0
+    for place in 0..<8 where links[place].phase == .closing { mask |= Self.bit(place) }
+    return mask
+  }
+
+  /// Gives the oldest attempt up that has had its time, or else the connection that is stalled longest.
+  private mutating func makePlace(at now: Moment) {
+    let patience = max(1_000_000_000, roundTrips.short * 3)
+    var worst: (place: Int, age: Int64)?
+    for place in 0..<8 where openingMask & Self.bit(place) != 0 {
+      let age = now.nanoseconds(since: links[place].requestedAt)
+      if age >= patience, age > worst?.age ?? 0 { worst = (place, age) }
+    }
+    if worst == nil, openMask.nonzeroBitCount > 1 {
+      for place in 0..<8 where openMask & Self.bit(place) != 0 {
+        guard let since = links[place].suspectSince else { continue }
+        let age = now.nanoseconds(since: since)
+        if age >= patience, age > worst?.age ?? 0 { worst = (place, age) }
+      }
+    }
+    guard let worst else { return }
+    drop(worst.place, at: now)
+  }
+
+  /// After a stall is over, all connections but the best one go, when nothing waits on them.
+  private mutating func dropSurplus(at now: Moment) {
+    guard openMask.nonzeroBitCount > 1 else { return }
+    let best = bestLink()
+    for place in 0..<8 where openMask & Self.bit(place) != 0 && place != best && links[place].outstanding == 0 {
+      if links[place].suspectSince != nil {
+        // Nothing was heard on it since it stalled, while another one worked.
+        heartbeat.died(after: links[place].silence)
+        drop(place, at: now)
+      } else {
+        close(place)
+      }
+    }
+  }
+
+  /// No session wants a connection any more.
+  private mutating func rest(at now: Moment) {
+    for place in 0..<8 where openingMask & Self.bit(place) != 0 { abort(place) }
+    for place in 0..<8 where openMask & Self.bit(place) != 0 { close(place) }
+    phase = .idle
+    wantsAnother = false
+    warmUntil = nil
+    raceAt = nil
+    heartbeat.stop()
+  }
+
+  // MARK: ends
+
+  func connection(_ place: Int) -> ConnectionID {
+    ConnectionID(place: UInt32(place), generation: links[place].generation)
+  }
+
+  /// Lets go of a connection at once; its place is free.
+  mutating func abort(_ place: Int) {
+    commands.append(.abort(connection(place)))
+    forget(place)
+  }
+
+  /// Closes a connection in order; its place is free when the transport says so.
+  mutating func close(_ place: Int) {
+    commands.append(.close(connection(place)))
+    openMask &= ~Self.bit(place)
+    links[place].phase = .closing
+    detach(place)
+  }
+
+  private mutating func forget(_ place: Int) {
+    openMask &= ~Self.bit(place)
+    openingMask &= ~Self.bit(place)
+    measuring &= ~Self.bit(place)
+    let generation = links[place].generation &+ 1
+    links[place] = ClientLink()
+    links[place].generation = generation
+    detach(place)
+  }
+
+  private mutating func detach(_ place: Int) {
+    for session in sessions.indices {
+      sessions[session].announced &= ~Self.bit(place)
+      if !sessions[session].traffic.pending.isEmpty { sessions[session].traffic.pending.dropCarriers(Self.bit(place)) }
+    }
+  }
+
+  /// Gives a connection up: what went out on it alone goes out on another one.
+  mutating func drop(_ place: Int, at now: Moment) {
+    let wasOpen = openMask & Self.bit(place) != 0
+    abort(place)
+    if wasOpen { lostOpen(.network, at: now) }
+  }
+
+  /// An open connection is gone.
+  mutating func lostOpen(_ reason: DisconnectReason, at now: Moment) {
+    metrics.disconnects += 1
+    if openMask != 0 {
+      resendOrphans(at: now)
+      return
+    }
+    heartbeat.stop()
+    raceAt = nil
+    warmUntil = nil
+    wantsAnother = false
+    for place in sessions.indices {
+      sessions[place].handshake.lostAt = now
+      switch sessions[place].machine.state {
+      case .connected: move(place, .networkError, reason, at: now)
+      case .disconnecting: move(place, .disconnectComplete, reason, at: now)
+      default: break
+      }
+    }
+    guard sessions.contains(where: \.isWanted) else {
+      steer(at: now)
+      return
+    }
+    plan(after: reason, at: now)
+  }
+
+  /// An attempt to connect has failed.
+  mutating func attemptFailed(_ reason: DisconnectReason, at now: Moment) {
+    for place in 0..<8 where openingMask & Self.bit(place) != 0 { abort(place) }
+    for place in sessions.indices where sessions[place].machine.state == .connecting {
+      move(place, .connectFailure, reason, at: now)
+    }
+    plan(after: reason, at: now)
+  }
+
+  private mutating func plan(after reason: DisconnectReason, at now: Moment) {
+    switch reconnector.lost(reason, path: path.kind, at: now, &random) {
+    case .stop:
+      phase = .stopped
+      for place in 0..<8 where openingMask & Self.bit(place) != 0 { abort(place) }
+    case .giveUp(let attempts):
+      phase = .stopped
+      for place in 0..<8 where openingMask & Self.bit(place) != 0 { abort(place) }
+      tell(.gaveUp(attempts: attempts))
+    case .attempt(let moment):
+      phase = .waiting(until: moment)
+      wake(by: moment)
+      steer(at: now)
+    }
+  }
+
+  /// Sessions that wait for nothing more are disconnected.
+  mutating func finishFarewells(at now: Moment) {
+    var hasEnded = false
+    for place in sessions.indices where sessions[place].machine.state == .disconnecting {
+      let isDone = sessions[place].traffic.pending.isEmpty && sessions[place].traffic.queues.isEmpty
+      guard isDone || openMask == 0 || now >= sessions[place].farewellEnds ?? now else { continue }
+      leave(place, at: now)
+      sessions[place].farewellEnds = nil
+      move(place, .disconnectComplete, .requested, at: now)
+      hasEnded = true
+    }
+    if hasEnded { steer(at: now) }
+  }
+
+  /// Tells the server that a session is over, while others use the connection on.
+  private mutating func leave(_ place: Int, at now: Moment) {
+    guard configuration.speech.introducesItself else { return }
+    var body: [UInt8] = []
+    TLV.append(.leave, [], to: &body)
+    for link in 0..<8 where sessions[place].announced & openMask & Self.bit(link) != 0 {
+      writeControl(body, of: place, on: link, at: now)
+      sessions[place].announced &= ~Self.bit(link)
+    }
+  }
+}

@@ -1,0 +1,253 @@
+/// Why a message was not accepted.
+public enum SendError: Error, Hashable, Sendable {
+  /// There is no such session.
+  case noSession
+  /// So many messages of this priority wait already, or so many bytes: `room` tells when to go on.
+  case queueFull(Priority)
+  /// No frame can carry a body of so many bytes.
+  case tooLong(Int)
+}
+
+/// Messages on their way out.
+extension ClientCore {
+  /// Takes a message. It goes out as soon as its turn comes, now or when there is a connection again.
+  @discardableResult
+  public mutating func send(_ message: Message, priority: Priority = .normal, in session: SessionID, at now: Moment)
+    throws(SendError) -> MessageID
+  {
+    try send(body: message.encoded, category: message.category, priority: priority, in: session, at: now)
+  }
+
+  /// Takes a message whose body is encoded already.
+  @discardableResult
+  public mutating func send(
+    body: [UInt8], category: SequenceCategory = .normal, priority: Priority = .normal, in session: SessionID,
+    at now: Moment
+  ) throws(SendError) -> MessageID {
+    try accept(.data, body, category, priority, session, at: now)
+  }
+
+  /// Tells the other end that the message with this number has been read.
+  public mutating func markRead(_ sequence: SequenceNumber, in session: SessionID, at now: Moment) throws(SendError) {
+    var body: [UInt8] = []
+    TLV.append(.readReceipt, TLV.bigEndian(sequence.rawValue), to: &body)
+    try accept(.receipt, body, .normal, .normal, session, at: now)
+  }
+
+  /// Takes a message back, if it has not gone out yet or only waits to go out again.
+  /// - Returns: whether it was taken back.
+  public mutating func cancel(_ message: MessageID, in session: SessionID, at now: Moment) -> Bool {
+    guard let place = place(of: session), sessions[place].traffic.queues.remove(message) != nil else { return false }
+    tell(message, session, .cancelled)
+    return true
+  }
+
+  @discardableResult
+  private mutating func accept(
+    _ kind: FrameKind, _ body: [UInt8], _ category: SequenceCategory, _ priority: Priority, _ session: SessionID,
+    at now: Moment
+  ) throws(SendError) -> MessageID {
+    guard let place = place(of: session) else { throw .noSession }
+    guard body.count <= FrameHeader.maximumBodyCount else { throw .tooLong(body.count) }
+    guard
+      sessions[place].traffic.queues.hasRoom(
+        priority, byteCount: body.count, sessions[place].traffic.strategy.queues)
+    else {
+      sessions[place].traffic.fullQueues |= 1 << priority.rawValue
+      throw .queueFull(priority)
+    }
+    let id = MessageID(rawValue: kind == .data ? nextMessage : 0)
+    if kind == .data {
+      nextMessage += 1
+      metrics.messagesSent += 1
+    }
+    let canCompress = configuration.speech.compresses && sessions[place].traffic.features.contains(.compression)
+    let compressed = canCompress ? Deflate.compressed(body) : nil
+    sessions[place].traffic.queues.append(
+      QueuedMessage(
+        id: id, kind: kind, category: category, priority: priority, compression: compressed == nil ? 0 : 1,
+        body: compressed ?? body, acceptedAt: now))
+    tell(id, session, .created)
+    if openMask != 0 { pump(at: now) } else { wake(by: configuration.messageLifetime.map { now.advanced(by: $0) }) }
+    return id
+  }
+
+  // MARK: turns
+
+  /// The connection that new frames go out on: one that is not stalled, with the least under way.
+  func bestLink() -> Int? {
+    guard openMask & (openMask &- 1) != 0 else { return openMask == 0 ? nil : openMask.trailingZeroBitCount }
+    var best: Int?
+    for place in 0..<8 where openMask & Self.bit(place) != 0 {
+      guard let known = best else {
+        best = place
+        continue
+      }
+      if isBetter(place, than: known) { best = place }
+    }
+    return best
+  }
+
+  private func isBetter(_ a: Int, than b: Int) -> Bool {
+    if links[a].isStale != links[b].isStale { return links[b].isStale }
+    switch (links[a].suspectSince, links[b].suspectSince) {
+    case (nil, nil): return links[a].outstanding < links[b].outstanding
+    case (nil, _): return true
+    case (_, nil): return false
+    default: return links[a].heardAt > links[b].heardAt
+    }
+  }
+
+  /// Hands over messages whose turn it is, as many as windows and buffers take: the sessions in turn, each its share.
+  mutating func pump(at now: Moment) {
+    guard openMask != 0, let link = bestLink() else { return }
+    let count = sessions.count
+    var isMoving = true
+    while isMoving {
+      isMoving = false
+      for step in 0..<count {
+        let place = count == 1 ? 0 : (turn + step) % count
+        if pump(place, on: link, at: now) { isMoving = true }
+      }
+      if count == 1 { break }
+      turn = (turn + 1) % count
+    }
+    heartbeat.alive(at: now)
+  }
+
+  /// One session's share. - Returns: whether the session could go on.
+  private mutating func pump(_ place: Int, on link: Int, at now: Moment) -> Bool {
+    guard !sessions[place].traffic.queues.isEmpty, mayTransmit(place) else { return false }
+    let isWeak = heartbeat.quality.isWeak
+    let share = sessions.count == 1 ? Int.max : sessions[place].traffic.strategy.turn
+    let limit = sessions[place].traffic.strategy.bufferBytes
+    let session = sessions[place].id
+    var moved = 0
+    while moved < share, links[link].output.byteCount < limit {
+      guard let entry = sessions[place].traffic.dequeue(isWeak: isWeak, at: now) else {
+        if isWeak { wake(by: sessions[place].traffic.queues.lowDeadline) }
+        break
+      }
+      let id = sessions[place].traffic.pending[entry].id
+      tell(id, session, .sending)
+      transmit(entry, of: place, on: link, at: now)
+      moved += 1
+    }
+    if moved > 0, sessions[place].traffic.fullQueues != 0 { tellRoom(place) }
+    return moved == share
+  }
+
+  private func mayTransmit(_ place: Int) -> Bool {
+    sessions[place].machine.state == .connected || sessions[place].machine.state == .disconnecting
+  }
+
+  private mutating func tellRoom(_ place: Int) {
+    let traffic = sessions[place].traffic
+    for priority in Priority.allCases where traffic.fullQueues & 1 << priority.rawValue != 0 {
+      guard traffic.queues.count(priority) <= traffic.strategy.queues.messages / 2,
+        traffic.queues.byteCount <= traffic.strategy.queues.bytes / 2
+      else { continue }
+      sessions[place].traffic.fullQueues &= ~(1 << priority.rawValue)
+      tell(.room(sessions[place].id, priority))
+    }
+  }
+
+  /// Writes a frame to a connection's buffer; the transport is told once.
+  mutating func transmit(_ entry: Int32, of place: Int, on link: Int, at now: Moment) {
+    let bit = Self.bit(link)
+    if sessions[place].announced & bit == 0 { announce(place, on: link, at: now) }
+    if sessions[place].traffic.pending[entry].carriers & bit == 0 {
+      if links[link].outstanding == 0 { links[link].waitingSince = now }
+      links[link].outstanding += 1
+    }
+    sessions[place].traffic.transmit(
+      entry, to: &links[link].output, bit: bit, time: unixTime(now), configuration.speech, at: now)
+    let (id, state) = (sessions[place].traffic.pending[entry].id, sessions[place].traffic.pending[entry].state)
+    if let next = MessageMachine.next(state, .write) {
+      sessions[place].traffic.pending[entry].state = next
+      tell(id, sessions[place].id, next)
+    }
+    writable(link)
+    if raceAt == nil { planRace(at: now) }
+  }
+
+  /// A frame goes out once more.
+  mutating func retransmit(_ entry: Int32, of place: Int, on link: Int, at now: Moment) {
+    let (id, state) = (sessions[place].traffic.pending[entry].id, sessions[place].traffic.pending[entry].state)
+    if let next = MessageMachine.next(state, .retry) {
+      sessions[place].traffic.pending[entry].state = next
+      tell(id, sessions[place].id, next)
+    }
+    if sessions[place].traffic.pending[entry].kind == .data { metrics.messagesRetried += 1 }
+    transmit(entry, of: place, on: link, at: now)
+  }
+
+  /// All frames that no connection carries any more go out again, in the order they first went out.
+  mutating func resendOrphans(at now: Moment) {
+    guard racing != nil, let link = bestLink() else { return }
+    for place in sessions.indices where mayTransmit(place) {
+      var entry = sessions[place].traffic.pending.first
+      for _ in 0..<sessions[place].traffic.pending.count where entry >= 0 {
+        let next = sessions[place].traffic.pending.after(entry)
+        if sessions[place].traffic.pending[entry].carriers & openMask == 0 {
+          retransmit(entry, of: place, on: link, at: now)
+        }
+        entry = next
+      }
+    }
+  }
+
+  @inline(__always)
+  mutating func writable(_ link: Int) {
+    guard !links[link].isWriting else { return }
+    links[link].isWriting = true
+    commands.append(.write(connection(link)))
+  }
+
+  // MARK: control
+
+  /// Introduces a session on a connection, ahead of all else it sends there.
+  mutating func announce(_ place: Int, on link: Int, at now: Moment) {
+    sessions[place].announced |= Self.bit(link)
+    let speech = configuration.speech
+    if sessions[place].handshake.isExpired(at: now), sessions[place].handshake.phase != .refused {
+      sessions[place].handshake.phase = .asked(at: now)
+      sessions[place].traffic.features = .basic
+      sessions[place].traffic.version = ProtocolVersion(speech.version.major, 0)
+      wake(by: now.advanced(by: HandshakeProgress.patience))
+    }
+    var request = HandshakeRequest(version: speech.version, features: speech.features)
+    if speech.introducesItself {
+      request.identity = configuration.identity
+      request.user = configuration.user
+      request.unsettled = sessions[place].traffic.unsettled()
+    }
+    writeControl(request.encoded, of: place, on: link, at: now)
+  }
+
+  mutating func writeControl(_ body: [UInt8], of place: Int, on link: Int, at now: Moment) {
+    let header = FrameHeader(
+      version: sessions[place].traffic.version, kind: .control,
+      sequence: sessions[place].traffic.counters.take(.control),
+      time: unixTime(now), session: sessions[place].traffic.wireID, bodyCount: UInt32(truncatingIfNeeded: body.count),
+      checksum: Checksum.of(body.span.bytes))
+    links[link].output.append(header, body)
+    metrics.controlSent += 1
+    writable(link)
+  }
+
+  /// Sends a heartbeat if it is time, on the connection that new frames go out on.
+  mutating func beatIfDue(at now: Moment) {
+    guard let due = heartbeat.due, now >= due, let link = bestLink(),
+      let place = sessions.indices.first(where: { mayTransmit($0) })
+    else { return }
+    let beat = QueuedMessage(
+      id: MessageID(rawValue: 0), kind: .heartbeat, category: .heartbeat, priority: .urgent, compression: 0, body: [],
+      acceptedAt: links[link].heardAt)
+    let entry = sessions[place].traffic.insert(beat, at: now)
+    transmit(entry, of: place, on: link, at: now)
+    metrics.heartbeatsSent += 1
+    heartbeat.beaten(at: now, &random)
+    metrics.heartbeatInterval = heartbeat.interval?.wholeNanoseconds
+  }
+}

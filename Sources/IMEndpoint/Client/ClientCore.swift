@@ -1,0 +1,191 @@
+/// The client's side of the protocol: sessions of one application with one server, over as many connections as the
+/// network needs. Events and time go in, commands and events come out; there is no socket and no clock in it.
+///
+/// A message that `send` has accepted is delivered exactly once, as soon as the network allows, whatever becomes of the
+/// connections meanwhile; or `cancel`, a lifetime or the end of this value ends it, and the application is told.
+public struct ClientCore: EndpointCore, Sendable {
+  /// What it was made with.
+  public let configuration: ClientConfiguration
+  /// What it has counted.
+  public internal(set) var metrics = EndpointMetrics()
+  /// How the network is reached, as the transport says.
+  public internal(set) var path = NetworkPath.wired
+
+  /// Where making connections stands while there is none.
+  enum Phase: Equatable, Sendable {
+    /// None is wanted, or there is one.
+    case idle
+    /// An attempt is under way since.
+    case attempting(since: Moment)
+    /// The next attempt is made then.
+    case waiting(until: Moment)
+    /// Nothing more is tried until the application asks or the path changes.
+    case stopped
+  }
+
+  var sessions: [ClientSession] = []
+  var links: InlineArray<8, ClientLink> = .init(repeating: ClientLink())
+  var openMask: UInt8 = 0
+  var openingMask: UInt8 = 0
+  var phase = Phase.idle
+  var lastOpenAt = Moment(nanoseconds: .min)
+  var opensSinceSuccess = 0
+  var wantsAnother = false
+  var warmUntil: Moment?
+  var raceAt: Moment?
+  var measuring: UInt8 = 0
+  var wasUp = false
+  var inbox = Inbox()
+  var commands: [TransportCommand] = []
+  var commandHead = 0
+  var deadlineAt: Moment?
+  var random: SeededGenerator
+  var heartbeat: HeartbeatTimer
+  var reconnector: Reconnector
+  var budget: ResendBudget
+  var roundTrips = RoundTrips()
+  var lastQuality = NetworkQuality.unknown
+  var qualityAt = Moment(nanoseconds: .min)
+  var pool: Pool<SessionKind, SessionID>
+  var nextMessage: UInt64 = 1
+  var turn = 0
+  var unixOffset: Int64 = 0
+
+  /// A client that does nothing yet.
+  public init(_ configuration: ClientConfiguration) {
+    var configuration = configuration
+    configuration.maximumConnections = min(8, max(1, configuration.maximumConnections))
+    self.configuration = configuration
+    random = SeededGenerator(seed: configuration.seed)
+    heartbeat = HeartbeatTimer(policy: configuration.heartbeat)
+    reconnector = Reconnector(policy: configuration.reconnect)
+    pool = Pool(limits: configuration.pool)
+    if case .racing(let policy) = configuration.resend {
+      budget = ResendBudget(
+        perAcknowledgment: policy.resendsPerAcknowledgment, perConnection: policy.resendsPerConnection,
+        limit: policy.resendLimit, initially: policy.resendsPerConnection)
+    } else {
+      budget = ResendBudget()
+    }
+  }
+
+  // MARK: sessions
+
+  /// A new session, without a connection yet.
+  public mutating func addSession(_ kind: SessionKind = .chat, strategy: SessionStrategy? = nil, at now: Moment)
+    -> SessionID
+  {
+    var wireID = UInt16(truncatingIfNeeded: random.next())
+    while sessions.contains(where: { $0.traffic.wireID == wireID }) { wireID &+= 1 }
+    let id = SessionID(place: UInt32(sessions.count))
+    let traffic = Traffic(
+      wireID: wireID, strategy: strategy ?? .recommended(for: kind), major: configuration.speech.version.major,
+      start: UInt32(truncatingIfNeeded: random.next() % UInt64(SequenceNumber.modulus)))
+    sessions.append(ClientSession(id: id, kind: kind, traffic: traffic, at: now))
+    return id
+  }
+
+  /// A session of `kind` from the pool: one that was released and is healthy, or a new one; it is connected.
+  /// - Returns: `nil` when all the pool may hold are in use.
+  public mutating func acquireSession(_ kind: SessionKind, at now: Moment) -> SessionID? {
+    let (sessions, limits) = (sessions, pool.limits)
+    switch pool.acquire(kind, isHealthy: { Self.isHealthy(sessions[Int($0.place)], limits) }) {
+    case .reuse(let id): return id
+    case .exhausted: return nil
+    case .make:
+      let closed = sessions.first { $0.kind == kind && $0.machine.state == .disconnected && !pool.holds($0.id) }
+      let id = closed?.id ?? addSession(kind, at: now)
+      pool.add(id, kind)
+      try? connect(id, at: now)
+      return id
+    }
+  }
+
+  /// Gives a session back to the pool, which keeps it or closes it.
+  public mutating func releaseSession(_ id: SessionID, at now: Moment) {
+    guard let place = place(of: id) else { return }
+    let isHealthy = Self.isHealthy(sessions[place], pool.limits)
+    if !pool.release(id, isHealthy: isHealthy, at: now) { try? disconnect(id, at: now) }
+    wake(by: pool.deadline)
+  }
+
+  static func isHealthy(_ session: ClientSession, _ limits: PoolLimits) -> Bool {
+    session.isOpen && session.handshake.phase != .refused && session.traffic.pending.count <= limits.pendingMessages
+  }
+
+  /// The state of a session's connection; `disconnected` for a session that does not exist.
+  public func state(of id: SessionID) -> ConnectionState {
+    place(of: id).map { sessions[$0].machine.state } ?? .disconnected
+  }
+
+  /// The machine of a session's connection, with the time spent in each state.
+  public func machine(of id: SessionID) -> ConnectionMachine? { place(of: id).map { sessions[$0].machine } }
+
+  /// The number that stands for a session in frames.
+  public func wireID(of id: SessionID) -> UInt16? { place(of: id).map { sessions[$0].traffic.wireID } }
+
+  /// Messages of a session that wait: for their turn, and for their answer.
+  public func waiting(in id: SessionID) -> (queued: Int, unacknowledged: Int) {
+    guard let place = place(of: id) else { return (0, 0) }
+    return (sessions[place].traffic.queues.count, sessions[place].traffic.pending.count)
+  }
+
+  /// Connections that stand now.
+  public var connectionCount: Int { openMask.nonzeroBitCount }
+  /// How good the network is.
+  public var quality: NetworkQuality { heartbeat.quality }
+  /// The interval between heartbeats, before it is drawn shorter or longer; `nil`: there are none.
+  public var heartbeatInterval: Duration? { heartbeat.interval }
+
+  func place(of id: SessionID) -> Int? {
+    let place = Int(id.place)
+    return place < sessions.count && sessions[place].id == id ? place : nil
+  }
+
+  // MARK: what came of it
+
+  /// Takes what the core has to tell since the last call. The inbox is emptied first, and its memory used on.
+  public mutating func take(_ inbox: inout Inbox) {
+    inbox.removeAll()
+    swap(&inbox, &self.inbox)
+  }
+
+  /// Whether `take` would bring anything.
+  public var hasEvents: Bool { !inbox.events.isEmpty }
+
+  @inline(__always)
+  mutating func tell(_ event: EndpointEvent) { inbox.events.append(event) }
+
+  @inline(__always)
+  mutating func tell(_ id: MessageID, _ session: SessionID, _ state: MessageState) {
+    if id.rawValue != 0, configuration.reports.contains(MessageStates(state)) {
+      inbox.events.append(.progress(id, session, state))
+    }
+  }
+
+  /// Moves a session's connection, and tells.
+  mutating func move(_ place: Int, _ event: ConnectionEvent, _ reason: DisconnectReason? = nil, at now: Moment) {
+    let before = sessions[place].machine.state
+    do {
+      let after = try sessions[place].machine.handle(event, at: now)
+      if after != before { tell(.connection(sessions[place].id, after, event, reason)) }
+    } catch {
+      metrics.illegalEvents += 1
+    }
+  }
+
+  // MARK: time
+
+  func unixTime(_ now: Moment) -> UInt32 {
+    UInt32(truncatingIfNeeded: now.nanoseconds / 1_000_000_000 &+ unixOffset)
+  }
+
+  @inline(__always)
+  mutating func wake(by moment: Moment?) {
+    guard let moment else { return }
+    if let known = deadlineAt, known <= moment { return }
+    deadlineAt = moment
+  }
+
+  static func bit(_ place: Int) -> UInt8 { 1 << UInt8(truncatingIfNeeded: place) }
+}

@@ -1,0 +1,146 @@
+/// A message that waits for its turn.
+struct QueuedMessage: Sendable {
+  var id: MessageID
+  var kind: FrameKind
+  var category: SequenceCategory
+  var priority: Priority
+  var compression: UInt8
+  var body: [UInt8]
+  var acceptedAt: Moment
+}
+
+/// How much may wait in a session.
+public struct QueueLimits: Hashable, Sendable {
+  /// Messages of one priority.
+  public var messages: Int
+  /// Bytes of all priorities.
+  public var bytes: Int
+
+  /// Limits of their parts.
+  public init(messages: Int = 4_096, bytes: Int = 4 << 20) {
+    self.messages = messages
+    self.bytes = bytes
+  }
+}
+
+/// The messages of one session that wait for their turn, in four queues.
+///
+/// A higher priority goes first; but a queue that was passed over sixteen times goes next, so none starves. On a weak
+/// network what is low waits until nothing else is under way, five seconds at the longest for the first, and then goes
+/// one a second.
+struct PriorityQueues: Sendable {
+  private struct Lane: Sendable {
+    var items: [QueuedMessage?] = []
+    var head = 0
+    var passedOver = 0
+    var count: Int { items.count - head }
+
+    mutating func popFirst() -> QueuedMessage? {
+      guard head < items.count else { return nil }
+      let first = items[head].take()
+      head += 1
+      if head == items.count {
+        items.removeAll(keepingCapacity: items.count <= 1_024)
+        head = 0
+      } else if head >= 1_024, head * 2 > items.count {
+        items.removeFirst(head)
+        head = 0
+      }
+      return first
+    }
+  }
+
+  private var lanes: InlineArray<4, Lane> = .init(repeating: Lane())
+  private var lastLowAt = Moment(nanoseconds: .min)
+  /// Messages that wait.
+  private(set) var count = 0
+  /// Bytes of their bodies.
+  private(set) var byteCount = 0
+
+  static let patience: Duration = .seconds(5)
+  static let lowSpacing: Duration = .seconds(1)
+  private static var passes: Int { 16 }
+
+  var isEmpty: Bool { count == 0 }
+
+  /// Messages of one priority.
+  func count(_ priority: Priority) -> Int { lanes[Int(priority.rawValue)].count }
+
+  /// Whether another message of `byteCount` bytes has room.
+  func hasRoom(_ priority: Priority, byteCount: Int, _ limits: QueueLimits) -> Bool {
+    count(priority) < limits.messages && (self.byteCount + byteCount <= limits.bytes || isEmpty)
+  }
+
+  mutating func append(_ message: QueuedMessage) {
+    count += 1
+    byteCount += message.body.count
+    lanes[Int(message.priority.rawValue)].items.append(message)
+  }
+
+  /// Takes the message whose turn it is; `nil` when there is none, or only what waits for a better network.
+  mutating func next(isWeak: Bool, isIdle: Bool, at now: Moment) -> QueuedMessage? {
+    guard count > 0 else { return nil }
+    var chosen = -1
+    for lane in 0..<4 where lanes[lane].count > 0 {
+      if lane == 3, isWeak, !lowMayGo(isIdle: isIdle && chosen < 0, at: now) { continue }
+      if chosen < 0 || lanes[lane].passedOver >= Self.passes { chosen = lane }
+    }
+    guard chosen >= 0 else { return nil }
+    for lane in 0..<4 where lane != chosen && lanes[lane].count > 0 { lanes[lane].passedOver += 1 }
+    lanes[chosen].passedOver = 0
+    if chosen == 3 { lastLowAt = now }
+    guard let message = lanes[chosen].popFirst() else { return nil }
+    count -= 1
+    byteCount -= message.body.count
+    return message
+  }
+
+  private func lowMayGo(isIdle: Bool, at now: Moment) -> Bool {
+    guard let first = lanes[3].items[lanes[3].head] else { return true }
+    if isIdle { return true }
+    return now >= first.acceptedAt.advanced(by: Self.patience) && now >= lastLowAt.advanced(by: Self.lowSpacing)
+  }
+
+  /// When what is low may go on a weak network; `nil` when nothing low waits.
+  var lowDeadline: Moment? {
+    guard lanes[3].count > 0, let first = lanes[3].items[lanes[3].head] else { return nil }
+    return max(first.acceptedAt.advanced(by: Self.patience), lastLowAt.advanced(by: Self.lowSpacing))
+  }
+
+  /// Takes a message out that has not had its turn yet.
+  mutating func remove(_ id: MessageID) -> QueuedMessage? {
+    for lane in 0..<4 {
+      for index in lanes[lane].head..<lanes[lane].items.count where lanes[lane].items[index]?.id == id {
+        let message = lanes[lane].items.remove(at: index)
+        count -= 1
+        byteCount -= message?.body.count ?? 0
+        return message
+      }
+    }
+    return nil
+  }
+
+  /// When the oldest of the messages that wait was accepted.
+  var oldest: Moment? {
+    var oldest: Moment?
+    for lane in 0..<4 where lanes[lane].count > 0 {
+      if let first = lanes[lane].items[lanes[lane].head] { oldest = min(oldest ?? first.acceptedAt, first.acceptedAt) }
+    }
+    return oldest
+  }
+
+  /// Takes out what was accepted longer than `lifetime` ago.
+  mutating func removeOlder(than lifetime: Duration, at now: Moment) -> [QueuedMessage] {
+    var old: [QueuedMessage] = []
+    for lane in 0..<4 {
+      while lanes[lane].count > 0, let first = lanes[lane].items[lanes[lane].head],
+        now >= first.acceptedAt.advanced(by: lifetime), let message = lanes[lane].popFirst()
+      {
+        count -= 1
+        byteCount -= message.body.count
+        old.append(message)
+      }
+    }
+    return old
+  }
+}

@@ -1,0 +1,79 @@
+/// Where a message stands on its way.
+public enum MessageState: UInt8, Sendable, CaseIterable, BitwiseCopyable {
+  /// It waits in its queue.
+  case created
+  /// It is being handed to a connection.
+  case sending
+  /// All of it was handed to a connection.
+  case sent
+  /// The other end has acknowledged it.
+  case delivered
+  /// Somebody has read it.
+  case read
+  /// It was given up.
+  case failed
+  /// It goes out once more, under the same number.
+  case retrying
+  /// The application took it back before it went out.
+  case cancelled
+
+  /// Whether nothing follows.
+  public var isFinal: Bool { self == .read || self == .failed || self == .cancelled }
+}
+
+/// What happens to a message.
+public enum MessageEvent: UInt8, Sendable, CaseIterable, BitwiseCopyable {
+  /// Its turn has come.
+  case dequeue
+  /// It was handed to a connection.
+  case write
+  /// The other end has acknowledged it.
+  case acknowledge
+  /// A receipt says that it was read.
+  case receipt
+  /// Its answer is overdue, or its connection is gone.
+  case retry
+  /// It is given up.
+  case fail
+  /// The application takes it back.
+  case cancel
+}
+
+/// The life of a message.
+public enum MessageMachine {
+  /// All legal transitions. A receipt may overtake its acknowledgment, which took another connection.
+  public static let table = TransitionTable<MessageState, MessageEvent>([
+    (.created, .dequeue, .sending),
+    (.created, .cancel, .cancelled),
+    (.created, .fail, .failed),
+    (.sending, .write, .sent),
+    (.sending, .retry, .retrying),
+    (.sending, .fail, .failed),
+    (.sending, .cancel, .cancelled),
+    (.sent, .acknowledge, .delivered),
+    (.sent, .receipt, .read),
+    (.sent, .retry, .retrying),
+    (.sent, .fail, .failed),
+    (.retrying, .write, .sent),
+    (.retrying, .acknowledge, .delivered),
+    (.retrying, .receipt, .read),
+    (.retrying, .fail, .failed),
+    (.retrying, .cancel, .cancelled),
+    (.delivered, .receipt, .read),
+  ])
+
+  /// Where `event` leads from `state`; `nil` when it leads nowhere. The same as the table, as a `switch`: it runs for each message.
+  @inline(__always)
+  static func next(_ state: MessageState, _ event: MessageEvent) -> MessageState? {
+    switch (state, event) {
+    case (.created, .dequeue): .sending
+    case (.sending, .write), (.retrying, .write): .sent
+    case (.sent, .acknowledge), (.retrying, .acknowledge): .delivered
+    case (.sent, .receipt), (.retrying, .receipt), (.delivered, .receipt): .read
+    case (.sending, .retry), (.sent, .retry): .retrying
+    case (.created, .fail), (.sending, .fail), (.sent, .fail), (.retrying, .fail): .failed
+    case (.created, .cancel), (.sending, .cancel), (.retrying, .cancel): .cancelled
+    default: nil
+    }
+  }
+}

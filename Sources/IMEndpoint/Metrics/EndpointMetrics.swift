@@ -1,0 +1,90 @@
+/// What one core has counted, under the article's names and with the meanings those names have.
+public struct EndpointMetrics: Hashable, Sendable {
+  /// Connections asked for, each attempt of a race counted.
+  public var connectionAttempts: UInt64 = 0
+  /// Connections that came about.
+  public var connectionSuccesses: UInt64 = 0
+  /// Bytes written to connections, headers included.
+  public var bytesSent: UInt64 = 0
+  /// Bytes read from connections.
+  public var bytesReceived: UInt64 = 0
+  /// Frames read.
+  public var framesReceived: UInt64 = 0
+  /// Bytes of the bodies of messages that came for the first time.
+  public var payloadBytes: UInt64 = 0
+  /// Frames with a wrong checksum, and connections whose bytes were not frames.
+  public var parseErrors: UInt64 = 0
+  /// Connections given up because their bytes were not frames.
+  public var parserResets: UInt64 = 0
+  /// Messages of the application sent, each counted once.
+  public var messagesSent: UInt64 = 0
+  /// Messages of the application that were acknowledged, each counted once.
+  public var messagesAcknowledged: UInt64 = 0
+  /// Messages whose answer was overdue, each time it was.
+  public var messageTimeouts: UInt64 = 0
+  /// Transmissions of messages after the first.
+  public var messagesRetried: UInt64 = 0
+  /// Messages given up.
+  public var messagesFailed: UInt64 = 0
+  /// Handshakes and refusals sent.
+  public var controlSent: UInt64 = 0
+  /// Messages that came for the first time.
+  public var messagesReceived: UInt64 = 0
+  /// Messages that came once more and were not passed on.
+  public var duplicatesReceived: UInt64 = 0
+  /// Acknowledgments of what was not waited for any more.
+  public var duplicateAcknowledgments: UInt64 = 0
+  /// Heartbeats sent, each counted once.
+  public var heartbeatsSent: UInt64 = 0
+  /// Heartbeats that were not answered on the connection they went out on.
+  public var heartbeatsLost: UInt64 = 0
+  /// Connections lost after they had come about.
+  public var disconnects: UInt64 = 0
+  /// Times that all connections were lost and a new one came about.
+  public var reconnects: UInt64 = 0
+  /// Connections opened beside one that was stalled.
+  public var racingConnections: UInt64 = 0
+  /// Events that a state machine had no answer to.
+  public var illegalEvents: UInt64 = 0
+  /// Frames read, by kind: data, heartbeat, acknowledgment, control, receipt, others.
+  public var framesByKind = [UInt64](repeating: 0, count: 6)
+  /// The last round trip of a message sent once, in nanoseconds.
+  public var roundTrip: Int64?
+  /// The last round trip of a heartbeat, in nanoseconds.
+  public var heartbeatRoundTrip: Int64?
+  /// The interval between heartbeats, in nanoseconds.
+  public var heartbeatInterval: Int64?
+
+  /// Nothing counted yet.
+  public init() {}
+
+  @inline(__always)
+  mutating func received(_ kind: FrameKind) {
+    framesReceived += 1
+    framesByKind[min(5, Int(kind.rawValue))] += 1
+  }
+
+  /// All figures that are known, by the article's name; durations in seconds.
+  public var values: [(name: String, value: Double)] {
+    var values: [(name: String, value: Double)] = [
+      ("connection_attempts", Double(connectionAttempts)), ("connection_success", Double(connectionSuccesses)),
+      ("bytes_send", Double(bytesSent)), ("bytes_received", Double(bytesReceived)),
+      ("parsed_packets_total", Double(framesReceived)), ("payload_bytes_total", Double(payloadBytes)),
+      ("parse_errors_total", Double(parseErrors)), ("parser_forced_resets", Double(parserResets)),
+      ("message_send_total", Double(messagesSent)), ("message_acked_total", Double(messagesAcknowledged)),
+      ("message_timeout_total", Double(messageTimeouts)), ("message_retried_total", Double(messagesRetried)),
+      ("control_message_send", Double(controlSent)), ("normal_message_send", Double(messagesSent)),
+      ("error_count", Double(parseErrors + messagesFailed + illegalEvents)),
+      ("heartbeat_send", Double(heartbeatsSent)), ("heartbeat_loss", Double(heartbeatsLost)),
+      ("session_reconnects", Double(reconnects)), ("session_disconnects", Double(disconnects)),
+    ]
+    for (kind, count) in framesByKind.enumerated().dropLast() { values.append(("packet_type_\(kind)", Double(count))) }
+    func known(_ name: String, _ nanoseconds: Int64?) {
+      if let nanoseconds { values.append((name, Double(nanoseconds) / 1e9)) }
+    }
+    known("rtt", roundTrip)
+    known("heartbeat_rtt", heartbeatRoundTrip)
+    known("heartbeat_interval", heartbeatInterval)
+    return values
+  }
+}

@@ -1,0 +1,66 @@
+/// What a server is to do, and how.
+public struct ServerConfiguration: Hashable, Sendable {
+  /// What happens to messages by themselves, beside being told.
+  public enum Service: UInt8, Sendable {
+    /// Nothing: the application decides.
+    case deliver
+    /// They come back to their sender.
+    case echo
+    /// They go to the user they name, and receipts come back the same way.
+    case forward
+  }
+
+  /// What happens to messages.
+  public var service = Service.deliver
+  /// How frames are written.
+  public var speech = Speech()
+  /// What may wait in each session.
+  public var strategy = SessionStrategy(queues: QueueLimits(messages: 1_024, bytes: 1 << 20), windowBytes: 1 << 20)
+  /// Sessions that are remembered at once; a new one takes the place of the one that has been without a connection longest.
+  public var maximumSessions = 100_000
+  /// Sessions on one connection; frames of others are left out.
+  public var sessionsPerConnection = 64
+  /// A connection for which more bytes wait is given up: its client does not read.
+  public var maximumWaitingBytes = 4 << 20
+  /// A session without a connection is remembered for so long: then its numbers are not known any more.
+  public var memory = Duration.seconds(86_400)
+  /// A connection that has sent no good frame for so long since it was opened is given up.
+  public var handshakeTimeout = Duration.seconds(15)
+  /// A connection on which nothing has been heard for so long is given up: three of the longest intervals between heartbeats.
+  public var idleTimeout = Duration.seconds(2_700)
+  /// An acknowledgment goes out on so many of its session's connections.
+  public var acknowledgmentConnections = 3
+  /// A message of the server's whose answer is overdue for so long goes out on another of its session's connections, if
+  /// there is one.
+  public var resendAfter = Duration.milliseconds(500)
+  /// Which states of messages are told.
+  public var reports = MessageStates.outcomes
+  /// Whether messages are told; a server under load that only acknowledges need not.
+  public var tellsMessages = true
+  /// What the server does wrong, on purpose.
+  public var faults = ServerFaults()
+  /// What everything drawn at random follows from.
+  public var seed: UInt64
+
+  /// What this library recommends.
+  public init(seed: UInt64 = .random(in: 0 ... .max)) { self.seed = seed }
+}
+
+/// What a server does wrong, so that clients and observers can be tested.
+public struct ServerFaults: Hashable, Sendable {
+  /// From so many frames on, a connection is read and never answered.
+  public var silentAfter: Int?
+  /// Acknowledgments come so much later.
+  public var acknowledgmentDelay: Duration?
+  /// Every so-manieth frame has a wrong checksum.
+  public var damagesEvery: Int?
+  /// Each acknowledgment goes out so many times more.
+  public var repeatsAcknowledgments = 0
+  /// Handshakes are refused for this reason.
+  public var refusal: HandshakeRefusal.Reason?
+  /// After so many frames a connection is closed.
+  public var closesAfter: Int?
+
+  /// None.
+  public init() {}
+}

@@ -1,0 +1,313 @@
+public import IMWire
+
+/// Frames that come in, and what the transport says.
+extension ServerCore {
+  /// See `EndpointCore`.
+  public mutating func setWallClock(unixSeconds: Int64, at now: Moment) {
+    unixOffset = unixSeconds &- now.nanoseconds / 1_000_000_000
+  }
+
+  /// See `EndpointCore`.
+  public mutating func accepted(from remote: Endpoint, at now: Moment) -> ConnectionID? {
+    let link: Int
+    if let free = freeLinks.popLast() {
+      link = Int(free)
+      let generation = links[link].generation
+      links[link] = ServerLink(remote: remote, openedAt: now, heardAt: now, peer: .address(remote.address))
+      links[link].generation = generation
+    } else {
+      link = links.count
+      links.append(ServerLink(remote: remote, openedAt: now, heardAt: now, peer: .address(remote.address)))
+    }
+    links[link].phase = .open
+    openLinks += 1
+    metrics.connectionSuccesses += 1
+    armLink(link, by: now.advanced(by: configuration.handshakeTimeout))
+    return connection(link)
+  }
+
+  /// See `EndpointCore`.
+  public mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Moment) {}
+  /// See `EndpointCore`.
+  public mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Moment) {}
+  /// See `EndpointCore`.
+  public mutating func pathChanged(to path: NetworkPath, at now: Moment) {}
+
+  @inline(__always)
+  private func link(_ id: ConnectionID) -> Int? {
+    let place = Int(id.place)
+    guard place < links.count, links[place].generation == id.generation, links[place].phase != .free else { return nil }
+    return place
+  }
+
+  /// See `EndpointCore`.
+  public mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
+    guard let link = link(connection) else { return }
+    if links[link].phase == .open { metrics.disconnects += 1 }
+    release(link, at: now)
+  }
+
+  /// See `EndpointCore`.
+  public mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
+    let all = Intake(consumed: bytes.byteCount, wanted: FrameHeader.byteCount)
+    guard let link = link(connection), links[link].phase == .open else { return all }
+    links[link].heardAt = now
+    var offset = 0
+    reading: while true {
+      switch FrameReader.read(bytes, at: offset, accepting: configuration.speech.version.major) {
+      case .needs(let wanted):
+        metrics.bytesReceived += UInt64(offset)
+        if links[link].output.byteCount > configuration.maximumWaitingBytes {
+          giveUp(link, at: now)
+          return all
+        }
+        if !links[link].isIntroduced, offset > 0 { links[link].isIntroduced = true }
+        for place in links[link].sessions where !sessions[Int(place)].traffic.queues.isEmpty {
+          pump(Int(place), at: now)
+        }
+        return Intake(consumed: offset, wanted: wanted)
+      case .broken(let error):
+        broken(error, on: link, at: now)
+        break reading
+      case .frame(let header, let isIntact):
+        let start = offset + FrameHeader.byteCount
+        offset = start + Int(header.bodyCount)
+        metrics.received(header.kind)
+        links[link].frames += 1
+        if isIntact {
+          links[link].damagedFrames = 0
+          if !isFaulty(link) { read(header, bytes.extracting(start..<offset), on: link, at: now) }
+        } else if damaged(header, on: link, at: now) {
+          break reading
+        }
+        if links[link].phase != .open || links[link].generation != connection.generation { break reading }
+      }
+    }
+    metrics.bytesReceived += UInt64(bytes.byteCount)
+    return all
+  }
+
+  /// Whether a fault keeps the server from answering, or ends the connection.
+  private mutating func isFaulty(_ link: Int) -> Bool {
+    if let most = configuration.faults.closesAfter, links[link].frames > most {
+      close(link)
+      return true
+    }
+    if let most = configuration.faults.silentAfter, links[link].frames > most { return true }
+    return false
+  }
+
+  private mutating func close(_ link: Int) {
+    guard links[link].phase == .open else { return }
+    links[link].phase = .closing
+    commands.append(.close(connection(link)))
+  }
+
+  private mutating func damaged(_ header: FrameHeader, on link: Int, at now: Moment) -> Bool {
+    metrics.parseErrors += 1
+    tell(.damaged(find(header.session, on: link).map { id($0) }, connection(link)))
+    links[link].damagedFrames += 1
+    guard links[link].damagedFrames >= 3 else { return false }
+    metrics.parserResets += 1
+    giveUp(link, at: now)
+    return true
+  }
+
+  private mutating func giveUp(_ link: Int, at now: Moment) {
+    metrics.disconnects += 1
+    commands.append(.abort(connection(link)))
+    release(link, at: now)
+  }
+
+  private mutating func broken(_ error: FrameError, on link: Int, at now: Moment) {
+    metrics.parseErrors += 1
+    metrics.parserResets += 1
+    tell(.notFrames(connection(link)))
+    if case .version(let major) = error {
+      // In a version the other end can read: which one this is and why there will be no more.
+      var version = configuration.speech.version
+      let refusal = HandshakeResponse.refused(HandshakeRefusal(.version, version: version))
+      version.major = major
+      writeControl(refusal.encoded, 0, SequenceNumber(.control, 0), version, on: link, at: now)
+    }
+    close(link)
+  }
+
+  private mutating func read(_ header: FrameHeader, _ body: RawSpan, on link: Int, at now: Moment) {
+    if header.kind == .control, let request = HandshakeRequest(decoding: body) {
+      answer(request, header, on: link, at: now)
+      return
+    }
+    guard let place = find(header.session, on: link) ?? join(header.session, nil, on: link, at: now) else { return }
+    links[link].lastSession = Int32(place)
+    switch header.kind {
+    case .acknowledgment:
+      let named =
+        body.byteCount == 4
+        ? SequenceNumber(rawValue: UInt32(truncatingIfNeeded: TLV.number(body, 0..<4))) : header.sequence
+      acknowledged(named, place, at: now)
+    case .heartbeat:
+      acknowledge(header.sequence, of: place, cameOn: link, at: now)
+    case .control:
+      acknowledge(header.sequence, of: place, cameOn: link, at: now)
+      if TLV.value(of: .leave, in: body) != nil { leave(place, link, at: now) }
+    case .receipt:
+      if receipt(header, body, place, at: now) { acknowledge(header.sequence, of: place, cameOn: link, at: now) }
+    default:
+      message(header, body, place, on: link, at: now)
+    }
+  }
+
+  private mutating func message(_ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment) {
+    // A message that has no room where it is to go is not acknowledged: its sender waits, as it would for a network.
+    let content = configuration.service == .deliver ? [] : plain(body, header)
+    if configuration.service != .deliver, !serviceHasRoom(content, place) { return }
+    acknowledge(header.sequence, of: place, cameOn: link, at: now)
+    guard sessions[place].traffic.isFirst(header.sequence) else {
+      metrics.duplicatesReceived += 1
+      return
+    }
+    metrics.messagesReceived += 1
+    metrics.payloadBytes += UInt64(body.byteCount)
+    guard configuration.tellsMessages || configuration.service != .deliver else { return }
+    if configuration.service != .deliver { serve(content, header.sequence, place, at: now) }
+    guard configuration.tellsMessages else { return }
+    tell(.message(inbox.add(header, body, session: id(place), connection: connection(link))))
+  }
+
+  // MARK: acknowledgments
+
+  /// Acknowledges a frame on the connection it came on and on others of its session: one of them may be stalled.
+  private mutating func acknowledge(_ sequence: SequenceNumber, of place: Int, cameOn link: Int, at now: Moment) {
+    if let delay = configuration.faults.acknowledgmentDelay, !delayed.isFull {
+      delayed.append(id(place), sequence, at: now.advanced(by: delay))
+    } else {
+      writeAcknowledgments(sequence, of: place, cameOn: link, at: now)
+    }
+  }
+
+  mutating func writeAcknowledgments(_ sequence: SequenceNumber, of place: Int, cameOn link: Int?, at now: Moment) {
+    let header = sessions[place].traffic.acknowledgment(of: sequence, time: unixTime(now))
+    var left = configuration.acknowledgmentConnections
+    if let link {
+      write(header, on: link)
+      left -= 1
+      if sessions[place].linkMask & (sessions[place].linkMask &- 1) == 0 { return }
+    }
+    // The others by when they were last heard: those that work first.
+    var rest = sessions[place].linkMask
+    while left > 0, rest != 0 {
+      var best: (bit: Int, heard: Moment)?
+      for bit in 0..<8 where rest & Self.bit(bit) != 0 {
+        let heard = links[Int(sessions[place].links[bit])].heardAt
+        if best == nil || heard > best?.heard ?? heard { best = (bit, heard) }
+      }
+      guard let best else { return }
+      rest &= ~Self.bit(best.bit)
+      let other = Int(sessions[place].links[best.bit])
+      // A connection that takes nothing is stalled: what is written there would only pile up.
+      if other == link || links[other].output.byteCount > 65_536 { continue }
+      write(header, on: other)
+      left -= 1
+    }
+  }
+
+  /// Writes a frame without a body, as the faults have it.
+  private mutating func write(_ header: FrameHeader, on link: Int) {
+    var header = header
+    spoil(&header)
+    for _ in 0...max(0, min(8, configuration.faults.repeatsAcknowledgments)) { links[link].output.append(header, []) }
+    writable(link)
+  }
+
+  private mutating func spoil(_ header: inout FrameHeader) {
+    guard let every = configuration.faults.damagesEvery, every > 0 else { return }
+    framesWritten += 1
+    if framesWritten % every == 0 { header.checksum ^= 0x5555_5555 }
+  }
+
+  private mutating func acknowledged(_ sequence: SequenceNumber, _ place: Int, at now: Moment) {
+    guard let entry = sessions[place].traffic.pending.find(sequence) else {
+      metrics.duplicateAcknowledgments += 1
+      return
+    }
+    let pending = sessions[place].traffic.pending[entry]
+    if pending.transmissions == 1 { metrics.roundTrip = now.nanoseconds(since: pending.firstSentAt) }
+    sessions[place].traffic.pending.remove(entry)
+    guard pending.kind == .data else { return }
+    metrics.messagesAcknowledged += 1
+    sessions[place].traffic.reads.note(sequence, pending.id)
+    tell(pending.id, place, .delivered)
+  }
+
+  // MARK: handshakes
+
+  private mutating func answer(_ request: HandshakeRequest, _ header: FrameHeader, on link: Int, at now: Moment) {
+    let own = configuration.speech.version
+    let sequence = header.sequence.next
+    var reason = configuration.faults.refusal
+    if request.version.major != own.major { reason = .version }
+    guard reason == nil, let place = join(header.session, request, on: link, at: now) else {
+      let refusal = HandshakeRefusal(reason ?? .full, version: own)
+      writeControl(
+        HandshakeResponse.refused(refusal).encoded, header.session, sequence, header.version, on: link, at: now)
+      return
+    }
+    if let unsettled = request.unsettled { sessions[place].traffic.settle(unsettled) }
+    let common = request.features.intersection(configuration.speech.features)
+    let version = min(request.version, own)
+    sessions[place].traffic.features = common
+    sessions[place].traffic.version = version
+    let numbers = request.identity == nil ? nil : sessions[place].traffic.unsettled()
+    let response = HandshakeResponse.agreed(own, common, numbers)
+    writeControl(response.encoded, header.session, sequence, version, on: link, at: now)
+    acknowledge(header.sequence, of: place, cameOn: link, at: now)
+    if !sessions[place].hasHandshake {
+      sessions[place].hasHandshake = true
+      tell(.handshake(id(place), .agreed(version, common)))
+    }
+    resendOrphans(place, at: now)
+    pump(place, at: now)
+  }
+
+  private mutating func writeControl(
+    _ body: [UInt8], _ session: UInt16, _ sequence: SequenceNumber, _ version: ProtocolVersion, on link: Int,
+    at now: Moment
+  ) {
+    var header = FrameHeader(
+      version: version, kind: .control, sequence: sequence, time: unixTime(now), session: session,
+      bodyCount: UInt32(truncatingIfNeeded: body.count), checksum: Checksum.of(body.span.bytes))
+    spoil(&header)
+    links[link].output.append(header, body)
+    metrics.controlSent += 1
+    writable(link)
+  }
+
+  // MARK: commands
+
+  /// See `EndpointCore`.
+  public mutating func nextCommand() -> TransportCommand? {
+    guard commandHead < commands.count else {
+      if commandHead > 0 {
+        commands.removeAll(keepingCapacity: commands.capacity <= 4_096)
+        commandHead = 0
+      }
+      return nil
+    }
+    commandHead += 1
+    return commands[commandHead - 1]
+  }
+
+  /// See `EndpointCore`.
+  public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool {
+    guard let link = link(connection) else { return true }
+    while true {
+      metrics.bytesSent += UInt64(links[link].output.drain(write))
+      guard links[link].output.isEmpty else { return false }
+      for place in links[link].sessions where !sessions[Int(place)].traffic.queues.isEmpty { pump(Int(place), at: now) }
+      if links[link].output.isEmpty { break }
+    }
+    links[link].isWriting = false
+    return true
+  }
+}

@@ -1,0 +1,83 @@
+/// What a server does with messages by itself: send them back, or forward them.
+extension ServerCore {
+  /// A body as its sender wrote it.
+  func plain(_ body: RawSpan, _ header: FrameHeader) -> [UInt8] {
+    if header.compression == 1, let inflated = Deflate.inflated(body) { return inflated }
+    return body.withUnsafeBytes { [UInt8]($0) }
+  }
+
+  /// Whether a message has room where the service will put it.
+  func serviceHasRoom(_ body: [UInt8], _ place: Int) -> Bool {
+    guard configuration.service == .forward else { return hasRoom(place, byteCount: body.count) }
+    guard let user = recipient(in: body) else { return true }
+    return (users[user] ?? []).allSatisfy { hasRoom(Int($0), byteCount: body.count + 300) }
+  }
+
+  private func recipient(in body: [UInt8]) -> String? {
+    guard let range = TLV.value(of: .recipient, in: body.span.bytes), range.count <= 256 else { return nil }
+    return String(validating: body[range], as: UTF8.self)
+  }
+
+  /// Does with a message that came for the first time what the service says.
+  mutating func serve(_ body: [UInt8], _ sequence: SequenceNumber, _ place: Int, at now: Moment) {
+    switch configuration.service {
+    case .deliver: break
+    case .echo: _ = try? accept(.data, body, sequence.category ?? .normal, .normal, place, at: now)
+    case .forward: forward(body, sequence, place, at: now)
+    }
+  }
+
+  /// Sends a message on to all sessions of the user it names, with its sender's name as the server knows it.
+  private mutating func forward(_ body: [UInt8], _ sequence: SequenceNumber, _ place: Int, at now: Moment) {
+    guard let user = recipient(in: body) else { return }
+    guard let targets = users[user], !targets.isEmpty else {
+      undeliverable += 1
+      return
+    }
+    var forwarded: [UInt8] = []
+    if let sender = sessions[place].user { TLV.append(.sender, sender.utf8, to: &forwarded) }
+    forwarded += Self.without(.sender, body)
+    for target in targets {
+      guard
+        let id = try? accept(.data, forwarded, sequence.category ?? .normal, .normal, Int(target), at: now)
+      else {
+        undeliverable += 1
+        continue
+      }
+      origins.note(id, self.id(place), sequence)
+    }
+  }
+
+  /// A body without one value of its outermost list: nobody writes under another name.
+  private static func without(_ tag: Tag, _ body: [UInt8]) -> [UInt8] {
+    guard let range = TLV.value(of: tag, in: body.span.bytes) else { return body }
+    var rest = body
+    rest.removeSubrange(range.lowerBound - TLV.headCount..<range.upperBound)
+    return without(tag, rest)
+  }
+
+  /// A client has read a message.
+  /// - Returns: whether the receipt is to be acknowledged.
+  mutating func receipt(_ header: FrameHeader, _ body: RawSpan, _ place: Int, at now: Moment) -> Bool {
+    guard sessions[place].traffic.isFirst(header.sequence) else {
+      metrics.duplicatesReceived += 1
+      return true
+    }
+    guard let range = TLV.value(of: .readReceipt, in: body), range.count == 4 else { return true }
+    let sequence = SequenceNumber(rawValue: UInt32(truncatingIfNeeded: TLV.number(body, range)))
+    tell(.read(id(place), sequence))
+    var message = sessions[place].traffic.reads.take(sequence)
+    if message == nil, let entry = sessions[place].traffic.pending.find(sequence) {
+      // The receipt has overtaken the acknowledgment, which took another connection.
+      message = sessions[place].traffic.pending[entry].id
+      sessions[place].traffic.pending.remove(entry)
+      metrics.messagesAcknowledged += 1
+    }
+    guard let message, message.rawValue != 0 else { return true }
+    tell(message, place, .read)
+    if let origin = origins.origin(of: message), let sender = self.place(of: origin.session) {
+      try? sendReceipt(origin.sequence, sender, at: now)
+    }
+    return true
+  }
+}

@@ -1,0 +1,218 @@
+/// The server's side of the protocol: sessions of many clients, each over as many connections as its client has opened.
+///
+/// What a client sends is told exactly once, whatever it sends twice and on which connections; what is sent to a client
+/// waits until it comes back. A session is known by its client's identity and its number, never by an address, as long as
+/// the client introduces itself.
+public struct ServerCore: EndpointCore, Sendable {
+  /// What it was made with.
+  public let configuration: ServerConfiguration
+  /// What it has counted, over all sessions.
+  public internal(set) var metrics = EndpointMetrics()
+  /// Messages for users that nobody has heard of.
+  public internal(set) var undeliverable: UInt64 = 0
+  /// Sessions that were forgotten to make room for others.
+  public internal(set) var sessionsEvicted: UInt64 = 0
+
+  var sessions: [ServerSession] = []
+  var freeSessions: [Int32] = []
+  var index: [SessionKey: Int32] = [:]
+  var users: [String: [Int32]] = [:]
+  var links: [ServerLink] = []
+  var freeLinks: [Int32] = []
+  var timers = DeadlineQueue()
+  var inbox = Inbox()
+  var commands: [TransportCommand] = []
+  var commandHead = 0
+  var random: SeededGenerator
+  var nextMessage: UInt64 = 1
+  var unixOffset: Int64 = 0
+  var origins = OriginLog()
+  var delayed = DelayedAcknowledgments()
+  var framesWritten = 0
+  /// The last session a frame came from, whose acknowledgments and messages are likely next.
+  var openLinks = 0
+
+  /// A server without clients.
+  public init(_ configuration: ServerConfiguration) {
+    self.configuration = configuration
+    random = SeededGenerator(seed: configuration.seed)
+  }
+
+  // MARK: what is known
+
+  /// Connections that stand now.
+  public var connectionCount: Int { openLinks }
+  /// Sessions that are remembered, with or without a connection.
+  public var sessionCount: Int { index.count }
+
+  /// The name a session's client goes by.
+  public func user(of id: SessionID) -> String? { place(of: id).flatMap { sessions[$0].user } }
+  /// The number that stands for a session in frames.
+  public func wireID(of id: SessionID) -> UInt16? { place(of: id).map { sessions[$0].traffic.wireID } }
+  /// How many connections carry a session.
+  public func connectionCount(of id: SessionID) -> Int {
+    place(of: id).map { sessions[$0].linkMask.nonzeroBitCount } ?? 0
+  }
+  /// The sessions of a user.
+  public func sessions(of user: String) -> [SessionID] { (users[user] ?? []).map { id(Int($0)) } }
+
+  /// Messages for a session that wait: for their turn, and for their answer.
+  public func waiting(in id: SessionID) -> (queued: Int, unacknowledged: Int) {
+    guard let place = place(of: id) else { return (0, 0) }
+    return (sessions[place].traffic.queues.count, sessions[place].traffic.pending.count)
+  }
+
+  func place(of id: SessionID) -> Int? {
+    let place = Int(id.place)
+    guard place < sessions.count, sessions[place].isUsed, sessions[place].generation == id.generation else {
+      return nil
+    }
+    return place
+  }
+
+  func id(_ place: Int) -> SessionID { SessionID(place: UInt32(place), generation: sessions[place].generation) }
+
+  // MARK: what came of it
+
+  /// Takes what the core has to tell since the last call. The inbox is emptied first, and its memory used on.
+  public mutating func take(_ inbox: inout Inbox) {
+    inbox.removeAll()
+    swap(&inbox, &self.inbox)
+  }
+
+  /// Whether `take` would bring anything.
+  public var hasEvents: Bool { !inbox.events.isEmpty }
+
+  @inline(__always)
+  mutating func tell(_ event: EndpointEvent) { inbox.events.append(event) }
+
+  @inline(__always)
+  mutating func tell(_ id: MessageID, _ place: Int, _ state: MessageState) {
+    if id.rawValue != 0, configuration.reports.contains(MessageStates(state)) {
+      inbox.events.append(.progress(id, self.id(place), state))
+    }
+  }
+
+  func unixTime(_ now: Moment) -> UInt32 {
+    UInt32(truncatingIfNeeded: now.nanoseconds / 1_000_000_000 &+ unixOffset)
+  }
+
+  static func bit(_ place: Int) -> UInt8 { 1 << UInt8(truncatingIfNeeded: place) }
+
+  // MARK: sending
+
+  /// Takes a message for a session. It goes out as soon as its turn comes, now or when the client is back.
+  @discardableResult
+  public mutating func send(_ message: Message, priority: Priority = .normal, to session: SessionID, at now: Moment)
+    throws(SendError) -> MessageID
+  {
+    try send(body: message.encoded, category: message.category, priority: priority, to: session, at: now)
+  }
+
+  /// Takes a message whose body is encoded already.
+  @discardableResult
+  public mutating func send(
+    body: [UInt8], category: SequenceCategory = .normal, priority: Priority = .normal, to session: SessionID,
+    at now: Moment
+  ) throws(SendError) -> MessageID {
+    guard let place = place(of: session) else { throw .noSession }
+    return try accept(.data, body, category, priority, place, at: now)
+  }
+
+  /// Tells a client that its message with this number has been read.
+  public mutating func markRead(_ sequence: SequenceNumber, in session: SessionID, at now: Moment) throws(SendError) {
+    guard let place = place(of: session) else { throw .noSession }
+    try sendReceipt(sequence, place, at: now)
+  }
+
+  mutating func sendReceipt(_ sequence: SequenceNumber, _ place: Int, at now: Moment) throws(SendError) {
+    var body: [UInt8] = []
+    TLV.append(.readReceipt, TLV.bigEndian(sequence.rawValue), to: &body)
+    try accept(.receipt, body, .normal, .normal, place, at: now)
+  }
+
+  @discardableResult
+  mutating func accept(
+    _ kind: FrameKind, _ body: [UInt8], _ category: SequenceCategory, _ priority: Priority, _ place: Int, at now: Moment
+  ) throws(SendError) -> MessageID {
+    guard body.count <= FrameHeader.maximumBodyCount else { throw .tooLong(body.count) }
+    guard hasRoom(place, byteCount: body.count, priority) else {
+      sessions[place].traffic.fullQueues |= 1 << priority.rawValue
+      throw .queueFull(priority)
+    }
+    let id = MessageID(rawValue: kind == .data ? nextMessage : 0)
+    if kind == .data {
+      nextMessage += 1
+      metrics.messagesSent += 1
+    }
+    let canCompress = configuration.speech.compresses && sessions[place].traffic.features.contains(.compression)
+    let compressed = canCompress ? Deflate.compressed(body) : nil
+    sessions[place].traffic.queues.append(
+      QueuedMessage(
+        id: id, kind: kind, category: category, priority: priority, compression: compressed == nil ? 0 : 1,
+        body: compressed ?? body, acceptedAt: now))
+    tell(id, place, .created)
+    pump(place, at: now)
+    return id
+  }
+
+  func hasRoom(_ place: Int, byteCount: Int, _ priority: Priority = .normal) -> Bool {
+    sessions[place].traffic.queues.hasRoom(priority, byteCount: byteCount, sessions[place].traffic.strategy.queues)
+  }
+
+  /// Hands over a session's messages whose turn it is.
+  mutating func pump(_ place: Int, at now: Moment) {
+    guard !sessions[place].traffic.queues.isEmpty, let bit = bestBit(place) else { return }
+    let link = Int(sessions[place].links[bit])
+    let limit = sessions[place].traffic.strategy.bufferBytes
+    while links[link].output.byteCount < limit,
+      let entry = sessions[place].traffic.dequeue(isWeak: false, at: now)
+    {
+      tell(sessions[place].traffic.pending[entry].id, place, .sending)
+      transmit(entry, of: place, on: bit, at: now)
+    }
+    guard sessions[place].traffic.fullQueues != 0 else { return }
+    for priority in Priority.allCases where sessions[place].traffic.fullQueues & 1 << priority.rawValue != 0 {
+      let queues = sessions[place].traffic.strategy.queues
+      guard sessions[place].traffic.queues.count(priority) <= queues.messages / 2 else { continue }
+      sessions[place].traffic.fullQueues &= ~(1 << priority.rawValue)
+      tell(.room(id(place), priority))
+    }
+  }
+
+  /// The session's connection that something was heard on last.
+  func bestBit(_ place: Int, besides carriers: UInt8 = 0) -> Int? {
+    let mask = sessions[place].linkMask & ~carriers
+    guard mask & (mask &- 1) != 0 else { return mask == 0 ? nil : mask.trailingZeroBitCount }
+    var best: (bit: Int, heard: Moment)?
+    for bit in 0..<8 where mask & Self.bit(bit) != 0 {
+      let heard = links[Int(sessions[place].links[bit])].heardAt
+      if best == nil || heard > best?.heard ?? heard { best = (bit, heard) }
+    }
+    return best?.bit
+  }
+
+  mutating func transmit(_ entry: Int32, of place: Int, on bit: Int, at now: Moment) {
+    let link = Int(sessions[place].links[bit])
+    sessions[place].traffic.transmit(
+      entry, to: &links[link].output, bit: Self.bit(bit), time: unixTime(now), configuration.speech, at: now)
+    let (id, state) = (sessions[place].traffic.pending[entry].id, sessions[place].traffic.pending[entry].state)
+    if let next = MessageMachine.next(state, .write) {
+      sessions[place].traffic.pending[entry].state = next
+      tell(id, place, next)
+    }
+    writable(link)
+    arm(place, by: now.advanced(by: configuration.resendAfter))
+  }
+
+  @inline(__always)
+  mutating func writable(_ link: Int) {
+    guard !links[link].isWriting else { return }
+    links[link].isWriting = true
+    commands.append(.write(connection(link)))
+  }
+
+  func connection(_ link: Int) -> ConnectionID {
+    ConnectionID(place: UInt32(link), generation: links[link].generation)
+  }
+}

@@ -1,0 +1,49 @@
+internal import IMWire
+
+/// Who a session belongs to: a client that has introduced itself, or else an address.
+enum ServerPeer: Hashable, Sendable {
+  case client(ClientIdentity)
+  case address(IPAddress)
+}
+
+/// Under what a session is found again on another connection.
+struct SessionKey: Hashable, Sendable {
+  var peer: ServerPeer
+  var wireID: UInt16
+}
+
+/// One session of a server: it outlives its connections.
+struct ServerSession: Sendable {
+  var key: SessionKey
+  var generation: UInt32 = 0
+  var isUsed = true
+  var user: String?
+  var traffic: Traffic
+  /// Places of the connections that carry it, by the bit each has in this session.
+  var links: InlineArray<8, Int32> = .init(repeating: -1)
+  var linkMask: UInt8 = 0
+  var detachedAt: Moment?
+  /// The entry in the queue of deadlines.
+  var timer: Moment?
+  var hasHandshake = false
+}
+
+/// One physical connection of a server.
+struct ServerLink: Sendable {
+  enum Phase: Sendable { case free, open, closing }
+
+  var generation: UInt32 = 0
+  var phase = Phase.free
+  var isWriting = false
+  var isIntroduced = false
+  var remote: Endpoint
+  var output = OutgoingBytes()
+  var openedAt: Moment
+  var heardAt: Moment
+  var peer: ServerPeer
+  /// The session of the last frame: most connections carry one.
+  var lastSession: Int32 = -1
+  var sessions: [Int32] = []
+  var frames = 0
+  var damagedFrames = 0
+}

@@ -1,0 +1,130 @@
+/// Both directions of one session: what waits for its turn, what waits for its answer, and what has come.
+///
+/// Client and server have the same; they differ in which connections there are.
+struct Traffic: Sendable {
+  let wireID: UInt16
+  var strategy: SessionStrategy
+  /// What both ends can do; before a handshake has ended, what every version can.
+  var features: Features = .basic
+  /// The version both ends speak; before, the lowest of this end's major.
+  var version: ProtocolVersion
+  var counters: SequenceCounters
+  var pending = PendingTable()
+  var queues = PriorityQueues()
+  var reads = ReadLog()
+  /// Queues whose rejection the application has seen and that have had no room since, one bit for each priority.
+  var fullQueues: UInt8 = 0
+  private var floors: InlineArray<5, UInt32>
+  private var filters = InlineArray<5, DuplicateFilter>(repeating: DuplicateFilter())
+
+  init(wireID: UInt16, strategy: SessionStrategy, major: UInt8, start: UInt32) {
+    self.wireID = wireID
+    self.strategy = strategy
+    version = ProtocolVersion(major, 0)
+    counters = SequenceCounters(start: start)
+    floors = InlineArray(repeating: 0)
+    for category in SequenceCategory.allCases {
+      floors[Int(category.rawValue)] = counters.upcoming(category).counter
+    }
+  }
+
+  // MARK: numbers
+
+  /// The first number of each category that is not known to have arrived.
+  mutating func unsettled() -> UnsettledNumbers {
+    for category in SequenceCategory.allCases { raiseFloor(category) }
+    return UnsettledNumbers(floors)
+  }
+
+  /// The other end has said which of its numbers are settled.
+  mutating func settle(_ numbers: UnsettledNumbers) {
+    for index in 0..<5 { filters[index].settle(before: numbers.counters[index]) }
+  }
+
+  /// Whether a frame of the other end comes for the first time. Numbers of no known category are never remembered.
+  @inline(__always)
+  mutating func isFirst(_ sequence: SequenceNumber) -> Bool {
+    guard let category = sequence.category else { return true }
+    return filters[Int(category.rawValue)].insert(sequence.counter)
+  }
+
+  /// Whether another message may go out now.
+  @inline(__always)
+  func windowIsOpen(_ strategy: SessionStrategy) -> Bool {
+    guard pending.count < strategy.windowMessages, pending.byteCount < strategy.windowBytes else { return false }
+    return true
+  }
+
+  /// Whether the next number of `category` is near enough to the oldest that is not settled.
+  @inline(__always)
+  private mutating func isNear(_ category: SequenceCategory) -> Bool {
+    let next = counters.upcoming(category)
+    let index = Int(category.rawValue)
+    if next.distance(from: SequenceNumber(category, floors[index])) < DuplicateFilter.window / 2 { return true }
+    raiseFloor(category)
+    return next.distance(from: SequenceNumber(category, floors[index])) < DuplicateFilter.window / 2
+  }
+
+  /// Moves the floor of `category` to the oldest number that still waits for an answer. Each number is passed once.
+  private mutating func raiseFloor(_ category: SequenceCategory) {
+    let end = counters.upcoming(category)
+    var floor = SequenceNumber(category, floors[Int(category.rawValue)])
+    while floor != end, pending.find(floor) == nil { floor = floor.next }
+    floors[Int(category.rawValue)] = floor.counter
+  }
+
+  // MARK: sending
+
+  /// Takes the next message that may go out, with a number of its own, into the table of what waits for its answer.
+  /// - Returns: its place there; `nil` when nothing may go out.
+  mutating func dequeue(isWeak: Bool, at now: Moment) -> Int32? {
+    guard !queues.isEmpty, windowIsOpen(strategy), isNear(.normal), isNear(.media), isNear(.broadcast) else {
+      return nil
+    }
+    guard let message = queues.next(isWeak: isWeak, isIdle: pending.isEmpty, at: now) else { return nil }
+    return insert(message, at: now)
+  }
+
+  /// Gives a frame its number and notes it.
+  mutating func insert(_ message: consuming QueuedMessage, at now: Moment) -> Int32 {
+    let sequence = counters.take(message.category)
+    let checksum = Checksum.of(message.body.span.bytes)
+    return pending.insert(
+      sequence, id: message.id, kind: message.kind, priority: message.priority, compression: message.compression,
+      checksum: checksum, body: message.body, acceptedAt: message.acceptedAt, at: now)
+  }
+
+  /// Writes the frame at `place` to a connection, which has `bit` in this session.
+  mutating func transmit(
+    _ place: Int32, to output: inout OutgoingBytes, bit: UInt8, time: UInt32, _ speech: Speech, at now: Moment
+  ) {
+    let body = pending[place].body
+    let header = FrameHeader(
+      version: version, kind: pending[place].kind, sequence: pending[place].sequence, time: time,
+      encryption: speech.encryptionLabel, compression: pending[place].compression, session: wireID,
+      bodyCount: UInt32(truncatingIfNeeded: body.count), checksum: pending[place].checksum)
+    output.append(header, body)
+    pending.sent(place, on: bit, at: now)
+  }
+
+  /// The header of an acknowledgment of `sequence`, without a body.
+  @inline(__always)
+  func acknowledgment(of sequence: SequenceNumber, time: UInt32) -> FrameHeader {
+    FrameHeader(version: version, kind: .acknowledgment, sequence: sequence, time: time, session: wireID)
+  }
+
+  /// Appends an acknowledgment in the style of `speech`.
+  mutating func acknowledge(_ sequence: SequenceNumber, to output: inout OutgoingBytes, time: UInt32, _ speech: Speech)
+  {
+    var header = acknowledgment(of: sequence, time: time)
+    guard speech.numbersAcknowledgments else {
+      output.append(header, [])
+      return
+    }
+    let body = TLV.bigEndian(sequence.rawValue)
+    header.sequence = counters.take(sequence.category ?? .normal)
+    header.bodyCount = 4
+    header.checksum = Checksum.of(body.span.bytes)
+    output.append(header, body)
+  }
+}

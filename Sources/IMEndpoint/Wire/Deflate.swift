@@ -1,0 +1,40 @@
+internal import CDeflate
+
+/// Bodies in zlib's format (RFC 1950).
+enum Deflate {
+  /// Shorter bodies are not worth it.
+  static let minimumCount = 96
+
+  /// `body` compressed; `nil` when that would not save a tenth.
+  static func compressed(_ body: [UInt8]) -> [UInt8]? {
+    guard body.count >= minimumCount, let compressor = libdeflate_alloc_compressor(6) else { return nil }
+    defer { libdeflate_free_compressor(compressor) }
+    let limit = body.count - body.count / 10
+    let result = [UInt8](unsafeUninitializedCapacity: limit) { output, count in
+      count = libdeflate_zlib_compress(compressor, body, body.count, output.baseAddress, output.count)
+    }
+    return result.isEmpty ? nil : result
+  }
+
+  /// What `body` was before it was compressed; `nil` when it is not zlib's format or would be longer than `limit`.
+  /// The memory taken follows what comes out, and is at most twice that.
+  static func inflated(_ body: RawSpan, limit: Int = FrameHeader.maximumBodyCount) -> [UInt8]? {
+    guard let decompressor = libdeflate_alloc_decompressor() else { return nil }
+    defer { libdeflate_free_decompressor(decompressor) }
+    var capacity = min(limit, max(1_024, body.byteCount * 4))
+    while true {
+      var status = LIBDEFLATE_BAD_DATA
+      let result = body.withUnsafeBytes { input in
+        [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
+          var produced = 0
+          status = libdeflate_zlib_decompress(
+            decompressor, input.baseAddress, input.count, output.baseAddress, output.count, &produced)
+          count = status == LIBDEFLATE_SUCCESS ? produced : 0
+        }
+      }
+      if status == LIBDEFLATE_SUCCESS { return result }
+      guard status == LIBDEFLATE_INSUFFICIENT_SPACE, capacity < limit else { return nil }
+      capacity = min(limit, capacity * 4)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+/// What a frame is for: the header's type. Values that nobody has named yet are kept as they came.
+@frozen
+public struct FrameKind: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
+  /// The number on the wire.
+  public var rawValue: UInt16
+
+  /// The value with this number.
+  @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  /// A message of the application.
+  public static let data = FrameKind(rawValue: 0)
+  /// A sign of life.
+  public static let heartbeat = FrameKind(rawValue: 1)
+  /// The acknowledgment of a frame of any other kind.
+  public static let acknowledgment = FrameKind(rawValue: 2)
+  /// Handshakes and refusals.
+  public static let control = FrameKind(rawValue: 3)
+  /// A message has been read.
+  public static let receipt = FrameKind(rawValue: 4)
+}
+
+/// A version of the protocol, as the header and the handshake carry it.
+@frozen
+public struct ProtocolVersion: Hashable, Comparable, Sendable, BitwiseCopyable, CustomStringConvertible {
+  /// Versions with different majors do not understand each other.
+  public var major: UInt8
+  /// A higher minor understands a lower one.
+  public var minor: UInt8
+
+  /// A version of its parts.
+  @inlinable public init(_ major: UInt8, _ minor: UInt8) {
+    self.major = major
+    self.minor = minor
+  }
+
+  /// The version this library speaks.
+  public static let current = ProtocolVersion(1, 0)
+
+  /// Whether `a` comes before `b`.
+  @inlinable public static func < (a: ProtocolVersion, b: ProtocolVersion) -> Bool {
+    (a.major, a.minor) < (b.major, b.minor)
+  }
+
+  /// The value in words.
+  public var description: String { "\(major).\(minor)" }
+}
+
+/// What both ends can do, agreed on in the handshake.
+@frozen
+public struct Features: OptionSet, Hashable, Sendable, BitwiseCopyable {
+  /// The number that stands for the value.
+  public var rawValue: UInt16
+
+  /// The value with this number.
+  @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  /// Messages and their acknowledgments.
+  public static let basic = Features(rawValue: 1)
+  /// Encrypted bodies. This library leaves encryption to TLS and never offers it.
+  public static let encryption = Features(rawValue: 2)
+  /// Bodies in zlib's format.
+  public static let compression = Features(rawValue: 4)
+  /// Read receipts.
+  public static let receipts = Features(rawValue: 8)
+  /// Messages to groups.
+  public static let groups = Features(rawValue: 0x10)
+
+  /// What this library can do.
+  public static let all: Features = [.basic, .compression, .receipts, .groups]
+}

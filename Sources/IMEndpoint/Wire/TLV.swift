@@ -1,0 +1,181 @@
+/// The tag of a value in a body. Values that nobody has named yet are kept as they came.
+@frozen
+public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
+  /// The number on the wire.
+  public var rawValue: UInt16
+
+  /// The value with this number.
+  @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  /// A handshake's question: version and features.
+  public static let versionRequest = Tag(rawValue: 0x0001)
+  /// Its answer.
+  public static let versionResponse = Tag(rawValue: 0x0002)
+  /// The number of the message that has been read.
+  public static let readReceipt = Tag(rawValue: 0x0010)
+  /// The name of a group.
+  public static let group = Tag(rawValue: 0x0011)
+  /// The offer of a file: its name and size, without its bytes.
+  public static let fileTransfer = Tag(rawValue: 0x0012)
+  /// Whether somebody is there.
+  public static let userStatus = Tag(rawValue: 0x0020)
+  /// Whether somebody is typing.
+  public static let typing = Tag(rawValue: 0x0021)
+  /// Text in UTF-8.
+  public static let text = Tag(rawValue: 0x1001)
+  /// The bytes of an image.
+  public static let image = Tag(rawValue: 0x1002)
+  /// The bytes of a sound.
+  public static let audio = Tag(rawValue: 0x1003)
+  /// The bytes of a film.
+  public static let video = Tag(rawValue: 0x1004)
+  /// The bytes of a file.
+  public static let file = Tag(rawValue: 0x1005)
+  /// A place on the earth.
+  public static let location = Tag(rawValue: 0x1006)
+  /// What an application makes of it.
+  public static let custom = Tag(rawValue: 0x1007)
+  /// A list of values again.
+  public static let nested = Tag(rawValue: 0xffff)
+
+  // From 0xF000 on, tags are free for applications. These are this library's.
+
+  /// Who the client is, across connections: 16 bytes.
+  public static let identity = Tag(rawValue: 0xf001)
+  /// The name under which a client can be written to.
+  public static let user = Tag(rawValue: 0xf002)
+  /// To whom a message goes.
+  public static let recipient = Tag(rawValue: 0xf003)
+  /// From whom a message comes.
+  public static let sender = Tag(rawValue: 0xf004)
+  /// Why a handshake was refused.
+  public static let refusal = Tag(rawValue: 0xf005)
+  /// The first number of each category that is not settled yet.
+  public static let unsettled = Tag(rawValue: 0xf006)
+  /// The session is over; its connection may go on.
+  public static let leave = Tag(rawValue: 0xf007)
+  /// The name of a file, or of a place.
+  public static let name = Tag(rawValue: 0xf010)
+  /// A media type, such as `image/jpeg`.
+  public static let mediaType = Tag(rawValue: 0xf011)
+  /// Width and height, four bytes each.
+  public static let dimensions = Tag(rawValue: 0xf012)
+  /// Milliseconds a sound or film lasts.
+  public static let duration = Tag(rawValue: 0xf013)
+  /// How many bytes a file has.
+  public static let size = Tag(rawValue: 0xf014)
+}
+
+/// Why a body is not a list of values.
+public enum TLVError: Error, Hashable, Sendable {
+  /// A tag of two bytes does not fit.
+  case incompleteTag(offset: Int)
+  /// A length of four bytes does not fit.
+  case incompleteLength(offset: Int)
+  /// A value is longer than what is left.
+  case incompleteValue(offset: Int, wanted: Int, available: Int)
+  /// More than four lists within one another.
+  case nestedTooDeep(offset: Int)
+  /// A tag stands twice in one list.
+  case duplicateTag(Tag, offset: Int)
+}
+
+/// One value of a body: where it stands, counted from the body's beginning.
+public struct TLVElement: Hashable, Sendable {
+  /// Its tag.
+  public var tag: Tag
+  /// Its bytes.
+  public var value: Range<Int>
+  /// How many lists are around the list it stands in: 0 for the body's own.
+  public var depth: Int
+}
+
+/// Reads and writes values: tag in two bytes, length in four, the bytes of the value.
+public enum TLV {
+  /// Bytes before each value.
+  @inlinable public static var headCount: Int { 6 }
+  /// How deep lists may stand within one another.
+  public static let maximumDepth = 4
+
+  /// All values of `body` in the order of their beginnings, those of nested lists after the value that holds them.
+  ///
+  /// The whole body is looked at: one fault anywhere, and nothing is read.
+  public static func elements(of body: RawSpan) throws(TLVError) -> [TLVElement] {
+    var found: [TLVElement] = []
+    try read(body, 0..<body.byteCount, depth: 0, into: &found)
+    return found
+  }
+
+  private static func read(_ body: RawSpan, _ range: Range<Int>, depth: Int, into found: inout [TLVElement])
+    throws(TLVError)
+  {
+    var tags: Set<Tag> = []
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let element = try element(of: body, at: offset, end: range.upperBound, depth: depth)
+      guard tags.insert(element.tag).inserted else { throw .duplicateTag(element.tag, offset: offset) }
+      found.append(element)
+      if element.tag == .nested {
+        guard depth < maximumDepth else { throw .nestedTooDeep(offset: offset) }
+        try read(body, element.value, depth: depth + 1, into: &found)
+      }
+      offset = element.value.upperBound
+    }
+  }
+
+  private static func element(of body: RawSpan, at offset: Int, end: Int, depth: Int) throws(TLVError) -> TLVElement {
+    guard end - offset >= 2 else { throw .incompleteTag(offset: offset) }
+    guard end - offset >= headCount else { throw .incompleteLength(offset: offset + 2) }
+    let tag = Tag(rawValue: UInt16(bigEndian: body.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self)))
+    let count = Int(UInt32(bigEndian: body.unsafeLoadUnaligned(fromByteOffset: offset + 2, as: UInt32.self)))
+    let start = offset + headCount
+    guard count <= end - start else {
+      throw .incompleteValue(offset: start, wanted: count, available: end - start)
+    }
+    return TLVElement(tag: tag, value: start..<start + count, depth: depth)
+  }
+
+  /// The bytes of the first value with `tag` in the outermost list, without looking at more than is needed for it.
+  static func value(of tag: Tag, in body: RawSpan) -> Range<Int>? {
+    var offset = 0
+    while let element = try? element(of: body, at: offset, end: body.byteCount, depth: 0) {
+      if element.tag == tag { return element.value }
+      offset = element.value.upperBound
+    }
+    return nil
+  }
+
+  /// Appends a value.
+  static func append(_ tag: Tag, _ value: some Collection<UInt8>, to body: inout [UInt8]) {
+    append(head: tag, count: value.count, to: &body)
+    body.append(contentsOf: value)
+  }
+
+  /// Appends a list of values that `fill` appends.
+  static func appendNested(to body: inout [UInt8], _ fill: (inout [UInt8]) -> Void) {
+    let start = body.count
+    append(head: .nested, count: 0, to: &body)
+    fill(&body)
+    let count = UInt32(truncatingIfNeeded: body.count - start - headCount)
+    for index in 0..<4 { body[start + 2 + index] = UInt8(truncatingIfNeeded: count >> UInt32(24 - index * 8)) }
+  }
+
+  private static func append(head tag: Tag, count: Int, to body: inout [UInt8]) {
+    body.append(contentsOf: bigEndian(tag.rawValue))
+    body.append(contentsOf: bigEndian(UInt32(truncatingIfNeeded: count)))
+  }
+
+  /// The bytes of `number`, most significant first.
+  static func bigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
+    (0..<number.bitWidth / 8).map { UInt8(truncatingIfNeeded: number >> (number.bitWidth - 8 - $0 * 8)) }
+  }
+
+  /// The number in the bytes of `range`, most significant first: at most eight count.
+  static func number(_ body: RawSpan, _ range: Range<Int>) -> UInt64 {
+    var value: UInt64 = 0
+    for offset in range.prefix(8) {
+      value = value << 8 | UInt64(body.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+    }
+    return value
+  }
+}

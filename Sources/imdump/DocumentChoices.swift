@@ -1,0 +1,81 @@
+package import IMCommandLine
+package import IMOutput
+import IMPipeline
+
+/// What documents hold, and the files that they stand in.
+struct DocumentChoices: OptionGroup {
+  var documents = DocumentOptions()
+  var folder: String?
+  /// What is said of files in the folder; `nil` where nothing is.
+  var files: LogOptions?
+
+  static var table: [Option<Self>] {
+    [
+      .value(
+        "--message-log <which>", \.documents.messageLog,
+        "In documents, messages with one of their own: off, errors, sample=1/N or all."),
+      .flag("--log-lean", \.documents.isLean, "Shorter documents of messages."),
+      .value(
+        "--sensor <name>", \.documents.sensor, "In documents, the sensor's name; the host's by default."),
+      .value(
+        "--networks <file>", \.documents.networks,
+        "In documents, name the networks of clients by this table: prefix,name,AS number,AS organisation."),
+      .value(
+        "--log-dir <folder>", \.folder,
+        "Write documents into this folder, a file for each dataset, beside what --format prints."),
+      .custom(
+        "--log-size <size>",
+        "Begin another --log-dir file before one has more than this many MB; k, M, G: KiB, MiB, GiB. 100M by default."
+      ) { options, word throws(ValueError) in options.limits.byteCount = try fileSize(word) },
+      .value(
+        "--log-minutes <minutes>", \.limits.minutes, in: 1...525_600,
+        "Begin other --log-dir files every so many minutes of the clock."),
+      .value(
+        "--log-files <count>", \.limits.fileCount, in: 1...1_000_000,
+        "Keep so many --log-dir files of each dataset of this run."),
+    ]
+  }
+
+  /// `files`, which are there once something is said of them.
+  private var limits: LogOptions {
+    get { files ?? LogOptions(folder: "") }
+    set { files = newValue }
+  }
+
+  /// The pipeline's options; `nil` where neither `format` nor a folder wants documents.
+  func options(_ format: OutputFormat) throws(UsageError) -> DocumentOptions? {
+    guard folder != nil || files == nil else {
+      throw UsageError(
+        message: "--log-size, --log-minutes and --log-files are about the files of --log-dir, and there is none")
+    }
+    var options = documents
+    if let folder {
+      options.log = limits
+      options.log?.folder = folder
+    }
+    return format == .ecs || folder != nil ? options : nil
+  }
+}
+
+extension MessageLog: OptionValue {
+  /// Reads `off`, `errors`, `sample=1/N` or `all`.
+  package init?(word: String) { self.init(word) }
+  package var word: String? { self == .off ? "off" : nil }
+  package static var wanted: String { "off, errors, sample=1/N or all" }
+}
+
+/// The size of a file: millions of bytes, or with `k`, `M` or `G` (also in the other case) KiB, MiB or GiB.
+func fileSize(_ word: String) throws(ValueError) -> UInt64 {
+  let unit: (scale: UInt64, letters: Int) =
+    switch word.utf8.last.map({ $0 | 0x20 }) {
+    case UInt8(ascii: "k"): (1 << 10, 1)
+    case UInt8(ascii: "m"): (1 << 20, 1)
+    case UInt8(ascii: "g"): (1 << 30, 1)
+    default: (1_000_000, 0)
+    }
+  if let number = UInt64(word.dropLast(unit.letters)), number > 0 {
+    let (product, isTooLarge) = number.multipliedReportingOverflow(by: unit.scale)
+    if !isTooLarge { return product }
+  }
+  throw ValueError("a number of MB is wanted, or one of KiB, MiB or GiB with k, M or G behind it")
+}

@@ -1,0 +1,51 @@
+import IMCommandLine
+import IMEndpoint
+import IMWire
+
+/// Where a server is, and how it is spoken to: what every command that connects has.
+struct ConnectionOptions: OptionGroup {
+  var host = "127.0.0.1"
+  var port: UInt16 = 8_080
+  var usesTLS = false
+  var authorities: String?
+  var isInsecure = false
+  var keyLog: String?
+
+  static var table: [Option<Self>] {
+    [
+      .value("--host <host>", \.host, "Connect to this name or address."),
+      .value("--port <port>", \.port, in: 1...65_535, "Connect to this port."),
+      .flag("--tls", \.usesTLS, "Speak TLS, and hold the server's certificate against --host."),
+      .value("--ca <file>", \.authorities, "Trust the authorities in this PEM file instead of the system's."),
+      .flag("--insecure", \.isInsecure, "Take any certificate: for tests."),
+      .value("--keylog <file>", \.keyLog, "Append the secrets of TLS to this file, so that a capture can be decrypted."),
+    ]
+  }
+
+  /// The addresses of the server.
+  func resolved() throws(Complaint) -> [Endpoint] {
+    do throws(TransportError) { return try resolve(host: host, port: port) } catch {
+      throw Complaint(error.description, .unavailable)
+    }
+  }
+
+  /// What connections are secured with; nil for plain ones.
+  func security() throws(Complaint) -> TLSContext? {
+    guard usesTLS || authorities != nil || isInsecure else { return nil }
+    do throws(TransportError) {
+      let context = try TLSContext.client(serverName: isInsecure ? nil : host, authorities: authorities)
+      if let keyLog { try context.logKeys(to: keyLog) }
+      return context
+    } catch {
+      throw Complaint(error.description, .noInput)
+    }
+  }
+}
+
+/// Whose way of speaking the protocol is followed.
+enum Quirks: String, CaseIterable, OptionValue {
+  /// As the protocol is meant.
+  case none
+  /// As the article's code does, defects included.
+  case seed
+}

@@ -1,0 +1,34 @@
+import Glibc
+import IMCommandLine
+
+/// The command: the other end of the wire.
+@main
+enum Impeer: CommandGroup {
+  static var about: About {
+    About(
+      "impeer", "Be the other end of an IM connection: a server, a client, a load.",
+      discussion: """
+        Examples:
+          impeer serve --port 8080                 a server that forwards between users
+          impeer chat --name ann --to bob          talk to bob through it
+          impeer load --connections 10 --rate 20   messages, and what became of each
+          impeer script storm.yml                  a scenario with its expectations
+
+        The manual: impeer(1).
+        """,
+      version: "impeer 0.1.0")
+  }
+
+  static var members: [Member] { [.command(Serve.self), .command(Chat.self), .command(Load.self), .command(Script.self)] }
+
+  static func main() {
+    switch read(Array(CommandLine.arguments.dropFirst()), as: .group(Impeer.self)) {
+    case .run(let command): exit(command.run())
+    case .help(let text): say(text)
+    case .version(let text): say(text + "\n")
+    case .refusal(let refusal):
+      complain(refusal.text)
+      exit(Complaint.Status.usage.rawValue)
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import Glibc
+import IMEndpoint
+import IMOutput
+import IMWire
+
+/// What one end did, line by line, as JSON: connections that it opened and closed, and every frame that its kernel took or
+/// that its core read, with the place in the stream. It is what an observer's figures are held against.
+final class Ledger {
+  let file: LineFile
+  /// What is added to a moment to have nanoseconds since 1970.
+  private let epoch: Int64
+
+  /// A ledger in a file made anew.
+  init(_ path: String) throws(Complaint) {
+    file = try LineFile(path)
+    var wall = timespec()
+    clock_gettime(CLOCK_REALTIME, &wall)
+    epoch = Int64(wall.tv_sec) &* 1_000_000_000 &+ Int64(wall.tv_nsec) &- monotonicNow()
+  }
+
+  /// Writes one line of `event` at `now`; `body` adds members, each with a comma before it.
+  func line(_ event: StaticString, at now: Moment, _ body: (inout ByteWriter) -> Void) {
+    file.line { out in
+      out.literal("{\"ns\":")
+      out.number(now.nanoseconds &+ epoch)
+      out.literal(",\"event\":\"")
+      out.literal(event)
+      out.literal("\"")
+      body(&out)
+      out.literal("}")
+    }
+  }
+}
+
+/// The ledger's ear on the connections of one transport.
+final class LedgerTap: WireTap {
+  private struct Connection {
+    var local: Endpoint?
+    var remote: Endpoint
+    var sent = FrameScanner()
+    var read = FrameScanner()
+  }
+
+  private let ledger: Ledger
+  private var connections: [ConnectionID: Connection] = [:]
+  init(_ ledger: Ledger) { self.ledger = ledger }
+
+  func opening(_ connection: ConnectionID, to remote: Endpoint, at now: Moment) {
+    ledger.line("opening", at: now) { out in
+      out.literal(",\"remote\":\"")
+      out.endpoint(remote)
+      out.literal("\"")
+    }
+  }
+
+  func opened(_ connection: ConnectionID, local: Endpoint?, remote: Endpoint, at now: Moment) {
+    connections[connection] = Connection(local: local, remote: remote)
+    ledger.line("open", at: now) { ends(local, remote, &$0) }
+  }
+
+  func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
+    let known = connections.removeValue(forKey: connection)
+    ledger.line("close", at: now) { out in
+      if let known { ends(known.local, known.remote, &out) }
+      out.literal(",\"reason\":\"")
+      out.text(reason.word)
+      out.literal("\"")
+    }
+  }
+
+  func wrote(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) {
+    guard let place = connections.index(forKey: connection) else { return }
+    let (local, remote) = (connections.values[place].local, connections.values[place].remote)
+    connections.values[place].sent.scan(bytes) { frame($0, "out", local, remote, now) }
+  }
+
+  func read(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) {
+    guard let place = connections.index(forKey: connection) else { return }
+    let (local, remote) = (connections.values[place].local, connections.values[place].remote)
+    connections.values[place].read.scan(bytes) { frame($0, "in", local, remote, now) }
+  }
+
+  private func frame(
+    _ found: FrameScanner.Found, _ direction: StaticString, _ local: Endpoint?, _ remote: Endpoint, _ now: Moment
+  ) {
+    let header = found.header
+    ledger.line("frame", at: now) { out in
+      ends(local, remote, &out)
+      out.literal(",\"direction\":\"")
+      out.literal(direction)
+      out.literal("\",\"offset\":")
+      out.number(found.offset)
+      out.literal(",\"version\":\"")
+      out.text(header.version.description)
+      out.literal("\",\"kind\":")
+      out.number(UInt64(header.kind.rawValue))
+      out.literal(",\"sequence\":")
+      out.number(UInt64(header.sequence.rawValue))
+      out.literal(",\"session\":")
+      out.number(UInt64(header.session))
+      out.literal(",\"time\":")
+      out.number(UInt64(header.time))
+      out.literal(",\"body\":")
+      out.number(UInt64(header.bodyCount))
+      out.literal(",\"crc\":\"")
+      out.text(crc(found))
+      out.literal("\"")
+      // What an acknowledgment names: four bytes of body, or else its own number.
+      if header.kind == .acknowledgment {
+        out.literal(",\"acknowledges\":")
+        out.number(UInt64(found.named ?? header.sequence.rawValue))
+      }
+    }
+  }
+
+  private func crc(_ found: FrameScanner.Found) -> String {
+    if found.header.bodyCount == 0 { return found.header.checksum == 0 ? "none" : "bad" }
+    if found.header.checksum == found.checksum { return "good" }
+    return found.header.checksum.byteSwapped == found.checksum ? "swapped" : "bad"
+  }
+
+  private func ends(_ local: Endpoint?, _ remote: Endpoint, _ out: inout ByteWriter) {
+    if let local {
+      out.literal(",\"local\":\"")
+      out.endpoint(local)
+      out.literal("\"")
+    }
+    out.literal(",\"remote\":\"")
+    out.endpoint(remote)
+    out.literal("\"")
+  }
+}
+
+extension CloseReason {
+  /// The reason in one word, as ledgers have it.
+  var word: String {
+    switch self {
+    case .finished: "finished"
+    case .reset: "reset"
+    case .refused: "refused"
+    case .timedOut: "timed_out"
+    case .unreachable: "unreachable"
+    case .secureChannel: "tls"
+    case .requested: "requested"
+    case .system(let code): "error_\(code)"
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import IMCommandLine
+import IMEndpoint
+import IMMetrics
+import IMOutput
+
+/// `impeer load`.
+struct Load: Command {
+  static var about: About {
+    About(
+      "load", "Send messages from many connections, and say what became of each.",
+      usage: ["impeer load --host <host> --port <port> [--connections <n>] [--rate <n>] [--duration <s>] [<options>]"],
+      discussion: """
+        A message counts as delivered when its acknowledgment has come. After --duration nothing new is sent; the command \
+        ends when the fate of every message is known, or after --drain.
+
+        Exit status: 0 when every message was delivered, 1 when one was not.
+        """)
+  }
+
+  var connection = ConnectionOptions()
+  var client = ClientOptions()
+  var connections = 1
+  var rate = 0.0
+  var window = 1_024
+  var duration = 10.0
+  var drain = 60.0
+  var connectLimit: Int64 = 30
+  var mix = Mix()
+  var size = Size()
+  var users = false
+  var ledger: String?
+  var isJSON = false
+  var isQuiet = false
+
+  static var table: [Option<Self>] {
+    [
+      .group(\.connection),
+      .value("--connections <n>", \.connections, in: 1...100_000, "Clients, each with a session of its own."),
+      .value("--rate <n>", \.rate, in: 0...10_000_000, "Messages a second, of all clients; 0 is as fast as --window lets."),
+      .value("--window <n>", \.window, in: 1...4_096, "Messages under way on each connection when there is no rate."),
+      .value("--duration <s>", \.duration, in: 0...1_000_000, "Seconds to send for."),
+      .value("--drain <s>", \.drain, in: 0...100_000, "Seconds to wait for the fate of what was sent."),
+      .value("--mix <mix>", \.mix, "Kinds of messages and their shares: text=90,image=5,typing=5."),
+      .value("--size <n:n>", \.size, "Bytes of text in a message, from and to; other kinds follow from it."),
+      .flag("--users", \.users, "Give each client a name, load-0 and on."),
+      .group(\.client),
+      .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
+      .flag("--json", \.isJSON, "Print the summary as one JSON object."),
+      .flag("-q, --quiet", \.isQuiet, "No progress."),
+    ]
+  }
+
+  func run() -> Int32 {
+    handleSignals()
+    do throws(Complaint) {
+      let run = try LoadRun(self)
+      try run.perform()
+      let summary = LoadSummary(run)
+      say(isJSON ? summary.json + "\n" : summary.text)
+      return run.tally.delivered == run.tally.sent ? 0 : 1
+    } catch {
+      complain(error.message)
+      return error.status.rawValue
+    }
+  }
+}
+
+/// Sizes from and to.
+struct Size: OptionValue {
+  var range = 100...300
+
+  init() {}
+
+  init?(word: String) {
+    let parts = word.split(separator: ":", omittingEmptySubsequences: false).compactMap { Int($0) }
+    guard let least = parts.first, let most = parts.last, parts.count <= 2, least >= 0, least <= most, most <= 1 << 20
+    else { return nil }
+    range = least...most
+  }
+
+  var word: String? { "\(range.lowerBound):\(range.upperBound)" }
+  static var wanted: String { "a number of bytes, or two with a colon" }
+}

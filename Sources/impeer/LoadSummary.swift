@@ -1,0 +1,154 @@
+import IMEndpoint
+import IMMetrics
+import IMOutput
+
+/// What a load came to, as it is printed.
+struct LoadSummary {
+  private let tally: LoadTally
+  private let metrics: IMEndpoint.EndpointMetrics
+
+  init(_ run: LoadRun) {
+    tally = run.tally
+    metrics = run.clients.reduce(into: IMEndpoint.EndpointMetrics()) { $0.add($1.transport.core.metrics) }
+  }
+
+  /// One JSON object. What is not known is left out: duplicates without a server that sends messages back, reconnects where
+  /// there was none.
+  var json: String {
+    var out = ByteWriter()
+    out.literal("{\"sent\":")
+    out.number(tally.sent)
+    out.literal(",\"delivered\":")
+    out.number(tally.delivered)
+    out.literal(",\"failed\":")
+    out.number(tally.failed)
+    out.literal(",\"delivered_within\":{")
+    for (place, limit) in LoadTally.limits.enumerated() {
+      out.text((place == 0 ? "\"" : ",\"") + "\(limit)\":")
+      out.number(tally.within[place])
+    }
+    out.literal("}")
+    if tally.echoed > 0 {
+      out.literal(",\"echoed\":")
+      out.number(tally.echoed)
+      out.literal(",\"duplicates_delivered\":")
+      out.number(tally.echoedTwice)
+    }
+    times("latency_ms", tally.latency, &out)
+    buckets("latency_buckets", tally.latency, &out)
+    times("connect_ms", tally.connecting, &out)
+    times("reconnect_ms", tally.reconnecting, &out)
+    let counts: [(StaticString, UInt64)] = [
+      ("connections", metrics.connectionSuccesses), ("connection_attempts", metrics.connectionAttempts),
+      ("racing_connections", metrics.racingConnections), ("reconnects", metrics.reconnects),
+      ("retransmitted", metrics.messagesRetried), ("duplicate_acknowledgments", metrics.duplicateAcknowledgments),
+      ("duplicates_received", metrics.duplicatesReceived), ("heartbeats", metrics.heartbeatsSent),
+      ("heartbeats_lost", metrics.heartbeatsLost), ("parse_errors", metrics.parseErrors),
+      ("wire_bytes", metrics.bytesSent + metrics.bytesReceived),
+    ]
+    for (name, count) in counts {
+      out.literal(",\"")
+      out.literal(name)
+      out.literal("\":")
+      out.number(count)
+    }
+    out.literal("}")
+    return out.text
+  }
+
+  private func times(_ name: StaticString, _ times: RTTHistogram, _ out: inout ByteWriter) {
+    guard let mean = times.mean, let most = times.maximum else { return }
+    out.literal(",\"")
+    out.literal(name)
+    out.literal("\":{\"mean\":")
+    out.decimal(mean / 1_000, 3)
+    for (word, percent): (StaticString, Double) in [("p50", 50), ("p95", 95), ("p99", 99)] {
+      out.literal(",\"")
+      out.literal(word)
+      out.literal("\":")
+      out.decimal(Double(times.percentile(percent) ?? 0) / 1_000, 3)
+    }
+    out.literal(",\"max\":")
+    out.decimal(Double(most) / 1_000, 3)
+    out.literal("}")
+  }
+
+  /// Milliseconds and counts, so that runs can be added up: the buckets of imdump's own round trips.
+  private func buckets(_ name: StaticString, _ times: RTTHistogram, _ out: inout ByteWriter) {
+    out.literal(",\"")
+    out.literal(name)
+    out.literal("\":[")
+    var isFirst = true
+    times.forEachBucket { milliseconds, count in
+      out.text(isFirst ? "[" : ",[")
+      out.decimal(milliseconds, 3)
+      out.literal(",")
+      out.number(count)
+      out.literal("]")
+      isFirst = false
+    }
+    out.literal("]")
+  }
+
+  /// Lines for a person.
+  var text: String {
+    var lines = [
+      "sent                \(tally.sent)",
+      "delivered           \(tally.delivered)" + share(tally.delivered),
+    ]
+    for (place, limit) in LoadTally.limits.enumerated() {
+      let name = "  within \(limit) s"
+      lines.append(
+        name + String(repeating: " ", count: 20 - name.count) + "\(tally.within[place])" + share(tally.within[place]))
+    }
+    lines.append("failed              \(tally.failed)")
+    if tally.echoed > 0 { lines.append("duplicates          \(tally.echoedTwice) of \(tally.echoed) sent back") }
+    lines.append("latency             " + words(tally.latency))
+    lines.append("connecting          " + words(tally.connecting))
+    if tally.reconnecting.count > 0 { lines.append("reconnecting        " + words(tally.reconnecting)) }
+    lines.append(
+      "connections         \(metrics.connectionSuccesses) of \(metrics.connectionAttempts) attempts, "
+        + "\(metrics.racingConnections) beside a stalled one")
+    lines.append("sent once more      \(metrics.messagesRetried)")
+    lines.append("bytes               \(metrics.bytesSent) out, \(metrics.bytesReceived) in")
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private func share(_ count: UInt64) -> String {
+    guard tally.sent > 0 else { return "" }
+    let hundredths = Int((Double(count) / Double(tally.sent) * 10_000).rounded(.down))
+    let rest = hundredths % 100
+    return "  \(hundredths / 100).\(rest < 10 ? "0" : "")\(rest) %"
+  }
+
+  private func words(_ times: RTTHistogram) -> String {
+    guard let mean = times.mean, let most = times.maximum else { return "-" }
+    func part(_ percent: Double) -> String { milliseconds(Double(times.percentile(percent) ?? 0)) }
+    return "mean \(milliseconds(mean))  p50 \(part(50))  p95 \(part(95))  p99 \(part(99))  "
+      + "max \(milliseconds(Double(most))) ms"
+  }
+}
+
+extension IMEndpoint.EndpointMetrics {
+  /// Adds another's counts.
+  mutating func add(_ other: IMEndpoint.EndpointMetrics) {
+    connectionAttempts += other.connectionAttempts
+    connectionSuccesses += other.connectionSuccesses
+    bytesSent += other.bytesSent
+    bytesReceived += other.bytesReceived
+    framesReceived += other.framesReceived
+    parseErrors += other.parseErrors
+    messagesSent += other.messagesSent
+    messagesAcknowledged += other.messagesAcknowledged
+    messagesRetried += other.messagesRetried
+    messagesFailed += other.messagesFailed
+    messagesReceived += other.messagesReceived
+    duplicatesReceived += other.duplicatesReceived
+    duplicateAcknowledgments += other.duplicateAcknowledgments
+    heartbeatsSent += other.heartbeatsSent
+    heartbeatsLost += other.heartbeatsLost
+    disconnects += other.disconnects
+    reconnects += other.reconnects
+    racingConnections += other.racingConnections
+  }
+}

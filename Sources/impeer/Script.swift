@@ -1,0 +1,75 @@
+import Glibc
+import IMCommandLine
+import IMYAML
+
+/// `impeer script`.
+struct Script: Command {
+  static var about: About {
+    About(
+      "script", "Run scenarios: a server, clients, what happens to them, and what is expected.",
+      usage: ["impeer script <file> ... [--json]"],
+      discussion: """
+        A scenario is a YAML file; impeer(1) has its keys. Server and clients run in this process and talk over the \
+        loopback.
+
+        Exit status: 0 when every expectation came true, 1 when one did not.
+        """)
+  }
+
+  var isJSON = false
+  var files: [String] = []
+
+  static var table: [Option<Self>] {
+    [
+      .flag("--json", \.isJSON, "Also print what the clients came to, as one JSON object a scenario."),
+      .list("<file> ...", \.files, "Scenarios."),
+    ]
+  }
+
+  func check() throws(ValueError) {
+    if files.isEmpty { throw ValueError("a file with a scenario is wanted") }
+  }
+
+  func run() -> Int32 {
+    handleSignals()
+    var status: Int32 = 0
+    do throws(Complaint) {
+      for file in files where try !perform(file) { status = 1 }
+    } catch {
+      complain(error.message)
+      return error.status.rawValue
+    }
+    return status
+  }
+
+  /// Runs one file; whether every expectation came true.
+  private func perform(_ path: String) throws(Complaint) -> Bool {
+    let scenario: Scenario
+    do throws(SourceError) { scenario = try Scenario(try Self.text(path), source: path) } catch {
+      throw Complaint(error.description, .data)
+    }
+    say(scenario.name + "\n")
+    let run = try ScenarioRun(scenario)
+    let results = try run.perform()
+    for (words, isMet) in results { say("  \(isMet ? "ok     " : "FAILED ") \(words)\n") }
+    if isJSON { say(run.summary.json + "\n") }
+    return results.allSatisfy(\.isMet)
+  }
+
+  private static func text(_ path: String) throws(SourceError) -> String {
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw SourceError(source: path, message: String(cString: strerror(errno))) }
+    defer { close(file) }
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while bytes.count <= YAMLReader.maximumBytes {
+      let count = read(file, &piece, piece.count)
+      guard count > 0 else { break }
+      bytes += piece[..<count]
+    }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw SourceError(source: path, message: "the file is not text in UTF-8")
+    }
+    return text
+  }
+}

@@ -1,0 +1,95 @@
+import IMCommandLine
+import IMEndpoint
+import IMWire
+
+/// `impeer serve`.
+struct Serve: Command {
+  static var about: About {
+    About(
+      "serve", "Be a server: acknowledge what comes, send it back, or forward it between users.",
+      usage: ["impeer serve [--host <address>] [--port <port>] [--echo] [--fault <fault> ...] [<options>]"],
+      discussion: """
+        A message to a user goes to that user's connections, and waits while there are none; --echo sends every message \
+        back to where it came from instead.
+
+        Faults: silent=N answers nothing from N frames on; slow=N acknowledges N milliseconds later; crc=N spoils the \
+        checksum of every Nth frame; version=N speaks major version N; duplicate=N acknowledges N times; close=N closes \
+        after N frames; nat=N forgets connections that were silent for N seconds. Without =N, a usual number.
+        """)
+  }
+
+  var server = ServerOptions()
+  var isEcho = false
+  var isSink = false
+  var faults: [Fault] = []
+  var policy = Policy.race
+  var quirks = Quirks.none
+  var ledger: String?
+  var isJSON = false
+  var isQuiet = false
+
+  static var table: [Option<Self>] {
+    [
+      .group(\.server),
+      .flag("--echo", \.isEcho, "Send every message back to its sender."),
+      .flag("--sink", \.isSink, "Only acknowledge."),
+      .list("--fault <fault>", \.faults, "Do this wrong; may be given several times."),
+      .value("--policy <policy>", \.policy, "What is done on a bad network: racing, or plain TCP alone, to compare."),
+      .value("--quirks <whose>", \.quirks, "Speak as the article's code does (seed)."),
+      .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
+      .flag("--json", \.isJSON, "Print what was counted as one JSON object at the end."),
+      .flag("-q, --quiet", \.isQuiet, "Do not say where it listens."),
+    ]
+  }
+
+  func run() -> Int32 {
+    handleSignals()
+    do throws(Complaint) {
+      let ledger: Ledger? = if let path = self.ledger { try Ledger(path) } else { nil }
+      do throws(TransportError) {
+        try serve(ledger)
+      } catch {
+        throw Complaint(error.description, .system)
+      }
+      ledger?.file.flush()
+      return 0
+    } catch {
+      complain(error.message)
+      return error.status.rawValue
+    }
+  }
+
+  /// What the server's core is to do.
+  var configuration: ServerConfiguration {
+    var configuration = ServerConfiguration()
+    configuration.service = isEcho ? .echo : isSink ? .deliver : .forward
+    if quirks == .seed { configuration.speech = .seed }
+    faults.apply(to: &configuration)
+    configuration.tellsMessages = ledger != nil || !isSink
+    configuration.reports = []
+    return configuration
+  }
+
+  private func serve(_ ledger: Ledger?) throws(TransportError) {
+    let loop = try EventLoop()
+    let security: TLSContext?
+    let endpoint: Endpoint
+    do throws(Complaint) {
+      security = try server.security()
+      endpoint = try server.endpoint()
+    } catch {
+      throw TransportError("serve", reason: error.message)
+    }
+    let transport = LinuxTransport(
+      ForgetfulCore(ServerCore(configuration), memory: faults.memory), loop: loop, tls: security)
+    transport.tunesSockets = policy == .race && quirks == .none
+    let watcher = ServerWatcher(ledger)
+    transport.onTurn = { core, now in watcher.turn(&core.inner, now) }
+    if let ledger { transport.tap = LedgerTap(ledger) }
+    let bound = try transport.listen(at: endpoint)
+    if !isQuiet { say("impeer: listening at \(bound)\n", to: 2) }
+    while !isInterrupted { try loop.turn(longest: 200_000_000) }
+    transport.shutDown()
+    if isJSON { say(watcher.summary(transport.core.inner) + "\n") }
+  }
+}

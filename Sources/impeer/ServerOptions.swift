@@ -1,0 +1,44 @@
+import IMCommandLine
+import IMEndpoint
+import IMWire
+
+/// Where a server listens, and how.
+struct ServerOptions: OptionGroup {
+  var host = "127.0.0.1"
+  var port: UInt16 = 8_080
+  var certificate: String?
+  var key: String?
+  var keyLog: String?
+
+  static var table: [Option<Self>] {
+    [
+      .value("--host <address>", \.host, "Listen at this address; 0.0.0.0 or :: is every one."),
+      .value("--port <port>", \.port, "Listen at this port; 0 lets the system choose."),
+      .value("--cert <file>", \.certificate, "Speak TLS with the certificate chain in this PEM file."),
+      .value("--key <file>", \.key, "The private key of --cert, a PEM file."),
+      .value("--keylog <file>", \.keyLog, "Append the secrets of TLS to this file, so that a capture can be decrypted."),
+    ]
+  }
+
+  /// Where to listen.
+  func endpoint() throws(Complaint) -> Endpoint {
+    do throws(TransportError) {
+      let found = try resolve(host: host, port: port)
+      return found[0]
+    } catch {
+      throw Complaint(error.description, .unavailable)
+    }
+  }
+
+  /// What connections are secured with; nil for plain ones.
+  func security() throws(Complaint) -> TLSContext? {
+    guard let certificate else { return nil }
+    do throws(TransportError) {
+      let context = try TLSContext.server(certificate: certificate, key: key ?? certificate)
+      if let keyLog { try context.logKeys(to: keyLog) }
+      return context
+    } catch {
+      throw Complaint(error.description, .noInput)
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import IMEndpoint
+import IMOutput
+
+/// Takes out what a server's core tells, and writes to the ledger what reached the application.
+final class ServerWatcher {
+  private let ledger: Ledger?
+  private var inbox = Inbox()
+  private var sessions: UInt64 = 0
+
+  init(_ ledger: Ledger?) { self.ledger = ledger }
+
+  func turn(_ core: inout ServerCore, _ now: Moment) {
+    core.take(&inbox)
+    for event in inbox.events {
+      switch event {
+      case .message(let message): delivered(message, core.wireID(of: message.session), now)
+      case .joined(_, let isNew): sessions += isNew ? 1 : 0
+      default: break
+      }
+    }
+  }
+
+  private func delivered(_ message: ReceivedMessage, _ wireID: UInt16?, _ now: Moment) {
+    ledger?.line("delivered", at: now) { out in
+      if let wireID {
+        out.literal(",\"session\":")
+        out.number(UInt64(wireID))
+      }
+      out.literal(",\"place\":")
+      out.number(UInt64(message.session.place))
+      out.literal(",\"generation\":")
+      out.number(UInt64(message.session.generation))
+      out.literal(",\"sequence\":")
+      out.number(UInt64(message.sequence.rawValue))
+    }
+  }
+
+  /// What was counted, as one JSON object.
+  func summary(_ core: ServerCore) -> String {
+    var out = ByteWriter()
+    out.literal("{\"sessions\":")
+    out.number(sessions)
+    let metrics = core.metrics
+    let counts: [(StaticString, UInt64)] = [
+      ("connections", metrics.connectionSuccesses), ("messages", metrics.messagesReceived),
+      ("duplicates_received", metrics.duplicatesReceived), ("sent", metrics.messagesSent),
+      ("acknowledged", metrics.messagesAcknowledged), ("retransmitted", metrics.messagesRetried),
+      ("undeliverable", core.undeliverable), ("parse_errors", metrics.parseErrors),
+      ("bytes_read", metrics.bytesReceived), ("bytes_written", metrics.bytesSent),
+    ]
+    for (name, count) in counts {
+      out.literal(",\"")
+      out.literal(name)
+      out.literal("\":")
+      out.number(count)
+    }
+    out.literal("}")
+    return out.text
+  }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import IMWire
+import Testing
+
+@testable import IMEndpoint
+
+/// TLS on real sockets of the loopback, with a certificate for `chat.example` that is its own authority.
+@Suite struct TLSTransportTests {
+  static let certificate = """
+    -----BEGIN CERTIFICATE-----
+    MIIBnjCCAUSgAwIBAgIUDZaMbCCJFp8szMhf82MhxapSgqEwCgYIKoZIzj0EAwIw
+    FzEVMBMGA1UEAwwMY2hhdC5leGFtcGxlMCAXDTI2MTEyMjE1MDYxOFoYDzIxMjYx
+    MDI5MTUwNjE4WjAXMRUwEwYDVQQDDAxjaGF0LmV4YW1wbGUwWTATBgcqhkjOPQIB
+    BggqhkjOPQMBBwNCAASwBU58DQbD86KtuCSjy/7bqL78jyh+41/Tj+TbcYHPjIfg
+    kfIIEugOhvS9L6jmBHU/NyjuRmuSQvRGNA2+MsiRo2wwajAdBgNVHQ4EFgQUI9tC
+    rLS3H2R0NaxoaBUQ5Qhs5fwwHwYDVR0jBBgwFoAUI9tCrLS3H2R0NaxoaBUQ5Qhs
+    5fwwDwYDVR0TAQH/BAUwAwEB/zAXBgNVHREEEDAOggxjaGF0LmV4YW1wbGUwCgYI
+    KoZIzj0EAwIDSAAwRQIhAKDwnySi9FWMWXchopZld+Nsuvdi0pe0eEwV7aCn6rNp
+    AiArPlnUAqS+pIqUznSlNatNJWOk+ICjAWJiVYfDO34u1A==
+    -----END CERTIFICATE-----
+    """
+  static let key = """
+    -----BEGIN PRIVATE KEY-----
+    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgruRAJFi+iDZsNvpK
+    sGzImalTSObSs4oHGQl+w8vxLQmhRANCAASwBU58DQbD86KtuCSjy/7bqL78jyh+
+    41/Tj+TbcYHPjIfgkfIIEugOhvS9L6jmBHU/NyjuRmuSQvRGNA2+MsiR
+    -----END PRIVATE KEY-----
+    """
+
+  /// Files of one test, removed with it.
+  final class Folder {
+    let path = FileManager.default.temporaryDirectory.appending(path: "imendpoint-\(UUID())").path
+
+    init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+    func write(_ name: String, _ text: String) throws -> String {
+      try text.write(toFile: path + "/" + name, atomically: true, encoding: .utf8)
+      return path + "/" + name
+    }
+
+    func read(_ name: String) -> String { (try? String(contentsOfFile: path + "/" + name, encoding: .utf8)) ?? "" }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+  }
+
+  /// A server and a client that trusts its certificate and expects `name`.
+  private func ends(
+    _ loop: EventLoop, _ folder: Folder, name: String?
+  ) throws -> (LinuxTransport<EchoServerCore>, LinuxTransport<LineClientCore>, Endpoint) {
+    let certificate = try folder.write("cert", Self.certificate)
+    let secured = try TLSContext.server(certificate: certificate, key: folder.write("key", Self.key))
+    try secured.logKeys(to: folder.path + "/log")
+    let server = LinuxTransport(EchoServerCore(), loop: loop, tls: secured)
+    let at = try server.listen(at: Endpoint(address: LinuxTransportTests.loopback, port: 0))
+    let trusting = try TLSContext.client(serverName: name, authorities: certificate)
+    return (server, LinuxTransport(LineClientCore(), loop: loop, tls: trusting), at)
+  }
+
+  @Test(arguments: ["chat.example", nil])
+  func `what a client sends comes back through TLS, and its secrets are logged`(name: String?) throws {
+    let loop = try EventLoop()
+    let folder = try Folder()
+    let (server, client, at) = try ends(loop, folder, name: name)
+    defer {
+      client.shutDown()
+      server.shutDown()
+    }
+    client.update { core, _ in core.commands = [.open(LineClientCore.id, to: at, options: SocketOptions())] }
+    #expect(try LinuxTransportTests.turn(loop) { client.core.opened.count == 1 })
+    var sent: [UInt8] = []
+    for size in [0, 1, 16_384, 200_000, 3_000_000, 5] {
+      sent += LineClientCore.message((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    }
+    client.update { core, _ in
+      core.output = sent
+      core.commands = [.write(LineClientCore.id)]
+    }
+    #expect(try LinuxTransportTests.turn(loop) { client.core.received.count >= sent.count })
+    #expect(client.core.received == sent)
+    client.update { core, _ in core.commands = [.close(LineClientCore.id)] }
+    #expect(try LinuxTransportTests.turn(loop) { !client.core.closed.isEmpty && !server.core.closed.isEmpty })
+    #expect(client.core.closed == [.requested] && server.core.closed == [.finished])
+    #expect(folder.read("log").contains("CLIENT_TRAFFIC_SECRET_0 "))
+  }
+
+  @Test func `a certificate of another name is refused`() throws {
+    let loop = try EventLoop()
+    let (server, client, at) = try ends(loop, Folder(), name: "other.example")
+    defer {
+      client.shutDown()
+      server.shutDown()
+    }
+    client.update { core, _ in core.commands = [.open(LineClientCore.id, to: at, options: SocketOptions())] }
+    #expect(try LinuxTransportTests.turn(loop) { client.core.closed == [.secureChannel] })
+    #expect(client.core.opened.isEmpty && client.core.received.isEmpty)
+  }
+
+  @Test func `who speaks no TLS is let go, and the server's core never hears of it`() throws {
+    let loop = try EventLoop()
+    let (server, secured, at) = try ends(loop, Folder(), name: nil)
+    let client = LinuxTransport(LineClientCore(), loop: loop)
+    defer {
+      secured.shutDown()
+      client.shutDown()
+      server.shutDown()
+    }
+    for _ in 0..<100 {
+      let before = client.core.closed.count
+      client.update { core, _ in
+        core.commands = [.open(LineClientCore.id, to: at, options: SocketOptions()), .write(LineClientCore.id)]
+      }
+      #expect(try LinuxTransportTests.turn(loop) { client.core.opened.count == before + 1 })
+      client.update { core, _ in
+        core.output = Array("hello, this is no handshake".utf8)
+        core.commands = [.write(LineClientCore.id)]
+      }
+      #expect(try LinuxTransportTests.turn(loop) { client.core.closed.count == before + 1 })
+    }
+    #expect(server.core.accepted == 0)
+    // All of their handshakes have ended: a client that does speak it is served.
+    secured.update { core, _ in core.commands = [.open(LineClientCore.id, to: at, options: SocketOptions())] }
+    #expect(try LinuxTransportTests.turn(loop) { secured.core.opened.count == 1 && server.core.accepted == 1 })
+  }
+}
