@@ -80,9 +80,42 @@ extension Engine {
         }
       }
     }
-    guard rest.pointee.count > patience(half) else { return }
-    if isAwaited(flow, half) { passOver(flow, side, rest) } else { giveUp(flow) }
+    let isOver = rest.pointee.count > patience(half)
+    guard isOver || isEnd else { return }
+    if let profile = promisedAtStart(flow, half, rest, bytes, start, end) {
+      decide(index, flow, side, profile, isEnd: isEnd)
+    } else if !isOver {
+      return
+    } else if isAwaited(flow, half) {
+      passOver(flow, side, rest)
+    } else {
+      giveUp(flow)
+    }
   }
+
+  /// The plan that the connection's ports promise, where the direction's first bytes speak for it and only the rest of a
+  /// long frame is missing: with nothing before it, half of the proof is enough there.
+  private mutating func promisedAtStart(
+    _ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>, _ rest: UnsafeMutablePointer<StreamRest>,
+    _ bytes: borrowing Bytes, _ start: Int, _ end: Int
+  ) -> FlowProfile? {
+    guard half.pointee.flags.contains(.fromStart) else { return nil }
+    for i in plans.indices where isHinted(flow, i) && !plans[i].pointer.pointee.framing.isDelimited {
+      for profile in [FlowProfile(rawValue: UInt8(i)), FlowProfile.variant(of: i)] {
+        guard profile.generation == 0 || (plans[i].variant != nil && i <= 60) else { break }
+        select(profile)
+        switch verify(bytes, start, end, rest, needed: Self.promisedEvidence, isTrusted: true) {
+        case .confirmed: return profile
+        case .open(let bits, _) where bits >= Self.promisedEvidence / 2 || beginsWithHeader(bytes, rest): return profile
+        case .open, .rejected: continue
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Bits of proof that frames want on a port that promises them.
+  private static var promisedEvidence: Int { 24 }
 
   /// Whether a direction without its beginning may still be inside one long frame of a protocol that its ports promise.
   private mutating func isAwaited(_ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>) -> Bool {
@@ -115,7 +148,11 @@ extension Engine {
       return standsDelimited(flow.half(side), bytes, start, end, isHinted: isHinted, isThorough: isThorough)
     }
     // A magic number with its version is proof in itself; without one, frames must follow one another.
-    let needed = (isHinted ? 24 : Int(plan.pointee.chooseEvidence)) + (isVariant ? Self.variantEvidence : 0)
+    // Where the port promises another protocol, one has to say more for itself.
+    let isStranger = !isHinted && plans.indices.contains { self.isHinted(flow, $0) }
+    let needed =
+      (isHinted ? Self.promisedEvidence : Int(plan.pointee.chooseEvidence) + (isStranger ? 24 : 0))
+      + (isVariant ? Self.variantEvidence : 0)
     if plan.pointee.magicEvidence >= 32 {
       // Where a whole header would have been seen before, there is none.
       let header = Int(plan.pointee.headerCount)
@@ -178,10 +215,11 @@ extension Engine {
 
   /// Gives the connection its plan and decodes what both directions hold, once it is known who is the client.
   private mutating func decide(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ profile: FlowProfile, isEnd: Bool
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ found: FlowProfile, isEnd: Bool
   ) {
-    guard settleRoles(flow, side, profile, isEnd: isEnd) else { return }
-    awaitedRoles[flow.pointee.serial] = nil
+    var profile = found
+    guard settleRoles(flow, side, &profile, isEnd: isEnd) else { return }
+    let hasWaited = awaitedRoles.removeValue(forKey: flow.pointee.serial) != nil
     flow.pointee.profile = profile
     let plan = profile.plan
     let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
@@ -197,10 +235,10 @@ extension Engine {
       for side in 0...1 { flow.half(side).pointee.flags.insert(.delimited) }
     }
     for side in 0...1 { flow.half(side).pointee.rest?.pointee.beginSearch() }
-    // What came first is decoded first, in turns.
+    // What came first is decoded first; what has waited, in turns.
     defer { decodeLimit = .distantFuture }
     var turn = isEarlier(flow, 1 - side) ? 1 - side : side
-    for _ in 0..<4_096 {
+    for _ in 0..<4_096 where hasWaited {
       guard let other = start(flow, 1 - turn), start(flow, turn) != nil else { break }
       decodeLimit = other
       decodeRest(index, flow, turn)

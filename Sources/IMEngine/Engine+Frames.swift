@@ -291,6 +291,60 @@ extension Engine {
     }
   }
 
+  /// The longest frame that is taken for a message when the snaplen has cut its body.
+  private static var longestCut: Int { 1 << 20 }
+
+  /// A frame whose body the snaplen has cut: what its header says, and the part of its body that is there, makes it a
+  /// message. Of its body nothing is judged; what is missing reads as zeros. False where a direction holds no such frame.
+  @inline(never)
+  mutating func completeCut(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>
+  ) -> Bool {
+    let have = rest.pointee.count
+    let whole = frameLength(rest)
+    guard !flow.half(side).pointee.flags.contains(.carried), whole > have, whole <= Self.longestCut else {
+      return false
+    }
+    let last = rest.pointee.mark(at: rest.pointee.start + have - 1)
+    var copy = [UInt8](
+      UnsafeRawBufferPointer(start: rest.pointee.memoryStart + rest.pointee.start, count: have))
+    copy += [UInt8](repeating: 0, count: whole - have + RawBuffer.slack)
+    let bytes = Bytes(copy.span.bytes)
+    guard currentPlan.read(bytes, 0, whole, frame) == .frame, frame.pointee.headerCount <= have else { return false }
+    // The steps read what is there.
+    frame.pointee.count = have
+    let trailer = frame.pointee.trailerCount
+    frame.pointee.trailerCount = 0
+    _ = currentPlan.open(bytes, frame)
+    frame.pointee.count = whole
+    frame.pointee.trailerCount = trailer
+    frame.pointee.flags.remove(.malformed)
+    frame.pointee.checksumStatus = .unchecked
+    frame.pointee.timestamp = last.timestamp
+    frame.pointee.number = last.number
+    frame.pointee.streamOffset = rest.pointee.streamOffset
+    let plan = currentPlan
+    let direction = flow.pointee.direction(side)
+    frame.pointee.time = plan.pointee.time.isPresent ? plan.pointee.time.read(bytes, 0) : 0
+    if plan.pointee.duplicate.isPresent, plan.pointee.duplicate.read(bytes, 0) != 0 {
+      frame.pointee.flags.insert(.markedDuplicate)
+    }
+    frame.pointee.tlvCount = 0
+    frame.pointee.tlvDepth = 0
+    walker.clear()
+    ledger.checksums[Int(ChecksumStatus.unchecked.rawValue)] &+= 1
+    ledger.decodedBytes &+= UInt64(have)
+    rest.pointee.consume(have)
+    reassembler.rests.take(back: &flow.half(side).pointee.rest)
+    if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp, reassembler.flows.places) }
+    tracker.track(frame, bytes, index, flow, direction, plan, reassembler.flows.places, &note)
+    if tracker.sessions.hasNews { tellSessions() }
+    if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
+    if tracker.adopted != nil { tellAdopted() }
+    if note.isOrphan { remark(flow, direction) }
+    return true
+  }
+
   /// A frame whose tags tell the tracker something: a handshake's, or a receipt.
   @inline(never)
   private mutating func readTags(

@@ -363,11 +363,24 @@ extension Engine {
   /// The same for the stream that the plan's frames stand in.
   mutating func loseFrame(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ gap: Gap) {
     let half = flow.half(side)
+    // Of a frame that the snaplen cuts, the beginning is all there will be.
+    if gap.reason == .snaplen, flow.pointee.profile == .unknown, let held = half.pointee.rest?.pointee.count {
+      choose(index, flow, side, new: held, isEnd: true)
+    }
+    if gap.reason == .snaplen, half.pointee.flags.contains(.lost), !half.pointee.flags.contains(.carried),
+      flow.pointee.profile.isPlan, let rest = half.pointee.rest
+    {
+      select(flow.pointee.profile)
+      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+      if beginsWithHeader(bytes, rest) { half.pointee.flags.remove(.lost) }
+    }
     if let rest = half.pointee.rest, flow.pointee.profile.isPlan, !half.pointee.flags.contains(.lost) {
       select(flow.pointee.profile)
       let left = frameLength(rest) - rest.pointee.count - gap.byteCount
       if left >= 0 {
-        abandonRest(index, flow, side, before: gap)
+        if gap.reason != .snaplen || !completeCut(index, flow, side, rest) {
+          abandonRest(index, flow, side, before: gap)
+        }
         half.pointee.passOver = UInt32(left)
         if left > 0 { half.pointee.flags.insert(.passing) } else { closeIsland(flow, side, at: half.pointee.offset) }
         return
@@ -386,6 +399,18 @@ extension Engine {
     abandonRest(index, flow, side, before: gap)
     guard flow.pointee.profile != .none, flow.pointee.profile != .tls else { return }
     half.pointee.flags.insert(.lost)
+  }
+
+  /// Whether what a direction holds begins with a packet, and the packet with a header of the plan in use, of a type that it
+  /// knows: where the snaplen cuts what is behind it, no more will ever prove it.
+  mutating func beginsWithHeader(_ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>) -> Bool {
+    let start = rest.pointee.start
+    var probe = frame.pointee
+    guard !currentPlan.pointee.framing.isDelimited, currentPlan.pointee.lengthRule == .field,
+      rest.pointee.startsDelivery(at: start), rest.pointee.count >= Int(currentPlan.pointee.headerCount),
+      currentPlan.read(bytes, start, rest.pointee.end, &probe) != .notAFrame
+    else { return false }
+    return probe.kind.pointee.index != FrameKind.unknownIndex
   }
 
   /// The length of the frame that a direction in step holds the beginning of, as far as its header tells; else 0.

@@ -6,6 +6,8 @@ struct AwaitedRoles {
   var profile: FlowProfile
   /// Bytes that both directions held when their types were looked at last.
   var looked = 0
+  /// Whether it explained half of them.
+  var isSure = true
 }
 
 /// Connections by port: the one that many share is a server's.
@@ -45,8 +47,10 @@ extension Engine {
   /// Sets the client of a connection that speaks the plan in use, as far as something tells it: the port that the profile or the
   /// user names, types that only one side sends, the port that many connections share. False where nothing does yet, and
   /// more bytes may: then the connection waits for them, undecided.
+  ///
+  /// What waits is weighed again: among many bytes another protocol than the first one found may explain far more of them.
   mutating func settleRoles(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ profile: FlowProfile, isEnd: Bool
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ profile: inout FlowProfile, isEnd: Bool
   ) -> Bool {
     guard !flow.pointee.clientIsCertain else { return true }
     let plan = Int(profile.plan)
@@ -64,18 +68,59 @@ extension Engine {
     // Not with every few bytes: that would cost the square of what is held.
     if !mayWait || held >= awaited.looked + awaited.looked / 4 {
       awaited.looked = held
-      if let client = clientByType(flow, side) ?? clientByType(flow, 1 - side) {
+      awaited.isSure = weighProfiles(flow, &profile) >= held / 2
+      awaited.profile = profile
+      if !mayWait || awaited.isSure, let client = clientByType(flow, side) ?? clientByType(flow, 1 - side) {
         flow.pointee.client = UInt8(truncatingIfNeeded: client)
         return true
       }
     }
-    if let server = portUse.server(flow.pointee.key.ports) {
+    if !mayWait || awaited.isSure, let server = portUse.server(flow.pointee.key.ports) {
       flow.pointee.client = UInt8(truncatingIfNeeded: 1 - server)
       return true
     }
-    guard mayWait, awaitedRoles.count < Self.awaitedCount || awaitedRoles[flow.pointee.serial] != nil else { return true }
+    guard mayWait, awaitedRoles.count < Self.awaitedCount || awaitedRoles[flow.pointee.serial] != nil else {
+      return true
+    }
     awaitedRoles[flow.pointee.serial] = awaited
     return false
+  }
+
+  /// Changes `profile` to that of the plan which explains most of what both directions hold, where it explains more than twice
+  /// as much, and selects it. Gives the bytes that are explained.
+  private mutating func weighProfiles(_ flow: UnsafeMutablePointer<Flow>, _ profile: inout FlowProfile) -> Int {
+    select(profile)
+    guard !currentPlan.pointee.framing.isDelimited,
+      !(0...1).contains(where: { flow.half($0).pointee.flags.contains(.fromStart) })
+    else { return .max }
+    var covered = coverage(flow)
+    for i in plans.indices where !plans[i].pointer.pointee.framing.isDelimited && i != Int(profile.plan) {
+      select(FlowProfile(rawValue: UInt8(i)))
+      let other = coverage(flow)
+      if other / 2 > covered {
+        covered = other
+        profile = FlowProfile(rawValue: UInt8(i))
+      }
+    }
+    select(profile)
+    return covered
+  }
+
+  /// Bytes of whole frames of the plan in use that follow one another in what both directions hold, from the first one found.
+  private mutating func coverage(_ flow: UnsafeMutablePointer<Flow>) -> Int {
+    var covered = 0
+    for side in 0...1 {
+      guard let rest = flow.half(side).pointee.rest else { continue }
+      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+      rest.pointee.beginSearch()
+      guard case .at(var position) = find(bytes, rest, isEnd: true) else { continue }
+      var probe = frame.pointee
+      while position < rest.pointee.end, currentPlan.read(bytes, position, rest.pointee.end, &probe) == .frame {
+        covered += probe.count
+        position += probe.count
+      }
+    }
+    return covered
   }
 
   /// The client, where what side `side` holds has a frame that only clients, or only servers, send.

@@ -44,7 +44,9 @@ package struct StatsJSONWriter {
         ("crc_unchecked", summary.checksums[4]),
       ] + counters.map { ($0.key, $0.value) }
     out.literal("{\"counters\":{")
-    for (i, (name, value)) in all.sorted(by: { $0.0 < $1.0 }).enumerated() {
+    // Types of equal names, of several protocols, are counted together.
+    let sums = Dictionary(all, uniquingKeysWith: &+)
+    for (i, (name, value)) in sums.sorted(by: { $0.key < $1.key }).enumerated() {
       if i > 0 { out.literal(",") }
       out.jsonString(name)
       out.literal(":")
