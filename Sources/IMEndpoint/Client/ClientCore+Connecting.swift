@@ -202,7 +202,13 @@ extension ClientCore {
     guard openMask.nonzeroBitCount > 1 else { return }
     let best = bestLink()
     for place in 0..<8 where openMask & Self.bit(place) != 0 && place != best && links[place].outstanding == 0 {
-      close(place)
+      if links[place].suspectSince != nil {
+        // Nothing was heard on it since it stalled, while another one worked.
+        heartbeat.died(after: links[place].silence)
+        drop(place, at: now)
+      } else {
+        close(place)
+      }
     }
   }
 

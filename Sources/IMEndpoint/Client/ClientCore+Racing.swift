@@ -90,7 +90,10 @@ extension ClientCore {
         mayRace(links[place], wait, racing, at: now)
       else { continue }
       raceable |= Self.bit(place)
-      if links[place].suspectSince == nil { links[place].suspectSince = now }
+      if links[place].suspectSince == nil {
+        links[place].suspectSince = now
+        links[place].silence = links[place].waitingSince.nanoseconds(since: links[place].heardAt)
+      }
     }
     guard raceable != 0 else { return }
     abandonDead(racing, at: now)
@@ -152,9 +155,7 @@ extension ClientCore {
     guard (0..<8).contains(where: { openMask & Self.bit($0) != 0 && links[$0].suspectSince == nil }) else { return }
     for place in 0..<8 where openMask & Self.bit(place) != 0 {
       guard let since = links[place].suspectSince, now.nanoseconds(since: since) >= limit else { continue }
-      if links[place].outstanding > 0 {
-        heartbeat.died(after: links[place].waitingSince.nanoseconds(since: links[place].heardAt))
-      }
+      heartbeat.died(after: links[place].silence)
       drop(place, at: now)
     }
   }

@@ -60,7 +60,14 @@ extension ClientCore {
   }
 
   private mutating func read(_ header: FrameHeader, _ body: RawSpan, on link: Int, at now: Moment) {
-    guard let place = find(header.session) else { return refusedAll(header, body, at: now) }
+    guard let place = find(header.session) else {
+      // A server that cannot read this version names no session: it means the connection.
+      if header.kind == .control, case .refused(let refusal)? = HandshakeResponse(decoding: body) {
+        for place in sessions.indices where sessions[place].isWanted { refused(place, refusal, at: now) }
+        steer(at: now)
+      }
+      return
+    }
     switch header.kind {
     case .acknowledgment:
       let named =
@@ -99,6 +106,8 @@ extension ClientCore {
     }
   }
 
+  private static var copyLimit: Int { 65_536 }
+
   /// Acknowledges a frame on the connection it came on, and on others that stand: one of them may be stalled.
   private mutating func acknowledge(_ sequence: SequenceNumber, of place: Int, cameOn link: Int, at now: Moment) {
     let time = unixTime(now)
@@ -107,6 +116,8 @@ extension ClientCore {
     guard openMask & (openMask &- 1) != 0 else { return }
     var left = (racing?.acknowledgmentConnections ?? 1) - 1
     for other in 0..<8 where left > 0 && other != link && openMask & Self.bit(other) != 0 {
+      // A connection that takes nothing is stalled: what is written there would only pile up.
+      if links[other].output.byteCount > Self.copyLimit { continue }
       sessions[place].traffic.acknowledge(sequence, to: &links[other].output, time: time, configuration.speech)
       writable(other)
       left -= 1
@@ -127,7 +138,8 @@ extension ClientCore {
       roundTrips.add(roundTrip, at: now)
       if pending.kind == .heartbeat {
         metrics.heartbeatRoundTrip = roundTrip
-        heartbeat.answered(after: roundTrip, silent: pending.firstSentAt.nanoseconds(since: pending.acceptedAt))
+        let silent = pending.firstSentAt.nanoseconds(since: pending.acceptedAt)
+        heartbeat.answered(after: roundTrip, silent: silent, at: now, &random)
         tellQuality()
       } else {
         metrics.roundTrip = roundTrip
@@ -192,14 +204,6 @@ extension ClientCore {
     }
   }
 
-  /// A server that cannot read a frame does not know its session: what it refuses in session 0, it refuses to all.
-  private mutating func refusedAll(_ header: FrameHeader, _ body: RawSpan, at now: Moment) {
-    guard header.kind == .control, header.session == 0, case .refused(let refusal)? = HandshakeResponse(decoding: body)
-    else { return }
-    for place in sessions.indices where sessions[place].isWanted { refused(place, refusal, at: now) }
-    steer(at: now)
-  }
-
   /// The other end does not want this session: it ends alone, and others go on.
   private mutating func refused(_ place: Int, _ refusal: HandshakeRefusal, at now: Moment) {
     guard sessions[place].handshake.phase != .refused else { return }
@@ -228,25 +232,14 @@ extension ClientCore {
 }
 
 extension Inbox {
-  /// Takes the body of a message, inflated if it is compressed.
+  /// Takes the body of a message as it is on the wire: what it inflates to is nobody's memory before it is asked for.
   mutating func add(_ header: FrameHeader, _ body: RawSpan, session: SessionID, connection: ConnectionID)
     -> ReceivedMessage
   {
     let offset = bytes.count
-    var isOpaque = header.encryption > 1
-    if header.compression == 1, !isOpaque {
-      if let inflated = Deflate.inflated(body) {
-        bytes.append(contentsOf: inflated)
-      } else {
-        // Some senders label bodies as compressed that are not.
-        isOpaque = true
-        body.withUnsafeBytes { bytes.append(contentsOf: $0) }
-      }
-    } else {
-      body.withUnsafeBytes { bytes.append(contentsOf: $0) }
-    }
+    body.withUnsafeBytes { bytes.append(contentsOf: $0) }
     return ReceivedMessage(
       session: session, sequence: header.sequence, connection: connection, time: header.time, offset: offset,
-      byteCount: bytes.count - offset, isOpaque: isOpaque)
+      byteCount: body.byteCount, isCompressed: header.compression == 1, isEncrypted: header.encryption > 1)
   }
 }

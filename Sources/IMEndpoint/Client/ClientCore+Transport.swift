@@ -2,6 +2,7 @@ public import IMWire
 
 /// What the transport says, and what it is told.
 extension ClientCore {
+  /// See `EndpointCore`.
   public mutating func setWallClock(unixSeconds: Int64, at now: Moment) {
     unixOffset = unixSeconds &- now.nanoseconds / 1_000_000_000
   }
@@ -14,6 +15,7 @@ extension ClientCore {
     return place
   }
 
+  /// See `EndpointCore`.
   public mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Moment) {
     guard let link = link(connection), links[link].phase == .opening else { return }
     let wasDown = openMask == 0
@@ -28,8 +30,8 @@ extension ClientCore {
     wantsAnother = false
     budget.connected()
     if wasDown { cameUp(at: now) }
+    opensSinceSuccess = 0
     if !isWarm {
-      opensSinceSuccess = 0
       for place in 0..<8 where openingMask & Self.bit(place) != 0 { abort(place) }
     }
     for place in 0..<8 where openMask & Self.bit(place) != 0 && links[place].isStale { abort(place) }
@@ -61,8 +63,10 @@ extension ClientCore {
     pump(at: now)
   }
 
+  /// See `EndpointCore`.
   public mutating func accepted(from remote: Endpoint, at now: Moment) -> ConnectionID? { nil }
 
+  /// See `EndpointCore`.
   public mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
     guard let link = link(connection), links[link].phase == .open else {
       return Intake(consumed: bytes.byteCount, wanted: FrameHeader.byteCount)
@@ -79,6 +83,7 @@ extension ClientCore {
     return intake
   }
 
+  /// See `EndpointCore`.
   public mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
     guard let link = link(connection) else { return }
     let before = links[link].phase
@@ -118,6 +123,7 @@ extension ClientCore {
     }
   }
 
+  /// See `EndpointCore`.
   public mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Moment) {
     guard let link = link(connection), measuring & Self.bit(link) != 0 else { return }
     links[link].facts = facts
@@ -126,6 +132,7 @@ extension ClientCore {
     if measuring == 0, let racing { decideRace(racing, at: now) }
   }
 
+  /// See `EndpointCore`.
   public mutating func pathChanged(to path: NetworkPath, at now: Moment) {
     let before = self.path
     guard path != before else { return }
@@ -169,8 +176,10 @@ extension ClientCore {
     }
   }
 
+  /// See `EndpointCore`.
   public var deadline: Moment? { deadlineAt }
 
+  /// See `EndpointCore`.
   public mutating func deadlineReached(at now: Moment) {
     deadlineAt = nil
     finishFarewells(at: now)
@@ -257,6 +266,7 @@ extension ClientCore {
     }
   }
 
+  /// See `EndpointCore`.
   public mutating func nextCommand() -> TransportCommand? {
     guard commandHead < commands.count else {
       if commandHead > 0 {
@@ -269,6 +279,7 @@ extension ClientCore {
     return commands[commandHead - 1]
   }
 
+  /// See `EndpointCore`.
   public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool {
     guard let link = link(connection), links[link].phase == .open || links[link].phase == .closing else { return true }
     while true {

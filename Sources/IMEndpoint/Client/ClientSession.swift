@@ -65,6 +65,8 @@ struct ClientLink: Sendable {
   var waitingSince = Moment(nanoseconds: 0)
   /// Since when the connection counts as stalled.
   var suspectSince: Moment?
+  /// How long nothing had been heard when what has stalled it was sent, in nanoseconds.
+  var silence: Int64 = 0
   var facts: TransportFacts?
   /// Whether loss was ever seen on it.
   var hasLost = false

@@ -5,8 +5,10 @@ public struct MessageID: Hashable, Comparable, Sendable, BitwiseCopyable {
   public var rawValue: UInt64
 
   /// A name of its number.
+  /// The value with this number.
   @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue }
 
+  /// Whether `a` comes before `b`.
   @inlinable public static func < (a: MessageID, b: MessageID) -> Bool { a.rawValue < b.rawValue }
 }
 
@@ -58,6 +60,7 @@ public enum Priority: UInt8, Sendable, CaseIterable, Comparable, BitwiseCopyable
   /// What can wait for a better network.
   case low
 
+  /// Whether `a` comes before `b`.
   public static func < (a: Priority, b: Priority) -> Bool { a.rawValue < b.rawValue }
 }
 

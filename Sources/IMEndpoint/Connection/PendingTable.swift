@@ -1,8 +1,7 @@
 /// The frames of one session that were sent and not acknowledged yet, found by their number and ordered by when they
 /// were last sent.
 ///
-/// An open-addressed index over flat entries with a free list. Numbers follow one another, so they are scattered: side by
-/// side they would make one long cluster, which taking one out would have to walk through. A list through the entries keeps the order, so that what is overdue stands at its head.
+/// An open-addressed index over flat entries with a free list. A list through the entries keeps the order, so that what is overdue stands at its head.
 struct PendingTable: Sendable {
   /// A frame that waits for its acknowledgment.
   struct Entry: Sendable {
@@ -28,6 +27,8 @@ struct PendingTable: Sendable {
   private var entries: [Entry] = []
   private var freeHead: Int32 = -1
   private var index: [Int32] = []
+  /// 32 less the bits of the index's size.
+  private var indexShift: UInt32 = 32
   /// The entry sent longest ago, or -1.
   private(set) var first: Int32 = -1
   private var last: Int32 = -1
@@ -46,15 +47,16 @@ struct PendingTable: Sendable {
   /// The entry sent next after the one at `place`, or -1.
   func after(_ place: Int32) -> Int32 { entries[Int(place)].next }
 
-  private static func hash(_ sequence: SequenceNumber) -> Int {
-    Int(truncatingIfNeeded: UInt64(sequence.rawValue) &* 0x9e37_79b9_7f4a_7c15 >> 32)
-  }
+  /// The top bits of a product with the golden ratio: numbers that follow one another are spread evenly, so what stands
+  /// behind a number in the index is short, also when numbers are taken out in their order.
+  @inline(__always)
+  private func home(_ sequence: SequenceNumber) -> Int { Int((sequence.rawValue &* 0x9e37_79b1) >> indexShift) }
 
   /// The place of the frame with this number.
   func find(_ sequence: SequenceNumber) -> Int32? {
     guard count > 0 else { return nil }
     let mask = index.count - 1
-    var slot = Self.hash(sequence) & mask
+    var slot = home(sequence)
     while index[slot] >= 0 {
       if entries[Int(index[slot])].sequence == sequence { return index[slot] }
       slot = (slot + 1) & mask
@@ -84,7 +86,7 @@ struct PendingTable: Sendable {
       entries.append(entry)
     }
     let mask = index.count - 1
-    var slot = Self.hash(sequence) & mask
+    var slot = home(sequence)
     while index[slot] >= 0 { slot = (slot + 1) & mask }
     index[slot] = place
     count += 1
@@ -96,9 +98,10 @@ struct PendingTable: Sendable {
   private mutating func growIndex() {
     let old = index
     index = [Int32](repeating: -1, count: max(16, old.count * 2))
+    indexShift = 32 - UInt32(index.count.trailingZeroBitCount)
     let mask = index.count - 1
     for place in old where place >= 0 {
-      var slot = Self.hash(entries[Int(place)].sequence) & mask
+      var slot = home(entries[Int(place)].sequence)
       while index[slot] >= 0 { slot = (slot + 1) & mask }
       index[slot] = place
     }
@@ -108,13 +111,13 @@ struct PendingTable: Sendable {
   mutating func remove(_ place: Int32) {
     let sequence = entries[Int(place)].sequence
     let mask = index.count - 1
-    var hole = Self.hash(sequence) & mask
+    var hole = home(sequence)
     while index[hole] != place { hole = (hole + 1) & mask }
     // Whatever stands behind and would not be found over the hole moves into it.
     var slot = (hole + 1) & mask
     while index[slot] >= 0 {
-      let home = Self.hash(entries[Int(index[slot])].sequence) & mask
-      if (slot - home) & mask >= (slot - hole) & mask {
+      let wanted = home(entries[Int(index[slot])].sequence)
+      if (slot - wanted) & mask >= (slot - hole) & mask {
         index[hole] = index[slot]
         hole = slot
       }

@@ -33,7 +33,7 @@ struct HeartbeatTimer: Sendable {
   /// Something was sent or answered. Cheap: it runs for each message.
   @inline(__always)
   mutating func alive(at now: Moment) {
-    if due != nil, policy.restartsOnTraffic { due = now.advanced(byNanoseconds: drawn) }
+    if let due, due > now, policy.restartsOnTraffic { self.due = now.advanced(byNanoseconds: drawn) }
   }
 
   /// A beat went out.
@@ -43,9 +43,12 @@ struct HeartbeatTimer: Sendable {
   }
 
   /// An answer came after a round trip, when the connection had been silent for `silent` nanoseconds before the beat.
-  mutating func answered(after roundTrip: Int64, silent: Int64) {
+  mutating func answered(after roundTrip: Int64, silent: Int64, at now: Moment, _ random: inout SeededGenerator) {
     window.answered(after: roundTrip)
     if policy.learnsSilence { silence.answered(after: silent) }
+    guard isRunning else { return }
+    draw(&random)
+    due = interval == nil ? nil : now.advanced(byNanoseconds: drawn)
   }
 
   /// Another frame than a heartbeat was answered.

@@ -29,6 +29,7 @@ public enum NetworkQuality: UInt8, Sendable, CaseIterable, Comparable, BitwiseCo
       }
   }
 
+  /// Whether `a` comes before `b`.
   public static func < (a: NetworkQuality, b: NetworkQuality) -> Bool { a.rawValue < b.rawValue }
 
   /// Whether what can wait should.

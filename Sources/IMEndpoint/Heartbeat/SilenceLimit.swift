@@ -2,7 +2,8 @@
 /// connection, so that heartbeats stay under that.
 ///
 /// What was answered after a silence is survived; a silence after which a connection was dead while a new one worked at
-/// once is deadly. The limit is between the two: half way, or four fifths of the deadly one while nothing is known below.
+/// once is deadly. The limit is between the two: half way, until they are so near that trying on is not worth a
+/// connection; or four fifths of the deadly one while nothing is known below.
 struct SilenceLimit: Sendable {
   /// The longest silence that was survived, in nanoseconds.
   private(set) var survived: Int64 = 0
@@ -29,7 +30,8 @@ struct SilenceLimit: Sendable {
   var limit: Int64? {
     guard let deadly else { return nil }
     let (low, high) = (Double(survived), Double(deadly))
-    return Int64(survived == 0 ? high * 0.8 : min((low + high) / 2, high * 0.9))
+    if survived == 0 { return Int64(high * 0.8) }
+    return Int64(high - low < high / 8 ? low : (low + high) / 2)
   }
 
   /// The path is another one.

@@ -31,5 +31,6 @@ public struct IllegalTransition<State: Hashable & Sendable, Event: Hashable & Se
   /// The event that came.
   public var event: Event
 
+  /// The value in words.
   public var description: String { "\(event) is not possible while \(state)" }
 }

@@ -18,6 +18,10 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var strategy = SessionStrategy(queues: QueueLimits(messages: 1_024, bytes: 1 << 20), windowBytes: 1 << 20)
   /// Sessions that are remembered at once; a new one takes the place of the one that has been without a connection longest.
   public var maximumSessions = 100_000
+  /// Sessions on one connection; frames of others are left out.
+  public var sessionsPerConnection = 64
+  /// A connection for which more bytes wait is given up: its client does not read.
+  public var maximumWaitingBytes = 4 << 20
   /// A session without a connection is remembered for so long: then its numbers are not known any more.
   public var memory = Duration.seconds(86_400)
   /// A connection that has sent no good frame for so long since it was opened is given up.

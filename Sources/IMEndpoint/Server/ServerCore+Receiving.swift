@@ -2,10 +2,12 @@ public import IMWire
 
 /// Frames that come in, and what the transport says.
 extension ServerCore {
+  /// See `EndpointCore`.
   public mutating func setWallClock(unixSeconds: Int64, at now: Moment) {
     unixOffset = unixSeconds &- now.nanoseconds / 1_000_000_000
   }
 
+  /// See `EndpointCore`.
   public mutating func accepted(from remote: Endpoint, at now: Moment) -> ConnectionID? {
     let link: Int
     if let free = freeLinks.popLast() {
@@ -24,8 +26,11 @@ extension ServerCore {
     return connection(link)
   }
 
+  /// See `EndpointCore`.
   public mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Moment) {}
+  /// See `EndpointCore`.
   public mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Moment) {}
+  /// See `EndpointCore`.
   public mutating func pathChanged(to path: NetworkPath, at now: Moment) {}
 
   @inline(__always)
@@ -35,12 +40,14 @@ extension ServerCore {
     return place
   }
 
+  /// See `EndpointCore`.
   public mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
     guard let link = link(connection) else { return }
     if links[link].phase == .open { metrics.disconnects += 1 }
     release(link, at: now)
   }
 
+  /// See `EndpointCore`.
   public mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
     let all = Intake(consumed: bytes.byteCount, wanted: FrameHeader.byteCount)
     guard let link = link(connection), links[link].phase == .open else { return all }
@@ -50,6 +57,10 @@ extension ServerCore {
       switch FrameReader.read(bytes, at: offset, accepting: configuration.speech.version.major) {
       case .needs(let wanted):
         metrics.bytesReceived += UInt64(offset)
+        if links[link].output.byteCount > configuration.maximumWaitingBytes {
+          giveUp(link, at: now)
+          return all
+        }
         if !links[link].isIntroduced, offset > 0 { links[link].isIntroduced = true }
         for place in links[link].sessions where !sessions[Int(place)].traffic.queues.isEmpty {
           pump(Int(place), at: now)
@@ -98,10 +109,14 @@ extension ServerCore {
     links[link].damagedFrames += 1
     guard links[link].damagedFrames >= 3 else { return false }
     metrics.parserResets += 1
+    giveUp(link, at: now)
+    return true
+  }
+
+  private mutating func giveUp(_ link: Int, at now: Moment) {
     metrics.disconnects += 1
     commands.append(.abort(connection(link)))
     release(link, at: now)
-    return true
   }
 
   private mutating func broken(_ error: FrameError, on link: Int, at now: Moment) {
@@ -145,7 +160,8 @@ extension ServerCore {
 
   private mutating func message(_ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment) {
     // A message that has no room where it is to go is not acknowledged: its sender waits, as it would for a network.
-    if configuration.service != .deliver, !serviceHasRoom(body, header, place) { return }
+    let content = configuration.service == .deliver ? [] : plain(body, header)
+    if configuration.service != .deliver, !serviceHasRoom(content, place) { return }
     acknowledge(header.sequence, of: place, cameOn: link, at: now)
     guard sessions[place].traffic.isFirst(header.sequence) else {
       metrics.duplicatesReceived += 1
@@ -154,13 +170,9 @@ extension ServerCore {
     metrics.messagesReceived += 1
     metrics.payloadBytes += UInt64(body.byteCount)
     guard configuration.tellsMessages || configuration.service != .deliver else { return }
-    let message = inbox.add(header, body, session: id(place), connection: connection(link))
-    serve(message, place, at: now)
-    if configuration.tellsMessages {
-      tell(.message(message))
-    } else {
-      inbox.bytes.removeLast(message.byteCount)
-    }
+    if configuration.service != .deliver { serve(content, header.sequence, place, at: now) }
+    guard configuration.tellsMessages else { return }
+    tell(.message(inbox.add(header, body, session: id(place), connection: connection(link))))
   }
 
   // MARK: acknowledgments
@@ -193,7 +205,8 @@ extension ServerCore {
       guard let best else { return }
       rest &= ~Self.bit(best.bit)
       let other = Int(sessions[place].links[best.bit])
-      if other == link { continue }
+      // A connection that takes nothing is stalled: what is written there would only pile up.
+      if other == link || links[other].output.byteCount > 65_536 { continue }
       write(header, on: other)
       left -= 1
     }
@@ -272,6 +285,7 @@ extension ServerCore {
 
   // MARK: commands
 
+  /// See `EndpointCore`.
   public mutating func nextCommand() -> TransportCommand? {
     guard commandHead < commands.count else {
       if commandHead > 0 {
@@ -284,6 +298,7 @@ extension ServerCore {
     return commands[commandHead - 1]
   }
 
+  /// See `EndpointCore`.
   public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool {
     guard let link = link(connection) else { return true }
     while true {

@@ -1,33 +1,35 @@
 /// What a server does with messages by itself: send them back, or forward them.
 extension ServerCore {
-  /// Whether a message has room where the service will put it.
-  func serviceHasRoom(_ body: RawSpan, _ header: FrameHeader, _ place: Int) -> Bool {
-    // A compressed body may become longer; a little above the limit is no harm, so its size as it came is looked at.
-    guard configuration.service == .forward else { return hasRoom(place, byteCount: body.byteCount) }
-    guard header.compression == 0, let user = recipient(in: body) else { return true }
-    return (users[user] ?? []).allSatisfy { hasRoom(Int($0), byteCount: body.byteCount + 64) }
+  /// A body as its sender wrote it.
+  func plain(_ body: RawSpan, _ header: FrameHeader) -> [UInt8] {
+    if header.compression == 1, let inflated = Deflate.inflated(body) { return inflated }
+    return body.withUnsafeBytes { [UInt8]($0) }
   }
 
-  private func recipient(in body: RawSpan) -> String? {
-    guard let range = TLV.value(of: .recipient, in: body), range.count <= 256 else { return nil }
-    return body.extracting(range).withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+  /// Whether a message has room where the service will put it.
+  func serviceHasRoom(_ body: [UInt8], _ place: Int) -> Bool {
+    guard configuration.service == .forward else { return hasRoom(place, byteCount: body.count) }
+    guard let user = recipient(in: body) else { return true }
+    return (users[user] ?? []).allSatisfy { hasRoom(Int($0), byteCount: body.count + 300) }
+  }
+
+  private func recipient(in body: [UInt8]) -> String? {
+    guard let range = TLV.value(of: .recipient, in: body.span.bytes), range.count <= 256 else { return nil }
+    return String(validating: body[range], as: UTF8.self)
   }
 
   /// Does with a message that came for the first time what the service says.
-  mutating func serve(_ message: ReceivedMessage, _ place: Int, at now: Moment) {
+  mutating func serve(_ body: [UInt8], _ sequence: SequenceNumber, _ place: Int, at now: Moment) {
     switch configuration.service {
     case .deliver: break
-    case .echo:
-      let body = [UInt8](inbox.body(of: message))
-      _ = try? accept(.data, body, message.sequence.category ?? .normal, .normal, place, at: now)
-    case .forward: forward(message, place, at: now)
+    case .echo: _ = try? accept(.data, body, sequence.category ?? .normal, .normal, place, at: now)
+    case .forward: forward(body, sequence, place, at: now)
     }
   }
 
   /// Sends a message on to all sessions of the user it names, with its sender's name as the server knows it.
-  private mutating func forward(_ message: ReceivedMessage, _ place: Int, at now: Moment) {
-    let body = [UInt8](inbox.body(of: message))
-    guard let user = recipient(in: body.span.bytes) else { return }
+  private mutating func forward(_ body: [UInt8], _ sequence: SequenceNumber, _ place: Int, at now: Moment) {
+    guard let user = recipient(in: body) else { return }
     guard let targets = users[user], !targets.isEmpty else {
       undeliverable += 1
       return
@@ -37,12 +39,12 @@ extension ServerCore {
     forwarded += Self.without(.sender, body)
     for target in targets {
       guard
-        let id = try? accept(.data, forwarded, message.sequence.category ?? .normal, .normal, Int(target), at: now)
+        let id = try? accept(.data, forwarded, sequence.category ?? .normal, .normal, Int(target), at: now)
       else {
         undeliverable += 1
         continue
       }
-      origins.note(id, message.session, message.sequence)
+      origins.note(id, self.id(place), sequence)
     }
   }
 

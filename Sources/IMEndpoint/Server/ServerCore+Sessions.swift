@@ -12,6 +12,7 @@ extension ServerCore {
 
   /// The session of a frame, which joins the connection if it does not yet; `nil` when there is no room for a new one.
   mutating func join(_ wireID: UInt16, _ request: HandshakeRequest?, on link: Int, at now: Moment) -> Int? {
+    guard links[link].sessions.count < configuration.sessionsPerConnection else { return nil }
     if let identity = request?.identity { links[link].peer = .client(identity) }
     let key = SessionKey(peer: links[link].peer, wireID: wireID)
     let known = index[key].map { Int($0) }
@@ -144,6 +145,7 @@ extension ServerCore {
     timers.insert(UInt64(link) << 33 | UInt64(links[link].generation & 0x7fff_ffff) << 1 | 1, at: moment)
   }
 
+  /// See `EndpointCore`.
   public mutating func deadlineReached(at now: Moment) {
     while let late = delayed.pop(until: now) {
       if let place = place(of: late.session) { writeAcknowledgments(late.sequence, of: place, cameOn: nil, at: now) }
@@ -154,6 +156,7 @@ extension ServerCore {
     }
   }
 
+  /// See `EndpointCore`.
   public var deadline: Moment? {
     guard let late = delayed.first else { return timers.first }
     return min(late, timers.first ?? late)

@@ -36,12 +36,14 @@ public struct ReceivedMessage: Hashable, Sendable, BitwiseCopyable {
   public var connection: ConnectionID
   /// Unix time of its transmission, in seconds, by the sender's clock.
   public var time: UInt32
-  /// Where its body stands in `Inbox.bytes`, as it is after decompression.
+  /// Where its body stands in `Inbox.bytes`, as it was on the wire.
   public var offset: Int
-  /// How long its body is.
+  /// How long its body was on the wire.
   public var byteCount: Int
-  /// The body is labelled as encrypted, or as compressed without being so: it is as it was on the wire.
-  public var isOpaque: Bool
+  /// The body is labelled as compressed: `Inbox.body` inflates it.
+  public var isCompressed: Bool
+  /// The body is labelled as encrypted in a way that no code does: it is as it was on the wire.
+  public var isEncrypted: Bool
 }
 
 /// How a handshake ended.
@@ -94,10 +96,17 @@ public struct Inbox: Sendable {
   /// An empty one.
   public init() {}
 
-  /// The body of a message that is in this inbox.
+  /// The body of a message that is in this inbox, inflated if it was compressed. Some senders label bodies as compressed
+  /// that are not: those are as they were on the wire.
   public func body(of message: ReceivedMessage) -> ArraySlice<UInt8> {
+    guard message.offset >= 0, message.byteCount >= 0, message.offset <= bytes.count - message.byteCount else {
+      return []
+    }
     let range = message.offset..<message.offset + message.byteCount
-    return range.lowerBound >= 0 && range.upperBound <= bytes.count ? bytes[range] : []
+    guard message.isCompressed, !message.isEncrypted,
+      let inflated = Deflate.inflated(bytes.span.bytes.extracting(range))
+    else { return bytes[range] }
+    return inflated[...]
   }
 
   /// Reads a message that is in this inbox.
@@ -113,8 +122,10 @@ public struct Inbox: Sendable {
 
 /// Which states of messages a core tells about.
 public struct MessageStates: OptionSet, Hashable, Sendable, BitwiseCopyable {
+  /// The number that stands for the value.
   public var rawValue: UInt8
 
+  /// The value with this number.
   @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// The set with `state` alone.

@@ -9,7 +9,7 @@ public struct Moment: Hashable, Comparable, Sendable, BitwiseCopyable {
 
   /// The moment `seconds` after the origin, as tests write it.
   @inlinable public static func seconds(_ seconds: Double) -> Moment {
-    Moment(nanoseconds: Int64((seconds * 1e9).rounded()))
+    Moment(nanoseconds: Int64(seconds * 1e9 + (seconds < 0 ? -0.5 : 0.5)))
   }
 
   /// Whether `a` is before `b`.

@@ -4,6 +4,7 @@ public struct FrameKind: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   /// The number on the wire.
   public var rawValue: UInt16
 
+  /// The value with this number.
   @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// A message of the application.
@@ -35,18 +36,22 @@ public struct ProtocolVersion: Hashable, Comparable, Sendable, BitwiseCopyable, 
   /// The version this library speaks.
   public static let current = ProtocolVersion(1, 0)
 
+  /// Whether `a` comes before `b`.
   @inlinable public static func < (a: ProtocolVersion, b: ProtocolVersion) -> Bool {
     (a.major, a.minor) < (b.major, b.minor)
   }
 
+  /// The value in words.
   public var description: String { "\(major).\(minor)" }
 }
 
 /// What both ends can do, agreed on in the handshake.
 @frozen
 public struct Features: OptionSet, Hashable, Sendable, BitwiseCopyable {
+  /// The number that stands for the value.
   public var rawValue: UInt16
 
+  /// The value with this number.
   @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// Messages and their acknowledgments.

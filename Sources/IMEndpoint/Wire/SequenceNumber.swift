@@ -6,6 +6,7 @@ public struct SequenceNumber: RawRepresentable, Hashable, Sendable, BitwiseCopya
   /// The number as it stands on the wire, in host order.
   public var rawValue: UInt32
 
+  /// The value with this number.
   @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
 
   /// The number of `counter` in `category`.

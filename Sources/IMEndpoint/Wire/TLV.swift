@@ -4,6 +4,7 @@ public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   /// The number on the wire.
   public var rawValue: UInt16
 
+  /// The value with this number.
   @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// A handshake's question: version and features.

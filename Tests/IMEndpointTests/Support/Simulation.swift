@@ -55,6 +55,8 @@ final class Simulation {
     var serverID: ConnectionID?
     var isOpen = false
     var isGone = false
+    var isStalled = false
+    var usedAt = 0.0
     let up = Pipe()
     let down = Pipe()
     init(client: Int, clientID: ConnectionID) {
@@ -82,7 +84,11 @@ final class Simulation {
   private(set) var openTimes: [Double] = []
   private(set) var bytesOnWire = 0
   private var inbox = Inbox()
-  /// How long a server waits before it reads, for a server that pauses.
+  /// A translator of addresses on the way forgets a connection that was silent for so long; `nil`: never.
+  var forgetsAfter: Double?
+  /// What a socket takes at once; the rest waits until that has left.
+  var sendsAtMost = Int.max
+  /// When the server reads nothing.
   var serverPauses: [ClosedRange<Double>] = []
 
   init(
@@ -247,13 +253,19 @@ final class Simulation {
   }
 
   private func closeFromServer(_ connection: Connection) {
-    connection.isGone = true
     if let id = connection.serverID { server.closed(id, because: .requested, at: moment) }
+    connection.serverID = nil
+    // What was written before goes ahead.
     after(max(conditions.delay, connection.down.lastArrival - now)) { [self] in
+      guard !connection.isGone else { return }
+      connection.isGone = true
       clients[connection.client].closed(connection.clientID, because: .finished, at: moment)
       settle(client: connection.client)
     }
   }
+
+  /// Nothing passes on the connections that there are now, for ever.
+  func stall() { for connection in connections { connection.isStalled = true } }
 
   private func passes(at time: Double) -> Bool { !conditions.isOut(time) && !random.chance(conditions.loss) }
 
@@ -279,6 +291,7 @@ final class Simulation {
         after(conditions.delay) { [self] in
           guard !connection.isGone else { return }
           connection.isOpen = true
+          connection.usedAt = now
           clients[connection.client].opened(connection.clientID, local: nil, at: moment)
           settle(client: connection.client)
         }
@@ -309,11 +322,32 @@ final class Simulation {
   // MARK: bytes
 
   private func write(_ bytes: RawSpan, _ pipe: Pipe, _ connection: Connection, isUp: Bool) -> Int {
-    let data = bytes.withUnsafeBytes { [UInt8]($0) }
+    var data = bytes.withUnsafeBytes { [UInt8]($0) }
+    if sendsAtMost < .max {
+      let waiting = Int(max(0, pipe.lineFreeAt - now) * conditions.rate)
+      data = Array(data.prefix(max(0, sendsAtMost - waiting)))
+      if data.count < bytes.byteCount { again(connection, isUp: isUp) }
+    }
+    if let limit = forgetsAfter, connection.isOpen, now - connection.usedAt > limit { connection.isStalled = true }
+    if !connection.isStalled { connection.usedAt = now }
     for start in stride(from: 0, to: data.count, by: 1_400) {
       send([UInt8](data[start..<min(data.count, start + 1_400)]), pipe, connection, isUp: isUp)
     }
     return data.count
+  }
+
+  /// The connection is writable a little later.
+  private func again(_ connection: Connection, isUp: Bool) {
+    after(0.05) { [self] in
+      guard !connection.isGone else { return }
+      if isUp {
+        _ = clients[connection.client].drain(connection.clientID, at: moment) {
+          self.write($0, connection.up, connection, isUp: true)
+        }
+      } else if let id = connection.serverID {
+        _ = server.drain(id, at: moment) { self.write($0, connection.down, connection, isUp: false) }
+      }
+    }
   }
 
   private func send(_ bytes: [UInt8], _ pipe: Pipe, _ connection: Connection, isUp: Bool) {
@@ -325,7 +359,7 @@ final class Simulation {
     }
     var (attempt, wait) = (leaves, 0.2)
     var timeouts: [Double] = []
-    while !passes(at: attempt), timeouts.count < 15 {
+    while connection.isStalled || !passes(at: attempt), timeouts.count < 15 {
       attempt += wait
       wait = min(wait * 2, 120)
       timeouts.append(attempt)
@@ -335,7 +369,7 @@ final class Simulation {
     pipe.lastArrival = arrival
     pipe.segments.append(Segment(bytes: bytes, sentAt: now, arrivesAt: arrival, timeouts: timeouts))
     after(arrival - now) { [self] in
-      guard !connection.isGone else { return }
+      guard !connection.isGone, !connection.isStalled else { return }
       pipe.unread += bytes
       if isUp, let pause = serverPauses.first(where: { $0.contains(now) }) {
         after(pause.upperBound - now + 1e-6) { [self] in if !connection.isGone { deliver(connection, isUp: true) } }
