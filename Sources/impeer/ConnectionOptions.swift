@@ -18,7 +18,8 @@ struct ConnectionOptions: OptionGroup {
       .flag("--tls", \.usesTLS, "Speak TLS, and hold the server's certificate against --host."),
       .value("--ca <file>", \.authorities, "Trust the authorities in this PEM file instead of the system's."),
       .flag("--insecure", \.isInsecure, "Take any certificate: for tests."),
-      .value("--keylog <file>", \.keyLog, "Append the secrets of TLS to this file, so that a capture can be decrypted."),
+      .value(
+        "--keylog <file>", \.keyLog, "Append the secrets of TLS to this file, so that a capture can be decrypted."),
     ]
   }
 

@@ -1,6 +1,7 @@
 import IMCommandLine
 
 extension Double: OptionValue {
+  /// Reads a number that is finite.
   package init?(word: String) {
     guard let value = Double(word), value.isFinite else { return nil }
     self = value

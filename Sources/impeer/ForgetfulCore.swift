@@ -44,7 +44,9 @@ struct ForgetfulCore: EndpointCore {
     return isKnown
   }
 
-  mutating func setWallClock(unixSeconds: Int64, at now: Moment) { inner.setWallClock(unixSeconds: unixSeconds, at: now) }
+  mutating func setWallClock(unixSeconds: Int64, at now: Moment) {
+    inner.setWallClock(unixSeconds: unixSeconds, at: now)
+  }
 
   mutating func opened(_ connection: ConnectionID, local: Endpoint?, at now: Moment) {
     inner.opened(connection, local: local, at: now)

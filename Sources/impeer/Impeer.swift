@@ -19,7 +19,9 @@ enum Impeer: CommandGroup {
       version: "impeer 0.1.0")
   }
 
-  static var members: [Member] { [.command(Serve.self), .command(Chat.self), .command(Load.self), .command(Script.self)] }
+  static var members: [Member] {
+    [.command(Serve.self), .command(Chat.self), .command(Load.self), .command(Script.self)]
+  }
 
   static func main() {
     switch read(Array(CommandLine.arguments.dropFirst()), as: .group(Impeer.self)) {

@@ -36,7 +36,8 @@ struct Load: Command {
     [
       .group(\.connection),
       .value("--connections <n>", \.connections, in: 1...100_000, "Clients, each with a session of its own."),
-      .value("--rate <n>", \.rate, in: 0...10_000_000, "Messages a second, of all clients; 0 is as fast as --window lets."),
+      .value(
+        "--rate <n>", \.rate, in: 0...10_000_000, "Messages a second, of all clients; 0 is as fast as --window lets."),
       .value("--window <n>", \.window, in: 1...4_096, "Messages under way on each connection when there is no rate."),
       .value("--duration <s>", \.duration, in: 0...1_000_000, "Seconds to send for."),
       .value("--drain <s>", \.drain, in: 0...100_000, "Seconds to wait for the fate of what was sent."),

@@ -136,7 +136,9 @@ final class LoadClient {
     isUp = state == .connected
     if isUp, let since = downSince {
       let taken = (now.nanoseconds - since) / 1_000
-      if wasUp { run.tally.reconnecting.record(microseconds: taken) } else {
+      if wasUp {
+        run.tally.reconnecting.record(microseconds: taken)
+      } else {
         run.tally.connecting.record(microseconds: taken)
       }
       downSince = nil

@@ -50,7 +50,8 @@ final class LoadRun {
     for number in 0..<options.connections {
       let user = options.users ? "load-\(number)" : nil
       let client = LoadClient(
-        self, number: number, options.client.configuration(server: server, user: user, number: UInt64(number)), tls: tls)
+        self, number: number, options.client.configuration(server: server, user: user, number: UInt64(number)), tls: tls
+      )
       clients.append(client)
       if options.connections < 1_000 || number == 0 { try? client.transport.watchPath(to: server) }
       client.connect()

@@ -18,6 +18,7 @@ struct RacingFigure: OptionValue, Equatable {
     case retransmission
     case queue
     case acknowledgments
+    case thin
   }
 
   var name: Name
@@ -52,6 +53,7 @@ struct RacingFigure: OptionValue, Equatable {
     case .limit: policy.resendLimit = number
     case .retransmission: policy.retransmissionLimit = number == 0 ? nil : time
     case .queue: policy.queueFactor = number
+    case .thin: policy.retransmitsLinearly = number > 0
     case .acknowledgments: policy.acknowledgmentConnections = Int(number)
     }
   }

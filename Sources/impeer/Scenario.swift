@@ -27,6 +27,8 @@ struct Scenario {
     case connectsPerSecond(Int)
     /// Times that clients lost their connection and came back, at least.
     case reconnects(Int)
+    /// Connections that came about, at least.
+    case connections(Int)
     /// Frames with a wrong checksum that clients met, at least.
     case damaged(Int)
     /// Sessions that the server refused, at least.
@@ -71,7 +73,9 @@ struct Scenario {
     if let value = fields["drain"] { load.drain = Double(try value.duration()) / 1e9 }
     if let value = fields["heartbeat"] { load.client.heartbeat = .nanoseconds(try value.duration()) }
     if let value = fields["quirks"] {
-      guard let quirks = Quirks(rawValue: try value.text()) else { throw value.error("'seed' or 'none' is wanted here") }
+      guard let quirks = Quirks(rawValue: try value.text()) else {
+        throw value.error("'seed' or 'none' is wanted here")
+      }
       load.client.quirks = quirks
     }
     if let value = fields["policy"] {
@@ -84,14 +88,17 @@ struct Scenario {
 
   private mutating func readStep(_ step: YAMLReader) throws(SourceError) {
     let fields = try step.fields("at", "server")
-    guard let at = fields["at"], let word = fields["server"] else { throw step.error("'at' and 'server' are wanted here") }
+    guard let at = fields["at"], let word = fields["server"] else {
+      throw step.error("'at' and 'server' are wanted here")
+    }
     guard let act = Step.Act(rawValue: try word.text()) else { throw word.error("'stop' or 'start' is wanted here") }
     steps.append(Step(nanoseconds: try at.duration(), act: act))
   }
 
   private mutating func readExpectations(_ expect: YAMLReader) throws(SourceError) {
     try expect.allow(
-      "delivered", "duplicates", "reconnect", "connects-per-second", "reconnects", "damaged", "refused", "latency")
+      "delivered", "duplicates", "reconnect", "connects-per-second", "reconnects", "connections", "damaged", "refused",
+      "latency")
     for (key, value) in try expect.entries() {
       switch try key.text() {
       case "delivered": expectations.append(.delivered(try value.number(0...100)))
@@ -99,6 +106,7 @@ struct Scenario {
       case "reconnect": expectations.append(.reconnect(try value.duration()))
       case "connects-per-second": expectations.append(.connectsPerSecond(try value.number(1...1_000_000)))
       case "reconnects": expectations.append(.reconnects(try value.number(0...1_000_000)))
+      case "connections": expectations.append(.connections(try value.number(0...1_000_000)))
       case "damaged": expectations.append(.damaged(try value.number(0...1_000_000)))
       case "refused": expectations.append(.refused(try value.number(0...1_000_000)))
       default: expectations.append(.latency(try value.duration()))

@@ -19,7 +19,8 @@ final class ScenarioRun: Watcher {
     serve.isEcho = scenario.isEcho
     serve.isSink = !scenario.isEcho
     serve.faults = scenario.faults
-    server = LinuxTransport(ForgetfulCore(ServerCore(serve.configuration), memory: scenario.faults.memory), loop: run.loop)
+    server = LinuxTransport(
+      ForgetfulCore(ServerCore(serve.configuration), memory: scenario.faults.memory), loop: run.loop)
     do throws(TransportError) {
       endpoint = try server.listen(at: Endpoint(address: IPAddress(v4: 0x7f00_0001), port: 0))
     } catch {
@@ -74,12 +75,17 @@ final class ScenarioRun: Watcher {
       return ("delivered: \(tally.delivered) of \(tally.sent), at least \(percent) %", isMet)
     case .duplicates(let wanted):
       guard tally.echoed > 0 else { return ("duplicates: not known, the server does not send messages back", false) }
-      return ("duplicates: \(tally.echoedTwice) of \(tally.echoed), at most \(wanted)", tally.echoedTwice <= UInt64(wanted))
+      return (
+        "duplicates: \(tally.echoedTwice) of \(tally.echoed), at most \(wanted)", tally.echoedTwice <= UInt64(wanted)
+      )
     case .reconnect(let limit): return most("longest time without a connection", tally.reconnecting.maximum, limit)
     case .latency(let limit): return most("longest wait for an acknowledgment", tally.latency.maximum, limit)
     case .connectsPerSecond(let wanted):
       return ("most connections in a second: \(arrivals.most), at most \(wanted)", arrivals.most <= wanted)
     case .reconnects(let wanted): return least("reconnects", reconnects, wanted)
+    case .connections(let wanted):
+      let opened = run.clients.reduce(0) { $0 + $1.transport.core.metrics.connectionSuccesses }
+      return least("connections", opened, wanted)
     case .damaged(let wanted): return least("damaged frames", tally.damaged, wanted)
     case .refused(let wanted): return least("sessions refused", tally.refused, wanted)
     }

@@ -16,7 +16,8 @@ struct ServerOptions: OptionGroup {
       .value("--port <port>", \.port, "Listen at this port; 0 lets the system choose."),
       .value("--cert <file>", \.certificate, "Speak TLS with the certificate chain in this PEM file."),
       .value("--key <file>", \.key, "The private key of --cert, a PEM file."),
-      .value("--keylog <file>", \.keyLog, "Append the secrets of TLS to this file, so that a capture can be decrypted."),
+      .value(
+        "--keylog <file>", \.keyLog, "Append the secrets of TLS to this file, so that a capture can be decrypted."),
     ]
   }
 

@@ -104,6 +104,8 @@ public struct RacingPolicy: Hashable, Sendable {
   public var resendsPerConnection = 8.0
   /// Most resends allowed at once.
   public var resendLimit = 32.0
+  /// Whether the kernel is asked not to back off on new connections: see `SocketOptions.retransmitsLinearly`.
+  public var retransmitsLinearly = false
   /// The longest retransmission timeout asked for where the round trip is below `shortRoundTrip`; `nil`: never.
   public var retransmissionLimit: Duration? = .seconds(1)
   /// See `retransmissionLimit`.

@@ -161,6 +161,7 @@ extension ClientCore {
     metrics.connectionAttempts += 1
     if openMask != 0 { metrics.racingConnections += 1 }
     var options = SocketOptions()
+    options.retransmitsLinearly = racing?.retransmitsLinearly ?? false
     if let racing, let limit = racing.retransmissionLimit, roundTripIsShort(racing) {
       options.longestRetransmissionTimeout = limit
     }

@@ -65,7 +65,8 @@ extension ClientCore {
   /// acknowledgment for a long way.
   func isQueue(_ racing: RacingPolicy) -> Bool {
     guard racing.queueFactor > 0, !roundTrips.isEmpty else { return false }
-    return roundTrips.short > Int64(Double(roundTrips.least) * racing.queueFactor) + racing.queueMargin.wholeNanoseconds
+    let limit = Int64(Double(roundTrips.least) * racing.queueFactor) + racing.queueMargin.wholeNanoseconds
+    return roundTrips.recent > limit
   }
 
   /// Whether what a connection carries may go out on another one as well.
