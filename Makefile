@@ -12,13 +12,25 @@ INTO    := $(DESTDIR)$(PREFIX)
 
 .PHONY: run build test check install clean setup
 
+STRIP ?= strip
+
+# Nobody looks for a symbol in the command: without their names it is half a megabyte smaller and starts sooner. So it is,
+# by three quarters of one, with packed relocations, which glibc reads from 2.36 on: there it is linked with them.
+ifeq ($(shell uname -s),Linux)
+LINK := -Xswiftc -use-ld=lld -Xlinker --no-export-dynamic
+glibc := $(lastword $(subst ., ,$(shell getconf GNU_LIBC_VERSION 2>/dev/null)))
+ifeq ($(shell test "$(glibc)" -ge 36 2>/dev/null && echo yes),yes)
+LINK += -Xlinker -z -Xlinker pack-relative-relocs
+endif
+endif
+
 run: build
 	$(BIN) -r Samples/tjp-weak-network.pcap
 
 # Only this product: the tests and their helpers stay unbuilt. With Swift's libraries inside, so that the command runs
 # where no Swift is, and starts sooner.
 build: setup
-	$(SWIFT) build -c release --static-swift-stdlib --product imdump
+	$(SWIFT) build -c release --static-swift-stdlib --product imdump $(LINK)
 
 test: setup
 	$(SWIFT) test
@@ -33,6 +45,7 @@ setup:
 install:
 	@test -x $(BIN) || { echo "make install: run 'make build' first" >&2; exit 1; }
 	install -D -m 755 $(BIN) "$(INTO)/bin/imdump"
+	$(STRIP) "$(INTO)/bin/imdump"
 	@for page in man/*.[1-8]; do \
 	  test -e "$$page" || continue; \
 	  install -D -m 644 "$$page" "$(INTO)/share/man/man$${page##*.}/$${page##*/}"; \

@@ -93,6 +93,7 @@ let package = Package(
       name: "IMTestSupport", dependencies: ["IMWire"], path: "Tests/IMTestSupport",
       swiftSettings: settings + checked),
     tests("IMWireTests", ["IMWire"]),
+    tests("IMCommandLineTests", ["IMCommandLine"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
     tests("IMYAMLTests", ["IMYAML"]),

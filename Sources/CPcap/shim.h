@@ -27,6 +27,15 @@ static inline int imdump_interface_flags(int socket, const char *name) {
   return (unsigned short)request.ifr_flags;
 }
 
+/// The number of the interface `name`, asked through any `socket`: if_nametoindex(3) makes one, and takes a process that
+/// is out of descriptors for one whose interface is gone.  -errno when there is no answer.
+static inline int imdump_interface_index(int socket, const char *name) {
+  struct ifreq request;
+  memset(&request, 0, sizeof request);
+  strncpy(request.ifr_name, name, sizeof request.ifr_name - 1);
+  return ioctl(socket, SIOCGIFINDEX, &request) == 0 ? request.ifr_ifindex : -errno;
+}
+
 /// Makes a packet socket accept nothing more; what it has accepted stays readable.  0, or -errno.
 static inline int imdump_accept_nothing(int socket) {
   struct sock_filter no = BPF_STMT(BPF_RET | BPF_K, 0);

@@ -49,13 +49,13 @@ int imdump_replace_file(int folder, const char *name) {
     if (!S_ISREG(there.st_mode)) return -ELOOP;
     if (unlinkat(folder, name, 0) != 0) return -errno;
   }
-  int file = openat(folder, name, FLAGS | O_EXCL, 0644);
+  int file = openat(folder, name, FLAGS | O_EXCL, 0640);
   return file >= 0 ? file : -errno;
 }
 
 int imdump_open_file(int folder, const char *name) {
   // A pipe without a reader is not waited for.
-  int file = openat(folder, name, FLAGS | O_NONBLOCK, 0644);
+  int file = openat(folder, name, FLAGS | O_NONBLOCK, 0640);
   if (file < 0) return errno == ENXIO || errno == EISDIR ? -ELOOP : -errno;
   struct stat opened;
   if (fstat(file, &opened) == 0 && S_ISREG(opened.st_mode)) return file;

@@ -37,7 +37,9 @@ package final class CaptureWriter {
   /// Bytes of the file so far, header and waiting bytes included.
   package private(set) var byteCount: UInt64 = 0
 
-  /// Creates or empties the file at `path` (mode 0644; `-` is standard output) for packets of one link type.
+  /// Creates or empties the file at `path` (mode 0640; `-` is standard output) for packets of one link type.
+  ///
+  /// Throws in a sticky folder that others may write to where the file, or the link that stands there, is somebody else's.
   ///
   /// - Parameter snapLength: what the file's header says was kept of a packet.
   /// - Parameter nanoseconds: whether times keep nanoseconds; otherwise they are cut to microseconds.
@@ -45,12 +47,47 @@ package final class CaptureWriter {
     throws(CaptureError)
   {
     let isStandard = path == "-"
-    let descriptor = isStandard ? STDOUT_FILENO : open(path, Self.flags | O_TRUNC, 0o644)
-    guard descriptor >= 0 else { throw .system(path, "open", Glibc.errno) }
+    let descriptor = try isStandard ? STDOUT_FILENO : Self.open(path)
     self.init(
       descriptor: descriptor, isOwned: !isStandard, name: isStandard ? "standard output" : path, linkType: linkType,
       snapLength: snapLength,
       nanoseconds: nanoseconds)
+  }
+
+  /// Opens and empties the file at `path`, by a link only where it may be followed.
+  private static func open(_ path: String) throws(CaptureError) -> Int32 {
+    var descriptor = Glibc.open(path, flags | O_NOFOLLOW, 0o640)
+    var there = stat()
+    if descriptor < 0, errno == ELOOP {
+      guard lstat(path, &there) == 0 else { throw .system(path, "open", errno) }
+      try checkOwner(path, there)
+      descriptor = Glibc.open(path, flags, 0o640)
+    }
+    guard descriptor >= 0 else { throw .system(path, "open", errno) }
+    do throws(CaptureError) {
+      guard fstat(descriptor, &there) == 0 else { throw .system(path, "open", errno) }
+      if there.st_mode & S_IFMT == S_IFREG {
+        try checkOwner(path, there)
+        // Emptied only now that it is known to be ours.
+        guard ftruncate(descriptor, 0) == 0 else { throw .system(path, "empty", errno) }
+      }
+    } catch {
+      _ = Glibc.close(descriptor)
+      throw error
+    }
+    return descriptor
+  }
+
+  /// Throws where whoever owns `there` may have laid it in the way: in a sticky folder that others may write to.
+  private static func checkOwner(_ path: String, _ there: stat) throws(CaptureError) {
+    let name = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    var folder = stat()
+    guard stat(name, &folder) == 0, folder.st_mode & S_ISVTX != 0, folder.st_mode & (S_IWGRP | S_IWOTH) != 0,
+      there.st_uid != geteuid(), there.st_uid != folder.st_uid
+    else { return }
+    let what = there.st_mode & S_IFMT == S_IFLNK ? "link" : "file"
+    throw CaptureError(
+      .ioError, path, "is a \(what) of user \(there.st_uid) in a folder that others may write to; name another")
   }
 
   /// Writes to an open descriptor, for files opened in a directory that was opened earlier.

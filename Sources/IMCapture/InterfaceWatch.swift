@@ -40,8 +40,8 @@ struct InterfaceWatch: ~Copyable {
 
   /// The number of an interface that has the name and the kind of the one that is gone; nil while there is none.
   var successor: UInt32? {
-    let found = if_nametoindex(device)
-    return found != 0 && imdump_hardware(socket, device) == hardware ? found : nil
+    let found = imdump_interface_index(socket, device)
+    return found > 0 && imdump_hardware(socket, device) == hardware ? UInt32(found) : nil
   }
 
   /// From now on watches the interface `index`, which counts as up.
@@ -56,7 +56,7 @@ struct InterfaceWatch: ~Copyable {
     let flags = flags
     if flags == -ENODEV || flags == -ENXIO { return .gone }
     // Deleted and made again under the same name: not the interface this capture is bound to.
-    guard flags >= 0, if_nametoindex(device) == index else { return flags >= 0 ? .gone : .unchanged }
+    guard flags >= 0, imdump_interface_index(socket, device) == index else { return flags >= 0 ? .gone : .unchanged }
     let wasUp = isUp
     isUp = flags & Int32(IFF_UP) != 0
     return isUp == wasUp ? .unchanged : isUp ? .cameUp : .wentDown

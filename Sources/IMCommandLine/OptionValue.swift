@@ -25,6 +25,7 @@ package struct ValueError: Error, Equatable {
 }
 
 extension OptionValue where Self: CaseIterable & RawRepresentable, RawValue == String {
+  /// The case of that name.
   package init?(word: String) { self.init(rawValue: word) }
   package var word: String? { rawValue }
   package static var words: [String] { allCases.map(\.rawValue) }
@@ -32,6 +33,7 @@ extension OptionValue where Self: CaseIterable & RawRepresentable, RawValue == S
 }
 
 extension OptionValue where Self: FixedWidthInteger {
+  /// The number, written in digits of ASCII.
   package init?(word: String) { self.init(word) }
   package var word: String? { description }
   package static var wanted: String {
@@ -45,12 +47,14 @@ extension UInt16: OptionValue {}
 extension UInt64: OptionValue {}
 
 extension String: OptionValue {
+  /// The word itself.
   package init?(word: String) { self = word }
   package var word: String? { isEmpty ? nil : self }
   package static var wanted: String { "a text" }
 }
 
 extension Optional: OptionValue where Wrapped: OptionValue {
+  /// The value of the word; absent is only what is not given.
   package init?(word: String) {
     guard let value = Wrapped(word: word) else { return nil }
     self = value

@@ -45,6 +45,11 @@ extension Engine {
   mutating func choose(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, new count: Int, isEnd: Bool) {
     let half = flow.half(side)
     guard let rest = half.pointee.rest, rest.pointee.count > 0 else { return }
+    if !awaitedRoles.isEmpty, let awaited = awaitedRoles[flow.pointee.serial] {
+      select(awaited.profile)
+      decide(index, flow, side, awaited.profile, isEnd: isEnd)
+      return
+    }
     let isCarried = half.pointee.flags.contains(.carried)
     if !isCarried, readsCarrier(index, flow, side, rest, isEnd: isEnd) { return }
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
@@ -70,7 +75,7 @@ extension Engine {
         guard profile.generation == 0 || (plans[i].variant != nil && i <= 60) else { break }
         select(profile)
         if stands(flow, side, rest, bytes, start, end, new: count, isThorough: isThorough, isEnd: isEnd) {
-          decide(index, flow, side, profile)
+          decide(index, flow, side, profile, isEnd: isEnd)
           return
         }
       }
@@ -166,31 +171,24 @@ extension Engine {
       || carrier(of: flow).map { Int($0.pointee.hint) == plan } == true
   }
 
-  private mutating func isServerPort(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ plan: Int) -> Bool {
+  mutating func isServerPort(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ plan: Int) -> Bool {
     let port = UInt16(truncatingIfNeeded: side == 0 ? flow.pointee.key.ports >> 16 : flow.pointee.key.ports)
     return plans[plan].ports.contains(port) || ports.contains(port)
   }
 
-  /// Gives the connection its plan and decodes what both directions hold.
-  private mutating func decide(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ profile: FlowProfile)
-  {
+  /// Gives the connection its plan and decodes what both directions hold, once it is known who is the client.
+  private mutating func decide(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ profile: FlowProfile, isEnd: Bool
+  ) {
+    guard settleRoles(flow, side, profile, isEnd: isEnd) else { return }
+    awaitedRoles[flow.pointee.serial] = nil
     flow.pointee.profile = profile
     let plan = profile.plan
-    if !flow.pointee.clientIsCertain {
-      let first = isServerPort(flow, 0, Int(plan))
-      let second = isServerPort(flow, 1, Int(plan))
-      if first != second {
-        flow.pointee.client = first ? 1 : 0
-      } else if let client = clientByType(flow, side) ?? clientByType(flow, 1 - side) {
-        flow.pointee.client = UInt8(truncatingIfNeeded: client)
-      }
-    }
     let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
     let key = EndpointKey(endpoint: server, plan: plan)
     let endpoint = endpoint(key)
     makeRoomForFigures()
     flow.pointee.figures = tracker.figures.allocate(ConnectionFigures(endpoint: endpoint))
-    ledger.decodedConnections += 1
     watch(index, flow)
     for side in 0...1 where !flow.half(side).pointee.flags.contains(.fromStart) {
       flow.half(side).pointee.flags.insert(.lost)
@@ -198,27 +196,25 @@ extension Engine {
     if currentPlan.pointee.framing.isDelimited {
       for side in 0...1 { flow.half(side).pointee.flags.insert(.delimited) }
     }
-    // What came first is decoded first.
-    let order = isEarlier(flow, 1 - side) ? [1 - side, side] : [side, 1 - side]
-    for side in order {
-      flow.half(side).pointee.rest?.pointee.beginSearch()
-      decodeRest(index, flow, side)
+    for side in 0...1 { flow.half(side).pointee.rest?.pointee.beginSearch() }
+    // What came first is decoded first, in turns.
+    defer { decodeLimit = .distantFuture }
+    var turn = isEarlier(flow, 1 - side) ? 1 - side : side
+    for _ in 0..<4_096 {
+      guard let other = start(flow, 1 - turn), start(flow, turn) != nil else { break }
+      decodeLimit = other
+      decodeRest(index, flow, turn)
+      turn = 1 - turn
     }
+    decodeLimit = .distantFuture
+    for side in [turn, 1 - turn] { decodeRest(index, flow, side) }
   }
 
-  /// The client, where what side `side` holds has a frame that only clients, or only servers, send.
-  private mutating func clientByType(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Int? {
-    guard let rest = flow.half(side).pointee.rest else { return nil }
-    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    if currentPlan.pointee.framing.isDelimited { return clientOfStretch(bytes, rest, side) }
-    guard case .at(var position) = find(bytes, rest, isEnd: true) else { return nil }
-    var probe = frame.pointee
-    for _ in 0..<64 where currentPlan.read(bytes, position, rest.pointee.end, &probe) == .frame {
-      if probe.kind.pointee.flags.contains(.fromClient) { return side }
-      if probe.kind.pointee.flags.contains(.fromServer) { return 1 - side }
-      position += probe.count
-    }
-    return nil
+  /// When the first of the bytes came that a direction holds and that may be a frame's.
+  private func start(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Timestamp? {
+    guard let rest = flow.half(side).pointee.rest, rest.pointee.count > 0, rest.pointee.count >= rest.pointee.needed
+    else { return nil }
+    return rest.pointee.mark(at: rest.pointee.start).timestamp
   }
 
   private mutating func isEarlier(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Bool {

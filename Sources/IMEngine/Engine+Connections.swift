@@ -3,7 +3,8 @@ import IMWire
 extension Engine {
   /// A connection without answer to its SYN is given up after this long, in nanoseconds.
   static var synPatience: Int64 { 30_000_000_000 }
-  /// A connection's end is reported when its messages have had time to be answered, and forgotten later.
+  /// A connection's end is reported when its messages have had time to be answered: those without an answer until one would
+  /// no longer count. It is forgotten later.
   static var endingDelay: Int64 { 6_000_000_000 }
   static var lingering: Int64 { 60_000_000_000 }
   /// How often expired exchanges are looked for, in nanoseconds of capture time.
@@ -27,7 +28,7 @@ extension Engine {
       return
     }
     if segment.pointee.flags.contains(.syn) {
-      let opened = synchronise(index)
+      let opened = synchronise(index, bytes)
       let flow = reassembler.flows.pointer(opened ?? index)
       flow.half(segment.pointee.side).pointee.window = segment.pointee.window
       // Under the number of the connection that it opened.
@@ -63,22 +64,29 @@ extension Engine {
     finishIfDone(index, flow, segment.pointee.side)
   }
 
-  /// Handles a SYN; gives the flow that it belongs to, `nil` when it is a copy.
-  private mutating func synchronise(_ found: UInt32) -> UInt32? {
+  /// Handles a SYN; gives the flow that it belongs to, `nil` when it is sent again. Behind an attempt that was refused
+  /// it is another attempt, whatever its number.
+  private mutating func synchronise(_ found: UInt32, _ bytes: borrowing Bytes) -> UInt32? {
     var index = found
     var flow = reassembler.flows.pointer(index)
     var half = flow.half(segment.pointee.side)
     let isFirst = !segment.pointee.flags.contains(.ack)
+    let clocks = SegmentOptions.clocks(segment.pointee.options, bytes)
     if half.pointee.flags.contains(.syn), flow.tail(segment.pointee.side).pointee.initial == segment.pointee.sequence,
-      flow.pointee.phase != .closed || flow.pointee.closeReason == .refused
+      flow.pointee.phase != .closed
     {
       if isFirst { flow.pointee.synCount &+= flow.pointee.synCount == .max ? 0 : 1 }
+      if flow.pointee.phase == (isFirst ? .opening : .accepted) {
+        flow.pointee.openingAt = segment.pointee.timestamp
+        if isFirst { flow.pointee.synClock = clocks?.own ?? 0 }
+      }
       let name = RecentSegments.Name.control(segment.pointee.sequence, segment.pointee.flags)
       reassembler.judge(flow, segment, fillsHole: false, reassembler.recent.recall(flow.pointee.serial, segment, name))
       return nil
     }
     let isReordered =
       half.pointee.state == .open && half.pointee.next == segment.pointee.sequence &+ 1 && half.pointee.offset == 0
+      && flow.pointee.phase != .closed
     let isUntouched = half.pointee.state == .fresh && half.pointee.packets <= 1
     let answersOurs =
       !isFirst && isUntouched && flow.half(1 - segment.pointee.side).pointee.flags.contains(.syn)
@@ -105,6 +113,8 @@ extension Engine {
       ledger.connectionAttempts += 1
       if flow.pointee.phase == .midstream {
         flow.pointee.phase = .opening
+        flow.pointee.openingAt = segment.pointee.timestamp
+        flow.pointee.synClock = clocks?.own ?? 0
         opening.add(
           flow: index, serial: flow.pointee.serial, due: segment.pointee.timestamp.advanced(by: Self.synPatience))
         wake = min(wake, opening.nextDue)
@@ -119,12 +129,14 @@ extension Engine {
         client.pointee.flags.insert(.fromStart)
       }
       if flow.pointee.phase == .opening {
-        flow.pointee.serverHandshake = max(0, segment.pointee.timestamp.nanoseconds(since: flow.pointee.firstSeen))
+        let syns = SYNTimes(
+          first: flow.pointee.firstSeen, last: flow.pointee.openingAt, count: Int(flow.pointee.synCount),
+          clock: flow.pointee.synClock)
+        flow.pointee.serverHandshake =
+          syns.roundTrip(to: segment.pointee.timestamp, echoing: clocks?.echoed ?? 0) ?? -1
       }
-      if flow.pointee.phase == .opening || flow.pointee.phase == .midstream {
-        flow.pointee.phase = .accepted
-        flow.pointee.synAckAt = segment.pointee.timestamp
-      }
+      if flow.pointee.phase == .opening || flow.pointee.phase == .midstream { flow.pointee.phase = .accepted }
+      if flow.pointee.phase == .accepted { flow.pointee.openingAt = segment.pointee.timestamp }
     }
     return index
   }
@@ -148,7 +160,7 @@ extension Engine {
         || Int32(bitPattern: segment.pointee.acknowledgment &- flow.tail(1 - segment.pointee.side).pointee.initial) > 0
     else { return }
     flow.pointee.phase = .established
-    flow.pointee.clientHandshake = max(0, segment.pointee.timestamp.nanoseconds(since: flow.pointee.synAckAt))
+    flow.pointee.clientHandshake = max(0, segment.pointee.timestamp.nanoseconds(since: flow.pointee.openingAt))
     if flow.pointee.synCount > 0 { ledger.connectionSuccesses += 1 }
   }
 
@@ -330,14 +342,15 @@ extension Engine {
   private mutating func end(_ entry: ClosingQueue.Entry) {
     let flow = reassembler.flows.pointer(entry.flow)
     guard flow.pointee.serial == entry.serial, !flow.pointee.reported else { return }
-    let figures = flow.pointee.figures
-    if figures != .max, tracker.figures.pointer(figures).pointee.unsettled > 0,
+    if flow.pointee.figures != .max, tracker.mayStillChange(flow.pointee.figures),
       entry.due.nanoseconds(since: flow.pointee.closedAt) < Self.lingering
     {
+      // That it is over is told now; what it counted, when it is final.
+      if entry.due.nanoseconds(since: flow.pointee.closedAt) < 2 * Self.endingDelay { report(flow, isFinal: false) }
       ending.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.endingDelay))
       return
     }
-    report(flow, isFinal: true)
+    if !needs.contains(.lateReports) { report(flow, isFinal: true) }
     recycling.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.lingering))
   }
 
@@ -351,12 +364,14 @@ extension Engine {
       recycling.add(flow: entry.flow, serial: entry.serial, due: max(entry.due, now).advanced(by: Self.lingering))
       return
     }
+    if !flow.pointee.reported { report(flow, isFinal: true) }
     discard(entry.flow, flow)
   }
 
   /// Gives the place of a flow back, and those of what was counted for it. It is over, reported, and flushed.
   mutating func discard(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
     closeIslands(flow)
+    awaitedRoles[flow.pointee.serial] = nil
     if flow.pointee.session != .max {
       let session = tracker.sessions.pointer(flow.pointee.session)
       if tracker.sessions.isKnown(flow.pointee.session), session.pointee.flowSerial == flow.pointee.serial {
@@ -427,9 +442,13 @@ extension Engine {
     if let figures { rare = tracker.rareFigures(of: figures) }
     let journal = f.journal == .max ? FlowJournal() : reassembler.journals.pointer(f.journal).pointee
     let ways = [f.halves[client], f.halves[1 - client]]
+    var info = connectionInfo(flow)
+    if isFinal, f.closeReason == .refused || f.closeReason == .timeout, ways[0].offset == 0, ways[1].offset == 0 {
+      info.endpoint = endpointOfFailure(info.server)
+    }
     sink.connection(
       ConnectionReport(
-        info: connectionInfo(flow), madeAt: now, phase: f.phase, reason: f.closeReason, isFinal: isFinal,
+        info: info, madeAt: now, phase: f.phase, reason: f.closeReason, isFinal: isFinal,
         clientIsCertain: f.clientIsCertain,
         sawSyn: f.sawSyn, firstSeen: f.firstSeen,
         lastSeen: f.lastSeen, closedAt: f.closedAt == .distantFuture ? nil : f.closedAt,

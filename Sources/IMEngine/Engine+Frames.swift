@@ -137,6 +137,7 @@ extension Engine {
       let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
       let start = rest.pointee.start
       let end = rest.pointee.end
+      if rest.pointee.mark(at: start).timestamp > decodeLimit { return }
       switch currentPlan.read(bytes, start, end, frame) {
       case .frame:
         let last = rest.pointee.mark(at: start + frame.pointee.count - 1)

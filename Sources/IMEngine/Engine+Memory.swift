@@ -46,6 +46,7 @@ extension Engine {
       return count
     }
     endpointIndex[key] = count
+    serverIndex[key.endpoint] = count
     return count
   }
 

@@ -46,6 +46,8 @@ extension Engine {
     for session in tracker.sessions.forgotten { sink.forgotten(session) }
     tracker.sessions.forgotten.removeAll(keepingCapacity: true)
     tracker.sessions.hasNews = false
+    ledger.decodedConnections += tracker.newlyDecoded
+    tracker.newlyDecoded = 0
     if tracker.isShortOfRareFigures || tracker.isShortOfHeartbeats { wake = .distantPast }
     guard let (session, name) = tracker.named else { return }
     tracker.named = nil
@@ -99,6 +101,16 @@ extension Engine {
   mutating func takeNews(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes) {
     reassembler.hasNews = false
     if reassembler.conflict != nil { reportConflict(flow) }
+    if let expected = reassembler.outOfWindow {
+      reassembler.outOfWindow = nil
+      raise(
+        Issue(
+          kind: .outOfWindow, timestamp: segment.pointee.timestamp,
+          direction: flow.pointee.direction(segment.pointee.side),
+          streamOffset: flow.half(segment.pointee.side).pointee.offset,
+          byteCount: UInt64(segment.pointee.payloadCount + segment.pointee.cutCount),
+          a: UInt64(segment.pointee.sequence), b: UInt64(expected)), flow)
+    }
     if !reassembler.islands.isEmpty { fillIslands(index, flow, bytes) }
   }
 

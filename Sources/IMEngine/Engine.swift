@@ -82,6 +82,13 @@ package struct Engine: ~Copyable {
     plan: 0, endpoint: .max)
   /// Bits of proof that a search wants beyond the usual.
   var doubt = 0
+  /// Link types that were met and are not read; the first 16.
+  package private(set) var unknownLinkTypes: Set<UInt16> = []
+  /// Connections whose client is not known yet, by serial number; and how many connections each port has.
+  var awaitedRoles: [UInt32: AwaitedRoles] = [:]
+  let portUse = PortUse()
+  /// What came later than this waits when what was held is decoded.
+  var decodeLimit = Timestamp.distantFuture
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
   /// The packets that are about to be taken, the one at `i` of a batch at `i & arrivalMask`: a ring of `Lookahead.room` of
@@ -91,8 +98,11 @@ package struct Engine: ~Copyable {
   private let ownArrivals: UnsafeMutablePointer<Arrival>
   /// Reads packets ahead, here or on another thread.
   package let preparer: PacketPreparer
-  /// The servers that frames were decoded of, by (endpoint, plan), in the order of their first.
+  /// The servers that frames were decoded of, and those that failed connections were meant for, by (endpoint, plan), in the
+  /// order of their first.
   var endpointIndex: [EndpointKey: UInt32] = [:]
+  /// The same by endpoint, with the plan that came last; and how many of them only their port tells.
+  var serverIndex: [Endpoint: UInt32] = [:], hintedServers = 0
   /// Connections whose SYN waits for an answer.
   var opening = ClosingQueue()
   /// Bytes of connections that nothing decodes, by the lower of their ports; at most 4,096.
@@ -211,15 +221,14 @@ package struct Engine: ~Copyable {
       acceptDatagram()
     case .skipped(let reason):
       ledger.skipped[Int(reason.rawValue)] &+= 1
+      if reason == .linkType, unknownLinkTypes.count < 16 { unknownLinkTypes.insert(record.linkType) }
     }
   }
 
   @inline(never)
   private mutating func acceptDatagram() {
-    // The datagram's memory is not touched before the next fragment; the engine's other parts do not see it.
-    let start = UnsafeRawPointer(parser.fragments.datagram.pointer)
-    let span = RawSpan(_unsafeStart: start, byteCount: parser.fragments.datagramCount + RawBuffer.slack)
-    accept(Bytes(span))
+    let datagram = parser.fragments.datagram
+    accept(Bytes(datagram.span.bytes))
   }
 
   /// One segment whose flow is still to be found.
@@ -357,6 +366,7 @@ package struct Engine: ~Copyable {
       at: segment.pointee.timestamp)
     nextSerial &+= 1
     ledger.connections += 1
+    portUse.add(flow.key.ports)
     makeRoomForFlow()
     return reassembler.flows.insert(flow)
   }

@@ -22,6 +22,8 @@ package struct EngineOptions: Sendable {
     package static let settlements = Needs(rawValue: 32)
     /// Decoded connections also while they live, every minute.
     package static let progress = Needs(rawValue: 64)
+    /// The last report on a connection when it is forgotten, a minute behind its end: what comes in between is in it.
+    package static let lateReports = Needs(rawValue: 128)
   }
 
   /// The protocols to look for, in the order of preference.
@@ -109,7 +111,7 @@ package struct Ledger: Sendable {
   package var webSocketConnections: UInt64 = 0
   /// Frames of WebSocket by `WebSocketFrameType`, both directions together.
   package var webSocketFrames: InlineArray<6, UInt64> = InlineArray(repeating: 0)
-  /// Connections that a plan was chosen for.
+  /// Connections on which a frame was found.
   package var decodedConnections: UInt64 = 0
   /// Issues by kind.
   package var issues: InlineArray<32, UInt64> = InlineArray(repeating: 0)

@@ -36,6 +36,8 @@ package enum IssueKind: UInt8, CaseIterable, Sendable, BitwiseCopyable {
   case heartbeatMissed
   /// A reset outside the window.
   case ignoredReset
+  /// A segment with a number that cannot belong to the connection.
+  case outOfWindow
   /// A PROXY header that cannot be believed, or that is not whole.
   case proxyHeader
   /// Bytes that are no WebSocket frame, where one was to be.
@@ -68,6 +70,7 @@ package enum IssueKind: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case .lateAck: "late_ack"
     case .heartbeatMissed: "heartbeat_missed"
     case .ignoredReset: "ignored_reset"
+    case .outOfWindow: "out_of_window"
     case .proxyHeader: "carrier.proxy_header"
     case .webSocketFrame: "carrier.websocket_frame"
     case .notInflated: "carrier.not_inflated"
@@ -88,11 +91,11 @@ package struct Issue: Sendable, BitwiseCopyable {
   /// Bytes concerned: missing, skipped, of the frame.
   package var byteCount: UInt64 = 0
   /// The frame's type for `checksumMismatch`, `malformedBody`, `orphanAck` and `unknownType`; the hash of the bytes that
-  /// were kept for `inconsistentRetransmission`; the reset's sequence number for `ignoredReset`; `FrameKind.index` of the
+  /// were kept for `inconsistentRetransmission`; the sequence number for `ignoredReset` and `outOfWindow`; `FrameKind.index` of the
   /// message for `unanswered`, `lateAck` and `heartbeatMissed`; else 0.
   package var a: UInt64 = 0
   /// The checksum in the header for `checksumMismatch`; the number that the answer names for `orphanAck`; the hash of the
-  /// other bytes for `inconsistentRetransmission`; the sequence number that was expected for `ignoredReset`;
+  /// other bytes for `inconsistentRetransmission`; the sequence number that was expected for `ignoredReset` and `outOfWindow`;
   /// `Exchange.sequence` for `unanswered`, `lateAck` and `heartbeatMissed`; else 0.
   package var b: UInt64 = 0
   /// Why bytes are missing, for `gap`.
@@ -132,7 +135,8 @@ package struct ConnectionInfo: Sendable, BitwiseCopyable {
   package var plan: UInt8
   /// Whether its client's SYN was seen.
   package var sawOpening = false
-  /// The server's index among those that frames were decoded of, `.max` where none were.
+  /// The server's index in `Engine.endpoints()`: where frames were decoded, and in the report of a connection that failed on
+  /// its way to a server that is known. Else `.max`.
   package var endpoint: UInt32
 }
 
@@ -146,7 +150,8 @@ package struct ConnectionReport {
   package var phase: ConnectionPhase
   /// Why it is over; `open` while it is not.
   package var reason: CloseReason
-  /// Whether this is its last report: it has ended, or the capture has.
+  /// Whether this is its last report: nothing of it changes any more, or the capture is over. One whose `reason` is not
+  /// `open` and that is not final says that the connection is over, and that answers may still change what it counted.
   package var isFinal: Bool
   /// Whether SYN or SYN+ACK told the client; else it is the side away from a known port, or the one that spoke first.
   package var clientIsCertain: Bool

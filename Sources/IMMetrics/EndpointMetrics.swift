@@ -128,7 +128,7 @@ package struct EndpointMetrics: Sendable {
     for way in 0...1 { wireBytes[way] += report.wireBytes[way] }
     if let beats = report.heartbeats {
       heartbeats.addCadence(beats)
-      if report.heartbeatsArePings { heartbeats.addPings(beats) }
+      heartbeats.addPings(PingCounts(report))
     }
     guard let figures = report.figures else { return }
     connections.opened += 1

@@ -14,6 +14,8 @@ package struct HeartbeatCounts: Sendable {
   package private(set) var expectations: UInt64 = 0, expectedSum: Int64 = 0
   /// Round trips.
   package var roundTrips = RTTHistogram()
+  /// Of these, pings of a carrier, which are no exchanges.
+  package private(set) var pings = PingCounts()
   /// The intervals between heartbeats of one connection, where the sink is told of each.
   package var spacing = RTTRecorder()
 
@@ -57,16 +59,18 @@ package struct HeartbeatCounts: Sendable {
 
   /// Adds the answers that another one counted; its cadence stays where it is.
   package mutating func addAnswers(_ other: HeartbeatCounts) {
-    answered += other.answered
-    missed += other.missed
+    // What became of pings is told with the cadence of their connection.
+    answered += other.answered - other.pings.answered
+    missed += other.missed - other.pings.missed
     roundTrips.add(other.roundTrips)
     spacing.add(other.spacing)
   }
 
-  /// Adds what became of a carrier's pings, which are no exchanges.
-  package mutating func addPings(_ figures: HeartbeatFigures) {
-    answered += UInt64(figures.answered)
-    missed += UInt64(figures.missed)
+  /// Adds what became of a carrier's pings, beside their cadence.
+  package mutating func addPings(_ counts: PingCounts) {
+    pings.add(counts)
+    answered += counts.answered
+    missed += counts.missed
   }
 
   /// Adds what one connection counted of its cadence; its answers are counted by `settled`.

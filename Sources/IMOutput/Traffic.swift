@@ -1,11 +1,12 @@
 package import IMEngine
+import IMMetrics
 import IMWire
 
 /// What was sent in a run, all connections of all protocols together.
 package struct Traffic {
   /// Frames, and bytes of their bodies as they travel.
   package private(set) var frames: UInt64 = 0, bodyBytes: UInt64 = 0
-  /// Bytes of whole frames.
+  /// Bytes of whole frames, as their receiver reads them: inflated, where a carrier compresses them.
   package let frameBytes: UInt64
   /// Copies of messages that ask for an answer, but for those that were pending at the end, and messages answered.
   package private(set) var transmissions: UInt64 = 0, answered: UInt64 = 0
@@ -13,8 +14,9 @@ package struct Traffic {
   package let duration: Int64?
 
   /// The traffic of a run.
-  package init(_ summary: Summary) {
-    frameBytes = summary.ledger.decodedBytes + summary.ledger.damagedBytes
+  package init(_ figures: RunFigures) {
+    let summary = figures.summary
+    frameBytes = figures.total.frameBytes[0] + figures.total.frameBytes[1]
     if let first = summary.ledger.firstAt, let last = summary.ledger.lastAt, last > first {
       duration = last.microseconds - first.microseconds
     } else {

@@ -9,8 +9,8 @@ package struct WorstConnections {
   package struct Entry {
     /// The connection at its end.
     package var report: ConnectionReport
-    /// Its trouble, never 0: four points for an exchange that failed, two for a missed heartbeat, one for a retry, a gap or
-    /// a damaged frame.
+    /// Its trouble, never 0: four points for a message, a control frame or a receipt that failed, two for a missed
+    /// heartbeat, one for a retry, a gap or a damaged frame.
     package var score: UInt64
   }
 
@@ -24,6 +24,7 @@ package struct WorstConnections {
   package mutating func add(_ report: ConnectionReport) {
     guard let figures = report.figures else { return }
     var score = UInt64(report.rare.retries) + UInt64(report.gapCount) + UInt64(figures.checksums[2])
+    score += UInt64(report.rare.failedControls) * 4
     for way in 0...1 {
       let fates = report.rare.fates[way]
       score += UInt64(fates.unanswered + fates.damaged + fates.rejected) * 4

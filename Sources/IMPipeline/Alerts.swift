@@ -97,11 +97,13 @@ final class Alerts {
     evidence?.write()
   }
 
-  /// Says what the alerts came to, and waits for what is being delivered.
-  func conclude(_ run: Run) {
+  /// Says what the alerts came to, and waits for what is being delivered. Whether anything was lost: evidence that could not be
+  /// written, an alert that could not be delivered.
+  func conclude(_ run: Run) -> Bool {
     let figures = monitor.figures
-    deliverer?.end()
-    guard !run.report.isQuiet else { return }
+    let isDelivered = deliverer?.end() ?? true
+    let isLost = !isDelivered || evidence?.hasFailed == true
+    guard !run.report.isQuiet else { return isLost }
     complain("\(count(figures.fired, "alert")) fired, \(figures.resolved) resolved")
     if figures.held > 0 {
       complain(
@@ -112,6 +114,7 @@ final class Alerts {
       complain(
         "a limit is reached: rules kept no state of \(figures.refused) samples and forgot \(figures.evicted) states")
     }
+    return isLost
   }
 }
 

@@ -69,7 +69,7 @@ package func runStats(
   let output = Output.standard()
   let sink = StatsSink(plans: run.plans)
   let driver = run.driver(
-    run.engine([.connections, .settlements], cost: (0, 0, EndpointMetrics.cost), sink: sink))
+    run.engine([.connections, .settlements, .lateReports], cost: (0, 0, EndpointMetrics.cost), sink: sink))
   let errors = run.lead(driver, isOver: { output.error != nil })
   var out = ByteWriter()
   let figures = RunFigures(

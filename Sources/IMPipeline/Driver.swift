@@ -42,6 +42,8 @@ final class Driver {
   /// The first link type and the interfaces' names, for documents.
   private(set) var linkType: UInt16?
   private var left: UInt64
+  /// Link types of which it was told that they are not read.
+  private var toldLinkTypes: Set<UInt16> = []
 
   init(
     engine: consuming Engine, input: InputOptions, stopping: Stopping, confinement: Confinement?,
@@ -97,6 +99,7 @@ final class Driver {
       defer { retire() }
       guard let source = try openLive(interface) else { return }
       self.source = source
+      defer { noteLinkTypes(interface, &errors) }
       return try drive(source, hooks)
     }
     for file in input.files {
@@ -108,8 +111,15 @@ final class Driver {
       } catch {
         errors.append(error)
       }
+      noteLinkTypes(file, &errors)
       retire()
     }
+  }
+
+  /// Packets of a link type that is not read are an error of the capture that holds them.
+  private func noteLinkTypes(_ subject: String, _ errors: inout [CaptureError]) {
+    errors += CaptureError.unread(engine.unknownLinkTypes.subtracting(toldLinkTypes), of: subject)
+    toldLinkTypes = engine.unknownLinkTypes
   }
 
   /// Opens the interface; nil when the run was stopped while it waited for one.
@@ -251,6 +261,15 @@ final class Driver {
       try output.flush()
     }
     return try output.advance(to: .wallClock)
+  }
+}
+
+extension CaptureError {
+  /// What is told of a capture with packets of link types that are not read.
+  static func unread(_ linkTypes: Set<UInt16>, of subject: String) -> [CaptureError] {
+    linkTypes.sorted().map {
+      CaptureError(.unsupported, subject, "packets of link type \($0) are passed over: imdump does not read it")
+    }
   }
 }
 

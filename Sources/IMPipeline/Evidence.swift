@@ -39,7 +39,8 @@ final class Evidence {
   /// Whether packets had to be forgotten.
   private var hasForgotten = false
   private var wanted: [Wanted] = []
-  private var hasFailed = false
+  /// Whether a capture could not be written, and no more are.
+  private(set) var hasFailed = false
   private var fileCount = 0
 
   /// Evidence in the folder at `path`, which is made where there is none.
@@ -161,7 +162,7 @@ final class Evidence {
   private func begin(_ name: String, _ linkType: UInt16) throws(CaptureError) -> CaptureWriter {
     let whole = "\(path)/\(name)"
     let descriptor = openat(
-      folder, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_TRUNC | O_NOFOLLOW, 0o644)
+      folder, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_TRUNC | O_NOFOLLOW, 0o640)
     guard descriptor >= 0 else {
       throw CaptureError(.ioError, whole, "create: \(systemText(errno))", errno: errno)
     }

@@ -71,18 +71,14 @@ package final class Output {
   }
 }
 
-/// Writes a line, or what has several, to standard error. Whatever names and files are quoted in it, it commands no terminal.
-package func complain(_ text: String) {
+/// Writes a line to standard error, and the lines of `quote` beneath it. Whatever names and files are quoted in them, they
+/// command no terminal, and a line feed begins no line.
+package func complain(_ text: String, quote: [String] = []) {
   var line = ByteWriter(capacity: 256)
   line.literal("imdump: ")
-  var text = text
-  text.withUTF8 { utf8 in
-    for (i, part) in utf8.split(separator: 10, omittingEmptySubsequences: false).enumerated() {
-      if i > 0 { line.literal("\n") }
-      let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(utf8)[part.indices])
-      line.terminal(bytes, keepsBackslashes: true)
-    }
+  for var part in [text] + quote {
+    part.withUTF8 { line.terminal(UnsafeRawBufferPointer($0), keepsBackslashes: true) }
+    line.literal("\n")
   }
-  line.literal("\n")
   line.withBytes { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }

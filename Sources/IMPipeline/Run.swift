@@ -25,7 +25,7 @@ struct Run {
     self.input = input
     var decode = decode
     decode.profiles = profileNames(decode.profiles)
-    if let path = decode.hashKeyFile { decode.identities = try IdentityHash(keyFile: path) }
+    if let path = decode.hashKeyFile { decode.identities = try readHashKey(path) }
     self.decode = decode
     self.report = report
     confinement = try Confinement(input.confinement, isLive: input.interface != nil)
@@ -121,7 +121,8 @@ struct Run {
     let schema = FilterSchema.messages.naming("type", known: plans.flatMap(\.typeNames))
     do throws(FilterError) { return try Filter(text, schema: schema) } catch {
       let caret = String(repeating: " ", count: max(0, error.column - 1)) + "^"
-      throw UsageError(message: "filter: column \(error.column): \(error.message)\n  \(text)\n  \(caret)")
+      throw UsageError(
+        message: "filter: column \(error.column): \(error.message)", quote: ["  \(text)", "  \(caret)"])
     }
   }
 
@@ -130,8 +131,8 @@ struct Run {
     let own = tell(driver, errors, output)
     let documented = driver.documents?.conclude(own, report) ?? own
     let status = driver.metrics?.conclude(documented) ?? documented
-    driver.alerts?.conclude(self)
-    return status
+    let isLost = driver.alerts.map { $0.conclude(self) } ?? false
+    return isLost ? max(status, .ioError) : status
   }
 
   private func tell(_ driver: Driver, _ errors: [CaptureError], _ output: Output) -> ExitStatus {
@@ -216,14 +217,19 @@ struct Run {
 
 /// The command line asks for something that cannot be.
 package struct UsageError: Error, Equatable, CustomStringConvertible {
-  /// One or more lines.
+  /// One line.
   package var message: String
+  /// Lines beneath it that show what is meant.
+  package var quote: [String]
 
   /// An error that says `message`.
-  package init(message: String) { self.message = message }
+  package init(message: String, quote: [String] = []) {
+    self.message = message
+    self.quote = quote
+  }
 
-  /// The message.
-  package var description: String { message }
+  /// The message, and what it quotes.
+  package var description: String { ([message] + quote).joined(separator: "\n") }
 }
 
 extension ExitStatus {

@@ -38,6 +38,7 @@ final class StatsSink: EngineSink {
   }
 
   func connection(_ report: ConnectionReport) {
+    guard report.isFinal else { return }
     all.ended(report)
     guard report.info.endpoint != .max else { return }
     EndpointMetrics.reserve(report.info.endpoint, in: &endpoints)

@@ -5,12 +5,16 @@ import IMWire
 
 /// Collects TCP streams and prints them: `imdump streams`.
 package func runStreams(
-  input: InputOptions, report: ReportOptions, isJSON: Bool, folder: String?
+  input: InputOptions, report: ReportOptions, isJSON: Bool, folder: String?, memory: Int = StreamOptions().memory,
+  verifiesChecksums: Bool = true
 ) throws(UsageError) -> ExitStatus {
   let stopping = Stopping()
   let confinement = try Confinement(input.confinement, isLive: false)
   let output = Output.standard()
-  var collector = StreamCollector(options: StreamOptions())
+  var options = StreamOptions()
+  options.memory = memory
+  options.verifiesChecksums = verifiesChecksums
+  var collector = StreamCollector(options: options)
   var status = ExitStatus.success
   var left = input.packetLimit ?? .max
   // Made before the first packet is read, because nothing outside of it can be made from then on.
@@ -27,6 +31,7 @@ package func runStreams(
     return .ioError
   }
   var isConfined = false
+  var toldLinkTypes: Set<UInt16> = []
   for file in input.files where left > 0 && !stopping.stop.isStopped {
     do throws(CaptureError) {
       let source = try CaptureFile(path: file, filter: input.captureFilter, stop: stopping.stop)
@@ -45,25 +50,33 @@ package func runStreams(
       complain(error.description)
       status = max(status, ExitStatus(error))
     }
+    for error in CaptureError.unread(collector.unknownLinkTypes.subtracting(toldLinkTypes), of: file) {
+      complain(error.description)
+      status = max(status, ExitStatus(error))
+    }
+    toldLinkTypes = collector.unknownLinkTypes
   }
-  let streams = collector.finish()
+  let count = collector.count
+  let (writer, rows) = (StreamJSONWriter(), StreamTableWriter())
+  var table = rows.table()
   var out = ByteWriter()
-  if isJSON {
-    let writer = StreamJSONWriter()
-    for stream in streams {
+  var isComplete = collector.packetsLeftOut == 0
+  var failure: StreamFolder.Failure?
+  collector.finish { stream in
+    isComplete = isComplete && stream.isComplete
+    if isJSON {
       writer.write(stream, to: &out)
       if out.count > 256 << 10 { output.drain(&out) }
+    } else {
+      rows.add(stream, to: &table)
     }
-  } else {
-    StreamTableWriter().write(streams, width: output.terminalWidth, to: &out)
+    guard failure == nil, target != nil else { return }
+    do throws(StreamFolder.Failure) { _ = try target?.write(stream) } catch { failure = error }
   }
+  if !isJSON { table.write(to: &out, width: output.terminalWidth) }
   output.drain(&out)
-  do throws(StreamFolder.Failure) {
-    if let target = consume target {
-      for stream in streams { _ = try target.write(stream) }
-    }
-  } catch {
-    complain(error.description)
+  if let failure {
+    complain(failure.description)
     status = .ioError
   }
   if let error = output.error {
@@ -73,8 +86,11 @@ package func runStreams(
   }
   if !report.isQuiet {
     complain(
-      "\(count(collector.packets, "packet")), \(grouped(collector.segments)) TCP, \(count(UInt64(streams.count), "stream"))"
-        + (streams.allSatisfy(\.isComplete) ? "" : "; limits left some bytes out (see imdump(1), LIMITS)"))
+      "\(IMOutput.count(collector.packets, "packet")), \(grouped(collector.segments)) TCP, \(IMOutput.count(UInt64(count), "stream"))"
+        + (isComplete ? "" : "; a limit (--mem) left some bytes out (see imdump(1), LIMITS)"))
+    if collector.packetsLeftOut > 0 {
+      complain("\(IMOutput.count(collector.packetsLeftOut, "packet")) of further streams left out")
+    }
   }
   return status
 }

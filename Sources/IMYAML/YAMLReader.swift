@@ -37,8 +37,7 @@ package struct YAMLReader {
 
   /// The entries of a mapping.
   package func entries() throws(SourceError) -> [(key: YAMLReader, value: YAMLReader)] {
-    guard case .mapping(let entries) = node.content else { throw error("a mapping is wanted here") }
-    return entries.map { (YAMLReader($0.key, source), YAMLReader($0.value, source)) }
+    try mapping().map { (YAMLReader($0.key, source), YAMLReader($0.value, source)) }
   }
 
   /// The entries of a list.
@@ -49,7 +48,7 @@ package struct YAMLReader {
 
   /// The value of `key`, `nil` when there is none.
   package func optional(_ key: String) throws(SourceError) -> YAMLReader? {
-    guard case .mapping(let entries) = node.content else { throw error("a mapping is wanted here") }
+    let entries = try mapping()
     return entries.first { $0.key.text == key }.map { YAMLReader($0.value, source) }
   }
 
@@ -61,27 +60,31 @@ package struct YAMLReader {
 
   /// Refuses keys that are not in `known`.
   package func allow(_ known: String...) throws(SourceError) {
-    for (key, _) in try entries() {
-      let name = try key.text()
-      guard known.contains(name) else {
-        throw key.error("'\(name)' is not known here; known are: \(known.joined(separator: ", "))")
-      }
-    }
+    for entry in try mapping() { _ = try name(entry.key, known) }
   }
 
   /// The entries of a mapping by their keys; keys that are not in `known` are refused. Quicker than asking for many keys
   /// one by one.
   package func fields(_ known: String...) throws(SourceError) -> [String: YAMLReader] {
-    let entries = try entries()
+    let entries = try mapping()
     var fields = [String: YAMLReader](minimumCapacity: entries.count)
-    for (key, value) in entries {
-      let name = try key.text()
-      guard known.contains(name) else {
-        throw key.error("'\(name)' is not known here; known are: \(known.joined(separator: ", "))")
-      }
-      fields[name] = value
-    }
+    for entry in entries { fields[try name(entry.key, known)] = YAMLReader(entry.value, source) }
     return fields
+  }
+
+  private func mapping() throws(SourceError) -> [YAMLNode.Entry] {
+    guard case .mapping(let entries) = node.content else { throw error("a mapping is wanted here") }
+    return entries
+  }
+
+  /// The text of `key`, which is one of `known`.
+  private func name(_ key: YAMLNode, _ known: [String]) throws(SourceError) -> String {
+    let key = YAMLReader(key, source)
+    let name = try key.text()
+    guard known.contains(name) else {
+      throw key.error("'\(name)' is not known here; known are: \(known.joined(separator: ", "))")
+    }
+    return name
   }
 
   // MARK: Scalars

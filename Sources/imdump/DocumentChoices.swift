@@ -58,6 +58,7 @@ struct DocumentChoices: OptionGroup {
 }
 
 extension MessageLog: OptionValue {
+  /// Reads `off`, `errors`, `sample=1/N` or `all`.
   package init?(word: String) { self.init(word) }
   package var word: String? { self == .off ? "off" : nil }
   package static var wanted: String { "off, errors, sample=1/N or all" }

@@ -62,6 +62,14 @@ let captureFiles = "Capture files; - is standard input, and so is none where tha
 
 /// How packets are decoded.
 extension DecodeOptions: OptionGroup {
+  /// The value of `--mem`.
+  static func memory(_ word: String) throws(ValueError) -> Int {
+    guard let size = ByteSize.read(word), (1 << 20...1 << 40).contains(size) else {
+      throw ValueError("a size from 1M on is wanted, such as 512M or 2G")
+    }
+    return Int(size)
+  }
+
   package static var table: [Option<Self>] {
     [
       .list(
@@ -72,12 +80,7 @@ extension DecodeOptions: OptionGroup {
       .flag("-K, --no-checksum", \.verifiesChecksums, is: false, "Do not verify TCP and IP checksums."),
       .custom(
         "--mem <size>", "The most memory for connections and what they hold, such as 512M or 2G; 256M by default."
-      ) { options, word throws(ValueError) in
-        guard let size = ByteSize.read(word), (1 << 20...1 << 40).contains(size) else {
-          throw ValueError("a size from 1M on is wanted, such as 512M or 2G")
-        }
-        options.memory = Int(size)
-      },
+      ) { options, word throws(ValueError) in options.memory = try memory(word) },
       .custom(
         "--limit <name=value>", "Another limit, such as stream=4M; see LIMITS in the manual."
       ) { options, word throws(ValueError) in

@@ -13,10 +13,16 @@ struct Streams: Subcommand {
   var speech = SpeechOptions()
   var isJSON = false
   var folder: String?
+  var memory = 256 << 20
+  var verifiesChecksums = true
 
   static var table: [Option<Self>] {
     [
       .group(\.source), .group(\.speech),
+      .flag("-K, --no-checksum", \.verifiesChecksums, is: false, "Do not verify TCP and IP checksums."),
+      .custom(
+        "--mem <size>", "The most memory for streams and their bytes, such as 512M or 2G; 256M by default."
+      ) { options, word throws(ValueError) in options.memory = try DecodeOptions.memory(word) },
       .flag("--json", \.isJSON, "Print one JSON object a line."),
       .value("--write <folder>", \.folder, "Also write each direction's bytes to files in this folder."),
       .list("<file> ...", \.source.input.files, captureFiles),
@@ -24,6 +30,8 @@ struct Streams: Subcommand {
   }
 
   func perform() throws(UsageError) -> ExitStatus {
-    try runStreams(input: source.files(), report: speech.report, isJSON: isJSON, folder: folder)
+    try runStreams(
+      input: source.files(), report: speech.report, isJSON: isJSON, folder: folder, memory: memory,
+      verifiesChecksums: verifiesChecksums)
   }
 }

@@ -117,7 +117,7 @@ import Testing
       packets += talk.packets
     }
     let run = Run(packets)
-    let figures = run.heard.reports.map(\.rare)
+    let figures = run.heard.reports.filter(\.isFinal).map(\.rare)
     #expect(figures.map(\.isReconnect) == [false, true])
     // The handshake ends 200 µs behind its SYN.
     #expect(figures.last?.reconnectTime == 6_000_200)

@@ -79,6 +79,32 @@ import Testing
     #expect(Self.run([other], first.packets).told == [])
   }
 
+  /// A clock that jumps over a decade while a message waits tells what one that comes there second by second tells, without
+  /// an evaluation for each step of ten years.
+  @Test(
+    arguments: [
+      ("op: '>', threshold: 5s", ["firing@6"]), ("op: '>', threshold: 5s, clear: 2s, for: 20s", ["firing@26"]),
+      ("op: '>=', threshold: 3600s, for: 7s", ["firing@3608"]), ("op: '<', threshold: 5s", ["firing@1", "resolved@6"]),
+      ("op: '<', threshold: 5s, clear: 60s, keep_firing: 30s", ["firing@1", "resolved@91"]),
+      ("op: '<', threshold: 5s, for: 10s", []),
+    ] as [(String, [String])])
+  func theClockJumps(_ text: String, _ expected: [String]) throws {
+    let rule = try Self.rule("metric: unacked_age, window: 10s, " + text)
+    let decade = Self.at(10 * 365 * 86_400_000)
+    let packets = Self.talk(1, [100], lost: [100])
+    var told: [[String]] = []
+    for steps in [[], Array(stride(from: Int64(200), to: 4_000_000, by: 300))] {
+      var events = 0
+      let outcome = Self.run([rule], packets) { monitor in
+        for step in steps { monitor.advance(to: Self.at(step)) }
+        monitor.advance(to: decade)
+        events = Int(monitor.figures.fired + monitor.figures.resolved)
+      }
+      told.append(Array(outcome.told.prefix(events)))
+    }
+    #expect(told == [expected, expected])
+  }
+
   /// The time for an answer is 6 s, so what was sent at 3 s is lost at 9 s.
   @Test func lossIsCountedWhenTheTimeForAnAnswerIsOver() throws {
     let rule = try Self.rule("metric: loss, window: 6s, op: '>', threshold: 10%")

@@ -41,6 +41,25 @@ struct ECSTroubleTests {
     #expect(documents.map { $0.text("event.action") } == ["heartbeat_missed"])
   }
 
+  /// In a long silence a hole is given up with the next packet: what waited behind it finds its answer then.
+  @Test("an answer that overtook its message has no document, however long the hole lasted")
+  func overtaken() throws {
+    var talk = ECSTalk()
+    talk.talk.open(at: ECSTalk.at(0))
+    talk.data(1, at: 100)
+    talk.echo(1, at: 110)
+    talk.talk.drop(
+      talk.talk.send(TJPFrameBuilder(text: "lost", sequence: 2).bytes, .clientToServer, at: ECSTalk.at(200))[0])
+    talk.data(3, at: 300)
+    talk.echo(3, at: 310)
+    talk.data(4, at: 30_000)
+    talk.echo(4, at: 30_010)
+    talk.echo(77, at: 30_020)
+    let documents = try weird(talk.talk.packets)
+    #expect(documents.map { $0.text("event.action") } == ["orphan_ack"])
+    #expect(documents.first?.text("@timestamp") == "2026-11-21T00:11:30.020000Z")
+  }
+
   @Test("many of them are a few documents, which count all")
   func limit() throws {
     var talk = ECSTalk()

@@ -35,7 +35,7 @@ import Testing
     #expect(lines.count == 2)
     #expect(
       lines.first == """
-        {"id":0,"first_frame":1,"client":"192.0.2.1 40000","server":"198.51.100.2 5222","saw_syn":true,\
+        {"id":1,"first_frame":1,"client":"192.0.2.1 40000","server":"198.51.100.2 5222","saw_syn":true,\
         "first_us":1000000,"last_us":1030000,"handshake_rtt_server_us":100.0,"handshake_rtt_client_us":100.0,\
         "analysis":{"retransmission":0,"fast_retransmission":0,"spurious_retransmission":0,"out_of_order":0,\
         "capture_duplicate":0,"lost_segment":1,"ack_lost_segment":0,"duplicate_ack":0,"keep_alive":0,\
@@ -56,7 +56,7 @@ import Testing
     #expect(rows.count == 3)
     #expect(
       rows[1] == [
-        "0", "192.0.2.1:40000", "198.51.100.2:5222", "5", "2", "4", "1", "4", "0", "0", "0", "1", "0", "0", "0", "0.2",
+        "1", "192.0.2.1:40000", "198.51.100.2:5222", "5", "2", "4", "1", "4", "0", "0", "0", "1", "0", "0", "0", "0.2",
       ])
     #expect(rows[2].suffix(3) == ["-", "no", "SYN"])
     #expect(out.text.utf8.allSatisfy { $0 == 10 || (0x20..<0x7f).contains($0) })
@@ -71,13 +71,13 @@ import Testing
     let streams = Self.streams()
     let folder = try StreamFolder(path: path + "/new")
     for stream in streams { try folder.write(stream) }
-    #expect(contents(path + "/new/0.c2s.bin") == Array("to".utf8))
-    #expect(contents(path + "/new/0.s2c.bin") == Array("from".utf8))
-    #expect(contents(path + "/new/1.c2s.bin") == [1])
-    #expect(contents(path + "/new/1.s2c.bin") == nil)
+    #expect(contents(path + "/new/1.c2s.bin") == Array("to".utf8))
+    #expect(contents(path + "/new/1.s2c.bin") == Array("from".utf8))
+    #expect(contents(path + "/new/2.c2s.bin") == [1])
+    #expect(contents(path + "/new/2.s2c.bin") == nil)
     // What is there stays.
     let first = try #require(streams.first)
-    #expect(throws: StreamFolder.Failure(action: "create", path: path + "/new/0.c2s.bin", code: EEXIST)) {
+    #expect(throws: StreamFolder.Failure(action: "create", path: path + "/new/1.c2s.bin", code: EEXIST)) {
       try folder.write(first)
     }
   }
@@ -85,7 +85,7 @@ import Testing
   @Test func linksAreNotFollowed() throws {
     let path = try #require(temporaryFolder())
     defer { remove(path) }
-    symlink(path + "/elsewhere", path + "/0.c2s.bin")
+    symlink(path + "/elsewhere", path + "/1.c2s.bin")
     let folder = try StreamFolder(path: path)
     let first = try #require(Self.streams().first)
     #expect(throws: StreamFolder.Failure.self) { try folder.write(first) }
@@ -110,7 +110,7 @@ import Testing
   }
 
   private func remove(_ path: String) {
-    for name in ["/new/0.c2s.bin", "/new/0.s2c.bin", "/new/1.c2s.bin", "/0.c2s.bin", "/elsewhere"] {
+    for name in ["/new/1.c2s.bin", "/new/1.s2c.bin", "/new/2.c2s.bin", "/1.c2s.bin", "/elsewhere"] {
       unlink(path + name)
     }
     rmdir(path + "/new")

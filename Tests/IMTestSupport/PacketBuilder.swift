@@ -59,17 +59,24 @@ package struct PacketBuilder: Sendable {
   package mutating func fragments(
     of segment: TCPSegment, from source: IPAddress, to destination: IPAddress, size: Int
   ) -> [[UInt8]] {
+    fragments(
+      protocolNumber: 6, segment.bytes(from: source, to: destination), from: source, to: destination, size: size)
+  }
+
+  /// The same of a `payload` of any protocol.
+  package mutating func fragments(
+    protocolNumber: UInt8, _ payload: [UInt8], from source: IPAddress, to destination: IPAddress, size: Int
+  ) -> [[UInt8]] {
     precondition(size > 0 && size.isMultiple(of: 8), "a fragment is a multiple of eight bytes")
     defer { identification &+= 1 }
-    let payload = segment.bytes(from: source, to: destination)
     return stride(from: 0, to: payload.count, by: size).map { start in
       let part = [UInt8](payload[start..<min(start + size, payload.count)])
       let more = start + size < payload.count
       guard source.isIPv6 else {
         let field = UInt16(start / 8) | (more ? 0x2000 : 0)
-        return frame(ipv4(6, part, fragment: field, from: source, to: destination), isIPv6: false)
+        return frame(ipv4(protocolNumber, part, fragment: field, from: source, to: destination), isIPv6: false)
       }
-      var header: [UInt8] = [6, 0]
+      var header: [UInt8] = [protocolNumber, 0]
       header.append(big: UInt16(start) | (more ? 1 : 0))
       header.append(big: identification)
       let (first, extensions) = chain(extensionHeaders, before: 44)

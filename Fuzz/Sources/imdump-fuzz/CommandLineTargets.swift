@@ -22,10 +22,14 @@ private struct Log: Command {
       .list("<word> ...", \.operands, "Words."),
     ]
   }
+  // The room's own empty ones are not seen from another package.
+  func check() throws(ValueError) {}
   func run() -> Int32 { 0 }
 
   struct Other: Command {
     static var about: About { About("other", "Another.") }
+    static var members: [Member] { [] }
+    func check() throws(ValueError) {}
     var word = ""
     static var table: [Option<Self>] { [.value("<word>", \.word, "A word.")] }
     func run() -> Int32 { 0 }

@@ -8,8 +8,9 @@ package struct CarrierNote: Equatable, Sendable {
   package private(set) var client: Endpoint?
 
   /// Reads the beginning of a client's stream; only its first 64 KiB are looked at.
-  package init(_ content: some Sequence<UInt8>) {
-    var bytes = [UInt8](content.prefix(64 << 10))
+  package init(_ content: [ArraySlice<UInt8>]) {
+    var bytes: [UInt8] = []
+    for piece in content where bytes.count < 64 << 10 { bytes += piece.prefix(64 << 10 - bytes.count) }
     let end = bytes.count
     // Loads of eight bytes near the end stay inside.
     bytes += [UInt8](repeating: 0, count: RawBuffer.slack)

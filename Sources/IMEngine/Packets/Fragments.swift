@@ -2,8 +2,8 @@ import IMWire
 
 /// Datagrams that came in pieces.
 ///
-/// Bounded by count and by capture time; the first copy of a byte wins, as for TCP. Off the hot path: TCP is rarely
-/// fragmented, so ordinary collections serve.
+/// Bounded by count, by memory and by capture time; the first copy of a byte wins, as for TCP. Off the hot path: segments
+/// and the tunnels around them are rarely fragmented, so ordinary collections serve.
 struct FragmentTable: ~Copyable {
   /// At most this many datagrams wait; the oldest goes first.
   var maximumDatagrams = 4_096
@@ -18,6 +18,20 @@ struct FragmentTable: ~Copyable {
     var destination: IPAddress
     var identification: UInt32
     var ipProtocol: UInt8
+    /// Tunnels around it: a datagram in fragments may carry another one that is in fragments, too.
+    var depth: Int
+  }
+
+  /// What became of a fragment.
+  enum Verdict {
+    /// It made its datagram whole: `datagram` has it.
+    case whole
+    /// Kept until the rest comes.
+    case held
+    /// It cannot be kept.
+    case dropped
+    /// Its datagram carries nothing that is read.
+    case unwanted
   }
 
   private struct Datagram {
@@ -26,6 +40,8 @@ struct FragmentTable: ~Copyable {
     var present: [Range<Int>] = []
     var total: Int?
     var first: Timestamp
+    /// Whether its first fragment told that nothing in it is read; it holds no bytes then.
+    var isUnwanted = false
   }
 
   /// Told of what is held; at most a sixteenth of its limit is.
@@ -35,37 +51,32 @@ struct FragmentTable: ~Copyable {
   }
   private var waiting: [Key: Datagram] = [:]
   private var order = RingQueue<Key>()
-  /// The last datagram that became whole, with its slack behind it.
-  private(set) var datagram = RawBuffer()
-  /// Bytes of `datagram` that count.
-  private(set) var datagramCount = 0
+  /// The last datagram that became whole, with `RawBuffer.slack` bytes behind it.
+  private(set) var datagram: [UInt8] = []
   /// Datagrams given up before they were whole.
   private(set) var expired = 0
   /// Of those, the ones that were given up for want of room.
   private(set) var evicted: UInt64 = 0
 
-  /// Adds `range` of the packet as the bytes at `offset` of the datagram. True when that made it whole: it is in
-  /// `datagram` then. `nil` when the fragment cannot be kept.
+  /// Adds `range` of the packet as the bytes at `offset` of the datagram.
   mutating func add(
     _ key: Key, _ packet: borrowing Bytes, _ range: Range<Int>, at offset: Int, isLast: Bool, _ now: Timestamp
-  ) -> Bool? {
+  ) -> Verdict {
     expire(now)
     let end = offset + range.count
-    guard end <= 65_535, !range.isEmpty else { return nil }
-    if waiting[key] == nil {
-      while waiting.count >= maximumDatagrams || held > (budget?.limit ?? .max) / 16, dropOldest() { evicted += 1 }
-      // Keys of datagrams that became whole stay in it until their turn comes.
-      if order.count > 4 * maximumDatagrams {
-        var seen: Set<Key> = []
-        order.removeAll { waiting[$0] == nil || !seen.insert($0).inserted }
-      }
-      order.append(key)
-    }
+    guard end <= 65_535, !range.isEmpty else { return .dropped }
+    if waiting[key] == nil { makeRoom(key) }
     // Taken out, so that nothing it holds is copied.
     var entry = waiting.removeValue(forKey: key) ?? Datagram(first: now)
-    guard !isLast || entry.total == nil || entry.total == end, entry.present.count < Self.maximumStretches else {
-      waiting[key] = entry
-      return nil
+    if offset == 0, !Tunnel.isRead(key.ipProtocol, packet, range) {
+      held -= entry.bytes.count
+      entry = Datagram(first: entry.first, isUnwanted: true)
+    }
+    guard !entry.isUnwanted, !isLast || entry.total == nil || entry.total == end,
+      entry.present.count < Self.maximumStretches
+    else {
+      defer { waiting[key] = entry }
+      return entry.isUnwanted ? .unwanted : .dropped
     }
     if isLast { entry.total = end }
     if entry.bytes.count < end {
@@ -80,17 +91,28 @@ struct FragmentTable: ~Copyable {
       position = max(position, min(have.upperBound, end))
     }
     entry.present = Self.merged(entry.present, with: offset..<end)
-    if let total = entry.total, entry.present.first == 0..<total, entry.present.count == 1 {
-      held -= entry.bytes.count
-      datagram.reserve(total)
-      entry.bytes.withUnsafeBytes { raw in
-        if let base = raw.baseAddress { datagram.pointer.copyMemory(from: base, byteCount: total) }
-      }
-      datagramCount = total
-      return true
+    guard let total = entry.total, entry.present == [0..<total] else {
+      waiting[key] = entry
+      return .held
     }
-    waiting[key] = entry
-    return false
+    held -= entry.bytes.count
+    entry.bytes.removeSubrange(total...)
+    entry.bytes += [UInt8](repeating: 0, count: RawBuffer.slack)
+    datagram = entry.bytes
+    return .whole
+  }
+
+  /// Makes room for a new datagram, and gives it its turn.
+  private mutating func makeRoom(_ key: Key) {
+    while waiting.count >= maximumDatagrams || held > (budget?.limit ?? .max) / 16, let old = dropOldest() {
+      evicted += old.isUnwanted ? 0 : 1
+    }
+    // Keys of datagrams that became whole stay in it until their turn comes.
+    if order.count > 4 * maximumDatagrams {
+      var seen: Set<Key> = []
+      order.removeAll { waiting[$0] == nil || !seen.insert($0).inserted }
+    }
+    order.append(key)
   }
 
   private static func merged(_ ranges: [Range<Int>], with new: Range<Int>) -> [Range<Int>] {
@@ -120,15 +142,15 @@ struct FragmentTable: ~Copyable {
   }
 
   @discardableResult
-  private mutating func dropOldest() -> Bool {
+  private mutating func dropOldest() -> Datagram? {
     while let key = order.popFirst() {
       if let entry = waiting.removeValue(forKey: key) {
         held -= entry.bytes.count
-        expired += 1
-        return true
+        expired += entry.isUnwanted ? 0 : 1
+        return entry
       }
     }
-    return false
+    return nil
   }
 }
 
@@ -142,21 +164,23 @@ extension PacketParser {
     guard end - ip >= total else { return .skipped(.fragmentDropped) }
     let key = FragmentTable.Key(
       source: IPAddress(v4: bytes.u32(ip + 12)), destination: IPAddress(v4: bytes.u32(ip + 16)),
-      identification: UInt32(bytes.u16(ip + 4)), ipProtocol: bytes.u8(ip + 9))
-    guard key.ipProtocol == IPProtocol.tcp else { return .skipped(.notTCP) }
-    let offset = Int(field & 0x1fff) * 8
-    let isLast = field & 0x2000 == 0
-    guard
-      let whole = fragments.add(
-        key, bytes, (ip + header)..<(ip + total), at: offset, isLast: isLast, segment.timestamp)
-    else { return .skipped(.fragmentDropped) }
-    guard whole else { return .skipped(.fragmentHeld) }
-    let count = fragments.datagramCount
-    let datagram = Bytes(fragments.datagram.bytes)
-    let outcome = tcpOverIPv4(
-      datagram, UInt32(truncatingIfNeeded: key.source.low), UInt32(truncatingIfNeeded: key.destination.low), 0,
-      count, count, into: &segment)
-    return outcome == .segment ? .reassembledSegment : outcome
+      identification: UInt32(bytes.u16(ip + 4)), ipProtocol: bytes.u8(ip + 9), depth: depth)
+    guard key.ipProtocol == IPProtocol.tcp || Tunnel.carriesIP(key.ipProtocol) else { return .skipped(.notTCP) }
+    let verdict = fragments.add(
+      key, bytes, (ip + header)..<(ip + total), at: Int(field & 0x1fff) * 8, isLast: field & 0x2000 == 0,
+      segment.timestamp)
+    guard verdict == .whole else { return .skipped(verdict) }
+    // A copy of its own, as what it carries may be the last fragment of another.
+    let datagram = fragments.datagram
+    let whole = Bytes(datagram.span.bytes)
+    let count = datagram.count - RawBuffer.slack
+    guard key.ipProtocol == IPProtocol.tcp else {
+      return Self.reassembled(other(whole, key.ipProtocol, 0, count, into: &segment))
+    }
+    return Self.reassembled(
+      tcpOverIPv4(
+        whole, UInt32(truncatingIfNeeded: key.source.low), UInt32(truncatingIfNeeded: key.destination.low), 0,
+        count, count, into: &segment))
   }
 
   /// One fragment of an IPv6 datagram; its fragment header is at `position`, eight bytes of which are there.
@@ -164,7 +188,10 @@ extension PacketParser {
     _ bytes: borrowing Bytes, _ source: IPAddress, _ destination: IPAddress, _ position: Int, _ wireEnd: Int,
     _ end: Int, into segment: inout Segment
   ) -> Outcome {
-    guard end == wireEnd else { return .skipped(.fragmentDropped) }
+    // A fragment header behind a fragment header nests like a tunnel.
+    guard depth < Self.maximumDepth else { return .skipped(.tooDeep) }
+    depth += 1
+    defer { depth -= 1 }
     let next = bytes.u8(position)
     let field = bytes.u16(position + 2)
     let payload = (position + 8)..<end
@@ -172,17 +199,35 @@ extension PacketParser {
       // An atomic fragment is a whole datagram (RFC 6946).
       return ipv6Payload(bytes, source, destination, next, payload.lowerBound, wireEnd, end, into: &segment)
     }
-    guard next == IPProtocol.tcp else { return .skipped(.notTCP) }
+    guard end == wireEnd else { return .skipped(.fragmentDropped) }
+    guard next == IPProtocol.tcp || IPProtocol.isExtension(next) || Tunnel.carriesIP(next) else {
+      return .skipped(.notTCP)
+    }
     let key = FragmentTable.Key(
-      source: source, destination: destination, identification: bytes.u32(position + 4), ipProtocol: next)
-    guard
-      let whole = fragments.add(
-        key, bytes, payload, at: Int(field >> 3) * 8, isLast: field & 1 == 0, segment.timestamp)
-    else { return .skipped(.fragmentDropped) }
-    guard whole else { return .skipped(.fragmentHeld) }
-    let count = fragments.datagramCount
-    let datagram = Bytes(fragments.datagram.bytes)
-    let outcome = tcpOverIPv6(datagram, source, destination, 0, count, count, into: &segment)
-    return outcome == .segment ? .reassembledSegment : outcome
+      source: source, destination: destination, identification: bytes.u32(position + 4), ipProtocol: next,
+      depth: depth)
+    let verdict = fragments.add(
+      key, bytes, payload, at: Int(field >> 3) * 8, isLast: field & 1 == 0, segment.timestamp)
+    guard verdict == .whole else { return .skipped(verdict) }
+    let datagram = fragments.datagram
+    let count = datagram.count - RawBuffer.slack
+    return Self.reassembled(
+      ipv6Payload(Bytes(datagram.span.bytes), source, destination, next, 0, count, count, into: &segment))
+  }
+
+  /// The outcome of what a whole datagram carries.
+  private static func reassembled(_ outcome: Outcome) -> Outcome {
+    outcome == .segment ? .reassembledSegment : outcome
+  }
+}
+
+extension PacketParser.Outcome {
+  /// A packet that is skipped because it is a fragment.
+  fileprivate static func skipped(_ verdict: FragmentTable.Verdict) -> Self {
+    switch verdict {
+    case .whole, .held: .skipped(.fragmentHeld)
+    case .dropped: .skipped(.fragmentDropped)
+    case .unwanted: .skipped(.notTCP)
+    }
   }
 }

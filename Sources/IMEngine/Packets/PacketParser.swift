@@ -162,4 +162,9 @@ enum IPProtocol {
   static let noNext: UInt8 = 59
   static let destinationOptions: UInt8 = 60
   static let mobility: UInt8 = 135
+
+  /// Whether it is an IPv6 extension header that may stand behind a fragment header.
+  static func isExtension(_ value: UInt8) -> Bool {
+    [hopByHop, routing, fragment, authentication, destinationOptions, mobility].contains(value)
+  }
 }

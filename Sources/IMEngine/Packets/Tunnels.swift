@@ -12,6 +12,15 @@ enum Tunnel {
   static let vxlan: UInt16 = 4_789
   static let geneve: UInt16 = 6_081
   static let gtpUser: UInt16 = 2_152
+
+  /// Whether an IP protocol may be a tunnel's.
+  static func carriesIP(_ ipProtocol: UInt8) -> Bool { [udp, gre, ipv4, ipv6].contains(ipProtocol) }
+
+  /// Whether anything is read of a datagram whose first bytes are `range` of the packet: most of UDP is no tunnel.
+  static func isRead(_ ipProtocol: UInt8, _ packet: borrowing Bytes, _ range: Range<Int>) -> Bool {
+    guard ipProtocol == udp, range.count >= 4 else { return true }
+    return [vxlan, geneve, gtpUser].contains(packet.u16(range.lowerBound + 2))
+  }
 }
 
 extension PacketParser {

@@ -169,7 +169,10 @@ struct Flow {
   var closedAt = Timestamp.distantFuture
   /// Nanoseconds from the SYN to the SYN+ACK and from there to the ACK; negative when not seen.
   var serverHandshake: Int64 = -1, clientHandshake: Int64 = -1
-  var synAckAt = Timestamp.distantPast
+  /// When the last SYN came, and from there on when the last SYN+ACK did.
+  var openingAt = Timestamp.distantPast
+  /// The client's clock in its last SYN; 0 where it told none.
+  var synClock: UInt32 = 0
   /// What was out of the ordinary on it; `.max` where nothing was.
   var journal: UInt32 = .max
   /// What is kept of its carriers; `.max` where it has none.
@@ -236,7 +239,7 @@ extension Flow {
 
   /// When the handshake was complete; `nil` when that was not seen.
   var establishedAt: Timestamp? {
-    guard synAckAt != .distantPast, clientHandshake >= 0 else { return nil }
-    return synAckAt.advanced(by: clientHandshake)
+    guard clientHandshake >= 0 else { return nil }
+    return openingAt.advanced(by: clientHandshake)
   }
 }

@@ -73,6 +73,13 @@ extension Reassembler {
     return segment.pointee.identification != 0 || !isAskedFor(flow, segment)
   }
 
+  /// Whether packets of a connection were captured twice. Acknowledgments without an identifier that follow one another are
+  /// alike, as a receiver sends one for each segment behind a hole: only where others have copies are theirs such.
+  private mutating func showsCopies(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+    guard flow.pointee.journal != .max else { return false }
+    return note(flow, 0).pointee.figures.copies + note(flow, 1).pointee.figures.copies > 0
+  }
+
   /// Counts a packet that was captured twice, and takes back what was counted of it as of a packet of its own.
   mutating func dropCopy(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>) {
     let half = flow.half(segment.pointee.side)
@@ -194,17 +201,8 @@ extension Reassembler {
     _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafeMutablePointer<Segment>, isNews: Bool, _ lastWindow: UInt16,
     _ bytes: borrowing Bytes
   ) {
-    // The last options are a clock or a block. Where there are none, only a packet of the other side between two equal
-    // acknowledgments tells that both were sent.
-    let options = segment.pointee.options
-    segment.pointee.payloadSum =
-      UInt32(segment.pointee.window) << 16
-      ^ (options.isEmpty
-        ? flow.half(1 &- segment.pointee.side).pointee.packets
-        : bytes.u32(options.upperBound &- 8) ^ bytes.u32(options.upperBound &- 4))
-    // By the identification too, so that acknowledgments which repeat one another are remembered apart.
-    let name = RecentSegments.Name.acknowledgment(
-      segment.pointee.sequence ^ UInt32(segment.pointee.identification) << 16, segment.pointee.acknowledgment)
+    segment.pointee.markAcknowledgment(bytes, peerPackets: flow.half(1 &- segment.pointee.side).pointee.packets)
+    let name = RecentSegments.Name(ofAcknowledgment: segment)
     if isNews {
       recent.remember(flow.pointee.serial, segment, name)
     } else if segment.pointee.flags.isDisjoint(with: .control), segment.pointee.flags.contains(.ack) {
@@ -216,7 +214,7 @@ extension Reassembler {
     _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ name: RecentSegments.Name,
     _ lastWindow: UInt16, _ bytes: borrowing Bytes
   ) {
-    if isCopy(flow, segment, name) {
+    if isCopy(flow, segment, name), segment.pointee.identification != 0 || showsCopies(flow) {
       dropCopy(flow, segment)
       return
     }

@@ -106,6 +106,8 @@ struct Reassembler: ~Copyable {
   var heldBytes = 0
   /// Set when the last segment needs more than to be decoded: it has a conflict, or bytes that were given up.
   var hasNews = false
+  /// Set when the last segment could not belong to its connection: the number that was expected.
+  var outOfWindow: UInt32?
   /// Set when the last segment repeated bytes that differ from the first copy.
   var conflict: OverlapConflict?
 
@@ -185,8 +187,7 @@ struct Reassembler: ~Copyable {
       let sequence = segment.pointee.sequence
       let base = (half.pointee.queue?.pointee.firstStart ?? sequence) &- 1 << 30
       guard abs(Int(Int32(bitPattern: segment.pointee.sequence &- base &- 1 << 30))) < 1 << 29 else {
-        counters.outOfWindow += 1
-        counters.ignoredBytes += UInt64(count)
+        ignore(count, expected: base &+ 1 << 30)
         return Delivery()
       }
       hold(index, flow, segment, bytes, from: 0, base: base, memory)
@@ -194,8 +195,7 @@ struct Reassembler: ~Copyable {
     }
     let distance = Int(Int32(bitPattern: segment.pointee.sequence &- half.pointee.next))
     guard abs(distance) <= 1 << 30 else {
-      counters.outOfWindow += 1
-      counters.ignoredBytes += UInt64(count)
+      ignore(count, expected: half.pointee.next)
       return Delivery()
     }
     if distance < 0 { return admitRepeated(index, flow, segment, -distance, bytes, memory) }
@@ -234,6 +234,14 @@ struct Reassembler: ~Copyable {
     half.pointee.next &+= UInt32(count - behind)
     half.pointee.offset += UInt64(count - behind)
     return Delivery(offset: segment.pointee.payload + behind, count: count - behind, cut: segment.pointee.cutCount)
+  }
+
+  /// A segment of `count` bytes that cannot belong to its connection.
+  private mutating func ignore(_ count: Int, expected: UInt32) {
+    counters.outOfWindow += 1
+    counters.ignoredBytes += UInt64(count)
+    outOfWindow = expected
+    hasNews = true
   }
 
   private mutating func noteConflict(_ flow: UnsafeMutablePointer<Flow>, _ found: OverlapConflict) {

@@ -114,6 +114,28 @@ struct RecentSegments: ~Copyable {
   }
 }
 
+extension Segment {
+  /// Puts what tells a segment without payload from its like in the place of the payload's sum.
+  ///
+  /// The last options are a clock or a block. Where there are none, only a packet of the other side between two equal
+  /// acknowledgments tells that both were sent; `peerPackets` counts those.
+  mutating func markAcknowledgment(_ bytes: borrowing Bytes, peerPackets: UInt32) {
+    payloadSum =
+      UInt32(window) << 16
+      ^ (options.isEmpty
+        ? peerPackets : bytes.u32(options.upperBound &- 8) ^ bytes.u32(options.upperBound &- 4))
+  }
+}
+
+extension RecentSegments.Name {
+  /// The name of a segment without payload: by the identification too, so that acknowledgments which repeat one another are
+  /// remembered apart.
+  init(ofAcknowledgment segment: UnsafePointer<Segment>) {
+    self = .acknowledgment(
+      segment.pointee.sequence ^ UInt32(segment.pointee.identification) << 16, segment.pointee.acknowledgment)
+  }
+}
+
 extension RecentSegments.Memory {
   /// How far copies of a packet with an identifier are apart, and of one without, in nanoseconds.
   ///

@@ -27,4 +27,10 @@ enum SegmentOptions {
     }
     return nil
   }
+
+  /// The clock of the sender, and the last one of the peer's that it saw, by RFC 7323; `nil` where they are not told.
+  static func clocks(_ options: Range<Int>, _ bytes: borrowing Bytes) -> (own: UInt32, echoed: UInt32)? {
+    guard let option = find(8, options, bytes), option.count == 10 else { return nil }
+    return (bytes.u32(option.lowerBound + 2), bytes.u32(option.lowerBound + 6))
+  }
 }

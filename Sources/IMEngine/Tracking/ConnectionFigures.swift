@@ -165,7 +165,7 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   package var frameBytes: InlineArray<2, UInt64> = [0, 0]
   /// Frames by direction, client to server first.
   package var frames: InlineArray<2, UInt32> = [0, 0]
-  /// Messages by direction, and those answered after one copy; `RareFigures.fates` has the rest.
+  /// Messages of users by direction, and those answered after one copy; `RareFigures.fates` has the rest.
   var units: InlineArray<2, UInt32> = [0, 0]
   /// Exchanges whose fate is not decided.
   package var unsettled: UInt32 = 0
@@ -195,9 +195,11 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
 
 /// What the tracker counts for a connection on which not everything went well.
 package struct RareFigures: Sendable, BitwiseCopyable {
-  /// What became of the messages, by direction, client to server first. In the tracker, `ConnectionFigures` has the
-  /// messages and those answered after one copy.
+  /// What became of the messages of users, by direction, client to server first. In the tracker, `ConnectionFigures` has
+  /// the messages and those answered after one copy.
   package var fates: InlineArray<2, FateCounts> = [FateCounts(), FateCounts()]
+  /// Control frames and receipts that were refused; those that no answer came of.
+  package var rejectedControls: UInt32 = 0, unansweredControls: UInt32 = 0
   /// Copies after the first that a sender made on purpose.
   package var retries: UInt32 = 0
   /// Copies after the first that came at once: within 1 s, with the same clock and no mark.
@@ -222,6 +224,9 @@ package struct RareFigures: Sendable, BitwiseCopyable {
   package var isReconnect = false
   /// From that one's end to this one's beginning; -1 without one.
   package var reconnectTime: Int64 = -1
+
+  /// Control frames and receipts that were refused, or that no answer came of.
+  package var failedControls: UInt32 { rejectedControls &+ unansweredControls }
 
   /// All zero.
   package init() {}
@@ -280,15 +285,41 @@ extension Tracker {
     return result
   }
 
-  /// Counts one more, or with `step` -1 one less, of `fate` in direction `way`.
+  /// Whether an answer, perhaps on another connection of the session, may still change these figures.
+  func mayStillChange(_ index: UInt32) -> Bool {
+    let figure = figures.pointer(index)
+    if figure.pointee.unsettled > 0 { return true }
+    if figure.pointee.heartbeats != .max, heartbeats.pointer(figure.pointee.heartbeats).pointee.missed > 0 {
+      return true
+    }
+    guard figure.pointee.rare != .max else { return false }
+    let rare = rareFigures.pointer(figure.pointee.rare)
+    return rare.pointee.unansweredControls > 0
+      || (0...1).contains { rare.pointee.fates[$0].unanswered + rare.pointee.fates[$0].damaged > 0 }
+  }
+
+  /// Counts one more, or with `step` -1 one less, of `fate` in direction `way`, for a type that has this role.
   @inline(__always)
   mutating func count(
-    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ fate: Fate, _ way: Int, _ step: Int32 = 1
+    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ role: FrameRole, _ fate: Fate, _ way: Int, _ step: Int32 = 1
   ) {
-    if fate == .acked {
+    if role != .message {
+      if fate.isFailure, role != .heartbeat { countControl(figure, fate, step) }
+    } else if fate == .acked {
       figure.pointee.acked[way] &+= UInt32(bitPattern: step)
     } else {
       rare(figure).pointee.fates[way].count(fate, step)
+    }
+  }
+
+  private mutating func countControl(
+    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ fate: Fate, _ step: Int32
+  ) {
+    let n = UInt32(bitPattern: step)
+    if fate == .rejected {
+      rare(figure).pointee.rejectedControls &+= n
+    } else {
+      rare(figure).pointee.unansweredControls &+= n
     }
   }
 

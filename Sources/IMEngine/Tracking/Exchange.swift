@@ -17,6 +17,10 @@ package enum Fate: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   /// Sent without asking for an answer.
   case unacknowledged
 
+  /// Whether it was refused, or no answer came of it.
+  @inline(__always)
+  package var isFailure: Bool { self == .rejected || self == .unanswered || self == .damaged }
+
   /// The name in outputs.
   package var name: String {
     switch self {

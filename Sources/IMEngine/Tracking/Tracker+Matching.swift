@@ -36,9 +36,10 @@ extension Tracker {
     let figure = figures.pointer(flow.pointee.figures)
     figure.pointee.unsettled &+= 1
     let way = Int(direction.rawValue)
-    figure.pointee.units[way] &+= 1
     total(flow.pointee.profile.plan, kind).pointee.fates[way].units &+= 1
-    if frame.pointee.kind.pointee.role == .heartbeat { heartbeat(frame.pointee.timestamp, figure, plan) }
+    let role = frame.pointee.kind.pointee.role
+    if role == .message { figure.pointee.units[way] &+= 1 }
+    if role == .heartbeat { heartbeat(frame.pointee.timestamp, figure, plan) }
     if sessions.pointer(flow.pointee.session).pointee.mayHaveOrphans(sequence) {
       adopt(new, frame, flow, plan, flows)
     }
@@ -231,6 +232,14 @@ extension Tracker {
   @inline(__always)
   private func isAnswer(_ answers: UInt64, _ now: Timestamp, _ exchange: UnsafeMutablePointer<Exchange>) -> Bool {
     answers &>> UInt64(exchange.pointee.kind & 63) & 1 == 1 && exchange.pointee.firstAt <= now
+      && !isTooLate(now, exchange)
+  }
+
+  /// Whether an answer at `now` no longer counts: its message was given up, and is to be forgotten.
+  @inline(__always)
+  private func isTooLate(_ now: Timestamp, _ exchange: UnsafeMutablePointer<Exchange>) -> Bool {
+    exchange.pointee.flags.contains(.settled) && !exchange.pointee.isAnswered
+      && now.nanoseconds(since: exchange.pointee.lastAt) > Self.retention
   }
 
   /// What is answered among all exchanges of a number: without a number the oldest open one, with one the newest. Where
@@ -258,7 +267,7 @@ extension Tracker {
       if isAnswer(answers, now, exchange) {
         if !inOrder { return exchange }
         if !exchange.pointee.isAnswered { found = exchange }
-      } else if isAnswer(answers, exchange.pointee.firstAt, exchange) {
+      } else if exchange.pointee.firstAt > now, isAnswer(answers, exchange.pointee.firstAt, exchange) {
         let isOpen = !exchange.pointee.isAnswered && exchange.pointee.connection == flow.pointee.serial
         if isOpen || counts { early = exchange }
       }
@@ -273,7 +282,8 @@ extension Tracker {
     _ flows: FlowPlaces, _ sequence: UInt64, _ note: inout FrameNote
   ) -> Bool {
     guard let exchange = table.find(flow.pointee.session, direction.reversed, sequence),
-      exchange.pointee.kind == frame.pointee.kind.pointee.index, exchange.pointee.firstAt <= frame.pointee.timestamp
+      exchange.pointee.kind == frame.pointee.kind.pointee.index, exchange.pointee.firstAt <= frame.pointee.timestamp,
+      !isTooLate(frame.pointee.timestamp, exchange)
     else { return false }
     note.isAck = true
     note.ackOf = sequence
@@ -295,21 +305,28 @@ extension Tracker {
       rare(figures.pointer(answering.pointee.figures)).pointee.dupAcks &+= 1
       return
     }
+    let flow = flows.pointer(exchange.pointee.flow)
+    // Its connection was forgotten for want of room, and its fate was told.
+    guard flow.pointee.serial == exchange.pointee.connection else { return }
     let latency = exchange.pointee.answered(at: now)
     note.latency = latency
     note.roundTrip = exchange.pointee.repeats == 0 ? latency : nil
     total(exchange.pointee.plan, exchange.pointee.kind).pointee.answered &+= 1
-    let flow = flows.pointer(exchange.pointee.flow)
-    guard flow.pointee.serial == exchange.pointee.connection else { return }
     let figure = figures.pointer(flow.pointee.figures)
     let role = role(exchange)
     if refused { exchange.pointee.flags.insert(.refused) }
-    if role == .heartbeat { answeredHeartbeat(figure, note.roundTrip) }
+    if role == .heartbeat {
+      let wasMissed = exchange.pointee.flags.contains(.settled) && exchange.pointee.fate.isFailure
+      answeredHeartbeat(figure, note.roundTrip, wasMissed: wasMissed)
+    }
     if exchange.pointee.id == figure.pointee.handshakeExchange { acknowledgeHandshake(exchange, figure) }
-    settle(exchange, refused ? .rejected : exchange.pointee.repeats > 0 ? .ackedAfterRetry : .acked, flow)
+    settle(exchange, role, refused ? .rejected : exchange.pointee.repeats > 0 ? .ackedAfterRetry : .acked, flow)
   }
 
-  private func answeredHeartbeat(_ figure: UnsafeMutablePointer<ConnectionFigures>, _ roundTrip: Int64?) {
+  /// Counts a heartbeat's answer. One that was given up before is no longer missed.
+  private func answeredHeartbeat(
+    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ roundTrip: Int64?, wasMissed: Bool
+  ) {
     // There are none where the heartbeat came on another connection.
     guard figure.pointee.heartbeats != .max else { return }
     let beats = heartbeats.pointer(figure.pointee.heartbeats)
@@ -318,6 +335,7 @@ extension Tracker {
       beats.pointee.roundTripSum &+= roundTrip
     }
     beats.pointee.answered &+= 1
+    if wasMissed, beats.pointee.missed > 0 { beats.pointee.missed &-= 1 }
     beats.pointee.missedInARow = 0
   }
 

@@ -114,6 +114,8 @@ struct Tracker: ~Copyable {
   var dupAcks: UInt64 = 0
   /// The session that the last frame named, and its name.
   var named: (session: UInt32, name: String)?
+  /// Connections whose first frame has come since the engine last took note.
+  var newlyDecoded: UInt64 = 0
   /// Answers that the last frame found waiting for it, and its exchange.
   var adopted: (exchange: UInt32, times: [Timestamp])?
   let sink: (any ExchangeSink)?
@@ -174,6 +176,9 @@ struct Tracker: ~Copyable {
       // Times 292 years apart wrap to a negative silence, which is none.
       let silence = frame.pointee.timestamp.nanoseconds &- figure.pointee.lastFrameAt.nanoseconds
       if silence > figure.pointee.longestSilence { figure.pointee.longestSilence = silence }
+    } else {
+      newlyDecoded += 1
+      sessions.hasNews = true
     }
     figure.pointee.lastFrameAt = frame.pointee.timestamp
     if frame.pointee.keepAlive > 0 || figure.pointee.hasContract { keepContract(frame, figure, direction, plan) }
@@ -247,24 +252,26 @@ struct Tracker: ~Copyable {
 
   // MARK: Settling
 
-  /// Decides the fate of an exchange and tells.
+  /// Decides the fate of an exchange, whose type is for `role`, and tells.
   @inline(__always)
-  mutating func settle(_ exchange: UnsafeMutablePointer<Exchange>, _ fate: Fate, _ flow: UnsafeMutablePointer<Flow>) {
+  mutating func settle(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ role: FrameRole, _ fate: Fate, _ flow: UnsafeMutablePointer<Flow>
+  ) {
     let figure = figures.pointer(flow.pointee.figures)
     let way = Int(exchange.pointee.direction.rawValue)
     let total = total(exchange.pointee.plan, exchange.pointee.kind)
     if exchange.pointee.flags.contains(.settled) {
-      count(figure, exchange.pointee.fate, way, -1)
+      count(figure, role, exchange.pointee.fate, way, -1)
       total.pointee.fates[way].count(exchange.pointee.fate, -1)
       exchange.pointee.flags.insert(.late)
-      rare(figure).pointee.fates[way].late &+= 1
+      if role == .message { rare(figure).pointee.fates[way].late &+= 1 }
       total.pointee.fates[way].late &+= 1
     } else {
       exchange.pointee.flags.insert(.settled)
       figure.pointee.unsettled &-= 1
     }
     exchange.pointee.fate = fate
-    count(figure, fate, way)
+    count(figure, role, fate, way)
     total.pointee.fates[way].count(fate)
     tellSettled(exchange, figure.pointee.endpoint)
   }
@@ -330,12 +337,13 @@ struct Tracker: ~Copyable {
     let fate: Fate =
       isPending ? .pending : exchange.pointee.flags.contains(.good) ? .unanswered : .damaged
     let figure = figures.pointer(flow.pointee.figures)
-    if fate == .unanswered || fate == .damaged, figure.pointee.heartbeats != .max, role(exchange) == .heartbeat {
+    let role = role(exchange)
+    if fate == .unanswered || fate == .damaged, figure.pointee.heartbeats != .max, role == .heartbeat {
       let beats = heartbeats.pointer(figure.pointee.heartbeats)
       beats.pointee.missed &+= 1
       beats.pointee.missedInARow &+= 1
     }
-    settle(exchange, fate, flow)
+    settle(exchange, role, fate, flow)
   }
 
   /// The role of each plan's types.

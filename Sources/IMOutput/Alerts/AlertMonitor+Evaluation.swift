@@ -124,7 +124,7 @@ extension AlertMonitor {
       look(index, rule, series, at: boundary)
       if series.isOver, series.window.isEmpty {
         remove(index, series)
-      } else if let time = series.wake(rule, after: boundary) {
+      } else if let time = series.wake(rule, after: boundary, heldUntil: heldUntil(rule)) {
         wake = min(wake, time)
         stay.append(series)
       } else {
@@ -184,6 +184,12 @@ extension AlertMonitor {
   private func isHeld(_ rule: AlertRule, at boundary: Timestamp) -> Bool {
     guard rule.isHeldByDrops, let last = lastDropAt else { return false }
     return boundary.nanoseconds(since: last) < rule.window
+  }
+
+  /// When the packets that the capture dropped last are out of a rule's window.
+  private func heldUntil(_ rule: AlertRule) -> Timestamp {
+    guard rule.isHeldByDrops, let last = lastDropAt else { return .distantPast }
+    return last.advanced(by: rule.window)
   }
 
   private func noteHeld(

@@ -72,11 +72,11 @@ extension AlertMonitor {
 
   /// Counts a connection that failed, and takes note that one is over.
   package func connection(_ report: ConnectionReport) {
-    guard report.isFinal else { return }
+    guard report.isFinal || report.reason != .open else { return }
     let at = report.closedAt ?? report.lastSeen
     // The report comes seconds after the end; the clock has gone on.
     if report.reason != .open { tick(at) }
-    if report.isFailure, let endpoint = endpoints.index(of: report.info, failed: true) {
+    if report.isFinal, report.isFailure, let endpoint = endpoints.index(of: report.info, failed: true) {
       var info = report.info
       info.plan = endpoints.keys[Int(endpoint)].plan
       let failed = MonitoredConnection(info)
@@ -84,7 +84,7 @@ extension AlertMonitor {
       for index in attemptWatches { count(index, failed, at: at, isAffected: true) }
       for index in failureWatches { count(index, failed, at: at, isAffected: true) }
     }
-    guard report.reason != .open, let known = connections[report.info.serial] else { return }
+    guard report.reason != .open, let known = connections[report.info.serial], !known.isOver else { return }
     known.isOver = true
     for index in watches.indices where watches[index].rule.scope == .connection {
       guard let series = watches[index].series[report.info.serial] else { continue }

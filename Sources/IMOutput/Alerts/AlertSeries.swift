@@ -67,9 +67,6 @@ final class AlertSeries {
     return Reading(counts: counts, value: Self.value(rule, counts))
   }
 
-  /// Whether nothing is left that an evaluation could find.
-  var isDrained: Bool { window.isEmpty && open.isEmpty }
-
   private static func value(_ rule: AlertRule, _ counts: SlidingWindow.Counts) -> Double? {
     // None of these is a number to go by, where an event can be none.
     if rule.isCounting { return Double(counts.samples) }
@@ -98,10 +95,12 @@ final class AlertSeries {
     return rule.comparison.holds(value, rule.clear) ? .between : .right
   }
 
-  /// When it has to be looked at again after `boundary`, though nothing comes; `nil` when nothing would change.
-  func wake(_ rule: AlertRule, after boundary: Timestamp) -> Timestamp? {
+  /// When it has to be looked at again after `boundary`, though nothing comes; `nil` when nothing would change. `heldUntil` is
+  /// when the packets that the capture dropped are out of the window.
+  func wake(_ rule: AlertRule, after boundary: Timestamp, heldUntil: Timestamp) -> Timestamp? {
     let next = boundary.advanced(by: rule.step)
-    if !isDrained || isOver { return next }
+    if !window.isEmpty || isOver { return next }
+    if let oldest = open.first { return wake(rule, after: boundary, openSince: oldest.at, heldUntil: heldUntil) }
     guard rule.comparison == .absent, !state.isFiring else { return nil }
     let due =
       switch state.phase {
@@ -109,5 +108,34 @@ final class AlertSeries {
       case .inactive, .firing: knownSince.advanced(by: rule.window)
       }
     return due <= next ? next : SlidingWindow.boundary(after: due.advanced(by: -1), step: rule.step)
+  }
+
+  /// The same where messages have been open since `begun` and nothing else is there: their age passes the threshold and
+  /// `clear` at known times, and the state changes at known times behind that, however long the silence is.
+  private func wake(
+    _ rule: AlertRule, after boundary: Timestamp, openSince begun: Timestamp, heldUntil: Timestamp
+  ) -> Timestamp? {
+    var times = [heldUntil]
+    for milliseconds in [rule.threshold, rule.clear] {
+      // A little earlier, as the age is compared as a fraction; then the step behind.
+      let crossing = begun.advanced(by: Int64(clamping: milliseconds * 1e6) - 1_000)
+      let first = SlidingWindow.boundary(after: crossing, step: rule.step)
+      times += [first, first.advanced(by: rule.step)]
+    }
+    switch state.phase {
+    case .pending(let since): times.append(since.advanced(by: rule.patience))
+    case .firing(_, let right?): times.append(right.advanced(by: rule.keepFiring))
+    case .firing, .inactive: break
+    }
+    return times.filter { $0 > boundary }.min().map {
+      SlidingWindow.boundary(after: $0.advanced(by: -1), step: rule.step)
+    }
+  }
+}
+
+extension Int64 {
+  /// The nearest number that there is; 0 for what is none.
+  fileprivate init(clamping value: Double) {
+    self = value.isNaN ? 0 : Int64(exactly: value.rounded()) ?? (value < 0 ? .min / 2 : .max / 2)
   }
 }

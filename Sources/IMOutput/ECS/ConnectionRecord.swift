@@ -7,7 +7,12 @@ final class ConnectionRecord {
   /// What the connection's last report said, so that the next one tells the difference.
   struct Totals {
     var units: UInt64 = 0, acked: UInt64 = 0, unanswered: UInt64 = 0, missed: UInt64 = 0, bytes: UInt64 = 0
+  }
+
+  /// What reports said that summaries have counted already.
+  struct Counted {
     var retransmits: UInt32 = 0, outOfOrder: UInt32 = 0
+    var pings = PingCounts()
   }
 
   /// The session on it, as outputs print it.
@@ -28,8 +33,8 @@ final class ConnectionRecord {
   }
   /// The index of its server's figures; `nil` while nothing decodes it.
   @exclusivity(unchecked) var endpoint: UInt32?
-  /// Whether it counts as one that succeeded, as reconnected; whether its last report is out.
-  var isCountedReconnect = false
+  /// Whether it counts as reconnected, as closed; whether its last report is out.
+  var isCountedReconnect = false, isCountedClosed = false
   var isFinal = false
   @exclusivity(unchecked) var session = SessionLabel.none
   /// The name that the client gave itself.
@@ -43,9 +48,12 @@ final class ConnectionRecord {
   @exclusivity(unchecked) var roundTrips = RTTHistogram()
   var reports: UInt32 = 0
   var last = Totals()
+  var counted = Counted()
   var weird = WeirdLimiter()
   /// Answers without a message that wait for it.
   var orphans: [Issue] = []
+  /// Issues from before the first frame, oldest first.
+  var early: [Issue] = []
   /// The heartbeats' last time and interval, and their jitter, in microseconds.
   private var beatAt: Int64?
   private var beatInterval: Int64?

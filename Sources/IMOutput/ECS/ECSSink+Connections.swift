@@ -18,8 +18,10 @@ extension ECSSink {
     if report.isFinal { connections.finish(record) }
     let endpoint = record.endpoint ?? endpoints.index(of: report.info, failed: report.isFailure)
     guard let endpoint else { return }
+    count(report, record, endpoint)
+    // It is over, but its figures are not final yet: its document waits for its last report.
+    if !report.isFinal, report.reason != .open { return }
     let delta = advance(record, report)
-    count(report, record, endpoint, delta)
     record.reports += 1
     releaseOrphans(
       record, before: report.isFinal ? .distantFuture : report.lastSeen.advanced(by: -Self.orphanPatience))
@@ -32,13 +34,22 @@ extension ECSSink {
   /// Writes the document of an issue on a decoded connection, unless there were enough of its name.
   package func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     tick(issue.timestamp)
-    guard Int(connection.plan) < hasSession.count else { return }
+    // While nothing is known of the protocol, or no frame of it has come, the document waits.
+    guard Int(connection.plan) < hasSession.count || connection.plan == .max else { return }
     let record = connections.record(connection)
+    guard record.endpoint != nil else {
+      if record.early.count < Self.maximumEarly { record.early.append(issue) }
+      return
+    }
+    take(issue, record)
+  }
+
+  private func take(_ issue: Issue, _ record: ConnectionRecord) {
     if issue.kind == .gap, issue.gap == .captureLoss, let endpoint = record.endpoint {
       periods.at(endpoint).pointee.captureGaps += 1
     }
-    releaseOrphans(record, before: issue.timestamp.advanced(by: -Self.orphanPatience))
     if issue.kind == .orphanAck, record.orphans.count < Self.maximumOrphans {
+      releaseOrphans(record, before: issue.timestamp.advanced(by: -Self.orphanPatience))
       record.orphans.append(issue)
     } else {
       tell(issue, record)
@@ -47,9 +58,14 @@ extension ECSSink {
 
   // MARK: Parts
 
-  /// An answer without a message may have overtaken it, when the message waits behind a hole: so long it gets no document.
-  private static let orphanPatience: Int64 = 10_000_000_000
+  /// An answer without a message may have overtaken it, when the message waits behind a hole: it gets no document for as
+  /// long as the engine keeps it, 10 s, which it looks at every 100 ms.
+  ///
+  /// Only what arrives tells that they have passed: in a long silence a hole is given up with the next packet, and the gap
+  /// is told with that packet's time, in front of the messages that it held back.
+  static let orphanPatience: Int64 = 10_200_000_000
   private static let maximumOrphans = 32
+  private static let maximumEarly = 64
 
   /// Writes the document of an exchange that was not answered, or too late, unless there were enough of them.
   func tellTrouble(_ exchange: Exchange, _ role: FrameRole, _ record: ConnectionRecord) {
@@ -62,7 +78,7 @@ extension ECSSink {
     write(.weird) { writer, lines in writer.weird(issue, admission, record, &lines) }
   }
 
-  private func releaseOrphans(_ record: ConnectionRecord, before time: Timestamp) {
+  func releaseOrphans(_ record: ConnectionRecord, before time: Timestamp) {
     while let first = record.orphans.first, first.timestamp < time {
       record.orphans.removeFirst()
       tell(first, record)
@@ -79,6 +95,9 @@ extension ECSSink {
       periods.at(endpoint).pointee.connections.succeeded += 1
     }
     if !record.isFinal { periods.at(endpoint).pointee.active += 1 }
+    let early = record.early
+    record.early = []
+    for issue in early { take(issue, record) }
   }
 
   /// What came since the last report, which this one becomes.
@@ -87,33 +106,37 @@ extension ECSSink {
     let new = ConnectionRecord.Totals(
       units: UInt64(counts.units), acked: UInt64(counts.acked) + UInt64(counts.ackedAfterRetry),
       unanswered: UInt64(counts.unanswered), missed: UInt64(report.heartbeats?.missed ?? 0),
-      bytes: report.wireBytes[0] + report.wireBytes[1], retransmits: report.retransmits, outOfOrder: report.outOfOrder)
+      bytes: report.wireBytes[0] + report.wireBytes[1])
     let old = record.last
     record.last = new
     return ConnectionRecord.Totals(
       units: new.units &- old.units, acked: new.acked &- old.acked, unanswered: new.unanswered &- old.unanswered,
-      missed: new.missed &- old.missed, bytes: new.bytes &- old.bytes, retransmits: new.retransmits &- old.retransmits,
-      outOfOrder: new.outOfOrder &- old.outOfOrder)
+      missed: new.missed &- old.missed, bytes: new.bytes &- old.bytes)
   }
 
-  private func count(
-    _ report: ConnectionReport, _ record: ConnectionRecord, _ endpoint: UInt32, _ delta: ConnectionRecord.Totals
-  ) {
-    periods.at(endpoint).pointee.retransmits += UInt64(delta.retransmits)
-    periods.at(endpoint).pointee.outOfOrder += UInt64(delta.outOfOrder)
+  private func count(_ report: ConnectionReport, _ record: ConnectionRecord, _ endpoint: UInt32) {
+    let old = record.counted
+    record.counted = ConnectionRecord.Counted(
+      retransmits: report.retransmits, outOfOrder: report.outOfOrder, pings: PingCounts(report))
+    let pings = record.counted.pings.since(old.pings)
+    periods.at(endpoint).pointee.retransmits += UInt64(report.retransmits &- old.retransmits)
+    periods.at(endpoint).pointee.outOfOrder += UInt64(report.outOfOrder &- old.outOfOrder)
+    periods.at(endpoint).pointee.heartbeats.sent += pings.sent
+    periods.at(endpoint).pointee.heartbeats.addPings(pings)
     if report.rare.isReconnect, !record.isCountedReconnect {
       record.isCountedReconnect = true
       periods.at(endpoint).pointee.connections.reconnects += 1
     }
-    guard report.isFinal else { return }
     if record.endpoint == nil {
-      // It never carried a frame: a failed attempt.
+      // It never carried a frame: a failed attempt, or none that was seen.
+      guard report.isFinal, report.isFailure else { return }
       periods.at(endpoint).pointee.connections.attempts += 1
       if report.reason == .refused { periods.at(endpoint).pointee.connections.refused += 1 }
       if report.reason == .timeout { periods.at(endpoint).pointee.connections.timedOut += 1 }
       return
     }
-    guard report.reason != .open else { return }
+    guard report.reason != .open, !record.isCountedClosed else { return }
+    record.isCountedClosed = true
     periods.at(endpoint).pointee.connections.closed += 1
     if report.reason == .reset { periods.at(endpoint).pointee.connections.reset += 1 }
     if periods.at(endpoint).pointee.active > 0 { periods.at(endpoint).pointee.active -= 1 }

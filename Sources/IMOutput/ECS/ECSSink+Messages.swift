@@ -20,6 +20,9 @@ extension ECSSink {
     let record = connections.record(connection)
     lastRecord = record
     if record.endpoint == nil { attach(record) }
+    if !record.orphans.isEmpty {
+      releaseOrphans(record, before: frame.timestamp.advanced(by: -Self.orphanPatience))
+    }
     if !frame.kind.pointee.flags.isDisjoint(with: Self.naming) || hasSession[Int(connection.plan)] {
       learnSession(frame, record, bytes)
     }

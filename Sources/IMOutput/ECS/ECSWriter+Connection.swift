@@ -18,8 +18,9 @@ extension ECSWriter {
     event(.connection, types: hasEnded ? "[\"connection\",\"end\"]" : "[\"connection\",\"info\"]", &lines)
     lines.name("action", hasEnded ? "connection_end" as StaticString : "connection_report")
     switch report.reason {
-    case .fin: lines.literal("\"outcome\":\"success\"")
-    case .reset, .refused, .timeout: lines.literal("\"outcome\":\"failure\"")
+    // Whoever is refused by the protocol, and then hangs up in good order, has not succeeded.
+    case .fin where report.handshake != .refused: lines.literal("\"outcome\":\"success\"")
+    case .fin, .reset, .refused, .timeout: lines.literal("\"outcome\":\"failure\"")
     case .open, .reused, .evicted: lines.literal("\"outcome\":\"unknown\"")
     }
     eventID(info.serial, report.isFinal ? "end" : "r", report.isFinal ? nil : record.reports, &lines)
@@ -128,7 +129,7 @@ extension ECSWriter {
       if figures.frames[0] + figures.frames[1] > 1 {
         lines.open("idle")
         lines.key("longest_survived_s")
-        lines.writer.thousandths(figures.longestIdle / 1_000)
+        lines.writer.decimal(Double(figures.longestIdle) / 1_000_000, 3)
         lines.close()
       }
     }

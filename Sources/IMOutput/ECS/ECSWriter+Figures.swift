@@ -26,15 +26,15 @@ extension ECSWriter {
     lines.close()
   }
 
-  /// `, success 0.9978, loss 0.0022`, as far as there are ratios.
+  /// `, success 99.78 %, loss 0.22 %`, as far as there are ratios.
   func sentence(_ ratios: FateRatios, _ lines: inout JSONLines) {
     if let success = ratios.success {
       lines.writer.literal(", success ")
-      lines.writer.decimal(success, 4)
+      lines.writer.text(percent(success))
     }
     if let loss = ratios.loss {
       lines.writer.literal(", loss ")
-      lines.writer.decimal(loss, 4)
+      lines.writer.text(percent(loss))
     }
   }
 }

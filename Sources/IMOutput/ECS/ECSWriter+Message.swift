@@ -105,8 +105,7 @@ extension ECSWriter {
     } else {
       lines.writer.literal(",\"direction\":\"server_to_client\"")
     }
-    // A message that asks for no answer has no fate.
-    if exchange.fate != .unacknowledged { lines.members(fateMembers[Int(exchange.fate.rawValue)]) }
+    lines.members(fateMembers[Int(exchange.fate.rawValue)])
     if isLate { lines.writer.literal(",\"late\":true") }
     lines.writer.literal(",\"copies\":")
     lines.writer.number(exchange.copies)

@@ -118,7 +118,7 @@ extension ECSWriter {
     lines.close()
   }
 
-  /// `203.0.113.9:8080 tjp, 60.0 s: success 0.9983, loss 0.0017, RTT p95 160.1 ms, 311 connections`.
+  /// `203.0.113.9:8080 tjp, 60.0 s: success 99.83 %, loss 0.17 %, RTT p95 160.1 ms, 311 connections`.
   private func sentence(
     _ key: ServerKey, _ metrics: borrowing PeriodMetrics, _ period: Period, _ profile: Profile?,
     _ lines: inout JSONLines

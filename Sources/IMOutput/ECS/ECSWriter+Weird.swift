@@ -62,7 +62,7 @@ extension ECSWriter {
   /// The layer at which it was found.
   private static func layer(_ kind: IssueKind) -> StaticString {
     switch kind {
-    case .gap, .inconsistentRetransmission, .ignoredReset: "tcp"
+    case .gap, .inconsistentRetransmission, .ignoredReset, .outOfWindow: "tcp"
     case .orphanAck, .unanswered, .lateAck, .heartbeatMissed, .timestampWindow: "tracking"
     case .checksumMismatch, .resynchronised, .frameCut, .unsupportedVersion, .incompleteTag, .incompleteLength,
       .incompleteValue, .tlvLimit, .nestedTooDeep, .duplicateTag, .compressLabelOnly, .inflateLimit, .malformedBody,
@@ -168,6 +168,7 @@ extension ECSWriter {
     case .lateAck: "an answer that came too late"
     case .heartbeatMissed: "a heartbeat without an answer"
     case .ignoredReset: "a reset outside the window"
+    case .outOfWindow: "data outside the window"
     case .proxyHeader: "a PROXY header that cannot be believed"
     case .webSocketFrame: "bytes that are no WebSocket frame were skipped"
     case .notInflated: "a compressed WebSocket message cannot be inflated"

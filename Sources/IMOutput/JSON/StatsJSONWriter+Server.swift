@@ -136,7 +136,7 @@ extension StatsJSONWriter {
   /// What TCP did: `"tcp":{"handshake_rtt_us":{...},"client_to_server":{...},"server_to_client":{...}}`.
   private func tcp(_ metrics: TCPMetrics, to out: inout ByteWriter) {
     out.literal(",\"tcp\":{\"connections\":")
-    out.number(max(metrics.seen[0], metrics.seen[1]))
+    out.number(metrics.seen[0] &+ metrics.seen[1] &- metrics.seenBoth)
     if let least = metrics.handshakeMinimum, let mean = metrics.handshakeMean, let most = metrics.handshakeMaximum {
       times("handshake_rtt_us", metrics.handshakes, least, mean, most, to: &out)
     }

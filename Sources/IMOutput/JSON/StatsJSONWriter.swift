@@ -10,7 +10,9 @@ package struct StatsJSONWriter {
   /// Appends one line. `counters` has one name a count, the same for every profile.
   package func write(_ figures: RunFigures, to out: inout ByteWriter) {
     let summary = figures.summary
-    var counters: [(String, UInt64)] = []
+    let volume = Traffic(figures)
+    // Types of several profiles may have the same name: they count together.
+    var counters: [String: UInt64] = [:]
     var frames: UInt64 = 0, c2s: UInt64 = 0, s2c: UInt64 = 0, body: UInt64 = 0, retries: UInt64 = 0
     for (i, plan) in summary.plans.enumerated() {
       for (k, kind) in summary.kinds[i].enumerated() where kind.frames[0] + kind.frames[1] > 0 {
@@ -20,12 +22,12 @@ package struct StatsJSONWriter {
         s2c += kind.frames[1]
         body += kind.bodyBytes[0] + kind.bodyBytes[1]
         retries += kind.retries
-        counters.append(("frames_\(name)", kind.frames[0] + kind.frames[1]))
+        counters["frames_\(name)", default: 0] += kind.frames[0] + kind.frames[1]
         var fates = kind.fates[0]
         fates.add(kind.fates[1])
         if fates.units > 0 {
-          counters.append(("units_\(name)", UInt64(fates.units)))
-          counters.append(("acked_\(name)", kind.answered))
+          counters["units_\(name)", default: 0] += UInt64(fates.units)
+          counters["acked_\(name)", default: 0] += kind.answered
         }
       }
     }
@@ -33,13 +35,14 @@ package struct StatsJSONWriter {
     let all: [(String, UInt64)] =
       [
         ("frames", frames), ("frames_c2s", c2s), ("frames_s2c", s2c), ("body_bytes", body),
-        ("stream_bytes", ledger.decodedBytes + ledger.damagedBytes), ("retries", retries),
+        ("stream_bytes", volume.frameBytes), ("retries", retries),
         ("dup_acks", figures.dupAcks),
         ("reconnects", figures.reconnects), ("connection_attempts", ledger.connectionAttempts),
         ("connection_success", ledger.connectionSuccesses), ("connection_refused", ledger.connectionsRefused),
         ("connection_timeout", ledger.connectionsTimedOut), ("crc_be", summary.checksums[0]),
         ("crc_le", summary.checksums[1]), ("crc_bad", summary.checksums[2]), ("crc_none", summary.checksums[3]),
-      ] + counters
+        ("crc_unchecked", summary.checksums[4]),
+      ] + counters.map { ($0.key, $0.value) }
     out.literal("{\"counters\":{")
     for (i, (name, value)) in all.sorted(by: { $0.0 < $1.0 }).enumerated() {
       if i > 0 { out.literal(",") }
@@ -116,7 +119,7 @@ package struct StatsJSONWriter {
       out.literal(",\"other_servers\":")
       server(others, to: &out)
     }
-    traffic(Traffic(summary), to: &out)
+    traffic(volume, to: &out)
     sequences(summary, to: &out)
     if ledger.clockBackwards > 0 {
       out.literal(",\"clock_backwards\":")

@@ -98,9 +98,11 @@ extension MetricsWriter {
     text.begin(.heartbeats)
     for row in rows {
       let series = row.series.heartbeats
-      text.sample(row.labels, decided(series, .acked, .ackedAfterRetry, .rejected), "fate=\"answered\"")
-      text.sample(row.labels, decided(series, .unanswered, .damaged), "fate=\"missed\"")
-      text.sample(row.labels, decided(series, .pending), "fate=\"pending\"")
+      let pings = row.series.figures.heartbeats.pings
+      text.sample(
+        row.labels, decided(series, .acked, .ackedAfterRetry, .rejected) &+ pings.answered, "fate=\"answered\"")
+      text.sample(row.labels, decided(series, .unanswered, .damaged) &+ pings.missed, "fate=\"missed\"")
+      text.sample(row.labels, decided(series, .pending) &+ pings.pending, "fate=\"pending\"")
     }
     text.begin(.heartbeatsLate)
     for row in rows {

@@ -3,7 +3,7 @@ import IMWire
 
 /// Writes collected streams as JSON, one object a line; the same streams give the same bytes.
 ///
-///     {"id":0,"first_frame":1,"client":"192.0.2.1 40000","server":"192.0.2.2 8080","saw_syn":true,...,
+///     {"id":1,"first_frame":1,"client":"192.0.2.1 40000","server":"192.0.2.2 8080","saw_syn":true,...,
 ///      "analysis":{"retransmission":0,...},"dirs":[{"dir":"c2s","packets":7,...,"ranges":[[0,120]],"gaps":[],...},{...}]}
 ///
 /// Times are microseconds; `analysis` counts by the rules of Wireshark's TCP analysis, and names every event for the
@@ -22,7 +22,7 @@ package struct StreamJSONWriter {
     out.jsonString(StreamName.spaced(stream.client))
     out.literal(",\"server\":")
     out.jsonString(StreamName.spaced(stream.server))
-    let note = CarrierNote((stream.directions.first?.content ?? []).joined())
+    let note = CarrierNote(stream.directions.first?.content ?? [])
     if let client = note.client {
       out.literal(",\"proxied_client\":")
       out.jsonString(StreamName.spaced(client))
@@ -64,6 +64,7 @@ package struct StreamJSONWriter {
     number("overlap_conflict_bytes", Int64(direction.conflictBytes), &out)
     if direction.resetBytes > 0 { number("rst_payload_bytes_left_out", Int64(direction.resetBytes), &out) }
     if direction.farBytes > 0 { number("far_bytes_left_out", Int64(direction.farBytes), &out) }
+    if direction.damagedBytes > 0 { number("checksum_bytes_left_out", Int64(direction.damagedBytes), &out) }
     if direction.bytesNotKept > 0 { number("limit_bytes_not_kept", Int64(direction.bytesNotKept), &out) }
     if direction.payloadLeftOut > 0 { number("limit_bytes_left_out", Int64(direction.payloadLeftOut), &out) }
     out.literal(",\"analysis\":")

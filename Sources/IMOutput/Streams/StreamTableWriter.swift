@@ -4,7 +4,7 @@ import IMWire
 /// Writes collected streams as a table for people: a heading, and one line a stream.
 ///
 ///       id  client                server              packets  bytes c>s  bytes s>c  gaps  missing  retr  ooo  lost  ...
-///        0  192.0.2.1:40000       192.0.2.2:8080           12        310        120     1      300     2    0     1
+///        1  192.0.2.1:40000       192.0.2.2:8080           12        310        120     1      300     2    0     1
 ///
 /// Columns are as wide as their widest value. Everything printed is a number or an address made here, so that no byte
 /// of a capture reaches the terminal as it came.
@@ -47,10 +47,20 @@ package struct StreamTableWriter {
   /// A writer.
   package init() {}
 
+  /// A table without lines.
+  package func table() -> TextTable {
+    TextTable(columns.map(\.title), left: Set(columns.indices.filter { !columns[$0].isRight }))
+  }
+
+  /// Adds the line of a stream to such a table.
+  package func add(_ stream: CollectedStream, to table: inout TextTable) {
+    table.add(columns.map { $0.text(stream) })
+  }
+
   /// Appends the table of `streams`, for a terminal of `width` columns if it goes to one.
   package func write(_ streams: [CollectedStream], width: Int? = nil, to out: inout ByteWriter) {
-    var table = TextTable(columns.map(\.title), left: Set(columns.indices.filter { !columns[$0].isRight }))
-    for stream in streams { table.add(columns.map { $0.text(stream) }) }
+    var table = table()
+    for stream in streams { add(stream, to: &table) }
     table.write(to: &out, width: width)
   }
 
@@ -71,7 +81,7 @@ package struct StreamTableWriter {
   private static func remarks(_ stream: CollectedStream) -> String {
     var remarks: [String] = []
     if !stream.sawSYN { remarks.append("no SYN") }
-    let note = CarrierNote((stream.directions.first?.content ?? []).joined())
+    let note = CarrierNote(stream.directions.first?.content ?? [])
     if !note.carriers.isDisjoint(with: .proxy) {
       remarks.append(note.client.map { "PROXY for \($0)" } ?? "PROXY")
     }

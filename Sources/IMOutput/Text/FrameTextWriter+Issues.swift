@@ -6,7 +6,7 @@ extension FrameTextWriter {
   package static func hasLine(_ kind: IssueKind) -> Bool {
     switch kind {
     case .gap, .frameCut, .resynchronised, .inconsistentRetransmission, .unsupportedVersion, .ignoredReset,
-      .proxyHeader, .webSocketFrame, .notInflated:
+      .outOfWindow, .proxyHeader, .webSocketFrame, .notInflated:
       true
     default: false
     }
@@ -60,6 +60,9 @@ extension FrameTextWriter {
       out.literal("compressed WebSocket message that cannot be inflated, ")
       bytes(issue.byteCount, to: &out)
     case .ignoredReset: out.literal("reset outside the window, ignored")
+    case .outOfWindow:
+      bytes(issue.byteCount, to: &out)
+      out.literal(" outside the window, ignored")
     default: out.text(issue.kind.name)
     }
     colour(0, to: &out)

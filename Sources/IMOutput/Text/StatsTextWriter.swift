@@ -18,7 +18,7 @@ package struct StatsTextWriter {
     connections(figures, to: &out)
     handshakes(figures.total.handshakes, to: &out)
     reads(figures.total, to: &out)
-    traffic(Traffic(figures.summary), to: &out)
+    traffic(Traffic(figures), to: &out)
     tcp(figures.total.tcp, to: &out)
     sequences(figures.summary, to: &out)
     problems(figures, to: &out)
@@ -28,7 +28,7 @@ package struct StatsTextWriter {
   private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout ByteWriter) {
     guard kinds.contains(where: { $0.frames[0] + $0.frames[1] > 0 }) else { return }
     var table = TextTable([
-      plan.name, "c2s", "s2c", "messages", "acked", "retried", "rejected", "unanswered", "damaged", "pending",
+      plan.name, "c2s", "s2c", "units", "acked", "retried", "rejected", "unanswered", "damaged", "pending",
     ])
     for (k, kind) in kinds.enumerated() where kind.frames[0] + kind.frames[1] > 0 {
       var fates = kind.fates[0]
@@ -92,9 +92,14 @@ package struct StatsTextWriter {
     let ledger = figures.summary.ledger
     var parts = ["connections: \(grouped(ledger.connections))", "\(grouped(ledger.decodedConnections)) decoded"]
     if ledger.connectionAttempts > 0 {
+      // The same share as everywhere: of the attempts whose end is known.
+      let known = ledger.connectionSuccesses + ledger.connectionsRefused + ledger.connectionsTimedOut
+      let share = known == 0 ? "" : " (\(percent(ledger.connectionSuccesses, known)))"
       parts.append(
-        "\(grouped(ledger.connectionSuccesses)) of \(count(ledger.connectionAttempts, "attempt")) succeeded ("
-          + percent(ledger.connectionSuccesses, ledger.connectionAttempts) + ")")
+        "\(grouped(ledger.connectionSuccesses)) of \(count(ledger.connectionAttempts, "attempt")) succeeded" + share)
+      if ledger.connectionAttempts > known {
+        parts.append("\(grouped(ledger.connectionAttempts - known)) not decided")
+      }
     }
     if ledger.connectionsRefused > 0 { parts.append("\(grouped(ledger.connectionsRefused)) refused") }
     if ledger.connectionsTimedOut > 0 { parts.append("\(grouped(ledger.connectionsTimedOut)) timed out") }
@@ -188,8 +193,8 @@ package struct StatsTextWriter {
     guard !figures.worst.entries.isEmpty else { return }
     out.literal("\n")
     var table = TextTable([
-      "worst connections", "client", "server", "messages", "unanswered", "damaged", "retries", "gaps", "lost bytes",
-      "hb missed", "end",
+      "worst connections", "client", "server", "messages", "rejected", "unanswered", "damaged", "control failed",
+      "retries", "gaps", "lost bytes", "hb missed", "end",
     ])
     for entry in figures.worst.entries {
       let rare = entry.report.rare
@@ -197,8 +202,9 @@ package struct StatsTextWriter {
       fates.add(rare.fates[1])
       let info = entry.report.info
       let counts: [UInt64] = [
-        UInt64(fates.units), UInt64(fates.unanswered), UInt64(fates.damaged), UInt64(rare.retries),
-        UInt64(entry.report.gapCount), entry.report.gapBytes, UInt64(entry.report.heartbeats?.missed ?? 0),
+        UInt64(fates.units), UInt64(fates.rejected), UInt64(fates.unanswered), UInt64(fates.damaged),
+        UInt64(rare.failedControls), UInt64(rare.retries), UInt64(entry.report.gapCount), entry.report.gapBytes,
+        UInt64(entry.report.heartbeats?.missed ?? 0),
       ]
       table.add(
         ["#\(info.serial)", "\(info.client)", "\(info.server)"] + counts.map(grouped) + [entry.report.reason.name])
@@ -208,7 +214,7 @@ package struct StatsTextWriter {
 
   private func share(_ ratio: Double?) -> String {
     guard let ratio else { return "-" }
-    return percent(UInt64((ratio * 1_000_000).rounded()), 1_000_000)
+    return percent(ratio)
   }
 
   private func milliseconds(_ microseconds: Int64) -> String {

@@ -123,6 +123,9 @@ package struct Summary {
       parts.append("\(count(n, "gap")) of \(grouped(bytes)) bytes \(what)")
     }
     if reassembly.retransmits > 0 { parts.append("\(count(reassembly.retransmits, "TCP retransmission"))") }
+    if reassembly.outOfWindow > 0 {
+      parts.append("\(count(reassembly.outOfWindow, "segment")) outside the window")
+    }
     if reassembly.conflicts > 0 {
       parts.append("\(grouped(reassembly.conflicts)) with other bytes than the first copy")
     }
@@ -169,9 +172,13 @@ package func grouped(_ value: UInt64) -> String {
 /// `1 packet`, `2 packets`.
 package func count(_ value: UInt64, _ noun: String) -> String { "\(grouped(value)) \(noun)\(value == 1 ? "" : "s")" }
 
-/// `a` of `b` in percent with two decimals. `b` is not 0.
-package func percent(_ a: UInt64, _ b: UInt64) -> String {
-  // Rounded down, so that 100 % means all.
-  let hundredths = UInt64((Double(a) / Double(b) * 10_000).rounded(.down))
+/// `a` of `b` in percent; see `percent(_:)`. `b` is not 0.
+package func percent(_ a: UInt64, _ b: UInt64) -> String { percent(Double(a) / Double(b)) }
+
+/// A ratio from 0 to 1 in percent, rounded to two decimals, but so that 100.00 % means all and 0.00 % means none.
+package func percent(_ ratio: Double) -> String {
+  var hundredths = UInt64((min(max(ratio, 0), 1) * 10_000).rounded())
+  if hundredths == 0, ratio > 0 { hundredths = 1 }
+  if hundredths == 10_000, ratio < 1 { hundredths = 9_999 }
   return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) %"
 }

@@ -22,6 +22,8 @@ final class Deliverer {
   private let isQuiet: Bool
   private var lines = JSONLines()
   private var dropped: UInt64 = 0
+  /// Alerts that the other process took.
+  private var handed = 0
   private var isGone = false
 
   /// Starts the process. Throws for what cannot be delivered to: a hook that is no program, an address that is none.
@@ -68,8 +70,9 @@ final class Deliverer {
         DeliveryMessage.list(Self.environment(event, sensor)), AlertmanagerText.alert(event, sensor: sensor)))
   }
 
-  /// Tells that no more alerts come, waits until those on their way are delivered or given up, and says what became of them.
-  func end() {
+  /// Tells that no more alerts come, waits until those on their way are delivered or given up, and says what became of them;
+  /// also with `-q`, where some were lost. Whether all were delivered.
+  func end() -> Bool {
     let begun = LiveWatch.clock()
     // Here there is time to wait for room.
     let last = DeliveryMessage(DeliveryMessage.end).bytes
@@ -80,12 +83,13 @@ final class Deliverer {
       _ = poll(&poller, 1, 100)
     }
     var isTold = isQuiet
+    var isLost = false, isReported = false
     var bytes = [UInt8](repeating: 0, count: DeliveryMessage.maximumBytes)
     while !isGone {
       let left = Self.patience - (LiveWatch.clock() - begun)
       guard left > 0 else {
         complain("delivery of alerts: not done after \(Int(Self.patience)) s")
-        return
+        return false
       }
       var poller = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
       guard poll(&poller, 1, isTold ? Int32(left * 1_000) + 1 : 1_000) > 0 else {
@@ -96,11 +100,15 @@ final class Deliverer {
       let count = read(socket, &bytes, bytes.count)
       if count < 0, errno == EINTR || errno == EAGAIN { continue }
       guard count > 0 else { break }
-      guard !isQuiet, let report = DeliveryMessage(decoding: bytes[..<count]), report.text(0) == DeliveryMessage.report
+      guard let report = DeliveryMessage(decoding: bytes[..<count]), report.text(0) == DeliveryMessage.report
       else { continue }
-      complain(report.text(1))
+      isReported = true
+      isLost = report.text(2) == DeliveryMessage.lost
+      if isLost || !isQuiet { complain(report.text(1)) }
     }
-    if dropped > 0, !isQuiet { complain("\(IMOutput.count(dropped, "alert")) not delivered: nobody took them") }
+    if dropped > 0 { complain("\(IMOutput.count(dropped, "alert")) not delivered: nobody took them") }
+    if handed > 0, !isReported { complain("delivery of alerts: what became of them is not known") }
+    return dropped == 0 && !isLost && (handed == 0 || isReported)
   }
 
   private func send(_ message: DeliveryMessage) {
@@ -110,7 +118,10 @@ final class Deliverer {
       return
     }
     while true {
-      if write(socket, bytes, bytes.count) == bytes.count { return }
+      if write(socket, bytes, bytes.count) == bytes.count {
+        handed += 1
+        return
+      }
       if errno == EINTR { continue }
       dropped += 1
       guard errno != EAGAIN else { return }

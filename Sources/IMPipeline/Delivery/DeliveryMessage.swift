@@ -14,8 +14,10 @@ struct DeliveryMessage: Equatable {
   static let alert = "alert"
   /// No more alerts come.
   static let end = "end"
-  /// What became of all: a line for people. The answer to `end`.
+  /// What became of all: a line for people, and `lost` where not all was delivered. The answer to `end`.
   static let report = "report"
+  /// The word that says so.
+  static let lost = "lost"
 
   var parts: [[UInt8]]
 

@@ -199,6 +199,7 @@ final class DeliveryRun {
 
   private func report() {
     var parts: [String] = []
+    var isLost = false
     for lane in lanes {
       let figures = lane.figures
       guard figures != DeliveryLane.Figures() else { continue }
@@ -206,10 +207,12 @@ final class DeliveryRun {
       if figures.failed > 0 { words.append("\(figures.failed) failed") }
       if figures.timedOut > 0 { words.append("\(figures.timedOut) ended because its time was over") }
       if figures.dropped > 0 { words.append("\(figures.dropped) dropped") }
+      isLost = isLost || figures.failed + figures.timedOut + figures.dropped > 0
       parts.append("\(lane.name): \(words.joined(separator: ", "))")
     }
     guard !parts.isEmpty else { return }
-    let bytes = DeliveryMessage(DeliveryMessage.report, "alerts, " + parts.joined(separator: "; ")).bytes
+    let text = "alerts, " + parts.joined(separator: "; ")
+    let bytes = DeliveryMessage(DeliveryMessage.report, text, isLost ? DeliveryMessage.lost : "").bytes
     _ = write(socket, bytes, bytes.count)
   }
 }

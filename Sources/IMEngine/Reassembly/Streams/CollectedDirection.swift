@@ -28,6 +28,8 @@ package struct CollectedDirection: Sendable {
   package internal(set) var overlapBytes = 0, conflictBytes = 0
   /// Payload left out: on resets, and too far from the rest to belong to the stream.
   package internal(set) var resetBytes = 0, farBytes = 0
+  /// Payload left out because its checksum is wrong.
+  package internal(set) var damagedBytes = 0
   /// Bytes in `ranges` whose content was not kept, and payload in no range, both because of a limit of `StreamOptions`.
   package internal(set) var bytesNotKept = 0, payloadLeftOut = 0
   /// What its segments were.

@@ -2,7 +2,7 @@ package import IMWire
 
 /// Everything a capture tells about one TCP stream.
 package struct CollectedStream: Sendable {
-  /// Its number, from 0 in the order of first packets.
+  /// Its number, from 1 in the order of first packets.
   package internal(set) var id: Int
   /// The number of its first packet in the capture.
   package internal(set) var firstFrame: UInt64

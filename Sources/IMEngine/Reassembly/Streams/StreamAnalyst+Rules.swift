@@ -20,7 +20,7 @@ extension StreamAnalyst {
     _ segment: Segment, _ bytes: borrowing Bytes, isCopy: Bool, _ figures: inout CollectedDirection,
     _ budget: inout StreamBudget
   ) {
-    open(segment)
+    if !isCopy { open(segment, bytes) }
     let (own, other) = (segment.side, 1 - segment.side)
     if segment.flags.contains(.syn) { sides[own].windowScale = SegmentOptions.windowScale(segment, bytes) }
     let view = View(
@@ -33,7 +33,7 @@ extension StreamAnalyst {
       figures.analysis[.zeroWindowProbe] += 1
     } else {
       isKeepAlive = judgeSending(view, own, other, &figures.analysis)
-      judgeAcknowledging(view, own, other, &figures.analysis)
+      if !isCopy { judgeAcknowledging(view, own, other, &figures.analysis) }
     }
     if view.acknowledgment != sides[own].lastAck { sides[own].duplicateAcks = 0 }
     if view.flags.contains(.ack), let limit = sides[other].acknowledgeable,
@@ -44,7 +44,9 @@ extension StreamAnalyst {
     }
     var isAgain = false
     if view.occupies, !isKeepAlive { isAgain = judgeRepeating(view, own, other, isCopy, &figures.analysis) }
-    advance(view, own, isProbe: isProbe, isAgain: isAgain, isCopy: isCopy, &budget)
+    if !segment.isNumberless || view.count > 0 {
+      advance(view, own, isProbe: isProbe, isAgain: isAgain, isCopy: isCopy, &budget)
+    }
     sides[own].lastWasKeepAlive = isKeepAlive
     sides[own].lastWasProbe = isProbe
     if view.flags.contains(.ack) { settle(view, other, &figures.acknowledgments, &budget) }
@@ -103,10 +105,7 @@ extension StreamAnalyst {
     // More than a byte from just below the next number on: new data behind a probe of a closed window.
     let isBelow = Self.isLater(next, than: view.sequence) && !(view.count > 1 && view.sequence == next &- 1)
     guard isSpurious || isBelow else { return false }
-    if isCopy {
-      analysis[.captureDuplicate] += 1
-      return true
-    }
+    if isCopy { return true }
     if isSpurious {
       analysis[.spuriousRetransmission] += 1
     } else if sides[other].duplicateAcks >= 2, acknowledged == view.sequence,
@@ -139,8 +138,7 @@ extension StreamAnalyst {
           && Self.isLater(end, than: sides[own].unacknowledged[i].sequence)
         { sides[own].unacknowledged[i].isAmbiguous = true }
       }
-      if sides[own].unacknowledged.count < Self.unacknowledgedLimit, budget.unacknowledged > 0 {
-        budget.unacknowledged -= 1
+      if sides[own].unacknowledged.count < Self.unacknowledgedLimit, budget.takeWaiting() {
         sides[own].unacknowledged.append(
           Unacknowledged(sequence: view.sequence, end: end, time: view.time, isAmbiguous: isAgain))
       }
@@ -177,7 +175,7 @@ extension StreamAnalyst {
     where Self.isLater(view.acknowledgment, than: sides[other].unacknowledged[i].sequence) {
       sides[other].unacknowledged[i].sequence = view.acknowledgment
     }
-    budget.unacknowledged += before - sides[other].unacknowledged.count
+    budget.giveBack(waiting: before - sides[other].unacknowledged.count)
   }
 
   /// Numbers half the circle apart are each later than the other, as the tool's comparison has it.

@@ -54,9 +54,8 @@ struct StreamAnalyst {
   static var outOfOrderLimit: Int64 { 3_000_000 }
 
   var sides = InlineArray<2, Side>(repeating: Side())
-  /// When the last SYN was captured, whether it was the only one, and when the SYN+ACK was.
-  var synTime: Timestamp?
-  var synIsAmbiguous = false
+  /// The SYNs, since the last reset, and when the SYN+ACK was captured.
+  var syns: SYNTimes?
   var synAckTime: Timestamp?
   /// Nanoseconds from the last SYN to the acknowledgment of the SYN+ACK.
   var handshake: Int64?
@@ -71,28 +70,44 @@ struct StreamAnalyst {
     return base != segment.sequence
   }
 
-  /// Notes the first numbers of both sides and the times of the handshake.
-  mutating func open(_ segment: Segment) {
+  /// Whether two duplicate acknowledgments in a row have asked for `segment`.
+  func isAskedFor(_ segment: Segment) -> Bool {
+    let peer = sides[1 - segment.side]
+    return peer.duplicateAcks >= 2 && peer.lastAck == segment.sequence
+  }
+
+  /// Notes the first numbers of both sides and the times of the handshake. A copy tells neither.
+  mutating func open(_ segment: Segment, _ bytes: borrowing Bytes) {
     let (own, other) = (segment.side, 1 - segment.side)
     let (isSYN, isACK) = (segment.flags.contains(.syn), segment.flags.contains(.ack))
-    if sides[own].base == nil {
+    if sides[own].base == nil, !segment.isNumberless {
       sides[own].base = isSYN ? segment.sequence : segment.sequence &- 1
       sides[own].sawSYN = isSYN && !isACK
       sides[own].sawSYNACK = isSYN && isACK
     }
     if isACK, sides[other].base == nil { sides[other].base = segment.acknowledgment &- 1 }
     let now = segment.timestamp
+    if segment.flags.contains(.rst) {
+      if synAckTime == nil { syns = nil }
+      return
+    }
+    let clocks = isSYN ? SegmentOptions.clocks(segment.options, bytes) : nil
     switch (isSYN, isACK) {
     case (true, false):
-      synIsAmbiguous = synTime != nil
-      synTime = now
+      syns = SYNTimes(first: syns?.first ?? now, last: now, count: (syns?.count ?? 0) + 1, clock: clocks?.own ?? 0)
     case (true, true):
-      if synAckTime == nil, let synTime, !synIsAmbiguous { serverHandshake = now.nanoseconds(since: synTime) }
+      if synAckTime == nil, let syns { serverHandshake = syns.roundTrip(to: now, echoing: clocks?.echoed ?? 0) }
       synAckTime = now
     case (false, true) where handshake == nil && sides[own].sawSYN && sides[other].sawSYNACK:
-      handshake = synTime.map { now.nanoseconds(since: $0) }
+      handshake = syns.map { now.nanoseconds(since: $0.last) }
       clientHandshake = synAckTime.map { now.nanoseconds(since: $0) }
     default: break
     }
   }
+}
+
+extension Segment {
+  /// Whether it is a reset without a number of its own, as it answers a segment that has none to go by: its 0 is nobody's
+  /// next byte.
+  var isNumberless: Bool { flags.contains(.rst) && sequence == 0 }
 }

@@ -27,6 +27,10 @@ struct StreamBytes {
   /// Takes a segment whose packet, or datagram, is `bytes`.
   mutating func add(_ segment: Segment, _ bytes: borrowing Bytes, _ budget: inout StreamBudget) {
     let count = segment.payloadCount + segment.cutCount
+    if segment.isNumberless {
+      resetCount += count
+      return
+    }
     var start = Int(segment.sequence)
     if let highest {
       let distance = Int32(bitPattern: segment.sequence &- UInt32(truncatingIfNeeded: highest))
@@ -90,7 +94,7 @@ struct StreamBytes {
     _ content: RawSpan, at start: Int, _ place: StreamPieces.Place, _ budget: inout StreamBudget
   ) {
     let count = content.byteCount
-    let isKept = budget.content >= count
+    let isKept = budget.takeContent(count, growth: pieces.growth(before: place, at: start, count) ?? count)
     if !pieces.extend(before: place, at: start, count, isKept ? content : nil) {
       guard budget.takePiece() else {
         leftOutCount += count
@@ -99,7 +103,7 @@ struct StreamBytes {
       let kept = isKept ? content.withUnsafeBytes { Array($0) } : []
       pieces.insert(StreamPiece(start: start, count: count, content: kept), before: place)
     }
-    if isKept { budget.content -= count } else { notKeptCount += count }
+    if !isKept { notKeptCount += count }
   }
 
   /// What was collected, counted from offset 0.

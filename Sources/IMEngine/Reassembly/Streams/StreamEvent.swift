@@ -8,7 +8,7 @@ package enum StreamEvent: Int, CaseIterable, Sendable {
   case spuriousRetransmission
   /// Payload below the highest number sent so far that came so soon after it that it was only overtaken.
   case outOfOrder
-  /// What would be one of those, but is the same packet captured twice.
+  /// A packet captured twice, by the engine's rules; it is none of the others that tell of something sent again.
   case captureDuplicate
   /// A segment that begins behind a hole.
   case lostSegment

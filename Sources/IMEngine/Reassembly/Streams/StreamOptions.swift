@@ -1,18 +1,22 @@
 /// How much a `StreamCollector` may remember.
 ///
-/// A piece is a stretch of a stream that was captured without a hole; each costs about 100 bytes beside its content, a
-/// stream about 2 KiB. With the defaults a collector stays below about 2 GiB of content and records, whatever the
-/// capture holds. What exceeds a limit is counted, never silently dropped.
+/// Everything is taken from one amount of memory: a stream, a piece, which is a stretch of a stream that was captured
+/// without a hole, its content, a segment that waits for its acknowledgment. What exceeds a limit is counted, never
+/// silently dropped.
 package struct StreamOptions: Sendable {
-  /// Streams; packets of further ones are counted in `StreamCollector.packetsLeftOut`.
-  package var streamLimit = 250_000
-  /// Bytes of content over all streams; further bytes keep their place in the ranges and lose their content, which
-  /// `CollectedDirection.bytesNotKept` counts.
-  package var contentLimit = 1 << 30
-  /// Pieces over all streams; payload that would need another one is counted in `CollectedDirection.payloadLeftOut`.
-  package var pieceLimit = 2_000_000
-  /// Segments over all streams that wait for their acknowledgment; further ones have no round trip.
-  package var unacknowledgedLimit = 2_000_000
+  /// Bytes over all. Further streams are counted in `StreamCollector.packetsLeftOut`; further bytes keep their place in the
+  /// ranges and lose their content, which `CollectedDirection.bytesNotKept` counts; payload that would need another piece
+  /// is counted in `CollectedDirection.payloadLeftOut`; further segments have no round trip.
+  package var memory = 256 << 20
+  /// Streams.
+  package var streamLimit = Int.max
+  /// Bytes of content over all streams.
+  package var contentLimit = Int.max
+  /// Pieces over all streams.
+  package var pieceLimit = Int.max
+  /// Whether IP and TCP checksums are verified: a segment whose checksum is wrong belongs to no stream, as its receiver
+  /// ignored it, where its sender's others are right.
+  package var verifiesChecksums = true
 
   /// The defaults.
   package init() {}
@@ -20,20 +24,45 @@ package struct StreamOptions: Sendable {
 
 /// What is left of the limits.
 struct StreamBudget {
-  var content: Int
-  var pieces: Int
-  var unacknowledged: Int
+  private var memory: Int
+  private var content: Int
+  private var pieces: Int
+  /// What a piece costs beside its content, and a segment that waits.
+  private static var pieceCost: Int { 128 }
+  private static var waitingCost: Int { 64 }
 
   init(_ options: StreamOptions) {
+    memory = options.memory
     content = options.contentLimit
     pieces = options.pieceLimit
-    unacknowledged = options.unacknowledgedLimit
   }
+
+  private mutating func take(_ count: Int) -> Bool {
+    guard memory >= count else { return false }
+    memory -= count
+    return true
+  }
+
+  /// Takes one stream, or nothing.
+  mutating func takeStream() -> Bool { take(StreamState.cost) }
 
   /// Takes one piece, or nothing.
   mutating func takePiece() -> Bool {
-    guard pieces > 0 else { return false }
+    guard pieces > 0, take(Self.pieceCost) else { return false }
     pieces -= 1
+    return true
+  }
+
+  /// Takes room for a segment that waits for its acknowledgment, or nothing.
+  mutating func takeWaiting() -> Bool { take(Self.waitingCost) }
+
+  /// Gives back the room of `count` segments.
+  mutating func giveBack(waiting count: Int) { memory += count * Self.waitingCost }
+
+  /// Takes `count` bytes of content, for which memory grows by `growth`, or nothing.
+  mutating func takeContent(_ count: Int, growth: Int) -> Bool {
+    guard content >= count, take(growth) else { return false }
+    content -= count
     return true
   }
 }

@@ -53,6 +53,17 @@ struct StreamPieces {
       ? Place(block: place.block, index: place.index + 1) : Place(block: place.block + 1, index: 0)
   }
 
+  /// How much memory the piece just before `place` would grow by for `count` more bytes of content that begin at `start`;
+  /// `nil` when it does not end there, or is as long as it may be.
+  func growth(before place: Place, at start: Int, _ count: Int) -> Int? {
+    let block = place.index > 0 ? place.block : place.block - 1
+    guard block >= 0, block < blocks.count else { return nil }
+    let piece = blocks[block][place.index > 0 ? place.index - 1 : blocks[block].count - 1]
+    guard piece.end == start, piece.isKept, piece.count < Self.pieceLimit else { return nil }
+    let wanted = piece.count + count
+    return wanted <= piece.content.capacity ? 0 : max(2 * piece.content.capacity, wanted) - piece.content.capacity
+  }
+
   /// Lengthens the piece just before `place` when it ends at `start` and is of the same kind; false when it does not.
   mutating func extend(before place: Place, at start: Int, _ count: Int, _ content: RawSpan?) -> Bool {
     let block = place.index > 0 ? place.block : place.block - 1
@@ -61,6 +72,10 @@ struct StreamPieces {
     guard blocks[block][index].end == start, blocks[block][index].isKept == (content != nil) else { return false }
     if let content {
       guard blocks[block][index].count < Self.pieceLimit else { return false }
+      let wanted = blocks[block][index].count + count
+      if wanted > blocks[block][index].content.capacity {
+        blocks[block][index].content.reserveCapacity(max(2 * blocks[block][index].content.capacity, wanted))
+      }
       content.withUnsafeBytes { blocks[block][index].content.append(contentsOf: $0) }
     }
     blocks[block][index].count += count

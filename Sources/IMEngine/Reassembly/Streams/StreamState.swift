@@ -5,9 +5,13 @@ struct StreamState {
   /// One side's part of it.
   struct Side {
     var bytes = StreamBytes()
-    var recent = RecentPackets()
     var figures = CollectedDirection()
+    /// Whether a packet of it had a right TCP checksum, so that wrong ones are damage.
+    var hasGoodChecksum = false
   }
+
+  /// What a stream costs of memory: itself, its place in the table of ends, the counts of both sides, and its line of output.
+  static var cost: Int { MemoryLayout<StreamState>.stride + 160 + 2 * 160 + 1_024 }
 
   let key: FlowKey
   let firstFrame: UInt64
@@ -27,19 +31,59 @@ struct StreamState {
     client = segment.flags.isSuperset(of: [.syn, .ack]) ? 1 - segment.side : segment.side
   }
 
-  mutating func accept(_ segment: Segment, _ bytes: borrowing Bytes, _ budget: inout StreamBudget) {
-    let side = segment.side
-    lastSeen = segment.timestamp
-    if segment.flags.contains(.syn), !segment.flags.contains(.ack), !sawSYN {
+  /// Takes a segment, whose payload's sum is overwritten where it has none. `recent` remembers those of all streams, and
+  /// knows this one as number `id`.
+  mutating func accept(
+    _ segment: UnsafeMutablePointer<Segment>, _ bytes: borrowing Bytes, _ id: Int, _ recent: borrowing RecentSegments,
+    _ budget: inout StreamBudget
+  ) {
+    let side = segment.pointee.side
+    lastSeen = segment.pointee.timestamp
+    if segment.pointee.flags.contains(.syn), !segment.pointee.flags.contains(.ack), !sawSYN {
       sawSYN = true
       client = side
     }
     sides[side].figures.packets += 1
-    sides[side].figures.wireBytes += UInt64(segment.wireCount)
-    if !segment.flags.contains(.rst) { sides[side].figures.payloadCaptured += UInt64(segment.payloadCount) }
-    sides[side].bytes.add(segment, bytes, &budget)
-    let isCopy = sides[side].recent.isCopy(segment, bytes)
-    analyst.judge(segment, bytes, isCopy: isCopy, &sides[side].figures, &budget)
+    sides[side].figures.wireBytes += UInt64(segment.pointee.wireCount)
+    if !segment.pointee.flags.contains(.rst) {
+      sides[side].figures.payloadCaptured += UInt64(segment.pointee.payloadCount)
+    }
+    if segment.pointee.checksum == .good { sides[side].hasGoodChecksum = true }
+    if segment.pointee.checksum == .bad, sides[side].hasGoodChecksum {
+      sides[side].figures.damagedBytes += segment.pointee.payloadCount
+      return
+    }
+    sides[side].bytes.add(segment.pointee, bytes, &budget)
+    let isCopy = isCopy(segment, bytes, UInt32(truncatingIfNeeded: id), recent)
+    if isCopy { sides[side].figures.analysis[.captureDuplicate] += 1 }
+    analyst.judge(segment.pointee, bytes, isCopy: isCopy, &sides[side].figures, &budget)
+  }
+
+  /// Whether a packet was captured before, by the engine's rules; it is remembered if not.
+  private func isCopy(
+    _ segment: UnsafeMutablePointer<Segment>, _ bytes: borrowing Bytes, _ serial: UInt32,
+    _ recent: borrowing RecentSegments
+  ) -> Bool {
+    let (own, other) = (segment.pointee.side, 1 - segment.pointee.side)
+    let isControl = !segment.pointee.flags.isDisjoint(with: .control)
+    let isBare = !isControl && segment.pointee.payloadCount + segment.pointee.cutCount == 0
+    if isBare {
+      segment.pointee.markAcknowledgment(
+        bytes, peerPackets: UInt32(truncatingIfNeeded: sides[other].figures.packets))
+    }
+    let name =
+      isControl
+      ? RecentSegments.Name.control(segment.pointee.sequence, segment.pointee.flags)
+      : isBare
+        ? RecentSegments.Name(ofAcknowledgment: segment)
+        : .payload(segment.pointee.sequence, segment.pointee.payloadCount)
+    if let memory = recent.recall(serial, segment, name), memory.isCopy(of: segment) {
+      if segment.pointee.identification != 0 { return true }
+      let copies = sides[own].figures.analysis[.captureDuplicate] + sides[other].figures.analysis[.captureDuplicate]
+      if isBare ? copies > 0 : !analyst.isAskedFor(segment.pointee) { return true }
+    }
+    recent.remember(serial, segment, name)
+    return false
   }
 
   func collected(id: Int) -> CollectedStream {

@@ -11,8 +11,8 @@ extension ECSFields {
       "imdump.msg.direction", .keyword, [.message], "which way it went",
       values: ["client_to_server", "server_to_client"]),
     ECSField(
-      "imdump.msg.fate", .keyword, [.message], "what became of it; absent where it asks for no answer",
-      values: ["acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending"]),
+      "imdump.msg.fate", .keyword, [.message], "what became of it; unacknowledged where it asks for no answer",
+      values: ["acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged"]),
     ECSField("imdump.msg.late", .boolean, [.message], "true in the second document of one that was given up"),
     ECSField("imdump.msg.copies", .long, [.message], "copies seen, the first one included"),
     ECSField("imdump.msg.retries", .long, [.message], "copies that were sent again on purpose"),

@@ -1,0 +1,96 @@
+import IMWire
+
+/// A connection whose protocol is known and whose client is not.
+struct AwaitedRoles {
+  /// What decodes it.
+  var profile: FlowProfile
+  /// Bytes that both directions held when their types were looked at last.
+  var looked = 0
+}
+
+/// Connections by port: the one that many share is a server's.
+///
+/// Counted for the whole run, saturating: 128 KiB, whatever the capture holds.
+struct PortUse: ~Copyable {
+  private let counts: UnsafeMutablePointer<UInt16>
+
+  init() {
+    counts = .allocate(capacity: 65_536)
+    counts.initialize(repeating: 0, count: 65_536)
+  }
+
+  deinit { counts.deallocate() }
+
+  /// Takes note of a new connection between two ports, as `FlowKey.ports` has them.
+  func add(_ ports: UInt32) {
+    for port in [Int(ports >> 16), Int(ports & 0xffff)] where counts[port] < .max { counts[port] += 1 }
+  }
+
+  /// The side whose port is shared so much that it must be the server's; `nil` where neither is.
+  func server(_ ports: UInt32) -> Int? {
+    let (first, second) = (Int(counts[Int(ports >> 16)]), Int(counts[Int(ports & 0xffff)]))
+    if first >= 3, first >= 3 * second { return 0 }
+    if second >= 3, second >= 3 * first { return 1 }
+    return nil
+  }
+}
+
+/// Who is the client of a connection whose beginning was not captured.
+extension Engine {
+  /// So many bytes of both directions, and so many nanoseconds, are waited for what tells; and so many connections wait.
+  private static var awaitedBytes: Int { 48 << 10 }
+  private static var awaitedTime: Int64 { 10_000_000_000 }
+  private static var awaitedCount: Int { 4_096 }
+
+  /// Sets the client of a connection that speaks the plan in use, as far as something tells it: the port that the profile or the
+  /// user names, types that only one side sends, the port that many connections share. False where nothing does yet, and
+  /// more bytes may: then the connection waits for them, undecided.
+  mutating func settleRoles(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ profile: FlowProfile, isEnd: Bool
+  ) -> Bool {
+    guard !flow.pointee.clientIsCertain else { return true }
+    let plan = Int(profile.plan)
+    let first = isServerPort(flow, 0, plan)
+    let second = isServerPort(flow, 1, plan)
+    if first != second {
+      flow.pointee.client = first ? 1 : 0
+      return true
+    }
+    let held = (0...1).reduce(0) { $0 + (flow.half($1).pointee.rest?.pointee.count ?? 0) }
+    let mayWait =
+      !isEnd && held < Self.awaitedBytes && !flow.half(side).pointee.flags.contains(.carried)
+      && segment.pointee.timestamp.nanoseconds(since: flow.pointee.firstSeen) < Self.awaitedTime
+    var awaited = awaitedRoles[flow.pointee.serial] ?? AwaitedRoles(profile: profile)
+    // Not with every few bytes: that would cost the square of what is held.
+    if !mayWait || held >= awaited.looked + awaited.looked / 4 {
+      awaited.looked = held
+      if let client = clientByType(flow, side) ?? clientByType(flow, 1 - side) {
+        flow.pointee.client = UInt8(truncatingIfNeeded: client)
+        return true
+      }
+    }
+    if let server = portUse.server(flow.pointee.key.ports) {
+      flow.pointee.client = UInt8(truncatingIfNeeded: 1 - server)
+      return true
+    }
+    guard mayWait, awaitedRoles.count < Self.awaitedCount || awaitedRoles[flow.pointee.serial] != nil else { return true }
+    awaitedRoles[flow.pointee.serial] = awaited
+    return false
+  }
+
+  /// The client, where what side `side` holds has a frame that only clients, or only servers, send.
+  private mutating func clientByType(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Int? {
+    guard let rest = flow.half(side).pointee.rest else { return nil }
+    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    if currentPlan.pointee.framing.isDelimited { return clientOfStretch(bytes, rest, side) }
+    rest.pointee.beginSearch()
+    guard case .at(var position) = find(bytes, rest, isEnd: true) else { return nil }
+    var probe = frame.pointee
+    for _ in 0..<4_096 where currentPlan.read(bytes, position, rest.pointee.end, &probe) == .frame {
+      if probe.kind.pointee.flags.contains(.fromClient) { return side }
+      if probe.kind.pointee.flags.contains(.fromServer) { return 1 - side }
+      position += probe.count
+    }
+    return nil
+  }
+}
