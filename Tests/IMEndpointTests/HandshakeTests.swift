@@ -33,7 +33,7 @@ import Testing
     #expect(HandshakeRequest(decoding: request.encoded.span.bytes) == request)
     let full = HandshakeRequest(
       version: ProtocolVersion(1, 7), features: .all, identity: ClientIdentity(high: 3, low: .max), user: "名",
-      unsettled: UnsettledNumbers([1, 2, 3, 4, 0xfe_ffff]))
+      unsettled: UnsettledNumbers([1, 2, 3, 4, 0xfe_ffff], epoch: .max - 1))
     #expect(HandshakeRequest(decoding: full.encoded.span.bytes) == full)
     for count in 0..<full.encoded.count { _ = HandshakeRequest(decoding: Array(full.encoded.prefix(count)).span.bytes) }
     let refused = HandshakeResponse.refused(HandshakeRefusal(.full, version: ProtocolVersion(2, 1)))

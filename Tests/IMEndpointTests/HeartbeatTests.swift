@@ -162,13 +162,13 @@ import Testing
     configuration.heartbeat.foreground = .init(base: .seconds(90), minimum: .seconds(15), maximum: .seconds(300))
     let (client, _) = try simulation.addClient(configuration)
     simulation.forgetsAfter = 60
-    simulation.run(until: 2_000)
+    simulation.run(until: 3_200)
     let limit = simulation.clients[client].heartbeat.silence.limit
     #expect(limit.map { $0 < 60_000_000_000 && $0 > 40_000_000_000 } == true)
     let disconnects = simulation.clients[client].metrics.disconnects
     let beats = simulation.clients[client].metrics.heartbeatsSent
     #expect(disconnects > 0)
-    simulation.run(until: 5_000)
+    simulation.run(until: 6_000)
     #expect(simulation.clients[client].metrics.disconnects == disconnects)
     #expect(simulation.clients[client].metrics.heartbeatsSent - beats > 40)
   }

@@ -109,6 +109,32 @@ import Testing
     #expect(simulation.server.metrics.messagesAcknowledged == 10)
   }
 
+  /// A server that has started anew counts from anywhere: what it sends is not taken for what the one before has sent.
+  @Test(arguments: UInt64(11)...18) func aServerThatStartsAnew(seed: UInt64) throws {
+    let simulation = Simulation(seed: 1)
+    var heard: [UInt8] = []
+    simulation.onClientEvent = { _, event, inbox in
+      if case .message(let message) = event { heard += inbox.body(of: message) }
+    }
+    simulation.onServerEvent = { event, inbox in
+      guard case .message(let message) = event else { return }
+      _ = try? simulation.server.send(body: Array(inbox.body(of: message)), to: message.session, at: simulation.moment)
+    }
+    let (client, session) = try simulation.addClient()
+    for number in 0..<100 {
+      simulation.after(Double(number) * 0.1) {
+        _ = try? simulation.clients[client].send(body: [UInt8(number)], in: session, at: simulation.moment)
+        simulation.settle(client: client)
+      }
+    }
+    simulation.after(5.05) {
+      simulation.resetAll()
+      simulation.server = ServerCore(ServerConfiguration(seed: seed))
+    }
+    simulation.run(until: 1_020)
+    #expect(heard.sorted() == Array(0..<100))
+  }
+
   private func run(_ faults: ServerFaults, count: Int = 20, until end: Double = 1_030) throws -> (
     Simulation, delivered: Int
   ) {

@@ -80,7 +80,7 @@ public struct ClientCore: EndpointCore, Sendable {
     let id = SessionID(place: UInt32(sessions.count))
     let traffic = Traffic(
       wireID: wireID, strategy: strategy ?? .recommended(for: kind), major: configuration.speech.version.major,
-      start: UInt32(truncatingIfNeeded: random.next() % UInt64(SequenceNumber.modulus)))
+      start: UInt32(truncatingIfNeeded: random.next() % UInt64(SequenceNumber.modulus)), epoch: random.next())
     sessions.append(ClientSession(id: id, kind: kind, traffic: traffic, at: now))
     return id
   }

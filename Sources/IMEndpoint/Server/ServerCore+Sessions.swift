@@ -31,7 +31,8 @@ extension ServerCore {
     if index.count >= configuration.maximumSessions, !evictOldest() { return nil }
     let start = UInt32(truncatingIfNeeded: random.next() % UInt64(SequenceNumber.modulus))
     let traffic = Traffic(
-      wireID: key.wireID, strategy: configuration.strategy, major: configuration.speech.version.major, start: start)
+      wireID: key.wireID, strategy: configuration.strategy, major: configuration.speech.version.major, start: start,
+      epoch: random.next())
     let place: Int
     if let free = freeSessions.popLast() {
       place = Int(free)
@@ -126,7 +127,7 @@ extension ServerCore {
     unname(place)
     index[sessions[place].key] = nil
     let (key, generation) = (sessions[place].key, sessions[place].generation)
-    let traffic = Traffic(wireID: 0, strategy: configuration.strategy, major: 0, start: 0)
+    let traffic = Traffic(wireID: 0, strategy: configuration.strategy, major: 0, start: 0, epoch: 0)
     sessions[place] = ServerSession(key: key, generation: generation, isUsed: false, traffic: traffic)
     freeSessions.append(Int32(place))
   }

@@ -89,26 +89,32 @@ enum HandshakeResponse: Equatable, Sendable {
 /// The first number of each category of which the sender does not know that it arrived: everything before is settled.
 ///
 /// It goes ahead of all else on each new connection. Without it a receiver could not tell whether a number below the
-/// first it sees is a duplicate or has been overtaken.
+/// first it sees is a duplicate or has been overtaken. The epoch says which counters they are: another one, and the
+/// sender has started anew and counts from anywhere.
 struct UnsettledNumbers: Equatable, Sendable {
   var counters: InlineArray<5, UInt32>
+  var epoch: UInt64
 
   static func == (a: UnsettledNumbers, b: UnsettledNumbers) -> Bool {
-    a.counters.indices.allSatisfy { a.counters[$0] == b.counters[$0] }
+    a.epoch == b.epoch && a.counters.indices.allSatisfy { a.counters[$0] == b.counters[$0] }
   }
 
-  init(_ counters: InlineArray<5, UInt32>) { self.counters = counters }
+  init(_ counters: InlineArray<5, UInt32>, epoch: UInt64) {
+    self.counters = counters
+    self.epoch = epoch
+  }
 
   func append(to body: inout [UInt8]) {
-    TLV.append(.unsettled, counters.indices.flatMap { TLV.bigEndian(counters[$0]) }, to: &body)
+    TLV.append(.unsettled, counters.indices.flatMap { TLV.bigEndian(counters[$0]) } + TLV.bigEndian(epoch), to: &body)
   }
 
   init?(decoding body: RawSpan) {
-    guard let range = TLV.value(of: .unsettled, in: body), range.count == 20 else { return nil }
+    guard let range = TLV.value(of: .unsettled, in: body), range.count == 28 else { return nil }
     counters = InlineArray(repeating: 0)
     for index in 0..<5 {
       let start = range.lowerBound + index * 4
       counters[index] = UInt32(truncatingIfNeeded: TLV.number(body, start..<start + 4))
     }
+    epoch = TLV.number(body, range.lowerBound + 20..<range.upperBound)
   }
 }

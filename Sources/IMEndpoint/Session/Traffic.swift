@@ -16,9 +16,13 @@ struct Traffic: Sendable {
   var fullQueues: UInt8 = 0
   private var floors: InlineArray<5, UInt32>
   private var filters = InlineArray<5, DuplicateFilter>(repeating: DuplicateFilter())
+  /// Which counters this end has, and those of the other end that the filters are for.
+  private let epoch: UInt64
+  private var otherEpoch: UInt64?
 
-  init(wireID: UInt16, strategy: SessionStrategy, major: UInt8, start: UInt32) {
+  init(wireID: UInt16, strategy: SessionStrategy, major: UInt8, start: UInt32, epoch: UInt64) {
     self.wireID = wireID
+    self.epoch = epoch
     self.strategy = strategy
     version = ProtocolVersion(major, 0)
     counters = SequenceCounters(start: start)
@@ -33,11 +37,15 @@ struct Traffic: Sendable {
   /// The first number of each category that is not known to have arrived.
   mutating func unsettled() -> UnsettledNumbers {
     for category in SequenceCategory.allCases { raiseFloor(category) }
-    return UnsettledNumbers(floors)
+    return UnsettledNumbers(floors, epoch: epoch)
   }
 
   /// The other end has said which of its numbers are settled.
   mutating func settle(_ numbers: UnsettledNumbers) {
+    if numbers.epoch != otherEpoch {
+      if otherEpoch != nil { filters = InlineArray(repeating: DuplicateFilter()) }
+      otherEpoch = numbers.epoch
+    }
     for index in 0..<5 { filters[index].settle(before: numbers.counters[index]) }
   }
 
