@@ -48,7 +48,7 @@ package struct FateSeries: Equatable, Sendable {
 
   /// Two that counted the same.
   package static func == (a: FateSeries, b: FateSeries) -> Bool {
-    (0..<16).allSatisfy { 
+    (0..<16).allSatisfy {
       a.decisions[$0] == b.decisions[$0] && a.corrections[$0] == b.corrections[$0] && a.causes[$0] == b.causes[$0]
         && a.lateCauses[$0] == b.lateCauses[$0]
     }

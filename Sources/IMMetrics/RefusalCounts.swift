@@ -33,7 +33,8 @@ package struct RefusalCounts: Sendable {
   }
 
   private mutating func add(_ new: Entry) {
-    if let place = entries.firstIndex(where: { $0.plan == new.plan && $0.kind == new.kind && $0.status == new.status }) {
+    if let place = entries.firstIndex(where: { $0.plan == new.plan && $0.kind == new.kind && $0.status == new.status })
+    {
       entries[place].count &+= new.count
     } else if entries.count < Self.maximumCount {
       entries.append(new)

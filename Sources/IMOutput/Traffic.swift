@@ -31,7 +31,8 @@ package struct Traffic {
         var fates = kind.fates[0]
         fates.add(kind.fates[1])
         transmissions +=
-          UInt64(fates.units &- fates.pending &- fates.unknown) + kind.retries + kind.immediateDuplicates + kind.duplicates
+          UInt64(fates.units &- fates.pending &- fates.unknown) + kind.retries + kind.immediateDuplicates
+          + kind.duplicates
         answered += UInt64(fates.acked) + UInt64(fates.ackedAfterRetry) + UInt64(fates.rejected)
       }
     }

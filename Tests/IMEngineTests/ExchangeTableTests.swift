@@ -103,7 +103,8 @@ import Testing
   private func exchange(_ key: Key, _ id: UInt32) -> Exchange {
     Exchange(
       sequence: key.sequence, session: key.session, direction: key.direction, id: id,
-      firstAt: Timestamp(nanoseconds: 0), flow: 0, connection: 1, bodyCount: 0, end: 0, fingerprint: 0, clock: 0, flags: [],
+      firstAt: Timestamp(nanoseconds: 0), flow: 0, connection: 1, bodyCount: 0, end: 0, fingerprint: 0, clock: 0,
+      flags: [],
       plan: 0, kind: 0)
   }
 }

@@ -109,9 +109,10 @@ import Testing
   // MARK: Numbers that begin again
 
   /// The same number with the same content on the next connection: a copy by the protocol's word, or something new.
-  @Test(arguments: [
-    ("mqtt", false, 2), ("mqtt", true, 1), ("smpp", false, 2),
-  ] as [(String, Bool, Int)])
+  @Test(
+    arguments: [
+      ("mqtt", false, 2), ("mqtt", true, 1), ("smpp", false, 2),
+    ] as [(String, Bool, Int)])
   func numbersOnAnotherConnection(_ name: String, _ isMarked: Bool, _ expected: Int) throws {
     let plan = try #require(Plans.usual.first { $0.name == name })
     var packets: [TimedPacket] = []
@@ -149,9 +150,10 @@ import Testing
   // MARK: Silences
 
   /// A silence is survived when the peer acknowledges what ended it.
-  @Test(arguments: [
-    ("dsd....s", 2), ("ds..h", 0), ("dsh.....h.s", 6), ("ds......h.........", 0),
-  ] as [(String, Int64)])
+  @Test(
+    arguments: [
+      ("dsd....s", 2), ("ds..h", 0), ("dsh.....h.s", 6), ("ds......h.........", 0),
+    ] as [(String, Int64)])
   func silence(_ drawing: String, _ seconds: Int64) throws {
     let figures = try #require(Timeline(drawing).run.heard.reports.first?.figures)
     #expect(figures.longestIdle == seconds * 1_000_000, "\(drawing)")

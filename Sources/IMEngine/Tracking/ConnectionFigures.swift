@@ -27,7 +27,7 @@ package struct FateCounts: Sendable, BitwiseCopyable {
   package init() {}
 
   /// Counts one more, or with `step` -1 one less, of what an exchange came to.
-  package mutating func count(_ outcome: Outcome, _ step: Int32 = 1) { count(outcome.fate, outcome.cause, step) }
+  package mutating func count(_ outcome: FateAndCause, _ step: Int32 = 1) { count(outcome.fate, outcome.cause, step) }
 
   /// The same of a fate and its cause.
   package mutating func count(_ fate: Fate, _ cause: Cause? = nil, _ step: Int32 = 1) {
@@ -376,7 +376,7 @@ extension Tracker {
   /// Counts one more, or with `step` -1 one less, of `outcome` in direction `way`, for a type that has this role.
   @inline(__always)
   mutating func count(
-    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ role: FrameRole, _ outcome: Outcome, _ way: Int,
+    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ role: FrameRole, _ outcome: FateAndCause, _ way: Int,
     _ step: Int32 = 1
   ) {
     if role != .message {

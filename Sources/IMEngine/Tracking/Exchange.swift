@@ -72,7 +72,7 @@ package enum Cause: UInt8, Sendable, BitwiseCopyable, CaseIterable {
 ///     +------------+----------+-------------+--------+------+
 ///     | has status | is blind | was reached | before | fate |
 ///     +------------+----------+-------------+--------+------+
-package struct Outcome: Sendable, BitwiseCopyable {
+package struct FateAndCause: Sendable, BitwiseCopyable {
   private var bits = Fate.pending.rawValue
 
   /// An open exchange's.
@@ -199,7 +199,7 @@ package struct Exchange: Sendable, BitwiseCopyable {
   /// What is known of it.
   package var flags: Flags
   /// What it has come to; it counts only with `Flags.settled`, and an answer that comes late changes it.
-  package internal(set) var outcome = Outcome()
+  package internal(set) var outcome = FateAndCause()
   /// The index of the plan that decodes it, in `EngineOptions.plans`.
   package var plan: UInt8
   /// Its type, by `FrameKind.index`; `.max` for a type that the profile does not know.
@@ -237,7 +237,7 @@ package struct Exchange: Sendable, BitwiseCopyable {
   package var isAnswered: Bool { acks != 0 }
   /// What became of it.
   package var fate: Fate { outcome.fate }
-  /// Why it has no right answer; see `Outcome.cause`.
+  /// Why it has no right answer; see `FateAndCause.cause`.
   package var cause: Cause? { outcome.cause }
   /// Copies seen, at most 65,535.
   package var copies: UInt16 { UInt16(clamping: 1 + Int(repeats) + Int(duplicates)) }

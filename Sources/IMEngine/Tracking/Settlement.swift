@@ -11,7 +11,7 @@ package struct Settlement: Sendable, BitwiseCopyable {
   /// Its type, by `FrameKind.index`.
   package var kind: UInt8
   /// What it has come to.
-  package var outcome: Outcome
+  package var outcome: FateAndCause
   /// What is known of it.
   package var flags: Exchange.Flags
   /// The number in `StatusTable` of the answer's status; 0 without one.

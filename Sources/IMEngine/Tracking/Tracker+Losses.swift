@@ -75,7 +75,8 @@ extension Tracker {
     var isUnknown = lacks(flow, flow.pointee.side(direction.reversed), after: begin, upTo: deadline)
     var isReached = flow.hasAcknowledged(exchange.pointee.end, direction)
     if let other = copyElsewhere(exchange, flows) {
-      isUnknown = isUnknown || lacks(other.flow, other.flow.pointee.side(direction.reversed), after: begin, upTo: deadline)
+      isUnknown =
+        isUnknown || lacks(other.flow, other.flow.pointee.side(direction.reversed), after: begin, upTo: deadline)
       if isReached != true { isReached = other.flow.hasAcknowledged(other.end, direction) ?? isReached }
     }
     exchange.pointee.outcome.reach(isReached)

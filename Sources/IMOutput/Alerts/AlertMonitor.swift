@@ -98,7 +98,8 @@ package final class AlertMonitor: EngineSink {
       rules.indices.filter { metrics.contains(rules[$0].metric) }
     }
     refusalWatches = watching(.handshakesRefused)
-    settledWatches = watching(.loss, .success, .retry, .rejected, .unknown, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99)
+    settledWatches = watching(
+      .loss, .success, .retry, .rejected, .unknown, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99)
     checksumWatches = watching(.checksumErrors)
     beatWatches = watching(.heartbeatsMissed)
     jitterWatches = watching(.heartbeatJitter)

@@ -12,7 +12,9 @@ extension ECSFields {
       values: ["client_to_server", "server_to_client"]),
     ECSField(
       "imdump.msg.fate", .keyword, [.message], "what became of it; unacknowledged where it asks for no answer",
-      values: ["acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unknown", "unacknowledged"]),
+      values: [
+        "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unknown", "unacknowledged",
+      ]),
     ECSField(
       "imdump.msg.cause", .keyword, [.message], "why it has no right answer",
       values: ["network", "peer", "capture", "status", "checksum"]),
@@ -52,7 +54,8 @@ extension ECSFields {
       ECSField("imdump.alert.id", .keyword, [.alert], "names one firing"),
       ECSField("imdump.alert.fingerprint", .keyword, [.alert], "names the rule and what it is about, never its value"),
       ECSField(
-        "imdump.alert.state", .keyword, [.alert], "what happened to it", values: ["firing", "resolved", "held", "released"]),
+        "imdump.alert.state", .keyword, [.alert], "what happened to it",
+        values: ["firing", "resolved", "held", "released"]),
       ECSField("imdump.alert.metric", .keyword, [.alert], "the rule's metric"),
       ECSField(
         "imdump.alert.operator", .keyword, [.alert], "how value and threshold are compared",
