@@ -106,9 +106,8 @@ public struct NetworkPath: Hashable, Sendable, BitwiseCopyable {
 public struct SocketOptions: Hashable, Sendable {
   /// Small writes go at once (`TCP_NODELAY`).
   public var sendsAtOnce = true
-  /// Retransmissions of a thin stream do not back off exponentially (`TCP_THIN_LINEAR_TIMEOUTS`). It helps a connection that
-  /// is alone with its losses; beside racing it gains nothing, and on a link that is full it makes things worse
-  /// (`docs/weak-network.md`).
+  /// Retransmissions of a thin stream do not back off exponentially (`TCP_THIN_LINEAR_TIMEOUTS`). Beside
+  /// racing it gains nothing (`docs/weak-network.md`).
   public var retransmitsLinearly = false
   /// The longest retransmission timeout (`TCP_RTO_MAX_MS`); `nil` leaves the system's. It is chosen for each new connection,
   /// and only where the round trip is short.
