@@ -1,4 +1,5 @@
 package import IMEngine
+import IMMetrics
 
 /// What the capture itself counted; what it cannot know is `nil`.
 package struct CaptureCounts: Sendable {
@@ -147,13 +148,11 @@ package struct Summary {
     var parts = ["\(plan.name): \(count(frames, "frame"))", "\(count(UInt64(fates.units), "message"))"]
     let named: [(UInt32, String)] = [
       (fates.acked, "acked"), (fates.ackedAfterRetry, "acked after retry"), (fates.rejected, "rejected"),
-      (fates.unanswered, "unanswered"), (fates.damaged, "damaged"), (fates.pending, "pending"),
+      (fates.unanswered, "unanswered"), (fates.damaged, "damaged"), (fates.unknown, "unknown"),
+      (fates.pending, "pending"),
     ]
     for (n, name) in named where n > 0 { parts.append("\(grouped(UInt64(n))) \(name)") }
-    let closed = fates.units - fates.pending
-    if closed > 0 {
-      parts.append("success \(percent(UInt64(fates.acked + fates.ackedAfterRetry), UInt64(closed)))")
-    }
+    if let success = FateRatios(fates).success { parts.append("success \(percent(success))") }
     return parts.joined(separator: ", ")
   }
 }
