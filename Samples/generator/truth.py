@@ -41,12 +41,26 @@ def is_frame(frame):
     return frame.version == (1, 0) and (frame.claim is None or frame.claim <= len(frame.body))
 
 
-def fate(unit, end, closed):
+def holes(own, direction, stretches):
+    """When the capture shows first that bytes of a direction were sent which it never holds: one time for each hole."""
+    times = []
+    for (_, start), (end, _) in zip(stretches, stretches[1:]):
+        behind = [p.time for p in own if p.direction == direction and p.payload and p.start >= end]
+        told = [p.time for p in own if p.direction != direction and p.acknowledged > start]
+        times.append(min(behind + told))
+    return times
+
+
+def fate(unit, end, closed, missing):
     if unit["acks"]:
         return "acked_after_retry" if unit["retries"] else "acked"
     if all(crc == "bad" for crc in unit["crc"]):
         return "damaged"
-    return "pending" if closed is None and unit["ts"][-1] + ACK_TIMEOUT > end else "unanswered"
+    over = min(unit["ts"][-1] + ACK_TIMEOUT, closed or unit["ts"][-1] + ACK_TIMEOUT)
+    if over > end:
+        return "pending"
+    lost = missing[1 - SIDES.index(unit["dir"])]
+    return "unknown" if any(unit["ts"][0] < time <= over for time in lost) else "unanswered"
 
 
 def units(connection, index, seen):
@@ -100,9 +114,10 @@ def compute(connections, packets, end):
             reconnects.append({"session": session, "from": ended[phone], "to": opened})
         if opened or not syn:
             ended[phone] = closed or end
-        seen = []
+        seen, missing = [], []
         for direction in (0, 1):
             found, stretches = visible(connection, direction, own)
+            missing.append(holes(own, direction, stretches))
             counts["gaps"] += max(0, len(stretches) - 1)
             counts["gap_bytes"] += sum(b[0] - a[1] for a, b in zip(stretches, stretches[1:]))
             seen += [(time, direction, frame) for time, frame in found if is_frame(frame)]
@@ -118,7 +133,7 @@ def compute(connections, packets, end):
         counts["orphan_acks"] += sum(f.kind == wire.ACK for _, _, f in seen) - sum(len(u["acks"]) for u in known)
         for unit in known:
             if unit["type"] in wire.NAMES.values():
-                unit["fate"] = fate(unit, end, closed)
+                unit["fate"] = fate(unit, end, closed, missing)
         messages += known
     for unit in messages:
         counts["units_" + unit["type"]] += 1

@@ -41,8 +41,10 @@ extension Engine {
 
   /// Looks for a plan whose frames stand in what side `side` holds; decodes both directions when there is one.
   ///
-  /// The last `count` bytes are new.
-  mutating func choose(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, new count: Int, isEnd: Bool) {
+  /// The last `count` bytes are new. `isCut` says that the snaplen took what was behind them.
+  mutating func choose(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, new count: Int, isEnd: Bool, isCut: Bool = false
+  ) {
     let half = flow.half(side)
     guard let rest = half.pointee.rest, rest.pointee.count > 0 else { return }
     if !awaitedRoles.isEmpty, let awaited = awaitedRoles[flow.pointee.serial] {
@@ -81,7 +83,7 @@ extension Engine {
       }
     }
     let isOver = rest.pointee.count > patience(half)
-    guard isOver || isEnd else { return }
+    guard isOver || isCut else { return }
     if let profile = promisedAtStart(flow, half, rest, bytes, start, end) {
       decide(index, flow, side, profile, isEnd: isEnd)
     } else if !isOver {

@@ -215,6 +215,13 @@ extension Engine {
         return
       }
     }
+    // Whoever gives up tells, too, what came.
+    if segment.pointee.flags.contains(.ack), peer.pointee.flags.contains(.acknowledged),
+      Int32(bitPattern: segment.pointee.acknowledgment &- peer.pointee.acknowledged) > 0,
+      Int32(bitPattern: segment.pointee.acknowledgment &- peer.pointee.next) <= 0
+    {
+      peer.pointee.acknowledged = segment.pointee.acknowledgment
+    }
     close(index, .reset, segment.pointee.timestamp)
   }
 

@@ -365,7 +365,7 @@ extension Engine {
     let half = flow.half(side)
     // Of a frame that the snaplen cuts, the beginning is all there will be.
     if gap.reason == .snaplen, flow.pointee.profile == .unknown, let held = half.pointee.rest?.pointee.count {
-      choose(index, flow, side, new: held, isEnd: true)
+      choose(index, flow, side, new: held, isEnd: true, isCut: true)
     }
     if gap.reason == .snaplen, half.pointee.flags.contains(.lost), !half.pointee.flags.contains(.carried),
       flow.pointee.profile.isPlan, let rest = half.pointee.rest

@@ -243,9 +243,7 @@ package struct ProfileCompiler {
     if let life = try reader.optional("outlives-connection") {
       switch try life.text() {
       case "always": draft.numberLife = .session
-      case "marked":
-        guard draft.duplicate.isPresent else { throw life.error("'marked' needs the field 'duplicate'") }
-        draft.numberLife = .marked
+      case "marked": draft.numberLife = .marked
       case "never": draft.numberLife = .connection
       default: throw life.error("a number outlives its connection always, marked or never")
       }

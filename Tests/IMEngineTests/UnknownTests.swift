@@ -9,11 +9,11 @@ import Testing
   /// Drawn timelines, a second a column; `s` is the server's TCP, `m` an answer that the capture lacks.
   @Test(arguments: [
     // The peer's TCP never had it, or had it and nobody answered.
-    ("d........", "unanswered network"), ("ds.......", "unanswered peer"), ("d.....s...", "unanswered peer"),
+    ("d........", "unanswered network"), ("ds.......", "unanswered peer"), ("d....s....", "unanswered peer"),
     // Acknowledged when its time was over: nobody had it in time.
     ("d........s", "unanswered network"), ("d.R", "unanswered peer"),
     // The client acknowledges an answer that was not captured.
-    ("dm.......", "unknown capture"), ("d....m...", "unknown capture"),
+    ("dm.......", "unknown capture"), ("d...m....", "unknown capture"),
     // One before the message, or behind its closing, says nothing of it.
     ("m.d.......", "unanswered network"), ("ds........m.", "unanswered peer"),
     // An answer that was captured is one, whatever else was not.

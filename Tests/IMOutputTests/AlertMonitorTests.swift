@@ -128,7 +128,7 @@ import Testing
       monitor.captured(received: 4_000, dropped: 50, at: Self.at(50_000))
     }
     let told = outcome.events.map { "\($0.rule.name) \($0.state.rawValue)@\($0.at.seconds - Self.start)" }
-    #expect(Set(told) == ["drops firing@10", "drops resolved@31", "r held@10"])
+    #expect(Set(told) == ["drops firing@10", "drops resolved@31", "r held@10", "r released@16"])
     #expect(outcome.events.first { $0.state == .held }?.dropped == 50)
     #expect(outcome.figures.held == 1)
   }

@@ -55,6 +55,21 @@ extension Tracker {
       after: begin, upTo: end, next: half.pointee.next)
   }
 
+  /// A hole younger than this may still be filled by what is sent again, in nanoseconds of capture time.
+  private static var youngHole: Int64 { 2_000_000_000 }
+
+  /// Whether an answer may still come out from a hole that opened before the time for it was over.
+  func mayBeFilled(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ deadline: Timestamp,
+    _ now: Timestamp
+  ) -> Bool {
+    let half = flow.half(flow.pointee.side(exchange.pointee.direction.reversed))
+    guard let queue = half.pointee.queue, half.pointee.state == .open, let first = queue.pointee.firstTimestamp,
+      first > exchange.pointee.firstAt, first <= deadline
+    else { return false }
+    return now.nanoseconds(since: first) < Self.youngHole
+  }
+
   /// The last time, not behind `end`, at which bytes of `side` turned out to be missing; `nil` where none are.
   func lastLoss(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, upTo end: Timestamp) -> Timestamp? {
     let rare = figures.pointer(flow.pointee.figures).pointee.rare

@@ -208,10 +208,7 @@ extension Tracker {
     let newest = table.find(flow.pointee.session, reverse, sequence)
     var found = newest
     if let newest, inOrder {
-      let (oldest, isUnknowable) = searchInOrder(from: newest, answers, frame.pointee.timestamp, flow)
-      // Which of several it answers, nobody can tell.
-      if isUnknowable { return }
-      found = oldest
+      found = searchInOrder(from: newest, frame.pointee.timestamp, flow)
     } else if let newest, !isAnswer(answers, frame.pointee.timestamp, newest) || isScoped && !isHere(newest, flow) {
       found = search(
         from: newest, answers, frame.pointee.timestamp, flow, counts: plan.pointee.sequenceCounts, isScoped: isScoped)
@@ -320,13 +317,13 @@ extension Tracker {
   /// What an answer without a number belongs to: the oldest open exchange of its connection.
   ///
   /// Where the capture lacks bytes of the answering direction, the answers to those that were open may have been among them.
-  /// The oldest that was sent later is meant then; and where there is only one at all, it is that one. Of several that were
-  /// open, nobody can tell which one is meant. So many that looking through them for each answer would cost their square are
-  /// not looked through.
+  /// The oldest that was sent later is meant then, else the newest of those that were open: what is missing answered the
+  /// older ones. A message that the capture lacks may be meant as well: then a single one that was open is left alone. So many
+  /// that looking through them for each answer would cost their square are not looked through.
   @inline(never)
   private mutating func searchInOrder(
-    from newest: UnsafeMutablePointer<Exchange>, _ answers: UInt64, _ now: Timestamp, _ flow: UnsafeMutablePointer<Flow>
-  ) -> (found: UnsafeMutablePointer<Exchange>?, isUnknowable: Bool) {
+    from newest: UnsafeMutablePointer<Exchange>, _ now: Timestamp, _ flow: UnsafeMutablePointer<Flow>
+  ) -> UnsafeMutablePointer<Exchange>? {
     let asking = flow.pointee.side(newest.pointee.direction)
     let loss = lastLoss(flow, 1 - asking, upTo: now) ?? .distantPast
     var oldest: UnsafeMutablePointer<Exchange>?
@@ -340,25 +337,25 @@ extension Tracker {
       steps &+= 1
       if steps > 32 {
         searchCredit &-= 1
-        guard searchCredit > 0 else { return (nil, false) }
+        guard searchCredit > 0 else { return nil }
       }
       if !exchange.pointee.isAnswered, !isTooLate(now, exchange) {
         if exchange.pointee.firstAt > now {
           early = exchange
         } else if exchange.pointee.firstAt >= loss {
           oldest = exchange
-        } else if exchange.pointee.fate != .unknown {
-          doubtful = exchange
+        } else if exchange.pointee.fate != .unknown || flow.pointee.phase == .closed {
+          // What comes behind the end was captured late: it is an answer to one of those that had none.
+          if doubts == 0 { doubtful = exchange }
           doubts += 1
         }
       }
       candidate = table.nextOpen(after: exchange, now)
     }
-    if let oldest { return (oldest, false) }
-    guard let doubtful else { return (early, false) }
-    // A message that the capture lacks may have been answered as well.
-    let isAlone = doubts == 1 && lastLoss(flow, asking, upTo: now) ?? .distantPast <= doubtful.pointee.firstAt
-    return isAlone ? (doubtful, false) : (nil, true)
+    if let oldest { return oldest }
+    guard let doubtful else { return early }
+    if doubts == 1, let lost = lastLoss(flow, asking, upTo: now), lost > doubtful.pointee.firstAt { return nil }
+    return doubtful
   }
 
   /// The same type and number in the other direction answers, where the protocol does it so.

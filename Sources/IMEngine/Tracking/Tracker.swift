@@ -343,7 +343,7 @@ struct Tracker: ~Copyable {
       if exchange.pointee.flags.isDisjoint(with: [.settled, .moved]) {
         let flow = flows.pointer(exchange.pointee.flow)
         let deadline = deadline(exchange, flow, flows)
-        if deadline <= now || isEnd {
+        if deadline <= now || isEnd, isEnd || !mayBeFilled(exchange, flow, deadline, now) {
           expire(exchange, flow, flows, at: deadline <= now ? deadline : nil)
         } else if now.nanoseconds(since: exchange.pointee.firstAt) < Self.leastTimeout {
           return
