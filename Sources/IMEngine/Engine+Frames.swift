@@ -334,6 +334,7 @@ extension Engine {
     walker.clear()
     ledger.checksums[Int(ChecksumStatus.unchecked.rawValue)] &+= 1
     ledger.decodedBytes &+= UInt64(have)
+    ledger.cutBytes &+= UInt64(whole - have)
     rest.pointee.consume(have)
     reassembler.rests.take(back: &flow.half(side).pointee.rest)
     if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp, reassembler.flows.places) }

@@ -78,6 +78,8 @@ package struct Ledger: Sendable {
 
   /// Stream bytes in frames, those with a wrong checksum excepted.
   package var decodedBytes: UInt64 = 0
+  /// What the snaplen cut from frames that are decoded all the same; never captured, so in no other figure.
+  package var cutBytes: UInt64 = 0
   /// Stream bytes in frames with a wrong checksum.
   package var damagedBytes: UInt64 = 0
   /// Stream bytes passed over in search of a frame, and those of frames that were cut; those of carriers, too.

@@ -23,7 +23,7 @@ import Testing
     talk.send(Array("yes".utf8), .serverToClient, at: Self.at(2))
     talk.close(.fin(by: .clientToServer), at: Self.at(3))
     let stream = try #require(collect(CaptureBuilder(talk)).first)
-    #expect(stream.id == 0)
+    #expect(stream.id == 1)
     #expect(stream.firstFrame == 1)
     #expect(stream.client == Self.client)
     #expect(stream.server == Self.server)
@@ -44,7 +44,7 @@ import Testing
     // The same number again is only the SYN again.
     second.append(.clientToServer, .syn, sequence: 900_000, acknowledgment: 0, at: Self.at(200))
     let streams = collect(CaptureBuilder(first, second))
-    #expect(streams.map(\.id) == [0, 1])
+    #expect(streams.map(\.id) == [1, 2])
     #expect(streams.map(\.firstFrame) == [1, 6])
     #expect(streams.map { $0.directions[0].content.flatMap { $0 } } == [[1], [2]])
   }

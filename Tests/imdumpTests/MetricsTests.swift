@@ -94,7 +94,8 @@ import Testing
       let labels = try #require(server["server"] as? String)
       let own = ["endpoint": labels, "profile": try #require(server["profile"] as? String)]
       let figures = try #require(server["figures"] as? [String: Any])
-      let messages = try #require(figures["messages"] as? [String: Int])
+      let fates = try #require(figures["messages"] as? [String: Any])
+      let messages = fates.compactMapValues { $0 as? Int }
       func first(_ fate: String) -> Int { text.sum("imdump_messages_total", own.merging(["fate": fate]) { $1 }) }
       func late(_ fate: String) -> Int { text.sum("imdump_messages_late_total", own.merging(["fate": fate]) { $1 }) }
       #expect(text.sum("imdump_messages_total", own) == messages["units"])
@@ -102,6 +103,11 @@ import Testing
       let lost = (messages["unanswered"] ?? 0) + (messages["damaged"] ?? 0)
       #expect(first("unanswered") + first("damaged") - text.sum("imdump_messages_late_total", own) == lost)
       #expect(first("pending") == messages["pending"])
+      let causes = try #require(fates["causes"] as? [String: Int])
+      for (cause, count) in causes {
+        func sum(_ family: String) -> Int { text.sum(family, own.merging(["cause": cause]) { $1 }) }
+        #expect(sum("imdump_message_causes_total") - sum("imdump_message_causes_late_total") == count, "\(cause)")
+      }
       if let beats = figures["heartbeats"] as? [String: Any] {
         let late = text.sum("imdump_heartbeats_late_total", own)
         func beat(_ fate: String) -> Int { text.sum("imdump_heartbeats_total", own.merging(["fate": fate]) { $1 }) }

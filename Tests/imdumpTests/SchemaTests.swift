@@ -110,7 +110,8 @@ import Testing
     var engineOptions = EngineOptions(plans: plans)
     engineOptions.needs = ECSSink.needs.union(AlertMonitor.needs)
     let rules = try AlertRules(
-      "version: 1\nrules:\n  - { name: r, metric: messages, window: 10s, op: '>', threshold: 0 }\n", source: "r",
+      "version: 1\nrules:\n  - { name: r, metric: messages, window: 10s, op: '>', threshold: 0 }\n"
+        + "  - { name: u, metric: loss, window: 60s, op: '>', threshold: 0.5 }\n", source: "r",
       profiles: ["tjp"])
     let monitor = AlertMonitor(rules: rules.rules, plans: plans) { sink.alert($0) }
     var engine = Engine(options: engineOptions, sink: PairSink(monitor, sink))
@@ -131,10 +132,20 @@ import Testing
     other.send(
       MQTTPacketBuilder.subscribe(1, [("news", 1)]), .clientToServer, at: Timestamp(milliseconds: 30_400))
     other.send(MQTTPacketBuilder.packet(12, []), .clientToServer, at: Timestamp(milliseconds: 120_000))
+    // An answer that the capture lacks.
+    var blind = ConversationBuilder(
+      client: Endpoint(address: IPAddress(v4: 0x0a00_0007), port: 52_345),
+      server: Endpoint(address: IPAddress(v4: 0xcb00_7109), port: 8_080))
+    blind.open(at: Timestamp(milliseconds: 5))
+    blind.send(TJPFrameBuilder(text: "hello", sequence: 9).bytes, .clientToServer, at: Timestamp(milliseconds: 20))
+    for packet in blind.send(TJPFrameBuilder.echoACK(of: 9).bytes, .serverToClient, at: Timestamp(milliseconds: 30)) {
+      blind.drop(packet)
+    }
+    blind.acknowledge(.clientToServer, at: Timestamp(milliseconds: 40))
     sink.begin(at: Timestamp(milliseconds: 0))
     sink.figures = figures
     sink.report(.interfaceDown, at: Timestamp(milliseconds: 0))
-    let batch = CaptureBuilder(talk.packets + other.packets).batch()
+    let batch = CaptureBuilder(talk.packets + other.packets + blind.packets).batch()
     engine.process(batch.bytes.span.bytes, batch.records.span)
     engine.finish()
     monitor.finish(at: engine.totals.lastAt)

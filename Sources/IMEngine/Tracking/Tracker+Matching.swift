@@ -306,7 +306,7 @@ extension Tracker {
       candidate = table.next(after: exchange)
       if isScoped, !isHere(exchange, flow) { continue }
       if isAnswer(answers, now, exchange) { return exchange }
-      if isAnswer(answers, exchange.pointee.firstAt, exchange) {
+      if exchange.pointee.firstAt > now, isAnswer(answers, exchange.pointee.firstAt, exchange) {
         let isOpen = !exchange.pointee.isAnswered && exchange.pointee.connection == flow.pointee.serial
         if isOpen || counts { early = exchange }
       }

@@ -83,7 +83,7 @@ struct Run {
     #expect(
       units == UInt32(heard.finished.count { $0.fate != .unacknowledged }), comment, sourceLocation: sourceLocation)
     #expect(
-      ledger.decodedBytes + ledger.damagedBytes == UInt64(frames.reduce(0) { $0 + $1.bytes.count }), comment,
-      sourceLocation: sourceLocation)
+      ledger.decodedBytes + ledger.cutBytes + ledger.damagedBytes == UInt64(frames.reduce(0) { $0 + $1.bytes.count }),
+      comment, sourceLocation: sourceLocation)
   }
 }
