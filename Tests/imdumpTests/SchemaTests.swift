@@ -111,7 +111,7 @@ import Testing
     engineOptions.needs = ECSSink.needs.union(AlertMonitor.needs)
     let rules = try AlertRules(
       "version: 1\nrules:\n  - { name: r, metric: messages, window: 10s, op: '>', threshold: 0 }\n"
-        + "  - { name: u, metric: loss, window: 60s, op: '>', threshold: 0.5 }\n", source: "r",
+        + "  - { name: u, metric: loss, scope: connection, window: 60s, op: '>', threshold: 0.5 }\n", source: "r",
       profiles: ["tjp"])
     let monitor = AlertMonitor(rules: rules.rules, plans: plans) { sink.alert($0) }
     var engine = Engine(options: engineOptions, sink: PairSink(monitor, sink))
@@ -145,7 +145,7 @@ import Testing
     sink.begin(at: Timestamp(milliseconds: 0))
     sink.figures = figures
     sink.report(.interfaceDown, at: Timestamp(milliseconds: 0))
-    let batch = CaptureBuilder(talk.packets + other.packets + blind.packets).batch()
+    let batch = CaptureBuilder(talk, other, blind).batch()
     engine.process(batch.bytes.span.bytes, batch.records.span)
     engine.finish()
     monitor.finish(at: engine.totals.lastAt)
