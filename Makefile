@@ -10,7 +10,7 @@ SWIFT   ?= swift
 BIN     := .build/release/imdump
 INTO    := $(DESTDIR)$(PREFIX)
 
-.PHONY: run build test check install clean setup
+.PHONY: run build impeer test check install clean setup
 
 STRIP ?= strip
 
@@ -32,6 +32,10 @@ run: build
 build: setup
 	$(SWIFT) build -c release --static-swift-stdlib --product imdump $(LINK)
 
+# The other end of the wire: a server, a chat and a load for imdump's protocol tjp.
+impeer: setup
+	$(SWIFT) build -c release --static-swift-stdlib --product impeer $(LINK)
+
 test: setup
 	$(SWIFT) test
 
@@ -46,6 +50,8 @@ install:
 	@test -x $(BIN) || { echo "make install: run 'make build' first" >&2; exit 1; }
 	install -D -m 755 $(BIN) "$(INTO)/bin/imdump"
 	$(STRIP) "$(INTO)/bin/imdump"
+	@test ! -x .build/release/impeer || \
+	  { install -D -m 755 .build/release/impeer "$(INTO)/bin/impeer" && $(STRIP) "$(INTO)/bin/impeer"; }
 	@for page in man/*.[1-8]; do \
 	  test -e "$$page" || continue; \
 	  install -D -m 644 "$$page" "$(INTO)/share/man/man$${page##*.}/$${page##*/}"; \
