@@ -1,4 +1,4 @@
-package import IMEngine
+import IMEngine
 import IMWire
 
 /// What became of the protocol's own handshakes, by connection.

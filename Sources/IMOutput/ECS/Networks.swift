@@ -1,4 +1,4 @@
-package import IMWire
+import IMWire
 package import IMYAML
 
 /// The networks that clients come from, as a table names them: `--networks`.

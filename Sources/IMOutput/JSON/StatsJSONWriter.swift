@@ -32,7 +32,7 @@ package struct StatsJSONWriter {
       }
     }
     let ledger = summary.ledger
-    let all: [(String, UInt64)] =
+    let fixed: [(String, UInt64)] =
       [
         ("frames", frames), ("frames_c2s", c2s), ("frames_s2c", s2c), ("body_bytes", body),
         ("stream_bytes", volume.frameBytes), ("retries", retries),
@@ -42,11 +42,10 @@ package struct StatsJSONWriter {
         ("connection_timeout", ledger.connectionsTimedOut), ("crc_be", summary.checksums[0]),
         ("crc_le", summary.checksums[1]), ("crc_bad", summary.checksums[2]), ("crc_none", summary.checksums[3]),
         ("crc_unchecked", summary.checksums[4]),
-      ] + counters.map { ($0.key, $0.value) }
+      ]
+    for (name, value) in fixed { counters[name, default: 0] += value }
     out.literal("{\"counters\":{")
-    // Types of equal names, of several protocols, are counted together.
-    let sums = Dictionary(all, uniquingKeysWith: &+)
-    for (i, (name, value)) in sums.sorted(by: { $0.key < $1.key }).enumerated() {
+    for (i, (name, value)) in counters.sorted(by: { $0.key < $1.key }).enumerated() {
       if i > 0 { out.literal(",") }
       out.jsonString(name)
       out.literal(":")
