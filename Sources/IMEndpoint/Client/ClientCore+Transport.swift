@@ -280,7 +280,7 @@ extension ClientCore {
   }
 
   /// See `EndpointCore`.
-  public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool {
+  public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {
     guard let link = link(connection), links[link].phase == .open || links[link].phase == .closing else { return true }
     while true {
       metrics.bytesSent += UInt64(links[link].output.drain(write))

@@ -299,7 +299,7 @@ extension ServerCore {
   }
 
   /// See `EndpointCore`.
-  public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool {
+  public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {
     guard let link = link(connection) else { return true }
     while true {
       metrics.bytesSent += UInt64(links[link].output.drain(write))

@@ -321,12 +321,23 @@ final class Simulation {
 
   // MARK: bytes
 
-  private func write(_ bytes: RawSpan, _ pipe: Pipe, _ connection: Connection, isUp: Bool) -> Int {
-    var data = bytes.withUnsafeBytes { [UInt8]($0) }
+  /// When so many bytes that are sent now have left, behind all that was sent before.
+  private func leave(_ count: Int, isUp: Bool) -> Double {
+    guard conditions.rate > 0 else { return now }
+    let line = isUp ? 0 : 1
+    lineFreeAt[line] = max(now, lineFreeAt[line]) + Double(count) / conditions.rate
+    return lineFreeAt[line]
+  }
+
+  private func write(_ pieces: OutgoingPieces, _ pipe: Pipe, _ connection: Connection, isUp: Bool) -> Int {
+    var data: [UInt8] = []
+    for place in 0..<pieces.count {
+      pieces.withPiece(place) { bytes in bytes.withUnsafeBytes { data.append(contentsOf: $0) } }
+    }
     if sendsAtMost < .max {
       let waiting = Int(max(0, pipe.lineFreeAt - now) * conditions.rate)
       data = Array(data.prefix(max(0, sendsAtMost - waiting)))
-      if data.count < bytes.byteCount { again(connection, isUp: isUp) }
+      if data.count < pieces.byteCount { again(connection, isUp: isUp) }
     }
     if let limit = forgetsAfter, connection.isOpen, now - connection.usedAt > limit { connection.isStalled = true }
     if !connection.isStalled { connection.usedAt = now }
