@@ -212,12 +212,18 @@ extension ClientCore {
   /// Gives a frame up.
   mutating func giveUp(_ entry: Int32, of place: Int) {
     let pending = sessions[place].traffic.pending[entry]
-    for link in 0..<8 where pending.carriers & Self.bit(link) != 0 {
-      links[link].outstanding = max(0, links[link].outstanding - 1)
-    }
-    sessions[place].traffic.pending.remove(entry)
+    withdraw(entry, of: place)
     guard pending.kind == .data else { return }
     metrics.messagesFailed += 1
     tell(pending.id, sessions[place].id, .failed)
+  }
+
+  /// Takes a frame out that is not waited for any more.
+  mutating func withdraw(_ entry: Int32, of place: Int) {
+    let carriers = sessions[place].traffic.pending[entry].carriers
+    for link in 0..<8 where carriers & Self.bit(link) != 0 {
+      links[link].outstanding = max(0, links[link].outstanding - 1)
+    }
+    sessions[place].traffic.pending.remove(entry)
   }
 }

@@ -278,17 +278,7 @@ extension ClientCore {
   }
 
   /// See `EndpointCore`.
-  public mutating func nextCommand() -> TransportCommand? {
-    guard commandHead < commands.count else {
-      if commandHead > 0 {
-        commands.removeAll(keepingCapacity: commands.capacity <= 64)
-        commandHead = 0
-      }
-      return nil
-    }
-    commandHead += 1
-    return commands[commandHead - 1]
-  }
+  public mutating func nextCommand() -> TransportCommand? { commands.next() }
 
   /// See `EndpointCore`.
   public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {

@@ -42,8 +42,7 @@ public struct ClientCore: EndpointCore, Sendable {
   var measuring: UInt8 = 0
   var wasUp = false
   var inbox = Inbox()
-  var commands: [TransportCommand] = []
-  var commandHead = 0
+  var commands = CommandQueue(keeping: 64)
   var deadlineAt: Moment?
   var random: SeededGenerator
   var heartbeat: HeartbeatTimer
