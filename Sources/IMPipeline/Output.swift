@@ -71,6 +71,14 @@ package final class Output {
   }
 }
 
+/// A file's name as messages show it: what would command a terminal or begin a line stands as `\xNN`.
+func shown(_ path: String) -> String {
+  var path = path
+  var out = ByteWriter(capacity: 64)
+  path.withUTF8 { out.terminal(UnsafeRawBufferPointer($0), keepsBackslashes: true) }
+  return out.text
+}
+
 /// Writes a line to standard error, and the lines of `quote` beneath it. Whatever names and files are quoted in them, they
 /// command no terminal, and a line feed begins no line.
 package func complain(_ text: String, quote: [String] = []) {
