@@ -87,7 +87,7 @@ let package = Package(
       swiftSettings: settings + checked),
     .executableTarget(
       name: "impeer",
-      dependencies: ["IMEndpoint", "IMOutput", "IMMetrics", "IMYAML", "IMWire", "IMCommandLine"],
+      dependencies: ["IMEndpoint", "IMPipeline", "IMOutput", "IMMetrics", "IMYAML", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
     // What an app sees of IMEndpoint: without the settings of this package, as an app has it.
     .executableTarget(name: "endpoint-example", dependencies: ["IMEndpoint"], path: "Samples/endpoint"),
