@@ -27,7 +27,7 @@ package struct StreamCollector: ~Copyable {
   /// How many segments were read and taken.
   private var read = 0, taken = 0
   private let recent = RecentSegments()
-  private var table = StreamTable()
+  private var table: StreamTable
   private var memory = StreamMemory()
   private var budget: StreamBudget
 
@@ -47,6 +47,7 @@ package struct StreamCollector: ~Copyable {
     self.options = options
     parser = PacketParser(verifiesChecksums: options.verifiesChecksums)
     budget = StreamBudget(options)
+    table = StreamTable(seed: options.seed)
     queue = .allocate(capacity: Self.queueCount)
     queue.initialize(repeating: Waiting(), count: Self.queueCount)
   }

@@ -3,10 +3,10 @@ import Glibc
 
 /// A stretch of one direction that was captured without a hole.
 ///
-/// Its bytes stand in stretches of memory, each about as long as those before it together, so that it grows without moving:
+/// Its bytes stand in strips of memory, each about as long as those before it together, so that it grows without moving:
 /// a byte is copied once.
 struct StreamPiece {
-  private struct Stretch {
+  private struct Strip {
     let start: UnsafeMutableRawPointer
     /// Where it begins in the piece, how many bytes it has, and for how many it has room.
     let offset: Int
@@ -14,8 +14,8 @@ struct StreamPiece {
     let capacity: Int
   }
 
-  /// The longest stretch, but for what comes in one segment.
-  private static var longestStretch: Int { 64 << 10 }
+  /// The longest strip, but for what comes in one segment.
+  private static var longestStrip: Int { 64 << 10 }
 
   /// Its first byte's place, counted from the direction's first sequence number without wrapping.
   let start: Int
@@ -23,8 +23,8 @@ struct StreamPiece {
   private(set) var count = 0
   /// Whether there is room for their content.
   let isKept: Bool
-  private var full: [Stretch] = []
-  private var last: Stretch?
+  private var full: [Strip] = []
+  private var last: Strip?
 
   /// A piece that begins at `start` with `content`, which it keeps if there is room in `memory`.
   init(start: Int, _ content: RawSpan, _ memory: StreamMemory?) {
@@ -41,7 +41,7 @@ struct StreamPiece {
   /// How much more memory it takes for `more` bytes of content.
   func growth(_ more: Int) -> Int {
     let missing = more - (last.map { $0.capacity - $0.count } ?? 0)
-    return missing <= 0 ? 0 : Self.room(max(missing, min(count, Self.longestStretch)))
+    return missing <= 0 ? 0 : Self.room(max(missing, min(count, Self.longestStrip)))
   }
 
   /// Asks for the memory into which more content goes.
@@ -63,11 +63,11 @@ struct StreamPiece {
       }
       if done < raw.count {
         // Before anything is counted: it depends on what is there.
-        let size = Self.room(max(raw.count - done, min(count, Self.longestStretch)))
+        let size = Self.room(max(raw.count - done, min(count, Self.longestStrip)))
         if let last { full.append(last) }
         let start = memory.take(size)
         start.copyMemory(from: base + done, byteCount: raw.count - done)
-        last = Stretch(start: start, offset: count + done, count: raw.count - done, capacity: size)
+        last = Strip(start: start, offset: count + done, count: raw.count - done, capacity: size)
       }
       count += raw.count
     }

@@ -11,11 +11,15 @@ struct StreamTable: ~Copyable {
   private var slots: UnsafeMutablePointer<UInt64>
   private var mask = (1 << 10) - 1
   private var used = 0
-  private let hasher = FlowHasher(seed: .random(in: 0 ... .max))
+  private let hasher: FlowHasher
   /// Streams held.
   private(set) var count = 0
 
-  init() { slots = Self.newSlots(mask + 1) }
+  /// An empty table. `seed` keeps senders from choosing addresses that collide.
+  init(seed: UInt64) {
+    slots = Self.newSlots(mask + 1)
+    hasher = FlowHasher(seed: seed)
+  }
 
   deinit {
     for (i, chunk) in chunks.enumerated() {
