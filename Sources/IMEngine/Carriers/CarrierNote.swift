@@ -8,7 +8,7 @@ package struct CarrierNote: Equatable, Sendable {
   package private(set) var client: Endpoint?
 
   /// Reads the beginning of a client's stream; only its first 64 KiB are looked at.
-  package init(_ content: [ArraySlice<UInt8>]) {
+  package init(_ content: [StreamContent]) {
     var bytes: [UInt8] = []
     for piece in content where bytes.count < 64 << 10 { bytes += piece.prefix(64 << 10 - bytes.count) }
     let end = bytes.count

@@ -79,7 +79,23 @@ package struct FateAndCause: Sendable, BitwiseCopyable {
   package init() {}
 
   /// What became of it.
-  package var fate: Fate { Fate(rawValue: bits & 7) ?? .pending }
+  @inline(__always)
+  package var fate: Fate {
+    // By hand, because `init(rawValue:)` is a call; this is nothing but the three bits.
+    switch bits & 7 {
+    case Fate.acked.rawValue: .acked
+    case Fate.ackedAfterRetry.rawValue: .ackedAfterRetry
+    case Fate.rejected.rawValue: .rejected
+    case Fate.unanswered.rawValue: .unanswered
+    case Fate.damaged.rawValue: .damaged
+    case Fate.unacknowledged.rawValue: .unacknowledged
+    case Fate.unknown.rawValue: .unknown
+    default: .pending
+    }
+  }
+  /// Whether it was answered after one copy.
+  @inline(__always)
+  var isAcked: Bool { bits & 7 == Fate.acked.rawValue }
   /// What had become of it before its answer came late.
   package var before: Fate {
     switch bits &>> 3 & 3 {
