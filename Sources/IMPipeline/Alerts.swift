@@ -54,7 +54,9 @@ final class Alerts {
     evidence = try options.evidence.map { folder throws(UsageError) in try Evidence(folder: folder) }
     deliverer =
       options.isDelivered
-      ? try Deliverer(options, run: run, sensor: sensor ?? (isLive ? hostName() : nil)) : nil
+      ? try Deliverer(
+        options, isQuiet: run.report.isQuiet, user: run.confinement.user,
+        sensor: sensor ?? (isLive ? hostName() : nil)) : nil
     let desk = Desk()
     self.desk = desk
     var limits = AlertLimits()
@@ -137,5 +139,5 @@ package func checkRules(_ path: String, profiles names: [String]) throws(UsageEr
     throw UsageError(message: error.description)
   }
   let rules = try loadRules(path, profiles: profiles).rules
-  return printText("\(path): \(count(UInt64(rules.count), "rule")), in order\n")
+  return printText("\(shown(path)): \(count(UInt64(rules.count), "rule")), in order\n")
 }

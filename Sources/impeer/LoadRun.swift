@@ -1,5 +1,6 @@
 import Glibc
 import IMEndpoint
+import IMOutput
 import IMWire
 
 /// A load: clients that connect, send for a while, and wait until the fate of every message is known.
@@ -16,6 +17,9 @@ final class LoadRun {
   private(set) var isSending = false
   private var next = 0
   var tally = LoadTally()
+  private(set) var reporter: Reporter?
+  /// Whether an alert fired.
+  private(set) var hasAlerted = false
 
   init(_ options: Load) throws(Complaint) {
     self.options = options
@@ -33,6 +37,8 @@ final class LoadRun {
   func perform(_ endpoint: Endpoint? = nil) throws(Complaint) {
     let server = if let endpoint { endpoint } else { try options.connection.resolved()[0] }
     let tls = try options.connection.security()
+    reporter = try Reporter(options.report, .client, server: server, isQuiet: options.isQuiet)
+    reporter?.metrics = { [unowned self] in metrics }
     do throws(TransportError) {
       try connect(server, tls)
       try sendAll()
@@ -41,6 +47,7 @@ final class LoadRun {
     } catch {
       throw Complaint(error.description, .system)
     }
+    hasAlerted = try reporter?.finish(at: monotonicNow()) ?? false
     ledger?.file.flush()
     if let problem = ledger?.file.problem { throw Complaint(problem, .cannotCreate) }
   }
@@ -103,8 +110,12 @@ final class LoadRun {
 
   private lazy var progress = Progress(isQuiet: options.isQuiet)
 
+  /// What all clients have counted.
+  var metrics: EndpointMetrics { clients.reduce(into: EndpointMetrics()) { $0.add($1.transport.core.metrics) } }
+
   private func turn() throws(TransportError) {
     try loop.turn(longest: 100_000_000)
+    reporter?.advance(to: loop.now)
     progress.show(tally, at: loop.now)
   }
 }

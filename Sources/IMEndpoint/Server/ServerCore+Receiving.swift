@@ -150,7 +150,7 @@ extension ServerCore {
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
     case .control:
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
-      if TLV.value(of: .leave, in: body) != nil { leave(place, link, at: now) }
+      if TLV.value(of: .leave, in: body) != nil { leave(place, link, isForGood: true, at: now) }
     case .receipt:
       if receipt(header, body, place, at: now) { acknowledge(header.sequence, of: place, cameOn: link, at: now) }
     default:
@@ -268,6 +268,7 @@ extension ServerCore {
     }
     resendOrphans(place, at: now)
     pump(place, at: now)
+    openLetters(place, at: now)
   }
 
   private mutating func writeControl(

@@ -8,7 +8,7 @@ public struct ServerCore: EndpointCore, Sendable {
   public let configuration: ServerConfiguration
   /// What it has counted, over all sessions.
   public internal(set) var metrics = EndpointMetrics()
-  /// Messages for users that nobody has heard of.
+  /// Messages that could be kept for nobody: they name no user, or too many wait for users who are not there.
   public internal(set) var undeliverable: UInt64 = 0
   /// Sessions that were forgotten to make room for others.
   public internal(set) var sessionsEvicted: UInt64 = 0
@@ -26,6 +26,7 @@ public struct ServerCore: EndpointCore, Sendable {
   var nextMessage: UInt64 = 1
   var unixOffset: Int64 = 0
   var origins = OriginLog()
+  var letterbox = Letterbox()
   var delayed = DelayedAcknowledgments()
   var framesWritten = 0
   /// The last session a frame came from, whose acknowledgments and messages are likely next.

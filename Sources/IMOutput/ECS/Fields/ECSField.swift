@@ -115,7 +115,7 @@ package enum ECSFields {
 
   /// All fields by name.
   package static let all: [ECSField] =
-    (common + ends + own + message + connection + weird + alert + summary + capture).sorted { $0.name < $1.name }
+    (common + ends + own + message + connection + weird + alert + summary + peer + capture).sorted { $0.name < $1.name }
 
   /// The fields that documents of a dataset can have.
   package static func of(_ dataset: ECSDataset) -> [ECSField] { all.filter { $0.datasets.contains(dataset) } }
@@ -123,7 +123,7 @@ package enum ECSFields {
   /// What became of messages, by direction, below `prefix`.
   static func fates(_ prefix: String, _ datasets: [ECSDataset]) -> [ECSField] {
     let meanings = [
-      ("units", "messages that asked for an answer; the fates below add up to it"),
+      ("units", "that asked for an answer; the fates below add up to it"),
       ("acked", "answered after one copy"), ("acked_after_retry", "answered after more than one copy"),
       ("rejected", "refused by the other side"), ("unanswered", "not answered in time"),
       ("damaged", "not answered, and no copy undamaged"),
