@@ -1,5 +1,6 @@
 import Glibc
 import IMEndpoint
+import IMMetrics
 import IMOutput
 import IMWire
 
@@ -120,7 +121,9 @@ final class LoadRun {
   }
 
   /// What all clients have counted.
-  var metrics: EndpointMetrics { clients.reduce(into: EndpointMetrics()) { $0.add($1.transport.core.metrics) } }
+  var metrics: IMEndpoint.EndpointMetrics {
+    clients.reduce(into: IMEndpoint.EndpointMetrics()) { $0.add($1.transport.core.metrics) }
+  }
 
   private func turn() throws(TransportError) {
     try loop.turn(longest: 100_000_000)
