@@ -109,5 +109,6 @@ let package = Package(
     tests(
       "imdumpTests", ["imdump", "IMCapture", "IMCommandLine", "IMEngine", "IMOutput", "IMProfile", "IMWire"],
       exclude: ["Golden"]),
+    tests("impeerTests", ["impeer", "endpoint-example", "IMCommandLine", "IMOutput"]),
   ]
 )

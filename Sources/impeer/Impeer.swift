@@ -24,7 +24,9 @@ enum Impeer: CommandGroup {
   }
 
   static var members: [Member] {
-    [.command(Serve.self), .command(Chat.self), .command(Load.self), .command(Script.self)]
+    [
+      .command(Serve.self), .command(Chat.self), .command(Load.self), .command(Script.self), .command(Completion.self),
+    ]
   }
 
   static func main() {

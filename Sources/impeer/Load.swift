@@ -8,7 +8,7 @@ struct Load: Command {
   static var about: About {
     About(
       "load", "Send messages from many connections, and say what became of each.",
-      usage: ["impeer load --host <host> --port <port> [--connections <n>] [--rate <n>] [--duration <s>] [<options>]"],
+      usage: ["impeer load [--host <host>] [--port <port>] [--rate <n>] [<options>]"],
       discussion: """
         A message counts as delivered when its acknowledgment has come. After --duration nothing new is sent; the command \
         ends when the fate of every message is known, or after --drain.
@@ -58,6 +58,7 @@ struct Load: Command {
     do throws(Complaint) {
       let run = try LoadRun(self)
       try run.perform()
+      if let problem = run.problem { throw Complaint(problem, .unavailable) }
       let summary = LoadSummary(run)
       say(isJSON ? summary.json + "\n" : summary.text)
       return run.tally.delivered < run.tally.sent ? 1 : run.hasAlerted ? 2 : 0

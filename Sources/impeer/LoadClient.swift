@@ -48,6 +48,8 @@ final class LoadClient {
   private var log = SentLog()
   private(set) var open = 0
   private(set) var isUp = false
+  /// Why the last attempt to connect failed.
+  private(set) var lastFailure: DisconnectReason?
 
   init(_ run: LoadRun, number: Int, _ configuration: ClientConfiguration, tls: TLSContext?) {
     self.run = run
@@ -93,7 +95,9 @@ final class LoadClient {
         if let reporter = run.reporter { log.note(id, state, by: number, reporter, at: now) }
         progress(id, state, now)
       case .message(let message): came(message)
-      case .connection(_, let state, _, _): connection(state, now)
+      case .connection(_, let state, _, let reason):
+        lastFailure = reason ?? lastFailure
+        connection(state, now)
       case .handshake(_, .refused): run.tally.refused += 1
       case .damaged: run.tally.damaged += 1
       default: break

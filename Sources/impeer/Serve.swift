@@ -8,10 +8,10 @@ struct Serve: Command {
   static var about: About {
     About(
       "serve", "Be a server: acknowledge what comes, send it back, or forward it between users.",
-      usage: ["impeer serve [--host <address>] [--port <port>] [--echo] [--fault <fault> ...] [<options>]"],
+      usage: ["impeer serve [--port <port>] [--echo | --sink] [--fault <fault> ...] [<options>]"],
       discussion: """
-        A message to a user goes to that user's connections, and waits while there are none; --echo sends every message \
-        back to where it came from instead.
+        A message to a user goes to that user's connections, and waits while there are none, also for one who was never \
+        there; --echo sends every message back to where it came from instead.
 
         Faults: silent=N answers nothing from N frames on; slow=N acknowledges N milliseconds later; crc=N spoils the \
         checksum of every Nth frame; version=N speaks major version N; duplicate=N acknowledges N times; close=N closes \

@@ -68,6 +68,8 @@ extension ClientCore {
     move(place, .connectSuccess, at: now)
     if let link = bestLink(), sessions[place].announced & Self.bit(link) == 0 { announce(place, on: link, at: now) }
     sessions[place].handshake.lostAt = nil
+    // What went out on lost connections goes first: what has waited since was said later.
+    resendOrphans(at: now)
     pump(at: now)
   }
 
@@ -77,6 +79,7 @@ extension ClientCore {
   /// See `EndpointCore`.
   public mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
     guard let link = link(connection), links[link].phase == .open else {
+      metrics.bytesReceived += UInt64(bytes.byteCount)
       return Intake(consumed: bytes.byteCount, wanted: FrameHeader.byteCount)
     }
     let intake = read(bytes, on: link, at: now)
