@@ -14,10 +14,11 @@ func writeSeeds(from samples: String, to folder: String) {
     fwrite(bytes, 1, bytes.count, file)
     fclose(file)
   }
-  for name in ["tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "smpp-gateway.pcap",
+  for name in [
+    "tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "smpp-gateway.pcap",
     "diameter-charging.pcap", "goim-room.pcap", "jt808-terminals.pcap", "tjp-ipv6-vlan.pcapng", "proxy-balancer.pcap",
-    "mqtt-websocket-deflate.pcap"]
-  {
+    "mqtt-websocket-deflate.pcap",
+  ] {
     let bytes = contents("\(samples)/\(name)")
     let form = name.hasSuffix("ng") ? "pcapng" : "pcap"
     for count in [200, 2_000, 20_000] where count < bytes.count { seed(form, [UInt8](bytes.prefix(count))) }
@@ -30,7 +31,8 @@ func writeSeeds(from samples: String, to folder: String) {
       seed("packets", script)
     }
     // The bytes of segments, as far as their headers are plain.
-    for packet in packets.prefix(200) where packet.count > 66 && packet[12] == 8 && packet[13] == 0 && packet[14] == 0x45 {
+    for packet in packets.prefix(200)
+    where packet.count > 66 && packet[12] == 8 && packet[13] == 0 && packet[14] == 0x45 {
       let payload = [UInt8](packet[min(packet.count, 34 + Int(packet[46] >> 4) * 4)...].prefix(255))
       guard payload.count > 2 else { continue }
       for target in ["tjp", "mqtt", "smpp", "diameter", "goim", "jt808", "stream"] {
@@ -78,7 +80,8 @@ func writeSeeds(from samples: String, to folder: String) {
   seed("responder", [0, 2, 0, 2, 1, 2, 3, 13, 49, 49, 49, 49, 49, 9, 7, 0, 2, 4, 2, 3, 9, 14, 255])
   seed("responder", [0, 1, 0x12, 0, 0x12, 2, 0x12, 6, 0x12, 3, 29, 50, 50, 50, 50, 50, 0x1b, 9, 0x19, 0x18, 14, 60])
   for words in [
-    ["log", "-avvr", "x", "--number=3", "y"], ["-rtype == data", "--", "--all"], ["log", "other", "z"], ["othr"], ["help", "log"],
+    ["log", "-avvr", "x", "--number=3", "y"], ["-rtype == data", "--", "--all"], ["log", "other", "z"], ["othr"],
+    ["help", "log"],
     ["--no-chek"], ["--all=1"], ["-n", "-1"], ["-vh"], ["--version"],
   ] { seed("words", [UInt8](words.joined(separator: "\0").utf8)) }
 }
