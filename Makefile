@@ -8,6 +8,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 SWIFT   ?= swift
 BIN     := .build/release/imdump
+PEER    := .build/release/impeer
 INTO    := $(DESTDIR)$(PREFIX)
 
 .PHONY: run build impeer test check install clean setup
@@ -50,8 +51,8 @@ install:
 	@test -x $(BIN) || { echo "make install: run 'make build' first" >&2; exit 1; }
 	install -D -m 755 $(BIN) "$(INTO)/bin/imdump"
 	$(STRIP) "$(INTO)/bin/imdump"
-	@test ! -x .build/release/impeer || \
-	  { install -D -m 755 .build/release/impeer "$(INTO)/bin/impeer" && $(STRIP) "$(INTO)/bin/impeer"; }
+	@test ! -x $(PEER) || \
+	  { install -D -m 755 $(PEER) "$(INTO)/bin/impeer" && $(STRIP) "$(INTO)/bin/impeer"; }
 	@for page in man/*.[1-8]; do \
 	  test -e "$$page" || continue; \
 	  install -D -m 644 "$$page" "$(INTO)/share/man/man$${page##*.}/$${page##*/}"; \
@@ -61,6 +62,10 @@ install:
 	$(BIN) completion bash >"$(INTO)/share/bash-completion/completions/imdump"
 	$(BIN) completion zsh >"$(INTO)/share/zsh/site-functions/_imdump"
 	$(BIN) completion fish >"$(INTO)/share/fish/vendor_completions.d/imdump.fish"
+	@test ! -x $(PEER) || { \
+	  $(PEER) completion bash >"$(INTO)/share/bash-completion/completions/impeer" && \
+	  $(PEER) completion zsh >"$(INTO)/share/zsh/site-functions/_impeer" && \
+	  $(PEER) completion fish >"$(INTO)/share/fish/vendor_completions.d/impeer.fish"; }
 
 clean:
 	rm -rf .build .build-checked

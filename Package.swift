@@ -34,6 +34,7 @@ let fuzzed: [Product] =
       name: "rooms",
       targets: [
         "IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMOutput", "IMPipeline", "IMCommandLine",
+        "IMEndpoint",
       ])
   ] : []
 
@@ -86,8 +87,10 @@ let package = Package(
       swiftSettings: settings + checked),
     .executableTarget(
       name: "impeer",
-      dependencies: ["IMEndpoint", "IMOutput", "IMMetrics", "IMYAML", "IMWire", "IMCommandLine"],
+      dependencies: ["IMEndpoint", "IMPipeline", "IMOutput", "IMMetrics", "IMYAML", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
+    // What an app sees of IMEndpoint: without the settings of this package, as an app has it.
+    .executableTarget(name: "endpoint-example", dependencies: ["IMEndpoint"], path: "Samples/endpoint"),
 
     .target(
       name: "IMTestSupport", dependencies: ["IMWire"], path: "Tests/IMTestSupport",
@@ -106,5 +109,6 @@ let package = Package(
     tests(
       "imdumpTests", ["imdump", "IMCapture", "IMCommandLine", "IMEngine", "IMOutput", "IMProfile", "IMWire"],
       exclude: ["Golden"]),
+    tests("impeerTests", ["impeer", "endpoint-example", "IMCommandLine", "IMOutput"]),
   ]
 )

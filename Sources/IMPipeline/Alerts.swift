@@ -54,7 +54,9 @@ final class Alerts {
     evidence = try options.evidence.map { folder throws(UsageError) in try Evidence(folder: folder) }
     deliverer =
       options.isDelivered
-      ? try Deliverer(options, run: run, sensor: sensor ?? (isLive ? hostName() : nil)) : nil
+      ? try Deliverer(
+        options, isQuiet: run.report.isQuiet, user: run.confinement.user,
+        sensor: sensor ?? (isLive ? hostName() : nil)) : nil
     let desk = Desk()
     self.desk = desk
     var limits = AlertLimits()

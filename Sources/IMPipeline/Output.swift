@@ -79,11 +79,18 @@ func shown(_ path: String) -> String {
   return out.text
 }
 
+/// What this program is called in its messages: there is more than one that delivers alerts.
+let programName: String = {
+  let path = CommandLine.arguments.first ?? ""
+  return path == "impeer" || path.hasSuffix("/impeer") ? "impeer" : "imdump"
+}()
+
 /// Writes a line to standard error, and the lines of `quote` beneath it. Whatever names and files are quoted in them, they
 /// command no terminal, and a line feed begins no line.
 package func complain(_ text: String, quote: [String] = []) {
   var line = ByteWriter(capacity: 256)
-  line.literal("imdump: ")
+  line.text(programName)
+  line.literal(": ")
   for var part in [text] + quote {
     part.withUTF8 { line.terminal(UnsafeRawBufferPointer($0), keepsBackslashes: true) }
     line.literal("\n")

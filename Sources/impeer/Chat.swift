@@ -8,7 +8,7 @@ struct Chat: Command {
   static var about: About {
     About(
       "chat", "Talk to another user of a server.",
-      usage: ["impeer chat --name <me> --to <user> [--host <host>] [--port <port>] [<options>]"],
+      usage: ["impeer chat --name <me> --to <user> [--host <host>] [<options>]"],
       discussion: """
         Each of two people runs it in a terminal of their own, with an `impeer serve` between them. Lines are sent with \
         Enter. A message has no mark while it waits, one tick when the server has it, two when the other has read it. \

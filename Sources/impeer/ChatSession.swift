@@ -44,9 +44,12 @@ final class ChatSession: Watcher {
     if view.isTerminal { _ = fcntl(0, F_SETFL, flags | O_NONBLOCK) }
     // A file is always ready, and epoll takes none: it is read at once.
     if (try? loop.watch(0, for: .reading, by: watch)) == nil { readFile() }
+    // A terminal of another size ends the loop's wait.
+    signal(SIGWINCH) { _ in }
     view.begin()
     while !isInterrupted {
       try loop.turn(longest: 500_000_000)
+      view.show()
       let (queued, open) = transport.core.waiting(in: session)
       if isEnding, queued == 0, open == 0, view.areAllRead || waitedLongEnough { break }
     }

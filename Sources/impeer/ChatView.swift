@@ -17,6 +17,8 @@ struct ChatView {
   private var saved = termios()
   private var connection = "connecting"
   private var isDirty = true
+  /// The size that the screen was drawn for.
+  private var shown: (rows: UInt16, columns: UInt16) = (0, 0)
   /// What is being typed.
   var draft = "" {
     didSet { isDirty = true }
@@ -39,14 +41,14 @@ struct ChatView {
 
   /// A line was sent; the number under which its mark is kept.
   mutating func sent(_ text: String) -> Int {
-    add(Entry(text: "\(me): \(Self.plain(text))", state: .created))
+    add(Entry(text: "\(me): \(TerminalText.plain(text))", state: .created))
     return entries.count - 1
   }
 
   /// A message has come.
   mutating func came(_ sender: String, _ text: String) {
     isPeerTyping = false
-    add(Entry(text: "\(Self.plain(sender)): \(Self.plain(text))"))
+    add(Entry(text: "\(TerminalText.plain(sender)): \(TerminalText.plain(text))"))
   }
 
   /// A message of one's own has come to another state.
@@ -75,20 +77,6 @@ struct ChatView {
     if !isTerminal, entry.state == nil { say(entry.text + "\n") }
   }
 
-  /// Text of others commands no terminal.
-  private static func plain(_ text: String) -> String {
-    var plain = ""
-    for scalar in text.unicodeScalars {
-      let isShown =
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
-        default: true
-        }
-      plain.unicodeScalars.append(isShown ? scalar : "\u{fffd}")
-    }
-    return plain
-  }
-
   // MARK: the screen
 
   /// Takes the terminal over.
@@ -110,20 +98,27 @@ struct ChatView {
     say("\u{1b}[?1049l" + entries.map { line($0) + "\n" }.joined())
   }
 
-  /// Draws what has changed.
+  /// Draws what has changed, and all where the terminal has another size.
   mutating func show() {
-    guard isTerminal, isDirty else { return }
-    isDirty = false
+    guard isTerminal else { return }
     var size = winsize()
     _ = ioctl(1, UInt(TIOCGWINSZ), &size)
+    guard isDirty || size.ws_row != shown.rows || size.ws_col != shown.columns else { return }
+    isDirty = false
+    shown = (size.ws_row, size.ws_col)
     let (rows, columns) = (max(5, Int(size.ws_row)), max(20, Int(size.ws_col)))
-    var screen = "\u{1b}[H\u{1b}[7m" + Self.cut(" \(me) to \(peer) · \(connection)", columns) + "\u{1b}[K\u{1b}[0m\r\n"
-    let shown = entries.suffix(rows - 3)
-    for entry in shown { screen += Self.cut(line(entry), columns) + "\u{1b}[K\r\n" }
-    for _ in shown.count..<rows - 3 { screen += "\u{1b}[K\r\n" }
+    let title = TerminalText.beginning(" \(me) to \(peer) · \(connection)", columns)
+    var screen = "\u{1b}[H\u{1b}[7m\(title)\u{1b}[K\u{1b}[0m\r\n"
+    // The last lines that fit; a long message takes several.
+    var lines: [String] = []
+    for entry in entries.reversed() where lines.count < rows - 3 {
+      lines = TerminalText.wrapped(line(entry), columns) + lines
+    }
+    lines = lines.suffix(rows - 3)
+    for line in lines { screen += line + "\u{1b}[K\r\n" }
+    for _ in lines.count..<rows - 3 { screen += "\u{1b}[K\r\n" }
     screen += (isPeerTyping ? "\u{1b}[2m\(peer) is typing\u{1b}[0m" : "") + "\u{1b}[K\r\n"
-    let room = columns - 3
-    screen += "> " + (draft.count > room ? String(draft.suffix(room)) : draft) + "\u{1b}[K"
+    screen += "> " + TerminalText.end(TerminalText.plain(draft), columns - 3) + "\u{1b}[K"
     say(screen)
   }
 
@@ -137,9 +132,5 @@ struct ChatView {
     case .read: "✓✓"
     case .failed, .cancelled: "✗"
     }
-  }
-
-  private static func cut(_ text: String, _ columns: Int) -> String {
-    text.count <= columns ? text : String(text.prefix(columns - 1)) + "…"
   }
 }

@@ -1,5 +1,9 @@
 import Glibc
 import IMCommandLine
+import IMPipeline
+
+/// The version of the command.
+let impeerVersion = "0.1.0"
 
 /// The command: the other end of the wire.
 @main
@@ -16,15 +20,19 @@ enum Impeer: CommandGroup {
 
         The manual: impeer(1).
         """,
-      version: "impeer 0.1.0")
+      version: "impeer \(impeerVersion)")
   }
 
   static var members: [Member] {
-    [.command(Serve.self), .command(Chat.self), .command(Load.self), .command(Script.self)]
+    [
+      .command(Serve.self), .command(Chat.self), .command(Load.self), .command(Script.self), .command(Completion.self),
+    ]
   }
 
   static func main() {
-    switch read(Array(CommandLine.arguments.dropFirst()), as: .group(Impeer.self)) {
+    let words = Array(CommandLine.arguments.dropFirst())
+    if deliverAlerts(words) { return }
+    switch read(words, as: .group(Impeer.self)) {
     case .run(let command): exit(command.run())
     case .help(let text): say(text)
     case .version(let text): say(text + "\n")

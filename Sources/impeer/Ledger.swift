@@ -1,4 +1,3 @@
-import Glibc
 import IMEndpoint
 import IMOutput
 import IMWire
@@ -13,9 +12,7 @@ final class Ledger {
   /// A ledger in a file made anew.
   init(_ path: String) throws(Complaint) {
     file = try LineFile(path)
-    var wall = timespec()
-    clock_gettime(CLOCK_REALTIME, &wall)
-    epoch = Int64(wall.tv_sec) &* 1_000_000_000 &+ Int64(wall.tv_nsec) &- monotonicNow()
+    epoch = wallClockOffset()
   }
 
   /// Writes one line of `event` at `now`; `body` adds members, each with a comma before it.

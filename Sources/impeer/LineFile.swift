@@ -28,6 +28,12 @@ final class LineFile {
     if waiting.count >= 1 << 16 { flush() }
   }
 
+  /// Appends whole lines.
+  func append(_ lines: UnsafeRawBufferPointer) {
+    waiting.raw(lines)
+    if waiting.count >= 1 << 16 { flush() }
+  }
+
   /// Hands what waits to the system.
   func flush() {
     waiting.withBytes { bytes in

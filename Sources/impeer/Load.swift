@@ -8,12 +8,12 @@ struct Load: Command {
   static var about: About {
     About(
       "load", "Send messages from many connections, and say what became of each.",
-      usage: ["impeer load --host <host> --port <port> [--connections <n>] [--rate <n>] [--duration <s>] [<options>]"],
+      usage: ["impeer load [--host <host>] [--port <port>] [--rate <n>] [<options>]"],
       discussion: """
         A message counts as delivered when its acknowledgment has come. After --duration nothing new is sent; the command \
         ends when the fate of every message is known, or after --drain.
 
-        Exit status: 0 when every message was delivered, 1 when one was not.
+        Exit status: 0 when every message was delivered, 1 when one was not, 2 when an alert fired.
         """)
   }
 
@@ -28,6 +28,7 @@ struct Load: Command {
   var mix = Mix()
   var size = Size()
   var users = false
+  var report = ReportOptions()
   var ledger: String?
   var isJSON = false
   var isQuiet = false
@@ -45,6 +46,7 @@ struct Load: Command {
       .value("--size <n:n>", \.size, "Bytes of text in a message, from and to; other kinds follow from it."),
       .flag("--users", \.users, "Give each client a name, load-0 and on."),
       .group(\.client),
+      .group(\.report),
       .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
       .flag("--json", \.isJSON, "Print the summary as one JSON object."),
       .flag("-q, --quiet", \.isQuiet, "No progress."),
@@ -56,9 +58,10 @@ struct Load: Command {
     do throws(Complaint) {
       let run = try LoadRun(self)
       try run.perform()
+      if let problem = run.problem { throw Complaint(problem, .unavailable) }
       let summary = LoadSummary(run)
       say(isJSON ? summary.json + "\n" : summary.text)
-      return run.tally.delivered == run.tally.sent ? 0 : 1
+      return run.tally.delivered < run.tally.sent ? 1 : run.hasAlerted ? 2 : 0
     } catch {
       complain(error.message)
       return error.status.rawValue

@@ -45,8 +45,11 @@ final class LoadClient {
   private var sent: UInt64 = 0
   private var downSince: Int64?
   private var wasUp = false
+  private var log = SentLog()
   private(set) var open = 0
   private(set) var isUp = false
+  /// Why the last attempt to connect failed.
+  private(set) var lastFailure: DisconnectReason?
 
   init(_ run: LoadRun, number: Int, _ configuration: ClientConfiguration, tls: TLSContext?) {
     self.run = run
@@ -54,7 +57,7 @@ final class LoadClient {
     transport = LinuxTransport(ClientCore(configuration), loop: run.loop, tls: tls)
     transport.tunesSockets = run.tunesSockets
     session = transport.update { $0.addSession(at: $1) }
-    if let ledger = run.ledger { transport.tap = LedgerTap(ledger) }
+    transport.tap = Taps.joined(run.ledger.map { LedgerTap($0) }, run.reporter?.tap(client: number))
     transport.onTurn = { [unowned self] core, now in turn(&core, now) }
   }
 
@@ -88,14 +91,19 @@ final class LoadClient {
     core.take(&inbox)
     for event in inbox.events {
       switch event {
-      case .progress(let id, _, let state): progress(id, state, now)
+      case .progress(let id, _, let state):
+        if let reporter = run.reporter { log.note(id, state, by: number, reporter, at: now) }
+        progress(id, state, now)
       case .message(let message): came(message)
-      case .connection(_, let state, _, _): connection(state, now)
+      case .connection(_, let state, _, let reason):
+        lastFailure = reason ?? lastFailure
+        connection(state, now)
       case .handshake(_, .refused): run.tally.refused += 1
       case .damaged: run.tally.damaged += 1
       default: break
       }
     }
+    if let reporter = run.reporter { log.note(core.metrics, by: number, reporter, at: now) }
     guard let window = run.window, run.isSending, isUp else { return }
     while open < window { if !send(&core, now) { break } }
   }
@@ -138,6 +146,7 @@ final class LoadClient {
       let taken = (now.nanoseconds - since) / 1_000
       if wasUp {
         run.tally.reconnecting.record(microseconds: taken)
+        run.reporter?.returned(number, at: now)
       } else {
         run.tally.connecting.record(microseconds: taken)
       }

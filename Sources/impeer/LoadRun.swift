@@ -1,5 +1,7 @@
 import Glibc
 import IMEndpoint
+import IMMetrics
+import IMOutput
 import IMWire
 
 /// A load: clients that connect, send for a while, and wait until the fate of every message is known.
@@ -15,7 +17,11 @@ final class LoadRun {
   private(set) var clients: [LoadClient] = []
   private(set) var isSending = false
   private var next = 0
+  private var server: Endpoint?
   var tally = LoadTally()
+  private(set) var reporter: Reporter?
+  /// Whether an alert fired.
+  private(set) var hasAlerted = false
 
   init(_ options: Load) throws(Complaint) {
     self.options = options
@@ -32,7 +38,10 @@ final class LoadRun {
   /// Runs the load to its end, against `endpoint` or the server that the options name.
   func perform(_ endpoint: Endpoint? = nil) throws(Complaint) {
     let server = if let endpoint { endpoint } else { try options.connection.resolved()[0] }
+    self.server = server
     let tls = try options.connection.security()
+    reporter = try Reporter(options.report, .client, server: server, isQuiet: options.isQuiet)
+    reporter?.metrics = { [unowned self] in metrics }
     do throws(TransportError) {
       try connect(server, tls)
       try sendAll()
@@ -41,6 +50,7 @@ final class LoadRun {
     } catch {
       throw Complaint(error.description, .system)
     }
+    hasAlerted = try reporter?.finish(at: monotonicNow()) ?? false
     ledger?.file.flush()
     if let problem = ledger?.file.problem { throw Complaint(problem, .cannotCreate) }
   }
@@ -103,8 +113,21 @@ final class LoadRun {
 
   private lazy var progress = Progress(isQuiet: options.isQuiet)
 
+  /// Why there was nothing to send on: no client ever had a connection. Nil where one had.
+  var problem: String? {
+    guard tally.connecting.count == 0, let server else { return nil }
+    let reason = clients.lazy.compactMap(\.lastFailure).first.map { ": \($0)" } ?? ""
+    return "no connection to \(server)\(reason)"
+  }
+
+  /// What all clients have counted.
+  var metrics: IMEndpoint.EndpointMetrics {
+    clients.reduce(into: IMEndpoint.EndpointMetrics()) { $0.add($1.transport.core.metrics) }
+  }
+
   private func turn() throws(TransportError) {
     try loop.turn(longest: 100_000_000)
+    reporter?.advance(to: loop.now)
     progress.show(tally, at: loop.now)
   }
 }

@@ -9,7 +9,7 @@ struct LoadSummary {
 
   init(_ run: LoadRun) {
     tally = run.tally
-    metrics = run.clients.reduce(into: IMEndpoint.EndpointMetrics()) { $0.add($1.transport.core.metrics) }
+    metrics = run.metrics
   }
 
   /// One JSON object. What is not known is left out: duplicates without a server that sends messages back, reconnects where
@@ -38,20 +38,14 @@ struct LoadSummary {
     buckets("latency_buckets", tally.latency, &out)
     times("connect_ms", tally.connecting, &out)
     times("reconnect_ms", tally.reconnecting, &out)
-    let counts: [(StaticString, UInt64)] = [
+    out.counts([
       ("connections", metrics.connectionSuccesses), ("connection_attempts", metrics.connectionAttempts),
       ("racing_connections", metrics.racingConnections), ("reconnects", metrics.reconnects),
       ("retransmitted", metrics.messagesRetried), ("duplicate_acknowledgments", metrics.duplicateAcknowledgments),
       ("duplicates_received", metrics.duplicatesReceived), ("heartbeats", metrics.heartbeatsSent),
       ("heartbeats_lost", metrics.heartbeatsLost), ("parse_errors", metrics.parseErrors),
       ("wire_bytes", metrics.bytesSent + metrics.bytesReceived),
-    ]
-    for (name, count) in counts {
-      out.literal(",\"")
-      out.literal(name)
-      out.literal("\":")
-      out.number(count)
-    }
+    ])
     out.literal("}")
     return out.text
   }
@@ -126,29 +120,5 @@ struct LoadSummary {
     func part(_ percent: Double) -> String { milliseconds(Double(times.percentile(percent) ?? 0)) }
     return "mean \(milliseconds(mean))  p50 \(part(50))  p95 \(part(95))  p99 \(part(99))  "
       + "max \(milliseconds(Double(most))) ms"
-  }
-}
-
-extension IMEndpoint.EndpointMetrics {
-  /// Adds another's counts.
-  mutating func add(_ other: IMEndpoint.EndpointMetrics) {
-    connectionAttempts += other.connectionAttempts
-    connectionSuccesses += other.connectionSuccesses
-    bytesSent += other.bytesSent
-    bytesReceived += other.bytesReceived
-    framesReceived += other.framesReceived
-    parseErrors += other.parseErrors
-    messagesSent += other.messagesSent
-    messagesAcknowledged += other.messagesAcknowledged
-    messagesRetried += other.messagesRetried
-    messagesFailed += other.messagesFailed
-    messagesReceived += other.messagesReceived
-    duplicatesReceived += other.duplicatesReceived
-    duplicateAcknowledgments += other.duplicateAcknowledgments
-    heartbeatsSent += other.heartbeatsSent
-    heartbeatsLost += other.heartbeatsLost
-    disconnects += other.disconnects
-    reconnects += other.reconnects
-    racingConnections += other.racingConnections
   }
 }

@@ -1,5 +1,6 @@
 import IMCommandLine
 import IMEndpoint
+import IMOutput
 import IMWire
 
 /// `impeer serve`.
@@ -7,10 +8,10 @@ struct Serve: Command {
   static var about: About {
     About(
       "serve", "Be a server: acknowledge what comes, send it back, or forward it between users.",
-      usage: ["impeer serve [--host <address>] [--port <port>] [--echo] [--fault <fault> ...] [<options>]"],
+      usage: ["impeer serve [--port <port>] [--echo | --sink] [--fault <fault> ...] [<options>]"],
       discussion: """
-        A message to a user goes to that user's connections, and waits while there are none; --echo sends every message \
-        back to where it came from instead.
+        A message to a user goes to that user's connections, and waits while there are none, also for one who was never \
+        there; --echo sends every message back to where it came from instead.
 
         Faults: silent=N answers nothing from N frames on; slow=N acknowledges N milliseconds later; crc=N spoils the \
         checksum of every Nth frame; version=N speaks major version N; duplicate=N acknowledges N times; close=N closes \
@@ -24,6 +25,7 @@ struct Serve: Command {
   var faults: [Fault] = []
   var policy = Policy.race
   var quirks = Quirks.none
+  var report = ReportOptions()
   var ledger: String?
   var isJSON = false
   var isQuiet = false
@@ -36,6 +38,7 @@ struct Serve: Command {
       .list("--fault <fault>", \.faults, "Do this wrong; may be given several times."),
       .value("--policy <policy>", \.policy, "What is done on a bad network: racing, or plain TCP alone, to compare."),
       .value("--quirks <whose>", \.quirks, "Speak as the article's code does (seed)."),
+      .group(\.report),
       .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
       .flag("--json", \.isJSON, "Print what was counted as one JSON object at the end."),
       .flag("-q, --quiet", \.isQuiet, "Do not say where it listens."),
@@ -46,13 +49,18 @@ struct Serve: Command {
     handleSignals()
     do throws(Complaint) {
       let ledger: Ledger? = if let path = self.ledger { try Ledger(path) } else { nil }
+      let security = try server.security()
+      let endpoint = try server.endpoint()
+      let reporter = try Reporter(report, .server, server: endpoint, isQuiet: isQuiet)
       do throws(TransportError) {
-        try serve(ledger)
+        try serve(at: endpoint, security, ledger, reporter)
       } catch {
         throw Complaint(error.description, .system)
       }
+      let hasAlerted = try reporter?.finish(at: monotonicNow()) ?? false
       ledger?.file.flush()
-      return 0
+      if let problem = ledger?.file.problem { throw Complaint(problem, .cannotCreate) }
+      return hasAlerted ? 2 : 0
     } catch {
       complain(error.message)
       return error.status.rawValue
@@ -66,29 +74,28 @@ struct Serve: Command {
     if quirks == .seed { configuration.speech = .seed }
     faults.apply(to: &configuration)
     configuration.tellsMessages = ledger != nil || !isSink
-    configuration.reports = []
+    configuration.reports = report.isWanted ? .all : []
     return configuration
   }
 
-  private func serve(_ ledger: Ledger?) throws(TransportError) {
+  private func serve(at endpoint: Endpoint, _ security: TLSContext?, _ ledger: Ledger?, _ reporter: Reporter?)
+    throws(TransportError)
+  {
     let loop = try EventLoop()
-    let security: TLSContext?
-    let endpoint: Endpoint
-    do throws(Complaint) {
-      security = try server.security()
-      endpoint = try server.endpoint()
-    } catch {
-      throw TransportError("serve", reason: error.message)
-    }
     let transport = LinuxTransport(
       ForgetfulCore(ServerCore(configuration), memory: faults.memory), loop: loop, tls: security)
     transport.tunesSockets = policy == .race && quirks == .none
-    let watcher = ServerWatcher(ledger)
+    let watcher = ServerWatcher(ledger, reporter)
     transport.onTurn = { core, now in watcher.turn(&core.inner, now) }
-    if let ledger { transport.tap = LedgerTap(ledger) }
+    transport.tap = Taps.joined(ledger.map { LedgerTap($0) }, reporter?.tap(client: nil))
+    reporter?.metrics = { [unowned transport] in transport.core.inner.metrics }
     let bound = try transport.listen(at: endpoint)
     if !isQuiet { say("impeer: listening at \(bound)\n", to: 2) }
-    while !isInterrupted { try loop.turn(longest: 200_000_000) }
+    while !isInterrupted {
+      try loop.turn(longest: 200_000_000)
+      reporter?.advance(to: loop.now)
+    }
+    reporter?.metrics = { [metrics = transport.core.inner.metrics] in metrics }
     transport.shutDown()
     if isJSON { say(watcher.summary(transport.core.inner) + "\n") }
   }

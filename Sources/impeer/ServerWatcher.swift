@@ -6,14 +6,22 @@ final class ServerWatcher {
   private let ledger: Ledger?
   private var inbox = Inbox()
   private var sessions: UInt64 = 0
+  private let reporter: Reporter?
+  private var log = SentLog()
 
-  init(_ ledger: Ledger?) { self.ledger = ledger }
+  init(_ ledger: Ledger?, _ reporter: Reporter? = nil) {
+    self.ledger = ledger
+    self.reporter = reporter
+  }
 
   func turn(_ core: inout ServerCore, _ now: Moment) {
     core.take(&inbox)
     for event in inbox.events {
       switch event {
       case .message(let message): delivered(message, core.wireID(of: message.session), now)
+      case .progress(let id, let session, let state):
+        // A session is known by its place, which no connection is numbered like.
+        if let reporter { log.note(id, state, by: 1 << 24 | Int(session.place), reporter, at: now) }
       case .joined(_, let isNew): sessions += isNew ? 1 : 0
       default: break
       }
@@ -41,19 +49,13 @@ final class ServerWatcher {
     out.literal("{\"sessions\":")
     out.number(sessions)
     let metrics = core.metrics
-    let counts: [(StaticString, UInt64)] = [
+    out.counts([
       ("connections", metrics.connectionSuccesses), ("messages", metrics.messagesReceived),
       ("duplicates_received", metrics.duplicatesReceived), ("sent", metrics.messagesSent),
       ("acknowledged", metrics.messagesAcknowledged), ("retransmitted", metrics.messagesRetried),
       ("undeliverable", core.undeliverable), ("parse_errors", metrics.parseErrors),
       ("bytes_read", metrics.bytesReceived), ("bytes_written", metrics.bytesSent),
-    ]
-    for (name, count) in counts {
-      out.literal(",\"")
-      out.literal(name)
-      out.literal("\":")
-      out.number(count)
-    }
+    ])
     out.literal("}")
     return out.text
   }

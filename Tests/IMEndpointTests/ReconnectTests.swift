@@ -207,4 +207,40 @@ import Testing
     #expect(times.count == 100)
     #expect(times.reduce(0, +) / 100 < 0.3, "\(times.reduce(0, +) / 100)")
   }
+
+  /// What was under way when the connection broke goes out again before what was said while there was none.
+  @Test func theOrderSurvivesAReconnect() throws {
+    var now = Moment.seconds(1_000)
+    var core = ClientCore(ClientConfiguration(server: Simulation.address, seed: 3))
+    let session = core.addSession(at: now)
+    try core.connect(session, at: now)
+    func open() throws -> ConnectionID {
+      for _ in 0..<100 {
+        while let command = core.nextCommand() {
+          guard case .open(let id, _, _) = command else { continue }
+          core.opened(id, local: nil, at: now)
+          return id
+        }
+        now = try #require(core.deadline)
+        core.deadlineReached(at: now)
+      }
+      throw CancellationError()
+    }
+    func written(on connection: ConnectionID) -> String {
+      var bytes: [UInt8] = []
+      _ = core.drain(connection, at: now) { piece in
+        piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        return piece.byteCount
+      }
+      return String(decoding: bytes, as: UTF8.self)
+    }
+    let first = try open()
+    try core.send(Message(.text("said first")), in: session, at: now)
+    #expect(written(on: first).contains("said first"))
+    core.closed(first, because: .reset, at: now)
+    try core.send(Message(.text("said second")), in: session, at: now)
+    let text = written(on: try open())
+    let places = ["said first", "said second"].compactMap { text.firstRange(of: $0)?.lowerBound }
+    #expect(places.count == 2 && places == places.sorted())
+  }
 }

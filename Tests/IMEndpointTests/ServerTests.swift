@@ -33,10 +33,83 @@ import Testing
     simulation.run(until: 1_003)
     #expect(heard == [Message(.text("hello"), to: "user1", from: "user0")])
     #expect(life == [.created, .sending, .sent, .delivered, .read])
-    try simulation.clients[0].send(Message(.text("hello"), to: "nobody"), in: sessions[0], at: simulation.moment)
+    try simulation.clients[0].send(Message(.text("to whom?")), in: sessions[0], at: simulation.moment)
     simulation.settle(client: 0)
     simulation.run(until: 1_004)
     #expect(simulation.server.undeliverable == 1)
+  }
+
+  /// Who writes to somebody who was never there, or who has left and comes back as another client: nothing is lost, nothing
+  /// comes twice, and what was read is told.
+  @Test func whoComesLaterGetsWhatWaits() throws {
+    let (simulation, sessions) = try chat()
+    var heard: [Int: [Message]] = [:]
+    var read = 0
+    simulation.onClientEvent = { client, event, inbox in
+      if case .progress(_, _, .read) = event { read += 1 }
+      guard case .message(let message) = event, let content = try? inbox.content(of: message) else { return }
+      heard[client, default: []].append(content)
+      simulation.after(0.1) {
+        try? simulation.clients[client].markRead(message.sequence, in: message.session, at: simulation.moment)
+        simulation.settle(client: client)
+      }
+    }
+    func say(_ word: String) throws {
+      try simulation.clients[0].send(Message(.text(word), to: "late"), in: sessions[0], at: simulation.moment)
+      simulation.settle(client: 0)
+      simulation.run(until: simulation.now + 1)
+    }
+    func come(_ identity: UInt64) throws -> (client: Int, session: SessionID) {
+      var configuration = simulation.configuration()
+      configuration.identity = ClientIdentity(high: 2, low: identity)
+      configuration.user = "late"
+      let new = try simulation.addClient(configuration)
+      simulation.run(until: simulation.now + 1)
+      return new
+    }
+    let (one, two, three) = ("before anybody came", "while nobody was there", "behind a lost connection")
+    try say(one)
+    let first = try come(1)
+    #expect(heard[first.client] == [Message(.text(one), to: "late", from: "user0")])
+    // It leaves in order, and another client comes by the name.
+    try simulation.clients[first.client].disconnect(first.session, at: simulation.moment)
+    simulation.settle(client: first.client)
+    simulation.run(until: simulation.now + 2)
+    try say(two)
+    let second = try come(2)
+    #expect(heard[second.client]?.map(\.content) == [.text(two)])
+    // It loses its connection and comes back itself: what waited comes once, and a third client gets nothing old.
+    simulation.clients[second.client].forceDisconnect(second.session, at: simulation.moment)
+    simulation.settle(client: second.client)
+    simulation.run(until: simulation.now + 1)
+    try say(three)
+    try simulation.clients[second.client].connect(second.session, at: simulation.moment)
+    simulation.settle(client: second.client)
+    simulation.run(until: simulation.now + 2)
+    #expect(heard[second.client]?.map(\.content) == [.text(two), .text(three)])
+    let third = try come(3)
+    #expect(heard[third.client] == nil)
+    #expect(heard[first.client]?.count == 1)
+    #expect(read == 3)
+    #expect(simulation.server.undeliverable == 0)
+  }
+
+  @Test func theLetterboxIsBounded() {
+    var box = Letterbox()
+    func letter(_ count: Int, at seconds: Double) -> Letterbox.Letter {
+      Letterbox.Letter(
+        body: [UInt8](repeating: 0, count: count), category: .normal, origin: SessionID(place: 0),
+        sequence: SequenceNumber(.normal, 1), at: .seconds(seconds))
+    }
+    let kept = (0..<2_000).count { _ in box.put(letter(10, at: 1), for: "a", memory: .seconds(60)) }
+    #expect(kept == Letterbox.limitOfUser)
+    let large = (0..<20).count { box.put(letter(1 << 20, at: 2), for: "b\($0)", memory: .seconds(60)) }
+    #expect(large == 15)
+    // What is too old makes room.
+    #expect(box.put(letter(1 << 20, at: 61.5), for: "c", memory: .seconds(60)))
+    #expect(box.take("a").isEmpty)
+    #expect(box.take("b0").count == 1)
+    #expect(box.count == 15)
   }
 
   @Test func whoIsAwayGetsItLater() throws {

@@ -14,11 +14,10 @@ func writeSeeds(from samples: String, to folder: String) {
     fwrite(bytes, 1, bytes.count, file)
     fclose(file)
   }
-  for name in [
-    "tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "smpp-gateway.pcap",
+  for name in ["tjp-damage.pcap", "tjp-weak-network.pcap", "mqtt-mosquitto.pcap", "mqtt5-mosquitto.pcap", "smpp-gateway.pcap",
     "diameter-charging.pcap", "goim-room.pcap", "jt808-terminals.pcap", "tjp-ipv6-vlan.pcapng", "proxy-balancer.pcap",
-    "mqtt-websocket-deflate.pcap",
-  ] {
+    "mqtt-websocket-deflate.pcap"]
+  {
     let bytes = contents("\(samples)/\(name)")
     let form = name.hasSuffix("ng") ? "pcapng" : "pcap"
     for count in [200, 2_000, 20_000] where count < bytes.count { seed(form, [UInt8](bytes.prefix(count))) }
@@ -31,14 +30,15 @@ func writeSeeds(from samples: String, to folder: String) {
       seed("packets", script)
     }
     // The bytes of segments, as far as their headers are plain.
-    for packet in packets.prefix(200)
-    where packet.count > 66 && packet[12] == 8 && packet[13] == 0 && packet[14] == 0x45 {
+    for packet in packets.prefix(200) where packet.count > 66 && packet[12] == 8 && packet[13] == 0 && packet[14] == 0x45 {
       let payload = [UInt8](packet[min(packet.count, 34 + Int(packet[46] >> 4) * 4)...].prefix(255))
       guard payload.count > 2 else { continue }
       for target in ["tjp", "mqtt", "smpp", "diameter", "goim", "jt808", "stream"] {
         seed(target, [0, 7, 9, 0x0a, UInt8(payload.count)] + payload + [0x0b, UInt8(payload.count)] + payload)
       }
       seed("tlv", [UInt8](payload.dropFirst(28)))
+      seed("frames", payload)
+      seed("frames", [UInt8](payload.dropFirst(28)))
       seed("varint", [UInt8](payload.prefix(5)))
       seed("checksum", payload)
       seed("inflate", [UInt8](payload.dropFirst(28)))
@@ -79,12 +79,22 @@ func writeSeeds(from samples: String, to folder: String) {
   // Connections that ask, in both dialects, are answered, and go.
   seed("responder", [0, 2, 0, 2, 1, 2, 3, 13, 49, 49, 49, 49, 49, 9, 7, 0, 2, 4, 2, 3, 9, 14, 255])
   seed("responder", [0, 1, 0x12, 0, 0x12, 2, 0x12, 6, 0x12, 3, 29, 50, 50, 50, 50, 50, 0x1b, 9, 0x19, 0x18, 14, 60])
+  for bytes in endpointSeeds { seed("endpoint", bytes) }
   for words in [
-    ["log", "-avvr", "x", "--number=3", "y"], ["-rtype == data", "--", "--all"], ["log", "other", "z"], ["othr"],
-    ["help", "log"],
+    ["log", "-avvr", "x", "--number=3", "y"], ["-rtype == data", "--", "--all"], ["log", "other", "z"], ["othr"], ["help", "log"],
     ["--no-chek"], ["--all=1"], ["-n", "-1"], ["-vh"], ["--version"],
   ] { seed("words", [UInt8](words.joined(separator: "\0").utf8)) }
 }
+
+/// Scripts of the target `endpoint`: connect, say, let it flow; and frames with what is in them, for `frames`.
+let endpointSeeds: [[UInt8]] = [
+  [0, 1, 0, 1, 1, 2, 0, 20, 0, 200, 2, 2, 9, 20, 2],
+  [2, 1, 0, 1, 1, 2, 0, 20, 16, 30, 2, 8, 0, 0, 40, 9, 30, 1, 1, 2, 2, 2],
+  [1, 1, 0, 2, 0, 50, 9, 100, 1, 1, 2, 9, 100, 5, 0, 0, 40, 255, 2, 2],
+  [2, 1, 0, 1, 1, 2, 7, 0, 0, 0, 0, 0, 0, 1, 10, 0x10, 1, 0, 0, 0, 4, 65, 66, 67, 68, 2],
+  [4, 1, 0, 1, 1, 2, 0, 9, 10, 40, 2, 12, 10, 60, 1, 0, 2],
+  [2, 1, 0, 1, 1, 2, 0x2d, 0, 10, 20, 10, 255, 10, 255, 0x0d, 9, 40, 1, 0, 2],
+]
 
 private func contents(_ path: String) -> [UInt8] {
   guard let file = fopen(path, "r") else { fail("\(path) cannot be read") }

@@ -133,6 +133,7 @@ extension ClientCore {
       return
     }
     let pending = sessions[place].traffic.pending[entry]
+    if pending.kind == .heartbeat { metrics.heartbeatsAnswered += 1 }
     if pending.transmissions == 1 {
       let roundTrip = now.nanoseconds(since: pending.firstSentAt)
       roundTrips.add(roundTrip, at: now)

@@ -26,6 +26,8 @@ public struct EndpointMetrics: Hashable, Sendable {
   public var messagesRetried: UInt64 = 0
   /// Messages given up.
   public var messagesFailed: UInt64 = 0
+  /// Messages that the application took back.
+  public var messagesCancelled: UInt64 = 0
   /// Handshakes and refusals sent.
   public var controlSent: UInt64 = 0
   /// Messages that came for the first time.
@@ -36,6 +38,8 @@ public struct EndpointMetrics: Hashable, Sendable {
   public var duplicateAcknowledgments: UInt64 = 0
   /// Heartbeats sent, each counted once.
   public var heartbeatsSent: UInt64 = 0
+  /// Heartbeats that were answered.
+  public var heartbeatsAnswered: UInt64 = 0
   /// Heartbeats that were not answered on the connection they went out on.
   public var heartbeatsLost: UInt64 = 0
   /// Connections lost after they had come about.
@@ -57,6 +61,25 @@ public struct EndpointMetrics: Hashable, Sendable {
 
   /// Nothing counted yet.
   public init() {}
+
+  /// Adds what another core has counted. Of what is no count, the last one known stays.
+  public mutating func add(_ other: EndpointMetrics) {
+    for count in Self.counts { self[keyPath: count] += other[keyPath: count] }
+    for kind in framesByKind.indices { framesByKind[kind] += other.framesByKind[kind] }
+    roundTrip = other.roundTrip ?? roundTrip
+    heartbeatRoundTrip = other.heartbeatRoundTrip ?? heartbeatRoundTrip
+    heartbeatInterval = other.heartbeatInterval ?? heartbeatInterval
+  }
+
+  private static var counts: [WritableKeyPath<EndpointMetrics, UInt64>] {
+    [
+      \.connectionAttempts, \.connectionSuccesses, \.bytesSent, \.bytesReceived, \.framesReceived, \.payloadBytes,
+      \.parseErrors, \.parserResets, \.messagesSent, \.messagesAcknowledged, \.messageTimeouts, \.messagesRetried,
+      \.messagesFailed, \.controlSent, \.messagesReceived, \.duplicatesReceived, \.duplicateAcknowledgments,
+      \.heartbeatsSent, \.heartbeatsAnswered, \.heartbeatsLost, \.disconnects, \.reconnects, \.racingConnections,
+      \.illegalEvents,
+    ]
+  }
 
   @inline(__always)
   mutating func received(_ kind: FrameKind) {

@@ -150,7 +150,7 @@ extension ServerCore {
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
     case .control:
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
-      if TLV.value(of: .leave, in: body) != nil { leave(place, link, at: now) }
+      if TLV.value(of: .leave, in: body) != nil { leave(place, link, isForGood: true, at: now) }
     case .receipt:
       if receipt(header, body, place, at: now) { acknowledge(header.sequence, of: place, cameOn: link, at: now) }
     default:
@@ -268,15 +268,14 @@ extension ServerCore {
     }
     resendOrphans(place, at: now)
     pump(place, at: now)
+    openLetters(place, at: now)
   }
 
   private mutating func writeControl(
     _ body: [UInt8], _ session: UInt16, _ sequence: SequenceNumber, _ version: ProtocolVersion, on link: Int,
     at now: Moment
   ) {
-    var header = FrameHeader(
-      version: version, kind: .control, sequence: sequence, time: unixTime(now), session: session,
-      bodyCount: UInt32(truncatingIfNeeded: body.count), checksum: Checksum.of(body.span.bytes))
+    var header = FrameHeader(control: body, sequence, version: version, time: unixTime(now), session: session)
     spoil(&header)
     links[link].output.append(header, body)
     metrics.controlSent += 1
@@ -286,20 +285,10 @@ extension ServerCore {
   // MARK: commands
 
   /// See `EndpointCore`.
-  public mutating func nextCommand() -> TransportCommand? {
-    guard commandHead < commands.count else {
-      if commandHead > 0 {
-        commands.removeAll(keepingCapacity: commands.capacity <= 4_096)
-        commandHead = 0
-      }
-      return nil
-    }
-    commandHead += 1
-    return commands[commandHead - 1]
-  }
+  public mutating func nextCommand() -> TransportCommand? { commands.next() }
 
   /// See `EndpointCore`.
-  public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool {
+  public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {
     guard let link = link(connection) else { return true }
     while true {
       metrics.bytesSent += UInt64(links[link].output.drain(write))

@@ -8,9 +8,9 @@ extension ServerCore {
 
   /// Whether a message has room where the service will put it.
   func serviceHasRoom(_ body: [UInt8], _ place: Int) -> Bool {
-    guard configuration.service == .forward else { return hasRoom(place, byteCount: body.count) }
+    guard configuration.service == .forward else { return sessions[place].traffic.hasRoom(body.count, .normal) }
     guard let user = recipient(in: body) else { return true }
-    return (users[user] ?? []).allSatisfy { hasRoom(Int($0), byteCount: body.count + 300) }
+    return (users[user] ?? []).allSatisfy { sessions[Int($0)].traffic.hasRoom(body.count + 300, .normal) }
   }
 
   private func recipient(in body: [UInt8]) -> String? {
@@ -27,25 +27,39 @@ extension ServerCore {
     }
   }
 
-  /// Sends a message on to all sessions of the user it names, with its sender's name as the server knows it.
+  /// Sends a message on to all sessions of the user it names, with its sender's name as the server knows it. While none of
+  /// them has a connection, it is kept for one that may come instead.
   private mutating func forward(_ body: [UInt8], _ sequence: SequenceNumber, _ place: Int, at now: Moment) {
-    guard let user = recipient(in: body) else { return }
-    guard let targets = users[user], !targets.isEmpty else {
+    guard let user = recipient(in: body) else {
       undeliverable += 1
       return
     }
-    var forwarded: [UInt8] = []
-    if let sender = sessions[place].user { TLV.append(.sender, sender.utf8, to: &forwarded) }
-    forwarded += Self.without(.sender, body)
-    for target in targets {
-      guard
-        let id = try? accept(.data, forwarded, sequence.category ?? .normal, .normal, Int(target), at: now)
-      else {
-        undeliverable += 1
-        continue
-      }
-      origins.note(id, self.id(place), sequence)
+    var letter = Letterbox.Letter(
+      body: [], category: sequence.category ?? .normal, origin: id(place), sequence: sequence, at: now)
+    if let sender = sessions[place].user { TLV.append(.sender, sender.utf8, to: &letter.body) }
+    letter.body += Self.without(.sender, body)
+    let targets = users[user] ?? []
+    for target in targets { hand(letter, to: Int(target), at: now) }
+    guard targets.allSatisfy({ sessions[Int($0)].linkMask == 0 }) else { return }
+    if !letterbox.put(letter, for: user, memory: configuration.memory), targets.isEmpty { undeliverable += 1 }
+  }
+
+  /// Sends a message to a session of its recipient's, and notes whom a receipt of it is for.
+  private mutating func hand(_ letter: Letterbox.Letter, to place: Int, at now: Moment) {
+    guard let id = try? accept(.data, letter.body, letter.category, .normal, place, at: now) else {
+      undeliverable += 1
+      return
     }
+    origins.note(id, letter.origin, letter.sequence)
+  }
+
+  /// A session has introduced itself: it gets what came while nobody of its user's was there, unless it was one of those
+  /// that had lost their connections and has that already.
+  mutating func openLetters(_ place: Int, at now: Moment) {
+    guard let user = sessions[place].user else { return }
+    let letters = letterbox.take(user)
+    if sessions[place].hasNewName { for letter in letters { hand(letter, to: place, at: now) } }
+    sessions[place].hasNewName = false
   }
 
   /// A body without one value of its outermost list: nobody writes under another name.

@@ -50,6 +50,7 @@ extension ServerCore {
     guard sessions[place].user != user else { return }
     unname(place)
     sessions[place].user = user
+    sessions[place].hasNewName = true
     users[user, default: []].append(Int32(place))
   }
 
@@ -86,14 +87,15 @@ extension ServerCore {
     if links[link].lastSession == Int32(place) { links[link].lastSession = -1 }
   }
 
-  /// A session leaves a connection.
-  mutating func leave(_ place: Int, _ link: Int, at now: Moment) {
+  /// A session leaves a connection; `isForGood` when its client has said so. Then what comes for its user does not wait for it.
+  mutating func leave(_ place: Int, _ link: Int, isForGood: Bool = false, at now: Moment) {
     for bit in 0..<8 where sessions[place].links[bit] == Int32(link) { detach(place, bit: bit) }
     guard sessions[place].linkMask == 0 else {
       resendOrphans(place, at: now)
       return
     }
     guard sessions[place].detachedAt == nil else { return }
+    if isForGood { unname(place) }
     sessions[place].detachedAt = now
     arm(place, by: now.advanced(by: configuration.memory))
     tell(.left(id(place)))
@@ -195,10 +197,8 @@ extension ServerCore {
   }
 
   private mutating func retransmit(_ entry: Int32, of place: Int, on bit: Int, at now: Moment) {
-    let (id, state) = (sessions[place].traffic.pending[entry].id, sessions[place].traffic.pending[entry].state)
-    if let next = MessageMachine.next(state, .retry) {
-      sessions[place].traffic.pending[entry].state = next
-      tell(id, place, next)
+    if let next = sessions[place].traffic.advance(entry, .retry) {
+      tell(sessions[place].traffic.pending[entry].id, place, next)
     }
     if sessions[place].traffic.pending[entry].kind == .data { metrics.messagesRetried += 1 }
     transmit(entry, of: place, on: bit, at: now)

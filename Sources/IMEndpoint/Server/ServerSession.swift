@@ -18,6 +18,8 @@ struct ServerSession: Sendable {
   var generation: UInt32 = 0
   var isUsed = true
   var user: String?
+  /// It has come by its user's name, and has not looked for letters yet.
+  var hasNewName = false
   var traffic: Traffic
   /// Places of the connections that carry it, by the bit each has in this session.
   var links: InlineArray<8, Int32> = .init(repeating: -1)

@@ -105,7 +105,7 @@ extension AlertMonitor {
     if lastConnection?.info.serial == serial { lastConnection = nil }
   }
 
-  private func known(_ info: ConnectionInfo, at time: Timestamp) -> MonitoredConnection {
+  func known(_ info: ConnectionInfo, at time: Timestamp) -> MonitoredConnection {
     if let last = lastConnection, last.info.serial == info.serial, last.info.plan == info.plan { return last }
     if let known = connections[info.serial], known.info.plan == info.plan {
       lastConnection = known
@@ -240,7 +240,7 @@ extension AlertMonitor {
     }
   }
 
-  private func wait(_ exchange: UInt32, _ known: MonitoredConnection, since time: Timestamp) {
+  func wait(_ exchange: UInt32, _ known: MonitoredConnection, since time: Timestamp) {
     guard !openWatches.isEmpty, open.count < limits.exchanges else { return }
     open.insert(exchange)
     for index in openWatches {
@@ -254,7 +254,7 @@ extension AlertMonitor {
 
   // MARK: Samples
 
-  private func count(_ index: Int, _ known: MonitoredConnection, at time: Timestamp, isAffected: Bool = false) {
+  func count(_ index: Int, _ known: MonitoredConnection, at time: Timestamp, isAffected: Bool = false) {
     guard let series = series(index, of: known, at: time) else { return }
     touch(index, series)
     series.window[time].add(

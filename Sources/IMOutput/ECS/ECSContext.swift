@@ -36,16 +36,19 @@ package struct ECSContext: Sendable {
   package var mode: Mode
   /// The interface, when there is one and its name is known.
   package var interface: String?
-  /// imdump's version.
+  /// The version of imdump, or of what else writes documents.
   package var version: String
+  /// What writes them, as `observer.product` and `event.provider` have it.
+  package var product: String
   /// `data_stream.namespace`. Characters that Elasticsearch refuses there become `_`.
   package var namespace: String
 
   /// A context of its parts.
   package init(
     run: RunIdentity, sensor: String, mode: Mode, interface: String? = nil, version: String,
-    namespace: String = "default"
+    product: String = "imdump", namespace: String = "default"
   ) {
+    self.product = product
     self.run = run
     self.sensor = sensor
     self.mode = mode

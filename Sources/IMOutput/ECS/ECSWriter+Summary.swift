@@ -41,7 +41,7 @@ extension ECSWriter {
     }
     if !metrics.heartbeats.isEmpty { heartbeats(metrics.heartbeats, &lines) }
     ratios(metrics.ratios, connections: metrics.connections.success, &lines)
-    if metrics.roundTrips.count > 0 { roundTrips(metrics.roundTrips, &lines) }
+    if metrics.roundTrips.count > 0 { periodRoundTrips(metrics.roundTrips, &lines) }
     lines.open("bytes")
     lines.number("client_to_server", metrics.bytes[0])
     lines.number("server_to_client", metrics.bytes[1])
@@ -58,7 +58,7 @@ extension ECSWriter {
     return lines.end()
   }
 
-  private func connections(_ counts: ConnectionCounts, active: UInt64, _ lines: inout JSONLines) {
+  func connections(_ counts: ConnectionCounts, active: UInt64, _ lines: inout JSONLines) {
     lines.open("connections")
     lines.number("attempts", counts.attempts)
     lines.number("succeeded", counts.succeeded)
@@ -85,7 +85,7 @@ extension ECSWriter {
     lines.close()
   }
 
-  private func roundTrips(_ histogram: RTTHistogram, _ lines: inout JSONLines) {
+  func periodRoundTrips(_ histogram: RTTHistogram, _ lines: inout JSONLines) {
     lines.open("rtt")
     lines.number("count", histogram.count)
     lines.milliseconds("min_ms", histogram.minimum)

@@ -91,7 +91,7 @@ final class ECSWriter {
     let interface = context.interface.map { ",\"name\":\"\(JSONLines.escaped($0))\"" }
     let sensor = JSONLines.escaped(context.sensor)
     var observer =
-      "\"observer\":{\"vendor\":\"imdump\",\"product\":\"imdump\",\"type\":\"sensor\",\"name\":\"\(sensor)\","
+      "\"observer\":{\"vendor\":\"imdump\",\"product\":\"\(context.product)\",\"type\":\"sensor\",\"name\":\"\(sensor)\","
       + "\"version\":\"\(JSONLines.escaped(context.version))\""
     if let interface { observer += ",\"ingress\":{\"interface\":{\(interface.dropFirst())}}" }
     observer += "}"
@@ -110,7 +110,7 @@ final class ECSWriter {
     leanMessageHead = Piece("\(leanHeads[message]),\"event\":{\(leanEventMembers[message])\(types)")
     eventMembers = ECSDataset.allCases.map {
       Piece(
-        "\"kind\":\"\($0.eventKind)\",\"module\":\"imdump\",\"provider\":\"imdump\",\"dataset\":\"\($0.name)\","
+        "\"kind\":\"\($0.eventKind)\",\"module\":\"imdump\",\"provider\":\"\(context.product)\",\"dataset\":\"\($0.name)\","
           + "\"category\":[\"network\"]")
     }
     imdumpMembers = Piece(

@@ -130,7 +130,7 @@ package struct MetricFamily: Equatable, Sendable {
     "Messages answered after they were counted as unanswered, damaged or unknown, by the answer")
   static let messageCauses = MetricFamily(
     "imdump_message_causes", .counter, way + ["cause"],
-    "Messages that were first decided to have no right answer, by why: network, peer, capture, status, checksum")
+    "Messages that were first decided to have failed, by why: network, peer, capture, status, checksum")
   static let messageCausesLate = MetricFamily(
     "imdump_message_causes_late", .counter, way + ["cause"], "Of those, answered after all, by why they were counted")
   static let refusals = MetricFamily(

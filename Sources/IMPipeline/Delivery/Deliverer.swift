@@ -27,14 +27,14 @@ final class Deliverer {
   private var isGone = false
 
   /// Starts the process. Throws for what cannot be delivered to: a hook that is no program, an address that is none.
-  init(_ options: AlertOptions, run: Run, sensor: String?) throws(UsageError) {
+  init(_ options: AlertOptions, isQuiet: Bool, user: Confinement.User?, sensor: String?) throws(UsageError) {
     let hook = try Self.resolve(options.hook)
     for address in options.webhooks + options.alertmanagers { try Self.check(address) }
     if !(options.webhooks + options.alertmanagers).isEmpty, Self.find("curl") == nil {
       throw UsageError(message: "--webhook and --alertmanager need curl (apt-get install curl)")
     }
     self.sensor = sensor
-    isQuiet = run.report.isQuiet
+    self.isQuiet = isQuiet
     json = AlertJSONWriter(sensor: sensor)
     var ends: [Int32] = [-1, -1]
     guard socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | Self.closeOnExec, 0, &ends) == 0 else {
@@ -50,7 +50,7 @@ final class Deliverer {
     // As much as the kernel allows: a rule may tell a hundred alerts at once.
     var room: Int32 = 1 << 20
     setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
-    let user = run.confinement.user.map { "\($0.uid) \($0.gid)" } ?? ""
+    let user = user.map { "\($0.uid) \($0.gid)" } ?? ""
     send(
       DeliveryMessage(
         DeliveryMessage.configuration, user, isQuiet ? "quiet" : "", DeliveryMessage.list(hook),
@@ -156,7 +156,7 @@ final class Deliverer {
     // POSIX_SPAWN_SETSID, SETSIGDEF and SETSIGMASK.
     posix_spawnattr_setflags(&attributes, 0x80 | 0x04 | 0x08)
     var pid: pid_t = 0
-    return Child.withStrings(["imdump", word]) {
+    return Child.withStrings([programName, word]) {
       posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, $0, environ)
     }
   }

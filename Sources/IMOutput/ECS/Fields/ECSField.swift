@@ -115,7 +115,7 @@ package enum ECSFields {
 
   /// All fields by name.
   package static let all: [ECSField] =
-    (common + ends + own + message + connection + weird + alert + summary + capture).sorted { $0.name < $1.name }
+    (common + ends + own + message + connection + weird + alert + summary + peer + capture).sorted { $0.name < $1.name }
 
   /// The fields that documents of a dataset can have.
   package static func of(_ dataset: ECSDataset) -> [ECSField] { all.filter { $0.datasets.contains(dataset) } }

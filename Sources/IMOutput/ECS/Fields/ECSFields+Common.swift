@@ -17,7 +17,7 @@ extension ECSFields {
     ECSField(
       "event.kind", .keyword, ECSDataset.allCases, "what sort of document it is", values: ["event", "metric", "alert"]),
     ECSField("event.module", .keyword, ECSDataset.allCases, "always imdump"),
-    ECSField("event.provider", .keyword, ECSDataset.allCases, "always imdump"),
+    ECSField("event.provider", .keyword, ECSDataset.allCases, "what observer.product says"),
     ECSField(
       "event.dataset", .keyword, ECSDataset.allCases, "the dataset", values: ECSDataset.allCases.map(\.name).sorted()),
     ECSField("event.category", .keyword, ECSDataset.allCases, "always network", values: ["network"], isArray: true),
@@ -45,7 +45,7 @@ extension ECSFields {
     ECSField("error.message", .sentence, [.weird], "what, where and how much"),
 
     ECSField("observer.vendor", .keyword, ECSDataset.allCases, "always imdump"),
-    ECSField("observer.product", .keyword, ECSDataset.allCases, "always imdump"),
+    ECSField("observer.product", .keyword, ECSDataset.allCases, "imdump, or impeer where an endpoint tells of itself"),
     ECSField("observer.type", .keyword, ECSDataset.allCases, "always sensor"),
     ECSField("observer.name", .keyword, ECSDataset.allCases, "the sensor's name: the host's, or --sensor"),
     ECSField("observer.version", .keyword, ECSDataset.allCases, "imdump's version"),

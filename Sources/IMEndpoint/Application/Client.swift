@@ -1,0 +1,72 @@
+/// An application's client: connects to a server, sends, receives, and keeps at it however bad the network is.
+///
+///     let client = try Client(ClientConfiguration(server: server, user: "ann"))
+///     await client.connect()
+///     let sent = try await client.send(Message(.text("hello"), to: "bob"))
+///     for await state in sent.states { print(state) }
+///
+/// A message that `send` has accepted is delivered exactly once, as soon as the network allows, as long as this value lives;
+/// or `cancel` or `ClientConfiguration.messageLifetime` ends it. Everything can be called from any task. The work is done on a
+/// thread of its own, which ends with the last reference. An application that has an event loop of its own drives a
+/// `ClientCore` itself.
+public final class Client: Sendable {
+  /// What happens, in its order. One task can go through it; events that nobody takes are kept, and messages with them.
+  public let events: AsyncStream<ClientEvent>
+  private let thread: LoopThread<ClientDriver>
+
+  /// A client that does nothing yet. `tls` secures every connection. Throws where the system has no descriptors or threads
+  /// left.
+  public init(_ configuration: ClientConfiguration, tls: sending TLSContext? = nil) throws(TransportError) {
+    let (events, continuation) = AsyncStream.makeStream(of: ClientEvent.self)
+    self.events = events
+    thread = try LoopThread { loop in ClientDriver(configuration, loop, tls, continuation) }
+  }
+
+  deinit { thread.stop { $0.shutDown() } }
+
+  /// Begins to connect, and goes on until `disconnect`: `events` say what comes of it.
+  public func connect() async { await thread.perform { $0.connect() } }
+
+  /// Sends what waits, for at most `ClientConfiguration.farewell`, then ends the connection. Returns when it is gone. Messages
+  /// that were not delivered are kept, and go out after another `connect`.
+  public func disconnect() async { await thread.wait { $0.disconnect($1) } }
+
+  /// Takes a message. It goes out as soon as its turn comes, now or when there is a connection again.
+  ///
+  /// Sessions of different kinds have queues of their own: what is large holds nothing up that goes in a `.chat` session when
+  /// it goes in a `.media` one. Throws `SendError.queueFull` when too much waits: `ClientEvent.room` tells when to go on.
+  public func send(_ message: Message, priority: Priority = .normal, in kind: SessionKind = .chat)
+    async throws(SendError) -> SentMessage
+  {
+    try await thread.perform { $0.send(message, priority, kind) }.get()
+  }
+
+  /// Takes a message back that has not gone out yet or only waits to go out again.
+  /// - Returns: whether it was taken back.
+  @discardableResult
+  public func cancel(_ message: SentMessage) async -> Bool { await thread.perform { $0.cancel(message) } }
+
+  /// Tells the sender of a message that it has been read.
+  public func markRead(_ message: IncomingMessage) async throws(SendError) {
+    try await thread.perform { $0.markRead(message) }.get()
+  }
+
+  /// Says what the application is doing, on which the intervals of heartbeats depend. A beat goes out at once on return to
+  /// the foreground.
+  public func setMode(_ mode: ApplicationMode) async { await thread.perform { $0.setMode(mode) } }
+
+  /// Where the connection stands.
+  public var state: ConnectionState {
+    get async { await thread.perform { $0.state } }
+  }
+
+  /// How good the network is.
+  public var quality: NetworkQuality {
+    get async { await thread.perform { $0.quality } }
+  }
+
+  /// What the client has counted since it was made.
+  public var metrics: EndpointMetrics {
+    get async { await thread.perform { $0.metrics } }
+  }
+}

@@ -1,0 +1,141 @@
+/// What a client's thread works on: a core on a transport, and who waits for what.
+final class ClientDriver {
+  private let transport: LinuxTransport<ClientCore>
+  private let events: AsyncStream<ClientEvent>.Continuation
+  private var sessions: [SessionKind: SessionID] = [:]
+  private var inbox = Inbox()
+  private var observers = MessageObservers()
+  private var isWanted = false
+  /// Who waits until there is no connection any more.
+  private var leaving: [CheckedContinuation<Void, Never>] = []
+
+  init(
+    _ configuration: ClientConfiguration, _ loop: EventLoop, _ tls: TLSContext?,
+    _ events: AsyncStream<ClientEvent>.Continuation
+  ) {
+    self.events = events
+    transport = LinuxTransport(ClientCore(configuration), loop: loop, tls: tls)
+    // Where the system does not tell of routes, the path counts as one that never changes.
+    try? transport.watchPath(to: configuration.server)
+    transport.onTurn = { [unowned self] core, now in turn(&core, now) }
+    _ = session(.chat)
+  }
+
+  var metrics: EndpointMetrics { transport.core.metrics }
+  var quality: NetworkQuality { transport.core.quality }
+  var state: ConnectionState { sessions[.chat].map { transport.core.state(of: $0) } ?? .disconnected }
+
+  func setMode(_ mode: ApplicationMode) { transport.update { $0.setMode(mode, at: $1) } }
+
+  // MARK: connecting
+
+  func connect() {
+    isWanted = true
+    for session in sessions.values { connect(session) }
+  }
+
+  func disconnect(_ continuation: CheckedContinuation<Void, Never>) {
+    isWanted = false
+    leaving.append(continuation)
+    for session in sessions.values {
+      transport.update { core, now in
+        if core.state(of: session) != .disconnected { try? core.disconnect(session, at: now) }
+      }
+    }
+    tellWhoLeaves(transport.core)
+  }
+
+  func shutDown() {
+    transport.shutDown()
+    observers.finishAll()
+    events.finish()
+    for continuation in leaving { continuation.resume() }
+    leaving = []
+  }
+
+  private func session(_ kind: SessionKind) -> SessionID {
+    if let known = sessions[kind] { return known }
+    let session = transport.update { $0.addSession(kind, at: $1) }
+    sessions[kind] = session
+    if isWanted { connect(session) }
+    return session
+  }
+
+  private func connect(_ session: SessionID) {
+    transport.update { core, now in
+      if core.state(of: session) == .disconnected { try? core.connect(session, at: now) }
+    }
+  }
+
+  // MARK: messages
+
+  func send(_ message: Message, _ priority: Priority, _ kind: SessionKind) -> Result<SentMessage, SendError> {
+    let session = session(kind)
+    return transport.update { core, now in
+      Result { () throws(SendError) in
+        let id = try core.send(message, priority: priority, in: session, at: now)
+        return SentMessage(id: id, kind: kind, states: observers.states(of: id))
+      }
+    }
+  }
+
+  func cancel(_ message: SentMessage) -> Bool {
+    let session = session(message.kind)
+    return transport.update { $0.cancel(message.id, in: session, at: $1) }
+  }
+
+  func markRead(_ message: IncomingMessage) -> Result<Void, SendError> {
+    let session = session(message.kind)
+    return transport.update { core, now in
+      Result { () throws(SendError) in try core.markRead(message.sequence, in: session, at: now) }
+    }
+  }
+
+  // MARK: what the core tells
+
+  private func turn(_ core: inout ClientCore, _ now: Moment) {
+    core.take(&inbox)
+    observers.publish(inbox)
+    for event in inbox.events { tell(event) }
+    tellWhoLeaves(core)
+  }
+
+  private func tell(_ event: EndpointEvent) {
+    switch event {
+    case .message(let message): came(message)
+    case .connection(let session, let state, _, let reason) where session == sessions[.chat]:
+      events.yield(.connection(state, reason))
+    case .handshake(let session, .refused(let refusal)): events.yield(.refused(kind(session), refusal))
+    case .read(_, let sequence): events.yield(.read(sequence))
+    case .gaveUp(let attempts): events.yield(.gaveUp(attempts: attempts))
+    case .quality(let quality): events.yield(.quality(quality))
+    case .room(let session, let priority): events.yield(.room(kind(session), priority))
+    // A damaged frame comes again; bytes that are no frames end their connection, which is told.
+    case .progress, .connection, .handshake, .damaged, .notFrames, .joined, .left: break
+    }
+  }
+
+  private func came(_ received: ReceivedMessage) {
+    let body = inbox.body(of: received)
+    do throws(MessageError) {
+      let message = try Message(decoding: [UInt8](body))
+      events.yield(
+        .message(
+          IncomingMessage(
+            content: message.content, sender: message.sender, group: message.group, sentAt: received.time,
+            kind: kind(received.session), sequence: received.sequence)))
+    } catch {
+      events.yield(.unreadable(error, body: [UInt8](body)))
+    }
+  }
+
+  private func kind(_ session: SessionID) -> SessionKind { sessions.first { $0.value == session }?.key ?? .chat }
+
+  private func tellWhoLeaves(_ core: ClientCore) {
+    guard !leaving.isEmpty, core.connectionCount == 0,
+      sessions.values.allSatisfy({ core.state(of: $0) == .disconnected })
+    else { return }
+    for continuation in leaving { continuation.resume() }
+    leaving = []
+  }
+}

@@ -1,0 +1,46 @@
+/// What a client tells its application.
+public enum ClientEvent: Sendable {
+  /// A message has come. Each comes once, however often it was sent.
+  case message(IncomingMessage)
+  /// Something has come that is no message: why, and its bytes.
+  case unreadable(MessageError, body: [UInt8])
+  /// The connection has come to another state, and why it is gone. Messages can be sent in every state.
+  case connection(ConnectionState, DisconnectReason?)
+  /// Somebody has read the message with this number. `SentMessage.states` says the same.
+  case read(SequenceNumber)
+  /// The server does not want sessions of this kind: nothing is sent in them until `connect` is called again.
+  case refused(SessionKind, HandshakeRefusal)
+  /// So many attempts to connect have failed. Nothing more is tried until `connect` is called or the path changes.
+  case gaveUp(attempts: Int)
+  /// The network has become better or worse.
+  case quality(NetworkQuality)
+  /// A queue whose `SendError.queueFull` was thrown has room again.
+  case room(SessionKind, Priority)
+}
+
+/// A message that has come, with everything in it.
+public struct IncomingMessage: Sendable {
+  /// What it says.
+  public var content: MessageContent
+  /// The user it comes from, as the server says; `nil`: the server itself.
+  public var sender: String?
+  /// The group it was sent to.
+  public var group: String?
+  /// When it was sent, by the sender's clock: seconds since 1970.
+  public var sentAt: UInt32
+  /// The kind of session it came in.
+  public var kind: SessionKind
+  /// Its number in that session.
+  public var sequence: SequenceNumber
+}
+
+/// A message on its way.
+public struct SentMessage: Sendable {
+  /// Its name within the client.
+  public var id: MessageID
+  /// The kind of session it is sent in.
+  public var kind: SessionKind
+  /// The states that it comes to: `created`, `sending`, `sent`, `delivered`, `read`, and `retrying` where the network is bad.
+  /// The sequence ends behind `read`, `failed` and `cancelled`, and with the client. One task can go through it.
+  public var states: AsyncStream<MessageState>
+}

@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+/// The library's example does what its page shows.
+@Suite struct ExampleTests {
+  @Test func twoPeopleSayHello() throws {
+    let result = try Peer.withScratch { scratch in
+      let (server, port) = try Peer.serve([], in: scratch)
+      let result = try Peer.run(["127.0.0.1", port], program: "endpoint-example", in: scratch)
+      #expect(server.stop() == 0)
+      return result
+    }
+    #expect(result.status == 0)
+    let lines = result.output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    let life = lines.filter { $0.hasPrefix("ann's message is ") }.map { $0.dropFirst("ann's message is ".count) }
+    #expect(life.filter { $0 != "retrying" } == ["created", "sending", "sent", "delivered", "read"])
+    #expect(lines.contains("bob reads from ann: Hello, Bob"))
+    #expect(lines.contains("message_acked_total 2.0"))
+  }
+
+  /// What the page shows is the program.
+  @Test func thePageShowsTheProgram() throws {
+    let program = try String(contentsOf: Peer.folder.appending(path: "Samples/endpoint/main.swift"), encoding: .utf8)
+    let page = try String(contentsOf: Peer.folder.appending(path: "docs/endpoint.md"), encoding: .utf8)
+    #expect(page.contains("```swift\n\(program)```\n"))
+    #expect(program.split(separator: "\n", omittingEmptySubsequences: false).count <= 61)
+  }
+}
