@@ -112,6 +112,12 @@ def state_of(process):
         return {name: value.split() for name, value in (line.split(":", 1) for line in file)}
 
 
+def child_of(process):
+    """The first child of a process."""
+    with open("/proc/%d/task/%d/children" % (process, process), encoding="utf-8") as file:
+        return int(file.read().split()[0])
+
+
 def number(pattern, text):
     """The last number that the pattern finds; the summary comes last."""
     found = re.findall(pattern, text)

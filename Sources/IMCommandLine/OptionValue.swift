@@ -27,15 +27,20 @@ package struct ValueError: Error, Equatable {
 extension OptionValue where Self: CaseIterable & RawRepresentable, RawValue == String {
   /// The case of that name.
   package init?(word: String) { self.init(rawValue: word) }
+  /// The case's name.
   package var word: String? { rawValue }
+  /// The names of all cases, in their order.
   package static var words: [String] { allCases.map(\.rawValue) }
+  /// The name, or the list of them.
   package static var wanted: String { words.count == 1 ? "'\(words[0])'" : "one of \(words.joined(last: "or"))" }
 }
 
 extension OptionValue where Self: FixedWidthInteger {
   /// The number, written in digits of ASCII.
   package init?(word: String) { self.init(word) }
+  /// The number in digits.
   package var word: String? { description }
+  /// The type's range, where people have it in mind; else only what kind of number.
   package static var wanted: String {
     bitWidth < 32 ? "a number from \(min) to \(max)" : isSigned ? "a whole number" : "a whole number from 0 on"
   }
@@ -49,7 +54,9 @@ extension UInt64: OptionValue {}
 extension String: OptionValue {
   /// The word itself.
   package init?(word: String) { self = word }
+  /// The text; `nil` for the empty one, which is no default to tell.
   package var word: String? { isEmpty ? nil : self }
+  /// Anything goes.
   package static var wanted: String { "a text" }
 }
 
@@ -59,8 +66,11 @@ extension Optional: OptionValue where Wrapped: OptionValue {
     guard let value = Wrapped(word: word) else { return nil }
     self = value
   }
+  /// The value's word; `nil` where it is absent.
   package var word: String? { flatMap(\.word) }
+  /// Those of the value.
   package static var words: [String] { Wrapped.words }
+  /// What the value wants.
   package static var wanted: String { Wrapped.wanted }
 }
 

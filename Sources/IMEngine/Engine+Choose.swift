@@ -240,11 +240,12 @@ extension Engine {
     // What came first is decoded first; what has waited, in turns.
     defer { decodeLimit = .distantFuture }
     var turn = isEarlier(flow, 1 - side) ? 1 - side : side
-    for _ in 0..<4_096 where hasWaited {
-      guard let other = start(flow, 1 - turn), start(flow, turn) != nil else { break }
+    var turns = hasWaited ? 4_096 : 0
+    while turns > 0, let other = start(flow, 1 - turn), start(flow, turn) != nil {
       decodeLimit = other
       decodeRest(index, flow, turn)
       turn = 1 - turn
+      turns -= 1
     }
     decodeLimit = .distantFuture
     for side in [turn, 1 - turn] { decodeRest(index, flow, side) }

@@ -131,10 +131,12 @@ extension Engine {
     rest.pointee.beginSearch()
     guard case .at(var position) = find(bytes, rest, isEnd: true) else { return nil }
     var probe = frame.pointee
-    for _ in 0..<4_096 where currentPlan.read(bytes, position, rest.pointee.end, &probe) == .frame {
+    var looks = 4_096
+    while looks > 0, currentPlan.read(bytes, position, rest.pointee.end, &probe) == .frame {
       if probe.kind.pointee.flags.contains(.fromClient) { return side }
       if probe.kind.pointee.flags.contains(.fromServer) { return 1 - side }
       position += probe.count
+      looks -= 1
     }
     return nil
   }

@@ -93,7 +93,7 @@ package struct EndpointMetrics: Sendable {
 
   /// Counts a settlement; `latencies` is left alone, which settlements do not tell.
   package mutating func settled(_ settlement: Settlement, role: FrameRole) {
-    if settlement.fate == .rejected { refusals.add(settlement) }
+    if !settlement.isPlain, settlement.fate == .rejected { refusals.add(settlement) }
     switch role {
     case .heartbeat:
       heartbeats.settled(settlement)

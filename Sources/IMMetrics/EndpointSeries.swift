@@ -12,15 +12,18 @@ package struct EndpointSeries: Sendable {
   package private(set) var control = FateSeries()
   /// Signs of life.
   package private(set) var heartbeats = FateSeries()
+  /// Requests of the protocol's own handshake that were refused: failed logins. A connection may have several.
+  package private(set) var handshakesRefused: UInt64 = 0
   /// Round trips by Karn's rule, of everything but heartbeats: the samples of `figures.roundTrips`.
   package private(set) var roundTrips = LatencySeries()
 
   /// All zero.
   package init() {}
 
-  /// Counts a settlement of a type that has this role.
-  package mutating func settled(_ settlement: Settlement, role: FrameRole) {
+  /// Counts a settlement of a type that has this role, and that the protocol's own handshake may be made of.
+  package mutating func settled(_ settlement: Settlement, role: FrameRole, isHandshake: Bool) {
     figures.settled(settlement, role: role)
+    if isHandshake, settlement.fate == .rejected { handshakesRefused &+= 1 }
     switch role {
     case .heartbeat: heartbeats.settled(settlement)
     case .message: messages.settled(settlement)

@@ -23,7 +23,7 @@ package struct FateSeries: Equatable, Sendable {
   /// Exchanges of one direction that were closed without an answer and then were answered so.
   package func late(_ direction: Direction, _ fate: Fate) -> UInt64 { corrections[Self.place(direction, fate)] }
 
-  /// Exchanges of one direction that were first decided to have no right answer because of `cause`.
+  /// Exchanges of one direction that were first decided to have failed because of `cause`.
   package func decided(_ direction: Direction, _ cause: Cause) -> UInt64 { causes[Self.place(direction, cause)] }
   /// Of these, those that were answered late.
   package func late(_ direction: Direction, _ cause: Cause) -> UInt64 { lateCauses[Self.place(direction, cause)] }

@@ -35,6 +35,11 @@ package struct MessageTally: Sendable {
   /// Counts a settlement.
   package mutating func settled(_ settlement: Settlement) {
     let way = Int(settlement.direction.rawValue)
+    if settlement.isPlain {
+      ways[way].units &+= 1
+      ways[way].acked &+= 1
+      return
+    }
     if settlement.fate == .unacknowledged {
       oneWay[way] &+= 1
       return

@@ -1,7 +1,7 @@
 package import IMEngine
 import IMWire
 
-/// Messages by session. At most so many sessions get figures of their own; those of all others are counted together.
+/// Exchanges by session. At most so many sessions get figures of their own; those of all others are counted together.
 package struct SessionBook: Sendable {
   /// Pairs of session and connection that are remembered, so that a connection counts once.
   private var maximumPairs: Int { limit * 10 }
@@ -11,15 +11,15 @@ package struct SessionBook: Sendable {
   private var pairs: Set<UInt64> = []
   /// The connection counted last of each session.
   private var newest: [UInt32] = []
-  /// The sessions, in the order in which their first messages were counted.
+  /// The sessions, in the order in which their first exchanges were counted.
   package private(set) var sessions: [SessionMetrics] = []
-  /// Messages of the sessions for which there was no room.
+  /// Exchanges of the sessions for which there was no room.
   package private(set) var others: SessionMetrics?
 
   /// A book for at most `limit` sessions.
   package init(limit: Int = 100_000) { self.limit = limit }
 
-  /// Counts a message whose fate is final. `name` is what is known of its session's name.
+  /// Counts an exchange whose fate is final. `name` is what is known of its session's name.
   package mutating func count(
     _ exchange: borrowing Exchange, on connection: ConnectionInfo, name: String?, nameIsNumber: Bool
   ) {

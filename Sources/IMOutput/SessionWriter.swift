@@ -2,7 +2,7 @@ package import IMEngine
 package import IMMetrics
 import IMWire
 
-/// Messages by session, as a table or as one JSON object a line: `imdump messages --by session`.
+/// Units by session, as a table or as one JSON object a line: `imdump messages --by session`.
 package struct SessionWriter {
   /// What both forms call the fates.
   private static let fates = Fate.allCases
@@ -39,7 +39,7 @@ package struct SessionWriter {
   private func table(_ book: SessionBook, _ order: [Int], to out: inout ByteWriter) {
     guard !order.isEmpty else { return }
     var table = TextTable(
-      ["session", "profile", "client", "server", "connections", "messages"] + Self.fates.map(heading)
+      ["session", "profile", "client", "server", "connections", "units"] + Self.fates.map(heading)
         + ["retries", "p50", "p95", "max ms"] + (time == .none ? [] : ["first", "last"]))
     for place in order { table.add(row(book.sessions[place], isOthers: false)) }
     if let others = book.others { table.add(row(others, isOthers: true)) }
@@ -65,7 +65,7 @@ package struct SessionWriter {
     let times = [
       session.roundTrips.percentile(50), session.roundTrips.percentile(95), session.roundTrips.maximum,
     ]
-    return who + [grouped(session.messages)] + Self.fates.map { grouped(session[$0]) } + [grouped(session.retries)]
+    return who + [grouped(session.units)] + Self.fates.map { grouped(session[$0]) } + [grouped(session.retries)]
       + times.map { time in time.map { value in text { $0.thousandths(value) } } ?? "-" }
       + span(session)
   }
@@ -120,8 +120,8 @@ package struct SessionWriter {
       out.literal("\",\"connections\":")
       out.number(session.connections)
     }
-    out.literal(",\"messages\":")
-    out.number(session.messages)
+    out.literal(",\"units\":")
+    out.number(session.units)
     for fate in Self.fates {
       out.literal(",\"")
       out.text(fate.name)

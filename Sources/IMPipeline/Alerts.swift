@@ -139,5 +139,5 @@ package func checkRules(_ path: String, profiles names: [String]) throws(UsageEr
     throw UsageError(message: error.description)
   }
   let rules = try loadRules(path, profiles: profiles).rules
-  return printText("\(path): \(count(UInt64(rules.count), "rule")), in order\n")
+  return printText("\(shown(path)): \(count(UInt64(rules.count), "rule")), in order\n")
 }

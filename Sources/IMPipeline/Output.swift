@@ -71,6 +71,14 @@ package final class Output {
   }
 }
 
+/// A file's name as messages show it: what would command a terminal or begin a line stands as `\xNN`.
+func shown(_ path: String) -> String {
+  var path = path
+  var out = ByteWriter(capacity: 64)
+  path.withUTF8 { out.terminal(UnsafeRawBufferPointer($0), keepsBackslashes: true) }
+  return out.text
+}
+
 /// What this program is called in its messages: there is more than one that delivers alerts.
 let programName: String = {
   let path = CommandLine.arguments.first ?? ""

@@ -69,7 +69,7 @@ package func exportProfile(
 package func checkProfile(_ path: String) throws(UsageError) -> ExitStatus {
   do throws(ProfileError) {
     let plan = try loadProfiles([path.contains("/") ? path : "./" + path])[0]
-    return print { $0.text("\(path): profile \(plan.name), \(plan.typeNames.count) types, in order\n") }
+    return print { $0.text("\(shown(path)): profile \(plan.name), \(plan.typeNames.count) types, in order\n") }
   } catch {
     throw UsageError(message: error.description)
   }

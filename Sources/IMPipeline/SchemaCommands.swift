@@ -53,7 +53,7 @@ package func writeTemplates(_ path: String, isTimeSeries: Bool) -> ExitStatus {
       return .ioError
     }
     guard isClosed else { return fail(whole) }
-    names += whole + "\n"
+    names += shown(whole) + "\n"
   }
   return printText(names)
 }

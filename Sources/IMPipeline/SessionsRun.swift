@@ -2,7 +2,7 @@ import IMEngine
 import IMMetrics
 package import IMOutput
 
-/// Counts messages by session: `imdump messages --by session`.
+/// Counts units by session: `imdump messages --by session`.
 package func runSessions(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool, time: TimeStyle,
   choice: MessageChoice, filter: String?
@@ -25,7 +25,7 @@ package func runSessions(
   if let others = book.others, !report.isQuiet {
     complain(
       "more than \(count(UInt64(book.sessions.count), "session")); "
-        + "\(count(others.messages, "message")) of the rest are counted as others")
+        + "\(count(others.units, "unit")) of the rest are counted as others")
   }
   return run.conclude(driver, errors, output)
 }

@@ -14,6 +14,7 @@ package func runStreams(
   var options = StreamOptions()
   options.memory = memory
   options.verifiesChecksums = verifiesChecksums
+  options.seed = .random(in: .min ... .max)
   var collector = StreamCollector(options: options)
   var status = ExitStatus.success
   var left = input.packetLimit ?? .max

@@ -65,6 +65,7 @@ enum Rules: CommandGroup {
 
 /// Alerts and where they go.
 extension AlertOptions: OptionGroup {
+  /// The rows that commands with alerts have in common.
   package static var table: [Option<Self>] {
     [
       .value("--rules <file>", \.rules, "Tell alerts by these rules; see imdump-rules(5)."),

@@ -60,7 +60,9 @@ struct DocumentChoices: OptionGroup {
 extension MessageLog: OptionValue {
   /// Reads `off`, `errors`, `sample=1/N` or `all`.
   package init?(word: String) { self.init(word) }
+  /// `off`, which is the default; the others are nobody's.
   package var word: String? { self == .off ? "off" : nil }
+  /// The forms.
   package static var wanted: String { "off, errors, sample=1/N or all" }
 }
 

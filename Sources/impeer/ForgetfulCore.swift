@@ -30,7 +30,7 @@ struct ForgetfulCore: EndpointCore {
     return inner.received(bytes, on: connection, at: now)
   }
 
-  mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool {
+  mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {
     if passes(connection, at: now) { return inner.drain(connection, at: now, write) }
     return inner.drain(connection, at: now) { $0.byteCount }
   }

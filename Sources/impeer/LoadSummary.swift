@@ -38,20 +38,14 @@ struct LoadSummary {
     buckets("latency_buckets", tally.latency, &out)
     times("connect_ms", tally.connecting, &out)
     times("reconnect_ms", tally.reconnecting, &out)
-    let counts: [(StaticString, UInt64)] = [
+    out.counts([
       ("connections", metrics.connectionSuccesses), ("connection_attempts", metrics.connectionAttempts),
       ("racing_connections", metrics.racingConnections), ("reconnects", metrics.reconnects),
       ("retransmitted", metrics.messagesRetried), ("duplicate_acknowledgments", metrics.duplicateAcknowledgments),
       ("duplicates_received", metrics.duplicatesReceived), ("heartbeats", metrics.heartbeatsSent),
       ("heartbeats_lost", metrics.heartbeatsLost), ("parse_errors", metrics.parseErrors),
       ("wire_bytes", metrics.bytesSent + metrics.bytesReceived),
-    ]
-    for (name, count) in counts {
-      out.literal(",\"")
-      out.literal(name)
-      out.literal("\":")
-      out.number(count)
-    }
+    ])
     out.literal("}")
     return out.text
   }

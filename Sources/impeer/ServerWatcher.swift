@@ -49,19 +49,13 @@ final class ServerWatcher {
     out.literal("{\"sessions\":")
     out.number(sessions)
     let metrics = core.metrics
-    let counts: [(StaticString, UInt64)] = [
+    out.counts([
       ("connections", metrics.connectionSuccesses), ("messages", metrics.messagesReceived),
       ("duplicates_received", metrics.duplicatesReceived), ("sent", metrics.messagesSent),
       ("acknowledged", metrics.messagesAcknowledged), ("retransmitted", metrics.messagesRetried),
       ("undeliverable", core.undeliverable), ("parse_errors", metrics.parseErrors),
       ("bytes_read", metrics.bytesReceived), ("bytes_written", metrics.bytesSent),
-    ]
-    for (name, count) in counts {
-      out.literal(",\"")
-      out.literal(name)
-      out.literal("\":")
-      out.number(count)
-    }
+    ])
     out.literal("}")
     return out.text
   }

@@ -46,7 +46,7 @@ private func seconds() -> Double {
   return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
 }
 
-@Suite(.serialized, .enabled(if: mayCapture, "capturing on lo is not permitted here")) struct LiveTests {
+@Suite(.serialized, .enabled(if: mayCapture, "lo is down, or nobody here may capture on it")) struct LiveTests {
   /// Every packet sent before the stop is handed out, though the kernel has not finished its block.
   @Test(arguments: [1, 10, 1_000, 30_000]) func drainsAfterStop(count: Int) throws {
     let loopback = Loopback()

@@ -1,5 +1,6 @@
 import Foundation
 import IMCommandLine
+import IMTestSupport
 import Testing
 
 /// Command lines drawn by lot, read as getopt(1) of util-linux reads them, which is glibc's `getopt_long`.
@@ -26,19 +27,10 @@ import Testing
 
   /// One line of `getopt`: options and their values, `--`, operands, each a word in single quotes.
   private static func witness(_ words: [String]) throws -> (events: [String], operands: [String])? {
-    let process = Process()
-    let output = Pipe()
-    process.executableURL = URL(filePath: path)
-    process.arguments = ["-o", "abnr:w:", "-l", "all,bold,read:,write:", "--"] + words
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    process.environment = [:]
-    try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { return nil }
+    let run = try Program.run(path, ["-o", "abnr:w:", "-l", "all,bold,read:,write:", "--"] + words)
+    guard run.ending == .exit(0) else { return nil }
     // The words that are drawn have neither blanks nor quotes.
-    var parts = text.split(whereSeparator: { $0 == " " || $0 == "\n" }).map { $0.filter { $0 != "'" } }[...]
+    var parts = run.output.split(whereSeparator: { $0 == " " || $0 == "\n" }).map { $0.filter { $0 != "'" } }[...]
     var events: [String] = []
     while let part = parts.popFirst(), part != "--" {
       let takesValue = ["-r", "-w", "--read", "--write"].contains(part)

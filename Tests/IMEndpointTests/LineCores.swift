@@ -60,9 +60,9 @@ struct EchoServerCore: EndpointCore {
   mutating func deadlineReached(at now: Moment) {}
   mutating func nextCommand() -> TransportCommand? { commands.isEmpty ? nil : commands.removeFirst() }
 
-  mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool {
+  mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {
     let place = Int(connection.place)
-    let taken = output[place].withUnsafeBytes { write($0.bytes) }
+    let taken = write(OutgoingPieces([output[place]]))
     if taken == output[place].count {
       output[place].removeAll(keepingCapacity: false)
     } else {
@@ -107,8 +107,8 @@ struct LineClientCore: EndpointCore {
   }
   mutating func nextCommand() -> TransportCommand? { commands.isEmpty ? nil : commands.removeFirst() }
 
-  mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool {
-    let taken = output.withUnsafeBytes { write($0.bytes) }
+  mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {
+    let taken = write(OutgoingPieces([output]))
     output.removeFirst(taken)
     return output.isEmpty
   }

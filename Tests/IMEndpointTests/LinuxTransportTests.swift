@@ -1,11 +1,12 @@
 import Glibc
+import IMTestSupport
 import IMWire
 import Testing
 
 @testable import IMEndpoint
 
 /// Real sockets on the loopback, both ends in one loop that is turned until something has come about.
-@Suite struct LinuxTransportTests {
+@Suite(.enabled(if: loopbackIsUp, "the loopback interface is down")) struct LinuxTransportTests {
   static let loopback = IPAddress(v4: 0x7F00_0001)
 
   /// Turns `loop` until `condition` holds; false after `seconds` without it.

@@ -16,7 +16,7 @@ import Testing
                 dequeue write acknowledge receipt retry fail cancel
       created   sending . . . . failed cancelled
       sending   . sent . . retrying failed cancelled
-      sent      . . delivered read retrying failed .
+      sent      . . delivered read retrying failed cancelled
       delivered . . . read . . .
       read      . . . . . . .
       failed    . . . . . . .
@@ -149,7 +149,47 @@ import Testing
     #expect(life == [.created, .sending, .sent, .retrying, .sent, .delivered])
   }
 
-  @Test func onlyWhatHasNotGoneOutCanBeCancelled() throws {
+  /// What has gone out is not sent again; its answer, which comes all the same, is counted and changes nothing.
+  @Test func whatHasNoAnswerYetCanBeCancelled() throws {
+    let simulation = Simulation(Conditions(delay: 0.3), seed: 1)
+    var lives: [MessageID: [MessageState]] = [:]
+    simulation.onClientEvent = { _, event, _ in
+      if case .progress(let id, _, let state) = event { lives[id, default: []].append(state) }
+    }
+    let (client, session) = try simulation.addClient()
+    simulation.run(until: 1_005)
+    func send(_ text: String) throws -> MessageID {
+      let id = try simulation.clients[client].send(Message(.text(text)), in: session, at: simulation.moment)
+      simulation.settle(client: client)
+      return id
+    }
+    func cancel(_ id: MessageID) -> Bool {
+      defer { simulation.settle(client: client) }
+      return simulation.clients[client].cancel(id, in: session, at: simulation.moment)
+    }
+    let messages = [try send("kept"), try send("taken back")]
+    simulation.run(until: 1_005.1)
+    #expect(cancel(messages[1]) && !cancel(messages[1]))
+    #expect(simulation.clients[client].waiting(in: session).unacknowledged == 1)
+    simulation.run(until: 1_007)
+    #expect(!cancel(messages[0]))
+    #expect(lives[messages[0]] == [.created, .sending, .sent, .delivered])
+    #expect(lives[messages[1]] == [.created, .sending, .sent, .cancelled])
+    let metrics = simulation.clients[client].metrics
+    #expect(metrics.duplicateAcknowledgments == 1 && metrics.messagesAcknowledged == 1)
+    #expect(metrics.messagesCancelled == 1 && metrics.messagesRetried == 0)
+
+    // Nothing passes: one that was taken back is not among what goes out on the next connection.
+    simulation.conditions.outages = [simulation.now...simulation.now + 4]
+    let lost = [try send("lost"), try send("lost and taken back")]
+    simulation.run(until: 1_009)
+    #expect(cancel(lost[1]))
+    simulation.run(until: 1_020)
+    #expect(lives[lost[0]]?.last == .delivered && lives[lost[1]]?.last == .cancelled)
+    #expect(simulation.clients[client].waiting(in: session) == (0, 0))
+  }
+
+  @Test func whatHasNotGoneOutCanBeCancelled() throws {
     let simulation = Simulation(seed: 1)
     var life: [MessageState] = []
     simulation.onClientEvent = { _, event, _ in if case .progress(_, _, let state) = event { life.append(state) } }

@@ -1,11 +1,12 @@
 import Foundation
+import IMTestSupport
 import IMWire
 import Testing
 
 @testable import IMEndpoint
 
 /// TLS on real sockets of the loopback, with a certificate for `chat.example` that is its own authority.
-@Suite struct TLSTransportTests {
+@Suite(.enabled(if: loopbackIsUp, "the loopback interface is down")) struct TLSTransportTests {
   static let certificate = """
     -----BEGIN CERTIFICATE-----
     MIIBnjCCAUSgAwIBAgIUDZaMbCCJFp8szMhf82MhxapSgqEwCgYIKoZIzj0EAwIw

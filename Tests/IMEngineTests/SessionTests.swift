@@ -104,6 +104,45 @@ import Testing
     run.expectLedgerAddsUp()
   }
 
+  /// A client that races connections has several of them talking at once, and their first frames overtake one another: the
+  /// numbers of the connections' first frames, in the order in which they came, and whether all come from one address.
+  @Test(
+    arguments: [
+      ("in order", [7, 8, 9, 10], true, 1),
+      ("one is overtaken", [7, 8, 10, 9], true, 1),
+      ("the first comes last", [8, 9, 10, 7], true, 1),
+      ("far apart", [7, 40, 100, 60], true, 1),
+      ("too far", [7, 8, 5_000], true, 2),
+      ("from other addresses", [7, 8, 10], false, 2),
+      ("a number that was used for something else", [7, 8, 7], true, 2),
+    ] as [(String, [UInt32], Bool, Int)])
+  func raced(_ name: String, _ first: [UInt32], _ isOnePlace: Bool, _ sessions: Int) {
+    var packets: [TimedPacket] = []
+    for (i, number) in first.enumerated() {
+      let client = Endpoint(
+        address: IPAddress(v4: 0xc000_0215 + (isOnePlace ? 0 : UInt32(i))), port: 40_000 + UInt16(i))
+      var talk = ConversationBuilder(client: client, server: Talk.server(8_080))
+      talk.open(at: Timestamp(milliseconds: Int64(i)))
+      let asks = TJPFrameBuilder(
+        type: TJPType.control, sequence: 2 << 24 | number, body: TLVBuilder().text("connection \(i)").bytes)
+      talk.send(asks.bytes, .clientToServer, at: Timestamp(milliseconds: 100 + Int64(i) * 10))
+      // Each connection carries a copy of one message, and all go on talking.
+      for round in 0..<3 {
+        let frame = TJPFrameBuilder(text: "text \(round)", sequence: 500 + UInt32(round))
+        talk.send(frame.bytes, .clientToServer, at: Timestamp(milliseconds: 105 + Int64(i) * 10 + Int64(round) * 200))
+      }
+      packets += talk.packets
+    }
+    packets.sort { $0.timestamp < $1.timestamp }
+    let run = Run(packets)
+    #expect(Set(run.frames.map(\.session)).count == sessions, "\(name)")
+    run.expectLedgerAddsUp()
+    guard sessions == 1 else { return }
+    let messages = run.heard.finished.filter { $0.sequence >> 24 == 0 }
+    #expect(messages.count == 3, "\(name)")
+    #expect(messages.allSatisfy { Int($0.copies) == first.count }, "\(name)")
+  }
+
   /// From the end of the old connection to the new one's handshake.
   @Test func reconnectTime() {
     var packets: [TimedPacket] = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import IMEngine
 
-/// Messages without a right answer: where to look for what is wrong, and what the capture cannot know.
+/// Messages that did not succeed: where to look for what is wrong, and what the capture cannot know.
 @Suite struct UnknownTests {
   /// Drawn timelines, a second a column; `s` is the server's TCP, `m` an answer that the capture lacks.
   @Test(arguments: [

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import IMTestSupport
 import Testing
 
 @testable import IMOutput
@@ -105,34 +106,36 @@ import Testing
     return written
   }
 
-  @Test(arguments: [
-    ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK", "imdump_connections_total 7\n"),
-    ("GET /metrics?x=1 HTTP/1.0\r\n\r\n", "200 OK", "imdump_connections_total 7\n"),
-    ("GET http://x:1/metrics HTTP/1.1\r\nHost: x:1\r\n\r\n", "200 OK", "imdump_connections_total 7\n"),
-    (
-      "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text\r\n\r\n", "200 OK",
-      "imdump_connections_total 7\n# EOF\n"
-    ),
-    ("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK", "\r\n\r\n"),
-    ("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found", "\r\n\r\n"),
-    ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found", "Not Found\n"),
-    ("GET /metricsx HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found", "Not Found\n"),
-    (
-      "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi", "405 Method Not Allowed",
-      "Method Not Allowed\n"
-    ),
-    // Two requests at once: one is answered.
-    (
-      "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\nGET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK",
-      "imdump_connections_total 7\n"
-    ),
-    ("nonsense\r\n\r\n", "400 Bad Request", "Bad Request\n"),
-    ("\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\u{1}", "400 Bad Request", "Bad Request\n"),
-    (
-      "GET /metrics HTTP/1.1\r\nX: " + String(repeating: "y", count: 9_000), "431 Request Header Fields Too Large",
-      "Request Header Fields Too Large\n"
-    ),
-  ])
+  @Test(
+    .enabled(if: loopbackIsUp, "the loopback interface is down"),
+    arguments: [
+      ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK", "imdump_connections_total 7\n"),
+      ("GET /metrics?x=1 HTTP/1.0\r\n\r\n", "200 OK", "imdump_connections_total 7\n"),
+      ("GET http://x:1/metrics HTTP/1.1\r\nHost: x:1\r\n\r\n", "200 OK", "imdump_connections_total 7\n"),
+      (
+        "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text\r\n\r\n", "200 OK",
+        "imdump_connections_total 7\n# EOF\n"
+      ),
+      ("HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK", "\r\n\r\n"),
+      ("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found", "\r\n\r\n"),
+      ("GET / HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found", "Not Found\n"),
+      ("GET /metricsx HTTP/1.1\r\nHost: x\r\n\r\n", "404 Not Found", "Not Found\n"),
+      (
+        "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi", "405 Method Not Allowed",
+        "Method Not Allowed\n"
+      ),
+      // Two requests at once: one is answered.
+      (
+        "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\nGET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 OK",
+        "imdump_connections_total 7\n"
+      ),
+      ("nonsense\r\n\r\n", "400 Bad Request", "Bad Request\n"),
+      ("\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\u{1}", "400 Bad Request", "Bad Request\n"),
+      (
+        "GET /metrics HTTP/1.1\r\nX: " + String(repeating: "y", count: 9_000), "431 Request Header Fields Too Large",
+        "Request Header Fields Too Large\n"
+      ),
+    ])
   func requests(_ request: String, _ status: String, _ end: String) throws {
     _ = try serve { port in
       for endsItsSide in [false, true] {
@@ -153,7 +156,7 @@ import Testing
   }
 
   /// Whatever is sent in pieces comes to the same.
-  @Test func byteByByte() throws {
+  @Test(.enabled(if: loopbackIsUp, "the loopback interface is down")) func byteByByte() throws {
     _ = try serve { port in
       guard let socket = try? connect(port) else { return }
       var yes: Int32 = 1
@@ -164,10 +167,12 @@ import Testing
   }
 
   /// Who sends more than a request sees its answer nevertheless: nothing resets the connection.
-  @Test(arguments: [
-    ("GET /metrics HTTP/1.1\r\nX: ", "431 "), ("POST /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "405 "),
-    ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 "), ("\u{16}\u{3}\u{1}", "400 "),
-  ])
+  @Test(
+    .enabled(if: loopbackIsUp, "the loopback interface is down"),
+    arguments: [
+      ("GET /metrics HTTP/1.1\r\nX: ", "431 "), ("POST /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "405 "),
+      ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", "200 "), ("\u{16}\u{3}\u{1}", "400 "),
+    ])
   func whoSendsMoreSeesItsAnswer(_ start: String, _ status: String) throws {
     _ = try serve { port in
       guard let socket = try? connect(port) else { return }
@@ -179,7 +184,7 @@ import Testing
   }
 
   /// A text that is longer than a socket takes at once.
-  @Test func aLongText() throws {
+  @Test(.enabled(if: loopbackIsUp, "the loopback interface is down")) func aLongText() throws {
     _ = try serve(lines: 100_000) { port in
       guard let socket = try? connect(port) else { return }
       send(socket, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -191,7 +196,7 @@ import Testing
   }
 
   /// The thread ends at once, whoever is connected.
-  @Test func theEnd() throws {
+  @Test(.enabled(if: loopbackIsUp, "the loopback interface is down")) func theEnd() throws {
     let server = try MetricsServer(address: "127.0.0.1:0")
     let port = ListenAddress.port(of: server.descriptor)
     try server.begin()
@@ -206,7 +211,7 @@ import Testing
   }
 
   /// However many say nothing, one that asks is answered; and the capture writes few texts, however many ask.
-  @Test func aCrowd() throws {
+  @Test(.enabled(if: loopbackIsUp, "the loopback interface is down")) func aCrowd() throws {
     let written = try serve { port in
       let idle = (0..<100).compactMap { _ in try? connect(port) }
       var answers = 0

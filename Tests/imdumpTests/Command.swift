@@ -26,29 +26,10 @@ enum Command {
 
   /// Runs the command. Standard input is the file `input` in the repository, else nothing.
   static func run(_ arguments: [String], input: String? = nil) throws -> Result {
-    let scratch = URL(filePath: NSTemporaryDirectory()).appending(path: "imdump-test-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: scratch) }
-    // Files, not pipes: a full pipe would hold the command up.
-    func file(_ name: String) throws -> URL {
-      let url = scratch.appending(path: name)
-      try Data().write(to: url)
-      return url
-    }
-    let (output, errors) = (try file("output"), try file("errors"))
-    let process = Process()
-    process.executableURL = program
-    process.arguments = arguments
-    process.currentDirectoryURL = folder
-    process.environment = environment
-    process.standardInput =
-      try input.map { try FileHandle(forReadingFrom: folder.appending(path: $0)) } ?? FileHandle.nullDevice
-    process.standardOutput = try FileHandle(forWritingTo: output)
-    process.standardError = try FileHandle(forWritingTo: errors)
-    try process.run()
-    process.waitUntilExit()
-    return Result(
-      output: String(decoding: try Data(contentsOf: output), as: UTF8.self),
-      errors: String(decoding: try Data(contentsOf: errors), as: UTF8.self), status: process.terminationStatus)
+    let file = input.map { open(folder.appending(path: $0).path, O_RDONLY | O_CLOEXEC) }
+    defer { if let file { close(file) } }
+    let run = try Program.run(
+      program.path, arguments, environment: environment, folder: folder.path, input: file)
+    return Result(output: run.output, errors: run.errors, status: run.ending.status)
   }
 }

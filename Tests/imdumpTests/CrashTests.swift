@@ -1,33 +1,30 @@
 import Foundation
+import IMTestSupport
 import Testing
 
 /// What imdump says of a fault of its own, and of files that cannot be read.
 struct CrashTests {
   @Test(arguments: [(SIGILL, "SIGILL"), (SIGSEGV, "SIGSEGV"), (SIGABRT, "SIGABRT")])
   func aFaultIsOneLineAndTheSignal(number: Int32, name: String) throws {
-    let process = Process()
-    process.executableURL = Command.program
-    process.arguments = ["stats", "-"]
-    process.environment = Command.environment
-    let (input, errors) = (Pipe(), Pipe())
-    process.standardInput = input
-    process.standardError = errors
-    process.standardOutput = FileHandle.nullDevice
-    try process.run()
-    let capture = Command.folder.appending(path: "Samples/tjp-clean-chat.pcap")
-    try input.fileHandleForWriting.write(contentsOf: Data(contentsOf: capture).prefix(1_000))
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let errors = Program.scratchFile()
+    defer { for descriptor in ends + [errors] { close(descriptor) } }
+    let run = try Program(
+      Command.program.path, ["stats", "-"], environment: Command.environment, input: ends[0], errors: errors)
+    let capture = try [UInt8](
+      Data(contentsOf: Command.folder.appending(path: "Samples/tjp-clean-chat.pcap")).prefix(1_000))
+    #expect(write(ends[1], capture, capture.count) == capture.count)
     // Reading, it has given up what it does not need.
-    let status = "/proc/\(process.processIdentifier)/status"
+    let status = "/proc/\(run.id)/status"
     let deadline = Date.now + 60
-    while process.isRunning, try !String(contentsOfFile: status, encoding: .utf8).contains("Seccomp:\t2") {
-      if Date.now > deadline { break }
+    while try !String(contentsOfFile: status, encoding: .utf8).contains("Seccomp:\t2"), Date.now < deadline {
       usleep(1_000)
     }
-    kill(process.processIdentifier, number)
-    process.waitUntilExit()
-    #expect(process.terminationReason == .uncaughtSignal)
-    #expect(process.terminationStatus == number)
-    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    kill(run.id, number)
+    #expect(run.wait() == .signal(number))
+    let text = Program.text(of: errors)
     let line = /imdump: an error in imdump itself \([0-9.]+, (SIG[A-Z]+).*\)\. .*Please report this line\n/
     #expect(text.wholeMatch(of: line)?.1 == name[...], "\(text)")
   }

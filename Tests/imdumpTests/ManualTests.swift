@@ -1,5 +1,6 @@
 import Foundation
 import IMCommandLine
+import IMTestSupport
 import Testing
 
 @testable import imdump
@@ -75,18 +76,11 @@ import Testing
   @Test(arguments: ["imdump.1", "imdump-filter.7", "imdump-rules.5", "imdump-ecs.5"])
   func theManualRendersWithoutWarnings(_ name: String) throws {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/man") else { return }
-    let process = Process()
-    let errors = Pipe()
-    process.executableURL = URL(filePath: "/usr/bin/man")
-    process.arguments = ["--warnings=w", "-l", "man/\(name)"]
-    process.currentDirectoryURL = Command.folder
-    process.environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": "80", "MANPAGER": "cat"]
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = errors
-    try process.run()
-    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(text == "")
+    let run = try Program.run(
+      "/usr/bin/man", ["--warnings=w", "-l", "man/\(name)"],
+      environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": "80", "MANPAGER": "cat"],
+      folder: Command.folder.path)
+    #expect(run.errors == "")
   }
 
   @Test(arguments: ["bash", "zsh", "fish"])

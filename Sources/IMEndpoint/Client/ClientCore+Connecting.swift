@@ -60,7 +60,10 @@ extension ClientCore {
 
   /// How long after the last attempt another one may begin.
   var openSpacing: Int64 {
-    let base = max(configuration.connectStagger.wholeNanoseconds, roundTrips.short / 2)
+    let stagger = configuration.connectStagger.wholeNanoseconds
+    // Behind a queue the answer to the first question may be on its way: only where segments are lost is it asked early.
+    let patient = roundTrips.isEmpty && opensSinceSuccess <= 1 ? stagger * 2 : roundTrips.short + roundTrips.short / 4
+    let base = max(stagger, isLossy ? roundTrips.short / 2 : patient)
     let longest = max(base, (racing?.longestSpacing ?? configuration.connectStagger).wholeNanoseconds)
     guard opensSinceSuccess > 4 else { return base }
     var spacing = Double(base)
@@ -73,6 +76,7 @@ extension ClientCore {
 
   /// Does what the state of things asks for: opens, gives up, waits. It may be called at any time.
   mutating func steer(at now: Moment) {
+    forgetLoss(at: now)
     guard sessions.contains(where: { $0.isWanted || $0.machine.state == .disconnecting }) else {
       rest(at: now)
       return
@@ -120,6 +124,7 @@ extension ClientCore {
     let desired = isWarm ? min(racing?.warmConnections ?? 1, configuration.maximumConnections) : 1
     let isStaleOnly = (0..<8).allSatisfy { openMask & Self.bit($0) == 0 || links[$0].isStale }
     guard wantsAnother || live < desired || isStaleOnly else { return }
+    if isProbing, openingMask != 0 { return }
     if case .waiting(let until) = phase, now < until {
       wake(by: until)
       return
@@ -170,7 +175,7 @@ extension ClientCore {
   }
 
   private func roundTripIsShort(_ racing: RacingPolicy) -> Bool {
-    !roundTrips.isEmpty && roundTrips.short < racing.shortRoundTrip.wholeNanoseconds && !isQueue(racing)
+    !roundTrips.isEmpty && roundTrips.short < racing.shortRoundTrip.wholeNanoseconds && isLossy && !isQueue(racing)
   }
 
   private var closingMask: UInt8 {
@@ -219,6 +224,7 @@ extension ClientCore {
     for place in 0..<8 where openMask & Self.bit(place) != 0 { close(place) }
     phase = .idle
     wantsAnother = false
+    isProbing = false
     warmUntil = nil
     raceAt = nil
     heartbeat.stop()
@@ -279,6 +285,7 @@ extension ClientCore {
     raceAt = nil
     warmUntil = nil
     wantsAnother = false
+    isProbing = false
     for place in sessions.indices {
       sessions[place].handshake.lostAt = now
       switch sessions[place].machine.state {

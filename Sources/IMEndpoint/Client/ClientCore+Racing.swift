@@ -34,7 +34,10 @@ extension ClientCore {
     }
     raceAt = next
     wake(by: next)
-    guard isOverdue else { return }
+    guard isOverdue else {
+      if wantsAnother { standDown() }
+      return
+    }
     guard let racing else {
       retryOnSameConnection(at: now)
       return
@@ -73,30 +76,50 @@ extension ClientCore {
   private func mayRace(_ link: ClientLink, _ wait: Int64, _ racing: RacingPolicy, at now: Moment) -> Bool {
     guard let facts = link.facts else { return true }
     if isQueue(racing) { return false }
-    if facts.retransmits ?? 0 > 0 || facts.backoff ?? 0 > 0 { return true }
-    guard let unacknowledged = facts.unacknowledged else { return facts.retransmits == nil }
-    guard unacknowledged == 0 else { return false }
-    // The peer's kernel has it all: either its answer was lost, or the peer is slow.
-    if link.hasLost { return true }
+    if !hasTimedOut(facts) {
+      guard let unacknowledged = facts.unacknowledged else { return facts.retransmits == nil }
+      guard unacknowledged == 0 else { return false }
+    }
+    // Either it was lost, or the answer of the peer, whose kernel has it all; or else the path or the peer is slow.
+    if isLossy { return true }
     let patience = max(racing.patience.wholeNanoseconds, Int64(racing.patienceFactor * Double(wait)))
     return now.nanoseconds(since: link.waitingSince) >= patience
+  }
+
+  private func hasTimedOut(_ facts: TransportFacts) -> Bool { facts.retransmits ?? 0 > 0 || facts.backoff ?? 0 > 0 }
+
+  /// Nothing is overdue any more: no other connection is wanted.
+  mutating func standDown() {
+    wantsAnother = false
+    isProbing = false
+    guard !isWarm else { return }
+    for place in 0..<8 where openingMask & Self.bit(place) != 0 { abort(place) }
   }
 
   /// The facts are there: sends what is overdue on other connections, as far as there are any and the budget allows it.
   mutating func decideRace(_ racing: RacingPolicy, at now: Moment) {
     let wait = overdueAfter
     var raceable: UInt8 = 0
+    var isDoubtful = false
     for place in 0..<8 where openMask & Self.bit(place) != 0 && links[place].outstanding > 0 {
-      guard now.nanoseconds(since: links[place].waitingSince) >= min(wait, racing.minimum.wholeNanoseconds),
-        mayRace(links[place], wait, racing, at: now)
-      else { continue }
+      guard now.nanoseconds(since: links[place].waitingSince) >= min(wait, racing.minimum.wholeNanoseconds) else {
+        continue
+      }
+      guard mayRace(links[place], wait, racing, at: now) else {
+        if let facts = links[place].facts, hasTimedOut(facts), !isQueue(racing) { isDoubtful = true }
+        continue
+      }
       raceable |= Self.bit(place)
       if links[place].suspectSince == nil {
         links[place].suspectSince = now
         links[place].silence = links[place].waitingSince.nanoseconds(since: links[place].heardAt)
       }
     }
-    guard raceable != 0 else { return }
+    guard raceable != 0 else {
+      if isDoubtful { probe(at: now) } else if wantsAnother { standDown() }
+      return
+    }
+    isProbing = false
     abandonDead(racing, at: now)
     var needsMore = false
     for place in sessions.indices where sessions[place].announced != 0 {
@@ -189,12 +212,18 @@ extension ClientCore {
   /// Gives a frame up.
   mutating func giveUp(_ entry: Int32, of place: Int) {
     let pending = sessions[place].traffic.pending[entry]
-    for link in 0..<8 where pending.carriers & Self.bit(link) != 0 {
-      links[link].outstanding = max(0, links[link].outstanding - 1)
-    }
-    sessions[place].traffic.pending.remove(entry)
+    withdraw(entry, of: place)
     guard pending.kind == .data else { return }
     metrics.messagesFailed += 1
     tell(pending.id, sessions[place].id, .failed)
+  }
+
+  /// Takes a frame out that is not waited for any more.
+  mutating func withdraw(_ entry: Int32, of place: Int) {
+    let carriers = sessions[place].traffic.pending[entry].carriers
+    for link in 0..<8 where carriers & Self.bit(link) != 0 {
+      links[link].outstanding = max(0, links[link].outstanding - 1)
+    }
+    sessions[place].traffic.pending.remove(entry)
   }
 }

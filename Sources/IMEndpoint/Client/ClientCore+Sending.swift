@@ -34,11 +34,19 @@ extension ClientCore {
     try accept(.receipt, body, .normal, .normal, session, at: now)
   }
 
-  /// Takes a message back, if it has not gone out yet or only waits to go out again.
+  /// Takes a message back that has no answer yet. One that has gone out is not sent again, though it may have arrived; an
+  /// acknowledgment that still comes is counted and changes nothing.
   /// - Returns: whether it was taken back.
   public mutating func cancel(_ message: MessageID, in session: SessionID, at now: Moment) -> Bool {
-    guard let place = place(of: session), sessions[place].traffic.queues.remove(message) != nil else { return false }
+    guard let place = place(of: session), message.rawValue != 0 else { return false }
+    if sessions[place].traffic.queues.remove(message) == nil {
+      guard let entry = sessions[place].traffic.pending.find(message) else { return false }
+      withdraw(entry, of: place)
+      pump(at: now)
+    }
+    metrics.messagesCancelled += 1
     tell(message, session, .cancelled)
+    if sessions[place].machine.state == .disconnecting { finishFarewells(at: now) }
     return true
   }
 
@@ -48,25 +56,14 @@ extension ClientCore {
     at now: Moment
   ) throws(SendError) -> MessageID {
     guard let place = place(of: session) else { throw .noSession }
-    guard body.count <= FrameHeader.maximumBodyCount else { throw .tooLong(body.count) }
-    guard
-      sessions[place].traffic.queues.hasRoom(
-        priority, byteCount: body.count, sessions[place].traffic.strategy.queues)
-    else {
-      sessions[place].traffic.fullQueues |= 1 << priority.rawValue
-      throw .queueFull(priority)
-    }
     let id = MessageID(rawValue: kind == .data ? nextMessage : 0)
+    try sessions[place].traffic.accept(
+      QueuedMessage(id: id, kind: kind, category: category, priority: priority, body: body, acceptedAt: now),
+      configuration.speech)
     if kind == .data {
       nextMessage += 1
       metrics.messagesSent += 1
     }
-    let canCompress = configuration.speech.compresses && sessions[place].traffic.features.contains(.compression)
-    let compressed = canCompress ? Deflate.compressed(body) : nil
-    sessions[place].traffic.queues.append(
-      QueuedMessage(
-        id: id, kind: kind, category: category, priority: priority, compression: compressed == nil ? 0 : 1,
-        body: compressed ?? body, acceptedAt: now))
     tell(id, session, .created)
     if openMask != 0 { pump(at: now) } else { wake(by: configuration.messageLifetime.map { now.advanced(by: $0) }) }
     return id
@@ -142,14 +139,7 @@ extension ClientCore {
   }
 
   private mutating func tellRoom(_ place: Int) {
-    let traffic = sessions[place].traffic
-    for priority in Priority.allCases where traffic.fullQueues & 1 << priority.rawValue != 0 {
-      guard traffic.queues.count(priority) <= traffic.strategy.queues.messages / 2,
-        traffic.queues.byteCount <= traffic.strategy.queues.bytes / 2
-      else { continue }
-      sessions[place].traffic.fullQueues &= ~(1 << priority.rawValue)
-      tell(.room(sessions[place].id, priority))
-    }
+    for priority in sessions[place].traffic.roomAgain() { tell(.room(sessions[place].id, priority)) }
   }
 
   /// Writes a frame to a connection's buffer; the transport is told once.
@@ -162,10 +152,8 @@ extension ClientCore {
     }
     sessions[place].traffic.transmit(
       entry, to: &links[link].output, bit: bit, time: unixTime(now), configuration.speech, at: now)
-    let (id, state) = (sessions[place].traffic.pending[entry].id, sessions[place].traffic.pending[entry].state)
-    if let next = MessageMachine.next(state, .write) {
-      sessions[place].traffic.pending[entry].state = next
-      tell(id, sessions[place].id, next)
+    if let next = sessions[place].traffic.advance(entry, .write) {
+      tell(sessions[place].traffic.pending[entry].id, sessions[place].id, next)
     }
     writable(link)
     if raceAt == nil { planRace(at: now) }
@@ -173,10 +161,8 @@ extension ClientCore {
 
   /// A frame goes out once more.
   mutating func retransmit(_ entry: Int32, of place: Int, on link: Int, at now: Moment) {
-    let (id, state) = (sessions[place].traffic.pending[entry].id, sessions[place].traffic.pending[entry].state)
-    if let next = MessageMachine.next(state, .retry) {
-      sessions[place].traffic.pending[entry].state = next
-      tell(id, sessions[place].id, next)
+    if let next = sessions[place].traffic.advance(entry, .retry) {
+      tell(sessions[place].traffic.pending[entry].id, sessions[place].id, next)
     }
     if sessions[place].traffic.pending[entry].kind == .data { metrics.messagesRetried += 1 }
     transmit(entry, of: place, on: link, at: now)
@@ -227,10 +213,8 @@ extension ClientCore {
 
   mutating func writeControl(_ body: [UInt8], of place: Int, on link: Int, at now: Moment) {
     let header = FrameHeader(
-      version: sessions[place].traffic.version, kind: .control,
-      sequence: sessions[place].traffic.counters.take(.control),
-      time: unixTime(now), session: sessions[place].traffic.wireID, bodyCount: UInt32(truncatingIfNeeded: body.count),
-      checksum: Checksum.of(body.span.bytes))
+      control: body, sessions[place].traffic.counters.take(.control), version: sessions[place].traffic.version,
+      time: unixTime(now), session: sessions[place].traffic.wireID)
     links[link].output.append(header, body)
     metrics.controlSent += 1
     writable(link)
@@ -242,7 +226,7 @@ extension ClientCore {
       let place = sessions.indices.first(where: { mayTransmit($0) })
     else { return }
     let beat = QueuedMessage(
-      id: MessageID(rawValue: 0), kind: .heartbeat, category: .heartbeat, priority: .urgent, compression: 0, body: [],
+      id: MessageID(rawValue: 0), kind: .heartbeat, category: .heartbeat, priority: .urgent, body: [],
       acceptedAt: links[link].heardAt)
     let entry = sessions[place].traffic.insert(beat, at: now)
     transmit(entry, of: place, on: link, at: now)

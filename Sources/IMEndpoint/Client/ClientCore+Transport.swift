@@ -22,12 +22,20 @@ extension ClientCore {
     links[link].phase = .open
     links[link].heardAt = now
     openingMask &= ~Self.bit(link)
-    openMask |= Self.bit(link)
     metrics.connectionSuccesses += 1
+    weighOpening(link, at: now)
+    if isProbing, !isLossy, openMask != 0 {
+      // It overtook nothing: the others are slow, and one more would make them slower.
+      abort(link)
+      standDown()
+      return
+    }
+    openMask |= Self.bit(link)
     // A round trip of a second or more is the kernel's second question.
     let roundTrip = now.nanoseconds(since: links[link].requestedAt)
     if roundTrip < 1_000_000_000 { roundTrips.add(roundTrip, at: now) }
     wantsAnother = false
+    isProbing = false
     budget.connected()
     if wasDown { cameUp(at: now) }
     opensSinceSuccess = 0
@@ -130,7 +138,7 @@ extension ClientCore {
   public mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Moment) {
     guard let link = link(connection), measuring & Self.bit(link) != 0 else { return }
     links[link].facts = facts
-    if facts.totalRetransmits ?? 0 > 0 || facts.outOfOrder ?? 0 > 0 { links[link].hasLost = true }
+    weigh(facts, on: link, at: now)
     measuring &= ~Self.bit(link)
     if measuring == 0, let racing { decideRace(racing, at: now) }
   }
@@ -145,6 +153,9 @@ extension ClientCore {
       return
     }
     roundTrips.reset()
+    lossUntil = nil
+    probes = 0
+    probeAt = now
     heartbeat.pathChanged()
     tellQuality()
     guard sessions.contains(where: \.isWanted) else { return }
@@ -270,20 +281,10 @@ extension ClientCore {
   }
 
   /// See `EndpointCore`.
-  public mutating func nextCommand() -> TransportCommand? {
-    guard commandHead < commands.count else {
-      if commandHead > 0 {
-        commands.removeAll(keepingCapacity: commands.capacity <= 64)
-        commandHead = 0
-      }
-      return nil
-    }
-    commandHead += 1
-    return commands[commandHead - 1]
-  }
+  public mutating func nextCommand() -> TransportCommand? { commands.next() }
 
   /// See `EndpointCore`.
-  public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool {
+  public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {
     guard let link = link(connection), links[link].phase == .open || links[link].phase == .closing else { return true }
     while true {
       metrics.bytesSent += UInt64(links[link].output.drain(write))

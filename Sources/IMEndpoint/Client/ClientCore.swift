@@ -31,13 +31,18 @@ public struct ClientCore: EndpointCore, Sendable {
   var lastOpenAt = Moment(nanoseconds: .min)
   var opensSinceSuccess = 0
   var wantsAnother = false
+  /// Another connection is wanted only to see whether its SYN overtakes what waits.
+  var isProbing = false
+  /// Such probes since a loss was seen, and when the next may be made.
+  var probes = 0
+  var probeAt = Moment(nanoseconds: .min)
+  var lossUntil: Moment?
   var warmUntil: Moment?
   var raceAt: Moment?
   var measuring: UInt8 = 0
   var wasUp = false
   var inbox = Inbox()
-  var commands: [TransportCommand] = []
-  var commandHead = 0
+  var commands = CommandQueue(keeping: 64)
   var deadlineAt: Moment?
   var random: SeededGenerator
   var heartbeat: HeartbeatTimer

@@ -68,8 +68,11 @@ struct ClientLink: Sendable {
   /// How long nothing had been heard when what has stalled it was sent, in nanoseconds.
   var silence: Int64 = 0
   var facts: TransportFacts?
-  /// Whether loss was ever seen on it.
-  var hasLost = false
+  /// Segments that came out of order and retransmissions that were needed, as far as they have been taken note of.
+  var outOfOrder: UInt32 = 0
+  var provenLosses: UInt32 = 0
+  /// Since when there have been more retransmissions than the peer has said to be needless.
+  var unexplainedSince: Moment?
   var damagedFrames = 0
   /// It was opened on a path that is not the way to the network any more.
   var isStale = false

@@ -1,57 +1,64 @@
 /// What waits to be written to one connection.
 ///
-/// Small frames stand behind one another in one piece, so that all of them go in one write; a large body is kept as it
-/// is and goes in a piece of its own. Nothing is kept when nothing waits.
+/// Small frames stand behind one another in one piece; a large body is kept as it is, a piece of its own. All of them are
+/// offered at once, to be written in one call. Nothing is kept when nothing waits.
 struct OutgoingBytes: Sendable {
-  private struct Piece {
-    var bytes: [UInt8]
-    var isShared: Bool
-  }
-
-  private var pieces: [Piece] = []
+  private var pieces: [[UInt8]] = []
+  /// Whether the last piece is somebody's body, to which nothing is added.
+  private var endsShared = false
   private var head = 0
   /// Bytes that wait.
   private(set) var byteCount = 0
 
   /// Bodies from here on are not copied.
   static var sharedBodyCount: Int { 16_384 }
+  /// A piece of frames that has so many bytes gets no more.
   private static var pieceCount: Int { 65_536 }
+  /// The most pieces that are offered at once.
+  static var gatheredCount: Int { 64 }
 
   var isEmpty: Bool { byteCount == 0 }
 
   /// Appends a frame.
   mutating func append(_ header: FrameHeader, _ body: [UInt8]) {
-    if pieces.isEmpty || pieces[pieces.count - 1].isShared || pieces[pieces.count - 1].bytes.count >= Self.pieceCount {
-      pieces.append(Piece(bytes: [], isShared: false))
+    if pieces.isEmpty || endsShared || pieces[pieces.count - 1].count >= Self.pieceCount {
+      pieces.append([])
+      endsShared = false
     }
-    header.append(to: &pieces[pieces.count - 1].bytes)
+    header.append(to: &pieces[pieces.count - 1])
     byteCount += FrameHeader.byteCount + body.count
     if body.count >= Self.sharedBodyCount {
-      pieces.append(Piece(bytes: body, isShared: true))
+      pieces.append(body)
+      endsShared = true
     } else if !body.isEmpty {
-      pieces[pieces.count - 1].bytes.append(contentsOf: body)
+      pieces[pieces.count - 1].append(contentsOf: body)
     }
   }
 
   /// Writes until nothing waits or `write` takes less than it was offered.
   /// - Returns: bytes written.
-  mutating func drain(_ write: (RawSpan) -> Int) -> Int {
+  mutating func drain(_ write: (OutgoingPieces) -> Int) -> Int {
     var total = 0
-    while let piece = pieces.first {
-      let waiting = piece.bytes.count - head
-      let written =
-        waiting == 0 ? 0 : min(waiting, max(0, write(piece.bytes.span.bytes.extracting(droppingFirst: head))))
+    while !pieces.isEmpty {
+      let offered = OutgoingPieces(pieces.prefix(Self.gatheredCount), droppingFirst: head)
+      let waiting = offered.byteCount
+      let written = min(waiting, max(0, write(offered)))
       total += written
-      guard written == waiting else {
-        head += written
-        break
-      }
-      head = 0
-      pieces.removeFirst()
+      take(written)
+      if written < waiting { break }
     }
     byteCount -= total
-    if pieces.isEmpty { pieces = [] }
     return total
+  }
+
+  private mutating func take(_ count: Int) {
+    head += count
+    var done = 0
+    while done < pieces.count, head >= pieces[done].count {
+      head -= pieces[done].count
+      done += 1
+    }
+    if done == pieces.count { pieces = [] } else { pieces.removeFirst(done) }
   }
 
   /// Forgets what waits.

@@ -64,6 +64,16 @@ struct PendingTable: Sendable {
     return nil
   }
 
+  /// The place of the frame of a message, which is looked for among all that wait.
+  func find(_ message: MessageID) -> Int32? {
+    var place = first
+    while place >= 0 {
+      if entries[Int(place)].id == message { return place }
+      place = entries[Int(place)].next
+    }
+    return nil
+  }
+
   /// Adds a frame that is sent now; its number must not wait already.
   mutating func insert(
     _ sequence: SequenceNumber, id: MessageID, kind: FrameKind, priority: Priority, compression: UInt8,

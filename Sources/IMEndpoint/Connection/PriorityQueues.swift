@@ -4,7 +4,7 @@ struct QueuedMessage: Sendable {
   var kind: FrameKind
   var category: SequenceCategory
   var priority: Priority
-  var compression: UInt8
+  var compression: UInt8 = 0
   var body: [UInt8]
   var acceptedAt: Moment
 }

@@ -18,6 +18,9 @@ struct RoundTrips: Sendable {
 
   var isEmpty: Bool { count == 0 }
 
+  /// The last sample, in nanoseconds; 0 while there is none.
+  var last: Int64 { count == 0 ? 0 : samples[(place + 31) % 32] }
+
   /// Takes a round trip; of those within one millisecond the first.
   @inline(__always)
   mutating func add(_ nanoseconds: Int64, at now: Moment) {

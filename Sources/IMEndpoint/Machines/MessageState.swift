@@ -14,7 +14,7 @@ public enum MessageState: UInt8, Sendable, CaseIterable, BitwiseCopyable {
   case failed
   /// It goes out once more, under the same number.
   case retrying
-  /// The application took it back before it went out.
+  /// The application took it back. One that had gone out may have arrived all the same.
   case cancelled
 
   /// Whether nothing follows.
@@ -54,6 +54,7 @@ public enum MessageMachine {
     (.sent, .receipt, .read),
     (.sent, .retry, .retrying),
     (.sent, .fail, .failed),
+    (.sent, .cancel, .cancelled),
     (.retrying, .write, .sent),
     (.retrying, .acknowledge, .delivered),
     (.retrying, .receipt, .read),
@@ -72,7 +73,7 @@ public enum MessageMachine {
     case (.sent, .receipt), (.retrying, .receipt), (.delivered, .receipt): .read
     case (.sending, .retry), (.sent, .retry): .retrying
     case (.created, .fail), (.sending, .fail), (.sent, .fail), (.retrying, .fail): .failed
-    case (.created, .cancel), (.sending, .cancel), (.retrying, .cancel): .cancelled
+    case (.created, .cancel), (.sending, .cancel), (.sent, .cancel), (.retrying, .cancel): .cancelled
     default: nil
     }
   }

@@ -26,6 +26,8 @@ public struct EndpointMetrics: Hashable, Sendable {
   public var messagesRetried: UInt64 = 0
   /// Messages given up.
   public var messagesFailed: UInt64 = 0
+  /// Messages that the application took back.
+  public var messagesCancelled: UInt64 = 0
   /// Handshakes and refusals sent.
   public var controlSent: UInt64 = 0
   /// Messages that came for the first time.

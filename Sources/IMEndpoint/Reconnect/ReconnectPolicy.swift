@@ -13,6 +13,9 @@ public struct ReconnectPolicy: Hashable, Sendable {
     case spread(Duration)
   }
 
+  /// After the server has closed or reset a connection, the first attempt waits for a time drawn between none and this: a
+  /// server that restarts sees its clients come back over so long.
+  public var spread = Duration.seconds(1)
   /// The first delay; each further one is `growth` times as long.
   public var base = Duration.seconds(1)
   /// See `base`.
@@ -45,7 +48,7 @@ public struct ReconnectPolicy: Hashable, Sendable {
     switch reason {
     case .requested, .version, .rejected: .never
     case .network, .heartbeatTimeout, .connectTimeout, .noPath, .pathChanged, .protocolError: .atOnce
-    case .closedByPeer: .spread(.seconds(1))
+    case .closedByPeer: .spread(spread)
     case .refused, .secureChannel: .delayed
     }
   }

@@ -275,9 +275,7 @@ extension ServerCore {
     _ body: [UInt8], _ session: UInt16, _ sequence: SequenceNumber, _ version: ProtocolVersion, on link: Int,
     at now: Moment
   ) {
-    var header = FrameHeader(
-      version: version, kind: .control, sequence: sequence, time: unixTime(now), session: session,
-      bodyCount: UInt32(truncatingIfNeeded: body.count), checksum: Checksum.of(body.span.bytes))
+    var header = FrameHeader(control: body, sequence, version: version, time: unixTime(now), session: session)
     spoil(&header)
     links[link].output.append(header, body)
     metrics.controlSent += 1
@@ -287,20 +285,10 @@ extension ServerCore {
   // MARK: commands
 
   /// See `EndpointCore`.
-  public mutating func nextCommand() -> TransportCommand? {
-    guard commandHead < commands.count else {
-      if commandHead > 0 {
-        commands.removeAll(keepingCapacity: commands.capacity <= 4_096)
-        commandHead = 0
-      }
-      return nil
-    }
-    commandHead += 1
-    return commands[commandHead - 1]
-  }
+  public mutating func nextCommand() -> TransportCommand? { commands.next() }
 
   /// See `EndpointCore`.
-  public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool {
+  public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {
     guard let link = link(connection) else { return true }
     while true {
       metrics.bytesSent += UInt64(links[link].output.drain(write))

@@ -8,9 +8,9 @@ extension ServerCore {
 
   /// Whether a message has room where the service will put it.
   func serviceHasRoom(_ body: [UInt8], _ place: Int) -> Bool {
-    guard configuration.service == .forward else { return hasRoom(place, byteCount: body.count) }
+    guard configuration.service == .forward else { return sessions[place].traffic.hasRoom(body.count, .normal) }
     guard let user = recipient(in: body) else { return true }
-    return (users[user] ?? []).allSatisfy { hasRoom(Int($0), byteCount: body.count + 300) }
+    return (users[user] ?? []).allSatisfy { sessions[Int($0)].traffic.hasRoom(body.count + 300, .normal) }
   }
 
   private func recipient(in body: [UInt8]) -> String? {

@@ -197,10 +197,8 @@ extension ServerCore {
   }
 
   private mutating func retransmit(_ entry: Int32, of place: Int, on bit: Int, at now: Moment) {
-    let (id, state) = (sessions[place].traffic.pending[entry].id, sessions[place].traffic.pending[entry].state)
-    if let next = MessageMachine.next(state, .retry) {
-      sessions[place].traffic.pending[entry].state = next
-      tell(id, place, next)
+    if let next = sessions[place].traffic.advance(entry, .retry) {
+      tell(sessions[place].traffic.pending[entry].id, place, next)
     }
     if sessions[place].traffic.pending[entry].kind == .data { metrics.messagesRetried += 1 }
     transmit(entry, of: place, on: bit, at: now)

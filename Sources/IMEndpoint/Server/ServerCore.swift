@@ -21,8 +21,7 @@ public struct ServerCore: EndpointCore, Sendable {
   var freeLinks: [Int32] = []
   var timers = DeadlineQueue()
   var inbox = Inbox()
-  var commands: [TransportCommand] = []
-  var commandHead = 0
+  var commands = CommandQueue(keeping: 4_096)
   var random: SeededGenerator
   var nextMessage: UInt64 = 1
   var unixOffset: Int64 = 0
@@ -136,29 +135,17 @@ public struct ServerCore: EndpointCore, Sendable {
   mutating func accept(
     _ kind: FrameKind, _ body: [UInt8], _ category: SequenceCategory, _ priority: Priority, _ place: Int, at now: Moment
   ) throws(SendError) -> MessageID {
-    guard body.count <= FrameHeader.maximumBodyCount else { throw .tooLong(body.count) }
-    guard hasRoom(place, byteCount: body.count, priority) else {
-      sessions[place].traffic.fullQueues |= 1 << priority.rawValue
-      throw .queueFull(priority)
-    }
     let id = MessageID(rawValue: kind == .data ? nextMessage : 0)
+    try sessions[place].traffic.accept(
+      QueuedMessage(id: id, kind: kind, category: category, priority: priority, body: body, acceptedAt: now),
+      configuration.speech)
     if kind == .data {
       nextMessage += 1
       metrics.messagesSent += 1
     }
-    let canCompress = configuration.speech.compresses && sessions[place].traffic.features.contains(.compression)
-    let compressed = canCompress ? Deflate.compressed(body) : nil
-    sessions[place].traffic.queues.append(
-      QueuedMessage(
-        id: id, kind: kind, category: category, priority: priority, compression: compressed == nil ? 0 : 1,
-        body: compressed ?? body, acceptedAt: now))
     tell(id, place, .created)
     pump(place, at: now)
     return id
-  }
-
-  func hasRoom(_ place: Int, byteCount: Int, _ priority: Priority = .normal) -> Bool {
-    sessions[place].traffic.queues.hasRoom(priority, byteCount: byteCount, sessions[place].traffic.strategy.queues)
   }
 
   /// Hands over a session's messages whose turn it is.
@@ -173,12 +160,7 @@ public struct ServerCore: EndpointCore, Sendable {
       transmit(entry, of: place, on: bit, at: now)
     }
     guard sessions[place].traffic.fullQueues != 0 else { return }
-    for priority in Priority.allCases where sessions[place].traffic.fullQueues & 1 << priority.rawValue != 0 {
-      let queues = sessions[place].traffic.strategy.queues
-      guard sessions[place].traffic.queues.count(priority) <= queues.messages / 2 else { continue }
-      sessions[place].traffic.fullQueues &= ~(1 << priority.rawValue)
-      tell(.room(id(place), priority))
-    }
+    for priority in sessions[place].traffic.roomAgain() { tell(.room(id(place), priority)) }
   }
 
   /// The session's connection that something was heard on last.
@@ -197,10 +179,8 @@ public struct ServerCore: EndpointCore, Sendable {
     let link = Int(sessions[place].links[bit])
     sessions[place].traffic.transmit(
       entry, to: &links[link].output, bit: Self.bit(bit), time: unixTime(now), configuration.speech, at: now)
-    let (id, state) = (sessions[place].traffic.pending[entry].id, sessions[place].traffic.pending[entry].state)
-    if let next = MessageMachine.next(state, .write) {
-      sessions[place].traffic.pending[entry].state = next
-      tell(id, place, next)
+    if let next = sessions[place].traffic.advance(entry, .write) {
+      tell(sessions[place].traffic.pending[entry].id, place, next)
     }
     writable(link)
     arm(place, by: now.advanced(by: configuration.resendAfter))

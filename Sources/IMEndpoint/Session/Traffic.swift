@@ -83,6 +83,44 @@ struct Traffic: Sendable {
 
   // MARK: sending
 
+  /// Puts a message into its queue, compressed where that helps and the other end can read it.
+  mutating func accept(_ message: consuming QueuedMessage, _ speech: Speech) throws(SendError) {
+    guard message.body.count <= FrameHeader.maximumBodyCount else { throw .tooLong(message.body.count) }
+    guard hasRoom(message.body.count, message.priority) else {
+      fullQueues |= 1 << message.priority.rawValue
+      throw .queueFull(message.priority)
+    }
+    if speech.compresses, features.contains(.compression), let compressed = Deflate.compressed(message.body) {
+      message.compression = 1
+      message.body = compressed
+    }
+    queues.append(message)
+  }
+
+  /// Whether another message has room.
+  func hasRoom(_ byteCount: Int, _ priority: Priority) -> Bool {
+    queues.hasRoom(priority, byteCount: byteCount, strategy.queues)
+  }
+
+  /// The priorities whose queues were full and are half empty now: the application is told of each once.
+  mutating func roomAgain() -> [Priority] {
+    guard fullQueues != 0 else { return [] }
+    let free = Priority.allCases.filter {
+      fullQueues & 1 << $0.rawValue != 0 && queues.count($0) <= strategy.queues.messages / 2
+        && queues.byteCount <= strategy.queues.bytes / 2
+    }
+    for priority in free { fullQueues &= ~(1 << priority.rawValue) }
+    return free
+  }
+
+  /// Lets `event` happen to the message at `place`: the state it leads to, `nil` where it changes nothing.
+  @inline(__always)
+  mutating func advance(_ place: Int32, _ event: MessageEvent) -> MessageState? {
+    guard let next = MessageMachine.next(pending[place].state, event) else { return nil }
+    pending[place].state = next
+    return next
+  }
+
   /// Takes the next message that may go out, with a number of its own, into the table of what waits for its answer.
   /// - Returns: its place there; `nil` when nothing may go out.
   mutating func dequeue(isWeak: Bool, at now: Moment) -> Int32? {

@@ -198,26 +198,28 @@ final class Channel<Core: EndpointCore>: Watcher {
   }
 
   private func drain(_ id: ConnectionID) {
-    let isDone = transport.drain(id) { bytes in self.send(bytes) }
+    let isDone = transport.drain(id) { pieces in self.send(pieces) }
     if let reason = writeFailure { return fail(reason) }
     if !isDone { watchFor([.reading, .writing]) }
   }
 
-  private func send(_ bytes: RawSpan) -> Int {
-    if bytes.byteCount == 0 || writeFailure != nil { return 0 }
-    if tls != nil {
-      switch tls?.write(bytes) {
-      case .done(let count): return count
-      case .wantsReading, .wantsWriting: return 0
-      default:
-        writeFailure = .reset
-        return 0
-      }
-    }
-    let count = bytes.withUnsafeBytes { Glibc.send(file, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+  private func send(_ pieces: OutgoingPieces) -> Int {
+    if pieces.byteCount == 0 || writeFailure != nil { return 0 }
+    if tls != nil { return pieces.forEach { self.seal($0) } }
+    let count = pieces.send(on: file)
     if count >= 0 { return count }
     if errno != EAGAIN, errno != EINTR { writeFailure = Sockets.closeReason(errno) }
     return 0
+  }
+
+  private func seal(_ bytes: RawSpan) -> Int {
+    switch tls?.write(bytes) {
+    case .done(let count): return count
+    case .wantsReading, .wantsWriting: return 0
+    default:
+      writeFailure = .reset
+      return 0
+    }
   }
 
   // MARK: the end

@@ -24,6 +24,8 @@ public struct TransportFacts: Equatable, Sendable, BitwiseCopyable {
   public var backoff: UInt32?
   /// Retransmissions since the connection was opened (`tcpi_total_retrans`).
   public var totalRetransmits: UInt32?
+  /// Those of them that the peer had received already, as it says by DSACK (`tcpi_dsack_dups`).
+  public var needlessRetransmits: UInt32?
   /// Segments that came out of order, which shows loss on the way here (`tcpi_rcv_ooopack`).
   public var outOfOrder: UInt32?
   /// Smoothed round trip of the transport.
@@ -34,12 +36,14 @@ public struct TransportFacts: Equatable, Sendable, BitwiseCopyable {
   /// Facts of their parts; what is left out is unknown.
   public init(
     unacknowledged: UInt32? = nil, retransmits: UInt32? = nil, backoff: UInt32? = nil, totalRetransmits: UInt32? = nil,
-    outOfOrder: UInt32? = nil, roundTrip: Duration? = nil, shortestRoundTrip: Duration? = nil
+    needlessRetransmits: UInt32? = nil, outOfOrder: UInt32? = nil, roundTrip: Duration? = nil,
+    shortestRoundTrip: Duration? = nil
   ) {
     self.unacknowledged = unacknowledged
     self.retransmits = retransmits
     self.backoff = backoff
     self.totalRetransmits = totalRetransmits
+    self.needlessRetransmits = needlessRetransmits
     self.outOfOrder = outOfOrder
     self.roundTrip = roundTrip
     self.shortestRoundTrip = shortestRoundTrip

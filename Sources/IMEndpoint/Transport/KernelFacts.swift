@@ -5,7 +5,7 @@ extension TransportFacts {
   ///
   /// The layout is the kernel's ABI (`struct tcp_info` in its uapi header, which is newer than the C library's): one byte
   /// each for retransmits at 2 and backoff at 4, 32 bits for unacked at 24, rtt in microseconds at 68, total_retrans at
-  /// 100, min_rtt at 148 and rcv_ooopack at 224.
+  /// 100, min_rtt at 148, dsack_dups at 216 and rcv_ooopack at 224.
   package init(of file: Int32) {
     self.init()
     withUnsafeTemporaryAllocation(byteCount: 256, alignment: 8) { bytes in
@@ -21,6 +21,7 @@ extension TransportFacts {
       retransmits = byte(2)
       backoff = byte(4)
       totalRetransmits = word(100)
+      needlessRetransmits = word(216)
       outOfOrder = word(224)
       // Zero and all ones stand for "not measured yet".
       if let time = word(68), time > 0 { roundTrip = .microseconds(Int64(time)) }

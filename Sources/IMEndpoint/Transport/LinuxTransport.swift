@@ -113,12 +113,18 @@ public final class LinuxTransport<Core: EndpointCore> {
     return intake
   }
 
-  func drain(_ id: ConnectionID, _ write: (RawSpan) -> Int) -> Bool {
+  func drain(_ id: ConnectionID, _ write: (OutgoingPieces) -> Int) -> Bool {
     guard let tap else { return core.drain(id, at: moment, write) }
     let now = moment
-    return core.drain(id, at: now) { bytes in
-      let taken = write(bytes)
-      if taken > 0 { tap.wrote(bytes.extracting(first: taken), on: id, at: now) }
+    return core.drain(id, at: now) { pieces in
+      let taken = write(pieces)
+      var left = taken
+      _ = pieces.forEach { bytes in
+        let part = min(left, bytes.byteCount)
+        if part > 0 { tap.wrote(bytes.extracting(first: part), on: id, at: now) }
+        left -= part
+        return part
+      }
       return taken
     }
   }

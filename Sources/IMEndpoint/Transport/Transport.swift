@@ -44,11 +44,11 @@ public protocol EndpointCore {
   /// Takes the next thing the core wants done; `nil` when there is none.
   mutating func nextCommand() -> TransportCommand?
 
-  /// Writes what waits on a connection. `write` gets everything that can go in one piece and returns how many bytes it
+  /// Writes what waits on a connection. `write` gets as many pieces as one call may write and returns how many bytes it
   /// took: fewer than offered means that the connection takes no more now. Then the transport waits until the connection
   /// is writable and calls `drain` again; no second `write` command comes for it meanwhile.
   /// - Returns: whether all has been written.
-  mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (RawSpan) -> Int) -> Bool
+  mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool
 }
 
 /// What a core wants its transport to do.

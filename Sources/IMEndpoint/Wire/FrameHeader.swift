@@ -51,6 +51,15 @@ public struct FrameHeader: Hashable, Sendable, BitwiseCopyable {
     self.checksum = checksum
   }
 
+  /// The header of a control frame with `body`.
+  init(
+    control body: [UInt8], _ sequence: SequenceNumber, version: ProtocolVersion, time: UInt32, session: UInt16
+  ) {
+    self.init(
+      version: version, kind: .control, sequence: sequence, time: time, session: session,
+      bodyCount: UInt32(truncatingIfNeeded: body.count), checksum: Checksum.of(body.span.bytes))
+  }
+
   /// Reads the 28 bytes from `offset`; the caller has proved that they are there and begin with the magic.
   @inline(__always)
   init(_ bytes: RawSpan, at offset: Int) {

@@ -8,7 +8,9 @@ package struct CarrierNote: Equatable, Sendable {
   package private(set) var client: Endpoint?
 
   /// Reads the beginning of a client's stream; only its first 64 KiB are looked at.
-  package init(_ content: [ArraySlice<UInt8>]) {
+  package init(_ content: [StreamContent]) {
+    // "PROXY", its second version, or a request or an answer of HTTP: nothing else is copied.
+    guard let first = content.first?.first, [0x50, 0x0d, 0x47, 0x48].contains(first) else { return }
     var bytes: [UInt8] = []
     for piece in content where bytes.count < 64 << 10 { bytes += piece.prefix(64 << 10 - bytes.count) }
     let end = bytes.count

@@ -73,12 +73,7 @@ struct StreamRest: ~Copyable {
     if self.count == 0 { self.streamOffset = streamOffset }
     // Moving much to gain little room, again and again, would cost more than growing.
     if start > 0, start >= self.count / 4, end + count > buffer.capacity { slide() }
-    buffer.reserve(end + count, keeping: end)
-    bytes.span.withUnsafeBytes { raw in
-      if let base = raw.baseAddress {
-        (buffer.pointer + end).copyMemory(from: base + offset, byteCount: count)
-      }
-    }
+    buffer.append(bytes, offset, count, at: end)
     marks.append(Mark(position: end, timestamp: timestamp, number: number))
     end += count
     let more = Self.creditPerDelivery + count * Self.creditPerByte

@@ -61,7 +61,7 @@ package struct FateCounts: Sendable, BitwiseCopyable {
     }
   }
 
-  /// How many have no right answer because of `cause`.
+  /// How many did not succeed because of `cause`.
   package subscript(cause: Cause) -> UInt32 {
     switch cause {
     case .network: unansweredByNetwork

@@ -39,7 +39,7 @@ package enum Fate: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   }
 }
 
-/// Why a message has no right answer: where to look for what is wrong.
+/// Why a message did not succeed: where to look for what is wrong.
 package enum Cause: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   /// The peer's TCP never acknowledged the message's last byte before its fate was decided: it did not arrive, as far as
   /// anybody can tell.
@@ -79,7 +79,23 @@ package struct FateAndCause: Sendable, BitwiseCopyable {
   package init() {}
 
   /// What became of it.
-  package var fate: Fate { Fate(rawValue: bits & 7) ?? .pending }
+  @inline(__always)
+  package var fate: Fate {
+    // By hand, because `init(rawValue:)` is a call; this is nothing but the three bits.
+    switch bits & 7 {
+    case Fate.acked.rawValue: .acked
+    case Fate.ackedAfterRetry.rawValue: .ackedAfterRetry
+    case Fate.rejected.rawValue: .rejected
+    case Fate.unanswered.rawValue: .unanswered
+    case Fate.damaged.rawValue: .damaged
+    case Fate.unacknowledged.rawValue: .unacknowledged
+    case Fate.unknown.rawValue: .unknown
+    default: .pending
+    }
+  }
+  /// Whether it was answered after one copy.
+  @inline(__always)
+  var isAcked: Bool { bits & 7 == Fate.acked.rawValue }
   /// What had become of it before its answer came late.
   package var before: Fate {
     switch bits &>> 3 & 3 {
@@ -237,7 +253,7 @@ package struct Exchange: Sendable, BitwiseCopyable {
   package var isAnswered: Bool { acks != 0 }
   /// What became of it.
   package var fate: Fate { outcome.fate }
-  /// Why it has no right answer; see `FateAndCause.cause`.
+  /// Why it did not succeed; see `FateAndCause.cause`.
   package var cause: Cause? { outcome.cause }
   /// Copies seen, at most 65,535.
   package var copies: UInt16 { UInt16(clamping: 1 + Int(repeats) + Int(duplicates)) }

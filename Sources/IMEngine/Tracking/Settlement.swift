@@ -33,6 +33,8 @@ package struct Settlement: Sendable, BitwiseCopyable {
   package var roundTrip: Int64? { delay == .max ? nil : Int64(delay) }
   /// What became of it.
   package var fate: Fate { outcome.fate }
+  /// Whether it was answered after one copy and in time: nearly all are.
+  package var isPlain: Bool { outcome.isAcked && !flags.contains(.late) }
   /// The direction of its copies.
   package var direction: Direction {
     flags.rawValue & Exchange.Flags.fromServer.rawValue == 0 ? .clientToServer : .serverToClient

@@ -162,7 +162,7 @@ extension Tracker {
   }
 
   /// Whether a copy of an exchange was on this connection.
-  private func isHere(_ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  func isHere(_ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
     exchange.pointee.connection == flow.pointee.serial
       || !elsewhere.isEmpty && elsewhere[exchange.pointee.id]?.serial == flow.pointee.serial
   }
@@ -240,7 +240,7 @@ extension Tracker {
   /// Answers what is still open of the numbers before `sequence`, for an acknowledgment that says so: down to one that is
   /// answered already, or to where none was seen for long.
   @inline(never)
-  private mutating func answerEarlier(
+  mutating func answerEarlier(
     _ sequence: UInt64, _ answers: UInt64, _ now: Timestamp, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
     _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ refused: Bool, _ status: UInt16
   ) {
@@ -274,88 +274,16 @@ extension Tracker {
 
   /// Whether a frame whose type answers `answers` can answer that exchange at `now`.
   @inline(__always)
-  private func isAnswer(_ answers: UInt64, _ now: Timestamp, _ exchange: UnsafeMutablePointer<Exchange>) -> Bool {
+  func isAnswer(_ answers: UInt64, _ now: Timestamp, _ exchange: UnsafeMutablePointer<Exchange>) -> Bool {
     answers &>> UInt64(exchange.pointee.kind & 63) & 1 == 1 && exchange.pointee.firstAt <= now
       && !isTooLate(now, exchange)
   }
 
   /// Whether an answer at `now` no longer counts: its message was given up, and is to be forgotten.
   @inline(__always)
-  private func isTooLate(_ now: Timestamp, _ exchange: UnsafeMutablePointer<Exchange>) -> Bool {
+  func isTooLate(_ now: Timestamp, _ exchange: UnsafeMutablePointer<Exchange>) -> Bool {
     exchange.pointee.flags.contains(.settled) && !exchange.pointee.isAnswered
       && now.nanoseconds(since: exchange.pointee.lastAt) > Self.retention
-  }
-
-  /// What is answered among all exchanges of a number: the newest. Where none is old enough, the capture may have the
-  /// answer in front of its message. `isScoped` says that numbers are their connection's.
-  ///
-  /// A number that was used again so often that looking through all of them for each answer would cost their square is not
-  /// looked through: the answer is an orphan.
-  // Mutating, because a struct that cannot be copied is copied all the same to call what does not change it.
-  @inline(never)
-  private mutating func search(
-    from newest: UnsafeMutablePointer<Exchange>, _ answers: UInt64, _ now: Timestamp,
-    _ flow: UnsafeMutablePointer<Flow>, counts: Bool, isScoped: Bool
-  ) -> UnsafeMutablePointer<Exchange>? {
-    var early: UnsafeMutablePointer<Exchange>?
-    var candidate: UnsafeMutablePointer<Exchange>? = newest
-    var steps = 0
-    while let exchange = candidate {
-      steps &+= 1
-      if steps > 32 { return nil }
-      candidate = table.next(after: exchange)
-      if isScoped, !isHere(exchange, flow) { continue }
-      if isAnswer(answers, now, exchange) { return exchange }
-      if exchange.pointee.firstAt > now, isAnswer(answers, exchange.pointee.firstAt, exchange) {
-        let isOpen = !exchange.pointee.isAnswered && exchange.pointee.connection == flow.pointee.serial
-        if isOpen || counts { early = exchange }
-      }
-    }
-    return early
-  }
-
-  /// What an answer without a number belongs to: the oldest open exchange of its connection.
-  ///
-  /// Where the capture lacks bytes of the answering direction, the answers to those that were open may have been among them.
-  /// The oldest that was sent later is meant then, else the newest of those that were open: what is missing answered the
-  /// older ones. A message that the capture lacks may be meant as well: then a single one that was open is left alone. So many
-  /// that looking through them for each answer would cost their square are not looked through.
-  @inline(never)
-  private mutating func searchInOrder(
-    from newest: UnsafeMutablePointer<Exchange>, _ now: Timestamp, _ flow: UnsafeMutablePointer<Flow>
-  ) -> UnsafeMutablePointer<Exchange>? {
-    let asking = flow.pointee.side(newest.pointee.direction)
-    let loss = lastLoss(flow, 1 - asking, upTo: now) ?? .distantPast
-    var oldest: UnsafeMutablePointer<Exchange>?
-    var early: UnsafeMutablePointer<Exchange>?
-    var doubtful: UnsafeMutablePointer<Exchange>?
-    var doubts = 0
-    var candidate: UnsafeMutablePointer<Exchange>? = newest
-    var steps = 0
-    searchCredit = min(searchCredit &+ 16, Self.maximumSearchCredit)
-    while let exchange = candidate {
-      steps &+= 1
-      if steps > 32 {
-        searchCredit &-= 1
-        guard searchCredit > 0 else { return nil }
-      }
-      if !exchange.pointee.isAnswered, !isTooLate(now, exchange) {
-        if exchange.pointee.firstAt > now {
-          early = exchange
-        } else if exchange.pointee.firstAt >= loss {
-          oldest = exchange
-        } else if exchange.pointee.fate != .unknown || flow.pointee.phase == .closed {
-          // What comes behind the end was captured late: it is an answer to one of those that had none.
-          if doubts == 0 { doubtful = exchange }
-          doubts += 1
-        }
-      }
-      candidate = table.nextOpen(after: exchange, now)
-    }
-    if let oldest { return oldest }
-    guard let doubtful else { return early }
-    if doubts == 1, let lost = lastLoss(flow, asking, upTo: now), lost > doubtful.pointee.firstAt { return nil }
-    return doubtful
   }
 
   /// The same type and number in the other direction answers, where the protocol does it so.
@@ -383,7 +311,7 @@ extension Tracker {
 
   /// Takes note of an answer.
   @inline(__always)
-  private mutating func answer(
+  mutating func answer(
     _ exchange: UnsafeMutablePointer<Exchange>, _ now: Timestamp, _ answering: UnsafeMutablePointer<Flow>,
     _ flows: FlowPlaces, _ refused: Bool, _ status: UInt16, _ note: inout FrameNote
   ) {
@@ -428,76 +356,6 @@ extension Tracker {
     case .unanswered, .damaged: beats.pointee.missed &-= beats.pointee.missed > 0 ? 1 : 0
     case .unknown: beats.pointee.unknown &-= beats.pointee.unknown > 0 ? 1 : 0
     default: break
-    }
-  }
-
-  // MARK: Answers before their message
-
-  private mutating func remember(_ key: OrphanKey, _ orphan: Orphan) {
-    if orphans[key] == nil {
-      guard orphans.count < Self.maximumOrphans else { return }
-      orphanOrder.append((key, orphan.at))
-      if sessions.isKnown(key.session) { sessions.pointer(key.session).pointee.expects(key.sequence) }
-    }
-    if orphans[key, default: []].count < 16 { orphans[key, default: []].append(orphan) }
-  }
-
-  /// Forgets answers whose message would have come out by now.
-  mutating func forgetOrphans(_ now: Timestamp) {
-    while let (key, at) = orphanOrder.first, now.nanoseconds(since: at) > Self.orphanPatience {
-      _ = orphanOrder.popFirst()
-      if orphans.removeValue(forKey: key) != nil, sessions.isKnown(key.session) {
-        sessions.pointer(key.session).pointee.expectsOneLess()
-      }
-    }
-  }
-
-  /// Gives a new exchange the answers that came out before it, because it was held behind a hole or came late.
-  ///
-  /// An answer is younger than its message; one that the capture saw in front of it was sent when TCP had acknowledged the
-  /// message.
-  @inline(never)
-  private mutating func adopt(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>,
-    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
-  ) {
-    let key = OrphanKey(
-      session: exchange.pointee.session, direction: exchange.pointee.direction, sequence: exchange.pointee.sequence)
-    guard let waiting = orphans[key] else { return }
-    let half = flow.half(flow.pointee.side(exchange.pointee.direction))
-    let behind = half.pointee.offset &- frame.pointee.streamOffset &- UInt64(frame.pointee.count)
-    let end = half.pointee.next &- UInt32(truncatingIfNeeded: behind)
-    var matching: [Orphan] = []
-    var left: [Orphan] = []
-    for orphan in waiting {
-      let isAcknowledged =
-        orphan.connection == flow.pointee.serial
-        && orphan.acknowledged.map { Int32(bitPattern: $0 &- end) >= 0 } ?? false
-      // An identifier is free again after its answer: another answer belongs to another message.
-      let isFree = plan.pointee.sequenceCounts || matching.isEmpty
-      let mayBe = plan.pointee.numberLife == .session || orphan.connection == flow.pointee.serial
-      if isFree, mayBe, orphan.answers >> UInt64(exchange.pointee.kind) & 1 == 1,
-        orphan.at >= exchange.pointee.firstAt || isAcknowledged
-      {
-        matching.append(orphan)
-      } else {
-        left.append(orphan)
-      }
-    }
-    guard !matching.isEmpty else { return }
-    orphans[key] = left.isEmpty ? nil : left
-    if left.isEmpty, sessions.isKnown(key.session) { sessions.pointer(key.session).pointee.expectsOneLess() }
-    let rare = self.rare(figures.pointer(flow.pointee.figures))
-    for orphan in matching {
-      var note = FrameNote()
-      answer(exchange, orphan.at, flow, flows, orphan.refused, orphan.status, &note)
-      rare.pointee.orphanAcks &-= rare.pointee.orphanAcks > 0 ? 1 : 0
-    }
-    adopted = (exchange.pointee.id, matching.map(\.at))
-    let (sequence, direction) = (exchange.pointee.sequence, exchange.pointee.direction)
-    for orphan in matching where orphan.isCumulative {
-      answerEarlier(
-        sequence, orphan.answers, orphan.at, flow, direction, plan, flows, orphan.refused, orphan.status)
     }
   }
 }

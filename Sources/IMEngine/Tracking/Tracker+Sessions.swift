@@ -6,7 +6,8 @@ extension Tracker {
   /// A session on another connection is the same one when its counters go on, or when the client names itself; the same
   /// addresses without either make it the same one too, but marked uncertain. Numbers of 16 bits collide among
   /// thousands of clients, so the number alone is never enough; and while the other connection goes on talking, only the
-  /// very next number, or a frame sent before, is.
+  /// very next number, or a frame sent before, is. From the same address a number close by is enough: the counters of two
+  /// clients are rarely there, and a client that races connections has several of them open.
   @inline(never)
   mutating func resolveSession(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
@@ -42,9 +43,16 @@ extension Tracker {
         switch sessions.continuity(candidate, way, frame.pointee.sequence, plan) {
         case .next: found = candidate
         case .near:
-          // Where the other connection goes on talking, two clients may share the number.
-          if !isTalking(session, since: flow.pointee.firstSeen, flows) { found = candidate }
-        case .behind: if repeats(frame, bytes, candidate, way, plan) { found = candidate }
+          // Where the other connection goes on talking, two clients may share the number, but hardly from one address.
+          if session.pointee.place == place || !isTalking(session, since: flow.pointee.firstSeen, flows) {
+            found = candidate
+          }
+        case .behind:
+          // A client that opens several connections at once has their first frames overtake one another.
+          let isUnused = table.find(candidate, way, frame.pointee.sequence) == nil
+          if isUnused ? session.pointee.place == place : repeats(frame, bytes, candidate, way, plan) {
+            found = candidate
+          }
         case .unknown: if session.pointee.place == place, uncertain == nil { uncertain = candidate }
         case .far: break
         }

@@ -1,64 +1,4 @@
-package import IMWire
-
-/// What the tracker says of one frame.
-package struct FrameNote: Sendable, BitwiseCopyable {
-  /// The exchange that the frame belongs to, by `Exchange.id`: as a copy, or as an answer.
-  package var exchange: UInt32 = .max
-  /// 1 for the first copy; 0 for frames that are no copy of anything.
-  package var copy: UInt16 = 0
-  /// For an answer, the number it names.
-  package var ackOf: UInt64?
-  /// For the first answer of an exchange with one copy, microseconds from the copy to it.
-  package var roundTrip: Int64?
-  /// For the first answer, microseconds from the first copy to it.
-  package var latency: Int64?
-  /// For the first receipt of a message, microseconds from the message's first copy to it.
-  package var readLatency: Int64?
-  /// Whether the frame is an answer, a retry, a duplicate after the answer.
-  package var isAck = false, isRetry = false, isDuplicate = false, isDupAck = false, isOrphan = false
-  /// The session, as the tracker counts them.
-  package var session: UInt32 = .max
-}
-
-/// Hears of exchanges.
-package protocol ExchangeSink: AnyObject {
-  /// The fate of `exchange` was decided, or decided anew when an answer came late.
-  func settled(_ exchange: borrowing Exchange)
-  /// The same of many, for whoever needs no more of them: `EngineOptions.Needs.settlements`. They are told late, but
-  /// before the end of the capture is.
-  func settled(_ batch: Span<Settlement>)
-  /// `exchange` is forgotten; nothing of it will change.
-  func finished(_ exchange: borrowing Exchange)
-  /// The connection with this serial number is a further one of a session whose last one, `previous`, is over. `time` is
-  /// when it began; its first frame is told next.
-  func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp)
-  /// A message that was sent in `direction` was read, `latency` microseconds after its first copy: its first receipt
-  /// came. `endpoint` is the server's index, as in `ConnectionInfo`.
-  func read(after latency: Int64, _ direction: Direction, endpoint: UInt32)
-  /// A heartbeat came `interval` microseconds after the one before on its connection; `change` is how much the interval
-  /// differs from the one before, `nil` for the first.
-  func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32)
-  /// Exchanges know this status by the number `place` from now on: see `Exchange.status`.
-  func met(_ status: StatusCode, place: UInt16)
-}
-
-/// What a sink does not ask for, it need not hear.
-extension ExchangeSink {
-  /// Nothing.
-  package func settled(_ exchange: borrowing Exchange) {}
-  /// Nothing.
-  package func settled(_ batch: Span<Settlement>) {}
-  /// Nothing.
-  package func finished(_ exchange: borrowing Exchange) {}
-  /// Nothing.
-  package func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {}
-  /// Nothing.
-  package func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {}
-  /// Nothing.
-  package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) {}
-  /// Nothing.
-  package func met(_ status: StatusCode, place: UInt16) {}
-}
+import IMWire
 
 /// Joins frames to exchanges: copies to messages, answers to what they answer, connections to sessions.
 struct Tracker: ~Copyable {
@@ -129,13 +69,17 @@ struct Tracker: ~Copyable {
   var elsewhere: [UInt32: CopyElsewhere] = [:]
   /// Answers that the last frame found waiting for it, and its exchange.
   var adopted: (exchange: UInt32, times: [Timestamp])?
+  /// The time for an answer by plan and type, in nanoseconds.
+  var planTimeouts: [Int64] = []
+  /// The role of each plan's types.
+  var planRoles: [FrameRole] = []
   let sink: (any ExchangeSink)?
   /// What stands for names that are not to be shown.
   let identities: IdentityHash
   /// Fates that are to be told in one batch.
   var settlements = SettlementBatch()
   private let wantsSettled: Bool, wantsSettlements: Bool
-  private let wantsFinished: Bool
+  let wantsFinished: Bool
 
   /// A tracker for `planCount` plans that remembers at most `capacity` exchanges; `seed` is their table's.
   init(
@@ -327,159 +271,5 @@ struct Tracker: ~Copyable {
   mutating func tellSettlements() {
     if settlements.count > 0 { sink?.settled(settlements.span) }
     settlements.clear()
-  }
-
-  /// Settles what has run out of time at `now`, oldest first. `isEnd` settles everything.
-  @inline(never)
-  mutating func settleExpired(_ now: Timestamp, _ flows: FlowPlaces, isEnd: Bool = false) {
-    settleCursor = max(settleCursor, table.head)
-    let end = table.tail
-    while settleCursor < end {
-      if table.isFull {
-        makeRoom(now, flows)
-        settleCursor = max(settleCursor, table.head)
-      }
-      let exchange = table.pointer(settleCursor)
-      if exchange.pointee.flags.isDisjoint(with: [.settled, .moved]) {
-        let flow = flows.pointer(exchange.pointee.flow)
-        let deadline = deadline(exchange, flow, flows)
-        if deadline <= now || isEnd, isEnd || !mayBeFilled(exchange, flow, deadline, now) {
-          expire(exchange, flow, flows, at: deadline <= now ? deadline : nil)
-        } else if now.nanoseconds(since: exchange.pointee.firstAt) < Self.leastTimeout {
-          return
-        } else {
-          // It was repeated, or its kind has more time: it must not hold up those behind it.
-          move(exchange)
-        }
-      }
-      settleCursor = max(settleCursor + 1, table.head)
-    }
-  }
-
-  private func deadline(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: FlowPlaces
-  ) -> Timestamp {
-    let last = copyElsewhere(exchange, flows)?.flow ?? flow
-    return min(exchange.pointee.lastAt.advanced(by: timeouts(exchange)), last.pointee.closedAt)
-  }
-
-  private func timeouts(_ exchange: UnsafeMutablePointer<Exchange>) -> Int64 {
-    planTimeouts[Int(exchange.pointee.plan) * 65 + min(64, Int(exchange.pointee.kind))]
-  }
-
-  /// The time for an answer by plan and type, in nanoseconds.
-  var planTimeouts: [Int64] = []
-
-  /// Settles an exchange whose time for an answer ended at `deadline`, or, with `nil`, that is still open and given up.
-  private mutating func expire(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: FlowPlaces,
-    at deadline: Timestamp?
-  ) {
-    let fate = deadline.map { outcomeWithoutAnswer(exchange, flow, flows, $0) } ?? .pending
-    let figure = figures.pointer(flow.pointee.figures)
-    let role = role(exchange)
-    if fate != .pending, figure.pointee.heartbeats != .max, role == .heartbeat {
-      heartbeats.pointer(figure.pointee.heartbeats).pointee.wentWithoutAnswer(fate)
-    }
-    settle(exchange, role, fate, flow)
-  }
-
-  /// The role of each plan's types.
-  var planRoles: [FrameRole] = []
-
-  /// What an exchange's type is for.
-  @inline(__always)
-  func role(_ exchange: UnsafeMutablePointer<Exchange>) -> FrameRole {
-    planRoles[Int(exchange.pointee.plan) &* 65 &+ min(64, Int(exchange.pointee.kind))]
-  }
-
-  /// Puts an open exchange at the front of the table.
-  private mutating func move(_ exchange: UnsafeMutablePointer<Exchange>) {
-    let copy = exchange.pointee
-    exchange.pointee.flags.insert(.moved)
-    _ = table.append(copy)
-  }
-
-  /// Makes room for one more exchange: forgets settled ones, moves open ones, or grows.
-  @inline(never)
-  mutating func makeRoom(_ now: Timestamp, _ flows: FlowPlaces) {
-    let oldest = table.pointer(table.head)
-    // Where many of all are still open, moving them round after round would cost more than room for them.
-    let isCrowded = moved * 8 > table.capacity * 3 && table.canGrowFar
-    if table.canGrow || isCrowded, !oldest.pointee.flags.contains(.moved),
-      now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention,
-      budget.takeIfAdmitted(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost))
-    {
-      table.grow()
-      moved = 0
-      return
-    }
-    if Int(truncatingIfNeeded: table.head) & (table.capacity - 1) == 0 { moved = 0 }
-    var moves = 0
-    while table.isFull {
-      let exchange = table.pointer(table.head)
-      let flags = exchange.pointee.flags
-      // What was dropped stands in its place until something is put at the front.
-      table.dropOldest()
-      if flags.contains(.moved) { continue }
-      if !flags.contains(.settled) {
-        // At most one in two is moved in a round: a flood of messages without answers must not make each of them dear.
-        if moves < 1_024, moved < table.capacity / 2 {
-          moves += 1
-          moved += 1
-          let copy = exchange.pointee
-          _ = table.append(copy)
-          continue
-        }
-        evicted += 1
-        expire(exchange, flows.pointer(exchange.pointee.flow), flows, at: nil)
-      }
-      finish(exchange)
-    }
-  }
-
-  /// Settles the open exchanges of connections that are about to be forgotten: nobody waits for their answers.
-  @inline(never)
-  mutating func settleLeaving(_ flows: FlowPlaces) {
-    var position = max(settleCursor, table.head)
-    while position < table.tail {
-      let exchange = table.pointer(position)
-      position += 1
-      guard exchange.pointee.flags.isDisjoint(with: [.settled, .moved]) else { continue }
-      let flow = flows.pointer(exchange.pointee.flow)
-      guard flow.pointee.isLeaving else { continue }
-      evicted += 1
-      expire(exchange, flow, flows, at: nil)
-    }
-  }
-
-  /// Forgets exchanges that have been quiet for long enough.
-  mutating func forgetOld(_ now: Timestamp, _ flows: FlowPlaces) {
-    while table.head < table.tail {
-      let exchange = table.pointer(table.head)
-      if !exchange.pointee.flags.contains(.moved) {
-        let last = max(exchange.pointee.lastAt, exchange.pointee.ackedAt)
-        guard exchange.pointee.flags.contains(.settled), now.nanoseconds(since: last) > Self.retention else { return }
-        table.dropOldest()
-        finish(exchange)
-      } else {
-        table.dropOldest()
-      }
-    }
-  }
-
-  /// Forgets everything, at the end of the capture.
-  mutating func forgetAll(_ flows: FlowPlaces) {
-    while table.head < table.tail {
-      let exchange = table.pointer(table.head)
-      table.dropOldest()
-      if !exchange.pointee.flags.contains(.moved) { finish(exchange) }
-    }
-  }
-
-  @inline(__always)
-  private mutating func finish(_ exchange: UnsafeMutablePointer<Exchange>) {
-    if wantsFinished { sink?.finished(exchange.pointee) }
-    if !elsewhere.isEmpty { elsewhere[exchange.pointee.id] = nil }
   }
 }

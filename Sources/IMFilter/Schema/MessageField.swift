@@ -77,7 +77,7 @@ package enum MessageField: Int, CaseIterable, Sendable {
     case .cause:
       .init(
         "cause", .word(of: Self.causes),
-        "Why the message has no right answer: its last byte was never acknowledged by TCP, or it was; the capture lacks"
+        "Why the message did not succeed: its last byte was never acknowledged by TCP, or it was; the capture lacks"
           + " bytes; the answer refuses; no copy had a right checksum")
     case .status: .init("status", .integer, "Status that the answer gives, as it is on the wire")
     case .statusName: .init("status_name", .name(known: []), "That status by the name its profile gives it")

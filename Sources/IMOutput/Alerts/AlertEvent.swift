@@ -80,7 +80,8 @@ package struct AlertEvent: Sendable {
     case .held:
       return "\(broken), held: the capture lacks packets (\(dropped) drops or holes)"
     case .released:
-      return "\(name) \(valueText) on \(subject), no longer held"
+      let value = value.map { " \(amount($0))" } ?? ""
+      return "\(name)\(value) on \(subject), no longer held"
     }
   }
 

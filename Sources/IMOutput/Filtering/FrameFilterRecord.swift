@@ -43,7 +43,7 @@ package struct FrameFilterRecord: FilterRecord {
     case .len: return .integer(Int64(frame.bodyCount))
     case .crc: return .word(frame.checksumStatus.filterWord)
     case .copy: return note.copy > 0 ? .integer(Int64(note.copy)) : nil
-    case .status: return frame.flags.contains(.status) ? .unsigned(frame.status) : nil
+    case .status: return frame.tellsStatus ? .unsigned(frame.status) : nil
     case .ackOf: return note.ackOf.map { .unsigned($0) }
     case .tlvCount: return .integer(Int64(frame.tlvCount))
     case .rttMicroseconds: return note.roundTrip.map { .integer($0) }
@@ -68,7 +68,7 @@ package struct FrameFilterRecord: FilterRecord {
       return index < plan.typeNames.count ? lend(plan.typeNames[index], test) : false
     case .profile: return lend(plan.name, test)
     case .session: return session.map { lend($0, test) } ?? false
-    case .statusName: return plan.statusName(frame).map { lend($0, test) } ?? false
+    case .statusName: return frame.tellsStatus ? plan.statusName(frame).map { lend($0, test) } ?? false : false
     case .tlv: return tlvs.any(path, test)
     default: return false
     }

@@ -5,7 +5,7 @@ package import IMWire
 ///
 /// Fields: `ts` (microseconds since the epoch), `conn`, `client`, `server`, `dir`, `profile`, `via` (the load balancer, where
 /// a PROXY header names the client), `carrier` (what the protocol travels in beside TCP), `type`, `seq`, `session`,
-/// `len` (body bytes), `crc`, `copy`, `ack_of`, `rtt_us`, `read_us`, `tlv` (count), `gap_bytes` (missing in front of it), `flags`,
+/// `len` (body bytes), `crc`, `copy`, `ack_of`, `status` and `status_name` (of an answer), `rtt_us`, `read_us`, `tlv` (count), `gap_bytes` (missing in front of it), `flags`,
 /// `answered` (microseconds of answers that came out before it), `elements` (see `amend(elements:body:_:showsValues:to:)`). What is not known is not there.
 package struct FrameJSONWriter: ~Copyable {
   private var plans: [ProtocolPlan]
@@ -87,6 +87,7 @@ package struct FrameJSONWriter: ~Copyable {
       out.literal(",\"ack_of\":")
       out.number(ackOf)
     }
+    if frame.tellsStatus { status(of: frame, info, to: &out) }
     if let roundTrip = note.roundTrip {
       out.literal(",\"rtt_us\":")
       out.number(roundTrip)
@@ -122,6 +123,15 @@ package struct FrameJSONWriter: ~Copyable {
       out.number(time.microseconds)
     }
     out.literal("]}\n")
+  }
+
+  @inline(never)
+  private func status(of frame: Frame, _ info: ConnectionInfo, to out: inout ByteWriter) {
+    out.literal(",\"status\":")
+    out.number(frame.status)
+    guard let name = plans[Int(info.plan)].statusName(frame) else { return }
+    out.literal(",\"status_name\":")
+    out.jsonString(name)
   }
 
   @inline(never)

@@ -85,7 +85,7 @@ extension StatsJSONWriter {
     out.literal("}")
   }
 
-  /// Messages without a right answer, by why: `"causes":{"network":3,"peer":1,...}`.
+  /// Messages that did not succeed, by why: `"causes":{"network":3,"peer":1,...}`.
   private func causes(_ fates: FateCounts, to out: inout ByteWriter) {
     out.literal(",\"causes\":{")
     for (i, cause) in Cause.allCases.enumerated() {

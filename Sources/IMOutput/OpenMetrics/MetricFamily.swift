@@ -130,12 +130,15 @@ package struct MetricFamily: Equatable, Sendable {
     "Messages answered after they were counted as unanswered, damaged or unknown, by the answer")
   static let messageCauses = MetricFamily(
     "imdump_message_causes", .counter, way + ["cause"],
-    "Messages that were first decided to have no right answer, by why: network, peer, capture, status, checksum")
+    "Messages that were first decided to have failed, by why: network, peer, capture, status, checksum")
   static let messageCausesLate = MetricFamily(
     "imdump_message_causes_late", .counter, way + ["cause"], "Of those, answered after all, by why they were counted")
   static let refusals = MetricFamily(
     "imdump_refusals", .counter, server + ["type", "status", "status_name"],
     "Refused exchanges of every kind, by type and by the status of the answer")
+  static let handshakesRefused = MetricFamily(
+    "imdump_handshakes_refused", .counter, server,
+    "Failed logins: of these, the requests of the protocol's own handshake")
   static let oneWay = MetricFamily("imdump_messages_unacknowledged", .counter, way, "Messages that ask for no answer")
   static let control = MetricFamily(
     "imdump_control_messages", .counter, way + ["fate"],
@@ -146,7 +149,7 @@ package struct MetricFamily: Equatable, Sendable {
   static let heartbeats = MetricFamily(
     "imdump_heartbeats", .counter, server + ["fate"], "Heartbeats, by the fate that was decided first")
   static let heartbeatsLate = MetricFamily(
-    "imdump_heartbeats_late", .counter, server, "Heartbeats answered after they were counted as unanswered")
+    "imdump_heartbeats_late", .counter, server, "Heartbeats answered after they were counted as missed or unknown")
   static let roundTrips = MetricFamily(
     "imdump_rtt_seconds", .histogram, unit: "seconds", server,
     "Round trips of everything but heartbeats, without what was sent twice before the answer")
@@ -185,7 +188,7 @@ package struct MetricFamily: Equatable, Sendable {
     bytes, lastPacket, streamBytes, skippedBytes, gaps, gapBytes, connections, decoded, encrypted, held, attempts,
     results, reconnects, retransmissions, outOfOrder, conflicts, frames, bodyBytes, copies, checksums, issues, orphans,
     endpoints, endpointsLimit, messages, messagesLate, messageCauses, messageCausesLate, refusals,
-    oneWay, control, controlLate, heartbeats, heartbeatsLate,
+    handshakesRefused, oneWay, control, controlLate, heartbeats, heartbeatsLate,
     roundTrips, runRoundTrips, heartbeatTrips, heartbeatIntervals, reads, ended, handshakes, endpointFrames,
     endpointBytes, endpointRetransmissions, endpointReconnects,
   ]

@@ -17,6 +17,7 @@ package final class MetricsSink: EngineSink {
   /// The other servers, by profile.
   private(set) var others: [EndpointSeries]
   @exclusivity(unchecked) private var roles: RoleTable
+  private var plans: [ProtocolPlan]
   /// The statuses that answers gave.
   private(set) var statuses = StatusBook()
 
@@ -25,18 +26,30 @@ package final class MetricsSink: EngineSink {
     self.maximumEndpoints = maximumEndpoints
     others = [EndpointSeries](repeating: EndpointSeries(), count: plans.count)
     roles = RoleTable(plans: plans)
+    self.plans = plans
   }
 
   /// What types are for has changed.
-  package func reloaded(_ plans: [ProtocolPlan]) { roles = RoleTable(plans: plans) }
+  package func reloaded(_ plans: [ProtocolPlan]) {
+    roles = RoleTable(plans: plans)
+    self.plans = plans
+  }
 
   /// Counts fates.
   package func settled(_ batch: Span<Settlement>) {
     for i in batch.indices {
       let settlement = batch[i]
       let role = roles[settlement.plan, settlement.kind]
-      change(settlement.endpoint, settlement.plan) { $0.settled(settlement, role: role) }
+      let isHandshake = settlement.fate == .rejected && self.isHandshake(settlement)
+      change(settlement.endpoint, settlement.plan) { $0.settled(settlement, role: role, isHandshake: isHandshake) }
     }
+  }
+
+  /// Whether the protocol's own handshake is made of this type.
+  @inline(never)
+  private func isHandshake(_ settlement: Settlement) -> Bool {
+    guard Int(settlement.plan) < plans.count else { return false }
+    return plans[Int(settlement.plan)].kind(at: Int(settlement.kind))?.flags.contains(.handshake) == true
   }
 
   /// Counts a message that was read.

@@ -15,6 +15,8 @@ extension MetricsWriter {
     causes(.messageCauses, rows, &text) { $0.messages.decided($1, $2) }
     causes(.messageCausesLate, rows, &text) { $0.messages.late($1, $2) }
     refusals(rows, figures, sink, &text)
+    text.begin(.handshakesRefused)
+    for row in rows { text.sample(row.labels, row.series.handshakesRefused) }
     text.begin(.oneWay)
     for row in rows {
       for way in 0...1 {

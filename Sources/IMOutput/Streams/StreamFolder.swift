@@ -54,21 +54,23 @@ package struct StreamFolder: ~Copyable {
     return written
   }
 
-  private borrowing func write(_ content: [ArraySlice<UInt8>], name: String) throws(Failure) -> Int {
+  private borrowing func write(_ content: [StreamContent], name: String) throws(Failure) -> Int {
     let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
     guard file >= 0 else { throw failure("create", name) }
     var isOpen = true
     defer { if isOpen { close(file) } }
     var written = 0
     for piece in content {
-      var rest = piece[...]
-      while !rest.isEmpty {
-        let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+      var done = 0
+      while done < piece.count {
+        let count = piece.withUnsafeBytes { bytes in
+          Glibc.write(file, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+        }
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { throw failure("write", name) }
-        rest = rest.dropFirst(count)
-        written += count
+        done += count
       }
+      written += done
     }
     isOpen = false
     // A full disk may only be noticed here.

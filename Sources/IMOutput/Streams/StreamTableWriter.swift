@@ -13,11 +13,24 @@ package struct StreamTableWriter {
   private struct Column {
     var title: String
     var isRight: Bool
-    var text: (CollectedStream) -> String
+    var text: (CollectedStream, StreamAnalysis) -> String
+
+    init(title: String, isRight: Bool, text: @escaping (CollectedStream) -> String) {
+      self.title = title
+      self.isRight = isRight
+      self.text = { stream, _ in text(stream) }
+    }
+
+    /// How often an event happened.
+    init(title: String, event: StreamEvent) {
+      self.title = title
+      isRight = true
+      text = { _, analysis in "\(analysis[event])" }
+    }
   }
 
   private static func count(_ title: String, _ event: StreamEvent) -> Column {
-    Column(title: title, isRight: true) { "\($0.analysis[event])" }
+    Column(title: title, event: event)
   }
 
   private static func number(_ title: String, _ value: @escaping (CollectedStream) -> UInt64) -> Column {
@@ -54,7 +67,8 @@ package struct StreamTableWriter {
 
   /// Adds the line of a stream to such a table.
   package func add(_ stream: CollectedStream, to table: inout TextTable) {
-    table.add(columns.map { $0.text(stream) })
+    let analysis = stream.analysis
+    table.add(columns.map { $0.text(stream, analysis) })
   }
 
   /// Appends the table of `streams`, for a terminal of `width` columns if it goes to one.

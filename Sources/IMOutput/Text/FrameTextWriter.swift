@@ -68,6 +68,14 @@ package struct FrameTextWriter {
       out.literal(", acks ")
       out.number(ackOf)
     }
+    if frame.tellsStatus {
+      out.literal(", status ")
+      out.number(frame.status)
+      if let name = plan.statusName(frame) {
+        out.literal(" ")
+        out.text(name)
+      }
+    }
     if plan.hasSession {
       out.literal(", session ")
       out.number(frame.session)

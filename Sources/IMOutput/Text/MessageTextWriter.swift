@@ -62,7 +62,7 @@ package struct MessageTextWriter {
     out.literal("\n")
   }
 
-  /// Why there is no right answer, and what status the answer has.
+  /// Why it did not succeed, and what status the answer has.
   private func explain(_ record: MessageRecord, _ exchange: Exchange, to out: inout ByteWriter) {
     let peer: StaticString = record.direction == .clientToServer ? "server" : "client"
     switch exchange.cause {

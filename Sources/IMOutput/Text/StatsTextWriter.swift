@@ -97,18 +97,19 @@ package struct StatsTextWriter {
     out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
   }
 
-  /// Messages without a right answer, by why.
+  /// Messages that did not succeed, by why: `not successful, by cause: network 3 (...), peer 1 (...)`.
   private func causes(_ total: EndpointMetrics, to out: inout ByteWriter) {
     let fates = total.messages.both
     let causes: [(Cause, String)] = [
-      (.network, "not answered and never acknowledged by the peer's TCP (network)"),
-      (.peer, "acknowledged by the peer's TCP, but not answered (peer)"),
-      (.capture, "unknown, because the capture lacks bytes (capture)"), (.status, "refused by their status (status)"),
-      (.checksum, "damaged in every copy (checksum)"),
+      (.network, "never acknowledged by the peer's TCP"), (.peer, "acknowledged by the peer's TCP, never answered"),
+      (.capture, "unknown, bytes are missing from the capture"), (.status, "refused"),
+      (.checksum, "every copy damaged"),
     ]
-    let parts = causes.compactMap { cause, text in fates[cause] > 0 ? "\(grouped(UInt64(fates[cause]))) \(text)" : nil }
+    let parts = causes.compactMap { cause, text in
+      fates[cause] > 0 ? "\(cause.name) \(grouped(UInt64(fates[cause]))) (\(text))" : nil
+    }
     guard !parts.isEmpty else { return }
-    out.text(wrapped("messages without a right answer: " + parts.joined(separator: ", "), width) + "\n")
+    out.text(wrapped("not successful, by cause: " + parts.joined(separator: ", "), width) + "\n")
   }
 
   /// What was refused: `refused: connect 5 not_authorized 3, submit_sm 88 ESME_RTHROTTLED 2`.

@@ -18,7 +18,7 @@ package struct TextTable {
   /// where that is not enough; each begins with the first column.
   package func write(to out: inout ByteWriter, width: Int? = nil) {
     let count = rows.map(\.count).max() ?? 0
-    let widths = (0..<count).map { c in rows.map { c < $0.count ? $0[c].count : 0 }.max() ?? 0 }
+    let widths = (0..<count).map { c in rows.reduce(0) { c < $1.count ? max($0, Self.width($1[c])) : $0 } }
     var columns = Array(0..<count)
     if let width, self.width(columns, widths) > width {
       columns.removeAll { column in column > 0 && isIdle(column) }
@@ -33,14 +33,33 @@ package struct TextTable {
 
   private func write(_ columns: [Int], _ widths: [Int], to out: inout ByteWriter) {
     for row in rows {
-      var line = ""
-      for (i, c) in columns.enumerated() where c < row.count {
-        let space = String(repeating: " ", count: widths[c] - row[c].count)
-        line += (i == 0 ? "" : "  ") + (left.contains(c) ? row[c] + space : space + row[c])
+      // Spaces are written with what stands behind them: no line ends with one.
+      var spaces = 0
+      func write(_ text: String) {
+        guard !text.isEmpty else { return }
+        for _ in 0..<spaces { out.byte(0x20) }
+        spaces = 0
+        out.text(text)
       }
-      while line.last == " " { line.removeLast() }
-      out.text(line + "\n")
+      for (i, c) in columns.enumerated() where c < row.count {
+        let space = widths[c] - Self.width(row[c])
+        spaces += i == 0 ? 0 : 2
+        if left.contains(c) {
+          write(row[c])
+          spaces += space
+        } else {
+          spaces += space
+          write(row[c])
+        }
+      }
+      out.literal("\n")
     }
+  }
+
+  /// How wide a cell is. Most are ASCII, of which each byte is as wide as a character.
+  private static func width(_ text: String) -> Int {
+    let bytes = text.utf8
+    return bytes.allSatisfy { $0 < 0x80 && $0 != 0x0d } ? bytes.count : text.count
   }
 
   private func width(_ columns: [Int], _ widths: [Int]) -> Int {

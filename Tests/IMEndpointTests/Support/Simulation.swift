@@ -22,7 +22,7 @@ struct Conditions {
   var loss = 0.0
   /// Nothing passes in these times.
   var outages: [ClosedRange<Double>] = []
-  /// Bytes a second that pass each way; 0: as many as there are.
+  /// Bytes a second that pass each way, of all connections; 0: as many as there are.
   var rate = 0.0
 
   func isOut(_ time: Double) -> Bool { outages.contains { $0.contains(time) } }
@@ -38,13 +38,25 @@ final class Simulation {
     var sentAt: Double
     var arrivesAt: Double
     var timeouts: [Double]
+
+    /// How often the kernel has sent it again at `time` though nothing was lost: its timer begins at 0.2 s, and a queue is
+    /// longer.
+    func needless(at time: Double) -> Int {
+      guard timeouts.isEmpty else { return 0 }
+      var (count, end) = (0, sentAt + 0.2)
+      while end <= time {
+        count += 1
+        end += 0.2 * Double(1 << min(count, 10))
+      }
+      return count
+    }
   }
 
   final class Pipe {
     var segments: [Segment] = []
     var lastArrival = 0.0
-    var lineFreeAt = 0.0
     var retransmissions = 0
+    var needless = 0
     /// Bytes that have arrived and were not consumed.
     var unread: [UInt8] = []
   }
@@ -80,6 +92,8 @@ final class Simulation {
   var onClientEvent: (Int, EndpointEvent, Inbox) -> Void = { _, _, _ in }
   var onServerEvent: (EndpointEvent, Inbox) -> Void = { _, _ in }
   private(set) var opens = 0
+  /// When the line up and the line down are free again.
+  private var lineFreeAt = [0.0, 0.0]
   /// When each connection was asked for.
   private(set) var openTimes: [Double] = []
   private(set) var bytesOnWire = 0
@@ -275,7 +289,8 @@ final class Simulation {
     connections.append(connection)
     for attempt in [0.0, 1, 3, 7, 15] {
       guard passes(at: now + attempt), passes(at: now + attempt + conditions.delay) else { continue }
-      after(attempt + conditions.delay) { [self] in
+      let leaves = attempt == 0 ? leave(60, isUp: true) : now + attempt
+      after(leaves - now + conditions.delay) { [self] in
         guard !connection.isGone else { return }
         if !isListening {
           connection.isGone = true
@@ -288,7 +303,7 @@ final class Simulation {
         let remote = Endpoint(address: IPAddress(v4: UInt32(0x0a00_0000 + connection.client)), port: 40_000)
         connection.serverID = server.accepted(from: remote, at: moment)
         settleServer()
-        after(conditions.delay) { [self] in
+        after(leave(60, isUp: false) - now + conditions.delay) { [self] in
           guard !connection.isGone else { return }
           connection.isOpen = true
           connection.usedAt = now
@@ -321,12 +336,24 @@ final class Simulation {
 
   // MARK: bytes
 
-  private func write(_ bytes: RawSpan, _ pipe: Pipe, _ connection: Connection, isUp: Bool) -> Int {
-    var data = bytes.withUnsafeBytes { [UInt8]($0) }
+  /// When so many bytes that are sent now have left, behind all that was sent before.
+  private func leave(_ count: Int, isUp: Bool) -> Double {
+    bytesOnWire += count
+    guard conditions.rate > 0 else { return now }
+    let line = isUp ? 0 : 1
+    lineFreeAt[line] = max(now, lineFreeAt[line]) + Double(count) / conditions.rate
+    return lineFreeAt[line]
+  }
+
+  private func write(_ pieces: OutgoingPieces, _ pipe: Pipe, _ connection: Connection, isUp: Bool) -> Int {
+    var data: [UInt8] = []
+    for place in 0..<pieces.count {
+      pieces.withPiece(place) { bytes in bytes.withUnsafeBytes { data.append(contentsOf: $0) } }
+    }
     if sendsAtMost < .max {
-      let waiting = Int(max(0, pipe.lineFreeAt - now) * conditions.rate)
+      let waiting = Int(max(0, lineFreeAt[isUp ? 0 : 1] - now) * conditions.rate)
       data = Array(data.prefix(max(0, sendsAtMost - waiting)))
-      if data.count < bytes.byteCount { again(connection, isUp: isUp) }
+      if data.count < pieces.byteCount { again(connection, isUp: isUp) }
     }
     if let limit = forgetsAfter, connection.isOpen, now - connection.usedAt > limit { connection.isStalled = true }
     if !connection.isStalled { connection.usedAt = now }
@@ -351,12 +378,7 @@ final class Simulation {
   }
 
   private func send(_ bytes: [UInt8], _ pipe: Pipe, _ connection: Connection, isUp: Bool) {
-    bytesOnWire += bytes.count + 40
-    var leaves = now
-    if conditions.rate > 0 {
-      leaves = max(now, pipe.lineFreeAt) + Double(bytes.count + 40) / conditions.rate
-      pipe.lineFreeAt = leaves
-    }
+    let leaves = leave(bytes.count + 40, isUp: isUp)
     var (attempt, wait) = (leaves, 0.2)
     var timeouts: [Double] = []
     while connection.isStalled || !passes(at: attempt), timeouts.count < 15 {
@@ -397,13 +419,16 @@ final class Simulation {
   private func facts(_ connection: Connection) -> TransportFacts {
     let pipe = connection.up
     let waiting = pipe.segments.filter { $0.arrivesAt + conditions.delay > now }
+    let arrived = pipe.segments.filter { $0.arrivesAt + conditions.delay <= now }
+    pipe.needless += arrived.reduce(0) { $0 + $1.needless(at: $1.arrivesAt + conditions.delay) }
     pipe.segments = waiting
     let first = waiting.first
-    let timeouts = first.map { segment in segment.timeouts.count { $0 <= now } } ?? 0
-    let queue = max(0, pipe.lineFreeAt - now)
+    let timeouts = first.map { segment in segment.timeouts.count { $0 <= now } + segment.needless(at: now) } ?? 0
+    let queue = max(0, lineFreeAt[0] - now)
     return TransportFacts(
       unacknowledged: UInt32(waiting.count), retransmits: UInt32(timeouts), backoff: UInt32(timeouts),
-      totalRetransmits: UInt32(pipe.retransmissions), outOfOrder: UInt32(connection.down.retransmissions),
+      totalRetransmits: UInt32(pipe.retransmissions + pipe.needless + (first?.needless(at: now) ?? 0)),
+      needlessRetransmits: UInt32(pipe.needless), outOfOrder: UInt32(connection.down.retransmissions),
       roundTrip: .seconds(2 * conditions.delay + queue), shortestRoundTrip: .seconds(2 * conditions.delay))
   }
 }

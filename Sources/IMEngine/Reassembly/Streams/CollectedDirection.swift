@@ -37,5 +37,5 @@ package struct CollectedDirection: Sendable {
   /// Times from a segment of the other direction to the acknowledgment in this one, retransmitted ones left out.
   package internal(set) var acknowledgments = RoundTrips()
   /// The captured ranges one after the other, in pieces; whole when `bytesNotKept` is 0.
-  package internal(set) var content: [ArraySlice<UInt8>] = []
+  package internal(set) var content: [StreamContent] = []
 }

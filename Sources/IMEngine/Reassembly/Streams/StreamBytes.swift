@@ -9,7 +9,9 @@ struct StreamBytes {
   /// No capture comes near: a turn per packet would need 2²⁸ of them.
   private static var highestPlace: Int { 1 << 60 }
 
+  /// All pieces but the last one, which nearly every segment lengthens.
   private var pieces = StreamPieces()
+  private var tail: StreamPiece?
   private var highest: Int?
   private var syn: Int?
   private var fin: Int?
@@ -25,7 +27,9 @@ struct StreamBytes {
   private(set) var notKeptCount = 0
 
   /// Takes a segment whose packet, or datagram, is `bytes`.
-  mutating func add(_ segment: Segment, _ bytes: borrowing Bytes, _ budget: inout StreamBudget) {
+  mutating func add(
+    _ segment: Segment, _ bytes: borrowing Bytes, _ memory: StreamMemory, _ budget: inout StreamBudget
+  ) {
     let count = segment.payloadCount + segment.cutCount
     if segment.isNumberless {
       resetCount += count
@@ -53,14 +57,38 @@ struct StreamBytes {
     let end = start + count
     if count > 0 {
       extent = min(start, extent?.lowerBound ?? start)..<max(end, extent?.upperBound ?? end)
-      if segment.payloadCount > 0 { put(bytes.slice(segment.payload, segment.payloadCount), at: start, &budget) }
+      if segment.payloadCount > 0 {
+        put(bytes.slice(segment.payload, segment.payloadCount), at: start, memory, &budget)
+      }
     }
     if segment.flags.contains(.fin) { fin = end }
     highest = max(before, end)
   }
 
+  /// Asks for the memory into which the next bytes go, as nearly always.
+  @inline(__always)
+  func prefetch() { tail?.prefetch() }
+
+  /// Puts content behind the last piece, or where else it belongs.
+  private mutating func put(
+    _ content: RawSpan, at start: Int, _ memory: StreamMemory, _ budget: inout StreamBudget
+  ) {
+    if let last = tail?.end, last == start, tail?.isKept == true,
+      budget.takeContent(content.byteCount, growth: tail?.growth(content.byteCount) ?? 0)
+    {
+      tail?.append(content, memory)
+      return
+    }
+    if let tail { pieces.insert(tail, before: pieces.endPlace) }
+    tail = nil
+    merge(content, at: start, memory, &budget)
+    tail = pieces.popLast()
+  }
+
   /// Puts content into the holes between the pieces, and compares it with the pieces.
-  private mutating func put(_ content: RawSpan, at start: Int, _ budget: inout StreamBudget) {
+  private mutating func merge(
+    _ content: RawSpan, at start: Int, _ memory: StreamMemory, _ budget: inout StreamBudget
+  ) {
     let end = start + content.byteCount
     var position = start
     var place = pieces.first(endingAfter: position)
@@ -68,58 +96,54 @@ struct StreamBytes {
       let piece = pieces[place]
       if let piece, piece.start <= position {
         let stop = min(piece.end, end)
-        compare(content, from: position - start, stop - position, piece, at: position - piece.start)
+        overlapCount += stop - position
+        if piece.isKept {
+          let again = content.extracting(position - start..<stop - start)
+          conflictCount += again.withUnsafeBytes { piece.differences($0, at: position - piece.start) }
+        }
         position = stop
         place = pieces.next(place)
       } else {
         let stop = min(piece?.start ?? end, end)
-        fill(content.extracting(position - start..<stop - start), at: position, place, &budget)
+        fill(content.extracting(position - start..<stop - start), at: position, place, memory, &budget)
         position = stop
         place = pieces.first(endingAfter: position)
       }
     }
   }
 
-  private mutating func compare(_ content: RawSpan, from first: Int, _ count: Int, _ piece: StreamPiece, at offset: Int)
-  {
-    overlapCount += count
-    guard piece.isKept else { return }
-    for i in 0..<count where content.unsafeLoad(fromByteOffset: first + i, as: UInt8.self) != piece.content[offset + i]
-    {
-      conflictCount += 1
-    }
-  }
-
   private mutating func fill(
-    _ content: RawSpan, at start: Int, _ place: StreamPieces.Place, _ budget: inout StreamBudget
+    _ content: RawSpan, at start: Int, _ place: StreamPieces.Place, _ memory: StreamMemory,
+    _ budget: inout StreamBudget
   ) {
     let count = content.byteCount
-    let isKept = budget.takeContent(count, growth: pieces.growth(before: place, at: start, count) ?? count)
-    if !pieces.extend(before: place, at: start, count, isKept ? content : nil) {
+    let isKept = budget.takeContent(count, growth: pieces.growth(before: place, at: start, count))
+    let memory = isKept ? memory : nil
+    if !pieces.extend(before: place, at: start, content, memory) {
       guard budget.takePiece() else {
         leftOutCount += count
         return
       }
-      let kept = isKept ? content.withUnsafeBytes { Array($0) } : []
-      pieces.insert(StreamPiece(start: start, count: count, content: kept), before: place)
+      pieces.insert(StreamPiece(start: start, content, memory), before: place)
     }
     if !isKept { notKeptCount += count }
   }
 
   /// What was collected, counted from offset 0.
-  func result() -> (ranges: [StreamRange], gaps: [StreamRange], pieces: [ArraySlice<UInt8>]) {
+  func result(_ memory: StreamMemory) -> (ranges: [StreamRange], gaps: [StreamRange], content: [StreamContent]) {
     guard let extent else { return ([], [], []) }
     let base = syn.map { $0 + 1 } ?? extent.lowerBound
     var ranges: [StreamRange] = []
     var gaps: [StreamRange] = []
-    var content: [ArraySlice<UInt8>] = []
+    var content: [StreamContent] = []
     var position = base
     func gap(to end: Int) {
       guard end > position else { return }
       gaps.append(StreamRange(offset: position - base, count: end - position))
       position = end
     }
-    for piece in pieces.all where piece.end > base {
+    func take(_ piece: StreamPiece) {
+      guard piece.end > base else { return }
       // Bytes before offset 0 are probes of a connection that has sent nothing yet, or strays.
       let start = max(piece.start, base)
       gap(to: start)
@@ -128,9 +152,11 @@ struct StreamBytes {
       } else {
         ranges.append(StreamRange(offset: start - base, count: piece.end - start))
       }
-      if piece.isKept { content.append(piece.content[(start - piece.start)...]) }
+      content += piece.content(from: start - piece.start, memory)
       position = piece.end
     }
+    for piece in pieces.all { take(piece) }
+    if let tail { take(tail) }
     gap(to: extent.upperBound)
     if let fin { gap(to: fin) }
     return (ranges, gaps, content)

@@ -17,6 +17,8 @@ package struct StreamOptions: Sendable {
   /// Whether IP and TCP checksums are verified: a segment whose checksum is wrong belongs to no stream, as its receiver
   /// ignored it, where its sender's others are right.
   package var verifiesChecksums = true
+  /// Keeps senders from choosing addresses that collide in the table of streams.
+  package var seed: UInt64 = 0x1234_5678_9abc_def0
 
   /// The defaults.
   package init() {}

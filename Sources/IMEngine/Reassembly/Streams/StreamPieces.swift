@@ -1,16 +1,3 @@
-/// A stretch of one direction that was captured without a hole.
-struct StreamPiece {
-  /// Its first byte's place, counted from the direction's first sequence number without wrapping.
-  var start: Int
-  /// Its bytes.
-  var count: Int
-  /// Their content, or nothing where there was no room for it.
-  var content: [UInt8]
-
-  var end: Int { start + count }
-  var isKept: Bool { count == content.count }
-}
-
 /// The pieces of one direction in order, none touching another's bytes.
 ///
 /// They stand in blocks of at most 512, so that a piece in the middle of a million costs a block's move, not all of
@@ -23,8 +10,6 @@ struct StreamPieces {
   }
 
   private static var blockLimit: Int { 512 }
-  /// A piece that has reached this many bytes is not extended, so that growing does not copy a long stream.
-  static var pieceLimit: Int { 1 << 20 }
 
   private var blocks: [[StreamPiece]] = []
 
@@ -53,33 +38,42 @@ struct StreamPieces {
       ? Place(block: place.block, index: place.index + 1) : Place(block: place.block + 1, index: 0)
   }
 
-  /// How much memory the piece just before `place` would grow by for `count` more bytes of content that begin at `start`;
-  /// `nil` when it does not end there, or is as long as it may be.
-  func growth(before place: Place, at start: Int, _ count: Int) -> Int? {
+  /// Where the piece stands just before `place`, when it ends at `start`.
+  private func piece(before place: Place, endingAt start: Int) -> Place? {
     let block = place.index > 0 ? place.block : place.block - 1
     guard block >= 0, block < blocks.count else { return nil }
-    let piece = blocks[block][place.index > 0 ? place.index - 1 : blocks[block].count - 1]
-    guard piece.end == start, piece.isKept, piece.count < Self.pieceLimit else { return nil }
-    let wanted = piece.count + count
-    return wanted <= piece.content.capacity ? 0 : max(2 * piece.content.capacity, wanted) - piece.content.capacity
+    let index = place.index > 0 ? place.index - 1 : blocks[block].count - 1
+    return blocks[block][index].end == start ? Place(block: block, index: index) : nil
   }
 
-  /// Lengthens the piece just before `place` when it ends at `start` and is of the same kind; false when it does not.
-  mutating func extend(before place: Place, at start: Int, _ count: Int, _ content: RawSpan?) -> Bool {
-    let block = place.index > 0 ? place.block : place.block - 1
-    guard block >= 0, block < blocks.count else { return false }
-    let index = place.index > 0 ? place.index - 1 : blocks[block].count - 1
-    guard blocks[block][index].end == start, blocks[block][index].isKept == (content != nil) else { return false }
-    if let content {
-      guard blocks[block][index].count < Self.pieceLimit else { return false }
-      let wanted = blocks[block][index].count + count
-      if wanted > blocks[block][index].content.capacity {
-        blocks[block][index].content.reserveCapacity(max(2 * blocks[block][index].content.capacity, wanted))
-      }
-      content.withUnsafeBytes { blocks[block][index].content.append(contentsOf: $0) }
+  /// How much memory `count` bytes of content take that begin at `start`, just before `place`.
+  func growth(before place: Place, at start: Int, _ count: Int) -> Int {
+    guard let known = piece(before: place, endingAt: start), blocks[known.block][known.index].isKept else {
+      return StreamPiece.room(count)
     }
-    blocks[block][index].count += count
+    return blocks[known.block][known.index].growth(count)
+  }
+
+  /// Lengthens the piece just before `place` when it ends at `start` and is of the same kind; false when it does not. Content
+  /// without `memory` is not kept.
+  mutating func extend(before place: Place, at start: Int, _ content: RawSpan, _ memory: StreamMemory?) -> Bool {
+    guard let known = piece(before: place, endingAt: start),
+      blocks[known.block][known.index].isKept == (memory != nil)
+    else { return false }
+    if let memory {
+      blocks[known.block][known.index].append(content, memory)
+    } else {
+      blocks[known.block][known.index].append(content.byteCount)
+    }
     return true
+  }
+
+  /// Takes the last piece out.
+  mutating func popLast() -> StreamPiece? {
+    guard let block = blocks.indices.last else { return nil }
+    let piece = blocks[block].popLast()
+    if blocks[block].isEmpty { blocks.removeLast() }
+    return piece
   }
 
   /// Puts a piece before `place`, which becomes meaningless.

@@ -35,7 +35,7 @@ struct StreamState {
   /// knows this one as number `id`.
   mutating func accept(
     _ segment: UnsafeMutablePointer<Segment>, _ bytes: borrowing Bytes, _ id: Int, _ recent: borrowing RecentSegments,
-    _ budget: inout StreamBudget
+    _ memory: StreamMemory, _ budget: inout StreamBudget
   ) {
     let side = segment.pointee.side
     lastSeen = segment.pointee.timestamp
@@ -53,7 +53,7 @@ struct StreamState {
       sides[side].figures.damagedBytes += segment.pointee.payloadCount
       return
     }
-    sides[side].bytes.add(segment.pointee, bytes, &budget)
+    sides[side].bytes.add(segment.pointee, bytes, memory, &budget)
     let isCopy = isCopy(segment, bytes, UInt32(truncatingIfNeeded: id), recent)
     if isCopy { sides[side].figures.analysis[.captureDuplicate] += 1 }
     analyst.judge(segment.pointee, bytes, isCopy: isCopy, &sides[side].figures, &budget)
@@ -86,17 +86,17 @@ struct StreamState {
     return false
   }
 
-  func collected(id: Int) -> CollectedStream {
+  func collected(id: Int, _ memory: StreamMemory) -> CollectedStream {
     CollectedStream(
       id: id, firstFrame: firstFrame, firstSeen: firstSeen, lastSeen: lastSeen, client: key.endpoint(client),
       server: key.endpoint(1 - client), sawSYN: sawSYN, serverHandshake: analyst.serverHandshake,
-      clientHandshake: analyst.clientHandshake, directions: [direction(client), direction(1 - client)])
+      clientHandshake: analyst.clientHandshake, directions: [direction(client, memory), direction(1 - client, memory)])
   }
 
-  private func direction(_ side: Int) -> CollectedDirection {
+  private func direction(_ side: Int, _ memory: StreamMemory) -> CollectedDirection {
     var direction = sides[side].figures
     let bytes = sides[side].bytes
-    (direction.ranges, direction.gaps, direction.content) = bytes.result()
+    (direction.ranges, direction.gaps, direction.content) = bytes.result(memory)
     direction.overlapBytes = bytes.overlapCount
     direction.conflictBytes = bytes.conflictCount
     direction.resetBytes = bytes.resetCount

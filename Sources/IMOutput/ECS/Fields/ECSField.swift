@@ -123,7 +123,7 @@ package enum ECSFields {
   /// What became of messages, by direction, below `prefix`.
   static func fates(_ prefix: String, _ datasets: [ECSDataset]) -> [ECSField] {
     let meanings = [
-      ("units", "messages that asked for an answer; the fates below add up to it"),
+      ("units", "that asked for an answer; the fates below add up to it"),
       ("acked", "answered after one copy"), ("acked_after_retry", "answered after more than one copy"),
       ("rejected", "refused by the other side"), ("unanswered", "not answered in time"),
       ("damaged", "not answered, and no copy undamaged"),

@@ -16,7 +16,7 @@ extension ECSFields {
         "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unknown", "unacknowledged",
       ]),
     ECSField(
-      "imdump.msg.cause", .keyword, [.message], "why it has no right answer",
+      "imdump.msg.cause", .keyword, [.message], "why it did not succeed",
       values: ["network", "peer", "capture", "status", "checksum"]),
     ECSField("imdump.msg.status", .long, [.message], "the status of its answer, as it is on the wire"),
     ECSField("imdump.msg.status_name", .keyword, [.message], "the profile's name of that status"),

@@ -1,0 +1,152 @@
+import IMWire
+
+/// Exchanges whose time is over: they are settled, moved and forgotten.
+extension Tracker {
+  /// Settles what has run out of time at `now`, oldest first. `isEnd` settles everything.
+  @inline(never)
+  mutating func settleExpired(_ now: Timestamp, _ flows: FlowPlaces, isEnd: Bool = false) {
+    settleCursor = max(settleCursor, table.head)
+    let end = table.tail
+    while settleCursor < end {
+      if table.isFull {
+        makeRoom(now, flows)
+        settleCursor = max(settleCursor, table.head)
+      }
+      let exchange = table.pointer(settleCursor)
+      if exchange.pointee.flags.isDisjoint(with: [.settled, .moved]) {
+        let flow = flows.pointer(exchange.pointee.flow)
+        let deadline = deadline(exchange, flow, flows)
+        if deadline <= now || isEnd, isEnd || !mayBeFilled(exchange, flow, deadline, now) {
+          expire(exchange, flow, flows, at: deadline <= now ? deadline : nil)
+        } else if now.nanoseconds(since: exchange.pointee.firstAt) < Self.leastTimeout {
+          return
+        } else {
+          // It was repeated, or its kind has more time: it must not hold up those behind it.
+          move(exchange)
+        }
+      }
+      settleCursor = max(settleCursor + 1, table.head)
+    }
+  }
+
+  private func deadline(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: FlowPlaces
+  ) -> Timestamp {
+    let last = copyElsewhere(exchange, flows)?.flow ?? flow
+    return min(exchange.pointee.lastAt.advanced(by: timeouts(exchange)), last.pointee.closedAt)
+  }
+
+  private func timeouts(_ exchange: UnsafeMutablePointer<Exchange>) -> Int64 {
+    planTimeouts[Int(exchange.pointee.plan) * 65 + min(64, Int(exchange.pointee.kind))]
+  }
+
+  /// Settles an exchange whose time for an answer ended at `deadline`, or, with `nil`, that is still open and given up.
+  private mutating func expire(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: FlowPlaces,
+    at deadline: Timestamp?
+  ) {
+    let fate = deadline.map { outcomeWithoutAnswer(exchange, flow, flows, $0) } ?? .pending
+    let figure = figures.pointer(flow.pointee.figures)
+    let role = role(exchange)
+    if fate != .pending, figure.pointee.heartbeats != .max, role == .heartbeat {
+      heartbeats.pointer(figure.pointee.heartbeats).pointee.wentWithoutAnswer(fate)
+    }
+    settle(exchange, role, fate, flow)
+  }
+
+  /// What an exchange's type is for.
+  @inline(__always)
+  func role(_ exchange: UnsafeMutablePointer<Exchange>) -> FrameRole {
+    planRoles[Int(exchange.pointee.plan) &* 65 &+ min(64, Int(exchange.pointee.kind))]
+  }
+
+  /// Puts an open exchange at the front of the table.
+  private mutating func move(_ exchange: UnsafeMutablePointer<Exchange>) {
+    let copy = exchange.pointee
+    exchange.pointee.flags.insert(.moved)
+    _ = table.append(copy)
+  }
+
+  /// Makes room for one more exchange: forgets settled ones, moves open ones, or grows.
+  @inline(never)
+  mutating func makeRoom(_ now: Timestamp, _ flows: FlowPlaces) {
+    let oldest = table.pointer(table.head)
+    // Where many of all are still open, moving them round after round would cost more than room for them.
+    let isCrowded = moved * 8 > table.capacity * 3 && table.canGrowFar
+    if table.canGrow || isCrowded, !oldest.pointee.flags.contains(.moved),
+      now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention,
+      budget.takeIfAdmitted(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost))
+    {
+      table.grow()
+      moved = 0
+      return
+    }
+    if Int(truncatingIfNeeded: table.head) & (table.capacity - 1) == 0 { moved = 0 }
+    var moves = 0
+    while table.isFull {
+      let exchange = table.pointer(table.head)
+      let flags = exchange.pointee.flags
+      // What was dropped stands in its place until something is put at the front.
+      table.dropOldest()
+      if flags.contains(.moved) { continue }
+      if !flags.contains(.settled) {
+        // At most one in two is moved in a round: a flood of messages without answers must not make each of them dear.
+        if moves < 1_024, moved < table.capacity / 2 {
+          moves += 1
+          moved += 1
+          let copy = exchange.pointee
+          _ = table.append(copy)
+          continue
+        }
+        evicted += 1
+        expire(exchange, flows.pointer(exchange.pointee.flow), flows, at: nil)
+      }
+      finish(exchange)
+    }
+  }
+
+  /// Settles the open exchanges of connections that are about to be forgotten: nobody waits for their answers.
+  @inline(never)
+  mutating func settleLeaving(_ flows: FlowPlaces) {
+    var position = max(settleCursor, table.head)
+    while position < table.tail {
+      let exchange = table.pointer(position)
+      position += 1
+      guard exchange.pointee.flags.isDisjoint(with: [.settled, .moved]) else { continue }
+      let flow = flows.pointer(exchange.pointee.flow)
+      guard flow.pointee.isLeaving else { continue }
+      evicted += 1
+      expire(exchange, flow, flows, at: nil)
+    }
+  }
+
+  /// Forgets exchanges that have been quiet for long enough.
+  mutating func forgetOld(_ now: Timestamp, _ flows: FlowPlaces) {
+    while table.head < table.tail {
+      let exchange = table.pointer(table.head)
+      if !exchange.pointee.flags.contains(.moved) {
+        let last = max(exchange.pointee.lastAt, exchange.pointee.ackedAt)
+        guard exchange.pointee.flags.contains(.settled), now.nanoseconds(since: last) > Self.retention else { return }
+        table.dropOldest()
+        finish(exchange)
+      } else {
+        table.dropOldest()
+      }
+    }
+  }
+
+  /// Forgets everything, at the end of the capture.
+  mutating func forgetAll(_ flows: FlowPlaces) {
+    while table.head < table.tail {
+      let exchange = table.pointer(table.head)
+      table.dropOldest()
+      if !exchange.pointee.flags.contains(.moved) { finish(exchange) }
+    }
+  }
+
+  @inline(__always)
+  private mutating func finish(_ exchange: UnsafeMutablePointer<Exchange>) {
+    if wantsFinished { sink?.finished(exchange.pointee) }
+    if !elsewhere.isEmpty { elsewhere[exchange.pointee.id] = nil }
+  }
+}

@@ -1,0 +1,72 @@
+import IMWire
+
+/// Answers that come before their message.
+extension Tracker {
+  mutating func remember(_ key: OrphanKey, _ orphan: Orphan) {
+    if orphans[key] == nil {
+      guard orphans.count < Self.maximumOrphans else { return }
+      orphanOrder.append((key, orphan.at))
+      if sessions.isKnown(key.session) { sessions.pointer(key.session).pointee.expects(key.sequence) }
+    }
+    if orphans[key, default: []].count < 16 { orphans[key, default: []].append(orphan) }
+  }
+
+  /// Forgets answers whose message would have come out by now.
+  mutating func forgetOrphans(_ now: Timestamp) {
+    while let (key, at) = orphanOrder.first, now.nanoseconds(since: at) > Self.orphanPatience {
+      _ = orphanOrder.popFirst()
+      if orphans.removeValue(forKey: key) != nil, sessions.isKnown(key.session) {
+        sessions.pointer(key.session).pointee.expectsOneLess()
+      }
+    }
+  }
+
+  /// Gives a new exchange the answers that came out before it, because it was held behind a hole or came late.
+  ///
+  /// An answer is younger than its message; one that the capture saw in front of it was sent when TCP had acknowledged the
+  /// message.
+  @inline(never)
+  mutating func adopt(
+    _ exchange: UnsafeMutablePointer<Exchange>, _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>,
+    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
+  ) {
+    let key = OrphanKey(
+      session: exchange.pointee.session, direction: exchange.pointee.direction, sequence: exchange.pointee.sequence)
+    guard let waiting = orphans[key] else { return }
+    let half = flow.half(flow.pointee.side(exchange.pointee.direction))
+    let behind = half.pointee.offset &- frame.pointee.streamOffset &- UInt64(frame.pointee.count)
+    let end = half.pointee.next &- UInt32(truncatingIfNeeded: behind)
+    var matching: [Orphan] = []
+    var left: [Orphan] = []
+    for orphan in waiting {
+      let isAcknowledged =
+        orphan.connection == flow.pointee.serial
+        && orphan.acknowledged.map { Int32(bitPattern: $0 &- end) >= 0 } ?? false
+      // An identifier is free again after its answer: another answer belongs to another message.
+      let isFree = plan.pointee.sequenceCounts || matching.isEmpty
+      let mayBe = plan.pointee.numberLife == .session || orphan.connection == flow.pointee.serial
+      if isFree, mayBe, orphan.answers >> UInt64(exchange.pointee.kind) & 1 == 1,
+        orphan.at >= exchange.pointee.firstAt || isAcknowledged
+      {
+        matching.append(orphan)
+      } else {
+        left.append(orphan)
+      }
+    }
+    guard !matching.isEmpty else { return }
+    orphans[key] = left.isEmpty ? nil : left
+    if left.isEmpty, sessions.isKnown(key.session) { sessions.pointer(key.session).pointee.expectsOneLess() }
+    let rare = self.rare(figures.pointer(flow.pointee.figures))
+    for orphan in matching {
+      var note = FrameNote()
+      answer(exchange, orphan.at, flow, flows, orphan.refused, orphan.status, &note)
+      rare.pointee.orphanAcks &-= rare.pointee.orphanAcks > 0 ? 1 : 0
+    }
+    adopted = (exchange.pointee.id, matching.map(\.at))
+    let (sequence, direction) = (exchange.pointee.sequence, exchange.pointee.direction)
+    for orphan in matching where orphan.isCumulative {
+      answerEarlier(
+        sequence, orphan.answers, orphan.at, flow, direction, plan, flows, orphan.refused, orphan.status)
+    }
+  }
+}
