@@ -17,8 +17,11 @@ package struct Program {
 
   /// What a whole run wrote, and how it ended.
   package struct Result {
+    /// Standard output.
     package let output: String
+    /// Standard error.
     package let errors: String
+    /// How it ended.
     package let ending: Ending
   }
 
