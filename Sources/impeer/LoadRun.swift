@@ -109,6 +109,7 @@ final class LoadRun {
     let end = monotonicNow() + 2_000_000_000
     while clients.contains(where: { $0.transport.connectionCount > 0 }), monotonicNow() < end { try turn() }
     for client in clients { client.transport.shutDown() }
+    progress.end()
   }
 
   private lazy var progress = Progress(isQuiet: options.isQuiet)

@@ -101,15 +101,15 @@ import Testing
         body: [UInt8](repeating: 0, count: count), category: .normal, origin: SessionID(place: 0),
         sequence: SequenceNumber(.normal, 1), at: .seconds(seconds))
     }
-    let kept = (0..<2_000).count { _ in box.put(letter(10, at: 1), for: "a", memory: .seconds(60)) }
-    #expect(kept == Letterbox.limitOfUser)
+    let ofOne = (0..<2_000).count { _ in box.put(letter(10, at: 1), for: "a", memory: .seconds(60)) }
+    #expect(ofOne == Letterbox.limitOfUser)
     let large = (0..<20).count { box.put(letter(1 << 20, at: 2), for: "b\($0)", memory: .seconds(60)) }
     #expect(large == 15)
     // What is too old makes room.
-    #expect(box.put(letter(1 << 20, at: 61.5), for: "c", memory: .seconds(60)))
-    #expect(box.take("a").isEmpty)
-    #expect(box.take("b0").count == 1)
-    #expect(box.count == 15)
+    let isPut = box.put(letter(1 << 20, at: 61.5), for: "c", memory: .seconds(60))
+    #expect(isPut && box.count == 16)
+    let (old, kept) = (box.take("a"), box.take("b0"))
+    #expect(old.isEmpty && kept.count == 1 && box.count == 15)
   }
 
   @Test func whoIsAwayGetsItLater() throws {

@@ -1,5 +1,6 @@
 import Foundation
 import IMCommandLine
+import IMTestSupport
 import Testing
 
 @testable import impeer
@@ -76,23 +77,16 @@ import Testing
 
   @Test func theManualRendersWithoutWarnings() throws {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/man") else { return }
-    let process = Process()
-    let errors = Pipe()
-    process.executableURL = URL(filePath: "/usr/bin/man")
-    process.arguments = ["--warnings=w", "-l", "man/impeer.1"]
-    process.currentDirectoryURL = Peer.folder
-    process.environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": "80", "MANPAGER": "cat"]
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = errors
-    try process.run()
-    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    #expect(text == "")
+    let result = try Program.run(
+      "/usr/bin/man", ["--warnings=w", "-l", "man/impeer.1"],
+      environment: ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": "80", "MANPAGER": "cat"],
+      folder: Peer.folder.path)
+    #expect(result.errors == "")
   }
 
   @Test(arguments: ["bash", "zsh", "fish"])
   func aShellGetsItsCompletions(_ shell: String) throws {
-    let result = try Peer.withScratch { try Peer.run(["completion", shell], in: $0) }
+    let result = try Peer.run(["completion", shell])
     #expect(result.status == 0)
     for name in ["serve", "chat", "load", "script", "--ledger"] {
       #expect(result.output.contains(shell == "fish" && name.hasPrefix("--") ? "-l \(name.dropFirst(2))" : name))
@@ -109,7 +103,7 @@ import Testing
       (["load", "--hook", "true"], "--hook, --webhook and --alertmanager are about the alerts of --rules"),
     ])
   func mistakesAreToldWithTheUsage(_ words: [String], _ message: String) throws {
-    let result = try Peer.withScratch { try Peer.run(words, in: $0) }
+    let result = try Peer.run(words)
     #expect(result.status == 64)
     #expect(result.errors.hasPrefix("impeer: \(message)\n"))
     #expect(result.output == "")

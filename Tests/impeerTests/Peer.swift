@@ -20,69 +20,50 @@ enum Peer {
     .filter { ["ASAN_OPTIONS", "TSAN_OPTIONS", "SWIFT_BACKTRACE"].contains($0.key) }
     .merging(["PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC", "COLUMNS": "80"]) { it, _ in it }
 
-  /// A program that was started, and the files that it writes to.
-  struct Running {
-    let process: Process
-    let output: URL, errors: URL
-
-    /// Interrupts the program, and waits for its end.
-    func stop() -> Int32 {
-      process.interrupt()
-      process.waitUntilExit()
-      return process.terminationStatus
-    }
-  }
-
   /// Runs a program to its end.
-  static func run(_ arguments: [String], program: String = "impeer", in scratch: URL) throws -> Result {
-    let running = try start(arguments, program: program, in: scratch)
-    running.process.waitUntilExit()
-    return Result(
-      output: try String(contentsOf: running.output, encoding: .utf8),
-      errors: try String(contentsOf: running.errors, encoding: .utf8), status: running.process.terminationStatus)
+  static func run(_ arguments: [String], program: String = "impeer") throws -> Result {
+    let run = try Program.run(
+      programs.appending(path: program).path, arguments, environment: environment, folder: folder.path)
+    return Result(output: run.output, errors: run.errors, status: run.ending.status)
   }
 
-  /// Starts a program. Its output goes to files: a full pipe would hold it up.
-  static func start(_ arguments: [String], program: String = "impeer", in scratch: URL) throws -> Running {
-    func file() throws -> URL {
-      let url = scratch.appending(path: UUID().uuidString)
-      try Data().write(to: url)
-      return url
-    }
-    let (output, errors) = (try file(), try file())
-    let process = Process()
-    process.executableURL = programs.appending(path: program)
-    process.arguments = arguments
-    process.currentDirectoryURL = folder
-    process.environment = environment
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = try FileHandle(forWritingTo: output)
-    process.standardError = try FileHandle(forWritingTo: errors)
-    try process.run()
-    return Running(process: process, output: output, errors: errors)
-  }
-
-  /// Starts a server on a port of the system's choice, and gives the port once it listens.
-  static func serve(_ arguments: [String], in scratch: URL) throws -> (server: Running, port: String) {
-    let server = try start(["serve", "--port", "0"] + arguments, in: scratch)
-    while server.process.isRunning {
-      let text = try String(contentsOf: server.errors, encoding: .utf8)
-      if let line = text.split(separator: "\n").first, text.hasSuffix("\n"), let port = line.split(separator: ":").last
-      {
-        return (server, String(port))
-      }
+  /// Lends the port of a server while it runs, then interrupts it.
+  static func withServer<Value>(_ arguments: [String], _ body: (String) throws -> Value) throws -> Value {
+    let errors = Program.scratchFile()
+    defer { close(errors) }
+    let server = try Program(
+      programs.appending(path: "impeer").path, ["serve", "--port", "0"] + arguments, environment: environment,
+      folder: folder.path, errors: errors)
+    // It says where it listens as soon as it does; half a minute is for a machine that is very busy.
+    var text = ""
+    for _ in 0..<6_000 {
+      text = Program.text(of: errors)
+      if text.hasSuffix("\n") { break }
       usleep(5_000)
     }
-    throw NoServer(errors: try String(contentsOf: server.errors, encoding: .utf8))
+    let value: Value
+    do {
+      guard text.contains("listening at"), let port = text.split(separator: "\n").first?.split(separator: ":").last
+      else { throw NoServer(errors: text) }
+      value = try body(String(port))
+    } catch {
+      kill(server.id, SIGKILL)
+      _ = server.wait()
+      throw error
+    }
+    kill(server.id, SIGINT)
+    let ending = server.wait()
+    guard ending == .exit(0) else { throw NoServer(errors: "ended with \(ending): \(Program.text(of: errors))") }
+    return value
   }
 
-  /// A server ended before it listened.
+  /// A server did not listen, or did not end in order.
   struct NoServer: Error {
     var errors: String
   }
 
   /// Lends a folder that is taken away afterwards.
-  static func withScratch<Result>(_ body: (URL) throws -> Result) throws -> Result {
+  static func withScratch<Value>(_ body: (URL) throws -> Value) throws -> Value {
     let scratch = URL(filePath: NSTemporaryDirectory()).appending(path: "impeer-test-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: scratch) }

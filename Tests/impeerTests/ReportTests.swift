@@ -1,4 +1,5 @@
 import Foundation
+import IMTestSupport
 import Testing
 
 @testable import IMOutput
@@ -33,18 +34,17 @@ import Testing
     path.split(separator: ".").reduce(object as Any?) { ($0 as? Object)?[String($1)] }
   }
 
-  @Test func aLoadThroughASlowServer() throws {
+  @Test(.enabled(if: loopbackIsUp)) func aLoadThroughASlowServer() throws {
     try Peer.withScratch { scratch in
       let rules = scratch.appending(path: "rules.yml")
       try Self.rules.write(to: rules, atomically: true, encoding: .utf8)
       let (mine, theirs) = (scratch.appending(path: "client.ndjson"), scratch.appending(path: "server.ndjson"))
-      let (server, port) = try Peer.serve(["--echo", "--fault", "slow=200", "--ecs", theirs.path()], in: scratch)
-      let load = try Peer.run(
-        [
+      let load = try Peer.withServer(["--echo", "--fault", "slow=200", "--ecs", theirs.path()]) { port in
+        try Peer.run([
           "load", "--port", port, "--connections", "2", "--rate", "10", "--duration", "3", "--json", "-q", "--ecs",
           mine.path(), "--rules", rules.path(), "--sensor", "lab", "--hook", "/bin/true",
-        ], in: scratch)
-      #expect(server.stop() == 0)
+        ])
+      }
       #expect(load.errors == "")
       #expect(load.status == 2, "an alert has fired")
       let summary = try #require(JSONSerialization.jsonObject(with: Data(load.output.utf8)) as? Object)
@@ -87,14 +87,10 @@ import Testing
     }
   }
 
-  @Test func aLoadWithoutAServerSaysSo() throws {
-    try Peer.withScratch { scratch in
-      let (server, port) = try Peer.serve(["--sink"], in: scratch)
-      #expect(server.stop() == 0)
-      let load = try Peer.run(
-        ["load", "--port", port, "--rate", "5", "--duration", "0.5", "--drain", "0.1", "-q"], in: scratch)
-      #expect(load.status == 69)
-      #expect(load.errors == "impeer: no connection to 127.0.0.1:\(port): refused\n")
-    }
+  @Test(.enabled(if: loopbackIsUp)) func aLoadWithoutAServerSaysSo() throws {
+    let port = try Peer.withServer(["--sink"]) { $0 }
+    let load = try Peer.run(["load", "--port", port, "--rate", "5", "--duration", "0.5", "--drain", "0.1", "-q"])
+    #expect(load.status == 69)
+    #expect(load.errors == "impeer: no connection to 127.0.0.1:\(port): refused\n")
   }
 }

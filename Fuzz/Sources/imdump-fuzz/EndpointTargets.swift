@@ -285,9 +285,11 @@ private struct Scene {
     case .write(let id):
       guard let index = wires.firstIndex(where: { $0.client == client && $0.clientID == id }) else { return }
       var bytes: [UInt8] = []
-      _ = clients[client].drain(id, at: now) { piece in
-        piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
-        return piece.byteCount
+      _ = clients[client].drain(id, at: now) { pieces in
+        pieces.forEach { piece in
+          piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
+          return piece.byteCount
+        }
       }
       wires[index].up += bytes
     case .measure(let id): clients[client].measured(TransportFacts(), on: id, at: now)
@@ -302,9 +304,11 @@ private struct Scene {
     case .write(let id):
       guard let index = wires.firstIndex(where: { $0.serverID == id }) else { return }
       var bytes: [UInt8] = []
-      _ = server.drain(id, at: now) { piece in
-        piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
-        return piece.byteCount
+      _ = server.drain(id, at: now) { pieces in
+        pieces.forEach { piece in
+          piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
+          return piece.byteCount
+        }
       }
       wires[index].down += bytes
     case .measure(let id): server.measured(TransportFacts(), on: id, at: now)

@@ -49,10 +49,8 @@ extension Tracker {
           }
         case .behind:
           // A client that opens several connections at once has their first frames overtake one another.
-          let isUnused = table.find(candidate, way, frame.pointee.sequence) == nil
-          if isUnused ? session.pointee.place == place : repeats(frame, bytes, candidate, way, plan) {
-            found = candidate
-          }
+          let isNew = session.pointee.place == place && table.find(candidate, way, frame.pointee.sequence) == nil
+          if isNew || repeats(frame, bytes, candidate, way, plan) { found = candidate }
         case .unknown: if session.pointee.place == place, uncertain == nil { uncertain = candidate }
         case .far: break
         }

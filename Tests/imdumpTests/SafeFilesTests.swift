@@ -1,0 +1,138 @@
+import Foundation
+import Glibc
+import IMTestSupport
+import Testing
+
+/// Files that imdump makes and reads: who may read them, which links are followed, and what messages show of their names.
+@Suite struct SafeFilesTests {
+  private static let clean = "Samples/tjp-clean-chat.pcap"
+  private static let weak = "Samples/tjp-weak-network.pcap"
+  private static let rules = "Samples/alerts/im.yml"
+
+  private static func mode(_ path: String) -> UInt32? {
+    var status = stat()
+    return stat(path, &status) == 0 ? status.st_mode & 0o777 : nil
+  }
+
+  // MARK: Who may read captures
+
+  @Test func capturesAreNotForEverybody() throws {
+    let folder = try Scratch()
+    // Whatever more the umask takes away.
+    let before = umask(0)
+    umask(before)
+    let allowed = 0o640 & ~before
+    #expect(try Command.run(["-q", "-r", Self.clean, "-w", folder.path("one")]).status == 0)
+    #expect(Self.mode(folder.path("one")) == allowed)
+    #expect(try Command.run(["-q", "-r", Self.clean, "-w", folder.path("many"), "-C", "10k"]).status == 0)
+    #expect(Self.mode(folder.path("many")) == allowed && Self.mode(folder.path("many1")) == allowed)
+    let run = ["check", "-q", Self.weak, "--rules", Self.rules, "--evidence", folder.path("evidence")]
+    #expect(try Command.run(run).status == 2)
+    let evidence = try FileManager.default.contentsOfDirectory(atPath: folder.path("evidence"))
+    #expect(!evidence.isEmpty)
+    for name in evidence { #expect(Self.mode(folder.path("evidence/\(name)")) == allowed, "\(name)") }
+  }
+
+  // MARK: Links and files of others
+
+  /// What somebody else laid into a folder in which everybody may make files.
+  @Test(
+    .enabled(if: geteuid() == 0, "only root can make files of others"), arguments: ["link", "file"],
+    [[], ["-C", "1"]] as [[String]])
+  func whatOthersLaidInTheWayIsNotWritten(_ what: String, _ more: [String]) throws {
+    let folder = try Scratch()
+    let place = folder.path("everybody"), victim = try folder.file("victim", "untouched".utf8)
+    #expect(mkdir(place, 0o777) == 0 && chmod(place, 0o1777) == 0)
+    let trap = place + "/trap.pcap"
+    if what == "link" {
+      #expect(symlink(victim, trap) == 0 && lchown(trap, 65_534, 65_534) == 0)
+    } else {
+      try Data("theirs".utf8).write(to: URL(filePath: trap))
+      #expect(chown(trap, 65_534, 65_534) == 0)
+    }
+    let result = try Command.run(["-q", "-r", Self.clean, "-w", trap] + more)
+    #expect(try String(contentsOfFile: victim, encoding: .utf8) == "untouched")
+    if what == "file", more.isEmpty {
+      #expect(result.status == 74 && result.errors.contains("is a file of user 65534"))
+      #expect(try String(contentsOfFile: trap, encoding: .utf8) == "theirs")
+    } else if what == "file" {
+      // A file that follows others takes the name and leaves the other file to whoever has it open.
+      #expect(result.status == 0 && Self.mode(trap) == 0o640)
+    } else {
+      #expect(result.status == 74 && result.errors.hasPrefix("imdump: \(trap): "))
+    }
+  }
+
+  /// One's own link is followed: somebody wants it so.
+  @Test func onesOwnLinkIsFollowed() throws {
+    let folder = try Scratch()
+    #expect(symlink(folder.path("target"), folder.path("link")) == 0)
+    #expect(try Command.run(["-q", "-r", Self.clean, "-w", folder.path("link")]).status == 0)
+    #expect(Self.mode(folder.path("target")) != nil)
+  }
+
+  // MARK: Keys
+
+  @Test func aKeyThatIsNoFileIsRefused() throws {
+    let folder = try Scratch()
+    #expect(mkfifo(folder.path("fifo"), 0o600) == 0)
+    for name in ["fifo", ".", "none"] {
+      let result = try Command.run(["stats", "-q", Self.clean, "--hash-key-file", folder.path(name)])
+      #expect(result.status == 64, "\(name)")
+      #expect(result.errors.hasPrefix("imdump: --hash-key-file \(folder.path(name)): "), "\(name)")
+      #expect(result.output == "", "\(name)")
+    }
+  }
+
+  @Test(arguments: [(0o600, nil), (0o640, "its group may read it"), (0o604, "everybody may read it")])
+  func aKeyThatOthersMayReadIsTold(_ mode: Int, _ words: String?) throws {
+    let folder = try Scratch()
+    let key = try folder.file("key", [UInt8](repeating: 7, count: 32), mode: mode)
+    let result = try Command.run(["stats", "-q", Self.clean, "--hash-key-file", key])
+    #expect(result.status == 0)
+    #expect(result.errors == (words.map { "imdump: --hash-key-file \(key): \($0); chmod 600 keeps the key\n" } ?? ""))
+  }
+
+  // MARK: Names in messages
+
+  /// A name that would clear a terminal and begin a line of its own.
+  private static let name = "a\nimdump: all is well\u{1b}[2J\u{9b}31m"
+  private static let shown = "a\\x0aimdump: all is well\\x1b[2J"
+
+  @Test(
+    arguments: [
+      ["-r", "@"], ["stats", "@"], ["messages", "@"], ["streams", "@"], ["check", "@", "--rules", rules],
+      ["-r", clean, "-w", "@/x"], ["rules", "check", "@"], ["-r", clean, "--rules", "@"],
+      ["-r", clean, "--profile", "./@"],
+      ["profile", "check", "@"], ["-r", clean, "-F", "@"], ["-r", clean, "--log-dir", "@/x/y"],
+      ["-r", clean, "--metrics-file", "@/x"], ["-r", clean, "--format", "ecs", "--networks", "@"], ["-r", clean, "--hash-key-file", "@"],
+      ["-r", clean, "--rules", rules, "--evidence", "@/x"], ["-r", clean, "--rules", rules, "--hook", "/@"],
+      ["streams", clean, "--write", "@/x"], ["schema", "--templates", "@/x"], ["schema", "diff", "@"],
+      ["profile", "export", "tjp", "--markdown", "-o", "@/x"],
+    ])
+  func aNameCommandsNoTerminal(_ words: [String]) throws {
+    // Nothing has this name.
+    let result = try Command.run(words.map { $0.replacing("@", with: "/nowhere/" + Self.name) })
+    #expect(result.status != 0, "\(words)")
+    let text = result.output + result.errors
+    #expect(
+      !text.unicodeScalars.contains { $0 != "\n" && ($0.value < 0x20 || (0x7f...0x9f).contains($0.value)) }, "\(words)")
+    #expect(!text.split(separator: "\n").contains("imdump: all is well"), "\(words)")
+    #expect(!result.errors.split(separator: "\n").contains { $0.hasPrefix("imdump: all is well") }, "\(words)")
+    #expect(result.errors.contains("\\x0a"), "\(words): \(result.errors)")
+  }
+
+  /// Messages of success show names, too.
+  @Test func aNameInOrderCommandsNoTerminal() throws {
+    let folder = try Scratch()
+    let rules = try folder.file(Self.name, Data(contentsOf: Command.folder.appending(path: Self.rules)))
+    #expect(
+      try Command.run(["rules", "check", rules]).output.hasSuffix("\(Self.shown)\\xc2\\x9b31m: 15 rules, in order\n"))
+    let profile = try folder.file(Self.name, Command.run(["profile", "show", "tjp"]).output.utf8)
+    #expect(try Command.run(["profile", "check", profile]).output.contains("\(Self.shown)\\xc2\\x9b31m: profile tjp"))
+    let templates = try Command.run(["schema", "--templates", folder.path("t" + Self.name)])
+    #expect(templates.status == 0)
+    #expect(
+      templates.output.split(separator: "\n").allSatisfy { $0.contains("t" + Self.shown) && $0.hasSuffix(".json") })
+  }
+}
