@@ -229,11 +229,9 @@ import Testing
     func written(on connection: ConnectionID) -> String {
       var bytes: [UInt8] = []
       _ = core.drain(connection, at: now) { pieces in
-        pieces.forEach { pieces in
-          pieces.forEach { piece in
-            piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
-            return piece.byteCount
-          }
+        pieces.forEach { piece in
+          piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
+          return piece.byteCount
         }
       }
       return String(decoding: bytes, as: UTF8.self)

@@ -286,11 +286,9 @@ private struct Scene {
       guard let index = wires.firstIndex(where: { $0.client == client && $0.clientID == id }) else { return }
       var bytes: [UInt8] = []
       _ = clients[client].drain(id, at: now) { pieces in
-        pieces.forEach { pieces in
-          pieces.forEach { piece in
-            piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
-            return piece.byteCount
-          }
+        pieces.forEach { piece in
+          piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
+          return piece.byteCount
         }
       }
       wires[index].up += bytes
@@ -307,11 +305,9 @@ private struct Scene {
       guard let index = wires.firstIndex(where: { $0.serverID == id }) else { return }
       var bytes: [UInt8] = []
       _ = server.drain(id, at: now) { pieces in
-        pieces.forEach { pieces in
-          pieces.forEach { piece in
-            piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
-            return piece.byteCount
-          }
+        pieces.forEach { piece in
+          piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
+          return piece.byteCount
         }
       }
       wires[index].down += bytes
