@@ -17,8 +17,11 @@ package struct Program {
 
   /// What a whole run wrote, and how it ended.
   package struct Result {
+    /// What it wrote to standard output.
     package let output: String
+    /// What it wrote to standard error.
     package let errors: String
+    /// How it ended.
     package let ending: Ending
   }
 
