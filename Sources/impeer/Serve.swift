@@ -8,7 +8,7 @@ struct Serve: Command {
   static var about: About {
     About(
       "serve", "Be a server: acknowledge what comes, send it back, or forward it between users.",
-      usage: ["impeer serve [--port <port>] [--echo | --sink] [--fault <fault> ...] [<options>]"],
+      usage: ["impeer serve [--port <port>] [--echo | --sink] [<options>]"],
       discussion: """
         A message to a user goes to that user's connections, and waits while there are none, also for one who was never \
         there; --echo sends every message back to where it came from instead.
