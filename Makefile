@@ -10,7 +10,6 @@ SWIFT   ?= swift
 BIN     := .build/release/imdump
 PEER    := .build/release/impeer
 INTO    := $(DESTDIR)$(PREFIX)
-
 .PHONY: run build impeer test check install clean setup
 
 STRIP ?= strip

@@ -17,9 +17,9 @@ package struct Program {
 
   /// What a whole run wrote, and how it ended.
   package struct Result {
-    /// What it wrote to standard output.
+    /// Standard output.
     package let output: String
-    /// What it wrote to standard error.
+    /// Standard error.
     package let errors: String
     /// How it ended.
     package let ending: Ending

@@ -98,7 +98,7 @@ extension ClientCore {
   public mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
     guard let link = link(connection) else { return }
     let before = links[link].phase
-    free(link)
+    forget(link)
     switch before {
     case .free: break
     case .closing: steer(at: now)
@@ -118,20 +118,6 @@ extension ClientCore {
 
   private func isFinal(_ reason: DisconnectReason) -> Bool {
     reason == .refused || reason == .secureChannel || path.kind == .none || configuration.maximumConnections == 1
-  }
-
-  private mutating func free(_ link: Int) {
-    let bit = Self.bit(link)
-    openMask &= ~bit
-    openingMask &= ~bit
-    measuring &= ~bit
-    let generation = links[link].generation &+ 1
-    links[link] = ClientLink()
-    links[link].generation = generation
-    for session in sessions.indices {
-      sessions[session].announced &= ~bit
-      if !sessions[session].traffic.pending.isEmpty { sessions[session].traffic.pending.dropCarriers(bit) }
-    }
   }
 
   /// See `EndpointCore`.
