@@ -61,8 +61,8 @@ enum TerminalText {
           begin([])
           continue
         }
-        // A word goes to the next line as a whole, if it began behind some others.
-        let end = blank > indent ? blank : line.count
+        // A word goes to the next line as a whole, if it is short and began behind some others.
+        let end = blank > indent && (line.count - blank) * 3 <= columns ? blank : line.count
         lines.append(String(line[..<end]))
         begin(line[end...].drop { $0 == " " })
       }
