@@ -54,13 +54,18 @@ import Testing
       let (client, other) = (try Self.documents(mine), try Self.documents(theirs))
       let fields = Dictionary(uniqueKeysWithValues: ECSFields.all.map { ($0.name, $0) })
       let whole = Set(ECSFields.all.filter { [.flattened, .object, .histogram].contains($0.kind) }.map(\.name))
+      var found: Set<String> = []
       for document in client + other {
         let dataset = Self.value(document, "data_stream.dataset") as? String
         for name in Self.names(document, "", whole) {
           let field = try #require(fields[name], "\(name) is not declared")
           #expect(field.datasets.contains { $0.name == dataset }, "\(name) is not one of \(dataset ?? "")")
+          found.insert(name)
         }
       }
+      let declared = Set(fields.keys.filter { $0.hasPrefix("imdump.peer.") })
+      // A run this short has no heartbeat.
+      #expect(declared.subtracting(found) == ["imdump.peer.heartbeat_rtt_ms", "imdump.peer.heartbeat_interval_ms"])
       func sum(_ documents: [Object], _ path: String) -> Int {
         documents.reduce(0) { $0 + (Self.value($1, path) as? Int ?? 0) }
       }

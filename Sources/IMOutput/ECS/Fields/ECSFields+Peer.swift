@@ -7,7 +7,7 @@ package enum PeerCounter {
     ("session_disconnects", "connections lost after they had come about"),
     ("session_reconnects", "times that all connections were lost and one came about again"),
     ("message_send_total", "messages sent, each counted once"),
-    ("normal_message_send", "the same"),
+    ("normal_message_send", "messages sent, beside control messages and heartbeats; the same as message_send_total"),
     ("message_acked_total", "of them, acknowledged, each counted once"),
     ("message_timeout_total", "times that the answer to a message was overdue"),
     ("message_retried_total", "transmissions of messages after the first"),
