@@ -96,7 +96,8 @@ final class LoadClient {
         progress(id, state, now)
       case .message(let message): came(message)
       case .connection(_, let state, _, let reason):
-        lastFailure = reason ?? lastFailure
+        // The end of the run is no failure.
+        if let reason, reason != .requested { lastFailure = reason }
         connection(state, now)
       case .handshake(_, .refused): run.tally.refused += 1
       case .damaged: run.tally.damaged += 1
