@@ -26,6 +26,8 @@ package final class PeerReport {
   private var lines = JSONLines()
   private var clock = PeriodClock()
   private var metrics = PeriodMetrics()
+  /// Periods that are over and not yet written.
+  private var ended: [(period: Period, metrics: PeriodMetrics)] = []
   private var before: [String: Double] = [:]
   private var clients: [UInt32: ConnectionInfo] = [:]
   private var lastID: UInt32 = 0
@@ -82,6 +84,8 @@ package final class PeerReport {
       metrics.connections.closed += 1
       metrics.connections.reset += reason == .reset ? 1 : 0
       metrics.active -= metrics.active > 0 ? 1 : 0
+      // Each connection of a server is a client of its own.
+      if role == .server { clients[client] = nil }
     } else {
       switch reason {
       case .refused: metrics.connections.refused += 1
@@ -169,8 +173,12 @@ package final class PeerReport {
 
   // MARK: time
 
-  /// Time goes on though nothing happens: minutes end, and silence is noticed.
-  package func advance(to time: Timestamp) { tick(time) }
+  /// Time goes on: minutes that have ended are written, and silence is noticed. Whoever tells of events calls this too,
+  /// outside of what `counted` reads.
+  package func advance(to time: Timestamp) {
+    tick(time)
+    writeEnded()
+  }
 
   /// Writes the last document and evaluates the rules once more.
   package func finish(at time: Timestamp) {
@@ -179,23 +187,37 @@ package final class PeerReport {
     for _ in 0..<max(0, open) {
       metrics.settled(exchange(.pending, kinds.message, 0, 0, 1, time, time), role: .message, elsewhere: false)
     }
-    if let period = clock.finish() { summarise(period) }
+    if let period = clock.finish() { end(period) }
+    writeEnded()
   }
 
   @inline(__always)
   private func tick(_ time: Timestamp) {
     guard let period = clock.advance(to: time) else { return }
-    summarise(period)
+    end(period)
     monitor?.advance(to: time)
   }
 
-  private func summarise(_ period: Period) {
-    let now = counted()
-    if writer.peerSummary(role, server, metrics, now, since: before, period, &lines) { lines.writer.withBytes(write) }
-    lines.writer.removeAll()
-    before = now
+  /// Events tell that a period is over while their core is at work: its counters are read later.
+  private func end(_ period: Period) {
+    ended.append((period, metrics))
     let active = metrics.active
     metrics = PeriodMetrics()
     metrics.active = active
+  }
+
+  /// Writes the periods that are over; what the core counted is told with the last of them.
+  private func writeEnded() {
+    guard !ended.isEmpty else { return }
+    let now = counted()
+    for (index, (period, metrics)) in ended.enumerated() {
+      let then = index == ended.count - 1 ? now : before
+      if writer.peerSummary(role, server, metrics, then, since: before, period, &lines) {
+        lines.writer.withBytes(write)
+      }
+      lines.writer.removeAll()
+      before = then
+    }
+    ended.removeAll(keepingCapacity: true)
   }
 }
