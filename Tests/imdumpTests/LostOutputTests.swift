@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import IMTestSupport
 import Testing
 
 /// Output that is lost never ends in status 0, and is told with `-q`, too.
@@ -88,16 +89,8 @@ import Testing
   }
 
   private static func shell(_ line: String) throws -> (errors: String, status: Int32) {
-    let process = Process()
-    process.executableURL = URL(filePath: "/bin/sh")
-    process.arguments = ["-c", line]
-    process.currentDirectoryURL = Command.folder
-    process.environment = Command.environment
-    let errors = Pipe()
-    process.standardError = errors
-    try process.run()
-    let text = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    process.waitUntilExit()
-    return (text, process.terminationStatus)
+    let run = try Program.run(
+      "/bin/sh", ["-c", line], environment: Command.environment, folder: Command.folder.path)
+    return (run.errors, run.ending.status)
   }
 }
