@@ -92,7 +92,11 @@ extension Engine {
       imdump_prefetch(place + 64)
     }
     let session = flow.pointee.session
-    if session != .max { imdump_prefetch(tracker.sessions.pointer(session)) }
+    if session != .max {
+      let place = UnsafeRawPointer(tracker.sessions.pointer(session))
+      imdump_prefetch(place)
+      imdump_prefetch(place + 64)
+    }
   }
 
   /// Asks for the slot of the exchange that a packet's first frame belongs to.
@@ -106,7 +110,7 @@ extension Engine {
     guard arrival.pointee.segment.payloadCount >= Int(plan.pointee.headerCount), plan.pointee.sequence.isPresent,
       bytes.u64(payload) & plan.pointee.magicMask == plan.pointee.magic
     else { return }
-    arrival.pointee.exchange = tracker.table.prefetchSlots(
+    arrival.pointee.exchange = tracker.prefetchExchanges(
       flow.pointee.session, plan.pointee.sequence.read(bytes, payload))
   }
 }

@@ -46,6 +46,7 @@ extension Engine {
     for session in tracker.sessions.forgotten { sink.forgotten(session) }
     tracker.sessions.forgotten.removeAll(keepingCapacity: true)
     tracker.sessions.hasNews = false
+    if !tracker.crowded.isEmpty { tracker.indexCrowded() }
     ledger.decodedConnections += tracker.newlyDecoded
     tracker.newlyDecoded = 0
     if tracker.isShortOfRareFigures || tracker.isShortOfHeartbeats { wake = .distantPast }

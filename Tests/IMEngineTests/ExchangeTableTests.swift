@@ -26,18 +26,61 @@ import Testing
   /// Numbers that somebody has chosen because they fall on few slots fall on many in a run with another seed.
   @Test func numbersThatCollide() {
     var known = ExchangeTable(maximumCount: 4_096, seed: 1)
-    let chosen = (UInt64(0)..<1_000_000).filter { known.home(7, .clientToServer, $0) < 32 }
+    let chosen = (UInt64(0)..<1_000_000).filter { known.home(7, .clientToServer, $0, of: 16_384) < 32 }
     #expect(chosen.count > 1_000)
     var other = ExchangeTable(maximumCount: 4_096, seed: 2)
-    let homes = Set(chosen.map { other.home(7, .clientToServer, $0) })
+    let homes = Set(chosen.map { other.home(7, .clientToServer, $0, of: 16_384) })
     #expect(homes.count > chosen.count * 3 / 4)
   }
 
-  /// 100,000 operations over few numbers, so that they are used again, and over many, so that the table grows and forgets.
-  @Test(arguments: [(40, 4_096), (3_000, 8_192), (60_000, 16_384)])
-  func randomOperations(_ numbers: UInt64, _ capacity: Int) {
-    var random = SeededRandom(numbers)
-    var table = ExchangeTable(maximumCount: capacity, seed: numbers)
+  /// The table and the windows of the sessions in it that have one.
+  struct Room: ~Copyable {
+    var table: ExchangeTable
+    var windows: [UInt32: ExchangeWindow] = [:]
+
+    mutating func append(_ exchange: Exchange) {
+      guard windows[exchange.session] != nil, exchange.sequence >> 32 == 0 else {
+        _ = table.appendIndexed(exchange)
+        return
+      }
+      let place = ExchangeWindow.place(exchange.direction, exchange.sequence)
+      var newest = windows[exchange.session]?.newest[place] ?? 0
+      _ = table.append(exchange, at: &newest)
+      windows[exchange.session]?.newest[place] = newest
+    }
+
+    mutating func moveToIndex(_ session: UInt32) {
+      guard var window = windows.removeValue(forKey: session) else { return }
+      table.index(&window)
+    }
+
+    /// What there is of a number, newest first.
+    func found(_ key: Key) -> [UInt32] {
+      var result: [UInt32] = []
+      var next: UnsafeMutablePointer<Exchange>?
+      if let window = windows[key.session], key.sequence >> 32 == 0 {
+        var newest = window.newest[ExchangeWindow.place(key.direction, key.sequence)]
+        next = table.find(key.session, key.direction, key.sequence, at: &newest).found
+      } else {
+        next = table.find(key.session, key.direction, key.sequence)
+      }
+      while let exchange = next {
+        if !exchange.pointee.flags.contains(.moved) { result.append(exchange.pointee.id) }
+        next = table.next(after: exchange).found
+      }
+      return result
+    }
+  }
+
+  /// 34,000 operations over few numbers, so that they are used again, and over many, so that the table grows and forgets.
+  /// `windowed` of the three sessions have a window in the beginning; they move to the index one after the other.
+  @Test(arguments: [
+    (40, 4_096, 0), (3_000, 8_192, 1), (60_000, 16_384, 2), (40, 4_096, 3), (3_000, 8_192, 3), (60_000, 16_384, 3),
+  ])
+  func randomOperations(_ numbers: UInt64, _ capacity: Int, windowed: UInt32) {
+    var random = SeededRandom(numbers &+ UInt64(windowed))
+    var room = Room(table: ExchangeTable(maximumCount: capacity, seed: numbers))
+    for session in 0..<windowed { room.windows[session] = ExchangeWindow() }
     var model = Model()
     var nextID: UInt32 = 0
     var wrong = 0
@@ -46,36 +89,37 @@ import Testing
       let key = Key(
         session: UInt32(sequence % 3), direction: sequence % 2 == 0 ? .clientToServer : .serverToClient,
         sequence: sequence << (sequence % 5 == 0 ? 24 : 0))
+      if step % 9_000 == 8_999 { room.moveToIndex(UInt32(step / 9_000)) }
       switch random.next() % 10 {
       case 0...6:
-        while table.isFull {
-          if table.canGrow {
-            table.grow()
+        while room.table.isFull {
+          if room.table.canGrow {
+            room.table.grow()
           } else {
-            table.dropOldest()
+            room.table.dropOldest()
             model.head += 1
           }
         }
-        _ = table.append(exchange(key, nextID))
+        room.append(exchange(key, nextID))
         model.queue.append((key, nextID, false))
         nextID += 1
       case 7 where model.count > 0:
-        table.dropOldest()
+        room.table.dropOldest()
         model.head += 1
-      case 8 where model.count > 0 && !table.isFull:
+      case 8 where model.count > 0 && !room.table.isFull:
         // The oldest moves to the front, as one that is still open does.
-        let oldest = table.pointer(table.head)
+        let oldest = room.table.pointer(room.table.head)
         guard !oldest.pointee.flags.contains(.moved) else { break }
         let copy = oldest.pointee
         oldest.pointee.flags.insert(.moved)
-        _ = table.append(copy)
+        room.append(copy)
         model.queue[model.head].isMoved = true
         model.queue.append((model.queue[model.head].key, copy.id, false))
       default: break
       }
       // Chains are compared now and then: the model walks everything.
-      if step % 64 == 0, found(table, key) != model.chain(key) { wrong += 1 }
-      #expect(Int(table.tail - table.head) == model.count)
+      if step % 64 == 0, room.found(key) != model.chain(key) { wrong += 1 }
+      #expect(Int(room.table.tail - room.table.head) == model.count)
     }
     #expect(wrong == 0)
     // At the end every number is looked for.
@@ -84,20 +128,9 @@ import Testing
       chains[entry.key, default: []].append(entry.id)
     }
     for entry in model.queue {
-      if found(table, entry.key) != chains[entry.key] ?? [] { wrong += 1 }
+      if room.found(entry.key) != chains[entry.key] ?? [] { wrong += 1 }
     }
     #expect(wrong == 0)
-  }
-
-  /// What the table has of a number, newest first.
-  private func found(_ table: borrowing ExchangeTable, _ key: Key) -> [UInt32] {
-    var result: [UInt32] = []
-    var next = table.find(key.session, key.direction, key.sequence)
-    while let exchange = next {
-      if !exchange.pointee.flags.contains(.moved) { result.append(exchange.pointee.id) }
-      next = table.next(after: exchange)
-    }
-    return result
   }
 
   private func exchange(_ key: Key, _ id: UInt32) -> Exchange {

@@ -3,17 +3,24 @@ import IMWire
 
 /// Exchanges in the order in which they began, found by session, direction and number.
 ///
-/// A ring, and an open-addressing index whose slots hold 32 bits of the hash and of the position, so that neither a search
-/// nor a removal touches the ring but where it finds. Older exchanges of the same number hang behind the newest.
-/// Exchanges leave at the tail; one that is still open when the ring is full moves to the front.
+/// A ring. Exchanges leave at the tail; one that is still open when the ring is full moves to the front. Where a session
+/// counts, its own `ExchangeWindow` says where its newest exchanges are, and older ones hang behind them: nothing else is
+/// touched to find one. Numbers that are no counters, and sessions with more open exchanges than a window serves well, have an
+/// open-addressing index instead, whose slots hold 32 bits of the hash and of the position; there, older exchanges of the
+/// same number hang behind the newest.
 struct ExchangeTable: ~Copyable {
   private static var empty: UInt64 { .max }
+  /// Slots of an index that nothing stands in yet; and slots for each exchange in it, at least.
+  private static var leastSlots: Int { 1 << 6 }
+  private static var slotsPerExchange: Int { 4 }
 
   private var ring: UnsafeMutablePointer<Exchange>
   private var slots: UnsafeMutablePointer<UInt64>
   /// Places in the ring, and in the index, less one.
   private var mask: UInt64
   private var slotMask: Int
+  /// Slots in use.
+  private var indexed = 0
   /// Positions of the oldest exchange and behind the newest; they only grow.
   private(set) var head: UInt64 = 1
   private(set) var tail: UInt64 = 1
@@ -29,9 +36,9 @@ struct ExchangeTable: ~Copyable {
     // Odd, and with bits everywhere whatever the seed is.
     multiplier = (seed &* 0x9E37_79B9_7F4A_7C15) ^ 0xE703_7ED1_A0B4_28DB | 1
     mask = UInt64(min(1 << 12, maximumCount)) - 1
-    slotMask = min(1 << 12, maximumCount) * 4 - 1
+    slotMask = Self.leastSlots - 1
     ring = Self.newRing(Int(mask + 1))
-    slots = Self.newSlots(slotMask + 1)
+    slots = Self.newSlots(Self.leastSlots)
   }
 
   /// Places for exchanges, each a cache line.
@@ -51,9 +58,12 @@ struct ExchangeTable: ~Copyable {
     slots.deallocate()
   }
 
+  @inline(__always)
   var isFull: Bool { tail &- head > mask }
-  /// Bytes of an exchange and its four slots.
-  static var costPerExchange: Int { MemoryLayout<Exchange>.stride + 4 * MemoryLayout<UInt64>.stride }
+  /// Bytes of an exchange and the slots that it may need.
+  static var costPerExchange: Int {
+    MemoryLayout<Exchange>.stride + slotsPerExchange * MemoryLayout<UInt64>.stride
+  }
   /// Exchanges it has room for, a power of two.
   var capacity: Int { Int(truncatingIfNeeded: mask) + 1 }
   var canGrow: Bool { mask + 1 < maximumCount }
@@ -64,6 +74,93 @@ struct ExchangeTable: ~Copyable {
   func pointer(_ position: UInt64) -> UnsafeMutablePointer<Exchange> {
     ring + Int(truncatingIfNeeded: position & mask)
   }
+
+  // MARK: Chains
+
+  /// How many exchanges ago the one at `link` began, the lower half of its position; 0 where there is none or it was forgotten.
+  /// Positions are compared modulo 2³²; the ring is far smaller than that.
+  @inline(__always)
+  private func age(_ link: UInt32) -> UInt32 {
+    let age = UInt32(truncatingIfNeeded: tail) &- link
+    return link == 0 || UInt64(age) > tail &- head ? 0 : age
+  }
+
+  /// The newest exchange of a number among those that hang behind `first`, and how many of other numbers stood before it.
+  @inline(__always)
+  private func find(
+    _ session: UInt32, _ direction: Direction, _ sequence: UInt64, from first: UInt32
+  ) -> (found: UnsafeMutablePointer<Exchange>?, steps: Int) {
+    var link = first
+    var steps = 0
+    var last: UInt32 = 0
+    while true {
+      let age = age(link)
+      // What hangs behind an exchange is older; a link that 2³² exchanges have passed may say otherwise.
+      guard age > last else { return (nil, steps) }
+      last = age
+      let exchange = ring + Int(truncatingIfNeeded: UInt64(link) & mask)
+      guard exchange.pointee.session == session, exchange.pointee.direction == direction else { return (nil, steps) }
+      if exchange.pointee.sequence == sequence, !exchange.pointee.flags.contains(.moved) { return (exchange, steps) }
+      link = exchange.pointee.previous
+      steps &+= 1
+    }
+  }
+
+  /// The newest exchange of a number in a window, whose place for it is `place`, and how many of other numbers stood before
+  /// it.
+  @inline(__always)
+  func find(
+    _ session: UInt32, _ direction: Direction, _ sequence: UInt64, at place: UnsafeMutablePointer<UInt32>
+  ) -> (found: UnsafeMutablePointer<Exchange>?, steps: Int) {
+    find(session, direction, sequence, from: place.pointee)
+  }
+
+  /// The next older one with the same number, and how many of other numbers stood before it.
+  @inline(__always)
+  func next(
+    after exchange: UnsafeMutablePointer<Exchange>
+  ) -> (found: UnsafeMutablePointer<Exchange>?, steps: Int) {
+    find(exchange.pointee.session, exchange.pointee.direction, exchange.pointee.sequence, from: exchange.pointee.previous)
+  }
+
+  /// The same, for exchanges without a number, which are answered in their order: those that were answered before `now` are
+  /// passed over, and left out of the chain, so that nobody comes to them again. They stand in the index.
+  mutating func nextOpen(
+    after exchange: UnsafeMutablePointer<Exchange>, _ now: Timestamp
+  ) -> UnsafeMutablePointer<Exchange>? {
+    var older = next(after: exchange).found
+    while let passed = older, passed.pointee.isAnswered, passed.pointee.firstAt <= now {
+      older = next(after: passed).found
+      exchange.pointee.previous = passed.pointee.previous
+    }
+    return older
+  }
+
+  /// Asks for the exchange at `link`, if there is one.
+  @inline(__always)
+  func prefetch(_ link: UInt32) { imdump_prefetch(ring + Int(truncatingIfNeeded: UInt64(link) & mask)) }
+
+  /// Puts `exchange` at the front, where nobody looks for it; there is room.
+  @inline(__always)
+  mutating func append(_ exchange: Exchange, behind previous: UInt32 = 0) -> UnsafeMutablePointer<Exchange> {
+    let place = pointer(tail)
+    place.initialize(to: exchange)
+    place.pointee.previous = previous
+    tail &+= 1
+    return place
+  }
+
+  /// Puts `exchange` at the front, and at the front of those that begin at a window's `place`; there is room.
+  @inline(__always)
+  mutating func append(
+    _ exchange: Exchange, at place: UnsafeMutablePointer<UInt32>
+  ) -> UnsafeMutablePointer<Exchange> {
+    let older = place.pointee
+    place.pointee = UInt32(truncatingIfNeeded: tail)
+    return append(exchange, behind: older)
+  }
+
+  // MARK: The index
 
   @inline(__always)
   private func hash(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> UInt64 {
@@ -79,9 +176,9 @@ struct ExchangeTable: ~Copyable {
     return (wide.high ^ wide.low) & ~1
   }
 
-  /// The slot at which the search for a number begins.
-  mutating func home(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> Int {
-    Int(truncatingIfNeeded: hash(session, direction, sequence)) & slotMask
+  /// A number by which hashes of different tables can be told apart.
+  func home(_ session: UInt32, _ direction: Direction, _ sequence: UInt64, of slots: Int) -> Int {
+    Int(truncatingIfNeeded: hash(session, direction, sequence)) & (slots - 1)
   }
 
   /// Asks for the slots of a number in both directions; gives the number's hash, which is never 0.
@@ -97,7 +194,7 @@ struct ExchangeTable: ~Copyable {
   func prefetchExchange(_ hash: UInt64) {
     var i = Int(truncatingIfNeeded: hash) & slotMask
     // The slot of the other direction comes behind this one's.
-    if slots[i] == Self.empty { i &+= 1 }
+    if slots[i] == Self.empty { i = (i &+ 1) & slotMask }
     while slots[i] != Self.empty {
       if slots[i] >> 32 & ~1 == hash & 0xffff_ffff {
         imdump_prefetch(place(slots[i]))
@@ -133,78 +230,86 @@ struct ExchangeTable: ~Copyable {
     }
   }
 
-  /// Where a number's newest exchange is, or would be.
-  struct Probe {
-    fileprivate var hash: UInt64
-    fileprivate var slot: Int
-    /// The newest exchange of the number, `nil` when there is none.
-    var found: UnsafeMutablePointer<Exchange>?
-  }
-
-  /// Looks for a number. What it gives holds until the table changes.
-  @inline(__always)
-  func probe(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> Probe {
-    let h = hash(session, direction, sequence)
-    let i = slot(h, session, direction, sequence)
-    return Probe(hash: h, slot: i, found: slots[i] == Self.empty ? nil : place(slots[i]))
-  }
-
-  /// The newest exchange of that number, `nil` when there is none.
+  /// The newest exchange of that number in the index, `nil` when there is none.
   @inline(__always)
   func find(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> UnsafeMutablePointer<Exchange>? {
-    probe(session, direction, sequence).found
+    let i = slot(hash(session, direction, sequence), session, direction, sequence)
+    return slots[i] == Self.empty ? nil : place(slots[i])
   }
 
-  /// The next older one with the same number.
-  func next(after exchange: UnsafeMutablePointer<Exchange>) -> UnsafeMutablePointer<Exchange>? {
-    var link = exchange.pointee.previous
-    while true {
-      // Positions are compared modulo 2³²; the ring is far smaller than that.
-      let age = UInt32(truncatingIfNeeded: tail) &- link
-      if link == 0 || age == 0 || UInt64(age) > tail &- head { return nil }
-      let older = ring + Int(truncatingIfNeeded: UInt64(link) & mask)
-      // A place that was given to another number ends the chain.
-      guard older.pointee.sequence == exchange.pointee.sequence, older.pointee.session == exchange.pointee.session,
-        older.pointee.direction == exchange.pointee.direction
-      else { return nil }
-      if !older.pointee.flags.contains(.moved) { return older }
-      link = older.pointee.previous
-    }
-  }
-
-  /// The same, for exchanges without a number, which are answered in their order: those that were answered before `now` are
-  /// passed over, and left out of the chain, so that nobody comes to them again.
-  mutating func nextOpen(
-    after exchange: UnsafeMutablePointer<Exchange>, _ now: Timestamp
-  ) -> UnsafeMutablePointer<Exchange>? {
-    var older = next(after: exchange)
-    while let passed = older, passed.pointee.isAnswered, passed.pointee.firstAt <= now {
-      older = next(after: passed)
-      exchange.pointee.previous = passed.pointee.previous
-    }
-    return older
-  }
-
-  /// Puts `exchange` at the front; there is room.
-  mutating func append(_ exchange: Exchange) -> UnsafeMutablePointer<Exchange> {
-    append(exchange, at: probe(exchange.session, exchange.direction, exchange.sequence))
-  }
-
-  /// Puts `exchange` at the front, where `probe` found that its number belongs; there is room.
-  @inline(__always)
-  mutating func append(_ exchange: Exchange, at probe: Probe) -> UnsafeMutablePointer<Exchange> {
-    let place = pointer(tail)
-    let old = slots[probe.slot]
-    place.initialize(to: exchange)
-    place.pointee.previous = old == Self.empty ? 0 : UInt32(truncatingIfNeeded: old)
-    slots[probe.slot] = probe.hash << 32 | tail & 0xffff_ffff
-    tail &+= 1
+  /// Puts `exchange` at the front, and into the index; there is room.
+  mutating func appendIndexed(_ exchange: Exchange) -> UnsafeMutablePointer<Exchange> {
+    let place = append(exchange)
+    index(place, position: tail &- 1)
     return place
   }
+
+  /// Makes the exchange at `position` the newest of its number in the index.
+  private mutating func index(_ exchange: UnsafeMutablePointer<Exchange>, position: UInt64) {
+    if (indexed + 1) * Self.slotsPerExchange > slotMask + 1 { growIndex() }
+    let h = hash(exchange.pointee.session, exchange.pointee.direction, exchange.pointee.sequence)
+    let i = slot(h, exchange.pointee.session, exchange.pointee.direction, exchange.pointee.sequence)
+    let old = slots[i]
+    indexed += old == Self.empty ? 1 : 0
+    exchange.pointee.previous = old == Self.empty ? 0 : UInt32(truncatingIfNeeded: old)
+    slots[i] = h << 32 | position & 0xffff_ffff
+  }
+
+  /// Moves all exchanges that begin in `window` to the index, and empties it.
+  @inline(never)
+  mutating func index(_ window: inout ExchangeWindow) {
+    var links: [(age: UInt32, link: UInt32)] = []
+    for place in 0..<ExchangeWindow.places {
+      var link = window.newest[place]
+      window.newest[place] = 0
+      var last: UInt32 = 0
+      var session: UInt32?
+      while true {
+        let age = age(link)
+        guard age > last else { break }
+        last = age
+        let exchange = ring + Int(truncatingIfNeeded: UInt64(link) & mask)
+        if session ?? exchange.pointee.session != exchange.pointee.session { break }
+        session = exchange.pointee.session
+        links.append((age, link))
+        link = exchange.pointee.previous
+      }
+    }
+    links.sort { $0.age > $1.age }
+    for (age, link) in links {
+      let exchange = ring + Int(truncatingIfNeeded: UInt64(link) & mask)
+      exchange.pointee.previous = 0
+      // What has moved is found where it moved to.
+      if !exchange.pointee.flags.contains(.moved) { index(exchange, position: tail &- UInt64(age)) }
+    }
+  }
+
+  /// Doubles the index. A slot tells where it stands in any.
+  @inline(never)
+  private mutating func growIndex() {
+    let old = slots
+    let count = slotMask + 1
+    slotMask = count * 2 - 1
+    slots = Self.newSlots(count * 2)
+    for j in 0..<count where old[j] != Self.empty {
+      var i = Int(truncatingIfNeeded: old[j] >> 32) & slotMask
+      while slots[i] != Self.empty { i = (i &+ 1) & slotMask }
+      slots[i] = old[j]
+    }
+    old.deallocate()
+  }
+
+  // MARK: Forgetting
 
   /// Forgets the oldest exchange.
   @inline(__always)
   mutating func dropOldest() {
+    if indexed > 0 { removeOldestFromIndex() }
+    head &+= 1
+  }
+
+  @inline(never)
+  private mutating func removeOldestFromIndex() {
     let oldest = pointer(head)
     // The slots of those that follow are far apart; they will be wanted soon.
     if tail &- head > 8 {
@@ -218,11 +323,11 @@ struct ExchangeTable: ~Copyable {
     while slots[i] != Self.empty {
       if slots[i] == entry {
         clear(i)
+        indexed -= 1
         break
       }
       i = (i &+ 1) & slotMask
     }
-    head &+= 1
   }
 
   /// Frees a slot and closes the gap, so that later entries of the run are still found.
@@ -242,19 +347,35 @@ struct ExchangeTable: ~Copyable {
     slots[hole] = Self.empty
   }
 
-  /// Doubles the ring.
+  /// Doubles the ring. Positions stay as they are, so windows and the index do, too.
   @inline(never)
   mutating func grow() {
-    let oldRing = ring
+    let old = ring
     let oldMask = mask
     mask = mask * 2 + 1
     ring = Self.newRing(Int(mask + 1))
-    slots.deallocate()
-    slotMask = slotMask * 2 + 1
-    slots = Self.newSlots(slotMask + 1)
-    let end = tail
-    tail = head
-    while tail < end { _ = append(oldRing[Int(tail & oldMask)]) }
-    UnsafeMutableRawPointer(oldRing).deallocate()
+    var position = head
+    while position < tail {
+      (ring + Int(truncatingIfNeeded: position & mask)).initialize(
+        to: old[Int(truncatingIfNeeded: position & oldMask)])
+      position &+= 1
+    }
+    UnsafeMutableRawPointer(old).deallocate()
+  }
+}
+
+/// Where the exchanges of one session begin: for each direction and each value of a number's lowest bits, the lower half of
+/// the position of the newest, 0 for none. 64 bytes, one cache line.
+struct ExchangeWindow: BitwiseCopyable {
+  /// Places of each direction, a power of two.
+  static var width: Int { 8 }
+  /// Places of both.
+  static var places: Int { 16 }
+  var newest: InlineArray<16, UInt32> = InlineArray(repeating: 0)
+
+  /// Where a number's exchanges begin.
+  @inline(__always)
+  static func place(_ direction: Direction, _ sequence: UInt64) -> Int {
+    Int(direction.rawValue) &* width &+ Int(truncatingIfNeeded: sequence & UInt64(width &- 1))
   }
 }

@@ -1,27 +1,36 @@
 package import IMWire
 
-/// One client as the protocol names it, across all its connections. Its counters stand in the first cache line.
+/// One client as the protocol names it, across all its connections. What a frame asks for stands in the first two cache
+/// lines: counters, and where its exchanges are.
 struct Session {
   /// The last numbers, by direction and category (0 to 3).
   var last: InlineArray<8, UInt32> = [0, 0, 0, 0, 0, 0, 0, 0]
   /// Which of `last` hold a number: one bit for each direction and category.
   var known: UInt8 = 0
+  /// One bit for each counter of which no exchange has a number above `last`: a number above it is new, and needs no search.
+  var ordered: UInt8 = .max
   var plan: UInt8
-  /// Whether a part of it was joined by addresses only.
-  var isUncertain = false
   /// How many sessions have had its place, modulo 256: the upper byte of its identity.
   var generation: UInt8 = 0
+  /// Whether `window` says where its exchanges are, which takes a protocol that counts; else the index of all does.
+  var hasWindow: Bool
+  /// Whether a part of it was joined by addresses only.
+  var isUncertain = false
+  /// How often many other exchanges stood before the one that was looked for; see `Tracker.longWalks`.
+  var longWalks: UInt8 = 0
   /// Connections it has had.
   var connections: UInt16 = 1
   /// How many numbers of this session are waited for by answers.
-  var orphans: UInt16 = 0
+  var orphans: UInt32 = 0
+  /// One bit for each number that answers wait for, by its lowest five.
+  var orphanMarks: UInt32 = 0
   /// The flow that it was last seen on, and that flow's serial number: the place may have been given to another.
   var flow: UInt32
   var flowSerial: UInt32
   /// The previous session of the same name, `.max` at the chain's end.
   var older: UInt32
-  /// One bit for each such number, by its lowest five.
-  var orphanMarks: UInt32 = 0
+  /// Where its exchanges are, at byte 64.
+  var window = ExchangeWindow()
   /// What the wire calls it: the session number, or a hash of the client's name.
   var key: UInt64
   /// When that flow was over, as far as it was forgotten; else the flow itself tells.
@@ -30,6 +39,18 @@ struct Session {
   var askedAt = Timestamp.distantPast
   /// Where it was: a hash of client address and server endpoint.
   var place: UInt64
+}
+
+extension UnsafeMutablePointer<Session> {
+  /// Where the exchanges of a number begin; `nil` where the index of all says it.
+  @inline(__always)
+  func exchanges(_ id: UInt32, _ direction: Direction, _ sequence: UInt64) -> UnsafeMutablePointer<UInt32>? {
+    guard pointee.hasWindow, sequence >> 32 == 0, pointee.generation == UInt8(truncatingIfNeeded: id &>> 24) else {
+      return nil
+    }
+    return (UnsafeMutableRawPointer(self) + 64).assumingMemoryBound(to: UInt32.self)
+      + ExchangeWindow.place(direction, sequence)
+  }
 }
 
 /// Numbers that a counter left out and that may still come.
@@ -86,6 +107,8 @@ struct SessionTable: ~Copyable {
   /// Sessions forgotten, and the identities of those that the sink has not been told of.
   private(set) var evicted: UInt64 = 0
   var forgotten: [UInt32] = []
+  /// Where the exchanges are of the session that was forgotten for the one that was added last.
+  var displaced: ExchangeWindow?
   private var newest: [UInt64: UInt32] = [:]
   /// Names of sessions that have one.
   private(set) var names: [UInt32: String] = [:]
@@ -124,12 +147,13 @@ struct SessionTable: ~Copyable {
   /// The newest session called `key` of `plan`, or `nil`.
   func newest(_ key: UInt64, _ plan: UInt8) -> UInt32? { newest[key ^ UInt64(plan) << 56] }
 
-  /// Adds a session called `key`.
+  /// Adds a session called `key`; `counts` says that its numbers are counters.
   mutating func add(
-    _ key: UInt64, _ plan: UInt8, flow: UInt32, serial: UInt32, place: UInt64, _ flows: FlowPlaces
+    _ key: UInt64, _ plan: UInt8, flow: UInt32, serial: UInt32, place: UInt64, counts: Bool, _ flows: FlowPlaces
   ) -> UInt32 {
     let older = newest(key, plan) ?? .max
-    var session = Session(plan: plan, flow: flow, flowSerial: serial, older: older, key: key, place: place)
+    var session = Session(
+      plan: plan, hasWindow: counts, flow: flow, flowSerial: serial, older: older, key: key, place: place)
     session.askedAt = flows.pointer(flow).pointee.lastSeen
     if pool.count == 0 {
       // The first places are needed even where others have taken all there is.
@@ -162,6 +186,7 @@ struct SessionTable: ~Copyable {
     evicted += 1
     forgotten.append(id)
     hasNews = true
+    if old.pointee.hasWindow { displaced = old.pointee.window }
     session.generation = old.pointee.generation &+ 1
     // The last generation of the last place is what stands for no session.
     if session.older == id { session.older = .max }
@@ -186,6 +211,7 @@ struct SessionTable: ~Copyable {
   /// Forgets how far a session has counted: it begins anew on another connection.
   mutating func beginCounters(_ index: UInt32) {
     pointer(index).pointee.known = 0
+    pointer(index).pointee.ordered = 0
     for slot in 0..<UInt64(8) where !openGaps.isEmpty { openGaps[UInt64(index & 0xff_ffff) << 3 | slot] = nil }
   }
 
@@ -223,21 +249,15 @@ struct SessionTable: ~Copyable {
     case late
   }
 
-  private static func slot(_ direction: Direction, _ category: Int) -> Int {
-    Int(direction.rawValue) * 4 + (category & 3)
-  }
-
   /// Takes note of `sequence`. `plan` tells which bits count and where the counter wraps.
   @inline(__always)
   mutating func advance(
     _ index: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>, _ now: Timestamp
   ) -> Order {
-    let bits = UInt64(plan.pointee.counterBits)
-    let counter = UInt32(truncatingIfNeeded: sequence & ((1 << bits) - 1))
-    let slot = Self.slot(direction, Int(truncatingIfNeeded: sequence >> bits))
+    let (slot, counter) = Self.counter(direction, sequence, plan)
     let session = pointer(index)
     guard session.pointee.generation == UInt8(truncatingIfNeeded: index &>> 24) else { return .inOrder }
-    let bit = UInt8(1 << slot)
+    let bit = UInt8(1 &<< UInt8(truncatingIfNeeded: slot))
     if session.pointee.known & bit == 0 {
       session.pointee.known |= bit
       session.pointee.last[slot] = counter
@@ -248,13 +268,43 @@ struct SessionTable: ~Copyable {
     let expected = UInt64(last) + 1 >= wrap ? 0 : last + 1
     if counter == expected {
       session.pointee.last[slot] = counter
+      if counter == 0 { session.pointee.ordered &= ~bit }
       return .inOrder
     }
     if direction == .serverToClient, plan.pointee.serverSharesCounter {
       session.pointee.last[slot] = counter
+      if counter < last { session.pointee.ordered &= ~bit }
       return .inOrder
     }
     return outOfOrder(index, slot, last, expected, counter, wrap, now)
+  }
+
+  /// Whether no exchange has a number of which a session's counter has not come so far yet; false where only a search tells.
+  @inline(__always)
+  func isNew(_ index: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>) -> Bool {
+    let session = pointer(index)
+    let (slot, counter) = Self.counter(direction, sequence, plan)
+    let bit = UInt8(1 &<< UInt8(truncatingIfNeeded: slot))
+    return session.pointee.ordered & bit != 0
+      && (session.pointee.known & bit == 0 || counter > session.pointee.last[slot])
+  }
+
+  /// Takes note of an exchange whose number does not count: those above the last number may not be new any more.
+  mutating func skip(_ index: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>) {
+    guard isKnown(index) else { return }
+    pointer(index).pointee.ordered &= ~UInt8(1 << Self.counter(direction, sequence, plan).slot)
+  }
+
+  /// The place of a number's counter, and the part of the number that counts.
+  @inline(__always)
+  private static func counter(
+    _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>
+  ) -> (slot: Int, counter: UInt32) {
+    let bits = UInt64(plan.pointee.counterBits)
+    return (
+      Int(direction.rawValue) &* 4 &+ Int(truncatingIfNeeded: sequence &>> bits & 3),
+      UInt32(truncatingIfNeeded: sequence & (1 &<< bits &- 1))
+    )
   }
 
   @inline(never)
@@ -266,6 +316,8 @@ struct SessionTable: ~Copyable {
     let totals = Int(pointer(index).pointee.plan) * 8 + slot
     // How far ahead it is on a circle of `wrap` numbers; the far half is behind.
     let ahead = (UInt64(counter) + wrap - UInt64(expected)) % wrap
+    // Either way round the circle, there may be exchanges above the last number from here on.
+    if (ahead < wrap / 2) == (counter < last) { pointer(index).pointee.ordered &= ~UInt8(1 << slot) }
     if ahead < wrap / 2 {
       pointer(index).pointee.last[slot] = counter
       if expected < counter, openGaps.count < maximumCounters || openGaps[key] != nil {
@@ -329,13 +381,11 @@ struct SessionTable: ~Copyable {
   func continuity(
     _ index: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>
   ) -> Continuity {
-    let bits = UInt64(plan.pointee.counterBits)
-    let counter = sequence & ((1 << bits) - 1)
-    let slot = Self.slot(direction, Int(truncatingIfNeeded: sequence >> bits))
+    let (slot, counter) = Self.counter(direction, sequence, plan)
     let session = pointer(index)
     guard session.pointee.known & UInt8(1 << slot) != 0 else { return .unknown }
     let wrap = plan.pointee.counterWrap
-    let ahead = (counter + wrap - UInt64(session.pointee.last[slot])) % wrap
+    let ahead = (UInt64(counter) + wrap - UInt64(session.pointee.last[slot])) % wrap
     if ahead == 1 % wrap { return .next }
     if ahead == 0 || ahead >= wrap - 64 { return .behind }
     return ahead <= 1_024 ? .near : .far

@@ -64,7 +64,7 @@ extension Tracker {
   private mutating func move(_ exchange: UnsafeMutablePointer<Exchange>) {
     let copy = exchange.pointee
     exchange.pointee.flags.insert(.moved)
-    _ = table.append(copy)
+    _ = append(copy)
   }
 
   /// Makes room for one more exchange: forgets settled ones, moves open ones, or grows.
@@ -74,15 +74,11 @@ extension Tracker {
     // Where many of all are still open, moving them round after round would cost more than room for them.
     let isCrowded = moved * 8 > table.capacity * 3 && table.canGrowFar
     if table.canGrow || isCrowded, !oldest.pointee.flags.contains(.moved),
-      now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention,
-      budget.takeIfAdmitted(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost))
+      now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention, grow()
     {
-      table.grow()
-      moved = 0
       return
     }
     if Int(truncatingIfNeeded: table.head) & (table.capacity - 1) == 0 { moved = 0 }
-    var moves = 0
     while table.isFull {
       let exchange = table.pointer(table.head)
       let flags = exchange.pointee.flags
@@ -90,12 +86,12 @@ extension Tracker {
       table.dropOldest()
       if flags.contains(.moved) { continue }
       if !flags.contains(.settled) {
-        // At most one in two is moved in a round: a flood of messages without answers must not make each of them dear.
-        if moves < 1_024, moved < table.capacity / 2 {
-          moves += 1
+        // At most seven in eight are moved in a round: a flood of messages without answers must not make each of them
+        // expensive.
+        if moved < table.capacity / 8 * 7 {
           moved += 1
           let copy = exchange.pointee
-          _ = table.append(copy)
+          _ = append(copy)
           continue
         }
         evicted += 1
@@ -103,6 +99,16 @@ extension Tracker {
       }
       finish(exchange)
     }
+  }
+
+  /// Doubles the table if the limit on memory lets it.
+  private mutating func grow() -> Bool {
+    guard budget.takeIfAdmitted(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost)) else {
+      return false
+    }
+    table.grow()
+    moved = 0
+    return true
   }
 
   /// Settles the open exchanges of connections that are about to be forgotten: nobody waits for their answers.

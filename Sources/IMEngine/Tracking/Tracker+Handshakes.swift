@@ -19,7 +19,7 @@ extension Tracker {
         figure.pointee.handshake.insert(.requested)
         if direction == .serverToClient { figure.pointee.handshake.insert(.fromServer) }
       }
-      guard let exchange = table.find(flow.pointee.session, direction, number(of: frame, flow)),
+      guard let exchange = find(flow.pointee.session, direction, number(of: frame, flow)),
         exchange.pointee.connection == flow.pointee.serial
       else { return }
       figure.pointee.handshakeExchange = exchange.pointee.id
@@ -64,8 +64,8 @@ extension Tracker {
     _ note: inout FrameNote
   ) {
     let way: Direction = direction == .clientToServer ? .serverToClient : .clientToServer
-    var found = table.find(flow.pointee.session, way, number)
-    while let exchange = found, role(exchange) != .message { found = table.next(after: exchange) }
+    var found = find(flow.pointee.session, way, number)
+    while let exchange = found, role(exchange) != .message { found = next(after: exchange) }
     guard let exchange = found, !exchange.pointee.flags.contains(.read) else { return }
     let latency = now.microseconds - exchange.pointee.firstAt.microseconds
     guard latency >= 0 else { return }

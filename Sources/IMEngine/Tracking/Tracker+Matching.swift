@@ -11,28 +11,33 @@ extension Tracker {
     _ isBad: Bool, _ note: inout FrameNote
   ) {
     let fingerprint = bodyFingerprint(frame, bytes, plan)
-    var probe = table.probe(flow.pointee.session, direction, sequence)
-    if let known = probe.found {
+    var session = sessions.pointer(flow.pointee.session)
+    var place = session.exchanges(flow.pointee.session, direction, sequence)
+    let isNew = place != nil && sessions.isNew(flow.pointee.session, direction, sequence, plan)
+    if !isNew, let known = find(flow.pointee.session, direction, sequence) {
       if join(frame, known, fingerprint, plan, flowIndex, flow, isBad, &note) { return }
       if plan.pointee.sequenceCounts, !isBad, known.pointee.connection != flow.pointee.serial,
         part(flow, flowIndex, frame, plan, flows)
       {
         note.session = flow.pointee.session
-        probe = table.probe(flow.pointee.session, direction, sequence)
+        session = sessions.pointer(flow.pointee.session)
+        place = session.exchanges(flow.pointee.session, direction, sequence)
       }
+    }
+    if place != nil, isBad || !frame.pointee.kind.pointee.flags.contains(.numbered) {
+      sessions.skip(flow.pointee.session, direction, sequence, plan)
     }
     let kind = frame.pointee.kind.pointee.index
     note.exchange = nextID
     note.copy = 1
-    let new = table.append(
-      Exchange(
-        sequence: sequence, session: flow.pointee.session, direction: direction, id: nextID,
-        firstAt: frame.pointee.timestamp, flow: flowIndex, connection: flow.pointee.serial,
-        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount),
-        end: UInt32(truncatingIfNeeded: frame.pointee.streamOffset) &+ UInt32(truncatingIfNeeded: frame.pointee.count),
-        fingerprint: fingerprint, clock: UInt16(truncatingIfNeeded: frame.pointee.time), flags: isBad ? .bad : .good,
-        plan: flow.pointee.profile.plan, kind: kind),
-      at: probe)
+    let exchange = Exchange(
+      sequence: sequence, session: flow.pointee.session, direction: direction, id: nextID,
+      firstAt: frame.pointee.timestamp, flow: flowIndex, connection: flow.pointee.serial,
+      bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount),
+      end: UInt32(truncatingIfNeeded: frame.pointee.streamOffset) &+ UInt32(truncatingIfNeeded: frame.pointee.count),
+      fingerprint: fingerprint, clock: UInt16(truncatingIfNeeded: frame.pointee.time), flags: isBad ? .bad : .good,
+      plan: flow.pointee.profile.plan, kind: kind)
+    let new = if let place { table.append(exchange, at: place) } else { table.appendIndexed(exchange) }
     nextID &+= 1
     let figure = figures.pointer(flow.pointee.figures)
     figure.pointee.unsettled &+= 1
@@ -41,7 +46,7 @@ extension Tracker {
     let role = frame.pointee.kind.pointee.role
     if role == .message { figure.pointee.units[way] &+= 1 }
     if role == .heartbeat { heartbeat(frame.pointee.timestamp, figure, plan) }
-    if sessions.pointer(flow.pointee.session).pointee.mayHaveOrphans(sequence) {
+    if session.pointee.mayHaveOrphans(sequence) {
       adopt(new, frame, flow, plan, flows)
     }
   }
@@ -86,7 +91,7 @@ extension Tracker {
   ) -> Bool {
     var found: UnsafeMutablePointer<Exchange>? = known
     while let candidate = found, candidate.pointee.kind != frame.pointee.kind.pointee.index {
-      found = table.next(after: candidate)
+      found = next(after: candidate)
     }
     guard let exchange = found else { return false }
     let isElsewhere = exchange.pointee.connection != flow.pointee.serial
@@ -205,7 +210,7 @@ extension Tracker {
         sequence, frame.pointee.kind.pointee.answers, frame.pointee.timestamp, flow, reverse, plan, flows, refused,
         status)
     }
-    let newest = table.find(flow.pointee.session, reverse, sequence)
+    let newest = find(flow.pointee.session, reverse, sequence)
     var found = newest
     if let newest, inOrder {
       found = searchInOrder(from: newest, frame.pointee.timestamp, flow)
@@ -251,7 +256,7 @@ extension Tracker {
     var farthest: UInt64 = 0
     while missing < 64, distance < min(65_536, plan.pointee.counterWrap - 1) {
       distance += 1
-      guard let newest = table.find(flow.pointee.session, direction, plan.number(before: sequence, by: distance)) else {
+      guard let newest = find(flow.pointee.session, direction, plan.number(before: sequence, by: distance)) else {
         missing += 1
         continue
       }
@@ -264,7 +269,7 @@ extension Tracker {
     while farthest > 0 {
       let number = plan.number(before: sequence, by: farthest)
       farthest -= 1
-      guard let exchange = table.find(flow.pointee.session, direction, number), isAnswer(answers, now, exchange),
+      guard let exchange = find(flow.pointee.session, direction, number), isAnswer(answers, now, exchange),
         !exchange.pointee.isAnswered, !isScoped || isHere(exchange, flow)
       else { continue }
       var note = FrameNote()
@@ -291,11 +296,11 @@ extension Tracker {
     _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
     _ flows: FlowPlaces, _ sequence: UInt64, isScoped: Bool, _ note: inout FrameNote
   ) -> Bool {
-    var found = table.find(flow.pointee.session, direction.reversed, sequence)
+    var found = find(flow.pointee.session, direction.reversed, sequence)
     if isScoped {
       var steps = 0
       while let exchange = found, !isHere(exchange, flow), steps < 32 {
-        found = table.next(after: exchange)
+        found = next(after: exchange)
         steps += 1
       }
     }

@@ -19,7 +19,7 @@ extension Tracker {
     while let exchange = candidate {
       steps &+= 1
       if steps > 32 { return nil }
-      candidate = table.next(after: exchange)
+      candidate = next(after: exchange)
       if isScoped, !isHere(exchange, flow) { continue }
       if isAnswer(answers, now, exchange) { return exchange }
       if exchange.pointee.firstAt > now, isAnswer(answers, exchange.pointee.firstAt, exchange) {

@@ -49,7 +49,7 @@ extension Tracker {
           }
         case .behind:
           // A client that opens several connections at once has their first frames overtake one another.
-          let isNew = session.pointee.place == place && table.find(candidate, way, frame.pointee.sequence) == nil
+          let isNew = session.pointee.place == place && find(candidate, way, frame.pointee.sequence) == nil
           if isNew || repeats(frame, bytes, candidate, way, plan) { found = candidate }
         case .unknown: if session.pointee.place == place, uncertain == nil { uncertain = candidate }
         case .far: break
@@ -63,7 +63,7 @@ extension Tracker {
       found = uncertain
       sessions.pointer(uncertain).pointee.isUncertain = true
     }
-    let index = found ?? sessions.add(key, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place, flows)
+    let index = found ?? beginSession(key, on: flow, flowIndex, place: place, plan, flows)
     join(index, flowIndex, flow, place, plan, flows)
     flow.pointee.session = index
     flow.pointee.sessionKey = UInt32(truncatingIfNeeded: key ^ key >> 32)
@@ -80,11 +80,11 @@ extension Tracker {
 
   /// Whether a frame is one that the session has sent before, or an answer to one. A connection begins with a control frame
   /// of its own: one that is like another connection's tells of two clients.
-  private func repeats(
+  private mutating func repeats(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ session: UInt32, _ direction: Direction,
     _ plan: UnsafePointer<Plan>
   ) -> Bool {
-    guard let known = table.find(session, direction, frame.pointee.sequence) else { return false }
+    guard let known = find(session, direction, frame.pointee.sequence) else { return false }
     let kind = frame.pointee.kind
     if kind.pointee.role == .acknowledgment { return kind.pointee.answers >> UInt64(known.pointee.kind & 63) & 1 == 1 }
     return kind.pointee.role != .control && known.pointee.kind == frame.pointee.kind.pointee.index
@@ -99,9 +99,8 @@ extension Tracker {
     _ flows: FlowPlaces
   ) -> Bool {
     guard plan.pointee.session.isPresent, !plan.pointee.framing.sessionIsUnique else { return false }
-    flow.pointee.session = sessions.add(
-      frame.pointee.session, flow.pointee.profile.plan, flow: flowIndex, serial: flow.pointee.serial,
-      place: place(flow), flows)
+    flow.pointee.session = beginSession(
+      frame.pointee.session, on: flow, flowIndex, place: place(flow), plan, flows)
     return true
   }
 
@@ -117,8 +116,7 @@ extension Tracker {
       let begins = frame.pointee.kind.pointee.flags.contains(.opensSession)
       if flow.pointee.session == .max || begins && !frame.pointee.kind.pointee.flags.contains(.namesSession) {
         let own = Self.ownKey(flow)
-        flow.pointee.session = sessions.add(
-          own, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place, flows)
+        flow.pointee.session = beginSession(own, on: flow, flowIndex, place: place, plan, flows)
       }
       return
     }
@@ -133,8 +131,8 @@ extension Tracker {
     if frame.pointee.kind.pointee.flags.contains(.namesSession) {
       // Several connections may have the name, each with numbers of its own.
       if flow.pointee.session == .max || !sessions.isKnown(flow.pointee.session) {
-        flow.pointee.session = sessions.add(
-          Self.ownKey(flow), planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place, flows)
+        flow.pointee.session = beginSession(
+          Self.ownKey(flow), on: flow, flowIndex, place: place, plan, flows)
       }
       sessions.name(flow.pointee.session, name)
       named = (flow.pointee.session, name)
@@ -154,7 +152,7 @@ extension Tracker {
       named = (flow.pointee.session, name)
       sessions.hasNews = true
     } else {
-      let index = sessions.add(key, planIndex, flow: flowIndex, serial: flow.pointee.serial, place: place, flows)
+      let index = beginSession(key, on: flow, flowIndex, place: place, plan, flows)
       sessions.name(index, name)
       named = (index, name)
       sessions.hasNews = true

@@ -52,6 +52,8 @@ struct Tracker: ~Copyable {
   /// How many more steps searches among exchanges without a number may take beyond the usual; each search adds a few.
   var searchCredit = Tracker.maximumSearchCredit
   static var maximumSearchCredit: Int { 1 << 20 }
+  /// Sessions that have more under way than their window serves well; see `indexCrowded`.
+  var crowded: [UInt32] = []
   /// Open exchanges that were moved to the front in this round of the table.
   var moved = 0
   /// Everything below this position is settled or moved.

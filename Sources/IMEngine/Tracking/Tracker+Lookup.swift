@@ -1,0 +1,87 @@
+import IMWire
+
+/// Where exchanges are: in the window of their session, or in the index of all.
+extension Tracker {
+  /// Other exchanges that may stand before the one that is looked for; a search that passes more is a long walk.
+  private static var shortWalk: Int { 8 }
+  /// After so many long walks a session has too much under way for its window, and moves to the index.
+  private static var patience: UInt8 { 40 }
+
+  /// The newest exchange of a number, `nil` when there is none.
+  @inline(__always)
+  mutating func find(
+    _ session: UInt32, _ direction: Direction, _ sequence: UInt64
+  ) -> UnsafeMutablePointer<Exchange>? {
+    guard let place = sessions.pointer(session).exchanges(session, direction, sequence) else {
+      return table.find(session, direction, sequence)
+    }
+    let (found, steps) = table.find(session, direction, sequence, at: place)
+    if steps > Self.shortWalk { noteLongWalk(session) }
+    return found
+  }
+
+  /// The next older one with the same number.
+  mutating func next(after exchange: UnsafeMutablePointer<Exchange>) -> UnsafeMutablePointer<Exchange>? {
+    let (found, steps) = table.next(after: exchange)
+    if steps > Self.shortWalk { noteLongWalk(exchange.pointee.session) }
+    return found
+  }
+
+  /// Puts `exchange` at the front, where its number is looked for; there is room.
+  @inline(__always)
+  mutating func append(_ exchange: Exchange) -> UnsafeMutablePointer<Exchange> {
+    guard
+      let place = sessions.pointer(exchange.session).exchanges(
+        exchange.session, exchange.direction, exchange.sequence)
+    else { return table.appendIndexed(exchange) }
+    return table.append(exchange, at: place)
+  }
+
+  /// Asks for what a number's exchanges are found by, and for the exchanges where that is there already; gives what
+  /// `ExchangeTable.prefetchExchange` wants to know later, 0 for nothing.
+  @inline(__always)
+  func prefetchExchanges(_ session: UInt32, _ sequence: UInt64) -> UInt64 {
+    guard session != .max else { return 0 }
+    let pointer = sessions.pointer(session)
+    guard let place = pointer.exchanges(session, .clientToServer, sequence) else {
+      return table.prefetchSlots(session, sequence)
+    }
+    table.prefetch(place.pointee)
+    table.prefetch(place[ExchangeWindow.width])
+    return 0
+  }
+
+  @inline(never)
+  private mutating func noteLongWalk(_ id: UInt32) {
+    let session = sessions.pointer(id)
+    guard sessions.isKnown(id), session.pointee.hasWindow else { return }
+    session.pointee.longWalks &+= 1
+    guard session.pointee.longWalks == Self.patience else { return }
+    crowded.append(id)
+    sessions.hasNews = true
+  }
+
+  /// Moves the exchanges of sessions that have too many for their window to the index.
+  mutating func indexCrowded() {
+    for id in crowded where sessions.isKnown(id) {
+      sessions.pointer(id).pointee.hasWindow = false
+      table.index(&sessions.pointer(id).pointee.window)
+    }
+    crowded.removeAll(keepingCapacity: true)
+  }
+
+  /// Begins a session called `key`. What the one that had to go for it has open is found in the index from now on.
+  mutating func beginSession(
+    _ key: UInt64, on flow: UnsafeMutablePointer<Flow>, _ flowIndex: UInt32, place: UInt64, _ plan: UnsafePointer<Plan>,
+    _ flows: FlowPlaces
+  ) -> UInt32 {
+    let index = sessions.add(
+      key, flow.pointee.profile.plan, flow: flowIndex, serial: flow.pointee.serial, place: place,
+      counts: plan.pointee.sequenceCounts, flows)
+    if var window = sessions.displaced {
+      sessions.displaced = nil
+      table.index(&window)
+    }
+    return index
+  }
+}
