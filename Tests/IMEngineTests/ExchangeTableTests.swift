@@ -25,10 +25,10 @@ import Testing
 
   /// Numbers that somebody has chosen because they fall on few slots fall on many in a run with another seed.
   @Test func numbersThatCollide() {
-    var known = ExchangeTable(maximumCount: 4_096, seed: 1)
+    var known = ExchangeTable(maximumCount: 4_096, seed: 1, budget: MemoryBudget(limit: 1 << 30))
     let chosen = (UInt64(0)..<1_000_000).filter { known.home(7, .clientToServer, $0, of: 16_384) < 32 }
     #expect(chosen.count > 1_000)
-    var other = ExchangeTable(maximumCount: 4_096, seed: 2)
+    var other = ExchangeTable(maximumCount: 4_096, seed: 2, budget: MemoryBudget(limit: 1 << 30))
     let homes = Set(chosen.map { other.home(7, .clientToServer, $0, of: 16_384) })
     #expect(homes.count > chosen.count * 3 / 4)
   }
@@ -79,7 +79,7 @@ import Testing
   ])
   func randomOperations(_ numbers: UInt64, _ capacity: Int, windowed: UInt32) {
     var random = SeededRandom(numbers &+ UInt64(windowed))
-    var room = Room(table: ExchangeTable(maximumCount: capacity, seed: numbers))
+    var room = Room(table: ExchangeTable(maximumCount: capacity, seed: numbers, budget: MemoryBudget(limit: 1 << 30)))
     for session in 0..<windowed { room.windows[session] = ExchangeWindow() }
     var model = Model()
     var nextID: UInt32 = 0

@@ -16,4 +16,36 @@ enum LargeMemory {
     madvise(memory, byteCount & ~(page - 1), MADV_HUGEPAGE)
     return memory
   }
+
+  /// Addresses for a table that grows in place. Memory comes as they are touched.
+  struct Reservation {
+    /// Where they begin, at a large page or at a page of the kernel's.
+    let start: UnsafeMutableRawPointer
+    let byteCount: Int
+    /// Whether the kernel gave them; else they are the allocator's.
+    fileprivate let isMapped: Bool
+  }
+
+  /// Addresses for `byteCount` bytes, or for as many halves of it as there are.
+  static func reserve(_ byteCount: Int) -> Reservation {
+    var count = byteCount
+    while count > page {
+      let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+      if let start = mmap(nil, count, PROT_READ | PROT_WRITE, flags, -1, 0), start != MAP_FAILED {
+        madvise(start, count, MADV_HUGEPAGE)
+        return Reservation(start: start, byteCount: count, isMapped: true)
+      }
+      count /= 2
+    }
+    return Reservation(start: .allocate(byteCount: count, alignment: 64), byteCount: count, isMapped: false)
+  }
+
+  /// Gives a reservation back.
+  static func release(_ reservation: Reservation) {
+    if reservation.isMapped {
+      munmap(reservation.start, reservation.byteCount)
+    } else {
+      reservation.start.deallocate()
+    }
+  }
 }

@@ -255,6 +255,8 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   var ended = SilenceLength()
   /// The low half of the stream offset behind that frame.
   var silenceEnd: UInt32 = 0
+  /// Control frames and receipts that no answer came of.
+  var unansweredControls: UInt32 = 0
 
   init(endpoint: UInt32) { self.endpoint = endpoint }
 
@@ -265,7 +267,7 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
 /// What the tracker counts for a connection on which not everything went well.
 package struct RareFigures: Sendable, BitwiseCopyable {
   /// What became of the messages of users, by direction, client to server first. In the tracker, `ConnectionFigures` has
-  /// the messages and those answered after one copy.
+  /// the messages, those answered after one copy, and `unansweredControls`.
   package var fates: InlineArray<2, FateCounts> = [FateCounts(), FateCounts()]
   /// Control frames and receipts that were refused; those that no answer came of.
   package var rejectedControls: UInt32 = 0, unansweredControls: UInt32 = 0
@@ -353,24 +355,24 @@ extension Tracker {
       result.fates[way].units = figures.units[way]
       result.fates[way].acked = figures.acked[way]
     }
+    result.unansweredControls = figures.unansweredControls
     return result
   }
 
   /// Whether an answer, perhaps on another connection of the session, may still change these figures.
   func mayStillChange(_ index: UInt32) -> Bool {
     let figure = figures.pointer(index)
-    if figure.pointee.unsettled > 0 { return true }
+    if figure.pointee.unsettled > 0 || figure.pointee.unansweredControls > 0 { return true }
     if figure.pointee.heartbeats != .max {
       let beats = heartbeats.pointer(figure.pointee.heartbeats)
       if beats.pointee.missed > 0 || beats.pointee.unknown > 0 { return true }
     }
     guard figure.pointee.rare != .max else { return false }
     let rare = rareFigures.pointer(figure.pointee.rare)
-    return rare.pointee.unansweredControls > 0
-      || (0...1).contains { way in
-        let fates = rare.pointee.fates[way]
-        return fates.unanswered > 0 || fates.damaged > 0 || fates.unknown > 0
-      }
+    return (0...1).contains { way in
+      let fates = rare.pointee.fates[way]
+      return fates.unanswered > 0 || fates.damaged > 0 || fates.unknown > 0
+    }
   }
 
   /// Counts one more, or with `step` -1 one less, of `outcome` in direction `way`, for a type that has this role.
@@ -396,7 +398,7 @@ extension Tracker {
     if fate == .rejected {
       rare(figure).pointee.rejectedControls &+= n
     } else {
-      rare(figure).pointee.unansweredControls &+= n
+      figure.pointee.unansweredControls &+= n
     }
   }
 

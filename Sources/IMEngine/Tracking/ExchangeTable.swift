@@ -14,7 +14,9 @@ struct ExchangeTable: ~Copyable {
   private static var leastSlots: Int { 1 << 6 }
   private static var slotsPerExchange: Int { 4 }
 
-  private var ring: UnsafeMutablePointer<Exchange>
+  /// Places for exchanges, each a cache line, in addresses that are reserved for all there may ever be.
+  private let ring: UnsafeMutablePointer<Exchange>
+  private let reserved: LargeMemory.Reservation
   private var slots: UnsafeMutablePointer<UInt64>
   /// Places in the ring, and in the index, less one.
   private var mask: UInt64
@@ -25,25 +27,23 @@ struct ExchangeTable: ~Copyable {
   private(set) var head: UInt64 = 1
   private(set) var tail: UInt64 = 1
   private let maximumCount: UInt64
+  private let budget: MemoryBudget
   /// What the hash mixes into a number, and multiplies it with.
   private let salt: UInt64, multiplier: UInt64
 
   /// A table of at most `maximumCount` (a power of two, at most 2²⁴) exchanges. Numbers come off the wire: `seed` keeps
   /// senders from choosing those that collide.
-  init(maximumCount: Int, seed: UInt64) {
+  init(maximumCount: Int, seed: UInt64, budget: MemoryBudget) {
+    self.budget = budget
     self.maximumCount = UInt64(maximumCount)
     salt = seed ^ 0xA076_1D64_78BD_642F
     // Odd, and with bits everywhere whatever the seed is.
     multiplier = (seed &* 0x9E37_79B9_7F4A_7C15) ^ 0xE703_7ED1_A0B4_28DB | 1
     mask = UInt64(min(1 << 12, maximumCount)) - 1
     slotMask = Self.leastSlots - 1
-    ring = Self.newRing(Int(mask + 1))
+    reserved = LargeMemory.reserve(maximumCount * Self.farGrowth * MemoryLayout<Exchange>.stride)
+    ring = reserved.start.assumingMemoryBound(to: Exchange.self)
     slots = Self.newSlots(Self.leastSlots)
-  }
-
-  /// Places for exchanges, each a cache line.
-  private static func newRing(_ count: Int) -> UnsafeMutablePointer<Exchange> {
-    LargeMemory.allocate(count * MemoryLayout<Exchange>.stride).assumingMemoryBound(to: Exchange.self)
   }
 
   /// An index of `count` free slots.
@@ -54,21 +54,27 @@ struct ExchangeTable: ~Copyable {
   }
 
   deinit {
-    UnsafeMutableRawPointer(ring).deallocate()
+    LargeMemory.release(reserved)
     slots.deallocate()
   }
 
   @inline(__always)
   var isFull: Bool { tail &- head > mask }
-  /// Bytes of an exchange and the slots that it may need.
-  static var costPerExchange: Int {
-    MemoryLayout<Exchange>.stride + slotsPerExchange * MemoryLayout<UInt64>.stride
-  }
+  /// Bytes of an exchange, without the slots that it may need.
+  static var costPerExchange: Int { MemoryLayout<Exchange>.stride }
+  /// Bytes of the index; it charges them to the budget itself.
+  var indexCost: Int { (slotMask + 1) * MemoryLayout<UInt64>.stride }
   /// Exchanges it has room for, a power of two.
   var capacity: Int { Int(truncatingIfNeeded: mask) + 1 }
-  var canGrow: Bool { mask + 1 < maximumCount }
-  /// Whether it may become up to four times as large as it was meant to.
-  var canGrowFar: Bool { mask + 1 < maximumCount * 4 }
+  var canGrow: Bool { mask + 1 < maximumCount && hasPlaces }
+  /// Whether it may become up to `farGrowth` times as large as it was meant to.
+  var canGrowFar: Bool { mask + 1 < maximumCount * UInt64(Self.farGrowth) && hasPlaces }
+  /// How many times as large as it was meant to it may become.
+  private static var farGrowth: Int { 8 }
+  /// Whether there are addresses for twice as many.
+  private var hasPlaces: Bool {
+    2 * capacity * MemoryLayout<Exchange>.stride <= reserved.byteCount
+  }
 
   @inline(__always)
   func pointer(_ position: UInt64) -> UnsafeMutablePointer<Exchange> {
@@ -83,6 +89,11 @@ struct ExchangeTable: ~Copyable {
   private func age(_ link: UInt32) -> UInt32 {
     let age = UInt32(truncatingIfNeeded: tail) &- link
     return link == 0 || UInt64(age) > tail &- head ? 0 : age
+  }
+
+  /// The exchange whose position has the lower half `link`, `nil` where it was forgotten.
+  func pointer(ifThere link: UInt32) -> UnsafeMutablePointer<Exchange>? {
+    age(link) > 0 ? ring + Int(truncatingIfNeeded: UInt64(link) & mask) : nil
   }
 
   /// The newest exchange of a number among those that hang behind `first`, and how many of other numbers stood before it.
@@ -120,7 +131,8 @@ struct ExchangeTable: ~Copyable {
   func next(
     after exchange: UnsafeMutablePointer<Exchange>
   ) -> (found: UnsafeMutablePointer<Exchange>?, steps: Int) {
-    find(exchange.pointee.session, exchange.pointee.direction, exchange.pointee.sequence, from: exchange.pointee.previous)
+    find(
+      exchange.pointee.session, exchange.pointee.direction, exchange.pointee.sequence, from: exchange.pointee.previous)
   }
 
   /// The same, for exchanges without a number, which are answered in their order: those that were answered before `now` are
@@ -289,6 +301,7 @@ struct ExchangeTable: ~Copyable {
   private mutating func growIndex() {
     let old = slots
     let count = slotMask + 1
+    budget.take(.exchanges, indexCost)
     slotMask = count * 2 - 1
     slots = Self.newSlots(count * 2)
     for j in 0..<count where old[j] != Self.empty {
@@ -347,20 +360,19 @@ struct ExchangeTable: ~Copyable {
     slots[hole] = Self.empty
   }
 
-  /// Doubles the ring. Positions stay as they are, so windows and the index do, too.
+  /// Doubles the ring, in place. Positions stay as they are, so windows and the index do, too.
   @inline(never)
   mutating func grow() {
-    let old = ring
-    let oldMask = mask
+    let old = mask
     mask = mask * 2 + 1
-    ring = Self.newRing(Int(mask + 1))
     var position = head
     while position < tail {
-      (ring + Int(truncatingIfNeeded: position & mask)).initialize(
-        to: old[Int(truncatingIfNeeded: position & oldMask)])
+      // Those whose place has changed go to the half that was not in use.
+      if position & mask != position & old {
+        pointer(position).initialize(to: ring[Int(truncatingIfNeeded: position & old)])
+      }
       position &+= 1
     }
-    UnsafeMutableRawPointer(old).deallocate()
   }
 }
 

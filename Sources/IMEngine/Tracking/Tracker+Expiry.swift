@@ -19,7 +19,7 @@ extension Tracker {
         if deadline <= now || isEnd, isEnd || !mayBeFilled(exchange, flow, deadline, now) {
           expire(exchange, flow, flows, at: deadline <= now ? deadline : nil)
         } else if now.nanoseconds(since: exchange.pointee.firstAt) < Self.leastTimeout {
-          return
+          break
         } else {
           // It was repeated, or its kind has more time: it must not hold up those behind it.
           move(exchange)
@@ -27,6 +27,49 @@ extension Tracker {
       }
       settleCursor = max(settleCursor + 1, table.head)
     }
+    if now >= waitingDue, !isEnd { settleWaiting(now, flows) }
+  }
+
+  /// An open exchange behind younger ones: the lower half of its position, and the time at which it is looked at first, in
+  /// milliseconds modulo 2³².
+  struct Waiting {
+    var link: UInt32, due: UInt32
+  }
+
+  /// Takes note that the exchange at the front, which began at `firstAt`, stands behind younger ones.
+  private mutating func waits(_ firstAt: Timestamp) {
+    let due = firstAt.advanced(by: Self.leastTimeout)
+    waitingDue = min(waitingDue, due)
+    waiting.append(
+      Waiting(
+        link: UInt32(truncatingIfNeeded: table.tail &- 1), due: UInt32(truncatingIfNeeded: due.nanoseconds / 1_000_000)))
+  }
+
+  /// Settles what has run out of time behind younger exchanges.
+  private mutating func settleWaiting(_ now: Timestamp, _ flows: FlowPlaces) {
+    let time = now.nanoseconds / 1_000_000
+    var next = Int64.max
+    var kept = 0
+    for i in waiting.indices {
+      let entry = waiting[i]
+      let left = Int64(Int32(bitPattern: entry.due &- UInt32(truncatingIfNeeded: time)))
+      if left <= 0 {
+        guard let exchange = table.pointer(ifThere: entry.link),
+          exchange.pointee.flags.isDisjoint(with: [.settled, .moved])
+        else { continue }
+        let flow = flows.pointer(exchange.pointee.flow)
+        let deadline = deadline(exchange, flow, flows)
+        if deadline <= now, !mayBeFilled(exchange, flow, deadline, now) {
+          expire(exchange, flow, flows, at: deadline)
+          continue
+        }
+      }
+      next = min(next, time &+ max(left, 0))
+      waiting[kept] = entry
+      kept += 1
+    }
+    waiting.removeLast(waiting.count - kept)
+    waitingDue = kept == 0 ? .distantFuture : Timestamp(nanoseconds: next &* 1_000_000)
   }
 
   private func deadline(
@@ -65,33 +108,36 @@ extension Tracker {
     let copy = exchange.pointee
     exchange.pointee.flags.insert(.moved)
     _ = append(copy)
+    waits(copy.firstAt)
   }
 
   /// Makes room for one more exchange: forgets settled ones, moves open ones, or grows.
   @inline(never)
   mutating func makeRoom(_ now: Timestamp, _ flows: FlowPlaces) {
     let oldest = table.pointer(table.head)
-    // Where many of all are still open, moving them round after round would cost more than room for them.
-    let isCrowded = moved * 8 > table.capacity * 3 && table.canGrowFar
-    if table.canGrow || isCrowded, !oldest.pointee.flags.contains(.moved),
+    if table.canGrow, !oldest.pointee.flags.contains(.moved),
       now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention, grow()
     {
       return
     }
-    if Int(truncatingIfNeeded: table.head) & (table.capacity - 1) == 0 { moved = 0 }
     while table.isFull {
+      if table.head >= roundEnd {
+        moved = 0
+        roundEnd = table.head &+ UInt64(table.capacity)
+      }
+      // Where many of all are still open, moving them round after round would cost more than room for them.
+      if moved * 8 > table.capacity * 3, table.canGrowFar, grow() { return }
       let exchange = table.pointer(table.head)
       let flags = exchange.pointee.flags
       // What was dropped stands in its place until something is put at the front.
       table.dropOldest()
       if flags.contains(.moved) { continue }
       if !flags.contains(.settled) {
-        // At most seven in eight are moved in a round: a flood of messages without answers must not make each of them
+        // At most fifteen in sixteen are moved in a round: a flood of messages without answers must not make each of them
         // expensive.
-        if moved < table.capacity / 8 * 7 {
+        if moved < table.capacity / 16 * 15 {
           moved += 1
-          let copy = exchange.pointee
-          _ = append(copy)
+          moveDropped(exchange)
           continue
         }
         evicted += 1
@@ -101,13 +147,22 @@ extension Tracker {
     }
   }
 
-  /// Doubles the table if the limit on memory lets it.
+  /// Puts an open exchange that was dropped from the tail at the front.
+  private mutating func moveDropped(_ exchange: UnsafeMutablePointer<Exchange>) {
+    let copy = exchange.pointee
+    if waiting.count >= 2 * table.capacity { waiting.removeAll { table.pointer(ifThere: $0.link) == nil } }
+    _ = append(copy)
+    waits(copy.firstAt)
+  }
+
+  /// Doubles the table if the limit on memory lets it, and its index, which may have to grow with it.
   private mutating func grow() -> Bool {
-    guard budget.takeIfAdmitted(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost)) else {
-      return false
-    }
+    let cost = table.capacity * (ExchangeTable.costPerExchange + sinkCost)
+    guard budget.admits(.exchanges, cost + table.indexCost) else { return false }
+    budget.take(.exchanges, cost)
     table.grow()
     moved = 0
+    roundEnd = table.head &+ UInt64(table.capacity)
     return true
   }
 

@@ -54,8 +54,13 @@ struct Tracker: ~Copyable {
   static var maximumSearchCredit: Int { 1 << 20 }
   /// Sessions that have more under way than their window serves well; see `indexCrowded`.
   var crowded: [UInt32] = []
-  /// Open exchanges that were moved to the front in this round of the table.
+  /// Open exchanges that were moved to the front in this round of the table, and the position at which it is over.
   var moved = 0
+  var roundEnd: UInt64 = 0
+  /// Open exchanges that stand behind younger ones, because they were moved; some may be gone from there.
+  var waiting: [Waiting] = []
+  /// No one of them is due before.
+  var waitingDue = Timestamp.distantFuture
   /// Everything below this position is settled or moved.
   var settleCursor: UInt64 = 1
   var nextID: UInt32 = 0
@@ -92,7 +97,7 @@ struct Tracker: ~Copyable {
     self.budget = budget
     self.sinkCost = sinkCost
     sessions = SessionTable(planCount: planCount, budget: budget)
-    table = ExchangeTable(maximumCount: capacity, seed: seed)
+    table = ExchangeTable(maximumCount: capacity, seed: seed, budget: budget)
     budget.take(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost))
     totalCount = planCount * 65
     totals = .allocate(capacity: max(1, totalCount))
