@@ -105,7 +105,8 @@ import Testing
   }
 
   /// Either side's packets have one key, and the sender is the side whose address and port are the source's.
-  @Test(arguments: sources.indices, [(1, 2), (2, 1), (9, 9)]) func sides(_ index: Int, _ ports: (UInt16, UInt16)) throws {
+  @Test(arguments: sources.indices, [(1, 2), (2, 1), (9, 9)]) func sides(_ index: Int, _ ports: (UInt16, UInt16)) throws
+  {
     let (source, destination) = Self.sources[index]
     var builder = PacketBuilder()
     let there = batch(

@@ -58,13 +58,15 @@ enum PlainPacket {
     // The type, the version, and IPv4's header length.
     let kind = packet.u32(12)
     if kind & 0xffff_ff00 == 0x0800_4500 {
-      return ipv4(packet, Int(record.offset), captured, verifiesChecksums: verifiesChecksums, into: segment) ? .ipv4 : nil
+      let isPlain = ipv4(packet, Int(record.offset), captured, verifiesChecksums: verifiesChecksums, into: segment)
+      return isPlain ? .ipv4 : nil
     }
     guard kind & 0xffff_f000 == 0x86dd_6000, captured >= 74 else { return nil }
-    return ipv6(packet, Int(record.offset), captured, verifiesChecksums: verifiesChecksums, into: segment) ? .ipv6 : nil
+    let isPlain = ipv6(packet, Int(record.offset), captured, verifiesChecksums: verifiesChecksums, into: segment)
+    return isPlain ? .ipv6 : nil
   }
 
-  /// Reads a packet with an IPv4 header of 20 bytes and 20 bytes behind it, which begins at `start` of the batch.
+  /// Reads a packet that begins at `start` of the batch, with an IPv4 header of 20 bytes and 20 bytes behind it.
   @inline(__always)
   private static func ipv4(
     _ packet: borrowing Bytes, _ start: Int, _ captured: Int, verifiesChecksums: Bool,
