@@ -1,33 +1,61 @@
 import CMachine
 import IMWire
 
+/// Packets of which each step is made at once: more than that ask for more cache lines than can be on their way, and nothing
+/// else is done meanwhile.
+enum Lookahead {
+  static var group: Int { 8 }
+}
+
 extension Engine {
-  /// Asks for the cache lines that the packets in `stage` need, each step for all of them before the next: their places in
-  /// the flow table, then their flows, then what the tracker keeps of those, then their exchanges.
+  /// Makes the steps that are due before the first of `count` packets in `stage` is taken.
+  mutating func beginLookahead(_ bytes: borrowing Bytes, count: Int) {
+    let group = Lookahead.group
+    reassembler.flows.prefetchSlots(UnsafePointer(stage.packets), count: count)
+    locate(0, min(3 * group, count))
+    askForFigures(bytes, 0, min(group, count))
+    askForExchanges()
+    askForFigures(bytes, group, min(2 * group, count))
+  }
+
+  /// Asks for the cache lines that packets need, while the group in front of them, which begins at `place`, is taken: their
+  /// flows three groups ahead, what the tracker keeps of those two, and their exchanges one.
   ///
   /// What is looked up is a guess that is confirmed when a packet's turn comes.
-  mutating func lookAhead(_ bytes: borrowing Bytes, count: Int) {
-    let packets = UnsafePointer(stage.packets)
-    reassembler.flows.prefetchSlots(packets, count: count)
-    reassembler.flows.locate(packets, count: count, into: guesses)
-    guessGeneration = reassembler.flows.generation
-    let found = askForFigures(bytes, packets, count: count)
-    for i in 0..<found { tracker.table.prefetchExchange(exchangeHashes[i]) }
+  mutating func lookAhead(_ bytes: borrowing Bytes, from place: Int, count: Int) {
+    let group = Lookahead.group
+    askForExchanges()
+    askForFigures(bytes, place &+ 2 &* group, min(place &+ 3 &* group, count))
+    locate(place &+ 3 &* group, min(place &+ 4 &* group, count))
+  }
+
+  @inline(__always)
+  private func locate(_ start: Int, _ end: Int) {
+    reassembler.flows.locate(UnsafePointer(stage.packets) + start, count: end &- start, into: guesses + start)
+  }
+
+  @inline(__always)
+  private func askForExchanges() {
+    var hash = exchangeHashes
+    while hash < exchangeHashesEnd {
+      tracker.table.prefetchExchange(hash.pointee)
+      hash += 1
+    }
   }
 
   /// Asks for the figures and the session of each packet's flow, and for the slot of the exchange that its first frame
-  /// belongs to. Gives how many of those it has put into `exchangeHashes`.
+  /// belongs to, whose hash comes into `exchangeHashes`.
   ///
   /// The packet is taken for what its flow's packets usually are, and nothing is decided by it.
   @inline(__always)
-  private func askForFigures(_ bytes: borrowing Bytes, _ packets: UnsafePointer<ParsedPacket>, count: Int) -> Int {
+  private mutating func askForFigures(_ bytes: borrowing Bytes, _ start: Int, _ last: Int) {
     var hash = exchangeHashes
-    var (packet, guess) = (packets, guesses)
+    var (packet, guess) = (UnsafePointer(stage.packets) + start, guesses + start)
     let figurePlaces = tracker.figures.places
     let plan = currentPlan, planIndex = currentPlanIndex
     let least = plan.pointee.sequence.isPresent ? Int(plan.pointee.headerCount) : .max
     let (magic, magicMask) = (plan.pointee.magic, plan.pointee.magicMask)
-    let end = packets + count
+    let end = UnsafePointer(stage.packets) + last
     while packet < end {
       defer {
         packet += 1
@@ -49,6 +77,6 @@ extension Engine {
       hash.pointee = tracker.table.prefetchSlots(session, plan.pointee.sequence.read(bytes, payload))
       hash += 1
     }
-    return hash - exchangeHashes
+    exchangeHashesEnd = hash
   }
 }

@@ -89,11 +89,12 @@ package struct Engine: ~Copyable {
   var decodeLimit = Timestamp.distantFuture
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
-  /// The flows of the packets in `stage`, as far as their hashes tell, and what `FlowTable.generation` was then.
+  /// The flows of the packets in `stage`, as far as their hashes tell.
   let guesses: UnsafeMutablePointer<FlowGuess>
-  var guessGeneration: UInt32 = 0
-  /// The hashes of the exchanges that their first frames belong to, as far as they are known.
+  /// The hashes of the exchanges that first frames of packets belong to; those of the group that was last asked for stand in
+  /// front of the end.
   let exchangeHashes: UnsafeMutablePointer<UInt64>
+  var exchangeHashesEnd: UnsafeMutablePointer<UInt64>
   /// The servers that frames were decoded of, and those that failed connections were meant for, by (endpoint, plan), in the
   /// order of their first.
   var endpointIndex: [EndpointKey: UInt32] = [:]
@@ -132,8 +133,9 @@ package struct Engine: ~Copyable {
     currentPlanIndex = 0
     guesses = .allocate(capacity: PacketStage.capacity)
     guesses.initialize(repeating: FlowGuess(), count: PacketStage.capacity)
-    exchangeHashes = .allocate(capacity: PacketStage.capacity)
-    exchangeHashes.initialize(repeating: 0, count: PacketStage.capacity)
+    exchangeHashes = .allocate(capacity: Lookahead.group)
+    exchangeHashes.initialize(repeating: 0, count: Lookahead.group)
+    exchangeHashesEnd = exchangeHashes
     segment = UnsafeMutableRawPointer(stage.packets).assumingMemoryBound(to: Segment.self)
     frame = .allocate(capacity: 1)
     frame.initialize(to: Frame(kind: planPointers[0].pointee.unknownKind))
@@ -168,8 +170,16 @@ package struct Engine: ~Copyable {
     var first = 0
     while first < records.count {
       let count = stage.read(view, records, from: first)
-      lookAhead(view, count: count)
-      for i in 0..<count { packet(view, records, first &+ i, stage.packets + i, guesses + i) }
+      beginLookahead(view, count: count)
+      var place = 0
+      while place < count {
+        lookAhead(view, from: place, count: count)
+        let end = min(place &+ Lookahead.group, count)
+        while place < end {
+          packet(view, records, first &+ place, stage.packets + place, guesses + place)
+          place &+= 1
+        }
+      }
       first &+= count
     }
   }
@@ -182,7 +192,7 @@ package struct Engine: ~Copyable {
   ) {
     if packet.pointee.segment.timestamp >= wake { advance(to: packet.pointee.segment.timestamp) }
     segment = UnsafeMutableRawPointer(packet).assumingMemoryBound(to: Segment.self)
-    if let flow = guess.pointee.flow, guessGeneration == reassembler.flows.generation,
+    if let flow = guess.pointee.flow, guess.pointee.generation == reassembler.flows.generation,
       flow.pointee.key.isSame(v4: segment.pointee.key)
         || (segment.pointee.key.isIPv6 && flow.pointee.key == segment.pointee.key)
     {

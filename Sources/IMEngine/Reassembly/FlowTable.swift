@@ -10,6 +10,8 @@ struct FlowGuess {
   var flow: UnsafeMutablePointer<Flow>?
   /// Its index.
   var index: UInt32 = 0
+  /// `FlowTable.generation` when the table named it.
+  var generation: UInt32 = 0
 }
 
 /// Finds the flow of a segment: open addressing over the pool, with the hash's upper half stored beside the index.
@@ -49,6 +51,7 @@ struct FlowTable: ~Copyable {
   @inline(__always)
   func locate(_ packets: UnsafePointer<ParsedPacket>, count: Int, into guesses: UnsafeMutablePointer<FlowGuess>) {
     let slots = slots, mask = mask, places = pool.places
+    let generation = generation
     var (packet, guess) = (packets, guesses)
     let end = packets + count
     while packet < end {
@@ -66,6 +69,7 @@ struct FlowTable: ~Copyable {
             imdump_prefetch(UnsafeRawPointer(flow) + 192)
             guess.pointee.flow = flow
             guess.pointee.index = index
+            guess.pointee.generation = generation
             break
           }
           place = (place &+ 1) & mask
