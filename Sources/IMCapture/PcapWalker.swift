@@ -23,24 +23,39 @@ struct PcapWalker {
 
   /// Appends the records that stand whole in `bytes[range]` to `batch`.
   func walk(_ bytes: UnsafeRawPointer, _ range: Range<Int>, into batch: inout RecordBatch) -> Walk {
-    // Two loops made from one text, so that the common order has no test per word.
-    header.isSwapped
-      ? walk(swapped: true, bytes, range, into: &batch) : walk(swapped: false, bytes, range, into: &batch)
+    // Loops made from one text, so that the common one has no test for what is rare.
+    if header.isSwapped { return walk(swapped: true, isPlain: false, bytes, range, into: &batch) }
+    let isPlain = program == nil && header.lengthOrder == .capturedFirst
+    return isPlain
+      ? walk(swapped: false, isPlain: true, bytes, range, into: &batch)
+      : walk(swapped: false, isPlain: false, bytes, range, into: &batch)
   }
 
+  /// `isPlain` tells that nothing is filtered out and that the lengths stand in the usual order.
   @inline(__always)
-  private func walk(swapped: Bool, _ bytes: UnsafeRawPointer, _ range: Range<Int>, into batch: inout RecordBatch)
-    -> Walk
-  {
-    let headerLength = header.recordHeaderLength
+  private func walk(
+    swapped: Bool, isPlain: Bool, _ bytes: UnsafeRawPointer, _ range: Range<Int>, into batch: inout RecordBatch
+  ) -> Walk {
+    let headerLength = header.recordHeaderLength, unit = header.nanosecondsPerUnit
+    let linkType = header.linkType, limit = limit
     let isReordered = header.lengthOrder != .capturedFirst
+    // What changes with each record stays in registers.
+    var number = batch.number
+    var appender = batch.appender
+    defer {
+      batch.number = number
+      batch.take(appender)
+    }
     var offset = range.lowerBound
-    while batch.count < RecordBatch.capacity {
+    while appender.hasRoom {
       let room = range.upperBound &- offset
       guard room >= headerLength else { return Walk(next: offset, end: .needs(headerLength, "a packet record")) }
-      var captured = bytes.u32(offset &+ 8, swapped: swapped)
-      var original = bytes.u32(offset &+ 12, swapped: swapped)
-      if isReordered, header.lengthOrder == .originalFirst || captured > original { swap(&captured, &original) }
+      let record = bytes + offset
+      var captured = record.u32(8, swapped: swapped)
+      var original = record.u32(12, swapped: swapped)
+      if !isPlain, isReordered, header.lengthOrder == .originalFirst || captured > original {
+        swap(&captured, &original)
+      }
       guard captured <= limit else {
         return Walk(
           next: offset,
@@ -51,14 +66,16 @@ struct PcapWalker {
       guard length <= room else { return Walk(next: offset, end: .needs(length, "a packet record")) }
       // Both words have 32 bits: the sum stays below 2³² × (10⁹ + 10³), which 63 bits hold.
       let time = Timestamp(
-        nanoseconds: Int64(bytes.u32(offset, swapped: swapped)) &* 1_000_000_000
-          &+ Int64(bytes.u32(offset &+ 4, swapped: swapped)) &* header.nanosecondsPerUnit)
-      batch.number &+= 1
+        nanoseconds: Int64(record.u32(0, swapped: swapped)) &* 1_000_000_000
+          &+ Int64(record.u32(4, swapped: swapped)) &* unit)
+      number &+= 1
       let packet = offset &+ headerLength
       offset &+= length
-      if let program, !program.accepts(bytes + packet, captured: captured, original: original) { continue }
-      batch.append(
-        at: packet, time: time, captured: captured, original: original, linkType: header.linkType, interface: 0)
+      if !isPlain, let program, !program.accepts(bytes + packet, captured: captured, original: original) { continue }
+      appender.append(
+        PacketRecord(
+          timestamp: time, number: number, offset: UInt32(truncatingIfNeeded: packet), capturedLength: captured,
+          originalLength: original, linkType: linkType, interface: 0))
     }
     return Walk(next: offset, end: .full)
   }

@@ -25,13 +25,48 @@ struct RecordBatch: ~Copyable {
   mutating func append(
     at offset: Int, time: Timestamp, captured: UInt32, original: UInt32, linkType: UInt16, interface: UInt16
   ) {
-    (records + count).initialize(
-      to: PacketRecord(
+    var appender = appender
+    appender.append(
+      PacketRecord(
         timestamp: time, number: number, offset: UInt32(truncatingIfNeeded: offset), capturedLength: captured,
         originalLength: original, linkType: linkType, interface: interface))
-    count &+= 1
-    statistics.deliveredBytes &+= UInt64(captured)
-    if captured < original { statistics.truncated &+= 1 }
+    take(appender)
+  }
+
+  /// Where the next records go, as a value that a loop can keep in registers; `take` makes them the batch's.
+  @inline(__always)
+  var appender: Appender {
+    Appender(
+      next: records + count, end: records + Self.capacity, byteCount: statistics.deliveredBytes,
+      truncated: statistics.truncated)
+  }
+
+  /// Makes the records that were appended the batch's.
+  @inline(__always)
+  mutating func take(_ appender: Appender) {
+    count = appender.next - records
+    statistics.deliveredBytes = appender.byteCount
+    statistics.truncated = appender.truncated
+  }
+
+  /// The part of a batch that each record changes.
+  struct Appender {
+    fileprivate var next: UnsafeMutablePointer<PacketRecord>
+    fileprivate let end: UnsafeMutablePointer<PacketRecord>
+    fileprivate var byteCount: UInt64, truncated: UInt64
+
+    /// Whether there is room for another record.
+    @inline(__always)
+    var hasRoom: Bool { next < end }
+
+    /// Adds a record; there is room.
+    @inline(__always)
+    mutating func append(_ record: PacketRecord) {
+      next.initialize(to: record)
+      next += 1
+      byteCount &+= UInt64(record.capturedLength)
+      truncated &+= record.capturedLength < record.originalLength ? 1 : 0
+    }
   }
 }
 

@@ -9,7 +9,11 @@ extension Engine {
     var ledger = ledger
     ledger.evicted[.exchange] = tracker.evicted
     ledger.evicted[.session] = tracker.sessions.evicted
-    ledger.evicted[.datagram] = parser.fragments.evicted
+    ledger.evicted[.datagram] = stage.parser.fragments.evicted
+    ledger.packets = stage.count
+    ledger.packetBytes = stage.byteCount
+    ledger.cutPackets = stage.cut
+    ledger.clockBackwards = stage.backwards
     ledger.lastAt = ledger.firstAt == nil ? nil : max(now, segment.pointee.timestamp)
     return ledger
   }
@@ -59,7 +63,7 @@ extension Engine {
   /// Connections remembered.
   package var connectionCount: Int { reassembler.flows.pool.used }
   /// Datagrams whose fragments never came together.
-  package var expiredDatagrams: Int { parser.fragments.expired }
+  package var expiredDatagrams: Int { stage.parser.fragments.expired }
 
   /// What the sequence numbers of a plan's senders were, by direction and category: those in which not all were in order.
   package func sequenceTotals(plan: Int) -> [SequenceTotals] { tracker.sessions.sequenceTotals(plan, at: now) }

@@ -106,7 +106,7 @@ extension Engine {
   /// Ends the capture: everything held is released, every exchange gets its fate, every connection is reported.
   package mutating func finish() {
     // The clock goes in ticks; what the last packets brought about is due as well.
-    if ledger.packets > 0 { advance(to: segment.pointee.timestamp) }
+    if stage.count > 0 { advance(to: segment.pointee.timestamp) }
     for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
       let flow = reassembler.flows.pointer(index)
       guard flow.pointee.serial != 0 else { continue }

@@ -25,7 +25,7 @@ struct Second {
 /// Synchronous and without side effects but for the sink's calls. The same packets give the same calls, however they are
 /// cut into batches.
 package struct Engine: ~Copyable {
-  var parser: PacketParser
+  var stage: PacketStage
   var reassembler: Reassembler
   var tracker: Tracker
   var walker: TLVWalker
@@ -64,8 +64,6 @@ package struct Engine: ~Copyable {
     set { reassembler.wake = newValue }
   }
   var now = Timestamp.distantPast
-  /// When the last packet came.
-  var lastPacketAt = Timestamp.distantPast
   /// The second of the last frame.
   var second = Second(Timestamp(nanoseconds: 0))
   var nextSerial: UInt32 = 1
@@ -91,13 +89,12 @@ package struct Engine: ~Copyable {
   var decodeLimit = Timestamp.distantFuture
   /// What is known of TLS connections, by serial number; at most 4,096.
   var tlsHellos: [UInt32: TLSHello] = [:]
-  /// The packets that are about to be taken, the one at `i` of a batch at `i & arrivalMask`: a ring of `Lookahead.room` of
-  /// the engine's own, or a batch that was prepared.
-  var arrivals: UnsafeMutablePointer<Arrival>
-  var arrivalMask = Lookahead.room - 1
-  private let ownArrivals: UnsafeMutablePointer<Arrival>
-  /// Reads packets ahead, here or on another thread.
-  package let preparer: PacketPreparer
+  /// The flows of the packets in `stage`, as far as their hashes tell.
+  let guesses: UnsafeMutablePointer<FlowGuess>
+  /// The exchanges that first frames of packets seem to belong to; those of the group that was last asked for stand in front
+  /// of the end.
+  let wantedExchanges: UnsafeMutablePointer<WantedExchange>
+  var wantedExchangesEnd: UnsafeMutablePointer<WantedExchange>
   /// The servers that frames were decoded of, and those that failed connections were meant for, by (endpoint, plan), in the
   /// order of their first.
   var endpointIndex: [EndpointKey: UInt32] = [:]
@@ -116,13 +113,13 @@ package struct Engine: ~Copyable {
       "a flow's directions begin at its second cache line, their tails behind them, and a session's window at its second")
     precondition(
       !options.plans.isEmpty && options.plans.count <= FlowProfile.planCount, "an engine decodes 1 to 64 protocols")
-    parser = PacketParser(verifiesChecksums: options.verifiesChecksums)
     budget = MemoryBudget(limit: options.memory)
     sinkCost = options.sinkCost
     reassembler = Reassembler(options: options.reassembly, budget: budget, seed: options.seed)
-    parser.fragments.budget = budget
-    parser.fragments.maximumDatagrams = options.datagramLimit
-    parser.fragments.patience = options.datagramPatience
+    stage = PacketStage(verifiesChecksums: options.verifiesChecksums, hasher: reassembler.flows.hasher)
+    stage.parser.fragments.budget = budget
+    stage.parser.fragments.maximumDatagrams = options.datagramLimit
+    stage.parser.fragments.patience = options.datagramPatience
     walker = TLVWalker(maximumCount: min(65_536, max(1, options.tlvLimit)))
     inflater = Inflater(maximumCount: options.inflateLimit, maximumRatio: options.inflateRatio)
     plans = options.plans
@@ -134,11 +131,12 @@ package struct Engine: ~Copyable {
     }
     currentPlan = planPointers[0]
     currentPlanIndex = 0
-    ownArrivals = .allocate(capacity: Lookahead.room)
-    ownArrivals.initialize(repeating: Arrival(), count: Lookahead.room)
-    arrivals = ownArrivals
-    preparer = PacketPreparer(verifiesChecksums: options.verifiesChecksums, hasher: reassembler.flows.hasher)
-    segment = UnsafeMutableRawPointer(arrivals).assumingMemoryBound(to: Segment.self)
+    guesses = .allocate(capacity: PacketStage.capacity)
+    guesses.initialize(repeating: FlowGuess(), count: PacketStage.capacity)
+    wantedExchanges = .allocate(capacity: Lookahead.group)
+    wantedExchanges.initialize(repeating: WantedExchange(session: 0, sequence: 0), count: Lookahead.group)
+    wantedExchangesEnd = wantedExchanges
+    segment = UnsafeMutableRawPointer(stage.packets).assumingMemoryBound(to: Segment.self)
     frame = .allocate(capacity: 1)
     frame.initialize(to: Frame(kind: planPointers[0].pointee.unknownKind))
     frame.pointee.numbers = options.identities.numbers
@@ -161,62 +159,57 @@ package struct Engine: ~Copyable {
 
   deinit {
     planPointers.deallocate()
-    ownArrivals.deallocate()
+    guesses.deallocate()
+    wantedExchanges.deallocate()
     frame.deallocate()
   }
 
   /// Takes a batch of packets. See `PacketRecord` for what the batch must promise.
   package mutating func process(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
     let view = Bytes(bytes)
-    beginLookahead(view, records, isPrepared: false)
-    for i in 0..<records.count {
-      lookahead(view, records, i, isPrepared: false)
-      packet(view, records[unchecked: i], arrival(i))
+    var first = 0
+    while first < records.count {
+      let count = stage.read(view, records, from: first)
+      beginLookahead(view, count: count)
+      var place = 0
+      while place < count {
+        lookAhead(view, from: place, count: count)
+        let end = min(place &+ Lookahead.group, count)
+        while place < end {
+          packet(view, records, first &+ place, stage.packets + place, guesses + place)
+          place &+= 1
+        }
+      }
+      first &+= count
     }
   }
 
-  /// The same for a batch that `preparer` has prepared.
-  package mutating func process(_ bytes: RawSpan, _ records: Span<PacketRecord>, _ packets: PreparedPackets) {
-    guard packets.holds(records.count), records.count > 0 else { return process(bytes, records) }
-    arrivals = packets.arrivals
-    arrivalMask = .max
-    let view = Bytes(bytes)
-    beginLookahead(view, records, isPrepared: true)
-    for i in 0..<records.count {
-      lookahead(view, records, i, isPrepared: true)
-      packet(view, records[unchecked: i], arrival(i))
-    }
-    // The last packet's segment is still asked for when the batch belongs to others again.
-    ownArrivals.pointee = arrivals[records.count - 1]
-    arrivals = ownArrivals
-    arrivalMask = Lookahead.room - 1
-    segment = UnsafeMutableRawPointer(ownArrivals).assumingMemoryBound(to: Segment.self)
-  }
-
+  /// One packet, whose turn has come.
   @inline(__always)
   private mutating func packet(
-    _ bytes: borrowing Bytes, _ record: PacketRecord, _ arrival: UnsafeMutablePointer<Arrival>
+    _ bytes: borrowing Bytes, _ records: Span<PacketRecord>, _ place: Int,
+    _ packet: UnsafeMutablePointer<ParsedPacket>, _ guess: UnsafeMutablePointer<FlowGuess>
   ) {
-    ledger.packets &+= 1
-    ledger.packetBytes &+= UInt64(record.capturedLength)
-    ledger.clockBackwards &+= record.timestamp < lastPacketAt ? 1 : 0
-    lastPacketAt = record.timestamp
-    if record.timestamp >= wake { advance(to: record.timestamp) }
-    segment = UnsafeMutableRawPointer(arrival).assumingMemoryBound(to: Segment.self)
-    if record.capturedLength < record.originalLength { ledger.cutPackets &+= 1 }
-    if arrival.pointee.isRead {
-      if let flow = arrival.pointee.flow, arrival.pointee.generation == reassembler.flows.generation,
-        flow.pointee.key.isSame(v4: arrival.pointee.segment.key)
-      {
-        accept(bytes, arrival.pointee.index, flow)
-      } else {
-        accept(bytes)
-      }
-      return
+    if packet.pointee.segment.timestamp >= wake { advance(to: packet.pointee.segment.timestamp) }
+    segment = UnsafeMutableRawPointer(packet).assumingMemoryBound(to: Segment.self)
+    if let flow = guess.pointee.flow, guess.pointee.generation == reassembler.flows.generation,
+      flow.pointee.key.isSame(v4: segment.pointee.key)
+        || (segment.pointee.key.isIPv6 && flow.pointee.key == segment.pointee.key)
+    {
+      accept(bytes, guess.pointee.index, flow)
+    } else if packet.pointee.isPlain {
+      accept(bytes, packet.pointee.hash)
+    } else {
+      parse(bytes, records[unchecked: place])
     }
-    switch parser.parse(bytes, record, into: &segment.pointee) {
+  }
+
+  /// A packet that is no plain one.
+  @inline(never)
+  private mutating func parse(_ bytes: borrowing Bytes, _ record: PacketRecord) {
+    switch stage.parser.parse(bytes, record, into: &segment.pointee) {
     case .segment:
-      accept(bytes)
+      accept(bytes, reassembler.flows.hasher.hash(segment.pointee.key))
     case .reassembledSegment:
       acceptDatagram()
     case .skipped(let reason):
@@ -227,14 +220,14 @@ package struct Engine: ~Copyable {
 
   @inline(never)
   private mutating func acceptDatagram() {
-    let datagram = parser.fragments.datagram
-    accept(Bytes(datagram.span.bytes))
+    let datagram = stage.parser.fragments.datagram
+    accept(Bytes(datagram.span.bytes), reassembler.flows.hasher.hash(segment.pointee.key))
   }
 
-  /// One segment whose flow is still to be found.
+  /// One segment whose flow is still to be found, with the hash of its key.
   @inline(never)
-  private mutating func accept(_ bytes: borrowing Bytes) {
-    let index = reassembler.flows.find(segment.pointee.key) ?? insertFlow()
+  private mutating func accept(_ bytes: borrowing Bytes, _ hash: UInt64) {
+    let index = reassembler.flows.find(segment.pointee.key, hash) ?? insertFlow()
     accept(bytes, index, reassembler.flows.pointer(index))
   }
 
@@ -366,7 +359,7 @@ package struct Engine: ~Copyable {
 
   private mutating func insertFlow() -> UInt32 {
     var flow = Flow(
-      key: segment.pointee.key, serial: nextSerial, client: UInt8(truncatingIfNeeded: segment.pointee.side),
+      key: segment.pointee.key, serial: nextSerial, client: segment.pointee.sender,
       at: segment.pointee.timestamp)
     if segment.pointee.flags.contains(.ack), !segment.pointee.flags.contains(.syn) {
       // What it acknowledges from here on was sent while somebody looked.

@@ -26,8 +26,6 @@ final class Driver {
   private var output: CaptureOutput?
   private var lastFlush = LiveWatch.clock()
   private(set) var source: (any PacketSource)?
-  /// The thread that reads the source, where there is one: then nothing else may ask the source.
-  private var reader: ReadingThread?
   private(set) var finishedStatistics: [CaptureStatistics] = []
   /// The rules of the run: their evidence is taken from the packets, and its folder is written in.
   var alerts: Alerts?
@@ -61,7 +59,7 @@ final class Driver {
   /// Everything counted by all sources so far.
   var statistics: CaptureStatistics {
     var sum = CaptureStatistics()
-    for s in finishedStatistics + (current.map { [$0] } ?? []) {
+    for s in finishedStatistics + (source.map { [$0.statistics] } ?? []) {
       sum.delivered += s.delivered
       sum.deliveredBytes += s.deliveredBytes
       sum.truncated += s.truncated
@@ -74,9 +72,6 @@ final class Driver {
     }
     return sum
   }
-
-  /// What the source has counted, as far as its packets have come here.
-  private var current: CaptureStatistics? { reader?.statistics ?? source?.statistics }
 
   /// Runs all sources to their end. Errors are collected: what came before one has been processed, and the next file is
   /// still read.
@@ -160,7 +155,7 @@ final class Driver {
       try output.open(interface.linkType, at: .wallClock)
     }
     try confine()
-    let take = { (bytes: RawSpan, records: Span<PacketRecord>, packets: PreparedPackets?) in
+    let take = { (bytes: RawSpan, records: Span<PacketRecord>) in
       var records = records.extracting(first: UInt64(records.count) > self.left ? Int(self.left) : records.count)
       if let output = self.output, failure == nil {
         do throws(CaptureError) {
@@ -174,22 +169,10 @@ final class Driver {
       self.left -= UInt64(records.count)
       self.alerts?.evidence?.keep(bytes, records)
       if self.linkType == nil, records.count > 0 { self.linkType = records[0].linkType }
-      if let packets {
-        self.engine.process(bytes, records, packets)
-      } else {
-        self.engine.process(bytes, records)
-      }
+      self.engine.process(bytes, records)
     }
-    // Made here, so that the thread is confined like this one.
-    if input.jobs > 1, source is CaptureFile { reader = ReadingThread(source, engine.preparer) }
-    defer { endReading(source) }
     while left > 0, !hooks.isOver(), !isOver {
-      let more =
-        if let reader {
-          try reader.nextBatch { take($0, $1, $2) }
-        } else {
-          try source.nextBatch { take($0, $1, nil) }
-        }
+      let more = try source.nextBatch(take)
       let isAsked = stopping.takeHangup()
       if isAsked {
         documents?.turn()
@@ -203,20 +186,13 @@ final class Driver {
         output?.abandon()
         throw failure
       }
-      for event in reader == nil ? source.takeEvents() : [] {
+      for event in source.takeEvents() {
         complain(event.description)
         hooks.onEvent(event)
       }
       hooks.afterBatch(self)
       if !more { break }
     }
-  }
-
-  private func endReading(_ source: any PacketSource) {
-    guard let reader else { return }
-    if !reader.hasEnded { source.stop() }
-    reader.end()
-    self.reader = nil
   }
 
   /// Gives up what the run does not need from here on, once.

@@ -50,8 +50,6 @@ package struct InputOptions: Sendable {
   package var writePath: String?
   /// When `writePath` is followed by another file.
   package var rotation = RotationOptions()
-  /// Threads that share the work on a capture file: 2 read and decode at the same time, more are not used.
-  package var jobs = 1
   /// Whether each packet is written at once.
   package var isUnbuffered = false
   /// What is given up before the first packet is read.

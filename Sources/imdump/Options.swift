@@ -15,9 +15,6 @@ struct SourceOptions: OptionGroup {
       .list(
         "-r <file>", \.input.files, "Read packets from this file; - is standard input. May be given several times."),
       .value("-c <count>", \.input.packetLimit, "End after so many packets."),
-      .value(
-        "--jobs <count>", \.input.jobs, in: 1...64,
-        "Read capture files on a thread of their own (2), or not (1); the output is the same."),
       .value("-F <file>", \.filterFile, "Read the capture filter from this file."),
       .flag(
         "--no-sandbox", \.input.confinement.isSandboxed, is: false,

@@ -137,7 +137,6 @@ import Testing
         let first = try Command.run(command + options).output
         #expect(first.contains("silence"))
         #expect(try Command.run(command + options).output == first)
-        #expect(try Command.run(command + options + ["--jobs", "2"]).output == first)
       }
     }
   }

@@ -258,14 +258,6 @@ import Testing
     try compare(one.name, one.line, result)
   }
 
-  /// With a thread of its own for reading the output is the same to the byte, whatever the command and however it ends.
-  @Test(arguments: cases.filter { $0.sample != nil && !["streams", "profile"].contains($0.options[0]) })
-  func printsTheSameWithTwoThreads(_ one: Case) throws {
-    guard ProcessInfo.processInfo.environment["IMDUMP_RECORD"] != "1" else { return }
-    let result = try Command.run(one.arguments + ["--jobs", "2"], input: one.isPiped ? one.path : nil)
-    try compare(one.name, one.line, result)
-  }
-
   /// A capture cut inside a record: everything before it comes out, the message has the offset, the status is 1.
   @Test(arguments: [("cut-record", 30_010), ("cut-record-header", 29_992), ("cut-header", 20)])
   func processesACutCapture(_ name: String, _ count: Int) throws {

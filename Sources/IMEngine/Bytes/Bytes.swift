@@ -51,4 +51,25 @@ public struct Bytes: ~Escapable {
       return span.extracting(unchecked: offset..<offset &+ length)
     #endif
   }
+
+  /// The bytes from `offset` on, at most 2³². The caller has proved that some are there.
+  @_lifetime(copy self)
+  @inline(__always)
+  func from(_ offset: UInt32) -> Bytes {
+    #if CHECKED
+      return Bytes(span.extracting(Int(offset)...))
+    #else
+      return Bytes(
+        span.extracting(unchecked: Range(uncheckedBounds: (Int(offset), span.byteCount))))
+    #endif
+  }
+
+  /// Calls `body` with the place of the `length` bytes at `offset`. The caller has proved that they are there.
+  @inline(__always)
+  func sum(_ offset: Int, _ length: Int, _ body: (UnsafeRawPointer) -> UInt64) -> UInt64 {
+    #if CHECKED
+      _ = span.extracting(offset..<offset + length)
+    #endif
+    return span.withUnsafeBytes { raw in raw.baseAddress.map { body($0 + offset) } ?? 0 }
+  }
 }

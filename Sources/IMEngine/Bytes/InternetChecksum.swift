@@ -31,50 +31,19 @@ struct InternetChecksum {
     if position < end { add(UInt64(bytes.load(position, as: UInt32.self))) }
   }
 
-  /// Adds `count` bytes at `offset`, of which nothing but slack follows in the sum; the caller has proved that they are
-  /// there. At most 2³² bytes, so that no lane overflows.
+  /// Adds `count` bytes at `offset`, behind which there is slack; the caller has proved that they are there.
   @inline(__always)
   mutating func addLong(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) {
-    var position = offset
-    let end = offset &+ count
-    if count >= Self.blocksPay { position &+= addBlocks(bytes, offset, count) }
-    var lanes = SIMD2<UInt64>.zero
-    let low = SIMD2<UInt64>(repeating: 0xffff_ffff)
-    while end &- position >= 16 {
-      let words = bytes.load(position, as: SIMD2<UInt64>.self)
-      lanes &+= words & low
-      lanes &+= words &>> 32
-      position &+= 16
-    }
-    // What is left is loaded with the slack behind it, which is masked off.
-    if position < end {
-      let left = SIMD16<Int8>(repeating: Int8(truncatingIfNeeded: end &- position))
-      let kept = bytes.load(position, as: SIMD16<Int8>.self).replacing(with: 0, where: Self.places .>= left)
-      let words = unsafeBitCast(kept, to: SIMD2<UInt64>.self)
-      lanes &+= words & low
-      lanes &+= words &>> 32
-    }
-    add(lanes[0] &+ lanes[1])
+    add(bytes.sum(offset, count) { imdump_sum($0, count) })
   }
-
-  /// Adds as many blocks of 64 bytes as there are; gives the number of bytes.
-  @inline(never)
-  private mutating func addBlocks(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) -> Int {
-    let blocks = count / 64
-    add(bytes.span.withUnsafeBytes { raw in raw.baseAddress.map { imdump_sum_blocks($0 + offset, blocks) } ?? 0 })
-    return blocks &* 64
-  }
-
-  /// From so many bytes on, calling C for wider registers is worth it.
-  @inline(__always)
-  private static var blocksPay: Int { 256 }
-
-  @inline(__always)
-  private static var places: SIMD16<Int8> { SIMD16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) }
 
   /// Whether the sum is that of bytes whose checksum field is right: ones in every bit when it is folded to 16.
   @inline(__always)
   var isRight: Bool { sum % 0xffff == 0 && sum != 0 }
+
+  /// The same of bytes that are not all zeros, as no IP or TCP header with its pseudo header is.
+  @inline(__always)
+  var isRightNonzero: Bool { sum % 0xffff == 0 }
 
   /// Adds another sum.
   @inline(__always)
@@ -87,8 +56,8 @@ struct InternetChecksum {
   /// The sum in 32 bits; equal bytes give equal sums.
   @inline(__always)
   var folded32: UInt32 {
-    let s = (sum >> 32) &+ (sum & 0xffff_ffff)
-    return UInt32(truncatingIfNeeded: (s >> 32) &+ s)
+    // The upper half of this is the sum of both halves, with the lower one's carry.
+    UInt32(truncatingIfNeeded: (sum &+ (sum << 32 | sum >> 32)) >> 32)
   }
 
   /// The sum in 16 bits, as a big-endian word; `0xffff` over a header or segment whose checksum field is right.

@@ -64,18 +64,9 @@ extension PacketParser {
     }
     pseudo.sum &+= UInt64(UInt16(IPProtocol.tcp).bigEndian)
     guard self.tcp(bytes, tcp, wireEnd, end, pseudo, into: &segment) else { return .skipped(.tcpHeader) }
-    let sourcePort = bytes.u16(tcp)
-    let destinationPort = bytes.u16(tcp + 2)
-    let forward =
-      (source.high, source.low, sourcePort) <= (destination.high, destination.low, destinationPort)
-    let (low, high) = forward ? (source, destination) : (destination, source)
-    segment.side = forward ? 0 : 1
-    segment.key = FlowKey(
-      a: low.high, b: low.low, c: high.high, d: high.low,
-      ports: forward
-        ? UInt32(sourcePort) << 16 | UInt32(destinationPort)
-        : UInt32(destinationPort) << 16 | UInt32(sourcePort),
-      isIPv6: true)
+    segment.sender = segment.key.set(
+      UInt128(_low: source.low, _high: source.high), UInt128(_low: destination.low, _high: destination.high),
+      ports: bytes.u32(tcp))
     return .segment
   }
 }

@@ -26,7 +26,7 @@ struct PacketParser: ~Copyable {
 
   init(verifiesChecksums: Bool) { self.verifiesChecksums = verifiesChecksums }
 
-  /// Parses the packet that `record` describes into `segment`: any packet, while `readAhead` reads the plainest.
+  /// Parses the packet that `record` describes into `segment`: any packet, while `readPlain` reads the plainest.
   mutating func parse(_ bytes: borrowing Bytes, _ record: PacketRecord, into segment: inout Segment) -> Outcome {
     let start = Int(record.offset)
     let end = start &+ Int(record.capturedLength)
@@ -72,7 +72,7 @@ struct PacketParser: ~Copyable {
   ) -> Outcome {
     let pseudo = InternetChecksum(tcpFrom: source, to: destination)
     guard self.tcp(bytes, tcp, wireEnd, end, pseudo, into: &segment) else { return .skipped(.tcpHeader) }
-    segment.side = segment.key.set(source, destination, ports: bytes.u32(tcp))
+    segment.sender = segment.key.set(v4: UInt64(source) << 32 | UInt64(destination), ports: bytes.u32(tcp))
     return .segment
   }
 
@@ -94,7 +94,7 @@ struct PacketParser: ~Copyable {
     segment.flags = TCPFlags(rawValue: bytes.u8(tcp &+ 13))
     segment.window = bytes.u16(tcp &+ 14)
     segment.checksumField = bytes.u16(tcp &+ 16)
-    segment.options = (tcp &+ 20)..<(tcp &+ header)
+    segment.optionCount = UInt8(truncatingIfNeeded: header &- 20)
     segment.payload = tcp &+ header
     segment.payloadCount = end &- segment.payload
     segment.cutCount = wireEnd &- end
@@ -142,7 +142,7 @@ struct PacketParser: ~Copyable {
     segment.flags = TCPFlags(rawValue: bytes.u8(tcp &+ 13))
     segment.window = bytes.u16(tcp &+ 14)
     segment.checksumField = bytes.u16(tcp &+ 16)
-    segment.options = (tcp &+ 20)..<end
+    segment.optionCount = UInt8(truncatingIfNeeded: end &- tcp &- 20)
     segment.payload = end
     segment.payloadCount = 0
     segment.cutCount = wireEnd &- tcp &- header

@@ -4,31 +4,14 @@ import IMWire
 /// Where flows are, by index.
 typealias FlowPlaces = Pool<Flow>.Places
 
-/// Hashes the keys of flows. `seed` keeps senders from choosing addresses that collide.
-struct FlowHasher: Sendable {
-  let seed: UInt64
-
-  @inline(__always)
-  func hash(_ key: FlowKey) -> UInt64 {
-    var h = (key.a ^ seed) &+ UInt64(key.ports) &* 0x9E37_79B9_7F4A_7C15
-    if key.isIPv6 {
-      h = Self.mix(h) ^ key.b
-      h = Self.mix(h) ^ key.c
-      h = Self.mix(h) ^ key.d
-    }
-    return Self.mix(h)
-  }
-
-  /// The same of a key that is known to be IPv4's.
-  @inline(__always)
-  func hash(v4 key: FlowKey) -> UInt64 { Self.mix((key.a ^ seed) &+ UInt64(key.ports) &* 0x9E37_79B9_7F4A_7C15) }
-
-  /// A multiply and fold of 128 bits.
-  @inline(__always)
-  private static func mix(_ h: UInt64) -> UInt64 {
-    let wide = (h ^ 0xA076_1D64_78BD_642F).multipliedFullWidth(by: 0xE703_7ED1_A0B4_28DB)
-    return wide.high ^ wide.low
-  }
+/// The flow that a packet seems to belong to.
+struct FlowGuess {
+  /// `nil` where none has the packet's hash, or the packet is no plain one.
+  var flow: UnsafeMutablePointer<Flow>?
+  /// Its index.
+  var index: UInt32 = 0
+  /// `FlowTable.generation` when the table named it.
+  var generation: UInt32 = 0
 }
 
 /// Finds the flow of a segment: open addressing over the pool, with the hash's upper half stored beside the index.
@@ -57,33 +40,53 @@ struct FlowTable: ~Copyable {
   @inline(__always)
   private func hash(_ key: FlowKey) -> UInt64 { hasher.hash(key) }
 
-  /// Asks for the slot where a key of that hash stands.
+  /// Asks for the slots of packets of which flows are about to be looked for.
   @inline(__always)
-  func prefetchSlot(_ hash: UInt64) { imdump_prefetch(slots + (Int(truncatingIfNeeded: hash) & mask)) }
+  func prefetchSlots(_ packets: UnsafePointer<ParsedPacket>, count: Int) {
+    let slots = slots, mask = mask
+    for i in 0..<count { imdump_prefetch(slots + (Int(truncatingIfNeeded: packets[i].hash) & mask)) }
+  }
 
-  /// Asks for the flow whose hash that seems to be; gives its index.
+  /// Looks for the flows of plain packets by nothing but their hash, and asks for their lines.
   @inline(__always)
-  func prefetchFlow(_ hash: UInt64) -> UInt32? {
-    var i = Int(truncatingIfNeeded: hash) & mask
-    while slots[i] != 0 {
-      if (slots[i] ^ hash) & 0xffff_ffff_0000_0000 == 0 {
-        let index = UInt32(truncatingIfNeeded: slots[i]) &- 1
-        let flow = pool.pointer(index)
-        imdump_prefetch(flow)
-        imdump_prefetch(UnsafeRawPointer(flow) + 64)
-        imdump_prefetch(UnsafeRawPointer(flow) + 128)
-        imdump_prefetch(UnsafeRawPointer(flow) + 192)
-        return index
+  func locate(_ packets: UnsafePointer<ParsedPacket>, count: Int, into guesses: UnsafeMutablePointer<FlowGuess>) {
+    let slots = slots, mask = mask, places = pool.places
+    let generation = generation
+    var (packet, guess) = (packets, guesses)
+    let end = packets + count
+    while packet < end {
+      guess.pointee.flow = nil
+      if packet.pointee.isPlain {
+        let hash = packet.pointee.hash
+        var place = Int(truncatingIfNeeded: hash) & mask
+        while slots[place] != 0 {
+          if (slots[place] ^ hash) >> 32 == 0 {
+            let index = UInt32(truncatingIfNeeded: slots[place]) &- 1
+            let flow = places.pointer(index)
+            imdump_prefetch(flow)
+            imdump_prefetch(UnsafeRawPointer(flow) + 64)
+            imdump_prefetch(UnsafeRawPointer(flow) + 128)
+            imdump_prefetch(UnsafeRawPointer(flow) + 192)
+            guess.pointee.flow = flow
+            guess.pointee.index = index
+            guess.pointee.generation = generation
+            break
+          }
+          place = (place &+ 1) & mask
+        }
       }
-      i = (i &+ 1) & mask
+      packet += 1
+      guess += 1
     }
-    return nil
   }
 
   /// The index of the flow with `key`, or `nil`.
   @inline(__always)
-  func find(_ key: FlowKey) -> UInt32? {
-    let h = hash(key)
+  func find(_ key: FlowKey) -> UInt32? { find(key, hash(key)) }
+
+  /// The same, given the key's hash.
+  @inline(__always)
+  func find(_ key: FlowKey, _ h: UInt64) -> UInt32? {
     let tag = h & 0xffff_ffff_0000_0000
     var i = Int(truncatingIfNeeded: h) & mask
     while true {

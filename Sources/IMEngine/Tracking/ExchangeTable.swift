@@ -193,17 +193,17 @@ struct ExchangeTable: ~Copyable {
     Int(truncatingIfNeeded: hash(session, direction, sequence)) & (slots - 1)
   }
 
-  /// Asks for the slots of a number in both directions; gives the number's hash, which is never 0.
+  /// Asks for the slots of a number in both directions, if anything stands in the index.
   @inline(__always)
-  func prefetchSlots(_ session: UInt32, _ sequence: UInt64) -> UInt64 {
-    let h = hash(session, sequence)
-    imdump_prefetch(slots + (Int(truncatingIfNeeded: h) & slotMask))
-    return h | 1 << 63
+  func prefetchSlots(_ wanted: WantedExchange) {
+    guard indexed > 0 else { return }
+    imdump_prefetch(slots + (Int(truncatingIfNeeded: hash(wanted.session, wanted.sequence)) & slotMask))
   }
 
-  /// Asks for the newest exchange whose number seems to have that hash.
+  /// Asks for the newest exchange in the index whose number seems to be the one that is wanted.
   @inline(__always)
-  func prefetchExchange(_ hash: UInt64) {
+  func prefetchIndexed(_ wanted: WantedExchange) {
+    let hash = hash(wanted.session, wanted.sequence)
     var i = Int(truncatingIfNeeded: hash) & slotMask
     // The slot of the other direction comes behind this one's.
     if slots[i] == Self.empty { i = (i &+ 1) & slotMask }
@@ -327,7 +327,7 @@ struct ExchangeTable: ~Copyable {
     // The slots of those that follow are far apart; they will be wanted soon.
     if tail &- head > 8 {
       let next = pointer(head &+ 8)
-      _ = prefetchSlots(next.pointee.session, next.pointee.sequence)
+      prefetchSlots(WantedExchange(session: next.pointee.session, sequence: next.pointee.sequence))
     }
     let h = hash(oldest.pointee.session, oldest.pointee.direction, oldest.pointee.sequence)
     let entry = h << 32 | head & 0xffff_ffff
@@ -374,6 +374,11 @@ struct ExchangeTable: ~Copyable {
       position &+= 1
     }
   }
+}
+
+/// An exchange that a frame to come seems to belong to, in either direction.
+struct WantedExchange: BitwiseCopyable {
+  var session: UInt32, sequence: UInt64
 }
 
 /// Where the exchanges of one session begin: for each direction and each value of a number's lowest bits, the lower half of

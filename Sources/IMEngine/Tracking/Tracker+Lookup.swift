@@ -37,18 +37,15 @@ extension Tracker {
     return table.append(exchange, at: place)
   }
 
-  /// Asks for what a number's exchanges are found by, and for the exchanges where that is there already; gives what
-  /// `ExchangeTable.prefetchExchange` wants to know later, 0 for nothing.
+  /// Asks for the newest exchanges that a frame seems to belong to; what they are found by was asked for before.
   @inline(__always)
-  func prefetchExchanges(_ session: UInt32, _ sequence: UInt64) -> UInt64 {
-    guard session != .max else { return 0 }
-    let pointer = sessions.pointer(session)
-    guard let place = pointer.exchanges(session, .clientToServer, sequence) else {
-      return table.prefetchSlots(session, sequence)
+  func prefetchExchange(_ wanted: WantedExchange) {
+    let session = sessions.pointer(wanted.session)
+    guard let place = session.exchanges(wanted.session, .clientToServer, wanted.sequence) else {
+      return table.prefetchIndexed(wanted)
     }
     table.prefetch(place.pointee)
     table.prefetch(place[ExchangeWindow.width])
-    return 0
   }
 
   @inline(never)
