@@ -79,10 +79,15 @@ package struct EndpointMetrics: Sendable {
   /// Counts a batch of settlements in `endpoints`, which have the places that the engine gives servers; `roles` tells what
   /// their types are for.
   package static func count(_ batch: Span<Settlement>, _ roles: RoleTable, in endpoints: inout [EndpointMetrics]) {
-    for i in batch.indices {
-      let settlement = batch[i]
-      reserve(settlement.endpoint, in: &endpoints)
-      endpoints[Int(settlement.endpoint)].settled(settlement, role: roles[settlement.plan, settlement.kind])
+    guard batch.count > 0 else { return }
+    var last: UInt32 = 0
+    for i in batch.indices { last = max(last, batch[i].endpoint) }
+    reserve(last, in: &endpoints)
+    endpoints.withUnsafeMutableBufferPointer { endpoints in
+      for i in batch.indices {
+        let settlement = batch[i]
+        endpoints[Int(settlement.endpoint)].settled(settlement, role: roles[settlement.plan, settlement.kind])
+      }
     }
   }
 
@@ -92,7 +97,19 @@ package struct EndpointMetrics: Sendable {
   }
 
   /// Counts a settlement; `latencies` is left alone, which settlements do not tell.
+  @inline(__always)
   package mutating func settled(_ settlement: Settlement, role: FrameRole) {
+    // Nearly all are messages that were simply answered.
+    if case .message = role, settlement.isPlain {
+      messages.acked(settlement.direction)
+      if let roundTrip = settlement.roundTrip { roundTrips.record(microseconds: roundTrip) }
+    } else {
+      settledOtherwise(settlement, role)
+    }
+  }
+
+  @inline(never)
+  private mutating func settledOtherwise(_ settlement: Settlement, _ role: FrameRole) {
     if !settlement.isPlain, settlement.fate == .rejected { refusals.add(settlement) }
     switch role {
     case .heartbeat:
