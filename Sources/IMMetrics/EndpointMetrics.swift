@@ -84,11 +84,28 @@ package struct EndpointMetrics: Sendable {
     for i in batch.indices { last = max(last, batch[i].endpoint) }
     reserve(last, in: &endpoints)
     endpoints.withUnsafeMutableBufferPointer { endpoints in
-      for i in batch.indices {
-        let settlement = batch[i]
-        endpoints[Int(settlement.endpoint)].settled(settlement, role: roles[settlement.plan, settlement.kind])
+      batch.withUnsafeBufferPointer { batch in
+        guard let places = batch.baseAddress else { return }
+        for i in 0..<batch.count {
+          let place = places + i
+          let role = roles[place.pointee.plan, place.pointee.kind]
+          let endpoint = Int(place.pointee.endpoint)
+          // Nearly all are messages that were simply answered.
+          if case .message = role, let (direction, roundTrip) = Settlement.plain(place) {
+            endpoints[endpoint].acked(direction, roundTrip)
+          } else {
+            endpoints[endpoint].settled(place.pointee, role: role)
+          }
+        }
       }
     }
+  }
+
+  /// Counts a message that was answered after one copy and in time, after so many microseconds; `.max` where no round trip is known.
+  @inline(__always)
+  private mutating func acked(_ direction: Direction, _ roundTrip: UInt32) {
+    messages.acked(direction)
+    if roundTrip != .max { roundTrips.record(microseconds: Int64(roundTrip)) }
   }
 
   /// Makes a place for the server with the index `endpoint`.
@@ -97,19 +114,7 @@ package struct EndpointMetrics: Sendable {
   }
 
   /// Counts a settlement; `latencies` is left alone, which settlements do not tell.
-  @inline(__always)
   package mutating func settled(_ settlement: Settlement, role: FrameRole) {
-    // Nearly all are messages that were simply answered.
-    if case .message = role, settlement.isPlain {
-      messages.acked(settlement.direction)
-      if let roundTrip = settlement.roundTrip { roundTrips.record(microseconds: roundTrip) }
-    } else {
-      settledOtherwise(settlement, role)
-    }
-  }
-
-  @inline(never)
-  private mutating func settledOtherwise(_ settlement: Settlement, _ role: FrameRole) {
     if !settlement.isPlain, settlement.fate == .rejected { refusals.add(settlement) }
     switch role {
     case .heartbeat:

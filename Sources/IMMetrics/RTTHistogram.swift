@@ -64,6 +64,9 @@ package struct RTTHistogram: Equatable, Sendable {
     waitingCount = 0
   }
 
+  /// Counts the samples that wait, before several questions: each asks for them.
+  package mutating func gather() { if waitingCount > 0 { settle() } }
+
   /// The buckets of all samples.
   var buckets: [Bucket] {
     guard waitingCount > 0 else { return settled }

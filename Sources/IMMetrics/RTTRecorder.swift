@@ -7,7 +7,7 @@
 package struct RTTRecorder: Sendable {
   /// The longest round trip that is told from longer ones, in microseconds.
   private static var longest: UInt64 { 7_200_000_000 }
-  /// Buckets in a page, and pages.
+  /// Buckets in a page, 2⁶, and pages.
   private static var pageSize: Int { 64 }
   private static var pageCount: Int { (bucket(longest) + pageSize) / pageSize }
 
@@ -75,17 +75,30 @@ package struct RTTRecorder: Sendable {
   /// Counts the samples from `start` up to the first whose page is not there, and gives its place.
   private mutating func countKnown(from start: Int) -> Int {
     var i = start
-    let (waiting, end, pages) = (self.waiting, waitingCount, self.pages)
+    let end = waitingCount
+    Self.count(&counts, pages, waiting, &i, end)
+    return i
+  }
+
+  @inline(__always)
+  private static func count(
+    _ counts: inout [UInt64], _ pages: [UInt16], _ waiting: InlineArray<16, Int64>, _ i: inout Int,
+    _ end: Int
+  ) {
+    var next = i
     counts.withUnsafeMutableBufferPointer { counts in
-      while i < end {
-        let bucket = Self.bucket(min(UInt64(waiting[i]), Self.longest))
-        let page = pages[bucket / Self.pageSize]
-        if page == 0 { return }
-        counts[Int(page &- 1) &* Self.pageSize &+ bucket % Self.pageSize] &+= 1
-        i &+= 1
+      pages.withUnsafeBufferPointer { pages in
+        while next < end {
+          let value = UInt64(truncatingIfNeeded: waiting[next])
+          let bucket = UInt(truncatingIfNeeded: bucket(min(value, longest)))
+          let page = pages[Int(truncatingIfNeeded: bucket &>> 6)]
+          if page == 0 { return }
+          counts[Int(truncatingIfNeeded: UInt(page &- 1) &<< 6 | bucket & 63)] &+= 1
+          next &+= 1
+        }
       }
     }
-    return i
+    i = next
   }
 
   @inline(never)

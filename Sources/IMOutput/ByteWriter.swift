@@ -124,7 +124,8 @@ package struct ByteWriter: ~Copyable {
     let to = isFirst ? to : to + 1
     to.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
     (to + 1).copyMemory(from: name.utf8Start, byteCount: n)
-    to.storeBytes(of: UInt16(UInt8(ascii: "\"")) | UInt16(UInt8(ascii: ":")) &<< 8, toByteOffset: n &+ 1, as: UInt16.self)
+    to.storeBytes(
+      of: UInt16(UInt8(ascii: "\"")) | UInt16(UInt8(ascii: ":")) &<< 8, toByteOffset: n &+ 1, as: UInt16.self)
     return to + (n &+ 3)
   }
 

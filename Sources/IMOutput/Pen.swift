@@ -1,3 +1,5 @@
+import IMWire
+
 /// Appends to a `ByteWriter` where room was made before, so that nothing asks whether there is any: a line's bytes are counted
 /// once, and its place stays in a register.
 ///
@@ -48,6 +50,14 @@ struct Pen {
   mutating func raw(_ bytes: UnsafeRawBufferPointer) {
     if let base = bytes.baseAddress { to.copyMemory(from: base, byteCount: bytes.count) }
     to += bytes.count
+  }
+
+  /// An IPv4 address and a port: at most 21 bytes.
+  @inline(__always)
+  mutating func v4(_ endpoint: Endpoint) {
+    to = Digits.v4(UInt32(truncatingIfNeeded: endpoint.address.low), to)
+    to.storeBytes(of: UInt8(ascii: ":"), as: UInt8.self)
+    to = Digits.number(UInt64(endpoint.port), to + 1)
   }
 
   /// A number in decimal: at most 20 bytes.

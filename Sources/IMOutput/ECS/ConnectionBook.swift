@@ -1,3 +1,4 @@
+import CMachine
 import IMEngine
 
 /// The records of connections that live, and of some that were over lately, by serial number.
@@ -53,6 +54,18 @@ struct ConnectionBook: ~Copyable {
   @inline(__always)
   func record(serial: UInt32) -> Record? { places[place(of: serial)].record }
 
+  /// Asks for a record.
+  @inline(__always)
+  func prefetch(serial: UInt32) {
+    if let record = record(serial: serial) { Self.prefetch(record) }
+  }
+
+  @inline(__always)
+  private static func prefetch(_ record: Record) {
+    let start = UnsafeRawPointer(record)
+    for line in 0..<5 { imdump_prefetch(start + 64 &* line) }
+  }
+
   /// Takes note that a connection's last report is out.
   mutating func finish(_ record: Record) {
     record.pointee.isFinal = true
@@ -67,6 +80,7 @@ struct ConnectionBook: ~Copyable {
   @inline(never)
   private mutating func lookUp(_ info: ConnectionInfo) -> Record {
     if let known = record(serial: info.serial) {
+      Self.prefetch(known)
       known.pointee.inform(info)
       last = known
       return known

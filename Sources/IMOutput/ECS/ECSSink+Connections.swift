@@ -26,6 +26,7 @@ extension ECSSink {
     releaseOrphans(
       record, before: report.isFinal ? .distantFuture : report.lastSeen.advanced(by: -Self.orphanPatience))
     if report.isFinal { drainWeird(record) }
+    record.pointee.roundTrips.gather()
     // One that failed has no plan of its own, but it went to a server that has.
     let plan = endpoints.keys[Int(endpoint)].plan
     write(.connection) { writer, lines in writer.connection(report, record, delta, plan: plan, &lines) }

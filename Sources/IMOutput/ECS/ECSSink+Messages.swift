@@ -28,7 +28,9 @@ extension ECSSink {
       periods.at(endpoint).pointee.frame(frame, note, direction)
       if case .heartbeat = frame.kind.pointee.role, note.copy == 1 {
         record.pointee.beat(at: frame.timestamp, &periods.at(endpoint).pointee.heartbeats)
-        if record.pointee.keepAlive > 0 { periods.at(endpoint).pointee.heartbeats.expect(seconds: record.pointee.keepAlive) }
+        if record.pointee.keepAlive > 0 {
+          periods.at(endpoint).pointee.heartbeats.expect(seconds: record.pointee.keepAlive)
+        }
       }
     }
     if note.copy == 1 {
@@ -41,6 +43,9 @@ extension ECSSink {
   /// Counts an exchange whose fate was decided, and writes its document.
   package func settled(_ exchange: borrowing Exchange) {
     tick(max(exchange.lastAt, exchange.ackedAt))
+    // What is needed of it lies far apart, and has not been touched for long: all is asked for at once.
+    facts.prefetch(exchange.id)
+    connections.prefetch(serial: exchange.connection)
     guard let entry = exchanges.settle(exchange.id), let record = connections.record(serial: entry.owner) else {
       if early.count >= Self.maximumEarly { early.removeFirst() }
       early.append(copy exchange)
@@ -71,6 +76,7 @@ extension ECSSink {
   }
 
   private func settle(_ exchange: Exchange, _ entry: ExchangeBook.Entry, _ record: ConnectionBook.Record) {
+    record.pointee.texts?.prefetch()
     let role = roles[exchange.plan, exchange.kind]
     let settlement = Settlement(exchange, endpoint: .max)
     var roundTrip: Int64?

@@ -13,10 +13,9 @@ package struct FrameJSONWriter: ~Copyable {
   /// their session's number, by plan. The plans themselves would be retained and released for every frame.
   private var types: [Piece] = []
   private var hasSession: [Bool] = []
-  /// The plans' names; empty for those that are too long for `texts`.
-  private var names: [Piece] = []
-  private var texts = ConnectionTextCache()
-  /// `"conn":...,"client":...,"server":...` of the connection that was written last, where `texts` has none.
+  /// `","profile":"tjp"`, by plan.
+  private var profiles: [Piece] = []
+  /// `"conn":...,"client":...,"server":...` of the connection that was written last, where `isBare` is false of it.
   private var connection = ByteWriter(capacity: 256)
   private var connectionSerial: UInt32 = 0
 
@@ -33,7 +32,7 @@ package struct FrameJSONWriter: ~Copyable {
       (0..<64).map { Piece($0 < plan.typeNames.count ? "\"\(plan.typeNames[$0])\"" : "") }
     }
     hasSession = plans.map(\.hasSession)
-    names = plans.map { Piece($0.name.utf8.count <= ConnectionTextCache.maximumName ? $0.name : "") }
+    profiles = plans.map { Piece("\",\"profile\":\"\($0.name)\"") }
   }
 
   /// The most bytes of a line, without the connection's text, the type's name and what is written as a JSON string.
@@ -50,15 +49,21 @@ package struct FrameJSONWriter: ~Copyable {
     missing: UInt64 = 0, to out: inout ByteWriter
   ) {
     let name = types[Int(info.plan) &* 64 &+ Int(frame.kind.pointee.index & 63)]
-    let profile = names[Int(info.plan)]
-    let isCached = ConnectionTextCache.holds(info) && !profile.bytes.isEmpty
-    if !isCached, info.serial != connectionSerial { describe(info) }
-    var pen = out.pen(room: Self.room &+ connection.count &+ name.bytes.count)
+    let profile = profiles[Int(info.plan)]
+    let isBare = Self.isBare(info)
+    if !isBare, info.serial != connectionSerial { describe(info) }
+    var pen = out.pen(room: Self.room &+ connection.count &+ profile.bytes.count &+ name.bytes.count)
     pen.literal("{\"ts\":")
     pen.to = out.microseconds(frame.timestamp, pen.to)
-    if isCached {
-      let text = texts.text(info, profile)
-      pen.padded(text.start, text.count)
+    if isBare {
+      // Connections take turns, so what was made of this one before would have to be fetched from far away.
+      pen.literal(",\"conn\":")
+      pen.number(UInt64(info.serial))
+      pen.literal(",\"client\":\"")
+      pen.v4(info.client)
+      pen.literal("\",\"server\":\"")
+      pen.v4(info.server)
+      pen.piece(profile)
       connectionSerial = 0
     } else {
       connection.withBytes { pen.raw($0) }
@@ -157,6 +162,12 @@ package struct FrameJSONWriter: ~Copyable {
     guard let name = plans[Int(info.plan)].statusName(frame) else { return }
     out.literal(",\"status_name\":")
     out.jsonString(name)
+  }
+
+  /// Whether nothing is told of a connection but its ends, over IPv4, and its profile.
+  @inline(__always)
+  private static func isBare(_ info: ConnectionInfo) -> Bool {
+    !info.client.address.isIPv6 && !info.server.address.isIPv6 && info.carriers.rawValue == 0
   }
 
   @inline(never)
