@@ -75,7 +75,7 @@ let package = Package(
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
-    room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
+    room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire", "CMachine"]),
     room(
       "IMPipeline",
       ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),

@@ -79,11 +79,33 @@ package struct EndpointMetrics: Sendable {
   /// Counts a batch of settlements in `endpoints`, which have the places that the engine gives servers; `roles` tells what
   /// their types are for.
   package static func count(_ batch: Span<Settlement>, _ roles: RoleTable, in endpoints: inout [EndpointMetrics]) {
-    for i in batch.indices {
-      let settlement = batch[i]
-      reserve(settlement.endpoint, in: &endpoints)
-      endpoints[Int(settlement.endpoint)].settled(settlement, role: roles[settlement.plan, settlement.kind])
+    guard batch.count > 0 else { return }
+    var last: UInt32 = 0
+    for i in batch.indices { last = max(last, batch[i].endpoint) }
+    reserve(last, in: &endpoints)
+    endpoints.withUnsafeMutableBufferPointer { endpoints in
+      batch.withUnsafeBufferPointer { batch in
+        guard let places = batch.baseAddress else { return }
+        for i in 0..<batch.count {
+          let place = places + i
+          let role = roles[place.pointee.plan, place.pointee.kind]
+          let endpoint = Int(place.pointee.endpoint)
+          // Nearly all are messages that were simply answered.
+          if case .message = role, let (direction, roundTrip) = Settlement.plain(place) {
+            endpoints[endpoint].acked(direction, roundTrip)
+          } else {
+            endpoints[endpoint].settled(place.pointee, role: role)
+          }
+        }
+      }
     }
+  }
+
+  /// Counts a message that was answered after one copy and in time, after so many microseconds; `.max` where no round trip is known.
+  @inline(__always)
+  private mutating func acked(_ direction: Direction, _ roundTrip: UInt32) {
+    messages.acked(direction)
+    if roundTrip != .max { roundTrips.record(microseconds: Int64(roundTrip)) }
   }
 
   /// Makes a place for the server with the index `endpoint`.

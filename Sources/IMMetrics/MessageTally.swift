@@ -34,12 +34,8 @@ package struct MessageTally: Sendable {
 
   /// Counts a settlement.
   package mutating func settled(_ settlement: Settlement) {
+    if settlement.isPlain { return acked(settlement.direction) }
     let way = Int(settlement.direction.rawValue)
-    if settlement.isPlain {
-      ways[way].units &+= 1
-      ways[way].acked &+= 1
-      return
-    }
     if settlement.fate == .unacknowledged {
       oneWay[way] &+= 1
       return
@@ -55,9 +51,17 @@ package struct MessageTally: Sendable {
     ways[way].count(settlement.outcome)
   }
 
+  /// Counts an exchange that was answered after one copy and in time.
+  @inline(__always)
+  mutating func acked(_ direction: Direction) {
+    let way = Int(direction.rawValue & 1)
+    ways[way].units &+= 1
+    ways[way].acked &+= 1
+  }
+
   /// Counts a late answer to something that was counted elsewhere: the counts it changes are not here.
-  package mutating func settledElsewhere(_ exchange: borrowing Exchange) {
-    ways[Int(exchange.direction.rawValue)].late &+= 1
+  package mutating func settledElsewhere(_ direction: Direction) {
+    ways[Int(direction.rawValue)].late &+= 1
   }
 
   /// Adds another tally.

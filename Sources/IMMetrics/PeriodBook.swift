@@ -13,19 +13,12 @@ package struct PeriodBook: ~Copyable {
   private var number: UInt32 = 0
   /// The periods in which exchanges were closed without an answer, by `Exchange.id`: an answer may still come.
   private var closedIn: [UInt32: UInt32] = [:]
-  private var roles: RoleTable
 
   /// At most so many exchanges without an answer are remembered. Beyond, late answers count as an earlier period's.
   private static let maximumClosed = 65_536
 
-  /// Nothing counted yet of what `plans` decode.
-  package init(plans: [ProtocolPlan]) {
-    roles = RoleTable(plans: plans)
-    metrics = .allocate(capacity: capacity)
-  }
-
-  /// What types are for has changed.
-  package mutating func reload(_ plans: [ProtocolPlan]) { roles = RoleTable(plans: plans) }
+  /// Nothing counted yet.
+  package init() { metrics = .allocate(capacity: capacity) }
 
   deinit {
     metrics.deinitialize(count: count)
@@ -39,18 +32,27 @@ package struct PeriodBook: ~Copyable {
     return metrics + Int(endpoint)
   }
 
-  /// Counts an exchange whose fate was decided.
-  package mutating func settled(_ exchange: borrowing Exchange, endpoint: UInt32) {
-    var elsewhere = false
-    let fate = exchange.fate
-    if exchange.flags.contains(.late) {
-      let period = closedIn.removeValue(forKey: exchange.id)
-      elsewhere = period != number
-    } else if fate == .unanswered || fate == .damaged || fate == .unknown {
+  /// Counts the exchange with the number `id`, whose fate was decided. `role` is that of its type; `roundTrip` its own, and
+  /// `bucket` that of it in `RTTBuckets`.
+  package mutating func settled(
+    _ settlement: Settlement, id: UInt32, role: FrameRole, endpoint: UInt32, roundTrip: Int64?, bucket: Int
+  ) {
+    let elsewhere = settlement.isPlain ? false : isElsewhere(settlement, id)
+    at(endpoint).pointee.settled(
+      settlement, role: role, elsewhere: elsewhere, roundTrip: roundTrip, bucket: bucket)
+  }
+
+  /// Whether an earlier period has counted the exchange. Takes note of one that was closed without an answer.
+  @inline(never)
+  private mutating func isElsewhere(_ settlement: Settlement, _ id: UInt32) -> Bool {
+    if settlement.flags.contains(.late) { return closedIn.removeValue(forKey: id) != number }
+    switch settlement.fate {
+    case .unanswered, .damaged, .unknown:
       if closedIn.count >= Self.maximumClosed { closedIn.removeAll(keepingCapacity: true) }
-      closedIn[exchange.id] = number
+      closedIn[id] = number
+    case .acked, .ackedAfterRetry, .rejected, .pending, .unacknowledged: break
     }
-    at(endpoint).pointee.settled(exchange, role: roles[exchange.plan, exchange.kind], elsewhere: elsewhere)
+    return false
   }
 
   /// Ends the period: hands out the figures of each endpoint at which something happened, by index, and begins anew.

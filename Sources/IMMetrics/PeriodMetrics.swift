@@ -43,16 +43,34 @@ package struct PeriodMetrics: Sendable {
 
   /// Counts an exchange whose fate was decided; `elsewhere` when an earlier period has counted it.
   package mutating func settled(_ exchange: borrowing Exchange, role: FrameRole, elsewhere: Bool) {
+    let roundTrip = exchange.roundTrip
+    settled(
+      Settlement(copy exchange, endpoint: .max), role: role, elsewhere: elsewhere, roundTrip: roundTrip,
+      bucket: roundTrip.map { RTTBuckets.index(ofMicroseconds: $0) } ?? 0)
+  }
+
+  /// Counts a settlement; `elsewhere` when an earlier period has counted it. `roundTrip` is its own, and `bucket` that of it.
+  package mutating func settled(
+    _ settlement: Settlement, role: FrameRole, elsewhere: Bool, roundTrip: Int64?, bucket: Int
+  ) {
     switch role {
     case .heartbeat:
-      heartbeats.settled(exchange, elsewhere: elsewhere)
+      heartbeats.settled(settlement, elsewhere: elsewhere)
       return
     case .message:
-      if elsewhere { messages.settledElsewhere(exchange) } else { messages.settled(exchange) }
+      if elsewhere {
+        messages.settledElsewhere(settlement.direction)
+      } else {
+        messages.settled(settlement)
+      }
     case .acknowledgment, .control, .receipt, .other:
-      if elsewhere { control.settledElsewhere(exchange) } else { control.settled(exchange) }
+      if elsewhere {
+        control.settledElsewhere(settlement.direction)
+      } else {
+        control.settled(settlement)
+      }
     }
-    if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
+    if let roundTrip { roundTrips.record(microseconds: roundTrip, bucket: bucket) }
   }
 
   /// Forgets the period's counts; `active` goes on.

@@ -27,23 +27,41 @@ package enum RTTBuckets {
     return bounds
   }()
 
-  /// For each width in bits of a value, the first bucket that such a value can be in; one more at the end.
-  private static let firstOfWidth: [Int] = (0...65).map { width in
-    let least: Int64 = width == 0 ? 0 : width > 63 ? .max : 1 << Int64(width - 1)
-    return bounds.firstIndex { $0 > least } ?? bounds.count
+  /// Values that differ in no more than what follows their first six bits: at most one boundary lies among them.
+  private struct Cell {
+    /// The least value behind the boundary; more than any where there is none.
+    var boundary: UInt32
+    /// The bucket of the values in front of it.
+    var bucket: UInt16
   }
 
-  /// The bucket of a round trip: the width of its number leaves 15 buckets, so four comparisons find it.
-  package static func index(ofMicroseconds value: Int64) -> Int {
-    let bounds = bounds
-    let width = 64 - max(0, value).leadingZeroBitCount
-    var low = firstOfWidth[width]
-    var high = firstOfWidth[width + 1]
-    while low < high {
-      let middle = (low + high) / 2
-      if bounds[middle] <= value { low = middle + 1 } else { high = middle }
+  /// A value that is in the last bucket, and below 2²⁷, where the cells end.
+  private static var longest: UInt64 { 130_000_000 }
+
+  /// The cell of a value, as in HdrHistogram: as wide as 2ᵏ microseconds where the value has 6 + k bits.
+  @inline(__always)
+  private static func cell(_ value: UInt64) -> Int {
+    let width = max(0, 58 &- value.leadingZeroBitCount)
+    return width &<< 5 &+ Int(truncatingIfNeeded: value &>> UInt64(truncatingIfNeeded: width))
+  }
+
+  /// One for the process: 5.5 KB.
+  private nonisolated(unsafe) static let cells: UnsafePointer<Cell> = {
+    let count = cell(longest) + 1
+    let cells = UnsafeMutablePointer<Cell>.allocate(capacity: count)
+    cells.initialize(repeating: Cell(boundary: .max, bucket: 0), count: count)
+    for (bucket, boundary) in bounds.enumerated() {
+      cells[cell(UInt64(boundary))].boundary = UInt32(boundary)
+      for later in cell(UInt64(boundary)) + 1..<count { cells[later].bucket = UInt16(bucket + 1) }
     }
-    return low
+    return UnsafePointer(cells)
+  }()
+
+  /// The bucket of a round trip: that of its cell, or the next one.
+  package static func index(ofMicroseconds value: Int64) -> Int {
+    let value = min(UInt64(max(0, value)), longest)
+    let cell = cells[cell(value)]
+    return Int(cell.bucket) &+ (value >= UInt64(cell.boundary) ? 1 : 0)
   }
 
   /// The value that stands for the bucket `index`, in milliseconds.

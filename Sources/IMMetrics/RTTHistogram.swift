@@ -2,6 +2,8 @@
 ///
 /// Only buckets that are not empty are kept, in order: nothing for no samples, 16 bytes a bucket else, at most 289. Made
 /// for connections and periods, of which there are many. Percentiles are within 2.5 % from 0.1 ms to 120 s.
+///
+/// The last few samples wait for the others, so that the buckets, which lie elsewhere, are asked for once for all of them.
 package struct RTTHistogram: Equatable, Sendable {
   /// A bucket that is not empty.
   struct Bucket: Equatable, Sendable {
@@ -9,7 +11,10 @@ package struct RTTHistogram: Equatable, Sendable {
     var count: UInt64
   }
 
-  private(set) var buckets: [Bucket] = []
+  private var settled: [Bucket] = []
+  /// The buckets of samples that `settled` does not count yet.
+  private var waiting = InlineArray<12, UInt16>(repeating: 0)
+  private var waitingCount = 0
   /// Samples.
   package private(set) var count: UInt64 = 0
   /// Their sum, in microseconds.
@@ -29,38 +34,72 @@ package struct RTTHistogram: Equatable, Sendable {
 
   /// Takes a sample. Negative ones, which a clock that went back makes, count as 0.
   package mutating func record(microseconds: Int64) {
+    record(microseconds: microseconds, bucket: RTTBuckets.index(ofMicroseconds: microseconds))
+  }
+
+  /// The same of a sample whose bucket is known.
+  package mutating func record(microseconds: Int64, bucket: Int) {
+    if waitingCount == waiting.count { settle() }
+    waiting[waitingCount] = UInt16(truncatingIfNeeded: bucket)
+    waitingCount &+= 1
     let value = max(0, microseconds)
-    let index = UInt16(RTTBuckets.index(ofMicroseconds: value))
-    let place = position(index)
-    if place < buckets.count, buckets[place].index == index {
-      buckets[place].count += 1
-    } else {
-      buckets.insert(Bucket(index: index, count: 1), at: place)
-    }
-    count += 1
+    count &+= 1
     sum &+= value
     least = min(least, value)
     greatest = max(greatest, value)
   }
 
+  /// Counts the samples that wait.
+  @inline(never)
+  private mutating func settle() {
+    for i in 0..<waitingCount {
+      let index = waiting[i]
+      let place = position(index)
+      if place < settled.count, settled[place].index == index {
+        settled[place].count += 1
+      } else {
+        settled.insert(Bucket(index: index, count: 1), at: place)
+      }
+    }
+    waitingCount = 0
+  }
+
+  /// Counts the samples that wait, before several questions: each asks for them.
+  package mutating func gather() { if waitingCount > 0 { settle() } }
+
+  /// The buckets of all samples.
+  var buckets: [Bucket] {
+    guard waitingCount > 0 else { return settled }
+    var all = self
+    all.settle()
+    return all.settled
+  }
+
+  /// Two that have the same samples, as far as buckets tell.
+  package static func == (a: RTTHistogram, b: RTTHistogram) -> Bool {
+    a.count == b.count && a.sum == b.sum && a.least == b.least && a.greatest == b.greatest && a.buckets == b.buckets
+  }
+
   /// Adds the samples of another histogram; the result is that of all samples taken by one.
   package mutating func add(_ other: RTTHistogram) {
+    let (ours, theirs) = (buckets, other.buckets)
     var merged: [Bucket] = []
-    merged.reserveCapacity(max(buckets.count, other.buckets.count))
+    merged.reserveCapacity(max(ours.count, theirs.count))
     var i = 0
     var j = 0
-    while i < buckets.count || j < other.buckets.count {
-      let a = i < buckets.count ? buckets[i].index : .max
-      let b = j < other.buckets.count ? other.buckets[j].index : .max
+    while i < ours.count || j < theirs.count {
+      let a = i < ours.count ? ours[i].index : .max
+      let b = j < theirs.count ? theirs[j].index : .max
       if a == b {
-        merged.append(Bucket(index: a, count: buckets[i].count + other.buckets[j].count))
+        merged.append(Bucket(index: a, count: ours[i].count + theirs[j].count))
       } else {
-        merged.append(a < b ? buckets[i] : other.buckets[j])
+        merged.append(a < b ? ours[i] : theirs[j])
       }
       if a <= b { i += 1 }
       if b <= a { j += 1 }
     }
-    buckets = merged
+    settled = merged
+    waitingCount = 0
     count += other.count
     sum &+= other.sum
     least = min(least, other.least)
@@ -91,10 +130,10 @@ package struct RTTHistogram: Equatable, Sendable {
   private func position(_ index: UInt16) -> Int {
     // Round trips of one connection are alike, so the search is short; new buckets are rare.
     var low = 0
-    var high = buckets.count
+    var high = settled.count
     while low < high {
       let middle = (low + high) / 2
-      if buckets[middle].index < index { low = middle + 1 } else { high = middle }
+      if settled[middle].index < index { low = middle + 1 } else { high = middle }
     }
     return low
   }

@@ -3,17 +3,20 @@
 /// Buckets as in HdrHistogram, from 1 µs to 2 h: as wide as 2ᵏ microseconds where a value has 11 + k bits, so a value is
 /// known to 1 in 1,024. What lies outside counts as the nearest end. Count, sum, least and greatest are exact. Buckets are
 /// kept in pages that are made when one of theirs is needed, because an endpoint's round trips are alike: 1 KB for the first
-/// sample, some 10 KB for many.
+/// sample, some 10 KB for many. The last few samples wait for the others, so that the pages are asked for once for all of them.
 package struct RTTRecorder: Sendable {
   /// The longest round trip that is told from longer ones, in microseconds.
   private static var longest: UInt64 { 7_200_000_000 }
-  /// Buckets in a page, and pages.
+  /// Buckets in a page, 2⁶, and pages.
   private static var pageSize: Int { 64 }
   private static var pageCount: Int { (bucket(longest) + pageSize) / pageSize }
 
   /// Where each page begins in `counts`, in pages and plus 1; 0 for one that is not there. Empty without samples.
   private var pages: [UInt16] = []
   private var counts: [UInt64] = []
+  /// Samples that no page counts yet.
+  private var waiting = InlineArray<16, Int64>(repeating: 0)
+  private var waitingCount = 0
   /// Samples.
   package private(set) var count: UInt64 = 0
   /// Their sum, in microseconds.
@@ -46,37 +49,73 @@ package struct RTTRecorder: Sendable {
 
   /// Takes a sample. Negative ones, which a clock that went back makes, count as 0.
   package mutating func record(microseconds: Int64) {
+    if waitingCount == waiting.count { settle() }
     let value = max(0, microseconds)
-    let bucket = Self.bucket(min(UInt64(value), Self.longest))
-    let place = place(of: bucket / Self.pageSize) + bucket % Self.pageSize
-    counts[place] &+= 1
+    waiting[waitingCount] = value
+    waitingCount &+= 1
     count &+= 1
     sum &+= value
     least = min(least, value)
     greatest = max(greatest, value)
   }
 
-  /// Where a page begins in `counts`; it is made where it is not there.
+  /// Counts the samples that wait.
+  @inline(never)
+  private mutating func settle() {
+    if pages.isEmpty { pages = [UInt16](repeating: 0, count: Self.pageCount) }
+    var i = 0
+    while i < waitingCount {
+      i = countKnown(from: i)
+      guard i < waitingCount else { break }
+      makePage(Self.bucket(min(UInt64(waiting[i]), Self.longest)) / Self.pageSize)
+    }
+    waitingCount = 0
+  }
+
+  /// Counts the samples from `start` up to the first whose page is not there, and gives its place.
+  private mutating func countKnown(from start: Int) -> Int {
+    var i = start
+    let end = waitingCount
+    Self.count(&counts, pages, waiting, &i, end)
+    return i
+  }
+
   @inline(__always)
-  private mutating func place(of page: Int) -> Int {
-    if page < pages.count, pages[page] > 0 { return Int(pages[page] - 1) * Self.pageSize }
-    return makePage(page)
+  private static func count(
+    _ counts: inout [UInt64], _ pages: [UInt16], _ waiting: InlineArray<16, Int64>, _ i: inout Int,
+    _ end: Int
+  ) {
+    var next = i
+    counts.withUnsafeMutableBufferPointer { counts in
+      pages.withUnsafeBufferPointer { pages in
+        while next < end {
+          let value = UInt64(truncatingIfNeeded: waiting[next])
+          let bucket = UInt(truncatingIfNeeded: bucket(min(value, longest)))
+          let page = pages[Int(truncatingIfNeeded: bucket &>> 6)]
+          if page == 0 { return }
+          counts[Int(truncatingIfNeeded: UInt(page &- 1) &<< 6 | bucket & 63)] &+= 1
+          next &+= 1
+        }
+      }
+    }
+    i = next
   }
 
   @inline(never)
-  private mutating func makePage(_ page: Int) -> Int {
-    if pages.isEmpty { pages = [UInt16](repeating: 0, count: Self.pageCount) }
-    let place = counts.count
+  private mutating func makePage(_ page: Int) {
+    pages[page] = UInt16(counts.count / Self.pageSize + 1)
     counts.append(contentsOf: repeatElement(0, count: Self.pageSize))
-    pages[page] = UInt16(place / Self.pageSize + 1)
-    return place
   }
 
   /// Adds the samples of another recorder.
   package mutating func add(_ other: RTTRecorder) {
+    settle()
+    var other = other
+    other.settle()
     for (page, number) in other.pages.enumerated() where number > 0 {
       let theirs = Int(number - 1) * Self.pageSize
-      let ours = place(of: page)
+      if pages[page] == 0 { makePage(page) }
+      let ours = Int(pages[page] - 1) * Self.pageSize
       for i in 0..<Self.pageSize { counts[ours + i] &+= other.counts[theirs + i] }
     }
     count &+= other.count
@@ -88,6 +127,11 @@ package struct RTTRecorder: Sendable {
   /// The sample, in microseconds, that `percent` of all are not above; `nil` without samples.
   package func percentile(_ percent: Double) -> Int64? {
     guard count > 0 else { return nil }
+    if waitingCount > 0 {
+      var all = self
+      all.settle()
+      return all.percentile(percent)
+    }
     // What rounding has put above a whole number must not ask for one sample more.
     let share = min(max(percent.nextDown, 0), 100)
     let wanted = max(1, UInt64((share * Double(count) / 100).rounded(.up)))

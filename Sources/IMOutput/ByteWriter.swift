@@ -8,11 +8,13 @@ package struct ByteWriter: ~Copyable {
   private var capacity: Int
   /// Bytes written.
   package private(set) var count = 0
-  private var cachedSecond = Int64.min
+  /// Two seconds, an even and an odd one, whose texts are kept: answers come in the next one often. `.min` is neither.
+  private var seconds: InlineArray<2, Int64> = [.min, .min]
+  /// 32 bytes each.
+  private var secondTexts = InlineArray<64, UInt8>(repeating: 0)
   /// The second whose ten digits `epochDigits` holds.
   private var epochSecond = Int64.min
   private var epochDigits: (UInt64, UInt16) = (0, 0)
-  private var secondText = InlineArray<20, UInt8>(repeating: 0)
 
   /// An empty writer with room for `capacity` bytes; it grows.
   package init(capacity: Int = 1 << 16) {
@@ -50,6 +52,23 @@ package struct ByteWriter: ~Copyable {
     memory = bigger
     capacity = wanted
   }
+
+  /// A pen with room for `room` bytes, and `Pen.slack` more.
+  @inline(__always)
+  mutating func pen(room: Int) -> Pen {
+    reserve(room &+ Pen.slack)
+    return Pen(to: UnsafeMutableRawPointer(memory + count))
+  }
+
+  /// What was written, with `Pen.slack` bytes behind it that may be read, until the next append.
+  mutating func paddedBytes() -> UnsafeMutableRawPointer {
+    reserve(Pen.slack)
+    return UnsafeMutableRawPointer(memory)
+  }
+
+  /// Ends what `pen` began.
+  @inline(__always)
+  mutating func take(_ pen: Pen) { count = pen.to - UnsafeMutableRawPointer(memory) }
 
   // MARK: Text
 
@@ -92,16 +111,30 @@ package struct ByteWriter: ~Copyable {
   /// program is a few stores.
   @inline(__always)
   mutating func key(_ name: StaticString, isFirst: Bool) {
+    reserve(name.utf8CodeUnitCount &+ 4)
+    count = Self.key(name, isFirst: isFirst, UnsafeMutableRawPointer(memory + count)) - UnsafeMutableRawPointer(memory)
+  }
+
+  @inline(__always)
+  private static func key(
+    _ name: StaticString, isFirst: Bool, _ to: UnsafeMutableRawPointer
+  ) -> UnsafeMutableRawPointer {
     let n = name.utf8CodeUnitCount
-    reserve(n &+ 4)
-    memory[count] = UInt8(ascii: ",")
-    if !isFirst { count &+= 1 }
-    memory[count] = UInt8(ascii: "\"")
-    let target = memory + (count &+ 1)
-    target.update(from: name.utf8Start, count: n)
-    target[n] = UInt8(ascii: "\"")
-    target[n &+ 1] = UInt8(ascii: ":")
-    count &+= n &+ 3
+    to.storeBytes(of: UInt8(ascii: ","), as: UInt8.self)
+    let to = isFirst ? to : to + 1
+    to.storeBytes(of: UInt8(ascii: "\""), as: UInt8.self)
+    (to + 1).copyMemory(from: name.utf8Start, byteCount: n)
+    to.storeBytes(
+      of: UInt16(UInt8(ascii: "\"")) | UInt16(UInt8(ascii: ":")) &<< 8, toByteOffset: n &+ 1, as: UInt16.self)
+    return to + (n &+ 3)
+  }
+
+  /// Appends a member that is a number.
+  @inline(__always)
+  mutating func member(_ name: StaticString, isFirst: Bool, _ value: UInt64) {
+    reserve(name.utf8CodeUnitCount &+ 24)
+    let value = Digits.number(value, Self.key(name, isFirst: isFirst, UnsafeMutableRawPointer(memory + count)))
+    count = value - UnsafeMutableRawPointer(memory)
   }
 
   /// Appends bytes as they are.
@@ -120,48 +153,7 @@ package struct ByteWriter: ~Copyable {
   @inline(__always)
   package mutating func number(_ value: UInt64) {
     reserve(20)
-    if value < 10 {
-      memory[count] = 48 &+ UInt8(truncatingIfNeeded: value)
-      count &+= 1
-      return
-    }
-    var digits = 1
-    var left = value
-    while left >= 10_000 {
-      left /= 10_000
-      digits &+= 4
-    }
-    digits &+= left >= 100 ? (left >= 1_000 ? 3 : 2) : (left >= 10 ? 1 : 0)
-    var position = count &+ digits
-    count = position
-    left = value
-    while left >= 100 {
-      let quotient = left / 100
-      position &-= 2
-      put(pair: Int(truncatingIfNeeded: left &- quotient &* 100), at: position)
-      left = quotient
-    }
-    if left >= 10 {
-      put(pair: Int(truncatingIfNeeded: left), at: position &- 2)
-    } else {
-      memory[position &- 1] = 48 &+ UInt8(truncatingIfNeeded: left)
-    }
-  }
-
-  /// All numbers of two digits.
-  private static var pairs: StaticString {
-    """
-    0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
-    5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899
-    """
-  }
-
-  /// Puts the two digits of `value`, which is below 100, where there is room.
-  @inline(__always)
-  private func put(pair value: Int, at position: Int) {
-    let pair = Self.pairs.utf8Start + 2 &* value
-    memory[position] = pair[0]
-    memory[position &+ 1] = pair[1]
+    count = Digits.number(value, UnsafeMutableRawPointer(memory + count)) - UnsafeMutableRawPointer(memory)
   }
 
   /// Appends a signed number in decimal.
@@ -178,39 +170,48 @@ package struct ByteWriter: ~Copyable {
 
   /// Appends `value` thousandths with three decimals, without trailing zeros but one: microseconds as milliseconds.
   package mutating func thousandths(_ value: Int64) {
-    if value < 0 { byte(UInt8(ascii: "-")) }
-    let magnitude = value.magnitude
-    let whole = magnitude / 1_000
-    number(whole)
-    reserve(4)
-    let part = Int(truncatingIfNeeded: magnitude &- whole &* 1_000)
-    let last = part % 10
-    memory[count] = UInt8(ascii: ".")
-    put(pair: part / 10, at: count &+ 1)
-    memory[count &+ 3] = 48 &+ UInt8(truncatingIfNeeded: last)
-    count &+= last != 0 ? 4 : part % 100 != 0 ? 3 : 2
+    reserve(24)
+    count = Digits.thousandths(value, UnsafeMutableRawPointer(memory + count)) - UnsafeMutableRawPointer(memory)
   }
 
   /// Appends `value` rounded to `decimals` (at most 9) places, without trailing zeros but one. Only finite numbers that fit.
   package mutating func decimal(_ value: Double, _ decimals: Int) {
-    var scale: UInt64 = 1
-    for _ in 0..<decimals { scale *= 10 }
-    let scaled = (value.magnitude * Double(scale)).rounded()
+    let scaled = (value.magnitude * Double(Self.scale(decimals))).rounded()
     guard scaled.isFinite, scaled < 1e18 else {
       number(UInt64(0))
       return
     }
     let whole = UInt64(scaled)
+    if decimals == 3 { return thousandths(value < 0 ? -Int64(whole) : Int64(whole)) }
     if value < 0, whole > 0 { byte(UInt8(ascii: "-")) }
-    number(whole / scale)
+    var (integer, part): (UInt64, UInt64)
+    var digits = max(1, decimals)
+    if decimals == 6 {
+      // By constants, and three digits at once where there are no more.
+      (integer, part) = (whole / 1_000_000, whole % 1_000_000)
+      if part % 1_000 == 0 { (part, digits) = (part / 1_000, 3) }
+    } else {
+      (integer, part) = whole.quotientAndRemainder(dividingBy: Self.scale(decimals))
+    }
+    number(integer)
     byte(UInt8(ascii: "."))
-    var part = whole % scale
-    var divisor = scale / 10
-    repeat {
-      byte(48 + UInt8(divisor == 0 ? 0 : part / divisor))
-      part = divisor == 0 ? 0 : part % divisor
-      divisor /= 10
-    } while part != 0
+    while digits > 1, part % 10 == 0 { (part, digits) = (part / 10, digits - 1) }
+    reserve(10)
+    for i in stride(from: digits &- 1, through: 0, by: -1) {
+      memory[count &+ i] = 48 &+ UInt8(truncatingIfNeeded: part % 10)
+      part /= 10
+    }
+    count &+= digits
+  }
+
+  /// Ten to the power of `decimals`, at most 9.
+  private static func scale(_ decimals: Int) -> UInt64 {
+    switch decimals {
+    case 2: 100
+    case 3: 1_000
+    case 6: 1_000_000
+    default: (0..<decimals).reduce(1) { scale, _ in scale * 10 }
+    }
   }
 
   /// Appends a number in lower-case hexadecimal with at least `width` digits.
@@ -235,49 +236,48 @@ package struct ByteWriter: ~Copyable {
     count &+= digits
   }
 
-  @inline(__always)
-  private mutating func twoDigits(_ value: Int) {
-    put(pair: value, at: count)
-    count &+= 2
-  }
-
   // MARK: Times
 
   /// Appends `2026-11-21T00:11:46.123456Z`. The text of the second is kept for the next one.
   package mutating func instant(_ time: Timestamp) {
-    let second = time.seconds
-    if second != cachedSecond { cacheSecond(second) }
     reserve(32)
-    withUnsafeBytes(of: &secondText) { text in
-      if let base = text.baseAddress {
-        UnsafeMutableRawPointer(memory + count).copyMemory(from: base, byteCount: 20)
-      }
+    let to = UnsafeMutableRawPointer(memory + count)
+    instant(time, to)
+    count &+= 27
+  }
+
+  /// Puts those 27 bytes at `to`; five more are touched.
+  @inline(__always)
+  mutating func instant(_ time: Timestamp, _ to: UnsafeMutableRawPointer) {
+    let second = time.seconds
+    let place = Int(second & 1)
+    if second != seconds[place] { cacheSecond(second) }
+    withUnsafeBytes(of: &secondTexts) { texts in
+      guard let base = texts.baseAddress else { return }
+      to.storeBytes(
+        of: base.loadUnaligned(fromByteOffset: 32 &* place, as: SIMD32<UInt8>.self), as: SIMD32<UInt8>.self)
     }
-    count &+= 20
-    let micros = Int(time.microseconds &- second &* 1_000_000)
-    twoDigits(micros / 10_000)
-    twoDigits(micros / 100 % 100)
-    twoDigits(micros % 100)
-    memory[count] = UInt8(ascii: "Z")
-    count &+= 1
+    Digits.six(UInt32(truncatingIfNeeded: time.microseconds &- second &* 1_000_000), to + 20)
+    to.storeBytes(of: UInt8(ascii: "Z"), toByteOffset: 26, as: UInt8.self)
   }
 
   /// Appends `00:11:46.123456`, the time of day in UTC.
   package mutating func timeOfDay(_ time: Timestamp) {
     let second = time.seconds
-    if second != cachedSecond { cacheSecond(second) }
+    let place = Int(second & 1)
+    if second != seconds[place] { cacheSecond(second) }
     reserve(16)
-    for i in 11..<20 { memory[count &+ i &- 11] = secondText[i] }
-    count &+= 9
-    let micros = Int(time.microseconds &- second &* 1_000_000)
-    twoDigits(micros / 10_000)
-    twoDigits(micros / 100 % 100)
-    twoDigits(micros % 100)
+    for i in 0..<9 { memory[count &+ i] = secondTexts[32 &* place &+ 11 &+ i] }
+    Digits.six(
+      UInt32(truncatingIfNeeded: time.microseconds &- second &* 1_000_000),
+      UnsafeMutableRawPointer(memory + (count &+ 9)))
+    count &+= 15
   }
 
   /// Days to a date in the proleptic Gregorian calendar; all times that a `Timestamp` holds have a year of four digits.
   private mutating func cacheSecond(_ second: Int64) {
-    cachedSecond = second
+    let start = 32 * Int(second & 1)
+    seconds[Int(second & 1)] = second
     var days = second / 86_400
     var rest = second % 86_400
     if rest < 0 {
@@ -297,7 +297,7 @@ package struct ByteWriter: ~Copyable {
     func put(_ value: Int64, _ at: Int, _ digits: Int) {
       var value = value
       for i in stride(from: at + digits - 1, through: at, by: -1) {
-        secondText[i] = 48 + UInt8(truncatingIfNeeded: value % 10)
+        secondTexts[start + i] = 48 + UInt8(truncatingIfNeeded: value % 10)
         value /= 10
       }
     }
@@ -307,32 +307,25 @@ package struct ByteWriter: ~Copyable {
     put(rest / 3_600, 11, 2)
     put(rest / 60 % 60, 14, 2)
     put(rest % 60, 17, 2)
-    secondText[4] = UInt8(ascii: "-")
-    secondText[7] = UInt8(ascii: "-")
-    secondText[10] = UInt8(ascii: "T")
-    secondText[13] = UInt8(ascii: ":")
-    secondText[16] = UInt8(ascii: ":")
-    secondText[19] = UInt8(ascii: ".")
+    secondTexts[start + 4] = UInt8(ascii: "-")
+    secondTexts[start + 7] = UInt8(ascii: "-")
+    secondTexts[start + 10] = UInt8(ascii: "T")
+    secondTexts[start + 13] = UInt8(ascii: ":")
+    secondTexts[start + 16] = UInt8(ascii: ":")
+    secondTexts[start + 19] = UInt8(ascii: ".")
   }
 
-  /// Appends microseconds since the epoch. The digits of the second are kept for the next one.
+  /// Puts microseconds since the epoch at `to`, 20 bytes at most, and gives their end. The digits of the second are kept for
+  /// the next one.
   @inline(__always)
-  package mutating func microseconds(_ time: Timestamp) {
+  mutating func microseconds(_ time: Timestamp, _ to: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
     let value = time.microseconds
     let second = value / 1_000_000
-    if second != epochSecond, !cacheEpoch(second) {
-      number(value)
-      return
-    }
-    reserve(16)
-    let to = UnsafeMutableRawPointer(memory + count)
+    if second != epochSecond, !cacheEpoch(second) { return Digits.signed(value, to) }
     to.storeBytes(of: epochDigits.0, as: UInt64.self)
     to.storeBytes(of: epochDigits.1, toByteOffset: 8, as: UInt16.self)
-    count &+= 10
-    let micros = Int(value &- second &* 1_000_000)
-    twoDigits(micros / 10_000)
-    twoDigits(micros / 100 % 100)
-    twoDigits(micros % 100)
+    Digits.six(UInt32(truncatingIfNeeded: value &- second &* 1_000_000), to + 10)
+    return to + 16
   }
 
   /// Keeps the digits of a second that has ten of them: of the years 2001 to 2286. False for any other.
@@ -340,32 +333,13 @@ package struct ByteWriter: ~Copyable {
   private mutating func cacheEpoch(_ second: Int64) -> Bool {
     guard (1_000_000_000..<10_000_000_000).contains(second) else { return false }
     epochSecond = second
-    let start = count
-    number(UInt64(second))
-    let from = UnsafeRawPointer(memory + start)
-    epochDigits = (from.loadUnaligned(as: UInt64.self), from.loadUnaligned(fromByteOffset: 8, as: UInt16.self))
-    count = start
+    withUnsafeMutableBytes(of: &epochDigits) { digits in
+      if let base = digits.baseAddress { _ = Digits.number(UInt64(second), base) }
+    }
     return true
   }
 
   // MARK: Addresses
-
-  /// All octets of an IPv4 address with the dot behind them, four bytes each.
-  private static var octets: StaticString {
-    """
-    0.  1.  2.  3.  4.  5.  6.  7.  8.  9.  10. 11. 12. 13. 14. 15. 16. 17. 18. 19. 20. 21. 22. 23. 24. \
-    25. 26. 27. 28. 29. 30. 31. 32. 33. 34. 35. 36. 37. 38. 39. 40. 41. 42. 43. 44. 45. 46. 47. 48. 49. \
-    50. 51. 52. 53. 54. 55. 56. 57. 58. 59. 60. 61. 62. 63. 64. 65. 66. 67. 68. 69. 70. 71. 72. 73. 74. \
-    75. 76. 77. 78. 79. 80. 81. 82. 83. 84. 85. 86. 87. 88. 89. 90. 91. 92. 93. 94. 95. 96. 97. 98. 99. \
-    100.101.102.103.104.105.106.107.108.109.110.111.112.113.114.115.116.117.118.119.120.121.122.123.124.\
-    125.126.127.128.129.130.131.132.133.134.135.136.137.138.139.140.141.142.143.144.145.146.147.148.149.\
-    150.151.152.153.154.155.156.157.158.159.160.161.162.163.164.165.166.167.168.169.170.171.172.173.174.\
-    175.176.177.178.179.180.181.182.183.184.185.186.187.188.189.190.191.192.193.194.195.196.197.198.199.\
-    200.201.202.203.204.205.206.207.208.209.210.211.212.213.214.215.216.217.218.219.220.221.222.223.224.\
-    225.226.227.228.229.230.231.232.233.234.235.236.237.238.239.240.241.242.243.244.245.246.247.248.249.\
-    250.251.252.253.254.255.
-    """
-  }
 
   /// Appends an address.
   package mutating func address(_ address: IPAddress) {
@@ -404,18 +378,8 @@ package struct ByteWriter: ~Copyable {
   }
 
   private mutating func v4(_ v: UInt32) {
-    // Four bytes are stored for every octet, and the last dot is taken back.
     reserve(16)
-    var to = UnsafeMutableRawPointer(memory + count)
-    var left = v
-    for _ in 0..<4 {
-      let octet = Int(truncatingIfNeeded: left >> 24)
-      let text = UnsafeRawPointer(Self.octets.utf8Start + 4 &* octet).loadUnaligned(as: UInt32.self)
-      to.storeBytes(of: text, as: UInt32.self)
-      to += 2 &+ (octet >= 10 ? 1 : 0) &+ (octet >= 100 ? 1 : 0)
-      left <<= 8
-    }
-    count = to - UnsafeMutableRawPointer(memory) &- 1
+    count = Digits.v4(v, UnsafeMutableRawPointer(memory + count)) - UnsafeMutableRawPointer(memory)
   }
 
   /// Appends `192.0.2.1:8080` or `[2001:db8::1]:8080`.

@@ -28,7 +28,10 @@ package enum FrameFlagNames {
     .inflated, .compressLabelOnly, .encrypted, .inflateLimit, .malformed, .duplicateTag, .nestedTooDeep,
     .incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit, .markedDuplicate, .timestampWindow, .afterGap,
   ]
-  private static let remarks: UInt32 = order.reduce(0) { $0 | $1.rawValue }
+  /// All of them, as a number that stands in the program.
+  private static var remarks: UInt32 { 0x7ffe }
+  /// Whether that is what `order` says.
+  static var isInOrder: Bool { order.reduce(0) { $0 | $1.rawValue } == remarks }
 
   @inline(never)
   private static func ownMask(_ flags: UInt32) -> UInt32 {

@@ -1,13 +1,15 @@
 /// A text that is made once and written often.
 ///
 /// Its memory is never given back: a run makes a few for each profile, and what is written often is not to be counted often.
-struct Piece: CustomStringConvertible, @unchecked Sendable {
+struct Piece: CustomStringConvertible, BitwiseCopyable, @unchecked Sendable {
   /// The text's bytes.
   let bytes: UnsafeRawBufferPointer
 
   init(_ text: String) {
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, text.utf8.count), alignment: 1)
+    // A pen reads some bytes behind it.
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count + Pen.slack, alignment: 1)
     memory.copyBytes(from: text.utf8)
+    for i in text.utf8.count..<memory.count { memory[i] = 0 }
     bytes = UnsafeRawBufferPointer(rebasing: memory[..<text.utf8.count])
   }
 

@@ -36,8 +36,10 @@ final class FrameSink: EngineSink {
     }
   }
 
-  private var text: FrameTextWriter
-  private var page: Page
+  // One thread calls a sink, and no call is made within another: what follows is not guarded against it at every access.
+
+  @exclusivity(unchecked) private var text: FrameTextWriter
+  @exclusivity(unchecked) private var page: Page
   private let isJSON: Bool
   /// Whether every frame is a line of JSON.
   private let isPlain: Bool
@@ -46,10 +48,10 @@ final class FrameSink: EngineSink {
   private let plans: [ProtocolPlan]
   private let filter: Filter?
   private let output: Output
-  private var names: [UInt32: String] = [:]
-  private var marks = GapMarks()
+  @exclusivity(unchecked) private var names: [UInt32: String] = [:]
+  @exclusivity(unchecked) private var marks = GapMarks()
   /// Whether there are marks or a line that is held. Asking a flag costs a frame less than asking them.
-  private var isNearGap = false
+  @exclusivity(unchecked) private var isNearGap = false
   /// A gap whose line is not written yet: the frame that it cuts belongs to the line, and frames in front of it may follow.
   private var held: (gap: Issue, connection: ConnectionInfo, cut: UInt64)?
   /// Alerts' lines, where there are any.

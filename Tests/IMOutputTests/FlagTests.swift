@@ -1,6 +1,6 @@
 import IMEngine
 import IMFilter
-import IMOutput
+@testable import IMOutput
 import IMWire
 import Testing
 
@@ -8,6 +8,7 @@ import Testing
 @Suite struct FlagTests {
   @Test func filtersKnowTheNamesThatOutputsPrint() {
     #expect(MessageField.remarks == FrameFlagNames.all.map(\.description))
+    #expect(FrameFlagNames.isInOrder)
   }
 
   @Test func placesOfAMaskAreItsBits() {

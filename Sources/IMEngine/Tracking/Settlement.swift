@@ -35,6 +35,11 @@ package struct Settlement: Sendable, BitwiseCopyable {
   package var fate: Fate { outcome.fate }
   /// Whether it was answered after one copy and in time: nearly all are.
   package var isPlain: Bool { outcome.isAcked && !flags.contains(.late) }
+  /// Of one that `isPlain`, at its place: its direction and its round trip in microseconds, `.max` where there is none; `nil` of
+  /// any other. One call for who counts many.
+  package static func plain(_ place: UnsafePointer<Settlement>) -> (direction: Direction, roundTrip: UInt32)? {
+    place.pointee.isPlain ? (place.pointee.direction, place.pointee.delay) : nil
+  }
   /// The direction of its copies.
   package var direction: Direction {
     flags.rawValue & Exchange.Flags.fromServer.rawValue == 0 ? .clientToServer : .serverToClient

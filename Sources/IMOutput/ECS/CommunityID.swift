@@ -18,29 +18,30 @@ package enum CommunityID {
   static func text(_ a: Endpoint, _ b: Endpoint) -> Text? {
     guard a.address.isIPv6 == b.address.isIPv6 else { return nil }
     let (low, high) = isOrdered(a, b) ? (a, b) : (b, a)
-    // What is hashed has 16 or 40 bytes: one block, with the bit behind it and its length.
+    // What is hashed has 16 or 40 bytes, in half words: the seed, which is 0, the addresses, the protocol, the ports. It is one
+    // block, with the bit behind it and its length.
     var block = InlineArray<16, UInt32>(repeating: 0)
-    var bitCount = 16
-    // All is a whole number of half words.
-    func add(_ value: UInt64, _ bits: Int) {
-      for shift in stride(from: bits - 16, through: 0, by: -16) {
-        let half = UInt32(truncatingIfNeeded: value >> UInt64(shift)) & 0xffff
-        block[bitCount / 32] |= half << UInt32(bitCount % 32 == 0 ? 16 : 0)
-        bitCount += 16
+    let addresses = low.address.isIPv6 ? 8 : 2
+    func add(_ address: IPAddress, _ first: Int) {
+      func add(_ word: UInt32, _ place: Int) {
+        block[place] |= word &>> 16
+        block[place &+ 1] |= word &<< 16
+      }
+      if address.isIPv6 {
+        add(UInt32(truncatingIfNeeded: address.high &>> 32), first)
+        add(UInt32(truncatingIfNeeded: address.high), first + 1)
+        add(UInt32(truncatingIfNeeded: address.low &>> 32), first + 2)
+        add(UInt32(truncatingIfNeeded: address.low), first + 3)
+      } else {
+        add(UInt32(truncatingIfNeeded: address.low), first)
       }
     }
-    func add(_ address: IPAddress) {
-      if address.isIPv6 { add(address.high, 64) }
-      add(address.low, address.isIPv6 ? 64 : 32)
-    }
-    add(low.address)
-    add(high.address)
-    add(6 << 8, 16)
-    add(UInt64(low.port), 16)
-    add(UInt64(high.port), 16)
-    let byteCount = bitCount / 8
-    add(0x8000, 16)
-    block[15] = UInt32(byteCount * 8)
+    add(low.address, 0)
+    add(high.address, addresses / 2)
+    block[addresses] |= 6 << 8
+    block[addresses + 1] = UInt32(low.port) &<< 16 | UInt32(high.port)
+    block[addresses + 2] = 0x8000_0000
+    block[15] = UInt32(addresses + 2) * 32
     var hash = SHA1()
     hash.absorb(block)
     return text(hash.words)
@@ -56,20 +57,14 @@ package enum CommunityID {
     text[0] = UInt8(ascii: "1")
     text[1] = UInt8(ascii: ":")
     for i in 0..<27 {
-      let bit = i * 6
-      let word = UInt64(words[bit / 32]) << 32 | (bit / 32 < 4 ? UInt64(words[bit / 32 + 1]) : 0)
-      text[i + 2] = digit(UInt8(truncatingIfNeeded: word >> UInt64(58 - bit % 32)) & 63)
+      let bit = i &* 6
+      let word = UInt64(words[bit &>> 5]) &<< 32 | (i < 22 ? UInt64(words[bit &>> 5 &+ 1]) : 0)
+      let digit = Int(truncatingIfNeeded: word &>> UInt64(truncatingIfNeeded: 58 &- bit & 31)) & 63
+      text[i &+ 2] = digits.utf8Start[digit]
     }
     return text
   }
 
-  private static func digit(_ value: UInt8) -> UInt8 {
-    switch value {
-    case 0..<26: UInt8(ascii: "A") + value
-    case 26..<52: UInt8(ascii: "a") + (value - 26)
-    case 52..<62: UInt8(ascii: "0") + (value - 52)
-    case 62: UInt8(ascii: "+")
-    default: UInt8(ascii: "/")
-    }
-  }
+  /// The digits of base 64.
+  private static var digits: StaticString { "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/" }
 }

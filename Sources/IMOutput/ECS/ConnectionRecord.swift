@@ -3,7 +3,9 @@ import IMMetrics
 import IMWire
 
 /// What is kept of one connection between its events, for its own documents and those of its messages.
-final class ConnectionRecord {
+///
+/// What its messages need stands in front.
+struct ConnectionRecord: ~Copyable {
   /// What the connection's last report said, so that the next one tells the difference.
   struct Totals {
     var units: UInt64 = 0, acked: UInt64 = 0, unanswered: UInt64 = 0, missed: UInt64 = 0, bytes: UInt64 = 0
@@ -23,51 +25,90 @@ final class ConnectionRecord {
   }
 
   /// Who talks, as the last event said.
-  var info: ConnectionInfo {
-    didSet {
-      guard info.client != oldValue.client || info.carriers != oldValue.carriers else { return }
-      texts = [nil, nil]
-      hasCommunityID = false
-      network = nil
-    }
-  }
+  private(set) var info: ConnectionInfo
   /// The index of its server's figures; `nil` while nothing decodes it.
-  @exclusivity(unchecked) var endpoint: UInt32?
+  var endpoint: UInt32?
   /// Whether it counts as reconnected, as closed; whether its last report is out.
   var isCountedReconnect = false, isCountedClosed = false
   var isFinal = false
-  @exclusivity(unchecked) var session = SessionLabel.none
-  /// The name that the client gave itself.
-  @exclusivity(unchecked) var userName: String?
-  /// Whether that is a hash of it.
+  /// Whether `userName` is a hash of the name.
   var nameIsHash = false
+  /// The session's number, where frames carry one: that of the last frame.
+  private(set) var sessionNumber: UInt64?
+  /// What is the same in the documents of its messages.
+  private(set) var texts: MessageTexts?
+  /// Messages by fate, and round trips of everything but heartbeats.
+  var messages = MessageTally()
+  var roundTrips = RTTHistogram()
+  /// Answers without a message that wait for it.
+  var orphans: [Issue] = []
+  private var sessionName: String?
+  /// The name that the client gave itself.
+  private(set) var userName: String?
   /// The seconds of silence that the client promised not to exceed.
   var keepAlive: UInt64 = 0
-  /// Messages by fate, and round trips of everything but heartbeats.
-  @exclusivity(unchecked) var messages = MessageTally()
-  @exclusivity(unchecked) var roundTrips = RTTHistogram()
   var reports: UInt32 = 0
   var last = Totals()
   var counted = Counted()
   var weird = WeirdLimiter()
-  /// Answers without a message that wait for it.
-  var orphans: [Issue] = []
   /// Issues from before the first frame, oldest first.
   var early: [Issue] = []
   /// The heartbeats' last time and interval, in microseconds.
   private var beatAt: Int64?
   private var beatInterval: Int64?
-  /// What is the same in the documents of its messages, by direction.
-  @exclusivity(unchecked) var texts: InlineArray<2, MessageTexts?> = [nil, nil]
   /// The index of the client's network in a table; `nil` before it was looked up.
-  @exclusivity(unchecked) var network: Int32?
-  @exclusivity(unchecked) private var hasCommunityID = false
-  @exclusivity(unchecked) private var knownID: CommunityID.Text?
+  var network: Int32?
+  private var hasCommunityID = false
+  private var knownID: CommunityID.Text?
 
   init(_ info: ConnectionInfo) { self.info = info }
 
+  deinit { texts?.memory.deallocate() }
+
+  // MARK: Who talks
+
+  /// Takes what the last event said of who talks.
+  @inline(__always)
+  mutating func inform(_ info: ConnectionInfo) {
+    if info.client != self.info.client || info.carriers.rawValue != self.info.carriers.rawValue { forgetNames() }
+    self.info = info
+  }
+
+  @inline(never)
+  private mutating func forgetNames() {
+    keep(nil)
+    hasCommunityID = false
+    network = nil
+  }
+
+  /// Keeps `texts`, instead of those that were kept.
+  mutating func keep(_ texts: MessageTexts?) {
+    self.texts?.memory.deallocate()
+    self.texts = texts
+  }
+
+  /// The session on it.
+  var session: SessionLabel {
+    if let sessionNumber { return .number(sessionNumber) }
+    return sessionName.map { .name($0) } ?? .none
+  }
+
+  /// Takes the session's number, as its frames carry it.
+  @inline(__always)
+  mutating func take(session: UInt64) {
+    sessionNumber = session
+  }
+
+  /// Takes the name that the client gave itself, which is the session's too unless that has a number.
+  mutating func take(name: String, isHash: Bool) {
+    keep(nil)
+    nameIsHash = isHash
+    userName = name
+    if sessionNumber == nil { sessionName = name }
+  }
+
   /// The connection's Community ID, made once.
-  var communityID: CommunityID.Text? {
+  mutating func communityID() -> CommunityID.Text? {
     if !hasCommunityID {
       knownID = CommunityID.text(info.peer, info.server)
       hasCommunityID = true
@@ -76,7 +117,7 @@ final class ConnectionRecord {
   }
 
   /// Takes note of a heartbeat, and counts its interval and jitter.
-  func beat(at time: Timestamp, _ counts: inout HeartbeatCounts) {
+  mutating func beat(at time: Timestamp, _ counts: inout HeartbeatCounts) {
     counts.sent += 1
     let now = time.microseconds
     guard let last = beatAt else {

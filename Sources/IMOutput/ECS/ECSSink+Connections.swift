@@ -14,18 +14,19 @@ extension ECSSink {
   package func connection(_ report: ConnectionReport) {
     tick(report.isFinal ? report.closedAt ?? report.lastSeen : report.madeAt)
     let record = connections.record(report.info)
-    record.info = report.info
+    record.pointee.inform(report.info)
     if report.isFinal { connections.finish(record) }
-    let endpoint = record.endpoint ?? endpoints.index(of: report.info, failed: report.isFailure)
+    let endpoint = record.pointee.endpoint ?? endpoints.index(of: report.info, failed: report.isFailure)
     guard let endpoint else { return }
     count(report, record, endpoint)
     // It is over, but its figures are not final yet: its document waits for its last report.
     if !report.isFinal, report.reason != .open { return }
     let delta = advance(record, report)
-    record.reports += 1
+    record.pointee.reports += 1
     releaseOrphans(
       record, before: report.isFinal ? .distantFuture : report.lastSeen.advanced(by: -Self.orphanPatience))
     if report.isFinal { drainWeird(record) }
+    record.pointee.roundTrips.gather()
     // One that failed has no plan of its own, but it went to a server that has.
     let plan = endpoints.keys[Int(endpoint)].plan
     write(.connection) { writer, lines in writer.connection(report, record, delta, plan: plan, &lines) }
@@ -37,20 +38,20 @@ extension ECSSink {
     // While nothing is known of the protocol, or no frame of it has come, the document waits.
     guard Int(connection.plan) < hasSession.count || connection.plan == .max else { return }
     let record = connections.record(connection)
-    guard record.endpoint != nil else {
-      if record.early.count < Self.maximumEarly { record.early.append(issue) }
+    guard record.pointee.endpoint != nil else {
+      if record.pointee.early.count < Self.maximumEarly { record.pointee.early.append(issue) }
       return
     }
     take(issue, record)
   }
 
-  private func take(_ issue: Issue, _ record: ConnectionRecord) {
-    if issue.kind == .gap, issue.gap == .captureLoss, let endpoint = record.endpoint {
+  private func take(_ issue: Issue, _ record: ConnectionBook.Record) {
+    if issue.kind == .gap, issue.gap == .captureLoss, let endpoint = record.pointee.endpoint {
       periods.at(endpoint).pointee.captureGaps += 1
     }
-    if issue.kind == .orphanAck, record.orphans.count < Self.maximumOrphans {
+    if issue.kind == .orphanAck, record.pointee.orphans.count < Self.maximumOrphans {
       releaseOrphans(record, before: issue.timestamp.advanced(by: -Self.orphanPatience))
-      record.orphans.append(issue)
+      record.pointee.orphans.append(issue)
     } else {
       tell(issue, record)
     }
@@ -68,66 +69,66 @@ extension ECSSink {
   private static let maximumEarly = 64
 
   /// Writes the document of an exchange that was not answered, or too late, unless there were enough of them.
-  func tellTrouble(_ exchange: Exchange, _ role: FrameRole, _ record: ConnectionRecord) {
+  func tellTrouble(_ exchange: Exchange, _ role: FrameRole, _ record: ConnectionBook.Record) {
     guard let issue = Issue(trouble: exchange, role) else { return }
     tell(issue, record)
   }
 
-  private func tell(_ issue: Issue, _ record: ConnectionRecord) {
-    guard let admission = record.weird.admit(issue, limit: options.weirdLimit) else { return }
+  private func tell(_ issue: Issue, _ record: ConnectionBook.Record) {
+    guard let admission = record.pointee.weird.admit(issue, limit: options.weirdLimit) else { return }
     write(.weird) { writer, lines in writer.weird(issue, admission, record, &lines) }
   }
 
-  func releaseOrphans(_ record: ConnectionRecord, before time: Timestamp) {
-    while let first = record.orphans.first, first.timestamp < time {
-      record.orphans.removeFirst()
+  func releaseOrphans(_ record: ConnectionBook.Record, before time: Timestamp) {
+    while let first = record.pointee.orphans.first, first.timestamp < time {
+      record.pointee.orphans.removeFirst()
       tell(first, record)
     }
   }
 
   /// Gives a connection its endpoint with its first frame, which proves that it was opened.
-  func attach(_ record: ConnectionRecord) {
-    guard let endpoint = endpoints.index(of: record.info) else { return }
-    record.endpoint = endpoint
+  func attach(_ record: ConnectionBook.Record) {
+    guard let endpoint = endpoints.index(of: record.pointee.info) else { return }
+    record.pointee.endpoint = endpoint
     periods.at(endpoint).pointee.connections.opened += 1
-    if record.info.sawOpening {
+    if record.pointee.info.sawOpening {
       periods.at(endpoint).pointee.connections.attempts += 1
       periods.at(endpoint).pointee.connections.succeeded += 1
     }
-    if !record.isFinal { periods.at(endpoint).pointee.active += 1 }
-    let early = record.early
-    record.early = []
+    if !record.pointee.isFinal { periods.at(endpoint).pointee.active += 1 }
+    let early = record.pointee.early
+    record.pointee.early = []
     for issue in early { take(issue, record) }
   }
 
   /// What came since the last report, which this one becomes.
-  private func advance(_ record: ConnectionRecord, _ report: ConnectionReport) -> ConnectionRecord.Totals {
-    let counts = record.messages.both
+  private func advance(_ record: ConnectionBook.Record, _ report: ConnectionReport) -> ConnectionRecord.Totals {
+    let counts = record.pointee.messages.both
     let new = ConnectionRecord.Totals(
       units: UInt64(counts.units), acked: UInt64(counts.acked) + UInt64(counts.ackedAfterRetry),
       unanswered: UInt64(counts.unanswered), missed: UInt64(report.heartbeats?.missed ?? 0),
       bytes: report.wireBytes[0] + report.wireBytes[1])
-    let old = record.last
-    record.last = new
+    let old = record.pointee.last
+    record.pointee.last = new
     return ConnectionRecord.Totals(
       units: new.units &- old.units, acked: new.acked &- old.acked, unanswered: new.unanswered &- old.unanswered,
       missed: new.missed &- old.missed, bytes: new.bytes &- old.bytes)
   }
 
-  private func count(_ report: ConnectionReport, _ record: ConnectionRecord, _ endpoint: UInt32) {
-    let old = record.counted
-    record.counted = ConnectionRecord.Counted(
+  private func count(_ report: ConnectionReport, _ record: ConnectionBook.Record, _ endpoint: UInt32) {
+    let old = record.pointee.counted
+    record.pointee.counted = ConnectionRecord.Counted(
       retransmits: report.retransmits, outOfOrder: report.outOfOrder, pings: PingCounts(report))
-    let pings = record.counted.pings.since(old.pings)
+    let pings = record.pointee.counted.pings.since(old.pings)
     periods.at(endpoint).pointee.retransmits += UInt64(report.retransmits &- old.retransmits)
     periods.at(endpoint).pointee.outOfOrder += UInt64(report.outOfOrder &- old.outOfOrder)
     periods.at(endpoint).pointee.heartbeats.sent += pings.sent
     periods.at(endpoint).pointee.heartbeats.addPings(pings)
-    if report.rare.isReconnect, !record.isCountedReconnect {
-      record.isCountedReconnect = true
+    if report.rare.isReconnect, !record.pointee.isCountedReconnect {
+      record.pointee.isCountedReconnect = true
       periods.at(endpoint).pointee.connections.reconnects += 1
     }
-    if record.endpoint == nil {
+    if record.pointee.endpoint == nil {
       // It never carried a frame: a failed attempt, or none that was seen.
       guard report.isFinal, report.isFailure else { return }
       periods.at(endpoint).pointee.connections.attempts += 1
@@ -135,17 +136,17 @@ extension ECSSink {
       if report.reason == .timeout { periods.at(endpoint).pointee.connections.timedOut += 1 }
       return
     }
-    guard report.reason != .open, !record.isCountedClosed else { return }
-    record.isCountedClosed = true
+    guard report.reason != .open, !record.pointee.isCountedClosed else { return }
+    record.pointee.isCountedClosed = true
     periods.at(endpoint).pointee.connections.closed += 1
     if report.reason == .reset { periods.at(endpoint).pointee.connections.reset += 1 }
     if periods.at(endpoint).pointee.active > 0 { periods.at(endpoint).pointee.active -= 1 }
   }
 
   /// What the limit kept back is told with the last issue of each name.
-  private func drainWeird(_ record: ConnectionRecord) {
+  private func drainWeird(_ record: ConnectionBook.Record) {
     var rest: [(Issue, WeirdLimiter.Admission)] = []
-    record.weird.drain { rest.append(($0, $1)) }
+    record.pointee.weird.drain { rest.append(($0, $1)) }
     for (issue, admission) in rest {
       write(.weird) { writer, lines in writer.weird(issue, admission, record, &lines) }
     }

@@ -52,8 +52,10 @@ package final class ECSSink: EngineSink {
   @exclusivity(unchecked) private(set) var roles: RoleTable
   /// Exchanges that were settled before the frame of their first copy was told: it comes next.
   @exclusivity(unchecked) var early: [Exchange] = []
-  /// The connection of the last frame: orphaned answers that were adopted belong to it.
-  @exclusivity(unchecked) var lastRecord: ConnectionRecord?
+  /// The serial number of the last frame's connection: orphaned answers that were adopted belong to it.
+  @exclusivity(unchecked) var lastSerial: UInt32 = 0
+  /// The bits of types that name the client.
+  let naming = FrameKind.Flags.opensSession.rawValue | FrameKind.Flags.assignsIdentity.rawValue
   /// When the capture began, as far as its start was written, and the figures of its last document and when that was.
   @exclusivity(unchecked) private var begunAt: Timestamp?
   /// Told when a minute is over and all its documents are made: with its beginning, and the time that has come.
@@ -61,7 +63,7 @@ package final class ECSSink: EngineSink {
   /// Documents of what happened to the interface.
   private var incidents: UInt64 = 0
   private var captureReport: (at: Timestamp, figures: CaptureFigures)?
-  private let buffers: LineBuffers
+  let buffers: LineBuffers
 
   /// A sink that hands lines to `flush`: with the dataset that they belong to when `options` separate them, else with
   /// `.message` for all. The bytes are borrowed for the call. Separated datasets begin with no bytes for `.capture`, and get
@@ -75,7 +77,7 @@ package final class ECSSink: EngineSink {
     self.options = options
     writer = ECSWriter(context: context, options: options, plans: plans)
     endpoints = EndpointTable(plans: plans, maximumCount: options.maximumEndpoints)
-    periods = PeriodBook(plans: plans)
+    periods = PeriodBook()
     roles = RoleTable(plans: plans)
     buffers = LineBuffers(separate: options.separatesDatasets, flushSize: options.flushSize, flush: flush)
   }
@@ -85,8 +87,7 @@ package final class ECSSink: EngineSink {
     hasSession = plans.map(\.hasSession)
     hidesIdentity = plans.map(\.hidesIdentity)
     roles = RoleTable(plans: plans)
-    periods.reload(plans)
-    writer.profiles = plans.map { ECSWriter.Profile($0) }
+    writer.reload(plans)
   }
 
   // MARK: The run

@@ -6,7 +6,7 @@ extension ECSWriter {
   /// The document of a connection: at its end, or a cumulative one while it lives, with what came since the last one in
   /// `delta`.
   func connection(
-    _ report: ConnectionReport, _ record: ConnectionRecord, _ delta: ConnectionRecord.Totals, plan: UInt8,
+    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ delta: ConnectionRecord.Totals, plan: UInt8,
     _ lines: inout JSONLines
   ) -> Bool {
     let info = report.info
@@ -23,7 +23,7 @@ extension ECSWriter {
     case .fin, .reset, .refused, .timeout: lines.literal("\"outcome\":\"failure\"")
     case .open, .reused, .evicted: lines.literal("\"outcome\":\"unknown\"")
     }
-    eventID(info.serial, report.isFinal ? "end" : "r", report.isFinal ? nil : record.reports, &lines)
+    eventID(info.serial, report.isFinal ? "end" : "r", report.isFinal ? nil : record.pointee.reports, &lines)
     span(report.firstSeen, end, &lines)
     if hasEnded { lines.name("reason", report.reason.name) }
     lines.close()
@@ -61,7 +61,7 @@ extension ECSWriter {
 
     openOwn(plan, &lines)
     server(info.server, &lines)
-    session(record.session, &lines)
+    session(record.pointee.session, &lines)
     own(report, record, delta, profile, &lines)
     lines.close()
     sentence(report, record, profile, end, hasEnded: hasEnded, &lines)
@@ -77,7 +77,7 @@ extension ECSWriter {
   }
 
   private func own(
-    _ report: ConnectionReport, _ record: ConnectionRecord, _ delta: ConnectionRecord.Totals, _ profile: Profile?,
+    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ delta: ConnectionRecord.Totals, _ profile: Profile?,
     _ lines: inout JSONLines
   ) {
     lines.open("conn")
@@ -85,7 +85,7 @@ extension ECSWriter {
     connectionID(report.info.serial, &lines)
     lines.name("state", Self.state(report))
     lines.flag("final", report.isFinal)
-    lines.number("report", record.reports)
+    lines.number("report", record.pointee.reports)
     lines.flag("midstream", !report.sawSyn)
     lines.name("close_reason", report.reason.name)
     carriers(report, &lines)
@@ -104,9 +104,9 @@ extension ECSWriter {
     segments("client_to_server", report, 0, &lines)
     segments("server_to_client", report, 1, &lines)
     lines.close()
-    messages(record.messages, &lines)
-    ratios(FateRatios(record.messages.both), connections: nil, &lines)
-    roundTrips(record.roundTrips, &lines)
+    messages(record.pointee.messages, &lines)
+    ratios(FateRatios(record.pointee.messages.both), connections: nil, &lines)
+    roundTrips(record.pointee.roundTrips, &lines)
     if let beats = report.heartbeats { heartbeats(beats, record, &lines) }
     if let figures = report.figures {
       if let outcome = report.handshake {
@@ -232,7 +232,7 @@ extension ECSWriter {
     lines.close()
   }
 
-  private func heartbeats(_ beats: HeartbeatFigures, _ record: ConnectionRecord, _ lines: inout JSONLines) {
+  private func heartbeats(_ beats: HeartbeatFigures, _ record: ConnectionBook.Record, _ lines: inout JSONLines) {
     lines.open("heartbeat")
     lines.number("sent", beats.sent)
     lines.number("answered", beats.answered)
@@ -240,8 +240,8 @@ extension ECSWriter {
     lines.number("unknown", beats.unknown)
     if beats.intervals > 0 { lines.milliseconds("interval_ms", Double(beats.intervalSum) / Double(beats.intervals)) }
     lines.milliseconds("jitter_ms", beats.jitter)
-    if record.keepAlive > 0 {
-      lines.milliseconds("expected_ms", Int64(clamping: record.keepAlive) &* 1_000_000)
+    if record.pointee.keepAlive > 0 {
+      lines.milliseconds("expected_ms", Int64(clamping: record.pointee.keepAlive) &* 1_000_000)
     } else if beats.expected > 0 {
       lines.milliseconds("expected_ms", Int64(beats.expected) &* 1_000)
     }
@@ -250,10 +250,10 @@ extension ECSWriter {
   }
 
   private func sentence(
-    _ report: ConnectionReport, _ record: ConnectionRecord, _ profile: Profile?, _ end: Timestamp, hasEnded: Bool,
+    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ profile: Profile?, _ end: Timestamp, hasEnded: Bool,
     _ lines: inout JSONLines
   ) {
-    let counts = record.messages.both
+    let counts = record.pointee.messages.both
     lines.key("message")
     lines.writer.byte(UInt8(ascii: "\""))
     lines.writer.endpoint(report.info.client)

@@ -30,11 +30,11 @@ extension ECSWriter {
   func sentence(_ ratios: FateRatios, _ lines: inout JSONLines) {
     if let success = ratios.success {
       lines.writer.literal(", success ")
-      lines.writer.text(percent(success))
+      lines.writer.percent(success)
     }
     if let loss = ratios.loss {
       lines.writer.literal(", loss ")
-      lines.writer.text(percent(loss))
+      lines.writer.percent(loss)
     }
   }
 }

@@ -4,9 +4,9 @@ import IMWire
 extension ECSWriter {
   /// The document of an issue that `WeirdLimiter` lets through.
   func weird(
-    _ issue: Issue, _ admission: WeirdLimiter.Admission, _ record: ConnectionRecord, _ lines: inout JSONLines
+    _ issue: Issue, _ admission: WeirdLimiter.Admission, _ record: ConnectionBook.Record, _ lines: inout JSONLines
   ) -> Bool {
-    let info = record.info
+    let info = record.pointee.info
     let profile = profile(info.plan)
     let fromClient = issue.direction == .clientToServer
     begin(.weird, at: issue.timestamp, &lines)
@@ -38,7 +38,7 @@ extension ECSWriter {
     lines.close()
     openOwn(info.plan, &lines)
     server(info.server, &lines)
-    session(record.session, &lines)
+    session(record.pointee.session, &lines)
     lines.open("conn")
     lines.key("id")
     connectionID(info.serial, &lines)

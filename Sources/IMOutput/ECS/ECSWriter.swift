@@ -52,33 +52,32 @@ final class ECSWriter {
   let options: ECSOptions
   /// The run's name, as it begins every id.
   let run: Piece
-  @exclusivity(unchecked) var profiles: [Profile]
+  @exclusivity(unchecked) private(set) var profiles: [Profile]
   /// Members of the document, of `event` and of `imdump` that never change, by dataset.
   let heads: [Piece]
   private let eventMembers: [Piece]
   let imdumpMembers: Piece
   /// What names statuses.
   let plans: [ProtocolPlan]
-  /// The members of a message's `event` that tell its fate, by `Fate`, and then whether it was answered late.
-  let fates: [[Piece]] = Fate.allCases.map { fate in
-    let outcome =
-      switch fate {
-      case .acked, .ackedAfterRetry: "success"
-      case .rejected, .unanswered, .damaged: "failure"
-      case .pending, .unacknowledged, .unknown: "unknown"
-      }
-    return ["", "_late"].map { Piece("\"action\":\"message_\(fate.name)\($0)\",\"outcome\":\"\(outcome)\"") }
-  }
-  /// The member of a message that tells its fate, by `Fate`, and that of its checksum by `ChecksumStatus`.
-  let fateMembers: [Piece] = Fate.allCases.map { Piece("\"fate\":\"\($0.name)\"") }
-  let causeMembers: [Piece] = Cause.allCases.map { Piece("\"cause\":\"\($0.name)\"") }
-  let checksumMembers: [Piece] = ChecksumStatus.allCases.map { Piece("\"status\":\"\($0.name)\"") }
+  /// Whether messages' documents leave out what repeats other fields.
+  let isLean: Bool
+  /// A message's document from behind its time to its id, by `Fate` and by whether it was answered late.
+  let messageHeads: [Piece]
+  /// The members of a message that tell its direction and its fate, by direction and `Fate`; its cause, by `Cause`; and how
+  /// often it is sampled. All with a comma in front.
+  let fateMembers: [Piece]
+  let causeMembers: [Piece] = Cause.allCases.map { Piece(",\"cause\":\"\($0.name)\"") }
+  let sampled: Piece
+  /// The fates' names, as a sentence has them.
+  let fateNames: [Piece] = Fate.allCases.map { Piece(" \($0.name)") }
+  /// By profile, and behind them that of messages without one.
+  @exclusivity(unchecked) private var forms: UnsafeMutablePointer<MessageForm>
+  @exclusivity(unchecked) private var formCount: Int
+  /// What was made of TLVs' tags.
+  let paths = TLVPaths()
   /// The same for lean documents.
   private let leanHeads: [Piece], leanEventMembers: [Piece]
   private let leanMembers: Piece
-  /// Members of a message's document up to the type of its event, which is still open.
-  let messageHead: Piece, leanMessageHead: Piece
-
   /// Where texts are put together that are kept.
   @exclusivity(unchecked) var scratch = JSONLines()
 
@@ -107,7 +106,6 @@ final class ECSWriter {
     leanMembers = Piece("\"run\":{\"id\":\"\(run)\"}")
     let types = ",\"type\":[\"protocol\",\"info\"]"
     let message = ECSDataset.message.rawValue
-    leanMessageHead = Piece("\(leanHeads[message]),\"event\":{\(leanEventMembers[message])\(types)")
     eventMembers = ECSDataset.allCases.map {
       Piece(
         "\"kind\":\"\($0.eventKind)\",\"module\":\"imdump\",\"provider\":\"\(context.product)\",\"dataset\":\"\($0.name)\","
@@ -117,8 +115,60 @@ final class ECSWriter {
       "\"schema\":\"1\",\"mode\":\"\(context.mode.rawValue)\",\"sensor\":{\"name\":\"\(sensor)\"},"
         + (interface.map { "\"interface\":{\($0.dropFirst())}," } ?? "") + "\"run\":{\"id\":\"\(run)\"}")
     profiles = plans.map { Profile($0) }
-    messageHead = Piece("\(heads[message]),\"event\":{\(eventMembers[message])\(types)")
+    let isLean = options.isLean
+    self.isLean = isLean
+    let head =
+      isLean
+      ? "\",\(leanHeads[message]),\"event\":{\(leanEventMembers[message])\(types)"
+      : "\",\(heads[message]),\"event\":{\(eventMembers[message])\(types)"
+    messageHeads = Fate.allCases.flatMap { fate in
+      let outcome =
+        switch fate {
+        case .acked, .ackedAfterRetry: "success"
+        case .rejected, .unanswered, .damaged: "failure"
+        case .pending, .unacknowledged, .unknown: "unknown"
+        }
+      return ["", "_late"].map {
+        Piece("\(head),\"action\":\"message_\(fate.name)\($0)\",\"outcome\":\"\(outcome)\",\"id\":\"")
+      }
+    }
+    fateMembers = ["client_to_server", "server_to_client"].flatMap { way in
+      Fate.allCases.map { Piece(",\"direction\":\"\(way)\",\"fate\":\"\($0.name)\"") }
+    }
+    if case .sample(let n) = options.messageLog {
+      var text = JSONLines()
+      text.resume()
+      text.decimal("sampled", 1 / Double(n))
+      sampled = Piece(text.writer.text)
+    } else {
+      sampled = Piece("")
+    }
+    (forms, formCount) = Self.forms(profiles, own: isLean ? leanMembers : imdumpMembers, isLean: isLean)
   }
+
+  deinit { forms.deallocate() }
+
+  /// What was taken from the profiles is taken again.
+  func reload(_ plans: [ProtocolPlan]) {
+    profiles = plans.map { Profile($0) }
+    forms.deallocate()
+    (forms, formCount) = Self.forms(profiles, own: isLean ? leanMembers : imdumpMembers, isLean: isLean)
+  }
+
+  private static func forms(
+    _ profiles: [Profile], own: Piece, isLean: Bool
+  ) -> (UnsafeMutablePointer<MessageForm>, Int) {
+    let forms = UnsafeMutablePointer<MessageForm>.allocate(capacity: profiles.count + 1)
+    for (i, profile) in profiles.enumerated() {
+      (forms + i).initialize(to: MessageForm(profile, own: own, isLean: isLean))
+    }
+    (forms + profiles.count).initialize(to: MessageForm(nil, own: own, isLean: isLean))
+    return (forms, profiles.count)
+  }
+
+  /// What is the same in the documents of all messages of a plan.
+  @inline(__always)
+  func form(_ plan: UInt8) -> UnsafePointer<MessageForm> { UnsafePointer(forms + min(Int(plan), formCount)) }
 
   /// The profile with an index; `nil` for connections that nothing decodes.
   func profile(_ plan: UInt8) -> Profile? { Int(plan) < profiles.count ? profiles[Int(plan)] : nil }
@@ -161,20 +211,25 @@ final class ECSWriter {
   /// Begins `client`: the client as it is named, and the load balancer that stands for it, if there is one.
   func openClient(_ info: ConnectionInfo, _ lines: inout JSONLines) {
     open("client", info.client, &lines)
+    nat(info, &lines)
+  }
+
+  /// The load balancer that stands for a client, if there is one.
+  func nat(_ info: ConnectionInfo, _ lines: inout JSONLines) {
     guard info.peer != info.client else { return }
     open("nat", info.peer, &lines)
     lines.close()
   }
 
   /// The members of `network` of a connection that do not change.
-  func network(_ record: ConnectionRecord, _ profile: Profile?, _ lines: inout JSONLines) {
-    if record.info.peer.address.isIPv6 {
+  func network(_ record: ConnectionBook.Record, _ profile: Profile?, _ lines: inout JSONLines) {
+    if record.pointee.info.peer.address.isIPv6 {
       lines.literal("\"transport\":\"tcp\",\"type\":\"ipv6\"")
     } else {
       lines.literal("\"transport\":\"tcp\",\"type\":\"ipv4\"")
     }
     if let profile { lines.members(profile.networkMember) }
-    guard let id = record.communityID else { return }
+    guard let id = record.pointee.communityID() else { return }
     lines.writer.literal(",\"community_id\":\"")
     lines.writer.bytes(id)
     lines.writer.byte(UInt8(ascii: "\""))

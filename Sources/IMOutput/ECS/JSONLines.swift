@@ -29,6 +29,9 @@ package struct JSONLines: ~Copyable {
     isFirst = true
   }
 
+  /// Goes on behind a member that was written without this.
+  mutating func resume() { isFirst = false }
+
   /// Begins a part of a line whose first member needs no comma.
   mutating func part() { isFirst = true }
 
@@ -106,19 +109,14 @@ package struct JSONLines: ~Copyable {
   /// A whole number.
   @inline(__always)
   mutating func number(_ key: StaticString, _ value: some FixedWidthInteger & UnsignedInteger) {
-    self.key(key)
-    whole(UInt64(truncatingIfNeeded: value))
+    // Elasticsearch's long is signed.
+    writer.member(key, isFirst: isFirst, min(UInt64(truncatingIfNeeded: value), UInt64(Int64.max)))
+    isFirst = false
   }
 
   /// A whole number, or nothing when it is not known.
   mutating func number(_ key: StaticString, _ value: UInt64?) {
     if let value { number(key, value) }
-  }
-
-  @inline(never)
-  private mutating func whole(_ value: UInt64) {
-    // Elasticsearch's long is signed.
-    writer.number(min(value, UInt64(Int64.max)))
   }
 
   /// A whole number with a sign.

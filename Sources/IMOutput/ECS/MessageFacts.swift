@@ -1,3 +1,4 @@
+import CMachine
 import IMEngine
 
 /// What a message's document needs of the frame of its first copy, kept until the message's fate is known.
@@ -78,6 +79,16 @@ struct MessageFactsStore: ~Copyable {
   }
 
   private func place(_ exchange: UInt32) -> Int { Int(exchange) & (count - 1) }
+
+  /// Asks for what `take` will need.
+  @inline(__always)
+  func prefetch(_ exchange: UInt32) {
+    let place = place(exchange)
+    imdump_prefetch(exchanges + place)
+    let facts = UnsafeRawPointer(facts + place)
+    imdump_prefetch(facts)
+    imdump_prefetch(facts + 64)
+  }
 
   /// Keeps the facts of `exchange`.
   mutating func keep(_ exchange: UInt32, _ frame: borrowing Frame, _ references: Span<TLVRef>) {

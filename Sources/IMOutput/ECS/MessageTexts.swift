@@ -1,105 +1,115 @@
+import CMachine
 import IMEngine
 import IMWire
 
-/// What is the same in the documents of all messages of one direction of a connection: made once, most of a document.
+/// What is the same in the documents of all messages of a connection: made once.
 ///
-/// It stands in one piece of memory, because a connection's messages come far apart:
+/// It stands in one piece of memory, because a connection's messages come far apart, and has only what is the connection's
+/// own: the rest of a document is the profile's (`MessageForm`), and near.
 ///
-///     part      text
-///     id        RUN-7-c2s-
-///     source    "source":{"ip":"10.0.0.5","port":52344        without it in a lean document
-///     middle    },"destination":{...},"client":{...} ... "msg":{"id":
-///     way       10.0.0.5:52344 > 203.0.113.9:8080
-final class MessageTexts {
-  private let memory: UnsafeMutableRawBufferPointer
-  private let idEnd: Int, sourceEnd: Int, middleEnd: Int
-  /// The session in it, and the name of the client.
-  let session: UInt64?
-  let userName: String?
-
-  /// The parts are what `writer` holds, up to these places; `session` and `userName` tell when they have to be made anew.
-  init(_ writer: borrowing ByteWriter, idEnd: Int, sourceEnd: Int, middleEnd: Int, session: UInt64?, userName: String?)
-  {
-    memory = .allocate(byteCount: writer.count, alignment: 1)
-    let memory = memory
-    writer.withBytes { memory.copyMemory(from: $0) }
-    self.idEnd = idEnd
-    self.sourceEnd = sourceEnd
-    self.middleEnd = middleEnd
-    self.session = session
-    self.userName = userName
+///     part       text
+///     id         RUN-7
+///     peer       "ip":"10.0.0.5","port":52344
+///     server     "ip":"203.0.113.9","port":8080
+///     client     the members of `client`; empty where they are those of `peer`
+///     community  ,"community_id":"1:..."
+///     session    ,"app_session":{"id":"..."}, where the session has a name
+///     clientKey  10.0.0.5:52344
+///     serverKey  203.0.113.9:8080
+struct MessageTexts: BitwiseCopyable {
+  enum Part: Int {
+    case id, peer, server, client, community, session, clientKey, serverKey
   }
 
-  deinit { memory.deallocate() }
+  /// Behind the text a pen may read.
+  fileprivate(set) var memory: UnsafeMutableRawPointer
+  /// Where the parts end.
+  fileprivate var ends = InlineArray<8, UInt32>(repeating: 0)
+  /// All bytes.
+  var count: Int { Int(ends[7]) }
 
-  var id: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<idEnd]) }
-  var source: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[idEnd..<sourceEnd]) }
-  var middle: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[sourceEnd..<middleEnd]) }
-  var way: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[middleEnd...]) }
+  /// Where a part begins and how many bytes it has.
+  @inline(__always)
+  subscript(part: Part) -> (start: UnsafeRawPointer, count: Int) {
+    let start = part.rawValue == 0 ? 0 : Int(ends[part.rawValue &- 1])
+    return (UnsafeRawPointer(memory + start), Int(ends[part.rawValue]) &- start)
+  }
+
+  /// Asks for their beginning, which is most of them.
+  @inline(__always)
+  func prefetch() {
+    for line in 0..<4 { imdump_prefetch(memory + 64 &* line) }
+  }
+
+  /// The same texts in memory of their own.
+  func copied() -> MessageTexts {
+    var copy = self
+    copy.memory = .allocate(byteCount: count + Pen.slack, alignment: 1)
+    copy.memory.copyMemory(from: memory, byteCount: count + Pen.slack)
+    return copy
+  }
+}
+
+extension Pen {
+  /// A part of a connection's texts.
+  @inline(__always)
+  mutating func part(_ part: (start: UnsafeRawPointer, count: Int)) { padded(part.start, part.count) }
 }
 
 extension ECSWriter {
-  /// The texts of the messages of `record` in one direction. They are kept with the record while `keeps`.
-  func texts(
-    _ record: ConnectionRecord, _ direction: Direction, _ plan: UInt8, session: UInt64?, keeps: Bool
-  ) -> MessageTexts {
-    let way = Int(direction.rawValue)
-    if let known = record.texts[way], known.session == session, known.userName == record.userName { return known }
-    let new = makeTexts(record, direction, plan, session: session)
-    if keeps { record.texts[way] = new }
-    return new
+  /// The texts of the messages of `record`. They are kept with the record while `keeps`; else they last until the next ones.
+  @inline(__always)
+  func texts(_ record: ConnectionBook.Record, keeps: Bool) -> MessageTexts {
+    if let known = record.pointee.texts { return known }
+    return makeTexts(record, keeps: keeps)
   }
 
-  private func makeTexts(
-    _ record: ConnectionRecord, _ direction: Direction, _ plan: UInt8, session number: UInt64?
-  ) -> MessageTexts {
-    let info = record.info
-    let fromClient = direction == .clientToServer
-    let isLean = options.isLean
-    let profile = profile(plan)
+  @inline(never)
+  private func makeTexts(_ record: ConnectionBook.Record, keeps: Bool) -> MessageTexts {
+    let info = record.pointee.info
+    var ends = InlineArray<8, UInt32>(repeating: 0)
+    func end(_ part: MessageTexts.Part) { ends[part.rawValue] = UInt32(truncatingIfNeeded: scratch.writer.count) }
+    func members(_ endpoint: Endpoint) {
+      scratch.part()
+      scratch.address("ip", endpoint.address)
+      scratch.number("port", endpoint.port)
+    }
     scratch.writer.removeAll()
     scratch.writer.raw(run.bytes)
     scratch.writer.byte(UInt8(ascii: "-"))
     scratch.writer.number(info.serial)
-    if fromClient { scratch.writer.literal("-c2s-") } else { scratch.writer.literal("-s2c-") }
-    let idEnd = scratch.writer.count
-    scratch.part()
-    if !isLean { open("source", fromClient ? info.peer : info.server, &scratch) }
-    let sourceEnd = scratch.writer.count
-    if !isLean {
-      scratch.close()
-      open("destination", fromClient ? info.server : info.peer, &scratch)
-      scratch.close()
+    end(.id)
+    members(info.peer)
+    end(.peer)
+    members(info.server)
+    end(.server)
+    if info.peer != info.client || options.networks != nil || record.pointee.userName != nil {
+      members(info.client)
+      nat(info, &scratch)
+      user(record, &scratch)
     }
-    openClient(info, &scratch)
-    user(record, &scratch)
-    scratch.close()
-    open("server", info.server, &scratch)
-    scratch.close()
-    scratch.open("network")
-    network(record, profile, &scratch)
-    // As the server's network sees it.
-    if fromClient {
-      scratch.literal("\"direction\":\"inbound\"")
-    } else {
-      scratch.literal("\"direction\":\"outbound\"")
+    end(.client)
+    if let id = record.pointee.communityID() {
+      scratch.writer.literal(",\"community_id\":\"")
+      scratch.writer.bytes(id)
+      scratch.writer.byte(UInt8(ascii: "\""))
     }
-    scratch.close()
-    openOwn(plan, isLean: isLean, &scratch)
-    server(info.server, &scratch)
-    self.session(number.map { .number($0) } ?? record.session, &scratch)
-    scratch.open("conn")
-    scratch.key("id")
-    connectionID(info.serial, &scratch)
-    scratch.close()
-    scratch.open("msg")
-    scratch.key("id")
-    let middleEnd = scratch.writer.count
-    scratch.writer.endpoint(fromClient ? info.client : info.server)
-    scratch.writer.literal(" > ")
-    scratch.writer.endpoint(fromClient ? info.server : info.client)
-    return MessageTexts(
-      scratch.writer, idEnd: idEnd, sourceEnd: sourceEnd, middleEnd: middleEnd, session: number,
-      userName: record.userName)
+    end(.community)
+    if case .name = record.pointee.session {
+      scratch.writer.byte(UInt8(ascii: ","))
+      scratch.part()
+      session(record.pointee.session, &scratch)
+    }
+    end(.session)
+    scratch.writer.endpoint(info.client)
+    end(.clientKey)
+    scratch.writer.endpoint(info.server)
+    end(.serverKey)
+    let start = scratch.writer.paddedBytes()
+    let texts = MessageTexts(memory: start, ends: ends)
+    guard keeps else { return texts }
+    let kept = texts.copied()
+    record.pointee.keep(kept)
+    return kept
   }
 }

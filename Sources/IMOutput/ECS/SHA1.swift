@@ -23,22 +23,20 @@ struct SHA1 {
   mutating func absorb(_ block: InlineArray<16, UInt32>) {
     var block = block
     var (a, b, c, d, e) = (words[0], words[1], words[2], words[3], words[4])
-    for i in 0..<80 {
-      let place = i & 15
-      if i >= 16 {
-        let word = block[(i &+ 13) & 15] ^ block[(i &+ 8) & 15] ^ block[(i &+ 2) & 15] ^ block[place]
-        block[place] = Self.rotate(word, 1)
-      }
-      let (mix, constant): (UInt32, UInt32) =
-        switch i {
-        case ..<20: (b & c | ~b & d, 0x5a82_7999)
-        case ..<40: (b ^ c ^ d, 0x6ed9_eba1)
-        case ..<60: (b & c | b & d | c & d, 0x8f1b_bcdc)
-        default: (b ^ c ^ d, 0xca62_c1d6)
-        }
-      let next = Self.rotate(a, 5) &+ mix &+ e &+ constant &+ block[place]
+    func turn(_ mix: UInt32, _ constant: UInt32, _ word: UInt32) {
+      let next = Self.rotate(a, 5) &+ mix &+ e &+ constant &+ word
       (a, b, c, d, e) = (next, a, Self.rotate(b, 30), c, d)
     }
+    func word(_ i: Int) -> UInt32 {
+      let word = block[(i &+ 13) & 15] ^ block[(i &+ 8) & 15] ^ block[(i &+ 2) & 15] ^ block[i & 15]
+      block[i & 15] = Self.rotate(word, 1)
+      return block[i & 15]
+    }
+    for i in 0..<16 { turn(d ^ b & (c ^ d), 0x5a82_7999, block[i]) }
+    for i in 16..<20 { turn(d ^ b & (c ^ d), 0x5a82_7999, word(i)) }
+    for i in 20..<40 { turn(b ^ c ^ d, 0x6ed9_eba1, word(i)) }
+    for i in 40..<60 { turn(b & c | d & (b | c), 0x8f1b_bcdc, word(i)) }
+    for i in 60..<80 { turn(b ^ c ^ d, 0xca62_c1d6, word(i)) }
     words[0] &+= a
     words[1] &+= b
     words[2] &+= c

@@ -5,11 +5,11 @@ import IMWire
 /// The hash that decides whether a session is in the sample: the same for every sensor and every run.
 enum SessionSample {
   /// The hash of a connection's session; of its two ends, when the session has no name.
-  static func hash(_ record: ConnectionRecord) -> UInt64 {
-    switch record.session {
+  static func hash(_ record: ConnectionBook.Record) -> UInt64 {
+    switch record.pointee.session {
     case .number(let number): mix(number &+ 1)
     case .name(let name): mix(name.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 })
-    case .none: mix(words(record.info.client) ^ mix(words(record.info.server)))
+    case .none: mix(words(record.pointee.info.client) ^ mix(words(record.pointee.info.server)))
     }
   }
 

@@ -13,7 +13,9 @@ package struct FrameJSONWriter: ~Copyable {
   /// their session's number, by plan. The plans themselves would be retained and released for every frame.
   private var types: [Piece] = []
   private var hasSession: [Bool] = []
-  /// `"conn":...,"client":...,"server":...` of the connection that was written last.
+  /// `","profile":"tjp"`, by plan.
+  private var profiles: [Piece] = []
+  /// `"conn":...,"client":...,"server":...` of the connection that was written last, where `isBare` is false of it.
   private var connection = ByteWriter(capacity: 256)
   private var connectionSerial: UInt32 = 0
 
@@ -30,7 +32,11 @@ package struct FrameJSONWriter: ~Copyable {
       (0..<64).map { Piece($0 < plan.typeNames.count ? "\"\(plan.typeNames[$0])\"" : "") }
     }
     hasSession = plans.map(\.hasSession)
+    profiles = plans.map { Piece("\",\"profile\":\"\($0.name)\"") }
   }
+
+  /// The most bytes of a line, without the connection's text, the type's name and what is written as a JSON string.
+  private static var room: Int { 1_024 }
 
   /// Whether frames of the connection carry their session's number.
   @inline(__always)
@@ -42,75 +48,99 @@ package struct FrameJSONWriter: ~Copyable {
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, session: String?,
     missing: UInt64 = 0, to out: inout ByteWriter
   ) {
-    out.literal("{\"ts\":")
-    out.microseconds(frame.timestamp)
-    if info.serial != connectionSerial { describe(info) }
-    connection.withBytes { out.raw($0) }
-    if direction == .clientToServer {
-      out.literal(",\"dir\":\"c2s\",\"type\":")
+    let name = types[Int(info.plan) &* 64 &+ Int(frame.kind.pointee.index & 63)]
+    let profile = profiles[Int(info.plan)]
+    let isBare = Self.isBare(info)
+    if !isBare, info.serial != connectionSerial { describe(info) }
+    var pen = out.pen(room: Self.room &+ connection.count &+ profile.bytes.count &+ name.bytes.count)
+    pen.literal("{\"ts\":")
+    pen.to = out.microseconds(frame.timestamp, pen.to)
+    if isBare {
+      // Connections take turns, so what was made of this one before would have to be fetched from far away.
+      pen.literal(",\"conn\":")
+      pen.number(UInt64(info.serial))
+      pen.literal(",\"client\":\"")
+      pen.v4(info.client)
+      pen.literal("\",\"server\":\"")
+      pen.v4(info.server)
+      pen.piece(profile)
+      connectionSerial = 0
     } else {
-      out.literal(",\"dir\":\"s2c\",\"type\":")
+      connection.withBytes { pen.raw($0) }
     }
-    let name = types[Int(info.plan) &* 64 &+ Int(frame.kind.pointee.index & 63)].bytes
-    if !name.isEmpty {
-      out.raw(name)
+    if direction == .clientToServer {
+      pen.literal(",\"dir\":\"c2s\",\"type\":")
     } else {
-      out.literal("\"type_")
-      out.number(frame.type)
-      out.literal("\"")
+      pen.literal(",\"dir\":\"s2c\",\"type\":")
+    }
+    if !name.bytes.isEmpty {
+      pen.piece(name)
+    } else {
+      pen.literal("\"type_")
+      pen.number(frame.type)
+      pen.literal("\"")
     }
     if frame.flags.rawValue & Frame.Flags.sequence.rawValue != 0 {
-      out.literal(",\"seq\":")
-      out.number(frame.sequence)
+      pen.literal(",\"seq\":")
+      pen.number(frame.sequence)
     }
     if carriesSession(info) {
-      out.literal(",\"session\":")
-      out.number(frame.session)
+      pen.literal(",\"session\":")
+      pen.number(frame.session)
     } else if let session {
+      out.take(pen)
       out.literal(",\"session\":")
       out.jsonString(String(session.prefix(64)))
+      pen = out.pen(room: Self.room)
     }
-    out.literal(",\"len\":")
-    out.number(UInt64(truncatingIfNeeded: frame.bodyCount))
+    pen.literal(",\"len\":")
+    pen.number(UInt64(truncatingIfNeeded: frame.bodyCount))
     switch frame.checksumStatus {
-    case .be: out.literal(",\"crc\":\"be\"")
-    case .le: out.literal(",\"crc\":\"le\"")
-    case .bad: out.literal(",\"crc\":\"bad\"")
-    case .none: out.literal(",\"crc\":\"none\"")
+    case .be: pen.literal(",\"crc\":\"be\"")
+    case .le: pen.literal(",\"crc\":\"le\"")
+    case .bad: pen.literal(",\"crc\":\"bad\"")
+    case .none: pen.literal(",\"crc\":\"none\"")
     case .unchecked: break
     }
     if note.copy > 0 {
-      out.literal(",\"copy\":")
-      out.number(note.copy)
+      pen.literal(",\"copy\":")
+      pen.number(UInt64(note.copy))
     }
     if let ackOf = note.ackOf {
-      out.literal(",\"ack_of\":")
-      out.number(ackOf)
+      pen.literal(",\"ack_of\":")
+      pen.number(ackOf)
     }
-    if frame.tellsStatus { status(of: frame, info, to: &out) }
+    if frame.tellsStatus {
+      out.take(pen)
+      status(of: frame, info, to: &out)
+      pen = out.pen(room: Self.room)
+    }
     if let roundTrip = note.roundTrip {
-      out.literal(",\"rtt_us\":")
-      out.number(roundTrip)
+      pen.literal(",\"rtt_us\":")
+      pen.to = Digits.signed(roundTrip, pen.to)
     }
     if let latency = note.readLatency {
-      out.literal(",\"read_us\":")
-      out.number(latency)
+      pen.literal(",\"read_us\":")
+      pen.to = Digits.signed(latency, pen.to)
     }
     if frame.tlvCount > 0 {
-      out.literal(",\"tlv\":")
-      out.number(UInt64(truncatingIfNeeded: frame.tlvCount))
+      pen.literal(",\"tlv\":")
+      pen.number(UInt64(truncatingIfNeeded: frame.tlvCount))
     }
     if missing > 0 {
-      out.literal(",\"gap_bytes\":")
-      out.number(missing)
+      pen.literal(",\"gap_bytes\":")
+      pen.number(missing)
     }
-    let names = FrameFlagNames.mask(frame, note)
-    if names != 0 {
+    let remarks = FrameFlagNames.mask(frame, note)
+    if remarks != 0 {
+      out.take(pen)
       out.literal(",\"flags\":[")
-      FrameFlagNames.write(names, to: &out)
+      FrameFlagNames.write(remarks, to: &out)
       out.literal("]")
+      pen = out.pen(room: Self.room)
     }
-    out.literal("}\n")
+    pen.literal("}\n")
+    out.take(pen)
   }
 
   /// Adds the times of answers that came out before their message to the line that was written last.
@@ -132,6 +162,12 @@ package struct FrameJSONWriter: ~Copyable {
     guard let name = plans[Int(info.plan)].statusName(frame) else { return }
     out.literal(",\"status_name\":")
     out.jsonString(name)
+  }
+
+  /// Whether nothing is told of a connection but its ends, over IPv4, and its profile.
+  @inline(__always)
+  private static func isBare(_ info: ConnectionInfo) -> Bool {
+    !info.client.address.isIPv6 && !info.server.address.isIPv6 && info.carriers.rawValue == 0
   }
 
   @inline(never)

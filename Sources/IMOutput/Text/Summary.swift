@@ -176,8 +176,27 @@ package func percent(_ a: UInt64, _ b: UInt64) -> String { percent(Double(a) / D
 
 /// A ratio from 0 to 1 in percent, rounded to two decimals, but so that 100.00 % means all and 0.00 % means none.
 package func percent(_ ratio: Double) -> String {
-  var hundredths = UInt64((min(max(ratio, 0), 1) * 10_000).rounded())
-  if hundredths == 0, ratio > 0 { hundredths = 1 }
-  if hundredths == 10_000, ratio < 1 { hundredths = 9_999 }
+  let hundredths = hundredths(ratio)
   return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) %"
+}
+
+private func hundredths(_ ratio: Double) -> UInt64 {
+  let hundredths = UInt64((min(max(ratio, 0), 1) * 10_000).rounded())
+  if hundredths == 0, ratio > 0 { return 1 }
+  if hundredths == 10_000, ratio < 1 { return 9_999 }
+  return hundredths
+}
+
+extension ByteWriter {
+  /// Appends a ratio as `percent(_:)` gives it.
+  mutating func percent(_ ratio: Double) {
+    let hundredths = hundredths(ratio)
+    var pen = pen(room: 32)
+    pen.number(hundredths / 100)
+    pen.byte(UInt8(ascii: "."))
+    Digits.pair(UInt32(truncatingIfNeeded: hundredths % 100), pen.to)
+    pen.to += 2
+    pen.literal(" %")
+    take(pen)
+  }
 }
