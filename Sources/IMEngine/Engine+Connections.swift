@@ -237,7 +237,7 @@ extension Engine {
     abandonRest(index, flow, side)
     let other = flow.half(1 - side)
     if other.pointee.flags.contains(.finished) {
-      if flow.pointee.phase != .closed { close(index, .fin, segment.pointee.timestamp) }
+      if flow.pointee.phase != .closed { close(index, .fin, lastPacketAt) }
     } else if flow.pointee.phase != .closed {
       flow.pointee.phase = .closing
     }

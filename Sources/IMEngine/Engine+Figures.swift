@@ -10,7 +10,7 @@ extension Engine {
     ledger.evicted[.exchange] = tracker.evicted
     ledger.evicted[.session] = tracker.sessions.evicted
     ledger.evicted[.datagram] = parser.fragments.evicted
-    ledger.lastAt = ledger.firstAt == nil ? nil : max(now, segment.pointee.timestamp)
+    ledger.lastAt = ledger.firstAt == nil ? nil : moment
     return ledger
   }
 

@@ -9,7 +9,7 @@ extension Engine {
     let half = flow.half(side)
     raise(
       Issue(
-        kind: .gap, timestamp: max(segment.pointee.timestamp, now), direction: flow.pointee.direction(side),
+        kind: .gap, timestamp: moment, direction: flow.pointee.direction(side),
         streamOffset: half.pointee.offset &- UInt64(gap.byteCount), byteCount: UInt64(gap.byteCount), gap: gap.reason),
       flow)
     // Of what the snaplen cut off from a known frame, nothing can have been an answer.
@@ -20,7 +20,7 @@ extension Engine {
       loseFrame(index, flow, side, gap)
     }
     if !isBody || half.pointee.flags.contains(.lost) {
-      tracker.noteLoss(flow, side, gap.byteCount, min(gap.seenAt, max(segment.pointee.timestamp, now)))
+      tracker.noteLoss(flow, side, gap.byteCount, min(gap.seenAt, moment))
     }
   }
 
