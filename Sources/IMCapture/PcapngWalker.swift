@@ -57,6 +57,8 @@ struct PcapngWalker {
           next: offset, end: .damaged(.damaged, "a block", "of \(length) bytes says \(trailer) at its end"))
       }
       if type == Self.sectionHeader { isSwapped = order }
+      // What was lost is told before the packets behind are taken, and not before those in front are.
+      if type == 5, batch.count > 0 { return Walk(next: offset, end: .full) }
       if let end = take(type, block, byteCount, at: offset, into: &batch) { return Walk(next: offset, end: end) }
       offset &+= byteCount
     }

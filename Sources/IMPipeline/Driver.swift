@@ -174,10 +174,10 @@ final class Driver {
       self.left -= UInt64(records.count)
       self.alerts?.evidence?.keep(bytes, records)
       if self.linkType == nil, records.count > 0 { self.linkType = records[0].linkType }
-      if let packets {
+      if let packets, self.documents == nil {
         self.engine.process(bytes, records, packets)
       } else {
-        self.engine.process(bytes, records)
+        self.process(bytes, records)
       }
     }
     // Made here, so that the thread is confined like this one.
@@ -213,6 +213,18 @@ final class Driver {
   }
 
   private func endReading(_ source: any PacketSource) {
+  /// Leads a batch through the engine, minute by minute where documents want to know what each has brought.
+  private func process(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
+    var first = 0
+    while let documents, first < records.count {
+      let count = documents.countOfMinute(records.extracting(droppingFirst: first))
+      engine.process(bytes, records.extracting(first..<first + count))
+      first += count
+      if first < records.count { documents.minuteEnds(self) }
+    }
+    if documents == nil { engine.process(bytes, records) }
+  }
+
     guard let reader else { return }
     if !reader.hasEnded { source.stop() }
     reader.end()

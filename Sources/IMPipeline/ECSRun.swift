@@ -1,6 +1,7 @@
 import Glibc
 import IMCapture
 import IMEngine
+import IMMetrics
 package import IMOutput
 import IMWire
 import IMYAML
@@ -36,6 +37,8 @@ final class Documents {
   private static let waiting = 32 << 20, patience = 10
   private let input: InputOptions
   private let begun: Double?
+  /// Packet time, in minutes.
+  private var clock = PeriodClock()
 
   /// The documents that the options ask for. `output` takes them where no folder does.
   init(_ options: DocumentOptions, run: Run, alerts: AlertOptions, output: Output) throws(UsageError) {
@@ -74,10 +77,19 @@ final class Documents {
     sink.minuteEnded = { [unowned self] start, now in if folder.isTurn(from: start, to: now) { turn() } }
   }
 
+  /// How many of `records` belong to the minute that is running: behind them it is over, and `minuteEnds`.
+  func countOfMinute(_ records: Span<PacketRecord>) -> Int {
+    records.indices.first { clock.advance(to: records[$0].timestamp) != nil } ?? records.count
+  }
+
+  /// The packets of a minute have been processed: what has been counted now is what its documents tell, however its packets
+  /// came.
+  func minuteEnds(_ driver: Driver) { sink.figures = figures(driver) }
+
   /// What must be done between batches: live, documents that are made are written.
   func afterBatch(_ driver: Driver) {
-    sink.figures = figures(driver)
     guard begun != nil else { return }
+    sink.figures = figures(driver)
     sink.advance(to: .wallClock)
     sink.flush()
   }
