@@ -35,7 +35,7 @@ struct PcapWalker {
     let headerLength = header.recordHeaderLength
     let isReordered = header.lengthOrder != .capturedFirst
     var offset = range.lowerBound
-    while batch.count < RecordBatch.capacity {
+    while batch.count < batch.limit {
       let room = range.upperBound &- offset
       guard room >= headerLength else { return Walk(next: offset, end: .needs(headerLength, "a packet record")) }
       var captured = bytes.u32(offset &+ 8, swapped: swapped)

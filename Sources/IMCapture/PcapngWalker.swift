@@ -32,7 +32,7 @@ struct PcapngWalker {
   /// Appends the packets whose blocks stand whole in `bytes[range]` to `batch`.
   mutating func walk(_ bytes: UnsafeRawPointer, _ range: Range<Int>, into batch: inout RecordBatch) -> Walk {
     var offset = range.lowerBound
-    while batch.count < RecordBatch.capacity {
+    while batch.count < batch.limit {
       let room = range.upperBound &- offset
       guard room >= 12 else { return Walk(next: offset, end: .needs(12, "a block")) }
       let block = bytes + offset

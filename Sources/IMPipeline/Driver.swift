@@ -105,7 +105,8 @@ final class Driver {
     for file in input.files {
       if stopping.stop.isStopped || left == 0 || hooks.isOver() { break }
       do throws(CaptureError) {
-        let source = try CaptureFile(path: file, filter: input.captureFilter, stop: stopping.stop)
+        let source = try CaptureFile(
+          path: file, filter: input.captureFilter, stop: stopping.stop, steps: input.steps)
         self.source = source
         try drive(source, hooks)
       } catch {
@@ -212,7 +213,6 @@ final class Driver {
     }
   }
 
-  private func endReading(_ source: any PacketSource) {
   /// Leads a batch through the engine, minute by minute where documents want to know what each has brought.
   private func process(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
     var first = 0
@@ -225,6 +225,7 @@ final class Driver {
     if documents == nil { engine.process(bytes, records) }
   }
 
+  private func endReading(_ source: any PacketSource) {
     guard let reader else { return }
     if !reader.hasEnded { source.stop() }
     reader.end()

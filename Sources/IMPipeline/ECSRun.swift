@@ -145,10 +145,18 @@ package func runDocuments(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, documents options: DocumentOptions,
   alerts alertOptions: AlertOptions = AlertOptions(), metrics metricsOptions: MetricsOptions = MetricsOptions()
 ) throws(UsageError) -> ExitStatus {
-  let run = try Run(input: input, decode: decode, report: report, hasLogs: options.log != nil)
+  try printDocuments(
+    Run(input: input, decode: decode, report: report, hasLogs: options.log != nil), Output.standard(),
+    documents: options, alerts: alertOptions, metrics: metricsOptions)
+}
+
+/// The same of a run that has begun.
+func printDocuments(
+  _ run: Run, _ output: Output, documents options: DocumentOptions, alerts alertOptions: AlertOptions = AlertOptions(),
+  metrics metricsOptions: MetricsOptions = MetricsOptions()
+) throws(UsageError) -> ExitStatus {
   let alerts = try Alerts(alertOptions, run: run, sensor: options.sensor)
   let metrics = try Metrics(metricsOptions, run: run)
-  let output = Output.standard()
   let documents = try Documents(options, run: run, alerts: alertOptions, output: output)
   // What is kept of many connections is not taken apart at the end: the process ends too.
   let sink = Unmanaged.passRetained(documents.sink).takeUnretainedValue()

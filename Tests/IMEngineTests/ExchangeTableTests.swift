@@ -1,3 +1,4 @@
+import IMTestSupport
 import IMWire
 import Testing
 
