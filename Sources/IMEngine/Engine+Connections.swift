@@ -209,9 +209,10 @@ extension Engine {
         reassembler.counters.ignoredResets += 1
         raise(
           Issue(
-            kind: .ignoredReset, timestamp: segment.pointee.timestamp,
+            .ignoredReset(sequence: segment.pointee.sequence, expected: half.pointee.next),
+            timestamp: segment.pointee.timestamp,
             direction: flow.pointee.direction(segment.pointee.side),
-            streamOffset: half.pointee.offset, a: UInt64(segment.pointee.sequence), b: UInt64(half.pointee.next)), flow)
+            streamOffset: half.pointee.offset), flow)
         return
       }
     }

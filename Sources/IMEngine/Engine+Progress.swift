@@ -42,7 +42,7 @@ extension Engine {
       note.pointee.skipped = 0
       raise(
         Issue(
-          kind: .resynchronised, timestamp: now, direction: flow.pointee.direction(side),
+          .resynchronised, timestamp: now, direction: flow.pointee.direction(side),
           streamOffset: reader(flow, side)?.pointee.innerSkippedFrom ?? flow.half(side).pointee.offset &- total,
           byteCount: total), flow)
     }

@@ -79,7 +79,7 @@ extension Engine {
     guard count > 0 else { return }
     raise(
       Issue(
-        kind: .webSocketFrame, timestamp: held.pointee.mark(at: held.pointee.start).timestamp,
+        .webSocketFrame, timestamp: held.pointee.mark(at: held.pointee.start).timestamp,
         direction: flow.pointee.direction(side), streamOffset: held.pointee.streamOffset, byteCount: UInt64(count)),
       flow)
     countSkipped(flow, count)

@@ -45,7 +45,7 @@ extension ECSSink {
   }
 
   private func take(_ issue: Issue, _ record: ConnectionRecord) {
-    if issue.kind == .gap, issue.gap == .captureLoss, let endpoint = record.endpoint {
+    if issue.details == .gap(.captureLoss), let endpoint = record.endpoint {
       periods.at(endpoint).pointee.captureGaps += 1
     }
     if issue.kind == .orphanAck, record.orphans.count < Self.maximumOrphans {
