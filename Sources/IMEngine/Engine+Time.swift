@@ -48,7 +48,7 @@ extension Engine {
       openHeld(hole.flow, flow, hole.side)
     } else {
       half.pointee.flags.remove(.holeScheduled)
-      if Int32(bitPattern: flow.tail(hole.side).pointee.holeMark &- half.pointee.next) > 0 {
+      if flow.tail(hole.side).pointee.holeMark.isAfter(half.pointee.next) {
         release(hole.flow, flow, hole.side, givingUpTo: flow.tail(hole.side).pointee.holeMark, reason)
       }
       reassembler.scheduleHole(hole.flow, flow, hole.side, now)
