@@ -1,6 +1,20 @@
 import Glibc
 package import IMWire
 
+/// How much of a capture is taken at once. What comes of it is the same, however that is.
+package struct ReadingSteps: Sendable {
+  /// The most bytes of one read.
+  package var bytes: Int
+  /// The most packets of one batch, at most 4,096.
+  package var packets: Int
+
+  /// As much as there is room for.
+  package init(bytes: Int = 65_536, packets: Int = 4_096) {
+    self.bytes = bytes
+    self.packets = packets
+  }
+}
+
 /// A capture in a file, a pipe or standard input: pcap or pcapng in either byte order, plain or packed with gzip.
 ///
 /// It reads 64 KiB at a time into one buffer and finds the packets in place, so a packet costs a few nanoseconds and no
@@ -20,7 +34,7 @@ package final class CaptureFile: PacketSource {
   /// Where in the capture the byte at `start` stands.
   private var position: UInt64 = 0
 
-  private var batch = RecordBatch()
+  private var batch: RecordBatch
   private var pcap: PcapWalker?
   private var pcapng: PcapngWalker?
   /// Why the last walk stopped.
@@ -31,8 +45,11 @@ package final class CaptureFile: PacketSource {
   ///
   /// A pipe is waited for. Throws `.notFound`, `.noPermission`, `.notACapture`, `.emptyFile`, `.unsupported`,
   /// `.truncated` (inside the header), `.badFilter`; for a pcapng file a bad filter is noticed at the first packet.
-  package init(path: String, filter: String? = nil, stop: StopSwitch = StopSwitch()) throws(CaptureError) {
-    input = try CaptureInput.open(path: path, stop: stop)
+  package init(
+    path: String, filter: String? = nil, stop: StopSwitch = StopSwitch(), steps: ReadingSteps = ReadingSteps()
+  ) throws(CaptureError) {
+    input = try CaptureInput.open(path: path, stop: stop, step: steps.bytes)
+    batch = RecordBatch(limit: steps.packets)
     self.path = path
     stopSwitch = stop
     let packetFilter = filter.map { PacketFilter($0, subject: path) }

@@ -12,9 +12,9 @@ struct CaptureInput: ~Copyable {
   private var isBroken = false
   private var hasEnded = false
 
-  /// Opens `path` (`-` is standard input) and looks whether it is packed.
-  static func open(path: String, stop: StopSwitch) throws(CaptureError) -> CaptureInput {
-    var input = CaptureInput(try FileInput(path: path, stop: stop))
+  /// Opens `path` (`-` is standard input) and looks whether it is packed. A read asks for `step` bytes at most.
+  static func open(path: String, stop: StopSwitch, step: Int = FileInput.step) throws(CaptureError) -> CaptureInput {
+    var input = CaptureInput(try FileInput(path: path, stop: stop, step: step))
     try input.detectPacking()
     return input
   }

@@ -11,11 +11,12 @@ struct FileInput: ~Copyable {
   private let isOwned: Bool
   private let isRegular: Bool
   private let stop: StopSwitch
+  private let step: Int
   /// Bytes read so far.
   private(set) var position: UInt64 = 0
 
-  /// Opens `path`, `-` for standard input.
-  init(path: String, stop: StopSwitch) throws(CaptureError) {
+  /// Opens `path`, `-` for standard input. A read asks for `step` bytes at most.
+  init(path: String, stop: StopSwitch, step: Int = Self.step) throws(CaptureError) {
     let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .system(path, "open", Glibc.errno) }
     var status = stat()
@@ -27,6 +28,7 @@ struct FileInput: ~Copyable {
     self.path = path
     self.descriptor = descriptor
     self.stop = stop
+    self.step = max(1, step)
     isOwned = path != "-"
     isRegular = isKnown && status.st_mode & S_IFMT == S_IFREG
     if isRegular { posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
@@ -41,7 +43,7 @@ struct FileInput: ~Copyable {
   mutating func read(into target: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Int {
     while true {
       guard isRegular || waitForBytes() else { return 0 }
-      let count = Glibc.read(descriptor, target.baseAddress, min(target.count, Self.step))
+      let count = Glibc.read(descriptor, target.baseAddress, min(target.count, step))
       if count >= 0 {
         position &+= UInt64(count)
         return count

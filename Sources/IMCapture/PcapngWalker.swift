@@ -32,7 +32,7 @@ struct PcapngWalker {
   /// Appends the packets whose blocks stand whole in `bytes[range]` to `batch`.
   mutating func walk(_ bytes: UnsafeRawPointer, _ range: Range<Int>, into batch: inout RecordBatch) -> Walk {
     var offset = range.lowerBound
-    while batch.count < RecordBatch.capacity {
+    while batch.count < batch.limit {
       let room = range.upperBound &- offset
       guard room >= 12 else { return Walk(next: offset, end: .needs(12, "a block")) }
       let block = bytes + offset
@@ -57,6 +57,8 @@ struct PcapngWalker {
           next: offset, end: .damaged(.damaged, "a block", "of \(length) bytes says \(trailer) at its end"))
       }
       if type == Self.sectionHeader { isSwapped = order }
+      // What was lost is told before the packets behind are taken, and not before those in front are.
+      if type == 5, batch.count > 0 { return Walk(next: offset, end: .full) }
       if let end = take(type, block, byteCount, at: offset, into: &batch) { return Walk(next: offset, end: end) }
       offset &+= byteCount
     }

@@ -5,6 +5,9 @@ struct RecordBatch: ~Copyable {
   /// Records one batch can hold; a 64 KiB read of the smallest records gives 4,096.
   static var capacity: Int { 4_096 }
 
+  /// Records that this batch shall hold.
+  let limit: Int
+
   /// The records; the first `count` are of this batch.
   let records: UnsafeMutablePointer<PacketRecord>
   /// Records in this batch.
@@ -16,11 +19,14 @@ struct RecordBatch: ~Copyable {
   /// Counts of all batches so far.
   var statistics = CaptureStatistics()
 
-  init() { records = .allocate(capacity: Self.capacity) }
+  init(limit: Int = Self.capacity) {
+    self.limit = min(max(1, limit), Self.capacity)
+    records = .allocate(capacity: Self.capacity)
+  }
 
   deinit { records.deallocate() }
 
-  /// Adds one record whose bytes were proved to be in the buffer.  The caller has checked `count < capacity`.
+  /// Adds one record whose bytes were proved to be in the buffer.  The caller has checked `count < limit`.
   @inline(__always)
   mutating func append(
     at offset: Int, time: Timestamp, captured: UInt32, original: UInt32, linkType: UInt16, interface: UInt16
@@ -37,7 +43,7 @@ struct RecordBatch: ~Copyable {
   @inline(__always)
   var appender: Appender {
     Appender(
-      next: records + count, end: records + Self.capacity, byteCount: statistics.deliveredBytes,
+      next: records + count, end: records + limit, byteCount: statistics.deliveredBytes,
       truncated: statistics.truncated)
   }
 

@@ -157,7 +157,7 @@ extension Engine {
       !segment.pointee.flags.contains(.syn),
       !segment.pointee.flags.contains(.rst),
       segment.pointee.acknowledgment == flow.tail(1 - segment.pointee.side).pointee.initial &+ 1
-        || Int32(bitPattern: segment.pointee.acknowledgment &- flow.tail(1 - segment.pointee.side).pointee.initial) > 0
+        || segment.pointee.acknowledgment.isAfter(flow.tail(1 - segment.pointee.side).pointee.initial)
     else { return }
     flow.pointee.phase = .established
     flow.pointee.clientHandshake = max(0, segment.pointee.timestamp.nanoseconds(since: flow.pointee.openingAt))
@@ -198,7 +198,7 @@ extension Engine {
     }
     let peer = flow.half(1 - segment.pointee.side)
     if half.pointee.state == .open {
-      let distance = Int(Int32(bitPattern: segment.pointee.sequence &- half.pointee.next))
+      let distance = segment.pointee.sequence.distance(from: half.pointee.next)
       let byNumber = distance >= -1 && distance <= 1 << 20
       let byAcknowledgment =
         segment.pointee.sequence == 0 && peer.pointee.state == .open && segment.pointee.flags.contains(.ack)
@@ -209,16 +209,17 @@ extension Engine {
         reassembler.counters.ignoredResets += 1
         raise(
           Issue(
-            kind: .ignoredReset, timestamp: segment.pointee.timestamp,
+            .ignoredReset(sequence: segment.pointee.sequence, expected: half.pointee.next),
+            timestamp: segment.pointee.timestamp,
             direction: flow.pointee.direction(segment.pointee.side),
-            streamOffset: half.pointee.offset, a: UInt64(segment.pointee.sequence), b: UInt64(half.pointee.next)), flow)
+            streamOffset: half.pointee.offset), flow)
         return
       }
     }
     // Whoever gives up tells, too, what came.
     if segment.pointee.flags.contains(.ack), peer.pointee.flags.contains(.acknowledged),
-      Int32(bitPattern: segment.pointee.acknowledgment &- peer.pointee.acknowledged) > 0,
-      Int32(bitPattern: segment.pointee.acknowledgment &- peer.pointee.next) <= 0
+      segment.pointee.acknowledgment.isAfter(peer.pointee.acknowledged),
+      segment.pointee.acknowledgment.isAtOrBefore(peer.pointee.next)
     {
       peer.pointee.acknowledged = segment.pointee.acknowledgment
     }
@@ -229,7 +230,7 @@ extension Engine {
   mutating func finishIfDone(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
     let half = flow.half(side)
     guard half.pointee.flags.contains(.fin), !half.pointee.flags.contains(.finished), half.pointee.state == .open,
-      Int32(bitPattern: flow.tail(side).pointee.finSequence &- half.pointee.next) <= 0
+      flow.tail(side).pointee.finSequence.isAtOrBefore(half.pointee.next)
     else { return }
     half.pointee.next = flow.tail(side).pointee.finSequence &+ 1
     half.pointee.flags.insert(.finished)
@@ -237,7 +238,7 @@ extension Engine {
     abandonRest(index, flow, side)
     let other = flow.half(1 - side)
     if other.pointee.flags.contains(.finished) {
-      if flow.pointee.phase != .closed { close(index, .fin, segment.pointee.timestamp) }
+      if flow.pointee.phase != .closed { close(index, .fin, lastPacketAt) }
     } else if flow.pointee.phase != .closed {
       flow.pointee.phase = .closing
     }
@@ -262,7 +263,7 @@ extension Engine {
       while let start = half.pointee.queue?.pointee.firstStart {
         let acked =
           half.pointee.flags.contains(.acknowledged)
-          && Int32(bitPattern: half.pointee.acknowledged &- start) >= 0
+          && half.pointee.acknowledged.isAtOrAfter(start)
         release(index, flow, side, givingUpTo: start, acked ? .captureLoss : .unseen)
       }
       // Bytes that the peer acknowledged and nobody saw, at the very end.
@@ -287,10 +288,10 @@ extension Engine {
   /// counted, and a single number without one is taken for one that was not.
   private func unseenTail(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Int {
     let half = flow.half(side)
-    let missing = Int(Int32(bitPattern: half.pointee.acknowledged &- half.pointee.next))
+    let missing = half.pointee.acknowledged.distance(from: half.pointee.next)
     guard missing > 0, missing < 1 << 30 else { return 0 }
     if half.pointee.flags.contains(.fin) {
-      return min(missing, Int(Int32(bitPattern: flow.tail(side).pointee.finSequence &- half.pointee.next)))
+      return min(missing, flow.tail(side).pointee.finSequence.distance(from: half.pointee.next))
     }
     return missing == 1 ? 0 : missing
   }

@@ -14,7 +14,7 @@ extension Engine {
     ledger.packetBytes = stage.byteCount
     ledger.cutPackets = stage.cut
     ledger.clockBackwards = stage.backwards
-    ledger.lastAt = ledger.firstAt == nil ? nil : max(now, segment.pointee.timestamp)
+    ledger.lastAt = ledger.firstAt == nil ? nil : moment
     return ledger
   }
 

@@ -223,8 +223,8 @@ extension Engine {
     }
     raise(
       Issue(
-        kind: .unsupportedVersion, timestamp: at, direction: flow.pointee.direction(side),
-        streamOffset: flow.half(side).pointee.offset, a: head), flow)
+        .unsupportedVersion(head: head), timestamp: at, direction: flow.pointee.direction(side),
+        streamOffset: flow.half(side).pointee.offset), flow)
   }
 
   /// Whether a header follows the damaged frame, so that its length was right; also when nothing follows yet.

@@ -9,8 +9,8 @@ extension Engine {
     let half = flow.half(side)
     raise(
       Issue(
-        kind: .gap, timestamp: max(segment.pointee.timestamp, now), direction: flow.pointee.direction(side),
-        streamOffset: half.pointee.offset &- UInt64(gap.byteCount), byteCount: UInt64(gap.byteCount), gap: gap.reason),
+        .gap(gap.reason), timestamp: moment, direction: flow.pointee.direction(side),
+        streamOffset: half.pointee.offset &- UInt64(gap.byteCount), byteCount: UInt64(gap.byteCount)),
       flow)
     // Of what the snaplen cut off from a known frame, nothing can have been an answer.
     let isBody = gap.reason == .snaplen && (half.pointee.rest != nil || half.pointee.flags.contains(.passing))
@@ -20,7 +20,7 @@ extension Engine {
       loseFrame(index, flow, side, gap)
     }
     if !isBody || half.pointee.flags.contains(.lost) {
-      tracker.noteLoss(flow, side, gap.byteCount, min(gap.seenAt, max(segment.pointee.timestamp, now)))
+      tracker.noteLoss(flow, side, gap.byteCount, min(gap.seenAt, moment))
     }
   }
 
@@ -121,7 +121,7 @@ extension Engine {
       }
       raise(
         Issue(
-          kind: .frameCut, timestamp: rest.pointee.mark(at: rest.pointee.start).timestamp,
+          .frameCut, timestamp: rest.pointee.mark(at: rest.pointee.start).timestamp,
           direction: flow.pointee.direction(side), streamOffset: wireOffset(flow, side, rest.pointee.streamOffset),
           byteCount: UInt64(count)), flow)
     }

@@ -123,7 +123,7 @@ extension Engine {
     // Offsets in the stream do not wrap; the FIN has a sequence number, but no place among them.
     let main = flow.half(side).pointee
     let next = main.flags.contains(.finished) ? main.next &- 1 : main.next
-    let place = Int(truncatingIfNeeded: main.offset) + Int(Int32(bitPattern: segment.pointee.sequence &- next))
+    let place = Int(truncatingIfNeeded: main.offset) + segment.pointee.sequence.distance(from: next)
     let last = place + segment.pointee.payloadCount
     let isPlan = flow.pointee.profile.isPlan
     var filled = 0

@@ -8,7 +8,7 @@ extension Engine {
   /// Takes note of a connection that has just got its plan; its first report is due in a minute.
   mutating func watch(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
     guard needs.contains(.progress) else { return }
-    let due = max(now, segment.pointee.timestamp).advanced(by: Self.reportInterval)
+    let due = moment.advanced(by: Self.reportInterval)
     living.add(flow: index, serial: flow.pointee.serial, due: due)
   }
 
@@ -42,7 +42,7 @@ extension Engine {
       note.pointee.skipped = 0
       raise(
         Issue(
-          kind: .resynchronised, timestamp: now, direction: flow.pointee.direction(side),
+          .resynchronised, timestamp: now, direction: flow.pointee.direction(side),
           streamOffset: reader(flow, side)?.pointee.innerSkippedFrom ?? flow.half(side).pointee.offset &- total,
           byteCount: total), flow)
     }

@@ -72,7 +72,7 @@ extension Engine {
   ) {
     raise(
       Issue(
-        kind: .proxyHeader, timestamp: rest.pointee.mark(at: rest.pointee.start).timestamp,
+        .proxyHeader, timestamp: rest.pointee.mark(at: rest.pointee.start).timestamp,
         direction: flow.pointee.direction(side), streamOffset: rest.pointee.streamOffset, byteCount: UInt64(count)),
       flow)
     ledger.skippedBytes += UInt64(count)

@@ -165,7 +165,7 @@ extension Engine {
     note.pointee.skipped = 0
     raise(
       Issue(
-        kind: .resynchronised, timestamp: at, direction: flow.pointee.direction(side),
+        .resynchronised, timestamp: at, direction: flow.pointee.direction(side),
         streamOffset: isCarried ? skippedFrom(flow, side) : offset &+ UInt64(count) &- total, byteCount: total), flow)
   }
 

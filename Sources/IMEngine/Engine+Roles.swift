@@ -63,7 +63,7 @@ extension Engine {
     let held = (0...1).reduce(0) { $0 + (flow.half($1).pointee.rest?.pointee.count ?? 0) }
     let mayWait =
       !isEnd && held < Self.awaitedBytes && !flow.half(side).pointee.flags.contains(.carried)
-      && segment.pointee.timestamp.nanoseconds(since: flow.pointee.firstSeen) < Self.awaitedTime
+      && lastPacketAt.nanoseconds(since: flow.pointee.firstSeen) < Self.awaitedTime
     var awaited = awaitedRoles[flow.pointee.serial] ?? AwaitedRoles(profile: profile)
     // Not with every few bytes: that would cost the square of what is held.
     if !mayWait || held >= awaited.looked + awaited.looked / 4 {

@@ -72,28 +72,28 @@ extension Engine {
 
   @inline(never)
   mutating func remark(_ flow: UnsafeMutablePointer<Flow>, _ direction: Direction) {
-    func issue(_ kind: IssueKind, _ a: UInt64 = 0, _ b: UInt64 = 0) -> Issue {
+    func issue(_ details: IssueDetails) -> Issue {
       Issue(
-        kind: kind, timestamp: frame.pointee.timestamp, direction: direction, streamOffset: frame.pointee.streamOffset,
-        byteCount: UInt64(frame.pointee.count), a: a, b: b)
+        details, timestamp: frame.pointee.timestamp, direction: direction, streamOffset: frame.pointee.streamOffset,
+        byteCount: UInt64(frame.pointee.count))
     }
     if frame.pointee.checksumStatus == .bad {
-      raise(issue(.checksumMismatch, frame.pointee.type, frame.pointee.checksum), flow)
+      raise(issue(.checksumMismatch(type: frame.pointee.type, checksum: frame.pointee.checksum)), flow)
     }
     let flags = frame.pointee.flags
     if flags.contains(.compressLabelOnly) { raise(issue(.compressLabelOnly), flow) }
     if flags.contains(.inflateLimit) { raise(issue(.inflateLimit), flow) }
-    if flags.contains(.malformed) { raise(issue(.malformedBody, frame.pointee.type), flow) }
+    if flags.contains(.malformed) { raise(issue(.malformedBody(type: frame.pointee.type)), flow) }
     if flags.contains(.duplicateTag) { raise(issue(.duplicateTag), flow) }
     if flags.contains(.nestedTooDeep) { raise(issue(.nestedTooDeep), flow) }
     if flags.contains(.incompleteTag) { raise(issue(.incompleteTag), flow) }
     if flags.contains(.incompleteLength) { raise(issue(.incompleteLength), flow) }
     if flags.contains(.incompleteValue) { raise(issue(.incompleteValue), flow) }
-    if flags.contains(.timestampWindow) { raise(issue(.timestampWindow, frame.pointee.time), flow) }
+    if flags.contains(.timestampWindow) { raise(issue(.timestampWindow(sent: frame.pointee.time)), flow) }
     if flags.contains(.tlvLimit) { raise(issue(.tlvLimit), flow) }
-    if note.isOrphan { raise(issue(.orphanAck, frame.pointee.type, note.ackOf ?? 0), flow) }
+    if note.isOrphan { raise(issue(.orphanAck(type: frame.pointee.type, names: note.ackOf)), flow) }
     if frame.pointee.kind.pointee.index == FrameKind.unknownIndex {
-      raise(issue(.unknownType, frame.pointee.type), flow)
+      raise(issue(.unknownType(frame.pointee.type)), flow)
     }
   }
 
@@ -106,11 +106,10 @@ extension Engine {
       reassembler.outOfWindow = nil
       raise(
         Issue(
-          kind: .outOfWindow, timestamp: segment.pointee.timestamp,
+          .outOfWindow(sequence: segment.pointee.sequence, expected: expected), timestamp: segment.pointee.timestamp,
           direction: flow.pointee.direction(segment.pointee.side),
           streamOffset: flow.half(segment.pointee.side).pointee.offset,
-          byteCount: UInt64(segment.pointee.payloadCount + segment.pointee.cutCount),
-          a: UInt64(segment.pointee.sequence), b: UInt64(expected)), flow)
+          byteCount: UInt64(segment.pointee.payloadCount + segment.pointee.cutCount)), flow)
     }
     if !reassembler.islands.isEmpty { fillIslands(index, flow, bytes) }
   }
@@ -120,8 +119,8 @@ extension Engine {
     reassembler.conflict = nil
     raise(
       Issue(
-        kind: .inconsistentRetransmission, timestamp: segment.pointee.timestamp,
+        .inconsistentRetransmission(kept: conflict.kept, other: conflict.other), timestamp: segment.pointee.timestamp,
         direction: flow.pointee.direction(segment.pointee.side), streamOffset: conflict.offset,
-        byteCount: UInt64(segment.pointee.payloadCount), a: conflict.kept, b: conflict.other), flow)
+        byteCount: UInt64(segment.pointee.payloadCount)), flow)
   }
 }

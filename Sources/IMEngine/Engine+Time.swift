@@ -2,6 +2,12 @@ import IMWire
 
 /// What becomes due as packet time goes on, and at the end of a capture.
 extension Engine {
+  /// The moment that has come: the last packet's, or a later one's before it.
+  ///
+  /// What becomes due has no segment in hand: where the last one stood, another may have been read ahead.
+  @inline(__always)
+  var moment: Timestamp { max(lastPacketAt, now) }
+
   /// Does what is due at `time`: holes, timeouts, reports.
   @inline(never)
   mutating func advance(to time: Timestamp) {
@@ -42,7 +48,7 @@ extension Engine {
       openHeld(hole.flow, flow, hole.side)
     } else {
       half.pointee.flags.remove(.holeScheduled)
-      if Int32(bitPattern: flow.tail(hole.side).pointee.holeMark &- half.pointee.next) > 0 {
+      if flow.tail(hole.side).pointee.holeMark.isAfter(half.pointee.next) {
         release(hole.flow, flow, hole.side, givingUpTo: flow.tail(hole.side).pointee.holeMark, reason)
       }
       reassembler.scheduleHole(hole.flow, flow, hole.side, now)
@@ -106,7 +112,7 @@ extension Engine {
   /// Ends the capture: everything held is released, every exchange gets its fate, every connection is reported.
   package mutating func finish() {
     // The clock goes in ticks; what the last packets brought about is due as well.
-    if stage.count > 0 { advance(to: segment.pointee.timestamp) }
+    if stage.count > 0 { advance(to: lastPacketAt) }
     for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
       let flow = reassembler.flows.pointer(index)
       guard flow.pointee.serial != 0 else { continue }

@@ -332,7 +332,7 @@ extension Engine {
         if isTooLong {
           raise(
             Issue(
-              kind: .inflateLimit, timestamp: stamp.at, direction: flow.pointee.direction(side),
+              .inflateLimit, timestamp: stamp.at, direction: flow.pointee.direction(side),
               streamOffset: reader.pointee.idleFrom, byteCount: UInt64(reader.pointee.packed)), flow)
         }
         raw.reset()
@@ -396,7 +396,7 @@ extension Engine {
     guard reader.pointee.unread > 0 else { return }
     raise(
       Issue(
-        kind: .notInflated, timestamp: at, direction: flow.pointee.direction(side),
+        .notInflated, timestamp: at, direction: flow.pointee.direction(side),
         streamOffset: reader.pointee.unreadFrom, byteCount: reader.pointee.unread), flow)
     reader.pointee.unread = 0
   }

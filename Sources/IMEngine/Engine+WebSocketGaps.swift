@@ -28,7 +28,7 @@ extension Engine {
     guard reader.pointee.remaining == 0 else { return }
     reader.pointee.state = .header
     if reader.pointee.isFinal {
-      tellNotInflated(flow, side, reader, max(segment.pointee.timestamp, now))
+      tellNotInflated(flow, side, reader, moment)
       reader.pointee.message = .none
     }
   }
@@ -39,7 +39,7 @@ extension Engine {
   ) {
     guard reader.pointee.state != .lost else { return }
     dropIdle(flow, reader)
-    tellNotInflated(flow, side, reader, max(segment.pointee.timestamp, now))
+    tellNotInflated(flow, side, reader, moment)
     reader.pointee.inflater?.reset()
     reader.pointee.state = .lost
     reader.pointee.message = .unknown
@@ -79,7 +79,7 @@ extension Engine {
     guard count > 0 else { return }
     raise(
       Issue(
-        kind: .webSocketFrame, timestamp: held.pointee.mark(at: held.pointee.start).timestamp,
+        .webSocketFrame, timestamp: held.pointee.mark(at: held.pointee.start).timestamp,
         direction: flow.pointee.direction(side), streamOffset: held.pointee.streamOffset, byteCount: UInt64(count)),
       flow)
     countSkipped(flow, count)
@@ -93,7 +93,7 @@ extension Engine {
     // The connection may have turned out to be none that is read.
     guard flow.half(side).pointee.flags.contains(.carried) else { return }
     dropIdle(flow, reader)
-    tellNotInflated(flow, side, reader, max(segment.pointee.timestamp, now))
+    tellNotInflated(flow, side, reader, moment)
     dropHeld(flow, side, reader)
   }
 

@@ -64,6 +64,8 @@ package struct Engine: ~Copyable {
     set { reassembler.wake = newValue }
   }
   var now = Timestamp.distantPast
+  /// When the packet in hand came, or the last one.
+  var lastPacketAt = Timestamp.distantPast
   /// The second of the last frame.
   var second = Second(Timestamp(nanoseconds: 0))
   var nextSerial: UInt32 = 1
@@ -190,7 +192,8 @@ package struct Engine: ~Copyable {
     _ bytes: borrowing Bytes, _ records: Span<PacketRecord>, _ place: Int,
     _ packet: UnsafeMutablePointer<ParsedPacket>, _ guess: UnsafeMutablePointer<FlowGuess>
   ) {
-    if packet.pointee.segment.timestamp >= wake { advance(to: packet.pointee.segment.timestamp) }
+    lastPacketAt = packet.pointee.segment.timestamp
+    if lastPacketAt >= wake { advance(to: lastPacketAt) }
     segment = UnsafeMutableRawPointer(packet).assumingMemoryBound(to: Segment.self)
     if let flow = guess.pointee.flow, guess.pointee.generation == reassembler.flows.generation,
       flow.pointee.key.isSame(v4: segment.pointee.key)

@@ -81,7 +81,7 @@ package enum IssueKind: UInt8, CaseIterable, Sendable, BitwiseCopyable {
 /// One occurrence of an issue.
 package struct Issue: Sendable, BitwiseCopyable {
   /// What was wrong.
-  package var kind: IssueKind
+  package var details: IssueDetails
   /// When it was noticed, or when the bytes concerned came.
   package var timestamp: Timestamp
   /// The direction of the stream that it concerns.
@@ -89,32 +89,21 @@ package struct Issue: Sendable, BitwiseCopyable {
   /// Where in the stream it begins.
   package var streamOffset: UInt64
   /// Bytes concerned: missing, skipped, of the frame.
-  package var byteCount: UInt64 = 0
-  /// The frame's type for `checksumMismatch`, `malformedBody`, `orphanAck` and `unknownType`; the hash of the bytes that
-  /// were kept for `inconsistentRetransmission`; the sequence number for `ignoredReset` and `outOfWindow`; `FrameKind.index` of the
-  /// message for `unanswered`, `lateAck` and `heartbeatMissed`; else 0.
-  package var a: UInt64 = 0
-  /// The checksum in the header for `checksumMismatch`; the number that the answer names for `orphanAck`; the hash of the
-  /// other bytes for `inconsistentRetransmission`; the sequence number that was expected for `ignoredReset` and `outOfWindow`;
-  /// `Exchange.sequence` for `unanswered`, `lateAck` and `heartbeatMissed`; else 0.
-  package var b: UInt64 = 0
-  /// Why bytes are missing, for `gap`.
-  package var gap = GapReason.unseen
+  package var byteCount: UInt64
 
   /// An issue of its parts.
   package init(
-    kind: IssueKind, timestamp: Timestamp, direction: Direction, streamOffset: UInt64, byteCount: UInt64 = 0,
-    a: UInt64 = 0, b: UInt64 = 0, gap: GapReason = .unseen
+    _ details: IssueDetails, timestamp: Timestamp, direction: Direction, streamOffset: UInt64, byteCount: UInt64 = 0
   ) {
-    self.kind = kind
+    self.details = details
     self.timestamp = timestamp
     self.direction = direction
     self.streamOffset = streamOffset
     self.byteCount = byteCount
-    self.a = a
-    self.b = b
-    self.gap = gap
   }
+
+  /// What counters and documents call it.
+  package var kind: IssueKind { details.kind }
 }
 
 /// Who talks on a connection, as outputs name it.

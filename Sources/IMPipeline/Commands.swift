@@ -12,9 +12,20 @@ package func runCapture(
   metrics metricsOptions: MetricsOptions = MetricsOptions()
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report, hasLogs: options?.log != nil)
+  return try printFrames(
+    run, Output.standard(), format: format, style: style, filter: filter, documents: options, alerts: alertOptions,
+    metrics: metricsOptions)
+}
+
+/// The same of a run that has begun.
+func printFrames(
+  _ run: Run, _ output: Output, format: OutputFormat, style: TextStyle, filter: String? = nil,
+  documents options: DocumentOptions? = nil, alerts alertOptions: AlertOptions = AlertOptions(),
+  metrics metricsOptions: MetricsOptions = MetricsOptions()
+) throws(UsageError) -> ExitStatus {
+  let input = run.input
   let alerts = try Alerts(alertOptions, run: run, sensor: options?.sensor)
   let metrics = try Metrics(metricsOptions, run: run)
-  let output = Output.standard()
   let documents = try options.map { options throws(UsageError) in
     try Documents(options, run: run, alerts: alertOptions, output: output)
   }
@@ -52,8 +63,15 @@ package func runMessages(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool, style: TextStyle,
   choice: MessageChoice, filter: String?
 ) throws(UsageError) -> ExitStatus {
-  let run = try Run(input: input, decode: decode, report: report)
-  let output = Output.standard()
+  try printMessages(
+    Run(input: input, decode: decode, report: report), Output.standard(), isJSON: isJSON, style: style, choice: choice,
+    filter: filter)
+}
+
+/// The same of a run that has begun.
+func printMessages(
+  _ run: Run, _ output: Output, isJSON: Bool, style: TextStyle, choice: MessageChoice, filter: String? = nil
+) throws(UsageError) -> ExitStatus {
   let printer = MessagePrinter(isJSON: isJSON, style: style, output: output)
   let driver = try run.messages(choice, filter) { printer.write($0, $1) }
   let errors = run.lead(driver, isOver: { output.error != nil })
@@ -65,8 +83,11 @@ package func runMessages(
 package func runStats(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool
 ) throws(UsageError) -> ExitStatus {
-  let run = try Run(input: input, decode: decode, report: report)
-  let output = Output.standard()
+  printStats(try Run(input: input, decode: decode, report: report), Output.standard(), isJSON: isJSON)
+}
+
+/// The same of a run that has begun.
+func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
   let sink = StatsSink(plans: run.plans)
   let driver = run.driver(
     run.engine([.connections, .settlements, .lateReports], cost: (0, 0, EndpointMetrics.cost), sink: sink))

@@ -32,12 +32,24 @@ struct Confinement {
   let user: User?
   private let isSandboxed: Bool
   private let isVerbose: Bool
+  private let givesUpNothing: Bool
+
+  /// Of a process that keeps what it has.
+  static var none: Confinement { Confinement() }
+
+  private init() {
+    user = nil
+    isSandboxed = false
+    isVerbose = false
+    givesUpNothing = true
+  }
 
   /// Chooses the user.
   ///
   /// `-Z` names it; a live capture that root has started becomes `tcpdump` or else `nobody`, as Debian's tcpdump does. Who
   /// is not root stays who he is, whatever `-Z` says.
   init(_ options: ConfinementOptions, isLive: Bool) throws(UsageError) {
+    givesUpNothing = false
     isSandboxed = options.isSandboxed
     isVerbose = options.isVerbose
     guard geteuid() == 0 else {
@@ -67,6 +79,7 @@ struct Confinement {
   func enter(
     folders: [Int32], mayWrite: Bool, openers: [FileOpener] = [], listener: Int32? = nil
   ) throws(CaptureError) {
+    if givesUpNothing { return }
     // What the time in a file's name needs to know of zones is read while all can be.
     tzset()
     if let user {

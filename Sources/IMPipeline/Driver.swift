@@ -100,7 +100,8 @@ final class Driver {
     for file in input.files {
       if stopping.stop.isStopped || left == 0 || hooks.isOver() { break }
       do throws(CaptureError) {
-        let source = try CaptureFile(path: file, filter: input.captureFilter, stop: stopping.stop)
+        let source = try CaptureFile(
+          path: file, filter: input.captureFilter, stop: stopping.stop, steps: input.steps)
         self.source = source
         try drive(source, hooks)
       } catch {
@@ -169,7 +170,7 @@ final class Driver {
       self.left -= UInt64(records.count)
       self.alerts?.evidence?.keep(bytes, records)
       if self.linkType == nil, records.count > 0 { self.linkType = records[0].linkType }
-      self.engine.process(bytes, records)
+      self.process(bytes, records)
     }
     while left > 0, !hooks.isOver(), !isOver {
       let more = try source.nextBatch(take)
@@ -193,6 +194,18 @@ final class Driver {
       hooks.afterBatch(self)
       if !more { break }
     }
+  }
+
+  /// Leads a batch through the engine, minute by minute where documents want to know what each has brought.
+  private func process(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
+    var first = 0
+    while let documents, first < records.count {
+      let count = documents.countOfMinute(records.extracting(droppingFirst: first))
+      engine.process(bytes, records.extracting(first..<first + count))
+      first += count
+      if first < records.count { documents.minuteEnds(self) }
+    }
+    if documents == nil { engine.process(bytes, records) }
   }
 
   /// Gives up what the run does not need from here on, once.

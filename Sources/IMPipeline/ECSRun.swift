@@ -1,6 +1,7 @@
 import Glibc
 import IMCapture
 import IMEngine
+import IMMetrics
 package import IMOutput
 import IMWire
 import IMYAML
@@ -36,6 +37,8 @@ final class Documents {
   private static let waiting = 32 << 20, patience = 10
   private let input: InputOptions
   private let begun: Double?
+  /// Packet time, in minutes.
+  private var clock = PeriodClock()
 
   /// The documents that the options ask for. `output` takes them where no folder does.
   init(_ options: DocumentOptions, run: Run, alerts: AlertOptions, output: Output) throws(UsageError) {
@@ -74,10 +77,19 @@ final class Documents {
     sink.minuteEnded = { [unowned self] start, now in if folder.isTurn(from: start, to: now) { turn() } }
   }
 
+  /// How many of `records` belong to the minute that is running: behind them it is over, and `minuteEnds`.
+  func countOfMinute(_ records: Span<PacketRecord>) -> Int {
+    records.indices.first { clock.advance(to: records[$0].timestamp) != nil } ?? records.count
+  }
+
+  /// The packets of a minute have been processed: what has been counted now is what its documents tell, however its packets
+  /// came.
+  func minuteEnds(_ driver: Driver) { sink.figures = figures(driver) }
+
   /// What must be done between batches: live, documents that are made are written.
   func afterBatch(_ driver: Driver) {
-    sink.figures = figures(driver)
     guard begun != nil else { return }
+    sink.figures = figures(driver)
     sink.advance(to: .wallClock)
     sink.flush()
   }
@@ -133,10 +145,18 @@ package func runDocuments(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, documents options: DocumentOptions,
   alerts alertOptions: AlertOptions = AlertOptions(), metrics metricsOptions: MetricsOptions = MetricsOptions()
 ) throws(UsageError) -> ExitStatus {
-  let run = try Run(input: input, decode: decode, report: report, hasLogs: options.log != nil)
+  try printDocuments(
+    Run(input: input, decode: decode, report: report, hasLogs: options.log != nil), Output.standard(),
+    documents: options, alerts: alertOptions, metrics: metricsOptions)
+}
+
+/// The same of a run that has begun.
+func printDocuments(
+  _ run: Run, _ output: Output, documents options: DocumentOptions, alerts alertOptions: AlertOptions = AlertOptions(),
+  metrics metricsOptions: MetricsOptions = MetricsOptions()
+) throws(UsageError) -> ExitStatus {
   let alerts = try Alerts(alertOptions, run: run, sensor: options.sensor)
   let metrics = try Metrics(metricsOptions, run: run)
-  let output = Output.standard()
   let documents = try Documents(options, run: run, alerts: alertOptions, output: output)
   // What is kept of many connections is not taken apart at the end: the process ends too.
   let sink = Unmanaged.passRetained(documents.sink).takeUnretainedValue()

@@ -12,7 +12,7 @@ struct Run {
   let plans: [ProtocolPlan]
   let decode: DecodeOptions
   let report: ReportOptions
-  let stopping = Stopping()
+  let stopping: Stopping
   private let told = ToldEvictions()
   let confinement: Confinement
   /// Made first, while there is nothing that it could share.
@@ -23,6 +23,7 @@ struct Run {
     input: InputOptions, decode: DecodeOptions, report: ReportOptions, hasLogs: Bool = false
   ) throws(UsageError) {
     self.input = input
+    stopping = Stopping()
     var decode = decode
     decode.profiles = profileNames(decode.profiles)
     if let path = decode.hashKeyFile { decode.identities = try readHashKey(path) }
@@ -35,6 +36,18 @@ struct Run {
     let writesFiles = input.writePath.map { $0 != "-" } ?? false
     opener = writesFiles ? confinement.makeOpener("-w") : nil
     logOpener = hasLogs ? confinement.makeOpener("--log-dir") : nil
+  }
+
+  /// A run inside of a process that is to stay as it is: it gives up nothing, and hears no signal.
+  init(guest input: InputOptions, plans: [ProtocolPlan], decode: DecodeOptions, report: ReportOptions) {
+    self.input = input
+    self.plans = plans
+    self.decode = decode
+    self.report = report
+    stopping = .deaf
+    confinement = .none
+    opener = nil
+    logOpener = nil
   }
 
   /// An engine for these options that tells `sink`.

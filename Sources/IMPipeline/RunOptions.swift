@@ -1,3 +1,4 @@
+package import IMCapture
 package import IMEngine
 package import IMWire
 
@@ -36,6 +37,8 @@ package struct InputOptions: Sendable {
   package var interface: String?
   /// A capture filter in libpcap's language.
   package var captureFilter: String?
+  /// How much of a file is taken at once.
+  package var steps = ReadingSteps()
   /// Packets to process, then end; `nil` for all.
   package var packetLimit: UInt64?
   /// Bytes kept of each packet of a live capture; 0 is as many as can be, `nil` the default.

@@ -28,6 +28,14 @@ struct Stopping {
   /// Whether there was a terminal to lose.
   private let hadTerminal: Bool
 
+  /// One that hears no signal: for a run inside of a process that has its own handlers.
+  static var deaf: Stopping { Stopping(ignoresHangup: true, hadTerminal: false) }
+
+  private init(ignoresHangup: Bool, hadTerminal: Bool) {
+    self.ignoresHangup = ignoresHangup
+    self.hadTerminal = hadTerminal
+  }
+
   init() {
     // Made now: making them is nothing for a handler to do.
     _ = Signals.stop

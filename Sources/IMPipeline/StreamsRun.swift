@@ -8,9 +8,16 @@ package func runStreams(
   input: InputOptions, report: ReportOptions, isJSON: Bool, folder: String?, memory: Int = StreamOptions().memory,
   verifiesChecksums: Bool = true
 ) throws(UsageError) -> ExitStatus {
-  let stopping = Stopping()
-  let confinement = try Confinement(input.confinement, isLive: false)
-  let output = Output.standard()
+  try printStreams(
+    input, Stopping(), Confinement(input.confinement, isLive: false), Output.standard(), report: report, isJSON: isJSON,
+    folder: folder, memory: memory, verifiesChecksums: verifiesChecksums)
+}
+
+/// The same of a run that has begun.
+func printStreams(
+  _ input: InputOptions, _ stopping: Stopping, _ confinement: Confinement, _ output: Output, report: ReportOptions,
+  isJSON: Bool, folder: String?, memory: Int = StreamOptions().memory, verifiesChecksums: Bool = true
+) -> ExitStatus {
   var options = StreamOptions()
   options.memory = memory
   options.verifiesChecksums = verifiesChecksums
@@ -35,7 +42,8 @@ package func runStreams(
   var toldLinkTypes: Set<UInt16> = []
   for file in input.files where left > 0 && !stopping.stop.isStopped {
     do throws(CaptureError) {
-      let source = try CaptureFile(path: file, filter: input.captureFilter, stop: stopping.stop)
+      let source = try CaptureFile(
+        path: file, filter: input.captureFilter, stop: stopping.stop, steps: input.steps)
       if !isConfined {
         isConfined = true
         try confinement.enter(folders: folders, mayWrite: folder != nil)

@@ -1,19 +1,25 @@
-/// A 32-bit number that wraps, compared as RFC 1982 says: TCP sequence and acknowledgment numbers.
-@frozen
-public struct SerialNumber: Hashable, Sendable, BitwiseCopyable {
-  /// The number as it stands on the wire, in host order.
-  public var value: UInt32
+/// A number that wraps, compared as RFC 1982 says: a TCP sequence or acknowledgment number as it stands in headers, flows and
+/// queues.
+///
+/// Of two numbers half the circle apart each is before the other and none is after it.
+extension UInt32 {
+  /// The signed way from `earlier` to this number, within half the circle: positive where this one is later.
+  @inlinable @inline(__always)
+  package func distance(from earlier: UInt32) -> Int { Int(Int32(bitPattern: self &- earlier)) }
 
-  /// Wraps `value`.
-  @inlinable public init(_ value: UInt32) { self.value = value }
+  /// Whether it is later than `other`.
+  @inlinable @inline(__always)
+  package func isAfter(_ other: UInt32) -> Bool { Int32(bitPattern: self &- other) > 0 }
 
-  /// The signed distance from `earlier` to this number: positive when this one is later, within half the circle.
-  @inlinable public func distance(from earlier: SerialNumber) -> Int32 {
-    Int32(bitPattern: value &- earlier.value)
-  }
+  /// Whether it is `other` or later.
+  @inlinable @inline(__always)
+  package func isAtOrAfter(_ other: UInt32) -> Bool { Int32(bitPattern: self &- other) >= 0 }
 
-  /// The number `count` steps further on.
-  @inlinable public func advanced(by count: UInt32) -> SerialNumber {
-    SerialNumber(value &+ count)
-  }
+  /// Whether it is earlier than `other`.
+  @inlinable @inline(__always)
+  package func isBefore(_ other: UInt32) -> Bool { Int32(bitPattern: self &- other) < 0 }
+
+  /// Whether it is `other` or earlier.
+  @inlinable @inline(__always)
+  package func isAtOrBefore(_ other: UInt32) -> Bool { Int32(bitPattern: self &- other) <= 0 }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import IMCapture
+import IMTestSupport
 import IMWire
 import Testing
 
@@ -42,6 +43,52 @@ import Testing
       let pieces = Self.pipe(bytes, by: size) { readFile("/dev/fd/\($0)") }
       #expect(pieces == whole, "pieces of \(size) bytes")
     }
+  }
+
+  /// However little a read gives and a batch takes, the records are the same.
+  @Test(arguments: try Samples.captures()) func everyStep(_ name: String) {
+    let whole = readFile(Samples.path(name))
+    #expect(whole.error == nil && !whole.packets.isEmpty)
+    for steps in [
+      ReadingSteps(bytes: 1), ReadingSteps(bytes: 7), ReadingSteps(bytes: 4_096), ReadingSteps(packets: 1),
+      ReadingSteps(bytes: 499, packets: 7),
+    ] {
+      #expect(readFile(Samples.path(name), steps: steps) == whole, "\(steps)")
+    }
+  }
+
+  /// What an interface lost is known with the first packet behind the block that tells it, however the file is read.
+  @Test func lossesAtTheirPlace() throws {
+    var file = CaptureBytes(big: false)
+    file.section()
+    file.interface(linkType: 1)
+    for lost in 1...4 {
+      for number in 1...lost { file.enhanced(packet(number, 20), ticks: UInt64(lost)) }
+      file.block(5) {
+        $0.put(UInt32(0))
+        $0.put(UInt64(0))
+        var value = CaptureBytes(big: false)
+        value.put(UInt64(lost))
+        $0.option(7, value.bytes)
+      }
+    }
+    let bytes = file.bytes
+    func told(_ steps: ReadingSteps) throws -> [UInt64?] {
+      try withFile(bytes) { path in
+        let source = try CaptureFile(path: path, steps: steps)
+        var told: [UInt64?] = []
+        var isMore = true
+        while isMore {
+          var count = 0
+          isMore = try source.nextBatch { count = $1.count }
+          told += [UInt64?](repeating: source.statistics.droppedByKernel, count: count)
+        }
+        return told
+      }
+    }
+    let single = try told(ReadingSteps(packets: 1))
+    #expect(single == [nil, 1, 1, 2, 2, 2, 3, 3, 3, 3])
+    for size in [1, 7, 100, 65_536] { #expect(try told(ReadingSteps(bytes: size)) == single) }
   }
 
   @Test func standardInput() {

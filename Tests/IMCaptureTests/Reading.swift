@@ -49,10 +49,10 @@ func read(_ source: any PacketSource, _ reading: inout Reading) {
 }
 
 /// Reads the capture at `path`.
-func readFile(_ path: String, filter: String? = nil) -> Reading {
+func readFile(_ path: String, filter: String? = nil, steps: ReadingSteps = ReadingSteps()) -> Reading {
   var reading = Reading()
   do throws(CaptureError) {
-    read(try CaptureFile(path: path, filter: filter), &reading)
+    read(try CaptureFile(path: path, filter: filter, steps: steps), &reading)
   } catch {
     reading.error = error
   }

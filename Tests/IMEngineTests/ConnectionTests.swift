@@ -83,7 +83,7 @@ import Testing
       if missing { packets.remove(at: 4) }
       let run = Run(packets)
       #expect(run.sequences == (1...10).filter { !missing || $0 != 3 }.map { UInt64($0) })
-      #expect(run.gaps.map(\.gap) == (missing ? [.unseen] : []))
+      #expect(run.gaps.map(\.details) == (missing ? [.gap(.unseen)] : []))
       run.expectLedgerAddsUp()
     }
   }
@@ -180,7 +180,7 @@ import Testing
     }
     let run = Run(packets)
     #expect(run.frames.filter { $0.connection == 1 }.map(\.sequence) == [1, 2, 3])
-    #expect(run.gaps.map(\.gap) == [.unseen])
+    #expect(run.gaps.map(\.details) == [.gap(.unseen)])
     run.expectLedgerAddsUp()
   }
 }

@@ -89,6 +89,47 @@ import Testing
     #expect(parts.heard.finished.map(\.fate) == whole.heard.finished.map(\.fate))
   }
 
+  /// The same of captures that are drawn: in every thing that is told, and in its order and time.
+  @Test(arguments: UInt64(0)..<32) func everyBatchOfDrawn(_ seed: UInt64) throws {
+    let capture = DrawnCapture.capture(seed)
+    func told(_ batches: Int) -> Told {
+      Told(Run(capture.packets, plans: Plans.usual, snapLength: capture.snapLength, batches: batches))
+    }
+    let whole = told(.max)
+    for size in [1, 2, 7, 64, 1_024] { #expect(told(size) == whole, "batches of \(size)") }
+  }
+
+  /// One batch ends behind any packet.
+  @Test(arguments: [UInt64(101), 105, 108, 110]) func everyPlaceOfACut(_ seed: UInt64) throws {
+    var capture = DrawnCapture.capture(seed)
+    capture.packets = Array(capture.packets.prefix(120))
+    let whole = Told(Run(capture.packets, plans: Plans.usual, snapLength: capture.snapLength))
+    for place in 1..<capture.packets.count {
+      let run = Run(capture.packets, plans: Plans.usual, snapLength: capture.snapLength, cut: place)
+      #expect(Told(run) == whole, "behind \(place) packets")
+    }
+  }
+
+  /// Everything that an engine tells, to be compared.
+  private struct Told: Equatable {
+    var frames: [SeenFrame]
+    var issues, opened, ended, finished, carriers: [String]
+    var last: Timestamp?
+
+    init(_ run: Run) {
+      frames = run.frames
+      issues = run.heard.issues.map { "\($0)" }
+      opened = run.heard.opened.map { "\($0)" }
+      ended = run.heard.reports.map {
+        "\($0.info) \($0.madeAt) \($0.reason) \($0.isFinal) \($0.lastSeen) \(String(describing: $0.closedAt)) "
+          + "\(String(describing: $0.figures)) \($0.rare) \($0.segments[0]) \($0.segments[1]) \($0.gapCount)"
+      }
+      finished = run.heard.finished.map { "\($0)" }
+      carriers = run.heard.carriers.map { "\($0)" }
+      last = run.ledger.lastAt
+    }
+  }
+
   /// What the bodies hold, counted out by hand.
   @Test func bodies() throws {
     let run = Run(CutStreams.connection(0, .tjp, CutStreams.messages(.tjp).flatMap { $0 }, cuts: [30])) {

@@ -1,3 +1,4 @@
+import IMTestSupport
 import IMWire
 import Testing
 
@@ -25,10 +26,10 @@ import Testing
 
   /// Numbers that somebody has chosen because they fall on few slots fall on many in a run with another seed.
   @Test func numbersThatCollide() {
-    var known = ExchangeTable(maximumCount: 4_096, seed: 1, budget: MemoryBudget(limit: 1 << 30))
+    let known = ExchangeTable(maximumCount: 4_096, seed: 1, budget: MemoryBudget(limit: 1 << 30))
     let chosen = (UInt64(0)..<1_000_000).filter { known.home(7, .clientToServer, $0, of: 16_384) < 32 }
     #expect(chosen.count > 1_000)
-    var other = ExchangeTable(maximumCount: 4_096, seed: 2, budget: MemoryBudget(limit: 1 << 30))
+    let other = ExchangeTable(maximumCount: 4_096, seed: 2, budget: MemoryBudget(limit: 1 << 30))
     let homes = Set(chosen.map { other.home(7, .clientToServer, $0, of: 16_384) })
     #expect(homes.count > chosen.count * 3 / 4)
   }

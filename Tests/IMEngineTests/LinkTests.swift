@@ -98,7 +98,7 @@ import Testing
     }
     #expect(lost.count == 5)
     #expect(difference(run.said, talk.messages(without: lost).said) == nil)
-    #expect(run.gaps.map(\.gap) == lost.map { _ in .snaplen })
+    #expect(run.gaps.map(\.details) == lost.map { _ in .gap(.snaplen) })
     #expect(run.gaps.map(\.byteCount) == lost.map { UInt64($0.1.count) })
     #expect(run.ledger.cutPackets == UInt64(lost.count))
     run.expectLedgerAddsUp()

@@ -17,7 +17,7 @@ import Testing
       left.remove(at: piece.packet)
       let run = Run(left)
       expect(run, talk, losing: [(piece.direction, piece.range)], "\(piece)")
-      #expect(run.gaps.map(\.gap) == [.captureLoss], "\(piece)")
+      #expect(run.gaps.map(\.details) == [.gap(.captureLoss)], "\(piece)")
       #expect(run.gaps.map(\.direction) == [piece.direction], "\(piece)")
       #expect(run.gaps.map(\.byteCount) == [UInt64(piece.range.count)], "\(piece)")
       #expect(run.gaps.map(\.streamOffset) == [UInt64(piece.range.lowerBound)], "\(piece)")

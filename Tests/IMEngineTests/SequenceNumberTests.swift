@@ -70,7 +70,8 @@ import Testing
     #expect(run.sequences == [1, 2])
     #expect(run.frames.last?.bytes == first)
     let issue = try #require(run.issues.first { $0.kind == .inconsistentRetransmission })
-    #expect(issue.a != issue.b && issue.a != 0 && issue.b != 0)
+    guard case .inconsistentRetransmission(let kept, let other) = issue.details else { return }
+    #expect(kept != other && kept != 0 && other != 0)
     #expect(issue.byteCount == UInt64(first.count))
     #expect(issue.streamOffset == UInt64(Scene.text(1).count))
     #expect(run.reassembly.conflicts == 1)

@@ -79,7 +79,7 @@ import Testing
     whole[opening].bytes = [UInt8](whole[opening].bytes.prefix(limit))
     let run = Run(whole)
     #expect(run.sequences == [1, 3])
-    #expect(run.gaps.map(\.gap) == [.snaplen])
+    #expect(run.gaps.map(\.details) == [.gap(.snaplen)])
     run.expectLedgerAddsUp()
   }
 }

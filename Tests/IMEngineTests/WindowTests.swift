@@ -30,7 +30,8 @@ import Testing
     if isFar {
       let event = try #require(events.first)
       #expect(event.byteCount == 4 && event.timestamp == Scene.ms(20) && event.direction == .clientToServer)
-      #expect(event.a == UInt64(next &+ UInt32(truncatingIfNeeded: distance)) && event.b == UInt64(next))
+      #expect(
+        event.details == .outOfWindow(sequence: next &+ UInt32(truncatingIfNeeded: distance), expected: next))
       #expect(run.reassembly.ignoredBytes == 4)
     }
     #expect(run.sequences == [1, 2] && run.gaps.isEmpty)

@@ -121,7 +121,7 @@ extension Reassembler {
     let peer = note(flow, 1 - side)
     let isKnown = half.pointee.flags.contains(.acknowledged)
     verdict.isSpurious =
-      isKnown && Int32(bitPattern: end &- half.pointee.acknowledged) <= 0
+      isKnown && end.isAtOrBefore(half.pointee.acknowledged)
       || peer.pointee.holds(segment.pointee.sequence, end)
     verdict.isFast =
       !verdict.isSpurious && isAsked
@@ -254,7 +254,7 @@ extension Reassembler {
     for i in 0..<min(4, (option.count - 2) / 8) {
       let at = option.lowerBound + 2 + 8 * i
       let left = bytes.u32(at)
-      guard Int32(bitPattern: left &- segment.pointee.acknowledgment) > 0 else { continue }
+      guard left.isAfter(segment.pointee.acknowledgment) else { continue }
       journal.blocks[Int(journal.blockCount)] = (left, bytes.u32(at + 4))
       journal.blockCount += 1
     }

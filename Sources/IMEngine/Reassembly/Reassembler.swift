@@ -134,14 +134,14 @@ struct Reassembler: ~Copyable {
     if half.pointee.state == .held {
       let sequence = segment.pointee.sequence
       let base = (half.pointee.queue?.pointee.firstStart ?? sequence) &- 1 << 30
-      guard abs(Int(Int32(bitPattern: segment.pointee.sequence &- base &- 1 << 30))) < 1 << 29 else {
+      guard abs(segment.pointee.sequence.distance(from: base &+ 1 << 30)) < 1 << 29 else {
         ignore(count, expected: base &+ 1 << 30)
         return Delivery()
       }
       hold(index, flow, segment, bytes, from: 0, base: base, memory)
       return Delivery()
     }
-    let distance = Int(Int32(bitPattern: segment.pointee.sequence &- half.pointee.next))
+    let distance = segment.pointee.sequence.distance(from: half.pointee.next)
     guard abs(distance) <= 1 << 30 else {
       ignore(count, expected: half.pointee.next)
       return Delivery()
@@ -225,7 +225,7 @@ struct Reassembler: ~Copyable {
       addHolder(index, flow)
     }
     let start = segment.pointee.sequence &+ UInt32(skip)
-    let isBelow = queue.pointee.lastEnd.map { Int32(bitPattern: $0 &- start) > 0 } ?? false
+    let isBelow = queue.pointee.lastEnd.map { $0.isAfter(start) } ?? false
     let before = queue.pointee.byteCount
     let result = queue.pointee.insert(
       bytes, segment.pointee.payload + skip, segment.pointee.payloadCount - skip,
@@ -242,7 +242,7 @@ struct Reassembler: ~Copyable {
       note(flow, segment.pointee.side).pointee.highestAt = segment.pointee.timestamp
     }
     if let (kept, other) = result.conflict {
-      let distance = Int64(Int32(bitPattern: segment.pointee.sequence &- half.pointee.next))
+      let distance = Int64(segment.pointee.sequence.distance(from: half.pointee.next))
       let from = Int64(half.pointee.offset) + distance
       noteConflict(flow, OverlapConflict(offset: UInt64(max(0, from)), kept: kept, other: other))
     }
@@ -263,14 +263,14 @@ struct Reassembler: ~Copyable {
   ) -> Bool {
     let peer = flow.half(1 &- segment.pointee.side)
     let known = peer.pointee.acknowledged
-    let ahead = Int32(bitPattern: segment.pointee.acknowledgment &- known)
+    let isAhead = segment.pointee.acknowledgment.isAfter(known)
     // Every other packet moves it: written always, so that there is no branch to guess.
     let isFirst = !peer.pointee.flags.contains(.acknowledged)
-    let isNew = (ahead > 0 ? 1 : 0) | (isFirst ? 1 : 0) != 0
+    let isNew = (isAhead ? 1 : 0) | (isFirst ? 1 : 0) != 0
     peer.pointee.acknowledged = isNew ? segment.pointee.acknowledgment : known
     peer.pointee.flags.insert(.acknowledged)
     let timed = peer.pointee.timedEnd
-    if timed != 0, Int32(bitPattern: segment.pointee.acknowledgment &- timed) >= 0 {
+    if timed != 0, segment.pointee.acknowledgment.isAtOrAfter(timed) {
       peer.pointee.timedEnd = 0
       AckRoundTrips.record(
         flow.tail(1 &- segment.pointee.side), peer.pointee.timedAt, AckRoundTrips.tick(segment.pointee.timestamp))
@@ -292,7 +292,7 @@ struct Reassembler: ~Copyable {
     else { return }
     let next = half.pointee.next
     if half.pointee.flags.contains(.acknowledged) {
-      let acked = Int32(bitPattern: half.pointee.acknowledged &- next)
+      let acked = half.pointee.acknowledged.distance(from: next)
       guard acked > 0, acked < 1 << 30 else { return }
       flow.tail(side).pointee.holeMark = half.pointee.acknowledged
       holes.schedule(flow: index, serial: flow.pointee.serial, side: side, at: now)
@@ -361,8 +361,8 @@ struct Reassembler: ~Copyable {
         Self.destroy(&half.pointee.queue)
         return nil
       }
-      guard let mark, Int32(bitPattern: mark &- half.pointee.next) > 0 else { return nil }
-      let target = Int32(bitPattern: mark &- start) < 0 ? mark : start
+      guard let mark, mark.isAfter(half.pointee.next) else { return nil }
+      let target = mark.isBefore(start) ? mark : start
       queue.pointee.contiguousSince = .distantPast
       var gap = skip(flow, side, Int(target &- half.pointee.next), reason)
       gap.seenAt = queue.pointee.firstTimestamp ?? .distantFuture

@@ -122,7 +122,7 @@ struct SegmentJournal: BitwiseCopyable {
   func holds(_ start: UInt32, _ end: UInt32) -> Bool {
     for i in 0..<Int(blockCount) {
       let (left, right) = blocks[i]
-      if Int32(bitPattern: start &- left) >= 0, Int32(bitPattern: right &- end) >= 0 { return true }
+      if start.isAtOrAfter(left), right.isAtOrAfter(end) { return true }
     }
     return false
   }
@@ -130,7 +130,7 @@ struct SegmentJournal: BitwiseCopyable {
   /// Whether this side told that it lacks the other side's byte at `start`, but has later ones.
   func lacks(_ start: UInt32) -> Bool {
     guard blockCount > 0, !holds(start, start &+ 1) else { return false }
-    for i in 0..<Int(blockCount) where Int32(bitPattern: blocks[i].0 &- start) > 0 { return true }
+    for i in 0..<Int(blockCount) where blocks[i].0.isAfter(start) { return true }
     return false
   }
 }

@@ -139,7 +139,7 @@ struct SegmentQueue: ~Copyable {
 
   /// Takes the first segment when it begins at `next` or before; the caller owns its bytes then.
   mutating func pop(at next: UInt32) -> Entry? {
-    guard let first = entries.first, Int32(bitPattern: first.start &- next) <= 0 else { return nil }
+    guard let first = entries.first, first.start.isAtOrBefore(next) else { return nil }
     byteCount -= Int(first.count)
     defer { account() }
     return entries.popFirst()

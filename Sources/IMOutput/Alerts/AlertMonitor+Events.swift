@@ -64,7 +64,7 @@ extension AlertMonitor {
   /// Takes note of bytes that the capture lost.
   package func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     tick(issue.timestamp)
-    if issue.kind == .gap, issue.gap == .captureLoss { drop(1, at: issue.timestamp) }
+    if issue.details == .gap(.captureLoss) { drop(1, at: issue.timestamp) }
   }
 
   /// Takes note of a SYN.

@@ -46,7 +46,7 @@ extension ECSSink {
   }
 
   private func take(_ issue: Issue, _ record: ConnectionBook.Record) {
-    if issue.kind == .gap, issue.gap == .captureLoss, let endpoint = record.pointee.endpoint {
+    if issue.details == .gap(.captureLoss), let endpoint = record.pointee.endpoint {
       periods.at(endpoint).pointee.captureGaps += 1
     }
     if issue.kind == .orphanAck, record.pointee.orphans.count < Self.maximumOrphans {

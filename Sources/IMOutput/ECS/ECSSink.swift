@@ -9,8 +9,8 @@ package import IMWire
 /// and are handed to `flush` as whole lines, now and then and at the end:
 ///
 ///     let sink = ECSSink(context: context, plans: plans, options: options) { dataset, lines in write(lines) }
-///     sink.figures = ...                 // what the capture has counted, between batches
-///     engine.process(bytes, records)
+///     engine.process(bytes, records)     // those of one minute
+///     sink.figures = ...                 // what the capture has counted, when a minute's packets have been processed
 ///     sink.advance(to: now)              // live only: minutes end although nothing comes
 ///     engine.finish()
 ///     sink.finish(at: nil)
@@ -23,7 +23,8 @@ package final class ECSSink: EngineSink {
   /// What it keeps of a connection that a plan decodes, in bytes.
   package static let costPerConnection = 1_536
 
-  /// What the capture has counted so far; whoever owns the capture keeps it up to date between batches.
+  /// What the capture has counted so far; whoever owns the capture brings it up to date when the packets
+  /// of a minute have been processed, so that documents do not depend on how packets come.
   package var figures = CaptureFigures()
   /// Documents written.
   package var documentCount: UInt64 { output.written }

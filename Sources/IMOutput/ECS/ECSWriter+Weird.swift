@@ -14,7 +14,7 @@ extension ECSWriter {
     lines.name("action", issue.kind.name)
     lines.literal("\"outcome\":\"failure\"")
     eventID(info.serial, "w", admission.number, &lines)
-    if issue.isTrouble, issue.b < Self.ownNumbers { lines.number("sequence", issue.b) }
+    if let message = issue.message, message.sequence < Self.ownNumbers { lines.number("sequence", message.sequence) }
     lines.close()
     lines.open("error")
     lines.name("type", Self.layer(issue.kind))
@@ -81,19 +81,19 @@ extension ECSWriter {
       out.number(issue.byteCount)
       out.literal(after)
     }
-    switch issue.kind {
-    case .checksumMismatch:
+    switch issue.details {
+    case .checksumMismatch(_, let checksum):
       out.text(profile?.checksumText ?? "checksum")
       out.byte(UInt8(ascii: " "))
-      out.hex(issue.b)
+      out.hex(checksum)
       out.literal(" is wrong for the ")
       count(" bytes")
       place()
-    case .gap:
+    case .gap(let reason):
       count(" bytes are missing")
       place()
       out.literal(": ")
-      out.text(issue.gap.name)
+      out.text(reason.name)
     case .resynchronised:
       count(" bytes are no frame")
       place()
@@ -101,26 +101,26 @@ extension ECSWriter {
       out.literal("a frame is cut after ")
       count(" bytes")
       place()
-    case .inconsistentRetransmission:
-      out.hex(issue.a)
+    case .inconsistentRetransmission(let kept, let other):
+      out.hex(kept)
       out.literal(" was kept, ")
-      out.hex(issue.b)
+      out.hex(other)
       out.literal(" came again")
       place()
-    case .unknownType:
+    case .unknownType(let type):
       out.literal("type ")
-      out.number(issue.a)
+      out.number(type)
       out.literal(" is not in the profile,")
       place()
-    case .unanswered, .heartbeatMissed:
-      name(issue, profile, &out)
+    case .unanswered(let message), .heartbeatMissed(let message):
+      name(message, profile, &out)
       out.literal(" was not answered")
-    case .lateAck:
-      name(issue, profile, &out)
+    case .lateAck(let message):
+      name(message, profile, &out)
       out.literal(" was answered after the time for it")
-    case .orphanAck where issue.b != 0:
+    case .orphanAck(_, let named?) where named != 0:
       out.literal("an answer to ")
-      out.number(issue.b)
+      out.number(named)
       out.literal(", which was not seen,")
       place()
     default:
@@ -132,16 +132,16 @@ extension ECSWriter {
   }
 
   /// `data 7`, the message that was not answered.
-  private func name(_ issue: Issue, _ profile: Profile?, _ out: inout ByteWriter) {
-    let kind = Int(truncatingIfNeeded: issue.a)
+  private func name(_ message: IssueDetails.Message, _ profile: Profile?, _ out: inout ByteWriter) {
+    let kind = Int(message.kind)
     if let profile, kind < profile.typeNames.count {
       out.raw(profile.typeNames[kind].bytes)
     } else {
       out.literal("a message")
     }
-    guard issue.b < Self.ownNumbers else { return }
+    guard message.sequence < Self.ownNumbers else { return }
     out.byte(UInt8(ascii: " "))
-    out.number(issue.b)
+    out.number(message.sequence)
   }
 
   private static func sentence(_ kind: IssueKind) -> StaticString {

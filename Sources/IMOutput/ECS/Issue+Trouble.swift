@@ -6,22 +6,33 @@ extension Issue {
   /// there is nothing, where it is open at the capture's end, and where a wrong checksum has been told already.
   init?(trouble exchange: Exchange, _ role: FrameRole) {
     let isAnswered = exchange.latency != nil
-    let kind: IssueKind
+    let message = IssueDetails.Message(kind: exchange.kind, sequence: exchange.sequence)
+    let details: IssueDetails
+    var isLate = false
     switch exchange.fate {
     case .acked, .ackedAfterRetry, .rejected:
       guard exchange.flags.contains(.late) else { return nil }
-      kind = .lateAck
-    case .unanswered: kind = role == .heartbeat ? .heartbeatMissed : .unanswered
-    case .damaged where role == .heartbeat: kind = .heartbeatMissed
+      details = .lateAck(message)
+      isLate = true
+    case .unanswered: details = role == .heartbeat ? .heartbeatMissed(message) : .unanswered(message)
+    case .damaged where role == .heartbeat: details = .heartbeatMissed(message)
     case .damaged, .pending, .unacknowledged, .unknown: return nil
     }
-    let isFromClient = (exchange.direction == .clientToServer) != (kind == .lateAck)
+    let isFromClient = (exchange.direction == .clientToServer) != isLate
     self.init(
-      kind: kind, timestamp: kind == .lateAck && isAnswered ? exchange.ackedAt : exchange.lastAt,
+      details, timestamp: isLate && isAnswered ? exchange.ackedAt : exchange.lastAt,
       direction: isFromClient ? .clientToServer : .serverToClient, streamOffset: 0,
-      byteCount: UInt64(exchange.bodyCount), a: UInt64(exchange.kind), b: exchange.sequence)
+      byteCount: UInt64(exchange.bodyCount))
   }
 
   /// Whether it is about an exchange, and not about a place in a stream.
-  var isTrouble: Bool { kind == .unanswered || kind == .lateAck || kind == .heartbeatMissed }
+  var isTrouble: Bool { message != nil }
+
+  /// The message that it is about, where it is about one.
+  var message: IssueDetails.Message? {
+    switch details {
+    case .unanswered(let message), .lateAck(let message), .heartbeatMissed(let message): message
+    default: nil
+    }
+  }
 }

@@ -25,11 +25,11 @@ extension FrameTextWriter {
     out.literal(" ")
     colour(issue.kind == .gap ? 31 : 33, to: &out)
     out.literal("-- ")
-    switch issue.kind {
-    case .gap:
+    switch issue.details {
+    case .gap(let reason):
       out.literal("gap ")
       bytes(issue.byteCount, to: &out)
-      switch issue.gap {
+      switch reason {
       case .captureLoss: out.literal(", lost by the capture (acknowledged, never seen)")
       case .snaplen: out.literal(", cut by the snaplen")
       case .unseen: out.literal(", never seen and not acknowledged")

@@ -34,9 +34,11 @@ struct Run {
   var issues: [IMEngine.Issue] { heard.issues.map(\.issue) }
   var gaps: [IMEngine.Issue] { issues.filter { $0.kind == .gap } }
 
-  /// Takes `packets` in the order given. `batches` is how many packets a batch holds; the answer must not depend on it.
+  /// Takes `packets` in the order given. `batches` is how many packets a batch holds, `cut` how many the first one does; the
+  /// answer must not depend on it.
   init(
     _ packets: [TimedPacket], plans: [ProtocolPlan] = Plans.both, snapLength: Int = 262_144, batches: Int = .max,
+    cut: Int? = nil,
     _ change: (inout EngineOptions) -> Void = { _ in }
   ) {
     var options = EngineOptions(plans: plans)
@@ -46,7 +48,8 @@ struct Run {
     var engine = Engine(options: options, sink: heard)
     var first = 0
     while first < packets.count {
-      let end = batches > packets.count - first ? packets.count : first + batches
+      let size = first == 0 ? cut ?? batches : batches
+      let end = size > packets.count - first ? packets.count : first + size
       var capture = CaptureBuilder([TimedPacket](packets[first..<end]))
       capture.snapLength = snapLength
       let batch = capture.batch(firstNumber: UInt64(first + 1))

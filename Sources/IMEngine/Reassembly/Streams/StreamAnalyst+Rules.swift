@@ -179,7 +179,7 @@ extension StreamAnalyst {
   }
 
   /// Numbers half the circle apart are each later than the other, as the tool's comparison has it.
-  private static func isLater(_ a: UInt32, than b: UInt32) -> Bool { Int32(bitPattern: b &- a) < 0 }
+  private static func isLater(_ a: UInt32, than b: UInt32) -> Bool { b.isBefore(a) }
 
   private static func isWithin(_ nanoseconds: Int64, _ limit: Int64) -> Bool {
     (0..<max(1, limit)).contains(nanoseconds)

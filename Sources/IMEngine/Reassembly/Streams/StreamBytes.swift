@@ -1,3 +1,5 @@
+import IMWire
+
 /// The bytes of one direction, put where their sequence numbers say; the first copy of a byte wins, whatever comes when.
 ///
 /// No hole is ever given up. Places are counted from the first sequence number seen, without wrapping: a number belongs
@@ -37,8 +39,8 @@ struct StreamBytes {
     }
     var start = Int(segment.sequence)
     if let highest {
-      let distance = Int32(bitPattern: segment.sequence &- UInt32(truncatingIfNeeded: highest))
-      start = highest + Int(distance)
+      let distance = segment.sequence.distance(from: UInt32(truncatingIfNeeded: highest))
+      start = highest + distance
     }
     let before = highest ?? start
     highest = before
