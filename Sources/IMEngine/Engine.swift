@@ -111,8 +111,9 @@ package struct Engine: ~Copyable {
   package init(options: EngineOptions, sink: any EngineSink) {
     precondition(
       MemoryLayout<Flow>.offset(of: \.halves) == 64 && MemoryLayout<Half>.stride == 64
-        && MemoryLayout<Session>.offset(of: \.window) == 64 && MemoryLayout<Flow>.offset(of: \.tails) == 192 && MemoryLayout<HalfTail>.stride == 32,
-      "a flow's directions begin at its second cache line, their tails behind them, and a session's window at its second")
+        && MemoryLayout<Flow>.offset(of: \.tails) == 192 && MemoryLayout<HalfTail>.stride == 32,
+      "a flow's directions begin at its second cache line, and their tails behind them")
+    precondition(MemoryLayout<Session>.offset(of: \.window) == 64, "a session's window is its second cache line")
     precondition(
       !options.plans.isEmpty && options.plans.count <= FlowProfile.planCount, "an engine decodes 1 to 64 protocols")
     budget = MemoryBudget(limit: options.memory)

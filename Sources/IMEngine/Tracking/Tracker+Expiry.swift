@@ -42,7 +42,8 @@ extension Tracker {
     waitingDue = min(waitingDue, due)
     waiting.append(
       Waiting(
-        link: UInt32(truncatingIfNeeded: table.tail &- 1), due: UInt32(truncatingIfNeeded: due.nanoseconds / 1_000_000)))
+        link: UInt32(truncatingIfNeeded: table.tail &- 1), due: UInt32(truncatingIfNeeded: due.nanoseconds / 1_000_000))
+    )
   }
 
   /// Settles what has run out of time behind younger exchanges.
