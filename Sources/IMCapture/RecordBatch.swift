@@ -26,7 +26,7 @@ struct RecordBatch: ~Copyable {
 
   deinit { records.deallocate() }
 
-  /// Adds one record whose bytes were proved to be in the buffer.  The caller has checked `count < limit`.
+  /// Adds one record whose bytes were proved to be in the buffer. The caller has checked `count < limit`.
   @inline(__always)
   mutating func append(
     at offset: Int, time: Timestamp, captured: UInt32, original: UInt32, linkType: UInt16, interface: UInt16

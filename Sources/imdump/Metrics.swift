@@ -3,6 +3,7 @@ package import IMPipeline
 
 /// Metrics for a monitoring system.
 extension MetricsOptions: OptionGroup {
+  /// The rows of a monitoring system's options.
   package static var table: [Option<Self>] {
     [
       .value(

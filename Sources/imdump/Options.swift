@@ -67,6 +67,7 @@ extension DecodeOptions: OptionGroup {
     return Int(size)
   }
 
+  /// The rows of these options.
   package static var table: [Option<Self>] {
     [
       .list(
@@ -96,6 +97,7 @@ extension DecodeOptions: OptionGroup {
 
 /// How times are shown.
 extension TextStyle: OptionGroup {
+  /// The rows of these options.
   package static var table: [Option<Self>] {
     [
       .tally(

@@ -16,7 +16,7 @@ struct Session {
   var hasWindow: Bool
   /// Whether a part of it was joined by addresses only.
   var isUncertain = false
-  /// How often many other exchanges stood before the one that was looked for; see `Tracker.longWalks`.
+  /// How often many other exchanges stood before the one that was looked for; see `Tracker.indexCrowded`.
   var longWalks: UInt8 = 0
   /// Connections it has had.
   var connections: UInt16 = 1
