@@ -19,10 +19,3 @@ extension Exchange {
     outcome.decide(fate)
   }
 }
-
-extension ConnectionInfo {
-  /// A connection as one of its ends knows it, decoded by the first plan.
-  package init(told serial: UInt32, client: Endpoint, server: Endpoint) {
-    self.init(serial: serial, client: client, peer: client, server: server, plan: 0, endpoint: 0)
-  }
-}

@@ -4,20 +4,20 @@ import IMWire
 extension Tracker {
   /// Settles what has run out of time at `now`, oldest first. `isEnd` settles everything.
   @inline(never)
-  mutating func settleExpired(_ now: Timestamp, _ flows: FlowPlaces, isEnd: Bool = false) {
+  mutating func settleExpired(_ now: Timestamp, isEnd: Bool = false) {
     settleCursor = max(settleCursor, table.head)
     let end = table.tail
     while settleCursor < end {
       if table.isFull {
-        makeRoom(now, flows)
+        makeRoom(now)
         settleCursor = max(settleCursor, table.head)
       }
       let exchange = table.pointer(settleCursor)
       if exchange.pointee.flags.isDisjoint(with: [.settled, .moved]) {
         let flow = flows.pointer(exchange.pointee.flow)
-        let deadline = deadline(exchange, flow, flows)
+        let deadline = deadline(exchange, flow)
         if deadline <= now || isEnd, isEnd || !mayBeFilled(exchange, flow, deadline, now) {
-          expire(exchange, flow, flows, at: deadline <= now ? deadline : nil)
+          expire(exchange, flow, at: deadline <= now ? deadline : nil)
         } else if now.nanoseconds(since: exchange.pointee.firstAt) < Self.leastTimeout {
           break
         } else {
@@ -27,7 +27,7 @@ extension Tracker {
       }
       settleCursor = max(settleCursor + 1, table.head)
     }
-    if now >= waitingDue, !isEnd { settleWaiting(now, flows) }
+    if now >= waitingDue, !isEnd { settleWaiting(now) }
   }
 
   /// An open exchange behind younger ones: the lower half of its position, and the time at which it is looked at first, in
@@ -47,7 +47,7 @@ extension Tracker {
   }
 
   /// Settles what has run out of time behind younger exchanges.
-  private mutating func settleWaiting(_ now: Timestamp, _ flows: FlowPlaces) {
+  private mutating func settleWaiting(_ now: Timestamp) {
     let time = now.nanoseconds / 1_000_000
     var next = Int64.max
     var kept = 0
@@ -59,9 +59,9 @@ extension Tracker {
           exchange.pointee.flags.isDisjoint(with: [.settled, .moved])
         else { continue }
         let flow = flows.pointer(exchange.pointee.flow)
-        let deadline = deadline(exchange, flow, flows)
+        let deadline = deadline(exchange, flow)
         if deadline <= now, !mayBeFilled(exchange, flow, deadline, now) {
-          expire(exchange, flow, flows, at: deadline)
+          expire(exchange, flow, at: deadline)
           continue
         }
       }
@@ -74,22 +74,22 @@ extension Tracker {
   }
 
   private func deadline(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: FlowPlaces
+    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>
   ) -> Timestamp {
-    let last = copyElsewhere(exchange, flows)?.flow ?? flow
+    let last = copyElsewhere(exchange)?.flow ?? flow
     return min(exchange.pointee.lastAt.advanced(by: timeouts(exchange)), last.pointee.closedAt)
   }
 
   private func timeouts(_ exchange: UnsafeMutablePointer<Exchange>) -> Int64 {
-    planTimeouts[Int(exchange.pointee.plan) * 65 + min(64, Int(exchange.pointee.kind))]
+    planTimeouts[Int(exchange.pointee.plan) * Self.kinds + min(Self.kinds - 1, Int(exchange.pointee.kind))]
   }
 
   /// Settles an exchange whose time for an answer ended at `deadline`, or, with `nil`, that is still open and given up.
   private mutating func expire(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: FlowPlaces,
+    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>,
     at deadline: Timestamp?
   ) {
-    let fate = deadline.map { outcomeWithoutAnswer(exchange, flow, flows, $0) } ?? .pending
+    let fate = deadline.map { outcomeWithoutAnswer(exchange, flow, $0) } ?? .pending
     let figure = figures.pointer(flow.pointee.figures)
     let role = role(exchange)
     if fate != .pending, figure.pointee.heartbeats != .max, role == .heartbeat {
@@ -101,7 +101,7 @@ extension Tracker {
   /// What an exchange's type is for.
   @inline(__always)
   func role(_ exchange: UnsafeMutablePointer<Exchange>) -> FrameRole {
-    planRoles[Int(exchange.pointee.plan) &* 65 &+ min(64, Int(exchange.pointee.kind))]
+    planRoles[Int(exchange.pointee.plan) &* Self.kinds &+ min(Self.kinds &- 1, Int(exchange.pointee.kind))]
   }
 
   /// Puts an open exchange at the front of the table.
@@ -114,7 +114,7 @@ extension Tracker {
 
   /// Makes room for one more exchange: forgets settled ones, moves open ones, or grows.
   @inline(never)
-  mutating func makeRoom(_ now: Timestamp, _ flows: FlowPlaces) {
+  mutating func makeRoom(_ now: Timestamp) {
     let oldest = table.pointer(table.head)
     if table.canGrow, !oldest.pointee.flags.contains(.moved),
       now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention, grow()
@@ -142,7 +142,7 @@ extension Tracker {
           continue
         }
         evicted += 1
-        expire(exchange, flows.pointer(exchange.pointee.flow), flows, at: nil)
+        expire(exchange, flows.pointer(exchange.pointee.flow), at: nil)
       }
       finish(exchange)
     }
@@ -169,7 +169,7 @@ extension Tracker {
 
   /// Settles the open exchanges of connections that are about to be forgotten: nobody waits for their answers.
   @inline(never)
-  mutating func settleLeaving(_ flows: FlowPlaces) {
+  mutating func settleLeaving() {
     var position = max(settleCursor, table.head)
     while position < table.tail {
       let exchange = table.pointer(position)
@@ -178,12 +178,12 @@ extension Tracker {
       let flow = flows.pointer(exchange.pointee.flow)
       guard flow.pointee.isLeaving else { continue }
       evicted += 1
-      expire(exchange, flow, flows, at: nil)
+      expire(exchange, flow, at: nil)
     }
   }
 
   /// Forgets exchanges that have been quiet for long enough.
-  mutating func forgetOld(_ now: Timestamp, _ flows: FlowPlaces) {
+  mutating func forgetOld(_ now: Timestamp) {
     while table.head < table.tail {
       let exchange = table.pointer(table.head)
       if !exchange.pointee.flags.contains(.moved) {
@@ -198,7 +198,7 @@ extension Tracker {
   }
 
   /// Forgets everything, at the end of the capture.
-  mutating func forgetAll(_ flows: FlowPlaces) {
+  mutating func forgetAll() {
     while table.head < table.tail {
       let exchange = table.pointer(table.head)
       table.dropOldest()
@@ -208,7 +208,7 @@ extension Tracker {
 
   @inline(__always)
   private mutating func finish(_ exchange: UnsafeMutablePointer<Exchange>) {
-    if wantsFinished { sink?.finished(exchange.pointee) }
+    if wantsFinished { sink.finished(exchange.pointee) }
     if !elsewhere.isEmpty { elsewhere[exchange.pointee.id] = nil }
   }
 }

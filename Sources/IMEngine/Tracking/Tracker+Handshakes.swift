@@ -71,22 +71,8 @@ extension Tracker {
     guard latency >= 0 else { return }
     exchange.pointee.flags.insert(.read)
     note.readLatency = latency
-    sink?.read(after: latency, way, endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint)
+    sink.read(after: latency, way, endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint)
   }
-}
-
-/// What became of the protocol's own handshake of a connection; the first that applies.
-package enum HandshakeOutcome: Sendable {
-  /// The answer came.
-  case answered
-  /// Only an acknowledgment came, of a protocol that knows an answer in kind.
-  case acknowledged
-  /// It was refused.
-  case refused
-  /// Nothing came, and the time for it has run out or the connection is over.
-  case unanswered
-  /// Nothing has come yet.
-  case pending
 }
 
 /// What a frame of the handshake's type is for.

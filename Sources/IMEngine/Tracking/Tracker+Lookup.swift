@@ -69,8 +69,7 @@ extension Tracker {
 
   /// Begins a session called `key`. What the one that had to go for it has open is found in the index from now on.
   mutating func beginSession(
-    _ key: UInt64, on flow: UnsafeMutablePointer<Flow>, _ flowIndex: UInt32, place: UInt64, _ plan: UnsafePointer<Plan>,
-    _ flows: FlowPlaces
+    _ key: UInt64, on flow: UnsafeMutablePointer<Flow>, _ flowIndex: UInt32, place: UInt64, _ plan: UnsafePointer<Plan>
   ) -> UInt32 {
     let index = sessions.add(
       key, flow.pointee.profile.plan, flow: flowIndex, serial: flow.pointee.serial, place: place,

@@ -81,7 +81,7 @@ extension Tracker {
 
   /// Decides what a message is whose time for an answer ended at `deadline`, and takes note of where it stopped.
   mutating func outcomeWithoutAnswer(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ flows: FlowPlaces,
+    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>,
     _ deadline: Timestamp
   ) -> Fate {
     guard exchange.pointee.flags.contains(.good) else { return .damaged }
@@ -89,7 +89,7 @@ extension Tracker {
     let begin = exchange.pointee.firstAt
     var isUnknown = lacks(flow, flow.pointee.side(direction.reversed), after: begin, upTo: deadline)
     var isReached = flow.hasAcknowledged(exchange.pointee.end, direction)
-    if let other = copyElsewhere(exchange, flows) {
+    if let other = copyElsewhere(exchange) {
       isUnknown =
         isUnknown || lacks(other.flow, other.flow.pointee.side(direction.reversed), after: begin, upTo: deadline)
       if isReached != true { isReached = other.flow.hasAcknowledged(other.end, direction) ?? isReached }
@@ -100,7 +100,7 @@ extension Tracker {
 
   /// The last copy of an exchange on another connection than its first, as long as that is remembered.
   func copyElsewhere(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flows: FlowPlaces
+    _ exchange: UnsafeMutablePointer<Exchange>
   ) -> (flow: UnsafeMutablePointer<Flow>, end: UInt32)? {
     guard !elsewhere.isEmpty, let copy = elsewhere[exchange.pointee.id] else { return nil }
     let flow = flows.pointer(copy.flow)

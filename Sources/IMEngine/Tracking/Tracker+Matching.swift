@@ -7,7 +7,7 @@ extension Tracker {
   @inline(__always)
   mutating func exchange(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ sequence: UInt64,
+    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ sequence: UInt64,
     _ isBad: Bool, _ note: inout FrameNote
   ) {
     let fingerprint = bodyFingerprint(frame, bytes, plan)
@@ -17,7 +17,7 @@ extension Tracker {
     if !isNew, let known = find(flow.pointee.session, direction, sequence) {
       if join(frame, known, fingerprint, plan, flowIndex, flow, isBad, &note) { return }
       if plan.pointee.sequenceCounts, !isBad, known.pointee.connection != flow.pointee.serial,
-        part(flow, flowIndex, frame, plan, flows)
+        part(flow, flowIndex, frame, plan)
       {
         note.session = flow.pointee.session
         session = sessions.pointer(flow.pointee.session)
@@ -47,7 +47,7 @@ extension Tracker {
     if role == .message { figure.pointee.units[way] &+= 1 }
     if role == .heartbeat { heartbeat(frame.pointee.timestamp, figure, plan) }
     if session.pointee.mayHaveOrphans(sequence) {
-      adopt(new, frame, flow, plan, flows)
+      adopt(new, frame, flow, plan)
     }
   }
 
@@ -178,7 +178,7 @@ extension Tracker {
   @inline(__always)
   mutating func acknowledge(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
-    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ isBad: Bool, _ note: inout FrameNote
+    _ plan: UnsafePointer<Plan>, _ isBad: Bool, _ note: inout FrameNote
   ) {
     note.isAck = true
     if isBad { return }
@@ -207,7 +207,7 @@ extension Tracker {
     let isScoped = plan.pointee.numberLife != .session
     if frame.pointee.kind.pointee.flags.contains(.cumulative) {
       answerEarlier(
-        sequence, frame.pointee.kind.pointee.answers, frame.pointee.timestamp, flow, reverse, plan, flows, refused,
+        sequence, frame.pointee.kind.pointee.answers, frame.pointee.timestamp, flow, reverse, plan, refused,
         status)
     }
     let newest = find(flow.pointee.session, reverse, sequence)
@@ -230,7 +230,7 @@ extension Tracker {
           acknowledged: half.pointee.flags.contains(.acknowledged) ? half.pointee.acknowledged : nil))
       return
     }
-    answer(exchange, frame.pointee.timestamp, flow, flows, refused, status, &note)
+    answer(exchange, frame.pointee.timestamp, flow, refused, status, &note)
   }
 
   /// The number by which the status of an answer is known.
@@ -238,7 +238,7 @@ extension Tracker {
   private mutating func place(ofStatusIn frame: UnsafePointer<Frame>, _ plan: UInt8) -> UInt16 {
     let code = StatusCode(frame.pointee, plan: plan)
     let (place, isNew) = statuses.place(code)
-    if isNew { sink?.met(code, place: place) }
+    if isNew { sink.met(code, place: place) }
     return place
   }
 
@@ -247,7 +247,7 @@ extension Tracker {
   @inline(never)
   mutating func answerEarlier(
     _ sequence: UInt64, _ answers: UInt64, _ now: Timestamp, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
-    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ refused: Bool, _ status: UInt16
+    _ plan: UnsafePointer<Plan>, _ refused: Bool, _ status: UInt16
   ) {
     let isScoped = plan.pointee.numberLife != .session
     // Numbers in a row of which nothing was seen: as many messages as a capture may have lost at once.
@@ -273,7 +273,7 @@ extension Tracker {
         !exchange.pointee.isAnswered, !isScoped || isHere(exchange, flow)
       else { continue }
       var note = FrameNote()
-      answer(exchange, now, flow, flows, refused, status, &note)
+      answer(exchange, now, flow, refused, status, &note)
     }
   }
 
@@ -294,7 +294,7 @@ extension Tracker {
   /// The same type and number in the other direction answers, where the protocol does it so.
   mutating func answerEcho(
     _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
-    _ flows: FlowPlaces, _ sequence: UInt64, isScoped: Bool, _ note: inout FrameNote
+    _ sequence: UInt64, isScoped: Bool, _ note: inout FrameNote
   ) -> Bool {
     var found = find(flow.pointee.session, direction.reversed, sequence)
     if isScoped {
@@ -310,7 +310,7 @@ extension Tracker {
     else { return false }
     note.isAck = true
     note.ackOf = sequence
-    answer(exchange, frame.pointee.timestamp, flow, flows, false, 0, &note)
+    answer(exchange, frame.pointee.timestamp, flow, false, 0, &note)
     return true
   }
 
@@ -318,7 +318,7 @@ extension Tracker {
   @inline(__always)
   mutating func answer(
     _ exchange: UnsafeMutablePointer<Exchange>, _ now: Timestamp, _ answering: UnsafeMutablePointer<Flow>,
-    _ flows: FlowPlaces, _ refused: Bool, _ status: UInt16, _ note: inout FrameNote
+    _ refused: Bool, _ status: UInt16, _ note: inout FrameNote
   ) {
     note.exchange = exchange.pointee.id
     guard !exchange.pointee.isAnswered else {

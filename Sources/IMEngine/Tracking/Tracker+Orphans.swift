@@ -28,7 +28,7 @@ extension Tracker {
   @inline(never)
   mutating func adopt(
     _ exchange: UnsafeMutablePointer<Exchange>, _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>,
-    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
+    _ plan: UnsafePointer<Plan>
   ) {
     let key = OrphanKey(
       session: exchange.pointee.session, direction: exchange.pointee.direction, sequence: exchange.pointee.sequence)
@@ -59,14 +59,14 @@ extension Tracker {
     let rare = self.rare(figures.pointer(flow.pointee.figures))
     for orphan in matching {
       var note = FrameNote()
-      answer(exchange, orphan.at, flow, flows, orphan.refused, orphan.status, &note)
+      answer(exchange, orphan.at, flow, orphan.refused, orphan.status, &note)
       rare.pointee.orphanAcks &-= rare.pointee.orphanAcks > 0 ? 1 : 0
     }
     adopted = (exchange.pointee.id, matching.map(\.at))
     let (sequence, direction) = (exchange.pointee.sequence, exchange.pointee.direction)
     for orphan in matching where orphan.isCumulative {
       answerEarlier(
-        sequence, orphan.answers, orphan.at, flow, direction, plan, flows, orphan.refused, orphan.status)
+        sequence, orphan.answers, orphan.at, flow, direction, plan, orphan.refused, orphan.status)
     }
   }
 }

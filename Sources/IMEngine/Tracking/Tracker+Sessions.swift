@@ -11,12 +11,12 @@ extension Tracker {
   @inline(never)
   mutating func resolveSession(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
+    _ direction: Direction, _ plan: UnsafePointer<Plan>
   ) {
     let planIndex = flow.pointee.profile.plan
     let place = place(flow)
     guard plan.pointee.session.isPresent else {
-      resolveNamed(frame, bytes, flowIndex, flow, place, plan, flows)
+      resolveNamed(frame, bytes, flowIndex, flow, place, plan)
       flow.pointee.sessionKey = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
       return
     }
@@ -44,7 +44,7 @@ extension Tracker {
         case .next: found = candidate
         case .near:
           // Where the other connection goes on talking, two clients may share the number, but hardly from one address.
-          if session.pointee.place == place || !isTalking(session, since: flow.pointee.firstSeen, flows) {
+          if session.pointee.place == place || !isTalking(session, since: flow.pointee.firstSeen) {
             found = candidate
           }
         case .behind:
@@ -63,14 +63,14 @@ extension Tracker {
       found = uncertain
       sessions.pointer(uncertain).pointee.isUncertain = true
     }
-    let index = found ?? beginSession(key, on: flow, flowIndex, place: place, plan, flows)
-    join(index, flowIndex, flow, place, plan, flows)
+    let index = found ?? beginSession(key, on: flow, flowIndex, place: place, plan)
+    join(index, flowIndex, flow, place, plan)
     flow.pointee.session = index
     flow.pointee.sessionKey = UInt32(truncatingIfNeeded: key ^ key >> 32)
   }
 
   /// Whether the connection that a session was last seen on is open, and has carried a frame since `time`.
-  private func isTalking(_ session: UnsafeMutablePointer<Session>, since time: Timestamp, _ flows: FlowPlaces) -> Bool {
+  private func isTalking(_ session: UnsafeMutablePointer<Session>, since time: Timestamp) -> Bool {
     let last = flows.pointer(session.pointee.flow)
     guard last.pointee.serial == session.pointee.flowSerial, last.pointee.phase != .closed,
       last.pointee.figures != .max
@@ -96,18 +96,18 @@ extension Tracker {
   @inline(never)
   mutating func part(
     _ flow: UnsafeMutablePointer<Flow>, _ flowIndex: UInt32, _ frame: UnsafePointer<Frame>, _ plan: UnsafePointer<Plan>,
-    _ flows: FlowPlaces
+
   ) -> Bool {
     guard plan.pointee.session.isPresent, !plan.pointee.framing.sessionIsUnique else { return false }
     flow.pointee.session = beginSession(
-      frame.pointee.session, on: flow, flowIndex, place: place(flow), plan, flows)
+      frame.pointee.session, on: flow, flowIndex, place: place(flow), plan)
     return true
   }
 
   /// Protocols whose frames name no session: the client does, once, or the connection is the session.
   private mutating func resolveNamed(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ place: UInt64, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
+    _ place: UInt64, _ plan: UnsafePointer<Plan>
   ) {
     let planIndex = flow.pointee.profile.plan
     guard !frame.pointee.kind.pointee.flags.isDisjoint(with: [.opensSession, .assignsIdentity]),
@@ -116,7 +116,7 @@ extension Tracker {
       let begins = frame.pointee.kind.pointee.flags.contains(.opensSession)
       if flow.pointee.session == .max || begins && !frame.pointee.kind.pointee.flags.contains(.namesSession) {
         let own = Self.ownKey(flow)
-        flow.pointee.session = beginSession(own, on: flow, flowIndex, place: place, plan, flows)
+        flow.pointee.session = beginSession(own, on: flow, flowIndex, place: place, plan)
       }
       return
     }
@@ -132,7 +132,7 @@ extension Tracker {
       // Several connections may have the name, each with numbers of its own.
       if flow.pointee.session == .max || !sessions.isKnown(flow.pointee.session) {
         flow.pointee.session = beginSession(
-          Self.ownKey(flow), on: flow, flowIndex, place: place, plan, flows)
+          Self.ownKey(flow), on: flow, flowIndex, place: place, plan)
       }
       sessions.name(flow.pointee.session, name)
       named = (flow.pointee.session, name)
@@ -141,7 +141,7 @@ extension Tracker {
     }
     let key = hash >> 1
     if let known = sessions.newest(key, planIndex) {
-      join(known, flowIndex, flow, place, plan, flows)
+      join(known, flowIndex, flow, place, plan)
       flow.pointee.session = known
     } else if flow.pointee.session != .max, sessions.isKnown(flow.pointee.session),
       sessions.pointer(flow.pointee.session).pointee.key == Self.ownKey(flow)
@@ -152,7 +152,7 @@ extension Tracker {
       named = (flow.pointee.session, name)
       sessions.hasNews = true
     } else {
-      let index = beginSession(key, on: flow, flowIndex, place: place, plan, flows)
+      let index = beginSession(key, on: flow, flowIndex, place: place, plan)
       sessions.name(index, name)
       named = (index, name)
       sessions.hasNews = true
@@ -163,7 +163,7 @@ extension Tracker {
   /// Brings a session to a flow, and counts a reconnect when its last connection was over.
   private mutating func join(
     _ index: UInt32, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ place: UInt64,
-    _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces
+    _ plan: UnsafePointer<Plan>
   ) {
     let session = sessions.pointer(index)
     let serial = session.pointee.flowSerial
@@ -176,7 +176,7 @@ extension Tracker {
       rare.pointee.isReconnect = true
       let begun = flow.pointee.establishedAt ?? flow.pointee.firstSeen
       rare.pointee.reconnectTime = max(0, begun.nanoseconds(since: closedAt) / 1_000)
-      sink?.reconnected(flow.pointee.serial, previous: serial, at: begun)
+      sink.reconnected(flow.pointee.serial, previous: serial, at: begun)
     }
     if plan.pointee.numberLife == .connection { sessions.beginCounters(index) }
     session.pointee.flow = flowIndex

@@ -31,6 +31,8 @@ struct Tracker: ~Copyable {
     var acknowledged: UInt32?
   }
 
+  /// Where the flows are; whoever adds one says it anew.
+  var flows: FlowPlaces
   var table: ExchangeTable
   var sessions: SessionTable
   let budget: MemoryBudget
@@ -43,7 +45,7 @@ struct Tracker: ~Copyable {
   var rareFigures = Pool<RareFigures>()
   /// What is kept of connections in carriers, by `Flow.carrier`: a PROXY header names the client.
   var carriers = Pool<CarrierRecord>()
-  /// Totals by plan and type, 65 places a plan, the last for unknown types.
+  /// Totals by plan and type, `kinds` places a plan, the last for unknown types.
   let totals: UnsafeMutablePointer<KindTotals>
   let totalCount: Int
   var orphans: [OrphanKey: [Orphan]] = [:]
@@ -80,7 +82,7 @@ struct Tracker: ~Copyable {
   var planTimeouts: [Int64] = []
   /// The role of each plan's types.
   var planRoles: [FrameRole] = []
-  let sink: (any ExchangeSink)?
+  let sink: any ExchangeSink
   /// What stands for names that are not to be shown.
   let identities: IdentityHash
   /// Fates that are to be told in one batch.
@@ -88,24 +90,39 @@ struct Tracker: ~Copyable {
   private let wantsSettled: Bool, wantsSettlements: Bool
   let wantsFinished: Bool
 
-  /// A tracker for `planCount` plans that remembers at most `capacity` exchanges; `seed` is their table's.
+  /// The stage for `options`; `flows` are where they are now.
   init(
-    planCount: Int, capacity: Int, seed: UInt64, budget: MemoryBudget, sinkCost: Int, sink: (any ExchangeSink)?,
-    needs: EngineOptions.Needs, identities: IdentityHash
+    options: EngineOptions, budget: MemoryBudget, sink: any ExchangeSink, flows: FlowPlaces
   ) {
-    self.identities = identities
+    self.flows = flows
     self.budget = budget
-    self.sinkCost = sinkCost
-    sessions = SessionTable(planCount: planCount, budget: budget)
-    table = ExchangeTable(maximumCount: capacity, seed: seed, budget: budget)
+    self.sink = sink
+    identities = options.identities
+    sinkCost = options.sinkCost.exchange
+    sessions = SessionTable(planCount: options.plans.count, budget: budget)
+    table = ExchangeTable(maximumCount: options.exchangeCapacity, seed: options.seed, budget: budget)
     budget.take(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost))
-    totalCount = planCount * 65
+    totalCount = options.plans.count * Self.kinds
     totals = .allocate(capacity: max(1, totalCount))
     totals.initialize(repeating: KindTotals(), count: totalCount)
-    self.sink = sink
-    wantsSettled = needs.contains(.settled)
-    wantsSettlements = needs.contains(.settlements)
-    wantsFinished = needs.contains(.finished)
+    planRoles = Array(repeating: .other, count: totalCount)
+    planTimeouts = Array(repeating: Self.leastTimeout, count: totalCount)
+    wantsSettled = options.needs.contains(.settled)
+    wantsSettlements = options.needs.contains(.settlements)
+    wantsFinished = options.needs.contains(.finished)
+    for (index, plan) in options.plans.enumerated() { noteKinds(of: plan, at: index) }
+  }
+
+  /// Types of a plan, unknown ones taken together as the last.
+  static var kinds: Int { 65 }
+
+  /// Takes note of what the types of the plan at `index` are for, and how long their answers may take.
+  mutating func noteKinds(of plan: borrowing ProtocolPlan, at index: Int) {
+    for type in 0..<Self.kinds {
+      let kind = plan.kind(at: type)
+      planRoles[index * Self.kinds + type] = kind?.role ?? .other
+      planTimeouts[index * Self.kinds + type] = kind?.timeout ?? Self.leastTimeout
+    }
   }
 
   deinit { totals.deallocate() }
@@ -113,7 +130,7 @@ struct Tracker: ~Copyable {
   /// The totals of a plan's type.
   @inline(__always)
   func total(_ plan: UInt8, _ kind: UInt8) -> UnsafeMutablePointer<KindTotals> {
-    totals + (Int(plan) &* 65 &+ min(64, Int(kind)))
+    totals + (Int(plan) &* Self.kinds &+ min(Self.kinds &- 1, Int(kind)))
   }
 
   // MARK: One frame
@@ -122,7 +139,7 @@ struct Tracker: ~Copyable {
   @inline(__always)
   mutating func track(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ flows: FlowPlaces, _ note: inout FrameNote
+    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ note: inout FrameNote
   ) {
     let planIndex = flow.pointee.profile.plan
     let kind = frame.pointee.kind
@@ -150,24 +167,24 @@ struct Tracker: ~Copyable {
     if folded != flow.pointee.sessionKey || flow.pointee.session == .max
       || !kind.pointee.flags.isDisjoint(with: [.opensSession, .assignsIdentity])
     {
-      resolveSession(frame, bytes, flowIndex, flow, direction, plan, flows)
+      resolveSession(frame, bytes, flowIndex, flow, direction, plan)
     }
     note.session = flow.pointee.session
 
     let isBad = frame.pointee.checksumStatus == .bad
     if kind.pointee.role == .acknowledgment {
-      acknowledge(frame, bytes, flow, direction, plan, flows, isBad, &note)
+      acknowledge(frame, bytes, flow, direction, plan, isBad, &note)
     } else if kind.pointee.flags.contains(.expectsAck),
       kind.pointee.flags.contains(.unnumbered) || frame.pointee.flags.contains(.sequence)
     {
       let sequence = number(of: frame, flow)
       if kind.pointee.flags.contains(.echoed), !isBad,
         answerEcho(
-          frame, flow, direction, flows, sequence, isScoped: plan.pointee.numberLife != .session, &note)
+          frame, flow, direction, sequence, isScoped: plan.pointee.numberLife != .session, &note)
       {
         return
       }
-      exchange(frame, bytes, flowIndex, flow, direction, plan, flows, sequence, isBad, &note)
+      exchange(frame, bytes, flowIndex, flow, direction, plan, sequence, isBad, &note)
     } else if kind.pointee.role == .message {
       oneWay(frame, flowIndex, flow, direction, &note)
     }
@@ -218,7 +235,7 @@ struct Tracker: ~Copyable {
   ) {
     if plan.pointee.heartbeatInterval > 0 { fixContract(figure, plan) }
     if let (interval, change) = beats(figure).pointee.sent(at: now) {
-      sink?.heartbeat(after: interval, change: change, endpoint: figure.pointee.endpoint)
+      sink.heartbeat(after: interval, change: change, endpoint: figure.pointee.endpoint)
     }
   }
 
@@ -270,13 +287,13 @@ struct Tracker: ~Copyable {
       settlements.append(Settlement(exchange.pointee, endpoint: endpoint))
       if settlements.isFull { tellSettlements() }
     }
-    if wantsSettled { sink?.settled(exchange.pointee) }
+    if wantsSettled { sink.settled(exchange.pointee) }
   }
 
   /// Tells of the fates that were kept.
   @inline(never)
   mutating func tellSettlements() {
-    if settlements.count > 0 { sink?.settled(settlements.span) }
+    if settlements.count > 0 { sink.settled(settlements.span) }
     settlements.clear()
   }
 }

@@ -1,0 +1,79 @@
+import IMWire
+
+/// Pings, pongs and close frames.
+extension Carriers {
+  /// Takes a control frame that is there to its end.
+  mutating func takeControl(
+    _ header: WebSocketHeader, _ flow: UnsafeMutablePointer<Flow>, _ side: Int,
+    _ reader: UnsafeMutablePointer<WebSocketReader>, _ bytes: borrowing Bytes, _ position: Int, _ source: CarriedBytes
+  ) {
+    countCarrier(header.frameCount)
+    guard let record = streams.carrier(of: flow) else { return }
+    count(header, flow, side, record)
+    carried.reserve(header.payloadCount)
+    WebSocketHeader.unmask(
+      bytes, position + header.count, header.payloadCount, key: header.key, phase: 0, to: carried.pointer)
+    let payload = UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: header.payloadCount)
+    let at = source.held?.pointee.mark(at: position + header.frameCount - 1).timestamp ?? source.at
+    let way = Int(flow.pointee.direction(side).rawValue)
+    switch header.opcode {
+    case 9:
+      beat(record, way, at, isMissed: reader.pointee.pingAt != nil)
+      reader.pointee.pingAt = at
+      reader.pointee.pingHash = Self.hash(payload)
+    case 10: takePong(flow, side, record, way, at, Self.hash(payload))
+    default:
+      guard !record.pointee.webSocket.isClosed else { return }
+      let status = payload.count < 2 ? nil : UInt16(payload[0]) << 8 | UInt16(payload[1])
+      record.pointee.webSocket.isClosed = true
+      record.pointee.webSocket.closeStatus = status ?? 0
+      tellCarrier(
+        flow, side, at, source.base &+ UInt64(position), header.frameCount, .webSocketClose(status: status))
+    }
+  }
+
+  /// A pong answers the last ping of the other side when it says the same.
+  private mutating func takePong(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ record: UnsafeMutablePointer<CarrierRecord>, _ way: Int,
+    _ at: Timestamp, _ hash: UInt64
+  ) {
+    guard let asker = record.pointee.readers[1 - side], let asked = asker.pointee.pingAt,
+      asker.pointee.pingHash == hash
+    else {
+      record.pointee.webSocket.unasked[way] &+= 1
+      return
+    }
+    asker.pointee.pingAt = nil
+    record.pointee.webSocket.answered[1 - way] &+= 1
+    let roundTrip = max(0, at.nanoseconds(since: asked) / 1_000)
+    record.pointee.webSocket.roundTripSum &+= roundTrip
+    record.pointee.webSocket.roundTripMinimum = min(record.pointee.webSocket.roundTripMinimum, roundTrip)
+    record.pointee.webSocket.roundTripMaximum = max(record.pointee.webSocket.roundTripMaximum, roundTrip)
+    guard Int(record.pointee.beatingWay) == 1 - way, record.pointee.beats != .max else { return }
+    let beats = streams.tracker.heartbeats.pointer(record.pointee.beats)
+    beats.pointee.answered &+= 1
+    beats.pointee.missedInARow = 0
+    beats.pointee.roundTrips &+= 1
+    beats.pointee.roundTripSum &+= roundTrip
+  }
+
+  /// Takes note of a ping as a sign of life: those of the side that began. The last one is missed when the next one comes.
+  private mutating func beat(
+    _ record: UnsafeMutablePointer<CarrierRecord>, _ way: Int, _ at: Timestamp, isMissed: Bool
+  ) {
+    if record.pointee.beatingWay == 255 { record.pointee.beatingWay = UInt8(way) }
+    guard Int(record.pointee.beatingWay) == way else { return }
+    if record.pointee.beats == .max { record.pointee.beats = streams.tracker.newBeats() }
+    let beats = streams.tracker.heartbeats.pointer(record.pointee.beats)
+    if isMissed {
+      beats.pointee.missed &+= 1
+      beats.pointee.missedInARow &+= 1
+    }
+    beats.pointee.sent(at: at)
+  }
+
+  /// FNV-1a.
+  private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+    bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+}

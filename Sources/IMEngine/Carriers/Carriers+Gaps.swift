@@ -1,0 +1,324 @@
+import IMWire
+
+/// WebSocket frames of which bytes are missing or wrong: passing over them, and finding the next one.
+extension Carriers {
+  // MARK: Losing
+
+  /// Bytes of a carried direction will not come. Inside a frame whose length is known, the stream that it carries lacks as
+  /// many; else the next frame is looked for.
+  mutating func loseCarrierBytes(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ gap: Gap) {
+    guard let reader = streams.reader(flow, side) else { return }
+    let count = gap.byteCount
+    guard reader.pointee.state == .payload, reader.pointee.held == nil, reader.pointee.remaining >= count else {
+      loseCarrier(index, flow, side, reader)
+      dropHeld(flow, side, reader)
+      return
+    }
+    reader.pointee.remaining -= count
+    reader.pointee.phase = (reader.pointee.phase + count) & 3
+    switch reader.pointee.message {
+    case .plain: loseFrame(index, flow, side, gap)
+    case .compressed:
+      dropIdle(flow, reader)
+      reader.pointee.inflater?.reset()
+      reader.pointee.message = .unreadable
+      loseCarried(index, flow, side)
+    case .none, .unreadable, .unknown: break
+    }
+    guard reader.pointee.remaining == 0 else { return }
+    reader.pointee.state = .header
+    if reader.pointee.isFinal {
+      tellNotInflated(flow, side, reader, clock.moment)
+      reader.pointee.message = .none
+    }
+  }
+
+  /// The next frame is not where it should be: it is looked for, and so is the protocol's next one.
+  mutating func loseCarrier(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>
+  ) {
+    guard reader.pointee.state != .lost else { return }
+    dropIdle(flow, reader)
+    tellNotInflated(flow, side, reader, clock.moment)
+    reader.pointee.inflater?.reset()
+    reader.pointee.state = .lost
+    reader.pointee.message = .unknown
+    reader.pointee.pingAt = nil
+    loseCarried(index, flow, side)
+  }
+
+  /// The stream that frames carry has a hole of unknown length.
+  mutating func loseCarried(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    let half = flow.half(side)
+    half.pointee.flags.remove(.passing)
+    half.pointee.passOver = 0
+    abandonRest(index, flow, side)
+    half.pointee.flags.remove(.fromStart)
+    if flow.pointee.profile != .none { half.pointee.flags.insert(.lost) }
+  }
+
+  /// Passes over what a reader holds.
+  private mutating func dropHeld(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>
+  ) {
+    guard let held = reader.pointee.held else { return }
+    if held.pointee.count > 0 { passOver(flow, side, held, held.pointee.count) }
+    streams.rests.take(back: &reader.pointee.held)
+  }
+
+  /// Bytes of a compressed message that have made nothing yet never will.
+  private mutating func dropIdle(_ flow: UnsafeMutablePointer<Flow>, _ reader: UnsafeMutablePointer<WebSocketReader>) {
+    guard reader.pointee.idle > 0 else { return }
+    countSkipped(flow, reader.pointee.idle)
+    reader.pointee.idle = 0
+  }
+
+  private mutating func passOver(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ held: UnsafeMutablePointer<StreamRest>, _ count: Int
+  ) {
+    guard count > 0 else { return }
+    streams.raise(
+      Issue(
+        .webSocketFrame, timestamp: held.pointee.mark(at: held.pointee.start).timestamp,
+        direction: flow.pointee.direction(side), streamOffset: held.pointee.streamOffset, byteCount: UInt64(count)),
+      flow)
+    countSkipped(flow, count)
+    held.pointee.consume(count)
+  }
+
+  /// Ends what a carried direction holds: nothing will follow it.
+  mutating func endCarrier(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    guard flow.half(side).pointee.flags.contains(.carried), let reader = streams.reader(flow, side) else { return }
+    carryHeld(index, flow, side, isEnd: true)
+    // The connection may have turned out to be none that is read.
+    guard flow.half(side).pointee.flags.contains(.carried) else { return }
+    dropIdle(flow, reader)
+    tellNotInflated(flow, side, reader, clock.moment)
+    dropHeld(flow, side, reader)
+  }
+
+  /// Frees what a direction holds for its frames beyond its reader; what is compressed and goes on with what came before
+  /// cannot be read any more.
+  mutating func releaseCarrier(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    guard let reader = streams.reader(flow, side) else { return }
+    let isInFrame = reader.pointee.state == .payload && reader.pointee.held == nil
+    let isCompressed = reader.pointee.message == .compressed
+    endCarrier(index, flow, side)
+    if isCompressed { reader.pointee.message = .unreadable }
+    if !isInFrame, reader.pointee.state != .upgrade { loseCarrier(index, flow, side, reader) }
+    loseCarried(index, flow, side)
+    reader.pointee.clear(budget)
+    reader.pointee.offsets.clear()
+    flow.half(side).pointee.flags.remove(.inflating)
+  }
+
+  /// Frees the readers of a connection that is not read any more; what they hold was not read.
+  mutating func dropReaders(_ flow: UnsafeMutablePointer<Flow>) {
+    guard let record = streams.carrier(of: flow) else { return }
+    if record.pointee.beats != .max { streams.tracker.heartbeats.release(record.pointee.beats) }
+    record.pointee.beats = .max
+    for side in 0...1 {
+      guard let reader = record.pointee.readers[side] else { continue }
+      let half = flow.half(side)
+      let rest = half.pointee.rest.map { streams.wireCount(flow, side, $0, $0.pointee.count) } ?? 0
+      let count = rest + (reader.pointee.held?.pointee.count ?? 0) + reader.pointee.idle
+      if count > 0 {
+        ledger.pointee.unreadBytes += UInt64(count)
+        streams.undecoded.add(flow.pointee.key.ports, count)
+      }
+      streams.rests.take(back: &half.pointee.rest)
+      reader.pointee.clear(budget)
+      budget.take(.connections, -WebSocketReader.cost)
+      reader.deinitialize(count: 1)
+      reader.deallocate()
+      record.pointee.readers[side] = nil
+      half.pointee.flags.subtract([.carried, .inflating])
+    }
+  }
+
+  // MARK: Finding
+
+  /// Bytes that are held while a frame is looked for.
+  private static var maximumHeld: Int { 64 << 10 }
+
+  /// Looks for the next frame in what a lost direction holds. True when it stands at the beginning.
+  ///
+  /// A place that was rejected is not looked at again; those that more bytes would tell are, at most 32 of them.
+  mutating func findCarried(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ held: UnsafeMutablePointer<StreamRest>, isEnd: Bool
+  ) -> Bool {
+    let bytes = Bytes(RawSpan(_unsafeStart: held.pointee.memoryStart, byteCount: held.pointee.readableCount))
+    let start = held.pointee.start
+    let end = held.pointee.end
+    let base = held.pointee.streamOffset &- UInt64(start)
+    var open: [UInt64] = []
+    var best = (position: start, bits: 19)
+    var known = isEnd ? [] : held.pointee.search.candidates.filter { $0 >= held.pointee.streamOffset }[...]
+    var next = start
+    if !isEnd, held.pointee.search.reached > held.pointee.streamOffset {
+      next = min(end, Int(truncatingIfNeeded: held.pointee.search.reached &- base))
+    }
+    while true {
+      let position = known.popFirst().map { Int(truncatingIfNeeded: $0 &- base) } ?? next
+      guard position < end else { break }
+      if position == next { next += 1 }
+      guard held.pointee.search.credit > 0 else {
+        passOver(flow, side, held, held.pointee.count)
+        return false
+      }
+      held.pointee.search.credit -= 1
+      switch weighCarrier(bytes, position, end, reader, held, flow) {
+      case .confirmed: return stand(flow, side, reader, held, at: position - start)
+      case .open(let bits, _):
+        if open.count < 32 { open.append(base &+ UInt64(position)) }
+        if bits > best.bits { best = (position, bits) }
+      case .rejected: break
+      }
+    }
+    if isEnd, best.bits > 19 { return stand(flow, side, reader, held, at: best.position - start) }
+    // Wait for more, but keep only what may still matter.
+    held.pointee.search.reached = base &+ UInt64(end)
+    held.pointee.search.candidates = open
+    let keep = open.first.map { Int(truncatingIfNeeded: $0 &- base) } ?? end
+    passOver(flow, side, held, max(keep - start, held.pointee.count - Self.maximumHeld))
+    return false
+  }
+
+  /// A lost direction has found its frames again, behind `count` bytes.
+  private mutating func stand(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ held: UnsafeMutablePointer<StreamRest>, at count: Int
+  ) -> Bool {
+    passOver(flow, side, held, count)
+    held.pointee.search.candidates.removeAll()
+    held.pointee.search.reached = 0
+    reader.pointee.state = .header
+    return true
+  }
+
+  /// Weighs a place where a frame may begin: whether headers follow one another from there on, and whether what they carry
+  /// is the protocol's.
+  private mutating func weighCarrier(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ held: UnsafeMutablePointer<StreamRest>, _ flow: UnsafeMutablePointer<Flow>
+  ) -> FrameSearch.Verdict {
+    guard
+      var chain = Self.chain(
+        bytes, position, end, isMasked: reader.pointee.isMasked, allowsCompression: reader.pointee.allowsCompression)
+    else { return .rejected }
+    held.pointee.search.credit -= 4 * chain.frames
+    let begins = held.pointee.startsDelivery(at: position)
+    var bits = 6 * chain.frames + (chain.isExact ? 8 : 0) + (begins ? 8 : 0)
+    let hint = streams.carrier(of: flow)?.pointee.hint ?? 255
+    let profile = flow.pointee.profile.isPlan ? flow.pointee.profile : FlowProfile(rawValue: hint)
+    if profile.isPlan, bits < 32, chain.frames > 0 {
+      collect(bytes, position, end, &chain)
+      held.pointee.search.credit -= chain.looked >> 2
+      streams.select(profile)
+      bits += min(24, innerEvidence(chain.content, needed: Int(streams.currentPlan.pointee.confirmEvidence)))
+      free(chain.content)
+    }
+    return bits >= 24 && (chain.frames > 1 || chain.isExact || bits >= 32)
+      ? .confirmed : .open(bits: bits, isWhole: chain.isExact)
+  }
+
+  /// Frames that follow one another.
+  struct FrameChain {
+    /// Headers, the first one included; at most eight.
+    var frames = 0
+    /// Whether the last of them ends where the data does.
+    var isExact = false
+    /// Bytes of payload that were looked at.
+    var looked = 0
+    /// What the first messages carry, uncompressed and without mask, if they begin in the chain.
+    var content: UnsafeMutablePointer<StreamRest>?
+  }
+
+  /// The frames from `position` on; `nil` when something else follows one of them, or stands there.
+  static func chain(
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, isMasked: Bool, allowsCompression: Bool
+  ) -> FrameChain? {
+    var chain = FrameChain()
+    var at = position
+    var isOpen: Bool?
+    while at < end, chain.frames < 8 {
+      switch WebSocketHeader.read(bytes, at, end, isMasked: isMasked, allowsCompression: allowsCompression) {
+      case .invalid: return nil
+      case .needMore: return chain
+      case .header(let header):
+        if !header.isControl {
+          if let isOpen, isOpen != (header.opcode == 0) { return nil }
+          isOpen = !header.isFinal
+        }
+        chain.frames += 1
+        at += header.frameCount
+      }
+    }
+    chain.isExact = at == end
+    return chain
+  }
+
+  /// Puts what the first messages of a chain carry together, as far as it is neither compressed nor begins elsewhere.
+  mutating func collect(_ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ chain: inout FrameChain) {
+    var at = position
+    for _ in 0..<chain.frames {
+      guard case .header(let header) = WebSocketHeader.read(bytes, at, end, isMasked: nil, allowsCompression: true)
+      else {
+        return
+      }
+      if !header.isControl {
+        // A part of a message proves nothing that begins elsewhere.
+        if header.isCompressed || (header.opcode == 0 && chain.content == nil) { return }
+        let count = min(header.payloadCount, end - at - header.count, 1_024 - chain.looked)
+        if count > 0 { add(bytes, at + header.count, count, header.key, to: &chain) }
+        if count < header.payloadCount { return }
+      }
+      at += header.frameCount
+    }
+  }
+
+  private mutating func add(
+    _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, _ key: UInt32?, to chain: inout FrameChain
+  ) {
+    carried.reserve(count)
+    WebSocketHeader.unmask(bytes, offset, count, key: key, phase: 0, to: carried.pointer)
+    let content: UnsafeMutablePointer<StreamRest>
+    if let existing = chain.content {
+      content = existing
+    } else {
+      content = streams.rests.make()
+      chain.content = content
+    }
+    let start = UnsafeRawPointer(carried.pointer)
+    content.pointee.append(
+      Bytes(RawSpan(_unsafeStart: start, byteCount: carried.capacity + RawBuffer.slack)), 0, count, clock.now, 0,
+      streamOffset: 0)
+    chain.looked += count
+  }
+
+  mutating func free(_ content: UnsafeMutablePointer<StreamRest>?) {
+    var content = content
+    streams.rests.take(back: &content)
+  }
+
+  /// Bits of proof that what frames carry is the plan's in use.
+  mutating func innerEvidence(_ content: UnsafeMutablePointer<StreamRest>?, needed: Int) -> Int {
+    guard let content else { return 0 }
+    let bytes = Bytes(RawSpan(_unsafeStart: content.pointee.memoryStart, byteCount: content.pointee.readableCount))
+    if streams.currentPlan.pointee.framing.isDelimited {
+      var half = Half()
+      half.flags = .fromStart
+      let stands = streams.standsDelimited(
+        &half, bytes, content.pointee.start, content.pointee.end, isHinted: true, isThorough: true)
+      return stands ? needed : 0
+    }
+    switch streams.search.verify(
+      bytes, content.pointee.start, content.pointee.end, content, needed: needed, isTrusted: true)
+    {
+    case .confirmed: return needed
+    case .open(let bits, _): return bits
+    case .rejected: return 0
+    }
+  }
+}

@@ -1,0 +1,400 @@
+import IMWire
+
+/// Protocols in WebSocket frames: what frames carry is a stream of its own, which the plan's frames are read of.
+///
+/// A direction that is `carried` keeps that stream in `Half.rest`; bytes off the wire come through here. The stream's offsets are
+/// its own, and are told as those of the wire (`CarrierOffsets`).
+extension Carriers {
+  /// What one call reads of: a packet's bytes, or those that a reader holds.
+  struct CarriedBytes {
+    var held: UnsafeMutablePointer<StreamRest>?
+    var at: Timestamp
+    var number: UInt64
+    /// Where the stream's first byte would stand in the bytes.
+    var base: UInt64
+  }
+
+  /// Bytes of messages that are handed on before they are decoded.
+  private static var batch: Int { 128 << 10 }
+  /// The least that a message may inflate to, whatever its ratio.
+  private static var freelyInflated: Int { 1 << 20 }
+
+  /// Takes `count` stream bytes of a carried direction that have just become contiguous.
+  @inline(never)
+  mutating func carry(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ offset: Int,
+    _ count: Int, _ at: Timestamp, _ number: UInt64
+  ) {
+    guard let reader = streams.reader(flow, side) else { return }
+    let start = flow.half(side).pointee.offset &- UInt64(count)
+    guard reader.pointee.held == nil, reader.pointee.state != .lost else {
+      hold(index, flow, reader, bytes, offset, count, at, number, start)
+      carryHeld(index, flow, side, isEnd: false)
+      return
+    }
+    let source = CarriedBytes(held: nil, at: at, number: number, base: start &- UInt64(offset))
+    let position = readCarried(index, flow, side, reader, bytes, offset, offset + count, source)
+    if position < offset + count {
+      hold(
+        index, flow, reader, bytes, position, offset + count - position, at, number,
+        start &+ UInt64(position - offset))
+      if reader.pointee.state == .lost { carryHeld(index, flow, side, isEnd: false) }
+    }
+  }
+
+  private mutating func hold(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, _ at: Timestamp, _ number: UInt64, _ streamOffset: UInt64
+  ) {
+    if reader.pointee.held == nil {
+      reader.pointee.held = streams.rests.make()
+      holders.add(index, flow, streams.tracker.flows)
+    }
+    reader.pointee.held?.pointee.append(bytes, offset, count, at, number, streamOffset: streamOffset)
+    if budget.isOverHeld { clock.wakeNow() }
+  }
+
+  /// Reads what a direction's reader holds, as far as it goes.
+  mutating func carryHeld(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, isEnd: Bool) {
+    while let reader = streams.reader(flow, side), let held = reader.pointee.held, held.pointee.count > 0 {
+      if reader.pointee.state == .lost {
+        guard findCarried(flow, side, reader, held, isEnd: isEnd) else { break }
+      }
+      let bytes = Bytes(RawSpan(_unsafeStart: held.pointee.memoryStart, byteCount: held.pointee.readableCount))
+      let start = held.pointee.start
+      let source = CarriedBytes(
+        held: held, at: clock.now, number: 0, base: held.pointee.streamOffset &- UInt64(start))
+      let position = readCarried(index, flow, side, reader, bytes, start, held.pointee.end, source)
+      held.pointee.consume(position - start)
+      if reader.pointee.state != .lost { break }
+    }
+    if let reader = streams.reader(flow, side), reader.pointee.held?.pointee.count == 0 {
+      streams.rests.take(back: &reader.pointee.held)
+    }
+  }
+
+  // MARK: Frames
+
+  /// Reads frames between `first` and `end`; answers where it stopped. The connection may be one that is not read then.
+  private mutating func readCarried(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ bytes: borrowing Bytes, _ first: Int, _ end: Int, _ source: CarriedBytes
+  ) -> Int {
+    var position = first
+    var handedOn = 0
+    let before = reader.pointee.offsets.end
+    loop: while position < end {
+      switch reader.pointee.state {
+      case .lost: break loop
+      case .ended:
+        countSkipped(flow, end - position)
+        position = end
+      case .upgrade:
+        guard let count = takeAnswer(flow, side, reader, bytes, position, end, source) else {
+          streams.giveUp(flow)
+          for side in 0...1 { streams.reader(flow, side)?.pointee.state = .ended }
+          break
+        }
+        guard count > 0 else { break loop }
+        position += count
+      case .header:
+        let outcome = WebSocketHeader.read(
+          bytes, position, end, isMasked: reader.pointee.isMasked,
+          allowsCompression: reader.pointee.allowsCompression)
+        guard outcome != .needMore else { break loop }
+        guard case .header(let header) = outcome, isInOrder(header, reader) else {
+          loseCarrier(index, flow, side, reader)
+          break loop
+        }
+        if header.isControl {
+          guard end - position >= header.frameCount else { break loop }
+          takeControl(header, flow, side, reader, bytes, position, source)
+          position += header.frameCount
+        } else {
+          beginFrame(header, flow, side, reader, source.base &+ UInt64(position))
+          position += header.count
+          if header.payloadCount == 0 { endFrame(index, flow, side, reader, delivery(source, position - 1)) }
+        }
+      case .payload:
+        let stamp = delivery(source, position)
+        let count = min(reader.pointee.remaining, min(stamp.end ?? end, end) - position, 64 << 10)
+        takePayload(index, flow, side, reader, bytes, position, count, source.base &+ UInt64(position), stamp)
+        position += count
+        if reader.pointee.remaining == 0 { endFrame(index, flow, side, reader, stamp) }
+        if Int(truncatingIfNeeded: reader.pointee.offsets.end &- before) - handedOn > Self.batch {
+          let new = Int(truncatingIfNeeded: reader.pointee.offsets.end &- before) - handedOn
+          handedOn += new
+          decodeCarried(index, flow, side, reader, new: new)
+        }
+      }
+    }
+    let new = Int(truncatingIfNeeded: reader.pointee.offsets.end &- before) - handedOn
+    if new > 0 { decodeCarried(index, flow, side, reader, new: new) }
+    return position
+  }
+
+  /// The delivery that brought the byte at `position`, and where it ends.
+  private func delivery(_ source: CarriedBytes, _ position: Int) -> (at: Timestamp, number: UInt64, end: Int?) {
+    guard let held = source.held else { return (source.at, source.number, nil) }
+    let (mark, end) = held.pointee.stretch(at: position)
+    return (mark.timestamp, mark.number, end)
+  }
+
+  /// Whether a frame goes on with the message in hand, or begins one where none is.
+  private func isInOrder(_ header: WebSocketHeader, _ reader: UnsafeMutablePointer<WebSocketReader>) -> Bool {
+    if header.isControl || reader.pointee.message == .unknown { return true }
+    return (header.opcode == 0) == (reader.pointee.message != .none)
+  }
+
+  private mutating func beginFrame(
+    _ header: WebSocketHeader, _ flow: UnsafeMutablePointer<Flow>, _ side: Int,
+    _ reader: UnsafeMutablePointer<WebSocketReader>, _ place: UInt64
+  ) {
+    countCarrier(header.count)
+    guard let record = streams.carrier(of: flow) else { return }
+    count(header, flow, side, record)
+    reader.pointee.key = header.key
+    reader.pointee.remaining = header.payloadCount
+    reader.pointee.phase = 0
+    reader.pointee.isFinal = header.isFinal
+    reader.pointee.state = .payload
+    if header.opcode == 0 {
+      // The end of a message whose beginning is missing: compressed or not, nobody knows where compression was agreed to.
+      if reader.pointee.message == .unknown {
+        reader.pointee.message = reader.pointee.isCompressionKnown ? .unreadable : .plain
+      }
+      return
+    }
+    guard header.isCompressed else {
+      reader.pointee.message = .plain
+      return
+    }
+    record.pointee.carriers.insert(.deflate)
+    record.pointee.webSocket.compressed[Int(flow.pointee.direction(side).rawValue)] &+= 1
+    guard flow.pointee.profile != .none else {
+      reader.pointee.message = .plain
+      return
+    }
+    reader.pointee.packed = 0
+    reader.pointee.unpacked = 0
+    if reader.pointee.inflater == nil { reader.pointee.inflater = RawInflater() }
+    reader.pointee.message = reader.pointee.inflater == nil ? .unreadable : .compressed
+    flow.half(side).pointee.flags.insert(.inflating)
+    reader.pointee.account(budget)
+  }
+
+  private mutating func endFrame(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ stamp: (at: Timestamp, number: UInt64, end: Int?)
+  ) {
+    reader.pointee.state = .header
+    guard reader.pointee.isFinal, let record = streams.carrier(of: flow) else { return }
+    let way = Int(flow.pointee.direction(side).rawValue)
+    record.pointee.webSocket.messages[way] &+= 1
+    if reader.pointee.message == .compressed {
+      // What a sender leaves out at the end of a message (RFC 7692, section 7.2.2).
+      carried.reserve(4)
+      carried.pointer.storeBytes(of: UInt32(bigEndian: 0x0000_ffff), as: UInt32.self)
+      let tail = UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: 4)
+      inflate(index, flow, side, reader, tail, nil, stamp)
+      // What has made nothing belongs to the carrier.
+      countCarrier(reader.pointee.idle)
+      reader.pointee.idle = 0
+      if reader.pointee.message == .compressed, !reader.pointee.keepsWindow { reader.pointee.inflater?.reset() }
+    }
+    if reader.pointee.message == .unreadable { tellNotInflated(flow, side, reader, stamp.at) }
+    reader.pointee.message = .none
+  }
+
+  /// Takes a part of a message's payload.
+  private mutating func takePayload(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ bytes: borrowing Bytes, _ position: Int, _ count: Int, _ place: UInt64,
+    _ stamp: (at: Timestamp, number: UInt64, end: Int?)
+  ) {
+    defer {
+      reader.pointee.phase = (reader.pointee.phase + count) & 3
+      reader.pointee.remaining -= count
+    }
+    guard flow.pointee.profile != .none else {
+      // Its frames are counted, and nothing else.
+      countSkipped(flow, count + reader.pointee.idle)
+      reader.pointee.idle = 0
+      reader.pointee.message = .plain
+      return
+    }
+    if reader.pointee.message == .unreadable {
+      countNotInflated(flow, reader, count, place)
+      return
+    }
+    carried.reserve(count)
+    WebSocketHeader.unmask(
+      bytes, position, count, key: reader.pointee.key, phase: reader.pointee.phase, to: carried.pointer)
+    if reader.pointee.message == .compressed {
+      inflate(
+        index, flow, side, reader, UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: count),
+        place,
+        stamp)
+    } else {
+      let start = UnsafeRawPointer(carried.pointer)
+      let span = RawSpan(_unsafeStart: start, byteCount: carried.capacity + RawBuffer.slack)
+      handOn(index, flow, side, reader, Bytes(span), count, place, count, stamp)
+    }
+  }
+
+  // MARK: What frames carry
+
+  /// Adds `count` bytes, which `wireCount` bytes at `place` have made, to the stream that frames carry.
+  private mutating func handOn(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ bytes: borrowing Bytes, _ count: Int, _ place: UInt64, _ wireCount: Int,
+    _ stamp: (at: Timestamp, number: UInt64, end: Int?)
+  ) {
+    guard count > 0 else { return }
+    let half = flow.half(side)
+    let inner = reader.pointee.offsets.end
+    reader.pointee.offsets.append(count, wire: place, wireCount: wireCount)
+    var passed = 0
+    if half.pointee.flags.contains(.passing) {
+      passed = min(count, Int(half.pointee.passOver))
+      half.pointee.passOver -= UInt32(passed)
+      if half.pointee.passOver == 0 { half.pointee.flags.remove(.passing) }
+      countSkipped(flow, reader.pointee.offsets.wireCount(inner, passed))
+    }
+    guard passed < count else { return }
+    let rest: UnsafeMutablePointer<StreamRest>
+    if let existing = half.pointee.rest {
+      rest = existing
+    } else {
+      rest = streams.rests.make()
+      half.pointee.rest = rest
+      holders.add(index, flow, streams.tracker.flows)
+    }
+    rest.pointee.append(
+      bytes, passed, count - passed, stamp.at, stamp.number, streamOffset: inner &+ UInt64(passed))
+    if budget.isOverHeld { clock.wakeNow() }
+  }
+
+  /// Decodes what was handed on, `new` bytes of it for the first time.
+  private mutating func decodeCarried(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    new: Int
+  ) {
+    let half = flow.half(side)
+    if flow.pointee.profile == .unknown {
+      choose(index, flow, side, new: new, isEnd: false)
+    } else if flow.pointee.profile.isPlan, half.pointee.rest != nil {
+      streams.select(flow.pointee.profile)
+      streams.decodeRest(index, flow, side)
+    }
+    reader.pointee.offsets.forget(before: half.pointee.rest?.pointee.streamOffset ?? reader.pointee.offsets.end)
+    reader.pointee.account(budget)
+  }
+
+  /// Inflates a part of a message and hands on what it makes. Without a `place` it is no part of the wire.
+  private mutating func inflate(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ input: UnsafeRawBufferPointer, _ place: UInt64?, _ stamp: (at: Timestamp, number: UInt64, end: Int?)
+  ) {
+    guard let raw = reader.pointee.inflater else { return }
+    var input = input
+    var place = place
+    reader.pointee.packed += input.count
+    inflated.reserve(32 << 10)
+    let output = UnsafeMutableRawBufferPointer(start: inflated.pointer, count: 32 << 10)
+    while true {
+      let (used, made, progress) = raw.inflate(input, into: output)
+      if let from = place {
+        if reader.pointee.idle == 0 { reader.pointee.idleFrom = from }
+        reader.pointee.idle += used
+        place = from &+ UInt64(used)
+      }
+      input = UnsafeRawBufferPointer(rebasing: input[used...])
+      reader.pointee.unpacked += made
+      let limit = min(
+        inflateLimit, max(Self.freelyInflated, reader.pointee.packed &* inflateRatio))
+      let isTooLong = reader.pointee.unpacked > limit
+      if made > 0, !isTooLong {
+        let start = UnsafeRawPointer(inflated.pointer)
+        let span = RawSpan(_unsafeStart: start, byteCount: inflated.capacity + RawBuffer.slack)
+        handOn(
+          index, flow, side, reader, Bytes(span), made, reader.pointee.idleFrom, reader.pointee.idle, stamp)
+        reader.pointee.idleFrom &+= UInt64(reader.pointee.idle)
+        reader.pointee.idle = 0
+      }
+      if progress == .broken || isTooLong {
+        if isTooLong {
+          streams.raise(
+            Issue(
+              .inflateLimit, timestamp: stamp.at, direction: flow.pointee.direction(side),
+              streamOffset: reader.pointee.idleFrom, byteCount: UInt64(reader.pointee.packed)), flow)
+        }
+        raw.reset()
+        reader.pointee.message = .unreadable
+        let lost = reader.pointee.idle + (place == nil ? 0 : input.count)
+        reader.pointee.idle = 0
+        countNotInflated(flow, reader, lost, reader.pointee.idleFrom)
+        loseCarried(index, flow, side)
+        return
+      }
+      if progress == .end { raw.restart() }
+      if progress == .full { continue }
+      if input.isEmpty || (used == 0 && made == 0) { return }
+    }
+  }
+
+  // MARK: Counting
+
+  /// Counts a frame.
+  mutating func count(
+    _ header: WebSocketHeader, _ flow: UnsafeMutablePointer<Flow>, _ side: Int,
+    _ record: UnsafeMutablePointer<CarrierRecord>
+  ) {
+    let type = Int(WebSocketFrameType(opcode: header.opcode).rawValue)
+    record.pointee.carriers.insert(.webSocket)
+    record.pointee.webSocket.frames[Int(flow.pointee.direction(side).rawValue)][type] &+= 1
+    ledger.pointee.webSocketFrames[type] &+= 1
+  }
+
+  /// Counts bytes that carriers put around frames.
+  mutating func countCarrier(_ count: Int) {
+    ledger.pointee.carrierBytes += UInt64(count)
+    ledger.pointee.skippedBytes += UInt64(count)
+  }
+
+  /// Counts bytes of a connection's messages that are passed over.
+  mutating func countSkipped(_ flow: UnsafeMutablePointer<Flow>, _ count: Int) {
+    guard flow.pointee.profile.isPlan else {
+      ledger.pointee.unreadBytes += UInt64(count)
+      streams.undecoded.add(flow.pointee.key.ports, count)
+      return
+    }
+    ledger.pointee.skippedBytes += UInt64(count)
+    let figures = flow.pointee.figures
+    if figures != .max {
+      streams.tracker.rare(streams.tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(count)
+    }
+  }
+
+  private mutating func countNotInflated(
+    _ flow: UnsafeMutablePointer<Flow>, _ reader: UnsafeMutablePointer<WebSocketReader>, _ count: Int, _ place: UInt64
+  ) {
+    if reader.pointee.unread == 0 { reader.pointee.unreadFrom = place }
+    reader.pointee.unread += UInt64(count)
+    streams.carrier(of: flow)?.pointee.webSocket.notInflated += UInt64(count)
+    countSkipped(flow, count)
+  }
+
+  /// Tells of a compressed message that could not be read.
+  mutating func tellNotInflated(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>, _ at: Timestamp
+  ) {
+    guard reader.pointee.unread > 0 else { return }
+    streams.raise(
+      Issue(
+        .notInflated, timestamp: at, direction: flow.pointee.direction(side),
+        streamOffset: reader.pointee.unreadFrom, byteCount: reader.pointee.unread), flow)
+    reader.pointee.unread = 0
+  }
+
+}

@@ -1,0 +1,171 @@
+import IMWire
+
+/// Staying within the limit on memory: `EngineOptions.memory`.
+///
+/// Tables ask before they grow. One that may not, and is nearly full, makes the next packet wait for `relieve`, so that
+/// nothing is forgotten while something else is in hand.
+extension Connections {
+  /// Free places that a table of connections keeps ready: a packet needs one.
+  private static var margin: Int { 64 }
+  /// The newest connections without an answer are not touched: each sound one is among them for a clock.moment.
+  private static var handshakes: Int { 1_024 }
+
+  /// Sees to it that there is room for one more flow, or soon will be.
+  @inline(never)
+  mutating func makeRoomForFlow() {
+    let growth = Pool<Flow>.growth * FlowTable.costPerFlow
+    guard reassembler.flows.pool.room <= Self.margin else { return }
+    if budget.admits(.connections, growth) {
+      if reassembler.flows.pool.room == 0 { budget.take(.connections, growth) }
+    } else {
+      clock.wakeNow()
+    }
+  }
+
+  /// Forgets what is oldest, where tables are full and may not grow, or streams hold more than they may.
+  @inline(never)
+  mutating func relieve() {
+    if reassembler.flows.pool.room <= Self.margin,
+      !budget.admits(.connections, Pool<Flow>.growth * FlowTable.costPerFlow)
+    {
+      forgetEnded(Pool<Flow>.growth)
+      if reassembler.flows.pool.room <= Self.margin { evictQuiet { _ in true } }
+    }
+    if streams.isShortOfFigures {
+      evictQuiet { $0.pointee.figures != .max }
+    }
+    let figures = tracker.figures.places
+    if tracker.isShortOfRareFigures {
+      evictQuiet { $0.pointee.figures != .max && figures.pointer($0.pointee.figures).pointee.rare != .max }
+    }
+    if tracker.isShortOfHeartbeats {
+      evictQuiet { $0.pointee.figures != .max && figures.pointer($0.pointee.figures).pointee.heartbeats != .max }
+    }
+    if tracker.isShortOfCarriers { evictQuiet { $0.pointee.carrier != .max } }
+    if journals.isShort { evictQuiet { $0.pointee.journal != .max } }
+    if budget.isOverHeld { releaseHolders() }
+  }
+
+  // MARK: Connections
+
+  /// Forgets connections whose end was reported, then those that nothing has answered, then those that are over.
+  private mutating func forgetEnded(_ wanted: Int) {
+    var found: [(index: UInt32, why: Eviction)] = []
+    while found.count < wanted, let entry = recycling.popFirst() {
+      if isThere(entry) { found.append((entry.flow, .ended)) }
+    }
+    while found.count < wanted, opening.count > Self.handshakes, let entry = opening.popFirst() {
+      if isThere(entry), reassembler.flows.pointer(entry.flow).pointee.phase == .opening {
+        found.append((entry.flow, .halfOpen))
+      }
+    }
+    while found.count < wanted, let entry = ending.popFirst() {
+      if isThere(entry) { found.append((entry.flow, .ended)) }
+    }
+    evict(found)
+  }
+
+  private func isThere(_ entry: ClosingQueue.Entry) -> Bool {
+    reassembler.flows.pointer(entry.flow).pointee.serial == entry.serial
+  }
+
+  /// Ends connections clock.now, reports on them, and forgets them.
+  private mutating func evict(_ found: [(index: UInt32, why: Eviction)]) {
+    var hasOpen = false
+    for (index, _) in found {
+      let flow = reassembler.flows.pointer(index)
+      if flow.pointee.phase != .closed {
+        flow.pointee.phase = .closed
+        flow.pointee.closeReason = .evicted
+        flow.pointee.closedAt = max(clock.now, flow.pointee.lastSeen)
+      }
+      flush(index, flow)
+      flow.pointee.isLeaving = true
+      let figures = flow.pointee.figures
+      if figures != .max, tracker.figures.pointer(figures).pointee.unsettled > 0 { hasOpen = true }
+    }
+    // Their messages lose their connections together: one look through all that are open.
+    if hasOpen { tracker.settleLeaving() }
+    for (index, why) in found {
+      let flow = reassembler.flows.pointer(index)
+      // Where a connection is in two queues, it is found twice.
+      guard flow.pointee.serial != 0 else { continue }
+      if !flow.pointee.reported { report(flow, isFinal: true) }
+      ledger.pointee.evicted[why] += 1
+      discard(index, flow)
+    }
+  }
+
+  /// Forgets a part of all connections that `isMeant`, those that have been quiet for longest. What "long" is a sample
+  /// tells.
+  ///
+  /// It looks at all connections, and `settleLeaving` at all messages, so it takes a sixteenth, and where few are meant
+  /// up to half of them: else one would cost too much.
+  private mutating func evictQuiet(_ isMeant: (UnsafeMutablePointer<Flow>) -> Bool) {
+    let count = UInt32(truncatingIfNeeded: reassembler.flows.pool.count)
+    guard count > 0 else { return }
+    var sample: [Timestamp] = []
+    let step = max(1, count / 1_024)
+    var looked = 0
+    for index in stride(from: hand % step, to: count, by: Int(step)) {
+      let flow = reassembler.flows.pointer(index)
+      looked += 1
+      if flow.pointee.serial != 0, isMeant(flow) { sample.append(flow.pointee.lastSeen) }
+    }
+    guard !sample.isEmpty else { return }
+    sample.sort()
+    let limit = sample[min(max(sample.count / 16, looked / 64), sample.count / 2)]
+    var found: [(index: UInt32, why: Eviction)] = []
+    let wanted = max(Self.margin * 2, Int(count) / 16)
+    for _ in 0..<count where found.count < wanted {
+      hand = hand + 1 < count ? hand + 1 : 0
+      let flow = reassembler.flows.pointer(hand)
+      if flow.pointee.serial != 0, flow.pointee.lastSeen <= limit, isMeant(flow) {
+        found.append((hand, .connection))
+      }
+    }
+    evict(found)
+  }
+
+  // MARK: Streams
+
+  /// Lets those go that have held bytes for longest, until streams hold no more than they may. Who was heard of since
+  /// the last look gets a second chance.
+  private mutating func releaseHolders() {
+    var chances = 256
+    while budget.isOverHeld, let entry = holders.pop() {
+      let flow = reassembler.flows.pointer(entry.flow)
+      guard flow.pointee.serial == entry.serial else { continue }
+      flow.pointee.isHolder = false
+      guard flow.holdsBytes else { continue }
+      if flow.pointee.lastSeen > entry.at, chances > 0 {
+        chances -= 1
+        holders.add(entry.flow, flow, reassembler.flows.places)
+        continue
+      }
+      ledger.pointee.evicted[.held] += 1
+      releaseHeld(entry.flow, flow)
+    }
+  }
+
+  /// Gives up the holes of both directions and cuts their frames. A connection that is not known yet stays unread.
+  private mutating func releaseHeld(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+    for side in 0...1 {
+      let half = flow.half(side)
+      openHeld(index, flow, side)
+      while let start = half.pointee.queue?.pointee.firstStart {
+        release(index, flow, side, givingUpTo: start, .unseen)
+      }
+      reassembler.dropQueue(half)
+      if half.pointee.flags.contains(.carried) { carriers.releaseCarrier(index, flow, side) }
+      guard flow.pointee.profile.isPlan else { continue }
+      if half.pointee.rest?.pointee.count ?? 0 > 0 {
+        carriers.abandonRest(index, flow, side)
+        half.pointee.flags.insert(.lost)
+      }
+      streams.rests.take(back: &half.pointee.rest)
+      finishIfDone(index, flow, side)
+    }
+    if flow.pointee.profile == .unknown { streams.giveUp(flow) }
+  }
+}

@@ -1,0 +1,128 @@
+import IMWire
+
+/// What becomes due as packet time goes on, and at the end of a capture.
+extension Connections {
+  /// Does what is due at `time`: holes, timeouts, reports.
+  @inline(never)
+  mutating func advance(to time: Timestamp) {
+    if ledger.pointee.firstAt == nil { ledger.pointee.firstAt = time }
+    clock.now = max(clock.now, time)
+    relieve()
+    while let hole = reassembler.holes.pop(at: clock.now) {
+      reassembler.askForHoles()
+      giveUpHole(hole, .captureLoss)
+    }
+    while let hole = reassembler.patientHoles.pop(at: clock.now) { giveUpHole(hole, .unseen) }
+    while let entry = opening.pop(at: clock.now) {
+      let flow = reassembler.flows.pointer(entry.flow)
+      guard flow.pointee.serial == entry.serial, flow.pointee.phase == .opening else { continue }
+      timeOut(entry.flow, entry.due)
+    }
+    tracker.settleExpired(clock.now)
+    tracker.forgetOld(clock.now)
+    if !tracker.orphans.isEmpty { tracker.forgetOrphans(clock.now) }
+    if streams.living.nextDue <= clock.now { reportLiving() }
+    while let entry = ending.pop(at: clock.now) { end(entry) }
+    while let entry = recycling.pop(at: clock.now) { forget(entry) }
+    clock.sleep(
+      until: min(
+        min(reassembler.holes.nextDeadline, reassembler.patientHoles.nextDeadline),
+        min(min(opening.nextDue, ending.nextDue), min(recycling.nextDue, clock.now.advanced(by: Self.tick)))))
+  }
+
+  private mutating func timeOut(_ index: UInt32, _ at: Timestamp) {
+    ledger.pointee.connectionsTimedOut += 1
+    close(index, .timeout, at)
+  }
+
+  private mutating func giveUpHole(_ hole: (flow: UInt32, serial: UInt32, side: Int), _ reason: GapReason) {
+    let flow = reassembler.flows.pointer(hole.flow)
+    guard flow.pointee.serial == hole.serial else { return }
+    let half = flow.half(hole.side)
+    if half.pointee.state == .held {
+      openHeld(hole.flow, flow, hole.side)
+    } else {
+      half.pointee.flags.remove(.holeScheduled)
+      if flow.tail(hole.side).pointee.holeMark.isAfter(half.pointee.next) {
+        release(hole.flow, flow, hole.side, givingUpTo: flow.tail(hole.side).pointee.holeMark, reason)
+      }
+      reassembler.scheduleHole(hole.flow, flow, hole.side, clock.now)
+    }
+    finishIfDone(hole.flow, flow, hole.side)
+    clock.wake(by: min(reassembler.holes.nextDeadline, reassembler.patientHoles.nextDeadline))
+  }
+
+  private mutating func end(_ entry: ClosingQueue.Entry) {
+    let flow = reassembler.flows.pointer(entry.flow)
+    guard flow.pointee.serial == entry.serial, !flow.pointee.reported else { return }
+    if flow.pointee.figures != .max, tracker.mayStillChange(flow.pointee.figures),
+      entry.due.nanoseconds(since: flow.pointee.closedAt) < Self.lingering
+    {
+      // That it is over is told clock.now; what it counted, when it is final.
+      if entry.due.nanoseconds(since: flow.pointee.closedAt) < 2 * Self.endingDelay { report(flow, isFinal: false) }
+      ending.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.endingDelay))
+      return
+    }
+    if !needs.contains(.lateReports) { report(flow, isFinal: true) }
+    recycling.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.lingering))
+  }
+
+  private mutating func forget(_ entry: ClosingQueue.Entry) {
+    let flow = reassembler.flows.pointer(entry.flow)
+    guard flow.pointee.serial == entry.serial else { return }
+    // Segments that came behind the end may still be held.
+    flush(entry.flow, flow)
+    streams.tellSkipped(flow)
+    if flow.pointee.figures != .max, tracker.figures.pointer(flow.pointee.figures).pointee.unsettled > 0 {
+      recycling.add(flow: entry.flow, serial: entry.serial, due: max(entry.due, clock.now).advanced(by: Self.lingering))
+      return
+    }
+    if !flow.pointee.reported { report(flow, isFinal: true) }
+    discard(entry.flow, flow)
+  }
+
+  /// Gives the place of a flow back, and those of what was counted for it. It is over, reported, and flushed.
+  mutating func discard(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+    streams.closeIslands(flow)
+    streams.roles.awaited[flow.pointee.serial] = nil
+    if flow.pointee.session != .max {
+      let session = tracker.sessions.pointer(flow.pointee.session)
+      if tracker.sessions.isKnown(flow.pointee.session), session.pointee.flowSerial == flow.pointee.serial {
+        session.pointee.closedAt = flow.pointee.closedAt
+      }
+    }
+    if flow.pointee.figures != .max { tracker.release(flow.pointee.figures) }
+    journals.release(flow)
+    if flow.pointee.carrier != .max { carriers.dropReaders(flow) }
+    if flow.pointee.carrier != .max { tracker.carriers.release(flow.pointee.carrier) }
+    if reassembler.flows.find(flow.pointee.key) == index { reassembler.flows.unlink(index) }
+    for side in 0...1 {
+      Reassembler.destroy(&flow.half(side).pointee.queue)
+      streams.rests.take(back: &flow.half(side).pointee.rest)
+    }
+    flow.pointee.serial = 0
+    reassembler.flows.release(index)
+  }
+
+  /// Ends the capture: everything held is released, every exchange gets its fate, every connection is reported.
+  mutating func finish() {
+    for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
+      let flow = reassembler.flows.pointer(index)
+      guard flow.pointee.serial != 0 else { continue }
+      // Four SYNs take seven seconds; whoever sent them has had no answer.
+      if flow.pointee.phase == .opening, flow.pointee.synCount >= 4 {
+        timeOut(index, clock.now)
+      } else {
+        flush(index, flow)
+      }
+    }
+    streams.closeIslands()
+    tracker.settleExpired(clock.now, isEnd: true)
+    for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
+      let flow = reassembler.flows.pointer(index)
+      if flow.pointee.serial != 0, !flow.pointee.reported { report(flow, isFinal: true) }
+    }
+    tracker.forgetAll()
+    tracker.tellSettlements()
+  }
+}

@@ -1,0 +1,251 @@
+import IMWire
+
+/// The stage that finds the connection of each segment and puts its bytes in order. What has become contiguous goes on to
+/// `Carriers`, and so does what will not come.
+///
+///     segment -> flow -> (opening, ending) -> reassembly -> stretches and gaps
+struct Connections: ~Copyable {
+  /// The stage behind: what streams travel in.
+  var carriers: Carriers
+  /// The flows, and what holds their segments until they are in order.
+  var reassembler: Reassembler
+  /// What the next packets seem to need.
+  var lookahead = Lookahead()
+  /// The segment in hand.
+  var segment: UnsafeMutablePointer<Segment>
+  /// The serial number of the next connection.
+  private var nextSerial: UInt32 = 1
+  /// Flows whose SYN waits for an answer; those that are over: to be reported, and later to be forgotten.
+  var opening = ClosingQueue(), ending = ClosingQueue(), recycling = ClosingQueue()
+  /// Where the search for quiet connections goes on.
+  var hand: UInt32 = 0
+  let journals: FlowJournals
+  let holders: HolderQueue
+  let ledger: UnsafeMutablePointer<Ledger>
+  let clock: PacketClock
+  let budget: MemoryBudget
+  let needs: EngineOptions.Needs
+  let sink: any EngineSink
+
+  /// The stage for `options`, with what it shares with the others; `segment` is where the first segment will stand.
+  init(
+    options: EngineOptions, sink: any EngineSink, shared: SharedState, reassembler: consuming Reassembler,
+    carriers: consuming Carriers, segment: UnsafeMutablePointer<Segment>
+  ) {
+    self.reassembler = reassembler
+    self.carriers = carriers
+    self.segment = segment
+    (journals, holders) = (shared.journals, shared.holders)
+    (ledger, clock, budget) = (shared.ledger, shared.clock, shared.budget)
+    needs = options.needs
+    self.sink = sink
+  }
+
+  /// The stages behind.
+  var streams: Streams {
+    @inline(__always) _read { yield carriers.streams }
+    @inline(__always) _modify { yield &carriers.streams }
+  }
+  var tracker: Tracker {
+    @inline(__always) _read { yield carriers.streams.tracker }
+    @inline(__always) _modify { yield &carriers.streams.tracker }
+  }
+
+  // MARK: One segment
+
+  /// One segment whose flow is still to be found, with the hash of its key.
+  @inline(never)
+  mutating func accept(_ bytes: borrowing Bytes, _ hash: UInt64) {
+    let index = reassembler.flows.find(segment.pointee.key, hash) ?? insertFlow()
+    accept(bytes, index, reassembler.flows.pointer(index))
+  }
+
+  /// One segment: admit its payload, decode what is in order, take note of its acknowledgment.
+  @inline(__always)
+  mutating func accept(_ bytes: borrowing Bytes, _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+    ledger.pointee.segments &+= 1
+    let half = flow.half(segment.pointee.side)
+    if segment.pointee.checksum == .good {
+      half.pointee.flags.insert(.goodChecksum)
+    } else if !acceptsChecksum(half) {
+      return
+    }
+    flow.pointee.lastSeen = segment.pointee.timestamp
+    if flow.pointee.phase == .accepted || flow.pointee.phase == .opening { establish(flow) }
+    half.pointee.packets &+= 1
+    half.pointee.wireBytes &+= UInt64(segment.pointee.wireCount)
+    if !segment.pointee.flags.isDisjoint(with: .control) {
+      control(index, bytes)
+      return
+    }
+    data(index, flow, half, bytes)
+  }
+
+  @inline(__always)
+  mutating func data(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>,
+    _ bytes: borrowing Bytes
+  ) {
+    let isNews = segment.pointee.flags.contains(.ack) && reassembler.acknowledge(index, flow, segment)
+    let peer = 1 &- segment.pointee.side
+    if Int32(bitPattern: segment.pointee.acknowledgment &- flow.half(peer).pointee.next) > 0, isNews {
+      tracker.noteAhead(flow, peer, segment.pointee.timestamp)
+    }
+    let lastWindow = half.pointee.window
+    half.pointee.window = segment.pointee.window
+    if segment.pointee.window == 0 { reassembler.countZeroWindow(flow, segment) }
+    if segment.pointee.payloadCount == 0, segment.pointee.cutCount == 0 {
+      if half.pointee.state == .fresh {
+        half.pointee.next = segment.pointee.sequence
+        half.pointee.flags.insert(.hinted)
+      }
+      reassembler.admitAck(flow, segment, isNews: isNews, lastWindow, bytes)
+      return
+    }
+    reassembler.counters.payloadBytes &+= UInt64(truncatingIfNeeded: segment.pointee.payloadCount)
+    let delivery = reassembler.admit(index, flow, segment, bytes)
+    if reassembler.hasNews { takeNews(index, flow, bytes) }
+    if delivery.count > 0 {
+      carriers.consume(
+        index, flow, segment.pointee.side, bytes, delivery.offset, delivery.count, segment.pointee.timestamp,
+        segment.pointee.number)
+    }
+    if delivery.cut > 0 {
+      let gap = reassembler.skip(flow, segment.pointee.side, delivery.cut, .snaplen)
+      carriers.lose(index, flow, segment.pointee.side, gap)
+    }
+    if half.pointee.queue != nil { drain(index, flow, segment.pointee.side) }
+  }
+
+  /// Hands on everything of a direction that has become contiguous.
+  @inline(never)
+  mutating func drain(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    if budget.isOverHeld { clock.wakeNow() }
+    let half = flow.half(side)
+    guard half.pointee.state == .open else {
+      if reassembler.isOverLimit(half) { openHeld(index, flow, side) }
+      return
+    }
+    release(index, flow, side, givingUpTo: nil, .captureLoss)
+    while half.pointee.queue != nil, reassembler.isOverLimit(half), let start = half.pointee.queue?.pointee.firstStart {
+      reassembler.counters.overLimit += 1
+      release(index, flow, side, givingUpTo: start, .unseen)
+    }
+    reassembler.scheduleHole(index, flow, side, segment.pointee.timestamp)
+    finishIfDone(index, flow, side)
+  }
+
+  /// Takes pieces from a direction's queue, giving up holes below `mark`.
+  mutating func release(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, givingUpTo mark: UInt32?, _ reason: GapReason
+  ) {
+    while let piece = reassembler.nextPiece(flow, side, givingUpTo: mark, reason: reason) {
+      switch piece {
+      case .data(let entry, let skip):
+        let span = RawSpan(
+          _unsafeStart: UnsafeRawPointer(entry.bytes), byteCount: Int(entry.count) + RawBuffer.slack)
+        carriers.consume(
+          index, flow, side, Bytes(span), skip, Int(entry.count) - skip, entry.timestamp, entry.number)
+        entry.bytes.deallocate()
+        if entry.cut > 0 {
+          let gap = reassembler.skip(flow, side, Int(entry.cut), .snaplen)
+          carriers.lose(index, flow, side, gap)
+        }
+      case .gap(let gap):
+        carriers.lose(index, flow, side, gap)
+      }
+    }
+  }
+
+  /// Begins a direction whose first data came without a SYN, at the lowest byte that came.
+  mutating func openHeld(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    let half = flow.half(side)
+    guard half.pointee.state == .held, let start = half.pointee.queue?.pointee.firstStart else { return }
+    reassembler.open(half, at: start)
+    release(index, flow, side, givingUpTo: nil, .captureLoss)
+    reassembler.scheduleHole(index, flow, side, clock.now)
+  }
+
+  /// A segment whose checksum is not right: offloaded and cut ones count; a wrong one only where no right one was seen.
+  @inline(never)
+  private mutating func acceptsChecksum(_ half: UnsafeMutablePointer<Half>) -> Bool {
+    switch segment.pointee.checksum {
+    case .good, .unknown: return true
+    case .offloaded:
+      ledger.pointee.offloaded += 1
+      return true
+    case .bad:
+      if half.pointee.flags.contains(.goodChecksum) {
+        ledger.pointee.segments &-= 1
+        ledger.pointee.skipped[Int(SkipReason.tcpChecksum.rawValue)] += 1
+        ledger.pointee.rejectedBytes += UInt64(segment.pointee.payloadCount)
+        return false
+      }
+      ledger.pointee.unverified += 1
+      return true
+    }
+  }
+
+  /// A new flow for the segment in hand.
+  private mutating func insertFlow() -> UInt32 {
+    var flow = begin(client: segment.pointee.sender)
+    if segment.pointee.flags.contains(.ack), !segment.pointee.flags.contains(.syn) {
+      // What it acknowledges from here on was sent while somebody looked.
+      flow.halves[1 - segment.pointee.side].next = segment.pointee.acknowledgment
+    }
+    streams.roles.portUse.add(flow.key.ports)
+    return insert(flow)
+  }
+
+  /// A connection that begins with the segment in hand.
+  mutating func begin(client: UInt8) -> Flow {
+    let flow = Flow(key: segment.pointee.key, serial: nextSerial, client: client, at: segment.pointee.timestamp)
+    nextSerial &+= 1
+    ledger.pointee.connections += 1
+    return flow
+  }
+
+  /// Puts a flow into the table.
+  mutating func insert(_ flow: Flow) -> UInt32 {
+    makeRoomForFlow()
+    let index = reassembler.flows.insert(flow)
+    tracker.flows = reassembler.flows.places
+    return index
+  }
+
+  /// Puts `fresh` in the place of the plan at `index`. See `Engine.reload`.
+  mutating func reload(_ index: Int, _ fresh: ProtocolPlan) -> ReloadOutcome {
+    carriers.streams.reload(index, fresh, reassembler.flows)
+  }
+
+  // MARK: News
+
+  /// What the last segment brought beside new bytes of its stream: other bytes for old ones, old bytes never seen.
+  @inline(never)
+  mutating func takeNews(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes) {
+    reassembler.hasNews = false
+    if reassembler.conflict != nil { reportConflict(flow) }
+    if let expected = reassembler.outOfWindow {
+      reassembler.outOfWindow = nil
+      streams.raise(
+        Issue(
+          .outOfWindow(sequence: segment.pointee.sequence, expected: expected), timestamp: segment.pointee.timestamp,
+          direction: flow.pointee.direction(segment.pointee.side),
+          streamOffset: flow.half(segment.pointee.side).pointee.offset,
+          byteCount: UInt64(segment.pointee.payloadCount + segment.pointee.cutCount)), flow)
+    }
+    if !streams.islands.isEmpty {
+      reassembler.countLate(flow, segment, streams.fillIslands(segment, index, flow, bytes))
+    }
+  }
+
+  private mutating func reportConflict(_ flow: UnsafeMutablePointer<Flow>) {
+    guard let conflict = reassembler.conflict else { return }
+    reassembler.conflict = nil
+    streams.raise(
+      Issue(
+        .inconsistentRetransmission(kept: conflict.kept, other: conflict.other), timestamp: segment.pointee.timestamp,
+        direction: flow.pointee.direction(segment.pointee.side), streamOffset: conflict.offset,
+        byteCount: UInt64(segment.pointee.payloadCount)), flow)
+  }
+}

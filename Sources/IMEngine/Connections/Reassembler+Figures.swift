@@ -1,0 +1,235 @@
+import IMWire
+
+/// What a segment that came again or late was counted as, so that it can be taken back.
+struct SegmentVerdict {
+  var isRetransmission = false
+  var isFast = false
+  var isSpurious = false
+  var isTimeout = false
+  var isLost = false
+}
+
+/// Says what segments are that are not simply the next ones. Off the hot path: nothing here runs for a segment in order
+/// or for an acknowledgment that is new.
+extension Reassembler {
+  /// How soon after the last duplicate acknowledgment a fast retransmission comes, in nanoseconds.
+  static var fastLimit: Int64 { 20_000_000 }
+  /// How soon behind later ones an overtaken segment comes when no round trip is known, in nanoseconds.
+  static var overtakenLimit: Int64 { 3_000_000 }
+  /// The least time after which common senders take a segment for lost without being told, in nanoseconds.
+  static var timeoutLimit: Int64 { 200_000_000 }
+
+  /// What a side's segments were.
+  mutating func figures(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> SegmentFigures {
+    var figures = flow.pointee.journal == .max ? SegmentFigures() : journals.note(flow, side).pointee.figures
+    figures.roundTrips = flow.tail(side).pointee.roundTrips
+    // Whether a segment was needed again, only the other side's packets tell.
+    if flow.half(1 - side).pointee.packets == 0 { figures.lost = 0 }
+    return figures
+  }
+
+  // MARK: Captured twice
+
+  /// Whether the segment is one that was captured before, by the name under which it was remembered.
+  mutating func isCopy(
+    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ name: RecentSegments.Name
+  ) -> Bool {
+    guard let memory = recent.recall(flow.pointee.serial, segment, name) else { return false }
+    return isCopy(flow, segment, memory)
+  }
+
+  /// Whether the segment is the one in `memory`. Without an identifier, one that was asked for again is none.
+  mutating func isCopy(
+    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ memory: RecentSegments.Memory
+  ) -> Bool {
+    guard memory.isCopy(of: segment) else { return false }
+    return segment.pointee.identification != 0 || !isAskedFor(flow, segment)
+  }
+
+  /// Whether packets of a connection were captured twice. Acknowledgments without an identifier that follow one another are
+  /// alike, as a receiver sends one for each segment behind a hole: only where others have copies are theirs such.
+  private mutating func showsCopies(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+    guard flow.pointee.journal != .max else { return false }
+    return journals.note(flow, 0).pointee.figures.copies + journals.note(flow, 1).pointee.figures.copies > 0
+  }
+
+  /// Counts a packet that was captured twice, and takes back what was counted of it as of a packet of its own.
+  mutating func dropCopy(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>) {
+    let half = flow.half(segment.pointee.side)
+    counters.copies += 1
+    counters.repeatedBytes += UInt64(segment.pointee.payloadCount)
+    half.pointee.packets &-= 1
+    half.pointee.wireBytes &-= UInt64(segment.pointee.wireCount)
+    let journal = journals.note(flow, segment.pointee.side)
+    journal.pointee.figures.copies &+= 1
+    if segment.pointee.window == 0, segment.pointee.flags.isDisjoint(with: .control) {
+      journal.pointee.figures.zeroWindows &-= 1
+    }
+  }
+
+  // MARK: Sent again, or late
+
+  /// Whether two duplicate acknowledgments in a row have asked for this segment.
+  private mutating func isAskedFor(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>) -> Bool {
+    guard flow.pointee.journal != .max else { return false }
+    let peer = journals.note(flow, 1 - segment.pointee.side)
+    let half = flow.half(segment.pointee.side)
+    return peer.pointee.repeats >= 2 && peer.pointee.repeatedAck == segment.pointee.sequence
+      && half.pointee.acknowledged == segment.pointee.sequence
+  }
+
+  /// Counts a segment whose bytes came before, or one that fills a hole.
+  mutating func judge(
+    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, fillsHole: Bool,
+    _ memory: RecentSegments.Memory?
+  ) {
+    let side = segment.pointee.side
+    let half = flow.half(side)
+    let now = segment.pointee.timestamp
+    let end = segment.pointee.sequence &+ segment.pointee.sequenceCount
+    let isSYN = segment.pointee.flags.contains(.syn)
+    verdict = SegmentVerdict()
+    let isAsked = isAskedFor(flow, segment)
+    let journal = journals.note(flow, side)
+    let peer = journals.note(flow, 1 - side)
+    let isKnown = half.pointee.flags.contains(.acknowledged)
+    verdict.isSpurious =
+      isKnown && end.isAtOrBefore(half.pointee.acknowledged)
+      || peer.pointee.holds(segment.pointee.sequence, end)
+    verdict.isFast =
+      !verdict.isSpurious && isAsked
+      && (0..<Self.fastLimit).contains(now.nanoseconds(since: peer.pointee.repeatedAt))
+    let since = fillsHole ? now.nanoseconds(since: journal.pointee.highestAt) : memory?.age ?? 0
+    if fillsHole, !verdict.isSpurious, !verdict.isFast, since < Self.overtakenLimit(flow) {
+      countOutOfOrder(flow, side)
+      return
+    }
+    verdict.isRetransmission = true
+    verdict.isTimeout = !verdict.isFast && since >= Self.timeoutLimit
+    // A SYN without answer may have found nobody.
+    verdict.isLost = !verdict.isSpurious && !isSYN
+    // Nobody can tell which copy an acknowledgment is for.
+    half.pointee.timedEnd = 0
+    counters.retransmits += 1
+    Self.add(verdict, 1, &journal.pointee.figures)
+  }
+
+  /// Takes the last verdict back.
+  mutating func takeBack(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    counters.retransmits -= 1
+    Self.add(verdict, UInt32.max, &journals.note(flow, side).pointee.figures)
+    verdict = SegmentVerdict()
+  }
+
+  /// Adds `one`, which is 1 or, to take it back, 2³² - 1.
+  private static func add(_ verdict: SegmentVerdict, _ one: UInt32, _ figures: inout SegmentFigures) {
+    figures.retransmissions &+= one
+    if verdict.isFast { figures.fast &+= one }
+    if verdict.isSpurious { figures.spurious &+= one }
+    if verdict.isTimeout { figures.timeouts &+= one }
+    if verdict.isLost { figures.lost &+= one }
+  }
+
+  mutating func countOutOfOrder(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    counters.outOfOrder += 1
+    journals.note(flow, side).pointee.figures.outOfOrder &+= 1
+  }
+
+  /// The round trip of the handshake, where it was seen: whatever comes behind it may have been asked for.
+  private static func overtakenLimit(_ flow: UnsafeMutablePointer<Flow>) -> Int64 {
+    let (server, client) = (flow.pointee.serverHandshake, flow.pointee.clientHandshake)
+    return server >= 0 && client >= 0 ? max(1, server &+ client) : overtakenLimit
+  }
+
+  /// Counts a hole of `count` bytes that the receiver acknowledged and nobody saw. What the receiver had told to lack was
+  /// lost by the network first, and its retransmission was not captured.
+  mutating func countMissed(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ count: Int) {
+    let journal = journals.note(flow, side)
+    journal.pointee.figures.missedHoles &+= 1
+    journal.pointee.figures.missedBytes &+= UInt64(count)
+    if journals.note(flow, 1 - side).pointee.lacks(flow.half(side).pointee.next) { journal.pointee.figures.lost &+= 1 }
+  }
+
+  // MARK: Acknowledgments, windows, keep-alives
+
+  /// Counts a segment that closes its sender's window, or keeps it closed.
+  @inline(never)
+  mutating func countZeroWindow(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>) {
+    guard segment.pointee.flags.isDisjoint(with: .control) else { return }
+    journals.note(flow, segment.pointee.side).pointee.figures.zeroWindows &+= 1
+  }
+
+  /// Counts a segment of at most one byte just below the next number. A byte sent into a closed window is a probe.
+  mutating func countKeepAlive(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>) {
+    verdict = SegmentVerdict()
+    guard segment.pointee.payloadCount == 0 || flow.half(1 - segment.pointee.side).pointee.window != 0 else { return }
+    let journal = journals.note(flow, segment.pointee.side)
+    journal.pointee.figures.keepAlives &+= 1
+    journal.pointee.keepAliveMark = flow.half(segment.pointee.side).pointee.packets
+  }
+
+  /// A segment without payload. `isNews` says that its acknowledgment is; `lastWindow` is the window of the one before it.
+  @inline(never)
+  mutating func admitAck(
+    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafeMutablePointer<Segment>, isNews: Bool, _ lastWindow: UInt16,
+    _ bytes: borrowing Bytes
+  ) {
+    segment.pointee.markAcknowledgment(bytes, peerPackets: flow.half(1 &- segment.pointee.side).pointee.packets)
+    let name = RecentSegments.Name(ofAcknowledgment: segment)
+    if isNews {
+      recent.remember(flow.pointee.serial, segment, name)
+    } else if segment.pointee.flags.isDisjoint(with: .control), segment.pointee.flags.contains(.ack) {
+      admitRepeatedAck(flow, segment, name, lastWindow, bytes)
+    }
+  }
+
+  private mutating func admitRepeatedAck(
+    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ name: RecentSegments.Name,
+    _ lastWindow: UInt16, _ bytes: borrowing Bytes
+  ) {
+    if isCopy(flow, segment, name), segment.pointee.identification != 0 || showsCopies(flow) {
+      dropCopy(flow, segment)
+      return
+    }
+    recent.remember(flow.pointee.serial, segment, name)
+    let side = segment.pointee.side
+    let half = flow.half(side)
+    let peer = flow.half(1 - side)
+    guard segment.pointee.acknowledgment == peer.pointee.acknowledged,
+      half.pointee.state == .open || half.pointee.flags.contains(.hinted)
+    else { return }
+    let next = half.pointee.queue?.pointee.lastEnd ?? half.pointee.next
+    if segment.pointee.sequence == next &- 1 {
+      countKeepAlive(flow, segment)
+      return
+    }
+    guard segment.pointee.sequence == next, segment.pointee.window == lastWindow, lastWindow != 0 else { return }
+    let journal = journals.note(flow, side)
+    if journals.note(flow, 1 - side).pointee.keepAliveMark == peer.pointee.packets {
+      journal.pointee.figures.keepAliveAcks &+= 1
+      return
+    }
+    journal.pointee.figures.duplicateAcks &+= 1
+    let isAgain = journal.pointee.repeats > 0 && journal.pointee.repeatedAck == segment.pointee.acknowledgment
+    journal.pointee.repeats = isAgain ? journal.pointee.repeats &+ 1 : 1
+    journal.pointee.repeatedAck = segment.pointee.acknowledgment
+    journal.pointee.repeatedAt = segment.pointee.timestamp
+    Self.readBlocks(segment, bytes, &journal.pointee)
+  }
+
+  /// Takes note of selective acknowledgments (RFC 2018): kind 5, a length, and pairs of first number and number after the
+  /// last. A first block below the acknowledgment tells of a segment that came twice (RFC 2883).
+  private static func readBlocks(
+    _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes, _ journal: inout SegmentJournal
+  ) {
+    guard let option = SegmentOptions.find(5, segment.pointee.options, bytes) else { return }
+    journal.blockCount = 0
+    for i in 0..<min(4, (option.count - 2) / 8) {
+      let at = option.lowerBound + 2 + 8 * i
+      let left = bytes.u32(at)
+      guard left.isAfter(segment.pointee.acknowledgment) else { continue }
+      journal.blocks[Int(journal.blockCount)] = (left, bytes.u32(at + 4))
+      journal.blockCount += 1
+    }
+  }
+}

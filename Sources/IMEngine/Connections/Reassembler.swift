@@ -1,0 +1,388 @@
+import CMachine
+import IMWire
+
+/// In-order bytes of the current segment, ready to be decoded where they stand.
+struct Delivery {
+  /// Where they stand in the packet, and how many they are; none is an ordinary answer.
+  var offset = 0
+  var count = 0
+  /// Bytes behind them that the snaplen cut off.
+  var cut = 0
+}
+
+/// What comes out of a direction's queue.
+enum ReleasedPiece {
+  /// A segment; whoever takes it frees its bytes. The first `skip` of them had been delivered.
+  case data(SegmentQueue.Entry, skip: Int)
+  /// Bytes that will not come.
+  case gap(Gap)
+}
+
+/// Two retransmitted copies of one stretch that differ.
+struct OverlapConflict {
+  var offset: UInt64
+  var kept: UInt64
+  var other: UInt64
+}
+
+/// Puts the segments of each direction in order.
+///
+/// In-order segments pass without being copied. A segment beyond a hole is held until the hole is filled, or
+/// until it is known not to be filled: bytes that the peer acknowledged reached it, so only the capture lacks them. Work
+/// per packet does not grow with loss.
+struct Reassembler: ~Copyable {
+  var flows: FlowTable
+  var holes: HoleQueue
+  var patientHoles: HoleQueue
+  let recent = RecentSegments()
+  /// What was out of the ordinary.
+  let journals: FlowJournals
+  /// What the last segment was counted as that came again or late.
+  var verdict = SegmentVerdict()
+  let options: ReassemblyOptions
+  let budget: MemoryBudget
+  /// Flows that hold bytes, in the order in which they began to; those that hold nothing any more are passed over.
+  let holders: HolderQueue
+  var counters = ReassemblyCounters()
+  /// Bytes held beyond holes, in all directions.
+  var heldBytes = 0
+  /// Set when the last segment needs more than to be decoded: it has a conflict, or bytes that were given up.
+  var hasNews = false
+  /// Set when the last segment could not belong to its connection: the number that was expected.
+  var outOfWindow: UInt32?
+  /// Set when the last segment repeated bytes that differ from the first copy.
+  var conflict: OverlapConflict?
+
+  init(
+    options: ReassemblyOptions, budget: MemoryBudget, journals: FlowJournals, holders: HolderQueue, seed: UInt64
+  ) {
+    self.options = options
+    self.budget = budget
+    self.journals = journals
+    self.holders = holders
+    flows = FlowTable(seed: seed)
+    holes = HoleQueue(patience: options.holePatience)
+    patientHoles = HoleQueue(patience: options.oneSidedPatience)
+  }
+
+  deinit {
+    for index in 0..<UInt32(truncatingIfNeeded: flows.pool.count) {
+      for side in 0...1 {
+        let half = flows.pointer(index).half(side)
+        Self.destroy(&half.pointee.queue)
+        if let rest = half.pointee.rest { RestStore.free(rest) }
+      }
+    }
+  }
+
+  /// Takes the payload of a segment. Control flags have been handled before.
+  @inline(__always)
+  mutating func admit(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes
+  ) -> Delivery {
+    let half = flow.half(segment.pointee.side)
+    let count = segment.pointee.payloadCount
+    if half.pointee.state == .open, segment.pointee.sequence == half.pointee.next, half.pointee.queue == nil {
+      recent.remember(
+        flow.pointee.serial, segment, segment.pointee.sequence, count, sum: segment.pointee.payloadSum ?? 0)
+      half.pointee.next &+= UInt32(truncatingIfNeeded: count)
+      half.pointee.offset &+= UInt64(truncatingIfNeeded: count)
+      if half.pointee.timedEnd == 0 {
+        half.pointee.timedEnd = half.pointee.next
+        half.pointee.timedAt = AckRoundTrips.tick(segment.pointee.timestamp)
+      }
+      return Delivery(offset: segment.pointee.payload, count: count, cut: segment.pointee.cutCount)
+    }
+    return admitOutOfOrder(index, flow, segment, bytes)
+  }
+
+  @inline(never)
+  private mutating func admitOutOfOrder(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes
+  ) -> Delivery {
+    let half = flow.half(segment.pointee.side)
+    let count = segment.pointee.payloadCount
+    let memory = recent.recall(flow.pointee.serial, segment, .payload(segment.pointee.sequence, count))
+    if let memory, isCopy(flow, segment, memory) {
+      dropCopy(flow, segment)
+      return Delivery()
+    }
+    recent.remember(
+      flow.pointee.serial, segment, segment.pointee.sequence, count,
+      sum: memory?.sum ?? segment.pointee.payloadSum ?? 0)
+    if half.pointee.state == .fresh {
+      // A bare ACK tells where the next data begins; a keep-alive probe tells one less.
+      let sequence = segment.pointee.sequence
+      let hint = half.pointee.next
+      let known = half.pointee.flags.contains(.acknowledged) && half.pointee.acknowledged == sequence
+      let hinted = half.pointee.flags.contains(.hinted) && (sequence == hint || sequence == hint &+ 1)
+      // Of a segment that the snaplen cut to its header, nothing can be held.
+      if known || hinted || count == 0 {
+        open(half, at: sequence)
+        return admit(index, flow, segment, bytes)
+      }
+      half.pointee.state = .held
+      holes.schedule(
+        flow: index, serial: flow.pointee.serial, side: segment.pointee.side, at: segment.pointee.timestamp)
+      hold(index, flow, segment, bytes, from: 0, base: segment.pointee.sequence &- 1 << 30, memory)
+      return Delivery()
+    }
+    if half.pointee.state == .held {
+      let sequence = segment.pointee.sequence
+      let base = (half.pointee.queue?.pointee.firstStart ?? sequence) &- 1 << 30
+      guard abs(segment.pointee.sequence.distance(from: base &+ 1 << 30)) < 1 << 29 else {
+        ignore(count, expected: base &+ 1 << 30)
+        return Delivery()
+      }
+      hold(index, flow, segment, bytes, from: 0, base: base, memory)
+      return Delivery()
+    }
+    let distance = segment.pointee.sequence.distance(from: half.pointee.next)
+    guard abs(distance) <= 1 << 30 else {
+      ignore(count, expected: half.pointee.next)
+      return Delivery()
+    }
+    if distance < 0 { return admitRepeated(index, flow, segment, -distance, bytes, memory) }
+    hold(index, flow, segment, bytes, from: 0, base: half.pointee.next, memory)
+    scheduleHole(index, flow, segment.pointee.side, segment.pointee.timestamp)
+    return Delivery()
+  }
+
+  /// A segment that begins `behind` bytes before what is expected.
+  private mutating func admitRepeated(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ behind: Int,
+    _ bytes: borrowing Bytes, _ memory: RecentSegments.Memory?
+  ) -> Delivery {
+    let half = flow.half(segment.pointee.side)
+    let count = segment.pointee.payloadCount
+    let old = min(behind, count)
+    counters.repeatedBytes += UInt64(old)
+    if journals.hasGaps(flow) { hasNews = true }
+    if behind == 1, count <= 1 {
+      countKeepAlive(flow, segment)
+    } else if behind > 1 || count + segment.pointee.cutCount == 1 {
+      // New data from just below the next number on stands behind a probe of a closed window.
+      judge(flow, segment, fillsHole: false, memory)
+      if let memory, let sum = segment.pointee.payloadSum, memory.sum != 0, memory.sum != sum {
+        let from = Int64(half.pointee.offset) - Int64(behind)
+        noteConflict(
+          flow, OverlapConflict(offset: UInt64(max(0, from)), kept: UInt64(memory.sum), other: UInt64(sum)))
+      }
+    }
+    guard count > behind else { return Delivery() }
+    if half.pointee.queue != nil {
+      // The part that is new may overlap what waits behind the hole, which came first.
+      hold(index, flow, segment, bytes, from: behind, base: half.pointee.next, memory)
+      return Delivery()
+    }
+    half.pointee.next &+= UInt32(count - behind)
+    half.pointee.offset += UInt64(count - behind)
+    return Delivery(offset: segment.pointee.payload + behind, count: count - behind, cut: segment.pointee.cutCount)
+  }
+
+  /// A segment of `count` bytes that cannot belong to its connection.
+  private mutating func ignore(_ count: Int, expected: UInt32) {
+    counters.outOfWindow += 1
+    counters.ignoredBytes += UInt64(count)
+    outOfWindow = expected
+    hasNews = true
+  }
+
+  private mutating func noteConflict(_ flow: UnsafeMutablePointer<Flow>, _ found: OverlapConflict) {
+    counters.conflicts += 1
+    let journal = journals.journal(flow)
+    journal.pointee.conflicts &+= journal.pointee.conflicts == .max ? 0 : 1
+    conflict = found
+    hasNews = true
+  }
+
+  /// Corrects what was counted for a segment of which `count` bytes had been given up and never seen before.
+  mutating func countLate(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ count: Int) {
+    guard count > 0 else { return }
+    counters.lateBytes += UInt64(count)
+    counters.repeatedBytes -= UInt64(count)
+    guard count == segment.pointee.payloadCount, verdict.isRetransmission else { return }
+    takeBack(flow, segment.pointee.side)
+    countOutOfOrder(flow, segment.pointee.side)
+  }
+
+  private mutating func hold(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes,
+    from skip: Int, base: UInt32, _ memory: RecentSegments.Memory?
+  ) {
+    let half = flow.half(segment.pointee.side)
+    let queue: UnsafeMutablePointer<SegmentQueue>
+    if let existing = half.pointee.queue {
+      queue = existing
+    } else {
+      queue = .allocate(capacity: 1)
+      queue.initialize(to: SegmentQueue(budget: budget))
+      half.pointee.queue = queue
+      holders.add(index, flow, flows.places)
+    }
+    let start = segment.pointee.sequence &+ UInt32(skip)
+    let isBelow = queue.pointee.lastEnd.map { $0.isAfter(start) } ?? false
+    let before = queue.pointee.byteCount
+    let result = queue.pointee.insert(
+      bytes, segment.pointee.payload + skip, segment.pointee.payloadCount - skip,
+      start: start,
+      cut: UInt32(truncatingIfNeeded: segment.pointee.cutCount), base: base, timestamp: segment.pointee.timestamp,
+      number: segment.pointee.number, policy: options.overlap)
+    heldBytes += queue.pointee.byteCount - before
+    counters.repeatedBytes += UInt64(result.repeated)
+    if skip == 0, result.added == 0 {
+      if result.repeated > 0 { judge(flow, segment, fillsHole: false, memory) }
+    } else if skip == 0, isBelow {
+      judge(flow, segment, fillsHole: true, memory)
+    } else {
+      journals.note(flow, segment.pointee.side).pointee.highestAt = segment.pointee.timestamp
+    }
+    if let (kept, other) = result.conflict {
+      let distance = Int64(segment.pointee.sequence.distance(from: half.pointee.next))
+      let from = Int64(half.pointee.offset) + distance
+      noteConflict(flow, OverlapConflict(offset: UInt64(max(0, from)), kept: kept, other: other))
+    }
+  }
+
+  /// Notes the acknowledgment that `segment` carries for the other direction; true when it is a new one.
+  @inline(__always)
+  @discardableResult
+  mutating func acknowledge(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>
+  ) -> Bool {
+    let peer = flow.half(1 &- segment.pointee.side)
+    let known = peer.pointee.acknowledged
+    let isAhead = segment.pointee.acknowledgment.isAfter(known)
+    // Every other packet moves it: written always, so that there is no branch to guess.
+    let isFirst = !peer.pointee.flags.contains(.acknowledged)
+    let isNew = (isAhead ? 1 : 0) | (isFirst ? 1 : 0) != 0
+    peer.pointee.acknowledged = isNew ? segment.pointee.acknowledgment : known
+    peer.pointee.flags.insert(.acknowledged)
+    let timed = peer.pointee.timedEnd
+    if timed != 0, segment.pointee.acknowledgment.isAtOrAfter(timed) {
+      peer.pointee.timedEnd = 0
+      flow.tail(1 &- segment.pointee.side).pointee.roundTrips.record(
+        from: peer.pointee.timedAt, to: AckRoundTrips.tick(segment.pointee.timestamp))
+    }
+    if peer.pointee.queue != nil, isNew {
+      scheduleHole(index, flow, 1 &- segment.pointee.side, segment.pointee.timestamp)
+    }
+    return isNew
+  }
+
+  /// Lets the hole of a direction run out when it is known that its bytes will not come, and at once when a limit is hit.
+  @inline(never)
+  mutating func scheduleHole(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ now: Timestamp
+  ) {
+    let half = flow.half(side)
+    guard half.pointee.state == .open, let queue = half.pointee.queue, !queue.pointee.isEmpty,
+      !half.pointee.flags.contains(.holeScheduled)
+    else { return }
+    let next = half.pointee.next
+    if half.pointee.flags.contains(.acknowledged) {
+      let acked = half.pointee.acknowledged.distance(from: next)
+      guard acked > 0, acked < 1 << 30 else { return }
+      flow.tail(side).pointee.holeMark = half.pointee.acknowledged
+      holes.schedule(flow: index, serial: flow.pointee.serial, side: side, at: now)
+    } else if flow.half(1 - side).pointee.packets == 0 {
+      flow.tail(side).pointee.holeMark = next &+ 1 << 30
+      patientHoles.schedule(flow: index, serial: flow.pointee.serial, side: side, at: now)
+    } else {
+      return
+    }
+    half.pointee.flags.insert(.holeScheduled)
+  }
+
+  /// Asks for the memory of the holes whose turn comes next; their flows were last touched long ago.
+  func askForHoles() {
+    func ask<T: ~Copyable>(_ place: UnsafeMutablePointer<T>) {
+      let start = UnsafeRawPointer(place)
+      for line in stride(from: 0, to: MemoryLayout<T>.size, by: 64) { imdump_prefetch(start + line) }
+    }
+    if let hole = holes.upcoming(1) { ask(flows.pointer(hole.flow)) }
+    if let hole = holes.upcoming(0) {
+      let flow = flows.pointer(hole.flow)
+      if let queue = flow.half(hole.side).pointee.queue { ask(queue) }
+      if let rest = flow.half(hole.side).pointee.rest { ask(rest) }
+      if let journal = journals.existing(flow) { ask(journal) }
+    }
+  }
+
+  /// Whether a direction holds more than it may; its first hole is given up then.
+  func isOverLimit(_ half: UnsafeMutablePointer<Half>) -> Bool {
+    guard let queue = half.pointee.queue else { return false }
+    return queue.pointee.byteCount > options.bytesPerDirection || queue.pointee.count > options.segmentsPerDirection
+      || heldBytes > options.bytesInAll
+  }
+
+  /// Begins a direction at `sequence`.
+  func open(_ half: UnsafeMutablePointer<Half>, at sequence: UInt32) {
+    half.pointee.next = sequence
+    half.pointee.state = .open
+  }
+
+  /// The next thing that a direction's queue can give: data at `next`, or the hole before data up to `mark`.
+  ///
+  /// `mark` is how far holes are given up, `nil` where only contiguous data is wanted.
+  mutating func nextPiece(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, givingUpTo mark: UInt32?, reason: GapReason
+  ) -> ReleasedPiece? {
+    let half = flow.half(side)
+    while let queue = half.pointee.queue {
+      if let entry = queue.pointee.pop(at: half.pointee.next) {
+        heldBytes -= Int(entry.count)
+        let skip = Int(half.pointee.next &- entry.start)
+        if skip >= Int(entry.count) {
+          counters.repeatedBytes += UInt64(entry.count)
+          entry.bytes.deallocate()
+          continue
+        }
+        counters.repeatedBytes += UInt64(skip)
+        var dated = entry
+        dated.timestamp = max(queue.pointee.contiguousSince, entry.timestamp)
+        queue.pointee.contiguousSince = dated.timestamp
+        half.pointee.next &+= entry.count &- UInt32(skip)
+        half.pointee.offset += UInt64(Int(entry.count) - skip)
+        return .data(dated, skip: skip)
+      }
+      guard let start = queue.pointee.firstStart else {
+        Self.destroy(&half.pointee.queue)
+        return nil
+      }
+      guard let mark, mark.isAfter(half.pointee.next) else { return nil }
+      let target = mark.isBefore(start) ? mark : start
+      queue.pointee.contiguousSince = .distantPast
+      var gap = skip(flow, side, Int(target &- half.pointee.next), reason)
+      gap.seenAt = queue.pointee.firstTimestamp ?? .distantFuture
+      return .gap(gap)
+    }
+    return nil
+  }
+
+  /// Moves a direction over `count` bytes that will not come.
+  mutating func skip(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ count: Int, _ reason: GapReason) -> Gap {
+    if reason == .captureLoss { countMissed(flow, side, count) }
+    let half = flow.half(side)
+    half.pointee.next &+= UInt32(truncatingIfNeeded: count)
+    half.pointee.offset &+= UInt64(count)
+    half.pointee.flags.remove(.fromStart)
+    counters.gapBytes[Int(reason.rawValue)] += UInt64(count)
+    counters.gaps[Int(reason.rawValue)] += 1
+    let journal = journals.journal(flow)
+    journal.pointee.gapCount &+= 1
+    journal.pointee.gapBytes &+= UInt64(count)
+    return Gap(byteCount: count, reason: reason)
+  }
+
+  /// Frees a direction's queue, which is empty.
+  func dropQueue(_ half: UnsafeMutablePointer<Half>) {
+    if half.pointee.queue?.pointee.isEmpty == true { Self.destroy(&half.pointee.queue) }
+  }
+
+  static func destroy(_ queue: inout UnsafeMutablePointer<SegmentQueue>?) {
+    queue?.deinitialize(count: 1)
+    queue?.deallocate()
+    queue = nil
+  }
+}

@@ -1,0 +1,23 @@
+/// The length of a silence in 32 bits: microseconds up to 35 minutes, then steps of a millisecond up to 24 days.
+struct SilenceLength: BitwiseCopyable {
+  private var bits: UInt32 = 0
+  private static var coarse: UInt32 { 1 << 31 }
+
+  init() {}
+
+  /// A silence of so many nanoseconds.
+  init(nanoseconds: Int64) {
+    let microseconds = max(1, nanoseconds / 1_000)
+    bits =
+      microseconds < Int64(Self.coarse)
+      ? UInt32(truncatingIfNeeded: microseconds)
+      : Self.coarse | UInt32(clamping: min(microseconds / 1_000, Int64(Self.coarse) - 1))
+  }
+
+  /// Whether there is none.
+  var isNone: Bool { bits == 0 }
+  /// Its length in nanoseconds.
+  var nanoseconds: Int64 {
+    bits & Self.coarse == 0 ? Int64(bits) * 1_000 : Int64(bits & ~Self.coarse) * 1_000_000
+  }
+}

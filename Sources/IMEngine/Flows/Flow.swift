@@ -1,0 +1,247 @@
+import IMWire
+
+/// What is known of one direction of a connection.
+enum HalfState: UInt8 {
+  /// No sequence number is known.
+  case fresh
+  /// Data came without a SYN before it; it is held for a moment in case earlier data follows it.
+  case held
+  /// `next` is known.
+  case open
+}
+
+/// Facts of one direction that are true or not.
+struct HalfFlags: OptionSet {
+  let rawValue: UInt16
+  /// A SYN of this side was seen; `next` began one behind it.
+  static let syn = HalfFlags(rawValue: 1)
+  /// A FIN of this side was seen; it stands at `finSequence`.
+  static let fin = HalfFlags(rawValue: 2)
+  /// Everything up to the FIN was delivered.
+  static let finished = HalfFlags(rawValue: 4)
+  /// `acknowledged` holds a number.
+  static let acknowledged = HalfFlags(rawValue: 8)
+  /// A hole waits in the queue of holes; it may be given up to `holeMark`.
+  static let holeScheduled = HalfFlags(rawValue: 16)
+  /// A packet of this side had a right TCP checksum, so wrong ones are damage.
+  static let goodChecksum = HalfFlags(rawValue: 32)
+  /// The decoder has lost its place in this direction.
+  static let lost = HalfFlags(rawValue: 64)
+  /// The stream began with its first byte (a SYN was seen) and nothing has been lost yet.
+  static let fromStart = HalfFlags(rawValue: 256)
+  /// No data yet, but a bare ACK told where it will begin: `next`.
+  static let hinted = HalfFlags(rawValue: 512)
+  /// `passOver` bytes are to be passed over.
+  static let passing = HalfFlags(rawValue: 1024)
+  /// The protocol travels in WebSocket frames; `rest` holds what they carry.
+  static let carried = HalfFlags(rawValue: 2048)
+  /// Its reader has memory for what was compressed.
+  static let inflating = HalfFlags(rawValue: 4096)
+  /// Its frames end at a delimiter.
+  static let delimited = HalfFlags(rawValue: 8192)
+  /// What keeps bytes from being read where their packet holds them: `lost`, `passing`, `carried` and `delimited`.
+  static var detour: HalfFlags { HalfFlags(rawValue: 64 | 1024 | 2048 | 8192) }
+}
+
+/// One direction of a connection: the bytes its side sends. 64 bytes, one cache line.
+struct Half {
+  /// The next sequence number that was not delivered.
+  var next: UInt32 = 0
+  /// The highest acknowledgment that the other side has sent for these bytes.
+  var acknowledged: UInt32 = 0
+  /// Offset in the stream of `next`: bytes delivered and bytes lost.
+  var offset: UInt64 = 0
+  /// Segments beyond a hole, or held.
+  var queue: UnsafeMutablePointer<SegmentQueue>?
+  /// Delivered bytes that the decoder has not used yet.
+  var rest: UnsafeMutablePointer<StreamRest>?
+  /// Bytes of its packets on the wire.
+  var wireBytes: UInt64 = 0
+  /// Packets seen.
+  var packets: UInt32 = 0
+  /// Bytes still to come of a frame that a gap has cut; they are passed over.
+  var passOver: UInt32 = 0
+  /// The number behind the segment whose acknowledgment is timed, and the tick at which it came; 0 is none.
+  var timedEnd: UInt32 = 0
+  var timedAt: UInt32 = 0
+  var flags: HalfFlags = []
+  /// The window of its last packet, as it travels.
+  var window: UInt16 = 0
+  var state = HalfState.fresh
+}
+
+/// What of one direction is seldom asked for. 32 bytes: both directions' have one cache line.
+struct HalfTail {
+  /// Times from its segments to their acknowledgments.
+  var roundTrips = AckRoundTrips()
+  /// The SYN's sequence number.
+  var initial: UInt32 = 0
+  /// Where the FIN stands.
+  var finSequence: UInt32 = 0
+  /// A hole below this is given up when its time has come.
+  var holeMark: UInt32 = 0
+}
+
+/// How far a connection has come.
+package enum ConnectionPhase: UInt8, Sendable, BitwiseCopyable {
+  /// Packets, but no SYN: the capture began later than the connection.
+  case midstream
+  /// A SYN was seen.
+  case opening
+  /// SYN and SYN+ACK were seen.
+  case accepted
+  /// The handshake is complete.
+  case established
+  /// One side has sent its FIN.
+  case closing
+  /// Over.
+  case closed
+}
+
+/// Why a connection is over, or that it is not.
+package enum CloseReason: UInt8, Sendable, BitwiseCopyable {
+  /// Not over when the capture ended.
+  case open
+  /// Both FINs.
+  case fin
+  /// A reset inside the window.
+  case reset
+  /// A reset answered the SYN.
+  case refused
+  /// Nothing answered the SYN.
+  case timeout
+  /// A new connection took the same addresses and ports.
+  case reused
+  /// Forgotten to keep within the memory limit.
+  case evicted
+
+  /// The name in documents.
+  package var name: String {
+    switch self {
+    case .open: "open"
+    case .fin: "fin"
+    case .reset: "rst"
+    case .refused: "refused"
+    case .timeout: "timeout"
+    case .reused: "reused"
+    case .evicted: "evicted"
+    }
+  }
+}
+
+/// One TCP connection. Plain data in a pool; what a packet touches stands in the first three cache lines: the key with
+/// what decoding asks first, and one line a direction.
+struct Flow {
+  var key: FlowKey
+  var phase = ConnectionPhase.midstream
+  /// The side that is the client.
+  var client: UInt8 = 0
+  /// The plan that decodes this flow.
+  var profile = FlowProfile.unknown
+  /// The connection's number in this run, from 1; 0 in a place that no flow uses.
+  var serial: UInt32
+  /// The tracker's session that the last frame belonged to, its number on the wire, folded, and the tracker's figures of
+  /// this connection.
+  var session: UInt32 = .max
+  var sessionKey: UInt32 = .max
+  var figures: UInt32 = .max
+  var lastSeen: Timestamp
+  /// Side 0's and side 1's direction, at byte 64.
+  var halves: InlineArray<2, Half> = [Half(), Half()]
+  /// What of them is seldom asked for, at byte 192.
+  var tails: InlineArray<2, HalfTail> = [HalfTail(), HalfTail()]
+
+  var closeReason = CloseReason.open
+  /// Whether SYN or SYN+ACK told the client; else it is the side that spoke first.
+  var clientIsCertain = false
+  /// Whether a message told which variant of its protocol it speaks; else that is a guess.
+  var variantIsCertain = false
+  /// Whether the connection's end was reported.
+  var reported = false
+  /// Whether it is about to be forgotten, so that no message may wait for it.
+  var isLeaving = false
+  /// Whether it stands among those that hold bytes; see `HolderQueue`.
+  var isHolder = false
+  /// SYNs of the client, those sent again included.
+  var synCount: UInt16 = 0
+  var firstSeen: Timestamp
+  /// When it was over; `distantFuture` while it is not.
+  var closedAt = Timestamp.distantFuture
+  /// Nanoseconds from the SYN to the SYN+ACK and from there to the ACK; negative when not seen.
+  var serverHandshake: Int64 = -1, clientHandshake: Int64 = -1
+  /// When the last SYN came, and from there on when the last SYN+ACK did.
+  var openingAt = Timestamp.distantPast
+  /// The client's clock in its last SYN; 0 where it told none.
+  var synClock: UInt32 = 0
+  /// What was out of the ordinary on it; `.max` where nothing was.
+  var journal: UInt32 = .max
+  /// What is kept of its carriers; `.max` where it has none.
+  var carrier: UInt32 = .max
+
+  init(key: FlowKey, serial: UInt32, client: UInt8, at now: Timestamp) {
+    self.key = key
+    self.serial = serial
+    self.client = client
+    firstSeen = now
+    lastSeen = now
+  }
+
+  /// The direction in which side `side` sends.
+  @inline(__always)
+  func direction(_ side: Int) -> Direction { side == Int(client) ? .clientToServer : .serverToClient }
+
+  /// The side that sends in `direction`.
+  func side(_ direction: Direction) -> Int { direction == .clientToServer ? Int(client) : 1 - Int(client) }
+}
+
+/// What decodes a flow: a place in the engine's table of plans, or why nothing does.
+struct FlowProfile: Equatable {
+  var rawValue: UInt8
+  /// Not decided yet.
+  static let unknown = FlowProfile(rawValue: 255)
+  /// None of the plans' protocols.
+  static let none = FlowProfile(rawValue: 254)
+  /// TLS: counted, not read.
+  static let tls = FlowProfile(rawValue: 253)
+  /// Whether it is a plan.
+  @inline(__always) var isPlan: Bool { rawValue < 253 }
+  /// The most plans that there may be.
+  static var planCount: Int { 64 }
+  /// The plan's index, whichever version of it. Only of a plan.
+  @inline(__always) var plan: UInt8 { rawValue & 63 }
+  /// 0 for a plan as it is now; 1 and 2 for what it was before it was read again, see `Engine.reload`; 3 for its variant.
+  var generation: UInt8 { rawValue &>> 6 }
+  /// How many plans, the first ones, may have a variant.
+  static var variantCount: Int { 61 }
+  /// The variant of the plan at `index`.
+  static func variant(of index: Int) -> FlowProfile {
+    FlowProfile(rawValue: UInt8(truncatingIfNeeded: 192 + min(variantCount - 1, index)))
+  }
+  /// What is told of it: the plan's index, or one of the values from 253 on.
+  @inline(__always) var told: UInt8 { isPlan ? plan : rawValue }
+}
+
+extension UnsafeMutablePointer<Flow> {
+  /// The half of `side`.
+  @inline(__always)
+  func half(_ side: Int) -> UnsafeMutablePointer<Half> {
+    (UnsafeMutableRawPointer(self) + 64).assumingMemoryBound(to: Half.self) + side
+  }
+
+  /// The tail of `side`.
+  @inline(__always)
+  func tail(_ side: Int) -> UnsafeMutablePointer<HalfTail> {
+    (UnsafeMutableRawPointer(self) + 192).assumingMemoryBound(to: HalfTail.self) + side
+  }
+}
+
+extension Flow {
+  /// Whether a SYN or a SYN+ACK was seen.
+  var sawSyn: Bool { halves[0].flags.contains(.syn) || halves[1].flags.contains(.syn) }
+
+  /// When the handshake was complete; `nil` when that was not seen.
+  var establishedAt: Timestamp? {
+    guard clientHandshake >= 0 else { return nil }
+    return openingAt.advanced(by: clientHandshake)
+  }
+}

@@ -1,0 +1,93 @@
+import IMWire
+
+/// What was out of the ordinary on flows, by `Flow.journal`. Shared by those who put segments in order and those who read what
+/// has become contiguous; nothing here runs for a segment in order.
+final class FlowJournals {
+  private var pool = Pool<FlowJournal>()
+  private let budget: MemoryBudget
+  private let clock: PacketClock
+
+  init(budget: MemoryBudget, clock: PacketClock) {
+    self.budget = budget
+    self.clock = clock
+  }
+
+  /// Whether journals are nearly all in use, and there may be no more of them.
+  var isShort: Bool { pool.count > 0 && pool.room <= 64 && !budget.admits(.connections, Self.growth) }
+
+  private static var growth: Int { Pool<FlowJournal>.growth * Pool<FlowJournal>.costPerElement }
+
+  /// The journal of a flow that has one.
+  func existing(_ flow: UnsafeMutablePointer<Flow>) -> UnsafeMutablePointer<FlowJournal>? {
+    flow.pointee.journal == .max ? nil : pool.pointer(flow.pointee.journal)
+  }
+
+  /// A flow's journal, made when it is not there.
+  func journal(_ flow: UnsafeMutablePointer<Flow>) -> UnsafeMutablePointer<FlowJournal> {
+    if flow.pointee.journal == .max {
+      if pool.room == 0 { budget.take(.connections, Self.growth) }
+      flow.pointee.journal = pool.allocate(FlowJournal())
+      if isShort { clock.wakeNow() }
+    }
+    return pool.pointer(flow.pointee.journal)
+  }
+
+  /// The journal of a side, made when it is not there.
+  func note(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> UnsafeMutablePointer<SegmentJournal> {
+    UnsafeMutableRawPointer(journal(flow)).assumingMemoryBound(to: SegmentJournal.self) + side
+  }
+
+  /// Whether bytes of a flow were given up.
+  func hasGaps(_ flow: UnsafeMutablePointer<Flow>) -> Bool { (existing(flow)?.pointee.gapCount ?? 0) > 0 }
+
+  /// Gives a flow's journal back, if it has one.
+  func release(_ flow: UnsafeMutablePointer<Flow>) {
+    if flow.pointee.journal != .max { pool.release(flow.pointee.journal) }
+  }
+}
+
+/// What judging one direction's segments needs to remember; only connections on which something happened have it.
+struct SegmentJournal: BitwiseCopyable {
+  var figures = SegmentFigures()
+  /// The number that this side's last duplicate acknowledgments repeated, how many they were, and when the last came.
+  var repeatedAck: UInt32 = 0
+  var repeats: UInt32 = 0
+  var repeatedAt = Timestamp.distantPast
+  /// This side's packets when it sent a keep-alive; the count stands still until it sends something else.
+  var keepAliveMark: UInt32 = .max
+  /// What this side told by its last selective acknowledgment: up to four blocks of the other side's stream that came.
+  var blocks: InlineArray<4, (UInt32, UInt32)> = InlineArray(repeating: (0, 0))
+  var blockCount: UInt32 = 0
+  /// The place of its stretches around gaps in the table of them; `.max` where it has none.
+  var coast = UInt32.max
+  /// Bytes passed over since the last frame, of which nothing has been told yet.
+  var skipped: UInt64 = 0
+  /// When this side's highest payload beyond a hole came.
+  var highestAt = Timestamp.distantPast
+
+  /// Whether a block that this side told of holds the other side's stretch.
+  func holds(_ start: UInt32, _ end: UInt32) -> Bool {
+    for i in 0..<Int(blockCount) {
+      let (left, right) = blocks[i]
+      if start.isAtOrAfter(left), right.isAtOrAfter(end) { return true }
+    }
+    return false
+  }
+
+  /// Whether this side told that it lacks the other side's byte at `start`, but has later ones.
+  func lacks(_ start: UInt32) -> Bool {
+    guard blockCount > 0, !holds(start, start &+ 1) else { return false }
+    for i in 0..<Int(blockCount) where blocks[i].0.isAfter(start) { return true }
+    return false
+  }
+}
+
+/// Both directions' journals, side 0 first, and what is counted of both together.
+struct FlowJournal: BitwiseCopyable {
+  var sides: InlineArray<2, SegmentJournal> = InlineArray(repeating: SegmentJournal())
+  /// Times that stream bytes were missing, and those bytes.
+  var gapCount: UInt32 = 0
+  var gapBytes: UInt64 = 0
+  /// Retransmissions with other bytes than the first copy had.
+  var conflicts: UInt16 = 0
+}

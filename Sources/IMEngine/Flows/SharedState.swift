@@ -1,0 +1,20 @@
+import IMWire
+
+/// What the stages of one engine share beside the flows: where everything is counted, the clock, the limit on memory.
+final class SharedState {
+  /// Where everything captured went.
+  let ledger = UnsafeMutablePointer<Ledger>.allocate(capacity: 1)
+  let clock = PacketClock()
+  let budget: MemoryBudget
+  let journals: FlowJournals
+  /// Flows that hold bytes, in the order in which they began to; those that hold nothing any more are passed over.
+  let holders = HolderQueue()
+
+  init(memory: Int) {
+    ledger.initialize(to: Ledger())
+    budget = MemoryBudget(limit: memory)
+    journals = FlowJournals(budget: budget, clock: clock)
+  }
+
+  deinit { ledger.deallocate() }
+}

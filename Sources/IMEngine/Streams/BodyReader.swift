@@ -1,0 +1,88 @@
+import IMWire
+
+/// Reads what stands in frames' bodies: lists of TLVs, in bodies as they are or inflated.
+struct BodyReader: ~Copyable {
+  /// The TLVs of the last body.
+  private(set) var walker: TLVWalker
+  /// What a compressed body says.
+  private(set) var inflater: Inflater
+
+  init(tlvLimit: Int, inflateLimit: Int, inflateRatio: Int) {
+    walker = TLVWalker(maximumCount: min(65_536, max(1, tlvLimit)))
+    inflater = Inflater(maximumCount: inflateLimit, maximumRatio: inflateRatio)
+  }
+
+  /// The body of the last frame had no list.
+  @inline(__always)
+  mutating func clear() { walker.clear() }
+
+  /// Walks the lists of a frame's body.
+  @inline(__always)
+  mutating func open(_ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>) {
+    if plan.isPlain(bytes, frame.pointee.start) {
+      walker.walk(plan, bytes, frame.pointee.body, frame.pointee.bodyCount, frame)
+    } else {
+      openLabelled(plan, bytes, frame)
+    }
+  }
+
+  /// A body that its header calls encrypted or compressed. A compressed body is inflated when it is whole zlib; many
+  /// senders set the label and compress nothing.
+  @inline(never)
+  mutating func openLabelled(
+    _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>
+  ) {
+    walker.clear()
+    if plan.pointee.encryption.isPresent,
+      plan.pointee.encryption.read(bytes, frame.pointee.start) >= plan.pointee.encryptedFrom
+    {
+      frame.pointee.flags.insert(.encrypted)
+      return
+    }
+    // A zlib header: deflate with a window of 32 KiB, and a check of five bits.
+    if frame.pointee.bodyCount >= 2, bytes.u8(frame.pointee.body) == 0x78, bytes.u16(frame.pointee.body) % 31 == 0 {
+      switch inflater.inflate(bytes, frame.pointee.body, frame.pointee.bodyCount) {
+      case nil:
+        frame.pointee.flags.insert(.inflated)
+        let start = UnsafeRawPointer(inflater.output.pointer)
+        let inflated = Bytes(RawSpan(_unsafeStart: start, byteCount: inflater.count + RawBuffer.slack))
+        walker.walk(plan, inflated, 0, inflater.count, frame)
+        return
+      case .limit:
+        frame.pointee.flags.insert(.inflateLimit)
+        return
+      case .notZlib:
+        break
+      }
+    }
+    frame.pointee.flags.insert(.compressLabelOnly)
+    walker.walk(plan, bytes, frame.pointee.body, frame.pointee.bodyCount, frame)
+  }
+
+  /// The number, big-endian and of up to eight bytes, that is the value of the first element with `tag` in the frame's own
+  /// list; `nil` where there is none.
+  func number(_ tag: UInt32, _ bytes: borrowing Bytes, _ frame: UnsafePointer<Frame>) -> UInt64? {
+    guard let name = element(tag), (1...8).contains(name.count) else { return nil }
+    if frame.pointee.flags.contains(.inflated) {
+      let start = UnsafeRawPointer(inflater.output.pointer)
+      let span = RawSpan(_unsafeStart: start, byteCount: inflater.count + RawBuffer.slack)
+      return Self.number(Bytes(span), Int(name.offset), Int(name.count))
+    }
+    return Self.number(bytes, frame.pointee.body + Int(name.offset), Int(name.count))
+  }
+
+  /// A big-endian number of up to eight bytes.
+  private static func number(_ bytes: borrowing Bytes, _ offset: Int, _ count: Int) -> UInt64 {
+    var number: UInt64 = 0
+    for i in 0..<count { number = number << 8 | UInt64(bytes.u8(offset &+ i)) }
+    return number
+  }
+
+  /// The first element of the frame's own list of TLVs with a tag.
+  func element(_ tag: UInt32) -> TLVRef? {
+    for i in 0..<walker.count where walker.references[i].tag == tag && walker.references[i].depth == 0 {
+      return walker.references[i]
+    }
+    return nil
+  }
+}

@@ -1,0 +1,280 @@
+import IMWire
+
+/// Which plan decodes a connection.
+extension Streams {
+  /// Counts stream bytes of a connection that nothing decodes.
+  mutating func countUnread(_ flow: UnsafeMutablePointer<Flow>, _ count: Int) {
+    ledger.pointee.unreadBytes += UInt64(count)
+    if flow.pointee.profile == .tls { ledger.pointee.tlsBytes += UInt64(count) }
+    undecoded.add(flow.pointee.key.ports, count)
+  }
+
+  /// Whether a connection's protocol is known, and its client is waited for.
+  func awaitsRoles(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+    !roles.awaited.isEmpty && roles.awaited[flow.pointee.serial] != nil
+  }
+
+  /// How many bytes a direction may hold before its connection counts as none of the protocols.
+  private mutating func patience(_ half: UnsafeMutablePointer<Half>) -> Int {
+    half.pointee.flags.contains(.fromStart) ? 4 << 10 : 64 << 10
+  }
+
+  /// Looks for a plan whose frames stand in what side `side` holds; decodes both directions when there is one.
+  ///
+  /// The last `count` bytes are new. `isCut` says that the snaplen took what was behind them; `isThorough`, whether every
+  /// byte is to be looked at, where that is known.
+  mutating func choose(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, new count: Int, isEnd: Bool, isCut: Bool = false,
+    isThorough: Bool? = nil
+  ) {
+    let half = flow.half(side)
+    guard let rest = half.pointee.rest, rest.pointee.count > 0 else { return }
+    if !roles.awaited.isEmpty, let awaited = roles.awaited[flow.pointee.serial] {
+      select(awaited.profile)
+      decide(index, flow, side, awaited.profile, isEnd: isEnd)
+      return
+    }
+    let isCarried = half.pointee.flags.contains(.carried)
+    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    let start = rest.pointee.start
+    let end = rest.pointee.end
+    if !isCarried, half.pointee.flags.contains(.fromStart), let hello = TLSHello(bytes, start, end) {
+      guard hello.isWhole || end - start > 4_096 || isEnd else { return }
+      noteTLS(flow, hello)
+      return
+    }
+    let isThorough = isThorough ?? self.isThorough(half, rest, isEnd: isEnd)
+    for i in 0..<protocols.plans.count {
+      for profile in [FlowProfile(rawValue: UInt8(i)), FlowProfile.variant(of: i)] {
+        guard profile.generation == 0 || (protocols.plans[i].variant != nil && i < FlowProfile.variantCount) else {
+          break
+        }
+        select(profile)
+        if stands(flow, side, rest, bytes, start, end, new: count, isThorough: isThorough, isEnd: isEnd) {
+          decide(index, flow, side, profile, isEnd: isEnd)
+          return
+        }
+      }
+    }
+    let isOver = rest.pointee.count > patience(half)
+    guard isOver || isCut else { return }
+    if let profile = promisedAtStart(flow, half, rest, bytes, start, end) {
+      decide(index, flow, side, profile, isEnd: isEnd)
+    } else if !isOver {
+      return
+    } else if isAwaited(flow, half) {
+      passOver(flow, side, rest)
+    } else {
+      giveUp(flow)
+    }
+  }
+
+  /// Whether every byte that an undecided direction holds is to be looked at: when the amount has doubled. Else a look is
+  /// taken only where a delivery begins.
+  mutating func isThorough(
+    _ half: UnsafeMutablePointer<Half>, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool
+  ) -> Bool {
+    let isThorough =
+      isEnd || rest.pointee.count >= max(256, rest.pointee.needed)
+      || rest.pointee.count > patience(half)
+    if isThorough { rest.pointee.needed = rest.pointee.count * 2 }
+    return isThorough
+  }
+
+  /// The plan that the connection's ports promise, where the direction's first bytes speak for it and only the rest of a
+  /// long frame is missing: with nothing before it, half of the proof is enough there.
+  private mutating func promisedAtStart(
+    _ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>, _ rest: UnsafeMutablePointer<StreamRest>,
+    _ bytes: borrowing Bytes, _ start: Int, _ end: Int
+  ) -> FlowProfile? {
+    guard half.pointee.flags.contains(.fromStart) else { return nil }
+    for i in protocols.plans.indices where isHinted(flow, i) && !protocols.plans[i].pointer.pointee.framing.isDelimited
+    {
+      for profile in [FlowProfile(rawValue: UInt8(i)), FlowProfile.variant(of: i)] {
+        guard profile.generation == 0 || (protocols.plans[i].variant != nil && i < FlowProfile.variantCount) else {
+          break
+        }
+        select(profile)
+        switch search.verify(bytes, start, end, rest, needed: Self.promisedEvidence, isTrusted: true) {
+        case .confirmed: return profile
+        case .open(let bits, _) where bits >= Self.promisedEvidence / 2 || beginsWithHeader(bytes, rest): return profile
+        case .open, .rejected: continue
+        }
+      }
+    }
+    return nil
+  }
+
+  /// Bits of proof that frames want on a port that promises them.
+  private static var promisedEvidence: Int { 24 }
+
+  /// Whether a direction without its beginning may still be inside one long frame of a protocol that its ports promise.
+  private mutating func isAwaited(_ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>) -> Bool {
+    guard !half.pointee.flags.contains(.fromStart) else { return false }
+    return protocols.plans.indices.contains {
+      isHinted(flow, $0) && half.pointee.offset < UInt64(protocols.plans[$0].pointer.pointee.maximumBody) + (64 << 10)
+    }
+  }
+
+  /// Drops the older half of what an undecided direction holds: no frame was found to begin there.
+  private mutating func passOver(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>
+  ) {
+    let count = rest.pointee.count / 2
+    let unread = wireCount(flow, side, rest, count)
+    ledger.pointee.unreadBytes += UInt64(unread)
+    undecoded.add(flow.pointee.key.ports, unread)
+    rest.pointee.consume(count)
+    rest.pointee.needed = rest.pointee.count * 3 / 2
+  }
+
+  /// Whether frames of the plan in use stand in the bytes at `start`.
+  private mutating func stands(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>,
+    _ bytes: borrowing Bytes, _ start: Int, _ end: Int, new count: Int, isThorough: Bool, isEnd: Bool
+  ) -> Bool {
+    let plan = currentPlan
+    let isHinted = isHinted(flow, Int(protocols.currentIndex & 63))
+    if plan.pointee.framing.isDelimited {
+      return standsDelimited(flow.half(side), bytes, start, end, isHinted: isHinted, isThorough: isThorough)
+    }
+    // A magic number with its version is proof in itself; without one, frames must follow one another.
+    // Where the port promises another protocol, one has to say more for itself.
+    let isStranger = !isHinted && protocols.plans.indices.contains { self.isHinted(flow, $0) }
+    let needed =
+      (isHinted ? Self.promisedEvidence : Int(plan.pointee.chooseEvidence) + (isStranger ? 24 : 0))
+      + (isVariant ? Self.variantEvidence : 0)
+    if plan.pointee.magicEvidence >= 32 {
+      // Where a whole header would have been seen before, there is none.
+      let header = Int(plan.pointee.headerCount)
+      var position = max(start, end - count - header)
+      while position < end {
+        position = search.nextCandidate(bytes, position, end)
+        var probe = frame.pointee
+        if end - position >= header, plan.read(bytes, position, end, &probe) != .notAFrame { return true }
+        position += 1
+      }
+      return false
+    }
+    // Where the beginning is there, the first frame is waited for; else one may be longer than anyone waits.
+    let isTrusted = isHinted && !flow.half(side).pointee.flags.contains(.fromStart)
+    // A type of many bits proves a frame in the midst of anything a little too easily for half of the proof.
+    let half = plan.weighsBodies ? needed - 8 : needed / 2
+    let enough = isEnd ? max(half, FrameSearch.chance(end - start)) : .max
+    if isThorough {
+      var position = search.nextCandidate(bytes, start, end)
+      while position < end {
+        // In the midst of what another protocol says, small numbers and zeros look like headers of this kind too easily.
+        let isBeginning = position == start || !plan.weighsBodies || rest.pointee.startsDelivery(at: position)
+        let needed = isBeginning || isHinted ? needed : needed + 24
+        let enough = isBeginning || isHinted ? enough : .max
+        let verdict = search.verify(bytes, position, end, rest, needed: needed, isTrusted: isTrusted)
+        if isProof(verdict, enough, isTrusted ? needed : .max) { return true }
+        position = search.nextCandidate(bytes, position + 1, end)
+      }
+      return false
+    }
+    // So many deliveries that weighing each with every one that comes would cost their square are left to the next
+    // thorough look.
+    guard rest.pointee.deliveryCount <= 32 else { return false }
+    for (position, _, _) in rest.pointee.deliveries(end - start) {
+      let verdict = search.verify(bytes, position, end, rest, needed: needed, isTrusted: isTrusted)
+      if isProof(verdict, enough, isTrusted ? needed : .max) { return true }
+    }
+    return false
+  }
+
+  /// Whether a candidate is confirmed, or has so many `bits` to say for itself; `forPart`, when it is not whole.
+  private mutating func isProof(_ verdict: FrameSearch.Verdict, _ bits: Int, _ forPart: Int) -> Bool {
+    switch verdict {
+    case .confirmed: true
+    case .open(let found, let isWhole): found >= (isWhole ? bits : forPart)
+    case .rejected: false
+    }
+  }
+
+  /// Whether one of the connection's ports is one of the plan's, or of those that the user named.
+  private mutating func isHinted(_ flow: UnsafeMutablePointer<Flow>, _ plan: Int) -> Bool {
+    isServerPort(flow, 0, plan) || isServerPort(flow, 1, plan)
+      || carrier(of: flow).map { Int($0.pointee.hint) == plan } == true
+  }
+
+  mutating func isServerPort(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ plan: Int) -> Bool {
+    let port = UInt16(truncatingIfNeeded: side == 0 ? flow.pointee.key.ports >> 16 : flow.pointee.key.ports)
+    return protocols.plans[plan].ports.contains(port) || ports.contains(port)
+  }
+
+  /// Gives the connection its plan and decodes what both directions hold, once it is known who is the client.
+  private mutating func decide(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ found: FlowProfile, isEnd: Bool
+  ) {
+    var profile = found
+    guard settleRoles(flow, side, &profile, isEnd: isEnd) else { return }
+    let hasWaited = roles.awaited.removeValue(forKey: flow.pointee.serial) != nil
+    flow.pointee.profile = profile
+    let plan = profile.plan
+    let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
+    let key = EndpointKey(endpoint: server, plan: plan)
+    let endpoint = servers.index(of: key)
+    makeRoomForFigures()
+    flow.pointee.figures = tracker.figures.allocate(ConnectionFigures(endpoint: endpoint))
+    watch(index, flow)
+    for side in 0...1 where !flow.half(side).pointee.flags.contains(.fromStart) {
+      flow.half(side).pointee.flags.insert(.lost)
+    }
+    if currentPlan.pointee.framing.isDelimited {
+      for side in 0...1 { flow.half(side).pointee.flags.insert(.delimited) }
+    }
+    for side in 0...1 { flow.half(side).pointee.rest?.pointee.beginSearch() }
+    // What came first is decoded first; what has waited, in turns.
+    defer { decodeLimit = .distantFuture }
+    var turn = isEarlier(flow, 1 - side) ? 1 - side : side
+    var turns = hasWaited ? 4_096 : 0
+    while turns > 0, let other = start(flow, 1 - turn), start(flow, turn) != nil {
+      decodeLimit = other
+      decodeRest(index, flow, turn)
+      turn = 1 - turn
+      turns -= 1
+    }
+    decodeLimit = .distantFuture
+    for side in [turn, 1 - turn] { decodeRest(index, flow, side) }
+  }
+
+  /// When the first of the bytes came that a direction holds and that may be a frame's.
+  private func start(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Timestamp? {
+    guard let rest = flow.half(side).pointee.rest, rest.pointee.count > 0, rest.pointee.count >= rest.pointee.needed
+    else { return nil }
+    return rest.pointee.mark(at: rest.pointee.start).timestamp
+  }
+
+  private mutating func isEarlier(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Bool {
+    guard let mine = flow.half(side).pointee.rest, mine.pointee.count > 0,
+      let theirs = flow.half(1 - side).pointee.rest, theirs.pointee.count > 0
+    else { return false }
+    return mine.pointee.mark(at: mine.pointee.start).timestamp < theirs.pointee.mark(at: theirs.pointee.start).timestamp
+  }
+
+  /// None of the plans' protocols: what both directions hold stays unread.
+  mutating func giveUp(_ flow: UnsafeMutablePointer<Flow>) {
+    flow.pointee.profile = .none
+    dropUnread(flow)
+  }
+
+  private mutating func noteTLS(_ flow: UnsafeMutablePointer<Flow>, _ hello: TLSHello) {
+    flow.pointee.profile = .tls
+    ledger.pointee.tlsConnections += 1
+    if tlsHellos.count < 4_096 { tlsHellos[flow.pointee.serial] = hello }
+    dropUnread(flow)
+  }
+
+  private mutating func dropUnread(_ flow: UnsafeMutablePointer<Flow>) {
+    for side in 0...1 {
+      let half = flow.half(side)
+      let count = half.pointee.rest.map { wireCount(flow, side, $0, $0.pointee.count) } ?? 0
+      ledger.pointee.unreadBytes += UInt64(count)
+      if flow.pointee.profile == .tls { ledger.pointee.tlsBytes += UInt64(count) }
+      undecoded.add(flow.pointee.key.ports, count)
+      rests.take(back: &half.pointee.rest)
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import IMWire
+
+/// Protocols whose frames end at a delimiter.
+///
+/// The delimiter stands nowhere inside a frame, so a direction that has seen one knows its place again: between two of them
+/// there is a frame, a damaged one, or something else, and behind the second begins the next. Escapes are taken out into
+/// `scratch`; times, offsets and lengths are those of the bytes on the wire.
+extension Streams {
+  /// Bytes of a direction that have just become contiguous, and what it holds in front of them.
+  @inline(never)
+  mutating func consumeStretches(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ offset: Int,
+    _ count: Int, _ at: Timestamp, _ number: UInt64
+  ) {
+    let half = flow.half(side)
+    let plan = currentPlan
+    var position = offset
+    let end = offset + count
+    let base = half.pointee.offset &- UInt64(count)
+    if half.pointee.rest == nil, !half.pointee.flags.contains(.lost) {
+      // The usual case: whole frames, read where the packet holds them.
+      while position < end, let stretch = plan.stretch(bytes, position, end),
+        plan.readStretch(bytes, stretch, &scratch, frame)
+      {
+        frame.pointee.timestamp = at
+        frame.pointee.number = number
+        frame.pointee.streamOffset = base &+ UInt64(position - offset)
+        completeStretch(index, flow, side)
+        position = stretch.end
+      }
+    }
+    guard position < end else { return }
+    append(index, flow, half, bytes, position, end - position, at, number)
+    decodeStretches(index, flow, side)
+  }
+
+  /// Decodes what a direction holds, as far as it goes.
+  @inline(never)
+  mutating func decodeStretches(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    let half = flow.half(side)
+    let plan = currentPlan
+    while let rest = half.pointee.rest, rest.pointee.count > 0 {
+      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+      let start = rest.pointee.start
+      let end = rest.pointee.end
+      if half.pointee.flags.contains(.lost) {
+        switch search.findBeginning(bytes, rest) {
+        case .at(let position):
+          drop(flow, side, rest, position - start, isFound: true)
+          half.pointee.flags.remove(.lost)
+        case .open(let position):
+          drop(flow, side, rest, position - start, isFound: false)
+          return
+        case .none:
+          drop(flow, side, rest, rest.pointee.count, isFound: false)
+        }
+        continue
+      }
+      let base = rest.pointee.streamOffset &- UInt64(start)
+      let known = max(rest.pointee.streamOffset, rest.pointee.search.reached)
+      guard let stretch = plan.stretch(bytes, start, end, known: Int(truncatingIfNeeded: known &- base)) else {
+        rest.pointee.search.reached = rest.pointee.streamOffset &+ UInt64(rest.pointee.count)
+        guard rest.pointee.count > plan.longestOnWire else { return }
+        drop(flow, side, rest, rest.pointee.count, isFound: false)
+        half.pointee.flags.insert(.lost)
+        continue
+      }
+      if plan.readStretch(bytes, stretch, &scratch, frame) {
+        let last = rest.pointee.mark(at: stretch.end - 1)
+        frame.pointee.timestamp = last.timestamp
+        frame.pointee.number = last.number
+        let isCarried = half.pointee.flags.contains(.carried)
+        frame.pointee.streamOffset = rest.pointee.streamOffset
+        if isCarried { frame.pointee.streamOffset = wireOffset(flow, side, rest.pointee.streamOffset) }
+        completeStretch(index, flow, side)
+        if isCarried { countOnWire(flow, side, rest) }
+        rest.pointee.consume(stretch.end - start)
+      } else {
+        drop(flow, side, rest, stretch.end - start, isFound: true)
+      }
+    }
+    if let rest = half.pointee.rest, rest.pointee.count == 0 { rests.take(back: &half.pointee.rest) }
+  }
+
+  /// Whether frames of the plan in use stand in bytes of a direction that no plan has been chosen for.
+  ///
+  /// What stands between delimiters has to be a frame with everything that proves one, again and again until that is
+  /// enough; of those that are none, there may be three more than of those that are.
+  mutating func standsDelimited(
+    _ half: UnsafeMutablePointer<Half>, _ bytes: borrowing Bytes, _ start: Int, _ end: Int, isHinted: Bool,
+    isThorough: Bool
+  ) -> Bool {
+    let plan = currentPlan
+    let isFromStart = half.pointee.flags.contains(.fromStart)
+    var position = start
+    if !isFromStart {
+      guard let place = plan.nextBeginning(bytes, start, end) else { return false }
+      position = place
+    } else if plan.pointee.framing.kind == .delimited, bytes.u8(start) != plan.pointee.framing.delimiter {
+      return false
+    }
+    let needed = isHinted ? 24 : Int(plan.pointee.chooseEvidence)
+    var probe = frame.pointee
+    probe.trailerCount = Int(plan.pointee.framing.trailerCount)
+    var bits = 0
+    var failures = 0
+    for _ in 0..<(isThorough ? 64 : 16) {
+      guard position < end, let stretch = plan.stretch(bytes, position, end) else { return false }
+      position = stretch.end
+      if plan.readStretch(bytes, stretch, &scratch, &probe), let found = plan.evidence(ofStretch: &probe, scratch) {
+        bits += found
+        failures -= 1
+        if bits >= needed { return true }
+      } else {
+        failures += 1
+        if failures > 3 { return false }
+      }
+    }
+    return false
+  }
+
+  /// The client, where what side `side` holds has a frame that only clients, or only servers, send.
+  mutating func clientOfStretch(
+    _ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>, _ side: Int
+  ) -> Int? {
+    guard var position = currentPlan.nextBeginning(bytes, rest.pointee.start, rest.pointee.end) else { return nil }
+    var probe = frame.pointee
+    for _ in 0..<16 {
+      guard let stretch = currentPlan.stretch(bytes, position, rest.pointee.end) else { return nil }
+      position = stretch.end
+      guard currentPlan.readStretch(bytes, stretch, &scratch, &probe) else { continue }
+      if probe.kind.pointee.flags.contains(.fromClient) { return side }
+      if probe.kind.pointee.flags.contains(.fromServer) { return 1 - side }
+    }
+    return nil
+  }
+}

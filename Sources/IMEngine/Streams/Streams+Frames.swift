@@ -1,0 +1,137 @@
+import IMWire
+
+/// Frames that stand whole in a stream.
+extension Streams {
+  /// One whole frame: its TLVs, what the tracker says of it, and the sink's call.
+  @inline(__always)
+  mutating func complete(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes
+  ) {
+    let plan = currentPlan
+    // By a name of its own: the thread sanitizer makes no code for calls through a constant of what cannot be copied.
+    let frame = frame
+    let kind = frame.pointee.kind
+    let direction = flow.pointee.direction(side)
+    ledger.pointee.checksums[Int(frame.pointee.checksumStatus.rawValue)] &+= 1
+    if frame.pointee.checksumStatus == .bad {
+      ledger.pointee.damagedBytes &+= UInt64(truncatingIfNeeded: frame.pointee.count)
+    } else {
+      ledger.pointee.decodedBytes &+= UInt64(truncatingIfNeeded: frame.pointee.count)
+    }
+    if plan.pointee.time.isPresent {
+      frame.pointee.time = plan.pointee.time.read(bytes, frame.pointee.start)
+      // The sender's clock counts seconds; more than a minute from the capture's is worth a word.
+      let passed = frame.pointee.timestamp.nanoseconds &- second.start
+      if UInt64(bitPattern: passed) >= 1_000_000_000 { second = Second(frame.pointee.timestamp) }
+      let ahead = second.number &- Int64(truncatingIfNeeded: frame.pointee.time)
+      if ahead > 60 || ahead < -60 { frame.pointee.flags.insert(.timestampWindow) }
+    } else {
+      frame.pointee.time = 0
+    }
+    if plan.pointee.duplicate.isPresent, plan.pointee.duplicate.read(bytes, frame.pointee.start) != 0 {
+      frame.pointee.flags.insert(.markedDuplicate)
+    }
+    frame.pointee.tlvCount = 0
+    frame.pointee.tlvDepth = 0
+    if plan.pointee.tlv.shape != .none, !kind.pointee.flags.contains(.noTLV), frame.pointee.bodyCount > 0 {
+      bodies.open(plan, bytes, frame)
+      ledger.pointee.tlvs &+= UInt64(truncatingIfNeeded: frame.pointee.tlvCount)
+    } else {
+      bodies.clear()
+    }
+    if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp) }
+    tracker.track(frame, bytes, index, flow, direction, plan, &note)
+    if !kind.pointee.flags.isDisjoint(with: .tagged) { readTags(flow, direction, plan, bytes) }
+    if tracker.sessions.hasNews { tellSessions() }
+    if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
+    if tracker.adopted != nil { tellAdopted() }
+    if !frame.pointee.flags.isDisjoint(with: Self.remarkable) || frame.pointee.checksumStatus == .bad || note.isOrphan
+      || kind.pointee.index == FrameKind.unknownIndex
+    {
+      remark(flow, direction)
+    }
+  }
+
+  /// The longest frame that is taken for a message when the snaplen has cut its body.
+  private static var longestCut: Int { 1 << 20 }
+
+  /// A frame whose body the snaplen has cut: what its header says, and the part of its body that is there, makes it a
+  /// message. Of its body nothing is judged; what is missing reads as zeros. False where a direction holds no such frame.
+  @inline(never)
+  mutating func completeCut(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>
+  ) -> Bool {
+    let have = rest.pointee.count
+    let whole = frameLength(rest)
+    guard !flow.half(side).pointee.flags.contains(.carried), whole > have, whole <= Self.longestCut else {
+      return false
+    }
+    let last = rest.pointee.mark(at: rest.pointee.start + have - 1)
+    var copy = [UInt8](
+      UnsafeRawBufferPointer(start: rest.pointee.memoryStart + rest.pointee.start, count: have))
+    copy += [UInt8](repeating: 0, count: whole - have + RawBuffer.slack)
+    let bytes = Bytes(copy.span.bytes)
+    guard currentPlan.read(bytes, 0, whole, frame) == .frame, frame.pointee.headerCount <= have else { return false }
+    // The steps read what is there.
+    frame.pointee.count = have
+    let trailer = frame.pointee.trailerCount
+    frame.pointee.trailerCount = 0
+    _ = currentPlan.open(bytes, frame)
+    frame.pointee.count = whole
+    frame.pointee.trailerCount = trailer
+    frame.pointee.flags.remove(.malformed)
+    frame.pointee.checksumStatus = .unchecked
+    frame.pointee.timestamp = last.timestamp
+    frame.pointee.number = last.number
+    frame.pointee.streamOffset = rest.pointee.streamOffset
+    let plan = currentPlan
+    let direction = flow.pointee.direction(side)
+    frame.pointee.time = plan.pointee.time.isPresent ? plan.pointee.time.read(bytes, 0) : 0
+    if plan.pointee.duplicate.isPresent, plan.pointee.duplicate.read(bytes, 0) != 0 {
+      frame.pointee.flags.insert(.markedDuplicate)
+    }
+    frame.pointee.tlvCount = 0
+    frame.pointee.tlvDepth = 0
+    bodies.clear()
+    ledger.pointee.checksums[Int(ChecksumStatus.unchecked.rawValue)] &+= 1
+    ledger.pointee.decodedBytes &+= UInt64(have)
+    ledger.pointee.cutBytes &+= UInt64(whole - have)
+    rest.pointee.consume(have)
+    rests.take(back: &flow.half(side).pointee.rest)
+    if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp) }
+    tracker.track(frame, bytes, index, flow, direction, plan, &note)
+    if tracker.sessions.hasNews { tellSessions() }
+    if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
+    if tracker.adopted != nil { tellAdopted() }
+    if note.isOrphan { remark(flow, direction) }
+    return true
+  }
+
+  /// A frame whose tags tell the tracker something: a handshake's, or a receipt.
+  @inline(never)
+  private mutating func readTags(
+    _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction, _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes
+  ) {
+    guard frame.pointee.checksumStatus != .bad else { return }
+    if frame.pointee.kind.pointee.flags.contains(.tellsVariant) { flow.pointee.variantIsCertain = true }
+    if frame.pointee.kind.pointee.flags.isDisjoint(with: [.handshake, .receipt]) { return }
+    if frame.pointee.kind.pointee.flags.contains(.handshake) {
+      let request = plan.pointee.handshakeRequest
+      if request == .max || bodies.element(request) != nil {
+        tracker.handshake(frame, .request, flow, direction, plan)
+      } else if plan.pointee.handshakeAnswer != .max, bodies.element(plan.pointee.handshakeAnswer) != nil {
+        tracker.handshake(frame, .answer, flow, direction, plan)
+      }
+    } else if let number = bodies.number(plan.pointee.receiptTag, bytes, frame) {
+      tracker.receipt(number, flow, direction, frame.pointee.timestamp, &note)
+    }
+  }
+
+  /// Flags of a frame that are worth an issue.
+  private static var remarkable: Frame.Flags {
+    [
+      .compressLabelOnly, .inflateLimit, .malformed, .duplicateTag, .nestedTooDeep, .incompleteTag, .incompleteLength,
+      .incompleteValue, .tlvLimit, .timestampWindow,
+    ]
+  }
+}

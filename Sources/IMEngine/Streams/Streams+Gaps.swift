@@ -1,0 +1,108 @@
+import IMWire
+
+/// Bytes that are missing from a stream, and what they do to the frames around them.
+extension Streams {
+  /// Whether bytes that a direction lacks lie inside the body of a frame whose header is known: then the next frame's place is
+  /// known, too, and what comes up to there is passed over. A frame that the snaplen cuts is taken as far as it is there.
+  mutating func passesOver(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ gap: Gap
+  ) -> Bool {
+    let half = flow.half(side)
+    if gap.reason == .snaplen, half.pointee.flags.contains(.lost), !half.pointee.flags.contains(.carried),
+      flow.pointee.profile.isPlan, let rest = half.pointee.rest
+    {
+      select(flow.pointee.profile)
+      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+      if beginsWithHeader(bytes, rest) { half.pointee.flags.remove(.lost) }
+    }
+    if let rest = half.pointee.rest, flow.pointee.profile.isPlan, !half.pointee.flags.contains(.lost) {
+      select(flow.pointee.profile)
+      let left = frameLength(rest) - rest.pointee.count - gap.byteCount
+      if left >= 0 {
+        if gap.reason != .snaplen || !completeCut(index, flow, side, rest) {
+          abandonRest(index, flow, side, before: gap)
+        }
+        half.pointee.passOver = UInt32(left)
+        if left > 0 { half.pointee.flags.insert(.passing) } else { closeIsland(flow, side, at: half.pointee.offset) }
+        return true
+      }
+    } else if half.pointee.flags.contains(.passing) {
+      // The same frame, cut again.
+      let left = Int(half.pointee.passOver) - gap.byteCount
+      openIsland(index, flow, side, gap)
+      half.pointee.passOver = UInt32(max(0, left))
+      if left <= 0 { half.pointee.flags.remove(.passing) }
+      if left == 0 { closeIsland(flow, side, at: half.pointee.offset) }
+      if left < 0 { half.pointee.flags.insert(.lost) }
+      return true
+    }
+    return false
+  }
+
+  /// Bytes of a direction will not come, and nobody knows where the next frame begins: it is looked for.
+  mutating func lose(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ gap: Gap) {
+    abandonRest(index, flow, side, before: gap)
+    guard flow.pointee.profile != .none, flow.pointee.profile != .tls else { return }
+    flow.half(side).pointee.flags.insert(.lost)
+  }
+
+  /// Whether what a direction holds begins with a packet, and the packet with a header of the plan in use, of a type that it
+  /// knows: where the snaplen cuts what is behind it, no more will ever prove it.
+  mutating func beginsWithHeader(_ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>) -> Bool {
+    let start = rest.pointee.start
+    var probe = frame.pointee
+    guard !currentPlan.pointee.framing.isDelimited, currentPlan.pointee.lengthRule == .field,
+      rest.pointee.startsDelivery(at: start), rest.pointee.count >= Int(currentPlan.pointee.headerCount),
+      currentPlan.read(bytes, start, rest.pointee.end, &probe) != .notAFrame
+    else { return false }
+    return probe.kind.pointee.index != FrameKind.unknownIndex
+  }
+
+  /// The length of the frame that a direction in step holds the beginning of, as far as its header tells; else 0.
+  mutating func frameLength(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
+    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    var probe = frame.pointee
+    // Where a delimiter ends frames, nobody knows how long one is before it is over.
+    guard !currentPlan.pointee.framing.isDelimited, rest.pointee.count >= Int(currentPlan.pointee.headerCount),
+      currentPlan.read(bytes, rest.pointee.start, rest.pointee.end, &probe) != .notAFrame,
+      probe.count > probe.headerCount + 1 || currentPlan.pointee.lengthRule == .field
+    else { return 0 }
+    return probe.count
+  }
+
+  /// Ends what a direction holds: nothing will follow it, or nothing before what stands behind `gap`, which is remembered.
+  mutating func abandonRest(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, before gap: Gap? = nil
+  ) {
+    let half = flow.half(side)
+    guard half.pointee.rest != nil else {
+      if let gap { openIsland(index, flow, side, gap) }
+      return
+    }
+    if flow.pointee.profile.isPlan {
+      select(flow.pointee.profile)
+      decodeRest(index, flow, side, isEnd: true)
+    }
+    if let gap { openIsland(index, flow, side, gap) }
+    guard let rest = half.pointee.rest else { return }
+    let count = wireCount(flow, side, rest, rest.pointee.count)
+    if !flow.pointee.profile.isPlan {
+      ledger.pointee.unreadBytes += UInt64(count)
+      undecoded.add(flow.pointee.key.ports, count)
+    } else if count > 0 {
+      setAside(flow, side, rest, rest.pointee.count)
+      ledger.pointee.skippedBytes += UInt64(count)
+      let figures = flow.pointee.figures
+      if figures != .max {
+        tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(count)
+        tracker.rare(tracker.figures.pointer(figures)).pointee.cutFrames &+= 1
+      }
+      raise(
+        Issue(
+          .frameCut, timestamp: rest.pointee.mark(at: rest.pointee.start).timestamp,
+          direction: flow.pointee.direction(side), streamOffset: wireOffset(flow, side, rest.pointee.streamOffset),
+          byteCount: UInt64(count)), flow)
+    }
+    rests.take(back: &half.pointee.rest)
+  }
+}

@@ -1,0 +1,71 @@
+import IMWire
+
+/// Places on the wire of what directions hold: what a carrier holds is a stream of its own, with offsets of its own.
+extension Streams {
+  /// What is kept of a flow's carriers; `nil` where it has none.
+  @inline(__always)
+  func carrier(of flow: UnsafeMutablePointer<Flow>) -> UnsafeMutablePointer<CarrierRecord>? {
+    flow.pointee.carrier == .max ? nil : tracker.carriers.pointer(flow.pointee.carrier)
+  }
+
+  /// The reader of a direction's WebSocket frames.
+  @inline(__always)
+  func reader(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> UnsafeMutablePointer<WebSocketReader>? {
+    carrier(of: flow)?.pointee.readers[side]
+  }
+
+  /// The bytes on the wire that have made the first `count` bytes that a direction holds.
+  @inline(__always)
+  mutating func wireCount(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int
+  ) -> Int {
+    guard flow.half(side).pointee.flags.contains(.carried), let reader = reader(flow, side) else { return count }
+    return reader.pointee.offsets.wireCount(rest.pointee.streamOffset, count)
+  }
+
+  /// The place on the wire of the byte at `offset` of what a direction holds.
+  mutating func wireOffset(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ offset: UInt64) -> UInt64 {
+    guard flow.half(side).pointee.flags.contains(.carried), let reader = reader(flow, side) else { return offset }
+    return reader.pointee.offsets.wire(offset)
+  }
+
+  /// Takes back what the frame in hand was counted for beyond what it was on the wire; it is still held.
+  @inline(never)
+  mutating func countOnWire(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>
+  ) {
+    let excess = UInt64(bitPattern: Int64(frame.pointee.count - wireCount(flow, side, rest, frame.pointee.count)))
+    if frame.pointee.checksumStatus == .bad {
+      ledger.pointee.damagedBytes &-= excess
+    } else {
+      ledger.pointee.decodedBytes &-= excess
+    }
+  }
+  /// Takes note of where the bytes begin that are passed over in search of a frame of the protocol.
+  mutating func noteSkipped(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>
+  ) {
+    reader(flow, side)?.pointee.innerSkippedFrom = wireOffset(flow, side, rest.pointee.streamOffset)
+  }
+
+  /// That place.
+  mutating func skippedFrom(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> UInt64 {
+    reader(flow, side)?.pointee.innerSkippedFrom ?? 0
+  }
+
+  /// Tells of bytes that were passed over in search of a frame which never came.
+  mutating func tellSkipped(_ flow: UnsafeMutablePointer<Flow>) {
+    guard flow.pointee.journal != .max else { return }
+    for side in 0...1 {
+      let note = journals.note(flow, side)
+      let total = note.pointee.skipped
+      guard total > 0 else { continue }
+      note.pointee.skipped = 0
+      raise(
+        Issue(
+          .resynchronised, timestamp: clock.now, direction: flow.pointee.direction(side),
+          streamOffset: reader(flow, side)?.pointee.innerSkippedFrom ?? flow.half(side).pointee.offset &- total,
+          byteCount: total), flow)
+    }
+  }
+}

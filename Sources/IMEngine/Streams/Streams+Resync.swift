@@ -1,0 +1,77 @@
+import IMWire
+
+/// Finding the next frame in a direction that is lost.
+extension Streams {
+  /// Bytes held while a header waits for its proof; then it is passed over. A magic number is proof enough to wait for as
+  /// long as its frame may be, unless that was in vain too often.
+  private mutating func maximumHeld(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
+    let isPatient = currentPlan.pointee.magicEvidence >= 32 && rest.pointee.search.wasted < 64 << 20
+    return isPatient ? Int(currentPlan.pointee.maximumBody) + (64 << 10) : Self.usuallyHeld
+  }
+
+  private static var usuallyHeld: Int { 256 << 10 }
+
+  /// Looks for the next frame in what a lost direction holds. True when it is found and stands at the start.
+  ///
+  /// Bytes that no frame can begin at are dropped and counted.
+  mutating func resynchronise(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool
+  ) -> Bool {
+    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    var result = findAny(flow, bytes, rest, isEnd: isEnd)
+    if case .open(let position) = result, rest.pointee.end - position > maximumHeld(rest) {
+      result = findAny(flow, bytes, rest, isEnd: true, countsParts: true)
+    }
+    if rest.pointee.count > Self.usuallyHeld { noteWaste(rest, result) }
+    switch result {
+    case .at(let position):
+      drop(flow, side, rest, position - rest.pointee.start, isFound: true)
+      flow.half(side).pointee.flags.remove(.lost)
+      rest.pointee.needed = 0
+      rest.pointee.search.candidates.removeAll()
+      return true
+    case .open(let position):
+      // Wait for more, but keep only what may still matter.
+      drop(flow, side, rest, position - rest.pointee.start, isFound: false)
+    case .none:
+      drop(flow, side, rest, rest.pointee.count, isFound: false)
+    }
+    return false
+  }
+
+  private mutating func noteWaste(_ rest: UnsafeMutablePointer<StreamRest>, _ result: SearchResult) {
+    switch result {
+    case .at(let position) where position == rest.pointee.start: return
+    case .open(let position) where position == rest.pointee.start: return
+    default: rest.pointee.search.wasted += rest.pointee.count
+    }
+  }
+
+  /// Passes over bytes that are no frame.
+  mutating func drop(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int,
+    isFound: Bool
+  ) {
+    let half = flow.half(side)
+    let figures = flow.pointee.figures
+    let isCarried = half.pointee.flags.contains(.carried)
+    let skipped = isCarried ? wireCount(flow, side, rest, count) : count
+    if figures != .max { tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(skipped) }
+    let note = journals.note(flow, side)
+    if isCarried, note.pointee.skipped == 0 { noteSkipped(flow, side, rest) }
+    note.pointee.skipped += UInt64(skipped)
+    ledger.pointee.skippedBytes += UInt64(skipped)
+    let offset = rest.pointee.streamOffset
+    let at = rest.pointee.count > 0 ? rest.pointee.mark(at: rest.pointee.start).timestamp : clock.now
+    setAside(flow, side, rest, count)
+    if isFound { closeIsland(flow, side, at: offset &+ UInt64(count)) }
+    rest.pointee.consume(count)
+    let total = note.pointee.skipped
+    guard isFound, total > 0 else { return }
+    note.pointee.skipped = 0
+    raise(
+      Issue(
+        .resynchronised, timestamp: at, direction: flow.pointee.direction(side),
+        streamOffset: isCarried ? skippedFrom(flow, side) : offset &+ UInt64(count) &- total, byteCount: total), flow)
+  }
+}

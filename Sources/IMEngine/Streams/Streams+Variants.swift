@@ -1,0 +1,120 @@
+import IMWire
+
+/// Protocols of which there are two variants: a message tells which one its connection speaks, as MQTT's CONNECT its level. Each
+/// is a plan of its own, so that nothing is asked for per message. Where that message was not seen, what fits
+/// decides, and decides anew when it does not fit any more.
+extension Streams {
+  /// The other of a protocol's two variants, where it has one and neither was replaced.
+  var otherVariant: FlowProfile? {
+    guard currentPlan.pointee.hasVariant else { return nil }
+    let profile = FlowProfile(rawValue: protocols.currentIndex)
+    switch profile.generation {
+    case 0: return profile.plan < FlowProfile.variantCount ? .variant(of: Int(profile.plan)) : nil
+    case 3: return FlowProfile(rawValue: profile.plan)
+    default: return nil
+    }
+  }
+
+  /// Bits of proof beyond the usual that a variant which nobody told needs: each more that is tried finds more by chance.
+  static var variantEvidence: Int { 16 }
+
+  /// Whether the plan in use is a variant beside its protocol's first.
+  var isVariant: Bool { protocols.currentIndex >= 192 }
+
+  /// Whether the bytes at `position`, which are no frame of the variant in use, are one of another, or the beginning of one:
+  /// then that is the one in use from clock.now on. A variant that a message told is left only for one that a message tells.
+  @inline(never)
+  mutating func speaksVariant(
+    _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes, _ position: Int, _ end: Int
+  ) -> Bool {
+    guard let other = otherVariant else { return false }
+    let plan = protocols[other]
+    var probe = frame.pointee
+    switch plan.read(bytes, position, end, &probe) {
+    case .notAFrame: return false
+    case .frame:
+      guard plan.open(bytes, &probe), probe.kind.pointee.index != FrameKind.unknownIndex else { return false }
+      guard !flow.pointee.variantIsCertain || probe.kind.pointee.flags.contains(.tellsVariant) else { return false }
+    case .needMore:
+      // A header alone proves little; a long frame is not waited for on its word.
+      guard !flow.pointee.variantIsCertain, end - position >= probe.headerCount, probe.count <= 4_096,
+        probe.kind.pointee.index != FrameKind.unknownIndex
+      else { return false }
+    }
+    speak(flow, other)
+    return true
+  }
+
+  /// Makes another variant that of a connection.
+  mutating func speak(_ flow: UnsafeMutablePointer<Flow>, _ profile: FlowProfile) {
+    flow.pointee.profile = profile
+    select(profile)
+  }
+
+  /// Opens the frame in hand, which the variant in use refuses, by another one, if it is whole there.
+  @inline(never)
+  mutating func reopens(_ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes, _ end: Int) -> Bool {
+    let before = frame.pointee
+    let own = flow.pointee.profile
+    guard speaksVariant(flow, bytes, before.start, end) else { return false }
+    if currentPlan.read(bytes, before.start, end, frame) == .frame {
+      frame.pointee.timestamp = before.timestamp
+      frame.pointee.number = before.number
+      frame.pointee.streamOffset = before.streamOffset
+      if currentPlan.open(bytes, frame) { return true }
+    }
+    frame.pointee = before
+    speak(flow, own)
+    return false
+  }
+
+  /// Looks for the first frame in what `rest` holds by the variant in use, and, as far as no message told which one it is,
+  /// by the other: for one that stands where a delivery begins, in front of what that one finds.
+  mutating func findAny(
+    _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>,
+    isEnd: Bool, countsParts: Bool = false
+  ) -> SearchResult {
+    let result = self.search.find(bytes, rest, isEnd: isEnd, countsParts: countsParts)
+    guard let other = otherVariant, !flow.pointee.variantIsCertain else { return result }
+    // Little is searched by both with every delivery; much at the end of the search, and each time twice as much has come.
+    let (held, before) = (rest.pointee.count, rest.pointee.search.othersHeld)
+    let isLittle = held <= 4_096
+    var isDue = isEnd || isLittle || held >= 2 * before || held < before / 2
+    var limit = rest.pointee.end
+    switch result {
+    case .at(let position):
+      limit = position
+      isDue = true
+    case .open(let position): limit = position
+    case .none: break
+    }
+    guard isDue, limit > rest.pointee.start else { return result }
+    rest.pointee.search.othersHeld = held
+    let own = flow.pointee.profile
+    let search = rest.pointee.search
+    rest.pointee.search = StreamRest.Search(credit: search.othersCredit)
+    doubt = Self.variantEvidence
+    defer {
+      let left = rest.pointee.search.credit
+      rest.pointee.search = search
+      rest.pointee.search.othersCredit = left
+      doubt = 0
+    }
+    select(other)
+    var waiting = limit
+    switch self.search.find(bytes, rest, isEnd: isEnd, countsParts: countsParts) {
+    case .at(let position)
+    where position < limit && (limit == rest.pointee.end || rest.pointee.startsDelivery(at: position)):
+      speak(flow, other)
+      return .at(position)
+    case .open(let position)
+    where isLittle && (limit == rest.pointee.end || rest.pointee.startsDelivery(at: position)):
+      waiting = position
+    default: break
+    }
+    select(own)
+    // What is found is not kept waiting for what others may find.
+    if case .at = result { return result }
+    return waiting < limit ? .open(waiting) : result
+  }
+}

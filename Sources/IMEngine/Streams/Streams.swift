@@ -1,0 +1,323 @@
+import IMWire
+
+/// A second of the capture's clock, kept because a division for each frame costs more than a comparison.
+struct Second {
+  /// Its number since the epoch, and its first nanosecond.
+  var number: Int64, start: Int64
+
+  /// The second that `time` lies in.
+  init(_ time: Timestamp) {
+    number = time.seconds
+    start = number &* 1_000_000_000
+  }
+}
+
+/// The stage that makes frames of streams: it takes bytes that have become contiguous, chooses the plan that decodes a
+/// connection, cuts frames, finds the next one behind a gap, and hands each on to be tracked.
+struct Streams: ~Copyable {
+  /// The stage behind: what frames say.
+  var tracker: Tracker
+  /// The plans, and the one in use.
+  var protocols: PlanTable
+  /// The frame in hand; on the heap, so that handing it on copies nothing.
+  let frame: UnsafeMutablePointer<Frame>
+  /// What the tracker says of it.
+  var note = FrameNote()
+  /// What stands in its body.
+  var bodies: BodyReader
+  /// Where frames stand whose escapes were taken out.
+  var scratch = FrameScratch()
+  /// The second of the last frame.
+  var second = Second(Timestamp(nanoseconds: 0))
+  /// What directions hold of frames that are not whole yet.
+  let rests: RestStore
+  /// Gaps that late segments may still fill.
+  var islands: IslandTable
+  /// Who is the client of connections whose beginning was not captured.
+  var roles = RoleTable()
+  /// Ports beyond the profiles' own on which they are expected.
+  let ports: Set<UInt16>
+  /// What came later than this waits when what was held is decoded.
+  var decodeLimit = Timestamp.distantFuture
+  /// Decoded connections, to be reported on while they live; see `EngineOptions.Needs.progress`.
+  var living = ClosingQueue()
+  /// What the sink keeps of a connection, in bytes.
+  let sinkCost: Int
+  /// Bits of proof that a search wants beyond the usual.
+  var doubt = 0
+  /// What is known of TLS connections, by serial number; at most `maximumHellos`.
+  var tlsHellos: [UInt32: TLSHello] = [:]
+  /// The servers that frames were decoded of, and those that failed connections were meant for.
+  var servers: ServerTable
+  /// Bytes of connections that nothing decodes.
+  var undecoded = UndecodedPorts()
+  /// The connection that the sink was told of last, and what `info` says of its plan was made of.
+  var info = ConnectionInfo.none, informedOf = FlowProfile.none
+
+  let journals: FlowJournals
+  let holders: HolderQueue
+  let ledger: UnsafeMutablePointer<Ledger>
+  let clock: PacketClock
+  let budget: MemoryBudget
+  let needs: EngineOptions.Needs
+  let sink: any EngineSink
+
+  /// The stage for `options`, with what it shares with the others.
+  init(options: EngineOptions, sink: any EngineSink, shared: SharedState, tracker: consuming Tracker) {
+    self.tracker = tracker
+    protocols = PlanTable(options.plans)
+    frame = .allocate(capacity: 1)
+    frame.initialize(to: Frame(kind: protocols.current.pointee.unknownKind))
+    frame.pointee.numbers = options.identities.numbers
+    frame.pointee.trailerCount = Int(protocols.current.pointee.framing.trailerCount)
+    bodies = BodyReader(
+      tlvLimit: options.tlvLimit, inflateLimit: options.inflateLimit, inflateRatio: options.inflateRatio)
+    rests = RestStore(budget: shared.budget)
+    islands = IslandTable(budget: shared.budget)
+    ports = Set(options.ports)
+    sinkCost = options.sinkCost.connection
+    servers = ServerTable(budget: shared.budget, cost: options.sinkCost.server)
+    (journals, holders) = (shared.journals, shared.holders)
+    (ledger, clock, budget) = (shared.ledger, shared.clock, shared.budget)
+    needs = options.needs
+    self.sink = sink
+  }
+
+  deinit { frame.deallocate() }
+
+  /// The plan in use, and its place in the table.
+  @inline(__always)
+  var currentPlan: UnsafePointer<Plan> { protocols.current }
+
+  /// A search for frames of the plan in use.
+  var search: FrameSearch { FrameSearch(plan: protocols.current, template: frame.pointee, doubt: doubt) }
+}
+
+// MARK: - Bytes in order
+
+extension Streams {
+  /// Takes `count` stream bytes of side `side` that have just become contiguous, at `offset` of `bytes`. A plan decodes the
+  /// connection.
+  @inline(__always)
+  mutating func consume(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ offset: Int,
+    _ count: Int, _ at: Timestamp, _ number: UInt64
+  ) {
+    let half = flow.half(side)
+    select(flow.pointee.profile)
+    if half.pointee.rest != nil || !half.pointee.flags.isDisjoint(with: .detour) {
+      consumeBehindRest(index, flow, side, bytes, offset, count, at, number)
+      return
+    }
+    // The usual case: whole frames, read where the packet holds them.
+    var position = offset
+    let end = offset &+ count
+    let base = half.pointee.offset &- UInt64(truncatingIfNeeded: count)
+    loop: while position < end {
+      switch currentPlan.read(bytes, position, end, frame) {
+      case .frame:
+        frame.pointee.timestamp = at
+        frame.pointee.number = number
+        frame.pointee.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- offset)
+        guard isSound(flow, bytes, end) else {
+          half.pointee.flags.insert(.lost)
+          break loop
+        }
+        complete(index, flow, side, bytes)
+        position = position &+ frame.pointee.count
+      case .needMore:
+        break loop
+      case .notAFrame:
+        if speaksVariant(flow, bytes, position, end) { continue loop }
+        noteVersion(flow, side, bytes, position, at)
+        half.pointee.flags.insert(.lost)
+        break loop
+      }
+    }
+    if position < end { keep(index, flow, side, bytes, position, end, at, number) }
+  }
+
+  /// Bytes behind what a direction holds, or while it is lost, or of a frame that a gap has cut.
+  @inline(never)
+  private mutating func consumeBehindRest(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ offset: Int,
+    _ count: Int, _ at: Timestamp, _ number: UInt64
+  ) {
+    let half = flow.half(side)
+    if half.pointee.flags.contains(.delimited) {
+      consumeStretches(index, flow, side, bytes, offset, count, at, number)
+      return
+    }
+    if half.pointee.flags.contains(.passing) {
+      let passed = min(count, Int(half.pointee.passOver))
+      half.pointee.passOver -= UInt32(passed)
+      ledger.pointee.skippedBytes += UInt64(passed)
+      tracker.rare(tracker.figures.pointer(flow.pointee.figures)).pointee.skippedBytes += UInt64(passed)
+      setAside(flow, side, bytes, offset, passed, after: count - passed, at, number)
+      if half.pointee.passOver == 0 {
+        half.pointee.flags.remove(.passing)
+        closeIsland(flow, side, at: half.pointee.offset &- UInt64(count - passed))
+      }
+      if passed < count { consume(index, flow, side, bytes, offset + passed, count - passed, at, number) }
+      return
+    }
+    append(index, flow, half, bytes, offset, count, at, number)
+    decodeRest(index, flow, side)
+  }
+
+  /// Makes `profile` the plan in use; the branch is predicted, so that decoding does not wait for the flow.
+  @inline(__always)
+  mutating func select(_ profile: FlowProfile) {
+    if protocols.select(profile) { frame.pointee.trailerCount = Int(currentPlan.pointee.framing.trailerCount) }
+  }
+
+  /// Keeps what is left of a delivery until more comes.
+  @inline(never)
+  private mutating func keep(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ position: Int,
+    _ end: Int, _ at: Timestamp, _ number: UInt64
+  ) {
+    let half = flow.half(side)
+    append(index, flow, half, bytes, position, end - position, at, number)
+    if half.pointee.flags.contains(.lost) {
+      decodeRest(index, flow, side)
+    } else {
+      half.pointee.rest?.pointee.needed = frame.pointee.count
+    }
+  }
+
+  /// Keeps the last `count` bytes that were delivered.
+  mutating func append(
+    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>, _ bytes: borrowing Bytes,
+    _ offset: Int, _ count: Int, _ at: Timestamp,
+    _ number: UInt64
+  ) {
+    let rest: UnsafeMutablePointer<StreamRest>
+    if let existing = half.pointee.rest {
+      rest = existing
+    } else {
+      rest = rests.make()
+      half.pointee.rest = rest
+      holders.add(index, flow, tracker.flows)
+    }
+    rest.pointee.append(
+      bytes, offset, count, at, number, streamOffset: half.pointee.offset &- UInt64(truncatingIfNeeded: count))
+    if budget.isOverHeld { clock.wakeNow() }
+  }
+
+  /// Decodes what a direction holds, as far as it goes.
+  @inline(never)
+  mutating func decodeRest(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, isEnd: Bool = false) {
+    let half = flow.half(side)
+    guard !currentPlan.pointee.framing.isDelimited else { return decodeStretches(index, flow, side) }
+    var found: UInt64?
+    while let rest = half.pointee.rest {
+      if half.pointee.flags.contains(.lost) {
+        guard resynchronise(flow, side, rest, isEnd: isEnd) else { break }
+        found = rest.pointee.streamOffset
+      }
+      if rest.pointee.count == 0 { break }
+      if rest.pointee.count < rest.pointee.needed { break }
+      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+      let start = rest.pointee.start
+      let end = rest.pointee.end
+      if rest.pointee.mark(at: start).timestamp > decodeLimit { return }
+      switch currentPlan.read(bytes, start, end, frame) {
+      case .frame:
+        let last = rest.pointee.mark(at: start + frame.pointee.count - 1)
+        frame.pointee.timestamp = last.timestamp
+        frame.pointee.number = last.number
+        let isCarried = half.pointee.flags.contains(.carried)
+        frame.pointee.streamOffset = rest.pointee.streamOffset
+        if isCarried { frame.pointee.streamOffset = wireOffset(flow, side, rest.pointee.streamOffset) }
+        guard isSound(flow, bytes, end) else {
+          half.pointee.flags.insert(.lost)
+          // What was found by its proof and is no frame all the same must not be found again.
+          if found == rest.pointee.streamOffset { drop(flow, side, rest, 1, isFound: false) }
+          continue
+        }
+        complete(index, flow, side, bytes)
+        if isCarried { countOnWire(flow, side, rest) }
+        rest.pointee.needed = 0
+        rest.pointee.consume(frame.pointee.count)
+      case .needMore:
+        rest.pointee.needed = frame.pointee.count
+        return
+      case .notAFrame:
+        if speaksVariant(flow, bytes, start, end) { continue }
+        noteVersion(flow, side, bytes, start, rest.pointee.mark(at: start).timestamp)
+        half.pointee.flags.insert(.lost)
+      }
+    }
+    if let rest = half.pointee.rest, rest.pointee.count == 0 { rests.take(back: &half.pointee.rest) }
+  }
+
+  /// The same for a frame that stands in the scratch, because its escapes had to be taken out.
+  @inline(never)
+  mutating func completeStretch(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+    let memory = scratch.memory
+    complete(index, flow, side, Bytes(RawSpan(_unsafeStart: memory.start, byteCount: memory.count)))
+  }
+
+  /// Opens the frame in hand; false when its length cannot be believed, so that the next frame must be looked for.
+  ///
+  /// A damaged frame that another one follows is damaged in its body. Where none follows, its length may lie: too short, and
+  /// it is a damaged frame all the same; too long, and a sound frame stands inside it.
+  @inline(__always)
+  private mutating func isSound(
+    _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes, _ end: Int
+  ) -> Bool {
+    let isOpen = currentPlan.open(bytes, frame)
+    if isOpen, frame.pointee.checksumStatus != .bad { return true }
+    if currentPlan.pointee.hasVariant, reopens(flow, bytes, end) { return true }
+    return follows(bytes, end) || (isOpen && currentPlan.pointee.magicEvidence >= 32 && !hidesFrame(bytes))
+  }
+
+  /// Whether a frame whose checksum is right stands inside the body of the one in hand.
+  @inline(never)
+  private mutating func hidesFrame(_ bytes: borrowing Bytes) -> Bool {
+    let end = frame.pointee.start + frame.pointee.count
+    var probe = frame.pointee
+    var position = frame.pointee.start + frame.pointee.headerCount
+    // Headers by the thousand whose frames all reach to the end of this one tell nothing, but would cost its square.
+    var credit = 16 * frame.pointee.count
+    while position < end {
+      position = search.nextCandidate(bytes, position, end)
+      guard position < end else { return false }
+      if currentPlan.read(bytes, position, end, &probe) == .frame {
+        credit -= probe.count
+        guard credit > 0 else { return false }
+        if currentPlan.open(bytes, &probe), probe.checksumStatus != .bad { return true }
+      }
+      position += 1
+    }
+    return false
+  }
+
+  /// Tells of a header that has the magic number, but a version that the profile does not describe.
+  @inline(never)
+  private mutating func noteVersion(
+    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ position: Int, _ at: Timestamp
+  ) {
+    let plan = currentPlan.pointee
+    guard plan.signatureMask != 0, plan.signatureMask != plan.magicMask else { return }
+    let head = bytes.u64(position)
+    guard head & plan.signatureMask == plan.magic & plan.signatureMask, head & plan.magicMask != plan.magic else {
+      return
+    }
+    raise(
+      Issue(
+        .unsupportedVersion(head: head), timestamp: at, direction: flow.pointee.direction(side),
+        streamOffset: flow.half(side).pointee.offset), flow)
+  }
+
+  /// Whether a header follows the damaged frame, so that its length was right; also when nothing follows yet.
+  @inline(never)
+  private mutating func follows(_ bytes: borrowing Bytes, _ end: Int) -> Bool {
+    let next = frame.pointee.start + frame.pointee.count
+    guard next < end else { return true }
+    var probe = frame.pointee
+    if end - next < Int(currentPlan.pointee.headerCount) { return search.mayBegin(bytes, next, end) }
+    return currentPlan.read(bytes, next, end, &probe) != .notAFrame
+  }
+}
