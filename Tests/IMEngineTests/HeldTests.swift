@@ -12,7 +12,8 @@ import Testing
     var rest: UnsafeMutablePointer<StreamRest>? = store.make()
     let first = try #require(rest)
     let bytes = [UInt8](repeating: 7, count: 300)
-    first.pointee.append(Bytes(bytes.span.bytes), 0, 200, .distantPast, 1, streamOffset: 5_000)
+    first.pointee.append(
+      Bytes(bytes.span.bytes), Stretch(offset: 0, count: 200, timestamp: .distantPast, number: 1), streamOffset: 5_000)
     first.pointee.needed = 1_000
     first.pointee.search = StreamRest.Search(
       reached: 5_100, candidates: [5_050], wasted: 9, credit: 77, othersCredit: 88, othersHeld: 99)
@@ -24,7 +25,8 @@ import Testing
     #expect(second == first)
     #expect(second.pointee.search == StreamRest.Search())
     #expect(second.pointee.count == 0 && second.pointee.needed == 0 && second.pointee.deliveryCount == 0)
-    second.pointee.append(Bytes(bytes.span.bytes), 0, 100, .distantPast, 2, streamOffset: 40)
+    second.pointee.append(
+      Bytes(bytes.span.bytes), Stretch(offset: 0, count: 100, timestamp: .distantPast, number: 2), streamOffset: 40)
     #expect(second.pointee.count == 100 && second.pointee.streamOffset == 40)
     rest = second
     store.take(back: &rest)

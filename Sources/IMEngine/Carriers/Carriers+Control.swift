@@ -4,40 +4,40 @@ import IMWire
 extension Carriers {
   /// Takes a control frame that is there to its end.
   mutating func takeControl(
-    _ header: WebSocketHeader, _ flow: UnsafeMutablePointer<Flow>, _ side: Int,
+    _ header: WebSocketHeader, _ side: FlowSide,
     _ reader: UnsafeMutablePointer<WebSocketReader>, _ bytes: borrowing Bytes, _ position: Int, _ source: CarriedBytes
   ) {
     countCarrier(header.frameCount)
-    guard let record = streams.carrier(of: flow) else { return }
-    count(header, flow, side, record)
+    guard let record = streams.carrier(of: side.flow) else { return }
+    count(header, side, record)
     carried.reserve(header.payloadCount)
     WebSocketHeader.unmask(
       bytes, position + header.count, header.payloadCount, key: header.key, phase: 0, to: carried.pointer)
     let payload = UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: header.payloadCount)
     let at = source.held?.pointee.mark(at: position + header.frameCount - 1).timestamp ?? source.at
-    let way = Int(flow.pointee.direction(side).rawValue)
+    let way = Int(side.direction.rawValue)
     switch header.opcode {
     case 9:
       beat(record, way, at, isMissed: reader.pointee.pingAt != nil)
       reader.pointee.pingAt = at
       reader.pointee.pingHash = Self.hash(payload)
-    case 10: takePong(flow, side, record, way, at, Self.hash(payload))
+    case 10: takePong(side, record, way, at, Self.hash(payload))
     default:
       guard !record.pointee.webSocket.isClosed else { return }
       let status = payload.count < 2 ? nil : UInt16(payload[0]) << 8 | UInt16(payload[1])
       record.pointee.webSocket.isClosed = true
       record.pointee.webSocket.closeStatus = status ?? 0
       tellCarrier(
-        flow, side, at, source.base &+ UInt64(position), header.frameCount, .webSocketClose(status: status))
+        side, at, source.base &+ UInt64(position), header.frameCount, .webSocketClose(status: status))
     }
   }
 
   /// A pong answers the last ping of the other side when it says the same.
   private mutating func takePong(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ record: UnsafeMutablePointer<CarrierRecord>, _ way: Int,
+    _ side: FlowSide, _ record: UnsafeMutablePointer<CarrierRecord>, _ way: Int,
     _ at: Timestamp, _ hash: UInt64
   ) {
-    guard let asker = record.pointee.readers[1 - side], let asked = asker.pointee.pingAt,
+    guard let asker = record.pointee.readers[side.peer.number], let asked = asker.pointee.pingAt,
       asker.pointee.pingHash == hash
     else {
       record.pointee.webSocket.unasked[way] &+= 1

@@ -6,63 +6,63 @@ extension Carriers {
 
   /// Bytes of a carried direction will not come. Inside a frame whose length is known, the stream that it carries lacks as
   /// many; else the next frame is looked for.
-  mutating func loseCarrierBytes(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ gap: Gap) {
-    guard let reader = streams.reader(flow, side) else { return }
+  mutating func loseCarrierBytes(_ side: FlowSide, _ gap: Gap) {
+    guard let reader = streams.reader(side) else { return }
     let count = gap.byteCount
     guard reader.pointee.state == .payload, reader.pointee.held == nil, reader.pointee.remaining >= count else {
-      loseCarrier(index, flow, side, reader)
-      dropHeld(flow, side, reader)
+      loseCarrier(side, reader)
+      dropHeld(side, reader)
       return
     }
     reader.pointee.remaining -= count
     reader.pointee.phase = (reader.pointee.phase + count) & 3
     switch reader.pointee.message {
-    case .plain: loseFrame(index, flow, side, gap)
+    case .plain: loseFrame(side, gap)
     case .compressed:
-      dropIdle(flow, reader)
+      dropIdle(side.flow, reader)
       reader.pointee.inflater?.reset()
       reader.pointee.message = .unreadable
-      loseCarried(index, flow, side)
+      loseCarried(side)
     case .none, .unreadable, .unknown: break
     }
     guard reader.pointee.remaining == 0 else { return }
     reader.pointee.state = .header
     if reader.pointee.isFinal {
-      tellNotInflated(flow, side, reader, clock.moment)
+      tellNotInflated(side, reader, clock.moment)
       reader.pointee.message = .none
     }
   }
 
   /// The next frame is not where it should be: it is looked for, and so is the protocol's next one.
   mutating func loseCarrier(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>
+    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>
   ) {
     guard reader.pointee.state != .lost else { return }
-    dropIdle(flow, reader)
-    tellNotInflated(flow, side, reader, clock.moment)
+    dropIdle(side.flow, reader)
+    tellNotInflated(side, reader, clock.moment)
     reader.pointee.inflater?.reset()
     reader.pointee.state = .lost
     reader.pointee.message = .unknown
     reader.pointee.pingAt = nil
-    loseCarried(index, flow, side)
+    loseCarried(side)
   }
 
   /// The stream that frames carry has a hole of unknown length.
-  mutating func loseCarried(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
-    let half = flow.half(side)
+  mutating func loseCarried(_ side: FlowSide) {
+    let half = side.half
     half.pointee.flags.remove(.passing)
     half.pointee.passOver = 0
-    abandonRest(index, flow, side)
+    abandonRest(side)
     half.pointee.flags.remove(.fromStart)
-    if flow.pointee.profile != .none { half.pointee.flags.insert(.lost) }
+    if side.flow.pointee.profile != .none { half.pointee.flags.insert(.lost) }
   }
 
   /// Passes over what a reader holds.
   private mutating func dropHeld(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>
+    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>
   ) {
     guard let held = reader.pointee.held else { return }
-    if held.pointee.count > 0 { passOver(flow, side, held, held.pointee.count) }
+    if held.pointee.count > 0 { passOver(side, held, held.pointee.count) }
     streams.rests.take(back: &reader.pointee.held)
   }
 
@@ -74,42 +74,43 @@ extension Carriers {
   }
 
   private mutating func passOver(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ held: UnsafeMutablePointer<StreamRest>, _ count: Int
+    _ side: FlowSide, _ held: UnsafeMutablePointer<StreamRest>, _ count: Int
   ) {
+    let flow = side.flow
     guard count > 0 else { return }
     streams.raise(
       Issue(
         .webSocketFrame, timestamp: held.pointee.mark(at: held.pointee.start).timestamp,
-        direction: flow.pointee.direction(side), streamOffset: held.pointee.streamOffset, byteCount: UInt64(count)),
+        direction: side.direction, streamOffset: held.pointee.streamOffset, byteCount: UInt64(count)),
       flow)
     countSkipped(flow, count)
     held.pointee.consume(count)
   }
 
   /// Ends what a carried direction holds: nothing will follow it.
-  mutating func endCarrier(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
-    guard flow.half(side).pointee.flags.contains(.carried), let reader = streams.reader(flow, side) else { return }
-    carryHeld(index, flow, side, isEnd: true)
+  mutating func endCarrier(_ side: FlowSide) {
+    guard side.half.pointee.flags.contains(.carried), let reader = streams.reader(side) else { return }
+    carryHeld(side, isEnd: true)
     // The connection may have turned out to be none that is read.
-    guard flow.half(side).pointee.flags.contains(.carried) else { return }
-    dropIdle(flow, reader)
-    tellNotInflated(flow, side, reader, clock.moment)
-    dropHeld(flow, side, reader)
+    guard side.half.pointee.flags.contains(.carried) else { return }
+    dropIdle(side.flow, reader)
+    tellNotInflated(side, reader, clock.moment)
+    dropHeld(side, reader)
   }
 
   /// Frees what a direction holds for its frames beyond its reader; what is compressed and goes on with what came before
   /// cannot be read any more.
-  mutating func releaseCarrier(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
-    guard let reader = streams.reader(flow, side) else { return }
+  mutating func releaseCarrier(_ side: FlowSide) {
+    guard let reader = streams.reader(side) else { return }
     let isInFrame = reader.pointee.state == .payload && reader.pointee.held == nil
     let isCompressed = reader.pointee.message == .compressed
-    endCarrier(index, flow, side)
+    endCarrier(side)
     if isCompressed { reader.pointee.message = .unreadable }
-    if !isInFrame, reader.pointee.state != .upgrade { loseCarrier(index, flow, side, reader) }
-    loseCarried(index, flow, side)
+    if !isInFrame, reader.pointee.state != .upgrade { loseCarrier(side, reader) }
+    loseCarried(side)
     reader.pointee.clear(budget)
     reader.pointee.offsets.clear()
-    flow.half(side).pointee.flags.remove(.inflating)
+    side.half.pointee.flags.remove(.inflating)
   }
 
   /// Frees the readers of a connection that is not read any more; what they hold was not read.
@@ -117,10 +118,10 @@ extension Carriers {
     guard let record = streams.carrier(of: flow) else { return }
     if record.pointee.beats != .max { streams.tracker.heartbeats.release(record.pointee.beats) }
     record.pointee.beats = .max
-    for side in 0...1 {
-      guard let reader = record.pointee.readers[side] else { continue }
-      let half = flow.half(side)
-      let rest = half.pointee.rest.map { streams.wireCount(flow, side, $0, $0.pointee.count) } ?? 0
+    for side in flow.sides {
+      guard let reader = record.pointee.readers[side.number] else { continue }
+      let half = side.half
+      let rest = half.pointee.rest.map { streams.wireCount(side, $0, $0.pointee.count) } ?? 0
       let count = rest + (reader.pointee.held?.pointee.count ?? 0) + reader.pointee.idle
       if count > 0 {
         ledger.pointee.unreadBytes += UInt64(count)
@@ -131,7 +132,7 @@ extension Carriers {
       budget.take(.connections, -WebSocketReader.cost)
       reader.deinitialize(count: 1)
       reader.deallocate()
-      record.pointee.readers[side] = nil
+      record.pointee.readers[side.number] = nil
       half.pointee.flags.subtract([.carried, .inflating])
     }
   }
@@ -145,7 +146,7 @@ extension Carriers {
   ///
   /// A place that was rejected is not looked at again; those that more bytes would tell are, at most 32 of them.
   mutating func findCarried(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
     _ held: UnsafeMutablePointer<StreamRest>, isEnd: Bool
   ) -> Bool {
     let bytes = Bytes(RawSpan(_unsafeStart: held.pointee.memoryStart, byteCount: held.pointee.readableCount))
@@ -164,33 +165,33 @@ extension Carriers {
       guard position < end else { break }
       if position == next { next += 1 }
       guard held.pointee.search.credit > 0 else {
-        passOver(flow, side, held, held.pointee.count)
+        passOver(side, held, held.pointee.count)
         return false
       }
       held.pointee.search.credit -= 1
-      switch weighCarrier(bytes, position, end, reader, held, flow) {
-      case .confirmed: return stand(flow, side, reader, held, at: position - start)
+      switch weighCarrier(bytes, position, end, reader, held, side.flow) {
+      case .confirmed: return stand(side, reader, held, at: position - start)
       case .open(let bits, _):
         if open.count < 32 { open.append(base &+ UInt64(position)) }
         if bits > best.bits { best = (position, bits) }
       case .rejected: break
       }
     }
-    if isEnd, best.bits > 19 { return stand(flow, side, reader, held, at: best.position - start) }
+    if isEnd, best.bits > 19 { return stand(side, reader, held, at: best.position - start) }
     // Wait for more, but keep only what may still matter.
     held.pointee.search.reached = base &+ UInt64(end)
     held.pointee.search.candidates = open
     let keep = open.first.map { Int(truncatingIfNeeded: $0 &- base) } ?? end
-    passOver(flow, side, held, max(keep - start, held.pointee.count - Self.maximumHeld))
+    passOver(side, held, max(keep - start, held.pointee.count - Self.maximumHeld))
     return false
   }
 
   /// A lost direction has found its frames again, behind `count` bytes.
   private mutating func stand(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
     _ held: UnsafeMutablePointer<StreamRest>, at count: Int
   ) -> Bool {
-    passOver(flow, side, held, count)
+    passOver(side, held, count)
     held.pointee.search.candidates.removeAll()
     held.pointee.search.reached = 0
     reader.pointee.state = .header
@@ -292,8 +293,8 @@ extension Carriers {
     }
     let start = UnsafeRawPointer(carried.pointer)
     content.pointee.append(
-      Bytes(RawSpan(_unsafeStart: start, byteCount: carried.capacity + RawBuffer.slack)), 0, count, clock.now, 0,
-      streamOffset: 0)
+      Bytes(RawSpan(_unsafeStart: start, byteCount: carried.capacity + RawBuffer.slack)),
+      Stretch(offset: 0, count: count, timestamp: clock.now, number: 0), streamOffset: 0)
     chain.looked += count
   }
 

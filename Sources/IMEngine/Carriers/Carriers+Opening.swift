@@ -6,24 +6,25 @@ extension Carriers {
   /// more, or were taken.
   @inline(never)
   mutating func readUpgrade(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>,
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>,
     isEnd: Bool
   ) -> Bool {
+    let flow = side.flow
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    guard flow.half(side).pointee.flags.contains(.fromStart),
-      rest.pointee.streamOffset == streams.carrier(of: flow)?.pointee.begin[side] ?? 0
+    guard side.half.pointee.flags.contains(.fromStart),
+      rest.pointee.streamOffset == streams.carrier(of: flow)?.pointee.begin[side.number] ?? 0
     else { return false }
     switch HTTPUpgrade.read(bytes, rest.pointee.start, rest.pointee.end) {
     case .none: return false
     case .needMore: return !isEnd
     case .upgrade(let upgrade, _):
       if !flow.pointee.clientIsCertain {
-        flow.pointee.client = UInt8(truncatingIfNeeded: upgrade.isAnswer ? 1 - side : side)
+        flow.pointee.client = UInt8(truncatingIfNeeded: upgrade.isAnswer ? side.peer.number : side.number)
       }
-      guard upgrade.isAnswer == (side != Int(flow.pointee.client)) else { return false }
+      guard upgrade.isAnswer == (side.number != Int(flow.pointee.client)) else { return false }
     }
-    beginCarrying(flow, index)
-    carryHeld(index, flow, side, isEnd: isEnd)
+    beginCarrying(flow, side.index)
+    carryHeld(side, isEnd: isEnd)
     return true
   }
 
@@ -31,16 +32,16 @@ extension Carriers {
   private mutating func beginCarrying(_ flow: UnsafeMutablePointer<Flow>, _ index: UInt32) {
     let record = carrierRecord(flow)
     streams.closeIslands(flow)
-    for side in 0...1 {
-      let half = flow.half(side)
+    for side in flow.sides {
+      let half = side.half
       budget.take(.connections, WebSocketReader.cost)
       let reader = UnsafeMutablePointer<WebSocketReader>.allocate(capacity: 1)
       let begins =
         half.pointee.flags.contains(.fromStart)
-        && half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset == record.pointee.begin[side]
+        && half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset == record.pointee.begin[side.number]
       reader.initialize(
-        to: WebSocketReader(isMasked: side == Int(flow.pointee.client), state: begins ? .upgrade : .lost))
-      record.pointee.readers[side] = reader
+        to: WebSocketReader(isMasked: side.number == Int(flow.pointee.client), state: begins ? .upgrade : .lost))
+      record.pointee.readers[side.number] = reader
       reader.pointee.held = half.pointee.rest
       half.pointee.rest = nil
       half.pointee.flags.remove(.lost)
@@ -51,15 +52,16 @@ extension Carriers {
   /// Takes the HTTP in front of a direction's first frame: how many bytes it has, 0 when more are needed, `nil` when it is
   /// something else.
   mutating func takeAnswer(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
     _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ source: CarriedBytes
   ) -> Int? {
+    let flow = side.flow
     guard let record = streams.carrier(of: flow) else { return nil }
     switch HTTPUpgrade.read(bytes, position, end) {
     case .none: return nil
     case .needMore: return 0
     case .upgrade(let upgrade, let count):
-      guard upgrade.isAnswer == (side != Int(flow.pointee.client)) else { return nil }
+      guard upgrade.isAnswer == (side.number != Int(flow.pointee.client)) else { return nil }
       countCarrier(count)
       reader.pointee.state = .header
       if let name = upgrade.subprotocol,
@@ -68,17 +70,17 @@ extension Carriers {
         record.pointee.hint = UInt8(plan)
       }
       guard upgrade.isAnswer else { return count }
-      for side in 0...1 {
-        guard let reader = record.pointee.readers[side] else { continue }
+      for side in [side, side.peer] {
+        guard let reader = record.pointee.readers[side.number] else { continue }
         reader.pointee.allowsCompression = upgrade.hasDeflate
         reader.pointee.isCompressionKnown = upgrade.hasDeflate
-        reader.pointee.keepsWindow = upgrade.keepsWindow[side == Int(flow.pointee.client) ? 0 : 1]
+        reader.pointee.keepsWindow = upgrade.keepsWindow[side.number == Int(flow.pointee.client) ? 0 : 1]
       }
       record.pointee.carriers.insert(.webSocket)
       if upgrade.hasDeflate { record.pointee.carriers.insert(.deflate) }
       ledger.pointee.webSocketConnections += 1
       tellCarrier(
-        flow, side, source.held?.pointee.mark(at: position + count - 1).timestamp ?? source.at,
+        side, source.held?.pointee.mark(at: position + count - 1).timestamp ?? source.at,
         source.base &+ UInt64(position), count,
         .webSocket(isCompressed: upgrade.hasDeflate, isMidstream: false))
       return count
@@ -87,14 +89,14 @@ extension Carriers {
 
   /// Tells what a carrier says.
   mutating func tellCarrier(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ at: Timestamp, _ offset: UInt64, _ count: Int,
+    _ side: FlowSide, _ at: Timestamp, _ offset: UInt64, _ count: Int,
     _ what: CarrierEvent.What
   ) {
-    streams.describe(flow)
+    streams.describe(side.flow)
     guard streams.needs.contains(.issues) else { return }
     streams.sink.carrier(
       CarrierEvent(
-        timestamp: at, direction: flow.pointee.direction(side), streamOffset: offset, byteCount: UInt64(count),
+        timestamp: at, direction: side.direction, streamOffset: offset, byteCount: UInt64(count),
         what: what), streams.info)
   }
 
@@ -104,15 +106,15 @@ extension Carriers {
   /// and whose payload one of the plans reads. True when they were found; then both directions are carried.
   @inline(never)
   mutating func findWebSocket(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>,
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>,
     isThorough: Bool
   ) -> Bool {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     let end = rest.pointee.end
     if rest.pointee.deliveryCount <= 32 {
       for (position, _, _) in rest.pointee.deliveries(rest.pointee.count) {
-        guard let plan = proven(bytes, position, end, flow, side) else { continue }
-        carryFromMidstream(index, flow, side, position, plan)
+        guard let plan = proven(bytes, position, end, side) else { continue }
+        carryFromMidstream(side, position, plan)
         return true
       }
     }
@@ -120,8 +122,8 @@ extension Carriers {
     for position in rest.pointee.start..<end where rest.pointee.search.credit > 0 {
       if case .header = WebSocketHeader.read(bytes, position, end, isMasked: nil, allowsCompression: false) {
         rest.pointee.search.credit -= 320
-        if let plan = proven(bytes, position, end, flow, side) {
-          carryFromMidstream(index, flow, side, position, plan)
+        if let plan = proven(bytes, position, end, side) {
+          carryFromMidstream(side, position, plan)
           return true
         }
       }
@@ -131,12 +133,13 @@ extension Carriers {
 
   /// The plan whose frames are what WebSocket frames at `position` carry; `nil` where none stand there.
   private mutating func proven(
-    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ flow: UnsafeMutablePointer<Flow>, _ side: Int
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ side: FlowSide
   ) -> UInt8? {
+    let flow = side.flow
     guard
       case .header(let first) = WebSocketHeader.read(bytes, position, end, isMasked: nil, allowsCompression: false),
       (1...2).contains(first.opcode), first.payloadCount > 0,
-      !flow.pointee.clientIsCertain || (first.key != nil) == (side == Int(flow.pointee.client))
+      !flow.pointee.clientIsCertain || (first.key != nil) == (side.number == Int(flow.pointee.client))
     else { return nil }
     guard var chain = Self.chain(bytes, position, end, isMasked: first.key != nil, allowsCompression: false),
       chain.frames >= 2 || chain.isExact || position + first.frameCount > end
@@ -154,31 +157,32 @@ extension Carriers {
   }
 
   private mutating func carryFromMidstream(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ position: Int, _ plan: UInt8
+    _ side: FlowSide, _ position: Int, _ plan: UInt8
   ) {
-    guard let rest = flow.half(side).pointee.rest else { return }
+    let flow = side.flow
+    guard let rest = side.half.pointee.rest else { return }
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     if !flow.pointee.clientIsCertain {
       let isMasked = bytes.u8(position + 1) & 0x80 != 0
-      flow.pointee.client = UInt8(truncatingIfNeeded: isMasked ? side : 1 - side)
+      flow.pointee.client = UInt8(truncatingIfNeeded: isMasked ? side.number : side.peer.number)
     }
     let skipped = position - rest.pointee.start
     ledger.pointee.unreadBytes += UInt64(skipped)
     rest.pointee.consume(skipped)
     let at = rest.pointee.mark(at: rest.pointee.start).timestamp
     let offset = rest.pointee.streamOffset
-    beginCarrying(flow, index)
+    beginCarrying(flow, side.index)
     guard let record = streams.carrier(of: flow) else { return }
     record.pointee.carriers.insert(.webSocket)
     record.pointee.hint = plan
     ledger.pointee.webSocketConnections += 1
-    record.pointee.readers[side]?.pointee.state = .header
-    tellCarrier(flow, side, at, offset, 0, .webSocket(isCompressed: false, isMidstream: true))
+    record.pointee.readers[side.number]?.pointee.state = .header
+    tellCarrier(side, at, offset, 0, .webSocket(isCompressed: false, isMidstream: true))
     // What came first is read first.
-    let other = 1 - side
-    let isFirst = record.pointee.readers[other]?.pointee.held.map {
+    let other = side.peer
+    let isFirst = record.pointee.readers[other.number]?.pointee.held.map {
       $0.pointee.count > 0 && $0.pointee.mark(at: $0.pointee.start).timestamp < at
     }
-    for side in isFirst == true ? [other, side] : [side, other] { carryHeld(index, flow, side, isEnd: false) }
+    for side in isFirst == true ? [other, side] : [side, other] { carryHeld(side, isEnd: false) }
   }
 }

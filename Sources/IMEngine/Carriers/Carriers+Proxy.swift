@@ -6,55 +6,57 @@ extension Carriers {
   /// the bytes were taken or wait for more. Most streams begin otherwise, and their first byte tells.
   @inline(__always)
   mutating func readsCarrier(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>,
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>,
     isEnd: Bool
   ) -> Bool {
     let first = rest.pointee.memoryStart.load(fromByteOffset: rest.pointee.start, as: UInt8.self)
     if first == 0x0d || first == 0x50, rest.pointee.streamOffset == 0,
-      readProxyHeader(flow, side, rest, isEnd: isEnd)
+      readProxyHeader(side, rest, isEnd: isEnd)
     {
       return true
     }
     let next = rest.pointee.memoryStart.load(fromByteOffset: rest.pointee.start, as: UInt8.self)
-    return (next == 0x47 || next == 0x48) && readUpgrade(index, flow, side, rest, isEnd: isEnd)
+    return (next == 0x47 || next == 0x48) && readUpgrade(side, rest, isEnd: isEnd)
   }
 
   /// Reads the PROXY header in front of the first frame of side `side`, whose first bytes `rest` holds. True when the
   /// bytes have to wait for more.
   @inline(never)
   mutating func readProxyHeader(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool
   ) -> Bool {
-    guard side == Int(flow.pointee.client) || !flow.pointee.clientIsCertain else { return false }
+    let flow = side.flow
+    guard side.number == Int(flow.pointee.client) || !flow.pointee.clientIsCertain else { return false }
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-    let half = flow.half(side)
+    let half = side.half
     switch ProxyHeader.read(bytes, rest.pointee.start, rest.pointee.end) {
     case .none: return false
     case .needMore where !isEnd: return half.pointee.flags.contains(.fromStart)
     case .needMore:
       // Too little of one is nothing that could be told from another protocol.
       guard rest.pointee.count >= 6 else { return false }
-      refuseProxyHeader(flow, side, rest, rest.pointee.count)
-    case .damaged(let count): refuseProxyHeader(flow, side, rest, count)
-    case .header(let header, let count): take(header, count, flow, side, rest)
+      refuseProxyHeader(side, rest, rest.pointee.count)
+    case .damaged(let count): refuseProxyHeader(side, rest, count)
+    case .header(let header, let count): take(header, count, side, rest)
     }
     return rest.pointee.count == 0
   }
 
   private mutating func take(
-    _ header: ProxyHeader, _ count: Int, _ flow: UnsafeMutablePointer<Flow>, _ side: Int,
+    _ header: ProxyHeader, _ count: Int, _ side: FlowSide,
     _ rest: UnsafeMutablePointer<StreamRest>
   ) {
-    if !flow.pointee.clientIsCertain { flow.pointee.client = UInt8(truncatingIfNeeded: side) }
+    let flow = side.flow
+    if !flow.pointee.clientIsCertain { flow.pointee.client = UInt8(truncatingIfNeeded: side.number) }
     let record = carrierRecord(flow)
     record.pointee.carriers.insert(header.version == 1 ? .proxy1 : .proxy2)
     record.pointee.client = header.source
     record.pointee.destination = header.destination
     record.pointee.usesTLS = header.usesTLS
-    record.pointee.begin[side] = rest.pointee.streamOffset &+ UInt64(count)
+    record.pointee.begin[side.number] = rest.pointee.streamOffset &+ UInt64(count)
     let event = CarrierEvent(
       timestamp: rest.pointee.mark(at: rest.pointee.start + count - 1).timestamp,
-      direction: flow.pointee.direction(side), streamOffset: rest.pointee.streamOffset, byteCount: UInt64(count),
+      direction: side.direction, streamOffset: rest.pointee.streamOffset, byteCount: UInt64(count),
       what: .proxy(
         version: header.version, isLocal: header.isLocal, source: header.source, destination: header.destination))
     ledger.pointee.carrierBytes += UInt64(count)
@@ -68,15 +70,15 @@ extension Carriers {
 
   /// A header that cannot be believed: what is known to be of it is passed over, and the first frame is looked for.
   private mutating func refuseProxyHeader(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int
   ) {
     streams.raise(
       Issue(
         .proxyHeader, timestamp: rest.pointee.mark(at: rest.pointee.start).timestamp,
-        direction: flow.pointee.direction(side), streamOffset: rest.pointee.streamOffset, byteCount: UInt64(count)),
-      flow)
+        direction: side.direction, streamOffset: rest.pointee.streamOffset, byteCount: UInt64(count)),
+      side.flow)
     ledger.pointee.skippedBytes += UInt64(count)
-    flow.half(side).pointee.flags.remove(.fromStart)
+    side.half.pointee.flags.remove(.fromStart)
     rest.pointee.consume(count)
     rest.pointee.needed = 0
   }

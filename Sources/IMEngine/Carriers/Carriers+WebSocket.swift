@@ -22,53 +22,51 @@ extension Carriers {
   /// Takes `count` stream bytes of a carried direction that have just become contiguous.
   @inline(never)
   mutating func carry(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ offset: Int,
-    _ count: Int, _ at: Timestamp, _ number: UInt64
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
   ) {
-    guard let reader = streams.reader(flow, side) else { return }
-    let start = flow.half(side).pointee.offset &- UInt64(count)
+    guard let reader = streams.reader(side) else { return }
+    let start = side.half.pointee.offset &- UInt64(stretch.count)
     guard reader.pointee.held == nil, reader.pointee.state != .lost else {
-      hold(index, flow, reader, bytes, offset, count, at, number, start)
-      carryHeld(index, flow, side, isEnd: false)
+      hold(side, reader, bytes, stretch, start)
+      carryHeld(side, isEnd: false)
       return
     }
-    let source = CarriedBytes(held: nil, at: at, number: number, base: start &- UInt64(offset))
-    let position = readCarried(index, flow, side, reader, bytes, offset, offset + count, source)
-    if position < offset + count {
-      hold(
-        index, flow, reader, bytes, position, offset + count - position, at, number,
-        start &+ UInt64(position - offset))
-      if reader.pointee.state == .lost { carryHeld(index, flow, side, isEnd: false) }
+    let source = CarriedBytes(
+      held: nil, at: stretch.timestamp, number: stretch.number, base: start &- UInt64(stretch.offset))
+    let position = readCarried(side, reader, bytes, stretch.offset, stretch.end, source)
+    if position < stretch.end {
+      hold(side, reader, bytes, stretch.from(position), start &+ UInt64(position - stretch.offset))
+      if reader.pointee.state == .lost { carryHeld(side, isEnd: false) }
     }
   }
 
   private mutating func hold(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ reader: UnsafeMutablePointer<WebSocketReader>,
-    _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, _ at: Timestamp, _ number: UInt64, _ streamOffset: UInt64
+    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>, _ bytes: borrowing Bytes, _ stretch: Stretch,
+    _ streamOffset: UInt64
   ) {
     if reader.pointee.held == nil {
       reader.pointee.held = streams.rests.make()
-      holders.add(index, flow, streams.tracker.flows)
+      holders.add(side, streams.tracker.flows)
     }
-    reader.pointee.held?.pointee.append(bytes, offset, count, at, number, streamOffset: streamOffset)
+    reader.pointee.held?.pointee.append(bytes, stretch, streamOffset: streamOffset)
     if budget.isOverHeld { clock.wakeNow() }
   }
 
   /// Reads what a direction's reader holds, as far as it goes.
-  mutating func carryHeld(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, isEnd: Bool) {
-    while let reader = streams.reader(flow, side), let held = reader.pointee.held, held.pointee.count > 0 {
+  mutating func carryHeld(_ side: FlowSide, isEnd: Bool) {
+    while let reader = streams.reader(side), let held = reader.pointee.held, held.pointee.count > 0 {
       if reader.pointee.state == .lost {
-        guard findCarried(flow, side, reader, held, isEnd: isEnd) else { break }
+        guard findCarried(side, reader, held, isEnd: isEnd) else { break }
       }
       let bytes = Bytes(RawSpan(_unsafeStart: held.pointee.memoryStart, byteCount: held.pointee.readableCount))
       let start = held.pointee.start
       let source = CarriedBytes(
         held: held, at: clock.now, number: 0, base: held.pointee.streamOffset &- UInt64(start))
-      let position = readCarried(index, flow, side, reader, bytes, start, held.pointee.end, source)
+      let position = readCarried(side, reader, bytes, start, held.pointee.end, source)
       held.pointee.consume(position - start)
       if reader.pointee.state != .lost { break }
     }
-    if let reader = streams.reader(flow, side), reader.pointee.held?.pointee.count == 0 {
+    if let reader = streams.reader(side), reader.pointee.held?.pointee.count == 0 {
       streams.rests.take(back: &reader.pointee.held)
     }
   }
@@ -77,9 +75,10 @@ extension Carriers {
 
   /// Reads frames between `first` and `end`; answers where it stopped. The connection may be one that is not read then.
   private mutating func readCarried(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
     _ bytes: borrowing Bytes, _ first: Int, _ end: Int, _ source: CarriedBytes
   ) -> Int {
+    let flow = side.flow
     var position = first
     var handedOn = 0
     let before = reader.pointee.offsets.end
@@ -90,9 +89,9 @@ extension Carriers {
         countSkipped(flow, end - position)
         position = end
       case .upgrade:
-        guard let count = takeAnswer(flow, side, reader, bytes, position, end, source) else {
+        guard let count = takeAnswer(side, reader, bytes, position, end, source) else {
           streams.giveUp(flow)
-          for side in 0...1 { streams.reader(flow, side)?.pointee.state = .ended }
+          for side in [side, side.peer] { streams.reader(side)?.pointee.state = .ended }
           break
         }
         guard count > 0 else { break loop }
@@ -103,33 +102,33 @@ extension Carriers {
           allowsCompression: reader.pointee.allowsCompression)
         guard outcome != .needMore else { break loop }
         guard case .header(let header) = outcome, isInOrder(header, reader) else {
-          loseCarrier(index, flow, side, reader)
+          loseCarrier(side, reader)
           break loop
         }
         if header.isControl {
           guard end - position >= header.frameCount else { break loop }
-          takeControl(header, flow, side, reader, bytes, position, source)
+          takeControl(header, side, reader, bytes, position, source)
           position += header.frameCount
         } else {
-          beginFrame(header, flow, side, reader, source.base &+ UInt64(position))
+          beginFrame(header, side, reader, source.base &+ UInt64(position))
           position += header.count
-          if header.payloadCount == 0 { endFrame(index, flow, side, reader, delivery(source, position - 1)) }
+          if header.payloadCount == 0 { endFrame(side, reader, delivery(source, position - 1)) }
         }
       case .payload:
         let stamp = delivery(source, position)
         let count = min(reader.pointee.remaining, min(stamp.end ?? end, end) - position, 64 << 10)
-        takePayload(index, flow, side, reader, bytes, position, count, source.base &+ UInt64(position), stamp)
+        takePayload(side, reader, bytes, position, count, source.base &+ UInt64(position), stamp)
         position += count
-        if reader.pointee.remaining == 0 { endFrame(index, flow, side, reader, stamp) }
+        if reader.pointee.remaining == 0 { endFrame(side, reader, stamp) }
         if Int(truncatingIfNeeded: reader.pointee.offsets.end &- before) - handedOn > Self.batch {
           let new = Int(truncatingIfNeeded: reader.pointee.offsets.end &- before) - handedOn
           handedOn += new
-          decodeCarried(index, flow, side, reader, new: new)
+          decodeCarried(side, reader, new: new)
         }
       }
     }
     let new = Int(truncatingIfNeeded: reader.pointee.offsets.end &- before) - handedOn
-    if new > 0 { decodeCarried(index, flow, side, reader, new: new) }
+    if new > 0 { decodeCarried(side, reader, new: new) }
     return position
   }
 
@@ -147,12 +146,13 @@ extension Carriers {
   }
 
   private mutating func beginFrame(
-    _ header: WebSocketHeader, _ flow: UnsafeMutablePointer<Flow>, _ side: Int,
+    _ header: WebSocketHeader, _ side: FlowSide,
     _ reader: UnsafeMutablePointer<WebSocketReader>, _ place: UInt64
   ) {
+    let flow = side.flow
     countCarrier(header.count)
     guard let record = streams.carrier(of: flow) else { return }
-    count(header, flow, side, record)
+    count(header, side, record)
     reader.pointee.key = header.key
     reader.pointee.remaining = header.payloadCount
     reader.pointee.phase = 0
@@ -170,7 +170,7 @@ extension Carriers {
       return
     }
     record.pointee.carriers.insert(.deflate)
-    record.pointee.webSocket.compressed[Int(flow.pointee.direction(side).rawValue)] &+= 1
+    record.pointee.webSocket.compressed[Int(side.direction.rawValue)] &+= 1
     guard flow.pointee.profile != .none else {
       reader.pointee.message = .plain
       return
@@ -179,39 +179,40 @@ extension Carriers {
     reader.pointee.unpacked = 0
     if reader.pointee.inflater == nil { reader.pointee.inflater = RawInflater() }
     reader.pointee.message = reader.pointee.inflater == nil ? .unreadable : .compressed
-    flow.half(side).pointee.flags.insert(.inflating)
+    side.half.pointee.flags.insert(.inflating)
     reader.pointee.account(budget)
   }
 
   private mutating func endFrame(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
     _ stamp: (at: Timestamp, number: UInt64, end: Int?)
   ) {
     reader.pointee.state = .header
-    guard reader.pointee.isFinal, let record = streams.carrier(of: flow) else { return }
-    let way = Int(flow.pointee.direction(side).rawValue)
+    guard reader.pointee.isFinal, let record = streams.carrier(of: side.flow) else { return }
+    let way = Int(side.direction.rawValue)
     record.pointee.webSocket.messages[way] &+= 1
     if reader.pointee.message == .compressed {
       // What a sender leaves out at the end of a message (RFC 7692, section 7.2.2).
       carried.reserve(4)
       carried.pointer.storeBytes(of: UInt32(bigEndian: 0x0000_ffff), as: UInt32.self)
       let tail = UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: 4)
-      inflate(index, flow, side, reader, tail, nil, stamp)
+      inflate(side, reader, tail, nil, stamp)
       // What has made nothing belongs to the carrier.
       countCarrier(reader.pointee.idle)
       reader.pointee.idle = 0
       if reader.pointee.message == .compressed, !reader.pointee.keepsWindow { reader.pointee.inflater?.reset() }
     }
-    if reader.pointee.message == .unreadable { tellNotInflated(flow, side, reader, stamp.at) }
+    if reader.pointee.message == .unreadable { tellNotInflated(side, reader, stamp.at) }
     reader.pointee.message = .none
   }
 
   /// Takes a part of a message's payload.
   private mutating func takePayload(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
     _ bytes: borrowing Bytes, _ position: Int, _ count: Int, _ place: UInt64,
     _ stamp: (at: Timestamp, number: UInt64, end: Int?)
   ) {
+    let flow = side.flow
     defer {
       reader.pointee.phase = (reader.pointee.phase + count) & 3
       reader.pointee.remaining -= count
@@ -232,13 +233,13 @@ extension Carriers {
       bytes, position, count, key: reader.pointee.key, phase: reader.pointee.phase, to: carried.pointer)
     if reader.pointee.message == .compressed {
       inflate(
-        index, flow, side, reader, UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: count),
+        side, reader, UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: count),
         place,
         stamp)
     } else {
       let start = UnsafeRawPointer(carried.pointer)
       let span = RawSpan(_unsafeStart: start, byteCount: carried.capacity + RawBuffer.slack)
-      handOn(index, flow, side, reader, Bytes(span), count, place, count, stamp)
+      handOn(side, reader, Bytes(span), count, place, count, stamp)
     }
   }
 
@@ -246,12 +247,13 @@ extension Carriers {
 
   /// Adds `count` bytes, which `wireCount` bytes at `place` have made, to the stream that frames carry.
   private mutating func handOn(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
     _ bytes: borrowing Bytes, _ count: Int, _ place: UInt64, _ wireCount: Int,
     _ stamp: (at: Timestamp, number: UInt64, end: Int?)
   ) {
+    let flow = side.flow
     guard count > 0 else { return }
-    let half = flow.half(side)
+    let half = side.half
     let inner = reader.pointee.offsets.end
     reader.pointee.offsets.append(count, wire: place, wireCount: wireCount)
     var passed = 0
@@ -268,24 +270,26 @@ extension Carriers {
     } else {
       rest = streams.rests.make()
       half.pointee.rest = rest
-      holders.add(index, flow, streams.tracker.flows)
+      holders.add(side, streams.tracker.flows)
     }
     rest.pointee.append(
-      bytes, passed, count - passed, stamp.at, stamp.number, streamOffset: inner &+ UInt64(passed))
+      bytes, Stretch(offset: passed, count: count - passed, timestamp: stamp.at, number: stamp.number),
+      streamOffset: inner &+ UInt64(passed))
     if budget.isOverHeld { clock.wakeNow() }
   }
 
   /// Decodes what was handed on, `new` bytes of it for the first time.
   private mutating func decodeCarried(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
     new: Int
   ) {
-    let half = flow.half(side)
+    let flow = side.flow
+    let half = side.half
     if flow.pointee.profile == .unknown {
-      choose(index, flow, side, new: new, isEnd: false)
+      choose(side, new: new, isEnd: false)
     } else if flow.pointee.profile.isPlan, half.pointee.rest != nil {
       streams.select(flow.pointee.profile)
-      streams.decodeRest(index, flow, side)
+      streams.decodeRest(side)
     }
     reader.pointee.offsets.forget(before: half.pointee.rest?.pointee.streamOffset ?? reader.pointee.offsets.end)
     reader.pointee.account(budget)
@@ -293,9 +297,10 @@ extension Carriers {
 
   /// Inflates a part of a message and hands on what it makes. Without a `place` it is no part of the wire.
   private mutating func inflate(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
     _ input: UnsafeRawBufferPointer, _ place: UInt64?, _ stamp: (at: Timestamp, number: UInt64, end: Int?)
   ) {
+    let flow = side.flow
     guard let raw = reader.pointee.inflater else { return }
     var input = input
     var place = place
@@ -318,7 +323,7 @@ extension Carriers {
         let start = UnsafeRawPointer(inflated.pointer)
         let span = RawSpan(_unsafeStart: start, byteCount: inflated.capacity + RawBuffer.slack)
         handOn(
-          index, flow, side, reader, Bytes(span), made, reader.pointee.idleFrom, reader.pointee.idle, stamp)
+          side, reader, Bytes(span), made, reader.pointee.idleFrom, reader.pointee.idle, stamp)
         reader.pointee.idleFrom &+= UInt64(reader.pointee.idle)
         reader.pointee.idle = 0
       }
@@ -326,7 +331,7 @@ extension Carriers {
         if isTooLong {
           streams.raise(
             Issue(
-              .inflateLimit, timestamp: stamp.at, direction: flow.pointee.direction(side),
+              .inflateLimit, timestamp: stamp.at, direction: side.direction,
               streamOffset: reader.pointee.idleFrom, byteCount: UInt64(reader.pointee.packed)), flow)
         }
         raw.reset()
@@ -334,7 +339,7 @@ extension Carriers {
         let lost = reader.pointee.idle + (place == nil ? 0 : input.count)
         reader.pointee.idle = 0
         countNotInflated(flow, reader, lost, reader.pointee.idleFrom)
-        loseCarried(index, flow, side)
+        loseCarried(side)
         return
       }
       if progress == .end { raw.restart() }
@@ -347,12 +352,12 @@ extension Carriers {
 
   /// Counts a frame.
   mutating func count(
-    _ header: WebSocketHeader, _ flow: UnsafeMutablePointer<Flow>, _ side: Int,
+    _ header: WebSocketHeader, _ side: FlowSide,
     _ record: UnsafeMutablePointer<CarrierRecord>
   ) {
     let type = Int(WebSocketFrameType(opcode: header.opcode).rawValue)
     record.pointee.carriers.insert(.webSocket)
-    record.pointee.webSocket.frames[Int(flow.pointee.direction(side).rawValue)][type] &+= 1
+    record.pointee.webSocket.frames[Int(side.direction.rawValue)][type] &+= 1
     ledger.pointee.webSocketFrames[type] &+= 1
   }
 
@@ -387,13 +392,13 @@ extension Carriers {
 
   /// Tells of a compressed message that could not be read.
   mutating func tellNotInflated(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ reader: UnsafeMutablePointer<WebSocketReader>, _ at: Timestamp
+    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>, _ at: Timestamp
   ) {
     guard reader.pointee.unread > 0 else { return }
     streams.raise(
       Issue(
-        .notInflated, timestamp: at, direction: flow.pointee.direction(side),
-        streamOffset: reader.pointee.unreadFrom, byteCount: reader.pointee.unread), flow)
+        .notInflated, timestamp: at, direction: side.direction,
+        streamOffset: reader.pointee.unreadFrom, byteCount: reader.pointee.unread), side.flow)
     reader.pointee.unread = 0
   }
 

@@ -75,7 +75,7 @@ extension Connections {
     for (index, _) in found {
       let flow = reassembler.flows.pointer(index)
       if flow.pointee.phase != .closed {
-        flow.pointee.phase = .closed
+        flow.pointee.enter(.end)
         flow.pointee.closeReason = .evicted
         flow.pointee.closedAt = max(clock.now, flow.pointee.lastSeen)
       }
@@ -140,7 +140,7 @@ extension Connections {
       guard flow.holdsBytes else { continue }
       if flow.pointee.lastSeen > entry.at, chances > 0 {
         chances -= 1
-        holders.add(entry.flow, flow, reassembler.flows.places)
+        holders.add(FlowSide(flow, entry.flow, 0), reassembler.flows.places)
         continue
       }
       ledger.pointee.evicted[.held] += 1
@@ -150,21 +150,21 @@ extension Connections {
 
   /// Gives up the holes of both directions and cuts their frames. A connection that is not known yet stays unread.
   private mutating func releaseHeld(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
-    for side in 0...1 {
-      let half = flow.half(side)
-      openHeld(index, flow, side)
+    for side in flow.sides {
+      let half = side.half
+      openHeld(side)
       while let start = half.pointee.queue?.pointee.firstStart {
-        release(index, flow, side, givingUpTo: start, .unseen)
+        release(side, givingUpTo: start, .unseen)
       }
       reassembler.dropQueue(half)
-      if half.pointee.flags.contains(.carried) { carriers.releaseCarrier(index, flow, side) }
+      if half.pointee.flags.contains(.carried) { carriers.releaseCarrier(side) }
       guard flow.pointee.profile.isPlan else { continue }
       if half.pointee.rest?.pointee.count ?? 0 > 0 {
-        carriers.abandonRest(index, flow, side)
+        carriers.abandonRest(side)
         half.pointee.flags.insert(.lost)
       }
       streams.rests.take(back: &half.pointee.rest)
-      finishIfDone(index, flow, side)
+      finishIfDone(side)
     }
     if flow.pointee.profile == .unknown { streams.giveUp(flow) }
   }

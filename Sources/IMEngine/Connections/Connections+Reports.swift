@@ -42,7 +42,9 @@ extension Connections {
         clientHandshake: f.clientHandshake < 0 ? nil : f.clientHandshake,
         packets: [ways[0].packets, ways[1].packets], wireBytes: [ways[0].wireBytes, ways[1].wireBytes],
         streamBytes: [ways[0].offset, ways[1].offset],
-        segments: [reassembler.figures(flow, client), reassembler.figures(flow, 1 - client)],
+        segments: [
+          reassembler.figures(FlowSide(flow, client)), reassembler.figures(FlowSide(flow, 1 - client)),
+        ],
         gapCount: journal.gapCount, gapBytes: journal.gapBytes, conflicts: journal.conflicts, synCount: f.synCount,
         figures: figures, rare: rare,
         handshake: figures.flatMap { handshakeOutcome($0, f) }, heartbeats: beats,

@@ -38,17 +38,17 @@ extension Connections {
   private mutating func giveUpHole(_ hole: (flow: UInt32, serial: UInt32, side: Int), _ reason: GapReason) {
     let flow = reassembler.flows.pointer(hole.flow)
     guard flow.pointee.serial == hole.serial else { return }
-    let half = flow.half(hole.side)
-    if half.pointee.state == .held {
-      openHeld(hole.flow, flow, hole.side)
+    let side = FlowSide(flow, hole.flow, hole.side)
+    if side.half.pointee.state == .held {
+      openHeld(side)
     } else {
-      half.pointee.flags.remove(.holeScheduled)
-      if flow.tail(hole.side).pointee.holeMark.isAfter(half.pointee.next) {
-        release(hole.flow, flow, hole.side, givingUpTo: flow.tail(hole.side).pointee.holeMark, reason)
+      side.half.pointee.flags.remove(.holeScheduled)
+      if side.tail.pointee.holeMark.isAfter(side.half.pointee.next) {
+        release(side, givingUpTo: side.tail.pointee.holeMark, reason)
       }
-      reassembler.scheduleHole(hole.flow, flow, hole.side, clock.now)
+      reassembler.scheduleHole(side, clock.now)
     }
-    finishIfDone(hole.flow, flow, hole.side)
+    finishIfDone(side)
     clock.wake(by: min(reassembler.holes.nextDeadline, reassembler.patientHoles.nextDeadline))
   }
 
@@ -96,9 +96,9 @@ extension Connections {
     if flow.pointee.carrier != .max { carriers.dropReaders(flow) }
     if flow.pointee.carrier != .max { tracker.carriers.release(flow.pointee.carrier) }
     if reassembler.flows.find(flow.pointee.key) == index { reassembler.flows.unlink(index) }
-    for side in 0...1 {
-      Reassembler.destroy(&flow.half(side).pointee.queue)
-      streams.rests.take(back: &flow.half(side).pointee.rest)
+    for side in flow.sides {
+      Reassembler.destroy(&side.half.pointee.queue)
+      streams.rests.take(back: &side.half.pointee.rest)
     }
     flow.pointee.serial = 0
     reassembler.flows.release(index)

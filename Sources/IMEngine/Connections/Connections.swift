@@ -64,106 +64,105 @@ struct Connections: ~Copyable {
   @inline(__always)
   mutating func accept(_ bytes: borrowing Bytes, _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
     ledger.pointee.segments &+= 1
-    let half = flow.half(segment.pointee.side)
+    let side = FlowSide(flow, index, segment.pointee.side)
+    let half = side.half
     if segment.pointee.checksum == .good {
       half.pointee.flags.insert(.goodChecksum)
     } else if !acceptsChecksum(half) {
       return
     }
     flow.pointee.lastSeen = segment.pointee.timestamp
-    if flow.pointee.phase == .accepted || flow.pointee.phase == .opening { establish(flow) }
+    if flow.pointee.phase == .accepted || flow.pointee.phase == .opening { establish(side) }
     half.pointee.packets &+= 1
     half.pointee.wireBytes &+= UInt64(segment.pointee.wireCount)
     if !segment.pointee.flags.isDisjoint(with: .control) {
-      control(index, bytes)
-      return
+      control(side, bytes)
+    } else {
+      data(side, bytes)
     }
-    data(index, flow, half, bytes)
   }
 
+  /// The acknowledgment and the payload of the segment in hand, which `side` sent.
   @inline(__always)
-  mutating func data(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>,
-    _ bytes: borrowing Bytes
-  ) {
-    let isNews = segment.pointee.flags.contains(.ack) && reassembler.acknowledge(index, flow, segment)
-    let peer = 1 &- segment.pointee.side
-    if Int32(bitPattern: segment.pointee.acknowledgment &- flow.half(peer).pointee.next) > 0, isNews {
-      tracker.noteAhead(flow, peer, segment.pointee.timestamp)
+  mutating func data(_ side: FlowSide, _ bytes: borrowing Bytes) {
+    let half = side.half
+    let isNews = segment.pointee.flags.contains(.ack) && reassembler.acknowledge(side, segment)
+    if isNews, segment.pointee.acknowledgment.isAfter(side.peer.half.pointee.next) {
+      tracker.noteAhead(side.peer, segment.pointee.timestamp)
     }
     let lastWindow = half.pointee.window
     half.pointee.window = segment.pointee.window
-    if segment.pointee.window == 0 { reassembler.countZeroWindow(flow, segment) }
+    if segment.pointee.window == 0 { reassembler.countZeroWindow(side, segment) }
     if segment.pointee.payloadCount == 0, segment.pointee.cutCount == 0 {
       if half.pointee.state == .fresh {
         half.pointee.next = segment.pointee.sequence
         half.pointee.flags.insert(.hinted)
       }
-      reassembler.admitAck(flow, segment, isNews: isNews, lastWindow, bytes)
+      reassembler.admitAck(side, segment, isNews: isNews, lastWindow, bytes)
       return
     }
     reassembler.counters.payloadBytes &+= UInt64(truncatingIfNeeded: segment.pointee.payloadCount)
-    let delivery = reassembler.admit(index, flow, segment, bytes)
-    if reassembler.hasNews { takeNews(index, flow, bytes) }
+    let delivery = reassembler.admit(side, segment, bytes)
+    if reassembler.hasNews { takeNews(side, bytes) }
     if delivery.count > 0 {
       carriers.consume(
-        index, flow, segment.pointee.side, bytes, delivery.offset, delivery.count, segment.pointee.timestamp,
-        segment.pointee.number)
+        side, bytes,
+        Stretch(
+          offset: delivery.offset, count: delivery.count, timestamp: segment.pointee.timestamp,
+          number: segment.pointee.number))
     }
-    if delivery.cut > 0 {
-      let gap = reassembler.skip(flow, segment.pointee.side, delivery.cut, .snaplen)
-      carriers.lose(index, flow, segment.pointee.side, gap)
-    }
-    if half.pointee.queue != nil { drain(index, flow, segment.pointee.side) }
+    if delivery.cut > 0 { carriers.lose(side, reassembler.skip(side, delivery.cut, .snaplen)) }
+    if half.pointee.queue != nil { drain(side) }
   }
 
   /// Hands on everything of a direction that has become contiguous.
   @inline(never)
-  mutating func drain(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+  mutating func drain(_ side: FlowSide) {
     if budget.isOverHeld { clock.wakeNow() }
-    let half = flow.half(side)
+    let half = side.half
     guard half.pointee.state == .open else {
-      if reassembler.isOverLimit(half) { openHeld(index, flow, side) }
+      if reassembler.isOverLimit(half) { openHeld(side) }
       return
     }
-    release(index, flow, side, givingUpTo: nil, .captureLoss)
+    release(side, givingUpTo: nil, .captureLoss)
     while half.pointee.queue != nil, reassembler.isOverLimit(half), let start = half.pointee.queue?.pointee.firstStart {
       reassembler.counters.overLimit += 1
-      release(index, flow, side, givingUpTo: start, .unseen)
+      release(side, givingUpTo: start, .unseen)
     }
-    reassembler.scheduleHole(index, flow, side, segment.pointee.timestamp)
-    finishIfDone(index, flow, side)
+    reassembler.scheduleHole(side, segment.pointee.timestamp)
+    finishIfDone(side)
   }
 
   /// Takes pieces from a direction's queue, giving up holes below `mark`.
   mutating func release(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, givingUpTo mark: UInt32?, _ reason: GapReason
+    _ side: FlowSide, givingUpTo mark: UInt32?, _ reason: GapReason
   ) {
-    while let piece = reassembler.nextPiece(flow, side, givingUpTo: mark, reason: reason) {
+    while let piece = reassembler.nextPiece(side, givingUpTo: mark, reason: reason) {
       switch piece {
       case .data(let entry, let skip):
         let span = RawSpan(
           _unsafeStart: UnsafeRawPointer(entry.bytes), byteCount: Int(entry.count) + RawBuffer.slack)
         carriers.consume(
-          index, flow, side, Bytes(span), skip, Int(entry.count) - skip, entry.timestamp, entry.number)
+          side, Bytes(span),
+          Stretch(offset: skip, count: Int(entry.count) - skip, timestamp: entry.timestamp, number: entry.number))
         entry.bytes.deallocate()
         if entry.cut > 0 {
-          let gap = reassembler.skip(flow, side, Int(entry.cut), .snaplen)
-          carriers.lose(index, flow, side, gap)
+          let gap = reassembler.skip(side, Int(entry.cut), .snaplen)
+          carriers.lose(side, gap)
         }
       case .gap(let gap):
-        carriers.lose(index, flow, side, gap)
+        carriers.lose(side, gap)
       }
     }
   }
 
   /// Begins a direction whose first data came without a SYN, at the lowest byte that came.
-  mutating func openHeld(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
-    let half = flow.half(side)
+  mutating func openHeld(_ side: FlowSide) {
+    let half = side.half
     guard half.pointee.state == .held, let start = half.pointee.queue?.pointee.firstStart else { return }
     reassembler.open(half, at: start)
-    release(index, flow, side, givingUpTo: nil, .captureLoss)
-    reassembler.scheduleHole(index, flow, side, clock.now)
+    release(side, givingUpTo: nil, .captureLoss)
+    reassembler.scheduleHole(side, clock.now)
   }
 
   /// A segment whose checksum is not right: offloaded and cut ones count; a wrong one only where no right one was seen.
@@ -222,30 +221,30 @@ struct Connections: ~Copyable {
 
   /// What the last segment brought beside new bytes of its stream: other bytes for old ones, old bytes never seen.
   @inline(never)
-  mutating func takeNews(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes) {
+  mutating func takeNews(_ side: FlowSide, _ bytes: borrowing Bytes) {
     reassembler.hasNews = false
-    if reassembler.conflict != nil { reportConflict(flow) }
+    if reassembler.conflict != nil { reportConflict(side) }
     if let expected = reassembler.outOfWindow {
       reassembler.outOfWindow = nil
       streams.raise(
         Issue(
           .outOfWindow(sequence: segment.pointee.sequence, expected: expected), timestamp: segment.pointee.timestamp,
-          direction: flow.pointee.direction(segment.pointee.side),
-          streamOffset: flow.half(segment.pointee.side).pointee.offset,
-          byteCount: UInt64(segment.pointee.payloadCount + segment.pointee.cutCount)), flow)
+          direction: side.direction,
+          streamOffset: side.half.pointee.offset,
+          byteCount: UInt64(segment.pointee.payloadCount + segment.pointee.cutCount)), side.flow)
     }
     if !streams.islands.isEmpty {
-      reassembler.countLate(flow, segment, streams.fillIslands(segment, index, flow, bytes))
+      reassembler.countLate(side, segment, streams.fillIslands(segment, side, bytes))
     }
   }
 
-  private mutating func reportConflict(_ flow: UnsafeMutablePointer<Flow>) {
+  private mutating func reportConflict(_ side: FlowSide) {
     guard let conflict = reassembler.conflict else { return }
     reassembler.conflict = nil
     streams.raise(
       Issue(
         .inconsistentRetransmission(kept: conflict.kept, other: conflict.other), timestamp: segment.pointee.timestamp,
-        direction: flow.pointee.direction(segment.pointee.side), streamOffset: conflict.offset,
-        byteCount: UInt64(segment.pointee.payloadCount)), flow)
+        direction: side.direction, streamOffset: conflict.offset,
+        byteCount: UInt64(segment.pointee.payloadCount)), side.flow)
   }
 }

@@ -20,11 +20,11 @@ extension Reassembler {
   static var timeoutLimit: Int64 { 200_000_000 }
 
   /// What a side's segments were.
-  mutating func figures(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> SegmentFigures {
-    var figures = flow.pointee.journal == .max ? SegmentFigures() : journals.note(flow, side).pointee.figures
-    figures.roundTrips = flow.tail(side).pointee.roundTrips
+  mutating func figures(_ side: FlowSide) -> SegmentFigures {
+    var figures = side.flow.pointee.journal == .max ? SegmentFigures() : journals.note(side).pointee.figures
+    figures.roundTrips = side.tail.pointee.roundTrips
     // Whether a segment was needed again, only the other side's packets tell.
-    if flow.half(1 - side).pointee.packets == 0 { figures.lost = 0 }
+    if side.peer.half.pointee.packets == 0 { figures.lost = 0 }
     return figures
   }
 
@@ -32,18 +32,18 @@ extension Reassembler {
 
   /// Whether the segment is one that was captured before, by the name under which it was remembered.
   mutating func isCopy(
-    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ name: RecentSegments.Name
+    _ side: FlowSide, _ segment: UnsafePointer<Segment>, _ name: RecentSegments.Name
   ) -> Bool {
-    guard let memory = recent.recall(flow.pointee.serial, segment, name) else { return false }
-    return isCopy(flow, segment, memory)
+    guard let memory = recent.recall(side.flow.pointee.serial, segment, name) else { return false }
+    return isCopy(side, segment, memory)
   }
 
   /// Whether the segment is the one in `memory`. Without an identifier, one that was asked for again is none.
   mutating func isCopy(
-    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ memory: RecentSegments.Memory
+    _ side: FlowSide, _ segment: UnsafePointer<Segment>, _ memory: RecentSegments.Memory
   ) -> Bool {
     guard memory.isCopy(of: segment) else { return false }
-    return segment.pointee.identification != 0 || !isAskedFor(flow, segment)
+    return segment.pointee.identification != 0 || !isAskedFor(side, segment)
   }
 
   /// Whether packets of a connection were captured twice. Acknowledgments without an identifier that follow one another are
@@ -54,13 +54,13 @@ extension Reassembler {
   }
 
   /// Counts a packet that was captured twice, and takes back what was counted of it as of a packet of its own.
-  mutating func dropCopy(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>) {
-    let half = flow.half(segment.pointee.side)
+  mutating func dropCopy(_ side: FlowSide, _ segment: UnsafePointer<Segment>) {
+    let half = side.half
     counters.copies += 1
     counters.repeatedBytes += UInt64(segment.pointee.payloadCount)
     half.pointee.packets &-= 1
     half.pointee.wireBytes &-= UInt64(segment.pointee.wireCount)
-    let journal = journals.note(flow, segment.pointee.side)
+    let journal = journals.note(side)
     journal.pointee.figures.copies &+= 1
     if segment.pointee.window == 0, segment.pointee.flags.isDisjoint(with: .control) {
       journal.pointee.figures.zeroWindows &-= 1
@@ -70,28 +70,27 @@ extension Reassembler {
   // MARK: Sent again, or late
 
   /// Whether two duplicate acknowledgments in a row have asked for this segment.
-  private mutating func isAskedFor(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>) -> Bool {
-    guard flow.pointee.journal != .max else { return false }
-    let peer = journals.note(flow, 1 - segment.pointee.side)
-    let half = flow.half(segment.pointee.side)
+  private mutating func isAskedFor(_ side: FlowSide, _ segment: UnsafePointer<Segment>) -> Bool {
+    guard side.flow.pointee.journal != .max else { return false }
+    let peer = journals.note(side.peer)
+    let half = side.half
     return peer.pointee.repeats >= 2 && peer.pointee.repeatedAck == segment.pointee.sequence
       && half.pointee.acknowledged == segment.pointee.sequence
   }
 
   /// Counts a segment whose bytes came before, or one that fills a hole.
   mutating func judge(
-    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, fillsHole: Bool,
+    _ side: FlowSide, _ segment: UnsafePointer<Segment>, fillsHole: Bool,
     _ memory: RecentSegments.Memory?
   ) {
-    let side = segment.pointee.side
-    let half = flow.half(side)
+    let half = side.half
     let now = segment.pointee.timestamp
     let end = segment.pointee.sequence &+ segment.pointee.sequenceCount
     let isSYN = segment.pointee.flags.contains(.syn)
     verdict = SegmentVerdict()
-    let isAsked = isAskedFor(flow, segment)
-    let journal = journals.note(flow, side)
-    let peer = journals.note(flow, 1 - side)
+    let isAsked = isAskedFor(side, segment)
+    let journal = journals.note(side)
+    let peer = journals.note(side.peer)
     let isKnown = half.pointee.flags.contains(.acknowledged)
     verdict.isSpurious =
       isKnown && end.isAtOrBefore(half.pointee.acknowledged)
@@ -100,8 +99,8 @@ extension Reassembler {
       !verdict.isSpurious && isAsked
       && (0..<Self.fastLimit).contains(now.nanoseconds(since: peer.pointee.repeatedAt))
     let since = fillsHole ? now.nanoseconds(since: journal.pointee.highestAt) : memory?.age ?? 0
-    if fillsHole, !verdict.isSpurious, !verdict.isFast, since < Self.overtakenLimit(flow) {
-      countOutOfOrder(flow, side)
+    if fillsHole, !verdict.isSpurious, !verdict.isFast, since < Self.overtakenLimit(side.flow) {
+      countOutOfOrder(side)
       return
     }
     verdict.isRetransmission = true
@@ -115,9 +114,9 @@ extension Reassembler {
   }
 
   /// Takes the last verdict back.
-  mutating func takeBack(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+  mutating func takeBack(_ side: FlowSide) {
     counters.retransmits -= 1
-    Self.add(verdict, UInt32.max, &journals.note(flow, side).pointee.figures)
+    Self.add(verdict, UInt32.max, &journals.note(side).pointee.figures)
     verdict = SegmentVerdict()
   }
 
@@ -130,9 +129,9 @@ extension Reassembler {
     if verdict.isLost { figures.lost &+= one }
   }
 
-  mutating func countOutOfOrder(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+  mutating func countOutOfOrder(_ side: FlowSide) {
     counters.outOfOrder += 1
-    journals.note(flow, side).pointee.figures.outOfOrder &+= 1
+    journals.note(side).pointee.figures.outOfOrder &+= 1
   }
 
   /// The round trip of the handshake, where it was seen: whatever comes behind it may have been asked for.
@@ -143,69 +142,69 @@ extension Reassembler {
 
   /// Counts a hole of `count` bytes that the receiver acknowledged and nobody saw. What the receiver had told to lack was
   /// lost by the network first, and its retransmission was not captured.
-  mutating func countMissed(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ count: Int) {
-    let journal = journals.note(flow, side)
+  mutating func countMissed(_ side: FlowSide, _ count: Int) {
+    let journal = journals.note(side)
     journal.pointee.figures.missedHoles &+= 1
     journal.pointee.figures.missedBytes &+= UInt64(count)
-    if journals.note(flow, 1 - side).pointee.lacks(flow.half(side).pointee.next) { journal.pointee.figures.lost &+= 1 }
+    if journals.note(side.peer).pointee.lacks(side.half.pointee.next) { journal.pointee.figures.lost &+= 1 }
   }
 
   // MARK: Acknowledgments, windows, keep-alives
 
   /// Counts a segment that closes its sender's window, or keeps it closed.
   @inline(never)
-  mutating func countZeroWindow(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>) {
+  mutating func countZeroWindow(_ side: FlowSide, _ segment: UnsafePointer<Segment>) {
     guard segment.pointee.flags.isDisjoint(with: .control) else { return }
-    journals.note(flow, segment.pointee.side).pointee.figures.zeroWindows &+= 1
+    journals.note(side).pointee.figures.zeroWindows &+= 1
   }
 
   /// Counts a segment of at most one byte just below the next number. A byte sent into a closed window is a probe.
-  mutating func countKeepAlive(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>) {
+  mutating func countKeepAlive(_ side: FlowSide, _ segment: UnsafePointer<Segment>) {
     verdict = SegmentVerdict()
-    guard segment.pointee.payloadCount == 0 || flow.half(1 - segment.pointee.side).pointee.window != 0 else { return }
-    let journal = journals.note(flow, segment.pointee.side)
+    guard segment.pointee.payloadCount == 0 || side.peer.half.pointee.window != 0 else { return }
+    let journal = journals.note(side)
     journal.pointee.figures.keepAlives &+= 1
-    journal.pointee.keepAliveMark = flow.half(segment.pointee.side).pointee.packets
+    journal.pointee.keepAliveMark = side.half.pointee.packets
   }
 
   /// A segment without payload. `isNews` says that its acknowledgment is; `lastWindow` is the window of the one before it.
   @inline(never)
   mutating func admitAck(
-    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafeMutablePointer<Segment>, isNews: Bool, _ lastWindow: UInt16,
+    _ side: FlowSide, _ segment: UnsafeMutablePointer<Segment>, isNews: Bool, _ lastWindow: UInt16,
     _ bytes: borrowing Bytes
   ) {
-    segment.pointee.markAcknowledgment(bytes, peerPackets: flow.half(1 &- segment.pointee.side).pointee.packets)
+    segment.pointee.markAcknowledgment(bytes, peerPackets: side.peer.half.pointee.packets)
     let name = RecentSegments.Name(ofAcknowledgment: segment)
     if isNews {
-      recent.remember(flow.pointee.serial, segment, name)
+      recent.remember(side.flow.pointee.serial, segment, name)
     } else if segment.pointee.flags.isDisjoint(with: .control), segment.pointee.flags.contains(.ack) {
-      admitRepeatedAck(flow, segment, name, lastWindow, bytes)
+      admitRepeatedAck(side, segment, name, lastWindow, bytes)
     }
   }
 
   private mutating func admitRepeatedAck(
-    _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ name: RecentSegments.Name,
+    _ side: FlowSide, _ segment: UnsafePointer<Segment>, _ name: RecentSegments.Name,
     _ lastWindow: UInt16, _ bytes: borrowing Bytes
   ) {
-    if isCopy(flow, segment, name), segment.pointee.identification != 0 || showsCopies(flow) {
-      dropCopy(flow, segment)
+    let flow = side.flow
+    if isCopy(side, segment, name), segment.pointee.identification != 0 || showsCopies(flow) {
+      dropCopy(side, segment)
       return
     }
     recent.remember(flow.pointee.serial, segment, name)
-    let side = segment.pointee.side
-    let half = flow.half(side)
-    let peer = flow.half(1 - side)
+    let half = side.half
+    let peer = side.peer.half
     guard segment.pointee.acknowledgment == peer.pointee.acknowledged,
       half.pointee.state == .open || half.pointee.flags.contains(.hinted)
     else { return }
     let next = half.pointee.queue?.pointee.lastEnd ?? half.pointee.next
     if segment.pointee.sequence == next &- 1 {
-      countKeepAlive(flow, segment)
+      countKeepAlive(side, segment)
       return
     }
     guard segment.pointee.sequence == next, segment.pointee.window == lastWindow, lastWindow != 0 else { return }
-    let journal = journals.note(flow, side)
-    if journals.note(flow, 1 - side).pointee.keepAliveMark == peer.pointee.packets {
+    let journal = journals.note(side)
+    if journals.note(side.peer).pointee.keepAliveMark == peer.pointee.packets {
       journal.pointee.figures.keepAliveAcks &+= 1
       return
     }

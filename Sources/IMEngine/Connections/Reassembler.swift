@@ -78,13 +78,13 @@ struct Reassembler: ~Copyable {
   /// Takes the payload of a segment. Control flags have been handled before.
   @inline(__always)
   mutating func admit(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes
+    _ side: FlowSide, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes
   ) -> Delivery {
-    let half = flow.half(segment.pointee.side)
+    let half = side.half
     let count = segment.pointee.payloadCount
     if half.pointee.state == .open, segment.pointee.sequence == half.pointee.next, half.pointee.queue == nil {
       recent.remember(
-        flow.pointee.serial, segment, segment.pointee.sequence, count, sum: segment.pointee.payloadSum ?? 0)
+        side.flow.pointee.serial, segment, segment.pointee.sequence, count, sum: segment.pointee.payloadSum ?? 0)
       half.pointee.next &+= UInt32(truncatingIfNeeded: count)
       half.pointee.offset &+= UInt64(truncatingIfNeeded: count)
       if half.pointee.timedEnd == 0 {
@@ -93,18 +93,19 @@ struct Reassembler: ~Copyable {
       }
       return Delivery(offset: segment.pointee.payload, count: count, cut: segment.pointee.cutCount)
     }
-    return admitOutOfOrder(index, flow, segment, bytes)
+    return admitOutOfOrder(side, segment, bytes)
   }
 
   @inline(never)
   private mutating func admitOutOfOrder(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes
+    _ side: FlowSide, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes
   ) -> Delivery {
-    let half = flow.half(segment.pointee.side)
+    let flow = side.flow
+    let half = side.half
     let count = segment.pointee.payloadCount
     let memory = recent.recall(flow.pointee.serial, segment, .payload(segment.pointee.sequence, count))
-    if let memory, isCopy(flow, segment, memory) {
-      dropCopy(flow, segment)
+    if let memory, isCopy(side, segment, memory) {
+      dropCopy(side, segment)
       return Delivery()
     }
     recent.remember(
@@ -119,12 +120,12 @@ struct Reassembler: ~Copyable {
       // Of a segment that the snaplen cut to its header, nothing can be held.
       if known || hinted || count == 0 {
         open(half, at: sequence)
-        return admit(index, flow, segment, bytes)
+        return admit(side, segment, bytes)
       }
       half.pointee.state = .held
       holes.schedule(
-        flow: index, serial: flow.pointee.serial, side: segment.pointee.side, at: segment.pointee.timestamp)
-      hold(index, flow, segment, bytes, from: 0, base: segment.pointee.sequence &- 1 << 30, memory)
+        flow: side.index, serial: flow.pointee.serial, side: side.number, at: segment.pointee.timestamp)
+      hold(side, segment, bytes, from: 0, base: segment.pointee.sequence &- 1 << 30, memory)
       return Delivery()
     }
     if half.pointee.state == .held {
@@ -134,7 +135,7 @@ struct Reassembler: ~Copyable {
         ignore(count, expected: base &+ 1 << 30)
         return Delivery()
       }
-      hold(index, flow, segment, bytes, from: 0, base: base, memory)
+      hold(side, segment, bytes, from: 0, base: base, memory)
       return Delivery()
     }
     let distance = segment.pointee.sequence.distance(from: half.pointee.next)
@@ -142,27 +143,28 @@ struct Reassembler: ~Copyable {
       ignore(count, expected: half.pointee.next)
       return Delivery()
     }
-    if distance < 0 { return admitRepeated(index, flow, segment, -distance, bytes, memory) }
-    hold(index, flow, segment, bytes, from: 0, base: half.pointee.next, memory)
-    scheduleHole(index, flow, segment.pointee.side, segment.pointee.timestamp)
+    if distance < 0 { return admitRepeated(side, segment, -distance, bytes, memory) }
+    hold(side, segment, bytes, from: 0, base: half.pointee.next, memory)
+    scheduleHole(side, segment.pointee.timestamp)
     return Delivery()
   }
 
   /// A segment that begins `behind` bytes before what is expected.
   private mutating func admitRepeated(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ behind: Int,
+    _ side: FlowSide, _ segment: UnsafePointer<Segment>, _ behind: Int,
     _ bytes: borrowing Bytes, _ memory: RecentSegments.Memory?
   ) -> Delivery {
-    let half = flow.half(segment.pointee.side)
+    let flow = side.flow
+    let half = side.half
     let count = segment.pointee.payloadCount
     let old = min(behind, count)
     counters.repeatedBytes += UInt64(old)
     if journals.hasGaps(flow) { hasNews = true }
     if behind == 1, count <= 1 {
-      countKeepAlive(flow, segment)
+      countKeepAlive(side, segment)
     } else if behind > 1 || count + segment.pointee.cutCount == 1 {
       // New data from just below the next number on stands behind a probe of a closed window.
-      judge(flow, segment, fillsHole: false, memory)
+      judge(side, segment, fillsHole: false, memory)
       if let memory, let sum = segment.pointee.payloadSum, memory.sum != 0, memory.sum != sum {
         let from = Int64(half.pointee.offset) - Int64(behind)
         noteConflict(
@@ -172,7 +174,7 @@ struct Reassembler: ~Copyable {
     guard count > behind else { return Delivery() }
     if half.pointee.queue != nil {
       // The part that is new may overlap what waits behind the hole, which came first.
-      hold(index, flow, segment, bytes, from: behind, base: half.pointee.next, memory)
+      hold(side, segment, bytes, from: behind, base: half.pointee.next, memory)
       return Delivery()
     }
     half.pointee.next &+= UInt32(count - behind)
@@ -197,20 +199,21 @@ struct Reassembler: ~Copyable {
   }
 
   /// Corrects what was counted for a segment of which `count` bytes had been given up and never seen before.
-  mutating func countLate(_ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ count: Int) {
+  mutating func countLate(_ side: FlowSide, _ segment: UnsafePointer<Segment>, _ count: Int) {
     guard count > 0 else { return }
     counters.lateBytes += UInt64(count)
     counters.repeatedBytes -= UInt64(count)
     guard count == segment.pointee.payloadCount, verdict.isRetransmission else { return }
-    takeBack(flow, segment.pointee.side)
-    countOutOfOrder(flow, segment.pointee.side)
+    takeBack(side)
+    countOutOfOrder(side)
   }
 
   private mutating func hold(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes,
+    _ side: FlowSide, _ segment: UnsafePointer<Segment>, _ bytes: borrowing Bytes,
     from skip: Int, base: UInt32, _ memory: RecentSegments.Memory?
   ) {
-    let half = flow.half(segment.pointee.side)
+    let flow = side.flow
+    let half = side.half
     let queue: UnsafeMutablePointer<SegmentQueue>
     if let existing = half.pointee.queue {
       queue = existing
@@ -218,7 +221,7 @@ struct Reassembler: ~Copyable {
       queue = .allocate(capacity: 1)
       queue.initialize(to: SegmentQueue(budget: budget))
       half.pointee.queue = queue
-      holders.add(index, flow, flows.places)
+      holders.add(side, flows.places)
     }
     let start = segment.pointee.sequence &+ UInt32(skip)
     let isBelow = queue.pointee.lastEnd.map { $0.isAfter(start) } ?? false
@@ -231,11 +234,11 @@ struct Reassembler: ~Copyable {
     heldBytes += queue.pointee.byteCount - before
     counters.repeatedBytes += UInt64(result.repeated)
     if skip == 0, result.added == 0 {
-      if result.repeated > 0 { judge(flow, segment, fillsHole: false, memory) }
+      if result.repeated > 0 { judge(side, segment, fillsHole: false, memory) }
     } else if skip == 0, isBelow {
-      judge(flow, segment, fillsHole: true, memory)
+      judge(side, segment, fillsHole: true, memory)
     } else {
-      journals.note(flow, segment.pointee.side).pointee.highestAt = segment.pointee.timestamp
+      journals.note(side).pointee.highestAt = segment.pointee.timestamp
     }
     if let (kept, other) = result.conflict {
       let distance = Int64(segment.pointee.sequence.distance(from: half.pointee.next))
@@ -248,9 +251,9 @@ struct Reassembler: ~Copyable {
   @inline(__always)
   @discardableResult
   mutating func acknowledge(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ segment: UnsafePointer<Segment>
+    _ side: FlowSide, _ segment: UnsafePointer<Segment>
   ) -> Bool {
-    let peer = flow.half(1 &- segment.pointee.side)
+    let peer = side.peer.half
     let known = peer.pointee.acknowledged
     let isAhead = segment.pointee.acknowledgment.isAfter(known)
     // Every other packet moves it: written always, so that there is no branch to guess.
@@ -261,11 +264,11 @@ struct Reassembler: ~Copyable {
     let timed = peer.pointee.timedEnd
     if timed != 0, segment.pointee.acknowledgment.isAtOrAfter(timed) {
       peer.pointee.timedEnd = 0
-      flow.tail(1 &- segment.pointee.side).pointee.roundTrips.record(
+      side.peer.tail.pointee.roundTrips.record(
         from: peer.pointee.timedAt, to: AckRoundTrips.tick(segment.pointee.timestamp))
     }
     if peer.pointee.queue != nil, isNew {
-      scheduleHole(index, flow, 1 &- segment.pointee.side, segment.pointee.timestamp)
+      scheduleHole(side.peer, segment.pointee.timestamp)
     }
     return isNew
   }
@@ -273,9 +276,10 @@ struct Reassembler: ~Copyable {
   /// Lets the hole of a direction run out when it is known that its bytes will not come, and at once when a limit is hit.
   @inline(never)
   mutating func scheduleHole(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ now: Timestamp
+    _ side: FlowSide, _ now: Timestamp
   ) {
-    let half = flow.half(side)
+    let flow = side.flow
+    let half = side.half
     guard half.pointee.state == .open, let queue = half.pointee.queue, !queue.pointee.isEmpty,
       !half.pointee.flags.contains(.holeScheduled)
     else { return }
@@ -283,11 +287,11 @@ struct Reassembler: ~Copyable {
     if half.pointee.flags.contains(.acknowledged) {
       let acked = half.pointee.acknowledged.distance(from: next)
       guard acked > 0, acked < 1 << 30 else { return }
-      flow.tail(side).pointee.holeMark = half.pointee.acknowledged
-      holes.schedule(flow: index, serial: flow.pointee.serial, side: side, at: now)
-    } else if flow.half(1 - side).pointee.packets == 0 {
-      flow.tail(side).pointee.holeMark = next &+ 1 << 30
-      patientHoles.schedule(flow: index, serial: flow.pointee.serial, side: side, at: now)
+      side.tail.pointee.holeMark = half.pointee.acknowledged
+      holes.schedule(flow: side.index, serial: flow.pointee.serial, side: side.number, at: now)
+    } else if side.peer.half.pointee.packets == 0 {
+      side.tail.pointee.holeMark = next &+ 1 << 30
+      patientHoles.schedule(flow: side.index, serial: flow.pointee.serial, side: side.number, at: now)
     } else {
       return
     }
@@ -326,9 +330,9 @@ struct Reassembler: ~Copyable {
   ///
   /// `mark` is how far holes are given up, `nil` where only contiguous data is wanted.
   mutating func nextPiece(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, givingUpTo mark: UInt32?, reason: GapReason
+    _ side: FlowSide, givingUpTo mark: UInt32?, reason: GapReason
   ) -> ReleasedPiece? {
-    let half = flow.half(side)
+    let half = side.half
     while let queue = half.pointee.queue {
       if let entry = queue.pointee.pop(at: half.pointee.next) {
         heldBytes -= Int(entry.count)
@@ -353,7 +357,7 @@ struct Reassembler: ~Copyable {
       guard let mark, mark.isAfter(half.pointee.next) else { return nil }
       let target = mark.isBefore(start) ? mark : start
       queue.pointee.contiguousSince = .distantPast
-      var gap = skip(flow, side, Int(target &- half.pointee.next), reason)
+      var gap = skip(side, Int(target &- half.pointee.next), reason)
       gap.seenAt = queue.pointee.firstTimestamp ?? .distantFuture
       return .gap(gap)
     }
@@ -361,15 +365,15 @@ struct Reassembler: ~Copyable {
   }
 
   /// Moves a direction over `count` bytes that will not come.
-  mutating func skip(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ count: Int, _ reason: GapReason) -> Gap {
-    if reason == .captureLoss { countMissed(flow, side, count) }
-    let half = flow.half(side)
+  mutating func skip(_ side: FlowSide, _ count: Int, _ reason: GapReason) -> Gap {
+    if reason == .captureLoss { countMissed(side, count) }
+    let half = side.half
     half.pointee.next &+= UInt32(truncatingIfNeeded: count)
     half.pointee.offset &+= UInt64(count)
     half.pointee.flags.remove(.fromStart)
     counters.gapBytes[Int(reason.rawValue)] += UInt64(count)
     counters.gaps[Int(reason.rawValue)] += 1
-    let journal = journals.journal(flow)
+    let journal = journals.journal(side.flow)
     journal.pointee.gapCount &+= 1
     journal.pointee.gapBytes &+= UInt64(count)
     return Gap(byteCount: count, reason: reason)

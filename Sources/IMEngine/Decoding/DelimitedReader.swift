@@ -5,7 +5,7 @@
 #endif
 
 /// What stands between two delimiters, as places in the bytes that were searched.
-struct Stretch {
+struct DelimitedStretch {
   /// The first byte: a delimiter in front of the content, or the content itself.
   var start: Int
   /// The content, escapes and all, without the carriage return of a line.
@@ -37,7 +37,7 @@ struct FrameScratch: ~Copyable {
   /// Takes the content of a stretch, without escapes; false where an escape stands in front of a byte that it may not stand
   /// in front of.
   fileprivate mutating func take(
-    _ bytes: borrowing Bytes, _ stretch: Stretch, _ framing: PlanFraming
+    _ bytes: borrowing Bytes, _ stretch: DelimitedStretch, _ framing: PlanFraming
   ) -> Bool {
     origin = stretch.end - stretch.start
     buffer.reserve(origin + stretch.content.count)
@@ -116,7 +116,7 @@ extension UnsafePointer<Plan> {
 
   /// The stretch that begins at `position`, which follows a delimiter or is one; `nil` where it does not end before `end`.
   /// None of the bytes before `known` is the delimiter that ends it.
-  func stretch(_ bytes: borrowing Bytes, _ position: Int, _ end: Int, known: Int = 0) -> Stretch? {
+  func stretch(_ bytes: borrowing Bytes, _ position: Int, _ end: Int, known: Int = 0) -> DelimitedStretch? {
     let isLine = pointee.framing.kind == .line
     let delimiter = pointee.framing.delimiter
     var from = position
@@ -124,7 +124,7 @@ extension UnsafePointer<Plan> {
     guard let close = nextDelimiter(bytes, max(from, known), end) else { return nil }
     var last = close
     while isLine, last > from, bytes.u8(last &- 1) == 0x0d { last &-= 1 }
-    return Stretch(start: position, content: from..<last, end: close + 1)
+    return DelimitedStretch(start: position, content: from..<last, end: close + 1)
   }
 
   /// Where a frame may begin in bytes of which nothing is known: at a flag that no other one follows, or behind a line feed;
@@ -154,7 +154,8 @@ extension UnsafePointer<Plan> {
   ///
   /// `frame` then describes the bytes of `scratch`, and is as long as the stretch.
   func readStretch(
-    _ bytes: borrowing Bytes, _ stretch: Stretch, _ scratch: inout FrameScratch, _ frame: UnsafeMutablePointer<Frame>
+    _ bytes: borrowing Bytes, _ stretch: DelimitedStretch, _ scratch: inout FrameScratch,
+    _ frame: UnsafeMutablePointer<Frame>
   ) -> Bool {
     guard stretch.end - stretch.start <= longestOnWire, scratch.take(bytes, stretch, pointee.framing) else {
       return false
@@ -164,7 +165,7 @@ extension UnsafePointer<Plan> {
   }
 
   private func readContent(
-    _ scratch: inout FrameScratch, _ stretch: Stretch, _ frame: UnsafeMutablePointer<Frame>
+    _ scratch: inout FrameScratch, _ stretch: DelimitedStretch, _ frame: UnsafeMutablePointer<Frame>
   ) -> Bool {
     let framing = pointee.framing
     let least = Int(pointee.headerCount)
@@ -231,7 +232,7 @@ extension UnsafePointer<Plan> {
 
   /// A line: words with blanks between them; the body is what stands behind the type.
   private func readLine(
-    _ scratch: inout FrameScratch, _ stretch: Stretch, _ frame: UnsafeMutablePointer<Frame>
+    _ scratch: inout FrameScratch, _ stretch: DelimitedStretch, _ frame: UnsafeMutablePointer<Frame>
   ) -> Bool {
     let origin = scratch.origin
     let count = scratch.count

@@ -98,6 +98,36 @@ package enum ConnectionPhase: UInt8, Sendable, BitwiseCopyable {
   case closed
 }
 
+/// What a segment tells of its connection's opening or end.
+enum PhaseEvent {
+  /// The client's SYN, and the server's SYN+ACK.
+  case syn, synAck
+  /// The client's acknowledgment of the SYN+ACK.
+  case ack
+  /// Data behind an acknowledgment.
+  case data
+  /// A FIN up to which everything was delivered, the first of the two.
+  case fin
+  /// The second FIN, a reset, or that nobody goes on waiting.
+  case end
+}
+
+extension ConnectionPhase {
+  /// The phase behind an event; the same one where the event tells nothing new.
+  func behind(_ event: PhaseEvent) -> ConnectionPhase {
+    switch (self, event) {
+    case (.midstream, .syn): .opening
+    case (.midstream, .synAck), (.opening, .synAck): .accepted
+    // Where the capture missed the SYN+ACK, data tells that it was sent.
+    case (.accepted, .ack), (.opening, .data): .established
+    case (.closed, _): .closed
+    case (_, .fin): .closing
+    case (_, .end): .closed
+    default: self
+    }
+  }
+}
+
 /// Why a connection is over, or that it is not.
 package enum CloseReason: UInt8, Sendable, BitwiseCopyable {
   /// Not over when the capture ended.
@@ -177,6 +207,8 @@ struct Flow {
   var journal: UInt32 = .max
   /// What is kept of its carriers; `.max` where it has none.
   var carrier: UInt32 = .max
+  /// Its place in the table; what runs for every packet has it at hand.
+  var index: UInt32 = 0
 
   init(key: FlowKey, serial: UInt32, client: UInt8, at now: Timestamp) {
     self.key = key
@@ -184,6 +216,14 @@ struct Flow {
     self.client = client
     firstSeen = now
     lastSeen = now
+  }
+
+  /// Goes on to the phase behind an event; whether that is another one.
+  @discardableResult
+  mutating func enter(_ event: PhaseEvent) -> Bool {
+    let old = phase
+    phase = old.behind(event)
+    return phase != old
   }
 
   /// The direction in which side `side` sends.

@@ -37,6 +37,9 @@ final class FlowJournals {
     UnsafeMutableRawPointer(journal(flow)).assumingMemoryBound(to: SegmentJournal.self) + side
   }
 
+  /// The same of a side by its name.
+  func note(_ side: FlowSide) -> UnsafeMutablePointer<SegmentJournal> { note(side.flow, side.number) }
+
   /// Whether bytes of a flow were given up.
   func hasGaps(_ flow: UnsafeMutablePointer<Flow>) -> Bool { (existing(flow)?.pointee.gapCount ?? 0) > 0 }
 

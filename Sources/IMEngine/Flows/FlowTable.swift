@@ -105,6 +105,7 @@ struct FlowTable: ~Copyable {
   mutating func insert(_ flow: Flow) -> UInt32 {
     if count &* 2 > mask { grow() }
     let index = pool.allocate(flow)
+    pool.pointer(index).pointee.index = index
     place(index, flow.key)
     count += 1
     return index

@@ -15,10 +15,11 @@ final class HolderQueue {
   private var bound = 1_024
 
   /// Takes note that a flow begins to hold bytes.
-  func add(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ flows: FlowPlaces) {
+  func add(_ side: FlowSide, _ flows: FlowPlaces) {
+    let flow = side.flow
     guard !flow.pointee.isHolder else { return }
     flow.pointee.isHolder = true
-    add(Entry(flow: index, serial: flow.pointee.serial, at: flow.pointee.lastSeen), flows)
+    add(Entry(flow: side.index, serial: flow.pointee.serial, at: flow.pointee.lastSeen), flows)
   }
 
   private func add(_ entry: Entry, _ flows: FlowPlaces) {

@@ -64,19 +64,15 @@ struct StreamRest: ~Copyable {
   /// How much of it may be read, slack included.
   var readableCount: Int { buffer.capacity + RawBuffer.slack }
 
-  /// Appends `count` bytes at `offset`, which became contiguous at `timestamp` by packet `number`; the first of them is
-  /// the stream's at `streamOffset`.
-  mutating func append(
-    _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, _ timestamp: Timestamp, _ number: UInt64,
-    streamOffset: UInt64
-  ) {
-    if self.count == 0 { self.streamOffset = streamOffset }
+  /// Appends a stretch of `bytes`; the first of them is the stream's at `streamOffset`.
+  mutating func append(_ bytes: borrowing Bytes, _ stretch: Stretch, streamOffset: UInt64) {
+    if count == 0 { self.streamOffset = streamOffset }
     // Moving much to gain little room, again and again, would cost more than growing.
-    if start > 0, start >= self.count / 4, end + count > buffer.capacity { slide() }
-    buffer.append(bytes, offset, count, at: end)
-    marks.append(Mark(position: end, timestamp: timestamp, number: number))
-    end += count
-    let more = Self.creditPerDelivery + count * Self.creditPerByte
+    if start > 0, start >= count / 4, end + stretch.count > buffer.capacity { slide() }
+    buffer.append(bytes, stretch.offset, stretch.count, at: end)
+    marks.append(Mark(position: end, timestamp: stretch.timestamp, number: stretch.number))
+    end += stretch.count
+    let more = Self.creditPerDelivery + stretch.count * Self.creditPerByte
     search.credit += more
     search.othersCredit += more
     account()

@@ -24,14 +24,15 @@ extension Streams {
   /// The last `count` bytes are new. `isCut` says that the snaplen took what was behind them; `isThorough`, whether every
   /// byte is to be looked at, where that is known.
   mutating func choose(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, new count: Int, isEnd: Bool, isCut: Bool = false,
+    _ side: FlowSide, new count: Int, isEnd: Bool, isCut: Bool = false,
     isThorough: Bool? = nil
   ) {
-    let half = flow.half(side)
+    let flow = side.flow
+    let half = side.half
     guard let rest = half.pointee.rest, rest.pointee.count > 0 else { return }
     if !roles.awaited.isEmpty, let awaited = roles.awaited[flow.pointee.serial] {
       select(awaited.profile)
-      decide(index, flow, side, awaited.profile, isEnd: isEnd)
+      decide(side, awaited.profile, isEnd: isEnd)
       return
     }
     let isCarried = half.pointee.flags.contains(.carried)
@@ -50,8 +51,8 @@ extension Streams {
           break
         }
         select(profile)
-        if stands(flow, side, rest, bytes, start, end, new: count, isThorough: isThorough, isEnd: isEnd) {
-          decide(index, flow, side, profile, isEnd: isEnd)
+        if stands(side, rest, bytes, start, end, new: count, isThorough: isThorough, isEnd: isEnd) {
+          decide(side, profile, isEnd: isEnd)
           return
         }
       }
@@ -59,11 +60,11 @@ extension Streams {
     let isOver = rest.pointee.count > patience(half)
     guard isOver || isCut else { return }
     if let profile = promisedAtStart(flow, half, rest, bytes, start, end) {
-      decide(index, flow, side, profile, isEnd: isEnd)
+      decide(side, profile, isEnd: isEnd)
     } else if !isOver {
       return
     } else if isAwaited(flow, half) {
-      passOver(flow, side, rest)
+      passOver(side, rest)
     } else {
       giveUp(flow)
     }
@@ -118,25 +119,26 @@ extension Streams {
 
   /// Drops the older half of what an undecided direction holds: no frame was found to begin there.
   private mutating func passOver(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>
   ) {
     let count = rest.pointee.count / 2
-    let unread = wireCount(flow, side, rest, count)
+    let unread = wireCount(side, rest, count)
     ledger.pointee.unreadBytes += UInt64(unread)
-    undecoded.add(flow.pointee.key.ports, unread)
+    undecoded.add(side.flow.pointee.key.ports, unread)
     rest.pointee.consume(count)
     rest.pointee.needed = rest.pointee.count * 3 / 2
   }
 
   /// Whether frames of the plan in use stand in the bytes at `start`.
   private mutating func stands(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>,
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>,
     _ bytes: borrowing Bytes, _ start: Int, _ end: Int, new count: Int, isThorough: Bool, isEnd: Bool
   ) -> Bool {
+    let flow = side.flow
     let plan = currentPlan
     let isHinted = isHinted(flow, Int(protocols.currentIndex & 63))
     if plan.pointee.framing.isDelimited {
-      return standsDelimited(flow.half(side), bytes, start, end, isHinted: isHinted, isThorough: isThorough)
+      return standsDelimited(side.half, bytes, start, end, isHinted: isHinted, isThorough: isThorough)
     }
     // A magic number with its version is proof in itself; without one, frames must follow one another.
     // Where the port promises another protocol, one has to say more for itself.
@@ -157,7 +159,7 @@ extension Streams {
       return false
     }
     // Where the beginning is there, the first frame is waited for; else one may be longer than anyone waits.
-    let isTrusted = isHinted && !flow.half(side).pointee.flags.contains(.fromStart)
+    let isTrusted = isHinted && !side.half.pointee.flags.contains(.fromStart)
     // A type of many bits proves a frame in the midst of anything a little too easily for half of the proof.
     let half = plan.weighsBodies ? needed - 8 : needed / 2
     let enough = isEnd ? max(half, FrameSearch.chance(end - start)) : .max
@@ -194,22 +196,25 @@ extension Streams {
   }
 
   /// Whether one of the connection's ports is one of the plan's, or of those that the user named.
-  private mutating func isHinted(_ flow: UnsafeMutablePointer<Flow>, _ plan: Int) -> Bool {
-    isServerPort(flow, 0, plan) || isServerPort(flow, 1, plan)
+  private func isHinted(_ flow: UnsafeMutablePointer<Flow>, _ plan: Int) -> Bool {
+    isServerPort(FlowSide(flow, 0), plan) || isServerPort(FlowSide(flow, 1), plan)
       || carrier(of: flow).map { Int($0.pointee.hint) == plan } == true
   }
 
-  mutating func isServerPort(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ plan: Int) -> Bool {
-    let port = UInt16(truncatingIfNeeded: side == 0 ? flow.pointee.key.ports >> 16 : flow.pointee.key.ports)
-    return protocols.plans[plan].ports.contains(port) || ports.contains(port)
+  /// Whether a side's port is one of the plan's, or of those that the user named.
+  func isServerPort(_ side: FlowSide, _ plan: Int) -> Bool {
+    let ports = side.flow.pointee.key.ports
+    let port = UInt16(truncatingIfNeeded: side.number == 0 ? ports >> 16 : ports)
+    return protocols.plans[plan].ports.contains(port) || self.ports.contains(port)
   }
 
   /// Gives the connection its plan and decodes what both directions hold, once it is known who is the client.
   private mutating func decide(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ found: FlowProfile, isEnd: Bool
+    _ side: FlowSide, _ found: FlowProfile, isEnd: Bool
   ) {
+    let flow = side.flow
     var profile = found
-    guard settleRoles(flow, side, &profile, isEnd: isEnd) else { return }
+    guard settleRoles(side, &profile, isEnd: isEnd) else { return }
     let hasWaited = roles.awaited.removeValue(forKey: flow.pointee.serial) != nil
     flow.pointee.profile = profile
     let plan = profile.plan
@@ -218,38 +223,38 @@ extension Streams {
     let endpoint = servers.index(of: key)
     makeRoomForFigures()
     flow.pointee.figures = tracker.figures.allocate(ConnectionFigures(endpoint: endpoint))
-    watch(index, flow)
-    for side in 0...1 where !flow.half(side).pointee.flags.contains(.fromStart) {
-      flow.half(side).pointee.flags.insert(.lost)
+    watch(side.index, flow)
+    for side in [side, side.peer] where !side.half.pointee.flags.contains(.fromStart) {
+      side.half.pointee.flags.insert(.lost)
     }
     if currentPlan.pointee.framing.isDelimited {
-      for side in 0...1 { flow.half(side).pointee.flags.insert(.delimited) }
+      for side in [side, side.peer] { side.half.pointee.flags.insert(.delimited) }
     }
-    for side in 0...1 { flow.half(side).pointee.rest?.pointee.beginSearch() }
+    for side in [side, side.peer] { side.half.pointee.rest?.pointee.beginSearch() }
     // What came first is decoded first; what has waited, in turns.
     defer { decodeLimit = .distantFuture }
-    var turn = isEarlier(flow, 1 - side) ? 1 - side : side
+    var turn = isEarlier(side.peer) ? side.peer : side
     var turns = hasWaited ? 4_096 : 0
-    while turns > 0, let other = start(flow, 1 - turn), start(flow, turn) != nil {
+    while turns > 0, let other = start(turn.peer), start(turn) != nil {
       decodeLimit = other
-      decodeRest(index, flow, turn)
-      turn = 1 - turn
+      decodeRest(turn)
+      turn = turn.peer
       turns -= 1
     }
     decodeLimit = .distantFuture
-    for side in [turn, 1 - turn] { decodeRest(index, flow, side) }
+    for side in [turn, turn.peer] { decodeRest(side) }
   }
 
   /// When the first of the bytes came that a direction holds and that may be a frame's.
-  private func start(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Timestamp? {
-    guard let rest = flow.half(side).pointee.rest, rest.pointee.count > 0, rest.pointee.count >= rest.pointee.needed
+  private func start(_ side: FlowSide) -> Timestamp? {
+    guard let rest = side.half.pointee.rest, rest.pointee.count > 0, rest.pointee.count >= rest.pointee.needed
     else { return nil }
     return rest.pointee.mark(at: rest.pointee.start).timestamp
   }
 
-  private mutating func isEarlier(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Bool {
-    guard let mine = flow.half(side).pointee.rest, mine.pointee.count > 0,
-      let theirs = flow.half(1 - side).pointee.rest, theirs.pointee.count > 0
+  private mutating func isEarlier(_ side: FlowSide) -> Bool {
+    guard let mine = side.half.pointee.rest, mine.pointee.count > 0,
+      let theirs = side.peer.half.pointee.rest, theirs.pointee.count > 0
     else { return false }
     return mine.pointee.mark(at: mine.pointee.start).timestamp < theirs.pointee.mark(at: theirs.pointee.start).timestamp
   }
@@ -268,9 +273,9 @@ extension Streams {
   }
 
   private mutating func dropUnread(_ flow: UnsafeMutablePointer<Flow>) {
-    for side in 0...1 {
-      let half = flow.half(side)
-      let count = half.pointee.rest.map { wireCount(flow, side, $0, $0.pointee.count) } ?? 0
+    for side in flow.sides {
+      let half = side.half
+      let count = half.pointee.rest.map { wireCount(side, $0, $0.pointee.count) } ?? 0
       ledger.pointee.unreadBytes += UInt64(count)
       if flow.pointee.profile == .tls { ledger.pointee.tlsBytes += UInt64(count) }
       undecoded.add(flow.pointee.key.ports, count)

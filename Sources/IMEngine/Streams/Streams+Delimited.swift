@@ -9,35 +9,34 @@ extension Streams {
   /// Bytes of a direction that have just become contiguous, and what it holds in front of them.
   @inline(never)
   mutating func consumeStretches(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ offset: Int,
-    _ count: Int, _ at: Timestamp, _ number: UInt64
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
   ) {
-    let half = flow.half(side)
+    let half = side.half
     let plan = currentPlan
-    var position = offset
-    let end = offset + count
-    let base = half.pointee.offset &- UInt64(count)
+    var position = stretch.offset
+    let end = stretch.end
+    let base = half.pointee.offset &- UInt64(stretch.count)
     if half.pointee.rest == nil, !half.pointee.flags.contains(.lost) {
       // The usual case: whole frames, read where the packet holds them.
-      while position < end, let stretch = plan.stretch(bytes, position, end),
-        plan.readStretch(bytes, stretch, &scratch, frame)
+      while position < end, let next = plan.stretch(bytes, position, end),
+        plan.readStretch(bytes, next, &scratch, frame)
       {
-        frame.pointee.timestamp = at
-        frame.pointee.number = number
-        frame.pointee.streamOffset = base &+ UInt64(position - offset)
-        completeStretch(index, flow, side)
-        position = stretch.end
+        frame.pointee.timestamp = stretch.timestamp
+        frame.pointee.number = stretch.number
+        frame.pointee.streamOffset = base &+ UInt64(position - stretch.offset)
+        completeStretch(side)
+        position = next.end
       }
     }
     guard position < end else { return }
-    append(index, flow, half, bytes, position, end - position, at, number)
-    decodeStretches(index, flow, side)
+    append(side, bytes, stretch.from(position))
+    decodeStretches(side)
   }
 
   /// Decodes what a direction holds, as far as it goes.
   @inline(never)
-  mutating func decodeStretches(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
-    let half = flow.half(side)
+  mutating func decodeStretches(_ side: FlowSide) {
+    let half = side.half
     let plan = currentPlan
     while let rest = half.pointee.rest, rest.pointee.count > 0 {
       let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
@@ -46,13 +45,13 @@ extension Streams {
       if half.pointee.flags.contains(.lost) {
         switch search.findBeginning(bytes, rest) {
         case .at(let position):
-          drop(flow, side, rest, position - start, isFound: true)
+          drop(side, rest, position - start, isFound: true)
           half.pointee.flags.remove(.lost)
         case .open(let position):
-          drop(flow, side, rest, position - start, isFound: false)
+          drop(side, rest, position - start, isFound: false)
           return
         case .none:
-          drop(flow, side, rest, rest.pointee.count, isFound: false)
+          drop(side, rest, rest.pointee.count, isFound: false)
         }
         continue
       }
@@ -61,7 +60,7 @@ extension Streams {
       guard let stretch = plan.stretch(bytes, start, end, known: Int(truncatingIfNeeded: known &- base)) else {
         rest.pointee.search.reached = rest.pointee.streamOffset &+ UInt64(rest.pointee.count)
         guard rest.pointee.count > plan.longestOnWire else { return }
-        drop(flow, side, rest, rest.pointee.count, isFound: false)
+        drop(side, rest, rest.pointee.count, isFound: false)
         half.pointee.flags.insert(.lost)
         continue
       }
@@ -71,12 +70,12 @@ extension Streams {
         frame.pointee.number = last.number
         let isCarried = half.pointee.flags.contains(.carried)
         frame.pointee.streamOffset = rest.pointee.streamOffset
-        if isCarried { frame.pointee.streamOffset = wireOffset(flow, side, rest.pointee.streamOffset) }
-        completeStretch(index, flow, side)
-        if isCarried { countOnWire(flow, side, rest) }
+        if isCarried { frame.pointee.streamOffset = wireOffset(side, rest.pointee.streamOffset) }
+        completeStretch(side)
+        if isCarried { countOnWire(side, rest) }
         rest.pointee.consume(stretch.end - start)
       } else {
-        drop(flow, side, rest, stretch.end - start, isFound: true)
+        drop(side, rest, stretch.end - start, isFound: true)
       }
     }
     if let rest = half.pointee.rest, rest.pointee.count == 0 { rests.take(back: &half.pointee.rest) }
@@ -121,7 +120,7 @@ extension Streams {
 
   /// The client, where what side `side` holds has a frame that only clients, or only servers, send.
   mutating func clientOfStretch(
-    _ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>, _ side: Int
+    _ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>, _ side: FlowSide
   ) -> Int? {
     guard var position = currentPlan.nextBeginning(bytes, rest.pointee.start, rest.pointee.end) else { return nil }
     var probe = frame.pointee
@@ -129,8 +128,8 @@ extension Streams {
       guard let stretch = currentPlan.stretch(bytes, position, rest.pointee.end) else { return nil }
       position = stretch.end
       guard currentPlan.readStretch(bytes, stretch, &scratch, &probe) else { continue }
-      if probe.kind.pointee.flags.contains(.fromClient) { return side }
-      if probe.kind.pointee.flags.contains(.fromServer) { return 1 - side }
+      if probe.kind.pointee.flags.contains(.fromClient) { return side.number }
+      if probe.kind.pointee.flags.contains(.fromServer) { return side.peer.number }
     }
     return nil
   }

@@ -5,13 +5,14 @@ extension Streams {
   /// One whole frame: its TLVs, what the tracker says of it, and the sink's call.
   @inline(__always)
   mutating func complete(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes
+    _ side: FlowSide, _ bytes: borrowing Bytes
   ) {
+    let flow = side.flow
     let plan = currentPlan
     // By a name of its own: the thread sanitizer makes no code for calls through a constant of what cannot be copied.
     let frame = frame
     let kind = frame.pointee.kind
-    let direction = flow.pointee.direction(side)
+    let direction = side.direction
     ledger.pointee.checksums[Int(frame.pointee.checksumStatus.rawValue)] &+= 1
     if frame.pointee.checksumStatus == .bad {
       ledger.pointee.damagedBytes &+= UInt64(truncatingIfNeeded: frame.pointee.count)
@@ -40,7 +41,7 @@ extension Streams {
       bodies.clear()
     }
     if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp) }
-    tracker.track(frame, bytes, index, flow, direction, plan, &note)
+    tracker.track(frame, bytes, side.index, flow, direction, plan, &note)
     if !kind.pointee.flags.isDisjoint(with: .tagged) { readTags(flow, direction, plan, bytes) }
     if tracker.sessions.hasNews { tellSessions() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
@@ -59,11 +60,12 @@ extension Streams {
   /// message. Of its body nothing is judged; what is missing reads as zeros. False where a direction holds no such frame.
   @inline(never)
   mutating func completeCut(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>
   ) -> Bool {
+    let flow = side.flow
     let have = rest.pointee.count
     let whole = frameLength(rest)
-    guard !flow.half(side).pointee.flags.contains(.carried), whole > have, whole <= Self.longestCut else {
+    guard !side.half.pointee.flags.contains(.carried), whole > have, whole <= Self.longestCut else {
       return false
     }
     let last = rest.pointee.mark(at: rest.pointee.start + have - 1)
@@ -85,7 +87,7 @@ extension Streams {
     frame.pointee.number = last.number
     frame.pointee.streamOffset = rest.pointee.streamOffset
     let plan = currentPlan
-    let direction = flow.pointee.direction(side)
+    let direction = side.direction
     frame.pointee.time = plan.pointee.time.isPresent ? plan.pointee.time.read(bytes, 0) : 0
     if plan.pointee.duplicate.isPresent, plan.pointee.duplicate.read(bytes, 0) != 0 {
       frame.pointee.flags.insert(.markedDuplicate)
@@ -97,9 +99,9 @@ extension Streams {
     ledger.pointee.decodedBytes &+= UInt64(have)
     ledger.pointee.cutBytes &+= UInt64(whole - have)
     rest.pointee.consume(have)
-    rests.take(back: &flow.half(side).pointee.rest)
+    rests.take(back: &side.half.pointee.rest)
     if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp) }
-    tracker.track(frame, bytes, index, flow, direction, plan, &note)
+    tracker.track(frame, bytes, side.index, flow, direction, plan, &note)
     if tracker.sessions.hasNews { tellSessions() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
     if tracker.adopted != nil { tellAdopted() }

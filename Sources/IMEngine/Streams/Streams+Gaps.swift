@@ -5,9 +5,10 @@ extension Streams {
   /// Whether bytes that a direction lacks lie inside the body of a frame whose header is known: then the next frame's place is
   /// known, too, and what comes up to there is passed over. A frame that the snaplen cuts is taken as far as it is there.
   mutating func passesOver(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ gap: Gap
+    _ side: FlowSide, _ gap: Gap
   ) -> Bool {
-    let half = flow.half(side)
+    let flow = side.flow
+    let half = side.half
     if gap.reason == .snaplen, half.pointee.flags.contains(.lost), !half.pointee.flags.contains(.carried),
       flow.pointee.profile.isPlan, let rest = half.pointee.rest
     {
@@ -19,20 +20,20 @@ extension Streams {
       select(flow.pointee.profile)
       let left = frameLength(rest) - rest.pointee.count - gap.byteCount
       if left >= 0 {
-        if gap.reason != .snaplen || !completeCut(index, flow, side, rest) {
-          abandonRest(index, flow, side, before: gap)
+        if gap.reason != .snaplen || !completeCut(side, rest) {
+          abandonRest(side, before: gap)
         }
         half.pointee.passOver = UInt32(left)
-        if left > 0 { half.pointee.flags.insert(.passing) } else { closeIsland(flow, side, at: half.pointee.offset) }
+        if left > 0 { half.pointee.flags.insert(.passing) } else { closeIsland(side, at: half.pointee.offset) }
         return true
       }
     } else if half.pointee.flags.contains(.passing) {
       // The same frame, cut again.
       let left = Int(half.pointee.passOver) - gap.byteCount
-      openIsland(index, flow, side, gap)
+      openIsland(side, gap)
       half.pointee.passOver = UInt32(max(0, left))
       if left <= 0 { half.pointee.flags.remove(.passing) }
-      if left == 0 { closeIsland(flow, side, at: half.pointee.offset) }
+      if left == 0 { closeIsland(side, at: half.pointee.offset) }
       if left < 0 { half.pointee.flags.insert(.lost) }
       return true
     }
@@ -40,10 +41,11 @@ extension Streams {
   }
 
   /// Bytes of a direction will not come, and nobody knows where the next frame begins: it is looked for.
-  mutating func lose(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ gap: Gap) {
-    abandonRest(index, flow, side, before: gap)
+  mutating func lose(_ side: FlowSide, _ gap: Gap) {
+    let flow = side.flow
+    abandonRest(side, before: gap)
     guard flow.pointee.profile != .none, flow.pointee.profile != .tls else { return }
-    flow.half(side).pointee.flags.insert(.lost)
+    side.half.pointee.flags.insert(.lost)
   }
 
   /// Whether what a direction holds begins with a packet, and the packet with a header of the plan in use, of a type that it
@@ -72,25 +74,26 @@ extension Streams {
 
   /// Ends what a direction holds: nothing will follow it, or nothing before what stands behind `gap`, which is remembered.
   mutating func abandonRest(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, before gap: Gap? = nil
+    _ side: FlowSide, before gap: Gap? = nil
   ) {
-    let half = flow.half(side)
+    let flow = side.flow
+    let half = side.half
     guard half.pointee.rest != nil else {
-      if let gap { openIsland(index, flow, side, gap) }
+      if let gap { openIsland(side, gap) }
       return
     }
     if flow.pointee.profile.isPlan {
       select(flow.pointee.profile)
-      decodeRest(index, flow, side, isEnd: true)
+      decodeRest(side, isEnd: true)
     }
-    if let gap { openIsland(index, flow, side, gap) }
+    if let gap { openIsland(side, gap) }
     guard let rest = half.pointee.rest else { return }
-    let count = wireCount(flow, side, rest, rest.pointee.count)
+    let count = wireCount(side, rest, rest.pointee.count)
     if !flow.pointee.profile.isPlan {
       ledger.pointee.unreadBytes += UInt64(count)
       undecoded.add(flow.pointee.key.ports, count)
     } else if count > 0 {
-      setAside(flow, side, rest, rest.pointee.count)
+      setAside(side, rest, rest.pointee.count)
       ledger.pointee.skippedBytes += UInt64(count)
       let figures = flow.pointee.figures
       if figures != .max {
@@ -100,7 +103,7 @@ extension Streams {
       raise(
         Issue(
           .frameCut, timestamp: rest.pointee.mark(at: rest.pointee.start).timestamp,
-          direction: flow.pointee.direction(side), streamOffset: wireOffset(flow, side, rest.pointee.streamOffset),
+          direction: side.direction, streamOffset: wireOffset(side, rest.pointee.streamOffset),
           byteCount: UInt64(count)), flow)
     }
     rests.take(back: &half.pointee.rest)

@@ -9,14 +9,14 @@ extension Streams {
   // MARK: Taking and putting back
 
   /// The place of a direction's coast.
-  private mutating func place(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> UInt32 {
-    flow.pointee.journal == .max ? IslandTable.none : journals.note(flow, side).pointee.coast
+  private mutating func place(_ side: FlowSide) -> UInt32 {
+    side.flow.pointee.journal == .max ? IslandTable.none : journals.note(side).pointee.coast
   }
 
   /// Takes a direction's coast out, if there is one.
-  private mutating func takeCoast(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> IslandTable.CoastPointer? {
+  private mutating func takeCoast(_ side: FlowSide) -> IslandTable.CoastPointer? {
     guard !islands.isEmpty else { return nil }
-    let place = place(flow, side)
+    let place = place(side)
     return place == IslandTable.none ? nil : islands.take(place)
   }
 
@@ -28,17 +28,18 @@ extension Streams {
 
   /// Begins an island where a direction loses bytes, unless one is open. The direction stands behind the gap already, and
   /// still holds what it had in front of it.
-  mutating func openIsland(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ gap: Gap) {
+  mutating func openIsland(_ side: FlowSide, _ gap: Gap) {
+    let flow = side.flow
     // What frames of a carrier stand in has offsets of its own.
-    guard !flow.half(side).pointee.flags.contains(.carried) else { return }
+    guard !side.half.pointee.flags.contains(.carried) else { return }
     guard flow.pointee.profile.isPlan || flow.pointee.profile == .unknown, gap.reason != .snaplen,
       gap.byteCount <= IslandTable.maximumCount
     else {
-      closeIsland(flow, side, at: flow.half(side).pointee.offset &- UInt64(gap.byteCount))
+      closeIsland(side, at: side.half.pointee.offset &- UInt64(gap.byteCount))
       return
     }
-    let half = flow.half(side)
-    let coast = takeCoast(flow, side) ?? IslandTable.newCoast(flow: index, side: side)
+    let half = side.half
+    let coast = takeCoast(side) ?? IslandTable.newCoast(flow: side.index, side: side.number)
     let end = Int(truncatingIfNeeded: half.pointee.offset)
     if let open = coast.pointee.open, end - open.start > IslandTable.maximumCount { endOpen(coast, open, flow) }
     if coast.pointee.open == nil {
@@ -54,48 +55,48 @@ extension Streams {
   }
 
   /// Ends the island that a direction has behind it: at `place` it knows of a frame again.
-  mutating func closeIsland(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, at place: UInt64) {
-    guard let coast = takeCoast(flow, side) else { return }
+  mutating func closeIsland(_ side: FlowSide, at place: UInt64) {
+    guard let coast = takeCoast(side) else { return }
     if var open = coast.pointee.open {
       coast.pointee.open = nil
       open.end = Int(truncatingIfNeeded: place)
       if open.start < open.end { coast.pointee.islands.append(open) }
     }
-    keep(coast, flow)
+    keep(coast, side.flow)
   }
 
   /// Keeps bytes that a direction passes over for the island behind it, if there is one. They end where the direction
   /// stands, but for `after` bytes.
   mutating func setAside(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, after: Int,
-    _ at: Timestamp, _ number: UInt64
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch, after: Int
   ) {
     guard !islands.isEmpty else { return }
-    let place = Int(truncatingIfNeeded: flow.half(side).pointee.offset) - after - count
-    append(flow, side, place, bytes, offset, count, at, number)
+    let place = Int(truncatingIfNeeded: side.half.pointee.offset) - after - stretch.count
+    append(side, place, bytes, stretch)
   }
 
   /// The same for the first `count` bytes that a direction holds.
   mutating func setAside(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int
   ) {
     guard !islands.isEmpty else { return }
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     let base = Int(truncatingIfNeeded: rest.pointee.streamOffset) - rest.pointee.start
     for (position, length, mark) in rest.pointee.deliveries(count) {
-      append(flow, side, base + position, bytes, position, length, mark.timestamp, mark.number)
+      let stretch = Stretch(offset: position, count: length, timestamp: mark.timestamp, number: mark.number)
+      append(side, base + position, bytes, stretch)
     }
   }
 
   private mutating func append(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ place: Int, _ bytes: borrowing Bytes, _ offset: Int,
-    _ count: Int, _ at: Timestamp, _ number: UInt64
+    _ side: FlowSide, _ place: Int, _ bytes: borrowing Bytes, _ stretch: Stretch
   ) {
-    guard count > 0 else { return }
-    let mark = IslandPiece.Mark(start: place, timestamp: at, number: number)
-    let own = self.place(flow, side)
+    let flow = side.flow
+    guard stretch.count > 0 else { return }
+    let mark = IslandPiece.Mark(start: place, timestamp: stretch.timestamp, number: stretch.number)
+    let own = self.place(side)
     guard own != IslandTable.none else { return }
-    if !islands.append(to: own, place, bytes, offset, count, mark),
+    if !islands.append(to: own, place, bytes, stretch.offset, stretch.count, mark),
       let coast = islands.take(own), let open = coast.pointee.open
     {
       // Too long to be remembered as one: its frames are looked for as it is.
@@ -118,12 +119,12 @@ extension Streams {
   /// stream's own place does not change, unless the segment tells it.
   @inline(never)
   mutating func fillIslands(
-    _ segment: UnsafePointer<Segment>, _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes
+    _ segment: UnsafePointer<Segment>, _ side: FlowSide, _ bytes: borrowing Bytes
   ) -> Int {
-    let side = segment.pointee.side
-    guard let coast = takeCoast(flow, side) else { return 0 }
+    let flow = side.flow
+    guard let coast = takeCoast(side) else { return 0 }
     // Offsets in the stream do not wrap; the FIN has a sequence number, but no place among them.
-    let main = flow.half(side).pointee
+    let main = side.half.pointee
     let next = main.flags.contains(.finished) ? main.next &- 1 : main.next
     let place = Int(truncatingIfNeeded: main.offset) + segment.pointee.sequence.distance(from: next)
     let last = place + segment.pointee.payloadCount
@@ -150,11 +151,11 @@ extension Streams {
         if let last = parts.last, last.end == open.end {
           parts.removeLast()
           coast.pointee.islands += parts
-          if !rejoin(last, index, flow, side) { coast.pointee.open = last }
+          if !rejoin(last, side) { coast.pointee.open = last }
         } else {
           // Nothing is missing any more in front of where the direction stands.
           coast.pointee.islands += parts
-          _ = rejoin(Island(start: open.end, end: open.end, isKnown: true), index, flow, side)
+          _ = rejoin(Island(start: open.end, end: open.end, isKnown: true), side)
         }
       } else {
         coast.pointee.open = open
@@ -176,9 +177,9 @@ extension Streams {
 
   /// Gives a direction that is lost behind a gap its place again, when nothing of the island is missing any more.
   private mutating func rejoin(
-    _ island: Island, _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int
+    _ island: Island, _ side: FlowSide
   ) -> Bool {
-    let half = flow.half(side)
+    let half = side.half
     let stands = Int(truncatingIfNeeded: half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset)
     guard island.isKnown, !half.pointee.flags.contains(.finished), island.end == stands,
       !half.pointee.flags.isDisjoint(with: [.lost, .passing]),
@@ -195,10 +196,10 @@ extension Streams {
     }
     half.pointee.flags.subtract([.lost, .passing])
     half.pointee.passOver = 0
-    journals.note(flow, side).pointee.skipped = 0
-    uncount(taken, flow)
+    journals.note(side).pointee.skipped = 0
+    uncount(taken, side.flow)
     half.pointee.rest = rest(joined)
-    decodeRest(index, flow, side)
+    decodeRest(side)
     return true
   }
 
@@ -256,7 +257,7 @@ extension Streams {
     own.rest = rest(piece)
     uncount(piece.bytes.count, flow)
     half.pointee = own
-    decodeRest(coast.pointee.flow, flow, coast.pointee.side)
+    decodeRest(FlowSide(flow, coast.pointee.flow, coast.pointee.side))
     own = half.pointee
     half.pointee = main
     note.pointee.skipped = skipped
@@ -318,7 +319,9 @@ extension Streams {
     for (i, mark) in piece.marks.enumerated() {
       let end = i + 1 < piece.marks.count ? piece.marks[i + 1].start : piece.end
       rest.pointee.append(
-        bytes, mark.start - piece.start, end - mark.start, mark.timestamp, mark.number,
+        bytes,
+        Stretch(
+          offset: mark.start - piece.start, count: end - mark.start, timestamp: mark.timestamp, number: mark.number),
         streamOffset: UInt64(truncatingIfNeeded: mark.start))
     }
     return rest
@@ -340,8 +343,8 @@ extension Streams {
   /// Decodes what the islands of a connection hold as far as it goes; a straggler behind its end may still fill them.
   mutating func flushIslands(_ flow: UnsafeMutablePointer<Flow>) {
     guard !islands.isEmpty else { return }
-    for side in 0...1 {
-      guard let coast = takeCoast(flow, side) else { continue }
+    for side in flow.sides {
+      guard let coast = takeCoast(side) else { continue }
       let islands = coast.pointee.islands
       coast.pointee.islands = []
       for island in islands { coast.pointee.islands += settle(island, coast, flow, isFinal: true) }
@@ -352,8 +355,8 @@ extension Streams {
   /// Ends the islands of a connection: no more will come.
   mutating func closeIslands(_ flow: UnsafeMutablePointer<Flow>) {
     guard !islands.isEmpty else { return }
-    for side in 0...1 {
-      if let coast = takeCoast(flow, side) { close(coast) }
+    for side in flow.sides {
+      if let coast = takeCoast(side) { close(coast) }
     }
   }
 

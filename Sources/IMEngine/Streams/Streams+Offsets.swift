@@ -10,31 +10,31 @@ extension Streams {
 
   /// The reader of a direction's WebSocket frames.
   @inline(__always)
-  func reader(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> UnsafeMutablePointer<WebSocketReader>? {
-    carrier(of: flow)?.pointee.readers[side]
+  func reader(_ side: FlowSide) -> UnsafeMutablePointer<WebSocketReader>? {
+    carrier(of: side.flow)?.pointee.readers[side.number]
   }
 
   /// The bytes on the wire that have made the first `count` bytes that a direction holds.
   @inline(__always)
   mutating func wireCount(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int
   ) -> Int {
-    guard flow.half(side).pointee.flags.contains(.carried), let reader = reader(flow, side) else { return count }
+    guard side.half.pointee.flags.contains(.carried), let reader = reader(side) else { return count }
     return reader.pointee.offsets.wireCount(rest.pointee.streamOffset, count)
   }
 
   /// The place on the wire of the byte at `offset` of what a direction holds.
-  mutating func wireOffset(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ offset: UInt64) -> UInt64 {
-    guard flow.half(side).pointee.flags.contains(.carried), let reader = reader(flow, side) else { return offset }
+  mutating func wireOffset(_ side: FlowSide, _ offset: UInt64) -> UInt64 {
+    guard side.half.pointee.flags.contains(.carried), let reader = reader(side) else { return offset }
     return reader.pointee.offsets.wire(offset)
   }
 
   /// Takes back what the frame in hand was counted for beyond what it was on the wire; it is still held.
   @inline(never)
   mutating func countOnWire(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>
   ) {
-    let excess = UInt64(bitPattern: Int64(frame.pointee.count - wireCount(flow, side, rest, frame.pointee.count)))
+    let excess = UInt64(bitPattern: Int64(frame.pointee.count - wireCount(side, rest, frame.pointee.count)))
     if frame.pointee.checksumStatus == .bad {
       ledger.pointee.damagedBytes &-= excess
     } else {
@@ -43,28 +43,28 @@ extension Streams {
   }
   /// Takes note of where the bytes begin that are passed over in search of a frame of the protocol.
   mutating func noteSkipped(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>
   ) {
-    reader(flow, side)?.pointee.innerSkippedFrom = wireOffset(flow, side, rest.pointee.streamOffset)
+    reader(side)?.pointee.innerSkippedFrom = wireOffset(side, rest.pointee.streamOffset)
   }
 
   /// That place.
-  mutating func skippedFrom(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> UInt64 {
-    reader(flow, side)?.pointee.innerSkippedFrom ?? 0
+  mutating func skippedFrom(_ side: FlowSide) -> UInt64 {
+    reader(side)?.pointee.innerSkippedFrom ?? 0
   }
 
   /// Tells of bytes that were passed over in search of a frame which never came.
   mutating func tellSkipped(_ flow: UnsafeMutablePointer<Flow>) {
     guard flow.pointee.journal != .max else { return }
-    for side in 0...1 {
-      let note = journals.note(flow, side)
+    for side in flow.sides {
+      let note = journals.note(side)
       let total = note.pointee.skipped
       guard total > 0 else { continue }
       note.pointee.skipped = 0
       raise(
         Issue(
-          .resynchronised, timestamp: clock.now, direction: flow.pointee.direction(side),
-          streamOffset: reader(flow, side)?.pointee.innerSkippedFrom ?? flow.half(side).pointee.offset &- total,
+          .resynchronised, timestamp: clock.now, direction: side.direction,
+          streamOffset: reader(side)?.pointee.innerSkippedFrom ?? side.half.pointee.offset &- total,
           byteCount: total), flow)
     }
   }

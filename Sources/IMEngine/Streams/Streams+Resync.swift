@@ -15,8 +15,9 @@ extension Streams {
   ///
   /// Bytes that no frame can begin at are dropped and counted.
   mutating func resynchronise(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool
   ) -> Bool {
+    let flow = side.flow
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     var result = findAny(flow, bytes, rest, isEnd: isEnd)
     if case .open(let position) = result, rest.pointee.end - position > maximumHeld(rest) {
@@ -25,16 +26,16 @@ extension Streams {
     if rest.pointee.count > Self.usuallyHeld { noteWaste(rest, result) }
     switch result {
     case .at(let position):
-      drop(flow, side, rest, position - rest.pointee.start, isFound: true)
-      flow.half(side).pointee.flags.remove(.lost)
+      drop(side, rest, position - rest.pointee.start, isFound: true)
+      side.half.pointee.flags.remove(.lost)
       rest.pointee.needed = 0
       rest.pointee.search.candidates.removeAll()
       return true
     case .open(let position):
       // Wait for more, but keep only what may still matter.
-      drop(flow, side, rest, position - rest.pointee.start, isFound: false)
+      drop(side, rest, position - rest.pointee.start, isFound: false)
     case .none:
-      drop(flow, side, rest, rest.pointee.count, isFound: false)
+      drop(side, rest, rest.pointee.count, isFound: false)
     }
     return false
   }
@@ -49,29 +50,30 @@ extension Streams {
 
   /// Passes over bytes that are no frame.
   mutating func drop(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int,
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int,
     isFound: Bool
   ) {
-    let half = flow.half(side)
+    let flow = side.flow
+    let half = side.half
     let figures = flow.pointee.figures
     let isCarried = half.pointee.flags.contains(.carried)
-    let skipped = isCarried ? wireCount(flow, side, rest, count) : count
+    let skipped = isCarried ? wireCount(side, rest, count) : count
     if figures != .max { tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(skipped) }
-    let note = journals.note(flow, side)
-    if isCarried, note.pointee.skipped == 0 { noteSkipped(flow, side, rest) }
+    let note = journals.note(side)
+    if isCarried, note.pointee.skipped == 0 { noteSkipped(side, rest) }
     note.pointee.skipped += UInt64(skipped)
     ledger.pointee.skippedBytes += UInt64(skipped)
     let offset = rest.pointee.streamOffset
     let at = rest.pointee.count > 0 ? rest.pointee.mark(at: rest.pointee.start).timestamp : clock.now
-    setAside(flow, side, rest, count)
-    if isFound { closeIsland(flow, side, at: offset &+ UInt64(count)) }
+    setAside(side, rest, count)
+    if isFound { closeIsland(side, at: offset &+ UInt64(count)) }
     rest.pointee.consume(count)
     let total = note.pointee.skipped
     guard isFound, total > 0 else { return }
     note.pointee.skipped = 0
     raise(
       Issue(
-        .resynchronised, timestamp: at, direction: flow.pointee.direction(side),
-        streamOffset: isCarried ? skippedFrom(flow, side) : offset &+ UInt64(count) &- total, byteCount: total), flow)
+        .resynchronised, timestamp: at, direction: side.direction,
+        streamOffset: isCarried ? skippedFrom(side) : offset &+ UInt64(count) &- total, byteCount: total), flow)
   }
 }

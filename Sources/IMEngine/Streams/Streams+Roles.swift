@@ -13,19 +13,20 @@ extension Streams {
   ///
   /// What waits is weighed again: among many bytes another protocol than the first one found may explain far more of them.
   mutating func settleRoles(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ profile: inout FlowProfile, isEnd: Bool
+    _ side: FlowSide, _ profile: inout FlowProfile, isEnd: Bool
   ) -> Bool {
+    let flow = side.flow
     guard !flow.pointee.clientIsCertain else { return true }
     let plan = Int(profile.plan)
-    let first = isServerPort(flow, 0, plan)
-    let second = isServerPort(flow, 1, plan)
+    let first = isServerPort(FlowSide(flow, 0), plan)
+    let second = isServerPort(FlowSide(flow, 1), plan)
     if first != second {
       flow.pointee.client = first ? 1 : 0
       return true
     }
     let held = (0...1).reduce(0) { $0 + (flow.half($1).pointee.rest?.pointee.count ?? 0) }
     let mayWait =
-      !isEnd && held < Self.awaitedBytes && !flow.half(side).pointee.flags.contains(.carried)
+      !isEnd && held < Self.awaitedBytes && !side.half.pointee.flags.contains(.carried)
       && clock.lastPacketAt.nanoseconds(since: flow.pointee.firstSeen) < Self.awaitedTime
     var awaited = roles.awaited[flow.pointee.serial] ?? AwaitedRoles(profile: profile)
     // Not with every few bytes: that would cost the square of what is held.
@@ -33,7 +34,7 @@ extension Streams {
       awaited.looked = held
       awaited.isSure = weighProfiles(flow, &profile) >= held / 2
       awaited.profile = profile
-      if !mayWait || awaited.isSure, let client = clientByType(flow, side) ?? clientByType(flow, 1 - side) {
+      if !mayWait || awaited.isSure, let client = clientByType(side) ?? clientByType(side.peer) {
         flow.pointee.client = UInt8(truncatingIfNeeded: client)
         return true
       }
@@ -73,8 +74,8 @@ extension Streams {
   /// Bytes of whole frames of the plan in use that follow one another in what both directions hold, from the first one found.
   private mutating func coverage(_ flow: UnsafeMutablePointer<Flow>) -> Int {
     var covered = 0
-    for side in 0...1 {
-      guard let rest = flow.half(side).pointee.rest else { continue }
+    for side in flow.sides {
+      guard let rest = side.half.pointee.rest else { continue }
       let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
       rest.pointee.beginSearch()
       guard case .at(var position) = search.find(bytes, rest, isEnd: true) else { continue }
@@ -88,8 +89,8 @@ extension Streams {
   }
 
   /// The client, where what side `side` holds has a frame that only clients, or only servers, send.
-  private mutating func clientByType(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> Int? {
-    guard let rest = flow.half(side).pointee.rest else { return nil }
+  private mutating func clientByType(_ side: FlowSide) -> Int? {
+    guard let rest = side.half.pointee.rest else { return nil }
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     if currentPlan.pointee.framing.isDelimited { return clientOfStretch(bytes, rest, side) }
     rest.pointee.beginSearch()
@@ -97,8 +98,8 @@ extension Streams {
     var probe = frame.pointee
     var looks = 4_096
     while looks > 0, currentPlan.read(bytes, position, rest.pointee.end, &probe) == .frame {
-      if probe.kind.pointee.flags.contains(.fromClient) { return side }
-      if probe.kind.pointee.flags.contains(.fromServer) { return 1 - side }
+      if probe.kind.pointee.flags.contains(.fromClient) { return side.number }
+      if probe.kind.pointee.flags.contains(.fromServer) { return side.peer.number }
       position += probe.count
       looks -= 1
     }

@@ -96,73 +96,72 @@ struct Streams: ~Copyable {
 // MARK: - Bytes in order
 
 extension Streams {
-  /// Takes `count` stream bytes of side `side` that have just become contiguous, at `offset` of `bytes`. A plan decodes the
-  /// connection.
+  /// Takes bytes of a side's stream that have just become contiguous. A plan decodes the connection.
   @inline(__always)
   mutating func consume(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ offset: Int,
-    _ count: Int, _ at: Timestamp, _ number: UInt64
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
   ) {
-    let half = flow.half(side)
+    let flow = side.flow
+    let half = side.half
     select(flow.pointee.profile)
     if half.pointee.rest != nil || !half.pointee.flags.isDisjoint(with: .detour) {
-      consumeBehindRest(index, flow, side, bytes, offset, count, at, number)
+      consumeBehindRest(side, bytes, stretch)
       return
     }
     // The usual case: whole frames, read where the packet holds them.
-    var position = offset
-    let end = offset &+ count
-    let base = half.pointee.offset &- UInt64(truncatingIfNeeded: count)
+    var position = stretch.offset
+    let end = stretch.end
+    let base = half.pointee.offset &- UInt64(truncatingIfNeeded: stretch.count)
     loop: while position < end {
       switch currentPlan.read(bytes, position, end, frame) {
       case .frame:
-        frame.pointee.timestamp = at
-        frame.pointee.number = number
-        frame.pointee.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- offset)
+        frame.pointee.timestamp = stretch.timestamp
+        frame.pointee.number = stretch.number
+        frame.pointee.streamOffset = base &+ UInt64(truncatingIfNeeded: position &- stretch.offset)
         guard isSound(flow, bytes, end) else {
           half.pointee.flags.insert(.lost)
           break loop
         }
-        complete(index, flow, side, bytes)
+        complete(side, bytes)
         position = position &+ frame.pointee.count
       case .needMore:
         break loop
       case .notAFrame:
         if speaksVariant(flow, bytes, position, end) { continue loop }
-        noteVersion(flow, side, bytes, position, at)
+        noteVersion(side, bytes, position, stretch.timestamp)
         half.pointee.flags.insert(.lost)
         break loop
       }
     }
-    if position < end { keep(index, flow, side, bytes, position, end, at, number) }
+    if position < end { keep(side, bytes, stretch.from(position)) }
   }
 
   /// Bytes behind what a direction holds, or while it is lost, or of a frame that a gap has cut.
   @inline(never)
   private mutating func consumeBehindRest(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ offset: Int,
-    _ count: Int, _ at: Timestamp, _ number: UInt64
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
   ) {
-    let half = flow.half(side)
+    let flow = side.flow
+    let half = side.half
     if half.pointee.flags.contains(.delimited) {
-      consumeStretches(index, flow, side, bytes, offset, count, at, number)
+      consumeStretches(side, bytes, stretch)
       return
     }
     if half.pointee.flags.contains(.passing) {
-      let passed = min(count, Int(half.pointee.passOver))
+      let passed = min(stretch.count, Int(half.pointee.passOver))
       half.pointee.passOver -= UInt32(passed)
       ledger.pointee.skippedBytes += UInt64(passed)
       tracker.rare(tracker.figures.pointer(flow.pointee.figures)).pointee.skippedBytes += UInt64(passed)
-      setAside(flow, side, bytes, offset, passed, after: count - passed, at, number)
+      setAside(side, bytes, stretch.prefix(passed), after: stretch.count - passed)
       if half.pointee.passOver == 0 {
         half.pointee.flags.remove(.passing)
-        closeIsland(flow, side, at: half.pointee.offset &- UInt64(count - passed))
+        closeIsland(side, at: half.pointee.offset &- UInt64(stretch.count - passed))
       }
-      if passed < count { consume(index, flow, side, bytes, offset + passed, count - passed, at, number) }
+      if passed < stretch.count { consume(side, bytes, stretch.from(stretch.offset + passed)) }
       return
     }
-    append(index, flow, half, bytes, offset, count, at, number)
-    decodeRest(index, flow, side)
+    append(side, bytes, stretch)
+    decodeRest(side)
   }
 
   /// Makes `profile` the plan in use; the branch is predicted, so that decoding does not wait for the flow.
@@ -174,46 +173,43 @@ extension Streams {
   /// Keeps what is left of a delivery until more comes.
   @inline(never)
   private mutating func keep(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ position: Int,
-    _ end: Int, _ at: Timestamp, _ number: UInt64
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch
   ) {
-    let half = flow.half(side)
-    append(index, flow, half, bytes, position, end - position, at, number)
+    let half = side.half
+    append(side, bytes, stretch)
     if half.pointee.flags.contains(.lost) {
-      decodeRest(index, flow, side)
+      decodeRest(side)
     } else {
       half.pointee.rest?.pointee.needed = frame.pointee.count
     }
   }
 
-  /// Keeps the last `count` bytes that were delivered.
-  mutating func append(
-    _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>, _ bytes: borrowing Bytes,
-    _ offset: Int, _ count: Int, _ at: Timestamp,
-    _ number: UInt64
-  ) {
+  /// Keeps the last bytes that were delivered.
+  mutating func append(_ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch) {
+    let half = side.half
     let rest: UnsafeMutablePointer<StreamRest>
     if let existing = half.pointee.rest {
       rest = existing
     } else {
       rest = rests.make()
       half.pointee.rest = rest
-      holders.add(index, flow, tracker.flows)
+      holders.add(side, tracker.flows)
     }
     rest.pointee.append(
-      bytes, offset, count, at, number, streamOffset: half.pointee.offset &- UInt64(truncatingIfNeeded: count))
+      bytes, stretch, streamOffset: half.pointee.offset &- UInt64(truncatingIfNeeded: stretch.count))
     if budget.isOverHeld { clock.wakeNow() }
   }
 
   /// Decodes what a direction holds, as far as it goes.
   @inline(never)
-  mutating func decodeRest(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int, isEnd: Bool = false) {
-    let half = flow.half(side)
-    guard !currentPlan.pointee.framing.isDelimited else { return decodeStretches(index, flow, side) }
+  mutating func decodeRest(_ side: FlowSide, isEnd: Bool = false) {
+    let flow = side.flow
+    let half = side.half
+    guard !currentPlan.pointee.framing.isDelimited else { return decodeStretches(side) }
     var found: UInt64?
     while let rest = half.pointee.rest {
       if half.pointee.flags.contains(.lost) {
-        guard resynchronise(flow, side, rest, isEnd: isEnd) else { break }
+        guard resynchronise(side, rest, isEnd: isEnd) else { break }
         found = rest.pointee.streamOffset
       }
       if rest.pointee.count == 0 { break }
@@ -229,15 +225,15 @@ extension Streams {
         frame.pointee.number = last.number
         let isCarried = half.pointee.flags.contains(.carried)
         frame.pointee.streamOffset = rest.pointee.streamOffset
-        if isCarried { frame.pointee.streamOffset = wireOffset(flow, side, rest.pointee.streamOffset) }
+        if isCarried { frame.pointee.streamOffset = wireOffset(side, rest.pointee.streamOffset) }
         guard isSound(flow, bytes, end) else {
           half.pointee.flags.insert(.lost)
           // What was found by its proof and is no frame all the same must not be found again.
-          if found == rest.pointee.streamOffset { drop(flow, side, rest, 1, isFound: false) }
+          if found == rest.pointee.streamOffset { drop(side, rest, 1, isFound: false) }
           continue
         }
-        complete(index, flow, side, bytes)
-        if isCarried { countOnWire(flow, side, rest) }
+        complete(side, bytes)
+        if isCarried { countOnWire(side, rest) }
         rest.pointee.needed = 0
         rest.pointee.consume(frame.pointee.count)
       case .needMore:
@@ -245,7 +241,7 @@ extension Streams {
         return
       case .notAFrame:
         if speaksVariant(flow, bytes, start, end) { continue }
-        noteVersion(flow, side, bytes, start, rest.pointee.mark(at: start).timestamp)
+        noteVersion(side, bytes, start, rest.pointee.mark(at: start).timestamp)
         half.pointee.flags.insert(.lost)
       }
     }
@@ -254,9 +250,9 @@ extension Streams {
 
   /// The same for a frame that stands in the scratch, because its escapes had to be taken out.
   @inline(never)
-  mutating func completeStretch(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ side: Int) {
+  mutating func completeStretch(_ side: FlowSide) {
     let memory = scratch.memory
-    complete(index, flow, side, Bytes(RawSpan(_unsafeStart: memory.start, byteCount: memory.count)))
+    complete(side, Bytes(RawSpan(_unsafeStart: memory.start, byteCount: memory.count)))
   }
 
   /// Opens the frame in hand; false when its length cannot be believed, so that the next frame must be looked for.
@@ -297,7 +293,7 @@ extension Streams {
   /// Tells of a header that has the magic number, but a version that the profile does not describe.
   @inline(never)
   private mutating func noteVersion(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ bytes: borrowing Bytes, _ position: Int, _ at: Timestamp
+    _ side: FlowSide, _ bytes: borrowing Bytes, _ position: Int, _ at: Timestamp
   ) {
     let plan = currentPlan.pointee
     guard plan.signatureMask != 0, plan.signatureMask != plan.magicMask else { return }
@@ -307,8 +303,8 @@ extension Streams {
     }
     raise(
       Issue(
-        .unsupportedVersion(head: head), timestamp: at, direction: flow.pointee.direction(side),
-        streamOffset: flow.half(side).pointee.offset), flow)
+        .unsupportedVersion(head: head), timestamp: at, direction: side.direction,
+        streamOffset: side.half.pointee.offset), side.flow)
   }
 
   /// Whether a header follows the damaged frame, so that its length was right; also when nothing follows yet.

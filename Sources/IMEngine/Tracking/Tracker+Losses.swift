@@ -15,8 +15,8 @@ extension Tracker {
 
   /// The peer acknowledged bytes of `side` that were not captured.
   @inline(never)
-  mutating func noteAhead(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ now: Timestamp) {
-    let half = flow.half(side)
+  mutating func noteAhead(_ side: FlowSide, _ now: Timestamp) {
+    let (flow, half) = (side.flow, side.half)
     guard flow.pointee.figures != .max, half.pointee.state != .held else { return }
     var held: (UInt32, UInt32)?
     if let queue = half.pointee.queue, let first = queue.pointee.firstStart, let last = queue.pointee.lastEnd {
@@ -25,16 +25,17 @@ extension Tracker {
     let (acknowledged, next) = (half.pointee.acknowledged, half.pointee.next)
     // A FIN has a number, and is no byte.
     guard acknowledged &- next != 1 else { return }
-    rare(figures.pointer(flow.pointee.figures)).pointee.losses[side].ahead(
+    rare(figures.pointer(flow.pointee.figures)).pointee.losses[side.number].ahead(
       at: now, to: acknowledged, next: next, held: held, isCertain: half.pointee.state == .fresh)
   }
 
   /// Bytes of `side` up to what comes next were given up; `now` is when bytes behind them were seen first.
   @inline(never)
-  mutating func noteLoss(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, _ count: Int, _ now: Timestamp) {
+  mutating func noteLoss(_ side: FlowSide, _ count: Int, _ now: Timestamp) {
+    let flow = side.flow
     guard flow.pointee.figures != .max else { return }
-    let next = flow.half(side).pointee.next
-    rare(figures.pointer(flow.pointee.figures)).pointee.losses[side].lost(
+    let next = side.half.pointee.next
+    rare(figures.pointer(flow.pointee.figures)).pointee.losses[side.number].lost(
       from: next &- UInt32(truncatingIfNeeded: count), to: next, at: now)
   }
 

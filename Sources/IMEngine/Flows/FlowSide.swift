@@ -1,0 +1,63 @@
+import IMWire
+
+/// One side of a connection, and with it the direction in which it sends.
+struct FlowSide: BitwiseCopyable {
+  let flow: UnsafeMutablePointer<Flow>
+  /// The flow's place in the table.
+  let index: UInt32
+  /// 0 or 1, as `FlowKey` counts sides.
+  let number: Int
+
+  @inline(__always)
+  init(_ flow: UnsafeMutablePointer<Flow>, _ index: UInt32, _ number: Int) {
+    self.flow = flow
+    self.index = index
+    self.number = number
+  }
+
+  /// The same where the flow's place is not at hand.
+  init(_ flow: UnsafeMutablePointer<Flow>, _ number: Int) { self.init(flow, flow.pointee.index, number) }
+
+  /// The other side.
+  @inline(__always)
+  var peer: FlowSide { FlowSide(flow, index, 1 &- number) }
+  /// What is known of the direction in which it sends.
+  @inline(__always)
+  var half: UnsafeMutablePointer<Half> { flow.half(number) }
+  /// What of that is seldom asked for.
+  @inline(__always)
+  var tail: UnsafeMutablePointer<HalfTail> { flow.tail(number) }
+  /// The direction in which it sends.
+  @inline(__always)
+  var direction: Direction { flow.pointee.direction(number) }
+}
+
+extension UnsafeMutablePointer<Flow> {
+  /// Both sides.
+  var sides: [FlowSide] { [FlowSide(self, 0), FlowSide(self, 1)] }
+}
+
+/// Bytes of a stream that have become contiguous together: where they stand in a buffer, and what brought them.
+struct Stretch: BitwiseCopyable {
+  /// Where the first of them stands.
+  var offset: Int
+  /// How many they are.
+  var count: Int
+  /// When the packet came that made them contiguous.
+  let timestamp: Timestamp
+  /// That packet's number in the capture.
+  let number: UInt64
+
+  /// Where they end.
+  @inline(__always)
+  var end: Int { offset &+ count }
+
+  /// Those from `offset` on.
+  @inline(__always)
+  func from(_ offset: Int) -> Stretch {
+    Stretch(offset: offset, count: end &- offset, timestamp: timestamp, number: number)
+  }
+
+  /// The first `count` of them.
+  func prefix(_ count: Int) -> Stretch { Stretch(offset: offset, count: count, timestamp: timestamp, number: number) }
+}
