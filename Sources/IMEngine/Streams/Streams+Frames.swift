@@ -40,8 +40,7 @@ extension Streams {
     } else {
       bodies.clear()
     }
-    if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp) }
-    tracker.track(frame, bytes, side.index, flow, direction, plan, &note)
+    track(side, bytes)
     if !kind.pointee.flags.isDisjoint(with: .tagged) { readTags(flow, direction, plan, bytes) }
     if tracker.sessions.hasNews { tellSessions() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
@@ -51,6 +50,21 @@ extension Streams {
     {
       remark(flow, direction)
     }
+  }
+
+  /// Hands the frame in hand on to be tracked.
+  @inline(__always)
+  private mutating func track(_ side: FlowSide, _ bytes: borrowing Bytes) {
+    let (frame, plan) = (frame, currentPlan)
+    tracker.count(frame, side, plan)
+    if tracker.namesSession(frame, side.flow) { tracker.resolveSession(frame, bytes, side, plan) }
+    record.initialize(to: FrameRecord(frame, bytes, side, plan))
+    if frame.pointee.flags.contains(.status), record.pointee.kind.pointee.role == .acknowledgment,
+      !record.pointee.facts.contains(.isBad)
+    {
+      tracker.noteStatus(frame, record, plan)
+    }
+    tracker.track(record, plan, &note)
   }
 
   /// The longest frame that is taken for a message when the snaplen has cut its body.
@@ -100,8 +114,7 @@ extension Streams {
     ledger.pointee.cutBytes &+= UInt64(whole - have)
     rest.pointee.consume(have)
     rests.take(back: &side.half.pointee.rest)
-    if tracker.table.isFull { tracker.makeRoom(frame.pointee.timestamp) }
-    tracker.track(frame, bytes, side.index, flow, direction, plan, &note)
+    track(side, bytes)
     if tracker.sessions.hasNews { tellSessions() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
     if tracker.adopted != nil { tellAdopted() }

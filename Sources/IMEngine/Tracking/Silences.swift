@@ -6,13 +6,13 @@ extension Tracker {
   @inline(never)
   func noteSilence(
     _ silence: Int64, _ frame: UnsafePointer<Frame>, _ figure: UnsafeMutablePointer<ConnectionFigures>,
-    _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction
+    _ side: FlowSide
   ) {
-    figure.pointee.resolveSilence(flow)
+    figure.pointee.resolveSilence(side.flow)
     let new = SilenceLength(nanoseconds: silence)
     guard silence > figure.pointee.longestSilence, new.nanoseconds > figure.pointee.ended.nanoseconds else { return }
     figure.pointee.ended = new
-    figure.pointee.silenceSide = UInt8(truncatingIfNeeded: flow.pointee.side(direction))
+    figure.pointee.silenceSide = UInt8(truncatingIfNeeded: side.number)
     figure.pointee.silenceEnd = UInt32(truncatingIfNeeded: frame.pointee.streamOffset &+ UInt64(frame.pointee.count))
   }
 }

@@ -35,6 +35,13 @@ extension Tracker {
     }
   }
 
+  /// The number under which a frame that expects an answer is known.
+  private func number(of frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>) -> UInt64 {
+    let kind = frame.pointee.kind
+    return kind.pointee.flags.contains(.unnumbered)
+      ? FrameRecord.ownNumber(flow, kind.pointee.index) : frame.pointee.sequence
+  }
+
   private func isInTime(_ now: Timestamp, _ begun: Timestamp, _ limit: Int64) -> Bool {
     let passed = now.nanoseconds(since: begun)
     return passed >= 0 && passed <= limit

@@ -6,118 +6,109 @@ extension Tracker {
   /// Joins a frame that expects an answer to its exchange, or begins one.
   @inline(__always)
   mutating func exchange(
-    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ sequence: UInt64,
-    _ isBad: Bool, _ note: inout FrameNote
+    _ record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>, _ plan: UnsafePointer<Plan>,
+    _ note: inout FrameNote
   ) {
-    let fingerprint = bodyFingerprint(frame, bytes, plan)
+    let (direction, sequence) = (record.pointee.direction, record.pointee.sequence)
+    let isBad = record.pointee.facts.contains(.isBad)
     var session = sessions.pointer(flow.pointee.session)
     var place = session.exchanges(flow.pointee.session, direction, sequence)
     let isNew = place != nil && sessions.isNew(flow.pointee.session, direction, sequence, plan)
     if !isNew, let known = find(flow.pointee.session, direction, sequence) {
-      if join(frame, known, fingerprint, plan, flowIndex, flow, isBad, &note) { return }
+      if join(record, known, flow, plan, &note) { return }
       if plan.pointee.sequenceCounts, !isBad, known.pointee.connection != flow.pointee.serial,
-        part(flow, flowIndex, frame, plan)
+        part(flow, record.pointee.flow, plan)
       {
         note.session = flow.pointee.session
         session = sessions.pointer(flow.pointee.session)
         place = session.exchanges(flow.pointee.session, direction, sequence)
       }
     }
-    if place != nil, isBad || !frame.pointee.kind.pointee.flags.contains(.numbered) {
+    if place != nil, isBad || !record.pointee.kind.pointee.flags.contains(.numbered) {
       sessions.skip(flow.pointee.session, direction, sequence, plan)
     }
-    let kind = frame.pointee.kind.pointee.index
+    let kind = record.pointee.kind.pointee.index
     note.exchange = nextID
     note.copy = 1
     let exchange = Exchange(
       sequence: sequence, session: flow.pointee.session, direction: direction, id: nextID,
-      firstAt: frame.pointee.timestamp, flow: flowIndex, connection: flow.pointee.serial,
-      bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount),
-      end: UInt32(truncatingIfNeeded: frame.pointee.streamOffset) &+ UInt32(truncatingIfNeeded: frame.pointee.count),
-      fingerprint: fingerprint, clock: UInt16(truncatingIfNeeded: frame.pointee.time), flags: isBad ? .bad : .good,
-      plan: flow.pointee.profile.plan, kind: kind)
+      firstAt: record.pointee.timestamp, flow: record.pointee.flow, connection: flow.pointee.serial,
+      bodyCount: record.pointee.bodyCount,
+      end: record.pointee.streamEnd, fingerprint: record.pointee.fingerprint, clock: record.pointee.clock,
+      flags: isBad ? .bad : .good,
+      plan: record.pointee.profile.plan, kind: kind)
     let new = if let place { table.append(exchange, at: place) } else { table.appendIndexed(exchange) }
     nextID &+= 1
     let figure = figures.pointer(flow.pointee.figures)
     figure.pointee.unsettled &+= 1
     let way = Int(direction.rawValue)
-    total(flow.pointee.profile.plan, kind).pointee.fates[way].units &+= 1
-    let role = frame.pointee.kind.pointee.role
+    total(record.pointee.profile.plan, kind).pointee.fates[way].units &+= 1
+    let role = record.pointee.kind.pointee.role
     if role == .message { figure.pointee.units[way] &+= 1 }
-    if role == .heartbeat { heartbeat(frame.pointee.timestamp, figure, plan) }
-    if session.pointee.mayHaveOrphans(sequence) {
-      adopt(new, frame, flow, plan)
-    }
+    if role == .heartbeat { heartbeat(record.pointee.timestamp, figure, plan) }
+    if session.pointee.mayHaveOrphans(sequence) { adopt(new, record, flow, plan) }
   }
 
   /// A message that asks for no answer: it is what it is at once, and counts among no units.
   @inline(never)
   mutating func oneWay(
-    _ frame: UnsafePointer<Frame>, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
-    _ note: inout FrameNote
+    _ record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>, _ note: inout FrameNote
   ) {
     note.exchange = nextID
     note.copy = 1
     let new = table.append(
       Exchange(
-        sequence: 1 << 41 | UInt64(nextID), session: flow.pointee.session, direction: direction, id: nextID,
-        firstAt: frame.pointee.timestamp, flow: flowIndex, connection: flow.pointee.serial,
-        bodyCount: UInt32(truncatingIfNeeded: frame.pointee.bodyCount), end: 0, fingerprint: 0, clock: 0,
-        flags: frame.pointee.checksumStatus == .bad ? [.bad, .settled] : [.good, .settled],
-        plan: flow.pointee.profile.plan, kind: frame.pointee.kind.pointee.index))
+        sequence: Self.unnumbered | UInt64(nextID), session: flow.pointee.session, direction: record.pointee.direction,
+        id: nextID, firstAt: record.pointee.timestamp, flow: record.pointee.flow, connection: flow.pointee.serial,
+        bodyCount: record.pointee.bodyCount, end: 0, fingerprint: 0, clock: 0,
+        flags: record.pointee.facts.contains(.isBad) ? [.bad, .settled] : [.good, .settled],
+        plan: record.pointee.profile.plan,
+        kind: record.pointee.kind.pointee.index))
     new.pointee.outcome.decide(.unacknowledged)
     nextID &+= 1
     tellSettled(new, figures.pointer(flow.pointee.figures).pointee.endpoint)
   }
 
-  /// One number for what a body holds: length and checksum, or a checksum of our own where the protocol has none.
-  @inline(__always)
-  func bodyFingerprint(
-    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ plan: UnsafePointer<Plan>
-  ) -> UInt32 {
-    let body = UInt32(truncatingIfNeeded: frame.pointee.bodyCount)
-    if plan.pointee.checksumRule != .crc32 { return crc32(bytes, frame.pointee.body, frame.pointee.bodyCount) &+ body }
-    let sum = UInt32(truncatingIfNeeded: frame.pointee.checksum)
-    return (frame.pointee.checksumStatus == .le ? sum.byteSwapped : sum) &+ body &* 0x9E37_79B1
-  }
+  /// What numbers of messages have in them that nobody ever looks for.
+  private static var unnumbered: UInt64 { 1 << 41 }
 
   /// Makes the frame a copy of a known exchange; false when it is a new one that uses the number again.
   @inline(never)
   private mutating func join(
-    _ frame: UnsafePointer<Frame>, _ known: UnsafeMutablePointer<Exchange>, _ fingerprint: UInt32,
-    _ plan: UnsafePointer<Plan>, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ isBad: Bool,
-    _ note: inout FrameNote
+    _ record: UnsafePointer<FrameRecord>, _ known: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>,
+    _ plan: UnsafePointer<Plan>, _ note: inout FrameNote
   ) -> Bool {
+    let fingerprint = record.pointee.fingerprint
+    let isBad = record.pointee.facts.contains(.isBad)
     var found: UnsafeMutablePointer<Exchange>? = known
-    while let candidate = found, candidate.pointee.kind != frame.pointee.kind.pointee.index {
+    while let candidate = found, candidate.pointee.kind != record.pointee.kind.pointee.index {
       found = next(after: candidate)
     }
     guard let exchange = found else { return false }
     let isElsewhere = exchange.pointee.connection != flow.pointee.serial
-    if isElsewhere, !outlives(plan, frame), !isHere(exchange, flow) { return false }
+    if isElsewhere, !outlives(plan, record), !isHere(exchange, flow) { return false }
     let isAnswered = exchange.pointee.isAnswered
     let isSame = exchange.pointee.fingerprint == fingerprint
     if plan.pointee.sequenceCounts {
       // A damaged copy has another checksum, and a damaged first copy is told by the same length.
       let damaged = isBad || !exchange.pointee.flags.contains(.good)
-      guard isSame || (damaged && exchange.pointee.bodyCount == UInt32(truncatingIfNeeded: frame.pointee.bodyCount))
+      guard isSame || (damaged && exchange.pointee.bodyCount == record.pointee.bodyCount)
       else {
         return false
       }
     } else {
-      guard !frame.pointee.kind.pointee.flags.contains(.unnumbered) else { return false }
+      guard !record.pointee.kind.pointee.flags.contains(.unnumbered) else { return false }
       // What is sent again may look different: a topic alias is its connection's. So the mark says it, where nothing answered.
-      let isMarked = frame.pointee.flags.contains(.markedDuplicate)
+      let isMarked = record.pointee.facts.contains(.isMarked)
       guard isSame || isMarked && !isAnswered, !isAnswered || isMarked else { return false }
     }
-    let now = frame.pointee.timestamp
+    let now = record.pointee.timestamp
     let gap = now.nanoseconds(since: exchange.pointee.lastAt)
-    let clock = UInt16(truncatingIfNeeded: frame.pointee.time)
+    let clock = record.pointee.clock
     let figure = figures.pointer(flow.pointee.figures)
-    let total = total(flow.pointee.profile.plan, frame.pointee.kind.pointee.index)
+    let total = total(record.pointee.profile.plan, record.pointee.kind.pointee.index)
     note.isRetry =
-      gap >= 1_000_000_000 || frame.pointee.flags.contains(.markedDuplicate)
+      gap >= 1_000_000_000 || record.pointee.facts.contains(.isMarked)
       || exchange.pointee.status == 0 && clock != exchange.pointee.clock
     let isLate = isAnswered && now.microseconds > exchange.pointee.ackedAt.microseconds
     if isLate {
@@ -149,8 +140,8 @@ extension Tracker {
     exchange.pointee.copied(at: now, clock: clock)
     if isElsewhere, elsewhere.count < Self.maximumElsewhere || elsewhere[exchange.pointee.id] != nil {
       elsewhere[exchange.pointee.id] = CopyElsewhere(
-        flow: flowIndex, serial: flow.pointee.serial,
-        end: UInt32(truncatingIfNeeded: frame.pointee.streamOffset &+ UInt64(frame.pointee.count)))
+        flow: record.pointee.flow, serial: flow.pointee.serial,
+        end: record.pointee.streamEnd)
     }
     note.exchange = exchange.pointee.id
     note.copy = exchange.pointee.copies
@@ -158,10 +149,10 @@ extension Tracker {
   }
 
   /// Whether a frame may be a copy of one on another connection of its session.
-  private func outlives(_ plan: UnsafePointer<Plan>, _ frame: UnsafePointer<Frame>) -> Bool {
+  private func outlives(_ plan: UnsafePointer<Plan>, _ record: UnsafePointer<FrameRecord>) -> Bool {
     switch plan.pointee.numberLife {
     case .session: true
-    case .marked: frame.pointee.flags.contains(.markedDuplicate)
+    case .marked: record.pointee.facts.contains(.isMarked)
     case .connection: false
     }
   }
@@ -177,69 +168,51 @@ extension Tracker {
   /// Joins an acknowledgment to what it names.
   @inline(__always)
   mutating func acknowledge(
-    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
-    _ plan: UnsafePointer<Plan>, _ isBad: Bool, _ note: inout FrameNote
+    _ record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>, _ plan: UnsafePointer<Plan>,
+    _ note: inout FrameNote
   ) {
-    note.isAck = true
-    if isBad { return }
-    let answers = frame.pointee.kind.pointee.answers
-    let inOrder = frame.pointee.kind.pointee.flags.contains(.unnumbered)
-    var sequence = frame.pointee.sequence
-    if inOrder {
-      sequence = ownNumber(flow, UInt8(truncatingIfNeeded: answers.trailingZeroBitCount))
-    } else {
-      if frame.pointee.bodyCount == Int(plan.pointee.ackBodyCount) {
-        sequence = plan.pointee.ackBody.read(bytes, frame.pointee.body)
-      } else if frame.pointee.flags.contains(.answered) {
-        sequence = frame.pointee.answered
-      }
-      if plan.pointee.ackPlus != 0 { sequence = plan.number(before: sequence, by: plan.pointee.ackPlus) }
-      note.ackOf = sequence
-    }
-    let reverse = direction.reversed
-    var refused = false
-    var status: UInt16 = 0
-    if frame.pointee.flags.contains(.status) {
-      refused =
-        frame.pointee.kind.pointee.flags.contains(.refusing) && plan.refuses(frame.pointee.status, frame.pointee.kind)
-      status = place(ofStatusIn: frame, flow.pointee.profile.plan)
-    }
+    let (sequence, now, status) = (record.pointee.named, record.pointee.timestamp, record.pointee.status)
+    let answers = record.pointee.kind.pointee.answers
+    let inOrder = record.pointee.kind.pointee.flags.contains(.unnumbered)
+    let isCumulative = record.pointee.kind.pointee.flags.contains(.cumulative)
+    let refused = record.pointee.facts.contains(.refuses)
+    if !inOrder { note.ackOf = sequence }
+    let reverse = record.pointee.direction.reversed
     let isScoped = plan.pointee.numberLife != .session
-    if frame.pointee.kind.pointee.flags.contains(.cumulative) {
-      answerEarlier(
-        sequence, frame.pointee.kind.pointee.answers, frame.pointee.timestamp, flow, reverse, plan, refused,
-        status)
-    }
+    if isCumulative { answerEarlier(sequence, answers, now, flow, reverse, plan, refused, status) }
     let newest = find(flow.pointee.session, reverse, sequence)
     var found = newest
     if let newest, inOrder {
-      found = searchInOrder(from: newest, frame.pointee.timestamp, flow)
-    } else if let newest, !isAnswer(answers, frame.pointee.timestamp, newest) || isScoped && !isHere(newest, flow) {
-      found = search(
-        from: newest, answers, frame.pointee.timestamp, flow, counts: plan.pointee.sequenceCounts, isScoped: isScoped)
+      found = searchInOrder(from: newest, now, flow)
+    } else if let newest, !isAnswer(answers, now, newest) || isScoped && !isHere(newest, flow) {
+      found = search(from: newest, answers, now, flow, counts: plan.pointee.sequenceCounts, isScoped: isScoped)
     }
     guard let exchange = found else {
       note.isOrphan = true
       rare(figures.pointer(flow.pointee.figures)).pointee.orphanAcks &+= 1
-      let half = flow.half(flow.pointee.side(reverse))
       remember(
         OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence),
         Orphan(
-          at: frame.pointee.timestamp, answers: answers, refused: refused, status: status,
-          isCumulative: frame.pointee.kind.pointee.flags.contains(.cumulative), connection: flow.pointee.serial,
-          acknowledged: half.pointee.flags.contains(.acknowledged) ? half.pointee.acknowledged : nil))
+          at: now, answers: answers, refused: refused, status: status, isCumulative: isCumulative,
+          connection: flow.pointee.serial,
+          acknowledged: record.pointee.facts.contains(.hasAcknowledged) ? record.pointee.acknowledged : nil))
       return
     }
-    answer(exchange, frame.pointee.timestamp, flow, refused, status, &note)
+    answer(exchange, now, flow, refused, status, &note)
   }
 
-  /// The number by which the status of an answer is known.
+  /// Takes note in an answer's record of the status that its frame gives.
   @inline(never)
-  private mutating func place(ofStatusIn frame: UnsafePointer<Frame>, _ plan: UInt8) -> UInt16 {
-    let code = StatusCode(frame.pointee, plan: plan)
+  mutating func noteStatus(
+    _ frame: UnsafePointer<Frame>, _ record: UnsafeMutablePointer<FrameRecord>, _ plan: UnsafePointer<Plan>
+  ) {
+    if record.pointee.kind.pointee.flags.contains(.refusing), plan.refuses(frame.pointee.status, record.pointee.kind) {
+      record.pointee.facts.insert(.refuses)
+    }
+    let code = StatusCode(frame.pointee, plan: record.pointee.profile.plan)
     let (place, isNew) = statuses.place(code)
     if isNew { sink.met(code, place: place) }
-    return place
+    record.pointee.status = place
   }
 
   /// Answers what is still open of the numbers before `sequence`, for an acknowledgment that says so: down to one that is
@@ -293,10 +266,9 @@ extension Tracker {
 
   /// The same type and number in the other direction answers, where the protocol does it so.
   mutating func answerEcho(
-    _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
-    _ sequence: UInt64, isScoped: Bool, _ note: inout FrameNote
+    _ record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>, isScoped: Bool, _ note: inout FrameNote
   ) -> Bool {
-    var found = find(flow.pointee.session, direction.reversed, sequence)
+    var found = find(flow.pointee.session, record.pointee.direction.reversed, record.pointee.sequence)
     if isScoped {
       var steps = 0
       while let exchange = found, !isHere(exchange, flow), steps < 32 {
@@ -305,12 +277,12 @@ extension Tracker {
       }
     }
     guard let exchange = found, !isScoped || isHere(exchange, flow),
-      exchange.pointee.kind == frame.pointee.kind.pointee.index, exchange.pointee.firstAt <= frame.pointee.timestamp,
-      !isTooLate(frame.pointee.timestamp, exchange)
+      exchange.pointee.kind == record.pointee.kind.pointee.index, exchange.pointee.firstAt <= record.pointee.timestamp,
+      !isTooLate(record.pointee.timestamp, exchange)
     else { return false }
     note.isAck = true
-    note.ackOf = sequence
-    answer(exchange, frame.pointee.timestamp, flow, false, 0, &note)
+    note.ackOf = record.pointee.sequence
+    answer(exchange, record.pointee.timestamp, flow, false, 0, &note)
     return true
   }
 

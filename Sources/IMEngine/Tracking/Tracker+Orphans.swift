@@ -27,21 +27,20 @@ extension Tracker {
   /// message.
   @inline(never)
   mutating func adopt(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>,
+    _ exchange: UnsafeMutablePointer<Exchange>, _ record: UnsafePointer<FrameRecord>,
+    _ flow: UnsafeMutablePointer<Flow>,
     _ plan: UnsafePointer<Plan>
   ) {
     let key = OrphanKey(
       session: exchange.pointee.session, direction: exchange.pointee.direction, sequence: exchange.pointee.sequence)
     guard let waiting = orphans[key] else { return }
-    let half = flow.half(flow.pointee.side(exchange.pointee.direction))
-    let behind = half.pointee.offset &- frame.pointee.streamOffset &- UInt64(frame.pointee.count)
-    let end = half.pointee.next &- UInt32(truncatingIfNeeded: behind)
+    let end = record.pointee.sequenceEnd
     var matching: [Orphan] = []
     var left: [Orphan] = []
     for orphan in waiting {
       let isAcknowledged =
         orphan.connection == flow.pointee.serial
-        && orphan.acknowledged.map { Int32(bitPattern: $0 &- end) >= 0 } ?? false
+        && orphan.acknowledged?.isAtOrAfter(end) ?? false
       // An identifier is free again after its answer: another answer belongs to another message.
       let isFree = plan.pointee.sequenceCounts || matching.isEmpty
       let mayBe = plan.pointee.numberLife == .session || orphan.connection == flow.pointee.serial

@@ -10,9 +10,9 @@ extension Tracker {
   /// clients are rarely there, and a client that races connections has several of them open.
   @inline(never)
   mutating func resolveSession(
-    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ direction: Direction, _ plan: UnsafePointer<Plan>
+    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ side: FlowSide, _ plan: UnsafePointer<Plan>
   ) {
+    let (flow, flowIndex, direction) = (side.flow, side.index, side.direction)
     let planIndex = flow.pointee.profile.plan
     let place = place(flow)
     guard plan.pointee.session.isPresent else {
@@ -88,19 +88,18 @@ extension Tracker {
     let kind = frame.pointee.kind
     if kind.pointee.role == .acknowledgment { return kind.pointee.answers >> UInt64(known.pointee.kind & 63) & 1 == 1 }
     return kind.pointee.role != .control && known.pointee.kind == frame.pointee.kind.pointee.index
-      && known.pointee.fingerprint == bodyFingerprint(frame, bytes, plan)
+      && known.pointee.fingerprint == FrameRecord.fingerprint(frame, bytes, plan)
   }
 
   /// Gives a connection a session of its own when it uses a number for other content than another connection of its
   /// session did: two clients that share the session's number. False where a session is no number.
   @inline(never)
   mutating func part(
-    _ flow: UnsafeMutablePointer<Flow>, _ flowIndex: UInt32, _ frame: UnsafePointer<Frame>, _ plan: UnsafePointer<Plan>,
-
+    _ flow: UnsafeMutablePointer<Flow>, _ flowIndex: UInt32, _ plan: UnsafePointer<Plan>
   ) -> Bool {
     guard plan.pointee.session.isPresent, !plan.pointee.framing.sessionIsUnique else { return false }
     flow.pointee.session = beginSession(
-      frame.pointee.session, on: flow, flowIndex, place: place(flow), plan)
+      sessions.pointer(flow.pointee.session).pointee.key, on: flow, flowIndex, place: place(flow), plan)
     return true
   }
 

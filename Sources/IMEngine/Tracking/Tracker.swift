@@ -135,96 +135,81 @@ struct Tracker: ~Copyable {
 
   // MARK: One frame
 
-  /// Takes note of an opened frame.
+  /// Counts a frame for its connection and its type, and takes note of the silence in front of it. Comes before `track`.
   @inline(__always)
-  mutating func track(
-    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ direction: Direction, _ plan: UnsafePointer<Plan>, _ note: inout FrameNote
-  ) {
-    let planIndex = flow.pointee.profile.plan
+  mutating func count(_ frame: UnsafePointer<Frame>, _ side: FlowSide, _ plan: UnsafePointer<Plan>) {
     let kind = frame.pointee.kind
-    let figure = figures.pointer(flow.pointee.figures)
-    let way = Int(direction.rawValue)
+    let figure = figures.pointer(side.flow.pointee.figures)
+    let way = Int(side.direction.rawValue)
     figure.pointee.frames[way] &+= 1
     figure.pointee.frameBytes[way] &+= UInt64(truncatingIfNeeded: frame.pointee.count)
     figure.pointee.checksums[Int(frame.pointee.checksumStatus.rawValue)] &+= 1
-    let total = total(planIndex, kind.pointee.index)
+    let total = total(side.flow.pointee.profile.plan, kind.pointee.index)
     total.pointee.frames[way] &+= 1
     total.pointee.bodyBytes[way] &+= UInt64(truncatingIfNeeded: frame.pointee.bodyCount)
     if figure.pointee.lastFrameAt != .distantPast {
       // Times 292 years apart wrap to a negative silence, which is none.
       let silence = frame.pointee.timestamp.nanoseconds &- figure.pointee.lastFrameAt.nanoseconds
-      if silence > figure.pointee.longestSilence { noteSilence(silence, frame, figure, flow, direction) }
+      if silence > figure.pointee.longestSilence { noteSilence(silence, frame, figure, side) }
     } else {
       newlyDecoded += 1
       sessions.hasNews = true
     }
     figure.pointee.lastFrameAt = frame.pointee.timestamp
-    if frame.pointee.keepAlive > 0 || figure.pointee.hasContract { keepContract(frame, figure, direction, plan) }
-
-    note = FrameNote()
-    let folded = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
-    if folded != flow.pointee.sessionKey || flow.pointee.session == .max
-      || !kind.pointee.flags.isDisjoint(with: [.opensSession, .assignsIdentity])
-    {
-      resolveSession(frame, bytes, flowIndex, flow, direction, plan)
+    if frame.pointee.keepAlive > 0 || figure.pointee.hasContract {
+      keepContract(frame, figure, side.direction, plan)
     }
-    note.session = flow.pointee.session
+  }
 
-    let isBad = frame.pointee.checksumStatus == .bad
+  /// Whether a frame says something of its session beyond its number, or names another one than its flow's last frame: then
+  /// `resolveSession` comes before `track`.
+  @inline(__always)
+  func namesSession(_ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
+    let folded = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
+    return folded != flow.pointee.sessionKey || flow.pointee.session == .max
+      || !frame.pointee.kind.pointee.flags.isDisjoint(with: [.opensSession, .assignsIdentity])
+  }
+
+  /// Joins a frame to what its sender and the other side meant as one.
+  @inline(__always)
+  mutating func track(_ record: UnsafePointer<FrameRecord>, _ plan: UnsafePointer<Plan>, _ note: inout FrameNote) {
+    if table.isFull { makeRoom(record.pointee.timestamp) }
+    let flow = flows.pointer(record.pointee.flow)
+    let kind = record.pointee.kind
+    note = FrameNote()
+    note.session = flow.pointee.session
     if kind.pointee.role == .acknowledgment {
-      acknowledge(frame, bytes, flow, direction, plan, isBad, &note)
-    } else if kind.pointee.flags.contains(.expectsAck),
-      kind.pointee.flags.contains(.unnumbered) || frame.pointee.flags.contains(.sequence)
-    {
-      let sequence = number(of: frame, flow)
-      if kind.pointee.flags.contains(.echoed), !isBad,
-        answerEcho(
-          frame, flow, direction, sequence, isScoped: plan.pointee.numberLife != .session, &note)
+      note.isAck = true
+      if !record.pointee.facts.contains(.isBad) { acknowledge(record, flow, plan, &note) }
+    } else if kind.pointee.flags.contains(.expectsAck), record.pointee.facts.contains(.hasNumber) {
+      if kind.pointee.flags.contains(.echoed), !record.pointee.facts.contains(.isBad),
+        answerEcho(record, flow, isScoped: plan.pointee.numberLife != .session, &note)
       {
         return
       }
-      exchange(frame, bytes, flowIndex, flow, direction, plan, sequence, isBad, &note)
+      exchange(record, flow, plan, &note)
     } else if kind.pointee.role == .message {
-      oneWay(frame, flowIndex, flow, direction, &note)
+      oneWay(record, flow, &note)
     }
-    if plan.pointee.sequenceCounts, !isBad, note.copy <= 1, kind.pointee.flags.contains(.numbered), !isEcho(frame, plan)
+    if plan.pointee.sequenceCounts, note.copy <= 1, kind.pointee.flags.contains(.numbered),
+      record.pointee.facts.isDisjoint(with: [.isBad, .repeatsNumber])
     {
-      count(flow.pointee.session, direction, frame.pointee.sequence, plan, figure)
+      count(record, flow, plan)
     }
   }
 
-  /// The number under which a frame that expects an answer is known; one of our own where it carries none.
-  @inline(__always)
-  func number(of frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>) -> UInt64 {
-    let kind = frame.pointee.kind
-    return kind.pointee.flags.contains(.unnumbered)
-      ? ownNumber(flow, kind.pointee.index) : frame.pointee.sequence
-  }
-
-  /// The number of all frames of a type on one connection, where they carry none: their answers are their connection's.
-  @inline(__always)
-  func ownNumber(_ flow: UnsafeMutablePointer<Flow>, _ kind: UInt8) -> UInt64 {
-    1 << 63 | UInt64(flow.pointee.serial) << 8 | UInt64(kind)
-  }
-
-  /// An acknowledgment that repeats its message's number draws none of its own.
-  @inline(__always)
-  private func isEcho(_ frame: UnsafePointer<Frame>, _ plan: UnsafePointer<Plan>) -> Bool {
-    frame.pointee.kind.pointee.role == .acknowledgment && frame.pointee.bodyCount != Int(plan.pointee.ackBodyCount)
-      && !frame.pointee.flags.contains(.answered)
-  }
-
+  /// Takes note of the number that a sender's counter has come to.
   @inline(__always)
   private mutating func count(
-    _ session: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>,
-    _ figure: UnsafeMutablePointer<ConnectionFigures>
+    _ record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>, _ plan: UnsafePointer<Plan>
   ) {
-    switch sessions.advance(session, direction, sequence, plan, figure.pointee.lastFrameAt) {
+    switch sessions.advance(
+      flow.pointee.session, record.pointee.direction, record.pointee.sequence, plan, record.pointee.timestamp)
+    {
     case .inOrder: break
-    case .gap(let n): rare(figure).pointee.sequenceGaps &+= UInt32(clamping: n)
-    case .reordered: rare(figure).pointee.sequenceReordered &+= 1
-    case .late: rare(figure).pointee.sequenceLate &+= 1
+    case .gap(let n): rare(figures.pointer(flow.pointee.figures)).pointee.sequenceGaps &+= UInt32(clamping: n)
+    case .reordered: rare(figures.pointer(flow.pointee.figures)).pointee.sequenceReordered &+= 1
+    case .late: rare(figures.pointer(flow.pointee.figures)).pointee.sequenceLate &+= 1
     }
   }
 
