@@ -33,7 +33,7 @@ package struct Engine: ~Copyable {
     packets = PacketStage(verifiesChecksums: options.verifiesChecksums, hasher: reassembler.flows.hasher)
     packets.parser.fragments.budget = shared.budget
     packets.parser.fragments.maximumDatagrams = options.datagramLimit
-    packets.parser.fragments.patience = options.datagramPatience
+    packets.parser.fragments.patience = options.datagramPatience.nanoseconds
     let tracker = Tracker(options: options, budget: shared.budget, sink: sink, flows: reassembler.flows.places)
     let streams = Streams(options: options, sink: sink, shared: shared, tracker: tracker)
     let carriers = Carriers(options: options, shared: shared, streams: streams)
@@ -195,5 +195,8 @@ extension Engine {
   }
 
   /// Tells the fates that wait to be told in a batch, for a sink whose counts are asked for now.
-  package mutating func tellSettlements() { connections.tracker.tellSettlements() }
+  package mutating func tellSettlements() {
+    connections.streams.trackRecords()
+    connections.tracker.tellSettlements()
+  }
 }

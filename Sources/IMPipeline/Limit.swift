@@ -58,8 +58,8 @@ package enum Limit: String, CaseIterable, Sendable {
     switch self {
     case .stream: options.reassembly.bytesPerDirection = n
     case .segments: options.reassembly.segmentsPerDirection = n
-    case .hole: options.reassembly.holePatience = value * 1_000_000
-    case .oneSidedHole: options.reassembly.oneSidedPatience = value * 1_000_000
+    case .hole: options.reassembly.holePatience = .milliseconds(value)
+    case .oneSidedHole: options.reassembly.oneSidedPatience = .milliseconds(value)
     case .inflate: options.inflateLimit = n
     case .inflateRatio: options.inflateRatio = n
     case .tlvs: options.tlvLimit = n
@@ -68,7 +68,7 @@ package enum Limit: String, CaseIterable, Sendable {
       while capacity * 2 <= n { capacity *= 2 }
       options.exchangeCapacity = capacity
     case .datagrams: options.datagramLimit = n
-    case .datagramTime: options.datagramPatience = value * 1_000_000_000
+    case .datagramTime: options.datagramPatience = .seconds(value)
     }
   }
 }

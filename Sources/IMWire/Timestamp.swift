@@ -52,8 +52,19 @@ public struct Timestamp: Hashable, Comparable, Sendable, BitwiseCopyable {
     return Timestamp(nanoseconds: overflow ? (nanoseconds < 0 ? .min : .max) : sum)
   }
 
+  /// This moment moved by `duration`, saturating.
+  @inlinable public func advanced(by duration: Duration) -> Timestamp { advanced(by: duration.nanoseconds) }
+
   /// Before any packet.
   @inlinable public static var distantPast: Timestamp { Timestamp(nanoseconds: .min) }
   /// After any packet.
   @inlinable public static var distantFuture: Timestamp { Timestamp(nanoseconds: .max) }
+}
+
+extension Duration {
+  /// Whole nanoseconds, as the engine counts time. Only of durations below 292 years.
+  @inlinable public var nanoseconds: Int64 {
+    let (seconds, attoseconds) = components
+    return seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000
+  }
 }

@@ -20,8 +20,8 @@ extension Carriers {
     case 9:
       beat(record, way, at, isMissed: reader.pointee.pingAt != nil)
       reader.pointee.pingAt = at
-      reader.pointee.pingHash = Self.hash(payload)
-    case 10: takePong(side, record, way, at, Self.hash(payload))
+      reader.pointee.pingHash = FNV1a.hash(payload)
+    case 10: takePong(side, record, way, at, FNV1a.hash(payload))
     default:
       guard !record.pointee.webSocket.isClosed else { return }
       let status = payload.count < 2 ? nil : UInt16(payload[0]) << 8 | UInt16(payload[1])
@@ -70,10 +70,5 @@ extension Carriers {
       beats.pointee.missedInARow &+= 1
     }
     beats.pointee.sent(at: at)
-  }
-
-  /// FNV-1a.
-  private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
-    bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
   }
 }

@@ -1,20 +1,24 @@
 import IMWire
 
 extension Connections {
-  /// A connection without answer to its SYN is given up after this long, in nanoseconds.
-  static var synPatience: Int64 { 30_000_000_000 }
+  /// A connection without answer to its SYN is given up after this long.
+  static var synPatience: Duration { .seconds(30) }
   /// A connection's end is reported when its messages have had time to be answered: those without an answer until one would
   /// no longer count. It is forgotten later.
-  static var endingDelay: Int64 { 6_000_000_000 }
-  static var lingering: Int64 { 60_000_000_000 }
-  /// How often expired exchanges are looked for, in nanoseconds of capture time.
-  static var tick: Int64 { 100_000_000 }
+  static var endingDelay: Duration { .seconds(6) }
+  static var lingering: Duration { .seconds(60) }
+  /// How often expired exchanges are looked for.
+  static var tick: Duration { .milliseconds(100) }
+
+  /// How far ahead of what came a reset's number may be: a window of a megabyte, as senders are left with by default.
+  private static var resetWindow: Int { 1 << 20 }
 
   // MARK: Opening and closing
 
   /// A segment with SYN, FIN or RST.
   @inline(never)
   mutating func control(_ found: FlowSide, _ bytes: borrowing Bytes) {
+    streams.trackRecords()
     var side = found
     let name = RecentSegments.Name.control(segment.pointee.sequence, segment.pointee.flags)
     if reassembler.isCopy(side, segment, name) {
@@ -208,7 +212,7 @@ extension Connections {
     let peer = side.peer.half
     if half.pointee.state == .open {
       let distance = segment.pointee.sequence.distance(from: half.pointee.next)
-      let byNumber = distance >= -1 && distance <= 1 << 20
+      let byNumber = distance >= -1 && distance <= Self.resetWindow
       let byAcknowledgment =
         segment.pointee.sequence == 0 && peer.pointee.state == .open && segment.pointee.flags.contains(.ack)
         && segment.pointee.acknowledgment == peer.pointee.next
@@ -292,6 +296,7 @@ extension Connections {
     if flow.pointee.profile == .unknown { flow.pointee.profile = .none }
     for side in flow.sides { streams.closeIsland(side, at: side.half.pointee.offset) }
     streams.flushIslands(flow)
+    streams.trackRecords()
   }
 
   /// How many acknowledged bytes stand behind the last one that came. A FIN has a number too: one that was seen is not
@@ -299,7 +304,7 @@ extension Connections {
   private func unseenTail(_ side: FlowSide) -> Int {
     let half = side.half
     let missing = half.pointee.acknowledged.distance(from: half.pointee.next)
-    guard missing > 0, missing < 1 << 30 else { return 0 }
+    guard missing > 0, missing < Int(Reassembler.farthest) else { return 0 }
     if half.pointee.flags.contains(.fin) {
       return min(missing, side.tail.pointee.finSequence.distance(from: half.pointee.next))
     }

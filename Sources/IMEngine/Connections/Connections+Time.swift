@@ -5,6 +5,7 @@ extension Connections {
   /// Does what is due at `time`: holes, timeouts, reports.
   @inline(never)
   mutating func advance(to time: Timestamp) {
+    streams.trackRecords()
     if ledger.pointee.firstAt == nil { ledger.pointee.firstAt = time }
     clock.now = max(clock.now, time)
     relieve()
@@ -18,6 +19,8 @@ extension Connections {
       guard flow.pointee.serial == entry.serial, flow.pointee.phase == .opening else { continue }
       timeOut(entry.flow, entry.due)
     }
+    // Behind holes that were given up frames have come out.
+    streams.trackRecords()
     tracker.settleExpired(clock.now)
     tracker.forgetOld(clock.now)
     if !tracker.orphans.isEmpty { tracker.forgetOrphans(clock.now) }
@@ -56,10 +59,12 @@ extension Connections {
     let flow = reassembler.flows.pointer(entry.flow)
     guard flow.pointee.serial == entry.serial, !flow.pointee.reported else { return }
     if flow.pointee.figures != .max, tracker.mayStillChange(flow.pointee.figures),
-      entry.due.nanoseconds(since: flow.pointee.closedAt) < Self.lingering
+      entry.due.nanoseconds(since: flow.pointee.closedAt) < Self.lingering.nanoseconds
     {
       // That it is over is told clock.now; what it counted, when it is final.
-      if entry.due.nanoseconds(since: flow.pointee.closedAt) < 2 * Self.endingDelay { report(flow, isFinal: false) }
+      if entry.due.nanoseconds(since: flow.pointee.closedAt) < 2 * Self.endingDelay.nanoseconds {
+        report(flow, isFinal: false)
+      }
       ending.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.endingDelay))
       return
     }
@@ -84,6 +89,7 @@ extension Connections {
   /// Gives the place of a flow back, and those of what was counted for it. It is over, reported, and flushed.
   mutating func discard(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
     streams.closeIslands(flow)
+    streams.trackRecords()
     streams.roles.awaited[flow.pointee.serial] = nil
     if flow.pointee.session != .max {
       let session = tracker.sessions.pointer(flow.pointee.session)
@@ -106,6 +112,7 @@ extension Connections {
 
   /// Ends the capture: everything held is released, every exchange gets its fate, every connection is reported.
   mutating func finish() {
+    streams.trackRecords()
     for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
       let flow = reassembler.flows.pointer(index)
       guard flow.pointee.serial != 0 else { continue }
@@ -117,6 +124,7 @@ extension Connections {
       }
     }
     streams.closeIslands()
+    streams.trackRecords()
     tracker.settleExpired(clock.now, isEnd: true)
     for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
       let flow = reassembler.flows.pointer(index)

@@ -76,6 +76,8 @@ extension Connections {
     var wanted = lookahead.wanted
     var (packet, guess) = (packets + start, lookahead.guesses + start)
     let figurePlaces = tracker.figures.places
+    // Frames that wait for others ask themselves.
+    let looksForExchanges = !streams.records.isBatched
     let plan = streams.currentPlan, planIndex = streams.protocols.currentIndex
     let least = plan.pointee.sequence.isPresent ? Int(plan.pointee.headerCount) : .max
     let (magic, magicMask) = (plan.pointee.magic, plan.pointee.magicMask)
@@ -93,7 +95,7 @@ extension Connections {
         imdump_prefetch(place + 64)
       }
       let session = flow.pointee.session
-      guard session != .max else { continue }
+      guard looksForExchanges, session != .max else { continue }
       let place = UnsafeRawPointer(tracker.sessions.pointer(session))
       imdump_prefetch(place)
       imdump_prefetch(place + 64)

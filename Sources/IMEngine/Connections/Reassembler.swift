@@ -35,6 +35,9 @@ struct Reassembler: ~Copyable {
   var holes: HoleQueue
   var patientHoles: HoleQueue
   let recent = RecentSegments()
+  /// How far a number may be from the one that is expected: a quarter of all numbers, the largest window (RFC 7323,
+  /// section 2.3). Beyond that it belongs to another connection.
+  static var farthest: UInt32 { 1 << 30 }
   /// What was out of the ordinary.
   let journals: FlowJournals
   /// What the last segment was counted as that came again or late.
@@ -61,8 +64,8 @@ struct Reassembler: ~Copyable {
     self.journals = journals
     self.holders = holders
     flows = FlowTable(seed: seed)
-    holes = HoleQueue(patience: options.holePatience)
-    patientHoles = HoleQueue(patience: options.oneSidedPatience)
+    holes = HoleQueue(patience: options.holePatience.nanoseconds)
+    patientHoles = HoleQueue(patience: options.oneSidedPatience.nanoseconds)
   }
 
   deinit {
@@ -125,21 +128,21 @@ struct Reassembler: ~Copyable {
       half.pointee.state = .held
       holes.schedule(
         flow: side.index, serial: flow.pointee.serial, side: side.number, at: segment.pointee.timestamp)
-      hold(side, segment, bytes, from: 0, base: segment.pointee.sequence &- 1 << 30, memory)
+      hold(side, segment, bytes, from: 0, base: segment.pointee.sequence &- Self.farthest, memory)
       return Delivery()
     }
     if half.pointee.state == .held {
       let sequence = segment.pointee.sequence
-      let base = (half.pointee.queue?.pointee.firstStart ?? sequence) &- 1 << 30
-      guard abs(segment.pointee.sequence.distance(from: base &+ 1 << 30)) < 1 << 29 else {
-        ignore(count, expected: base &+ 1 << 30)
+      let base = (half.pointee.queue?.pointee.firstStart ?? sequence) &- Self.farthest
+      guard abs(segment.pointee.sequence.distance(from: base &+ Self.farthest)) < Int(Self.farthest / 2) else {
+        ignore(count, expected: base &+ Self.farthest)
         return Delivery()
       }
       hold(side, segment, bytes, from: 0, base: base, memory)
       return Delivery()
     }
     let distance = segment.pointee.sequence.distance(from: half.pointee.next)
-    guard abs(distance) <= 1 << 30 else {
+    guard abs(distance) <= Int(Self.farthest) else {
       ignore(count, expected: half.pointee.next)
       return Delivery()
     }
@@ -286,11 +289,11 @@ struct Reassembler: ~Copyable {
     let next = half.pointee.next
     if half.pointee.flags.contains(.acknowledged) {
       let acked = half.pointee.acknowledged.distance(from: next)
-      guard acked > 0, acked < 1 << 30 else { return }
+      guard acked > 0, acked < Int(Self.farthest) else { return }
       side.tail.pointee.holeMark = half.pointee.acknowledged
       holes.schedule(flow: side.index, serial: flow.pointee.serial, side: side.number, at: now)
     } else if side.peer.half.pointee.packets == 0 {
-      side.tail.pointee.holeMark = next &+ 1 << 30
+      side.tail.pointee.holeMark = next &+ Self.farthest
       patientHoles.schedule(flow: side.index, serial: flow.pointee.serial, side: side.number, at: now)
     } else {
       return

@@ -58,7 +58,7 @@ struct RecentSegments: ~Copyable {
     fileprivate var parts: (UInt32, Int) {
       switch self {
       case .payload(let sequence, let count): (sequence, count)
-      case .acknowledgment(let sequence, let number): (number &+ sequence &* 0x9E37_79B1, -1)
+      case .acknowledgment(let sequence, let number): (number &+ sequence &* GoldenRatio.of32Bits, -1)
       case .control(let sequence, let flags): (sequence, -2 &- Int(flags.rawValue))
       }
     }
@@ -79,7 +79,7 @@ struct RecentSegments: ~Copyable {
   private func place(_ serial: UInt32, _ side: Int, _ number: UInt32, _ count: Int) -> (Int, UInt64) {
     let h =
       (UInt64(serial) << 33 | UInt64(UInt(bitPattern: side)) << 32 | UInt64(number))
-      &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(UInt(bitPattern: count)) &* 0xD1B5_4A32_D192_ED03
+      &* GoldenRatio.of64Bits &+ UInt64(UInt(bitPattern: count)) &* 0xD1B5_4A32_D192_ED03
     return (Int(truncatingIfNeeded: h >> 48) & Self.mask, h << 16 & 0xffff_ffff_0000_0000)
   }
 

@@ -24,7 +24,7 @@
       frame.pointee.count = 28 &+ Int(truncatingIfNeeded: body)
       let type = head & 0xffff
       frame.pointee.type = type
-      let place = pointee.kinds + Int(truncatingIfNeeded: (type &* 0x9E37_79B9_7F4A_7C15) &>> 58)
+      let place = pointee.kinds + Int(truncatingIfNeeded: (type &* GoldenRatio.of64Bits) &>> 58)
       let kind = place.pointee.value == type ? place : pointee.unknownKind
       frame.pointee.kind = kind
       frame.pointee.flags = .sequence

@@ -114,7 +114,7 @@ package struct LineWords: Sendable, Equatable, BitwiseCopyable {
   /// The number that stands for the type `word`: its bytes where they are at most eight, else a hash of them.
   package static func value(_ word: some Collection<UInt8>) -> UInt64 {
     if word.count <= 8 { return word.reduce(0) { $0 << 8 | UInt64($1) } }
-    return word.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 } | 1 << 63
+    return FNV1a.hash(word) | 1 << 63
   }
 }
 

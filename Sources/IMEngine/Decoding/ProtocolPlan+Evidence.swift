@@ -104,7 +104,7 @@ extension ProtocolPlan {
   /// A multiplier that sends each value to a place of its own, and the table's size in bits.
   static func perfectHash(_ values: [UInt64]) -> (multiplier: UInt64, bits: Int) {
     for bits in 6...16 {
-      var candidate: UInt64 = 0x9E37_79B9_7F4A_7C15
+      var candidate: UInt64 = GoldenRatio.of64Bits
       // 33 types find a table of 64 places within 400 tries; more of them would take longer than a larger table is worth.
       for _ in 0..<512 where values.count <= 1 << bits {
         if isPerfect(candidate, bits, values) { return (candidate, bits) }

@@ -54,7 +54,7 @@ struct TLVWalker: ~Copyable {
         place += 1
         found &+= 1
         position &+= 6 &+ size
-        let bit = 1 &<< UInt64((tag &* 0x9E37_79B1) &>> 26)
+        let bit = 1 &<< UInt64((tag &* GoldenRatio.of32Bits) &>> 26)
         repeated |= seen & bit
         seen |= bit
       }

@@ -28,7 +28,7 @@ struct LossTimes: BitwiseCopyable {
     if let (first, last) = held, count > 0 {
       // Bytes that are held were captured: only a hole that was not acknowledged before is news.
       let known = ends[Int(count) - 1]
-      if Int32(bitPattern: known &- first) >= 0, Int32(bitPattern: end &- last) <= 0 { return }
+      if known.isAtOrAfter(first), end.isAtOrBefore(last) { return }
     }
     add(now, end, isCertain: isCertain)
   }
@@ -37,11 +37,11 @@ struct LossTimes: BitwiseCopyable {
   mutating func lost(from start: UInt32, to end: UInt32, at now: Timestamp) {
     dropFilled(start)
     var isKnown = false
-    for i in 0..<Int(count) where Int32(bitPattern: ends[i] &- start) > 0 && certain >> UInt8(i) & 1 == 0 {
+    for i in 0..<Int(count) where ends[i].isAfter(start) && certain >> UInt8(i) & 1 == 0 {
       certain |= 1 << UInt8(i)
       if !isKnown { times[i] = min(times[i], now) }
       isKnown = true
-      if Int32(bitPattern: ends[i] &- end) >= 0 { return }
+      if ends[i].isAtOrAfter(end) { return }
     }
     if !isKnown { add(now, end, isCertain: true) }
   }
@@ -61,7 +61,7 @@ struct LossTimes: BitwiseCopyable {
   }
 
   private func isMissing(_ i: Int, _ next: UInt32) -> Bool {
-    certain >> UInt8(i) & 1 == 1 || Int32(bitPattern: ends[i] &- next) > 0
+    certain >> UInt8(i) & 1 == 1 || ends[i].isAfter(next)
   }
 
   /// Drops what came after all.

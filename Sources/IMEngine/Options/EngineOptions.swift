@@ -44,8 +44,8 @@ package struct EngineOptions: Sendable {
   package var inflateRatio = 100
   /// The most TLVs that are walked in one frame, at most 65,536.
   package var tlvLimit = 65_536
-  /// Datagrams whose fragments are waited for, and for how long, in nanoseconds of capture time.
-  package var datagramLimit = 4_096, datagramPatience: Int64 = 30_000_000_000
+  /// Datagrams whose fragments are waited for, and for how long.
+  package var datagramLimit = 4_096, datagramPatience = Duration.seconds(30)
   /// The most bytes that all tables hold together: connections, held segments, exchanges, sessions, fragments, figures.
   package var memory = 256 << 20
   /// What the sink keeps, in bytes: of each connection that a plan decodes, of each exchange, of each server.

@@ -14,10 +14,10 @@ package struct ReassemblyOptions: Sendable {
   package var segmentsPerDirection = 32_768
   /// Bytes that all directions together may hold; `EngineOptions.memory` bounds them too.
   package var bytesInAll = Int.max
-  /// How long a hole that the peer has acknowledged may still be filled, in nanoseconds of capture time.
-  package var holePatience: Int64 = 50_000_000
+  /// How long a hole that the peer has acknowledged may still be filled.
+  package var holePatience = Duration.milliseconds(50)
   /// The same for a capture that never shows the other direction, whose acknowledgments cannot be known.
-  package var oneSidedPatience: Int64 = 5_000_000_000
+  package var oneSidedPatience = Duration.seconds(5)
   /// Which copy of a byte counts.
   package var overlap = OverlapPolicy.first
 

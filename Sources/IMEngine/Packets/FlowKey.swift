@@ -75,7 +75,7 @@ struct FlowHasher: Sendable {
 
   @inline(__always)
   func hash(_ key: FlowKey) -> UInt64 {
-    var h = (key.a ^ seed) &+ UInt64(key.ports) &* 0x9E37_79B9_7F4A_7C15
+    var h = (key.a ^ seed) &+ UInt64(key.ports) &* GoldenRatio.of64Bits
     if key.isIPv6 {
       h = Self.mix(h) ^ key.b
       h = Self.mix(h) ^ key.c
@@ -86,7 +86,7 @@ struct FlowHasher: Sendable {
 
   /// The same of a key that is known to be IPv4's.
   @inline(__always)
-  func hash(v4 key: FlowKey) -> UInt64 { Self.mix((key.a ^ seed) &+ UInt64(key.ports) &* 0x9E37_79B9_7F4A_7C15) }
+  func hash(v4 key: FlowKey) -> UInt64 { Self.mix((key.a ^ seed) &+ UInt64(key.ports) &* GoldenRatio.of64Bits) }
 
   /// A multiply and fold of 128 bits.
   @inline(__always)

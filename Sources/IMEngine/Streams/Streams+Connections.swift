@@ -2,8 +2,8 @@ import IMWire
 
 /// What begins when a connection has got its plan.
 extension Streams {
-  /// Time from one report on a living connection to the next, in nanoseconds.
-  static var reportInterval: Int64 { 60_000_000_000 }
+  /// Time from one report on a living connection to the next.
+  static var reportInterval: Duration { .seconds(60) }
   /// Free places for figures that are kept ready: a connection needs one.
   private static var margin: Int { 64 }
 

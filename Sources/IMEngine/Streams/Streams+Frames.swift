@@ -45,26 +45,65 @@ extension Streams {
     if tracker.sessions.hasNews { tellSessions() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
     if tracker.adopted != nil { tellAdopted() }
-    if !frame.pointee.flags.isDisjoint(with: Self.remarkable) || frame.pointee.checksumStatus == .bad || note.isOrphan
-      || kind.pointee.index == FrameKind.unknownIndex
+    if !frame.pointee.flags.isDisjoint(with: Self.remarkable) || frame.pointee.checksumStatus == .bad
+      || (note.isOrphan && !records.isBatched) || kind.pointee.index == FrameKind.unknownIndex
     {
       remark(flow, direction)
     }
   }
 
-  /// Hands the frame in hand on to be tracked.
+  /// Hands the frame in hand on to be tracked, at once or with those that follow it.
   @inline(__always)
   private mutating func track(_ side: FlowSide, _ bytes: borrowing Bytes) {
     let (frame, plan) = (frame, currentPlan)
-    tracker.count(frame, side, plan)
-    if tracker.namesSession(frame, side.flow) { tracker.resolveSession(frame, bytes, side, plan) }
+    let hasContract = tracker.hasContract(frame, side.flow)
+    if hasContract { trackRecords() }
+    tracker.count(frame, side, plan, hasContract: hasContract)
+    if tracker.namesSession(frame, side.flow) {
+      trackRecords()
+      tracker.resolveSession(frame, bytes, side, plan)
+    }
+    let record = records.start + records.count
     record.initialize(to: FrameRecord(frame, bytes, side, plan))
+    records.count &+= 1
     if frame.pointee.flags.contains(.status), record.pointee.kind.pointee.role == .acknowledgment,
       !record.pointee.facts.contains(.isBad)
     {
       tracker.noteStatus(frame, record, plan)
     }
-    tracker.track(record, plan, &note)
+    // What answers in order asks for what the capture lacks now.
+    if records.isFull || !record.pointee.kind.pointee.flags.isDisjoint(with: [.tagged, .unnumbered]) {
+      trackRecords()
+    } else {
+      tracker.prefetchSession(of: record, side.flow)
+    }
+  }
+
+  /// Tracks the frames that wait. Comes before everything else that reads or changes what the tracker keeps, and before the
+  /// sink is told of anything else.
+  @inline(__always)
+  mutating func trackRecords() {
+    if records.count > 0 { trackAll() }
+  }
+
+  @inline(never)
+  private mutating func trackAll() {
+    let ahead = 8
+    let end = records.count
+    records.count = 0
+    var next = records.start
+    let last = records.start + end
+    if end > 1 {
+      for i in 0..<min(ahead, end) { tracker.prefetchExchange(of: next + i) }
+    }
+    while next < last {
+      if last - next > ahead { tracker.prefetchExchange(of: next + ahead) }
+      tracker.track(next, protocols[next.pointee.profile], &note)
+      if tracker.sessions.hasNews, records.isBatched { tellSessions() }
+      if tracker.adopted != nil, records.isBatched { tellAdopted() }
+      if note.isOrphan, records.isBatched { ledger.pointee.issues[Int(IssueKind.orphanAck.rawValue)] &+= 1 }
+      next += 1
+    }
   }
 
   /// The longest frame that is taken for a message when the snaplen has cut its body.
@@ -118,7 +157,7 @@ extension Streams {
     if tracker.sessions.hasNews { tellSessions() }
     if needs.contains(.frames) { tellFrame(flow, direction, bytes) }
     if tracker.adopted != nil { tellAdopted() }
-    if note.isOrphan { remark(flow, direction) }
+    if note.isOrphan, !records.isBatched { remark(flow, direction) }
     return true
   }
 

@@ -1,6 +1,7 @@
 extension Streams {
   /// Puts `fresh` in the place of the plan at `index`, for the flows in `pool`. See `Engine.reload`.
   mutating func reload(_ index: Int, _ fresh: ProtocolPlan, _ flows: borrowing FlowTable) -> ReloadOutcome {
+    trackRecords()
     let outcome = protocols.reload(index, fresh) { body in
       flows.forEach { flow in
         if flow.pointee.profile.isPlan, Int(flow.pointee.profile.plan) == index { body(flow) }

@@ -92,7 +92,7 @@ extension Streams {
     if flags.contains(.incompleteValue) { raise(issue(.incompleteValue), flow) }
     if flags.contains(.timestampWindow) { raise(issue(.timestampWindow(sent: frame.pointee.time)), flow) }
     if flags.contains(.tlvLimit) { raise(issue(.tlvLimit), flow) }
-    if note.isOrphan { raise(issue(.orphanAck(type: frame.pointee.type, names: note.ackOf)), flow) }
+    if note.isOrphan, !records.isBatched { raise(issue(.orphanAck(type: frame.pointee.type, names: note.ackOf)), flow) }
     if frame.pointee.kind.pointee.index == FrameKind.unknownIndex {
       raise(issue(.unknownType(frame.pointee.type)), flow)
     }

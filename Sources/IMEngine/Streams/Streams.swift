@@ -21,8 +21,8 @@ struct Streams: ~Copyable {
   var protocols: PlanTable
   /// The frame in hand; on the heap, so that handing it on copies nothing.
   let frame: UnsafeMutablePointer<Frame>
-  /// What of it is tracked.
-  let record: UnsafeMutablePointer<FrameRecord>
+  /// What waits to be tracked, in the order of the frames.
+  var records: RecordQueue
   /// What the tracker says of it.
   var note = FrameNote()
   /// What stands in its body.
@@ -69,7 +69,7 @@ struct Streams: ~Copyable {
     self.tracker = tracker
     protocols = PlanTable(options.plans)
     frame = .allocate(capacity: 1)
-    record = .allocate(capacity: 1)
+    records = RecordQueue(isBatched: options.needs.isDisjoint(with: [.frames, .issues]))
     frame.initialize(to: Frame(kind: protocols.current.pointee.unknownKind))
     frame.pointee.numbers = options.identities.numbers
     frame.pointee.trailerCount = Int(protocols.current.pointee.framing.trailerCount)
@@ -86,10 +86,7 @@ struct Streams: ~Copyable {
     self.sink = sink
   }
 
-  deinit {
-    frame.deallocate()
-    record.deallocate()
-  }
+  deinit { frame.deallocate() }
 
   /// The plan in use, and its place in the table.
   @inline(__always)

@@ -1,23 +1,87 @@
 package import IMWire
 
-/// What the tracker says of one frame.
+/// What the tracker says of one frame. 40 bytes, made anew for each frame, so what is seldom said is a bit and a place.
 package struct FrameNote: Sendable, BitwiseCopyable {
+  private struct Facts: OptionSet, BitwiseCopyable {
+    let rawValue: UInt16
+    static let isAck = Facts(rawValue: 1), isRetry = Facts(rawValue: 2), isDuplicate = Facts(rawValue: 4)
+    static let isDupAck = Facts(rawValue: 8), isOrphan = Facts(rawValue: 16)
+    static let names = Facts(rawValue: 32), hasLatency = Facts(rawValue: 64), isOfOneCopy = Facts(rawValue: 128)
+    static let hasReadLatency = Facts(rawValue: 256)
+
+    subscript(fact: Facts) -> Bool {
+      @inline(__always) get { contains(fact) }
+      @inline(__always) set { self = newValue ? union(fact) : subtracting(fact) }
+    }
+  }
+
   /// The exchange that the frame belongs to, by `Exchange.id`: as a copy, or as an answer.
   package var exchange: UInt32 = .max
-  /// 1 for the first copy; 0 for frames that are no copy of anything.
-  package var copy: UInt16 = 0
-  /// For an answer, the number it names.
-  package var ackOf: UInt64?
-  /// For the first answer of an exchange with one copy, microseconds from the copy to it.
-  package var roundTrip: Int64?
-  /// For the first answer, microseconds from the first copy to it.
-  package var latency: Int64?
-  /// For the first receipt of a message, microseconds from the message's first copy to it.
-  package var readLatency: Int64?
-  /// Whether the frame is an answer, a retry, a duplicate after the answer.
-  package var isAck = false, isRetry = false, isDuplicate = false, isDupAck = false, isOrphan = false
   /// The session, as the tracker counts them.
   package var session: UInt32 = .max
+  /// 1 for the first copy; 0 for frames that are no copy of anything.
+  package var copy: UInt16 = 0
+  private var facts: Facts = []
+  private var named: UInt64 = 0
+  private var answeredAfter: Int64 = 0
+  private var readAfter: Int64 = 0
+
+  /// Nothing is known of it.
+  init() {}
+
+  /// For an answer, the number it names.
+  package internal(set) var ackOf: UInt64? {
+    get { facts[.names] ? named : nil }
+    set {
+      facts[.names] = newValue != nil
+      named = newValue ?? 0
+    }
+  }
+  /// For the first answer, microseconds from the first copy to it.
+  package var latency: Int64? { facts[.hasLatency] ? answeredAfter : nil }
+  /// For the first answer of an exchange with one copy, microseconds from the copy to it.
+  package var roundTrip: Int64? { facts[.isOfOneCopy] ? answeredAfter : nil }
+  /// For the first receipt of a message, microseconds from the message's first copy to it.
+  package internal(set) var readLatency: Int64? {
+    get { facts[.hasReadLatency] ? readAfter : nil }
+    set {
+      facts[.hasReadLatency] = newValue != nil
+      readAfter = newValue ?? 0
+    }
+  }
+  /// Whether the frame is an answer.
+  package internal(set) var isAck: Bool {
+    get { facts[.isAck] }
+    set { facts[.isAck] = newValue }
+  }
+  /// Whether it is a copy that was sent again on purpose.
+  package internal(set) var isRetry: Bool {
+    get { facts[.isRetry] }
+    set { facts[.isRetry] = newValue }
+  }
+  /// Whether it is a copy behind the answer.
+  package internal(set) var isDuplicate: Bool {
+    get { facts[.isDuplicate] }
+    set { facts[.isDuplicate] = newValue }
+  }
+  /// Whether it is an answer behind the first.
+  package internal(set) var isDupAck: Bool {
+    get { facts[.isDupAck] }
+    set { facts[.isDupAck] = newValue }
+  }
+  /// Whether it is an answer that names nothing known.
+  package internal(set) var isOrphan: Bool {
+    get { facts[.isOrphan] }
+    set { facts[.isOrphan] = newValue }
+  }
+
+  /// Takes note of the first answer, which came `latency` microseconds after the first copy; `isOfOneCopy` says that there
+  /// is no other copy.
+  @inline(__always)
+  mutating func answered(after latency: Int64, isOfOneCopy: Bool) {
+    answeredAfter = latency
+    facts.insert(isOfOneCopy ? [.hasLatency, .isOfOneCopy] : .hasLatency)
+  }
 }
 
 /// Hears of exchanges.

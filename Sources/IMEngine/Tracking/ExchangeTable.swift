@@ -38,7 +38,7 @@ struct ExchangeTable: ~Copyable {
     self.maximumCount = UInt64(maximumCount)
     salt = seed ^ 0xA076_1D64_78BD_642F
     // Odd, and with bits everywhere whatever the seed is.
-    multiplier = (seed &* 0x9E37_79B9_7F4A_7C15) ^ 0xE703_7ED1_A0B4_28DB | 1
+    multiplier = (seed &* GoldenRatio.of64Bits) ^ 0xE703_7ED1_A0B4_28DB | 1
     mask = UInt64(min(1 << 12, maximumCount)) - 1
     slotMask = Self.leastSlots - 1
     reserved = LargeMemory.reserve(maximumCount * Self.farGrowth * MemoryLayout<Exchange>.stride)
@@ -61,7 +61,7 @@ struct ExchangeTable: ~Copyable {
   @inline(__always)
   var isFull: Bool { tail &- head > mask }
   /// Bytes of an exchange and of its two entries in `Tracker.waiting`, without the slots that it may need.
-  static var costPerExchange: Int { MemoryLayout<Exchange>.stride + 2 * MemoryLayout<Tracker.Waiting>.stride }
+  static var costPerExchange: Int { MemoryLayout<Exchange>.stride + 2 * MemoryLayout<WaitingExchanges.Entry>.stride }
   /// Bytes of the index; it charges them to the budget itself.
   var indexCost: Int { (slotMask + 1) * MemoryLayout<UInt64>.stride }
   /// Exchanges it has room for, a power of two.
@@ -192,6 +192,10 @@ struct ExchangeTable: ~Copyable {
   func home(_ session: UInt32, _ direction: Direction, _ sequence: UInt64, of slots: Int) -> Int {
     Int(truncatingIfNeeded: hash(session, direction, sequence)) & (slots - 1)
   }
+
+  /// Whether anything stands in the index.
+  @inline(__always)
+  var hasIndex: Bool { indexed > 0 }
 
   /// Asks for the slots of a number in both directions, if anything stands in the index.
   @inline(__always)

@@ -62,6 +62,13 @@ struct FrameRecord: BitwiseCopyable {
   var direction: Direction
   var facts: Facts = []
 
+  /// Whether it answers another frame by its number.
+  @inline(__always)
+  var isAnswer: Bool { kind.pointee.role == .acknowledgment }
+  /// The number of the exchange that it belongs to.
+  @inline(__always)
+  var wanted: UInt64 { isAnswer ? named : sequence }
+
   /// The record of an opened frame that `side` sent.
   @inline(__always)
   init(_ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ side: FlowSide, _ plan: UnsafePointer<Plan>) {
@@ -127,6 +134,6 @@ struct FrameRecord: BitwiseCopyable {
     let body = UInt32(truncatingIfNeeded: frame.pointee.bodyCount)
     if plan.pointee.checksumRule != .crc32 { return crc32(bytes, frame.pointee.body, frame.pointee.bodyCount) &+ body }
     let sum = UInt32(truncatingIfNeeded: frame.pointee.checksum)
-    return (frame.pointee.checksumStatus == .le ? sum.byteSwapped : sum) &+ body &* 0x9E37_79B1
+    return (frame.pointee.checksumStatus == .le ? sum.byteSwapped : sum) &+ body &* GoldenRatio.of32Bits
   }
 }

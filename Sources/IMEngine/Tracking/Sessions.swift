@@ -346,6 +346,10 @@ struct SessionTable: ~Copyable {
     return .reordered
   }
 
+  /// A gap in a counter is open for so long, and for so many numbers behind it.
+  private static var gapPatience: Duration { .seconds(60) }
+  private static var gapReach: UInt32 { 1_000 }
+
   /// What the numbers of a plan's senders were at `now`, for each direction and category in which not all were in order.
   func sequenceTotals(_ plan: Int, at now: Timestamp) -> [SequenceTotals] {
     var totals = Array(order[plan * 8..<plan * 8 + 8])
@@ -354,8 +358,8 @@ struct SessionTable: ~Copyable {
       guard Int(session.pointee.plan) == plan else { continue }
       let slot = Int(key & 7)
       for gap in gaps
-      where now.nanoseconds(since: gap.at) < 60_000_000_000
-        && session.pointee.last[slot] &- gap.numbers.upperBound <= 1_000
+      where now.nanoseconds(since: gap.at) < Self.gapPatience.nanoseconds
+        && session.pointee.last[slot] &- gap.numbers.upperBound <= Self.gapReach
       {
         totals[slot].open += UInt64(gap.numbers.count)
       }

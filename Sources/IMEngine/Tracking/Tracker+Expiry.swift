@@ -18,7 +18,7 @@ extension Tracker {
         let deadline = deadline(exchange, flow)
         if deadline <= now || isEnd, isEnd || !mayBeFilled(exchange, flow, deadline, now) {
           expire(exchange, flow, at: deadline <= now ? deadline : nil)
-        } else if now.nanoseconds(since: exchange.pointee.firstAt) < Self.leastTimeout {
+        } else if now.nanoseconds(since: exchange.pointee.firstAt) < Self.leastTimeout.nanoseconds {
           break
         } else {
           // It was repeated, or its kind has more time: it must not hold up those behind it.
@@ -27,50 +27,30 @@ extension Tracker {
       }
       settleCursor = max(settleCursor + 1, table.head)
     }
-    if now >= waitingDue, !isEnd { settleWaiting(now) }
-  }
-
-  /// An open exchange behind younger ones: the lower half of its position, and the time at which it is looked at first, in
-  /// milliseconds modulo 2³².
-  struct Waiting {
-    var link: UInt32, due: UInt32
+    if waiting.count > 0, !isEnd { settleWaiting(now) }
   }
 
   /// Takes note that the exchange at the front, which began at `firstAt`, stands behind younger ones.
   private mutating func waits(_ firstAt: Timestamp) {
-    let due = firstAt.advanced(by: Self.leastTimeout)
-    waitingDue = min(waitingDue, due)
-    waiting.append(
-      Waiting(
-        link: UInt32(truncatingIfNeeded: table.tail &- 1), due: UInt32(truncatingIfNeeded: due.nanoseconds / 1_000_000))
-    )
+    waiting.add(UInt32(truncatingIfNeeded: table.tail &- 1), due: firstAt.advanced(by: Self.leastTimeout))
   }
 
   /// Settles what has run out of time behind younger exchanges.
   private mutating func settleWaiting(_ now: Timestamp) {
-    let time = now.nanoseconds / 1_000_000
-    var next = Int64.max
-    var kept = 0
-    for i in waiting.indices {
-      let entry = waiting[i]
-      let left = Int64(Int32(bitPattern: entry.due &- UInt32(truncatingIfNeeded: time)))
-      if left <= 0 {
-        guard let exchange = table.pointer(ifThere: entry.link),
-          exchange.pointee.flags.isDisjoint(with: [.settled, .moved])
-        else { continue }
-        let flow = flows.pointer(exchange.pointee.flow)
-        let deadline = deadline(exchange, flow)
-        if deadline <= now, !mayBeFilled(exchange, flow, deadline, now) {
-          expire(exchange, flow, at: deadline)
-          continue
-        }
+    for link in waiting.takeDue(now) {
+      guard let exchange = table.pointer(ifThere: link), exchange.pointee.flags.isDisjoint(with: [.settled, .moved])
+      else { continue }
+      let flow = flows.pointer(exchange.pointee.flow)
+      let deadline = deadline(exchange, flow)
+      if deadline > now {
+        waiting.add(link, due: deadline)
+      } else if mayBeFilled(exchange, flow, deadline, now) {
+        // Whether it is depends on the next packets.
+        waiting.add(link, due: now.advanced(by: .milliseconds(1)))
+      } else {
+        expire(exchange, flow, at: deadline)
       }
-      next = min(next, time &+ max(left, 0))
-      waiting[kept] = entry
-      kept += 1
     }
-    waiting.removeLast(waiting.count - kept)
-    waitingDue = kept == 0 ? .distantFuture : Timestamp(nanoseconds: next &* 1_000_000)
   }
 
   private func deadline(
@@ -117,7 +97,7 @@ extension Tracker {
   mutating func makeRoom(_ now: Timestamp) {
     let oldest = table.pointer(table.head)
     if table.canGrow, !oldest.pointee.flags.contains(.moved),
-      now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention, grow()
+      now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention.nanoseconds, grow()
     {
       return
     }
@@ -151,7 +131,7 @@ extension Tracker {
   /// Puts an open exchange that was dropped from the tail at the front.
   private mutating func moveDropped(_ exchange: UnsafeMutablePointer<Exchange>) {
     let copy = exchange.pointee
-    if waiting.count >= 2 * table.capacity { waiting.removeAll { table.pointer(ifThere: $0.link) == nil } }
+    if waiting.count >= 2 * table.capacity { waiting.removeAll { table.pointer(ifThere: $0) == nil } }
     _ = append(copy)
     waits(copy.firstAt)
   }
@@ -188,7 +168,8 @@ extension Tracker {
       let exchange = table.pointer(table.head)
       if !exchange.pointee.flags.contains(.moved) {
         let last = max(exchange.pointee.lastAt, exchange.pointee.ackedAt)
-        guard exchange.pointee.flags.contains(.settled), now.nanoseconds(since: last) > Self.retention else { return }
+        guard exchange.pointee.flags.contains(.settled), now.nanoseconds(since: last) > Self.retention.nanoseconds
+        else { return }
         table.dropOldest()
         finish(exchange)
       } else {

@@ -1,3 +1,4 @@
+import CMachine
 import IMWire
 
 /// Where exchanges are: in the window of their session, or in the index of all.
@@ -35,6 +36,28 @@ extension Tracker {
         exchange.session, exchange.direction, exchange.sequence)
     else { return table.appendIndexed(exchange) }
     return table.append(exchange, at: place)
+  }
+
+  /// Asks for what exchanges of a record's frame are found by.
+  @inline(__always)
+  func prefetchSession(of record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>) {
+    let session = flow.pointee.session
+    let place = UnsafeRawPointer(sessions.pointer(session))
+    imdump_prefetch(place)
+    imdump_prefetch(place + 64)
+    if table.hasIndex { table.prefetchSlots(WantedExchange(session: session, sequence: record.pointee.wanted)) }
+  }
+
+  /// Asks for the newest exchange that a record's frame seems to belong to; its session was asked for before.
+  @inline(__always)
+  func prefetchExchange(of record: UnsafePointer<FrameRecord>) {
+    let id = flows.pointer(record.pointee.flow).pointee.session
+    let sequence = record.pointee.wanted
+    let direction = record.pointee.isAnswer ? record.pointee.direction.reversed : record.pointee.direction
+    guard let place = sessions.pointer(id).exchanges(id, direction, sequence) else {
+      return table.prefetchIndexed(WantedExchange(session: id, sequence: sequence))
+    }
+    table.prefetch(place.pointee)
   }
 
   /// Asks for the newest exchanges that a frame seems to belong to; what they are found by was asked for before.

@@ -56,8 +56,8 @@ extension Tracker {
       after: begin, upTo: end, next: half.pointee.next)
   }
 
-  /// A hole younger than this may still be filled by what is sent again, in nanoseconds of capture time.
-  private static var youngHole: Int64 { 2_000_000_000 }
+  /// A hole younger than this may still be filled by what is sent again.
+  private static var youngHole: Duration { .seconds(2) }
 
   /// Whether an answer may still come out from a hole that opened before the time for it was over.
   func mayBeFilled(
@@ -68,7 +68,7 @@ extension Tracker {
     guard let queue = half.pointee.queue, half.pointee.state == .open, let first = queue.pointee.firstTimestamp,
       first > exchange.pointee.firstAt, first <= deadline
     else { return false }
-    return now.nanoseconds(since: first) < Self.youngHole
+    return now.nanoseconds(since: first) < Self.youngHole.nanoseconds
   }
 
   /// The last time, not behind `end`, at which bytes of `side` turned out to be missing; `nil` where none are.
@@ -121,7 +121,7 @@ extension UnsafeMutablePointer<Flow> {
     let next = half.pointee.flags.contains(.finished) ? half.pointee.next &- 1 : half.pointee.next
     let ahead = half.pointee.acknowledged &- next
     // What a carrier holds may be longer than it was on the wire: then everything that came is the measure.
-    if pointee.carrier != .max, Int32(bitPattern: ahead) >= 0 { return true }
-    return Int32(bitPattern: UInt32(truncatingIfNeeded: half.pointee.offset) &+ ahead &- end) >= 0
+    if pointee.carrier != .max, half.pointee.acknowledged.isAtOrAfter(next) { return true }
+    return (UInt32(truncatingIfNeeded: half.pointee.offset) &+ ahead).isAtOrAfter(end)
   }
 }

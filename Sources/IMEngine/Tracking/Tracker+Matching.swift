@@ -72,6 +72,9 @@ extension Tracker {
   /// What numbers of messages have in them that nobody ever looks for.
   private static var unnumbered: UInt64 { 1 << 41 }
 
+  /// A copy that comes as much later was sent again on purpose.
+  private static var retryDistance: Duration { .seconds(1) }
+
   /// Makes the frame a copy of a known exchange; false when it is a new one that uses the number again.
   @inline(never)
   private mutating func join(
@@ -108,7 +111,7 @@ extension Tracker {
     let figure = figures.pointer(flow.pointee.figures)
     let total = total(record.pointee.profile.plan, record.pointee.kind.pointee.index)
     note.isRetry =
-      gap >= 1_000_000_000 || record.pointee.facts.contains(.isMarked)
+      gap >= Self.retryDistance.nanoseconds || record.pointee.facts.contains(.isMarked)
       || exchange.pointee.status == 0 && clock != exchange.pointee.clock
     let isLate = isAnswered && now.microseconds > exchange.pointee.ackedAt.microseconds
     if isLate {
@@ -261,7 +264,7 @@ extension Tracker {
   @inline(__always)
   func isTooLate(_ now: Timestamp, _ exchange: UnsafeMutablePointer<Exchange>) -> Bool {
     exchange.pointee.flags.contains(.settled) && !exchange.pointee.isAnswered
-      && now.nanoseconds(since: exchange.pointee.lastAt) > Self.retention
+      && now.nanoseconds(since: exchange.pointee.lastAt) > Self.retention.nanoseconds
   }
 
   /// The same type and number in the other direction answers, where the protocol does it so.
@@ -304,8 +307,7 @@ extension Tracker {
     // Its connection was forgotten for want of room, and its fate was told.
     guard flow.pointee.serial == exchange.pointee.connection else { return }
     let latency = exchange.pointee.answered(at: now, status: status)
-    note.latency = latency
-    note.roundTrip = exchange.pointee.repeats == 0 ? latency : nil
+    if let latency { note.answered(after: latency, isOfOneCopy: exchange.pointee.repeats == 0) }
     total(exchange.pointee.plan, exchange.pointee.kind).pointee.answered &+= 1
     let figure = figures.pointer(flow.pointee.figures)
     let role = role(exchange)

@@ -187,7 +187,7 @@ extension Tracker {
 
   /// A name of our own, which no client's can equal in the table but by a collision of 64 bits.
   private static func ownKey(_ flow: UnsafeMutablePointer<Flow>) -> UInt64 {
-    UInt64(flow.pointee.serial) &* 0x9E37_79B9_7F4A_7C15 | 1 << 63
+    UInt64(flow.pointee.serial) &* GoldenRatio.of64Bits | 1 << 63
   }
 
   /// A hash of the client's address and the server's endpoint.
@@ -197,9 +197,9 @@ extension Tracker {
       client = named.address
     }
     let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
-    var h: UInt64 = 0xcbf2_9ce4_8422_2325
+    var h: UInt64 = FNV1a.basis
     for word in [client.high, client.low, server.address.high, server.address.low, UInt64(server.port)] {
-      h = (h ^ word) &* 0x9E37_79B9_7F4A_7C15
+      h = (h ^ word) &* GoldenRatio.of64Bits
       h ^= h >> 29
     }
     return h

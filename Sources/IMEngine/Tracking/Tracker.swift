@@ -2,13 +2,13 @@ import IMWire
 
 /// Joins frames to exchanges: copies to messages, answers to what they answer, connections to sessions.
 struct Tracker: ~Copyable {
-  /// How long an exchange is remembered after its last frame, in nanoseconds of capture time.
-  static var retention: Int64 { 60_000_000_000 }
+  /// How long an exchange is remembered after its last frame.
+  static var retention: Duration { .seconds(60) }
   /// The least time that any answer is given; younger exchanges are not looked at.
-  static var leastTimeout: Int64 { 6_000_000_000 }
+  static var leastTimeout: Duration { .seconds(6) }
   /// Answers that wait for their message to come out from behind a hole.
   static var maximumOrphans: Int { 4_096 }
-  static var orphanPatience: Int64 { 10_000_000_000 }
+  static var orphanPatience: Duration { .seconds(10) }
 
   struct OrphanKey: Hashable {
     var session: UInt32
@@ -60,9 +60,7 @@ struct Tracker: ~Copyable {
   var moved = 0
   var roundEnd: UInt64 = 0
   /// Open exchanges that stand behind younger ones, because they were moved; some may be gone from there.
-  var waiting: [Waiting] = []
-  /// No one of them is due before.
-  var waitingDue = Timestamp.distantFuture
+  var waiting = WaitingExchanges()
   /// Everything below this position is settled or moved.
   var settleCursor: UInt64 = 1
   var nextID: UInt32 = 0
@@ -106,7 +104,7 @@ struct Tracker: ~Copyable {
     totals = .allocate(capacity: max(1, totalCount))
     totals.initialize(repeating: KindTotals(), count: totalCount)
     planRoles = Array(repeating: .other, count: totalCount)
-    planTimeouts = Array(repeating: Self.leastTimeout, count: totalCount)
+    planTimeouts = Array(repeating: Self.leastTimeout.nanoseconds, count: totalCount)
     wantsSettled = options.needs.contains(.settled)
     wantsSettlements = options.needs.contains(.settlements)
     wantsFinished = options.needs.contains(.finished)
@@ -121,7 +119,7 @@ struct Tracker: ~Copyable {
     for type in 0..<Self.kinds {
       let kind = plan.kind(at: type)
       planRoles[index * Self.kinds + type] = kind?.role ?? .other
-      planTimeouts[index * Self.kinds + type] = kind?.timeout ?? Self.leastTimeout
+      planTimeouts[index * Self.kinds + type] = kind?.timeout ?? Self.leastTimeout.nanoseconds
     }
   }
 
@@ -135,9 +133,12 @@ struct Tracker: ~Copyable {
 
   // MARK: One frame
 
-  /// Counts a frame for its connection and its type, and takes note of the silence in front of it. Comes before `track`.
+  /// Counts a frame for its connection and its type, and takes note of the silence in front of it. Comes before `track`;
+  /// `hasContract` is what the function of that name says.
   @inline(__always)
-  mutating func count(_ frame: UnsafePointer<Frame>, _ side: FlowSide, _ plan: UnsafePointer<Plan>) {
+  mutating func count(
+    _ frame: UnsafePointer<Frame>, _ side: FlowSide, _ plan: UnsafePointer<Plan>, hasContract: Bool
+  ) {
     let kind = frame.pointee.kind
     let figure = figures.pointer(side.flow.pointee.figures)
     let way = Int(side.direction.rawValue)
@@ -156,9 +157,13 @@ struct Tracker: ~Copyable {
       sessions.hasNews = true
     }
     figure.pointee.lastFrameAt = frame.pointee.timestamp
-    if frame.pointee.keepAlive > 0 || figure.pointee.hasContract {
-      keepContract(frame, figure, side.direction, plan)
-    }
+    if hasContract { keepContract(frame, figure, side.direction, plan) }
+  }
+
+  /// Whether a frame, or its connection, tells how long the client may be silent.
+  @inline(__always)
+  func hasContract(_ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
+    frame.pointee.keepAlive > 0 || figures.pointer(flow.pointee.figures).pointee.hasContract
   }
 
   /// Whether a frame says something of its session beyond its number, or names another one than its flow's last frame: then
