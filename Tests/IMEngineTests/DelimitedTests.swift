@@ -370,4 +370,16 @@ import Testing
     #expect(run.heard.reports.last?.info.server == Talk.server(50_001))
   }
 
+  /// Only the platform is heard, and its types tell so.
+  @Test func onlyThePlatform() {
+    var talk = ConversationBuilder(client: Talk.phone, server: Talk.server(50_001))
+    talk.acknowledges = false
+    for n in (1 as UInt16)...6 {
+      talk.send(J.answer(0x8001, n, of: n, 0x0200), .serverToClient, at: Scene.ms(Int64(n) * 10_000))
+    }
+    let run = Run(talk.packets, plans: Plans.usual)
+    #expect(run.frames.map(\.sequence) == [1, 2, 3, 4, 5, 6])
+    #expect(run.frames.allSatisfy { $0.direction == .serverToClient })
+  }
+
 }
