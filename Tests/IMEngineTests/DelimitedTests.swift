@@ -345,4 +345,41 @@ import Testing
       run.expectLedgerAddsUp()
     }
   }
+
+  /// A capture that begins in the midst, between ports that tell nothing: the types tell who is the platform, whichever side
+  /// is heard first, and behind a frame that is damaged.
+  @Test(arguments: [Direction.clientToServer, .serverToClient], [false, true])
+  func rolesByType(_ first: Direction, _ isDamaged: Bool) throws {
+    var talk = ConversationBuilder(client: Talk.phone, server: Talk.server(50_001))
+    let place = [UInt8](repeating: 0, count: 28)
+    let reports = (1...6).map { J.frame(0x0200, UInt16($0), place) }
+    let answers = (1...6).map { J.answer(0x8001, UInt16($0), of: UInt16($0), 0x0200) }
+    for (i, direction) in [first, first.reversed].enumerated() {
+      let frames = direction == .clientToServer ? reports : answers
+      var damaged = frames[0]
+      damaged[5] ^= 1
+      talk.send((isDamaged ? damaged : []) + frames.flatMap { $0 }, direction, at: Scene.ms(Int64(i) * 50))
+    }
+    let run = Run(talk.packets, plans: Plans.usual)
+    let whole = run.frames.filter { $0.status != .bad }
+    for (direction, type) in [(Direction.clientToServer, 0x0200 as UInt64), (.serverToClient, 0x8001)] {
+      let said = whole.filter { $0.direction == direction }
+      #expect(said.map(\.sequence) == [1, 2, 3, 4, 5, 6])
+      #expect(said.allSatisfy { $0.type == type })
+    }
+    #expect(run.heard.reports.last?.info.server == Talk.server(50_001))
+  }
+
+  /// Only the platform is heard, and its types tell so.
+  @Test func onlyThePlatform() {
+    var talk = ConversationBuilder(client: Talk.phone, server: Talk.server(50_001))
+    talk.acknowledges = false
+    for n in (1 as UInt16)...6 {
+      talk.send(J.answer(0x8001, n, of: n, 0x0200), .serverToClient, at: Scene.ms(Int64(n) * 10_000))
+    }
+    let run = Run(talk.packets, plans: Plans.usual)
+    #expect(run.frames.map(\.sequence) == [1, 2, 3, 4, 5, 6])
+    #expect(run.frames.allSatisfy { $0.direction == .serverToClient })
+  }
+
 }

@@ -75,13 +75,14 @@ import Testing
     var random = SeededRandom(99)
     var packets: [TimedPacket] = []
     for i in 0..<6_000 {
-      let linkType = [0, 1, 12, 14, 101, 108, 113, 228, 229, 276][i % 10] as UInt16
+      let linkType = [0, 1, 12, 14, 101, 108, 113, 178, 228, 229, 276][i % 11] as UInt16
       var bytes = random.bytes(Int(random.next() % 120))
       // Half of them begin like something.
       if i % 2 == 0, bytes.count > 40 {
-        let start = [1: 14, 113: 16, 276: 20, 0: 4, 108: 4][linkType] ?? 0
+        let start = [1: 14, 113: 16, 276: 20, 0: 4, 108: 4, 178: 8][linkType] ?? 0
         bytes[start] = i % 4 == 0 ? 0x45 : 0x60
         bytes[start + (i % 4 == 0 ? 9 : 6)] = [6, 44, 0, 43][i / 4 % 4]
+        if linkType == 178 { bytes.replaceSubrange(0..<4, with: [0x4d, 0x47, 0x43, 2]) }
         if linkType == 1 { bytes.replaceSubrange(12..<14, with: i % 4 == 0 ? [8, 0] : [0x86, 0xdd]) }
       }
       packets.append(OnePacket.timed(bytes, linkType: linkType, 1_700_000_000_000 + Int64(i)))

@@ -8,6 +8,7 @@ import Testing
 @Suite struct LinkTests {
   static let links: [LinkLayer] =
     [.ethernet, .linuxCooked, .linuxCooked2, .null, .raw] + (1...8).map { .vlan([UInt16](1...UInt16($0))) }
+    + [nil, 0, 1, 39].flatMap { [.juniper(extensions: $0, isBare: false), .juniper(extensions: $0, isBare: true)] }
 
   /// Every link with either IP, with padding behind the packet that is never payload.
   @Test(arguments: links, [false, true]) func link(_ link: LinkLayer, _ isIPv6: Bool) {
@@ -50,7 +51,24 @@ import Testing
     (104, "0f00 0800", "segment"), (104, "0f00 2000", "not_ip"),
     (166, "00 03 0021", "segment"), (166, "01 03 0021", "segment"), (166, "0021", "segment"),
     (204, "01 ff03 0021", "segment"), (204, "00 0021", "segment"), (219, "00010140", "segment"),
-    (219, "00010040 00011140", "segment"), (147, "", "link_type"), (65_535, "", "link_type"),
+    (219, "00010040 00011140", "segment"),
+    // Juniper's Ethernet, as tshark reads each of these: with the Ethernet header, whatever the other flags and extensions;
+    (178, "4d4743 00 020000000001 020000000002 0800", "segment"),
+    (178, "4d4743 7d 020000000001 020000000002 8100 0007 0800", "segment"),
+    (178, "4d4743 80 0000 020000000001 020000000002 0800", "segment"),
+    (178, "4d4743 81 0006 010100 020100 020000000001 020000000002 0800", "segment"),
+    (178, "4d4743 81 0001 01 020000000001 020000000002 0806", "not_ip"),
+    // without it: IP, IP under its other number, MPLS, PPP, Ethernet after all;
+    (178, "4d4743 02 02000000", "segment"), (178, "4d4743 83 0003 050101 02000000", "segment"),
+    (178, "4d4743 03 03000000", "segment"), (178, "4d4743 02 05000000 00010140", "segment"),
+    (178, "4d4743 02 c8000000 0021", "segment"), (178, "4d4743 02 cc000000 020000000001 020000000002 0800", "segment"),
+    // and as tcpdump reads it: IP by its version.
+    (178, "4d4743 02 00000002", "segment"), (178, "4d4743 02 02000000 81", "ip_version"),
+    // Another magic number, and extensions that reach behind the packet.
+    (178, "4d4744 00 020000000001 020000000002 0800", "not_ip"), (178, "004743 02 02000000", "not_ip"),
+    (178, "4d4743 80 ffff 020000000001 020000000002 0800", "link_header"),
+    (178, "4d4743 82 ffff 02000000", "link_header"), (178, "4d4743 82 0400 02000000", "link_header"),
+    (147, "", "link_type"), (65_535, "", "link_type"),
   ])
   func linkHeader(_ linkType: UInt16, _ header: String, _ expected: String) {
     let bytes = [UInt8](hex: header) + OnePacket.bytes(PacketBuilder(link: .raw))

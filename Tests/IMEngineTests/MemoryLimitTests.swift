@@ -27,6 +27,10 @@ import Testing
     case fragments
     /// Connections of which each packet is captured twice.
     case copies
+    /// Connections with a heartbeat, behind a balancer's header, with a hole: each has something that few have.
+    case beating, proxied, holed
+    /// Connections that are refused: all at once, or so slowly that their ends were told.
+    case refused, refusedSlowly
   }
 
   static let server: UInt32 = 0xcb00_710a
@@ -37,6 +41,7 @@ import Testing
     let port: UInt16 = flood == .sessions ? 1_883 : 8_080
     var syn = FloodPacket(.syn, sourcePort: 4_000, destinationPort: port)
     var answer = FloodPacket([.syn, .ack], sourcePort: port, destinationPort: 4_000)
+    var refusal = FloodPacket([.rst, .ack], sourcePort: port, destinationPort: 4_000)
     func client(_ payload: [UInt8]) -> FloodPacket {
       FloodPacket([.psh, .ack], payload: payload, sourcePort: 4_000, destinationPort: port)
     }
@@ -49,6 +54,11 @@ import Testing
       case .copies: [UInt8](repeating: 0x58, count: 1)
       case .unknown: [UInt8](repeating: 0x58, count: 3_000)
       case .held: [UInt8](repeating: 0x58, count: 9_000)
+      case .beating: TJPFrameBuilder.heartbeat(sequence: 0x0100_0001, session: 9).bytes
+      case .proxied:
+        ProxyHeaderBuilder.binary(
+          Endpoint(address: IPAddress(v4: 0x0a09_0807), port: 5_000),
+          Endpoint(address: IPAddress(v4: 0x0a09_0806), port: 80)) + message
       default: message
       }
     var data = client(payload)
@@ -63,6 +73,10 @@ import Testing
       case .halfOpen:
         syn.set(from: address, to: server, sequence: i &* 977)
         return [syn.bytes]
+      case .refused, .refusedSlowly:
+        syn.set(from: address, to: server, sequence: 99)
+        refusal.set(from: server, to: address, sequence: 0, acknowledgment: 100)
+        return [syn.bytes, refusal.bytes]
       case .sessions:
         let connect = MQTTPacketBuilder.connect(clientID: "client-\(1_000_000 + Int(i))-with-a-long-name")
         var named = client(connect)
@@ -76,11 +90,18 @@ import Testing
         fragment.overwrite(at: 18, big: UInt16(truncatingIfNeeded: i))
         fragment.overwrite(at: 26, big: address)
         return [fragment]
-      case .open, .answered, .held, .unfinished, .unknown, .servers, .copies:
+      case .open, .answered, .held, .unfinished, .unknown, .servers, .copies, .beating, .proxied, .holed:
         syn.set(from: address, to: server, sequence: 99)
         answer.set(from: server, to: address, sequence: 499, acknowledgment: 100)
         data.set(from: address, to: server, sequence: flood == .held ? 200 : 100, acknowledgment: 500)
         if flood == .copies { return [syn.bytes, syn.bytes, answer.bytes, answer.bytes, data.bytes, data.bytes] }
+        if flood == .holed {
+          // The server has what the capture lacks.
+          reply.set(from: server, to: address, sequence: 500, acknowledgment: 100 &+ UInt32(message.count) &+ 50)
+          let hole = data.bytes
+          data.set(from: address, to: server, sequence: 150 &+ UInt32(message.count), acknowledgment: 500)
+          return [syn.bytes, answer.bytes, hole, reply.bytes, data.bytes]
+        }
         guard flood == .answered else { return [syn.bytes, answer.bytes, data.bytes] }
         reply.set(from: server, to: address, sequence: 500, acknowledgment: 100 &+ UInt32(message.count))
         return [syn.bytes, answer.bytes, data.bytes, reply.bytes]
@@ -92,7 +113,8 @@ import Testing
   private static func expected(_ flood: Flood) -> Eviction {
     switch flood {
     case .halfOpen: .halfOpen
-    case .open, .answered, .copies: .connection
+    case .refused, .refusedSlowly: .ended
+    case .open, .answered, .copies, .beating, .proxied, .holed: .connection
     case .held, .unfinished, .unknown: .held
     case .servers: .server
     case .sessions: .session
@@ -102,8 +124,8 @@ import Testing
 
   private static func count(_ flood: Flood) -> UInt32 {
     switch flood {
-    case .halfOpen: 30_000
-    case .open, .answered, .servers, .copies: 8_000
+    case .halfOpen, .refused, .refusedSlowly: 30_000
+    case .open, .answered, .servers, .copies, .beating, .proxied, .holed: 8_000
     case .held, .unfinished, .unknown: 2_000
     case .sessions: 25_000
     case .fragments: 3_000
@@ -129,7 +151,7 @@ import Testing
       for i in start..<min(count, start + 500) {
         for bytes in make(i) {
           packets.append(TimedPacket(timestamp: Timestamp(microseconds: time), bytes: bytes))
-          time += 10
+          time += flood == .refusedSlowly ? 500 : 10
         }
         // The sound connection speaks at even distances.
         while said < chat.packets.count, said * Int(count) < Int(i + 1) * chat.packets.count {

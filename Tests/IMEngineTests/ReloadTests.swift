@@ -26,6 +26,19 @@ import Testing
     return heard
   }
 
+  /// There is nothing to put a page in the place of: nothing changes.
+  @Test func anUnknownPlace() throws {
+    let packets = Chat.tjp.talk(.small).packets
+    let text = try Self.text("tjp")
+    let plan = try ProfileCompiler.compile(text, source: "x")
+    let plain = lead(packets, plan, at: packets.count) { _ in }
+    let again = try lead(packets, ProfileCompiler.compile(text, source: "x"), at: packets.count / 2) { engine in
+      #expect(engine.reload(1, plan) == .refused)
+      #expect(engine.reload(-1, plan) == .refused)
+    }
+    #expect(again.frames == plain.frames)
+  }
+
   /// The same page again, in front of each packet: everything is told as without it. A page with another header: open
   /// connections keep theirs, so it is the same again.
   @Test(arguments: Chat.all.filter { $0.0 != .mqtt5 }) func everywhere(_ chat: Chat, _ shape: Chat.Shape) throws {

@@ -43,6 +43,40 @@ import Testing
     }
   }
 
+  /// A server that closes its window and keeps it closed, a probe of one byte just below the next, and each packet captured
+  /// once or twice: what closes a window is counted once, and a probe of a closed one is no keep-alive.
+  @Test(arguments: [1, 2]) func closedWindow(_ times: Int) throws {
+    var talk = ConversationBuilder(client: Self.client, server: Self.server)
+    talk.acknowledges = false
+    talk.open(at: Self.at(0))
+    talk.send(Self.bytes, .clientToServer, at: Self.at(10))
+    var builder = PacketBuilder()
+    var closed = TCPSegment(
+      sourcePort: 443, destinationPort: 50_000, sequence: 5_001, acknowledgment: 1_101, flags: .ack)
+    closed.window = 0
+    let probe = TCPSegment(
+      sourcePort: 50_000, destinationPort: 443, sequence: 1_100, acknowledgment: 5_001, flags: .ack, payload: [7])
+    var packets = talk.packets
+    for (time, segment) in [(20, closed), (1_020, probe), (1_030, closed)] {
+      let (from, to) = segment.sourcePort == 443 ? (Self.server, Self.client) : (Self.client, Self.server)
+      let bytes = builder.packet(segment, from: from.address, to: to.address)
+      for copy in 0..<times {
+        let at = Self.at(Int64(time)).advanced(by: Int64(copy) * 20_000)
+        packets.append(TimedPacket(timestamp: at, bytes: bytes))
+      }
+    }
+    let report = try #require(Run(packets).heard.reports.last)
+    #expect(report.segments[1].zeroWindows == 2)
+    #expect(report.segments[0].zeroWindows == 0)
+    #expect(report.segments[0].keepAlives == 0)
+    #expect(report.segments[0].copies == (times == 2 ? 1 : 0))
+    #expect(report.segments[1].copies == (times == 2 ? 2 : 0))
+    var sum = report.segments[0]
+    sum.add(report.segments[1])
+    #expect(sum.zeroWindows == 2)
+    #expect(sum.copies == (times == 2 ? 3 : 0))
+  }
+
   static let cases: [Case] = [
     Case(testDescription: "nothing but data and its acknowledgments") { talk in
       talk.send(bytes, .clientToServer, at: at(10))

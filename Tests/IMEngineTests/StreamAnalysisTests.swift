@@ -116,6 +116,39 @@ import Testing
     #expect(stream.analysis[.retransmission] == 0)
   }
 
+  /// A probe of a byte that the receiver takes after all: its acknowledgment is one of the probe, and with a window again,
+  /// news of that window; neither the next byte nor what follows is sent again.
+  @Test(arguments: [(1_102 as UInt32, 0 as UInt16), (1_101, 500)]) func probeIsTaken(_ taken: UInt32, _ window: UInt16)
+    throws
+  {
+    var talk = Self.talk()
+    talk.send(Self.bytes, .clientToServer, at: Self.at(10))
+    var capture = CaptureBuilder(talk)
+    var builder = PacketBuilder()
+    func add(_ milliseconds: Int64, _ acknowledgment: UInt32, _ window: UInt16) {
+      var packet = TCPSegment(
+        sourcePort: 443, destinationPort: 50_000, sequence: 5_001, acknowledgment: acknowledgment, flags: .ack)
+      packet.window = window
+      capture.packets.append(
+        TimedPacket(
+          timestamp: Self.at(milliseconds),
+          bytes: builder.packet(packet, from: Self.server.address, to: Self.client.address)))
+    }
+    add(20, 1_101, 0)
+    let probe = TCPSegment(
+      sourcePort: 50_000, destinationPort: 443, sequence: 1_101, acknowledgment: 5_001, flags: .ack, payload: [1])
+    capture.packets.append(
+      TimedPacket(
+        timestamp: Self.at(30), bytes: builder.packet(probe, from: Self.client.address, to: Self.server.address)))
+    add(31, taken, window)
+    let stream = try #require(collect(capture).first)
+    #expect(stream.directions[0].analysis[.zeroWindowProbe] == 1)
+    #expect(stream.directions[1].analysis[.zeroWindowProbeAck] == (window == 0 ? 1 : 0))
+    #expect(stream.directions[1].analysis[.windowUpdate] == (window == 0 ? 0 : 1))
+    #expect(stream.directions[1].analysis[.zeroWindow] == (window == 0 ? 2 : 1))
+    #expect(stream.analysis[.retransmission] == 0)
+  }
+
   @Test func roundTrips() throws {
     var talk = Self.talk()
     let sent = talk.send(Self.bytes, .clientToServer, at: Self.at(10))

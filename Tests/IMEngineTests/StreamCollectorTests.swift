@@ -34,6 +34,28 @@ import Testing
     #expect(stream.isComplete)
   }
 
+  /// More streams than any table begins with: each has its bytes, in the order of their first packets.
+  @Test func manyStreams() {
+    let count: UInt32 = 3_000
+    var packets: [TimedPacket] = []
+    for turn in 0...1 {
+      for i in 0..<count {
+        var data = FloodPacket(
+          [.psh, .ack], payload: [UInt8(truncatingIfNeeded: i), UInt8(turn)], sourcePort: 4_000, destinationPort: 443)
+        data.set(from: 0x0a00_0000 + i, to: 0x0b00_0001, sequence: 100 + UInt32(turn) * 2, acknowledgment: 500)
+        packets.append(TimedPacket(timestamp: Self.at(Int64(packets.count)), bytes: data.bytes))
+      }
+    }
+    let streams = collect(CaptureBuilder(packets))
+    #expect(streams.count == Int(count))
+    #expect(
+      streams.enumerated().allSatisfy { i, stream in
+        let byte = UInt8(truncatingIfNeeded: i)
+        return stream.firstFrame == UInt64(i + 1) && stream.client.address == IPAddress(v4: 0x0a00_0000 + UInt32(i))
+          && stream.directions[0].content.flatMap { $0 } == [byte, 0, byte, 1]
+      })
+  }
+
   @Test func newNumberBeginsAnotherStream() {
     var first = Self.talk()
     first.open(at: Self.at(0))

@@ -303,6 +303,57 @@ import Testing
       kept.reassembly.payloadBytes == kept.ledger.decodedBytes + kept.ledger.skippedBytes + kept.ledger.unreadBytes)
   }
 
+  /// A message in several segments of which one is missing: what it holds is lost as bytes of the carrier, whether it is
+  /// compressed or not, and those behind it are read. Compressed, it is a stored block (RFC 1951, section 3.2.4), which
+  /// leaves nothing to refer to.
+  @Test(arguments: [false, true], [1, 2]) func segmentMissing(_ isCompressed: Bool, _ lost: Int) {
+    func packed(_ bytes: [UInt8]) -> [UInt8] {
+      var block: [UInt8] = [0]
+      block.append(little: UInt16(bytes.count))
+      block.append(little: ~UInt16(bytes.count))
+      return block + bytes + [0]
+    }
+    let agreed = "permessage-deflate; client_no_context_takeover"
+    var steps = [
+      Step(direction: .clientToServer, bytes: WebSocketBuilder.request(extensions: isCompressed ? agreed : nil)),
+      Step(direction: .serverToClient, bytes: WebSocketBuilder.answer(extensions: isCompressed ? agreed : nil)),
+      Self.say(.clientToServer, MQTTPacketBuilder.connect(clientID: "web")),
+    ]
+    var said: [[UInt8]] = []
+    for (i, count) in [100, 5_000, 200, 300].enumerated() {
+      said.append(
+        MQTTPacketBuilder.publish("a/b", [UInt8](repeating: 0x61, count: count), qos: 1, packetID: UInt16(i + 2)))
+      let payload = isCompressed ? packed(said[i]) : said[i]
+      steps.append(
+        Step(
+          direction: .clientToServer, bytes: Self.frame(payload, .clientToServer, isCompressed: isCompressed),
+          frames: [said[i]]))
+    }
+    // Three segments of the opening and CONNECT, one of the first message, and then four of the long one.
+    let run = Run(Self.packets(steps, without: 4 + lost))
+    let whole = frames(run, .clientToServer).filter { said.contains($0) }
+    #expect(whole == [said[0], said[2], said[3]])
+    #expect(run.gaps.map(\.byteCount) == [1_448])
+  }
+
+  /// A close without a reason is told as one, and one behind it is not told again.
+  @Test func closedWithoutReason() {
+    let closing = Self.frame([], .clientToServer, opcode: 8)
+    let again = Self.frame([3, 0xe8], .serverToClient, opcode: 8)
+    let run = Run(
+      Self.packets(
+        Self.opening + [
+          Self.say(.clientToServer, MQTTPacketBuilder.connect(clientID: "web")),
+          Step(direction: .clientToServer, bytes: closing), Step(direction: .serverToClient, bytes: again),
+        ]))
+    let closes = run.heard.carriers.compactMap { told -> UInt16?? in
+      guard case .webSocketClose(let status) = told.event.what else { return nil }
+      return .some(status)
+    }
+    #expect(closes == [UInt16?.none])
+    #expect(run.heard.reports.last?.carrier?.webSocket?.closeStatus == 0)
+  }
+
   /// Stored blocks of zeros that a length of 258 repeats: more than may be is not read.
   @Test func bomb() {
     // A fixed Huffman block: a zero byte, then lengths of 258 at distance 1, 5 bits and 8 bits each, by the thousand.

@@ -12,6 +12,9 @@ package enum LinkLayer: Sendable, Equatable {
   case null
   /// No header: the packet begins with the IP version.
   case raw
+  /// Ethernet as a Juniper router captures it: with extensions of so many bytes, or none; without the Ethernet header when the
+  /// router has taken it off.
+  case juniper(extensions: Int?, isBare: Bool)
 
   /// The `LINKTYPE_` value that a capture file states.
   package var linkType: UInt16 {
@@ -21,6 +24,7 @@ package enum LinkLayer: Sendable, Equatable {
     case .linuxCooked2: 276
     case .null: 0
     case .raw: 101
+    case .juniper: 178
     }
   }
 
@@ -55,6 +59,17 @@ package enum LinkLayer: Sendable, Equatable {
       bytes.append(little: isIPv6 ? UInt32(30) : 2)
     case .raw:
       break
+    case .juniper(let extensions, let isBare):
+      bytes += [0x4d, 0x47, 0x43, (extensions == nil ? 0 : 0x80) | (isBare ? 2 : 0) | 1]  // 1: received
+      if let extensions {
+        bytes.append(big: UInt16(extensions))
+        bytes += (0..<extensions).map { UInt8(truncatingIfNeeded: $0) }
+      }
+      if isBare {
+        bytes += [isIPv6 ? 6 : 2, 0, 0, 0]
+      } else {
+        bytes += Self.ethernet.header(isIPv6: isIPv6, source: source, destination: destination)
+      }
     }
     return bytes
   }

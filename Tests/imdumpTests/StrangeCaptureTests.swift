@@ -1,4 +1,5 @@
 import Foundation
+import IMCapture
 import IMTestSupport
 import IMWire
 import Testing
@@ -61,6 +62,44 @@ import Testing
     default:
       #expect(result.output.split(separator: "\n").count == expected.output.split(separator: "\n").count)
     }
+  }
+
+  /// A sample as a Juniper router would have captured it, every packet in another of the link's forms, is the same conversation.
+  @Test(arguments: ["tjp-weak-network.pcap", "mqtt-mosquitto.pcap"]) func aRoutersCapture(_ sample: String) throws {
+    var packets = try Self.sample(sample)
+    for i in packets.indices {
+      let ethernet = packets[i].bytes
+      packets[i].linkType = 178
+      packets[i].bytes =
+        switch i % 4 {
+        case 0: [UInt8](hex: "4d4743 01") + ethernet
+        case 1: [UInt8](hex: "4d4743 80 0009 0301 20 040120 05010e") + ethernet
+        case 2: [UInt8](hex: "4d4743 02 02000000") + ethernet[14...]
+        default: [UInt8](hex: "4d4743 83 0003 040120 02000000") + ethernet[14...]
+        }
+    }
+    for arguments in [["-r"], ["--format", "json", "-r"]] {
+      let result = try Self.run(arguments, packets)
+      let expected = try Command.run(arguments + [Samples.path(sample)])
+      #expect(expected.status == 0)
+      #expect(result.status == 0)
+      #expect(result.output == expected.output)
+      #expect(result.output.split(separator: "\n").count > 50)
+    }
+  }
+
+  /// The packets of a sample.
+  private static func sample(_ name: String) throws -> [TimedPacket] {
+    var packets: [TimedPacket] = []
+    let file = try CaptureFile(path: Samples.path(name))
+    while try file.nextBatch({ bytes, records in
+      for i in records.indices {
+        let from = Int(records[i].offset)
+        let packet = bytes.extracting(from..<from + Int(records[i].capturedLength)).withUnsafeBytes { [UInt8]($0) }
+        packets.append(TimedPacket(timestamp: records[i].timestamp, bytes: packet, linkType: records[i].linkType))
+      }
+    }) {}
+    return packets
   }
 
   // MARK: Windows

@@ -93,7 +93,7 @@ private func run(_ bytes: [UInt8], _ records: [PacketRecord], plans: [ProtocolPl
 
 /// Whole packets of any link type: a byte for the type, one for the time, two for the length, then the bytes.
 @Sendable private func packets(_ input: UnsafeRawBufferPointer) {
-  let linkTypes: [UInt16] = [1, 1, 1, 0, 12, 14, 101, 108, 113, 228, 229, 276, 147]
+  let linkTypes: [UInt16] = [1, 1, 1, 0, 12, 14, 101, 108, 113, 178, 228, 229, 276, 147]
   var script = Script(input)
   let options = script.byte()
   var bytes: [UInt8] = []

@@ -22,6 +22,8 @@ package enum LinkType {
   package static let hdlc: UInt16 = 104
   /// A stack of MPLS labels.
   package static let mpls: UInt16 = 219
+  /// Ethernet behind the header of a Juniper router.
+  package static let juniperEthernet: UInt16 = 178
   /// IPv4 or IPv6 without a link layer.
   package static let ipv4: UInt16 = 228, ipv6: UInt16 = 229
 
@@ -46,6 +48,7 @@ package enum LinkType {
     case mpls: "MPLS"
     case linuxSLL: "LINUX_SLL"
     case linuxSLL2: "LINUX_SLL2"
+    case juniperEthernet: "JUNIPER_ETHER"
     case ipv4: "IPV4"
     case ipv6: "IPV6"
     default: "\(value)"
@@ -97,6 +100,8 @@ extension PacketParser {
       return family(bytes, start, end, into: &segment)
     case LinkType.raw, LinkType.rawBSD, LinkType.rawOpenBSD, LinkType.ipv4, LinkType.ipv6:
       return anyIP(bytes, start, end, into: &segment)
+    case LinkType.juniperEthernet:
+      return juniper(bytes, start, end, into: &segment)
     default:
       return pointToPoint(bytes, linkType, start, end, into: &segment)
     }
