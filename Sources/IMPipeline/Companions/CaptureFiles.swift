@@ -3,8 +3,7 @@ import IMEngine
 import IMOutput
 import IMWire
 
-/// The packets of a run in files of their own: `-w`. Who they are written for comes first, so they are written before the
-/// engine has them.
+/// The packets of a run in capture files: `-w`. They are written before the engine has them.
 final class CaptureFiles: Companion {
   private let input: InputOptions
   private let path: String
