@@ -37,7 +37,7 @@ impeer: setup
 	$(SWIFT) build -c release --static-swift-stdlib --product impeer $(LINK)
 
 test: setup
-	$(SWIFT) test
+	SWIFT=$(SWIFT) Scripts/test
 
 check: setup
 	Scripts/check

@@ -104,7 +104,7 @@ let package = Package(
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
     tests("IMMetricsTests", ["IMMetrics"]),
     tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
-    tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMEngine", "IMOutput", "IMWire"]),
+    tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
     tests(
       "imdumpTests", ["imdump", "IMCapture", "IMCommandLine", "IMEngine", "IMOutput", "IMProfile", "IMWire"],

@@ -18,8 +18,6 @@ package struct EndpointMetrics: Sendable {
   package private(set) var heartbeats = HeartbeatCounts()
   /// Round trips by Karn's rule, of everything but heartbeats.
   package private(set) var roundTrips = RTTRecorder()
-  /// From the first copy to the first answer, of everything but heartbeats, retried ones included.
-  package private(set) var latencies = RTTHistogram()
   /// From messages' first copies to their first receipts, by direction of the message, client to server first.
   package private(set) var reads: InlineArray<2, RTTRecorder> = [RTTRecorder(), RTTRecorder()]
   /// How connections began and ended.
@@ -62,20 +60,6 @@ package struct EndpointMetrics: Sendable {
     return checked == 0 ? nil : Double(checksums(.bad)) / Double(checked)
   }
 
-  /// Counts an exchange whose fate was decided.
-  package mutating func settled(_ exchange: borrowing Exchange, role: FrameRole) {
-    if exchange.fate == .rejected { refusals.add(Settlement(copy exchange, endpoint: .max)) }
-    switch role {
-    case .heartbeat:
-      heartbeats.settled(exchange)
-      return
-    case .message: messages.settled(exchange)
-    case .acknowledgment, .control, .receipt, .other: control.settled(exchange)
-    }
-    if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
-    if let latency = exchange.latency { latencies.record(microseconds: latency) }
-  }
-
   /// Counts a batch of settlements in `endpoints`, which have the places that the engine gives servers; `roles` tells what
   /// their types are for.
   package static func count(_ batch: Span<Settlement>, _ roles: RoleTable, in endpoints: inout [EndpointMetrics]) {
@@ -113,7 +97,7 @@ package struct EndpointMetrics: Sendable {
     while endpoints.count <= Int(endpoint) { endpoints.append(EndpointMetrics(key: nil)) }
   }
 
-  /// Counts a settlement; `latencies` is left alone, which settlements do not tell.
+  /// Counts a settlement.
   package mutating func settled(_ settlement: Settlement, role: FrameRole) {
     if !settlement.isPlain, settlement.fate == .rejected { refusals.add(settlement) }
     switch role {
@@ -141,7 +125,6 @@ package struct EndpointMetrics: Sendable {
     refusals.add(other.refusals)
     heartbeats.addAnswers(other.heartbeats)
     roundTrips.add(other.roundTrips)
-    latencies.add(other.latencies)
     for way in 0...1 { reads[way].add(other.reads[way]) }
   }
 

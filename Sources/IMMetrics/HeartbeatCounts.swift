@@ -41,11 +41,6 @@ package struct HeartbeatCounts: Sendable {
     expectedSum &+= Int64(clamping: seconds) &* 1_000_000
   }
 
-  /// Counts a heartbeat whose fate was decided. A late answer makes a missed one answered, unless it was counted elsewhere.
-  package mutating func settled(_ exchange: borrowing Exchange, elsewhere: Bool = false) {
-    settled(Settlement(copy exchange, endpoint: .max), elsewhere: elsewhere)
-  }
-
   /// Counts a settlement.
   package mutating func settled(_ settlement: Settlement, elsewhere: Bool = false) {
     switch settlement.fate {

@@ -27,11 +27,6 @@ package struct MessageTally: Sendable {
     ways[0].units | ways[1].units | ways[0].late | ways[1].late | oneWay[0] | oneWay[1] == 0
   }
 
-  /// Counts an exchange whose fate was decided. One that was answered late was counted before, and changes its fate.
-  package mutating func settled(_ exchange: borrowing Exchange) {
-    settled(Settlement(copy exchange, endpoint: .max))
-  }
-
   /// Counts a settlement.
   package mutating func settled(_ settlement: Settlement) {
     if settlement.isPlain { return acked(settlement.direction) }

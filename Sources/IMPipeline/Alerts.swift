@@ -26,22 +26,18 @@ package struct AlertOptions: Equatable, Sendable {
 }
 
 /// The alerts of a run: the rules at work, and everything that hears of an alert.
-final class Alerts {
+final class Alerts: Companion {
   /// Holds the rules against what the engine tells.
-  private(set) var monitor: AlertMonitor
+  let monitor: AlertMonitor
+  private let run: Run
   /// The packets of late, where evidence is wanted.
-  let evidence: Evidence?
+  private let evidence: Evidence?
   private let deliverer: Deliverer?
-  private let desk: Desk
-  private let isLive: Bool
+  private var isLive: Bool { run.input.interface != nil }
 
-  /// Who hears of an alert; made before those are.
-  private final class Desk {
-    var hear: (AlertEvent) -> Void = { _ in }
-  }
-
-  /// The alerts that `options` ask for; `nil` for none. What delivers them is started here, before rights are given up.
-  init?(_ options: AlertOptions, run: Run, sensor: String?) throws(UsageError) {
+  /// The alerts that the choices ask for. What delivers them is started here, before rights are given up.
+  init?(_ place: RunPlace) throws(UsageError) {
+    let (run, options) = (place.run, place.choices.alerts)
     guard let path = options.rules else {
       let other = options.evidence != nil || options.isDelivered
       if other {
@@ -49,38 +45,49 @@ final class Alerts {
       }
       return nil
     }
+    self.run = run
     let rules = try loadRules(path, profiles: run.plans.map(\.name)).rules
-    isLive = run.input.interface != nil
-    evidence = try options.evidence.map { folder throws(UsageError) in try Evidence(folder: folder) }
-    deliverer =
+    let evidence = try options.evidence.map { folder throws(UsageError) in try Evidence(folder: folder) }
+    let sensor = place.choices.sensor ?? (run.input.interface != nil ? hostName() : nil)
+    let deliverer =
       options.isDelivered
-      ? try Deliverer(
-        options, isQuiet: run.report.isQuiet, user: run.confinement.user,
-        sensor: sensor ?? (isLive ? hostName() : nil)) : nil
-    let desk = Desk()
-    self.desk = desk
+      ? try Deliverer(options, isQuiet: run.report.isQuiet, user: run.confinement.user, sensor: sensor) : nil
+    (self.evidence, self.deliverer) = (evidence, deliverer)
     var limits = AlertLimits()
     // An eighth of the memory, at half a kilobyte each.
     limits.connections = min(limits.connections, max(1_024, run.decode.memory >> 12))
     limits.series = min(limits.series, max(256, run.decode.memory >> 14))
+    let desk = place.desk
     monitor = AlertMonitor(
       rules: rules, plans: run.plans, limits: limits, collectsEvidence: options.evidence != nil
-    ) { desk.hear($0) }
-  }
-
-  /// Has `write` told of each alert, before it is delivered.
-  func hear(_ write: @escaping (AlertEvent) -> Void) {
-    let (evidence, deliverer) = (evidence, deliverer)
-    desk.hear = { event in
+    ) { event in
       var event = event
       evidence?.want(&event)
-      write(event)
+      desk.tell(event)
       deliverer?.send(event)
     }
   }
 
-  /// What must be done between batches: silence is noticed, evidence is written.
-  func afterBatch(_ driver: Driver) {
+  var needs: EngineOptions.Needs { AlertMonitor.needs }
+  var cost: (connection: Int, exchange: Int, server: Int) { (AlertMonitor.costPerConnection, 0, 0) }
+
+  func ears(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(monitor, $0) } ?? monitor }
+
+  func confine(_ rights: inout Rights) {
+    guard let evidence else { return }
+    if let user = rights.user { evidence.give(to: user) }
+    rights.folders.append(evidence.folder)
+  }
+
+  func confined() throws(CaptureError) { try evidence?.checkRights() }
+
+  func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
+    evidence?.keep(bytes, records)
+    return records.count
+  }
+
+  /// Silence is noticed, evidence is written.
+  func afterBatch(_ driver: Driver) throws(CaptureError) {
     if isLive {
       let statistics = driver.statistics
       // What the kernel still holds is a little older than now.
@@ -93,19 +100,20 @@ final class Alerts {
     evidence?.write()
   }
 
-  /// The last evaluation, when the engine has finished; and the end of what delivers.
+  /// The last evaluation.
   func finish(_ driver: Driver) {
     monitor.finish(at: driver.engine.totals.lastAt)
     evidence?.write()
   }
 
-  /// Says what the alerts came to, and waits for what is being delivered. Whether anything was lost: evidence that could not be
-  /// written, an alert that could not be delivered.
-  func conclude(_ run: Run) -> Bool {
+  /// Says what the alerts came to, and waits for what is being delivered. Evidence that could not be written and alerts that
+  /// could not be delivered are lost output.
+  func conclude(_ status: ExitStatus) -> ExitStatus {
     let figures = monitor.figures
     let isDelivered = deliverer?.end() ?? true
     let isLost = !isDelivered || evidence?.hasFailed == true
-    guard !run.report.isQuiet else { return isLost }
+    let status = isLost ? max(status, .ioError) : status
+    guard !run.report.isQuiet else { return status }
     complain("\(count(figures.fired, "alert")) fired, \(figures.resolved) resolved")
     if figures.held > 0 {
       complain(
@@ -116,7 +124,7 @@ final class Alerts {
       complain(
         "a limit is reached: rules kept no state of \(figures.refused) samples and forgot \(figures.evicted) states")
     }
-    return isLost
+    return status
   }
 }
 

@@ -8,16 +8,19 @@ package func runCheck(
   documents: DocumentOptions, style: TextStyle
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report)
-  guard let alerts = try Alerts(options, run: run, sensor: documents.sensor) else {
+  var choices = RunChoices(alerts: options, documents: nil, metrics: MetricsOptions())
+  choices.sensor = documents.sensor
+  let output = Output.standard()
+  let desk = AlertDesk()
+  guard let alerts = try Alerts(RunPlace(run: run, choices: choices, output: output, desk: desk)) else {
     throw UsageError(message: "give a file of rules with --rules")
   }
-  let output = Output.standard()
   var lines = JSONLines()
   var text = AlertTextWriter(style: style)
   let json = AlertJSONWriter(sensor: documents.sensor)
   let documents = AlertDocuments(
     context: documentContext(input, decode, documents, options), plans: run.plans)
-  alerts.hear { event in
+  desk.hear { event in
     switch format {
     case .text: text.write(event, to: &lines.writer)
     case .json: json.write(event, to: &lines)
@@ -25,9 +28,7 @@ package func runCheck(
     }
     output.drain(&lines.writer)
   }
-  let driver = run.driver(
-    run.engine(AlertMonitor.needs, cost: (AlertMonitor.costPerConnection, 0, 0), sink: alerts.monitor))
-  driver.alerts = alerts
+  let driver = run.driver(run.engine(companions: [alerts]), [alerts])
   let errors = run.lead(driver, hidesProgress: output.isTerminal, isOver: { output.error != nil })
   let status = run.conclude(driver, errors, output)
   guard status == .success || status == .failure else { return status }

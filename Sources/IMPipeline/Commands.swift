@@ -8,49 +8,28 @@ import IMWire
 /// Prints frames from a file or an interface: `imdump -r`, `imdump -i`.
 package func runCapture(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, format: OutputFormat, style: TextStyle,
-  filter: String?, documents options: DocumentOptions? = nil, alerts alertOptions: AlertOptions = AlertOptions(),
-  metrics metricsOptions: MetricsOptions = MetricsOptions()
+  filter: String?, choices: RunChoices = RunChoices()
 ) throws(UsageError) -> ExitStatus {
-  let run = try Run(input: input, decode: decode, report: report, hasLogs: options?.log != nil)
-  return try printFrames(
-    run, Output.standard(), format: format, style: style, filter: filter, documents: options, alerts: alertOptions,
-    metrics: metricsOptions)
+  try printFrames(
+    Run(input: input, decode: decode, report: report), Output.standard(), format: format, style: style, filter: filter,
+    choices: choices)
 }
 
 /// The same of a run that has begun.
 func printFrames(
   _ run: Run, _ output: Output, format: OutputFormat, style: TextStyle, filter: String? = nil,
-  documents options: DocumentOptions? = nil, alerts alertOptions: AlertOptions = AlertOptions(),
-  metrics metricsOptions: MetricsOptions = MetricsOptions()
+  choices: RunChoices = RunChoices()
 ) throws(UsageError) -> ExitStatus {
-  let input = run.input
-  let alerts = try Alerts(alertOptions, run: run, sensor: options?.sensor)
-  let metrics = try Metrics(metricsOptions, run: run)
-  let documents = try options.map { options throws(UsageError) in
-    try Documents(options, run: run, alerts: alertOptions, output: output)
-  }
+  let desk = AlertDesk()
+  let companions = try run.companions(choices, output, desk: desk)
   let sink = FrameSink(
     plans: run.plans, format: format, style: style, filter: try run.filter(filter), output: output)
   // A capture file on standard output leaves no room there for lines.
-  let needs: EngineOptions.Needs = input.writePath == "-" ? [] : [.frames, .issues]
-  let engine =
-    if let documents {
-      run.engine(
-        needs.union(ECSSink.needs), cost: (ECSSink.costPerConnection, 0, 0),
-        sink: input.writePath == "-" ? documents.sink : PairSink(documents.sink, sink), alerts: alerts, metrics: metrics
-      )
-    } else {
-      run.engine(needs, sink: sink, alerts: alerts, metrics: metrics)
-    }
-  let driver = run.driver(engine)
-  driver.alerts = alerts
-  driver.documents = documents
-  driver.metrics = metrics
-  alerts?.hear {
-    if input.writePath != "-" { sink.write($0, style) }
-    documents?.sink.alert($0)
-  }
-  let isLive = input.interface != nil
+  let prints = run.input.writePath != "-"
+  if prints { desk.hear { sink.write($0, style) } }
+  let driver = run.driver(
+    run.engine(prints ? [.frames, .issues] : [], sink: prints ? sink : nil, companions: companions), companions)
+  let isLive = run.input.interface != nil
   let errors = run.lead(
     driver, hidesProgress: output.isTerminal, isOver: { output.error != nil },
     afterBatch: { if isLive || output.isTerminal { sink.flush() } })

@@ -1,58 +1,49 @@
 import Glibc
 import IMCapture
 import IMEngine
+import IMMetrics
 import IMWire
 
 /// Leads packets from their sources through one engine.
 ///
 /// It owns the engine, so that a sink, which the engine calls, never needs to reach back.
 final class Driver {
-  /// What becomes of a batch beside the engine.
+  /// What the command does with a batch beside the engine and the companions.
   struct Hooks {
     /// After each batch, and about ten times a second while a live line is quiet: write what is ready.
     var afterBatch: (Driver) -> Void = { _ in }
     /// Whether the run should end early, because its output cannot be written.
     var isOver: () -> Bool = { false }
-    /// Something happened to the interface; it has been told on standard error.
-    var onEvent: (CaptureEvent) -> Void = { _ in }
   }
 
   private(set) var engine: Engine
+  /// What accompanies the run.
+  let companions: [any Companion]
   private let input: InputOptions
   private let stopping: Stopping
   private var confinement: Confinement?
-  private let opener: FileOpener?
-  private let logOpener: FileOpener?
-  private var output: CaptureOutput?
-  private var lastFlush = LiveWatch.clock()
   private(set) var source: (any PacketSource)?
   private(set) var finishedStatistics: [CaptureStatistics] = []
-  /// The rules of the run: their evidence is taken from the packets, and its folder is written in.
-  var alerts: Alerts?
-  /// The documents of the run, where there are any: their folder is written in.
-  var documents: Documents?
-  /// The metrics of the run: their folder is written in, and their server answers once rights are given up.
-  var metrics: Metrics?
-  /// The profiles that SIGHUP reads again, in a live run that has some from files.
-  var profiles: ProfileReload?
-  /// Whether nothing is said but errors.
-  var isQuiet = false
   /// The first link type and the interfaces' names, for documents.
   private(set) var linkType: UInt16?
   private var left: UInt64
+  /// Whether a companion has ended the run.
+  private var isEnded = false
+  /// Packet time, in minutes, where a companion wants to know of them.
+  private var minutes: PeriodClock?
   /// Link types of which it was told that they are not read.
   private var toldLinkTypes: Set<UInt16> = []
 
   init(
     engine: consuming Engine, input: InputOptions, stopping: Stopping, confinement: Confinement?,
-    opener: FileOpener? = nil, logOpener: FileOpener? = nil
+    companions: [any Companion] = []
   ) {
     self.engine = engine
     self.input = input
     self.stopping = stopping
     self.confinement = confinement
-    self.opener = opener
-    self.logOpener = logOpener
+    self.companions = companions
+    minutes = companions.contains { $0.hearsMinutes } ? PeriodClock() : nil
     left = input.packetLimit ?? .max
   }
 
@@ -78,13 +69,12 @@ final class Driver {
   func run(_ hooks: Hooks) -> [CaptureError] {
     var errors: [CaptureError] = []
     do throws(CaptureError) {
-      if let path = input.writePath { output = try CaptureOutput(path: path, rotation: input.rotation) }
+      for companion in companions { try companion.start() }
       try runSources(hooks, &errors)
     } catch {
       errors.append(error)
     }
-    do throws(CaptureError) { try output?.close() } catch { errors.append(error) }
-    opener?.end()
+    for companion in companions { do throws(CaptureError) { try companion.ended() } catch { errors.append(error) } }
     engine.finish()
     return errors
   }
@@ -98,7 +88,7 @@ final class Driver {
       return try drive(source, hooks)
     }
     for file in input.files {
-      if stopping.stop.isStopped || left == 0 || hooks.isOver() { break }
+      if stopping.stop.isStopped || left == 0 || isEnded || hooks.isOver() { break }
       do throws(CaptureError) {
         let source = try CaptureFile(
           path: file, filter: input.captureFilter, stop: stopping.stop, steps: input.steps)
@@ -143,6 +133,12 @@ final class Driver {
   /// Has the engine tell what waits to be told.
   func tellSettlements() { engine.tellSettlements() }
 
+  /// Ends the run with the batch that is in hand.
+  func end() { isEnded = true }
+
+  /// Puts a profile that was read again in place of the one with its index.
+  func reload(_ plan: Int, _ fresh: ProtocolPlan) -> ReloadOutcome { engine.reload(plan, fresh) }
+
   private func retire() {
     if let source { finishedStatistics.append(source.statistics) }
     source = nil
@@ -150,106 +146,65 @@ final class Driver {
 
   private func drive(_ source: any PacketSource, _ hooks: Hooks) throws(CaptureError) {
     var failure: CaptureError?
-    var isOver = false
-    // Before the first packet: what cannot be written is said at once, and a quiet line leaves a capture of no packets.
-    if let output, let interface = source.interfaces.first, input.interface != nil || !output.needsTime {
-      try output.open(interface.linkType, at: .wallClock)
-    }
+    for companion in companions { try companion.opened(source) }
     try confine()
     let take = { (bytes: RawSpan, records: Span<PacketRecord>) in
       var records = records.extracting(first: UInt64(records.count) > self.left ? Int(self.left) : records.count)
-      if let output = self.output, failure == nil {
+      for companion in self.companions {
         do throws(CaptureError) {
-          let kept = try output.write(records, bytes)
-          isOver = kept < records.count
+          let kept = try companion.take(records, bytes)
+          if kept < records.count { self.isEnded = true }
           records = records.extracting(first: kept)
         } catch {
-          failure = error
+          failure = failure ?? error
         }
       }
       self.left -= UInt64(records.count)
-      self.alerts?.evidence?.keep(bytes, records)
       if self.linkType == nil, records.count > 0 { self.linkType = records[0].linkType }
       self.process(bytes, records)
     }
-    while left > 0, !hooks.isOver(), !isOver {
+    while left > 0, !hooks.isOver(), !isEnded {
       let more = try source.nextBatch(take)
-      let isAsked = stopping.takeHangup()
-      if isAsked {
-        documents?.turn()
-        profiles?.read(isQuiet: isQuiet) { engine.reload($0, $1) }
-        metrics?.reload()
-      }
-      if let output, failure == nil, !isOver {
-        do throws(CaptureError) { isOver = try !tend(output, reopens: isAsked) } catch { failure = error }
-      }
-      if let failure {
-        output?.abandon()
-        throw failure
-      }
+      let isHangup = stopping.takeHangup()
+      if let failure { throw failure }
+      if isHangup { for companion in companions { try companion.hangup(self) } }
       for event in source.takeEvents() {
         complain(event.description)
-        hooks.onEvent(event)
+        for companion in companions { companion.note(event) }
       }
+      for companion in companions { try companion.afterBatch(self) }
       hooks.afterBatch(self)
       if !more { break }
     }
   }
 
-  /// Leads a batch through the engine, minute by minute where documents want to know what each has brought.
+  /// Leads a batch through the engine, minute by minute where companions want to know what each has brought.
   private func process(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
+    guard minutes != nil else { return engine.process(bytes, records) }
     var first = 0
-    while let documents, first < records.count {
-      let count = documents.countOfMinute(records.extracting(droppingFirst: first))
+    while first < records.count {
+      let count = countOfMinute(records.extracting(droppingFirst: first))
       engine.process(bytes, records.extracting(first..<first + count))
       first += count
-      if first < records.count { documents.minuteEnds(self) }
+      if first < records.count { for companion in companions { companion.minuteEnded(self) } }
     }
-    if documents == nil { engine.process(bytes, records) }
+  }
+
+  /// How many of `records` belong to the minute that is running: behind them it is over.
+  private func countOfMinute(_ records: Span<PacketRecord>) -> Int {
+    records.indices.first { minutes?.advance(to: records[$0].timestamp) != nil } ?? records.count
   }
 
   /// Gives up what the run does not need from here on, once.
   private func confine() throws(CaptureError) {
     guard let confinement else { return }
     self.confinement = nil
-    if let output {
-      if let user = confinement.user { output.give(to: user) }
-      if output.canReopen { stopping.hangupReopens() }
-      if let opener { output.use(opener) }
-    }
-    if profiles != nil { stopping.hangupReopens() }
-    let logs = documents?.folder
-    if let logs {
-      if let user = confinement.user { logs.give(to: user) }
-      stopping.hangupReopens()
-      if let logOpener { logs.use(logOpener) }
-    }
-    if let user = confinement.user { alerts?.evidence?.give(to: user) }
-    if output?.opener == nil { opener?.end() }
-    if logs?.usedOpener == nil { logOpener?.end() }
-    let folders = [output?.ownFolder, alerts?.evidence?.folder, logs?.ownFolder, metrics?.file?.folder].compactMap {
-      $0
-    }
-    let openers = [output?.opener, logs?.usedOpener].compactMap { $0 }
+    var rights = Rights(user: confinement.user)
+    for companion in companions { companion.confine(&rights) }
+    if rights.hearsHangup { stopping.hangupReopens() }
     try confinement.enter(
-      folders: folders, mayWrite: !folders.isEmpty, openers: openers, listener: metrics?.server?.descriptor)
-    try output?.checkRights()
-    try alerts?.evidence?.checkRights()
-    try logs?.checkRights()
-    try metrics?.begin()
-  }
-
-  /// What the capture file needs between batches. Returns whether the run goes on.
-  private func tend(_ output: CaptureOutput, reopens: Bool) throws(CaptureError) -> Bool {
-    if reopens { try output.reopen() }
-    if input.isUnbuffered { try output.flush() }
-    guard input.interface != nil else { return true }
-    let now = LiveWatch.clock()
-    if now - lastFlush >= CaptureOutput.flushTime {
-      lastFlush = now
-      try output.flush()
-    }
-    return try output.advance(to: .wallClock)
+      folders: rights.folders, mayWrite: !rights.folders.isEmpty, openers: rights.openers, listener: rights.listener)
+    for companion in companions { try companion.confined() }
   }
 }
 

@@ -26,23 +26,30 @@ package struct DocumentOptions: Sendable {
 }
 
 /// The documents of a run, on their way to standard output or to the files of a folder.
-final class Documents {
+final class Documents: Companion {
   /// Makes them.
-  let sink: ECSSink
+  private let sink: ECSSink
   /// Where they have files of their own.
-  let folder: LogFolder?
+  private let folder: LogFolder?
   /// What writes these, where the capture must not wait for the disk.
   private let queue: LogQueue?
   /// Bytes of documents that may wait for the disk, and seconds that their end may take.
   private static let waiting = 32 << 20, patience = 10
-  private let input: InputOptions
+  /// What makes further files, where this process may not.
+  private let opener: FileOpener?
+  private let run: Run
   private let begun: Double?
-  /// Packet time, in minutes.
-  private var clock = PeriodClock()
 
-  /// The documents that the options ask for. `output` takes them where no folder does.
-  init(_ options: DocumentOptions, run: Run, alerts: AlertOptions, output: Output) throws(UsageError) {
-    input = run.input
+  static func openerOption(_ run: Run, _ choices: RunChoices) -> String? {
+    choices.documents?.log == nil ? nil : "--log-dir"
+  }
+
+  /// The documents that the choices ask for. Standard output takes them where no folder does.
+  init?(_ place: RunPlace) throws(UsageError) {
+    guard let options = place.choices.documents else { return nil }
+    let (run, output) = (place.run, place.output)
+    self.run = run
+    opener = place.opener
     let isLive = run.input.interface != nil
     begun = isLive ? LiveWatch.clock() : nil
     var ecs = ECSOptions()
@@ -52,7 +59,7 @@ final class Documents {
     ecs.maximumEndpoints = min(65_536, run.decode.memory >> 14)
     ecs.separatesDatasets = options.log != nil
     ecs.networks = try options.networks.map { path throws(UsageError) in try loadNetworks(path) }
-    let context = documentContext(run.input, run.decode, options, alerts)
+    let context = documentContext(run.input, run.decode, options, place.choices.alerts)
     let folder = try options.log.map { log throws(UsageError) in try LogFolder(log, run: context.run.text) }
     self.folder = folder
     let queue = folder.flatMap { isLive ? LogQueue($0, limit: Self.waiting) : nil }
@@ -68,6 +75,9 @@ final class Documents {
       }
     }
     self.sink = sink
+    // What is kept of many connections is not taken apart at the end: the process ends too.
+    _ = Unmanaged.passRetained(sink)
+    place.desk.hear { sink.alert($0) }
     guard let folder else { return }
     if let queue {
       queue.head = { [unowned sink] in sink.startLine(file: $0) }
@@ -77,17 +87,31 @@ final class Documents {
     sink.minuteEnded = { [unowned self] start, now in if folder.isTurn(from: start, to: now) { turn() } }
   }
 
-  /// How many of `records` belong to the minute that is running: behind them it is over, and `minuteEnds`.
-  func countOfMinute(_ records: Span<PacketRecord>) -> Int {
-    records.indices.first { clock.advance(to: records[$0].timestamp) != nil } ?? records.count
+  var needs: EngineOptions.Needs { ECSSink.needs }
+  var cost: (connection: Int, exchange: Int, server: Int) { (ECSSink.costPerConnection, 0, 0) }
+  var hearsMinutes: Bool { true }
+
+  func ears(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(sink, $0) } ?? sink }
+
+  func confine(_ rights: inout Rights) {
+    guard let folder else { return }
+    if let user = rights.user { folder.give(to: user) }
+    rights.hearsHangup = true
+    if let opener { folder.use(opener) }
+    if let used = folder.usedOpener { rights.openers.append(used) } else { opener?.end() }
+    if let own = folder.ownFolder { rights.folders.append(own) }
   }
 
-  /// The packets of a minute have been processed: what has been counted now is what its documents tell, however its packets
-  /// came.
-  func minuteEnds(_ driver: Driver) { sink.figures = figures(driver) }
+  func confined() throws(CaptureError) { try folder?.checkRights() }
 
-  /// What must be done between batches: live, documents that are made are written.
-  func afterBatch(_ driver: Driver) {
+  /// What has been counted now is what the minute's documents tell, however its packets came.
+  func minuteEnded(_ driver: Driver) { sink.figures = figures(driver) }
+
+  /// Other files follow.
+  func hangup(_ driver: Driver) throws(CaptureError) { turn() }
+
+  /// Live, documents that are made are written.
+  func afterBatch(_ driver: Driver) throws(CaptureError) {
     guard begun != nil else { return }
     sink.figures = figures(driver)
     sink.advance(to: .wallClock)
@@ -95,17 +119,16 @@ final class Documents {
   }
 
   /// Has other files follow.
-  func turn() {
+  private func turn() {
     sink.flush()
     if let queue { queue.turn() } else { folder?.turn() }
   }
 
-  /// Something happened to the interface.
   func note(_ event: CaptureEvent) {
     if let incident = event.incident { sink.report(incident, at: .wallClock) }
   }
 
-  /// The last documents, when the engine has finished, and the end of the files.
+  /// The last documents, and the end of the files.
   func finish(_ driver: Driver) {
     sink.flush()
     // The last document tells what is lost.
@@ -120,8 +143,8 @@ final class Documents {
     }
   }
 
-  /// How the run ends, as far as it is about documents: output that is lost is never success.
-  func conclude(_ status: ExitStatus, _ report: ReportOptions) -> ExitStatus {
+  /// Output that is lost is never success.
+  func conclude(_ status: ExitStatus) -> ExitStatus {
     let losses = losses
     guard losses.failed > 0 else { return status }
     complain("\(count(losses.dropped, "document")) could not be written")
@@ -131,7 +154,7 @@ final class Documents {
   private var losses: LogFolder.Losses { queue?.losses ?? folder?.losses ?? LogFolder.Losses() }
 
   private func figures(_ driver: Driver) -> CaptureFigures {
-    var figures = captureFigures(driver, input, begun: begun)
+    var figures = captureFigures(driver, run.input, begun: begun)
     guard folder != nil else { return figures }
     let losses = losses
     figures.outputFailed = losses.failed
@@ -142,30 +165,15 @@ final class Documents {
 
 /// Writes ECS documents from a file or an interface, to standard output or into a folder: `imdump --format ecs`.
 package func runDocuments(
-  input: InputOptions, decode: DecodeOptions, report: ReportOptions, documents options: DocumentOptions,
-  alerts alertOptions: AlertOptions = AlertOptions(), metrics metricsOptions: MetricsOptions = MetricsOptions()
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, choices: RunChoices
 ) throws(UsageError) -> ExitStatus {
-  try printDocuments(
-    Run(input: input, decode: decode, report: report, hasLogs: options.log != nil), Output.standard(),
-    documents: options, alerts: alertOptions, metrics: metricsOptions)
+  try printDocuments(Run(input: input, decode: decode, report: report), Output.standard(), choices: choices)
 }
 
 /// The same of a run that has begun.
-func printDocuments(
-  _ run: Run, _ output: Output, documents options: DocumentOptions, alerts alertOptions: AlertOptions = AlertOptions(),
-  metrics metricsOptions: MetricsOptions = MetricsOptions()
-) throws(UsageError) -> ExitStatus {
-  let alerts = try Alerts(alertOptions, run: run, sensor: options.sensor)
-  let metrics = try Metrics(metricsOptions, run: run)
-  let documents = try Documents(options, run: run, alerts: alertOptions, output: output)
-  // What is kept of many connections is not taken apart at the end: the process ends too.
-  let sink = Unmanaged.passRetained(documents.sink).takeUnretainedValue()
-  alerts?.hear { sink.alert($0) }
-  let driver = run.driver(
-    run.engine(ECSSink.needs, cost: (ECSSink.costPerConnection, 0, 0), sink: sink, alerts: alerts, metrics: metrics))
-  driver.alerts = alerts
-  driver.documents = documents
-  driver.metrics = metrics
+func printDocuments(_ run: Run, _ output: Output, choices: RunChoices) throws(UsageError) -> ExitStatus {
+  let companions = try run.companions(choices, output)
+  let driver = run.driver(run.engine(companions: companions), companions)
   let errors = run.lead(driver, hidesProgress: output.isTerminal, isOver: { output.error != nil })
   let status = run.conclude(driver, errors, output)
   // Whoever reads documents keeps them. One that is gone has lost some, other than one who reads lines.

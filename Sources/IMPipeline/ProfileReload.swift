@@ -1,4 +1,5 @@
 import Glibc
+import IMCapture
 import IMEngine
 import IMProfile
 import IMYAML
@@ -8,7 +9,7 @@ import IMYAML
 /// Nothing is needed for that but the right to read them, which the user that root becomes may lack: what a descriptor
 /// that was opened before still shows is read then, and where the file was replaced, so that this is not it any more, it is
 /// said what is missing.
-final class ProfileReload {
+final class ProfileReload: Companion {
   private struct File {
     var path: String
     var plan: Int
@@ -18,11 +19,14 @@ final class ProfileReload {
 
   private let plans: [ProtocolPlan]
   private let files: [File]
+  private let isQuiet: Bool
 
-  /// The files among `names`, of which `plans` were made in the same order; `nil` without any.
-  init?(_ names: [String], plans: [ProtocolPlan]) {
-    self.plans = plans
-    files = zip(names.indices, names).compactMap { plan, name in
+  /// The files among the profiles of a live run; `nil` without any.
+  init?(_ place: RunPlace) throws(UsageError) {
+    let run = place.run
+    guard run.input.interface != nil else { return nil }
+    (plans, isQuiet) = (run.plans, run.report.isQuiet)
+    files = zip(run.decode.profiles.indices, run.decode.profiles).compactMap { plan, name in
       isProfileFile(name) ? File(path: name, plan: plan, descriptor: open(name, O_RDONLY | O_CLOEXEC)) : nil
     }
     if files.isEmpty { return nil }
@@ -30,14 +34,16 @@ final class ProfileReload {
 
   deinit { for file in files where file.descriptor >= 0 { close(file.descriptor) } }
 
-  /// Reads all of them, and has `reload` put those in place that are in order. What is wrong with one is said, and the run goes
-  /// on with what it had.
-  func read(isQuiet: Bool, _ reload: (Int, ProtocolPlan) -> ReloadOutcome) {
+  func confine(_ rights: inout Rights) { rights.hearsHangup = true }
+
+  /// Reads all of them, and puts those in place that are in order. What is wrong with one is said, and the run goes on with
+  /// what it had.
+  func hangup(_ driver: Driver) throws(CaptureError) {
     for file in files {
       do throws(ProfileError) {
         let plan = plans[file.plan]
         let fresh = try ProfileCompiler.compile(text(file), source: file.path, replacing: plan)
-        let outcome = reload(file.plan, fresh)
+        let outcome = driver.reload(file.plan, fresh)
         if outcome == .refused {
           throw ProfileError(
             source: file.path,

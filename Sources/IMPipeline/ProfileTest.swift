@@ -2,11 +2,6 @@ import IMEngine
 import IMOutput
 import IMWire
 
-/// Hears nothing: what is counted is the engine's.
-private final class NoSink: EngineSink {
-  func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
-}
-
 /// Decodes captures with one profile and says what fits and what does not: `imdump profile test`. The status is
 /// `failure` where nothing was decoded, or something in the frames speaks against the profile.
 package func testProfile(_ name: String, input: InputOptions) throws(UsageError) -> ExitStatus {
@@ -16,7 +11,7 @@ package func testProfile(_ name: String, input: InputOptions) throws(UsageError)
   report.isQuiet = true
   let run = try Run(input: input, decode: decode, report: report)
   let output = Output.standard()
-  let driver = run.driver(run.engine([], sink: NoSink()))
+  let driver = run.driver(run.engine())
   let errors = run.lead(driver, isOver: { output.error != nil })
   var out = ByteWriter()
   let plan = run.plans[0]

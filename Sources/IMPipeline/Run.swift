@@ -15,13 +15,8 @@ struct Run {
   let stopping: Stopping
   private let told = ToldEvictions()
   let confinement: Confinement
-  /// Made first, while there is nothing that it could share.
-  private let opener: FileOpener?
-  private let logOpener: FileOpener?
 
-  init(
-    input: InputOptions, decode: DecodeOptions, report: ReportOptions, hasLogs: Bool = false
-  ) throws(UsageError) {
+  init(input: InputOptions, decode: DecodeOptions, report: ReportOptions) throws(UsageError) {
     self.input = input
     stopping = Stopping()
     var decode = decode
@@ -33,9 +28,6 @@ struct Run {
     do throws(ProfileError) { plans = try loadProfiles(decode.profiles) } catch {
       throw UsageError(message: error.description)
     }
-    let writesFiles = input.writePath.map { $0 != "-" } ?? false
-    opener = writesFiles ? confinement.makeOpener("-w") : nil
-    logOpener = hasLogs ? confinement.makeOpener("--log-dir") : nil
   }
 
   /// A run inside of a process that is to stay as it is: it gives up nothing, and hears no signal.
@@ -46,23 +38,18 @@ struct Run {
     self.report = report
     stopping = .deaf
     confinement = .none
-    opener = nil
-    logOpener = nil
   }
 
-  /// An engine for these options that tells `sink`.
+  /// An engine for these options that tells `sink` and the companions, these first.
   ///
   /// `cost` is what the sink keeps, in bytes, of each connection that is decoded, of each exchange and of each server.
-  /// The rules of `alerts` and the counts of `metrics` are told the same.
   func engine(
-    _ needs: EngineOptions.Needs, exchangeCapacity: Int? = nil,
-    cost: (connection: Int, exchange: Int, server: Int) = (0, 0, 0), sink: any EngineSink, alerts: Alerts? = nil,
-    metrics: Metrics? = nil
+    _ needs: EngineOptions.Needs = [], exchangeCapacity: Int? = nil,
+    cost: (connection: Int, exchange: Int, server: Int) = (0, 0, 0), sink: (any EngineSink)? = nil,
+    companions: [any Companion] = []
   ) -> Engine {
     var options = EngineOptions(plans: plans)
     options.needs = needs
-    if alerts != nil { options.needs.formUnion(AlertMonitor.needs) }
-    if metrics != nil { options.needs.formUnion(MetricsSink.needs) }
     options.ports = decode.ports
     options.verifiesChecksums = decode.verifiesChecksums
     options.reassembly.overlap = decode.overlap
@@ -70,22 +57,23 @@ struct Run {
     options.memory = decode.memory
     options.identities = decode.identities
     options.sinkCost = cost
-    if alerts != nil { options.sinkCost.connection += AlertMonitor.costPerConnection }
     for (limit, value) in decode.limits { limit.apply(value, to: &options) }
     options.seed = .random(in: .min ... .max)
     var sink = sink
-    if let metrics { sink = PairSink(metrics.sink, sink) }
-    if let alerts { sink = PairSink(alerts.monitor, sink) }
-    return Engine(options: options, sink: sink)
+    for companion in companions.reversed() {
+      options.needs.formUnion(companion.needs)
+      let cost = companion.cost
+      options.sinkCost.connection += cost.connection
+      options.sinkCost.exchange += cost.exchange
+      options.sinkCost.server += cost.server
+      sink = companion.ears(before: sink)
+    }
+    return Engine(options: options, sink: sink ?? NoSink())
   }
 
   /// A driver of the engine for these options, that has not started.
-  func driver(_ engine: consuming Engine) -> Driver {
-    let driver = Driver(
-      engine: engine, input: input, stopping: stopping, confinement: confinement, opener: opener, logOpener: logOpener)
-    if input.interface != nil { driver.profiles = ProfileReload(decode.profiles, plans: plans) }
-    driver.isQuiet = report.isQuiet
-    return driver
+  func driver(_ engine: consuming Engine, _ companions: [any Companion] = []) -> Driver {
+    Driver(engine: engine, input: input, stopping: stopping, confinement: confinement, companions: companions)
   }
 
   /// An engine and a driver that hand on each message that `choice` and `filter` let through.
@@ -100,8 +88,8 @@ struct Run {
     )
   }
 
-  /// Leads the whole input through a driver, with what it has of alerts, documents and metrics, and with the progress that the
-  /// user wants to see. Gives the errors. `hidesProgress` where lines are printed meanwhile.
+  /// Leads the whole input through a driver and its companions, with the progress that the user wants to see. Gives the
+  /// errors. `hidesProgress` where lines are printed meanwhile.
   func lead(
     _ driver: Driver, hidesProgress: Bool = false, isOver: @escaping () -> Bool = { false },
     afterBatch: @escaping () -> Void = {}
@@ -112,19 +100,13 @@ struct Run {
     let errors = driver.run(
       Driver.Hooks(
         afterBatch: { driver in
-          driver.alerts?.afterBatch(driver)
-          driver.documents?.afterBatch(driver)
-          driver.metrics?.afterBatch(driver)
           afterBatch()
           watch.update(driver)
           progress.update(driver)
           noteEvictions(driver)
         },
-        isOver: isOver, onEvent: { driver.documents?.note($0) }))
-    // What alerts tell at the end, documents hold.
-    driver.alerts?.finish(driver)
-    driver.documents?.finish(driver)
-    driver.metrics?.finish(driver)
+        isOver: isOver))
+    for companion in driver.companions { companion.finish(driver) }
     return errors
   }
 
@@ -141,11 +123,9 @@ struct Run {
 
   /// Says how the run went and what it counted; gives its exit status.
   func conclude(_ driver: Driver, _ errors: [CaptureError], _ output: Output) -> ExitStatus {
-    let own = tell(driver, errors, output)
-    let documented = driver.documents?.conclude(own, report) ?? own
-    let status = driver.metrics?.conclude(documented) ?? documented
-    let isLost = driver.alerts.map { $0.conclude(self) } ?? false
-    return isLost ? max(status, .ioError) : status
+    var status = tell(driver, errors, output)
+    for companion in driver.companions.reversed() { status = companion.conclude(status) }
+    return status
   }
 
   private func tell(_ driver: Driver, _ errors: [CaptureError], _ output: Output) -> ExitStatus {
@@ -256,6 +236,11 @@ extension ExitStatus {
     case .notACapture, .unsupported, .truncated, .damaged, .deviceGone, .captureFailed: self = .failure
     }
   }
+}
+
+/// Hears nothing: what is counted is the engine's.
+private final class NoSink: EngineSink {
+  func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
 }
 
 /// The reasons of which it was said that something is forgotten.

@@ -67,19 +67,17 @@ struct Capture: Subcommand {
   func perform() throws(UsageError) -> ExitStatus {
     if listsInterfaces { return listDevices() }
     let input = try input()
-    let options = try documents.options(format)
+    let choices = RunChoices(alerts: alerts, documents: try documents.options(format), metrics: metrics)
     guard format == .ecs else {
       return try runCapture(
         input: input, decode: decode, report: speech.report, format: format, style: speech.coloured(style),
-        filter: filter, documents: options, alerts: alerts, metrics: metrics)
+        filter: filter, choices: choices)
     }
     guard filter == nil else { throw UsageError(message: "-Y filters frames, of which --format ecs has none") }
     guard input.writePath != "-" || documents.folder != nil else {
       throw UsageError(message: "-w - and --format ecs both want standard output")
     }
-    return try runDocuments(
-      input: input, decode: decode, report: speech.report, documents: options ?? DocumentOptions(), alerts: alerts,
-      metrics: metrics)
+    return try runDocuments(input: input, decode: decode, report: speech.report, choices: choices)
   }
 
   /// What is read: files, standard input, or the first interface that is up.

@@ -18,7 +18,7 @@ struct ECSStreamTests {
       expected["\(message["type"] ?? "") \(direction) \(message["fate"] ?? "")", default: 0] += 1
     }
     var found: [String: Int] = [:]
-    for document in try ECSRun.documents(try ECSRun.packets(Self.sample)) where document.dataset == "imdump.message" {
+    for document in try ECSRun.documents(try Samples.packets(Self.sample)) where document.dataset == "imdump.message" {
       let message = ["type", "direction", "fate"].map { document.text("imdump.msg.\($0)") ?? "" }
       found[message.joined(separator: " "), default: 0] += 1
     }
@@ -28,7 +28,7 @@ struct ECSStreamTests {
 
   @Test("the same capture gives the same bytes; every line is whole and short enough")
   func repeatable() throws {
-    let packets = try ECSRun.packets(Self.sample)
+    let packets = try Samples.packets(Self.sample)
     var options = ECSOptions()
     options.messageLog = .all
     options.flushSize = 1_000
@@ -42,7 +42,7 @@ struct ECSStreamTests {
 
   @Test("datasets can have streams of their own, with the same lines")
   func separate() throws {
-    let packets = try ECSRun.packets(Self.sample)
+    let packets = try Samples.packets(Self.sample)
     var options = ECSOptions()
     options.messageLog = .all
     let joined = try #require(ECSRun.bytes(packets, options)[.message])
@@ -60,7 +60,7 @@ struct ECSStreamTests {
 
   @Test("periods add up to the run")
   func additive() throws {
-    let documents = try ECSRun.documents(try ECSRun.packets(Self.sample))
+    let documents = try ECSRun.documents(try Samples.packets(Self.sample))
     let summaries = documents.filter { $0.dataset == "imdump.summary" }
     let messages = documents.filter { $0.dataset == "imdump.message" && $0.text("imdump.msg.type") == "data" }
     for direction in ["client_to_server", "server_to_client"] {
@@ -73,7 +73,7 @@ struct ECSStreamTests {
 
   @Test("a sample holds whole sessions, and the sessions do not depend on the order")
   func sampling() throws {
-    let packets = try ECSRun.packets(Self.sample)
+    let packets = try Samples.packets(Self.sample)
     func sessions(_ log: MessageLog) throws -> [String: Int] {
       var counts: [String: Int] = [:]
       for document in try ECSRun.documents(packets, log: log) where document.dataset == "imdump.message" {
@@ -90,7 +90,7 @@ struct ECSStreamTests {
 
   @Test("the log of errors has what was not simply answered")
   func errors() throws {
-    let packets = try ECSRun.packets(Self.sample)
+    let packets = try Samples.packets(Self.sample)
     let errors = try ECSRun.documents(packets, log: .errors).filter { $0.dataset == "imdump.message" }
     let all = try ECSRun.documents(packets).filter { $0.dataset == "imdump.message" }
     #expect(errors.count == all.filter { $0.text("imdump.msg.fate") != "acked" }.count)

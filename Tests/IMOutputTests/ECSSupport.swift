@@ -97,21 +97,6 @@ enum ECSRun {
       Document(try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any] ?? [:])
     }
   }
-
-  /// The packets of a classic little-endian pcap file with microseconds.
-  static func packets(_ sample: String) throws -> [TimedPacket] {
-    let bytes = try Samples.bytes(sample)
-    func u32(_ at: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[at + $1]) << (8 * $1) } }
-    var packets: [TimedPacket] = []
-    var at = 24
-    while at + 16 <= bytes.count {
-      let count = u32(at + 8)
-      let time = Timestamp(microseconds: Int64(u32(at)) * 1_000_000 + Int64(u32(at + 4)))
-      packets.append(TimedPacket(timestamp: time, bytes: Array(bytes[at + 16..<at + 16 + count])))
-      at += 16 + count
-    }
-    return packets
-  }
 }
 
 /// A document, read by dotted names.

@@ -41,7 +41,7 @@ import Testing
     var options = EngineOptions(plans: plans)
     options.needs = [.frames, .finished]
     var engine = Engine(options: options, sink: sink)
-    let batch = CaptureBuilder(try ECSRun.packets(sample)).batch()
+    let batch = CaptureBuilder(try Samples.packets(sample)).batch()
     engine.process(batch.bytes.span.bytes, batch.records.span)
     engine.finish()
     return sink.book

@@ -90,7 +90,8 @@ import Testing
       var documents = DocumentOptions()
       documents.messageLog = .all
       documents.sensor = "test"
-      _ = try printDocuments(run, output, documents: documents)
+      let choices = RunChoices(alerts: AlertOptions(), documents: documents, metrics: MetricsOptions())
+      _ = try printDocuments(run, output, choices: choices)
     case .stats: _ = printStats(run, output, isJSON: false)
     case .statsJSON: _ = printStats(run, output, isJSON: true)
     case .messages, .messagesJSON:

@@ -1,4 +1,5 @@
 internal import Foundation
+package import IMWire
 
 /// Finds the files of the repository's `Samples` folder, wherever the tests run.
 package enum Samples {
@@ -19,5 +20,20 @@ package enum Samples {
   /// The bytes of one file in the folder.
   package static func bytes(_ name: String) throws -> [UInt8] {
     [UInt8](try Data(contentsOf: URL(fileURLWithPath: path(name))))
+  }
+
+  /// The packets of a capture in the folder, which is a little-endian pcap file with times in microseconds.
+  package static func packets(_ sample: String) throws -> [TimedPacket] {
+    let bytes = try Self.bytes(sample)
+    func u32(_ at: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[at + $1]) << (8 * $1) } }
+    var packets: [TimedPacket] = []
+    var at = 24
+    while at + 16 <= bytes.count {
+      let count = u32(at + 8)
+      let time = Timestamp(microseconds: Int64(u32(at)) * 1_000_000 + Int64(u32(at + 4)))
+      packets.append(TimedPacket(timestamp: time, bytes: Array(bytes[at + 16..<at + 16 + count])))
+      at += 16 + count
+    }
+    return packets
   }
 }

@@ -5,7 +5,7 @@ import Testing
 /// What the real command prints for the samples, compared with `Golden/NAME.txt`.
 ///
 /// `IMDUMP_RECORD=1 swift test --filter imdumpTests` writes the files anew. Read the difference before it is committed:
-/// `Samples/*.truth.json` says what happened.
+/// `Samples/*.truth.json` says what happened. `IMDUMP_GOLDEN=SAMPLE,...` leaves out the other samples, `Scripts/test --quick` does.
 @Suite struct GoldenTests {
   /// One run of the command.
   struct Case: Sendable, CustomTestStringConvertible {
@@ -54,7 +54,11 @@ import Testing
   private static let webSocket = "mqtt-websocket.pcap"
   private static let deflate = "mqtt-websocket-deflate.pcap"
 
-  static let cases: [Case] = written + found
+  static let cases: [Case] = {
+    guard let chosen = ProcessInfo.processInfo.environment["IMDUMP_GOLDEN"] else { return written + found }
+    let samples = chosen.split(separator: ",")
+    return (written + found).filter { one in samples.contains { one.sample?.hasPrefix($0) ?? false } }
+  }()
 
   /// A capture `PROFILE-….pcap` in the folder of samples that no case below names: frames with their elements, messages, counts.
   private static let found: [Case] = {

@@ -5,21 +5,22 @@ import IMOutput
 import IMWire
 
 /// The metrics of a run: what counts them, and where they go.
-final class Metrics {
+final class Metrics: Companion {
   /// Counts by server.
-  let sink: MetricsSink
+  private let sink: MetricsSink
   /// The file, where one is wanted.
-  let file: MetricsFile?
+  private let file: MetricsFile?
   /// The server, where one is wanted.
-  let server: MetricsServer?
+  private let server: MetricsServer?
   private let run: Run
   private var writer: MetricsWriter
   private let interval: Double
   private let startedAt = Timestamp.wallClock
   private var writtenAt = -Double.infinity
 
-  /// The metrics that `options` ask for; `nil` for none. The server's socket is bound here, before rights are given up.
-  init?(_ options: MetricsOptions, run: Run) throws(UsageError) {
+  /// The metrics that the choices ask for. The server's socket is bound here, before rights are given up.
+  init?(_ place: RunPlace) throws(UsageError) {
+    let (run, options) = (place.run, place.choices.metrics)
     guard options.file != nil || options.listen != nil else { return nil }
     guard (1...86_400).contains(options.interval) else {
       throw UsageError(message: "--metrics-interval is a number of seconds from 1 to 86400")
@@ -35,19 +36,28 @@ final class Metrics {
     writer = MetricsWriter(plans: run.plans)
   }
 
-  /// A profile was read again.
-  func reload() { writer.reload() }
+  var needs: EngineOptions.Needs { MetricsSink.needs }
 
-  /// Begins to serve, when rights have been given up.
-  func begin() throws(CaptureError) {
+  func ears(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(sink, $0) } ?? sink }
+
+  func confine(_ rights: inout Rights) {
+    if let file { rights.folders.append(file.folder) }
+    rights.listener = server?.descriptor
+  }
+
+  /// Begins to serve.
+  func confined() throws(CaptureError) {
     try file?.checkRights()
     guard let server else { return }
     try server.begin()
     if !run.report.isQuiet { complain("metrics are served on \(server.url)") }
   }
 
-  /// What is due between batches: the file's time has come, or somebody asks.
-  func afterBatch(_ driver: Driver) {
+  /// A profile may have been read again.
+  func hangup(_ driver: Driver) throws(CaptureError) { writer.reload() }
+
+  /// The file's time has come, or somebody asks.
+  func afterBatch(_ driver: Driver) throws(CaptureError) {
     if let server {
       for dialect in server.takeRequests() { server.publish(text(dialect, driver), dialect) }
     }
@@ -58,13 +68,13 @@ final class Metrics {
     file.write(text(.prometheus, driver))
   }
 
-  /// The last file, when the engine has finished; and the end of the server.
+  /// The last file; and the end of the server.
   func finish(_ driver: Driver) {
     server?.end()
     file?.write(text(.prometheus, driver))
   }
 
-  /// How the run ends, which else would end with `status`: metrics that could not be written are lost output.
+  /// Metrics that could not be written are lost output.
   func conclude(_ status: ExitStatus) -> ExitStatus { file?.error == nil ? status : max(status, .ioError) }
 
   private func text(_ dialect: MetricText.Dialect, _ driver: Driver) -> MetricText {

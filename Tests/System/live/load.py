@@ -7,7 +7,7 @@ import os
 import struct
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Samples"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "Samples"))
 from generator import wire  # noqa: E402
 
 SYN, ACK, PSH, FIN = 2, 16, 8, 1

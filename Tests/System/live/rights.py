@@ -52,7 +52,7 @@ def dropped(binary, space, folder, report):
 
 def compiled(folder):
     """The functions of CSandbox as a library; None without a compiler."""
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Sources", "CSandbox")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "Sources", "CSandbox")
     library = os.path.join(folder, "sandbox.so")
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if not compiler:

@@ -2,52 +2,33 @@ import Foundation
 import IMEngine
 import IMMetrics
 import IMTestSupport
-import IMWire
 import Testing
 
-@Suite("Metrics of a run")
-struct ECSRunMetricsTests {
-  /// Passes on what `RunMetrics` wants, and nothing else.
-  final class Sink: EngineSink {
-    let metrics: RunMetrics
-    init(_ plans: [ProtocolPlan]) { metrics = RunMetrics(plans: plans) }
-    func frame(
-      _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
-      body: RawSpan, tlvs: Span<TLVRef>
-    ) {
-      metrics.frame(note, connection)
-    }
-    func named(_ session: UInt32, _ name: String) {}
-    func settled(_ exchange: borrowing Exchange) { metrics.settled(exchange) }
-    func connection(_ report: ConnectionReport) { metrics.connection(report) }
-    func finished(_ exchange: borrowing Exchange) {}
-    func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
-    func issue(_ issue: IMEngine.Issue, _ connection: ConnectionInfo) {}
-    func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
-  }
+@testable import IMPipeline
 
-  /// The metrics of a sample, and the counters of its truth.
-  private func run(_ sample: String) throws -> (RunMetrics, [String: Any]) {
-    let plans = [ECSRun.plan()]
-    let sink = Sink(plans)
+@Suite("What stats counts is what a capture's truth says")
+struct StatsTruthTests {
+  /// What `imdump stats` counts of a sample, and the counters of its truth.
+  private func run(_ sample: String) throws -> (StatsSink, [String: Any]) {
+    let plans = try loadProfiles(["tjp"])
+    let sink = StatsSink(plans: plans)
     var options = EngineOptions(plans: plans)
-    options.needs = [.frames, .settled, .connections]
+    options.needs = [.connections, .settlements, .lateReports]
     var engine = Engine(options: options, sink: sink)
-    let batch = CaptureBuilder(try ECSRun.packets(sample)).batch()
+    let batch = CaptureBuilder(try Samples.packets(sample)).batch()
     engine.process(batch.bytes.span.bytes, batch.records.span)
     engine.finish()
-    sink.metrics.finish()
     let truth = try JSONSerialization.jsonObject(with: Data(try Samples.bytes("\(sample).truth.json")))
-    return (sink.metrics, truth as? [String: Any] ?? [:])
+    return (sink, truth as? [String: Any] ?? [:])
   }
 
   @Test("the total and the one server agree with the truth")
   func truth() throws {
-    let (metrics, truth) = try run("tjp-weak-network.pcap")
+    let (stats, truth) = try run("tjp-weak-network.pcap")
     let counters = truth["counters"] as? [String: Int] ?? [:]
     let messages = (truth["messages"] as? [[String: Any]] ?? [])
-    try #require(metrics.endpoints.count == 1)
-    for figures in [metrics.total, metrics.endpoints[0]] {
+    try #require(stats.endpoints.count == 1)
+    for figures in [stats.total, stats.endpoints[0]] {
       for fate in [Fate.acked, .ackedAfterRetry, .unanswered, .damaged, .pending] {
         let expected = messages.filter { $0["type"] as? String == "data" && $0["fate"] as? String == fate.name }.count
         #expect(count(figures.messages.both, fate) == expected, "\(fate.name)")

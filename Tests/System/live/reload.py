@@ -7,7 +7,7 @@ import time
 
 from . import load, net, runs
 
-PROFILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Sources", "IMProfile", "Profiles")
+PROFILES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "Sources", "IMProfile", "Profiles")
 
 
 class Connection(load.Connection):

@@ -118,7 +118,7 @@ def scraped(binary, space, folder, report):
                            "--metrics-file", os.path.join(texts, "imdump.prom"), "--metrics-interval", "1")
         if run is None:
             return
-        sample = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Samples", "tjp-weak-network.pcap")
+        sample = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "Samples", "tjp-weak-network.pcap")
         # Two minutes of a weak network in eleven seconds: round trips from 3 to 300 ms.
         replay = subprocess.run(net.inside(space.near, ["tcpreplay", "-q", "-x", "10", "-i", "wire0", sample]),
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -10,7 +10,7 @@ from live import load
 
 from . import bulk, documents
 
-SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Samples", "elk")
+SAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "Samples", "elk")
 
 
 def until(seconds, body):

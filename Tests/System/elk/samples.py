@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 SAMPLES = os.path.join(ROOT, "Samples", "elk")
 
 

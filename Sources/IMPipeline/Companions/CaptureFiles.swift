@@ -1,0 +1,88 @@
+import IMCapture
+import IMEngine
+import IMOutput
+import IMWire
+
+/// The packets of a run in capture files: `-w`. They are written before the engine has them.
+final class CaptureFiles: Companion {
+  private let input: InputOptions
+  private let path: String
+  /// What opens further files, where this process may not.
+  private let opener: FileOpener?
+  private var output: CaptureOutput?
+  /// Whether a file of the open source could not be written.
+  private var hasFailed = false
+  private var lastFlush = LiveWatch.clock()
+
+  static func openerOption(_ run: Run, _ choices: RunChoices) -> String? {
+    run.input.writePath.map { $0 != "-" } ?? false ? "-w" : nil
+  }
+
+  init?(_ place: RunPlace) throws(UsageError) {
+    guard let path = place.run.input.writePath else { return nil }
+    input = place.run.input
+    self.path = path
+    opener = place.opener
+  }
+
+  func start() throws(CaptureError) { output = try CaptureOutput(path: path, rotation: input.rotation) }
+
+  /// What cannot be written is said at once, and a quiet line leaves a capture of no packets.
+  func opened(_ source: any PacketSource) throws(CaptureError) {
+    hasFailed = false
+    guard let output, let interface = source.interfaces.first, input.interface != nil || !output.needsTime else {
+      return
+    }
+    try output.open(interface.linkType, at: .wallClock)
+  }
+
+  func confine(_ rights: inout Rights) {
+    guard let output else { return }
+    if let user = rights.user { output.give(to: user) }
+    if output.canReopen { rights.hearsHangup = true }
+    if let opener { output.use(opener) }
+    if let used = output.opener { rights.openers.append(used) } else { opener?.end() }
+    if let own = output.ownFolder { rights.folders.append(own) }
+  }
+
+  func confined() throws(CaptureError) { try output?.checkRights() }
+
+  func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
+    guard let output, !hasFailed else { return records.count }
+    return try attempt { () throws(CaptureError) in try output.write(records, bytes) }
+  }
+
+  /// The file may have been renamed.
+  func hangup(_ driver: Driver) throws(CaptureError) {
+    try attempt { () throws(CaptureError) in try output?.reopen() }
+  }
+
+  /// Live, what waits is written, and a period ends by the clock.
+  func afterBatch(_ driver: Driver) throws(CaptureError) {
+    guard let output else { return }
+    try attempt { () throws(CaptureError) in
+      if input.isUnbuffered { try output.flush() }
+      guard input.interface != nil else { return }
+      let now = LiveWatch.clock()
+      if now - lastFlush >= CaptureOutput.flushTime {
+        lastFlush = now
+        try output.flush()
+      }
+      if try !output.advance(to: .wallClock) { driver.end() }
+    }
+  }
+
+  func ended() throws(CaptureError) {
+    defer { opener?.end() }
+    try output?.close()
+  }
+
+  /// A file that cannot be written is forgotten: closing it would try again, and fail again.
+  private func attempt<T>(_ body: () throws(CaptureError) -> T) throws(CaptureError) -> T {
+    do throws(CaptureError) { return try body() } catch {
+      hasFailed = true
+      output?.abandon()
+      throw error
+    }
+  }
+}
