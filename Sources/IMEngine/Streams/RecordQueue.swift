@@ -1,6 +1,6 @@
 /// Frames that wait to be tracked. A batch of them is asked for in memory before the first is looked for.
 ///
-/// Where the sink hears of each frame, or of what is wrong with it, one waits no longer than until it is made.
+/// Where the sink hears of each frame, or of what is wrong with it, none waits.
 struct RecordQueue: ~Copyable {
   /// The most that wait: 8 KiB of them.
   private static var batch: Int { 128 }
@@ -8,7 +8,7 @@ struct RecordQueue: ~Copyable {
   /// The records; the first `count` wait.
   let start: UnsafeMutablePointer<FrameRecord>
   var count = 0
-  /// Whether more than one may wait.
+  /// Whether records may wait.
   let isBatched: Bool
 
   init(isBatched: Bool) {
@@ -20,5 +20,5 @@ struct RecordQueue: ~Copyable {
 
   /// Whether what waits must be tracked before one more comes.
   @inline(__always)
-  var isFull: Bool { count == (isBatched ? Self.batch : 1) }
+  var isFull: Bool { count == Self.batch }
 }

@@ -65,12 +65,13 @@ extension Streams {
     }
     let record = records.start + records.count
     record.initialize(to: FrameRecord(frame, bytes, side, plan))
-    records.count &+= 1
     if frame.pointee.flags.contains(.status), record.pointee.kind.pointee.role == .acknowledgment,
       !record.pointee.facts.contains(.isBad)
     {
       tracker.noteStatus(frame, record, plan)
     }
+    guard records.isBatched else { return tracker.track(record, plan, &note) }
+    records.count &+= 1
     // What answers in order asks for what the capture lacks now.
     if records.isFull || !record.pointee.kind.pointee.flags.isDisjoint(with: [.tagged, .unnumbered]) {
       trackRecords()
@@ -89,20 +90,16 @@ extension Streams {
   @inline(never)
   private mutating func trackAll() {
     let ahead = 8
-    let end = records.count
+    let count = records.count
     records.count = 0
-    var next = records.start
-    let last = records.start + end
-    if end > 1 {
-      for i in 0..<min(ahead, end) { tracker.prefetchExchange(of: next + i) }
-    }
-    while next < last {
-      if last - next > ahead { tracker.prefetchExchange(of: next + ahead) }
-      tracker.track(next, protocols[next.pointee.profile], &note)
-      if tracker.sessions.hasNews, records.isBatched { tellSessions() }
-      if tracker.adopted != nil, records.isBatched { tellAdopted() }
-      if note.isOrphan, records.isBatched { ledger.pointee.issues[Int(IssueKind.orphanAck.rawValue)] &+= 1 }
-      next += 1
+    for i in 0..<min(ahead, count) { tracker.prefetchExchange(of: records.start + i) }
+    for i in 0..<count {
+      let record = records.start + i
+      if count &- i > ahead { tracker.prefetchExchange(of: record + ahead) }
+      tracker.track(record, protocols[record.pointee.profile], &note)
+      if tracker.sessions.hasNews { tellSessions() }
+      if tracker.adopted != nil { tellAdopted() }
+      if note.isOrphan { ledger.pointee.issues[Int(IssueKind.orphanAck.rawValue)] &+= 1 }
     }
   }
 

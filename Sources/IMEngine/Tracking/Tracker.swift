@@ -176,7 +176,7 @@ struct Tracker: ~Copyable {
   }
 
   /// Joins a frame to what its sender and the other side meant as one.
-  @inline(__always)
+  @inline(never)
   mutating func track(_ record: UnsafePointer<FrameRecord>, _ plan: UnsafePointer<Plan>, _ note: inout FrameNote) {
     if table.isFull { makeRoom(record.pointee.timestamp) }
     let flow = flows.pointer(record.pointee.flow)
