@@ -61,7 +61,7 @@ struct ExchangeTable: ~Copyable {
   @inline(__always)
   var isFull: Bool { tail &- head > mask }
   /// Bytes of an exchange and of its two entries in `Tracker.waiting`, without the slots that it may need.
-  static var costPerExchange: Int { MemoryLayout<Exchange>.stride + 2 * MemoryLayout<WaitingExchanges.Entry>.stride }
+  static var costPerExchange: Int { MemoryLayout<Exchange>.stride + 2 * WaitingExchanges.costPerEntry }
   /// Bytes of the index; it charges them to the budget itself.
   var indexCost: Int { (slotMask + 1) * MemoryLayout<UInt64>.stride }
   /// Exchanges it has room for, a power of two.

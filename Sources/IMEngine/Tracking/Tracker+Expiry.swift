@@ -37,7 +37,7 @@ extension Tracker {
 
   /// Settles what has run out of time behind younger exchanges.
   private mutating func settleWaiting(_ now: Timestamp) {
-    for link in waiting.takeDue(now) {
+    while let link = waiting.popDue(now) {
       guard let exchange = table.pointer(ifThere: link), exchange.pointee.flags.isDisjoint(with: [.settled, .moved])
       else { continue }
       let flow = flows.pointer(exchange.pointee.flow)
@@ -107,7 +107,7 @@ extension Tracker {
         roundEnd = table.head &+ UInt64(table.capacity)
       }
       // Where many of all are still open, moving them round after round would cost more than room for them.
-      if moved * 8 > table.capacity * 3, table.canGrowFar, grow() { return }
+      if moved * 2 > table.capacity, table.canGrowFar, grow() { return }
       let exchange = table.pointer(table.head)
       let flags = exchange.pointee.flags
       // What was dropped stands in its place until something is put at the front.

@@ -1,67 +1,138 @@
+import Glibc
 import IMWire
 
 /// Open exchanges that stand behind younger ones, because they were moved, by the time at which each is looked at next.
 ///
 /// A wheel of slots, each for the exchanges of a tenth of a second: a look at what is due passes over nothing that is not,
-/// however much waits.
-struct WaitingExchanges {
-  /// An exchange, by the lower half of its position, and the time at which it is due, in milliseconds modulo 2³².
-  struct Entry {
-    var link: UInt32, due: UInt32
+/// however much waits and however often it is asked. Entries have one array, and a slot is a list of them.
+struct WaitingExchanges: ~Copyable {
+  /// An exchange, by the lower half of its position, the time at which it is due, in milliseconds modulo 2³², and the entry
+  /// behind it in its slot, or in the list of free ones.
+  private struct Entry: BitwiseCopyable {
+    var link: UInt32, due: UInt32, next: UInt32
+  }
+
+  /// The first entry of a slot, and the last.
+  private struct Slot: BitwiseCopyable {
+    var first: UInt32, last: UInt32
   }
 
   /// Milliseconds of a slot, and slots: 25 s, beyond which an entry is looked at early and put back.
   private static var slotTime: Int64 { 100 }
   private static var slotCount: Int64 { 256 }
+  private static var none: UInt32 { .max }
+  /// Bytes of an entry.
+  static var costPerEntry: Int { MemoryLayout<Entry>.stride }
 
-  private var slots = [[Entry]](repeating: [], count: Int(Self.slotCount))
+  private var entries: UnsafeMutablePointer<Entry>
+  private var capacity = 64
+  /// Entries ever used, and the first one that is not in use now.
+  private var used: UInt32 = 0
+  private var free: UInt32 = Self.none
+  private let slots: UnsafeMutablePointer<Slot>
   /// Entries in all slots; the exchanges of some may be settled, or gone.
   private(set) var count = 0
-  /// The slot of the last look, counted from the epoch; nothing is due in those before it.
+  /// The slot that is looked at next, counted from the epoch; nothing is due in those before it.
   private var current = Int64.min
 
-  init() {}
+  init() {
+    entries = Self.memory(nil, capacity)
+    slots = .allocate(capacity: Int(Self.slotCount))
+    slots.initialize(repeating: Slot(first: Self.none, last: Self.none), count: Int(Self.slotCount))
+  }
+
+  deinit {
+    Glibc.free(entries)
+    slots.deallocate()
+  }
+
+  /// Memory for `count` entries, those of `old` first. A large one is moved by the kernel, not copied.
+  private static func memory(_ old: UnsafeMutablePointer<Entry>?, _ count: Int) -> UnsafeMutablePointer<Entry> {
+    guard let memory = realloc(old, count * costPerEntry) else { fatalError("out of memory") }
+    return memory.bindMemory(to: Entry.self, capacity: count)
+  }
 
   /// Puts an exchange where it is looked at first when `due` has come.
   mutating func add(_ link: UInt32, due: Timestamp) {
-    add(Entry(link: link, due: UInt32(truncatingIfNeeded: Self.milliseconds(due))), Self.milliseconds(due))
-  }
-
-  private mutating func add(_ entry: Entry, _ due: Int64) {
+    let due = Self.milliseconds(due)
     if count == 0 { current = max(current, due / Self.slotTime - Self.slotCount / 2) }
-    let slot = min(max(due / Self.slotTime, current), current + Self.slotCount - 1)
-    slots[Self.place(slot)].append(entry)
+    let entry = newEntry()
+    entries[Int(entry)].link = link
+    entries[Int(entry)].due = UInt32(truncatingIfNeeded: due)
+    put(entry, due)
     count += 1
   }
 
-  /// Takes those out whose time has come at `now`, in the order in which they were due, to a tenth of a second.
-  mutating func takeDue(_ now: Timestamp) -> [UInt32] {
-    guard count > 0 else { return [] }
-    let time = Self.milliseconds(now)
-    let last = time / Self.slotTime
-    guard last >= current else { return [] }
-    var due: [UInt32] = []
-    for slot in max(current, last - Self.slotCount + 1)...last {
-      let entries = slots[Self.place(slot)]
-      guard !entries.isEmpty else { continue }
-      slots[Self.place(slot)] = []
-      count -= entries.count
-      current = last
-      for entry in entries {
-        let left = Int64(Int32(bitPattern: entry.due &- UInt32(truncatingIfNeeded: time)))
-        if left <= 0 { due.append(entry.link) } else { add(entry, time + left) }
-      }
+  private mutating func newEntry() -> UInt32 {
+    if free != Self.none {
+      let entry = free
+      free = entries[Int(entry)].next
+      return entry
     }
-    current = last
-    return due
+    if Int(used) == capacity {
+      capacity *= 2
+      entries = Self.memory(entries, capacity)
+    }
+    used += 1
+    return used - 1
+  }
+
+  /// Puts an entry at the end of the slot in which `due` is, or of the last there is.
+  private mutating func put(_ entry: UInt32, _ due: Int64) {
+    append(entry, Self.place(min(max(due / Self.slotTime, current), current + Self.slotCount - 1)))
+  }
+
+  private func append(_ entry: UInt32, _ place: Int) {
+    entries[Int(entry)].next = Self.none
+    if slots[place].first == Self.none {
+      slots[place].first = entry
+    } else {
+      entries[Int(slots[place].last)].next = entry
+    }
+    slots[place].last = entry
+  }
+
+  /// Takes one out whose time has come at `now`, in the order in which they were due, to a tenth of a second; `nil` when there
+  /// is none. A slot is looked at when it is over.
+  mutating func popDue(_ now: Timestamp) -> UInt32? {
+    guard count > 0 else { return nil }
+    let end = Self.milliseconds(now) / Self.slotTime
+    current = max(current, end - Self.slotCount)
+    while current < end {
+      let slot = slots + Self.place(current)
+      let entry = slot.pointee.first
+      guard entry != Self.none else {
+        current += 1
+        continue
+      }
+      slot.pointee.first = entries[Int(entry)].next
+      let behind = (current + 1) * Self.slotTime
+      let left = Int64(Int32(bitPattern: entries[Int(entry)].due &- UInt32(truncatingIfNeeded: behind)))
+      if left < 0 {
+        release(entry)
+        return entries[Int(entry)].link
+      }
+      put(entry, behind + left)
+    }
+    return nil
+  }
+
+  private mutating func release(_ entry: UInt32) {
+    entries[Int(entry)].next = free
+    free = entry
+    count -= 1
   }
 
   /// Takes those out that `isGone`.
   mutating func removeAll(where isGone: (UInt32) -> Bool) {
-    count = 0
-    for i in slots.indices {
-      slots[i].removeAll { isGone($0.link) }
-      count += slots[i].count
+    for place in 0..<Int(Self.slotCount) {
+      var entry = slots[place].first
+      slots[place].first = Self.none
+      while entry != Self.none {
+        let next = entries[Int(entry)].next
+        if isGone(entries[Int(entry)].link) { release(entry) } else { append(entry, place) }
+        entry = next
+      }
     }
   }
 
