@@ -66,6 +66,8 @@ struct LossTimes: BitwiseCopyable {
 
   /// Drops what came after all.
   private mutating func dropFilled(_ next: UInt32) {
+    // Mostly nothing has come since it was looked at last.
+    guard (0..<Int(count)).contains(where: { !isMissing($0, next) }) else { return }
     var kept = 0
     for i in 0..<Int(count) where isMissing(i, next) {
       let bit = certain >> UInt8(i) & 1
