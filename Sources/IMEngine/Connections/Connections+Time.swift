@@ -1,3 +1,4 @@
+import CMachine
 import IMWire
 
 /// What becomes due as packet time goes on, and at the end of a capture.
@@ -61,7 +62,7 @@ extension Connections {
     if flow.pointee.figures != .max, tracker.mayStillChange(flow.pointee.figures),
       entry.due.nanoseconds(since: flow.pointee.closedAt) < Self.lingering.nanoseconds
     {
-      // That it is over is told clock.now; what it counted, when it is final.
+      // That it is over is told now; what it counted, when it is final.
       if entry.due.nanoseconds(since: flow.pointee.closedAt) < 2 * Self.endingDelay.nanoseconds {
         report(flow, isFinal: false)
       }
@@ -126,11 +127,37 @@ extension Connections {
     streams.closeIslands()
     streams.trackRecords()
     tracker.settleExpired(clock.now, isEnd: true)
-    for index in 0..<UInt32(truncatingIfNeeded: reassembler.flows.pool.count) {
+    let count = UInt32(truncatingIfNeeded: reassembler.flows.pool.count)
+    for index in 0..<count {
+      askForReport(of: index, count)
       let flow = reassembler.flows.pointer(index)
       if flow.pointee.serial != 0, !flow.pointee.reported { report(flow, isFinal: true) }
     }
     tracker.forgetAll()
     tracker.tellSettlements()
+  }
+
+  /// Asks for the cache lines that reports read, of the connections some places behind `index`, of which there are `count`.
+  private func askForReport(of index: UInt32, _ count: UInt32) {
+    let (far, middle, near) = (index + 24, index + 16, index + 8)
+    if far < count {
+      let flow = UnsafeRawPointer(reassembler.flows.pointer(far))
+      for line in stride(from: 0, to: MemoryLayout<Flow>.size, by: 64) { imdump_prefetch(flow + line) }
+    }
+    if middle < count, let figures = figures(at: middle) {
+      imdump_prefetch(figures)
+      imdump_prefetch(UnsafeRawPointer(figures) + 64)
+    }
+    if near < count, let beats = figures(at: near)?.pointee.heartbeats, beats != .max {
+      let place = UnsafeRawPointer(tracker.heartbeats.pointer(beats))
+      imdump_prefetch(place)
+      imdump_prefetch(place + 64)
+    }
+  }
+
+  private func figures(at index: UInt32) -> UnsafeMutablePointer<ConnectionFigures>? {
+    let flow = reassembler.flows.pointer(index)
+    guard flow.pointee.serial != 0, flow.pointee.figures != .max else { return nil }
+    return tracker.figures.pointer(flow.pointee.figures)
   }
 }
