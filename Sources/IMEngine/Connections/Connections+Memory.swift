@@ -7,7 +7,7 @@ import IMWire
 extension Connections {
   /// Free places that a table of connections keeps ready: a packet needs one.
   private static var margin: Int { 64 }
-  /// The newest connections without an answer are not touched: each sound one is among them for a clock.moment.
+  /// The newest connections without an answer are not touched: each sound one is among them for a moment.
   private static var handshakes: Int { 1_024 }
 
   /// Sees to it that there is room for one more flow, or soon will be.
@@ -69,7 +69,7 @@ extension Connections {
     reassembler.flows.pointer(entry.flow).pointee.serial == entry.serial
   }
 
-  /// Ends connections clock.now, reports on them, and forgets them.
+  /// Ends connections now, reports on them, and forgets them.
   private mutating func evict(_ found: [(index: UInt32, why: Eviction)]) {
     var hasOpen = false
     for (index, _) in found {

@@ -22,7 +22,7 @@ extension Streams {
   var isVariant: Bool { protocols.currentIndex >= 192 }
 
   /// Whether the bytes at `position`, which are no frame of the variant in use, are one of another, or the beginning of one:
-  /// then that is the one in use from clock.now on. A variant that a message told is left only for one that a message tells.
+  /// then that is the one in use from now on. A variant that a message told is left only for one that a message tells.
   @inline(never)
   mutating func speaksVariant(
     _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes, _ position: Int, _ end: Int
