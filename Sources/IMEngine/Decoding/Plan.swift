@@ -44,13 +44,13 @@ package struct Plan: BitwiseCopyable {
   /// Whether a checksum in the other byte order counts as right.
   package var checksumEitherOrder = false
   /// Bytes of a header with a `field` length, or the least a `varint` header has.
-  package var headerCount: Int32 = 0
+  package var headerCount = 0
   /// Where a `varint` length begins, from the header's first byte.
-  package var lengthOffset: Int32 = 0
+  package var lengthOffset = 0
   /// What is added to a `field` length to give the body's: minus the header's where the length counts the whole frame.
-  package var lengthAdd: Int32 = 0
+  package var lengthAdd = 0
   /// The longest body, in bytes; a longer one is no frame.
-  package var maximumBody: Int32 = 16 << 20
+  package var maximumBody = 16 << 20
   /// The length, in bytes; absent with a `varint` length.
   package var length = Field()
   /// The frame's type.
@@ -79,7 +79,7 @@ package struct Plan: BitwiseCopyable {
   /// The values of `encryption` from this one on mean that the body cannot be read.
   package var encryptedFrom: UInt64 = .max
   /// An acknowledgment whose body has this many bytes names its message there; others by their own number.
-  package var ackBodyCount: Int32 = -1
+  package var ackBodyCount = -1
   /// The message's number in such a body, from the body's first byte.
   package var ackBody = Field()
   /// What an acknowledgment's number is more than its message's.
@@ -104,7 +104,7 @@ package struct Plan: BitwiseCopyable {
   /// get say nothing.
   package var serverSharesCounter = false
   /// The bits of a sequence number that count; those above are its category.
-  package var counterBits: UInt8 = 32
+  package var counterBits = 32
   /// The counter goes to 0 instead of reaching this.
   package var counterWrap: UInt64 = 1 << 32
 
@@ -132,7 +132,7 @@ package struct Plan: BitwiseCopyable {
   /// Whether clients' names are not to be shown.
   package var hidesIdentity = false
   /// Whether the protocol has a variant beside this plan: see `ProtocolPlan.variant`.
-  var hasVariant = false
+  package var hasVariant = false
 
   /// Bits of proof that a type which is known gives; 0 where its field is too small to prove anything, or where magic
   /// number or checksum do.
@@ -146,14 +146,15 @@ package struct Plan: BitwiseCopyable {
   /// Bits of proof that find a frame again after a loss.
   package var confirmEvidence: UInt16 = 32
 
-  var kinds: UnsafePointer<FrameKind>
-  var steps: UnsafePointer<PlanStep>
-  var unknownKind: UnsafePointer<FrameKind>
+  /// The tables: types, the steps of all of them, what holds for a type that is not known. `ProtocolPlan` puts them in.
+  var kinds = NoTables.kinds
+  var steps = NoTables.steps
+  var unknownKind = NoTables.kinds
   /// Tags whose value is a TLV list again, where there is more than one: sorted.
-  var nestedTags: UnsafePointer<UInt32>
+  var nestedTags = NoTables.tags
   var nestedCount = 0
   /// The forms of values by tag, sorted, where the tag tells it.
-  var forms: UnsafePointer<TLVForm>
+  var forms = NoTables.forms
   var formCount = 0
   /// Places of the table of types; behind them stand the same types as pieces, of whose bodies nothing is known.
   var kindCount = 0
@@ -165,6 +166,23 @@ package struct Plan: BitwiseCopyable {
   package var framing = PlanFraming()
   /// The bytes that a header may begin with, one bit each; it matters where there is no magic number.
   var firstBytes: InlineArray<4, UInt64> = InlineArray(repeating: .max)
+
+  /// No frame of any protocol.
+  package init() {}
+
+  /// What stands for tables that are still to be made: one element of each, for all plans.
+  private enum NoTables {
+    nonisolated(unsafe) static let kinds = one(FrameKind())
+    nonisolated(unsafe) static let steps = one(PlanStep(.end))
+    nonisolated(unsafe) static let tags = one(UInt32.max)
+    nonisolated(unsafe) static let forms = one(TLVForm(tag: .max, kind: .bytes))
+
+    private static func one<Element: BitwiseCopyable>(_ element: Element) -> UnsafePointer<Element> {
+      let place = UnsafeMutablePointer<Element>.allocate(capacity: 1)
+      place.initialize(to: element)
+      return UnsafePointer(place)
+    }
+  }
 
   /// Whether a header may begin with `byte`.
   @inline(__always)

@@ -45,106 +45,33 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// connection speaks.
   @exclusivity(unchecked) package private(set) var variant: ProtocolPlan?
 
-  /// What `make` fills in; the numbers of a `Plan` without its tables.
-  package struct Draft: Sendable {
-    /// The bits of the header's first eight bytes, big endian, that are always the same.
-    package var magicMask: UInt64 = 0
-    /// What those bits are.
-    package var magic: UInt64 = 0
-    /// The part of `magicMask` that is the magic number; the rest is the version.
-    package var signatureMask: UInt64 = 0
-    /// How the header gives the body's length.
-    package var lengthRule = Plan.LengthRule.field
-    /// How the checksum is verified.
-    package var checksumRule = Plan.ChecksumRule.none
-    /// Whether a checksum in the other byte order counts as right.
-    package var checksumEitherOrder = false
-    /// Bytes of a header with a `field` length, or the least a `varint` header has.
-    package var headerCount = 0
-    /// Where a `varint` length begins, from the header's first byte.
-    package var lengthOffset = 0
-    /// What is added to a `field` length to give the body's.
-    package var lengthAdd = 0
-    /// The longest body, in bytes.
-    package var maximumBody = 16 << 20
-    /// The length, in bytes; absent with a `varint` length.
-    package var length = Field()
-    /// The frame's type.
-    package var type = Field()
-    /// The sequence number.
-    package var sequence = Field()
-    /// The session's number.
-    package var session = Field()
-    /// The checksum.
-    package var checksum = Field()
-    /// The sender's clock.
-    package var time = Field()
-    /// How the body is compressed.
-    package var compression = Field()
-    /// How the body is encrypted.
-    package var encryption = Field()
-    /// The flag of a frame that is sent again.
-    package var duplicate = Field()
-    /// The message's number in an acknowledgment's body of `ackBodyCount` bytes, from the body's first byte.
-    package var ackBody = Field()
-    /// What an acknowledgment's number is more than its message's.
-    package var ackPlus: UInt64 = 0
-    /// The value of `compression` that says zlib.
-    package var zlibValue: UInt64 = 1
-    /// The values of `encryption` from this one on mean that the body cannot be read.
-    package var encryptedFrom: UInt64 = .max
-    /// The length of an acknowledgment's body that names its message; -1 where none does.
-    package var ackBodyCount = -1
-    /// Whether sequence numbers count; else they are identifiers, free again after the answer.
-    package var sequenceCounts = true
-    /// How long a number means its message.
-    package var numberLife = NumberLife.session
+  /// A plan, and the tables that `ProtocolPlan` puts behind it.
+  @dynamicMemberLookup
+  package struct Draft {
+    /// The plan; what follows from tables is filled in by the compilation.
+    package var plan = Plan()
+    /// The types, in the order of their indices; their `index` and `evidence` are filled in by the compilation.
+    package var kinds: [FrameKind] = []
+    /// The steps of all types; each has its own by `firstStep` and `stepCount`.
+    package var steps: [PlanStep] = []
+    /// What holds for types that the profile does not know.
+    package var unknownFlags: FrameKind.Flags = []
     /// Names of statuses, by list: `FrameKind.statusList` tells a type's. Behind the first, of the profile, stands the one of
     /// a second tag.
     package var statusNames: [[UInt64: String]] = [[:], [:]]
-    /// Whether a server numbers what it sends to all its clients with one counter.
-    package var serverSharesCounter = false
-    /// The bits of a sequence number that count; those above are its category.
-    package var counterBits = 32
-    /// The counter goes to 0 instead of reaching this.
-    package var counterWrap: UInt64 = 1 << 32
-    /// The tags by which a frame of the handshake's type asks and answers; `.max` without.
-    package var handshakeRequest: UInt32 = .max, handshakeAnswer: UInt32 = .max
-    /// The tag by which a receipt names its message; `.max` without.
-    package var receiptTag: UInt32 = .max
-    /// How long the handshake's answer may take, in nanoseconds.
-    package var handshakeLimit: Int64 = 10_000_000_000
-    /// How TLV lists are laid out.
-    package var tlv = TLVPlan()
     /// Tags whose value is a TLV list again, where there is more than one.
     package var nestedTags: [UInt32] = []
-    /// The status in the header, and the statuses that accept.
-    package var status = Field(), acceptedStatus: (first: UInt64, last: UInt64) = (0, 0)
-    /// The tags of a body's status and of the client's name; `.max` without.
-    package var statusTags: (UInt32, UInt32) = (.max, .max), identityTag: UInt32 = .max
-    /// The tag of the seconds between heartbeats; `.max` without.
-    package var keepAliveTag: UInt32 = .max
-    /// How often heartbeats come, in nanoseconds, and how many thousandths of that the client may be silent; 0 without.
-    package var heartbeatInterval: Int64 = 0, heartbeatFactor: UInt32 = 0
-    /// Whether clients' names are not to be shown.
-    package var hidesIdentity = false
-    /// Whether the protocol has a variant: this or another one.
-    package var hasVariant = false
     /// The forms of values, where tags tell it.
     package var forms: [TLVForm] = []
-    /// Another status that accepts; `.max` where there is none.
-    package var acceptedToo: UInt64 = .max
-    /// Delimiters, trailers, and headers of several layouts.
-    package var framing = PlanFraming()
-    /// The types, in the order of their indices; their `index` and `evidence` are filled in by the compilation.
-    package var kinds: [FrameKind] = []
-    /// What holds for types that the profile does not know.
-    package var unknownFlags: FrameKind.Flags = []
-    /// The steps of all types; each has its own by `firstStep` and `stepCount`.
-    package var steps: [PlanStep] = []
 
     /// An empty draft.
     package init() {}
+
+    /// What the plan has of that name.
+    package subscript<Value>(dynamicMember path: WritableKeyPath<Plan, Value>) -> Value {
+      get { plan[keyPath: path] }
+      set { plan[keyPath: path] = newValue }
+    }
   }
 
   /// Compiles `draft`. At most 63 types; their indices are their places in `draft.kinds`.
@@ -195,7 +122,12 @@ package final class ProtocolPlan: @unchecked Sendable {
     var present = draft
     present.kinds.removeAll(where: \.isAbsent)
     let memory = UnsafeMutablePointer<Plan>.allocate(capacity: 1)
-    var plan = Plan(kinds: kinds, steps: steps, unknownKind: unknown, nestedTags: nested, forms: forms)
+    var plan = draft.plan
+    plan.kinds = UnsafePointer(kinds)
+    plan.steps = UnsafePointer(steps)
+    plan.unknownKind = UnsafePointer(unknown)
+    plan.nestedTags = UnsafePointer(nested)
+    plan.forms = UnsafePointer(forms)
     for (index, kind) in draft.kinds.enumerated() where !kind.isAbsent {
       var entry = kind
       entry.index = UInt8(index)
@@ -205,9 +137,6 @@ package final class ProtocolPlan: @unchecked Sendable {
       kinds[place] = entry
       if draft.framing.partCount > 0 { kinds[place + places] = Self.piece(entry) }
     }
-    plan.magicMask = draft.magicMask
-    plan.magic = draft.magic
-    plan.signatureMask = draft.signatureMask
     plan.magicEvidence = Self.magicEvidence(draft)
     plan.typeEvidence = Self.typeEvidence(draft, plan.magicEvidence)
     (plan.commonMask, plan.common) =
@@ -215,51 +144,9 @@ package final class ProtocolPlan: @unchecked Sendable {
     plan.checksumEvidence = Self.checksumEvidence(draft)
     plan.kindCount = places
     plan.kindTotal = draft.kinds.count
-    plan.framing = draft.framing
-    plan.acceptedToo = draft.acceptedToo
-    plan.status = draft.status
-    plan.acceptedStatus = draft.acceptedStatus
-    plan.statusTags = draft.statusTags
-    plan.identityTag = draft.identityTag
-    plan.keepAliveTag = draft.keepAliveTag
-    plan.hasVariant = draft.hasVariant
-    plan.heartbeatInterval = draft.heartbeatInterval
-    plan.heartbeatFactor = draft.heartbeatFactor
-    plan.hidesIdentity = draft.hidesIdentity
     plan.formCount = draft.forms.count
     plan.nestedCount = draft.nestedTags.count
-    plan.lengthRule = draft.lengthRule
-    plan.checksumRule = draft.checksumRule
-    plan.checksumEitherOrder = draft.checksumEitherOrder
-    plan.headerCount = Int32(draft.headerCount)
-    plan.lengthOffset = Int32(draft.lengthOffset)
-    plan.lengthAdd = Int32(draft.lengthAdd)
-    plan.maximumBody = Int32(clamping: draft.maximumBody)
-    plan.length = draft.length
-    plan.type = draft.type
-    plan.sequence = draft.sequence
-    plan.session = draft.session
-    plan.checksum = draft.checksum
-    plan.time = draft.time
-    plan.compression = draft.compression
-    plan.encryption = draft.encryption
     (plan.plainMask, plan.plainOffset) = Self.plainTest(draft)
-    plan.duplicate = draft.duplicate
-    plan.ackBody = draft.ackBody
-    plan.ackPlus = draft.ackPlus
-    plan.zlibValue = draft.zlibValue
-    plan.encryptedFrom = draft.encryptedFrom
-    plan.ackBodyCount = Int32(draft.ackBodyCount)
-    plan.sequenceCounts = draft.sequenceCounts
-    plan.numberLife = draft.numberLife
-    plan.serverSharesCounter = draft.serverSharesCounter
-    plan.counterBits = UInt8(draft.counterBits)
-    plan.counterWrap = draft.counterWrap
-    plan.handshakeRequest = draft.handshakeRequest
-    plan.handshakeAnswer = draft.handshakeAnswer
-    plan.handshakeLimit = draft.handshakeLimit
-    plan.receiptTag = draft.receiptTag
-    plan.tlv = draft.tlv
     plan.kindMultiplier = multiplier
     plan.kindShift = UInt8(64 - bits)
     // One header with a magic chooses the profile; after a loss, a second header or a checksum must confirm it.
