@@ -174,6 +174,16 @@ package struct ByteWriter: ~Copyable {
     count = Digits.thousandths(value, UnsafeMutableRawPointer(memory + count)) - UnsafeMutableRawPointer(memory)
   }
 
+  /// Appends `value` thousandths with three decimals, trailing zeros included, so that columns of them stand below one another:
+  /// microseconds as milliseconds for people.
+  package mutating func milliseconds(_ value: Int64) {
+    if value < 0 { byte(UInt8(ascii: "-")) }
+    number(value.magnitude / 1_000)
+    let part = value.magnitude % 1_000
+    byte(UInt8(ascii: "."))
+    for divisor: UInt64 in [100, 10, 1] { byte(48 + UInt8(truncatingIfNeeded: part / divisor % 10)) }
+  }
+
   /// Appends `value` rounded to `decimals` (at most 9) places, without trailing zeros but one. Only finite numbers that fit.
   package mutating func decimal(_ value: Double, _ decimals: Int) {
     let scaled = (value.magnitude * Double(Self.scale(decimals))).rounded()

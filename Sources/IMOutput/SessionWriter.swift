@@ -1,6 +1,6 @@
 package import IMEngine
 package import IMMetrics
-import IMWire
+package import IMWire
 
 /// Units by session, as a table or as one JSON object a line: `imdump messages --by session`.
 package struct SessionWriter {
@@ -10,14 +10,18 @@ package struct SessionWriter {
   private let plans: [ProtocolPlan]
   private let isJSON: Bool
   private let time: TimeStyle
+  private let zone: LocalZone
   private let width: Int?
 
-  /// A writer for sessions of `plans`. A table shows `time`; there, `sinceLast` is the time since the session's first;
+  /// A writer for sessions of `plans`. A table shows `time`, by the clock of `zone`; there, `sinceLast` is the time since the session's first;
   /// `width` is that of the terminal, if it goes to one.
-  package init(plans: [ProtocolPlan], isJSON: Bool, time: TimeStyle = .timeOfDay, width: Int? = nil) {
+  package init(
+    plans: [ProtocolPlan], isJSON: Bool, time: TimeStyle = .timeOfDay, zone: LocalZone = .utc, width: Int? = nil
+  ) {
     self.plans = plans
     self.isJSON = isJSON
     self.time = time
+    self.zone = zone
     self.width = width
   }
 
@@ -66,23 +70,24 @@ package struct SessionWriter {
       session.roundTrips.percentile(50), session.roundTrips.percentile(95), session.roundTrips.maximum,
     ]
     return who + [grouped(session.units)] + Self.fates.map { grouped(session[$0]) } + [grouped(session.retries)]
-      + times.map { time in time.map { value in text { $0.thousandths(value) } } ?? "-" }
+      + times.map { time in time.map { value in text { $0.milliseconds(value) } } ?? "-" }
       + span(session)
   }
 
   private func span(_ session: SessionMetrics) -> [String] {
     let ends = [session.firstAt, session.lastAt]
+    var times = TimeText(time, zone)
     switch time {
     case .none: return []
-    case .timeOfDay: return ends.map { at in text { $0.timeOfDay(at) } }
-    case .date: return ends.map { at in text { $0.instant(at) } }
+    case .timeOfDay: return ends.map { at in text { times.timeOfDay(at, to: &$0) } }
+    case .date: return ends.map { at in text { times.date(at, to: &$0) } }
     case .epoch: return ends.map { at in text { $0.epoch(at) } }
     case .sinceLast:
       let length = session.lastAt.microseconds - session.firstAt.microseconds
       return [
-        text { $0.timeOfDay(session.firstAt) },
+        text { times.timeOfDay(session.firstAt, to: &$0) },
         text {
-          $0.literal("+"); $0.thousandths(length)
+          $0.literal("+"); $0.milliseconds(length)
         } + " ms",
       ]
     }

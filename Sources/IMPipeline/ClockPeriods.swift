@@ -1,4 +1,4 @@
-import Glibc
+import IMWire
 
 /// Stretches of `seconds` on the local clock: with 3600, the hours of the clock on the wall.
 struct ClockPeriods {
@@ -7,9 +7,7 @@ struct ClockPeriods {
 
   /// The number of the period in which `second` lies, and when, in seconds since 1970, it begins and the next one does.
   func period(at second: Int64) -> (number: Int64, start: Int64, end: Int64) {
-    var time = time_t(second)
-    var parts = tm()
-    let shift = localtime_r(&time, &parts) == nil ? 0 : Int64(parts.tm_gmtoff)
+    let shift = Int64(LocalZone.local.offset(at: second))
     let local = second &+ shift
     let number = local >= 0 ? local / seconds : (local &+ 1) / seconds &- 1
     let start = number &* seconds &- shift

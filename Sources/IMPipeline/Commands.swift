@@ -25,8 +25,9 @@ func printFrames(
   let sink = FrameSink(
     plans: run.plans, format: format, style: style, filter: try run.filter(filter), output: output)
   // A capture file on standard output leaves no room there for lines.
-  let prints = run.input.writePath != "-"
-  if prints { desk.hear { sink.write($0, style) } }
+  let isFree = run.input.writePath != "-"
+  let prints = choices.printsLines && isFree
+  if isFree { desk.hear { sink.write($0, style) } }
   let driver = run.driver(
     run.engine(prints ? [.frames, .issues] : [], sink: prints ? sink : nil, companions: companions), companions)
   let isLive = run.input.interface != nil

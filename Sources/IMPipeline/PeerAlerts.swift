@@ -47,7 +47,9 @@ package final class PeerAlerts {
   package func take(_ event: AlertEvent) {
     if !isQuiet {
       var line = ByteWriter(capacity: 256)
-      var text = AlertTextWriter(style: TextStyle())
+      var style = TextStyle()
+      style.zone = .local
+      var text = AlertTextWriter(style: style)
       text.write(event, to: &line)
       Output(descriptor: 2, name: "standard error").drain(&line)
     }

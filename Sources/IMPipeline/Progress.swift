@@ -3,24 +3,42 @@ import IMCapture
 import IMEngine
 import IMOutput
 
+/// How much of files has been read.
+struct FileShare {
+  /// Bytes of those whose size is known: of regular files.
+  let total: Int64
+
+  init(_ files: [String]) {
+    var size: Int64 = 0
+    for file in files {
+      var info = stat()
+      if stat(file, &info) == 0, info.st_mode & S_IFMT == S_IFREG { size += Int64(info.st_size) }
+    }
+    total = size
+  }
+
+  /// Bytes of packets and of what a capture file says of each.
+  static func bytes(_ statistics: CaptureStatistics) -> UInt64 { statistics.deliveredBytes + statistics.delivered * 16 }
+
+  /// The share that has been read, at most 1; `nil` where the size is not known.
+  func read(_ statistics: CaptureStatistics) -> Double? {
+    total > 0 ? min(1, Double(Self.bytes(statistics)) / Double(total)) : nil
+  }
+}
+
 /// How far a long file is: one line on standard error, at most ten times a second, on a terminal only.
 final class Progress {
   private let isActive: Bool
-  private let total: Int64
+  private let files: FileShare
   private let name: String
   private let begun: Double
   private var shown: Double
   private var isShown = false
 
   init(isWanted: Bool, input: InputOptions) {
-    var size: Int64 = 0
-    for file in input.files {
-      var info = stat()
-      if stat(file, &info) == 0, info.st_mode & S_IFMT == S_IFREG { size += Int64(info.st_size) }
-    }
-    total = size
+    files = FileShare(input.files)
     name = input.files.first ?? ""
-    isActive = isWanted && size > 0 && isatty(STDERR_FILENO) == 1
+    isActive = isWanted && files.total > 0 && isatty(STDERR_FILENO) == 1
     begun = Self.clock()
     // Nothing before half a second.
     shown = begun + 0.4
@@ -33,13 +51,13 @@ final class Progress {
     guard now - shown >= 0.1 else { return }
     shown = now
     isShown = true
-    let done = driver.statistics.deliveredBytes + driver.statistics.delivered * 16
-    let share = min(1, Double(done) / Double(total))
+    let done = FileShare.bytes(driver.statistics)
+    let share = files.read(driver.statistics) ?? 0
     let rate = Double(done) / max(0.001, now - begun)
     let left = share > 0 ? (now - begun) * (1 - share) / share : 0
     let frames = driver.engine.totals.decodedConnections
     var line =
-      "\r\u{1b}[K\(name) \(Int(share * 100)) % \(megabytes(Double(done))) of \(megabytes(Double(total))) "
+      "\r\u{1b}[K\(name) \(Int(share * 100)) % \(megabytes(Double(done))) of \(megabytes(Double(files.total))) "
       + "\(megabytes(rate))/s \(count(frames, "connection")) \(Int(left.rounded())) s left"
     line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }

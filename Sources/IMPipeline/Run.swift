@@ -18,6 +18,7 @@ struct Run {
 
   init(input: InputOptions, decode: DecodeOptions, report: ReportOptions) throws(UsageError) {
     self.input = input
+    settleZone(isUTC: report.isUTC)
     stopping = Stopping()
     var decode = decode
     decode.profiles = profileNames(decode.profiles)
@@ -113,7 +114,8 @@ struct Run {
   /// A filter over messages; the types' names are those of the plans.
   func filter(_ text: String?) throws(UsageError) -> Filter? {
     guard let text else { return nil }
-    let schema = FilterSchema.messages.naming("type", known: plans.flatMap(\.typeNames))
+    var schema = FilterSchema.messages.naming("type", known: plans.flatMap(\.typeNames))
+    schema.zone = .local
     do throws(FilterError) { return try Filter(text, schema: schema) } catch {
       let caret = String(repeating: " ", count: max(0, error.column - 1)) + "^"
       throw UsageError(
@@ -135,6 +137,12 @@ struct Run {
       let this = ExitStatus(error)
       status = max(status, this)
     }
+    if input.interface == nil, stopping.stop.isStopped {
+      let share = FileShare(input.files).read(driver.statistics)
+      complain(
+        "interrupted\(share.map { " at \(Int($0 * 100)) %" } ?? ""): the figures are of what was read until then")
+      status = max(status, .interrupted)
+    }
     // The reader has seen enough: nothing to complain of, and nothing more to say.
     if errors.contains(where: \.isBrokenPipe) || output.error?.isBrokenPipe == true { return .success }
     if let error = output.error {
@@ -143,6 +151,8 @@ struct Run {
     }
     if !report.isQuiet {
       if driver.engine.totals.packets > 0 || status == .success {
+        let totals = driver.engine.totals
+        if let first = totals.firstAt, let last = totals.lastAt { complain(capturedWhen(first, last)) }
         for line in summary(driver).lines { complain(line) }
       }
       hint(driver)

@@ -17,6 +17,8 @@ package enum ExitStatus: Int32, Sendable {
   case ioError = 74
   /// This user may not capture.
   case noPermission = 77
+  /// SIGINT or SIGTERM came before the end of a file; what was read until then was processed.
+  case interrupted = 130
 }
 
 /// The form of what is printed.
@@ -91,6 +93,8 @@ package struct ReportOptions: Sendable {
   package var isQuiet = false
   /// Progress of long files: on a terminal only.
   package var showsProgress = true
+  /// Whether times are shown and read in UTC instead of local time.
+  package var isUTC = false
 
   /// The defaults.
   package init() {}

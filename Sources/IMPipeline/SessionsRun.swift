@@ -18,7 +18,9 @@ package func runSessions(
   }
   let errors = run.lead(driver)
   var out = ByteWriter()
-  SessionWriter(plans: run.plans, isJSON: isJSON, time: time, width: output.terminalWidth).write(book, to: &out) {
+  SessionWriter(plans: run.plans, isJSON: isJSON, time: time, zone: .local, width: output.terminalWidth).write(
+    book, to: &out
+  ) {
     output.drain(&$0)
   }
   output.drain(&out)

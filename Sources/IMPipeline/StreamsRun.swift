@@ -65,6 +65,8 @@ func printStreams(
     }
     toldLinkTypes = collector.unknownLinkTypes
   }
+  // Nothing was read: a table without rows would look like an answer.
+  if status == .usage { return status }
   let count = collector.count
   let (writer, rows) = (StreamJSONWriter(), StreamTableWriter())
   var table = rows.table()
@@ -92,6 +94,10 @@ func printStreams(
     if error.isBrokenPipe { return .success }
     complain(error.description)
     return .ioError
+  }
+  if stopping.stop.isStopped {
+    complain("interrupted: the streams are those of what was read until then")
+    status = max(status, .interrupted)
   }
   if !report.isQuiet {
     complain(

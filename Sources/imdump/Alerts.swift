@@ -7,7 +7,7 @@ struct Check: Subcommand {
   static var about: About {
     About(
       "check", "Hold alert rules against a capture; the status tells.",
-      usage: ["imdump check <file> ... --rules <file> [<options>]"],
+      usage: ["imdump check <file> ... --rules <file> [<options>] [<expression> ...]"],
       discussion: "Status 0: no alert fired. 2: one did. 1: the capture is damaged, so nobody can tell.")
   }
 
@@ -26,7 +26,7 @@ struct Check: Subcommand {
       .value("--format <format>", \.format, "The form of the output."),
       .flag("--json", \.isJSON, "The same as --format json: one JSON object a line."),
       .value("--sensor <name>", \.documents.sensor, "The sensor's name; the host's by default."),
-      .list("<file> ...", \.source.input.files, captureFiles),
+      .list("<file> ...", \.source.operands, captureFiles),
     ]
   }
 
@@ -34,7 +34,7 @@ struct Check: Subcommand {
     guard alerts.rules != nil else { throw UsageError(message: "give a file of rules with --rules") }
     return try runCheck(
       input: source.files(), decode: decode, report: speech.report, alerts: alerts, format: isJSON ? .json : format,
-      documents: documents, style: speech.coloured(style))
+      documents: documents, style: speech.spoken(style))
   }
 }
 

@@ -8,7 +8,7 @@ struct Capture: Subcommand {
   static var about: About {
     About(
       "capture", "Print every decoded frame from an interface or a file.",
-      usage: ["imdump [-i <interface> | -r <file>] [<options>] [<expression> ...]"], isHidden: true)
+      usage: ["imdump [-i <interface> | <file> ...] [<options>] [<expression> ...]"], isHidden: true)
   }
 
   var source = SourceOptions()
@@ -16,7 +16,8 @@ struct Capture: Subcommand {
   var speech = SpeechOptions()
   var style = TextStyle()
   var listsInterfaces = false
-  var format = OutputFormat.text
+  var format: OutputFormat?
+  var printsLines = false
   var documents = DocumentChoices()
   var alerts = AlertOptions()
   var metrics = MetricsOptions()
@@ -29,7 +30,7 @@ struct Capture: Subcommand {
       .group(\.source), .group(\.decode), .group(\.speech),
       .value(
         "-w <file>", \.source.input.writePath,
-        "Also write the packets to this pcap file; - is standard output, and no lines then."),
+        "Write the packets to this pcap file, and print no lines; - is standard output."),
       .value("-s <length>", \.source.input.snapLength, "Capture this many bytes of a packet; 0 is all."),
       .value("-B <KiB>", \.source.input.bufferKiB, "The kernel's buffer in KiB."),
       .flag("-p", \.source.input.isPromiscuous, is: false, "Do not put the interface into promiscuous mode."),
@@ -49,6 +50,7 @@ struct Capture: Subcommand {
         "-Z <user>", \.source.input.confinement.user,
         "Started by root, become this user when all is open; live, tcpdump or nobody by default."),
       .flag("-D", \.listsInterfaces, "List the interfaces and end."),
+      .flag("--print", \.printsLines, "With -w or --log-dir, print lines as well."),
       .flag("-U", \.source.input.isUnbuffered, "Write each packet to the -w file at once."),
       .custom("-l", "Write each line at once. Live lines always are.") { _, _ in },
       .custom("-n", "Numeric addresses; always so.") { _, _ in },
@@ -67,10 +69,17 @@ struct Capture: Subcommand {
   func perform() throws(UsageError) -> ExitStatus {
     if listsInterfaces { return listDevices() }
     let input = try input()
-    let choices = RunChoices(alerts: alerts, documents: try documents.options(format), metrics: metrics)
+    var choices = RunChoices(alerts: alerts, documents: try documents.options(format ?? .text), metrics: metrics)
+    // Who wants files wants no lines, unless it is said.
+    choices.printsLines =
+      printsLines || format != nil || input.writePath == nil && documents.folder == nil
+    if filter != nil, input.writePath != nil, !speech.report.isQuiet {
+      complain("-Y chooses lines; -w writes every packet")
+    }
+    let format = format ?? .text
     guard format == .ecs else {
       return try runCapture(
-        input: input, decode: decode, report: speech.report, format: format, style: speech.coloured(style),
+        input: input, decode: decode, report: speech.report, format: format, style: speech.spoken(style),
         filter: filter, choices: choices)
     }
     guard filter == nil else { throw UsageError(message: "-Y filters frames, of which --format ecs has none") }
@@ -82,6 +91,12 @@ struct Capture: Subcommand {
 
   /// What is read: files, standard input, or the first interface that is up.
   private func input() throws(UsageError) -> InputOptions {
+    // A capture may be named without -r.
+    var (source, expression) = (source, expression)
+    if source.input.interface == nil, source.input.files.isEmpty {
+      source.input.files = Array(expression.prefix(while: isCaptureFile))
+      expression.removeFirst(source.input.files.count)
+    }
     var input = try source.filtered(by: expression)
     if input.interface != nil {
       guard input.files.isEmpty else { throw UsageError(message: "give -i or -r, not both") }

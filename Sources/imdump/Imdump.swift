@@ -9,13 +9,13 @@ enum Imdump: CommandGroup {
     About(
       "imdump", "Capture and decode messages of IM-style TCP protocols, and say what became of each.",
       usage: [
-        "imdump [-i <interface> | -r <file>] [<options>] [<expression> ...]",
+        "imdump [-i <interface> | <file> ...] [<options>] [<expression> ...]",
         "imdump <subcommand> <file> ... [<options>]",
       ],
       discussion: """
         Examples:
           imdump -i eth0                       every message on eth0, live
-          imdump -r phone.pcap -v              what a phone's capture holds
+          imdump phone.pcap -v                 what a phone's capture holds
           imdump messages phone.pcap --lost    the messages that were lost
           imdump stats phone.pcap --json       counts, for scripts
           imdump streams phone.pcap            TCP's side of it: retransmissions, gaps

@@ -9,6 +9,8 @@ import IMWire
 struct SourceOptions: OptionGroup {
   var input = InputOptions()
   var filterFile: String?
+  /// The words that are no options: capture files, and behind them a capture filter.
+  var operands: [String] = []
 
   static var table: [Option<Self>] {
     [
@@ -36,7 +38,11 @@ struct SourceOptions: OptionGroup {
 
   /// The input of a command that reads files only: standard input where none is named and it is no terminal.
   func files() throws(UsageError) -> InputOptions {
-    var input = try filtered(by: [])
+    // The first word is a file, whether it is there or not, unless -r names one.
+    let count = operands.prefix(while: isCaptureFile).count
+    let files = input.files.isEmpty ? max(count, min(1, operands.count)) : count
+    var input = try filtered(by: Array(operands.dropFirst(files)))
+    input.files += operands.prefix(files)
     guard input.files.isEmpty else { return input }
     guard isatty(STDIN_FILENO) != 1 else { throw UsageError(message: "name a capture file; - is standard input") }
     input.files = ["-"]
@@ -54,8 +60,35 @@ struct SourceOptions: OptionGroup {
   }
 }
 
-/// What an operand that names capture files is.
-let captureFiles = "Capture files; - is standard input, and so is none where that is no terminal."
+/// What the operands of a command that reads captures are.
+let captureFiles =
+  "Capture files, and behind them a capture filter; - is standard input, and so is none where that is no terminal."
+
+/// Whether a word names a capture file, and is no part of a capture filter: it is there, or is called what captures are called.
+func isCaptureFile(_ word: String) -> Bool {
+  if word == "-" { return true }
+  // No word of a filter has these and is a file as well.
+  guard word.utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "/") }) else {
+    return isRegularFile(word) && !filterWords.contains(word)
+  }
+  return isRegularFile(word)
+    || [".pcap", ".pcapng", ".cap", ".pcap.gz", ".pcapng.gz", ".dmp"].contains { word.hasSuffix($0) }
+}
+
+/// Whether a file stands there that can be read like one: no folder.
+private func isRegularFile(_ path: String) -> Bool {
+  var info = stat()
+  return stat(path, &info) == 0 && info.st_mode & S_IFMT != S_IFDIR
+}
+
+/// Words with which a capture filter begins; see pcap-filter(7). A file of such a name is named with -r or as ./NAME.
+private let filterWords: Set<String> = [
+  "ip", "ip6", "arp", "rarp", "tcp", "udp", "sctp", "icmp", "icmp6", "ether", "wlan", "vlan", "mpls", "pppoed",
+  "pppoes", "geneve",
+  "host", "net", "port", "portrange", "proto", "src", "dst", "gateway", "broadcast", "multicast", "less", "greater",
+  "not", "inbound",
+  "outbound", "ifname", "on", "len", "link", "ppp", "atm", "decnet", "iso", "type", "subtype",
+]
 
 /// How packets are decoded.
 extension DecodeOptions: OptionGroup {
@@ -116,6 +149,7 @@ struct SpeechOptions: OptionGroup {
       .flag("-q", \.report.isQuiet, "No summary, no notes and no progress."),
       .value("--progress <when>", \.report.progress, "Show how far a long file is."),
       .value("--color <when>", \.color, "Colours."),
+      .flag("--utc", \.report.isUTC, "Show times in UTC, and read those without a zone so; else local time."),
     ]
   }
 
@@ -130,10 +164,11 @@ struct SpeechOptions: OptionGroup {
     }
   }
 
-  /// `style`, with colours where there are any.
-  func coloured(_ style: TextStyle) -> TextStyle {
+  /// `style`, with colours where there are any, and the local clock.
+  func spoken(_ style: TextStyle) -> TextStyle {
     var style = style
     style.isColoured = isColoured
+    style.zone = .local
     return style
   }
 }

@@ -6,7 +6,8 @@ package import IMPipeline
 struct Stats: Subcommand {
   static var about: About {
     About(
-      "stats", "Counts of a whole capture, by message type.", usage: ["imdump stats <file> ... [<options>]"])
+      "stats", "Counts of a whole capture, by message type.",
+      usage: ["imdump stats <file> ... [<options>] [<expression> ...]"])
   }
 
   var source = SourceOptions()
@@ -18,7 +19,7 @@ struct Stats: Subcommand {
     [
       .group(\.source), .group(\.decode), .group(\.speech),
       .flag("--json", \.isJSON, "Print one JSON object."),
-      .list("<file> ...", \.source.input.files, captureFiles),
+      .list("<file> ...", \.source.operands, captureFiles),
     ]
   }
 
@@ -30,7 +31,8 @@ struct Stats: Subcommand {
 /// `imdump messages`: every message and what became of it.
 struct Messages: Subcommand {
   static var about: About {
-    About("messages", "The fate of every message.", usage: ["imdump messages <file> ... [<options>]"])
+    About(
+      "messages", "The fate of every message.", usage: ["imdump messages <file> ... [<options>] [<expression> ...]"])
   }
 
   var source = SourceOptions()
@@ -51,7 +53,7 @@ struct Messages: Subcommand {
       .value("--by <what>", \.grouping, "Print one line for each session."),
       .flag("--json", \.isJSON, "Print one JSON object a line."),
       .value("-Y <filter>", \.filter, "Print only messages that pass this filter; see imdump-filter(7)."),
-      .list("<file> ...", \.source.input.files, captureFiles),
+      .list("<file> ...", \.source.operands, captureFiles),
     ]
   }
 
@@ -63,7 +65,7 @@ struct Messages: Subcommand {
         filter: filter)
     }
     return try runMessages(
-      input: input, decode: decode, report: speech.report, isJSON: isJSON, style: speech.coloured(style),
+      input: input, decode: decode, report: speech.report, isJSON: isJSON, style: speech.spoken(style),
       choice: choice, filter: filter)
   }
 }

@@ -6,7 +6,7 @@ struct Streams: Subcommand {
   static var about: About {
     About(
       "streams", "TCP streams: ranges, gaps and what the segments were.",
-      usage: ["imdump streams <file> ... [<options>]"])
+      usage: ["imdump streams <file> ... [<options>] [<expression> ...]"])
   }
 
   var source = SourceOptions()
@@ -25,7 +25,7 @@ struct Streams: Subcommand {
       ) { options, word throws(ValueError) in options.memory = try DecodeOptions.memory(word) },
       .flag("--json", \.isJSON, "Print one JSON object a line."),
       .value("--write <folder>", \.folder, "Also write each direction's bytes to files in this folder."),
-      .list("<file> ...", \.source.input.files, captureFiles),
+      .list("<file> ...", \.source.operands, captureFiles),
     ]
   }
 

@@ -1,3 +1,4 @@
+import IMWire
 import Testing
 
 @testable import IMFilter
@@ -12,9 +13,9 @@ import Testing
       ("2262-04-11 23:47:16Z", 9_223_372_036),
     ] as [(String, Int128)])
   func calendar(_ text: String, _ seconds: Int128) {
-    #expect(TimeLiteral.calendar(text) == seconds * 1_000_000_000)
+    #expect(TimeLiteral.calendar(text, .utc) == seconds * 1_000_000_000)
     let fraction = text.replacing(/(?<second>:\d\d)(?<zone>[Zz]|[+-]\d\d:\d\d)$/) { "\($0.second).0625\($0.zone)" }
-    #expect(TimeLiteral.calendar(fraction) == seconds * 1_000_000_000 + 62_500_000)
+    #expect(TimeLiteral.calendar(fraction, .utc) == seconds * 1_000_000_000 + 62_500_000)
   }
 
   @Test(
@@ -26,15 +27,33 @@ import Testing
     #expect(TimeLiteral.seconds(text) == Int128(nanoseconds))
   }
 
+  /// The clocks of Berlin in 2026; the seconds are those that date(1) gives. What clocks show twice is its first time, and what they
+  /// never show is as if they had not been put forward.
+  @Test(
+    arguments: [
+      ("2026-01-01 00:00:00", 1_767_222_000), ("2026-03-29T01:59:59", 1_774_745_999),
+      ("2026-03-29T02:30:00", 1_774_747_800),
+      ("2026-03-29T03:00:00", 1_774_746_000), ("2026-07-01T12:00:00", 1_782_900_000),
+      ("2026-10-25T01:59:59", 1_792_886_399), ("2026-10-25T02:30:00", 1_792_888_200),
+      ("2026-10-25T03:00:00", 1_792_893_600),
+    ] as [(String, Int128)])
+  func withoutZone(_ text: String, _ seconds: Int128) {
+    let berlin = LocalZone { (1_774_746_000..<1_792_890_000).contains($0) ? (7_200, "CEST") : (3_600, "CET") }
+    #expect(TimeLiteral.calendar(text, berlin) == seconds * 1_000_000_000)
+    #expect(TimeLiteral.calendar(text + ".25", berlin) == seconds * 1_000_000_000 + 250_000_000)
+    #expect(TimeLiteral.calendar(text + "Z", berlin) == TimeLiteral.calendar(text, .utc))
+  }
+
   @Test(arguments: [
-    "", "2026-11-21", "2026-11-21T00:11:46", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z", "2025-02-29T00:00:00Z",
+    "", "2026-11-21", "2026-11-21T00:11", "2026-11-21T00:11:46.", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z",
+    "2025-02-29T00:00:00Z",
     "1900-02-29T00:00:00Z", "2026-11-31T00:00:00Z", "2026-11-21T24:00:00Z", "2026-11-21T00:60:00Z",
     "2026-11-21T00:00:60Z", "2026-11-21T00:00:00.Z", "2026-11-21T00:00:00.1234567890Z", "2026-11-21T00:00:00+8:00",
     "2026-11-21T00:00:00+24:00", "2026-11-21T00:00:00ZZ", "2262-04-12T00:00:00Z", "0001-01-01T00:00:00Z",
     "２026-11-21T00:00:00Z", "1.", ".5", "1.1234567890", "9223372036.854775808", "1e9", "--1", "1.-5",
   ])
   func refuses(_ text: String) {
-    #expect(TimeLiteral.calendar(text) == nil)
+    #expect(TimeLiteral.calendar(text, .utc) == nil)
     #expect(TimeLiteral.seconds(text) == nil)
   }
 }

@@ -125,7 +125,7 @@ import Testing
     let orphan = try #require(lines.firstIndex { $0.contains("ack, seq 3,") && $0.hasSuffix("[orphan_ack]") })
     let message = try #require(lines.firstIndex { $0.contains("data, seq 3,") })
     #expect(orphan < message)
-    #expect(lines[message + 1] == "\tanswered at 22:13:20.220000, before it came out")
+    #expect(lines[message + 1] == "\tanswered at 06:13:20.220000, before it came out")
     #expect(lines.count { $0.contains("answered at") } == 1)
     let frames = try Self.lines(capture, "--format", "json").map(Self.object)
     #expect(frames.compactMap { $0["answered"] as? [Int] } == [[1_700_000_000_220_000]])

@@ -19,7 +19,9 @@ extension Parser {
     case .real:
       if !isQuoted, let value = Literal.fractional(text) { return .fractional(value) }
     case .time:
-      if let value = isQuoted ? TimeLiteral.calendar(text) : TimeLiteral.seconds(text) { return .whole(value) }
+      if let value = isQuoted ? TimeLiteral.calendar(text, schema.zone) : TimeLiteral.seconds(text) {
+        return .whole(value)
+      }
     case .address:
       if let (lower, upper) = Literal.addresses(text) { return .addresses(lower: lower, upper: upper) }
     case .flag:

@@ -1,3 +1,5 @@
+import IMWire
+
 /// Reads moments, as nanoseconds since 1970-01-01T00:00:00Z. Answers `nil` for other text and for times that 64 bits of
 /// nanoseconds do not reach, before 1677 or after 2262.
 enum TimeLiteral {
@@ -14,10 +16,11 @@ enum TimeLiteral {
     return clamped(isNegative ? -value : value)
   }
 
-  /// RFC 3339: `2026-11-21T00:11:46.123Z`, with `Z` or an offset such as `+08:00`; a space may stand for the `T`.
-  static func calendar(_ text: String) -> Int128? {
+  /// RFC 3339: `2026-11-21T00:11:46.123Z`, with `Z` or an offset such as `+08:00`; a space may stand for the `T`. Without either
+  /// it is what clocks of `zone` show.
+  static func calendar(_ text: String, _ zone: LocalZone) -> Int128? {
     let bytes = Array(text.utf8)
-    guard bytes.count >= 20, bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
+    guard bytes.count >= 19, bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
     func part(_ range: Range<Int>) -> Substring { Substring(String(decoding: bytes[range], as: UTF8.self)) }
     func has(_ scalars: String, at place: Int) -> Bool { scalars.utf8.contains(bytes[place]) }
     guard let year = number(part(0..<4), 4...4), has("-", at: 4), let month = number(part(5..<7), 2...2),
@@ -28,18 +31,19 @@ enum TimeLiteral {
     else { return nil }
     var place = 19
     var nanoseconds: Int64 = 0
-    if has(".", at: place) {
+    if place < bytes.count, has(".", at: place) {
       let end = bytes[20...].firstIndex { !(0x30...0x39).contains($0) } ?? bytes.count
       guard let value = fraction(part(20..<end)) else { return nil }
       (place, nanoseconds) = (end, value)
     }
-    guard let offset = zone(part(place..<bytes.count)) else { return nil }
-    let minutes = (daysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute - offset
-    return clamped(Int128(minutes * 60 + second) * 1_000_000_000 + Int128(nanoseconds))
+    let reading = ((daysSinceEpoch(year, month, day) * 24 + hour) * 60 + minute) * 60 + second
+    if place == bytes.count { return clamped(Int128(zone.moment(of: reading)) * 1_000_000_000 + Int128(nanoseconds)) }
+    guard let offset = offset(part(place..<bytes.count)) else { return nil }
+    return clamped(Int128(reading - offset * 60) * 1_000_000_000 + Int128(nanoseconds))
   }
 
   /// Minutes east of Greenwich.
-  private static func zone(_ text: Substring) -> Int64? {
+  private static func offset(_ text: Substring) -> Int64? {
     if text == "Z" || text == "z" { return 0 }
     let parts = text.dropFirst().split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let hours = number(parts[0], 2...2), let minutes = number(parts[1], 2...2), hours < 24,

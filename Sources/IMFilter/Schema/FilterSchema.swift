@@ -1,8 +1,12 @@
+package import IMWire
+
 /// The fields a filter may name. A field is known by its index here.
 package struct FilterSchema: Sendable {
   /// The fields in the order of the man page.
   package let fields: [FilterField]
   private let indices: [String: Int]
+  /// The zone of times that name none.
+  package var zone = LocalZone.utc
 
   /// A schema of `fields`; of two with the same name the first is found.
   package init(fields: [FilterField]) {
@@ -20,7 +24,9 @@ package struct FilterSchema: Sendable {
     guard let index = indices[name], case .name = fields[index].kind else { return self }
     var fields = fields
     fields[index].kind = .name(known: known)
-    return FilterSchema(fields: fields)
+    var schema = FilterSchema(fields: fields)
+    schema.zone = zone
+    return schema
   }
 }
 

@@ -15,7 +15,7 @@ package struct AlertTextWriter {
   /// A writer in the style of the frames' lines.
   package init(style: TextStyle) {
     isColoured = style.isColoured
-    times = TimeText(style.time)
+    times = TimeText(style)
   }
 
   /// Appends the line.

@@ -87,7 +87,7 @@ package struct StreamTableWriter {
     let acknowledgments = stream.directions.map(\.acknowledgments).filter { $0.count > 0 }.map(\.least).max()
     guard let nanoseconds = stream.handshake ?? acknowledgments, nanoseconds >= 0 else { return "-" }
     var text = ByteWriter(capacity: 32)
-    text.thousandths(nanoseconds / 1_000)
+    text.milliseconds(nanoseconds / 1_000)
     return text.text
   }
 

@@ -111,10 +111,10 @@ extension FrameTextWriter {
   }
 
   /// Appends, below a message, when its answers came that stand above it.
-  package func write(answers: [Timestamp], to out: inout ByteWriter) {
+  package mutating func write(answers: [Timestamp], to out: inout ByteWriter) {
     for time in answers {
       out.literal("\tanswered at ")
-      out.timeOfDay(time)
+      times.timeOfDay(time, to: &out)
       out.literal(", before it came out\n")
     }
   }

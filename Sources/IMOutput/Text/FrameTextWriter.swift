@@ -11,6 +11,8 @@ package struct TextStyle: Sendable {
   package var showsText = false, showsHex = false
   /// How times are shown.
   package var time = TimeStyle.timeOfDay
+  /// The zone of the clock that they are shown by.
+  package var zone = LocalZone.utc
 
   /// Plain lines.
   package init() {}
@@ -22,13 +24,13 @@ package struct TextStyle: Sendable {
 package struct FrameTextWriter {
   let plans: [ProtocolPlan]
   let style: TextStyle
-  private var times: TimeText
+  var times: TimeText
 
   /// A writer for frames of `plans`.
   package init(plans: [ProtocolPlan], style: TextStyle) {
     self.plans = plans
     self.style = style
-    times = TimeText(style.time)
+    times = TimeText(style)
   }
 
   /// Appends the frame's line, and what the style asks for beneath it.
@@ -118,16 +120,16 @@ package struct FrameTextWriter {
   private func remarks(_ frame: Frame, _ note: FrameNote, to out: inout ByteWriter) {
     if let latency = note.readLatency {
       out.literal(", read after ")
-      out.thousandths(latency)
+      out.milliseconds(latency)
       out.literal(" ms")
     }
     if let roundTrip = note.roundTrip {
       out.literal(", rtt ")
-      out.thousandths(roundTrip)
+      out.milliseconds(roundTrip)
       out.literal(" ms")
     } else if let latency = note.latency {
       out.literal(", after ")
-      out.thousandths(latency)
+      out.milliseconds(latency)
       out.literal(" ms (retried: no round trip)")
     }
     if note.copy > 1 {

@@ -9,7 +9,7 @@ package struct MessageTextWriter {
   /// A writer.
   package init(style: TextStyle) {
     self.style = style
-    times = TimeText(style.time)
+    times = TimeText(style)
   }
 
   /// Appends one line.
@@ -38,7 +38,7 @@ package struct MessageTextWriter {
     if style.isColoured { out.literal("\u{1b}[0m") }
     if let latency = exchange.latency {
       out.literal(" after ")
-      out.thousandths(latency)
+      out.milliseconds(latency)
       out.literal(" ms")
     }
     explain(record, exchange, to: &out)

@@ -13,22 +13,51 @@ package enum TimeStyle: Int, Sendable {
   }
 }
 
-/// Writes the times at the beginning of lines.
+/// Writes times as a person reads them: those at the beginning of lines, and others.
 struct TimeText {
   let style: TimeStyle
+  private let zone: LocalZone
   private var last: Timestamp?
+  /// The quarter of an hour that was asked for last, and what the zone is ahead of UTC in it. No zone changes within one.
+  private var quarter = Int64.min, offset = 0
 
-  init(_ style: TimeStyle) { self.style = style }
+  init(_ style: TimeStyle, _ zone: LocalZone) {
+    self.style = style
+    self.zone = zone
+  }
+
+  init(_ style: TextStyle) { self.init(style.time, style.zone) }
+
+  /// `at`, moved so that it reads as a clock of the zone.
+  private mutating func local(_ at: Timestamp) -> Timestamp {
+    let second = at.seconds
+    if second / 900 != quarter {
+      quarter = second / 900
+      offset = zone.offset(at: second)
+    }
+    return at.advanced(by: Int64(offset) * 1_000_000_000)
+  }
+
+  /// Appends the time of day.
+  mutating func timeOfDay(_ at: Timestamp, to out: inout ByteWriter) { out.timeOfDay(local(at)) }
+
+  /// Appends date, time and distance from UTC.
+  mutating func date(_ at: Timestamp, to out: inout ByteWriter) {
+    out.instant(local(at))
+    guard offset != 0 else { return }
+    out.truncate(to: out.count - 1)
+    out.text(LocalZone.text(of: offset))
+  }
 
   /// Appends a time and a space, or nothing where the style wants none.
   mutating func write(_ at: Timestamp, to out: inout ByteWriter) {
     switch style {
     case .none: return
-    case .timeOfDay: out.timeOfDay(at)
-    case .date: out.instant(at)
+    case .timeOfDay: timeOfDay(at, to: &out)
+    case .date: date(at, to: &out)
     case .epoch: out.epoch(at)
     case .sinceLast:
-      out.thousandths(last.map { at.nanoseconds(since: $0) / 1_000 } ?? 0)
+      out.milliseconds(last.map { at.nanoseconds(since: $0) / 1_000 } ?? 0)
       last = at
       out.literal(" ms")
     }

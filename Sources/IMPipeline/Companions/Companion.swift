@@ -96,6 +96,8 @@ package struct RunChoices: Sendable {
   package var documents: DocumentOptions?
   /// Where metrics go.
   package var metrics = MetricsOptions()
+  /// Whether a line is printed for each frame.
+  package var printsLines = true
   /// The sensor's name, where it was given.
   var sensor: String?
 
