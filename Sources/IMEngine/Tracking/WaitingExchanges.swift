@@ -1,4 +1,3 @@
-import Glibc
 import IMWire
 
 /// Open exchanges that stand behind younger ones, because they were moved, by the time at which each is looked at next.
@@ -36,20 +35,14 @@ struct WaitingExchanges: ~Copyable {
   private var current = Int64.min
 
   init() {
-    entries = Self.memory(nil, capacity)
+    entries = .allocate(capacity: capacity)
     slots = .allocate(capacity: Int(Self.slotCount))
     slots.initialize(repeating: Slot(first: Self.none, last: Self.none), count: Int(Self.slotCount))
   }
 
   deinit {
-    Glibc.free(entries)
+    entries.deallocate()
     slots.deallocate()
-  }
-
-  /// Memory for `count` entries, those of `old` first. A large one is moved by the kernel, not copied.
-  private static func memory(_ old: UnsafeMutablePointer<Entry>?, _ count: Int) -> UnsafeMutablePointer<Entry> {
-    guard let memory = realloc(old, count * costPerEntry) else { fatalError("out of memory") }
-    return memory.bindMemory(to: Entry.self, capacity: count)
   }
 
   /// Puts an exchange where it is looked at first when `due` has come.
@@ -69,12 +62,17 @@ struct WaitingExchanges: ~Copyable {
       free = entries[Int(entry)].next
       return entry
     }
-    if Int(used) == capacity {
-      capacity *= 2
-      entries = Self.memory(entries, capacity)
-    }
+    if Int(used) == capacity { grow() }
     used += 1
     return used - 1
+  }
+
+  private mutating func grow() {
+    let more = UnsafeMutablePointer<Entry>.allocate(capacity: capacity * 2)
+    more.moveInitialize(from: entries, count: capacity)
+    entries.deallocate()
+    entries = more
+    capacity *= 2
   }
 
   /// Puts an entry at the end of the slot in which `due` is, or of the last there is.
