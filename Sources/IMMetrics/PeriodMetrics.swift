@@ -21,8 +21,8 @@ package struct PeriodMetrics: Sendable {
   package var checksums: InlineArray<5, UInt64> = [0, 0, 0, 0, 0]
   /// Copies that a sender made on purpose, at once, and copies that came after the answer.
   package var retries: UInt64 = 0, immediateDuplicates: UInt64 = 0, duplicates: UInt64 = 0
-  /// TCP segments seen again or out of order, as far as connections were reported on in the period.
-  package var retransmits: UInt64 = 0, outOfOrder: UInt64 = 0
+  /// What the reports of connections count, as far as these were reported on in the period.
+  package var counts = ReportCounts()
   /// Holes that the capture made: bytes that reached the other end and were not captured.
   package var captureGaps: UInt64 = 0
 

@@ -6,17 +6,6 @@ import IMWire
 ///
 /// What its messages need stands in front.
 struct ConnectionRecord: ~Copyable {
-  /// What the connection's last report said, so that the next one tells the difference.
-  struct Totals {
-    var units: UInt64 = 0, acked: UInt64 = 0, unanswered: UInt64 = 0, missed: UInt64 = 0, bytes: UInt64 = 0
-  }
-
-  /// What reports said that summaries have counted already.
-  struct Counted {
-    var retransmits: UInt32 = 0, outOfOrder: UInt32 = 0
-    var pings = PingCounts()
-  }
-
   /// The session on it, as outputs print it.
   enum SessionLabel {
     case none
@@ -48,8 +37,10 @@ struct ConnectionRecord: ~Copyable {
   /// The seconds of silence that the client promised not to exceed.
   var keepAlive: UInt64 = 0
   var reports: UInt32 = 0
-  var last = Totals()
-  var counted = Counted()
+  /// What its last report said, so that the next one tells the difference.
+  var last = ConnectionSnapshot.Totals()
+  /// What reports said that summaries have counted already.
+  var counted = ReportCounts(), countedPings = PingCounts()
   var weird = WeirdLimiter()
   /// Issues from before the first frame, oldest first.
   var early: [Issue] = []
