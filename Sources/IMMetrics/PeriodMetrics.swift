@@ -13,6 +13,8 @@ package struct PeriodMetrics: Sendable {
   package var roundTrips = RTTHistogram()
   /// How connections began and ended.
   package var connections = ConnectionCounts()
+  /// What became of the protocol's own handshakes, of connections that had their last report.
+  package var handshakes = HandshakeCounts()
   /// Connections that are open.
   package var active: UInt64 = 0
   /// Bytes of frames by direction, client to server first.
@@ -37,8 +39,13 @@ package struct PeriodMetrics: Sendable {
     bytes[Int(direction.rawValue)] &+= UInt64(truncatingIfNeeded: frame.count)
     checksums[Int(frame.checksumStatus.rawValue)] &+= 1
     guard note.copy > 1 else { return }
-    if note.isRetry { retries &+= 1 } else { immediateDuplicates &+= 1 }
-    if note.isDuplicate { duplicates &+= 1 }
+    if note.isDuplicate {
+      duplicates &+= 1
+    } else if note.isRetry {
+      retries &+= 1
+    } else {
+      immediateDuplicates &+= 1
+    }
   }
 
   /// Counts an exchange whose fate was decided; `elsewhere` when an earlier period has counted it.

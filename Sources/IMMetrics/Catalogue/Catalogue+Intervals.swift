@@ -18,7 +18,7 @@ package struct IntervalSnapshot: Sendable {
 extension Catalogue {
   /// The figures of a server's minute.
   package static let intervals: [Figure<IntervalSnapshot>] =
-    fates.map { $0.of { $0.metrics.messages } } + minuteConnections
+    fates.map { $0.of { $0.metrics.messages } } + minuteCopies + minuteConnections + minuteHandshakes
     + [
       Row("checksums.minute", .count, .packet, "frames {result}", by: [.checked], interval: ["checksum.{result}"]) {
         minute, status, _ in minute.hasChecksums ? .count(minute.metrics.checksums[status]) : nil
@@ -54,6 +54,39 @@ extension Catalogue {
     connection("reconnects", "sessions that came back on another one") { $0.reconnects },
   ]
 
+  /// Copies of messages, counted with their frames.
+  private static let minuteCopies: [Figure<IntervalSnapshot>] = [
+    copies("retries", "copies of messages sent on purpose") { $0.retries },
+    copies("immediate", "copies of messages written at once") { $0.immediateDuplicates },
+    copies("after_answer", "copies of messages that came after the answer") { $0.duplicates },
+  ]
+
+  private static func copies(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (PeriodMetrics) -> UInt64
+  ) -> Figure<IntervalSnapshot> {
+    Row("copies.minute.\(name)", .count, .packet, help, interval: ["copies.\(name)"]) { minute, _, _ in
+      .count(read(minute.metrics))
+    }
+  }
+
+  /// The protocol's own handshakes, of connections whose last report came in the minute.
+  private static let minuteHandshakes: [Figure<IntervalSnapshot>] = [
+    handshake("requested", "protocol handshakes that were asked for") { $0.requested },
+    handshake("answered", "of them, answered") { $0.answered },
+    handshake("acknowledged", "of them, only acknowledged") { $0.acknowledged },
+    handshake("refused", "of them, refused") { $0.refused },
+    handshake("unanswered", "of them, not answered") { $0.unanswered },
+    handshake("pending", "of them, still open") { $0.pending },
+  ]
+
+  private static func handshake(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (HandshakeCounts) -> UInt64
+  ) -> Figure<IntervalSnapshot> {
+    Row("handshakes.minute.\(name)", .count, .end, help, interval: ["handshakes.\(name)"]) { minute, _, _ in
+      minute.metrics.handshakes.requested == 0 ? nil : .count(read(minute.metrics.handshakes))
+    }
+  }
+
   private static func connection(
     _ name: String, _ help: String, _ read: @escaping @Sendable (ConnectionCounts) -> UInt64
   ) -> Figure<IntervalSnapshot> {
@@ -68,8 +101,11 @@ extension Catalogue {
     beat("missed", .count, .firstFate, "heartbeats not answered in time") { .count($0.missed) },
     beat("unknown", .count, .firstFate, "heartbeats whose answer the capture may lack") { .count($0.unknown) },
     beat("interval_ms", .time, .packet, "the mean between two") { $0.interval.map { .mean($0) } },
+    beat("interval_count", .count, .packet, "intervals that the mean is of") { .count($0.intervals) },
     beat("jitter_ms", .time, .packet, "the mean difference of neighbouring intervals") { $0.jitter.map { .mean($0) } },
+    beat("jitter_count", .count, .packet, "differences that the mean is of") { .count($0.changes) },
     beat("expected_ms", .time, .packet, "what clients promised") { $0.expected.map { .mean($0) } },
+    beat("expected_count", .count, .packet, "heartbeats of clients that promised") { .count($0.expectations) },
     beat("rtt_p95_ms", .time, .firstFate, "their round trip that 95 % do not exceed") {
       $0.roundTrips.percentile(95).map { .microseconds($0) }
     },

@@ -13,7 +13,9 @@ extension Catalogue {
     Figure(
       "connections.reported", .count, .end, "connections with packets", json: ["tcp.connections"]
     ) { counts, _, _ in .count(counts[.seen] &- counts[.seenBoth]) },
-    Figure("gaps", .count, .report, "holes in its streams", connection: ["gap.count"]) { counts, _, _ in
+    Figure(
+      "gaps", .count, .report, "holes in its streams", connection: ["gap.count"], rule: "gaps"
+    ) { counts, _, _ in
       .count(counts[.gaps])
     },
     Figure("gaps.bytes", .bytes, .report, "bytes missing in them", connection: ["gap.bytes"]) { counts, _, _ in
@@ -23,6 +25,7 @@ extension Catalogue {
       .retransmissions, "retransmits", "segments seen again", interval: "tcp.retransmits", sum: "tcp.retransmits",
       metric: MetricName(
         "imdump_endpoint_tcp_retransmissions", help: "TCP segments sent again on connections that are over"),
+      rule: "tcp_retransmissions",
       text: FigureText(.segments, "retransmission", "retransmissions", .always)),
     segments(
       .fast, "fast_retransmits", "of them, after duplicate acknowledgments", needs: .both,
@@ -38,6 +41,8 @@ extension Catalogue {
       text: FigureText(.segments, "out of order")),
     segments(
       .lost, "lost_segments", "segments that the network lost", needs: .both,
+      metric: MetricName(
+        "imdump_endpoint_tcp_lost_segments", help: "TCP segments that the network lost, of connections that are over"),
       text: FigureText(.segments, "segment lost", "segments lost")),
     segments(
       .missedHoles, "not_captured_gaps", "holes that the receiver did not have: the capture lacks them", needs: .both,
@@ -47,6 +52,8 @@ extension Catalogue {
       text: FigureText(.segments, "bytes not captured", nil, .behind)),
     segments(
       .duplicateAcks, "duplicate_acks", "acknowledgments that came again",
+      metric: MetricName(
+        "imdump_endpoint_tcp_duplicate_acks", help: "TCP acknowledgments that came again on connections that are over"),
       text: FigureText(.segments, "duplicate ACK", "duplicate ACKs")),
     segments(
       .keepAlives, "keep_alives", "TCP keep-alives", text: FigureText(.segments, "keep-alive", "keep-alives")),
@@ -55,10 +62,17 @@ extension Catalogue {
       text: FigureText(.segments, "keep-alive ACK", "keep-alive ACKs")),
     segments(
       .zeroWindows, "zero_windows", "times when the receiver had no room",
+      metric: MetricName(
+        "imdump_endpoint_tcp_zero_windows", help: "TCP segments without a window, of connections that are over"),
       text: FigureText(.segments, "zero window", "zero windows")),
     segments(
       .copies, "capture_duplicates", "packets that were captured twice", sum: "tcp.capture_duplicates",
       text: FigureText(.segments, "captured twice")),
+    frames(.retries, "copies.retries", "copies of messages sent on purpose"),
+    frames(.immediateDuplicates, "copies.immediate", "copies of messages written at once"),
+    frames(.duplicates, "copies.after_answer", "copies of messages that came after the answer"),
+    frames(.repeatedAnswers, "answers.repeated", "answers after the first"),
+    frames(.orphanAnswers, "answers.orphaned", "answers that name nothing known"),
     Figure(
       "frames.over", .count, .end, "Frames of connections that are over", by: [.direction],
       metric: MetricName("imdump_endpoint_frames")
@@ -75,15 +89,22 @@ extension Catalogue {
     },
   ]
 
+  /// A figure of connections on which frames were decoded.
+  private static func frames(_ count: ReportCount, _ name: String, _ help: String) -> Figure<ReportCounts> {
+    Figure(name, .count, .report, help, json: [name], connection: [name]) { counts, _, _ in
+      counts[.decoded] == 0 ? nil : .count(counts[count])
+    }
+  }
+
   /// A figure of segments, counted for the side that sent them.
   private static func segments(
     _ count: ReportCount, _ name: String, _ help: String, unit: FigureUnit = .count, needs need: Need = .side,
-    interval: String? = nil, sum: String? = nil, metric: MetricName? = nil, text: FigureText?
+    interval: String? = nil, sum: String? = nil, metric: MetricName? = nil, rule: String? = nil, text: FigureText?
   ) -> Figure<ReportCounts> {
     Figure(
       "tcp.\(name)", unit, .report, help, by: [.direction], json: ["tcp.{direction}.\(name)"],
       connection: [sum, "tcp.{direction}.\(name)"].compactMap { $0 }, interval: interval.map { [$0] } ?? [],
-      metric: metric, text: text
+      metric: metric, rule: rule, text: text
     ) { counts, way, _ in
       // What came since the last report tells nothing of who was heard.
       if counts[.connections] > 0 {

@@ -109,7 +109,11 @@ extension Catalogue {
         json: ["ledger.gaps.{reason}.bytes"], metric: MetricName("imdump_stream_gap_bytes"), omitsZero: true
       ) { run, reason, _ in .count(run.summary.reassembly.gapBytes[Int(GapReason.allCases[reason].rawValue)]) },
       Row(
-        "packets.truncated", .count, .packet, "Packets that the snaplen cut",
+        "packets.offloaded", .count, .packet, "Segments whose checksum the network card was to fill in",
+        json: ["ledger.offloaded"]
+      ) { run, _, _ in .count(run.summary.ledger.offloaded) },
+      Row(
+        "packets.truncated", .count, .packet, "Packets that the snaplen cut", json: ["ledger.truncated"],
         metric: MetricName("imdump_capture_packets_truncated")
       ) { run, _, _ in .count(run.summary.ledger.cutPackets) },
       Row(
@@ -133,12 +137,18 @@ extension Catalogue {
 
   private static let connectionsOfRun: [Figure<RunSnapshot>] =
     [
-      one("connections", "TCP connections seen, however they began", "imdump_connections") { $0.connections },
-      one("connections.decoded", "Connections that a profile decodes", "imdump_connections_decoded") {
+      one("connections", "TCP connections seen, however they began", "all", "imdump_connections") { $0.connections },
+      one("connections.decoded", "Connections that a profile decodes", "decoded", "imdump_connections_decoded") {
         $0.decodedConnections
       },
-      one("connections.tls", "Connections of TLS, which nothing decodes", "imdump_connections_tls") {
+      one("connections.tls", "Connections of TLS, which nothing decodes", "tls", "imdump_connections_tls") {
         $0.tlsConnections
+      },
+      one("connections.proxied", "Connections through a proxy that names the client", "proxied", nil) {
+        $0.proxiedConnections
+      },
+      one("connections.midstream", "Connections begun before the capture", "begun_before", nil) {
+        $0.midstreamConnections
       },
       Row(
         "connections.held", .count, .now,
@@ -179,9 +189,11 @@ extension Catalogue {
     }
 
   private static func one(
-    _ id: String, _ help: String, _ family: String, _ read: @escaping @Sendable (Ledger) -> UInt64
+    _ id: String, _ help: String, _ name: String, _ family: String?, _ read: @escaping @Sendable (Ledger) -> UInt64
   ) -> Figure<RunSnapshot> {
-    Row(id, .count, .packet, help, metric: MetricName(family)) { run, _, _ in .count(read(run.summary.ledger)) }
+    Row(id, .count, .packet, help, json: ["connections.\(name)"], metric: family.map { MetricName($0) }) { run, _, _ in
+      .count(read(run.summary.ledger))
+    }
   }
 
   private static func result(

@@ -24,8 +24,17 @@ extension Catalogue {
   /// The figures of a server, and of the run's total.
   package static let servers: [Figure<ServerSnapshot>] =
     fates.map { $0.of { $0.metrics.messages } } + ratios.map { $0.of { $0.metrics.messages } } + roundTrips
-    + heartbeats + reads + handshakes + silences + handshakeTimes
-    + reports.map { $0.of { $0.metrics.counts } } + acknowledgments + decisions.map { $0.of { $0.series } } + series
+    + heartbeats + reads + handshakes + silences
+    // The handshakes of TCP stand behind the connections that had them.
+    + reported.prefix(1) + handshakeTimes + reported.dropFirst() + acknowledgments
+    + decisions.map { $0.of { $0.series } } + series
+
+  /// What reports count: for people, where it is known; for monitoring systems always, since a counter never goes away.
+  private static let reported: [Figure<ServerSnapshot>] =
+    reports.map { figure in figure.named { $0.metric = nil }.of { $0.metrics.counts } }
+    + reports.filter { $0.info.metric != nil }.map { figure in
+      figure.named { $0.json = [] }.of { $0.metrics.counts.asGrowth }
+    }
 
   private typealias Row = Figure<ServerSnapshot>
 
@@ -63,7 +72,10 @@ extension Catalogue {
     },
     beats(
       "absent", .end, "times when none came for twice as long as usual",
-      FigureText(.heartbeats, "time absent", "times absent")
+      FigureText(.heartbeats, "time absent", "times absent"),
+      MetricName(
+        "imdump_heartbeats_absent",
+        help: "Times when a connection was silent for longer than agreed or usual, of connections that are over")
     ) { $0.absent },
     beatTime("interval_us", "the mean between two") { $0.interval.map { .mean($0) } },
     beatTime("interval_p50_us", "the time between two that 50 % do not exceed") {
@@ -72,25 +84,35 @@ extension Catalogue {
     beatTime("interval_p95_us", "the time between two that 95 % do not exceed") {
       $0.spacing.percentile(95).map { .microseconds($0) }
     },
-    beatTime("jitter_us", "the mean difference of neighbouring intervals", rule: "heartbeat_jitter") {
+    beatTime(
+      "jitter_us", "the mean difference of neighbouring intervals", rule: "heartbeat_jitter",
+      MetricName(
+        "imdump_heartbeat_jitter_seconds", .gauge,
+        help: "The mean difference of neighbouring intervals between heartbeats, of connections that are over")
+    ) {
       $0.jitter.map { .mean($0) }
     },
   ]
 
   private static func beats(
-    _ name: String, _ moment: FigureMoment, _ help: String, _ text: FigureText,
+    _ name: String, _ moment: FigureMoment, _ help: String, _ text: FigureText, _ metric: MetricName? = nil,
     _ read: @escaping @Sendable (HeartbeatCounts) -> UInt64
   ) -> Figure<ServerSnapshot> {
-    Row("heartbeats.\(name)", .count, moment, help, json: ["heartbeats.\(name)"], text: text) { server, _, _ in
-      server.metrics.heartbeats.sent == 0 ? nil : .count(read(server.metrics.heartbeats))
+    Row("heartbeats.\(name)", .count, moment, help, json: ["heartbeats.\(name)"], metric: metric, text: text) {
+      server, _, _ in
+      // Monitoring systems have a counter from the start.
+      server.series == nil && server.metrics.heartbeats.sent == 0 ? nil : .count(read(server.metrics.heartbeats))
     }
   }
 
   private static func beatTime(
-    _ name: String, _ help: String, rule: String? = nil,
+    _ name: String, _ help: String, rule: String? = nil, _ metric: MetricName? = nil,
     _ read: @escaping @Sendable (HeartbeatCounts) -> FigureValue?
   ) -> Figure<ServerSnapshot> {
-    Row("heartbeats.\(name.dropLast(3))", .time, .end, help, json: ["heartbeats.\(name)"], rule: rule, kind: .gauge) {
+    Row(
+      "heartbeats.\(name.dropLast(3))", .time, .end, help, json: ["heartbeats.\(name)"], metric: metric, rule: rule,
+      kind: .gauge
+    ) {
       server, _, _ in server.metrics.heartbeats.sent == 0 ? nil : read(server.metrics.heartbeats)
     }
   }
@@ -153,11 +175,18 @@ extension Catalogue {
     Row(
       "silence.longest_survived", .time, .end,
       "the longest silence behind which the peer acknowledged what came", json: ["silence.longest_survived_us"],
+      metric: MetricName(
+        "imdump_endpoint_longest_silence_survived_seconds", .gauge,
+        help: "The longest silence behind which the peer acknowledged what came, of connections that are over"),
       kind: .gauge
     ) { server, _, _ in server.metrics.longestSilenceSurvived.map { .microseconds($0) } },
     Row(
       "silence.shortest_before_reset", .time, .end, "the shortest silence above a second that a reset ended",
-      json: ["silence.shortest_before_reset_us"], kind: .gauge
+      json: ["silence.shortest_before_reset_us"],
+      metric: MetricName(
+        "imdump_endpoint_shortest_silence_before_reset_seconds", .gauge,
+        help: "The shortest silence above a second that a reset ended"),
+      kind: .gauge
     ) { server, _, _ in server.metrics.shortestSilenceBeforeReset.map { .microseconds($0) } },
   ]
 

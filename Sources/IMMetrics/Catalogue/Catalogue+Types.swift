@@ -3,25 +3,39 @@ package import IMEngine
 extension Catalogue {
   private typealias Row = Figure<KindTotals>
 
-  /// The figures of a type of frames. Only types that were seen have any.
+  /// The figures of a type of frames. Only types that were seen have any. In JSON, names that end in `_` are counters
+  /// that the type's name is added to, the others stand in the type's own object.
   package static let types: [Figure<KindTotals>] = [
     Row(
-      "type.frames", .count, .packet, "Frames decoded", by: [.direction], json: ["frames_"],
+      "type.frames", .count, .packet, "Frames decoded", by: [.direction], json: ["frames_", "frames.{direction}"],
       metric: MetricName("imdump_frames")
     ) { type, way, _ in .count(type.frames[way]) },
     Row(
       "type.body_bytes", .bytes, .packet, "Bytes of the bodies of frames", by: [.direction],
+      json: ["body_bytes.{direction}"],
       metric: MetricName("imdump_frame_body_bytes")
     ) { type, way, _ in .count(type.bodyBytes[way]) },
-    Row("type.units", .count, .fate, "Exchanges that ask for an answer", by: [.direction], json: ["units_"]) {
+    Row(
+      "type.units", .count, .fate, "Exchanges that ask for an answer", by: [.direction],
+      json: ["units_", "exchanges.units"]
+    ) {
       type, way, _ in asks(type) ? .count(UInt64(type.fates[way].units)) : nil
+    },
+    Row("type.fates", .count, .fate, "Exchanges {fate}", by: [.direction, .fate], json: ["exchanges.{fate}"]) {
+      type, way, fate in asks(type) ? .count(UInt64(type.fates[way][Dimension.fates[fate].fate])) : nil
+    },
+    Row(
+      "type.late", .count, .fate, "Exchanges answered after having been given up", by: [.direction],
+      json: ["exchanges.late"]
+    ) {
+      type, way, _ in asks(type) ? .count(UInt64(type.fates[way].late)) : nil
     },
     Row("type.answered", .count, .fate, "Of those, answered", json: ["acked_"]) { type, _, _ in
       asks(type) ? .count(type.answered) : nil
     },
     Row(
       "type.copies", .count, .packet, "Copies of messages after the first, by why they were sent", by: [.copy],
-      metric: MetricName("imdump_copies")
+      json: ["copies.{kind}"], metric: MetricName("imdump_copies")
     ) { type, copy, _ in
       asks(type) ? .count([type.retries, type.immediateDuplicates, type.duplicates][copy]) : nil
     },

@@ -96,6 +96,13 @@ package struct ReportCounts: Equatable, Sendable {
   /// The count of both directions.
   package subscript(count: ReportCount) -> UInt64 { self[count, 0] &+ self[count, 1] }
 
+  /// The same without who was heard, so that every count has a value.
+  package var asGrowth: ReportCounts {
+    var growth = self
+    if !values.isEmpty { growth.values[2 * ReportCount.connections.rawValue] = 0 }
+    return growth
+  }
+
   /// Adds others.
   package mutating func add(_ other: ReportCounts) {
     if values.isEmpty {

@@ -1,33 +1,60 @@
-/// What a rule watches. Definitions: `docs/metrics.md`; how they are counted over a window: `docs/alerts.md`.
-package enum AlertMetric: String, CaseIterable, Sendable {
+package import IMMetrics
+
+/// What a rule watches. Definitions: `docs/metrics.md`; how they are counted over a window: `docs/alerts.md`. Figures of the
+/// catalogue that connections report and that have a name for rules are metrics, too.
+package struct AlertMetric: RawRepresentable, CaseIterable, Hashable, Sendable {
+  /// The name in rules.
+  package let rawValue: String
+
+  private init(_ name: String) { rawValue = name }
+
+  /// The metric of this name; `nil` where there is none.
+  package init?(rawValue: String) {
+    guard let metric = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
+    self = metric
+  }
+
   /// Messages that were lost, that succeeded, that were answered after a retry only, of those whose fate is known.
-  case loss, success, retry
+  static let loss = AlertMetric("loss"), success = AlertMetric("success"), retry = AlertMetric("retry")
   /// Messages that were refused, of those whose fate is known; messages whose fate the capture cannot tell, of all.
-  case rejected, unknown
+  static let rejected = AlertMetric("rejected"), unknown = AlertMetric("unknown")
   /// Round trips by Karn's rule, of everything but heartbeats.
-  case roundTrip50 = "rtt_p50"
-  case roundTrip90 = "rtt_p90"
-  case roundTrip95 = "rtt_p95"
-  case roundTrip99 = "rtt_p99"
+  static let roundTrip50 = AlertMetric("rtt_p50"), roundTrip90 = AlertMetric("rtt_p90")
+  static let roundTrip95 = AlertMetric("rtt_p95"), roundTrip99 = AlertMetric("rtt_p99")
   /// Frames with a wrong checksum, of those with one.
-  case checksumErrors = "crc_error_ratio"
+  static let checksumErrors = AlertMetric("crc_error_ratio")
   /// Heartbeats in a row without an answer, on one connection; of several connections, the most.
-  case heartbeatsMissed = "heartbeat_missed_consecutive"
+  static let heartbeatsMissed = AlertMetric("heartbeat_missed_consecutive")
   /// The jitter of the time between heartbeats: the mean difference of neighbouring intervals.
-  case heartbeatJitter = "heartbeat_jitter"
+  static let heartbeatJitter = AlertMetric("heartbeat_jitter")
   /// Connections that were established, of those that were tried.
-  case connectionSuccess = "connection_success"
-  /// Connections of a session whose last one had ended; connections that were refused or not answered.
-  case reconnects
-  case handshakeFailures = "handshake_failures"
+  static let connectionSuccess = AlertMetric("connection_success")
+  /// Connections of a session whose last one had ended; connections that were refused or not answered; those refused.
+  static let reconnects = AlertMetric("reconnects"), handshakeFailures = AlertMetric("handshake_failures")
+  static let connectionsRefused = AlertMetric("connections_refused")
   /// Handshakes of the protocol itself that were refused: failed logins.
-  case handshakesRefused = "handshakes_refused"
+  static let handshakesRefused = AlertMetric("handshakes_refused")
+  /// Messages that were answered after they had been given up.
+  static let lateAnswers = AlertMetric("late_answers")
   /// The longest that a message has waited for its answer, or waits.
-  case unackedAge = "unacked_age"
+  static let unackedAge = AlertMetric("unacked_age")
   /// Packets that the capture dropped, of those that it received.
-  case captureDrops = "capture_drop_ratio"
+  static let captureDrops = AlertMetric("capture_drop_ratio")
   /// Messages, copies not counted.
-  case messages
+  static let messages = AlertMetric("messages")
+
+  /// Figures that connections report, by the name that rules have for them.
+  package static let reported: [(metric: AlertMetric, figure: Figure<ReportCounts>)] = Catalogue.reports.compactMap {
+    figure in figure.info.rule.map { (AlertMetric($0), figure) }
+  }
+
+  /// Every metric.
+  package static let allCases: [AlertMetric] =
+    [
+      loss, success, retry, rejected, unknown, roundTrip50, roundTrip90, roundTrip95, roundTrip99, checksumErrors,
+      heartbeatsMissed, heartbeatJitter, connectionSuccess, reconnects, handshakeFailures, connectionsRefused,
+      handshakesRefused, lateAnswers, unackedAge, captureDrops, messages,
+    ] + reported.map(\.metric)
 
   /// What its values are.
   package enum Unit: Sendable {
@@ -44,9 +71,20 @@ package enum AlertMetric: String, CaseIterable, Sendable {
     switch self {
     case .loss, .success, .retry, .rejected, .unknown, .checksumErrors, .connectionSuccess, .captureDrops: .ratio
     case .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99, .heartbeatJitter, .unackedAge: .milliseconds
-    case .heartbeatsMissed, .reconnects, .handshakeFailures, .handshakesRefused, .messages: .count
+    default: .count
     }
   }
+
+  /// Whether samples are events of which none is 0, and not the lack of a value.
+  var isCounting: Bool {
+    switch self {
+    case .heartbeatsMissed, .messages: false
+    default: unit == .count
+    }
+  }
+
+  /// The figure of connections' reports that it counts; `nil` for others.
+  var figure: Figure<ReportCounts>? { Self.reported.first { $0.metric == self }?.figure }
 
   /// The percentile that it is; `nil` for others.
   package var percentile: Double? {
@@ -63,9 +101,7 @@ package enum AlertMetric: String, CaseIterable, Sendable {
   package var isDistortedByDrops: Bool {
     switch self {
     case .unackedAge, .connectionSuccess, .handshakeFailures: true
-    case .loss, .success, .retry, .rejected, .unknown, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99,
-      .checksumErrors, .heartbeatsMissed, .heartbeatJitter, .reconnects, .handshakesRefused, .captureDrops, .messages:
-      false
+    default: false
     }
   }
 
@@ -80,7 +116,7 @@ package enum AlertMetric: String, CaseIterable, Sendable {
     switch self {
     case .captureDrops: [.capture]
     // A connection is tried once and succeeds or not: there is nothing to count.
-    case .connectionSuccess, .reconnects, .handshakeFailures: [.endpoint, .profile]
+    case .connectionSuccess, .reconnects, .handshakeFailures, .connectionsRefused: [.endpoint, .profile]
     default: [.endpoint, .profile, .connection]
     }
   }

@@ -26,8 +26,7 @@ struct ConnectionRecord: ~Copyable {
   private(set) var sessionNumber: UInt64?
   /// What is the same in the documents of its messages.
   private(set) var texts: MessageTexts?
-  /// Messages by fate, and round trips of everything but heartbeats.
-  var messages = MessageTally()
+  /// Round trips of everything but heartbeats.
   var roundTrips = RTTHistogram()
   /// Answers without a message that wait for it.
   var orphans: [Issue] = []

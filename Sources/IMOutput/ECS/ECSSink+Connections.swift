@@ -23,7 +23,7 @@ extension ECSSink {
     // It is over, but its figures are not final yet: its document waits for its last report.
     if !report.isFinal, report.reason != .open { return }
     let last = record.pointee.last
-    record.pointee.last = ConnectionSnapshot.Totals(report, record.pointee.messages.both)
+    record.pointee.last = ConnectionSnapshot.Totals(report, MessageTally(report).both)
     record.pointee.reports += 1
     releaseOrphans(
       record, before: report.isFinal ? .distantFuture : report.lastSeen.advanced(by: -Self.orphanPatience))
@@ -114,6 +114,9 @@ extension ECSSink {
     record.pointee.countedPings = all
     periods.at(endpoint).pointee.heartbeats.sent += pings.sent
     periods.at(endpoint).pointee.heartbeats.addPings(pings)
+    if report.isFinal, let outcome = report.handshake, let figures = report.figures {
+      periods.at(endpoint).pointee.handshakes.add(outcome, figures)
+    }
     if report.rare.isReconnect, !record.pointee.isCountedReconnect {
       record.pointee.isCountedReconnect = true
       periods.at(endpoint).pointee.connections.reconnects += 1

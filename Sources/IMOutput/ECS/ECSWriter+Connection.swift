@@ -91,8 +91,8 @@ extension ECSWriter {
     carriers(report, &lines)
     webSocket(report.carrier?.webSocket, &lines)
     let snapshot = ConnectionSnapshot(
-      report: report, counts: told, messages: record.pointee.messages, roundTrips: record.pointee.roundTrips,
-      keepAlive: record.pointee.keepAlive, now: ConnectionSnapshot.Totals(report, record.pointee.messages.both),
+      report: report, counts: told, messages: MessageTally(report), roundTrips: record.pointee.roundTrips,
+      keepAlive: record.pointee.keepAlive, now: ConnectionSnapshot.Totals(report, MessageTally(report).both),
       last: last, hasChecksums: profile?.checksumName != nil)
     FigureTrees.connection.write(snapshot, &lines) { member, lines in
       if member == "heartbeat" { handshake(report, profile, &lines) }
@@ -176,7 +176,7 @@ extension ECSWriter {
     _ report: ConnectionReport, _ record: ConnectionBook.Record, _ profile: Profile?, _ end: Timestamp, hasEnded: Bool,
     _ lines: inout JSONLines
   ) {
-    let counts = record.pointee.messages.both
+    let counts = MessageTally(report).both
     lines.key("message")
     lines.writer.byte(UInt8(ascii: "\""))
     lines.writer.endpoint(report.info.client)

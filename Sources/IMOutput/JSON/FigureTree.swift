@@ -185,6 +185,7 @@ struct StaticText: Sendable {
 enum FigureTrees {
   static let run = FigureTree(Catalogue.run, .microseconds) { $0.json }
   static let server = FigureTree(Catalogue.servers, .microseconds) { $0.json }
+  static let type = FigureTree(Catalogue.types, .microseconds) { $0.json.filter { !$0.hasSuffix("_") } }
   static let sequence = FigureTree(Catalogue.sequences, .microseconds) { $0.json }
   static let connection = FigureTree(Catalogue.connections, .milliseconds) { $0.connection }
   static let interval = FigureTree(Catalogue.intervals, .milliseconds) { $0.interval }

@@ -24,7 +24,9 @@ package struct StatsJSONWriter {
       aside: { member, lines in
         switch member {
         case "ledger": servers(figures, &lines)
-        case "traffic": sequences(figures.summary, &lines)
+        case "traffic":
+          types(figures.summary, &lines)
+          sequences(figures.summary, &lines)
         default: break
         }
       }, isWanted: { $0 != "counters" })
@@ -40,7 +42,7 @@ package struct StatsJSONWriter {
       for (k, kind) in figures.summary.kinds[i].enumerated() where kind.frames[0] + kind.frames[1] > 0 {
         let name = k < plan.typeNames.count ? plan.typeNames[k] : "other"
         for figure in Catalogue.types {
-          for place in figure.info.json {
+          for place in figure.info.json where place.hasSuffix("_") {
             guard let leaf = figure.info.leaves(place).first,
               case .count(let value)? = figure.value(kind, leaf.first, leaf.second)
             else { continue }
@@ -102,6 +104,25 @@ package struct StatsJSONWriter {
     }
     lines.writer.literal("]")
     if counts.others > 0 { lines.number("refusals_others", counts.others) }
+  }
+
+  /// `"types":[{"profile":"tjp","type":"data","frames":{...},"exchanges":{"units":51,...}}]`.
+  private func types(_ summary: Summary, _ lines: inout JSONLines) {
+    lines.key("types")
+    lines.writer.literal("[")
+    var isFirst = true
+    for (plan, kinds) in zip(summary.plans, summary.kinds) {
+      for (k, kind) in kinds.enumerated() where kind.frames[0] + kind.frames[1] > 0 {
+        if !isFirst { lines.writer.literal(",") }
+        isFirst = false
+        lines.openObject()
+        lines.text("profile", plan.name)
+        lines.text("type", k < plan.typeNames.count ? plan.typeNames[k] : "other")
+        FigureTrees.type.write(kind, &lines)
+        lines.close()
+      }
+    }
+    lines.writer.literal("]")
   }
 
   /// `"sequences":[{"profile":"tjp","direction":"client_to_server","category":0,"left_out":3,...}]`.

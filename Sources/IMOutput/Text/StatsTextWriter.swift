@@ -12,7 +12,12 @@ package struct StatsTextWriter {
   /// Appends the tables.
   package func write(_ figures: RunFigures, to out: inout ByteWriter) {
     for (i, plan) in figures.summary.plans.enumerated() { types(plan, figures.summary.kinds[i], to: &out) }
-    guard figures.total.counts[.frames] > 0 else { return }
+    guard figures.total.counts[.frames] > 0 else {
+      guard figures.summary.ledger.connections > 0 else { return }
+      connections(figures, to: &out)
+      tcp(figures.total, to: &out)
+      return problems(figures, to: &out)
+    }
     endpoints(figures, to: &out)
     heartbeats(figures, to: &out)
     causes(figures.total, to: &out)
@@ -141,6 +146,7 @@ package struct StatsTextWriter {
       parts.append("\(grouped(ledger.midstreamConnections)) begun before the capture")
     }
     if figures.run.reconnects > 0 { parts.append("\(count(figures.run.reconnects, "reconnect"))") }
+    parts += FigureWords.parts(.connections, Catalogue.reports, figures.total.counts)
     out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
   }
 
