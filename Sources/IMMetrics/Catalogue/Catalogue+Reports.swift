@@ -27,6 +27,18 @@ extension Catalogue {
         "imdump_endpoint_tcp_retransmissions", help: "TCP segments sent again on connections that are over"),
       rule: "tcp_retransmissions",
       text: FigureText(.segments, "retransmission", "retransmissions", .always)),
+    Figure(
+      "tcp.syns_sent_again", .count, .report, "SYNs that the client sent again", json: ["tcp.syns_sent_again"],
+      connection: ["tcp.syns_sent_again"], interval: ["tcp.syns_sent_again"],
+      metric: MetricName(
+        "imdump_endpoint_tcp_syns_sent_again", help: "SYNs that clients sent again, of connections that are over"),
+      runMetric: MetricName(
+        "imdump_tcp_syns_sent_again", help: "SYNs that clients sent again, of connections that are over"),
+      rule: "tcp_syns_sent_again", text: FigureText(.connections, "SYN sent again", "SYNs sent again")
+    ) { counts, _, _ in
+      // Where the first was not seen, nothing is known of the others.
+      counts[.connections] > 0 && counts[.attempts] == 0 ? nil : .count(counts[.repeatedSYNs])
+    },
     segments(
       .fast, "fast_retransmits", "of them, after duplicate acknowledgments", needs: .both,
       text: FigureText(.segments, "fast", nil, .among)),

@@ -5,6 +5,8 @@ package import IMEngine
 package enum ReportCount: Int, CaseIterable, Sendable {
   /// Connections; those with packets of a side; those with packets of both; those on which frames were decoded.
   case connections, seen, seenBoth, decoded
+  /// Connections whose SYN was seen; their SYNs after the first.
+  case attempts, repeatedSYNs
   /// Segments, by direction: see `SegmentFigures`.
   case retransmissions, fast, spurious, timeouts, outOfOrder, lost, missedHoles, missedBytes, duplicateAcks
   case keepAlives, keepAliveAcks, zeroWindows, copies
@@ -53,6 +55,8 @@ package enum ReportCount: Int, CaseIterable, Sendable {
     case .connections: 1
     case .seenBoth: report.sawBothSides ? 1 : 0
     case .decoded: report.figures == nil ? 0 : 1
+    case .attempts: report.synCount > 0 ? 1 : 0
+    case .repeatedSYNs: report.synCount > 0 ? UInt64(report.synCount - 1) : 0
     case .conflicts: UInt64(report.conflicts)
     case .gaps: UInt64(report.gapCount)
     case .gapBytes: report.gapBytes
