@@ -57,7 +57,7 @@ extension Catalogue {
 
   /// The figures of a connection. Sums of both directions stand in front of each direction's.
   package static let connections: [Figure<ConnectionSnapshot>] =
-    counted { !$0.contains("{") }
+    (counted { !$0.contains("{") }
     + [
       Row(
         "tcp.handshake", .time, .report, "round trip of TCP's handshake", connection: ["tcp.rtt_ms"], kind: .gauge
@@ -82,7 +82,7 @@ extension Catalogue {
         guard let idle = connection.report.figures?.longestIdle, idle > 0 else { return nil }
         return .microseconds(idle)
       }
-    ] + deltas
+    ] + deltas).filter { !$0.info.connection.isEmpty }.map { $0.only(\.connection) }
 
   /// What reports count, at the places that `isWanted` takes.
   private static func counted(_ isWanted: (String) -> Bool) -> [Figure<ConnectionSnapshot>] {

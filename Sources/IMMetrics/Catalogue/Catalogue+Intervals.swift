@@ -18,7 +18,7 @@ package struct IntervalSnapshot: Sendable {
 extension Catalogue {
   /// The figures of a server's minute.
   package static let intervals: [Figure<IntervalSnapshot>] =
-    fates.map { $0.of { $0.metrics.messages } } + minuteCopies + minuteConnections + minuteHandshakes
+    (fates.map { $0.of { $0.metrics.messages } } + minuteCopies + minuteConnections + minuteHandshakes
     + [
       Row("checksums.minute", .count, .packet, "frames {result}", by: [.checked], interval: ["checksum.{result}"]) {
         minute, status, _ in minute.hasChecksums ? .count(minute.metrics.checksums[status]) : nil
@@ -35,7 +35,8 @@ extension Catalogue {
         "frames.bytes", .bytes, .packet, "bytes of frames {direction}", by: [.direction],
         interval: ["bytes.{direction}"]
       ) { minute, way, _ in .count(minute.metrics.bytes[way]) }
-    ] + reports.map { $0.of { $0.metrics.counts } }
+    ] + reports.map { $0.of { $0.metrics.counts } })
+    .filter { !$0.info.interval.isEmpty }.map { $0.only(\.interval) }
 
   private typealias Row = Figure<IntervalSnapshot>
 

@@ -5,7 +5,9 @@ extension Catalogue {
   private typealias Row = Figure<RunSnapshot>
 
   /// The figures of a whole run, beside those of all its connections, which `servers` has.
-  package static let run: [Figure<RunSnapshot>] = process + packets + streams + connectionsOfRun + frames + rest
+  package static let run: [Figure<RunSnapshot>] =
+    (process + packets + streams + connectionsOfRun + frames
+    + rest).map(\.withoutDocuments)
 
   // MARK: The process
 
@@ -185,7 +187,7 @@ extension Catalogue {
         $0.metric = metric
         $0.json = []
         $0.id += ".run"
-      }.of { $0.total.counts }
+      }.of { $0.total.counts.asGrowth }
     }
 
   private static func one(

@@ -22,7 +22,9 @@ extension Catalogue {
   ]
 
   /// The figures of a server, and of the run's total.
-  package static let servers: [Figure<ServerSnapshot>] =
+  package static let servers: [Figure<ServerSnapshot>] = everythingOfServers.map(\.withoutDocuments)
+
+  private static let everythingOfServers: [Figure<ServerSnapshot>] =
     fates.map { $0.of { $0.metrics.messages } } + ratios.map { $0.of { $0.metrics.messages } } + roundTrips
     + heartbeats + reads + handshakes + silences
     // The handshakes of TCP stand behind the connections that had them.
@@ -31,7 +33,9 @@ extension Catalogue {
 
   /// What reports count: for people, where it is known; for monitoring systems always, since a counter never goes away.
   private static let reported: [Figure<ServerSnapshot>] =
-    reports.map { figure in figure.named { $0.metric = nil }.of { $0.metrics.counts } }
+    reports.filter { !$0.info.json.isEmpty }.map { figure in
+      figure.named { $0.metric = nil }.of { $0.metrics.counts }
+    }
     + reports.filter { $0.info.metric != nil }.map { figure in
       figure.named { $0.json = [] }.of { $0.metrics.counts.asGrowth }
     }

@@ -43,6 +43,21 @@ package struct Figure<Snapshot>: Sendable {
     return Figure(info: info, read: read)
   }
 
+  /// The same figure with the names only that it has in documents of connections, of minutes, or of the capture.
+  package func only(_ names: WritableKeyPath<FigureInfo, [String]>) -> Figure {
+    named { info in
+      let kept = info[keyPath: names]
+      (info.json, info.connection, info.interval, info.capture) = ([], [], [], [])
+      (info.metric, info.runMetric) = (nil, nil)
+      info[keyPath: names] = kept
+    }
+  }
+
+  /// The same figure without the names that it has in documents.
+  package var withoutDocuments: Figure {
+    named { ($0.connection, $0.interval, $0.capture) = ([], [], []) }
+  }
+
   /// Its value at places of its dimensions, added up where those are several.
   package func value(_ snapshot: Snapshot, _ first: Range<Int>, _ second: Range<Int>) -> FigureValue? {
     var sum: UInt64?

@@ -2,59 +2,56 @@ package import IMMetrics
 
 /// What a rule watches. Definitions: `docs/metrics.md`; how they are counted over a window: `docs/alerts.md`. Figures of the
 /// catalogue that connections report and that have a name for rules are metrics, too.
-package struct AlertMetric: RawRepresentable, CaseIterable, Hashable, Sendable {
-  /// The name in rules.
-  package let rawValue: String
-
-  private init(_ name: String) { rawValue = name }
-
-  /// The metric of this name; `nil` where there is none.
-  package init?(rawValue: String) {
-    guard let metric = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
-    self = metric
-  }
-
+package enum AlertMetric: CaseIterable, Hashable, Sendable {
   /// Messages that were lost, that succeeded, that were answered after a retry only, of those whose fate is known.
-  static let loss = AlertMetric("loss"), success = AlertMetric("success"), retry = AlertMetric("retry")
+  case loss, success, retry
   /// Messages that were refused, of those whose fate is known; messages whose fate the capture cannot tell, of all.
-  static let rejected = AlertMetric("rejected"), unknown = AlertMetric("unknown")
+  case rejected, unknown
   /// Round trips by Karn's rule, of everything but heartbeats.
-  static let roundTrip50 = AlertMetric("rtt_p50"), roundTrip90 = AlertMetric("rtt_p90")
-  static let roundTrip95 = AlertMetric("rtt_p95"), roundTrip99 = AlertMetric("rtt_p99")
+  case roundTrip50, roundTrip90, roundTrip95, roundTrip99
   /// Frames with a wrong checksum, of those with one.
-  static let checksumErrors = AlertMetric("crc_error_ratio")
+  case checksumErrors
   /// Heartbeats in a row without an answer, on one connection; of several connections, the most.
-  static let heartbeatsMissed = AlertMetric("heartbeat_missed_consecutive")
+  case heartbeatsMissed
   /// The jitter of the time between heartbeats: the mean difference of neighbouring intervals.
-  static let heartbeatJitter = AlertMetric("heartbeat_jitter")
+  case heartbeatJitter
   /// Connections that were established, of those that were tried.
-  static let connectionSuccess = AlertMetric("connection_success")
+  case connectionSuccess
   /// Connections of a session whose last one had ended; connections that were refused or not answered; those refused.
-  static let reconnects = AlertMetric("reconnects"), handshakeFailures = AlertMetric("handshake_failures")
-  static let connectionsRefused = AlertMetric("connections_refused")
+  case reconnects, handshakeFailures, connectionsRefused
   /// Handshakes of the protocol itself that were refused: failed logins.
-  static let handshakesRefused = AlertMetric("handshakes_refused")
+  case handshakesRefused
   /// Messages that were answered after they had been given up.
-  static let lateAnswers = AlertMetric("late_answers")
+  case lateAnswers
   /// The longest that a message has waited for its answer, or waits.
-  static let unackedAge = AlertMetric("unacked_age")
+  case unackedAge
   /// Packets that the capture dropped, of those that it received.
-  static let captureDrops = AlertMetric("capture_drop_ratio")
+  case captureDrops
   /// Messages, copies not counted.
-  static let messages = AlertMetric("messages")
+  case messages
+  /// A figure that connections report: its place in `figures`.
+  case reported(Int)
 
-  /// Figures that connections report, by the name that rules have for them.
-  package static let reported: [(metric: AlertMetric, figure: Figure<ReportCounts>)] = Catalogue.reports.compactMap {
-    figure in figure.info.rule.map { (AlertMetric($0), figure) }
-  }
+  /// Figures that connections report and that have a name for rules.
+  package static let figures = Catalogue.reports.filter { $0.info.rule != nil }
+
+  /// Every metric with its name in rules.
+  static let names: [(metric: AlertMetric, name: String)] =
+    [
+      (.loss, "loss"), (.success, "success"), (.retry, "retry"), (.rejected, "rejected"), (.unknown, "unknown"),
+      (.roundTrip50, "rtt_p50"), (.roundTrip90, "rtt_p90"), (.roundTrip95, "rtt_p95"), (.roundTrip99, "rtt_p99"),
+      (.checksumErrors, "crc_error_ratio"), (.heartbeatsMissed, "heartbeat_missed_consecutive"),
+      (.heartbeatJitter, "heartbeat_jitter"), (.connectionSuccess, "connection_success"), (.reconnects, "reconnects"),
+      (.handshakeFailures, "handshake_failures"), (.connectionsRefused, "connections_refused"),
+      (.handshakesRefused, "handshakes_refused"), (.lateAnswers, "late_answers"), (.unackedAge, "unacked_age"),
+      (.captureDrops, "capture_drop_ratio"), (.messages, "messages"),
+    ] + figures.indices.map { (.reported($0), figures[$0].info.rule ?? "") }
 
   /// Every metric.
-  package static let allCases: [AlertMetric] =
-    [
-      loss, success, retry, rejected, unknown, roundTrip50, roundTrip90, roundTrip95, roundTrip99, checksumErrors,
-      heartbeatsMissed, heartbeatJitter, connectionSuccess, reconnects, handshakeFailures, connectionsRefused,
-      handshakesRefused, lateAnswers, unackedAge, captureDrops, messages,
-    ] + reported.map(\.metric)
+  package static let allCases: [AlertMetric] = names.map(\.metric)
+
+  /// The name in rules.
+  package var rawValue: String { Self.names.first { $0.metric == self }?.name ?? "" }
 
   /// What its values are.
   package enum Unit: Sendable {
@@ -84,7 +81,9 @@ package struct AlertMetric: RawRepresentable, CaseIterable, Hashable, Sendable {
   }
 
   /// The figure of connections' reports that it counts; `nil` for others.
-  var figure: Figure<ReportCounts>? { Self.reported.first { $0.metric == self }?.figure }
+  var figure: Figure<ReportCounts>? {
+    if case .reported(let place) = self { Self.figures[place] } else { nil }
+  }
 
   /// The percentile that it is; `nil` for others.
   package var percentile: Double? {

@@ -69,9 +69,8 @@ package struct AlertRule: Equatable, Sendable {
   package var lag: Int64 {
     switch metric {
     case .loss, .success, .unknown, .unackedAge, .heartbeatsMissed, .connectionSuccess, .handshakeFailures,
-      .connectionsRefused, .lateAnswers:
+      .connectionsRefused, .lateAnswers, .reported:
       7_000_000_000
-    case _ where metric.figure != nil: 7_000_000_000
     default: 250_000_000
     }
   }
