@@ -16,6 +16,8 @@ import Testing
     var documents: [[String: Any]] = []
     var metrics = MetricsText("")
     var text = ""
+    /// The values of rules that count what reports say, over the whole capture; `nil` where no window holds all of it.
+    var rules: [String: Int]?
 
     init(_ path: String) throws {
       let folder = FileManager.default.temporaryDirectory.appending(path: "imdump-catalogue-\(UUID().uuidString)")
@@ -27,6 +29,32 @@ import Testing
       metrics = MetricsText(try String(contentsOf: file, encoding: .utf8))
       stats = try Self.object(Command.run(["stats", "-q", "--json", path]).output)
       text = try Command.run(["stats", "-q", path]).output
+      rules = try Self.rules(path, in: folder, first: first, last: last)
+    }
+
+    /// When the capture begins and ends, in seconds.
+    private var last: Double {
+      metrics.samples.first { $0.key.name == "imdump_capture_last_packet_timestamp_seconds" }?.value ?? 0
+    }
+    private var first: Double { last - (CatalogueTests.value(stats, "traffic.duration_us") as? Double ?? 0) / 1e6 }
+
+    /// A window of a day has steps of four hours, so one evaluation sees a capture that lies in one of these.
+    private static func rules(
+      _ path: String, in folder: URL, first: Double, last: Double
+    ) throws -> [String: Int]? {
+      guard Int(first) / 14_400 == Int(last + 80) / 14_400 else { return nil }
+      let file = folder.appending(path: "rules.yml")
+      let rules = Catalogue.reports.compactMap(\.info.rule).map {
+        "  - { name: \($0), metric: \($0), scope: profile, window: 24h, op: '>=', threshold: 1 }\n"
+      }
+      try Data(("version: 1\nrules:\n" + rules.joined()).utf8).write(to: file)
+      var values: [String: Int] = [:]
+      for line in try Command.run(["check", "-q", path, "--rules", file.path, "--json"]).output.split(separator: "\n") {
+        let alert = try object(line)
+        guard let name = alert["alert"] as? String, alert["state"] as? String == "firing" else { continue }
+        values[name, default: 0] += (alert["value"] as? NSNumber)?.intValue ?? 0
+      }
+      return values
     }
 
     private static func object(_ text: some StringProtocol) throws -> [String: Any] {
@@ -64,7 +92,7 @@ import Testing
 
   // MARK: The formats
 
-  /// What reports of connections count is the same by server, connection, minute and in the metrics, and of the run.
+  /// What reports of connections count is the same by server, connection and minute, in the metrics and for rules; and so is what is of the run.
   @Test(arguments: captures) func formatsAgree(_ path: String) throws {
     let told = try Told(path)
     let last = told.documents("connection", below: "conn").filter { $0["final"] as? Bool == true }
@@ -77,6 +105,7 @@ import Testing
       for place in info.connection { counts.append(("connections, \(place)", Self.sum(info, place, in: last))) }
       for place in info.interval { counts.append(("minutes, \(place)", Self.sum(info, place, in: minutes))) }
       if let family = info.metric?.family { counts.append((family, told.metrics.sum("\(family)_total"))) }
+      if let rule = info.rule, let rules = told.rules { counts.append(("rule \(rule)", rules[rule] ?? 0)) }
       #expect(Set(counts.map(\.1)).count <= 1, "\(info.id): \(counts)")
       guard let run = info.runMetric?.family, let place = info.json.first else { continue }
       let words = info.text.map { "\($0.one)|\($0.many)" } ?? ""

@@ -1,6 +1,6 @@
 package import IMEngine
 
-/// What a connection's report counts. Each is read in one place; `ReportCounts` adds it up for a connection, a server, the
+/// What a connection's report counts. Each is read in one place, `ReportCounts.init`, and added up for a connection, a server, the
 /// run, and, as what came since the report before, for a minute and a rule's window.
 package enum ReportCount: Int, CaseIterable, Sendable {
   /// Connections; those with packets of a side; those with packets of both; those on which frames were decoded.
@@ -24,55 +24,6 @@ package enum ReportCount: Int, CaseIterable, Sendable {
   case retries, immediateDuplicates, duplicates
   /// Answers after the first; answers that name nothing known.
   case repeatedAnswers, orphanAnswers
-
-  /// What `report` says; of direction `way`, where it is told by direction, else at 0 only.
-  func read(_ report: borrowing ConnectionReport, _ way: Int) -> UInt64 {
-    switch self {
-    case .seen: return report.packets[way] > 0 ? 1 : 0
-    case .retransmissions: return UInt64(report.segments[way].retransmissions)
-    case .fast: return UInt64(report.segments[way].fast)
-    case .spurious: return UInt64(report.segments[way].spurious)
-    case .timeouts: return UInt64(report.segments[way].timeouts)
-    case .outOfOrder: return UInt64(report.segments[way].outOfOrder)
-    case .lost: return UInt64(report.segments[way].lost)
-    case .missedHoles: return UInt64(report.segments[way].missedHoles)
-    case .missedBytes: return report.segments[way].missedBytes
-    case .duplicateAcks: return UInt64(report.segments[way].duplicateAcks)
-    case .keepAlives: return UInt64(report.segments[way].keepAlives)
-    case .keepAliveAcks: return UInt64(report.segments[way].keepAliveAcks)
-    case .zeroWindows: return UInt64(report.segments[way].zeroWindows)
-    case .copies: return UInt64(report.segments[way].copies)
-    case .packets: return UInt64(report.packets[way])
-    case .wireBytes: return report.wireBytes[way]
-    case .frames: return UInt64(report.figures?.frames[way] ?? 0)
-    case .frameBytes: return report.figures?.frameBytes[way] ?? 0
-    default: return way == 0 ? once(report) : 0
-    }
-  }
-
-  private func once(_ report: borrowing ConnectionReport) -> UInt64 {
-    switch self {
-    case .connections: 1
-    case .seenBoth: report.sawBothSides ? 1 : 0
-    case .decoded: report.figures == nil ? 0 : 1
-    case .attempts: report.synCount > 0 ? 1 : 0
-    case .repeatedSYNs: report.synCount > 0 ? UInt64(report.synCount - 1) : 0
-    case .conflicts: UInt64(report.conflicts)
-    case .gaps: UInt64(report.gapCount)
-    case .gapBytes: report.gapBytes
-    case .rightBigEndian: UInt64(report.figures?.checksums[0] ?? 0)
-    case .rightLittleEndian: UInt64(report.figures?.checksums[1] ?? 0)
-    case .wrongChecksum: UInt64(report.figures?.checksums[2] ?? 0)
-    case .noChecksum: UInt64(report.figures?.checksums[3] ?? 0)
-    case .unchecked: UInt64(report.figures?.checksums[4] ?? 0)
-    case .retries: UInt64(report.rare.retries)
-    case .immediateDuplicates: UInt64(report.rare.immediateDuplicates)
-    case .duplicates: UInt64(report.rare.duplicates)
-    case .repeatedAnswers: UInt64(report.rare.dupAcks)
-    case .orphanAnswers: UInt64(report.rare.orphanAcks)
-    default: 0
-    }
-  }
 }
 
 /// What the reports of connections come to: of one, of a server's, of all; or what came since their last ones.
@@ -83,11 +34,58 @@ package struct ReportCounts: Equatable, Sendable {
   /// Nothing counted.
   package init() {}
 
-  /// What `report` says.
+  /// Places in `values`.
+  private static let places = 2 * ReportCount.allCases.count
+
+  /// What `report` says. One line after the other, since this is done whenever a connection ends.
   package init(_ report: borrowing ConnectionReport) {
-    values = [UInt64](repeating: 0, count: 2 * ReportCount.allCases.count)
-    for count in ReportCount.allCases {
-      for way in 0...1 { values[2 * count.rawValue + way] = count.read(report, way) }
+    values = [UInt64](repeating: 0, count: Self.places)
+    values.withUnsafeMutableBufferPointer { values in
+      func count(_ count: ReportCount, _ way: Int = 0, _ value: some FixedWidthInteger & UnsignedInteger) {
+        values[2 &* count.rawValue &+ way] = UInt64(truncatingIfNeeded: value)
+      }
+      for way in 0...1 {
+        let segments = report.segments[way]
+        count(.seen, way, report.packets[way] > 0 ? 1 as UInt : 0)
+        count(.retransmissions, way, segments.retransmissions)
+        count(.fast, way, segments.fast)
+        count(.spurious, way, segments.spurious)
+        count(.timeouts, way, segments.timeouts)
+        count(.outOfOrder, way, segments.outOfOrder)
+        count(.lost, way, segments.lost)
+        count(.missedHoles, way, segments.missedHoles)
+        count(.missedBytes, way, segments.missedBytes)
+        count(.duplicateAcks, way, segments.duplicateAcks)
+        count(.keepAlives, way, segments.keepAlives)
+        count(.keepAliveAcks, way, segments.keepAliveAcks)
+        count(.zeroWindows, way, segments.zeroWindows)
+        count(.copies, way, segments.copies)
+        count(.packets, way, report.packets[way])
+        count(.wireBytes, way, report.wireBytes[way])
+      }
+      count(.connections, 0, 1 as UInt)
+      count(.seenBoth, 0, report.sawBothSides ? 1 as UInt : 0)
+      count(.attempts, 0, report.synCount > 0 ? 1 as UInt : 0)
+      count(.repeatedSYNs, 0, report.synCount > 0 ? report.synCount &- 1 : 0)
+      count(.conflicts, 0, report.conflicts)
+      count(.gaps, 0, report.gapCount)
+      count(.gapBytes, 0, report.gapBytes)
+      guard let figures = report.figures else { return }
+      count(.decoded, 0, 1 as UInt)
+      for way in 0...1 {
+        count(.frames, way, figures.frames[way])
+        count(.frameBytes, way, figures.frameBytes[way])
+      }
+      count(.rightBigEndian, 0, figures.checksums[0])
+      count(.rightLittleEndian, 0, figures.checksums[1])
+      count(.wrongChecksum, 0, figures.checksums[2])
+      count(.noChecksum, 0, figures.checksums[3])
+      count(.unchecked, 0, figures.checksums[4])
+      count(.retries, 0, report.rare.retries)
+      count(.immediateDuplicates, 0, report.rare.immediateDuplicates)
+      count(.duplicates, 0, report.rare.duplicates)
+      count(.repeatedAnswers, 0, report.rare.dupAcks)
+      count(.orphanAnswers, 0, report.rare.orphanAcks)
     }
   }
 
@@ -113,8 +111,12 @@ package struct ReportCounts: Equatable, Sendable {
       values = other.values
       return
     }
-    guard other.values.count == values.count else { return }
-    for place in values.indices { values[place] &+= other.values[place] }
+    let count = min(values.count, other.values.count)
+    values.withUnsafeMutableBufferPointer { ours in
+      other.values.withUnsafeBufferPointer { theirs in
+        for place in 0..<count { ours[place] &+= theirs[place] }
+      }
+    }
   }
 
   /// What came since `earlier`, which the same connection told.

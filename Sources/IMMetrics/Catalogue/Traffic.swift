@@ -1,4 +1,4 @@
-package import IMEngine
+import IMEngine
 import IMWire
 
 /// What was sent in a run, all connections of all protocols together.
