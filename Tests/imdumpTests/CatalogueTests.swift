@@ -222,6 +222,24 @@ import Testing
       and: ".\\\" End of metrics.\n")
   }
 
+  /// Every name that `stats --json` has of our own stands in its manual.
+  @Test func theManualNamesWhatJSONHas() throws {
+    let page = try String(contentsOf: Command.folder.appending(path: "man/imdump.1"), encoding: .utf8)
+    let words = Set(page.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init))
+    let figures =
+      Catalogue.servers.map(\.info) + Catalogue.run.map(\.info) + Catalogue.types.map(\.info)
+      + Catalogue.sequences.map(\.info)
+    for info in figures {
+      for name in info.json.compactMap({ $0.split(separator: ".").last }) where !name.contains("{") {
+        // `fast_` and its like stand for `fast_retransmits`, and `units_TYPE` for a counter of each type.
+        let isThere =
+          words.contains(String(name)) || words.contains(name + "TYPE")
+          || name.hasSuffix("_retransmits") && words.contains { $0.hasSuffix("_") && name.hasPrefix($0) }
+        #expect(isThere, "\(info.id): \(name)")
+      }
+    }
+  }
+
   private static func isOfRun(_ family: MetricFamily) -> Bool { family.labels.first != "profile" }
 
   @Test func theManualListsTheRulesOfReports() throws {

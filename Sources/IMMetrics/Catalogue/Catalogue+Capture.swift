@@ -1,7 +1,7 @@
 import IMEngine
 
 /// What the capture has counted, and what it had at its last document.
-package struct CaptureSnapshot {
+package final class CaptureSnapshot {
   /// Now, and then.
   package let now: CaptureFigures, before: CaptureFigures?
   /// Documents made; messages that the sample leaves out.

@@ -4,7 +4,7 @@ package import IMEngine
 package typealias BothWays = InlineArray<2, AckRoundTrips>
 
 /// What is known of one connection when a report of it is made.
-package struct ConnectionSnapshot {
+package final class ConnectionSnapshot {
   /// What a report says of messages and bytes, so that the next one tells the difference.
   package struct Totals: Sendable {
     /// Messages; those answered; those not; heartbeats missed; bytes of packets.
@@ -24,17 +24,17 @@ package struct ConnectionSnapshot {
   }
 
   /// The report.
-  package var report: ConnectionReport
+  package let report: ConnectionReport
   /// What it counts.
-  package var counts: ReportCounts
+  package let counts: ReportCounts
   /// What became of messages; round trips of everything but heartbeats.
-  package var messages: MessageTally, roundTrips: RTTHistogram
+  package let messages: MessageTally, roundTrips: RTTHistogram
   /// The seconds of silence that the client promised not to exceed; 0 for none.
-  package var keepAlive: UInt64
+  package let keepAlive: UInt64
   /// What this report and the last one say.
-  package var now: Totals, last: Totals
+  package let now: Totals, last: Totals
   /// Whether the protocol has checksums.
-  package var hasChecksums: Bool
+  package let hasChecksums: Bool
 
   /// A snapshot of its parts.
   package init(

@@ -2,7 +2,7 @@ import IMEngine
 import IMWire
 
 /// The figures of one server in one minute.
-package struct IntervalSnapshot: Sendable {
+package final class IntervalSnapshot {
   /// What was counted.
   package let metrics: PeriodMetrics
   /// Whether the protocol has checksums.

@@ -2,7 +2,7 @@ import IMEngine
 import IMWire
 
 /// The figures of a server, or of all connections of a run.
-package struct ServerSnapshot {
+package final class ServerSnapshot {
   /// What `imdump stats` counts.
   package let metrics: EndpointMetrics
   /// What never goes back; `nil` where nobody counts it.

@@ -149,10 +149,10 @@ package enum FigureValue: Sendable {
   case microseconds(Int64), mean(Double), nanoseconds(Int64)
   /// Seconds of a clock.
   case seconds(Double)
-  /// Percentiles of the run.
-  case percentiles(RTTRecorder), coarse(RTTHistogram)
+  /// Percentiles of the run; apart, so that the others stay small.
+  indirect case percentiles(RTTRecorder), coarse(RTTHistogram)
   /// Counts up to fixed boundaries.
-  case buckets(LatencySeries)
+  indirect case buckets(LatencySeries)
 }
 
 /// What a figure counts in.

@@ -1,7 +1,7 @@
 package import IMEngine
 
 /// The figures of a whole run.
-package struct RunSnapshot {
+package final class RunSnapshot {
   /// What the engine and the capture counted.
   package let summary: Summary
   /// What all connections came to.

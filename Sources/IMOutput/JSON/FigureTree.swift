@@ -8,8 +8,24 @@ struct FigureTree<Snapshot>: Sendable {
     case microseconds, milliseconds
   }
 
+  /// A figure at one of its names.
+  private final class Leaf: Sendable {
+    let figure: Figure<Snapshot>, first: Range<Int>, second: Range<Int>
+    let form: Form
+    let omitsZero: Bool
+
+    init(_ figure: Figure<Snapshot>, _ leaf: FigureInfo.Leaf, _ form: Form) {
+      self.figure = figure
+      (first, second) = (leaf.first, leaf.second)
+      self.form = form
+      omitsZero = figure.info.omitsZero
+    }
+
+    func value(_ snapshot: Snapshot) -> FigureValue? { figure.value(snapshot, first, second) }
+  }
+
   private enum Member: Sendable {
-    case figure(Figure<Snapshot>, FigureInfo.Leaf, Form)
+    case figure(Leaf)
     case object([(key: StaticText, member: Member)])
   }
 
@@ -26,7 +42,7 @@ struct FigureTree<Snapshot>: Sendable {
     for figure in figures {
       for place in places(figure.info) {
         for leaf in figure.info.leaves(place) {
-          root.add(leaf.path[...]) { .figure(figure, leaf, Self.form(leaf.path, figure.info.unit, times)) }
+          root.add(leaf.path[...]) { .figure(Leaf(figure, leaf, Self.form(leaf.path, figure.info.unit, times))) }
         }
       }
     }
@@ -83,9 +99,7 @@ struct FigureTree<Snapshot>: Sendable {
   func counts(_ snapshot: Snapshot, in key: String) -> [(name: String, value: UInt64)] {
     guard case .object(let members)? = members.first(where: { $0.key.text == key })?.member else { return [] }
     return members.compactMap { key, member in
-      guard case .figure(let figure, let leaf, _) = member,
-        case .count(let value)? = figure.value(snapshot, leaf.first, leaf.second)
-      else { return nil }
+      guard case .figure(let leaf) = member, case .count(let value)? = leaf.value(snapshot) else { return nil }
       return (key.text, value)
     }
   }
@@ -94,11 +108,11 @@ struct FigureTree<Snapshot>: Sendable {
     _ key: StaticText, _ member: Member, _ snapshot: Snapshot, _ lines: inout JSONLines
   ) -> Bool {
     switch member {
-    case .figure(let figure, let leaf, let form):
-      guard let value = figure.value(snapshot, leaf.first, leaf.second) else { return false }
-      if figure.info.omitsZero, case .count(0) = value { return false }
+    case .figure(let leaf):
+      guard let value = leaf.value(snapshot) else { return false }
+      if leaf.omitsZero, case .count(0) = value { return false }
       lines.beginMember(key)
-      put(value, form, &lines)
+      put(value, leaf.form, &lines)
       return true
     case .object(let members):
       let mark = lines.mark
@@ -166,7 +180,7 @@ struct FigureTree<Snapshot>: Sendable {
 }
 
 /// The name of a member, with its quotes and its colon, made once.
-struct StaticText: Sendable {
+final class StaticText: Sendable {
   /// The name.
   let text: String
   /// The name as it is written.
