@@ -107,7 +107,8 @@ let package = Package(
     tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
     tests(
-      "imdumpTests", ["imdump", "IMCapture", "IMCommandLine", "IMEngine", "IMOutput", "IMProfile", "IMWire"],
+      "imdumpTests",
+      ["imdump", "IMCapture", "IMCommandLine", "IMEngine", "IMMetrics", "IMOutput", "IMProfile", "IMWire"],
       exclude: ["Golden"]),
     tests("impeerTests", ["impeer", "endpoint-example", "IMCommandLine", "IMOutput"]),
   ]

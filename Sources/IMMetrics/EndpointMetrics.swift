@@ -24,23 +24,13 @@ package struct EndpointMetrics: Sendable {
   package private(set) var connections = ConnectionCounts()
   /// What became of the protocol's own handshakes.
   package private(set) var handshakes = HandshakeCounts()
-  /// Frames and their bytes by direction, client to server first.
-  package private(set) var frames: InlineArray<2, UInt64> = [0, 0], frameBytes: InlineArray<2, UInt64> = [0, 0]
-  /// Packets' bytes on the wire by direction.
-  package private(set) var wireBytes: InlineArray<2, UInt64> = [0, 0]
-  /// Frames by `ChecksumStatus`.
-  package private(set) var checksums: InlineArray<5, UInt64> = [0, 0, 0, 0, 0]
-  /// Copies that a sender made on purpose, at once, and copies that came after the answer.
-  package private(set) var retries: UInt64 = 0, immediateDuplicates: UInt64 = 0, duplicates: UInt64 = 0
-  /// Answers after the first, and answers that name nothing known.
-  package private(set) var dupAcks: UInt64 = 0, orphanAcks: UInt64 = 0
-  /// What TCP did.
+  /// What the reports of connections count.
+  package private(set) var counts = ReportCounts()
+  /// How long TCP took.
   package private(set) var tcp = TCPMetrics()
   /// The longest silence that a connection survived and the shortest, above a second, that a reset ended, in microseconds;
   /// `nil` where there was none.
   package private(set) var longestSilenceSurvived: Int64?, shortestSilenceBeforeReset: Int64?
-  /// Holes in streams and the bytes they swallowed.
-  package private(set) var gaps: UInt64 = 0, gapBytes: UInt64 = 0
 
   /// What the figures of one server may cost in memory, in bytes: round trips of every length fill their whole histogram.
   package static let cost = 200 << 10
@@ -52,12 +42,11 @@ package struct EndpointMetrics: Sendable {
   package var ratios: FateRatios { FateRatios(messages.both) }
   /// The ratios of one direction's messages.
   package func ratios(_ direction: Direction) -> FateRatios { FateRatios(messages[direction]) }
-  /// How many frames of one checksum status there were.
-  package func checksums(_ status: ChecksumStatus) -> UInt64 { checksums[Int(status.rawValue)] }
   /// The part of the checked frames whose checksum is wrong; `nil` when none was checked.
   package var damageRatio: Double? {
-    let checked = checksums(.be) + checksums(.le) + checksums(.bad)
-    return checked == 0 ? nil : Double(checksums(.bad)) / Double(checked)
+    let wrong = counts[.wrongChecksum]
+    let checked = counts[.rightBigEndian] + counts[.rightLittleEndian] + wrong
+    return checked == 0 ? nil : Double(wrong) / Double(checked)
   }
 
   /// Counts a batch of settlements in `endpoints`, which have the places that the engine gives servers; `roles` tells what
@@ -128,17 +117,15 @@ package struct EndpointMetrics: Sendable {
     for way in 0...1 { reads[way].add(other.reads[way]) }
   }
 
-  /// Adds what a connection counted that is over, or was open when the capture ended.
-  package mutating func ended(_ report: borrowing ConnectionReport) {
+  /// Adds what a connection counted that is over, or was open when the capture ended; `told` is what its report counts.
+  package mutating func ended(_ report: borrowing ConnectionReport, _ told: ReportCounts) {
+    counts.add(told)
     if report.synCount > 0 { connections.attempts += 1 }
     if report.isSuccess { connections.succeeded += 1 }
     if report.isFailure {
       if report.reason == .refused { connections.refused += 1 } else { connections.timedOut += 1 }
     }
     tcp.add(report)
-    gaps += UInt64(report.gapCount)
-    gapBytes += report.gapBytes
-    for way in 0...1 { wireBytes[way] += report.wireBytes[way] }
     if let beats = report.heartbeats {
       heartbeats.addCadence(beats)
       heartbeats.addPings(PingCounts(report))
@@ -149,17 +136,7 @@ package struct EndpointMetrics: Sendable {
     if report.reason == .reset { connections.reset += 1 }
     if let outcome = report.handshake { handshakes.add(outcome, figures) }
     if report.rare.isReconnect { connections.reconnects += 1 }
-    for way in 0...1 {
-      frames[way] += UInt64(figures.frames[way])
-      frameBytes[way] += figures.frameBytes[way]
-    }
-    for status in 0..<5 { checksums[status] += UInt64(figures.checksums[status]) }
     silences(report, figures)
-    retries += UInt64(report.rare.retries)
-    immediateDuplicates += UInt64(report.rare.immediateDuplicates)
-    duplicates += UInt64(report.rare.duplicates)
-    dupAcks += UInt64(report.rare.dupAcks)
-    orphanAcks += UInt64(report.rare.orphanAcks)
   }
 
   private mutating func silences(_ report: borrowing ConnectionReport, _ figures: ConnectionFigures) {

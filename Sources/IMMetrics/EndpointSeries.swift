@@ -36,6 +36,8 @@ package struct EndpointSeries: Sendable {
   package mutating func read(after latency: Int64, _ direction: Direction) { figures.read(after: latency, direction) }
   /// Counts the time between two heartbeats of a connection, in microseconds.
   package mutating func heartbeat(after interval: Int64) { figures.heartbeat(after: interval) }
-  /// Adds what a connection counted that is over.
-  package mutating func ended(_ report: borrowing ConnectionReport) { figures.ended(report) }
+  /// Adds what a connection counted that is over; `told` is what its report counts.
+  package mutating func ended(_ report: borrowing ConnectionReport, _ told: ReportCounts) {
+    figures.ended(report, told)
+  }
 }

@@ -1,4 +1,4 @@
-import IMEngine
+package import IMEngine
 import IMWire
 
 /// What became of the protocol's own handshakes, by connection.
@@ -29,7 +29,7 @@ package struct HandshakeCounts: Equatable, Sendable {
   }
 
   /// Counts a connection's.
-  mutating func add(_ outcome: HandshakeOutcome, _ figures: ConnectionFigures) {
+  package mutating func add(_ outcome: HandshakeOutcome, _ figures: ConnectionFigures) {
     switch outcome {
     case .answered: answered += 1
     case .acknowledged: acknowledged += 1

@@ -9,6 +9,9 @@ package struct MessageTally: Sendable {
   /// Nothing counted.
   package init() {}
 
+  /// What a connection's report says.
+  package init(_ report: borrowing ConnectionReport) { ways = report.rare.fates }
+
   /// What became of the messages of one direction.
   package subscript(direction: Direction) -> FateCounts { ways[Int(direction.rawValue)] }
 

@@ -13,6 +13,8 @@ package struct PeriodMetrics: Sendable {
   package var roundTrips = RTTHistogram()
   /// How connections began and ended.
   package var connections = ConnectionCounts()
+  /// What became of the protocol's own handshakes, of connections that had their last report.
+  package var handshakes = HandshakeCounts()
   /// Connections that are open.
   package var active: UInt64 = 0
   /// Bytes of frames by direction, client to server first.
@@ -21,8 +23,8 @@ package struct PeriodMetrics: Sendable {
   package var checksums: InlineArray<5, UInt64> = [0, 0, 0, 0, 0]
   /// Copies that a sender made on purpose, at once, and copies that came after the answer.
   package var retries: UInt64 = 0, immediateDuplicates: UInt64 = 0, duplicates: UInt64 = 0
-  /// TCP segments seen again or out of order, as far as connections were reported on in the period.
-  package var retransmits: UInt64 = 0, outOfOrder: UInt64 = 0
+  /// What the reports of connections count, as far as these were reported on in the period.
+  package var counts = ReportCounts()
   /// Holes that the capture made: bytes that reached the other end and were not captured.
   package var captureGaps: UInt64 = 0
 
@@ -37,8 +39,13 @@ package struct PeriodMetrics: Sendable {
     bytes[Int(direction.rawValue)] &+= UInt64(truncatingIfNeeded: frame.count)
     checksums[Int(frame.checksumStatus.rawValue)] &+= 1
     guard note.copy > 1 else { return }
-    if note.isRetry { retries &+= 1 } else { immediateDuplicates &+= 1 }
-    if note.isDuplicate { duplicates &+= 1 }
+    if note.isDuplicate {
+      duplicates &+= 1
+    } else if note.isRetry {
+      retries &+= 1
+    } else {
+      immediateDuplicates &+= 1
+    }
   }
 
   /// Counts an exchange whose fate was decided; `elsewhere` when an earlier period has counted it.

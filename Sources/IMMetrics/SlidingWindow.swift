@@ -55,6 +55,13 @@ package struct SlidingWindow: Sendable {
       note(affected)
     }
 
+    /// Takes so many samples that all count against a connection.
+    package mutating func add(_ count: UInt64, affected: Affected) {
+      samples &+= count
+      self.affected &+= count
+      note(affected)
+    }
+
     /// Takes note of a connection that something counts against.
     mutating func note(_ affected: Affected) {
       if first.map({ affected.at < $0.at }) ?? true { first = affected }

@@ -1,6 +1,7 @@
 import CSandbox
 import Glibc
 import IMCapture
+import IMMetrics
 import IMOutput
 import IMWire
 

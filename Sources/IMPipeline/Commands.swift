@@ -74,10 +74,11 @@ func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
   let errors = run.lead(driver, isOver: { output.error != nil })
   var out = ByteWriter()
   let figures = RunFigures(
-    summary: run.summary(driver), total: sink.total,
+    run: RunSnapshot(
+      summary: run.summary(driver), total: sink.total, reconnects: driver.engine.reconnects,
+      repeatedAnswers: driver.engine.dupAcks),
     endpoints: zip(driver.engine.endpoints(), sink.endpoints).map { ($0, $1) },
     others: sink.endpoints.count > driver.engine.endpoints().count ? sink.endpoints.last : nil, worst: sink.worst,
-    reconnects: driver.engine.reconnects, dupAcks: driver.engine.dupAcks,
     statuses: sink.statuses)
   if isJSON {
     StatsJSONWriter().write(figures, to: &out)

@@ -1,6 +1,7 @@
 import IMCapture
 import IMEngine
 import IMFilter
+import IMMetrics
 import IMOutput
 import IMProfile
 import IMYAML

@@ -38,10 +38,11 @@ final class StatsSink: EngineSink {
 
   func connection(_ report: ConnectionReport) {
     guard report.isFinal else { return }
-    all.ended(report)
+    let told = ReportCounts(report)
+    all.ended(report, told)
     guard report.info.endpoint != .max else { return }
     EndpointMetrics.reserve(report.info.endpoint, in: &endpoints)
-    endpoints[Int(report.info.endpoint)].ended(report)
+    endpoints[Int(report.info.endpoint)].ended(report, told)
     worst.add(report)
   }
 

@@ -1,3 +1,4 @@
+import IMMetrics
 import IMOutput
 import IMTestSupport
 import IMWire

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import IMMetrics
 import IMTestSupport
 import Testing
 
@@ -96,9 +97,9 @@ import Testing
       for dialect in server.takeRequests() {
         written += 1
         var text = MetricText(dialect)
-        text.begin(.connections)
-        if lines == 0 { text.sample("", 7) }
-        for number in 0..<lines { text.sample("n=\"\(number)\"", 7) }
+        for family in MetricFamily.all where family.name == "imdump_connections" { text.begin(family) }
+        if lines == 0 { text.sample("", .count(7)) }
+        for number in 0..<lines { text.sample("n=\"\(number)\"", .count(7)) }
         text.end()
         server.publish(text, dialect)
       }

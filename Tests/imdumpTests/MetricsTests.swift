@@ -1,6 +1,7 @@
 import Foundation
 import IMCapture
 import IMEngine
+import IMMetrics
 import IMOutput
 import IMProfile
 import IMTestSupport

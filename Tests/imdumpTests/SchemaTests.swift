@@ -1,5 +1,6 @@
 import Foundation
 import IMEngine
+import IMMetrics
 import IMOutput
 import IMProfile
 import IMTestSupport

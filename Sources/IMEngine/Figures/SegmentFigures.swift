@@ -91,7 +91,7 @@ package struct AckRoundTrips: Equatable, Sendable, BitwiseCopyable {
   }
 
   /// Adds another's.
-  mutating func add(_ other: AckRoundTrips) {
+  package mutating func add(_ other: AckRoundTrips) {
     least = min(least, other.least)
     most = max(most, other.most)
     sum &+= other.sum

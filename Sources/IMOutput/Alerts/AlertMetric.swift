@@ -1,33 +1,57 @@
-/// What a rule watches. Definitions: `docs/metrics.md`; how they are counted over a window: `docs/alerts.md`.
-package enum AlertMetric: String, CaseIterable, Sendable {
+package import IMMetrics
+
+/// What a rule watches. Definitions: `docs/metrics.md`; how they are counted over a window: `docs/alerts.md`. Figures of the
+/// catalogue that connections report and that have a name for rules are metrics, too.
+package enum AlertMetric: CaseIterable, Hashable, Sendable {
   /// Messages that were lost, that succeeded, that were answered after a retry only, of those whose fate is known.
   case loss, success, retry
   /// Messages that were refused, of those whose fate is known; messages whose fate the capture cannot tell, of all.
   case rejected, unknown
   /// Round trips by Karn's rule, of everything but heartbeats.
-  case roundTrip50 = "rtt_p50"
-  case roundTrip90 = "rtt_p90"
-  case roundTrip95 = "rtt_p95"
-  case roundTrip99 = "rtt_p99"
+  case roundTrip50, roundTrip90, roundTrip95, roundTrip99
   /// Frames with a wrong checksum, of those with one.
-  case checksumErrors = "crc_error_ratio"
+  case checksumErrors
   /// Heartbeats in a row without an answer, on one connection; of several connections, the most.
-  case heartbeatsMissed = "heartbeat_missed_consecutive"
+  case heartbeatsMissed
   /// The jitter of the time between heartbeats: the mean difference of neighbouring intervals.
-  case heartbeatJitter = "heartbeat_jitter"
+  case heartbeatJitter
   /// Connections that were established, of those that were tried.
-  case connectionSuccess = "connection_success"
-  /// Connections of a session whose last one had ended; connections that were refused or not answered.
-  case reconnects
-  case handshakeFailures = "handshake_failures"
+  case connectionSuccess
+  /// Connections of a session whose last one had ended; connections that were refused or not answered; those refused.
+  case reconnects, handshakeFailures, connectionsRefused
   /// Handshakes of the protocol itself that were refused: failed logins.
-  case handshakesRefused = "handshakes_refused"
+  case handshakesRefused
+  /// Messages that were answered after they had been given up.
+  case lateAnswers
   /// The longest that a message has waited for its answer, or waits.
-  case unackedAge = "unacked_age"
+  case unackedAge
   /// Packets that the capture dropped, of those that it received.
-  case captureDrops = "capture_drop_ratio"
+  case captureDrops
   /// Messages, copies not counted.
   case messages
+  /// A figure that connections report: its place in `figures`.
+  case reported(Int)
+
+  /// Figures that connections report and that have a name for rules.
+  package static let figures = Catalogue.reports.filter { $0.info.rule != nil }
+
+  /// Every metric with its name in rules.
+  static let names: [(metric: AlertMetric, name: String)] =
+    [
+      (.loss, "loss"), (.success, "success"), (.retry, "retry"), (.rejected, "rejected"), (.unknown, "unknown"),
+      (.roundTrip50, "rtt_p50"), (.roundTrip90, "rtt_p90"), (.roundTrip95, "rtt_p95"), (.roundTrip99, "rtt_p99"),
+      (.checksumErrors, "crc_error_ratio"), (.heartbeatsMissed, "heartbeat_missed_consecutive"),
+      (.heartbeatJitter, "heartbeat_jitter"), (.connectionSuccess, "connection_success"), (.reconnects, "reconnects"),
+      (.handshakeFailures, "handshake_failures"), (.connectionsRefused, "connections_refused"),
+      (.handshakesRefused, "handshakes_refused"), (.lateAnswers, "late_answers"), (.unackedAge, "unacked_age"),
+      (.captureDrops, "capture_drop_ratio"), (.messages, "messages"),
+    ] + figures.indices.map { (.reported($0), figures[$0].info.rule ?? "") }
+
+  /// Every metric.
+  package static let allCases: [AlertMetric] = names.map(\.metric)
+
+  /// The name in rules.
+  package var rawValue: String { Self.names.first { $0.metric == self }?.name ?? "" }
 
   /// What its values are.
   package enum Unit: Sendable {
@@ -44,8 +68,21 @@ package enum AlertMetric: String, CaseIterable, Sendable {
     switch self {
     case .loss, .success, .retry, .rejected, .unknown, .checksumErrors, .connectionSuccess, .captureDrops: .ratio
     case .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99, .heartbeatJitter, .unackedAge: .milliseconds
-    case .heartbeatsMissed, .reconnects, .handshakeFailures, .handshakesRefused, .messages: .count
+    default: .count
     }
+  }
+
+  /// Whether samples are events of which none is 0, and not the lack of a value.
+  var isCounting: Bool {
+    switch self {
+    case .heartbeatsMissed, .messages: false
+    default: unit == .count
+    }
+  }
+
+  /// The figure of connections' reports that it counts; `nil` for others.
+  var figure: Figure<ReportCounts>? {
+    if case .reported(let place) = self { Self.figures[place] } else { nil }
   }
 
   /// The percentile that it is; `nil` for others.
@@ -63,9 +100,7 @@ package enum AlertMetric: String, CaseIterable, Sendable {
   package var isDistortedByDrops: Bool {
     switch self {
     case .unackedAge, .connectionSuccess, .handshakeFailures: true
-    case .loss, .success, .retry, .rejected, .unknown, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99,
-      .checksumErrors, .heartbeatsMissed, .heartbeatJitter, .reconnects, .handshakesRefused, .captureDrops, .messages:
-      false
+    default: false
     }
   }
 
@@ -80,7 +115,7 @@ package enum AlertMetric: String, CaseIterable, Sendable {
     switch self {
     case .captureDrops: [.capture]
     // A connection is tried once and succeeds or not: there is nothing to count.
-    case .connectionSuccess, .reconnects, .handshakeFailures: [.endpoint, .profile]
+    case .connectionSuccess, .reconnects, .handshakeFailures, .connectionsRefused: [.endpoint, .profile]
     default: [.endpoint, .profile, .connection]
     }
   }

@@ -72,7 +72,13 @@ extension AlertMonitor {
 
   /// Counts a connection that failed, and takes note that one is over.
   package func connection(_ report: ConnectionReport) {
-    guard report.isFinal || report.reason != .open else { return }
+    guard report.isFinal || report.reason != .open else {
+      if !reportWatches.isEmpty, let known = connections[report.info.serial] {
+        tick(report.madeAt)
+        told(report, known, at: report.madeAt)
+      }
+      return
+    }
     let at = report.closedAt ?? report.lastSeen
     // The report comes seconds after the end; the clock has gone on.
     if report.reason != .open { tick(at) }
@@ -83,6 +89,11 @@ extension AlertMonitor {
       failed.endpoint = endpoint
       for index in attemptWatches { count(index, failed, at: at, isAffected: true) }
       for index in failureWatches { count(index, failed, at: at, isAffected: true) }
+      if report.reason == .refused { for index in refusedWatches { count(index, failed, at: at, isAffected: true) } }
+      told(report, failed, at: at)
+    } else if !reportWatches.isEmpty, let known = connections[report.info.serial] {
+      // What comes behind its end is counted when it is told.
+      told(report, known, at: known.isOver ? max(at, clock) : at)
     }
     guard report.reason != .open, let known = connections[report.info.serial], !known.isOver else { return }
     known.isOver = true
@@ -99,6 +110,22 @@ extension AlertMonitor {
   }
 
   // MARK: Parts
+
+  /// Counts what came since the connection's last report.
+  private func told(_ report: ConnectionReport, _ known: MonitoredConnection, at time: Timestamp) {
+    guard !reportWatches.isEmpty else { return }
+    let told = ReportCounts(report)
+    let new = told.since(known.told).asGrowth
+    known.told = told
+    for (index, figure) in reportWatches {
+      let ways = 0..<(figure.info.dimensions.first?.values.count ?? 1)
+      guard case .count(let count)? = figure.value(new, ways, 0..<1), count > 0 else { continue }
+      guard let series = series(index, of: known, at: time) else { continue }
+      touch(index, series)
+      series.window[time].add(count, affected: SlidingWindow.Affected(connection: known.info, at: time))
+      contribute(series, known, at: time)
+    }
+  }
 
   private func forget(_ serial: UInt32) {
     connections[serial] = nil
@@ -135,6 +162,7 @@ extension AlertMonitor {
       return
     }
     if exchange.fate == .rejected, !refusalWatches.isEmpty { refused(exchange, known, at: at) }
+    if isLate, role == .message { for index in lateWatches { count(index, known, at: at, isAffected: true) } }
     if !openWatches.isEmpty, role == .message, open.remove(exchange.id) != nil, exchange.fate != .pending {
       let waited = max(0, Double(at.nanoseconds(since: exchange.firstAt)) / 1e6)
       for index in openWatches { measure(index, known, waited, at: at) }

@@ -52,6 +52,9 @@ package final class AlertMonitor: EngineSink {
   let refusalWatches: [Int]
   let settledWatches: [Int], checksumWatches: [Int], beatWatches: [Int], jitterWatches: [Int], openWatches: [Int]
   let messageWatches: [Int], reconnectWatches: [Int], attemptWatches: [Int], failureWatches: [Int], dropWatches: [Int]
+  let refusedWatches: [Int], lateWatches: [Int]
+  /// Rules of what connections report, with the figures that they count.
+  let reportWatches: [(index: Int, figure: Figure<ReportCounts>)]
   @exclusivity(unchecked) private(set) var roles: RoleTable
   var endpoints: EndpointTable
   @exclusivity(unchecked) var connections: [UInt32: MonitoredConnection] = [:]
@@ -109,6 +112,9 @@ package final class AlertMonitor: EngineSink {
     attemptWatches = watching(.connectionSuccess)
     failureWatches = watching(.handshakeFailures)
     dropWatches = watching(.captureDrops)
+    refusedWatches = watching(.connectionsRefused)
+    lateWatches = watching(.lateAnswers)
+    reportWatches = rules.indices.compactMap { index in rules[index].metric.figure.map { (index, $0) } }
     roles = RoleTable(plans: plans)
     endpoints = EndpointTable(plans: plans)
   }

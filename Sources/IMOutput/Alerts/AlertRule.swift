@@ -68,7 +68,8 @@ package struct AlertRule: Equatable, Sendable {
   /// six.
   package var lag: Int64 {
     switch metric {
-    case .loss, .success, .unknown, .unackedAge, .heartbeatsMissed, .connectionSuccess, .handshakeFailures:
+    case .loss, .success, .unknown, .unackedAge, .heartbeatsMissed, .connectionSuccess, .handshakeFailures,
+      .connectionsRefused, .lateAnswers, .reported:
       7_000_000_000
     default: 250_000_000
     }
@@ -76,7 +77,7 @@ package struct AlertRule: Equatable, Sendable {
   /// Whether packets that the capture dropped could make it fire.
   package var isHeldByDrops: Bool { metric.isDistortedByDrops || comparison == .absent }
   /// Whether samples of the metric are events of which none is 0, and not the lack of a value.
-  var isCounting: Bool { metric == .reconnects || metric == .handshakeFailures || metric == .handshakesRefused }
+  var isCounting: Bool { metric.isCounting }
   /// Whether no sample at all is a value, too: too few messages are also none.
   var seesZero: Bool { metric == .messages && (comparison == .below || comparison == .atMost || comparison == .equal) }
 }

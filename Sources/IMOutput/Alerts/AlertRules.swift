@@ -50,7 +50,7 @@ package struct AlertRules: Equatable, Sendable {
     try reader.allow(
       "name", "summary", "metric", "scope", "profile", "window", "op", "threshold", "clear", "for", "keep_firing",
       "min_samples", "severity", "labels", "status")
-    let metric: AlertMetric = try word(reader.required("metric"), AlertMetric.self)
+    let metric = try word(reader.required("metric"), AlertMetric.names.map { ($0.name, $0.metric) })
     let scope = try self.scope(reader, metric)
     let comparison: AlertOperator = try word(reader.required("op"), AlertOperator.self)
     let windowReader = try reader.required("window")
@@ -141,9 +141,15 @@ package struct AlertRules: Equatable, Sendable {
   private static func word<Word: RawRepresentable & CaseIterable>(
     _ reader: YAMLReader, _ type: Word.Type
   ) throws(SourceError) -> Word where Word.RawValue == String {
+    try word(reader, Word.allCases.map { ($0.rawValue, $0) })
+  }
+
+  private static func word<Word>(
+    _ reader: YAMLReader, _ words: [(name: String, word: Word)]
+  ) throws(SourceError) -> Word {
     let text = try reader.text()
-    if let word = Word(rawValue: text) { return word }
-    throw reader.error("'\(cut(text))' is none of \(listed(Word.allCases.map(\.rawValue)))")
+    if let known = words.first(where: { $0.name == text }) { return known.word }
+    throw reader.error("'\(cut(text))' is none of \(listed(words.map(\.name)))")
   }
 
   private static func name(_ reader: YAMLReader) throws(SourceError) -> String {

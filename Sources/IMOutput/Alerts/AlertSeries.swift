@@ -81,7 +81,7 @@ final class AlertSeries {
       return rule.metric.percentile.flatMap { counts.roundTrips.percentile($0) }.map { Double($0) / 1_000 }
     case .heartbeatsMissed, .unackedAge: return counts.maximum
     case .heartbeatJitter: return counts.sum / Double(counts.samples)
-    case .messages, .reconnects, .handshakeFailures, .handshakesRefused: return Double(counts.samples)
+    default: return Double(counts.samples)
     }
   }
 

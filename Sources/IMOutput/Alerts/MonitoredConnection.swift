@@ -1,4 +1,5 @@
 import IMEngine
+import IMMetrics
 import IMWire
 
 /// What the rules need to know of one connection.
@@ -8,6 +9,8 @@ final class MonitoredConnection {
   @exclusivity(unchecked) var endpoint: UInt32?
   /// Whether its last report has come.
   var isOver = false
+  /// What its last report counted, where a rule wants to know.
+  var told = ReportCounts()
   /// Heartbeats without an answer, in a row.
   var missedInARow: UInt64 = 0
   /// When the last heartbeat was sent, and the last interval, in microseconds.

@@ -6,17 +6,6 @@ import IMWire
 ///
 /// What its messages need stands in front.
 struct ConnectionRecord: ~Copyable {
-  /// What the connection's last report said, so that the next one tells the difference.
-  struct Totals {
-    var units: UInt64 = 0, acked: UInt64 = 0, unanswered: UInt64 = 0, missed: UInt64 = 0, bytes: UInt64 = 0
-  }
-
-  /// What reports said that summaries have counted already.
-  struct Counted {
-    var retransmits: UInt32 = 0, outOfOrder: UInt32 = 0
-    var pings = PingCounts()
-  }
-
   /// The session on it, as outputs print it.
   enum SessionLabel {
     case none
@@ -37,8 +26,7 @@ struct ConnectionRecord: ~Copyable {
   private(set) var sessionNumber: UInt64?
   /// What is the same in the documents of its messages.
   private(set) var texts: MessageTexts?
-  /// Messages by fate, and round trips of everything but heartbeats.
-  var messages = MessageTally()
+  /// Round trips of everything but heartbeats.
   var roundTrips = RTTHistogram()
   /// Answers without a message that wait for it.
   var orphans: [Issue] = []
@@ -48,8 +36,10 @@ struct ConnectionRecord: ~Copyable {
   /// The seconds of silence that the client promised not to exceed.
   var keepAlive: UInt64 = 0
   var reports: UInt32 = 0
-  var last = Totals()
-  var counted = Counted()
+  /// What its last report said, so that the next one tells the difference.
+  var last = ConnectionSnapshot.Totals()
+  /// What reports said that summaries have counted already.
+  var counted = ReportCounts(), countedPings = PingCounts()
   var weird = WeirdLimiter()
   /// Issues from before the first frame, oldest first.
   var early: [Issue] = []

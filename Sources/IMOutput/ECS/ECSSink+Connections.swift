@@ -18,10 +18,12 @@ extension ECSSink {
     if report.isFinal { connections.finish(record) }
     let endpoint = record.pointee.endpoint ?? endpoints.index(of: report.info, failed: report.isFailure)
     guard let endpoint else { return }
-    count(report, record, endpoint)
+    let told = ReportCounts(report)
+    count(report, told, record, endpoint)
     // It is over, but its figures are not final yet: its document waits for its last report.
     if !report.isFinal, report.reason != .open { return }
-    let delta = advance(record, report)
+    let last = record.pointee.last
+    record.pointee.last = ConnectionSnapshot.Totals(report, MessageTally(report).both)
     record.pointee.reports += 1
     releaseOrphans(
       record, before: report.isFinal ? .distantFuture : report.lastSeen.advanced(by: -Self.orphanPatience))
@@ -29,7 +31,7 @@ extension ECSSink {
     record.pointee.roundTrips.gather()
     // One that failed has no plan of its own, but it went to a server that has.
     let plan = endpoints.keys[Int(endpoint)].plan
-    write(.connection) { writer, lines in writer.connection(report, record, delta, plan: plan, &lines) }
+    write(.connection) { writer, lines in writer.connection(report, record, told, since: last, plan: plan, &lines) }
   }
 
   /// Writes the document of an issue on a decoded connection, unless there were enough of its name.
@@ -101,29 +103,20 @@ extension ECSSink {
     for issue in early { take(issue, record) }
   }
 
-  /// What came since the last report, which this one becomes.
-  private func advance(_ record: ConnectionBook.Record, _ report: ConnectionReport) -> ConnectionRecord.Totals {
-    let counts = record.pointee.messages.both
-    let new = ConnectionRecord.Totals(
-      units: UInt64(counts.units), acked: UInt64(counts.acked) + UInt64(counts.ackedAfterRetry),
-      unanswered: UInt64(counts.unanswered), missed: UInt64(report.heartbeats?.missed ?? 0),
-      bytes: report.wireBytes[0] + report.wireBytes[1])
-    let old = record.pointee.last
-    record.pointee.last = new
-    return ConnectionRecord.Totals(
-      units: new.units &- old.units, acked: new.acked &- old.acked, unanswered: new.unanswered &- old.unanswered,
-      missed: new.missed &- old.missed, bytes: new.bytes &- old.bytes)
-  }
-
-  private func count(_ report: ConnectionReport, _ record: ConnectionBook.Record, _ endpoint: UInt32) {
-    let old = record.pointee.counted
-    record.pointee.counted = ConnectionRecord.Counted(
-      retransmits: report.retransmits, outOfOrder: report.outOfOrder, pings: PingCounts(report))
-    let pings = record.pointee.counted.pings.since(old.pings)
-    periods.at(endpoint).pointee.retransmits += UInt64(report.retransmits &- old.retransmits)
-    periods.at(endpoint).pointee.outOfOrder += UInt64(report.outOfOrder &- old.outOfOrder)
+  private func count(
+    _ report: ConnectionReport, _ told: ReportCounts, _ record: ConnectionBook.Record, _ endpoint: UInt32
+  ) {
+    periods.at(endpoint).pointee.counts.add(told.since(record.pointee.counted))
+    let all = PingCounts(report)
+    let pings = all.since(record.pointee.countedPings)
+    // Nothing comes after the last report.
+    record.pointee.counted = report.isFinal ? ReportCounts() : told
+    record.pointee.countedPings = all
     periods.at(endpoint).pointee.heartbeats.sent += pings.sent
     periods.at(endpoint).pointee.heartbeats.addPings(pings)
+    if report.isFinal, let outcome = report.handshake, let figures = report.figures {
+      periods.at(endpoint).pointee.handshakes.add(outcome, figures)
+    }
     if report.rare.isReconnect, !record.pointee.isCountedReconnect {
       record.pointee.isCountedReconnect = true
       periods.at(endpoint).pointee.connections.reconnects += 1

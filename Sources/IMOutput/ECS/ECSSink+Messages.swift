@@ -82,7 +82,6 @@ extension ECSSink {
     var roundTrip: Int64?
     if case .heartbeat = role {} else { roundTrip = exchange.roundTrip }
     let bucket = roundTrip.map { RTTBuckets.index(ofMicroseconds: $0) } ?? 0
-    if case .message = role { record.pointee.messages.settled(settlement) }
     if let roundTrip { record.pointee.roundTrips.record(microseconds: roundTrip, bucket: bucket) }
     if let endpoint = record.pointee.endpoint {
       periods.settled(

@@ -1,5 +1,5 @@
 package import IMEngine
-import IMMetrics
+package import IMMetrics
 package import IMWire
 
 /// Turns what the engine tells into ECS documents.
@@ -177,12 +177,13 @@ package final class ECSSink: EngineSink {
   }
 
   private func summarise(_ period: Period) {
-    let dropped = ECSWriter.growth(figures.dropped, captureReport?.figures.dropped) ?? 0
-    let interface = ECSWriter.growth(figures.interfaceDropped, captureReport?.figures.interfaceDropped) ?? 0
+    let dropped = CaptureFigures.growth(figures.dropped, captureReport?.figures.dropped) ?? 0
+    let interface = CaptureFigures.growth(figures.interfaceDropped, captureReport?.figures.interfaceDropped) ?? 0
     let loss = ECSWriter.CaptureLoss(
-      ratio: ECSWriter.lossRatio(figures, since: captureReport?.figures), isLossy: dropped + interface > 0)
+      ratio: figures.lossRatio(since: captureReport?.figures), isLossy: dropped + interface > 0)
     periods.close { index, metrics in
       let key = endpoints.keys[Int(index)]
+      let metrics = copy metrics
       write(.summary) { writer, lines in writer.summary(key, metrics, period, loss, &lines) }
     }
   }

@@ -1,4 +1,5 @@
 import IMEngine
+import IMMetrics
 import IMWire
 
 /// What can happen to the interface of a live capture; the raw value is the document's `event.action`.
@@ -90,96 +91,12 @@ extension ECSWriter {
     }
     lines.members(imdumpMembers)
     lines.open("capture")
-    packets(figures, since: previous, &lines)
-    reassembly(figures, &lines)
-    lines.open("output")
-    lines.number("written", output.written)
-    lines.number("sampled_out", output.sampledOut)
-    lines.number("failed", figures.outputFailed)
-    lines.number("dropped", figures.outputDropped)
-    lines.close()
-    if figures.cpuMilliseconds != nil || figures.residentBytes != nil || figures.uptimeSeconds != nil {
-      lines.open("process")
-      lines.decimal("cpu_ms", figures.cpuMilliseconds)
-      lines.number("rss_bytes", figures.residentBytes)
-      lines.number("uptime_s", figures.uptimeSeconds)
-      lines.close()
-    }
+    FigureTrees.capture.write(
+      CaptureSnapshot(figures, since: previous, written: output.written, sampledOut: output.sampledOut), &lines)
     lines.text("filter", figures.filter)
     lines.number("snaplen", figures.snaplen)
     lines.text("link_type", figures.linkType)
     lines.close()
-    lines.close()
-  }
-
-  /// How much a figure has grown; `nil` when it is not known.
-  static func growth(_ now: UInt64?, _ before: UInt64?) -> UInt64? {
-    guard let now else { return nil }
-    return now >= (before ?? 0) ? now - (before ?? 0) : 0
-  }
-
-  private func packets(_ figures: CaptureFigures, since previous: CaptureFigures?, _ lines: inout JSONLines) {
-    let known = [
-      figures.received, figures.dropped, figures.interfaceDropped, figures.processed, figures.ignored,
-      figures.truncated, figures.duplicates,
-    ]
-    if known.contains(where: { $0 != nil }) {
-      lines.open("packets")
-      lines.number("received", figures.received)
-      lines.number("dropped", figures.dropped)
-      lines.number("if_dropped", figures.interfaceDropped)
-      lines.number("processed", figures.processed)
-      lines.number("ignored", figures.ignored)
-      lines.number("truncated", figures.truncated)
-      lines.number("duplicates", figures.duplicates)
-      lines.close()
-    }
-    if figures.processedBytes != nil {
-      lines.open("bytes")
-      lines.number("processed", figures.processedBytes)
-      lines.close()
-    }
-    let received = Self.growth(figures.received, previous?.received)
-    let dropped = Self.growth(figures.dropped, previous?.dropped)
-    let interface = Self.growth(figures.interfaceDropped, previous?.interfaceDropped)
-    if received != nil || dropped != nil || interface != nil {
-      lines.open("delta")
-      lines.number("received", received)
-      lines.number("dropped", dropped)
-      lines.number("if_dropped", interface)
-      lines.close()
-    }
-    if let ratio = Self.lossRatio(figures, since: previous) {
-      lines.open("ratio")
-      lines.decimal("dropped", ratio)
-      lines.close()
-    }
-  }
-
-  /// The part of the received packets that the kernel dropped since `previous`; `nil` when it is not known.
-  static func lossRatio(_ figures: CaptureFigures, since previous: CaptureFigures?) -> Double? {
-    guard let received = growth(figures.received, previous?.received), received > 0,
-      let dropped = growth(figures.dropped, previous?.dropped)
-    else { return nil }
-    return min(1, Double(dropped) / Double(received))
-  }
-
-  private func reassembly(_ figures: CaptureFigures, _ lines: inout JSONLines) {
-    let known = [figures.gaps, figures.gapBytes, figures.evicted, figures.memoryBytes, figures.connections]
-    guard known.contains(where: { $0 != nil }) else { return }
-    lines.open("reassembly")
-    lines.number("gaps", figures.gaps)
-    lines.number("gap_bytes", figures.gapBytes)
-    lines.number("evicted", figures.evicted)
-    if let evictions = figures.evictions, Eviction.allCases.contains(where: { evictions[$0] > 0 }) {
-      lines.open("evictions")
-      for eviction in Eviction.allCases where evictions[eviction] > 0 {
-        lines.number(eviction.key, evictions[eviction])
-      }
-      lines.close()
-    }
-    lines.number("memory_bytes", figures.memoryBytes)
-    lines.number("connections", figures.connections)
     lines.close()
   }
 

@@ -6,8 +6,8 @@ extension ECSWriter {
   /// The document of a connection: at its end, or a cumulative one while it lives, with what came since the last one in
   /// `delta`.
   func connection(
-    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ delta: ConnectionRecord.Totals, plan: UInt8,
-    _ lines: inout JSONLines
+    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ told: ReportCounts,
+    since last: ConnectionSnapshot.Totals, plan: UInt8, _ lines: inout JSONLines
   ) -> Bool {
     let info = report.info
     let profile = profile(plan)
@@ -62,7 +62,7 @@ extension ECSWriter {
     openOwn(plan, &lines)
     server(info.server, &lines)
     session(record.pointee.session, &lines)
-    own(report, record, delta, profile, &lines)
+    own(report, record, told, last, profile, &lines)
     lines.close()
     sentence(report, record, profile, end, hasEnded: hasEnded, &lines)
     return lines.end()
@@ -77,8 +77,8 @@ extension ECSWriter {
   }
 
   private func own(
-    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ delta: ConnectionRecord.Totals, _ profile: Profile?,
-    _ lines: inout JSONLines
+    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ told: ReportCounts,
+    _ last: ConnectionSnapshot.Totals, _ profile: Profile?, _ lines: inout JSONLines
   ) {
     lines.open("conn")
     lines.key("id")
@@ -90,57 +90,30 @@ extension ECSWriter {
     lines.name("close_reason", report.reason.name)
     carriers(report, &lines)
     webSocket(report.carrier?.webSocket, &lines)
-    lines.open("gap")
-    lines.number("count", report.gapCount)
-    lines.number("bytes", report.gapBytes)
-    lines.close()
-    lines.open("tcp")
-    lines.number("retransmits", report.retransmits)
-    lines.number("out_of_order", report.outOfOrder)
-    lines.number("capture_duplicates", report.copies)
-    if let server = report.serverHandshake, let client = report.clientHandshake {
-      lines.milliseconds("rtt_ms", server / 1_000 + client / 1_000)
+    let snapshot = ConnectionSnapshot(
+      report: report, counts: told, messages: MessageTally(report), roundTrips: record.pointee.roundTrips,
+      keepAlive: record.pointee.keepAlive, now: ConnectionSnapshot.Totals(report, MessageTally(report).both),
+      last: last, hasChecksums: profile?.checksumName != nil)
+    FigureTrees.connection.write(snapshot, &lines) { member, lines in
+      if member == "heartbeat" { handshake(report, profile, &lines) }
     }
-    segments("client_to_server", report, 0, &lines)
-    segments("server_to_client", report, 1, &lines)
     lines.close()
-    messages(record.pointee.messages, &lines)
-    ratios(FateRatios(record.pointee.messages.both), connections: nil, &lines)
-    roundTrips(record.pointee.roundTrips, &lines)
-    if let beats = report.heartbeats { heartbeats(beats, record, &lines) }
-    if let figures = report.figures {
-      if let outcome = report.handshake {
-        lines.open("handshake")
-        switch outcome {
-        case .answered, .acknowledged: lines.literal("\"outcome\":\"success\"")
-        case .refused, .unanswered: lines.literal("\"outcome\":\"failure\"")
-        case .pending: lines.literal("\"outcome\":\"unknown\"")
-        }
-        if let version = profile?.version { lines.members(version) }
-        if figures.readyAt != .distantPast {
-          let begun = report.establishedAt ?? figures.handshakeAt
-          lines.milliseconds("duration_ms", max(0, figures.readyAt.microseconds - begun.microseconds))
-        }
-        lines.close()
-      }
-      if profile?.checksumName != nil {
-        checksums(figures.checksums[0], figures.checksums[1], figures.checksums[2], figures.checksums[3], &lines)
-      }
-      if figures.longestIdle > 0 {
-        lines.open("idle")
-        lines.key("longest_survived_s")
-        lines.writer.decimal(Double(figures.longestIdle) / 1_000_000, 3)
-        lines.close()
-      }
+  }
+
+  /// What became of the protocol's own handshake; nothing where none was seen to begin.
+  private func handshake(_ report: ConnectionReport, _ profile: Profile?, _ lines: inout JSONLines) {
+    guard let figures = report.figures, let outcome = report.handshake else { return }
+    lines.open("handshake")
+    switch outcome {
+    case .answered, .acknowledged: lines.literal("\"outcome\":\"success\"")
+    case .refused, .unanswered: lines.literal("\"outcome\":\"failure\"")
+    case .pending: lines.literal("\"outcome\":\"unknown\"")
     }
-    lines.open("delta")
-    lines.signed("messages", Int64(bitPattern: delta.units))
-    lines.signed("acked", Int64(bitPattern: delta.acked))
-    // A late answer takes an unanswered message back that an earlier report has counted.
-    lines.signed("unanswered", Int64(bitPattern: delta.unanswered))
-    lines.signed("heartbeats_missed", Int64(bitPattern: delta.missed))
-    lines.signed("bytes", Int64(bitPattern: delta.bytes))
-    lines.close()
+    if let version = profile?.version { lines.members(version) }
+    if figures.readyAt != .distantPast {
+      let begun = report.establishedAt ?? figures.handshakeAt
+      lines.milliseconds("duration_ms", max(0, figures.readyAt.microseconds - begun.microseconds))
+    }
     lines.close()
   }
 
@@ -187,26 +160,6 @@ extension ECSWriter {
     lines.close()
   }
 
-  /// What one direction's segments were; nothing where none was captured.
-  private func segments(
-    _ key: StaticString, _ report: ConnectionReport, _ way: Int, _ lines: inout JSONLines
-  ) {
-    guard report.packets[way] > 0 else { return }
-    lines.open(key)
-    let figures = report.segments[way]
-    SegmentFields.forEach(figures, sawBothSides: report.sawBothSides) { lines.number($0, $1) }
-    let trips = figures.roundTrips
-    if let least = trips.minimum, let mean = trips.mean, let most = trips.maximum {
-      lines.open("ack_rtt")
-      lines.number("count", trips.count)
-      lines.milliseconds("min_ms", least / 1_000)
-      lines.milliseconds("mean_ms", mean / 1_000)
-      lines.milliseconds("max_ms", most / 1_000)
-      lines.close()
-    }
-    lines.close()
-  }
-
   private static func state(_ report: ConnectionReport) -> StaticString {
     switch (report.phase, report.reason) {
     case (.closed, .reset), (.closed, .refused): "reset"
@@ -219,41 +172,11 @@ extension ECSWriter {
     }
   }
 
-  private func roundTrips(_ histogram: RTTHistogram, _ lines: inout JSONLines) {
-    guard histogram.count > 0 else { return }
-    lines.open("rtt")
-    lines.number("count", histogram.count)
-    lines.milliseconds("min_ms", histogram.minimum)
-    lines.milliseconds("mean_ms", histogram.mean)
-    lines.milliseconds("max_ms", histogram.maximum)
-    lines.milliseconds("p50_ms", histogram.percentile(50))
-    lines.milliseconds("p95_ms", histogram.percentile(95))
-    lines.milliseconds("p99_ms", histogram.percentile(99))
-    lines.close()
-  }
-
-  private func heartbeats(_ beats: HeartbeatFigures, _ record: ConnectionBook.Record, _ lines: inout JSONLines) {
-    lines.open("heartbeat")
-    lines.number("sent", beats.sent)
-    lines.number("answered", beats.answered)
-    lines.number("missed", beats.missed)
-    lines.number("unknown", beats.unknown)
-    if beats.intervals > 0 { lines.milliseconds("interval_ms", Double(beats.intervalSum) / Double(beats.intervals)) }
-    lines.milliseconds("jitter_ms", beats.jitter)
-    if record.pointee.keepAlive > 0 {
-      lines.milliseconds("expected_ms", Int64(clamping: record.pointee.keepAlive) &* 1_000_000)
-    } else if beats.expected > 0 {
-      lines.milliseconds("expected_ms", Int64(beats.expected) &* 1_000)
-    }
-    if beats.roundTrips > 0 { lines.milliseconds("rtt_ms", Double(beats.roundTripSum) / Double(beats.roundTrips)) }
-    lines.close()
-  }
-
   private func sentence(
     _ report: ConnectionReport, _ record: ConnectionBook.Record, _ profile: Profile?, _ end: Timestamp, hasEnded: Bool,
     _ lines: inout JSONLines
   ) {
-    let counts = record.pointee.messages.both
+    let counts = MessageTally(report).both
     lines.key("message")
     lines.writer.byte(UInt8(ascii: "\""))
     lines.writer.endpoint(report.info.client)

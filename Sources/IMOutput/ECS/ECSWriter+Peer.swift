@@ -6,7 +6,7 @@ extension ECSWriter {
   /// The document of one minute of an endpoint: what a server's has as far as an endpoint knows it, and the endpoint's own
   /// counters, of this period only.
   func peerSummary(
-    _ role: PeerReport.Role, _ server: Endpoint, _ metrics: borrowing PeriodMetrics, _ now: [String: Double],
+    _ role: PeerReport.Role, _ server: Endpoint, _ metrics: PeriodMetrics, _ now: [String: Double],
     since before: [String: Double], _ period: Period, _ lines: inout JSONLines
   ) -> Bool {
     begin(.summary, at: period.end, &lines)
@@ -26,22 +26,7 @@ extension ECSWriter {
     lines.open("summary")
     lines.number("period_s", UInt64(PeriodClock.length / 1_000_000_000))
     lines.flag("partial", period.isPartial)
-    messages(metrics.messages, &lines)
-    connections(metrics.connections, active: metrics.active, &lines)
-    if !metrics.heartbeats.isEmpty {
-      lines.open("heartbeat")
-      lines.number("sent", metrics.heartbeats.sent)
-      lines.number("answered", metrics.heartbeats.answered)
-      lines.number("missed", metrics.heartbeats.missed)
-      lines.milliseconds("rtt_p95_ms", metrics.heartbeats.roundTrips.percentile(95))
-      lines.close()
-    }
-    ratios(metrics.ratios, connections: metrics.connections.success, &lines)
-    if metrics.roundTrips.count > 0 { periodRoundTrips(metrics.roundTrips, &lines) }
-    lines.open("bytes")
-    lines.number("client_to_server", metrics.bytes[0])
-    lines.number("server_to_client", metrics.bytes[1])
-    lines.close()
+    FigureTrees.interval.write(IntervalSnapshot(metrics, hasChecksums: false), &lines, isWanted: { $0 != "tcp" })
     lines.close()
     counters(role, now, since: before, &lines)
     lines.close()
@@ -64,7 +49,7 @@ extension ECSWriter {
     lines.close()
   }
 
-  private func sentence(_ role: PeerReport.Role, _ server: Endpoint, _ metrics: borrowing PeriodMetrics) -> String {
+  private func sentence(_ role: PeerReport.Role, _ server: Endpoint, _ metrics: PeriodMetrics) -> String {
     let units = metrics.messages.both.units
     var text = "\(role == .client ? "clients of " : "server ")\(AlertEvent.text(server)): "
     text += "\(units) \(units == 1 ? "message" : "messages") decided"

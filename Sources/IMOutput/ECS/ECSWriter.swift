@@ -289,28 +289,4 @@ final class ECSWriter {
     }
     lines.close()
   }
-
-  /// Fates of both directions, as `messages`.
-  func messages(_ tally: MessageTally, _ lines: inout JSONLines) {
-    lines.open("messages")
-    for direction in [Direction.clientToServer, .serverToClient] {
-      let counts = tally[direction]
-      lines.open(direction == .clientToServer ? "client_to_server" : "server_to_client")
-      lines.number("units", counts.units)
-      lines.number("acked", counts.acked)
-      lines.number("acked_after_retry", counts.ackedAfterRetry)
-      lines.number("rejected", counts.rejected)
-      lines.number("unanswered", counts.unanswered)
-      lines.number("damaged", counts.damaged)
-      lines.number("unknown", counts.unknown)
-      lines.number("pending", counts.pending)
-      lines.number("late", counts.late)
-      lines.open("causes")
-      lines.number("network", counts[.network])
-      lines.number("peer", counts[.peer])
-      lines.close()
-      lines.close()
-    }
-    lines.close()
-  }
 }

@@ -61,6 +61,32 @@ package struct JSONLines: ~Copyable {
     isFirst = false
   }
 
+  /// A place to take members back to.
+  struct Mark {
+    fileprivate let count: Int, isFirst: Bool
+  }
+
+  /// Where it stands.
+  var mark: Mark { Mark(count: writer.count, isFirst: isFirst) }
+
+  /// Takes back what was written behind `mark`.
+  mutating func takeBack(to mark: Mark) {
+    writer.truncate(to: mark.count)
+    isFirst = mark.isFirst
+  }
+
+  /// The comma and the name of a member whose value follows.
+  mutating func beginMember(_ name: StaticText) {
+    comma()
+    writer.raw(name.quoted.bytes)
+  }
+
+  /// Begins an object that is the value of a member.
+  mutating func openObject() {
+    writer.byte(UInt8(ascii: "{"))
+    isFirst = true
+  }
+
   /// Members that were made before, without commas at their ends.
   mutating func members(_ text: String) {
     comma()

@@ -1,3 +1,5 @@
+import IMMetrics
+
 /// Metrics as text that monitoring systems read: families in order, a line for each sample.
 ///
 /// Both dialects have the same samples. They differ in what stands around them:
@@ -28,7 +30,7 @@ package struct MetricText: ~Copyable {
   /// What was written.
   package private(set) var out = ByteWriter(capacity: 64 << 10)
   private let dialect: Dialect
-  private var family = MetricFamily.build
+  private var family = MetricFamily.refusals
   private var isBegun = false
 
   /// An empty text.
@@ -45,29 +47,51 @@ package struct MetricText: ~Copyable {
     if dialect == .openMetrics { out.literal("# EOF\n") }
   }
 
-  /// A count of a counter, or a whole figure of a gauge; `extra` is a label more.
-  mutating func sample(_ labels: String = "", _ value: UInt64, _ extra: StaticString = "") {
-    line(suffix, labels, extra)
-    out.number(value)
-    out.literal("\n")
+  /// The samples of a figure.
+  mutating func sample(_ labels: String, _ value: FigureValue) {
+    switch value {
+    case .count(let count): part(suffix, labels, count)
+    case .change(let change): part(suffix, labels, UInt64(clamping: change))
+    case .ratio(let number), .seconds(let number):
+      line(suffix, labels)
+      out.decimal(number, 6)
+      out.literal("\n")
+    case .microseconds(let time): part(suffix, labels, microseconds: time)
+    case .mean(let time): part(suffix, labels, microseconds: Int64(exactly: time.rounded()) ?? 0)
+    case .nanoseconds(let time): part(suffix, labels, microseconds: time / 1_000)
+    case .percentiles(let trips): summary(labels, trips.count, trips.sum) { trips.percentile($0) }
+    case .coarse(let trips): summary(labels, trips.count, trips.sum) { trips.percentile($0) }
+    case .buckets(let series):
+      series.forEachBound { bound, count in part("_bucket", labels, count, bound) }
+      part("_bucket", labels, series.count, "le=\"+Inf\"")
+      part("_sum", labels, microseconds: series.sum)
+      part("_count", labels, series.count)
+    }
   }
 
-  /// Seconds of a counter or a gauge.
-  mutating func sample(_ labels: String = "", seconds value: Double) {
-    line(suffix, labels)
-    out.decimal(value, 6)
-    out.literal("\n")
+  /// Percentiles, sum and count; without samples there is no percentile, which is not 0.
+  private mutating func summary(
+    _ labels: String, _ count: UInt64, _ sum: Int64, _ percentile: (Double) -> Int64?
+  ) {
+    let names: [StaticString] = [
+      "quantile=\"0.5\"", "quantile=\"0.9\"", "quantile=\"0.95\"", "quantile=\"0.99\"", "quantile=\"0.999\"",
+    ]
+    for (name, rank) in zip(names, Catalogue.percentiles) {
+      if let value = percentile(rank.percent) { part("", labels, microseconds: value, name) }
+    }
+    part("_sum", labels, microseconds: sum)
+    part("_count", labels, count)
   }
 
   /// One sample of a family with more than one a figure: `suffix` and `extra`, a label more, tell which.
-  mutating func part(_ suffix: StaticString, _ labels: String, _ value: UInt64, _ extra: StaticString = "") {
+  private mutating func part(_ suffix: StaticString, _ labels: String, _ value: UInt64, _ extra: StaticString = "") {
     line(suffix, labels, extra)
     out.number(value)
     out.literal("\n")
   }
 
   /// The same in microseconds, written as seconds.
-  mutating func part(
+  private mutating func part(
     _ suffix: StaticString, _ labels: String, microseconds value: Int64, _ extra: StaticString = ""
   ) {
     line(suffix, labels, extra)

@@ -1,4 +1,5 @@
 package import IMEngine
+package import IMMetrics
 
 /// What the metrics of a run tell beside those of its servers. What is not known stays `nil` and has no sample.
 package struct MetricsFigures {

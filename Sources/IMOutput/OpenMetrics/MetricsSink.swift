@@ -12,6 +12,8 @@ package final class MetricsSink: EngineSink {
 
   /// Servers with labels of their own, at most.
   let maximumEndpoints: Int
+  /// The whole run's connections.
+  private(set) var total = EndpointMetrics(key: nil)
   /// By the server's index in `Engine.endpoints()`.
   private(set) var endpoints: [EndpointSeries] = []
   /// The other servers, by profile.
@@ -67,8 +69,11 @@ package final class MetricsSink: EngineSink {
 
   /// Counts a connection that is over.
   package func connection(_ report: ConnectionReport) {
-    guard report.isFinal, report.info.endpoint != .max else { return }
-    change(report.info.endpoint, report.info.plan) { $0.ended(report) }
+    guard report.isFinal else { return }
+    let told = ReportCounts(report)
+    total.ended(report, told)
+    guard report.info.endpoint != .max else { return }
+    change(report.info.endpoint, report.info.plan) { $0.ended(report, told) }
   }
 
   /// Changes the figures of a server. What belongs to no server that has its own, and of which the profile is not known, is

@@ -12,16 +12,21 @@ package struct StatsTextWriter {
   /// Appends the tables.
   package func write(_ figures: RunFigures, to out: inout ByteWriter) {
     for (i, plan) in figures.summary.plans.enumerated() { types(plan, figures.summary.kinds[i], to: &out) }
-    guard figures.total.frames[0] + figures.total.frames[1] > 0 else { return }
+    guard figures.total.counts[.frames] > 0 else {
+      guard figures.summary.ledger.connections > 0 else { return }
+      connections(figures, to: &out)
+      tcp(figures.total, to: &out)
+      return problems(figures, to: &out)
+    }
     endpoints(figures, to: &out)
     heartbeats(figures, to: &out)
     causes(figures.total, to: &out)
     refusals(figures, to: &out)
     connections(figures, to: &out)
-    handshakes(figures.total.handshakes, to: &out)
+    handshakes(figures.total, to: &out)
     reads(figures.total, to: &out)
-    traffic(Traffic(figures), to: &out)
-    tcp(figures.total.tcp, to: &out)
+    traffic(figures.run.traffic, to: &out)
+    tcp(figures.total, to: &out)
     sequences(figures.summary, to: &out)
     problems(figures, to: &out)
     worst(figures, to: &out)
@@ -56,7 +61,7 @@ package struct StatsTextWriter {
     func row(_ name: String, _ metrics: EndpointMetrics) {
       let ratios = metrics.ratios
       let times =
-        [metrics.roundTrips.minimum] + RunFigures.percentiles.map { metrics.roundTrips.percentile($0) }
+        [metrics.roundTrips.minimum] + Catalogue.percentiles.map { metrics.roundTrips.percentile($0.percent) }
         + [metrics.roundTrips.maximum]
       table.add(
         [
@@ -77,10 +82,7 @@ package struct StatsTextWriter {
   private func heartbeats(_ figures: RunFigures, to out: inout ByteWriter) {
     let beats = figures.total.heartbeats
     guard beats.sent > 0 else { return }
-    var parts = ["heartbeats: \(grouped(beats.sent)) sent, \(grouped(beats.answered)) answered"]
-    if beats.missed > 0 { parts.append("\(grouped(beats.missed)) missed") }
-    if beats.unknown > 0 { parts.append("\(grouped(beats.unknown)) unknown") }
-    if beats.absent > 0 { parts.append("\(count(beats.absent, "time")) absent") }
+    var parts = FigureWords.parts(.heartbeats, Catalogue.servers, ServerSnapshot(figures.total))
     if beats.intervals > 0 {
       parts.append("every \(seconds(Double(beats.intervalSum) / Double(beats.intervals))) on average")
     }
@@ -94,7 +96,7 @@ package struct StatsTextWriter {
     if let silence = figures.total.shortestSilenceBeforeReset {
       parts.append("shortest silence before a reset \(seconds(Double(silence)))")
     }
-    out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
+    out.text(wrapped("heartbeats: " + parts.joined(separator: ", "), width) + "\n")
   }
 
   /// Messages that did not succeed, by why: `not successful, by cause: network 3 (...), peer 1 (...)`.
@@ -143,25 +145,22 @@ package struct StatsTextWriter {
     if ledger.midstreamConnections > 0 {
       parts.append("\(grouped(ledger.midstreamConnections)) begun before the capture")
     }
-    if figures.reconnects > 0 { parts.append("\(count(figures.reconnects, "reconnect"))") }
+    if figures.run.reconnects > 0 { parts.append("\(count(figures.run.reconnects, "reconnect"))") }
+    parts += FigureWords.parts(.connections, Catalogue.reports, figures.total.counts)
     out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
   }
 
   /// The protocol's own handshakes: `handshakes: 5 asked for, 3 answered, 2 only acknowledged, ...`.
-  private func handshakes(_ counts: HandshakeCounts, to out: inout ByteWriter) {
+  private func handshakes(_ total: EndpointMetrics, to out: inout ByteWriter) {
+    let counts = total.handshakes
     guard counts.requested > 0 else { return }
-    var parts = ["handshakes: \(grouped(counts.requested)) asked for"]
-    let outcomes: [(UInt64, String)] = [
-      (counts.answered, "answered"), (counts.acknowledged, "only acknowledged"), (counts.refused, "refused"),
-      (counts.unanswered, "unanswered"), (counts.pending, "pending"),
-    ]
-    for (value, name) in outcomes where value > 0 { parts.append("\(grouped(value)) \(name)") }
+    var parts = FigureWords.parts(.handshakes, Catalogue.servers, ServerSnapshot(total))
     parts.append("ready \(share(counts.readiness))")
     if let times = counts.times {
       let text = [times.minimum, times.mean, times.maximum].map(milliseconds).joined(separator: "/")
       parts.append("after \(text) ms min/mean/max")
     }
-    out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
+    out.text(wrapped("handshakes: " + parts.joined(separator: ", "), width) + "\n")
   }
 
   /// Messages that were read: `read, by receipts: client to server 24 after 2000.1/2010/2020 ms p50/p95/max`.
@@ -213,16 +212,16 @@ package struct StatsTextWriter {
   private func problems(_ figures: RunFigures, to out: inout ByteWriter) {
     var parts: [String] = []
     for kind in IssueKind.allCases {
-      let n = figures.count(kind)
+      let n = figures.run.count(kind)
       guard n > 0 else { continue }
       let missing = figures.summary.reassembly.gapBytes
       let bytes = kind == .gap ? " (\(count(missing[0] + missing[1] + missing[2], "byte")))" : ""
       parts.append("\(kind.name) \(grouped(n))\(bytes)")
     }
-    let total = figures.total
-    if total.retries > 0 { parts.append("retries \(grouped(total.retries))") }
-    if total.duplicates > 0 { parts.append("duplicates after the answer \(grouped(total.duplicates))") }
-    if figures.dupAcks > 0 { parts.append("repeated answers \(grouped(figures.dupAcks))") }
+    let counts = figures.total.counts
+    if counts[.retries] > 0 { parts.append("retries \(grouped(counts[.retries]))") }
+    if counts[.duplicates] > 0 { parts.append("duplicates after the answer \(grouped(counts[.duplicates]))") }
+    if figures.run.repeatedAnswers > 0 { parts.append("repeated answers \(grouped(figures.run.repeatedAnswers))") }
     out.text(wrapped("problems: " + (parts.isEmpty ? "none" : parts.joined(separator: ", ")), width) + "\n")
   }
 

@@ -1,3 +1,5 @@
+import IMMetrics
+
 /// One field of the documents, as it is declared: templates, the JSON Schema and the manual's table are made of these.
 ///
 /// A field has one type for ever. What means something else gets another name.
@@ -120,57 +122,26 @@ package enum ECSFields {
   /// The fields that documents of a dataset can have.
   package static func of(_ dataset: ECSDataset) -> [ECSField] { all.filter { $0.datasets.contains(dataset) } }
 
-  /// What became of messages, by direction, below `prefix`.
-  static func fates(_ prefix: String, _ datasets: [ECSDataset]) -> [ECSField] {
-    let meanings = [
-      ("units", "that asked for an answer; the fates below add up to it"),
-      ("acked", "answered after one copy"), ("acked_after_retry", "answered after more than one copy"),
-      ("rejected", "refused by the other side"), ("unanswered", "not answered in time"),
-      ("damaged", "not answered, and no copy undamaged"),
-      ("unknown", "without an answer, where the capture lacks bytes among which it may be"),
-      ("pending", "still open when the capture or connection ended"),
-      ("late", "answered after having been given up; the fate counts the answer"),
-      ("causes.network", "unanswered, of which TCP never acknowledged the last byte"),
-      ("causes.peer", "unanswered, though TCP acknowledged them"),
-    ]
-    return ["client_to_server", "server_to_client"].flatMap { way in
-      meanings.map { ECSField("\(prefix).messages.\(way).\($0.0)", .long, datasets, "messages \($0.1)") }
-    }
-  }
-
-  /// Ratios of fates of both directions, below `prefix`.
-  static func ratios(_ prefix: String, _ datasets: [ECSDataset]) -> [ECSField] {
-    [
-      ECSField(
-        "\(prefix).ratio.success", .float, datasets, "answered messages, of those whose fate is decided; 0 to 1"),
-      ECSField("\(prefix).ratio.loss", .float, datasets, "unanswered and damaged messages, of those decided; 0 to 1"),
-      ECSField("\(prefix).ratio.retry", .float, datasets, "messages answered after a retry, of those decided; 0 to 1"),
-    ]
-  }
-
-  /// Frames by what their checksum said, below `prefix`.
-  static func checksums(_ prefix: String, _ datasets: [ECSDataset]) -> [ECSField] {
-    [
-      ECSField("\(prefix).checksum.be", .long, datasets, "frames with a right checksum, big endian"),
-      ECSField("\(prefix).checksum.le", .long, datasets, "frames with a right checksum, little endian"),
-      ECSField("\(prefix).checksum.bad", .long, datasets, "frames with a wrong checksum"),
-      ECSField("\(prefix).checksum.none", .long, datasets, "frames without a checksum"),
-    ]
-  }
-
-  /// Round trips, below `prefix`, with these percentiles: `p999` is the 99.9th.
-  static func roundTrips(_ prefix: String, _ percentiles: [String], _ datasets: [ECSDataset]) -> [ECSField] {
-    [
-      ECSField("\(prefix).rtt.count", .long, datasets, "round trips measured: messages sent once and answered"),
-      ECSField("\(prefix).rtt.min_ms", .double, .milliseconds, datasets, "the shortest round trip"),
-      ECSField("\(prefix).rtt.mean_ms", .double, .milliseconds, datasets, "the mean round trip"),
-      ECSField("\(prefix).rtt.max_ms", .double, .milliseconds, datasets, "the longest round trip"),
-    ]
-      + percentiles.map { percentile in
-        let rank = percentile == "p999" ? "99.9" : String(percentile.dropFirst())
-        return ECSField(
-          "\(prefix).rtt.\(percentile)_ms", .double, .milliseconds, datasets,
-          "the round trip that \(rank) % do not exceed, within 2.5 %")
+  /// The fields of figures, at the places below `prefix` that `places` gives.
+  static func figures(
+    _ figures: [FigureInfo], below prefix: String, of dataset: ECSDataset, at places: (FigureInfo) -> [String]
+  ) -> [ECSField] {
+    figures.flatMap { figure in
+      places(figure).flatMap { place in
+        figure.leaves(place).map { leaf in
+          let name = ([prefix] + leaf.path).joined(separator: ".")
+          let help = figure.help(leaf.first, leaf.second)
+          switch figure.unit {
+          case .count: return ECSField(name, .long, [dataset], help)
+          case .bytes: return ECSField(name, .long, .bytes, [dataset], help)
+          // A field keeps the type that it had first.
+          case .ratio: return ECSField(name, name.hasSuffix(".connection_success") ? .double : .float, [dataset], help)
+          case .time: return ECSField(name, .double, name.hasSuffix("_s") ? .seconds : .milliseconds, [dataset], help)
+          case .seconds: return ECSField(name, .long, .seconds, [dataset], help)
+          case .histogram: return ECSField(name, .histogram, .milliseconds, [dataset], help)
+          }
+        }
       }
+    }
   }
 }

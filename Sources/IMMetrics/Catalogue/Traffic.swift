@@ -1,11 +1,12 @@
-package import IMEngine
-import IMMetrics
+import IMEngine
 import IMWire
 
 /// What was sent in a run, all connections of all protocols together.
 package struct Traffic {
-  /// Frames, and bytes of their bodies as they travel.
-  package private(set) var frames: UInt64 = 0, bodyBytes: UInt64 = 0
+  /// Frames, those of the client among them, and bytes of their bodies as they travel.
+  package private(set) var frames: UInt64 = 0, clientFrames: UInt64 = 0, bodyBytes: UInt64 = 0
+  /// Copies that senders made on purpose.
+  package private(set) var retries: UInt64 = 0
   /// Bytes of whole frames, as their receiver reads them: inflated, where a carrier compresses them.
   package let frameBytes: UInt64
   /// Copies of messages that ask for an answer, but for those that were pending at the end or whose answer the capture may
@@ -14,10 +15,9 @@ package struct Traffic {
   /// From the first packet to the last, in microseconds; `nil` without two.
   package let duration: Int64?
 
-  /// The traffic of a run.
-  package init(_ figures: RunFigures) {
-    let summary = figures.summary
-    frameBytes = figures.total.frameBytes[0] + figures.total.frameBytes[1]
+  /// The traffic of a run, whose frames had so many bytes.
+  package init(_ summary: Summary, frameBytes: UInt64) {
+    self.frameBytes = frameBytes
     if let first = summary.ledger.firstAt, let last = summary.ledger.lastAt, last > first {
       duration = last.microseconds - first.microseconds
     } else {
@@ -26,7 +26,9 @@ package struct Traffic {
     for (plan, kinds) in zip(summary.plans, summary.kinds) {
       for (index, kind) in kinds.enumerated() {
         frames += kind.frames[0] + kind.frames[1]
+        clientFrames += kind.frames[0]
         bodyBytes += kind.bodyBytes[0] + kind.bodyBytes[1]
+        if kind.frames[0] + kind.frames[1] > 0 { retries += kind.retries }
         guard index < plan.typeRoles.count, plan.typeRoles[index] == .message else { continue }
         var fates = kind.fates[0]
         fates.add(kind.fates[1])

@@ -1,0 +1,101 @@
+import IMEngine
+
+/// What the capture has counted, and what it had at its last document.
+package final class CaptureSnapshot {
+  /// Now, and then.
+  package let now: CaptureFigures, before: CaptureFigures?
+  /// Documents made; messages that the sample leaves out.
+  package let written: UInt64, sampledOut: UInt64
+
+  /// A snapshot of its parts.
+  package init(_ now: CaptureFigures, since before: CaptureFigures?, written: UInt64, sampledOut: UInt64) {
+    self.now = now
+    self.before = before
+    self.written = written
+    self.sampledOut = sampledOut
+  }
+}
+
+extension CaptureFigures {
+  /// How much a figure has grown; `nil` when it is not known.
+  package static func growth(_ now: UInt64?, _ before: UInt64?) -> UInt64? {
+    guard let now else { return nil }
+    return now >= (before ?? 0) ? now - (before ?? 0) : 0
+  }
+
+  /// The part of the received packets that the kernel dropped since `previous`; `nil` when it is not known.
+  package func lossRatio(since previous: CaptureFigures?) -> Double? {
+    guard let received = Self.growth(received, previous?.received), received > 0,
+      let dropped = Self.growth(dropped, previous?.dropped)
+    else { return nil }
+    return min(1, Double(dropped) / Double(received))
+  }
+}
+
+extension Catalogue {
+  private typealias Row = Figure<CaptureSnapshot>
+
+  /// The figures of the capture's documents.
+  package static let captures: [Figure<CaptureSnapshot>] =
+    [
+      capture("packets.received", "packets that the kernel saw") { $0.received },
+      capture("packets.dropped", "packets that the kernel dropped") { $0.dropped },
+      capture("packets.if_dropped", "packets that the interface dropped") { $0.interfaceDropped },
+      capture("packets.processed", "packets that imdump read") { $0.processed },
+      capture("packets.ignored", "of them, those without a TCP segment") { $0.ignored },
+      capture("packets.truncated", "of them, cut by the snaplen") { $0.truncated },
+      capture("packets.duplicates", "of them, captured twice") { $0.duplicates },
+      capture("bytes.processed", "captured bytes of the packets read", .bytes) { $0.processedBytes },
+      delta("received", "packets received since the document before") { $0.received },
+      delta("dropped", "packets dropped by the kernel since then") { $0.dropped },
+      delta("if_dropped", "packets dropped by the interface since then") { $0.interfaceDropped },
+      Row(
+        "capture.ratio.dropped", .ratio, .now, "dropped of received since then; 0 to 1", capture: ["ratio.dropped"],
+        rule: "capture_drop_ratio", kind: .gauge
+      ) { capture, _, _ in capture.now.lossRatio(since: capture.before).map { .ratio($0) } },
+      capture("reassembly.gaps", "holes in streams") { $0.gaps },
+      capture("reassembly.gap_bytes", "bytes missing in them", .bytes) { $0.gapBytes },
+      capture("reassembly.evicted", "connections forgotten to save memory") { $0.evicted },
+      Row(
+        "capture.evictions", .count, .packet, "forgotten to save memory: {what}", by: [.eviction],
+        capture: ["reassembly.evictions.{what}"], omitsZero: true
+      ) { capture, what, _ in capture.now.evictions.map { .count($0[Eviction.allCases[what]]) } },
+      capture("reassembly.memory_bytes", "memory held for connections", .bytes, .gauge) { $0.memoryBytes },
+      capture("reassembly.connections", "connections known", kind: .gauge) { $0.connections },
+      Row("capture.output.written", .count, .packet, "documents made", capture: ["output.written"]) { capture, _, _ in
+        .count(capture.written)
+      },
+      Row(
+        "capture.output.sampled_out", .count, .packet, "messages that the sample leaves out",
+        capture: ["output.sampled_out"]
+      ) { capture, _, _ in .count(capture.sampledOut) },
+      capture("output.failed", "times when output could not be written") { $0.outputFailed },
+      capture("output.dropped", "documents lost because of that") { $0.outputDropped },
+      Row("capture.process.cpu", .time, .now, "CPU time of the process", capture: ["process.cpu_ms"]) {
+        capture, _, _ in capture.now.cpuMilliseconds.map { .ratio($0) }
+      },
+      capture("process.rss_bytes", "the most memory of the process", .bytes, .gauge) { $0.residentBytes },
+      capture("process.uptime_s", "time since the capture's start", .seconds, .gauge) { $0.uptimeSeconds },
+    ]
+
+  private static func capture(
+    _ name: String, _ help: String, _ unit: FigureUnit = .count, _ kind: FigureKind = .counter,
+    _ read: @escaping @Sendable (CaptureFigures) -> UInt64?
+  ) -> Figure<CaptureSnapshot> {
+    Row("capture.\(name)", unit, kind == .gauge ? .now : .packet, help, capture: [name], kind: kind) {
+      capture, _, _ in read(capture.now).map { .count($0) }
+    }
+  }
+
+  private static func capture(
+    _ name: String, _ help: String, kind: FigureKind, _ read: @escaping @Sendable (CaptureFigures) -> UInt64?
+  ) -> Figure<CaptureSnapshot> { capture(name, help, .count, kind, read) }
+
+  private static func delta(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (CaptureFigures) -> UInt64?
+  ) -> Figure<CaptureSnapshot> {
+    Row("capture.delta.\(name)", .count, .now, help, capture: ["delta.\(name)"], kind: .gauge) { capture, _, _ in
+      CaptureFigures.growth(read(capture.now), capture.before.flatMap(read)).map { .count($0) }
+    }
+  }
+}

@@ -1,0 +1,146 @@
+package import IMEngine
+
+/// Times from segments to their acknowledgments, by direction.
+package typealias BothWays = InlineArray<2, AckRoundTrips>
+
+/// What is known of one connection when a report of it is made.
+package final class ConnectionSnapshot {
+  /// What a report says of messages and bytes, so that the next one tells the difference.
+  package struct Totals: Sendable {
+    /// Messages; those answered; those not; heartbeats missed; bytes of packets.
+    package var units: UInt64 = 0, acked: UInt64 = 0, unanswered: UInt64 = 0, missed: UInt64 = 0, bytes: UInt64 = 0
+
+    /// All zero.
+    package init() {}
+
+    /// What a report says, where messages came to `messages`.
+    package init(_ report: borrowing ConnectionReport, _ messages: FateCounts) {
+      units = UInt64(messages.units)
+      acked = UInt64(messages.acked) + UInt64(messages.ackedAfterRetry)
+      unanswered = UInt64(messages.unanswered)
+      missed = UInt64(report.heartbeats?.missed ?? 0)
+      bytes = report.wireBytes[0] + report.wireBytes[1]
+    }
+  }
+
+  /// The report.
+  package let report: ConnectionReport
+  /// What it counts.
+  package let counts: ReportCounts
+  /// What became of messages; round trips of everything but heartbeats.
+  package let messages: MessageTally, roundTrips: RTTHistogram
+  /// The seconds of silence that the client promised not to exceed; 0 for none.
+  package let keepAlive: UInt64
+  /// What this report and the last one say.
+  package let now: Totals, last: Totals
+  /// Whether the protocol has checksums.
+  package let hasChecksums: Bool
+
+  /// A snapshot of its parts.
+  package init(
+    report: ConnectionReport, counts: ReportCounts, messages: MessageTally, roundTrips: RTTHistogram,
+    keepAlive: UInt64, now: Totals, last: Totals, hasChecksums: Bool
+  ) {
+    self.report = report
+    self.counts = counts
+    self.messages = messages
+    self.roundTrips = roundTrips
+    self.keepAlive = keepAlive
+    self.now = now
+    self.last = last
+    self.hasChecksums = hasChecksums
+  }
+}
+
+extension Catalogue {
+  private typealias Row = Figure<ConnectionSnapshot>
+
+  /// The figures of a connection. Sums of both directions stand in front of each direction's.
+  package static let connections: [Figure<ConnectionSnapshot>] =
+    (counted { !$0.contains("{") }
+    + [
+      Row(
+        "tcp.handshake", .time, .report, "round trip of TCP's handshake", connection: ["tcp.rtt_ms"], kind: .gauge
+      ) { connection, _, _ in
+        guard let server = connection.report.serverHandshake, let client = connection.report.clientHandshake else {
+          return nil
+        }
+        return .microseconds(server / 1_000 + client / 1_000)
+      }
+    ]
+    + counted { $0.contains("{direction}") }
+    + acknowledgmentTimes.map { figure in
+      figure.of { [$0.report.segments[0].roundTrips, $0.report.segments[1].roundTrips] }
+    }
+    + fates.map { $0.of { $0.messages } } + ratios.map { $0.of { $0.messages } }
+    + coarse(["p50", "p95", "p99"]).map { $0.of { $0.roundTrips } } + beats + counted { $0.contains("{result}") }
+    + [
+      Row(
+        "silence.survived", .time, .report, "the longest silence behind which the peer acknowledged what came",
+        connection: ["idle.longest_survived_s"], kind: .gauge
+      ) { connection, _, _ in
+        guard let idle = connection.report.figures?.longestIdle, idle > 0 else { return nil }
+        return .microseconds(idle)
+      }
+    ] + deltas).filter { !$0.info.connection.isEmpty }.map { $0.only(\.connection) }
+
+  /// What reports count, at the places that `isWanted` takes.
+  private static func counted(_ isWanted: (String) -> Bool) -> [Figure<ConnectionSnapshot>] {
+    reports.compactMap { figure in
+      let places = figure.info.connection.filter(isWanted)
+      if places.isEmpty { return nil }
+      return figure.named { $0.connection = places }.of { connection in
+        // A protocol without checksums has no such figures.
+        figure.info.id == "checksums.connection"
+          && (!connection.hasChecksums || connection.report.figures == nil) ? nil : connection.counts
+      }
+    }
+  }
+
+  private static let beats: [Figure<ConnectionSnapshot>] = [
+    beat("sent", .count, "heartbeats, without copies") { beats, _ in .count(UInt64(beats.sent)) },
+    beat("answered", .count, "of them, answered") { beats, _ in .count(UInt64(beats.answered)) },
+    beat("missed", .count, "of them, not answered in time") { beats, _ in .count(UInt64(beats.missed)) },
+    beat("unknown", .count, "of them, whose answer the capture may lack") { beats, _ in .count(UInt64(beats.unknown)) },
+    beat("interval_ms", .time, "the mean between two") { beats, _ in
+      beats.intervals == 0 ? nil : .mean(Double(beats.intervalSum) / Double(beats.intervals))
+    },
+    beat("jitter_ms", .time, "the mean difference of neighbouring intervals") { beats, _ in
+      beats.jitter.map { .mean($0) }
+    },
+    beat("expected_ms", .time, "what the client promised") { beats, keepAlive in
+      if keepAlive > 0 { return .microseconds(Int64(clamping: keepAlive) &* 1_000_000) }
+      return beats.expected > 0 ? .microseconds(Int64(beats.expected) &* 1_000) : nil
+    },
+    beat("rtt_ms", .time, "their mean round trip") { beats, _ in
+      beats.roundTrips == 0 ? nil : .mean(Double(beats.roundTripSum) / Double(beats.roundTrips))
+    },
+  ]
+
+  private static func beat(
+    _ name: String, _ unit: FigureUnit, _ help: String,
+    _ read: @escaping @Sendable (HeartbeatFigures, UInt64) -> FigureValue?
+  ) -> Figure<ConnectionSnapshot> {
+    Row(
+      "heartbeats.connection.\(name)", unit, .report, help, connection: ["heartbeat.\(name)"],
+      kind: unit == .count ? .counter : .gauge
+    ) { connection, _, _ in connection.report.heartbeats.flatMap { read($0, connection.keepAlive) } }
+  }
+
+  private static let deltas: [Figure<ConnectionSnapshot>] = [
+    delta("messages", "messages since the document before") { $0.units },
+    delta("acked", "answered messages since then") { $0.acked },
+    delta("unanswered", "unanswered ones since then; negative when late answers took some back") { $0.unanswered },
+    delta("heartbeats_missed", "missed heartbeats since then") { $0.missed },
+    delta("bytes", "bytes of packets since then", .bytes) { $0.bytes },
+  ]
+
+  private static func delta(
+    _ name: String, _ help: String, _ unit: FigureUnit = .count,
+    _ read: @escaping @Sendable (ConnectionSnapshot.Totals) -> UInt64
+  ) -> Figure<ConnectionSnapshot> {
+    Row("delta.\(name)", unit, .report, help, connection: ["delta.\(name)"], kind: .gauge) { connection, _, _ in
+      .change(Int64(bitPattern: read(connection.now) &- read(connection.last)))
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import IMEngine
+import IMWire
+
+/// The figures of one server in one minute.
+package final class IntervalSnapshot {
+  /// What was counted.
+  package let metrics: PeriodMetrics
+  /// Whether the protocol has checksums.
+  package let hasChecksums: Bool
+
+  /// A snapshot of its parts.
+  package init(_ metrics: PeriodMetrics, hasChecksums: Bool) {
+    self.metrics = metrics
+    self.hasChecksums = hasChecksums
+  }
+}
+
+extension Catalogue {
+  /// The figures of a server's minute.
+  package static let intervals: [Figure<IntervalSnapshot>] =
+    (fates.map { $0.of { $0.metrics.messages } } + minuteCopies + minuteConnections + minuteHandshakes
+    + [
+      Row("checksums.minute", .count, .packet, "frames {result}", by: [.checked], interval: ["checksum.{result}"]) {
+        minute, status, _ in minute.hasChecksums ? .count(minute.metrics.checksums[status]) : nil
+      }
+    ] + minuteHeartbeats + ratios.map { $0.of { $0.metrics.messages } }
+    + [
+      Row(
+        "connections.success", .ratio, .end, "attempts that succeeded; 0 to 1", interval: ["ratio.connection_success"],
+        rule: "connection_success", kind: .gauge
+      ) { minute, _, _ in minute.metrics.connections.success.map { .ratio($0) } }
+    ] + minuteRoundTrips
+    + [
+      Row(
+        "frames.bytes", .bytes, .packet, "bytes of frames {direction}", by: [.direction],
+        interval: ["bytes.{direction}"]
+      ) { minute, way, _ in .count(minute.metrics.bytes[way]) }
+    ] + reports.map { $0.of { $0.metrics.counts } })
+    .filter { !$0.info.interval.isEmpty }.map { $0.only(\.interval) }
+
+  private typealias Row = Figure<IntervalSnapshot>
+
+  private static let minuteConnections: [Figure<IntervalSnapshot>] = [
+    connection("attempts", "connections that were tried") { $0.attempts },
+    connection("succeeded", "of them, those that carried a frame") { $0.succeeded },
+    connection("refused", "of them, refused") { $0.refused },
+    connection("timed_out", "of them, not answered") { $0.timedOut },
+    Row(
+      "connections.active", .count, .now, "connections open at the period's end", interval: ["connections.active"],
+      kind: .gauge
+    ) { minute, _, _ in .count(minute.metrics.active) },
+    connection("opened", "connections that began to carry frames") { $0.opened },
+    connection("closed", "connections that ended") { $0.closed },
+    connection("reset", "of them, by a reset") { $0.reset },
+    connection("reconnects", "sessions that came back on another one") { $0.reconnects },
+  ]
+
+  /// Copies of messages, counted with their frames.
+  private static let minuteCopies: [Figure<IntervalSnapshot>] = [
+    copies("retries", "copies of messages sent on purpose") { $0.retries },
+    copies("immediate", "copies of messages written at once") { $0.immediateDuplicates },
+    copies("after_answer", "copies of messages that came after the answer") { $0.duplicates },
+  ]
+
+  private static func copies(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (PeriodMetrics) -> UInt64
+  ) -> Figure<IntervalSnapshot> {
+    Row("copies.minute.\(name)", .count, .packet, help, interval: ["copies.\(name)"]) { minute, _, _ in
+      .count(read(minute.metrics))
+    }
+  }
+
+  /// The protocol's own handshakes, of connections whose last report came in the minute.
+  private static let minuteHandshakes: [Figure<IntervalSnapshot>] = [
+    handshake("requested", "protocol handshakes that were asked for") { $0.requested },
+    handshake("answered", "of them, answered") { $0.answered },
+    handshake("acknowledged", "of them, only acknowledged") { $0.acknowledged },
+    handshake("refused", "of them, refused") { $0.refused },
+    handshake("unanswered", "of them, not answered") { $0.unanswered },
+    handshake("pending", "of them, still open") { $0.pending },
+  ]
+
+  private static func handshake(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (HandshakeCounts) -> UInt64
+  ) -> Figure<IntervalSnapshot> {
+    Row("handshakes.minute.\(name)", .count, .end, help, interval: ["handshakes.\(name)"]) { minute, _, _ in
+      minute.metrics.handshakes.requested == 0 ? nil : .count(read(minute.metrics.handshakes))
+    }
+  }
+
+  private static func connection(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (ConnectionCounts) -> UInt64
+  ) -> Figure<IntervalSnapshot> {
+    Row("connections.\(name)", .count, .end, help, interval: ["connections.\(name)"]) { minute, _, _ in
+      .count(read(minute.metrics.connections))
+    }
+  }
+
+  private static let minuteHeartbeats: [Figure<IntervalSnapshot>] = [
+    beat("sent", .count, .packet, "heartbeats, without copies") { .count($0.sent) },
+    beat("answered", .count, .firstFate, "heartbeats answered") { .count($0.answered) },
+    beat("missed", .count, .firstFate, "heartbeats not answered in time") { .count($0.missed) },
+    beat("unknown", .count, .firstFate, "heartbeats whose answer the capture may lack") { .count($0.unknown) },
+    beat("interval_ms", .time, .packet, "the mean between two") { $0.interval.map { .mean($0) } },
+    beat("interval_count", .count, .packet, "intervals that the mean is of") { .count($0.intervals) },
+    beat("jitter_ms", .time, .packet, "the mean difference of neighbouring intervals") { $0.jitter.map { .mean($0) } },
+    beat("jitter_count", .count, .packet, "differences that the mean is of") { .count($0.changes) },
+    beat("expected_ms", .time, .packet, "what clients promised") { $0.expected.map { .mean($0) } },
+    beat("expected_count", .count, .packet, "heartbeats of clients that promised") { .count($0.expectations) },
+    beat("rtt_p95_ms", .time, .firstFate, "their round trip that 95 % do not exceed") {
+      $0.roundTrips.percentile(95).map { .microseconds($0) }
+    },
+  ]
+
+  private static func beat(
+    _ name: String, _ unit: FigureUnit, _ moment: FigureMoment, _ help: String,
+    _ read: @escaping @Sendable (HeartbeatCounts) -> FigureValue?
+  ) -> Figure<IntervalSnapshot> {
+    Row(
+      "heartbeats.minute.\(name)", unit, moment, help, interval: ["heartbeat.\(name)"],
+      kind: unit == .count ? .counter : .gauge
+    ) { minute, _, _ in minute.metrics.heartbeats.isEmpty ? nil : read(minute.metrics.heartbeats) }
+  }
+
+  private static let minuteRoundTrips: [Figure<IntervalSnapshot>] =
+    coarse(percentiles.map(\.name)).map { $0.of { $0.metrics.roundTrips } } + [
+      Row(
+        "rtt.histogram", .histogram, .firstFate,
+        "round trips on boundaries that all sensors share, 1.05 apart: histograms add up",
+        interval: ["rtt.histogram"], kind: .gauge
+      ) { minute, _, _ in
+        minute.metrics.roundTrips.count == 0 ? nil : .coarse(minute.metrics.roundTrips)
+      }
+    ]
+
+  /// Round trips in coarse buckets, with these percentiles.
+  static func coarse(_ names: [String]) -> [Figure<RTTHistogram>] {
+    func row(
+      _ name: String, _ help: String, _ read: @escaping @Sendable (RTTHistogram) -> FigureValue?
+    ) -> Figure<RTTHistogram> {
+      let unit = name == "count" ? FigureUnit.count : .time
+      return Figure(
+        "rtt.coarse.\(name)", unit, .firstFate, help, connection: ["rtt.\(name)"], interval: ["rtt.\(name)"],
+        kind: unit == .count ? .counter : .gauge
+      ) { trips, _, _ in trips.count == 0 ? nil : read(trips) }
+    }
+    return [
+      row("count", "round trips measured: messages sent once and answered") { .count($0.count) },
+      row("min_ms", "the shortest round trip") { $0.minimum.map { .microseconds($0) } },
+      row("mean_ms", "the mean round trip") { $0.mean.map { .mean($0) } },
+      row("max_ms", "the longest round trip") { $0.maximum.map { .microseconds($0) } },
+    ]
+      + percentiles.filter { names.contains($0.name) }.map { name, percent in
+        row("\(name)_ms", "the round trip that \(percentText(percent)) % do not exceed, within 2.5 %") {
+          $0.percentile(percent).map { .microseconds($0) }
+        }
+      }
+  }
+}

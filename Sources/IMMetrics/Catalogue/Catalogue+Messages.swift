@@ -1,0 +1,99 @@
+import IMEngine
+import IMWire
+
+extension Catalogue {
+  /// What became of messages, as it stands in the end. Ratios and sums are of both directions.
+  package static let fates: [Figure<MessageTally>] = [
+    fate("units", "messages that asked for an answer; the fates below add up to it") { $0.units },
+    Figure(
+      "messages.fates", .count, .fate, "messages {fate}", by: [.direction, .fate], json: ["messages.{fate}"],
+      connection: ["messages.{direction}.{fate}"], interval: ["messages.{direction}.{fate}"]
+    ) { tally, way, fate in .count(UInt64(tally.way(way)[Dimension.fates[fate].fate])) },
+    fate("late", "messages answered after having been given up; the fate counts the answer") { $0.late },
+    Figure("messages.causes", .count, .fate, "messages {cause}", by: [.cause], json: ["messages.causes.{cause}"]) {
+      tally, cause, _ in .count(UInt64(tally.both[Cause.allCases[cause]]))
+    },
+    Figure(
+      "messages.unanswered.causes", .count, .fate, "messages {cause}",
+      by: [.direction, Dimension("cause", Array(Dimension.cause.values.prefix(2)))],
+      connection: ["messages.{direction}.causes.{cause}"], interval: ["messages.{direction}.causes.{cause}"]
+    ) { tally, way, cause in .count(UInt64(tally.way(way)[Cause.allCases[cause]])) },
+  ]
+
+  private static func fate(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (FateCounts) -> UInt32
+  ) -> Figure<MessageTally> {
+    Figure(
+      "messages.\(name)", .count, .fate, help, by: [.direction], json: ["messages.\(name)"],
+      connection: ["messages.{direction}.\(name)"], interval: ["messages.{direction}.\(name)"]
+    ) { tally, way, _ in .count(UInt64(read(tally.way(way)))) }
+  }
+
+  /// Ratios of messages.
+  package static let ratios: [Figure<MessageTally>] = [
+    ratio("success", "answered messages, of those whose fate is decided; 0 to 1") { $0.success },
+    ratio("loss", "unanswered and damaged messages, of those decided; 0 to 1") { $0.loss },
+    ratio("retry", "messages answered after a retry, of those decided; 0 to 1") { $0.retry },
+  ]
+
+  private static func ratio(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (FateRatios) -> Double?
+  ) -> Figure<MessageTally> {
+    Figure(
+      "messages.\(name)", .ratio, .fate, help, json: [name], connection: ["ratio.\(name)"], interval: ["ratio.\(name)"],
+      rule: name, kind: .gauge
+    ) { tally, _, _ in read(FateRatios(tally.both)).map { .ratio($0) } }
+  }
+
+  /// What was decided first, in counts that never go back.
+  package static let decisions: [Figure<EndpointSeries>] =
+    decisions("imdump_messages", "Messages whose fate was decided", "Messages") { $0.messages }
+    + [
+      Figure(
+        "messages.causes.first", .count, .firstFate,
+        "Messages that were first decided to have failed, by why: network, peer, capture, status, checksum",
+        by: [.direction, .cause], metric: MetricName("imdump_message_causes")
+      ) { series, way, cause in .count(series.messages.decided(.of(way), Cause.allCases[cause])) },
+      Figure(
+        "messages.causes.late", .count, .firstFate, "Of those, answered after all, by why they were counted",
+        by: [.direction, .cause], metric: MetricName("imdump_message_causes_late")
+      ) { series, way, cause in .count(series.messages.late(.of(way), Cause.allCases[cause])) },
+      Figure(
+        "handshakes.refused.requests", .count, .firstFate,
+        "Failed logins: refused requests of the protocol's own handshake, of which a connection may have several",
+        metric: MetricName("imdump_handshakes_refused"), rule: "handshakes_refused"
+      ) { series, _, _ in .count(series.handshakesRefused) },
+      Figure(
+        "messages.unacknowledged", .count, .firstFate, "Messages that ask for no answer", by: [.direction],
+        metric: MetricName("imdump_messages_unacknowledged")
+      ) { series, way, _ in .count(series.messages.decided(.of(way), Fate.unacknowledged)) },
+    ]
+    + decisions("imdump_control_messages", "Other exchanges than messages and heartbeats", "Of those,") { $0.control }
+
+  private static func decisions(
+    _ family: String, _ what: String, _ late: String, _ part: @escaping @Sendable (EndpointSeries) -> FateSeries
+  ) -> [Figure<EndpointSeries>] {
+    let id = family.dropFirst("imdump_".count)
+    return [
+      Figure(
+        "\(id).first", .count, .firstFate, "\(what), by the fate that was decided first", by: [.direction, .fate],
+        metric: MetricName(family)
+      ) { series, way, fate in .count(part(series).decided(.of(way), Dimension.fates[fate].fate)) },
+      Figure(
+        "\(id).late", .count, .firstFate,
+        "\(late) answered after they were counted as unanswered, damaged or unknown, by the answer",
+        by: [.direction, .answer], metric: MetricName("\(family)_late")
+      ) { series, way, fate in .count(part(series).late(.of(way), Dimension.fates[fate].fate)) },
+    ]
+  }
+}
+
+extension MessageTally {
+  /// What became of the messages of direction `way`, 0 being the client's.
+  func way(_ way: Int) -> FateCounts { self[.of(way)] }
+}
+
+extension Direction {
+  /// The direction of a place in a table, 0 being the client's.
+  static func of(_ way: Int) -> Direction { way == 0 ? .clientToServer : .serverToClient }
+}

@@ -1,0 +1,129 @@
+/// Every figure of the product, by scope.
+package enum Catalogue {}
+
+extension Catalogue {
+  /// Whose packets have to be captured for a figure of one side's segments.
+  private enum Need {
+    /// The side's own; both sides'.
+    case side, both
+  }
+
+  /// What the reports of connections count: of one, of a server, of the run; of a minute what came since the last reports.
+  package static let reports: [Figure<ReportCounts>] = [
+    Figure(
+      "connections.reported", .count, .end, "connections with packets", json: ["tcp.connections"]
+    ) { counts, _, _ in .count(counts[.seen] &- counts[.seenBoth]) },
+    Figure(
+      "gaps", .count, .report, "holes in its streams", connection: ["gap.count"], rule: "gaps"
+    ) { counts, _, _ in
+      .count(counts[.gaps])
+    },
+    Figure("gaps.bytes", .bytes, .report, "bytes missing in them", connection: ["gap.bytes"]) { counts, _, _ in
+      .count(counts[.gapBytes])
+    },
+    segments(
+      .retransmissions, "retransmits", "segments seen again", interval: "tcp.retransmits", sum: "tcp.retransmits",
+      metric: MetricName(
+        "imdump_endpoint_tcp_retransmissions", help: "TCP segments sent again on connections that are over"),
+      rule: "tcp_retransmissions",
+      text: FigureText(.segments, "retransmission", "retransmissions", .always)),
+    Figure(
+      "tcp.syns_sent_again", .count, .report, "SYNs that the client sent again", json: ["tcp.syns_sent_again"],
+      connection: ["tcp.syns_sent_again"], interval: ["tcp.syns_sent_again"],
+      metric: MetricName(
+        "imdump_endpoint_tcp_syns_sent_again", help: "SYNs that clients sent again, of connections that are over"),
+      runMetric: MetricName(
+        "imdump_tcp_syns_sent_again", help: "SYNs that clients sent again, of connections that are over"),
+      rule: "tcp_syns_sent_again", text: FigureText(.connections, "SYN sent again", "SYNs sent again")
+    ) { counts, _, _ in
+      // Where the first was not seen, nothing is known of the others.
+      counts[.connections] > 0 && counts[.attempts] == 0 ? nil : .count(counts[.repeatedSYNs])
+    },
+    segments(
+      .fast, "fast_retransmits", "of them, after duplicate acknowledgments", needs: .both,
+      text: FigureText(.segments, "fast", nil, .among)),
+    segments(
+      .spurious, "spurious_retransmits", "of them, of bytes that had been acknowledged", needs: .both,
+      text: FigureText(.segments, "spurious", nil, .among)),
+    segments(
+      .timeouts, "timeout_retransmits", "of them, after a timeout",
+      text: FigureText(.segments, "after a timeout", nil, .among)),
+    segments(
+      .outOfOrder, "out_of_order", "segments out of order", interval: "tcp.out_of_order", sum: "tcp.out_of_order",
+      text: FigureText(.segments, "out of order")),
+    segments(
+      .lost, "lost_segments", "segments that the network lost", needs: .both,
+      metric: MetricName(
+        "imdump_endpoint_tcp_lost_segments", help: "TCP segments that the network lost, of connections that are over"),
+      text: FigureText(.segments, "segment lost", "segments lost")),
+    segments(
+      .missedHoles, "not_captured_gaps", "holes that the receiver did not have: the capture lacks them", needs: .both,
+      text: FigureText(.segments, "hole", "holes")),
+    segments(
+      .missedBytes, "not_captured_bytes", "bytes in such holes", unit: .bytes, needs: .both,
+      text: FigureText(.segments, "bytes not captured", nil, .behind)),
+    segments(
+      .duplicateAcks, "duplicate_acks", "acknowledgments that came again",
+      metric: MetricName(
+        "imdump_endpoint_tcp_duplicate_acks", help: "TCP acknowledgments that came again on connections that are over"),
+      text: FigureText(.segments, "duplicate ACK", "duplicate ACKs")),
+    segments(
+      .keepAlives, "keep_alives", "TCP keep-alives", text: FigureText(.segments, "keep-alive", "keep-alives")),
+    segments(
+      .keepAliveAcks, "keep_alive_acks", "answers to them",
+      text: FigureText(.segments, "keep-alive ACK", "keep-alive ACKs")),
+    segments(
+      .zeroWindows, "zero_windows", "times when the receiver had no room",
+      metric: MetricName(
+        "imdump_endpoint_tcp_zero_windows", help: "TCP segments without a window, of connections that are over"),
+      text: FigureText(.segments, "zero window", "zero windows")),
+    segments(
+      .copies, "capture_duplicates", "packets that were captured twice", sum: "tcp.capture_duplicates",
+      text: FigureText(.segments, "captured twice")),
+    frames(.retries, "copies.retries", "copies of messages sent on purpose"),
+    frames(.immediateDuplicates, "copies.immediate", "copies of messages written at once"),
+    frames(.duplicates, "copies.after_answer", "copies of messages that came after the answer"),
+    frames(.repeatedAnswers, "answers.repeated", "answers after the first"),
+    frames(.orphanAnswers, "answers.orphaned", "answers that name nothing known"),
+    Figure(
+      "frames.over", .count, .end, "Frames of connections that are over", by: [.direction],
+      metric: MetricName("imdump_endpoint_frames")
+    ) { counts, way, _ in .count(counts[.frames, way]) },
+    Figure(
+      "packets.bytes.over", .bytes, .end, "Bytes of packets of connections that are over", by: [.direction],
+      metric: MetricName("imdump_endpoint_wire_bytes")
+    ) { counts, way, _ in .count(counts[.wireBytes, way]) },
+    Figure(
+      "checksums.connection", .count, .report, "frames {result}", by: [.checked], connection: ["checksum.{result}"]
+    ) { counts, status, _ in
+      let all: [ReportCount] = [.rightBigEndian, .rightLittleEndian, .wrongChecksum, .noChecksum]
+      return .count(counts[all[status]])
+    },
+  ]
+
+  /// A figure of connections on which frames were decoded.
+  private static func frames(_ count: ReportCount, _ name: String, _ help: String) -> Figure<ReportCounts> {
+    Figure(name, .count, .report, help, json: [name], connection: [name]) { counts, _, _ in
+      counts[.decoded] == 0 ? nil : .count(counts[count])
+    }
+  }
+
+  /// A figure of segments, counted for the side that sent them.
+  private static func segments(
+    _ count: ReportCount, _ name: String, _ help: String, unit: FigureUnit = .count, needs need: Need = .side,
+    interval: String? = nil, sum: String? = nil, metric: MetricName? = nil, rule: String? = nil, text: FigureText?
+  ) -> Figure<ReportCounts> {
+    Figure(
+      "tcp.\(name)", unit, .report, help, by: [.direction], json: ["tcp.{direction}.\(name)"],
+      connection: [sum, "tcp.{direction}.\(name)"].compactMap { $0 }, interval: interval.map { [$0] } ?? [],
+      metric: metric, rule: rule, text: text
+    ) { counts, way, _ in
+      // What came since the last report tells nothing of who was heard.
+      if counts[.connections] > 0 {
+        if counts[.seen, way] == 0 { return nil }
+        if need == .both, counts[.seenBoth] == 0 { return nil }
+      }
+      return .count(counts[count, way])
+    }
+  }
+}

@@ -1,0 +1,282 @@
+import IMEngine
+import IMWire
+
+extension Catalogue {
+  private typealias Row = Figure<RunSnapshot>
+
+  /// The figures of a whole run, beside those of all its connections, which `servers` has.
+  package static let run: [Figure<RunSnapshot>] =
+    (process + packets + streams + connectionsOfRun + frames
+    + rest).map(\.withoutDocuments)
+
+  // MARK: The process
+
+  private static let process: [Figure<RunSnapshot>] = [
+    Row("build", .count, .now, "The version of imdump", metric: MetricName("imdump_build", .info)) { run, _, _ in
+      run.process == nil ? nil : .count(1)
+    },
+    Row(
+      "process.start", .seconds, .now, "When the run began, in seconds since 1970; live only",
+      metric: MetricName("imdump_process_start_time_seconds", .gauge, isLive: true), kind: .gauge
+    ) { run, _, _ in run.process?.live.map { .seconds($0.startedAt) } },
+    Row(
+      "process.cpu", .seconds, .now, "CPU time of the process; live only",
+      metric: MetricName("imdump_process_cpu_seconds", isLive: true)
+    ) { run, _, _ in run.process?.live.map { .seconds($0.cpuSeconds) } },
+    Row(
+      "process.resident", .bytes, .now, "The most memory that the process has had; live only",
+      metric: MetricName("imdump_process_resident_memory_peak_bytes", .gauge, isLive: true), kind: .gauge
+    ) { run, _, _ in run.process?.live.map { .count($0.residentBytes) } },
+    Row(
+      "memory", .bytes, .now, "What tables and streams hold, which --mem limits",
+      metric: MetricName("imdump_memory_bytes", .gauge), kind: .gauge
+    ) { run, _, _ in run.process.map { .count(UInt64(max(0, $0.memoryBytes))) } },
+    Row(
+      "memory.limit", .bytes, .now, "The value of --mem", metric: MetricName("imdump_memory_limit_bytes", .gauge),
+      kind: .gauge
+    ) { run, _, _ in run.process.map { .count(UInt64(max(0, $0.memoryLimit))) } },
+  ]
+
+  // MARK: The capture
+
+  private static let packets: [Figure<RunSnapshot>] = [
+    Row(
+      "packets.received", .count, .packet,
+      "Packets that passed the capture filter, those that were dropped then included; live only",
+      metric: MetricName("imdump_capture_packets_received", isLive: true)
+    ) { run, _, _ in run.summary.capture.received.map { .count($0) } },
+    Row(
+      "packets.dropped.kernel", .count, .packet, "Packets that were lost before imdump saw them; live only",
+      metric: MetricName("imdump_capture_packets_dropped", .counter, ("by", "kernel"), isLive: true)
+    ) { run, _, _ in run.summary.capture.droppedByKernel.map { .count($0) } },
+    Row(
+      "packets.dropped.interface", .count, .packet, "Packets that were lost before imdump saw them; live only",
+      metric: MetricName("imdump_capture_packets_dropped", .counter, ("by", "interface"), isLive: true)
+    ) { run, _, _ in run.summary.capture.droppedByInterface.map { .count($0) } },
+    Row(
+      "packets", .count, .packet, "Packets that imdump has looked at", json: ["ledger.packets"],
+      metric: MetricName("imdump_capture_packets_processed")
+    ) { run, _, _ in .count(run.summary.ledger.packets) },
+    Row("segments", .count, .packet, "Of those, TCP segments that were used", json: ["ledger.segments"]) {
+      run, _, _ in .count(run.summary.ledger.segments)
+    },
+    Row("payload", .bytes, .packet, "Payload bytes of segments", json: ["ledger.payload_bytes"]) { run, _, _ in
+      .count(run.summary.reassembly.payloadBytes)
+    },
+  ]
+
+  private static let streams: [Figure<RunSnapshot>] =
+    [
+      part("decoded") { $0.summary.ledger.decodedBytes }, part("damaged") { $0.summary.ledger.damagedBytes },
+      Row(
+        "stream.skipped", .bytes, .packet,
+        "Payload passed over in search of a frame; less again where late segments make it readable",
+        json: ["ledger.skipped_bytes"], metric: MetricName("imdump_stream_skipped_bytes", .gauge), kind: .gauge
+      ) { run, _, _ in .count(run.summary.ledger.skippedBytes) },
+      part("unread") { $0.summary.ledger.unreadBytes }, part("repeated") { $0.summary.reassembly.repeatedBytes },
+      part("ignored") { $0.summary.reassembly.ignoredBytes },
+      Row(
+        "stream.rejected", .bytes, .packet, "Payload of TCP by what became of it",
+        metric: MetricName("imdump_stream_bytes", .counter, ("part", "rejected"))
+      ) { run, _, _ in .count(run.summary.ledger.rejectedBytes) },
+      Row(
+        "packets.twice", .count, .packet, "Packets that were captured twice", json: ["ledger.capture_duplicates"],
+        metric: MetricName("imdump_capture_packets_repeated")
+      ) { run, _, _ in .count(run.summary.reassembly.copies) },
+      Row(
+        "stream.carriers", .bytes, .packet, "Of the skipped, what carriers put around frames",
+        json: ["ledger.carrier_bytes"], omitsZero: true
+      ) { run, _, _ in .count(run.summary.ledger.carrierBytes) },
+      Row(
+        "websocket.connections", .count, .packet, "Connections of WebSocket frames",
+        json: ["ledger.websocket.connections"], omitsZero: true
+      ) { run, _, _ in .count(run.summary.ledger.webSocketConnections) },
+      Row(
+        "websocket.frames", .count, .packet, "WebSocket's frames by type", by: [.webSocket],
+        json: ["ledger.websocket.{type}"]
+      ) { run, type, _ in
+        run.summary.ledger.webSocketConnections == 0 ? nil : .count(run.summary.ledger.webSocketFrames[type])
+      },
+      Row(
+        "packets.skipped", .count, .packet, "Of those, packets without a TCP segment to use", by: [.skip],
+        json: ["ledger.skipped_packets.{reason}"], metric: MetricName("imdump_capture_packets_skipped"),
+        omitsZero: true
+      ) { run, reason, _ in .count(run.summary.ledger.skipped[Int(SkipReason.allCases[reason].rawValue)]) },
+      Row(
+        "gaps.run", .count, .packet, "Times that bytes were missing from a stream", by: [.gap],
+        json: ["ledger.gaps.{reason}.count"], metric: MetricName("imdump_stream_gaps"), omitsZero: true
+      ) { run, reason, _ in .count(run.summary.reassembly.gaps[Int(GapReason.allCases[reason].rawValue)]) },
+      Row(
+        "gaps.run.bytes", .bytes, .packet, "Bytes that were missing from streams", by: [.gap],
+        json: ["ledger.gaps.{reason}.bytes"], metric: MetricName("imdump_stream_gap_bytes"), omitsZero: true
+      ) { run, reason, _ in .count(run.summary.reassembly.gapBytes[Int(GapReason.allCases[reason].rawValue)]) },
+      Row(
+        "packets.offloaded", .count, .packet, "Segments whose checksum the network card was to fill in",
+        json: ["ledger.offloaded"]
+      ) { run, _, _ in .count(run.summary.ledger.offloaded) },
+      Row(
+        "packets.truncated", .count, .packet, "Packets that the snaplen cut", json: ["ledger.truncated"],
+        metric: MetricName("imdump_capture_packets_truncated")
+      ) { run, _, _ in .count(run.summary.ledger.cutPackets) },
+      Row(
+        "packets.bytes", .bytes, .packet, "Captured bytes of the packets that imdump has looked at",
+        metric: MetricName("imdump_capture_bytes")
+      ) { run, _, _ in .count(run.summary.ledger.packetBytes) },
+      Row(
+        "time.last", .seconds, .packet, "How far packet time has come, in seconds since 1970",
+        metric: MetricName("imdump_capture_last_packet_timestamp_seconds", .gauge), kind: .gauge
+      ) { run, _, _ in run.summary.ledger.lastAt.map { .seconds(Double($0.microseconds) / 1e6) } },
+    ]
+
+  private static func part(_ name: String, _ read: @escaping @Sendable (RunSnapshot) -> UInt64) -> Figure<RunSnapshot> {
+    Row(
+      "stream.\(name)", .bytes, .packet, "Payload of TCP by what became of it", json: ["ledger.\(name)_bytes"],
+      metric: MetricName("imdump_stream_bytes", .counter, ("part", name))
+    ) { run, _, _ in .count(read(run)) }
+  }
+
+  // MARK: Connections
+
+  private static let connectionsOfRun: [Figure<RunSnapshot>] =
+    [
+      one("connections", "TCP connections seen, however they began", "all", "imdump_connections") { $0.connections },
+      one("connections.decoded", "Connections that a profile decodes", "decoded", "imdump_connections_decoded") {
+        $0.decodedConnections
+      },
+      one("connections.tls", "Connections of TLS, which nothing decodes", "tls", "imdump_connections_tls") {
+        $0.tlsConnections
+      },
+      one("connections.proxied", "Connections through a proxy that names the client", "proxied", nil) {
+        $0.proxiedConnections
+      },
+      one("connections.midstream", "Connections begun before the capture", "begun_before", nil) {
+        $0.midstreamConnections
+      },
+      Row(
+        "connections.held", .count, .now,
+        "Connections remembered: those that are open, and for a minute those that were",
+        metric: MetricName("imdump_connections_held", .gauge), kind: .gauge
+      ) { run, _, _ in run.process.map { .count(UInt64(max(0, $0.connections))) } },
+      Row(
+        "attempts", .count, .packet, "Connections whose SYN was seen", json: ["counters.connection_attempts"],
+        metric: MetricName("imdump_connection_attempts")
+      ) { run, _, _ in .count(run.summary.ledger.connectionAttempts) },
+      result("succeeded", "connection_success") { $0.connectionSuccesses },
+      result("refused", "connection_refused") { $0.connectionsRefused },
+      result("timed_out", "connection_timeout") { $0.connectionsTimedOut },
+      Row(
+        "reconnects", .count, .packet, "Sessions that came back on another connection after their last one had ended",
+        json: ["counters.reconnects"], metric: MetricName("imdump_reconnects")
+      ) { run, _, _ in .count(run.reconnects) },
+      Row(
+        "tcp.retransmissions.run", .count, .packet, "TCP segments sent again",
+        metric: MetricName("imdump_tcp_retransmissions")
+      ) { run, _, _ in .count(run.summary.reassembly.retransmits) },
+      Row(
+        "tcp.out_of_order.run", .count, .packet, "TCP segments that later ones overtook",
+        metric: MetricName("imdump_tcp_out_of_order_segments")
+      ) { run, _, _ in .count(run.summary.reassembly.outOfOrder) },
+      Row(
+        "tcp.conflicts", .count, .packet, "Retransmissions with other bytes than the first copy",
+        metric: MetricName("imdump_tcp_conflicting_retransmissions")
+      ) { run, _, _ in .count(run.summary.reassembly.conflicts) },
+    ]
+    + reports.compactMap { figure in
+      guard let metric = figure.info.runMetric else { return nil }
+      return figure.named {
+        $0.metric = metric
+        $0.json = []
+        $0.id += ".run"
+      }.of { $0.total.counts.asGrowth }
+    }
+
+  private static func one(
+    _ id: String, _ help: String, _ name: String, _ family: String?, _ read: @escaping @Sendable (Ledger) -> UInt64
+  ) -> Figure<RunSnapshot> {
+    Row(id, .count, .packet, help, json: ["connections.\(name)"], metric: family.map { MetricName($0) }) { run, _, _ in
+      .count(read(run.summary.ledger))
+    }
+  }
+
+  private static func result(
+    _ name: String, _ counter: String, _ read: @escaping @Sendable (Ledger) -> UInt64
+  ) -> Figure<RunSnapshot> {
+    Row(
+      "attempts.\(name)", .count, .packet, "Attempts whose end is known, by their end", json: ["counters.\(counter)"],
+      metric: MetricName("imdump_connection_results", .counter, ("result", name))
+    ) { run, _, _ in .count(read(run.summary.ledger)) }
+  }
+
+  // MARK: Frames
+
+  private static let frames: [Figure<RunSnapshot>] =
+    [
+      counter("frames", "Frames decoded") { $0.traffic.frames },
+      counter("frames_c2s", "Frames of clients") { $0.traffic.clientFrames },
+      counter("frames_s2c", "Frames of servers") { $0.traffic.frames - $0.traffic.clientFrames },
+      counter("body_bytes", "Bytes of the bodies of frames", .bytes) { $0.traffic.bodyBytes },
+      counter("stream_bytes", "Bytes of frames", .bytes) { $0.traffic.frameBytes },
+      counter("retries", "Copies of messages sent on purpose") { $0.traffic.retries },
+      counter("dup_acks", "Answers after the first") { $0.repeatedAnswers },
+      Row(
+        "checksums", .count, .packet, "Frames by what their checksum says", by: [.checksum],
+        json: ["counters.crc_{result}"], metric: MetricName("imdump_frame_checksums")
+      ) { run, status, _ in .count(run.summary.checksums[Int(ChecksumStatus.allCases[status].rawValue)]) },
+      Row(
+        "issues.found", .count, .packet, "What was not as it should be in the packets", by: [.foundIssue],
+        metric: MetricName("imdump_issues")
+      ) { run, kind, _ in .count(run.summary.ledger.issues[Int(Dimension.foundIssues[kind].rawValue)]) },
+      Row(
+        "orphans", .count, .packet, "Answers that name nothing known; one less when its message comes after all",
+        metric: MetricName("imdump_orphan_acks", .gauge), kind: .gauge
+      ) { run, _, _ in .count(run.summary.ledger.issues[Int(IssueKind.orphanAck.rawValue)]) },
+      Row(
+        "servers", .count, .now, "Servers that frames were decoded of", metric: MetricName("imdump_endpoints", .gauge),
+        kind: .gauge
+      ) { run, _, _ in run.process.map { .count(UInt64($0.servers)) } },
+      Row(
+        "servers.limit", .count, .now, "Servers that have labels of their own at most; the rest are 'other'",
+        metric: MetricName("imdump_endpoints_limit", .gauge), kind: .gauge
+      ) { run, _, _ in run.process.map { .count(UInt64(max(0, $0.serversLimit))) } },
+    ]
+
+  private static func counter(
+    _ name: String, _ help: String, _ unit: FigureUnit = .count, _ read: @escaping @Sendable (RunSnapshot) -> UInt64
+  ) -> Figure<RunSnapshot> {
+    Row("run.\(name)", unit, .packet, help, json: ["counters.\(name)"]) { run, _, _ in .count(read(run)) }
+  }
+
+  private static let rest: [Figure<RunSnapshot>] = [
+    traffic("frames", "Frames decoded") { .count($0.frames) },
+    traffic("frame_bytes", "Bytes of frames, as their receiver reads them", .bytes) { .count($0.frameBytes) },
+    traffic("body_bytes", "Bytes of their bodies", .bytes) { .count($0.bodyBytes) },
+    traffic("duration_us", "From the first packet to the last", .time) { $0.duration.map { .microseconds($0) } },
+    traffic("frames_per_s", "Frames a second", .ratio) { $0.rate($0.frames).map { .ratio($0) } },
+    traffic("frame_bytes_per_s", "Bytes of frames a second", .ratio) { $0.rate($0.frameBytes).map { .ratio($0) } },
+    traffic("overhead", "The part of the frames' bytes that is no body", .ratio) { $0.overhead.map { .ratio($0) } },
+    traffic("transmission_loss", "The part of the transmissions of messages that no answer came of", .ratio) {
+      $0.transmissionLoss.map { .ratio($0) }
+    },
+    Row(
+      "time.backwards", .count, .packet, "Packets that are older than the one in front of them",
+      json: ["clock_backwards"], omitsZero: true
+    ) { run, _, _ in .count(run.summary.ledger.clockBackwards) },
+    Row(
+      "evictions", .count, .packet, "What was forgotten to stay within a limit on memory", by: [.eviction],
+      json: ["evicted.{what}"], metric: MetricName("imdump_evictions"), omitsZero: true
+    ) { run, what, _ in .count(run.summary.ledger.evicted[Eviction.allCases[what]]) },
+    Row(
+      "issues", .count, .fate, "What was not as it should be", by: [.issue], json: ["issues.{name}"], omitsZero: true
+    ) { run, kind, _ in .count(run.count(IssueKind.allCases[kind])) },
+  ]
+
+  private static func traffic(
+    _ name: String, _ help: String, _ unit: FigureUnit = .count,
+    _ read: @escaping @Sendable (Traffic) -> FigureValue?
+  ) -> Figure<RunSnapshot> {
+    Row(
+      "traffic.\(name)", unit, .packet, help, json: ["traffic.\(name)"],
+      kind: unit == .count || unit == .bytes ? .counter : .gauge
+    ) { run, _, _ in read(run.traffic) }
+  }
+}

@@ -1,0 +1,311 @@
+import IMEngine
+import IMWire
+
+/// The figures of a server, or of all connections of a run.
+package final class ServerSnapshot {
+  /// What `imdump stats` counts.
+  package let metrics: EndpointMetrics
+  /// What never goes back; `nil` where nobody counts it.
+  package let series: EndpointSeries?
+
+  /// A snapshot of its parts.
+  package init(_ metrics: EndpointMetrics, series: EndpointSeries? = nil) {
+    self.metrics = metrics
+    self.series = series
+  }
+}
+
+extension Catalogue {
+  /// The percentiles that are told, by the ends of their names.
+  package static let percentiles: [(name: String, percent: Double)] = [
+    ("p50", 50), ("p90", 90), ("p95", 95), ("p99", 99), ("p999", 99.9),
+  ]
+
+  /// The figures of a server, and of the run's total.
+  package static let servers: [Figure<ServerSnapshot>] = everythingOfServers.map(\.withoutDocuments)
+
+  private static let everythingOfServers: [Figure<ServerSnapshot>] =
+    fates.map { $0.of { $0.metrics.messages } } + ratios.map { $0.of { $0.metrics.messages } } + roundTrips
+    + heartbeats + reads + handshakes + silences
+    // The handshakes of TCP stand behind the connections that had them.
+    + reported.prefix(1) + handshakeTimes + reported.dropFirst() + acknowledgments
+    + decisions.map { $0.of { $0.series } } + series
+
+  /// What reports count: for people, where it is known; for monitoring systems always, since a counter never goes away.
+  private static let reported: [Figure<ServerSnapshot>] =
+    reports.filter { !$0.info.json.isEmpty }.map { figure in
+      figure.named { $0.metric = nil }.of { $0.metrics.counts }
+    }
+    + reports.filter { $0.info.metric != nil }.map { figure in
+      figure.named { $0.json = [] }.of { $0.metrics.counts.asGrowth }
+    }
+
+  private typealias Row = Figure<ServerSnapshot>
+
+  private static let roundTrips: [Figure<ServerSnapshot>] =
+    [
+      Row("rtt.count", .count, .fate, "round trips measured: messages sent once and answered", json: ["rtt_us.count"]) {
+        server, _, _ in
+        let count = server.metrics.roundTrips.count
+        return count == 0 ? nil : .count(count)
+      }
+    ]
+    + percentiles.map { name, percent in
+      Row(
+        "rtt.\(name)", .time, .fate, "the round trip that \(percentText(percent)) % do not exceed",
+        json: ["rtt_us.\(name)"], rule: name == "p999" ? nil : "rtt_\(name)", kind: .gauge
+      ) { server, _, _ in server.metrics.roundTrips.percentile(percent).map { .microseconds($0) } }
+    } + [
+      Row("rtt.min", .time, .fate, "the shortest round trip", json: ["rtt_us.min"], kind: .gauge) { server, _, _ in
+        server.metrics.roundTrips.minimum.map { .microseconds($0) }
+      },
+      Row("rtt.max", .time, .fate, "the longest round trip", json: ["rtt_us.max"], kind: .gauge) { server, _, _ in
+        server.metrics.roundTrips.maximum.map { .microseconds($0) }
+      },
+    ]
+
+  static func percentText(_ percent: Double) -> String { percent == 99.9 ? "99.9" : "\(Int(percent))" }
+
+  /// Heartbeats: what became of them is counted when it is decided, how they were spaced with the connection's end.
+  private static let heartbeats: [Figure<ServerSnapshot>] = [
+    beats("sent", .end, "heartbeats, without copies", FigureText(.heartbeats, "sent", nil, .always)) { $0.sent },
+    beats("answered", .fate, "heartbeats answered", FigureText(.heartbeats, "answered", nil, .always)) { $0.answered },
+    beats("missed", .fate, "heartbeats not answered in time", FigureText(.heartbeats, "missed")) { $0.missed },
+    beats("unknown", .fate, "heartbeats whose answer the capture may lack", FigureText(.heartbeats, "unknown")) {
+      $0.unknown
+    },
+    beats(
+      "absent", .end, "times when none came for twice as long as usual",
+      FigureText(.heartbeats, "time absent", "times absent"),
+      MetricName(
+        "imdump_heartbeats_absent",
+        help: "Times when a connection was silent for longer than agreed or usual, of connections that are over")
+    ) { $0.absent },
+    beatTime("interval_us", "the mean between two") { $0.interval.map { .mean($0) } },
+    beatTime("interval_p50_us", "the time between two that 50 % do not exceed") {
+      $0.spacing.percentile(50).map { .microseconds($0) }
+    },
+    beatTime("interval_p95_us", "the time between two that 95 % do not exceed") {
+      $0.spacing.percentile(95).map { .microseconds($0) }
+    },
+    beatTime(
+      "jitter_us", "the mean difference of neighbouring intervals", rule: "heartbeat_jitter",
+      MetricName(
+        "imdump_heartbeat_jitter_seconds", .gauge,
+        help: "The mean difference of neighbouring intervals between heartbeats, of connections that are over")
+    ) {
+      $0.jitter.map { .mean($0) }
+    },
+  ]
+
+  private static func beats(
+    _ name: String, _ moment: FigureMoment, _ help: String, _ text: FigureText, _ metric: MetricName? = nil,
+    _ read: @escaping @Sendable (HeartbeatCounts) -> UInt64
+  ) -> Figure<ServerSnapshot> {
+    Row("heartbeats.\(name)", .count, moment, help, json: ["heartbeats.\(name)"], metric: metric, text: text) {
+      server, _, _ in
+      // Monitoring systems have a counter from the start.
+      server.series == nil && server.metrics.heartbeats.sent == 0 ? nil : .count(read(server.metrics.heartbeats))
+    }
+  }
+
+  private static func beatTime(
+    _ name: String, _ help: String, rule: String? = nil, _ metric: MetricName? = nil,
+    _ read: @escaping @Sendable (HeartbeatCounts) -> FigureValue?
+  ) -> Figure<ServerSnapshot> {
+    Row(
+      "heartbeats.\(name.dropLast(3))", .time, .end, help, json: ["heartbeats.\(name)"], metric: metric, rule: rule,
+      kind: .gauge
+    ) {
+      server, _, _ in server.metrics.heartbeats.sent == 0 ? nil : read(server.metrics.heartbeats)
+    }
+  }
+
+  private static let reads: [Figure<ServerSnapshot>] = [
+    read("count", .count, "messages that a receipt says were read") { .count($0.count) },
+    read("min_us", .time, "the shortest time to the receipt") { $0.minimum.map { .microseconds($0) } },
+    read("mean_us", .time, "the mean time to the receipt") { $0.mean.map { .mean($0) } },
+    read("p50_us", .time, "the time that 50 % do not exceed") { $0.percentile(50).map { .microseconds($0) } },
+    read("p95_us", .time, "the time that 95 % do not exceed") { $0.percentile(95).map { .microseconds($0) } },
+    read("max_us", .time, "the longest time to the receipt") { $0.maximum.map { .microseconds($0) } },
+  ]
+
+  private static func read(
+    _ name: String, _ unit: FigureUnit, _ help: String, _ read: @escaping @Sendable (RTTRecorder) -> FigureValue?
+  ) -> Figure<ServerSnapshot> {
+    Row(
+      "reads.\(name)", unit, .packet, help, by: [.direction], json: ["reads.{direction}.\(name)"],
+      kind: unit == .count ? .counter : .gauge
+    ) { server, way, _ in server.metrics.reads[way].count == 0 ? nil : read(server.metrics.reads[way]) }
+  }
+
+  private static let handshakes: [Figure<ServerSnapshot>] =
+    [
+      handshake("requested", "asked for", isFirst: true) { $0.requested },
+      handshake("answered", "answered") { $0.answered },
+      handshake("acknowledged", "only acknowledged") { $0.acknowledged },
+      handshake("refused", "refused") { $0.refused }, handshake("unanswered", "unanswered") { $0.unanswered },
+      handshake("pending", "pending") { $0.pending },
+    ]
+    + [
+      ("min", "the shortest time to readiness"), ("mean", "the mean time to readiness"),
+      ("max", "the longest time to readiness"),
+    ].map { name, help in
+      Row("handshakes.ready.\(name)", .time, .end, help, json: ["handshakes.ready_us.\(name)"], kind: .gauge) {
+        server, _, _ in
+        guard let times = server.metrics.handshakes.times else { return nil }
+        return .microseconds(name == "min" ? times.minimum : name == "mean" ? times.mean : times.maximum)
+      }
+    }
+
+  private static func handshake(
+    _ name: String, _ words: String, isFirst: Bool = false, _ read: @escaping @Sendable (HandshakeCounts) -> UInt64
+  ) -> Figure<ServerSnapshot> {
+    Row(
+      "handshakes.\(name)", .count, .end, "the protocol's own handshakes \(words)", json: ["handshakes.\(name)"],
+      metric: isFirst
+        ? nil
+        : MetricName(
+          "imdump_endpoint_handshakes", .counter, ("result", name),
+          help: "The protocol's own handshakes, of connections that are over, each by what became of it in the end"),
+      text: FigureText(.handshakes, words, nil, isFirst ? .always : .part)
+    ) { server, _, _ in
+      // Metrics have all results, so that one that comes later is a growth.
+      server.series == nil && server.metrics.handshakes.requested == 0 ? nil : .count(read(server.metrics.handshakes))
+    }
+  }
+
+  private static let silences: [Figure<ServerSnapshot>] = [
+    Row(
+      "silence.longest_survived", .time, .end,
+      "the longest silence behind which the peer acknowledged what came", json: ["silence.longest_survived_us"],
+      metric: MetricName(
+        "imdump_endpoint_longest_silence_survived_seconds", .gauge,
+        help: "The longest silence behind which the peer acknowledged what came, of connections that are over"),
+      kind: .gauge
+    ) { server, _, _ in server.metrics.longestSilenceSurvived.map { .microseconds($0) } },
+    Row(
+      "silence.shortest_before_reset", .time, .end, "the shortest silence above a second that a reset ended",
+      json: ["silence.shortest_before_reset_us"],
+      metric: MetricName(
+        "imdump_endpoint_shortest_silence_before_reset_seconds", .gauge,
+        help: "The shortest silence above a second that a reset ended"),
+      kind: .gauge
+    ) { server, _, _ in server.metrics.shortestSilenceBeforeReset.map { .microseconds($0) } },
+  ]
+
+  private static let handshakeTimes: [Figure<ServerSnapshot>] = [
+    Row("tcp.handshakes", .count, .end, "TCP handshakes that were timed", json: ["tcp.handshake_rtt_us.count"]) {
+      server, _, _ in
+      let count = server.metrics.tcp.handshakes
+      return count == 0 ? nil : .count(count)
+    },
+    Row(
+      "tcp.handshake.min", .time, .end, "the shortest round trip of a TCP handshake",
+      json: ["tcp.handshake_rtt_us.min"], kind: .gauge
+    ) { server, _, _ in server.metrics.tcp.handshakeMinimum.map { .nanoseconds($0) } },
+    Row(
+      "tcp.handshake.mean", .time, .end, "the mean round trip of a TCP handshake",
+      json: ["tcp.handshake_rtt_us.mean"], kind: .gauge
+    ) { server, _, _ in server.metrics.tcp.handshakeMean.map { .nanoseconds($0) } },
+    Row(
+      "tcp.handshake.max", .time, .end, "the longest round trip of a TCP handshake",
+      json: ["tcp.handshake_rtt_us.max"], kind: .gauge
+    ) { server, _, _ in server.metrics.tcp.handshakeMaximum.map { .nanoseconds($0) } },
+  ]
+
+  /// Times from a segment to its acknowledgment.
+  private static let acknowledgments: [Figure<ServerSnapshot>] = acknowledgmentTimes.map { figure in
+    figure.of { $0.metrics.tcp.acknowledgments }.named { $0.connection = [] }
+  }
+
+  /// The same of any connections, by direction.
+  static let acknowledgmentTimes: [Figure<BothWays>] = [
+    acknowledgment("count", .count, "segments whose acknowledgment was timed") {
+      $0.count == 0 ? nil : .count(UInt64($0.count))
+    },
+    acknowledgment("min", .time, "the shortest time to it") { $0.minimum.map { .nanoseconds($0) } },
+    acknowledgment("mean", .time, "the mean time to it") { $0.mean.map { .nanoseconds($0) } },
+    acknowledgment("max", .time, "the longest time to it") { $0.maximum.map { .nanoseconds($0) } },
+  ]
+
+  private static func acknowledgment(
+    _ name: String, _ unit: FigureUnit, _ help: String, _ read: @escaping @Sendable (AckRoundTrips) -> FigureValue?
+  ) -> Figure<BothWays> {
+    let place = unit == .count ? name : "\(name)_ms"
+    return Figure(
+      "tcp.ack_rtt.\(name)", unit, .report, help, by: [.direction], json: ["tcp.{direction}.ack_rtt_us.\(name)"],
+      connection: ["tcp.{direction}.ack_rtt.\(place)"], kind: unit == .count ? .counter : .gauge
+    ) { ways, way, _ in read(ways[way]) }
+  }
+
+  /// What only monitoring systems are told of a server.
+  private static let series: [Figure<ServerSnapshot>] =
+    [
+      beatFate("answered", [.acked, .ackedAfterRetry, .rejected]) { $0.answered },
+      beatFate("missed", [.unanswered, .damaged]) { $0.missed }, beatFate("unknown", [.unknown]) { _ in 0 },
+      beatFate("pending", [.pending]) { $0.pending },
+      Row(
+        "heartbeats.late", .count, .firstFate, "Heartbeats answered after they were counted as missed or unknown",
+        metric: MetricName("imdump_heartbeats_late")
+      ) { server, _, _ in
+        server.series.map { series in
+          .count(sum([.acked, .ackedAfterRetry, .rejected]) { series.heartbeats.late($0, $1) })
+        }
+      },
+      Row(
+        "rtt.buckets", .histogram, .fate,
+        "Round trips of everything but heartbeats, without what was sent twice before the answer",
+        metric: MetricName("imdump_rtt_seconds", .histogram)
+      ) { server, _, _ in server.series.map { .buckets($0.roundTrips) } },
+      Row(
+        "rtt.run", .histogram, .fate, "The same round trips: percentiles of the whole run, as imdump stats prints them",
+        metric: MetricName("imdump_run_rtt_seconds", .summary), kind: .gauge
+      ) { server, _, _ in .percentiles(server.metrics.roundTrips) },
+      Row(
+        "heartbeats.rtt", .histogram, .fate, "Round trips of heartbeats: percentiles of the whole run",
+        metric: MetricName("imdump_run_heartbeat_rtt_seconds", .summary), kind: .gauge
+      ) { server, _, _ in .coarse(server.metrics.heartbeats.roundTrips) },
+      Row(
+        "heartbeats.intervals", .histogram, .packet,
+        "Times from one heartbeat of a connection to the next: percentiles of the whole run",
+        metric: MetricName("imdump_run_heartbeat_interval_seconds", .summary), kind: .gauge
+      ) { server, _, _ in .percentiles(server.metrics.heartbeats.spacing) },
+      Row(
+        "reads.run", .histogram, .packet, "Times from a message to its first receipt: percentiles of the whole run",
+        by: [.direction], metric: MetricName("imdump_run_read_seconds", .summary), kind: .gauge
+      ) { server, way, _ in .percentiles(server.metrics.reads[way]) },
+    ]
+    + [("reset", true), ("other", false)].map { name, isReset in
+      Row(
+        "connections.ended.\(name)", .count, .end, "Decoded connections that are over",
+        metric: MetricName("imdump_endpoint_connections_ended", .counter, ("by", name))
+      ) { server, _, _ in
+        let counts = server.metrics.connections
+        return .count(isReset ? counts.reset : counts.closed &- counts.reset)
+      }
+    } + [
+      Row(
+        "reconnects.server", .count, .end, "Reconnects, of connections that are over",
+        metric: MetricName("imdump_endpoint_reconnects"), rule: "reconnects"
+      ) { server, _, _ in .count(server.metrics.connections.reconnects) }
+    ]
+
+  private static func beatFate(
+    _ name: String, _ fates: [Fate], _ pings: @escaping @Sendable (PingCounts) -> UInt64
+  ) -> Figure<ServerSnapshot> {
+    Row(
+      "heartbeats.first.\(name)", .count, .firstFate, "Heartbeats, by the fate that was decided first",
+      metric: MetricName("imdump_heartbeats", .counter, ("fate", name))
+    ) { server, _, _ in
+      server.series.map { series in
+        .count(
+          sum(fates) { series.heartbeats.decided($0, $1) } &+ pings(server.metrics.heartbeats.pings))
+      }
+    }
+  }
+
+  private static func sum(_ fates: [Fate], _ count: (Direction, Fate) -> UInt64) -> UInt64 {
+    fates.reduce(0) { $0 &+ count(.clientToServer, $1) &+ count(.serverToClient, $1) }
+  }
+}

@@ -1,0 +1,60 @@
+package import IMEngine
+
+extension Catalogue {
+  private typealias Row = Figure<KindTotals>
+
+  /// The figures of a type of frames. Only types that were seen have any. In JSON, names that end in `_` are counters
+  /// that the type's name is added to, the others stand in the type's own object.
+  package static let types: [Figure<KindTotals>] = [
+    Row(
+      "type.frames", .count, .packet, "Frames decoded", by: [.direction], json: ["frames_", "frames.{direction}"],
+      metric: MetricName("imdump_frames")
+    ) { type, way, _ in .count(type.frames[way]) },
+    Row(
+      "type.body_bytes", .bytes, .packet, "Bytes of the bodies of frames", by: [.direction],
+      json: ["body_bytes.{direction}"],
+      metric: MetricName("imdump_frame_body_bytes")
+    ) { type, way, _ in .count(type.bodyBytes[way]) },
+    Row(
+      "type.units", .count, .fate, "Exchanges that ask for an answer", by: [.direction],
+      json: ["units_", "exchanges.units"]
+    ) {
+      type, way, _ in asks(type) ? .count(UInt64(type.fates[way].units)) : nil
+    },
+    Row("type.fates", .count, .fate, "Exchanges {fate}", by: [.direction, .fate], json: ["exchanges.{fate}"]) {
+      type, way, fate in asks(type) ? .count(UInt64(type.fates[way][Dimension.fates[fate].fate])) : nil
+    },
+    Row(
+      "type.late", .count, .fate, "Exchanges answered after having been given up", by: [.direction],
+      json: ["exchanges.late"]
+    ) {
+      type, way, _ in asks(type) ? .count(UInt64(type.fates[way].late)) : nil
+    },
+    Row("type.answered", .count, .fate, "Of those, answered", json: ["acked_"]) { type, _, _ in
+      asks(type) ? .count(type.answered) : nil
+    },
+    Row(
+      "type.copies", .count, .packet, "Copies of messages after the first, by why they were sent", by: [.copy],
+      json: ["copies.{kind}"], metric: MetricName("imdump_copies")
+    ) { type, copy, _ in
+      asks(type) ? .count([type.retries, type.immediateDuplicates, type.duplicates][copy]) : nil
+    },
+  ]
+
+  private static func asks(_ type: KindTotals) -> Bool { type.fates[0].units + type.fates[1].units > 0 }
+
+  /// What was out of order in a counter's numbers.
+  package static let sequences: [Figure<SequenceTotals>] = [
+    sequence("left_out", "Numbers that were passed over") { $0.leftOut },
+    sequence("reordered", "Of these, numbers that came after all") { $0.reordered },
+    sequence("missing", "Of these, numbers that are not to come any more") { $0.missing },
+    sequence("open", "Of these, numbers that may still come") { $0.open },
+    sequence("late", "Numbers from the past for which no gap was open") { $0.late },
+  ]
+
+  private static func sequence(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (SequenceTotals) -> UInt64
+  ) -> Figure<SequenceTotals> {
+    Figure("sequences.\(name)", .count, .packet, help, json: [name]) { totals, _, _ in .count(read(totals)) }
+  }
+}

@@ -1,0 +1,97 @@
+package import IMEngine
+
+extension Dimension {
+  /// The sender's side.
+  package static let direction = Dimension(
+    "direction", [("client_to_server", "to the server"), ("server_to_client", "from the server")])
+
+  /// What became of messages.
+  package static let fate = Dimension(
+    "fate", fates.map { ($0.name, $1) })
+
+  /// The fates that exchanges are counted by, the answered ones first.
+  package static let fates: [(fate: Fate, help: String)] = [
+    (.acked, "answered after one copy"), (.ackedAfterRetry, "answered after more than one copy"),
+    (.rejected, "refused by the other side"), (.unanswered, "not answered in time"),
+    (.damaged, "not answered, and no copy undamaged"),
+    (.unknown, "without an answer, where the capture lacks bytes among which it may be"),
+    (.pending, "still open when the capture or connection ended"),
+  ]
+
+  /// The fates of what was answered.
+  package static let answer = Dimension("fate", fates.prefix(3).map { ($0.fate.name, $0.help) })
+
+  /// Why messages did not succeed.
+  package static let cause = Dimension(
+    "cause",
+    Cause.allCases.map { cause in
+      let help =
+        switch cause {
+        case .network: "unanswered, of which TCP never acknowledged the last byte"
+        case .peer: "unanswered, though TCP acknowledged them"
+        case .capture: "whose answer the capture may lack"
+        case .status: "refused"
+        case .checksum: "of which every copy was damaged"
+        }
+      return (cause.name, help)
+    })
+
+  /// Why bytes are missing.
+  package static let gap = Dimension(
+    "reason",
+    GapReason.allCases.map { reason in
+      switch reason {
+      case .captureLoss: (reason.name, "that the other side acknowledged: the capture lost them")
+      case .snaplen: (reason.name, "that the snaplen cut")
+      case .unseen: (reason.name, "that nobody acknowledged")
+      }
+    })
+
+  /// Why a packet was of no use.
+  package static let skip = Dimension("reason", SkipReason.allCases.map { ($0.name, $0.name) })
+
+  /// What was forgotten.
+  package static let eviction = Dimension("what", Eviction.allCases.map { ($0.name, $0.text) })
+
+  /// What a checksum says.
+  package static let checksum = Dimension(
+    "result",
+    ChecksumStatus.allCases.map { status in
+      let help =
+        switch status {
+        case .be: "with a right checksum, big endian"
+        case .le: "with a right checksum, little endian"
+        case .bad: "with a wrong checksum"
+        case .none: "without a checksum"
+        case .unchecked: "of a protocol that has no checksum"
+        }
+      return (status.name, help)
+    })
+
+  /// The checksums that documents tell of.
+  package static let checked = Dimension("result", Array(checksum.values.prefix(4)))
+
+  /// What is not as it should be.
+  package static let issue = Dimension("name", IssueKind.allCases.map { ($0.name, $0.name) })
+
+  /// Issues that are found in packets and stay; fates tell the others.
+  package static let foundIssues = IssueKind.allCases.filter {
+    switch $0 {
+    case .unanswered, .lateAck, .heartbeatMissed, .orphanAck: false
+    default: true
+    }
+  }
+
+  /// The same as a dimension.
+  package static let foundIssue = Dimension("name", foundIssues.map { ($0.name, $0.name) })
+
+  /// WebSocket's frames.
+  package static let webSocket = Dimension("type", WebSocketFrameType.allCases.map { ("\($0.name)", "\($0.name)") })
+
+  /// Why a copy was sent.
+  package static let copy = Dimension(
+    "kind",
+    [
+      ("retry", "sent on purpose"), ("immediate", "written at once"), ("after_answer", "that came after the answer"),
+    ])
+}
