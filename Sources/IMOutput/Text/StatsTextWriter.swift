@@ -255,7 +255,7 @@ package struct StatsTextWriter {
 
   private func milliseconds(_ microseconds: Int64) -> String {
     var text = ByteWriter(capacity: 32)
-    text.thousandths(microseconds)
+    text.milliseconds(microseconds)
     return text.text
   }
 

@@ -22,11 +22,11 @@ extension StatsTextWriter {
 
   private static func times(_ least: Int64, _ mean: Int64, _ most: Int64) -> String {
     var text = ByteWriter(capacity: 64)
-    text.thousandths(least / 1_000)
+    text.milliseconds(least / 1_000)
     text.literal("/")
-    text.thousandths(mean / 1_000)
+    text.milliseconds(mean / 1_000)
     text.literal("/")
-    text.thousandths(most / 1_000)
+    text.milliseconds(most / 1_000)
     return text.text
   }
 }
