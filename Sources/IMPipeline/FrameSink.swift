@@ -1,4 +1,5 @@
 import IMEngine
+import IMFields
 import IMFilter
 import IMOutput
 import IMWire
@@ -43,6 +44,9 @@ final class FrameSink: EngineSink {
   private let isJSON: Bool
   /// Whether every frame is a line of JSON.
   private let isPlain: Bool
+  /// Whether frames of a plan have named fields that are shown, by plan.
+  @exclusivity(unchecked) private var showsFields: [Bool]
+  @exclusivity(unchecked) private var book = FieldBook()
   /// Whether lines of JSON name their frames' elements, and tell their values.
   private let showsElements: Bool, showsValues: Bool
   private let plans: [ProtocolPlan]
@@ -70,9 +74,14 @@ final class FrameSink: EngineSink {
     showsElements = isJSON && style.verbosity > 0
     showsValues = style.showsText
     isPlain = isJSON && filter == nil && !showsElements
+    let isNamed = format == .json || style.verbosity > 0
+    showsFields = plans.map { isNamed && $0.hasFields }
   }
 
-  func reloaded(_ plans: [ProtocolPlan]) { page.json.reload(plans) }
+  func reloaded(_ plans: [ProtocolPlan]) {
+    page.json.reload(plans)
+    if isJSON { showsFields = plans.map(\.hasFields) }
+  }
 
   func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
@@ -105,7 +114,8 @@ final class FrameSink: EngineSink {
     _ body: RawSpan, _ tlvs: Span<TLVRef>, _ mark: GapMarks.Mark?
   ) {
     let isWritten =
-      isPlain && page.write(frame, note, connection, direction, missing: mark?.missing ?? 0, output)
+      isPlain && !showsFields[Int(connection.plan)]
+      && page.write(frame, note, connection, direction, missing: mark?.missing ?? 0, output)
     if !isWritten { choose(frame, note, connection, direction, bytes, body, tlvs, mark) }
   }
 
@@ -117,6 +127,12 @@ final class FrameSink: EngineSink {
     page.lineEnd = -1
     let plan = plans[Int(connection.plan)]
     let session = plan.hasSession ? nil : names[note.session]
+    // Each frame is read of a protocol in which one tells what the next ones mean.
+    var fields: [NamedField]?
+    let isNamed = showsFields[Int(connection.plan)]
+    if isNamed, filter == nil || plan.fields?.remembers == true {
+      fields = book.fields(frame, connection, direction, plan, bytes: bytes, body: body)
+    }
     if let filter {
       let isWanted = body.withUnsafeBytes { body in
         tlvs.withUnsafeBufferPointer { references in
@@ -128,12 +144,16 @@ final class FrameSink: EngineSink {
       }
       guard isWanted else { return }
     }
+    if isNamed, fields == nil {
+      fields = book.fields(frame, connection, direction, plan, bytes: bytes, body: body)
+    }
     if isJSON {
       page.write(frame, note, connection, direction, session: session, missing: mark?.missing ?? 0, output)
       if showsElements, tlvs.count > 0 {
         FrameJSONWriter.amend(elements: tlvs, body: body, plan, showsValues: showsValues, to: &page.out)
-        page.lineEnd = page.out.count
       }
+      if let fields, let names = plan.fields { FrameJSONWriter.amend(fields: fields, names, to: &page.out) }
+      page.lineEnd = page.out.count
       return
     }
     if page.out.count > 256 << 10 { output.drain(&page.out) }

@@ -1,4 +1,5 @@
 package import IMEngine
+import IMFields
 import IMYAML
 
 /// The profiles that imdump brings along: the YAML files of the folder `Profiles`, of which `Scripts/make-profiles` makes the
@@ -13,6 +14,11 @@ package enum BuiltInProfiles {
       throw ProfileError(
         source: name, message: "there is no such profile; built in are: \(names.joined(separator: ", "))")
     }
-    return try ProfileCompiler.compile(text, source: "\(name).yaml")
+    let source = "\(name).yaml"
+    // Named fields come last in these pages. They are read when they are asked for: a start pays for each line.
+    guard let named = text.firstRange(of: "\nnamed:\n") else { return try ProfileCompiler.compile(text, source: source) }
+    let plan = try ProfileCompiler.compile(String(text[..<named.lowerBound]) + "\n", source: source)
+    plan.name { try? ProfileCompiler.compiled(text, source: source).fields }
+    return plan
   }
 }
