@@ -102,7 +102,7 @@ let package = Package(
     tests("IMWireTests", ["IMWire"]),
     tests("IMCommandLineTests", ["IMCommandLine"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
-    tests("IMFieldsTests", ["IMFields", "IMProfile", "IMWire"]),
+    tests("IMFieldsTests", ["IMFields", "IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
     tests("IMYAMLTests", ["IMYAML"]),
     tests("IMProfileTests", ["IMProfile", "IMEngine", "IMYAML", "IMWire"]),

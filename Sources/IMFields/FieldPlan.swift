@@ -28,6 +28,10 @@ package struct FieldInfo: Equatable, Sendable {
   package var ecs = ""
   /// Whether it stands in documents.
   package var isLogged = false
+  /// Whether a group within a message may have it, so that there may be several.
+  package var isNested = false
+  /// Tables that name its numbers, in `FieldPlan.enums`.
+  package var tables: Set<Int> = []
   /// Whether a message itself has it, and not only a group within.
   package var isOutermost = false
   /// The types that have it, by name; `*` for all.
@@ -90,16 +94,27 @@ package final class FieldPlan: Sendable {
 
   /// What is compiled of a profile, before it is fixed.
   package struct Draft {
+    /// What is known of the fields.
     package var fields: [FieldInfo] = []
+    /// Tables that name numbers.
     package var enums: [[UInt64: String]] = []
+    /// Steps that read a header.
     package var header: [FieldStep] = []
+    /// What must hold for the body to be read.
     package var readable: [FieldCondition] = []
+    /// Layouts that messages share.
     package var layouts: [[FieldStep]] = []
+    /// Tables of elements.
     package var tables: [ElementTable] = []
+    /// Steps that read a body, by the name of the type.
     package var messages: [String: [FieldStep]] = [:]
+    /// What is made of the fields in the end.
     package var derived: [FieldStep] = []
+    /// The field that tells the variant, and its value there.
     package var variable = -1, variant: UInt64 = 0
+    /// The classes of values that are hidden beside credentials.
     package var hidden: Set<FieldSensitivity> = []
+    /// Whether anything is kept of a connection.
     package var remembers = false
 
     /// An empty draft.
@@ -108,8 +123,21 @@ package final class FieldPlan: Sendable {
 
   /// Whether the profile keeps values of `field` from being shown.
   package func hides(_ field: Int) -> Bool {
-    guard let class_ = fields[field].sensitivity else { return false }
-    return class_ == .credential || hidden.contains(class_)
+    guard let rank = fields[field].sensitivity else { return false }
+    return rank == .credential || hidden.contains(rank)
+  }
+
+  /// The field that an element with this tag is, in the first table that knows it; `nil` where none does.
+  package func element(vendor: UInt64, tag: UInt64) -> Int? {
+    for table in tables {
+      switch table.known[ElementKey(vendor: vendor, tag: tag)] {
+      case .value(let step): return step.field
+      case .group(let field): return field
+      case .steps(let field, _, _): if field >= 0 { return field }
+      case nil: break
+      }
+    }
+    return nil
   }
 
   /// The name that a number of `field` has; `nil` where it has none.

@@ -32,7 +32,7 @@ extension FieldReader {
         continue
       }
       let range = try take(.fixed(count))
-      let fill = (table.padding - count % table.padding) % table.padding
+      let fill = (table.padding - (at - from) % table.padding) % table.padding
       at = min(end, at + fill)
       switch known {
       case .value(let step): try? part(range) { (reader) throws(FieldsEnd) in try reader.value(step) }

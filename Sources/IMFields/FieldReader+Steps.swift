@@ -96,9 +96,10 @@ extension FieldReader {
   /// Reads the bytes of a value that was read before.
   private mutating func inside(_ inner: [UInt8], _ steps: [FieldStep]) {
     let (outer, next, last) = (bytes, at, end)
-    (bytes, at, end) = (inner, 0, inner.count)
+    let isFrame = isOutermost
+    (bytes, at, end, isOutermost) = (inner, 0, inner.count, false)
     try? run(steps)
-    (bytes, at, end) = (outer, next, last)
+    (bytes, at, end, isOutermost) = (outer, next, last, isFrame)
   }
 
   /// The value at `path`: a field, and fields in its groups.

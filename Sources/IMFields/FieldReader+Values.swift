@@ -5,7 +5,11 @@ extension FieldReader {
       try note(step.field, .unsigned(fallback), names: step.names)
       return
     }
+    let from = at
     guard let value = try read(step) else { return }
+    if isOutermost, step.field >= 0, plan.hides(step.field), secrets.count < Self.maximumValues {
+      secrets.append(from..<at)
+    }
     try note(step.field, value, names: step.names)
     guard let number = value.number else { return }
     try parts(number, step.bits)

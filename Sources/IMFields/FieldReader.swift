@@ -45,15 +45,26 @@ package struct FieldReader {
   var remembered: [NamedField]
   var news: [NamedField] = []
   var alias: (key: UInt64, text: String)?
+  /// Where values stand that are not to be shown, from the header's first byte.
+  var secrets: [Range<Int>] = []
+  /// Whether the bytes are the frame's, and not those of a value.
+  var isOutermost = true
   private let memory: FieldMemory
 
   /// The fields of `frame`, in the order in which they stand in it.
   package static func fields(of frame: FieldFrame, _ plan: FieldPlan, _ memory: inout FieldMemory) -> [NamedField] {
+    read(frame, plan, &memory).fields
+  }
+
+  /// The same, and where values stand that are not to be shown, from the header's first byte.
+  package static func read(
+    _ frame: FieldFrame, _ plan: FieldPlan, _ memory: inout FieldMemory
+  ) -> (fields: [NamedField], secrets: [Range<Int>]) {
     var reader = FieldReader(frame, plan, memory)
     reader.read(frame)
     for field in reader.news { memory.remember(field, frame.connection) }
     if let (key, text) = reader.alias { memory.alias(key, text, frame.connection, back: frame.isBack) }
-    return reader.groups[0].filter { plan.fields[$0.field].isShown }
+    return (reader.groups[0].filter { plan.fields[$0.field].isShown }, reader.secrets)
   }
 
   private init(_ frame: FieldFrame, _ plan: FieldPlan, _ memory: FieldMemory) {
@@ -141,7 +152,8 @@ package struct FieldReader {
 
   static func number(_ bytes: ArraySlice<UInt8>, _ littleEndian: Bool) -> UInt64 {
     littleEndian
-      ? bytes.suffix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) } : bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+      ? bytes.suffix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+      : bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   mutating func varint() throws(FieldsEnd) -> UInt64 {

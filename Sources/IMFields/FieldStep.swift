@@ -88,11 +88,17 @@ package enum ValueForm: Sendable {
 
 /// A part of a number.
 package struct BitField: Sendable {
+  /// The field.
   package var field: Int
+  /// Its lowest bit, from the least significant one.
   package var low: Int
+  /// How many bits it has.
   package var count: Int
+  /// Whether it is true or false.
   package var isFlag: Bool
+  /// The table of its names; negative without one.
   package var names: Int
+  /// When it is there.
   package var conditions: [FieldCondition]
 
   /// A part of its parts.
@@ -106,8 +112,11 @@ package struct BitField: Sendable {
 package struct ValueStep: Sendable {
   /// The field, or negative where the value only has parts.
   package var field = -1
+  /// How many bytes it has.
   package var extent = FieldExtent.rest
+  /// How they are read.
   package var form = ValueForm.unsigned
+  /// Whether the least significant byte comes first.
   package var littleEndian = false
   /// The lengths that it may have; with another one it is absent. Empty: any that its form has.
   package var lengths: [Int] = []
@@ -169,7 +178,9 @@ package enum JSONKind: String, Sendable {
 
 /// One step of reading a message, or of making fields of others.
 package struct FieldStep: Sendable {
+  /// When it is taken.
   package var conditions: [FieldCondition]
+  /// What is done.
   package var action: Action
 
   /// A step of its parts.
@@ -177,6 +188,7 @@ package struct FieldStep: Sendable {
     (self.action, self.conditions) = (action, conditions)
   }
 
+  /// What a step does.
   package indirect enum Action: Sendable {
     case skip(FieldExtent)
     case value(ValueStep)
@@ -221,6 +233,7 @@ package struct ElementTable: Sendable {
   package var vendorOffset = 0, vendorCount = 0, vendorFlagOffset = 0, vendorMask: UInt8 = 0
   /// Elements are filled up to a multiple of this.
   package var padding = 1
+  /// Whether the least significant byte of numbers comes first.
   package var littleEndian = false
   /// Whether the tag is a number of seven bits a byte.
   package var hasVarintTag = false
@@ -242,7 +255,9 @@ package struct ElementTable: Sendable {
 
 /// What an element is known by.
 package struct ElementKey: Hashable, Sendable {
+  /// Who defined the tag; 0 for the protocol itself.
   package var vendor: UInt64
+  /// The tag.
   package var tag: UInt64
 
   /// A key of its parts.

@@ -38,7 +38,8 @@ enum KeyedTextReader {
     for i in 0...(end - wanted.count) where text[i] == wanted[0] && text[i..<i + wanted.count].elementsEqual(wanted) {
       guard i > 0 else { return 0..<wanted.count }
       let before = text[i - 1]
-      let isBoundary = isWord ? !(before.properties.isAlphabetic || ("0"..."9").contains(before) || before == "_") : isSpace(before)
+      let isBoundary =
+        isWord ? !(before.properties.isAlphabetic || ("0"..."9").contains(before) || before == "_") : isSpace(before)
       if isBoundary { return i..<i + wanted.count }
     }
     return nil

@@ -82,7 +82,10 @@ extension FieldCompiler {
     step.isTrimmed = try parts["trim"]?.flag() ?? false
     step.endsAtZero = try parts["until-zero"]?.flag() ?? false
     if let fallback = parts["default"] { step.fallback = UInt64(try fallback.number(0...Int.max)) }
-    if hasField, let field = parts["field"] { step.field = try id(field, kind) }
+    if hasField, let field = parts["field"] {
+      step.field = try id(field, kind)
+      if step.names >= 0 { draft.fields[step.field].tables.insert(step.names) }
+    }
     if let set = parts["set"] {
       try set.allow("field", "enum")
       step.set = (try id(set.required("field"), .list), try table(set.required("enum")))
@@ -110,14 +113,16 @@ extension FieldCompiler {
   private mutating func bits(_ name: YAMLReader, _ reader: YAMLReader) throws(ProfileError) -> BitField {
     let parts = try reader.fields("low", "count", "type", "enum", "when", "unless")
     let isFlag = try parts["type"]?.text() == "flag"
-    if let type = parts["type"], !isFlag, try type.text() != "unsigned" { throw type.error("bits are unsigned or a flag") }
+    if let type = parts["type"], !isFlag, try type.text() != "unsigned" {
+      throw type.error("bits are unsigned or a flag")
+    }
     let low = try reader.required("low").number(0...63)
     let count = try parts["count"]?.number(1...64 - low) ?? 1
     let names = try parts["enum"].map { (names) throws(ProfileError) in try table(names) } ?? -1
     let conditions = try conditions(reader)
-    return BitField(
-      field: try id(name, isFlag ? .boolean : .integer), low: low, count: count, isFlag: isFlag, names: names,
-      conditions: conditions)
+    let field = try id(name, isFlag ? .boolean : .integer)
+    if names >= 0 { draft.fields[field].tables.insert(names) }
+    return BitField(field: field, low: low, count: count, isFlag: isFlag, names: names, conditions: conditions)
   }
 
   private func encoding(_ reader: YAMLReader?) throws(ProfileError) -> EncodingChoice {
@@ -148,7 +153,7 @@ extension FieldCompiler {
 
   private mutating func note(_ field: Int, _ type: String, _ isOutermost: Bool) {
     guard field >= 0 else { return }
-    if isOutermost { draft.fields[field].isOutermost = true }
+    if isOutermost { draft.fields[field].isOutermost = true } else { draft.fields[field].isNested = true }
     if !draft.fields[field].messages.contains(type) { draft.fields[field].messages.append(type) }
   }
 
@@ -160,7 +165,10 @@ extension FieldCompiler {
       case .value(let value): walk(value, type, isOutermost)
       case .layout(let index): walk(draft.layouts[index], type, isOutermost: isOutermost)
       case .elements(let table, _):
+        let groups = draft.tables[table].known.values.contains { if case .group = $0 { true } else { false } }
         for known in draft.tables[table].known.values {
+          // What stands in a list stands in its groups as well.
+          if groups, case .value(let value) = known { walk(value, type, false) }
           switch known {
           case .value(let value): walk(value, type, isOutermost)
           case .group(let field): note(field, type, isOutermost)

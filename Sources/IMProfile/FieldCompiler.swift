@@ -20,9 +20,10 @@ struct FieldCompiler {
   private var prefix = ""
   private var depth = 0
 
-  /// The plan of `named`, of a profile with these types; `variable` and `value` tell its variant.
+  /// The plan of `named`, of a profile with these types; `variable` and `value` tell its variant. Where the profile keeps
+  /// clients' names from being shown, fields that name somebody are not shown either.
   static func plan(
-    _ named: YAMLReader, types: [String], variable: String?, value: UInt64?
+    _ named: YAMLReader, types: [String], variable: String?, value: UInt64?, hidesIdentity: Bool = false
   ) throws(ProfileError) -> FieldPlan {
     var compiler = FieldCompiler(root: named, types: types)
     try compiler.run()
@@ -30,6 +31,7 @@ struct FieldCompiler {
       (compiler.draft.variable, compiler.draft.variant) = (id, value)
       compiler.draft.remembers = true
     }
+    if hidesIdentity { compiler.draft.hidden.insert(.identity) }
     compiler.describe()
     return FieldPlan(compiler.draft)
   }
@@ -39,7 +41,7 @@ struct FieldCompiler {
   private mutating func run() throws(ProfileError) {
     let parts = try root.fields(
       "hide", "enums", "fields", "layouts", "elements", "header", "readable", "messages", "derived")
-    for class_ in try parts["hide"]?.elements() ?? [] { draft.hidden.insert(try sensitivity(class_)) }
+    for rank in try parts["hide"]?.elements() ?? [] { draft.hidden.insert(try sensitivity(rank)) }
     for (key, table) in try parts["enums"]?.entries() ?? [] {
       enums[try name(key)] = draft.enums.count
       draft.enums.append(try names(table))
@@ -100,15 +102,17 @@ struct FieldCompiler {
   /// A field that was named before this.
   func known(_ reader: YAMLReader) throws(ProfileError) -> Int {
     let name = try name(reader)
-    guard let id = ids[prefix + name] ?? ids[name] else { throw reader.error("there is no field '\(name)' in front of this") }
+    guard let id = ids[prefix + name] ?? ids[name] else {
+      throw reader.error("there is no field '\(name)' in front of this")
+    }
     return id
   }
 
   private func sensitivity(_ reader: YAMLReader) throws(ProfileError) -> FieldSensitivity {
-    guard let class_ = FieldSensitivity(rawValue: try reader.text()) else {
+    guard let rank = FieldSensitivity(rawValue: try reader.text()) else {
       throw reader.error("a value is of identity, credential, payload or location")
     }
-    return class_
+    return rank
   }
 
   /// A table of names by numbers.
@@ -139,8 +143,11 @@ struct FieldCompiler {
     let id = try self.id(key)
     let parts = try reader.fields("unit", "sensitive", "enum", "repeated", "ecs", "log")
     if let unit = parts["unit"] { draft.fields[id].unit = try unit.text() }
-    if let class_ = parts["sensitive"] { draft.fields[id].sensitivity = try sensitivity(class_) }
-    if let names = parts["enum"] { draft.fields[id].names = try table(names) }
+    if let rank = parts["sensitive"] { draft.fields[id].sensitivity = try sensitivity(rank) }
+    if let names = parts["enum"] {
+      draft.fields[id].names = try table(names)
+      draft.fields[id].tables.insert(draft.fields[id].names)
+    }
     if let repeated = parts["repeated"] { draft.fields[id].isRepeated = try repeated.flag() }
     if let ecs = parts["ecs"] { draft.fields[id].ecs = try ecs.text() }
     if let log = parts["log"] { draft.fields[id].isLogged = try log.flag() }
@@ -234,7 +241,9 @@ struct FieldCompiler {
         let count = try self.count(reader.optional("count"))
         let field = try id(value, .list)
         let each = try reader.required("each")
-        if let steps = try? each.elements(), !steps.isEmpty { return .list(field: field, count, .steps(try self.steps(each))) }
+        if let steps = try? each.elements(), !steps.isEmpty {
+          return .list(field: field, count, .steps(try self.steps(each)))
+        }
         return .list(field: field, count, .value(try self.value(each, hasField: false)))
       case "within":
         try reader.allow("within", "field", "size", "counted", "varint", "when", "unless")
@@ -282,21 +291,29 @@ struct FieldCompiler {
   }
 
   private mutating func derived(_ reader: YAMLReader) throws(ProfileError) -> FieldStep.Action {
-    let parts = try reader.fields("field", "first", "enum", "of", "plus", "left", "gather", "alias", "keys", "when", "unless")
+    let parts = try reader.fields(
+      "field", "first", "enum", "of", "plus", "left", "gather", "alias", "keys", "when", "unless")
     let name = try reader.required("field")
     if let first = parts["first"] {
       var paths: [[Int]] = []
       for path in try first.elements() {
         var ids: [Int] = []
         for word in try path.text().split(separator: ".", omittingEmptySubsequences: false) {
-          guard let id = self.ids[String(word)] else { throw path.error("there is no field '\(word)' in front of this") }
+          guard let id = self.ids[String(word)] else {
+            throw path.error("there is no field '\(word)' in front of this")
+          }
           ids.append(id)
         }
         paths.append(ids)
       }
       let names = try parts["enum"].map { (names) throws(ProfileError) in try table(names) } ?? -1
       let type = paths.first?.last.map { draft.fields[$0].type }
-      return .first(field: try id(name, type), paths, names: names)
+      let field = try id(name, type)
+      for tables in paths.compactMap({ $0.last.map { draft.fields[$0].tables } }) where names < 0 {
+        draft.fields[field].tables.formUnion(tables)
+      }
+      if names >= 0 { draft.fields[field].tables.insert(names) }
+      return .first(field: field, paths, names: names)
     }
     if let of = parts["of"] {
       let plus = try parts["plus"]?.number(-(1 << 32)...1 << 32) ?? 0
@@ -323,7 +340,9 @@ struct FieldCompiler {
     for (key, word) in try keys.required("keys").entries() {
       text.keys.append((try id(key, .text), try word.text().lowercased()))
     }
-    for (key, word) in try keys.optional("rest")?.entries() ?? [] { text.rest = (try id(key, .text), try word.text().lowercased()) }
+    for (key, word) in try keys.optional("rest")?.entries() ?? [] {
+      text.rest = (try id(key, .text), try word.text().lowercased())
+    }
     for key in try keys.optional("required")?.elements() ?? [] { text.required.append(try known(key)) }
     return .keys(field: try id(name, .object), of: try known(keys.required("of")), text)
   }
@@ -401,7 +420,9 @@ struct FieldCompiler {
   private mutating func known(_ reader: YAMLReader, _ table: ElementTable) throws(ProfileError) -> ElementTable.Known {
     if let group = try reader.optional("group") {
       try reader.allow("field", "group")
-      guard try group.flag(), table.lengthCount > 0 else { throw group.error("'group' is true, in elements with a length") }
+      guard try group.flag(), table.lengthCount > 0 else {
+        throw group.error("'group' is true, in elements with a length")
+      }
       return .group(field: try id(reader.required("field"), .object))
     }
     if let steps = try reader.optional("steps") {

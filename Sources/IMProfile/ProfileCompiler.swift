@@ -36,7 +36,8 @@ package struct ProfileCompiler {
     let values = first.variableValues
     if let named = try root.optional("named") {
       profile.fields = try FieldCompiler.plan(
-        named, types: first.typeNames, variable: first.variable, value: values.first)
+        named, types: first.typeNames, variable: first.variable, value: values.first,
+        hidesIdentity: first.draft.hidesIdentity || first.draft.framing.hidesSession)
     }
     guard !values.isEmpty else { return profile }
     let fields = profile.fields
