@@ -44,13 +44,16 @@ final class FrameSink: EngineSink {
   private let isJSON: Bool
   /// Whether every frame is a line of JSON.
   private let isPlain: Bool
-  /// Whether frames of a plan have named fields that are shown, by plan.
+  /// Whether named fields are shown, and whether frames of a plan have some, by plan.
+  private let showsNames: Bool
   @exclusivity(unchecked) private var showsFields: [Bool]
   @exclusivity(unchecked) private var book = FieldBook()
   /// Whether lines of JSON name their frames' elements, and tell their values.
   private let showsElements: Bool, showsValues: Bool
   private let plans: [ProtocolPlan]
   private let filter: Filter?
+  /// The named fields that the filter asks for.
+  private let filterNames: NamedFilterFields?
   private let output: Output
   @exclusivity(unchecked) private var names: [UInt32: String] = [:]
   @exclusivity(unchecked) private var marks = GapMarks()
@@ -64,9 +67,13 @@ final class FrameSink: EngineSink {
   /// Frames printed.
   var printed: UInt64 { page.printed }
 
-  init(plans: [ProtocolPlan], format: OutputFormat, style: TextStyle, filter: Filter?, output: Output) {
+  init(
+    plans: [ProtocolPlan], format: OutputFormat, style: TextStyle, filter: Filter?, names: NamedFilterFields?,
+    output: Output
+  ) {
     self.plans = plans
     self.filter = filter
+    filterNames = names
     self.output = output
     isJSON = format == .json
     text = FrameTextWriter(plans: plans, style: style)
@@ -74,13 +81,15 @@ final class FrameSink: EngineSink {
     showsElements = isJSON && style.verbosity > 0
     showsValues = style.showsText
     isPlain = isJSON && filter == nil && !showsElements
-    let isNamed = format == .json || style.verbosity > 0
+    // Bytes in hexadecimal hide what the fields say is not to be shown.
+    let isNamed = format == .json || style.verbosity > 0 || style.showsHex
+    showsNames = isNamed
     showsFields = plans.map { isNamed && $0.hasFields }
   }
 
   func reloaded(_ plans: [ProtocolPlan]) {
     page.json.reload(plans)
-    if isJSON { showsFields = plans.map(\.hasFields) }
+    showsFields = plans.map { showsNames && $0.hasFields }
   }
 
   func frame(
@@ -130,7 +139,7 @@ final class FrameSink: EngineSink {
     // Each frame is read of a protocol in which one tells what the next ones mean.
     var fields: [NamedField]?
     let isNamed = showsFields[Int(connection.plan)]
-    if isNamed, filter == nil || plan.fields?.remembers == true {
+    if isNamed && (filter == nil || plan.fields?.remembers == true) || filterNames != nil {
       fields = book.fields(frame, connection, direction, plan, bytes: bytes, body: body)
     }
     if let filter {
@@ -139,7 +148,7 @@ final class FrameSink: EngineSink {
           filter.matches(
             FrameFilterRecord(
               frame: frame, note: note, info: connection, direction: direction, plan: plan, session: session,
-              body: body, references: references))
+              body: body, references: references, fields: fields ?? [], names: filterNames))
         }
       }
       guard isWanted else { return }
@@ -159,7 +168,8 @@ final class FrameSink: EngineSink {
     if page.out.count > 256 << 10 { output.drain(&page.out) }
     if let early = mark?.early { text.write(early, connection, isTCP: true, to: &page.out) }
     text.write(
-      frame, note, connection, direction, session: session, bytes: bytes, body: body, tlvs: tlvs, to: &page.out)
+      frame, note, connection, direction, session: session, bytes: bytes, body: body, tlvs: tlvs,
+      fields: isNamed ? fields ?? [] : [], secrets: isNamed ? book.secrets : [], to: &page.out)
     page.printed &+= 1
     page.lineEnd = page.out.count
   }
