@@ -49,7 +49,7 @@ package struct FieldReader {
   var secrets: [Range<Int>] = []
   /// Whether the bytes are the frame's, and not those of a value.
   var isOutermost = true
-  private let memory: FieldMemory
+  private var memory: FieldMemory
 
   /// The fields of `frame`, in the order in which they stand in it.
   package static func fields(of frame: FieldFrame, _ plan: FieldPlan, _ memory: inout FieldMemory) -> [NamedField] {
@@ -62,6 +62,8 @@ package struct FieldReader {
   ) -> (fields: [NamedField], secrets: [Range<Int>]) {
     var reader = FieldReader(frame, plan, memory)
     reader.read(frame)
+    // Given back, so that what follows changes the memory in its place.
+    reader.memory = FieldMemory()
     for field in reader.news { memory.remember(field, frame.connection) }
     if let (key, text) = reader.alias { memory.alias(key, text, frame.connection, back: frame.isBack) }
     return (reader.groups[0].filter { plan.fields[$0.field].isShown }, reader.secrets)
