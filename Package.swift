@@ -33,8 +33,8 @@ let fuzzed: [Product] =
     .library(
       name: "rooms",
       targets: [
-        "IMWire", "IMCapture", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMOutput", "IMPipeline", "IMCommandLine",
-        "IMEndpoint",
+        "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMOutput", "IMPipeline",
+        "IMCommandLine", "IMEndpoint",
       ])
   ] : []
 
@@ -68,17 +68,21 @@ let package = Package(
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
     .target(name: "CMachine"),
     .target(name: "CSandbox"),
-    room("IMEngine", ["IMWire", "CDeflate", "CMachine", "CZlib"]),
+    room("IMFields", ["IMWire"]),
+    room("IMEngine", ["IMWire", "IMFields", "CDeflate", "CMachine", "CZlib"]),
     room("IMYAML", ["CYAML"]),
     room(
-      "IMProfile", ["IMEngine", "IMYAML", "IMWire"],
+      "IMProfile", ["IMEngine", "IMFields", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
-    room("IMOutput", ["IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire", "CMachine"]),
+    room("IMOutput", ["IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMYAML", "IMWire", "CMachine"]),
     room(
       "IMPipeline",
-      ["IMCapture", "IMEngine", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire", "CSandbox"]),
+      [
+        "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire",
+        "CSandbox",
+      ]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
     room("IMCommandLine", []),
     .executableTarget(
@@ -98,6 +102,7 @@ let package = Package(
     tests("IMWireTests", ["IMWire"]),
     tests("IMCommandLineTests", ["IMCommandLine"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
+    tests("IMFieldsTests", ["IMFields", "IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
     tests("IMYAMLTests", ["IMYAML"]),
     tests("IMProfileTests", ["IMProfile", "IMEngine", "IMYAML", "IMWire"]),

@@ -22,8 +22,9 @@ func printFrames(
 ) throws(UsageError) -> ExitStatus {
   let desk = AlertDesk()
   let companions = try run.companions(choices, output, desk: desk)
+  let (filter, names) = try run.frameFilter(filter)
   let sink = FrameSink(
-    plans: run.plans, format: format, style: style, filter: try run.filter(filter), output: output)
+    plans: run.plans, format: format, style: style, filter: filter, names: names, output: output)
   // A capture file on standard output leaves no room there for lines.
   let isFree = run.input.writePath != "-"
   let prints = choices.printsLines && isFree

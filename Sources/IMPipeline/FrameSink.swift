@@ -1,4 +1,5 @@
 import IMEngine
+import IMFields
 import IMFilter
 import IMOutput
 import IMWire
@@ -43,10 +44,16 @@ final class FrameSink: EngineSink {
   private let isJSON: Bool
   /// Whether every frame is a line of JSON.
   private let isPlain: Bool
+  /// Whether named fields are shown, and whether frames of a plan have some, by plan.
+  private let showsNames: Bool
+  @exclusivity(unchecked) private var showsFields: [Bool]
+  @exclusivity(unchecked) private var book = FieldBook()
   /// Whether lines of JSON name their frames' elements, and tell their values.
   private let showsElements: Bool, showsValues: Bool
   private let plans: [ProtocolPlan]
   private let filter: Filter?
+  /// The named fields that the filter asks for.
+  private let filterNames: NamedFilterFields?
   private let output: Output
   @exclusivity(unchecked) private var names: [UInt32: String] = [:]
   @exclusivity(unchecked) private var marks = GapMarks()
@@ -60,9 +67,13 @@ final class FrameSink: EngineSink {
   /// Frames printed.
   var printed: UInt64 { page.printed }
 
-  init(plans: [ProtocolPlan], format: OutputFormat, style: TextStyle, filter: Filter?, output: Output) {
+  init(
+    plans: [ProtocolPlan], format: OutputFormat, style: TextStyle, filter: Filter?, names: NamedFilterFields?,
+    output: Output
+  ) {
     self.plans = plans
     self.filter = filter
+    filterNames = names
     self.output = output
     isJSON = format == .json
     text = FrameTextWriter(plans: plans, style: style)
@@ -70,9 +81,16 @@ final class FrameSink: EngineSink {
     showsElements = isJSON && style.verbosity > 0
     showsValues = style.showsText
     isPlain = isJSON && filter == nil && !showsElements
+    // Bytes in hexadecimal hide what the fields say is not to be shown.
+    let isNamed = format == .json || style.verbosity > 0 || style.showsHex
+    showsNames = isNamed
+    showsFields = plans.map { isNamed && $0.hasFields }
   }
 
-  func reloaded(_ plans: [ProtocolPlan]) { page.json.reload(plans) }
+  func reloaded(_ plans: [ProtocolPlan]) {
+    page.json.reload(plans)
+    showsFields = plans.map { showsNames && $0.hasFields }
+  }
 
   func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
@@ -105,7 +123,8 @@ final class FrameSink: EngineSink {
     _ body: RawSpan, _ tlvs: Span<TLVRef>, _ mark: GapMarks.Mark?
   ) {
     let isWritten =
-      isPlain && page.write(frame, note, connection, direction, missing: mark?.missing ?? 0, output)
+      isPlain && !showsFields[Int(connection.plan)]
+      && page.write(frame, note, connection, direction, missing: mark?.missing ?? 0, output)
     if !isWritten { choose(frame, note, connection, direction, bytes, body, tlvs, mark) }
   }
 
@@ -117,29 +136,40 @@ final class FrameSink: EngineSink {
     page.lineEnd = -1
     let plan = plans[Int(connection.plan)]
     let session = plan.hasSession ? nil : names[note.session]
+    // Each frame is read of a protocol in which one tells what the next ones mean.
+    var fields: [NamedField]?
+    let isNamed = showsFields[Int(connection.plan)]
+    if isNamed && (filter == nil || plan.fields?.remembers == true) || filterNames != nil {
+      fields = book.fields(frame, connection, direction, plan, bytes: bytes, body: body)
+    }
     if let filter {
       let isWanted = body.withUnsafeBytes { body in
         tlvs.withUnsafeBufferPointer { references in
           filter.matches(
             FrameFilterRecord(
               frame: frame, note: note, info: connection, direction: direction, plan: plan, session: session,
-              body: body, references: references))
+              body: body, references: references, fields: fields ?? [], names: filterNames))
         }
       }
       guard isWanted else { return }
+    }
+    if isNamed, fields == nil {
+      fields = book.fields(frame, connection, direction, plan, bytes: bytes, body: body)
     }
     if isJSON {
       page.write(frame, note, connection, direction, session: session, missing: mark?.missing ?? 0, output)
       if showsElements, tlvs.count > 0 {
         FrameJSONWriter.amend(elements: tlvs, body: body, plan, showsValues: showsValues, to: &page.out)
-        page.lineEnd = page.out.count
       }
+      if let fields, let names = plan.fields { FrameJSONWriter.amend(fields: fields, names, to: &page.out) }
+      page.lineEnd = page.out.count
       return
     }
     if page.out.count > 256 << 10 { output.drain(&page.out) }
     if let early = mark?.early { text.write(early, connection, isTCP: true, to: &page.out) }
     text.write(
-      frame, note, connection, direction, session: session, bytes: bytes, body: body, tlvs: tlvs, to: &page.out)
+      frame, note, connection, direction, session: session, bytes: bytes, body: body, tlvs: tlvs,
+      fields: isNamed ? fields ?? [] : [], secrets: isNamed ? book.secrets : [], to: &page.out)
     page.printed &+= 1
     page.lineEnd = page.out.count
   }

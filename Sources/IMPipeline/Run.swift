@@ -114,9 +114,26 @@ struct Run {
 
   /// A filter over messages; the types' names are those of the plans.
   func filter(_ text: String?) throws(UsageError) -> Filter? {
-    guard let text else { return nil }
+    try text.map { (text) throws(UsageError) in try filter(text, filterSchema) }
+  }
+
+  /// Compiles a filter over frames, which may name fields of their protocols; these come along where it does.
+  func frameFilter(_ text: String?) throws(UsageError) -> (filter: Filter?, names: NamedFilterFields?) {
+    guard let text else { return (nil, nil) }
+    let plain = filterSchema
+    if let filter = try? Filter(text, schema: plain) { return (filter, nil) }
+    // Named fields are read only now: few filters need them.
+    let names = NamedFilterFields(plans: plans, behind: plain)
+    return (try filter(text, names.schema), names)
+  }
+
+  private var filterSchema: FilterSchema {
     var schema = FilterSchema.messages.naming("type", known: plans.flatMap(\.typeNames))
     schema.zone = .local
+    return schema
+  }
+
+  private func filter(_ text: String, _ schema: FilterSchema) throws(UsageError) -> Filter {
     do throws(FilterError) { return try Filter(text, schema: schema) } catch {
       let caret = String(repeating: " ", count: max(0, error.column - 1)) + "^"
       throw UsageError(

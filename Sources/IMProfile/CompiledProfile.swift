@@ -1,4 +1,5 @@
 import IMEngine
+import IMFields
 
 /// What a profile's YAML has become: all that a plan is made of.
 struct CompiledProfile {
@@ -15,11 +16,15 @@ struct CompiledProfile {
   var variant: ProtocolPlan.Draft?
   /// The value of the profile's variable that means it.
   var variantValue: UInt64?
+  /// The named fields, where the page has some.
+  var fields: FieldPlan?
 
   /// The plan, with its tables.
   var plan: ProtocolPlan {
-    ProtocolPlan(
+    let plan = ProtocolPlan(
       name: name, version: version, ports: ports, typeNames: typeNames, tagNames: tagNames,
       sensitiveTags: sensitiveTags, tagTypes: tagTypes, checksumName: checksumName, draft: draft, variant: variant)
+    if let fields { plan.name { fields } }
+    return plan
   }
 }

@@ -34,10 +34,17 @@ package struct ProfileCompiler {
     var profile = try first.run()
     // Which values are asked for is known when everything was read.
     let values = first.variableValues
+    if let named = try root.optional("named") {
+      profile.fields = try FieldCompiler.plan(
+        named, types: first.typeNames, variable: first.variable, value: values.first,
+        hidesIdentity: first.draft.hidesIdentity || first.draft.framing.hidesSession)
+    }
     guard !values.isEmpty else { return profile }
+    let fields = profile.fields
     first = ProfileCompiler(root: root, values: values)
     profile = try first.run()
     var other = ProfileCompiler(root: root, values: values, variant: values.first)
+    profile.fields = fields
     profile.variant = try other.run().draft
     profile.variantValue = values.first
     profile.draft.hasVariant = true
@@ -55,7 +62,7 @@ package struct ProfileCompiler {
     try root.allow(
       "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer",
       "fields", "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
-      "variable", "heartbeat", "identity")
+      "variable", "heartbeat", "identity", "named")
     let name = try root.required("profile").text()
     guard !name.isEmpty, name.count <= 32, name.utf8.allSatisfy(Self.isNameByte) else {
       throw try root.required("profile").error("a profile's name is 1 to 32 of a-z, 0-9, - and _")

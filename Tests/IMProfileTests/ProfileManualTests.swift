@@ -16,7 +16,7 @@ import Testing
   private static func keys() throws -> Set<String> {
     var keys: Set<String> = []
     let sources = try FileManager.default.contentsOfDirectory(atPath: folder.appending(path: "Sources/IMProfile").path)
-    for name in sources where name.hasPrefix("ProfileCompiler") {
+    for name in sources where name.hasPrefix("ProfileCompiler") || name.hasPrefix("FieldCompiler") {
       let source = try text("Sources/IMProfile/\(name)")
       // What is allowed somewhere, and what is asked for.
       for match in source.matches(of: /(?:allow|fields|field)\(([^()]*?"[^()]*)\)|\["offset"[^\]]*\]/) {

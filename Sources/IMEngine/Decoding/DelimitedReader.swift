@@ -17,7 +17,8 @@ struct DelimitedStretch {
 /// One reused buffer in which frames stand without their escapes.
 ///
 /// The header lies so far in front of the body that the frame is as long here as it is on the wire: header, zeros for the
-/// delimiters, escapes and parts that were taken out, body, trailer. So offsets and lengths mean the same everywhere.
+/// delimiters and escapes that were taken out, parts of the header, body, trailer. So offsets and lengths mean the same
+/// everywhere.
 struct FrameScratch: ~Copyable {
   private var buffer = RawBuffer()
   /// Where the header begins with its first byte as it came, and how many bytes follow from there.
@@ -67,8 +68,11 @@ struct FrameScratch: ~Copyable {
   }
 
   /// Moves the first `count` bytes of the header, less those of `parts`, to `start`, and writes zeros from there to the body
-  /// at `body`. `start` is in front of where the header came.
+  /// at `body`, in front of which the parts stand. `start` is in front of where the header came.
   fileprivate mutating func place(_ headerCount: Int, at start: Int, body: Int, without parts: [Range<Int>]) {
+    let kept = parts.flatMap { part in
+      (0..<part.count).map { buffer.pointer.load(fromByteOffset: origin + part.lowerBound + $0, as: UInt8.self) }
+    }
     var from = 0
     var to = start
     for part in parts + [headerCount..<headerCount] where part.lowerBound >= from {
@@ -78,6 +82,10 @@ struct FrameScratch: ~Copyable {
       from = part.upperBound
     }
     if body > to { memset(buffer.pointer + to, 0, body - to) }
+    guard body - to >= kept.count else { return }
+    for (i, byte) in kept.enumerated() {
+      buffer.pointer.storeBytes(of: byte, toByteOffset: body - kept.count + i, as: UInt8.self)
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+package import IMFields
 import IMWire
 
 /// A protocol that imdump can decode: the compiled plan, and the names that outputs print.
@@ -44,6 +45,20 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// The plan of the protocol's variant, where there is one: the same types, with other bodies. A message tells which one a
   /// connection speaks.
   @exclusivity(unchecked) package private(set) var variant: ProtocolPlan?
+
+  /// The named fields of its messages, where the profile has some. They are read when they are asked for first.
+  package var fields: FieldPlan? {
+    if let loader = fieldLoader {
+      fieldLoader = nil
+      loaded = loader()
+    }
+    return loaded
+  }
+  /// Whether there are some, which need not be read to know that.
+  package var hasFields: Bool { fieldLoader != nil || loaded != nil }
+  @exclusivity(unchecked) private var loaded: FieldPlan?
+  /// What reads them; `nil` once that was done.
+  @exclusivity(unchecked) private var fieldLoader: (@Sendable () -> FieldPlan?)?
 
   /// A plan, and the tables that `ProtocolPlan` puts behind it.
   @dynamicMemberLookup
@@ -193,6 +208,18 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// word of a line that is text.
   package static func forgotten(_ index: Int) -> UInt64 { 1 << 32 + UInt64(index) }
 
+  /// Names the fields of its messages.
+  package func name(fields loader: @escaping @Sendable () -> FieldPlan?) { fieldLoader = loader }
+
+  /// Whether the connection of `frame` speaks the protocol's variant.
+  package func isVariant(_ frame: Frame) -> Bool {
+    guard let variant else { return false }
+    let place = UnsafeRawPointer(frame.kind)
+    let first = UnsafeRawPointer(variant.kinds)
+    let isKnown = place >= first && place < UnsafeRawPointer(variant.kinds + variant.kindCount)
+    return isKnown || place == UnsafeRawPointer(variant.unknown)
+  }
+
   /// Whether `value` is such a one; words of lines have no bytes below 0x21.
   private static func isForgotten(_ value: UInt64) -> Bool { value >> 6 == 1 << 26 }
 
@@ -220,6 +247,8 @@ package final class ProtocolPlan: @unchecked Sendable {
     swap(&unknown, &other.unknown)
     swap(&forms, &other.forms)
     swap(&variant, &other.variant)
+    swap(&loaded, &other.loaded)
+    swap(&fieldLoader, &other.fieldLoader)
   }
 
   deinit {

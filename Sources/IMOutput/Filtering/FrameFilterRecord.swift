@@ -1,4 +1,5 @@
 package import IMEngine
+package import IMFields
 package import IMFilter
 package import IMWire
 
@@ -11,11 +12,14 @@ package struct FrameFilterRecord: FilterRecord {
   let plan: ProtocolPlan
   let session: String?
   let tlvs: TLVValues
+  let fields: [NamedField]
+  let names: NamedFilterFields?
 
   /// A record of one frame. `body` and `references` are those of the sink call.
   package init(
     frame: Frame, note: FrameNote, info: ConnectionInfo, direction: Direction, plan: ProtocolPlan, session: String?,
-    body: UnsafeRawBufferPointer, references: UnsafeBufferPointer<TLVRef>
+    body: UnsafeRawBufferPointer, references: UnsafeBufferPointer<TLVRef>, fields: [NamedField] = [],
+    names: NamedFilterFields? = nil
   ) {
     self.frame = frame
     self.note = note
@@ -24,11 +28,15 @@ package struct FrameFilterRecord: FilterRecord {
     self.plan = plan
     self.session = session
     tlvs = TLVValues(body: body, references: references)
+    self.fields = fields
+    self.names = names
   }
 
   /// The value of a field, the `index`th where it has several; `nil` where it has none.
   package func value(of field: Int, at index: Int) -> FilterValue? {
-    guard let field = MessageField(rawValue: field) else { return nil }
+    guard let field = MessageField(rawValue: field) else {
+      return names?.value(of: field, in: fields, Int(info.plan), at: index)
+    }
     if let value = info.value(of: field, direction, at: index) { return value }
     if field == .flags {
       return FrameFlagNames.place(of: index, in: FrameFlagNames.mask(frame, note)).map { .word($0) }
@@ -70,6 +78,7 @@ package struct FrameFilterRecord: FilterRecord {
     case .session: return session.map { lend($0, test) } ?? false
     case .statusName: return frame.tellsStatus ? plan.statusName(frame).map { lend($0, test) } ?? false : false
     case .tlv: return tlvs.any(path, test)
+    case nil: return names?.anyText(of: field, in: fields, Int(info.plan), where: test) ?? false
     default: return false
     }
   }

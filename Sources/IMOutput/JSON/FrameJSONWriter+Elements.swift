@@ -16,7 +16,8 @@ extension FrameJSONWriter {
       let tlv = tlvs[i]
       out.literal(i > 0 ? ",{\"tag\":" : "{\"tag\":")
       out.number(tlv.tag)
-      if let name = plan.tagNames[tlv.tag] {
+      let label = ElementLabel(tlv, in: body, plan)
+      if let name = label.name {
         out.literal(",\"name\":\"")
         out.text(name)
         out.literal("\"")
@@ -28,7 +29,7 @@ extension FrameJSONWriter {
         out.number(tlv.depth)
       }
       let end = Int(tlv.offset) + Int(tlv.count)
-      if showsValues, plan.sensitiveTags.contains(tlv.tag) {
+      if showsValues, label.isHidden {
         out.literal(",\"hidden\":true")
       } else if showsValues, !tlv.isList, end <= body.byteCount {
         out.literal(",\"value\":")

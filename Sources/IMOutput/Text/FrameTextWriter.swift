@@ -1,4 +1,5 @@
 package import IMEngine
+package import IMFields
 package import IMWire
 
 /// How much a line of text tells.
@@ -36,7 +37,8 @@ package struct FrameTextWriter {
   /// Appends the frame's line, and what the style asks for beneath it.
   package mutating func write(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, session: String?,
-    bytes: RawSpan, body: RawSpan, tlvs: Span<TLVRef>, to out: inout ByteWriter
+    bytes: RawSpan, body: RawSpan, tlvs: Span<TLVRef>, fields: [NamedField] = [],
+    secrets: [Range<Int>] = [], to out: inout ByteWriter
   ) {
     let plan = plans[Int(info.plan)]
     ends(frame.timestamp, info, direction, to: &out)
@@ -97,12 +99,15 @@ package struct FrameTextWriter {
     }
     remarks(frame, note, to: &out)
     out.literal("\n")
-    if style.verbosity > 0 { details(frame, plan, tlvs, body, to: &out) }
+    if style.verbosity > 0 {
+      details(frame, plan, tlvs, body, to: &out)
+      if let names = plan.fields { for field in fields { out.lines(of: field, names, depth: 0) } }
+    }
     if style.showsHex {
       if plan.hidesIdentity, frame.identityCount > 0 {
         out.literal("\tnot shown: it holds the client's name\n")
       } else {
-        hex(body, hiding: tlvs, plan, to: &out)
+        hex(body, hiding: tlvs, secrets, plan, to: &out)
       }
     }
   }
@@ -165,7 +170,8 @@ package struct FrameTextWriter {
       for _ in 0..<min(16, Int(tlv.depth)) { out.literal("  ") }
       out.literal("0x")
       out.hex(UInt64(tlv.tag), width: 4)
-      if let name = plan.tagNames[tlv.tag] {
+      let label = ElementLabel(tlv, in: body, plan)
+      if let name = label.name {
         out.literal(" ")
         out.text(name)
       }
@@ -173,7 +179,7 @@ package struct FrameTextWriter {
       out.number(tlv.count)
       out.literal(tlv.count == 1 ? " byte" : " bytes")
       let end = Int(tlv.offset) + Int(tlv.count)
-      if style.showsText, plan.sensitiveTags.contains(tlv.tag) {
+      if style.showsText, label.isHidden {
         out.literal(", not shown")
       } else if style.showsText, !tlv.isList, end <= body.byteCount {
         out.literal(": ")
@@ -186,11 +192,13 @@ package struct FrameTextWriter {
     }
   }
 
-  private func hex(_ body: RawSpan, hiding tlvs: Span<TLVRef>, _ plan: ProtocolPlan, to out: inout ByteWriter) {
+  private func hex(
+    _ body: RawSpan, hiding tlvs: Span<TLVRef>, _ secrets: [Range<Int>], _ plan: ProtocolPlan, to out: inout ByteWriter
+  ) {
     // What the profile calls sensitive.
-    var hidden: [Range<Int>] = []
+    var hidden = secrets
     if !plan.sensitiveTags.isEmpty {
-      for i in tlvs.indices where plan.sensitiveTags.contains(tlvs[i].tag) {
+      for i in tlvs.indices where ElementLabel(tlvs[i], in: body, plan).isHidden {
         hidden.append(Int(tlvs[i].offset)..<Int(tlvs[i].offset) + Int(tlvs[i].count))
       }
     }

@@ -10,7 +10,7 @@ enum ExportableKeys {
     "": [
       "profile", "version", "title", "description", "ports", "place", "framing", "header", "length", "trailer",
       "fields", "checksum", "sequence", "types", "acknowledgment", "handshake", "receipts", "status", "tlv", "timing",
-      "variable", "heartbeat", "identity",
+      "variable", "heartbeat", "identity", "named",
     ],
     "framing": ["kind", "delimiter", "escape", "maximum"],
     "framing.escape": ["byte", "mask", "replaces"],
@@ -81,6 +81,8 @@ enum ExportableKeys {
     }
     for (key, value) in try reader.entries() {
       let name = try key.text()
+      // Named fields are imdump's own: what is exported says nothing of them.
+      if path.isEmpty, name == "named" { continue }
       // Conditions ask for the profile's own variable.
       let isCondition = path.hasSuffix(".when") || path.hasSuffix(".unless")
       if isCondition, name == variable { continue }

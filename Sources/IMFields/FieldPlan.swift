@@ -1,0 +1,148 @@
+/// Who may see a value.
+package enum FieldSensitivity: String, Sendable, CaseIterable {
+  /// It names a person or a device.
+  case identity
+  /// It lets somebody in: shown nowhere, and not hashed either.
+  case credential
+  /// What users say, or what tells of it.
+  case payload
+  /// Where somebody is.
+  case location
+}
+
+/// What is known of a field by its name.
+package struct FieldInfo: Equatable, Sendable {
+  /// The name in outputs and filters. One that begins with `_` is for conditions and is not shown.
+  package var name: String
+  /// The kind of its values, as `imdump fields` says it.
+  package var type = FieldType.integer
+  /// The unit of its numbers; empty where they have none.
+  package var unit = ""
+  /// Who may see it; `nil` where anybody may.
+  package var sensitivity: FieldSensitivity?
+  /// Whether a message may have several: its value is a list then, of one as well.
+  package var isRepeated = false
+  /// The table that names its numbers, in `FieldPlan.enums`; negative where there is none.
+  package var names = -1
+  /// The name in documents; empty for the one that is made of the profile's and its own.
+  package var ecs = ""
+  /// Whether it stands in documents.
+  package var isLogged = false
+  /// Whether a group within a message may have it, so that there may be several.
+  package var isNested = false
+  /// Tables that name its numbers, in `FieldPlan.enums`.
+  package var tables: Set<Int> = []
+  /// Whether a message itself has it, and not only a group within.
+  package var isOutermost = false
+  /// The types that have it, by name; `*` for all.
+  package var messages: [String] = []
+
+  /// What is known of a field of which only the name is.
+  package init(name: String) { self.name = name }
+
+  /// Whether it is shown.
+  package var isShown: Bool { name.utf8.first != 95 }
+}
+
+/// The kinds of values that fields have.
+package enum FieldType: String, Sendable {
+  case integer, number, boolean, text, bytes, time, address, list, object
+}
+
+/// The named fields of a protocol, compiled from a profile: where they stand, what they are called and what they are.
+///
+/// Nothing of it is used to decode a stream. Outputs and filters read a frame by it, once it is known that it is wanted.
+package final class FieldPlan: Sendable {
+  /// What is known of the fields.
+  package let fields: [FieldInfo]
+  /// Tables that name numbers.
+  package let enums: [[UInt64: String]]
+  /// Steps that read a header, from its first byte.
+  let header: [FieldStep]
+  /// What must hold of the header for the body to be read.
+  let readable: [FieldCondition]
+  /// Layouts that messages share.
+  let layouts: [[FieldStep]]
+  /// Tables of elements.
+  let tables: [ElementTable]
+  /// Steps that read a body, by the name of the type; `*` for all others.
+  let messages: [String: [FieldStep]]
+  /// What is made of the fields in the end, whether or not the body was whole.
+  let derived: [FieldStep]
+  /// The field that tells a connection's variant of the protocol, and its value in the variant; negative without one.
+  let variable: Int, variant: UInt64
+  /// The classes of values that the profile hides beside credentials.
+  package let hidden: Set<FieldSensitivity>
+  /// Whether anything is kept of a connection from one message to the next.
+  package let remembers: Bool
+
+  /// A plan of what was compiled.
+  package init(_ draft: Draft) {
+    fields = draft.fields
+    enums = draft.enums
+    header = draft.header
+    readable = draft.readable
+    layouts = draft.layouts
+    tables = draft.tables
+    messages = draft.messages
+    derived = draft.derived
+    variable = draft.variable
+    variant = draft.variant
+    hidden = draft.hidden
+    remembers = draft.remembers
+  }
+
+  /// What is compiled of a profile, before it is fixed.
+  package struct Draft {
+    /// What is known of the fields.
+    package var fields: [FieldInfo] = []
+    /// Tables that name numbers.
+    package var enums: [[UInt64: String]] = []
+    /// Steps that read a header.
+    package var header: [FieldStep] = []
+    /// What must hold for the body to be read.
+    package var readable: [FieldCondition] = []
+    /// Layouts that messages share.
+    package var layouts: [[FieldStep]] = []
+    /// Tables of elements.
+    package var tables: [ElementTable] = []
+    /// Steps that read a body, by the name of the type.
+    package var messages: [String: [FieldStep]] = [:]
+    /// What is made of the fields in the end.
+    package var derived: [FieldStep] = []
+    /// The field that tells the variant, and its value there.
+    package var variable = -1, variant: UInt64 = 0
+    /// The classes of values that are hidden beside credentials.
+    package var hidden: Set<FieldSensitivity> = []
+    /// Whether anything is kept of a connection.
+    package var remembers = false
+
+    /// An empty draft.
+    package init() {}
+  }
+
+  /// Whether the profile keeps values of `field` from being shown.
+  package func hides(_ field: Int) -> Bool {
+    guard let rank = fields[field].sensitivity else { return false }
+    return rank == .credential || hidden.contains(rank)
+  }
+
+  /// The field that an element with this tag is, in the first table that knows it; `nil` where none does.
+  package func element(vendor: UInt64, tag: UInt64) -> Int? {
+    for table in tables {
+      switch table.known[ElementKey(vendor: vendor, tag: tag)] {
+      case .value(let step): return step.field
+      case .group(let field): return field
+      case .steps(let field, _, _): if field >= 0 { return field }
+      case nil: break
+      }
+    }
+    return nil
+  }
+
+  /// The name that a number of `field` has; `nil` where it has none.
+  package func name(of field: NamedField) -> String? {
+    guard field.names >= 0, let number = field.value.number else { return nil }
+    return enums[field.names][number]
+  }
+}

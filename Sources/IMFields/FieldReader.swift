@@ -1,0 +1,191 @@
+/// A frame, as its fields are read.
+package struct FieldFrame {
+  /// The header's bytes, and those of the body behind them, without what the protocol puts around a body.
+  package var bytes: [UInt8]
+  /// Where the body begins.
+  package var body: Int
+  /// The name of the type; empty for one that the profile does not know.
+  package var type: String
+  /// Whether its connection speaks the variant of the protocol.
+  package var isVariant = false
+  /// Whether the body can be read: it is neither encrypted nor a piece.
+  package var isReadable = true
+  /// The connection's number.
+  package var connection: UInt32 = 0
+  /// Whether the server sent it.
+  package var isBack = false
+
+  /// A frame of its bytes.
+  package init(bytes: [UInt8], body: Int, type: String) { (self.bytes, self.body, self.type) = (bytes, body, type) }
+}
+
+/// That bytes end before a value does.
+struct FieldsEnd: Error {}
+
+/// Reads the named fields of one frame.
+///
+/// Bytes are not trusted: each read is bounded by what is left of its part, lists by `maximumValues` in all, and groups by
+/// `maximumDepth`. A frame that ends before a field does has the fields in front of it.
+package struct FieldReader {
+  /// The most values of a frame, nested ones included.
+  package static let maximumValues = 16_384
+  /// How deep groups nest.
+  package static let maximumDepth = 16
+  /// The most bytes of one value that are kept.
+  package static let maximumBytes = 1 << 20
+
+  let plan: FieldPlan
+  var bytes: [UInt8]
+  let frame: (connection: UInt32, isBack: Bool)
+  /// Where the next byte is read, and where the part ends that is being read.
+  var at = 0, end = 0
+  /// Fields that were read, outermost group first; of each group its own.
+  var groups: [[NamedField]] = [[]]
+  var valueCount = 0
+  var remembered: [NamedField]
+  var news: [NamedField] = []
+  var alias: (key: UInt64, text: String)?
+  /// Where values stand that are not to be shown, from the header's first byte.
+  var secrets: [Range<Int>] = []
+  /// Whether the bytes are the frame's, and not those of a value.
+  var isOutermost = true
+  private var memory: FieldMemory
+
+  /// The fields of `frame`, in the order in which they stand in it.
+  package static func fields(of frame: FieldFrame, _ plan: FieldPlan, _ memory: inout FieldMemory) -> [NamedField] {
+    read(frame, plan, &memory).fields
+  }
+
+  /// The same, and where values stand that are not to be shown, from the header's first byte.
+  package static func read(
+    _ frame: FieldFrame, _ plan: FieldPlan, _ memory: inout FieldMemory
+  ) -> (fields: [NamedField], secrets: [Range<Int>]) {
+    var reader = FieldReader(frame, plan, memory)
+    reader.read(frame)
+    // Given back, so that what follows changes the memory in its place.
+    reader.memory = FieldMemory()
+    for field in reader.news { memory.remember(field, frame.connection) }
+    if let (key, text) = reader.alias { memory.alias(key, text, frame.connection, back: frame.isBack) }
+    return (reader.groups[0].filter { plan.fields[$0.field].isShown }, reader.secrets)
+  }
+
+  private init(_ frame: FieldFrame, _ plan: FieldPlan, _ memory: FieldMemory) {
+    self.plan = plan
+    self.memory = memory
+    bytes = frame.bytes
+    self.frame = (frame.connection, frame.isBack)
+    remembered = plan.remembers ? memory.values(frame.connection) : []
+    if frame.isVariant, plan.variable >= 0, !remembered.contains(where: { $0.field == plan.variable }) {
+      remembered.append(NamedField(plan.variable, .unsigned(plan.variant)))
+    }
+  }
+
+  private mutating func read(_ frame: FieldFrame) {
+    let body = min(max(0, frame.body), bytes.count)
+    end = body
+    try? run(plan.header)
+    guard frame.isReadable, plan.readable.allSatisfy({ holds($0) }) else { return }
+    (at, end) = (body, bytes.count)
+    if let steps = plan.messages[frame.type] ?? plan.messages["*"] { try? run(steps) }
+    groups.removeSubrange(1...)
+    at = end
+    try? run(plan.derived)
+  }
+
+  /// What an earlier message said that `key` stands for.
+  func known(_ key: UInt64) -> String? { memory.alias(key, frame.connection, back: frame.isBack) }
+
+  // MARK: Values that were read
+
+  /// The value of `field`: of the innermost group that has it, or what the connection remembers.
+  func value(_ field: Int) -> FieldValue? {
+    for group in groups.reversed() {
+      if let found = group.first(where: { $0.field == field }) { return found.value }
+    }
+    return remembered.first { $0.field == field }?.value
+  }
+
+  func holds(_ condition: FieldCondition) -> Bool {
+    let all = condition.tests.allSatisfy { test in
+      let number: UInt64?
+      if test.field == FieldTest.left {
+        number = UInt64(max(0, end - at))
+      } else {
+        let value = value(test.field)
+        if test.isAbsent { return value == nil }
+        if test.ranges.isEmpty { return value != nil }
+        number = value?.number
+      }
+      guard let number else { return false }
+      return test.ranges.contains { $0.contains(number) }
+    }
+    return all != condition.isNegated
+  }
+
+  /// Notes a value. Of a field that stands in a message twice the first counts, unless it may have several.
+  mutating func note(_ field: Int, _ value: FieldValue, names: Int = -1) throws(FieldsEnd) {
+    guard field >= 0 else { return }
+    guard valueCount < Self.maximumValues else { throw FieldsEnd() }
+    valueCount += 1
+    let info = plan.fields[field]
+    let value = info.sensitivity == .credential ? .hidden : value
+    let last = groups.count - 1
+    if let place = groups[last].firstIndex(where: { $0.field == field }) {
+      guard info.isRepeated, case .list(var list) = groups[last][place].value else { return }
+      // Taken out, so that the list is not copied for each of its values.
+      groups[last][place].value = .hidden
+      list.append(value)
+      groups[last][place].value = .list(list)
+      return
+    }
+    groups[last].append(
+      NamedField(field, info.isRepeated ? .list([value]) : value, names: names >= 0 ? names : info.names))
+  }
+
+  // MARK: Bytes
+
+  var left: Int { end - at }
+
+  mutating func number(_ count: Int, littleEndian: Bool = false) throws(FieldsEnd) -> UInt64 {
+    guard (0...8).contains(count), count <= left else { throw FieldsEnd() }
+    defer { at += count }
+    return Self.number(bytes[at..<at + count], littleEndian)
+  }
+
+  static func number(_ bytes: ArraySlice<UInt8>, _ littleEndian: Bool) -> UInt64 {
+    littleEndian
+      ? bytes.suffix(8).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+      : bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  mutating func varint() throws(FieldsEnd) -> UInt64 {
+    var value: UInt64 = 0
+    for i in 0..<4 {
+      let byte = try number(1)
+      value |= (byte & 0x7F) << UInt64(7 * i)
+      if byte < 0x80 { return value }
+    }
+    throw FieldsEnd()
+  }
+
+  /// Takes the bytes of a value.
+  mutating func take(_ extent: FieldExtent) throws(FieldsEnd) -> Range<Int> {
+    let count: UInt64
+    switch extent {
+    case .fixed(let bytes): count = UInt64(bytes)
+    case .rest: count = UInt64(left)
+    case .counted(let width, let littleEndian): count = try number(width, littleEndian: littleEndian)
+    case .varint: count = try varint()
+    case .zero(let maximum):
+      guard let zero = bytes[at..<end].prefix(maximum).firstIndex(of: 0) else { throw FieldsEnd() }
+      defer { at = zero + 1 }
+      return at..<zero
+    case .field(let field):
+      guard let number = value(field)?.number else { throw FieldsEnd() }
+      count = number
+    }
+    guard count <= UInt64(left) else { throw FieldsEnd() }
+    defer { at += Int(count) }
+    return at..<at + Int(count)
+  }
+}

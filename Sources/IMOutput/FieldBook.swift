@@ -1,0 +1,39 @@
+package import IMEngine
+package import IMFields
+package import IMWire
+
+/// The named fields of frames, as outputs and filters want them; it keeps what one message tells of the next.
+package struct FieldBook {
+  private var memory = FieldMemory()
+  /// Where values stand in the last frame's body that are not to be shown.
+  package private(set) var secrets: [Range<Int>] = []
+
+  /// A book with nothing in it.
+  package init() {}
+
+  /// The fields of `frame`; `nil` where its profile names none.
+  package mutating func fields(
+    _ frame: Frame, _ info: ConnectionInfo, _ direction: Direction, _ plan: ProtocolPlan, bytes: RawSpan, body: RawSpan
+  ) -> [NamedField]? {
+    secrets = []
+    guard let fields = plan.fields else { return nil }
+    let index = Int(frame.kind.pointee.index)
+    var all = plan.headerBytes(frame, in: bytes)
+    let headerCount = all.count
+    body.withUnsafeBytes { all.append(contentsOf: $0) }
+    var whole = FieldFrame(
+      bytes: all, body: headerCount, type: index < plan.typeNames.count ? plan.typeNames[index] : "")
+    whole.isVariant = plan.isVariant(frame)
+    whole.isReadable = !frame.flags.contains(.encrypted)
+    whole.connection = info.serial
+    whole.isBack = direction == .serverToClient
+    let (found, secrets) = FieldReader.read(whole, fields, &memory)
+    self.secrets = secrets.compactMap {
+      $0.lowerBound >= headerCount ? $0.lowerBound - headerCount..<$0.upperBound - headerCount : nil
+    }
+    return found
+  }
+
+  /// Forgets a connection that is over.
+  package mutating func forget(_ connection: UInt32) { memory.forget(connection) }
+}

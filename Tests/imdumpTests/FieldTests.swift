@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+
+/// Named fields over the real command: in JSON, in filters, in the list, and nothing of credentials.
+@Suite struct FieldTests {
+  /// The lines of a sample as JSON objects.
+  private static func lines(_ sample: String) throws -> [[String: Any]] {
+    try Command.run(["-q", "--format", "json", "-r", "Samples/\(sample)"]).output.split(separator: "\n").compactMap {
+      try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+    }
+  }
+
+  private static func fields(_ line: [String: Any]) -> [String: Any] { line["fields"] as? [String: Any] ?? [:] }
+
+  /// Whether `name` has this value in an object, or in what stands in it.
+  private static func has(_ object: Any, _ name: String, _ value: String) -> Bool {
+    if let list = object as? [Any] { return list.contains { has($0, name, value) } }
+    guard let object = object as? [String: Any] else { return false }
+    if (object[name] as? String ?? (object[name] as? NSNumber)?.stringValue) == value { return true }
+    return object.values.contains { has($0, name, value) }
+  }
+
+  /// A filter by a named field lets those lines through whose `fields` say so, in whatever form it asks.
+  @Test(arguments: [
+    ("qos == 1", "mqtt5-mosquitto.pcap", "qos", "1"), ("qos == at_least_once", "mqtt5-mosquitto.pcap", "qos", "1"),
+    ("mqtt.qos == 1", "mqtt5-mosquitto.pcap", "qos", "1"), ("retain", "mqtt5-mosquitto.pcap", "retain", "1"),
+    ("keep_alive == 60", "mqtt5-mosquitto.pcap", "keep_alive", "60"),
+    ("system_id == \"shop\"", "smpp-gateway.pcap", "system_id", "shop"),
+    ("answered_command == 2", "jt808-terminals.pcap", "answered_command", "2"),
+    ("cc_request_type == INITIAL_REQUEST", "diameter-charging.pcap", "cc_request_type", "1"),
+  ]) func filters(_ filter: String, _ sample: String, _ name: String, _ value: String) throws {
+    let wanted = try Self.lines(sample).filter { Self.has(Self.fields($0), name, value) }
+    let run = try Command.run(["-q", "--format", "json", "-Y", filter, "-r", "Samples/\(sample)"])
+    #expect(run.status == 0)
+    let numbers = try run.output.split(separator: "\n").compactMap {
+      (try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])?["number"] as? Int
+    }
+    #expect(!numbers.isEmpty)
+    #expect(numbers == wanted.compactMap { $0["number"] as? Int })
+  }
+
+  @Test func aPatternChoosesTopics() throws {
+    let run = try Command.run(["-q", "-Y", "topic matches \"^room/\"", "-r", "Samples/mqtt5-mosquitto.pcap"])
+    let topics = try Self.lines("mqtt5-mosquitto.pcap").filter { line in
+      let fields = Self.fields(line)
+      let all =
+        [fields["topic"] as? String]
+        + ((fields["subscriptions"] as? [[String: Any]]) ?? []).map { $0["topic"] as? String }
+      return all.contains { $0?.hasPrefix("room/") ?? false }
+    }
+    #expect(run.status == 0)
+    #expect(run.output.split(separator: "\n").count == topics.count)
+  }
+
+  @Test func aMisspeltFieldHasAdvice() throws {
+    let run = try Command.run(["-q", "-Y", "destinatoin == \"1\"", "-r", "Samples/smpp-gateway.pcap"])
+    #expect(run.status == 64)
+    #expect(run.errors.contains("did you mean \"destination\"?"))
+  }
+
+  @Test func aCredentialCannotBeAskedFor() throws {
+    let run = try Command.run(["-q", "-Y", "password == \"secret08\"", "-r", "Samples/smpp-gateway.pcap"])
+    #expect(run.status == 64)
+    #expect(run.output.isEmpty)
+  }
+
+  /// Passwords and authentication codes of the samples stand in no output.
+  @Test(
+    arguments: [
+      ["-vvA", "-r"], ["-x", "-r"], ["-vX", "-r"], ["--format", "json", "-vA", "-r"],
+      ["--format", "ecs", "--message-log", "all", "-r"],
+      ["messages", "--json"],
+    ], [("smpp-gateway.pcap", "secret08", "7365 6372"), ("jt808-terminals.pcap", "key-0", "6b65 792d")])
+  func credentialsStandNowhere(_ options: [String], _ secret: (String, String, String)) throws {
+    let run = try Command.run(options + ["Samples/\(secret.0)"])
+    #expect(run.status == 0)
+    #expect(!run.output.contains(secret.1) && !run.output.contains(secret.2), "\(options)")
+  }
+
+  @Test func theListHasEachFieldOnce() throws {
+    let run = try Command.run(["fields", "mqtt"])
+    #expect(run.status == 0)
+    let names = run.output.split(separator: "\n").compactMap { $0.split(separator: " ").first.map(String.init) }
+    #expect(Set(names).count == names.count)
+    #expect(names.contains("mqtt.topic") && names.contains("mqtt.will_delay_interval"))
+    #expect(try Command.run(["fields", "tjp"]).output == "tjp: the profile names no fields\n")
+  }
+}
