@@ -84,6 +84,8 @@ func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
   if isJSON {
     StatsJSONWriter().write(figures, to: &out)
   } else {
+    // Figures may be read without what is said beside them.
+    if let interruption = run.interruption(driver) { out.text("\(interruption)\n\n") }
     StatsTextWriter(width: output.terminalWidth).write(figures, to: &out)
   }
   output.drain(&out)

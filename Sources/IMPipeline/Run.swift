@@ -112,9 +112,17 @@ struct Run {
     return errors
   }
 
-  /// A filter over messages; the types' names are those of the plans.
+  /// A filter over messages; the types' names are those of the plans. What only single frames have is refused, and it is said which
+  /// command knows it.
   func filter(_ text: String?) throws(UsageError) -> Filter? {
-    try text.map { (text) throws(UsageError) in try filter(text, filterSchema) }
+    guard let text else { return nil }
+    do throws(UsageError) { return try filter(text, filterSchema) } catch {
+      let names = NamedFilterFields(plans: plans, behind: filterSchema)
+      guard (try? Filter(text, schema: names.schema)) != nil else { throw error }
+      var refusal = error
+      refusal.message += "; it is a field of frames: imdump FILE -Y ..."
+      throw refusal
+    }
   }
 
   /// Compiles a filter over frames, which may name fields of their protocols; these come along where it does.
@@ -148,6 +156,13 @@ struct Run {
     return status
   }
 
+  /// How far the files were read when a signal came before their end: `interrupted at 41 %`; `nil` where none did.
+  func interruption(_ driver: Driver) -> String? {
+    guard input.interface == nil, stopping.stop.isStopped else { return nil }
+    let share = FileShare(input.files).read(driver.statistics)
+    return "interrupted" + (share.map { " at \(Int($0 * 100)) %" } ?? "")
+  }
+
   private func tell(_ driver: Driver, _ errors: [CaptureError], _ output: Output) -> ExitStatus {
     var status = ExitStatus.success
     for error in errors where !error.isBrokenPipe {
@@ -155,10 +170,8 @@ struct Run {
       let this = ExitStatus(error)
       status = max(status, this)
     }
-    if input.interface == nil, stopping.stop.isStopped {
-      let share = FileShare(input.files).read(driver.statistics)
-      complain(
-        "interrupted\(share.map { " at \(Int($0 * 100)) %" } ?? ""): the figures are of what was read until then")
+    if let interruption = interruption(driver) {
+      complain("\(interruption): the figures are of what was read until then")
       status = max(status, .interrupted)
     }
     // The reader has seen enough: nothing to complain of, and nothing more to say.

@@ -10,7 +10,7 @@ extension ProfileCompiler {
   mutating func body(_ reader: YAMLReader?, _ kind: inout FrameKind) throws(ProfileError) {
     kind.firstStep = UInt16(draft.steps.count)
     // A status in the header is read by a step of its own, so that types without one cost nothing.
-    if draft.status.isPresent, kind.role == .acknowledgment {
+    if draft.plan.status.isPresent, kind.role == .acknowledgment {
       draft.steps.append(PlanStep(.status))
       kind.flags.insert(.hasOtherSteps)
     }

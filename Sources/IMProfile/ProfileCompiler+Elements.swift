@@ -11,16 +11,16 @@ extension ProfileCompiler {
     guard let reader = try root.optional("status") else { return }
     try reader.allow("tag", "accepted", "also", "names", "other-names")
     if let tag = try reader.optional("tag") {
-      guard !draft.status.isPresent else { throw tag.error("'fields' has the status") }
+      guard !draft.plan.status.isPresent else { throw tag.error("'fields' has the status") }
       let tags = try numbers(tag, 2, "a status has one tag, or a list of two")
-      draft.statusTags = (tags[0], tags.count > 1 ? tags[1] : .max)
+      draft.plan.statusTags = (tags[0], tags.count > 1 ? tags[1] : .max)
     } else if let also = try reader.optional("also") {
-      draft.acceptedToo = UInt64(try also.number(0...Int(UInt32.max)))
+      draft.plan.acceptedToo = UInt64(try also.number(0...Int(UInt32.max)))
     }
-    if let accepted = try reader.optional("accepted") { draft.acceptedStatus = try self.accepted(accepted) }
+    if let accepted = try reader.optional("accepted") { draft.plan.acceptedStatus = try self.accepted(accepted) }
     if let names = try reader.optional("names") { draft.statusNames[0] = try statusNames(names) }
     if let names = try reader.optional("other-names") {
-      guard draft.statusTags.1 != .max else { throw names.error("'other-names' are those of a second tag") }
+      guard draft.plan.statusTags.1 != .max else { throw names.error("'other-names' are those of a second tag") }
       draft.statusNames[1] = try statusNames(names)
     }
   }
@@ -45,8 +45,8 @@ extension ProfileCompiler {
 
   /// A status stands somewhere; types have been read by now.
   func checkStatus() throws(ProfileError) {
-    guard let reader = try root.optional("status"), draft.statusTags.0 == .max, !draft.status.isPresent,
-      draft.framing.words.status == 0
+    guard let reader = try root.optional("status"), draft.plan.statusTags.0 == .max, !draft.plan.status.isPresent,
+      draft.plan.framing.words.status == 0
     else { return }
     guard draft.steps.contains(where: { $0.register == .status }) else {
       throw reader.error("a status has a 'tag', stands in 'fields', or is loaded by a step")
@@ -107,13 +107,13 @@ extension ProfileCompiler {
     }
     if let depth = try reader.optional("depth") { plan.maximumDepth = Int32(try depth.number(0...16)) }
     if let identity = try reader.optional("identity") {
-      draft.identityTag = UInt32(try identity.number(0...Int(UInt32.max - 1)))
+      draft.plan.identityTag = UInt32(try identity.number(0...Int(UInt32.max - 1)))
     }
     if let sensitive = try reader.optional("sensitive") {
       sensitiveTags = Set(try numbers(sensitive, Self.maximumNested, "'sensitive' is a tag, or a list of them"))
     }
     if let keepAlive = try reader.optional("keep-alive") {
-      draft.keepAliveTag = UInt32(try keepAlive.number(0...Int(UInt32.max - 1)))
+      draft.plan.keepAliveTag = UInt32(try keepAlive.number(0...Int(UInt32.max - 1)))
     }
     for (key, value) in try reader.optional("tags")?.entries() ?? [] {
       try self.tag(UInt32(try key.number(0...Int(UInt32.max))), value, &plan)
@@ -123,11 +123,11 @@ extension ProfileCompiler {
       plan.shape = .formed
       plan.headerCount = Int32(tagEnd)
       plan.length = try part(reader.required("length"), after: 0)
-      draft.tlv = plan
+      draft.plan.tlv = plan
       return
     }
     plan.shape = isPlain(plan) ? .tag2Length4 : .general
-    draft.tlv = plan
+    draft.plan.tlv = plan
   }
 
   /// A tag's name, or its name and what its value is.
@@ -179,7 +179,7 @@ extension ProfileCompiler {
     let length = Field(offset: 2, byteCount: 4)
     return plan.tag.isSame(tag) && plan.length.isSame(length) && plan.headerCount == 6 && !plan.lengthCountsHeader
       && !plan.optional.isPresent && plan.paddingMask == 0 && !plan.mayRepeat && draft.nestedTags.isEmpty
-      && draft.statusTags.0 == .max && draft.identityTag == .max && draft.keepAliveTag == .max
+      && draft.plan.statusTags.0 == .max && draft.plan.identityTag == .max && draft.plan.keepAliveTag == .max
       && !draft.steps.contains { [.tlv, .list].contains($0.operation) }
   }
 
@@ -197,12 +197,14 @@ extension ProfileCompiler {
 
   /// What is taken from TLV lists wants them.
   func checkLists() throws(ProfileError) {
-    guard draft.tlv.shape == .none else {
-      if draft.compression.isPresent, draft.statusTags.0 != .max || draft.identityTag != .max {
+    guard draft.plan.tlv.shape == .none else {
+      if draft.plan.compression.isPresent, draft.plan.statusTags.0 != .max || draft.plan.identityTag != .max {
         throw root.error("a status or an identity from a TLV, and bodies that are compressed, do not go together")
       }
       return
     }
-    if draft.statusTags.0 != .max, let status = try root.optional("status") { throw status.error("a tag needs 'tlv'") }
+    if draft.plan.statusTags.0 != .max, let status = try root.optional("status") {
+      throw status.error("a tag needs 'tlv'")
+    }
   }
 }

@@ -12,12 +12,12 @@ extension ProfileCompiler {
     try reader.allow("kind", "delimiter", "escape", "maximum")
     let kind = try reader.required("kind")
     switch try kind.text() {
-    case "delimited": draft.framing.kind = .delimited
-    case "line": draft.framing.kind = .line
+    case "delimited": draft.plan.framing.kind = .delimited
+    case "line": draft.plan.framing.kind = .line
     default: throw kind.error("the kind of framing is delimited or line")
     }
-    draft.maximumBody = try reader.optional("maximum")?.number(1...Self.maximumDelimited) ?? 65_536
-    guard draft.framing.kind == .delimited else {
+    draft.plan.maximumBody = try reader.optional("maximum")?.number(1...Self.maximumDelimited) ?? 65_536
+    guard draft.plan.framing.kind == .delimited else {
       for key in ["delimiter", "escape"] {
         guard let other = try reader.optional(key) else { continue }
         throw other.error("lines end with a line feed: '\(key)' says nothing")
@@ -27,21 +27,21 @@ extension ProfileCompiler {
       }
       return
     }
-    draft.framing.delimiter = try reader.required("delimiter").bytes(1...1)[0]
+    draft.plan.framing.delimiter = try reader.required("delimiter").bytes(1...1)[0]
     if let escape = try reader.optional("escape") { try self.escape(escape) }
   }
 
   private mutating func escape(_ reader: YAMLReader) throws(ProfileError) {
     try reader.allow("byte", "mask", "replaces")
-    draft.framing.escapes = true
-    draft.framing.escape = try reader.required("byte").bytes(1...1)[0]
-    guard draft.framing.escape != draft.framing.delimiter else {
+    draft.plan.framing.escapes = true
+    draft.plan.framing.escape = try reader.required("byte").bytes(1...1)[0]
+    guard draft.plan.framing.escape != draft.plan.framing.delimiter else {
       throw try reader.required("byte").error("the escape is not the delimiter")
     }
     let replaces = try reader.optional("replaces")
     if let mask = try reader.optional("mask") {
       guard replaces == nil else { throw mask.error("an escape has a 'mask', or 'replaces'") }
-      draft.framing.escapeMask = try mask.bytes(1...1)[0]
+      draft.plan.framing.escapeMask = try mask.bytes(1...1)[0]
       return
     }
     guard let replaces else { throw reader.error("an escape has a 'mask', or 'replaces'") }
@@ -50,18 +50,18 @@ extension ProfileCompiler {
     var seen: Set<UInt8> = []
     for (i, (key, value)) in entries.enumerated() {
       let written = try key.bytes(1...1)[0]
-      guard written != draft.framing.delimiter else { throw key.error("the delimiter stands behind no escape") }
+      guard written != draft.plan.framing.delimiter else { throw key.error("the delimiter stands behind no escape") }
       guard seen.insert(written).inserted else { throw key.error("'\(try key.text())' stands here twice") }
-      draft.framing.written |= UInt32(written) << UInt32(i * 8)
-      draft.framing.meant |= UInt32(try value.bytes(1...1)[0]) << UInt32(i * 8)
+      draft.plan.framing.written |= UInt32(written) << UInt32(i * 8)
+      draft.plan.framing.meant |= UInt32(try value.bytes(1...1)[0]) << UInt32(i * 8)
     }
-    draft.framing.replacementCount = UInt8(entries.count)
+    draft.plan.framing.replacementCount = UInt8(entries.count)
   }
 
   /// Parts that some headers have. What is said of fields is said of the header without them.
   mutating func parts(_ header: YAMLReader) throws(ProfileError) {
     guard let list = try header.optional("parts") else { return }
-    guard draft.framing.kind == .delimited else {
+    guard draft.plan.framing.kind == .delimited else {
       throw list.error(
         "parts of a header want frames that end at a delimiter; in others, steps with 'unless' read them")
     }
@@ -76,7 +76,7 @@ extension ProfileCompiler {
       part.when = try field(when)
       part.count = Int32(try reader.optional("length")?.number(1...64) ?? 0)
       if part.count > 0 {
-        last = try reader.required("at").number(last...draft.headerCount)
+        last = try reader.required("at").number(last...draft.plan.headerCount)
         part.at = Int32(last)
       } else if let at = try reader.optional("at") {
         throw at.error("'at' needs 'length'")
@@ -85,9 +85,9 @@ extension ProfileCompiler {
         try session.allow("offset", "size")
         let offset = try session.required("offset").number(0...255)
         let size = try session.required("size").number(1...8)
-        guard offset + size <= draft.headerCount + Int(part.count) else {
+        guard offset + size <= draft.plan.headerCount + Int(part.count) else {
           throw session.error(
-            "the field ends at byte \(offset + size), the header at \(draft.headerCount + Int(part.count))")
+            "the field ends at byte \(offset + size), the header at \(draft.plan.headerCount + Int(part.count))")
         }
         part.session = Field(offset: offset, byteCount: size)
       }
@@ -95,9 +95,9 @@ extension ProfileCompiler {
         guard try body.text() == "raw" else { throw body.error("the body of a frame with such a part is raw") }
         part.isRaw = true
       }
-      draft.framing.parts[i] = part
+      draft.plan.framing.parts[i] = part
     }
-    draft.framing.partCount = UInt8(parts.count)
+    draft.plan.framing.partCount = UInt8(parts.count)
   }
 
   /// Which words of a line are its fields.
@@ -109,27 +109,27 @@ extension ProfileCompiler {
       return UInt8(try field.required("word").number(1...16))
     }
     _ = try reader.required("type")
-    draft.framing.words.type = try word("type")
-    draft.framing.words.sequence = try word("sequence")
-    draft.framing.words.session = try word("session")
-    draft.framing.words.status = try word("status")
+    draft.plan.framing.words.type = try word("type")
+    draft.plan.framing.words.sequence = try word("sequence")
+    draft.plan.framing.words.session = try word("session")
+    draft.plan.framing.words.status = try word("status")
     // Outputs ask whether there are such fields; a line's are read by their words.
-    if draft.framing.words.session > 0 { draft.session = Field(offset: 0, byteCount: 1) }
+    if draft.plan.framing.words.session > 0 { draft.plan.session = Field(offset: 0, byteCount: 1) }
     if let session = try reader.optional("session") { try sessionFlags(session) }
   }
 
   /// How a number is written, and what the session's means.
   mutating func coding(_ session: YAMLReader?, _ sequence: YAMLReader?) throws(ProfileError) {
     if let session {
-      draft.framing.sessionCoding = try coding(session)
+      draft.plan.framing.sessionCoding = try coding(session)
       try sessionFlags(session)
     }
-    if let sequence { draft.framing.sequenceCoding = try coding(sequence) }
+    if let sequence { draft.plan.framing.sequenceCoding = try coding(sequence) }
   }
 
   private mutating func sessionFlags(_ session: YAMLReader) throws(ProfileError) {
-    draft.framing.hidesSession = try session.optional("sensitive")?.flag() ?? false
-    draft.framing.sessionIsUnique = try session.optional("unique")?.flag() ?? false
+    draft.plan.framing.hidesSession = try session.optional("sensitive")?.flag() ?? false
+    draft.plan.framing.sessionIsUnique = try session.optional("unique")?.flag() ?? false
   }
 
   private func coding(_ reader: YAMLReader) throws(ProfileError) -> NumberCoding {
@@ -143,7 +143,7 @@ extension ProfileCompiler {
 
   /// The value of a type: a number, or the word that begins a line.
   func typeValue(_ key: YAMLReader) throws(ProfileError) -> UInt64 {
-    guard draft.framing.kind == .line else { return UInt64(try key.number(0...Int(UInt32.max))) }
+    guard draft.plan.framing.kind == .line else { return UInt64(try key.number(0...Int(UInt32.max))) }
     let word = Array(try key.text().utf8)
     guard (1...32).contains(word.count), word.allSatisfy({ (0x21...0x7e).contains($0) }) else {
       throw key.error("a line's type is a word of 1 to 32 printable characters")
@@ -157,16 +157,18 @@ extension ProfileCompiler {
   mutating func trailer() throws(ProfileError) {
     guard let reader = try root.optional("trailer") else { return }
     try reader.allow("length", "counted")
-    draft.framing.trailerCount = Int32(try reader.required("length").number(1...64))
+    draft.plan.framing.trailerCount = Int32(try reader.required("length").number(1...64))
     isTrailerCounted = try reader.optional("counted")?.flag()
-    if draft.framing.kind == .delimited, let counted = try reader.optional("counted"), draft.lengthRule == .varint {
+    if draft.plan.framing.kind == .delimited, let counted = try reader.optional("counted"),
+      draft.plan.lengthRule == .varint
+    {
       throw counted.error("between delimiters no length has to count it")
     }
   }
 
   mutating func checksum() throws(ProfileError) {
     guard let reader = try root.optional("checksum") else {
-      if needsGeneral { draft.checksumRule = .general }
+      if needsGeneral { draft.plan.checksumRule = .general }
       return
     }
     try reader.allow("algorithm", "covers", "order", "in")
@@ -185,34 +187,35 @@ extension ProfileCompiler {
         throw place.error("a checksum stands in the header or trailer")
       }
       plan.isInTrailer = word == "trailer"
-      guard !plan.isInTrailer || Int(draft.framing.trailerCount) >= algorithm.byteCount else {
+      guard !plan.isInTrailer || Int(draft.plan.framing.trailerCount) >= algorithm.byteCount else {
         throw place.error(
-          "a trailer for \(text) has \(algorithm.byteCount) bytes at least, and this one \(draft.framing.trailerCount)")
+          "a trailer for \(text) has \(algorithm.byteCount) bytes at least, and this one \(draft.plan.framing.trailerCount)"
+        )
       }
     }
     if let covers = try reader.optional("covers") { try self.covers(covers, &plan) }
     let order = try reader.optional("order")
     switch try order?.text() ?? "big" {
     case "big": break
-    case "either": draft.checksumEitherOrder = true
+    case "either": draft.plan.checksumEitherOrder = true
     case "little" where plan.isInTrailer: plan.littleEndian = true
     default: throw reader.error("'order' is big or either, and little in a trailer")
     }
     if plan.isInTrailer {
-      guard !draft.checksum.isPresent else {
+      guard !draft.plan.checksum.isPresent else {
         throw reader.error("the checksum stands in the trailer, and in 'fields' too")
       }
     } else {
-      guard draft.checksum.isPresent else { throw reader.error("'fields' has no checksum") }
-      guard draft.checksum.mask.nonzeroBitCount == algorithm.byteCount * 8 else {
+      guard draft.plan.checksum.isPresent else { throw reader.error("'fields' has no checksum") }
+      guard draft.plan.checksum.mask.nonzeroBitCount == algorithm.byteCount * 8 else {
         throw reader.error("\(text) has \(algorithm.byteCount) bytes, and the field has not")
       }
     }
     let isQuick =
-      algorithm == .crc32 && plan.coversBody && !plan.isInTrailer && !draft.checksum.littleEndian && !needsGeneral
-      && !draft.framing.isDelimited
-    draft.checksumRule = isQuick ? .crc32 : .general
-    if !isQuick { draft.framing.checksum = plan }
+      algorithm == .crc32 && plan.coversBody && !plan.isInTrailer && !draft.plan.checksum.littleEndian && !needsGeneral
+      && !draft.plan.framing.isDelimited
+    draft.plan.checksumRule = isQuick ? .crc32 : .general
+    if !isQuick { draft.plan.framing.checksum = plan }
     checksumName = text
   }
 
@@ -227,11 +230,12 @@ extension ProfileCompiler {
     }
     try reader.allow("from")
     plan.coversBody = false
-    plan.from = Int32(try reader.required("from").number(0...draft.headerCount))
+    plan.from = Int32(try reader.required("from").number(0...draft.plan.headerCount))
   }
 
   /// Whether numbers want more than a load.
   private var needsGeneral: Bool {
-    draft.framing.sessionCoding != .binary || draft.framing.sequenceCoding != .binary || draft.framing.hidesSession
+    draft.plan.framing.sessionCoding != .binary || draft.plan.framing.sequenceCoding != .binary
+      || draft.plan.framing.hidesSession
   }
 }

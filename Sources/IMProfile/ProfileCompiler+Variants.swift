@@ -112,7 +112,7 @@ extension ProfileCompiler {
   mutating func closeBody(_ kind: inout FrameKind) {
     let first = Int(kind.firstStep)
     guard draft.steps.count > first, draft.steps.last?.operation == .close, kind.maximumBody == .max else { return }
-    var count = UInt32(draft.framing.trailerCount)
+    var count = UInt32(draft.plan.framing.trailerCount)
     var isFixed = true
     loop: for step in draft.steps[first..<draft.steps.count - 1] {
       switch step.operation {
@@ -169,7 +169,7 @@ extension ProfileCompiler {
   mutating func heartbeat() throws(ProfileError) {
     guard let reader = try root.optional("heartbeat") else { return }
     try reader.allow("interval", "factor")
-    if let interval = try reader.optional("interval") { draft.heartbeatInterval = try interval.duration() }
+    if let interval = try reader.optional("interval") { draft.plan.heartbeatInterval = try interval.duration() }
     guard let factor = try reader.optional("factor") else { return }
     // A decimal with at most three places.
     let parts = try factor.text().split(separator: ".", omittingEmptySubsequences: false)
@@ -177,6 +177,6 @@ extension ProfileCompiler {
     guard (1...2).contains(parts.count), let whole = UInt32(parts[0]), (1...3).contains(places.count),
       let part = UInt32(places + String(repeating: "0", count: 3 - places.count)), (1...100).contains(whole)
     else { throw factor.error("a factor is a number from 1 to 100 such as 1.5") }
-    draft.heartbeatFactor = whole * 1_000 + part
+    draft.plan.heartbeatFactor = whole * 1_000 + part
   }
 }

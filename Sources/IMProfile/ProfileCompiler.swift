@@ -37,7 +37,7 @@ package struct ProfileCompiler {
     if let named = try root.optional("named") {
       profile.fields = try FieldCompiler.plan(
         named, types: first.typeNames, variable: first.variable, value: values.first,
-        hidesIdentity: first.draft.hidesIdentity || first.draft.framing.hidesSession)
+        hidesIdentity: first.draft.plan.hidesIdentity || first.draft.plan.framing.hidesSession)
     }
     guard !values.isEmpty else { return profile }
     let fields = profile.fields
@@ -47,8 +47,8 @@ package struct ProfileCompiler {
     profile.fields = fields
     profile.variant = try other.run().draft
     profile.variantValue = values.first
-    profile.draft.hasVariant = true
-    profile.variant?.hasVariant = true
+    profile.draft.plan.hasVariant = true
+    profile.variant?.plan.hasVariant = true
     return profile
   }
 
@@ -81,16 +81,16 @@ package struct ProfileCompiler {
     try heartbeat()
     if let identity = try root.optional("identity") {
       try identity.allow("sensitive")
-      draft.hidesIdentity = try identity.required("sensitive").flag()
+      draft.plan.hidesIdentity = try identity.required("sensitive").flag()
     }
     try framing()
-    if draft.framing.kind == .line {
+    if draft.plan.framing.kind == .line {
       try words(root.required("fields"))
       try checksum()
     } else {
       try header(root.required("header"))
       try trailer()
-      if draft.framing.kind == .length {
+      if draft.plan.framing.kind == .length {
         try length(root.required("length"))
       } else if let length = try root.optional("length") {
         try self.length(length)
@@ -128,18 +128,18 @@ package struct ProfileCompiler {
 
   private mutating func header(_ header: YAMLReader) throws(ProfileError) {
     try header.allow("length", "magic", "version", "parts")
-    draft.headerCount = try header.required("length").number(1...256)
+    draft.plan.headerCount = try header.required("length").number(1...256)
     try parts(header)
     if let magic = try header.optional("magic") {
       let (mask, value) = try fixedBits(magic)
-      draft.magicMask = mask
-      draft.magic = value
-      draft.signatureMask = mask
+      draft.plan.magicMask = mask
+      draft.plan.magic = value
+      draft.plan.signatureMask = mask
     }
     if let version = try header.optional("version") {
       let (mask, value) = try fixedBits(version)
-      draft.magicMask |= mask
-      draft.magic |= value
+      draft.plan.magicMask |= mask
+      draft.plan.magic |= value
     }
   }
 
@@ -148,7 +148,7 @@ package struct ProfileCompiler {
     try reader.allow("offset", "bytes")
     let offset = try reader.required("offset").number(0...7)
     let bytes = try reader.required("bytes").bytes(1...8)
-    guard offset + bytes.count <= min(8, draft.headerCount) else {
+    guard offset + bytes.count <= min(8, draft.plan.headerCount) else {
       throw reader.error("magic and version stand in the first eight bytes of the header")
     }
     var mask: UInt64 = 0
@@ -164,29 +164,29 @@ package struct ProfileCompiler {
   private mutating func length(_ reader: YAMLReader) throws(ProfileError) {
     try reader.allow("offset", "size", "order", "low-bit", "bits", "mask", "encoding", "counts", "maximum")
     if let maximum = try reader.optional("maximum") {
-      if draft.framing.isDelimited { throw maximum.error("between delimiters the maximum stands in 'framing'") }
-      draft.maximumBody = try maximum.number(0...(1 << 30))
+      if draft.plan.framing.isDelimited { throw maximum.error("between delimiters the maximum stands in 'framing'") }
+      draft.plan.maximumBody = try maximum.number(0...(1 << 30))
     }
     let counts = try reader.optional("counts")?.text() ?? "body"
     guard counts == "body" || counts == "frame" else {
       throw try reader.required("counts").error("'counts' is body or frame")
     }
     if let encoding = try reader.optional("encoding"), try encoding.text() != "integer" {
-      guard try encoding.text() == "varint", counts == "body", !draft.framing.isDelimited else {
+      guard try encoding.text() == "varint", counts == "body", !draft.plan.framing.isDelimited else {
         throw encoding.error("the encoding is integer, or varint with a length that counts the body")
       }
-      draft.lengthRule = .varint
-      draft.lengthOffset = try reader.required("offset").number(1...7)
-      guard draft.headerCount == draft.lengthOffset + 1 else {
+      draft.plan.lengthRule = .varint
+      draft.plan.lengthOffset = try reader.required("offset").number(1...7)
+      guard draft.plan.headerCount == draft.plan.lengthOffset + 1 else {
         throw encoding.error(
-          "a varint length is the header's last part: the header's least length is \(draft.lengthOffset + 1)")
+          "a varint length is the header's last part: the header's least length is \(draft.plan.lengthOffset + 1)")
       }
-      draft.lengthAdd = isTrailerCounted ?? false ? 0 : Int(draft.framing.trailerCount)
+      draft.plan.lengthAdd = isTrailerCounted ?? false ? 0 : Int(draft.plan.framing.trailerCount)
     } else {
-      draft.length = try field(reader, "encoding", "counts", "maximum")
-      draft.framing.lengthCountsHeader = counts == "frame"
-      draft.lengthAdd = counts == "frame" ? -draft.headerCount : 0
-      if !(isTrailerCounted ?? (counts == "frame")) { draft.lengthAdd += Int(draft.framing.trailerCount) }
+      draft.plan.length = try field(reader, "encoding", "counts", "maximum")
+      draft.plan.framing.lengthCountsHeader = counts == "frame"
+      draft.plan.lengthAdd = counts == "frame" ? -draft.plan.headerCount : 0
+      if !(isTrailerCounted ?? (counts == "frame")) { draft.plan.lengthAdd += Int(draft.plan.framing.trailerCount) }
     }
   }
 
@@ -200,8 +200,8 @@ package struct ProfileCompiler {
     }
     let size = try reader.optional("size")?.number(1...8) ?? 1
     let offset = try reader.required("offset").number(0...255)
-    guard offset + size <= draft.headerCount else {
-      throw reader.error("the field ends at byte \(offset + size), the header at \(draft.headerCount)")
+    guard offset + size <= draft.plan.headerCount else {
+      throw reader.error("the field ends at byte \(offset + size), the header at \(draft.plan.headerCount)")
     }
     let order = try reader.optional("order")?.text() ?? "big"
     guard order == "big" || order == "little" else { throw reader.error("'order' is big or little") }
@@ -220,21 +220,21 @@ package struct ProfileCompiler {
   private mutating func fields(_ reader: YAMLReader) throws(ProfileError) {
     try reader.allow(
       "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status")
-    draft.type = try field(reader.required("type"))
-    if let f = try reader.optional("sequence") { draft.sequence = try field(f, "encoding") }
-    if let f = try reader.optional("time") { draft.time = try field(f) }
-    if let f = try reader.optional("session") { draft.session = try field(f, "encoding", "sensitive", "unique") }
+    draft.plan.type = try field(reader.required("type"))
+    if let f = try reader.optional("sequence") { draft.plan.sequence = try field(f, "encoding") }
+    if let f = try reader.optional("time") { draft.plan.time = try field(f) }
+    if let f = try reader.optional("session") { draft.plan.session = try field(f, "encoding", "sensitive", "unique") }
     try coding(reader.optional("session"), reader.optional("sequence"))
-    if let f = try reader.optional("checksum") { draft.checksum = try field(f) }
-    if let f = try reader.optional("duplicate") { draft.duplicate = try field(f) }
-    if let f = try reader.optional("status") { draft.status = try field(f) }
+    if let f = try reader.optional("checksum") { draft.plan.checksum = try field(f) }
+    if let f = try reader.optional("duplicate") { draft.plan.duplicate = try field(f) }
+    if let f = try reader.optional("status") { draft.plan.status = try field(f) }
     if let f = try reader.optional("encryption") {
-      draft.encryption = try field(f, "encrypted-from")
-      draft.encryptedFrom = UInt64(try f.optional("encrypted-from")?.number(0...Int(UInt32.max)) ?? 1)
+      draft.plan.encryption = try field(f, "encrypted-from")
+      draft.plan.encryptedFrom = UInt64(try f.optional("encrypted-from")?.number(0...Int(UInt32.max)) ?? 1)
     }
     if let f = try reader.optional("compression") {
-      draft.compression = try field(f, "zlib")
-      draft.zlibValue = UInt64(try f.optional("zlib")?.number(0...Int(UInt32.max)) ?? 1)
+      draft.plan.compression = try field(f, "zlib")
+      draft.plan.zlibValue = UInt64(try f.optional("zlib")?.number(0...Int(UInt32.max)) ?? 1)
     }
   }
 
@@ -242,28 +242,28 @@ package struct ProfileCompiler {
     guard let reader = try root.optional("sequence") else { return }
     try reader.allow("kind", "bits", "wraps-at", "shared-by", "outlives-connection")
     switch try reader.required("kind").text() {
-    case "counter": draft.sequenceCounts = true
-    case "identifier": draft.sequenceCounts = false
+    case "counter": draft.plan.sequenceCounts = true
+    case "identifier": draft.plan.sequenceCounts = false
     default: throw try reader.required("kind").error("the kind is counter or identifier")
     }
-    draft.numberLife = draft.sequenceCounts ? .session : .connection
+    draft.plan.numberLife = draft.plan.sequenceCounts ? .session : .connection
     if let life = try reader.optional("outlives-connection") {
       switch try life.text() {
-      case "always": draft.numberLife = .session
-      case "marked": draft.numberLife = .marked
-      case "never": draft.numberLife = .connection
+      case "always": draft.plan.numberLife = .session
+      case "marked": draft.plan.numberLife = .marked
+      case "never": draft.plan.numberLife = .connection
       default: throw life.error("a number outlives its connection always, marked or never")
       }
     }
     if let shared = try reader.optional("shared-by") {
-      guard try shared.text() == "server", draft.sequenceCounts else {
+      guard try shared.text() == "server", draft.plan.sequenceCounts else {
         throw shared.error("'shared-by' is server, and of a counter")
       }
-      draft.serverSharesCounter = true
+      draft.plan.serverSharesCounter = true
     }
-    draft.counterBits = try reader.optional("bits")?.number(1...32) ?? 32
-    draft.counterWrap = UInt64(
-      try reader.optional("wraps-at")?.number(2...(1 << draft.counterBits)) ?? 1 << draft.counterBits)
+    draft.plan.counterBits = try reader.optional("bits")?.number(1...32) ?? 32
+    draft.plan.counterWrap = UInt64(
+      try reader.optional("wraps-at")?.number(2...(1 << draft.plan.counterBits)) ?? 1 << draft.plan.counterBits)
   }
 
   private mutating func timing() throws(ProfileError) {
@@ -289,7 +289,7 @@ package struct ProfileCompiler {
     for (key, value) in entries {
       var kind = try type(value)
       kind.value = try typeValue(key)
-      guard draft.framing.kind == .line || kind.value & draft.type.mask == kind.value else {
+      guard draft.plan.framing.kind == .line || kind.value & draft.plan.type.mask == kind.value else {
         throw key.error("the field 'type' cannot have the value \(kind.value)")
       }
       draft.kinds.append(kind)
@@ -327,14 +327,14 @@ package struct ProfileCompiler {
     try set("refuses", .refusing)
     try set("cumulative", .cumulative)
     if kind.flags.contains(.cumulative), let cumulative = fields["cumulative"] {
-      guard kind.role == .acknowledgment, !kind.flags.contains(.unnumbered), draft.sequenceCounts else {
+      guard kind.role == .acknowledgment, !kind.flags.contains(.unnumbered), draft.plan.sequenceCounts else {
         throw cumulative.error("'cumulative' is for an acknowledgment with the number of a counter")
       }
     }
     try set("opens-session", .opensSession)
     try set("assigns-identity", .assignsIdentity)
     try set("names-session", [.opensSession, .namesSession])
-    if kind.flags.contains(.namesSession), draft.session.isPresent, let names = fields["names-session"] {
+    if kind.flags.contains(.namesSession), draft.plan.session.isPresent, let names = fields["names-session"] {
       throw names.error("the header has a session of its own: 'fields' has 'session'")
     }
     if let from = fields["from"] {
@@ -369,7 +369,7 @@ package struct ProfileCompiler {
       kind.headValue = (UInt64(try flags.required("value").number(0...255)) & mask) << 56
     }
     if let length = fields["length"] {
-      kind.minimumBody = UInt32(try length.number(0...draft.maximumBody)) + UInt32(draft.framing.trailerCount)
+      kind.minimumBody = UInt32(try length.number(0...draft.plan.maximumBody)) + UInt32(draft.plan.framing.trailerCount)
       kind.maximumBody = kind.minimumBody
     }
     if let accepted = fields["accepted"] {
@@ -380,7 +380,9 @@ package struct ProfileCompiler {
       (kind.acceptedFirst, kind.acceptedLast) = (UInt16(first), UInt32(last))
     }
     if let names = fields["statuses"] {
-      guard draft.statusTags.0 == .max else { throw names.error("statuses that have a tag are named under 'status'") }
+      guard draft.plan.statusTags.0 == .max else {
+        throw names.error("statuses that have a tag are named under 'status'")
+      }
       guard draft.statusNames.count <= Int(UInt8.max) else { throw names.error("too many lists of statuses") }
       kind.statusList = UInt8(draft.statusNames.count)
       draft.statusNames.append(try statusNames(names))
@@ -396,16 +398,16 @@ package struct ProfileCompiler {
     guard let reader = try root.optional("acknowledgment") else { return }
     try reader.allow("body", "plus")
     if let plus = try reader.optional("plus") {
-      draft.ackPlus = UInt64(try plus.number(1...Int(min(draft.counterWrap - 1, 1 << 32))))
+      draft.plan.ackPlus = UInt64(try plus.number(1...Int(min(draft.plan.counterWrap - 1, 1 << 32))))
     }
     guard let body = try reader.optional("body") else { return }
     try body.allow("length", "offset", "size", "order")
-    draft.ackBodyCount = try body.required("length").number(1...256)
+    draft.plan.ackBodyCount = try body.required("length").number(1...256)
     let size = try body.required("size").number(1...8)
     let offset = try body.required("offset").number(0...255)
-    guard offset + size <= draft.ackBodyCount else { throw body.error("the number ends behind the body") }
+    guard offset + size <= draft.plan.ackBodyCount else { throw body.error("the number ends behind the body") }
     let order = try body.optional("order")?.text() ?? "big"
-    draft.ackBody = Field(offset: offset, byteCount: size, littleEndian: order == "little")
+    draft.plan.ackBody = Field(offset: offset, byteCount: size, littleEndian: order == "little")
   }
 
   private mutating func handshake(_ reader: YAMLReader) throws(ProfileError) {
@@ -422,16 +424,16 @@ package struct ProfileCompiler {
       limits.append(draft.kinds[index].timeout)
     }
     guard let limit = limits.max() else { throw type.error("a type, or a list of types, is wanted here") }
-    for (key, place) in [("request", \ProtocolPlan.Draft.handshakeRequest), ("answer", \.handshakeAnswer)] {
+    for (key, place) in [("request", \Plan.handshakeRequest), ("answer", \.handshakeAnswer)] {
       guard let tag = try reader.optional(key) else { continue }
-      guard draft.tlv.shape != .none else { throw tag.error("a tag needs 'tlv'") }
-      draft[keyPath: place] = UInt32(try tag.number(0...Int(UInt32.max - 1)))
+      guard draft.plan.tlv.shape != .none else { throw tag.error("a tag needs 'tlv'") }
+      draft.plan[keyPath: place] = UInt32(try tag.number(0...Int(UInt32.max - 1)))
     }
-    guard draft.handshakeAnswer == .max || draft.handshakeRequest != .max else {
+    guard draft.plan.handshakeAnswer == .max || draft.plan.handshakeRequest != .max else {
       throw reader.error("'answer' needs 'request'")
     }
-    draft.handshakeLimit = limit
-    if let limit = try reader.optional("within") { draft.handshakeLimit = try limit.duration() }
+    draft.plan.handshakeLimit = limit
+    if let limit = try reader.optional("within") { draft.plan.handshakeLimit = try limit.duration() }
   }
 
   private mutating func receipts(_ reader: YAMLReader) throws(ProfileError) {
@@ -443,8 +445,8 @@ package struct ProfileCompiler {
       throw type.error("a receipt's type is one that is answered, and not the handshake's")
     }
     let tag = try reader.required("tag")
-    guard draft.tlv.shape != .none else { throw tag.error("a tag needs 'tlv'") }
+    guard draft.plan.tlv.shape != .none else { throw tag.error("a tag needs 'tlv'") }
     draft.kinds[index].flags.insert(.receipt)
-    draft.receiptTag = UInt32(try tag.number(0...Int(UInt32.max - 1)))
+    draft.plan.receiptTag = UInt32(try tag.number(0...Int(UInt32.max - 1)))
   }
 }

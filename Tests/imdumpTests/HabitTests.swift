@@ -83,9 +83,14 @@ import Testing
     let pipe = folder.path("pipe.pcap")
     try #require(mkfifo(pipe, 0o600) == 0)
     let told = Program.scratchFile()
-    defer { close(told) }
+    let printed = Program.scratchFile()
+    defer {
+      close(told)
+      close(printed)
+    }
     let run = try Program(
-      Command.program.path, command + [pipe], environment: Command.environment, folder: folder.url.path, errors: told)
+      Command.program.path, command + [pipe], environment: Command.environment, folder: folder.url.path,
+      output: printed, errors: told)
     let end = open(pipe, O_WRONLY | O_CLOEXEC)
     defer { close(end) }
     let sample = try Data(contentsOf: Command.folder.appending(path: Self.path))
@@ -95,5 +100,6 @@ import Testing
     #expect(run.wait() == .exit(130))
     let text = Program.text(of: told)
     #expect(text.contains("interrupted"), "\(text)")
+    #expect(Program.text(of: printed).hasPrefix("interrupted\n") == (command == ["stats"]))
   }
 }

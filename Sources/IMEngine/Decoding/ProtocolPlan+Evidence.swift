@@ -2,11 +2,11 @@
 extension ProtocolPlan {
   /// Bits of proof that a right checksum gives.
   static func checksumEvidence(_ draft: Draft) -> UInt8 {
-    switch draft.checksumRule {
+    switch draft.plan.checksumRule {
     case .none: 0
     case .crc32: 32
     case .general:
-      draft.framing.checksum.isPresent ? UInt8(draft.framing.checksum.algorithm.byteCount * 8) : 0
+      draft.plan.framing.checksum.isPresent ? UInt8(draft.plan.framing.checksum.algorithm.byteCount * 8) : 0
     }
   }
 
@@ -14,11 +14,12 @@ extension ProtocolPlan {
   /// checksum by which also a type that nobody knows is believed.
   static func firstBytes(_ draft: Draft) -> InlineArray<4, UInt64> {
     let first = UInt64(littleEndian: 0xff)
-    guard draft.magicMask == 0, draft.checksumRule == .none, draft.type.offset == 0, draft.type.rawMask & ~first == 0
+    guard draft.plan.magicMask == 0, draft.plan.checksumRule == .none, draft.plan.type.offset == 0,
+      draft.plan.type.rawMask & ~first == 0
     else { return InlineArray(repeating: .max) }
     var bits = InlineArray<4, UInt64>(repeating: 0)
     for byte in UInt64(0)...255 {
-      let type = draft.type.value(UInt64(littleEndian: byte))
+      let type = draft.plan.type.value(UInt64(littleEndian: byte))
       let isHeader = draft.kinds.contains {
         $0.value == type && (byte ^ $0.headValue >> 56) & $0.headMask >> 56 == 0
       }
@@ -31,15 +32,15 @@ extension ProtocolPlan {
   static func magicEvidence(_ draft: Draft) -> UInt8 {
     var bits = 0
     for shift in stride(from: UInt64(0), to: 64, by: 8) {
-      let mask = draft.magicMask >> shift & 0xff
-      bits += mask == 0xff && draft.magic >> shift & 0xff == 0 ? 4 : mask.nonzeroBitCount
+      let mask = draft.plan.magicMask >> shift & 0xff
+      bits += mask == 0xff && draft.plan.magic >> shift & 0xff == 0 ? 4 : mask.nonzeroBitCount
     }
     return UInt8(bits)
   }
 
   /// Bits of proof that a known type gives, where it has to: how many of its field's bits the types leave, at most 20.
   static func typeEvidence(_ draft: Draft, _ magicEvidence: UInt8) -> UInt8 {
-    let width = draft.type.mask.nonzeroBitCount
+    let width = draft.plan.type.mask.nonzeroBitCount
     guard magicEvidence < 32, checksumEvidence(draft) < 32, width >= 16 else { return 0 }
     let choice = Int.bitWidth - max(0, draft.kinds.count - 1).leadingZeroBitCount
     return UInt8(min(20, max(0, width - choice)))
@@ -48,24 +49,24 @@ extension ProtocolPlan {
   /// The bits of the header's first eight bytes that are the same in all frames whose type is known: the magic, the zeros in
   /// front of a length, and what the types have in common.
   static func commonBits(_ draft: Draft) -> (mask: UInt64, value: UInt64) {
-    var mask = draft.magicMask
-    var value = draft.magic
+    var mask = draft.plan.magicMask
+    var value = draft.plan.magic
     /// Where a field's bits stand in those eight bytes.
     func placed(_ field: Field, _ bits: UInt64) -> UInt64 {
       var part = field
       part.mask &= bits
       return field.offset < 8 ? UInt64(bigEndian: part.rawMask) >> UInt64(field.offset * 8) : 0
     }
-    if draft.length.isPresent {
-      let longest = UInt64(max(0, draft.maximumBody - draft.lengthAdd))
+    if draft.plan.length.isPresent {
+      let longest = UInt64(max(0, draft.plan.maximumBody - draft.plan.lengthAdd))
       let used = longest == 0 ? 0 : UInt64.max >> UInt64(longest.leadingZeroBitCount)
-      mask |= placed(draft.length, ~used)
+      mask |= placed(draft.plan.length, ~used)
     }
     let all = draft.kinds.map(\.value)
     if let first = all.first {
       let same = all.reduce(UInt64.max) { $0 & ~($1 ^ first) }
-      mask |= placed(draft.type, same)
-      value |= placed(draft.type, same & first)
+      mask |= placed(draft.plan.type, same)
+      value |= placed(draft.plan.type, same & first)
     }
     return (mask, value)
   }
@@ -73,15 +74,15 @@ extension ProtocolPlan {
   /// What tells with one load that a body is neither compressed nor encrypted; with every bit set where one load cannot.
   static func plainTest(_ draft: Draft) -> (mask: UInt64, offset: Int32) {
     var fields: [Field] = []
-    if draft.compression.isPresent {
-      guard draft.zlibValue != 0 else { return (.max, 0) }
-      fields.append(draft.compression)
+    if draft.plan.compression.isPresent {
+      guard draft.plan.zlibValue != 0 else { return (.max, 0) }
+      fields.append(draft.plan.compression)
     }
-    if draft.encryption.isPresent {
+    if draft.plan.encryption.isPresent {
       // Values below the greatest power of two that is not above `encryptedFrom` are plain for certain.
-      guard draft.encryptedFrom > 0 else { return (.max, 0) }
-      let plain = UInt64(1) << UInt64(63 - draft.encryptedFrom.leadingZeroBitCount)
-      var field = draft.encryption
+      guard draft.plan.encryptedFrom > 0 else { return (.max, 0) }
+      let plain = UInt64(1) << UInt64(63 - draft.plan.encryptedFrom.leadingZeroBitCount)
+      var field = draft.plan.encryption
       field.mask &= ~(plain - 1)
       fields.append(field)
     }

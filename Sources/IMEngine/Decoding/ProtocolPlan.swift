@@ -61,7 +61,6 @@ package final class ProtocolPlan: @unchecked Sendable {
   @exclusivity(unchecked) private var fieldLoader: (@Sendable () -> FieldPlan?)?
 
   /// A plan, and the tables that `ProtocolPlan` puts behind it.
-  @dynamicMemberLookup
   package struct Draft {
     /// The plan; what follows from tables is filled in by the compilation.
     package var plan = Plan()
@@ -81,12 +80,6 @@ package final class ProtocolPlan: @unchecked Sendable {
 
     /// An empty draft.
     package init() {}
-
-    /// What the plan has of that name.
-    package subscript<Value>(dynamicMember path: WritableKeyPath<Plan, Value>) -> Value {
-      get { plan[keyPath: path] }
-      set { plan[keyPath: path] = newValue }
-    }
   }
 
   /// Compiles `draft`. At most 63 types; their indices are their places in `draft.kinds`.
@@ -102,7 +95,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     self.typeNames = typeNames
     self.tagNames = tagNames
     // A name that is not to be shown is not shown as an element either.
-    let hidden: Set<UInt32> = draft.hidesIdentity && draft.identityTag != .max ? [draft.identityTag] : []
+    let hidden: Set<UInt32> = draft.plan.hidesIdentity && draft.plan.identityTag != .max ? [draft.plan.identityTag] : []
     self.sensitiveTags = sensitiveTags.union(hidden)
     self.tagTypes = tagTypes
     self.checksumName = checksumName
@@ -118,7 +111,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     let values = draft.kinds.map(\.value)
     let (multiplier, bits) = Self.perfectHash(values)
     let places = 1 << bits
-    kindCount = draft.framing.partCount > 0 ? 2 * places : places
+    kindCount = draft.plan.framing.partCount > 0 ? 2 * places : places
     kinds = .allocate(capacity: kindCount)
     kinds.initialize(repeating: FrameKind(), count: kindCount)
     steps = .allocate(capacity: max(1, draft.steps.count))
@@ -150,12 +143,12 @@ package final class ProtocolPlan: @unchecked Sendable {
         min(64, kind.headMask.nonzeroBitCount + Self.lengthEvidence(kind.minimumBody, kind.maximumBody)))
       let place = Int(truncatingIfNeeded: (kind.value &* multiplier) >> UInt64(64 - bits))
       kinds[place] = entry
-      if draft.framing.partCount > 0 { kinds[place + places] = Self.piece(entry) }
+      if draft.plan.framing.partCount > 0 { kinds[place + places] = Self.piece(entry) }
     }
     plan.magicEvidence = Self.magicEvidence(draft)
     plan.typeEvidence = Self.typeEvidence(draft, plan.magicEvidence)
     (plan.commonMask, plan.common) =
-      plan.typeEvidence == 0 ? (draft.magicMask, draft.magic) : Self.commonBits(present)
+      plan.typeEvidence == 0 ? (draft.plan.magicMask, draft.plan.magic) : Self.commonBits(present)
     plan.checksumEvidence = Self.checksumEvidence(draft)
     plan.kindCount = places
     plan.kindTotal = draft.kinds.count

@@ -32,28 +32,28 @@ struct LuaDissector {
       "- Fates, round trips, copies, sessions: a dissector looks at one frame at a time.",
       "- Bytes behind a gap: Wireshark gives up where a segment is missing; imdump finds the next frame.",
     ]
-    let magic = exported.draft.magicMask.nonzeroBitCount
+    let magic = exported.draft.plan.magicMask.nonzeroBitCount
     lines.append(
       magic >= 16
         ? "- A connection on another port is known by its magic number only; imdump weighs more than that."
         : "- Connections on other ports: without a magic number of 16 bits and more they are not looked for. Name the"
           + " port, or use \"Decode As\".")
-    if draft.magicMask == 0 {
+    if draft.plan.magicMask == 0 {
       lines.append("- A capture that begins in the midst of a frame: without a magic number the place is not found.")
     }
-    if draft.checksumRule != .none {
+    if draft.plan.checksumRule != .none {
       lines.append("- Checksums of bodies over 1 MiB: Lua takes too long.")
     }
-    if draft.compression.isPresent {
+    if draft.plan.compression.isPresent {
       lines.append("- Limits on inflating, other than Wireshark's own.")
     }
-    if draft.framing.hidesSession {
+    if draft.plan.framing.hidesSession {
       lines.append("- The session's number, which is sensitive: imdump shows a hash of it.")
     }
     if !exported.profile.sensitiveTags.isEmpty {
       lines.append("- Values of sensitive elements are left out of the tree, as imdump does; the bytes show them.")
     }
-    if draft.identityTag != .max || draft.statusTags.0 != .max {
+    if draft.plan.identityTag != .max || draft.plan.statusTags.0 != .max {
       lines.append("- A status or a client's name that stands in an element is shown as that element only.")
     }
     return lines.map { $0.isEmpty ? "--" : "-- \($0)" }.joined(separator: "\n") + "\n\n"
@@ -69,13 +69,13 @@ struct LuaDissector {
     line("label", Self.quoted(profile.name.uppercased()))
     line("description", Self.quoted("\(ExportedProfile.line(exported.title)) (imdump profile \(profile.name))"))
     line("ports", Self.quoted(profile.ports.map(String.init).joined(separator: ",")))
-    line("header", "\(draft.headerCount)")
-    line("magicBits", "\(draft.magicMask.nonzeroBitCount)")
-    line("fixed", Self.bytes(draft.magicMask, draft.magic))
+    line("header", "\(draft.plan.headerCount)")
+    line("magicBits", "\(draft.plan.magicMask.nonzeroBitCount)")
+    line("fixed", Self.bytes(draft.plan.magicMask, draft.plan.magic))
     line("framing", try framing())
-    line("trailer", "\(draft.framing.trailerCount)")
+    line("trailer", "\(draft.plan.framing.trailerCount)")
     line("length", try length())
-    line("type", Self.field(draft.type))
+    line("type", Self.field(draft.plan.type))
     out += "  fields = {\n"
     for (key, field) in exported.fields {
       let isHex = key == "checksum" || key == "session"
@@ -84,14 +84,14 @@ struct LuaDissector {
     }
     out += "  },\n"
     if let checksum = try checksum() { line("checksum", checksum) }
-    if draft.compression.isPresent {
-      line("compression", "{ field = \(Self.field(draft.compression)), value = \(draft.zlibValue) }")
+    if draft.plan.compression.isPresent {
+      line("compression", "{ field = \(Self.field(draft.plan.compression)), value = \(draft.plan.zlibValue) }")
     }
-    if draft.encryption.isPresent {
-      line("encryption", "{ field = \(Self.field(draft.encryption)), from = \(draft.encryptedFrom) }")
+    if draft.plan.encryption.isPresent {
+      line("encryption", "{ field = \(Self.field(draft.plan.encryption)), from = \(draft.plan.encryptedFrom) }")
     }
-    if draft.ackBodyCount >= 0 {
-      line("acknowledgment", "{ count = \(draft.ackBodyCount), field = \(Self.field(draft.ackBody)) }")
+    if draft.plan.ackBodyCount >= 0 {
+      line("acknowledgment", "{ count = \(draft.plan.ackBodyCount), field = \(Self.field(draft.plan.ackBody)) }")
     }
     line("unknownTLV", "\(!draft.unknownFlags.contains(.noTLV))")
     out += try "  types = {\n" + types(draft) + "  },\n"
@@ -101,7 +101,7 @@ struct LuaDissector {
       out += "    [\(tag)] = \(Self.quoted(name)),\n"
     }
     out += "  },\n"
-    if draft.tlv.shape != .none { line("tlv", list()) }
+    if draft.plan.tlv.shape != .none { line("tlv", list()) }
     return out + "}\n"
   }
 
@@ -114,29 +114,29 @@ struct LuaDissector {
   }
 
   private func length() throws(ProfileError) -> String {
-    var parts = ["add = \(draft.lengthAdd)", "maximum = \(draft.maximumBody)"]
-    switch draft.lengthRule {
+    var parts = ["add = \(draft.plan.lengthAdd)", "maximum = \(draft.plan.maximumBody)"]
+    switch draft.plan.lengthRule {
     case .field:
       parts.append("rule = \"field\"")
-      if draft.length.isPresent { parts.append("field = \(Self.field(draft.length))") }
-      if draft.framing.lengthCountsHeader { parts.append("countsHeader = true") }
-    case .varint: parts += ["rule = \"varint\"", "offset = \(draft.lengthOffset)"]
+      if draft.plan.length.isPresent { parts.append("field = \(Self.field(draft.plan.length))") }
+      if draft.plan.framing.lengthCountsHeader { parts.append("countsHeader = true") }
+    case .varint: parts += ["rule = \"varint\"", "offset = \(draft.plan.lengthOffset)"]
     }
     return "{ \(parts.joined(separator: ", ")) }"
   }
 
   private func checksum() throws(ProfileError) -> String? {
-    let either = "either = \(draft.checksumEitherOrder)"
-    switch draft.checksumRule {
+    let either = "either = \(draft.plan.checksumEitherOrder)"
+    switch draft.plan.checksumRule {
     case .none: return nil
     case .crc32:
-      return "{ algorithm = \"crc32\", emptyIsZero = true, \(either), field = \(Self.field(draft.checksum)) }"
+      return "{ algorithm = \"crc32\", emptyIsZero = true, \(either), field = \(Self.field(draft.plan.checksum)) }"
     case .general:
-      let plan = draft.framing.checksum
+      let plan = draft.plan.framing.checksum
       guard plan.isPresent else { return nil }
       let width = plan.algorithm.byteCount
       let field =
-        plan.isInTrailer ? Field(offset: 0, byteCount: width, littleEndian: plan.littleEndian) : draft.checksum
+        plan.isInTrailer ? Field(offset: 0, byteCount: width, littleEndian: plan.littleEndian) : draft.plan.checksum
       var parts = ["algorithm = \(Self.quoted(plan.algorithm.name))", either, "field = \(Self.field(field))"]
       if plan.isInTrailer { parts.append("trailer = true") }
       if !plan.coversBody { parts.append("from = \(plan.from)") }
@@ -146,7 +146,7 @@ struct LuaDissector {
 
   /// How the ends of frames are found.
   private func framing() throws(ProfileError) -> String {
-    let framing = draft.framing
+    let framing = draft.plan.framing
     switch framing.kind {
     case .length: return "{ kind = \"length\" }"
     case .line:
@@ -174,9 +174,10 @@ struct LuaDissector {
   /// How a number of the header is written, and whether it is shown.
   private func flags(_ key: String) -> String {
     let coding =
-      key == "session" ? draft.framing.sessionCoding : key == "sequence" ? draft.framing.sequenceCoding : .binary
+      key == "session"
+      ? draft.plan.framing.sessionCoding : key == "sequence" ? draft.plan.framing.sequenceCoding : .binary
     return (coding == .bcd ? "bcd = true, " : "")
-      + (key == "session" && draft.framing.hidesSession ? "hidden = true, " : "")
+      + (key == "session" && draft.plan.framing.hidesSession ? "hidden = true, " : "")
   }
 
   private func type(_ kind: FrameKind, _ index: Int, _ draft: ProtocolPlan.Draft) throws(ProfileError) -> String {
@@ -227,7 +228,7 @@ struct LuaDissector {
   }
 
   private func list() -> String {
-    let tlv = draft.tlv
+    let tlv = draft.plan.tlv
     let nested = tlv.nestedTag == .max ? draft.nestedTags : [tlv.nestedTag]
     let types = exported.profile.tagTypes.sorted { $0.key < $1.key }.map {
       "[\($0.key)] = { \(Self.quoted($0.value.kind.name)), \($0.value.littleEndian) }"

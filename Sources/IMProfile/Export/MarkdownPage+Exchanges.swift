@@ -4,7 +4,7 @@ import IMEngine
 extension MarkdownPage {
   /// How TLV lists are laid out, and their tags.
   func elements() -> String {
-    let tlv = draft.tlv
+    let tlv = draft.plan.tlv
     guard tlv.shape != .none else { return "" }
     func place(_ field: Field) -> String {
       let order = field.byteCount == 1 ? "" : field.littleEndian ? ", little endian" : ", big endian"
@@ -21,11 +21,11 @@ extension MarkdownPage {
     out += "| A tag twice | \(tlv.mayRepeat ? "is usual" : "is noted") |\n"
     let nested = tlv.nestedTag == .max ? draft.nestedTags.count : 1
     if nested > 0 { out += "| Lists in lists | \(tlv.maximumDepth) deep |\n" }
-    if draft.statusTags.0 != .max {
-      let tags = [draft.statusTags.0, draft.statusTags.1].filter { $0 != .max }.map(tag)
+    if draft.plan.statusTags.0 != .max {
+      let tags = [draft.plan.statusTags.0, draft.plan.statusTags.1].filter { $0 != .max }.map(tag)
       out += "| Status | \(tags.joined(separator: ", or ")); accepts \(accepted) |\n"
     }
-    if draft.identityTag != .max { out += "| Client's name | \(tag(draft.identityTag)) |\n" }
+    if draft.plan.identityTag != .max { out += "| Client's name | \(tag(draft.plan.identityTag)) |\n" }
     guard !profile.tagNames.isEmpty || nested > 0 else { return out }
     out += "\n| Tag | Name | |\n|---|---|---|\n"
     let lists = Set(draft.nestedTags + [tlv.nestedTag])
@@ -50,13 +50,13 @@ extension MarkdownPage {
     var out = "## Exchanges\n\n"
     let inOrder = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.unnumbered) }
     var lines = ["An answer belongs to the message of the other direction that has the number it names."]
-    if draft.ackBodyCount >= 0 {
+    if draft.plan.ackBodyCount >= 0 {
       lines.append(
-        "An acknowledgment with a body of \(draft.ackBodyCount) bytes names it there, \(draft.ackBody.byteCount) bytes at"
-          + " offset \(draft.ackBody.offset); any other by its own number.")
+        "An acknowledgment with a body of \(draft.plan.ackBodyCount) bytes names it there, \(draft.plan.ackBody.byteCount) bytes at"
+          + " offset \(draft.plan.ackBody.offset); any other by its own number.")
     }
-    if draft.ackPlus > 0 {
-      lines.append("The number in an acknowledgment is that of its message plus \(draft.ackPlus).")
+    if draft.plan.ackPlus > 0 {
+      lines.append("The number in an acknowledgment is that of its message plus \(draft.plan.ackPlus).")
     }
     let cumulative = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.cumulative) }
     if !cumulative.isEmpty {
@@ -73,7 +73,7 @@ extension MarkdownPage {
       lines.append("May refuse, by their status: \(names).")
     }
     let naming = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.opensSession) }
-    if draft.session.isPresent {
+    if draft.plan.session.isPresent {
       lines.append("Frames with the same `session` belong together, also on another connection.")
     } else if !naming.isEmpty {
       let names = naming.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
@@ -84,9 +84,9 @@ extension MarkdownPage {
     } else {
       lines.append("A connection is a session.")
     }
-    if draft.receiptTag != .max, let receipt = draft.kinds.firstIndex(where: { $0.flags.contains(.receipt) }) {
+    if draft.plan.receiptTag != .max, let receipt = draft.kinds.firstIndex(where: { $0.flags.contains(.receipt) }) {
       lines.append(
-        "`\(profile.typeNames[receipt])` says that a message was read: its number is in \(tag(draft.receiptTag)).")
+        "`\(profile.typeNames[receipt])` says that a message was read: its number is in \(tag(draft.plan.receiptTag)).")
     }
     for line in lines { out += "- \(line)\n" }
     return out
@@ -95,7 +95,9 @@ extension MarkdownPage {
   /// The names of statuses, list by list.
   func statuses() -> String {
     var lists = [("Statuses", draft.statusNames[0])]
-    if draft.statusTags.1 != .max { lists.append(("Statuses in \(tag(draft.statusTags.1))", draft.statusNames[1])) }
+    if draft.plan.statusTags.1 != .max {
+      lists.append(("Statuses in \(tag(draft.plan.statusTags.1))", draft.statusNames[1]))
+    }
     for (index, kind) in draft.kinds.enumerated() where kind.statusList > 0 {
       lists.append(("Statuses of `\(profile.typeNames[index])`", draft.statusNames[Int(kind.statusList)]))
     }
@@ -111,12 +113,13 @@ extension MarkdownPage {
     let asks = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.handshake) }
     if !asks.isEmpty {
       let names = asks.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
-      let request = draft.handshakeRequest == .max ? "" : " with \(tag(draft.handshakeRequest))"
+      let request = draft.plan.handshakeRequest == .max ? "" : " with \(tag(draft.plan.handshakeRequest))"
       let answer =
-        draft.handshakeAnswer == .max ? "its acknowledgment" : "the same type with \(tag(draft.handshakeAnswer))"
+        draft.plan.handshakeAnswer == .max
+        ? "its acknowledgment" : "the same type with \(tag(draft.plan.handshakeAnswer))"
       out += "| connection | connected | asked | \(names)\(request) |\n"
       out += "| connection | asked | ready | \(answer) |\n"
-      out += "| connection | asked | not answered | \(Self.time(draft.handshakeLimit)) passed |\n"
+      out += "| connection | asked | not answered | \(Self.time(draft.plan.handshakeLimit)) passed |\n"
     }
     let asking = draft.kinds.filter { $0.flags.contains(.expectsAck) }
     guard let longest = asking.map(\.timeout).max(), let shortest = asking.map(\.timeout).min() else {

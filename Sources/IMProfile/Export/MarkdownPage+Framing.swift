@@ -4,7 +4,7 @@ import IMEngine
 extension MarkdownPage {
   /// What stands between frames.
   func framing() -> String {
-    let framing = draft.framing
+    let framing = draft.plan.framing
     guard framing.kind == .delimited else { return "lines" }
     func byte(_ value: some BinaryInteger) -> String { "`\(Self.hex(UInt64(value), count: 2))`" }
     var out = "end at a byte \(byte(framing.delimiter)), and may begin with one"
@@ -22,15 +22,15 @@ extension MarkdownPage {
 
   /// A checksum that is not the usual one, or none at all.
   func generalChecksum() -> String {
-    let plan = draft.framing.checksum
+    let plan = draft.plan.framing.checksum
     guard plan.isPresent else { return "none" }
     let covers =
       plan.coversBody
       ? "the body" : plan.from == 0 ? "header and body" : "everything from byte \(plan.from) on up to the trailer"
     let order =
-      draft.checksumEitherOrder
+      draft.plan.checksumEitherOrder
       ? "in either byte order"
-      : (plan.isInTrailer ? plan.littleEndian : draft.checksum.littleEndian) ? "little endian" : "big endian"
+      : (plan.isInTrailer ? plan.littleEndian : draft.plan.checksum.littleEndian) ? "little endian" : "big endian"
     let place = plan.isInTrailer ? "in the trailer" : "in the header, where it counts as zeros"
     return "`\(plan.algorithm.name)` over \(covers), \(plan.algorithm.byteCount == 1 ? "" : order + ", ")\(place)"
   }

@@ -30,89 +30,89 @@ struct MarkdownPage {
     out += "| Profile | `\(profile.name)`, version `\(profile.version)` |\n"
     let ports = profile.ports.map(String.init).joined(separator: ", ")
     out += "| Ports | \(ports.isEmpty ? "none" : "\(ports); a hint") |\n"
-    let magic = bytes(draft.signatureMask, draft.magic)
+    let magic = bytes(draft.plan.signatureMask, draft.plan.magic)
     out += "| Magic | \(magic.isEmpty ? "none" : "`\(magic)`") |\n"
-    let longest = "a body has at most \(draft.maximumBody) bytes"
-    if draft.framing.kind != .length { out += "| Frames | \(framing()) |\n" }
-    switch draft.lengthRule {
-    case .field where !draft.length.isPresent: out += "| Length | \(longest) |\n"
+    let longest = "a body has at most \(draft.plan.maximumBody) bytes"
+    if draft.plan.framing.kind != .length { out += "| Frames | \(framing()) |\n" }
+    switch draft.plan.lengthRule {
+    case .field where !draft.plan.length.isPresent: out += "| Length | \(longest) |\n"
     case .field:
-      let counts = draft.framing.lengthCountsHeader ? "the whole frame" : "the body"
+      let counts = draft.plan.framing.lengthCountsHeader ? "the whole frame" : "the body"
       out += "| Length | counts \(counts); \(longest) |\n"
     case .varint: out += "| Length | a number of 1 to 4 bytes of seven bits, least significant first; \(longest) |\n"
     }
     out += "| Checksum | \(checksum()) |\n| Sequence | \(sequence()) |\n"
-    if draft.compression.isPresent {
-      out += "| Compression | zlib, where `compression` is \(draft.zlibValue) |\n"
+    if draft.plan.compression.isPresent {
+      out += "| Compression | zlib, where `compression` is \(draft.plan.zlibValue) |\n"
     }
-    if draft.encryption.isPresent {
-      out += "| Encryption | not read, where `encryption` is \(draft.encryptedFrom) or more |\n"
+    if draft.plan.encryption.isPresent {
+      out += "| Encryption | not read, where `encryption` is \(draft.plan.encryptedFrom) or more |\n"
     }
     return out
   }
 
   private func checksum() -> String {
-    switch draft.checksumRule {
+    switch draft.plan.checksumRule {
     case .none: "none"
     case .general: generalChecksum()
     case .crc32:
-      "CRC-32 over the body, 0 without one, \(draft.checksumEitherOrder ? "in either byte order" : "big endian")"
+      "CRC-32 over the body, 0 without one, \(draft.plan.checksumEitherOrder ? "in either byte order" : "big endian")"
     }
   }
 
   private func sequence() -> String {
     let life =
-      switch draft.numberLife {
+      switch draft.plan.numberLife {
       case .session: ", on every connection of its session"
       case .marked: "; on another connection, only a frame that is marked as sent again is a copy"
       case .connection: "; another connection begins anew"
       }
-    guard draft.sequenceCounts else {
+    guard draft.plan.sequenceCounts else {
       return "an identifier, free again after its answer; each side has its own\(life)"
     }
-    guard draft.sequence.isPresent else { return "none" }
-    var out = "a counter of \(draft.counterBits) bits"
-    if draft.counterWrap != 1 << UInt64(draft.counterBits) {
-      out += ", which goes to 0 instead of reaching 0x\(Self.hex(draft.counterWrap))"
+    guard draft.plan.sequence.isPresent else { return "none" }
+    var out = "a counter of \(draft.plan.counterBits) bits"
+    if draft.plan.counterWrap != 1 << UInt64(draft.plan.counterBits) {
+      out += ", which goes to 0 instead of reaching 0x\(Self.hex(draft.plan.counterWrap))"
     }
-    if draft.counterBits < draft.sequence.mask.nonzeroBitCount { out += ", with a category above it" }
-    if draft.serverSharesCounter { out += "; a server counts for all its clients together" }
+    if draft.plan.counterBits < draft.plan.sequence.mask.nonzeroBitCount { out += ", with a category above it" }
+    if draft.plan.serverSharesCounter { out += "; a server counts for all its clients together" }
     return out + life
   }
 
   // MARK: The header
 
   private func header() -> String {
-    let more = draft.lengthRule == .varint ? " or more" : ""
+    let more = draft.plan.lengthRule == .varint ? " or more" : ""
     var rows: [(offset: Int, count: Int, text: String)] = []
     func fixed(_ mask: UInt64, _ name: String) {
-      let parts = ExportedProfile.bytes(mask, draft.magic)
+      let parts = ExportedProfile.bytes(mask, draft.plan.magic)
       guard let first = parts.first, let last = parts.last else { return }
-      rows.append((first.offset, last.offset - first.offset + 1, "\(name): always `\(bytes(mask, draft.magic))`"))
+      rows.append((first.offset, last.offset - first.offset + 1, "\(name): always `\(bytes(mask, draft.plan.magic))`"))
     }
-    for i in 0..<Int(draft.framing.partCount) where draft.framing.parts[i].count > 0 {
-      let part = draft.framing.parts[i]
+    for i in 0..<Int(draft.plan.framing.partCount) where draft.plan.framing.parts[i].count > 0 {
+      let part = draft.plan.framing.parts[i]
       rows.append((Int(part.at), 0, "\(part.count) bytes more, where \(bits(part.when)) is not 0"))
     }
-    fixed(draft.signatureMask, "magic")
-    fixed(draft.magicMask & ~draft.signatureMask, "version")
-    if draft.lengthRule == .varint { rows.append((draft.lengthOffset, 1, "`length`, 1 to 4 bytes")) }
+    fixed(draft.plan.signatureMask, "magic")
+    fixed(draft.plan.magicMask & ~draft.plan.signatureMask, "version")
+    if draft.plan.lengthRule == .varint { rows.append((draft.plan.lengthOffset, 1, "`length`, 1 to 4 bytes")) }
     for (key, field) in exported.fields {
       rows.append((Int(field.offset), field.byteCount, "`\(key)`\(part(field))\(meaning(key))"))
     }
     rows.sort { ($0.offset, $0.count) < ($1.offset, $1.count) }
-    var out = "## Header: \(draft.headerCount) bytes\(more)\n\n| Offset | Bytes | |\n|---|---|---|\n"
+    var out = "## Header: \(draft.plan.headerCount) bytes\(more)\n\n| Offset | Bytes | |\n|---|---|---|\n"
     var end = 0
     for row in rows {
       if row.offset > end { out += "| \(end) | \(row.offset - end) | not read |\n" }
-      let isVarint = draft.lengthRule == .varint && row.offset == draft.lengthOffset
+      let isVarint = draft.plan.lengthRule == .varint && row.offset == draft.plan.lengthOffset
       let count = isVarint ? "1-4" : row.count == 0 ? "" : "\(row.count)"
       out += "| \(row.offset) | \(count) | \(row.text) |\n"
       end = max(end, row.offset + row.count)
     }
-    if end < draft.headerCount { out += "| \(end) | \(draft.headerCount - end) | not read |\n" }
-    if draft.framing.trailerCount > 0 {
-      out += "\nBehind the body stands a trailer of \(Self.bytes(draft.framing.trailerCount)).\n"
+    if end < draft.plan.headerCount { out += "| \(end) | \(draft.plan.headerCount - end) | not read |\n" }
+    if draft.plan.framing.trailerCount > 0 {
+      out += "\nBehind the body stands a trailer of \(Self.bytes(draft.plan.framing.trailerCount)).\n"
     }
     return out
   }
@@ -131,11 +131,11 @@ struct MarkdownPage {
 
   private func meaning(_ key: String) -> String {
     switch key {
-    case "length": draft.framing.lengthCountsHeader ? ": bytes of the whole frame" : ": bytes of the body"
+    case "length": draft.plan.framing.lengthCountsHeader ? ": bytes of the whole frame" : ": bytes of the body"
     case "session":
-      (draft.framing.sessionCoding == .bcd ? ", decimal digits" : "") + ": whose frame it is"
-        + (draft.framing.hidesSession ? ", not shown" : "")
-    case "sequence": draft.framing.sequenceCoding == .bcd ? ", decimal digits" : ""
+      (draft.plan.framing.sessionCoding == .bcd ? ", decimal digits" : "") + ": whose frame it is"
+        + (draft.plan.framing.hidesSession ? ", not shown" : "")
+    case "sequence": draft.plan.framing.sequenceCoding == .bcd ? ", decimal digits" : ""
     case "time": ": the sender's clock, in seconds"
     case "duplicate": ": not 0 when it is sent once more"
     case "status": ": accepts \(accepted)"
@@ -145,8 +145,8 @@ struct MarkdownPage {
 
   /// The statuses that accept.
   var accepted: String {
-    let (first, last) = draft.acceptedStatus
-    let also = draft.acceptedToo == .max ? "" : ", and \(draft.acceptedToo)"
+    let (first, last) = draft.plan.acceptedStatus
+    let also = draft.plan.acceptedToo == .max ? "" : ", and \(draft.plan.acceptedToo)"
     return (first == last ? "\(first)" : "\(first) to \(last)") + also
   }
 
@@ -159,8 +159,8 @@ struct MarkdownPage {
         kind.flags.contains(.fromClient) ? "client" : kind.flags.contains(.fromServer) ? "server" : ""
       var answers = kind.flags.contains(.expectsAck) ? exported.answers(to: i).map { "`\(profile.typeNames[$0])`" } : []
       if kind.flags.contains(.echoed) { answers.append("itself, echoed") }
-      if i == handshake, draft.handshakeAnswer != .max {
-        answers.append("itself, with tag \(tag(draft.handshakeAnswer))")
+      if i == handshake, draft.plan.handshakeAnswer != .max {
+        answers.append("itself, with tag \(tag(draft.plan.handshakeAnswer))")
       }
       let time = answers.isEmpty ? "" : Self.time(kind.timeout)
       out += "| \(value(kind.value)) | `\(profile.typeNames[i])` | \(kind.role) | \(from) |"
@@ -172,7 +172,8 @@ struct MarkdownPage {
   private var handshake: Int? { draft.kinds.firstIndex { $0.flags.contains(.handshake) } }
 
   private func value(_ value: UInt64) -> String {
-    draft.type.mask.nonzeroBitCount <= 8 ? "\(value)" : "0x" + Self.hex(value, count: draft.type.byteCount * 2)
+    draft.plan.type.mask.nonzeroBitCount <= 8
+      ? "\(value)" : "0x" + Self.hex(value, count: draft.plan.type.byteCount * 2)
   }
 
   private static func test(_ byte: (offset: Int, mask: UInt8, value: UInt8)) -> String {
@@ -193,7 +194,7 @@ struct MarkdownPage {
         }
       }
       if kind.minimumBody == kind.maximumBody {
-        let count = Int(kind.minimumBody) - Int(draft.framing.trailerCount)
+        let count = Int(kind.minimumBody) - Int(draft.plan.framing.trailerCount)
         parts.append(count == 0 ? "no body" : "exactly \(Self.bytes(count))")
       }
       parts += steps(exported.steps(kind, draft))
@@ -297,6 +298,7 @@ struct MarkdownPage {
   }
 
   func tag(_ tag: UInt32) -> String {
-    "0x\(Self.hex(UInt64(tag), count: draft.tlv.tag.byteCount * 2))" + (profile.tagNames[tag].map { " `\($0)`" } ?? "")
+    "0x\(Self.hex(UInt64(tag), count: draft.plan.tlv.tag.byteCount * 2))"
+      + (profile.tagNames[tag].map { " `\($0)`" } ?? "")
   }
 }

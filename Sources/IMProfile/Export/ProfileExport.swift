@@ -35,9 +35,11 @@ struct ExportedProfile {
   /// The fields of the header, in the order of their bytes, with their keys in the profile.
   var fields: [(key: String, field: Field)] {
     [
-      ("length", draft.length), ("type", draft.type), ("sequence", draft.sequence), ("session", draft.session),
-      ("status", draft.status), ("time", draft.time), ("checksum", draft.checksum),
-      ("compression", draft.compression), ("encryption", draft.encryption), ("duplicate", draft.duplicate),
+      ("length", draft.plan.length), ("type", draft.plan.type), ("sequence", draft.plan.sequence),
+      ("session", draft.plan.session),
+      ("status", draft.plan.status), ("time", draft.plan.time), ("checksum", draft.plan.checksum),
+      ("compression", draft.plan.compression), ("encryption", draft.plan.encryption),
+      ("duplicate", draft.plan.duplicate),
     ].filter { $0.1.isPresent }.sorted { ($0.1.offset, $0.1.shift) < ($1.1.offset, $1.1.shift) }
   }
 
