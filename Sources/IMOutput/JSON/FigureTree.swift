@@ -145,7 +145,7 @@ struct FigureTree<Snapshot>: Sendable {
       switch form {
       case .milliseconds: lines.writer.decimal(time / 1_000, 3)
       case .seconds: lines.writer.decimal(time / 1_000_000, 3)
-      case .microseconds, .whole: lines.writer.number(Int64(exactly: time.rounded()) ?? 0)
+      case .microseconds, .whole: lines.writer.number(Int64(exactly: time.rounded(.towardZero)) ?? 0)
       }
     case .nanoseconds(let time): lines.writer.thousandths(form == .microseconds ? time : time / 1_000)
     case .coarse(let histogram): buckets(histogram, &lines)

@@ -57,7 +57,7 @@ package struct MetricText: ~Copyable {
       out.decimal(number, 6)
       out.literal("\n")
     case .microseconds(let time): part(suffix, labels, microseconds: time)
-    case .mean(let time): part(suffix, labels, microseconds: Int64(exactly: time.rounded()) ?? 0)
+    case .mean(let time): part(suffix, labels, microseconds: Int64(exactly: time.rounded(.towardZero)) ?? 0)
     case .nanoseconds(let time): part(suffix, labels, microseconds: time / 1_000)
     case .percentiles(let trips): summary(labels, trips.count, trips.sum) { trips.percentile($0) }
     case .coarse(let trips): summary(labels, trips.count, trips.sum) { trips.percentile($0) }
