@@ -38,8 +38,8 @@ struct SourceOptions: OptionGroup {
 
   /// The input of a command that reads files only: standard input where none is named and it is no terminal.
   func files() throws(UsageError) -> InputOptions {
-    // The first word is a file, whether it is there or not, unless -r names one.
-    let count = operands.prefix(while: isCaptureFile).count
+    // A word that can begin no filter is a file, whether it is there or not; the first one is, unless -r names one.
+    let count = operands.prefix { isCaptureFile($0) || !beginsFilter($0) }.count
     let files = input.files.isEmpty ? max(count, min(1, operands.count)) : count
     var input = try filtered(by: Array(operands.dropFirst(files)))
     input.files += operands.prefix(files)
@@ -73,6 +73,13 @@ func isCaptureFile(_ word: String) -> Bool {
   }
   return isRegularFile(word)
     || [".pcap", ".pcapng", ".cap", ".pcap.gz", ".pcapng.gz", ".dmp"].contains { word.hasSuffix($0) }
+}
+
+/// Whether a capture filter may begin with a word: one of its own, an address, a parenthesis or a negation.
+private func beginsFilter(_ word: String) -> Bool {
+  guard let first = word.utf8.first else { return true }
+  return filterWords.contains(word) || (0x30...0x39).contains(first) || "([!".utf8.contains(first)
+    || word.utf8.contains(UInt8(ascii: ":")) || word.utf8.contains(UInt8(ascii: " "))
 }
 
 /// Whether a file stands there that can be read like one: no folder.

@@ -23,8 +23,11 @@ import Testing
     #expect(!run.output.contains("198.51.100.35"))
     let whole = try Command.run(command + [Self.path])
     #expect(whole.errors.contains("306 packets"), "\(whole.errors)")
-    let wrong = try Command.run(command + [Self.path, "hast", "192.0.2.21"])
+    let wrong = try Command.run(command + [Self.path, "host", "host"])
     #expect(wrong.status == 64 && wrong.output.isEmpty)
+    // What can begin no filter is a file that is not there.
+    let missing = try Command.run(command + [Self.path, "phone"])
+    if !command.isEmpty { #expect(missing.status == 66) }
   }
 
   /// A word of a filter is no file, though one is called so.
