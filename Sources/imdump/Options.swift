@@ -78,7 +78,8 @@ func isCaptureFile(_ word: String) -> Bool {
 /// Whether a capture filter may begin with a word: one of its own, an address, a parenthesis or a negation.
 private func beginsFilter(_ word: String) -> Bool {
   guard let first = word.utf8.first else { return true }
-  return filterWords.contains(word) || (0x30...0x39).contains(first) || "([!".utf8.contains(first)
+  return filterWords.contains(String(word.prefix { $0 != "[" })) || (0x30...0x39).contains(first)
+    || "([!".utf8.contains(first)
     || word.utf8.contains(UInt8(ascii: ":")) || word.utf8.contains(UInt8(ascii: " "))
 }
 
