@@ -1,5 +1,5 @@
 package import IMEngine
-package import IMFields
+import IMFields
 package import IMFilter
 
 /// The named fields of profiles as fields of a filter: `topic`, and `mqtt.topic` where only one profile is meant.
