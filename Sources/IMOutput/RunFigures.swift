@@ -29,5 +29,5 @@ package struct RunFigures {
   /// What the engine and the capture counted.
   var summary: Summary { run.summary }
   /// What all connections came to.
-  var total: EndpointMetrics { run.total }
+  package var total: EndpointMetrics { run.total }
 }

@@ -54,33 +54,47 @@ func printMessages(
   _ run: Run, _ output: Output, isJSON: Bool, style: TextStyle, choice: MessageChoice, filter: String? = nil
 ) throws(UsageError) -> ExitStatus {
   let printer = MessagePrinter(isJSON: isJSON, style: style, output: output)
-  let driver = try run.messages(choice, filter) { printer.write($0, $1) }
-  let errors = run.lead(driver, isOver: { output.error != nil })
+  let (driver, sink) = try run.messages(choice, filter) { printer.write($0, $1) }
+  let errors = run.lead(
+    driver, isOver: { output.error != nil },
+    afterBatch: {
+      guard run.isLive else { return }
+      sink.tellDecided()
+      printer.flush()
+    })
+  sink.tellDecided()
   printer.flush()
   return run.conclude(driver, errors, output)
 }
 
-/// Counts: `imdump stats`.
+/// Counts: `imdump stats`; over time where `per` says how long its stretches are.
 package func runStats(
-  input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool, per: PeriodLength? = nil
 ) throws(UsageError) -> ExitStatus {
-  printStats(try Run(input: input, decode: decode, report: report), Output.standard(), isJSON: isJSON)
+  let run = try Run(input: input, decode: decode, report: report)
+  if let per { return printPeriods(run, .standard(), per: per, isJSON: isJSON) }
+  return printStats(run, .standard(), isJSON: isJSON)
 }
 
 /// The same of a run that has begun.
 func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
   let sink = StatsSink(plans: run.plans)
-  let driver = run.driver(
-    run.engine([.connections, .settlements, .lateReports], cost: (0, 0, EndpointMetrics.cost), sink: sink))
-  let errors = run.lead(driver, isOver: { output.error != nil })
+  let driver = run.driver(run.statsEngine(sink))
+  let screen = run.isLive && !isJSON && output.isTerminal ? StatsScreen(output, title: liveTitle(run)) : nil
+  let errors = run.lead(
+    driver, isOver: { output.error != nil },
+    afterBatch: {
+      guard let screen, screen.isDue else { return }
+      driver.tellSettlements()
+      var out = ByteWriter()
+      let summary = run.summary(driver)
+      StatsTextWriter(width: output.terminalWidth).write(live: sink.figures(run, driver), to: &out)
+      let tables = out.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+      screen.paint(summary.lines.flatMap { wrappedLines($0, output.terminalWidth) } + [""] + tables)
+    })
+  screen?.end()
   var out = ByteWriter()
-  let figures = RunFigures(
-    run: RunSnapshot(
-      summary: run.summary(driver), total: sink.total, reconnects: driver.engine.reconnects,
-      repeatedAnswers: driver.engine.dupAcks),
-    endpoints: zip(driver.engine.endpoints(), sink.endpoints).map { ($0, $1) },
-    others: sink.endpoints.count > driver.engine.endpoints().count ? sink.endpoints.last : nil, worst: sink.worst,
-    statuses: sink.statuses)
+  let figures = sink.figures(run, driver)
   if isJSON {
     StatsJSONWriter().write(figures, to: &out)
   } else {
@@ -90,6 +104,11 @@ func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
   }
   output.drain(&out)
   return run.conclude(driver, errors, output)
+}
+
+private func liveTitle(_ run: Run) -> String {
+  let filter = run.input.captureFilter.map { ", \(shown($0))" } ?? ""
+  return "imdump stats on \(run.input.interface ?? "")\(filter)"
 }
 
 /// The interface that packets are captured on when none was named; `nil` where none is up.

@@ -2,18 +2,31 @@ import IMEngine
 import IMOutput
 import IMWire
 
-/// Collects messages and hands each on when its fate is final, if it is selected: `imdump messages`.
+/// Collects messages and hands each on, if it is selected: when its fate is final, or, live, when it is decided, and again when
+/// a late answer changes it: `imdump messages`.
 final class MessageSink: EngineSink {
+  /// What the engine has to tell.
+  static func needs(isLive: Bool) -> EngineOptions.Needs {
+    isLive ? [.frames, .settled, .finished, .issues] : [.frames, .finished, .issues]
+  }
+
   private let store: MessageStore
   private let plans: [ProtocolPlan]
   private let selection: MessageSelection
+  private let isLive: Bool
   private let take: (MessageRecord, Exchange) -> Void
+  /// Exchanges that were decided by a frame that is not told yet: it comes next.
+  private var decided: [Exchange] = []
   private var marks = GapMarks()
   /// Whether there are marks.
   private var isNearGap = false
 
-  init(plans: [ProtocolPlan], selection: MessageSelection, take: @escaping (MessageRecord, Exchange) -> Void) {
+  init(
+    plans: [ProtocolPlan], selection: MessageSelection, isLive: Bool,
+    take: @escaping (MessageRecord, Exchange) -> Void
+  ) {
     self.plans = plans
+    self.isLive = isLive
     self.selection = selection
     self.take = take
     store = MessageStore(plans: plans, keepsBodies: selection.needsBodies)
@@ -25,11 +38,28 @@ final class MessageSink: EngineSink {
   ) {
     let isAfterGap = isNearGap && takeMark(frame, connection, direction)
     store.note(frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap)
+    if !decided.isEmpty { tellDecided() }
+  }
+
+  func settled(_ exchange: borrowing Exchange) {
+    if isLive { decided.append(copy exchange) }
   }
 
   func finished(_ exchange: borrowing Exchange) {
     let exchange = copy exchange
-    guard let record = store.take(exchange) else { return }
+    guard let record = store.take(exchange), !isLive else { return }
+    tell(record, exchange)
+  }
+
+  /// Hands on what was decided. To be called after each batch, too: time alone decides.
+  func tellDecided() {
+    for exchange in decided {
+      if let record = store.look(exchange) { tell(record, exchange) }
+    }
+    decided.removeAll(keepingCapacity: true)
+  }
+
+  private func tell(_ record: MessageRecord, _ exchange: Exchange) {
     guard selection.includes(record, exchange, plans[Int(exchange.plan)]) else { return }
     take(record, exchange)
   }

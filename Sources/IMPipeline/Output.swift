@@ -36,11 +36,16 @@ package final class Output {
   package var isTerminal: Bool { isatty(descriptor) == 1 }
 
   /// The columns of the terminal that it is; `nil` where it is none or does not tell.
-  package var terminalWidth: Int? {
+  package var terminalWidth: Int? { terminalSize.flatMap { $0.columns > 0 ? $0.columns : nil } }
+
+  /// The rows of the terminal that it is; `nil` where it is none or does not tell.
+  package var terminalHeight: Int? { terminalSize.flatMap { $0.rows > 0 ? $0.rows : nil } }
+
+  private var terminalSize: (rows: Int, columns: Int)? {
     // The kernel's winsize: rows, columns, and both in pixels.
     var size: [UInt16] = [0, 0, 0, 0]
-    guard isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size[1] > 0 else { return nil }
-    return Int(size[1])
+    guard isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
+    return (Int(size[0]), Int(size[1]))
   }
 
   /// Writes all of `bytes`, or keeps the error.

@@ -42,6 +42,15 @@ struct Run {
     confinement = .none
   }
 
+  /// The same run over another input, behind the point at which rights were given up.
+  func again(over input: InputOptions) -> Run { Run(again: input, self) }
+
+  private init(again input: InputOptions, _ other: Run) {
+    self.input = input
+    (plans, decode, report, stopping) = (other.plans, other.decode, other.report, other.stopping)
+    confinement = .none
+  }
+
   /// An engine for these options that tells `sink` and the companions, these first.
   ///
   /// `cost` is what the sink keeps, in bytes, of each connection that is decoded, of each exchange and of each server.
@@ -78,16 +87,19 @@ struct Run {
     Driver(engine: engine, input: input, stopping: stopping, confinement: confinement, companions: companions)
   }
 
-  /// An engine and a driver that hand on each message that `choice` and `filter` let through.
+  /// Whether packets come from an interface.
+  var isLive: Bool { input.interface != nil }
+
+  /// A driver of an engine that hands on each message that `choice` and `filter` let through, and the sink that does.
   func messages(
     _ choice: MessageChoice, _ filter: String?, take: @escaping (MessageRecord, Exchange) -> Void
-  ) throws(UsageError) -> Driver {
+  ) throws(UsageError) -> (driver: Driver, sink: MessageSink) {
     let selection = MessageSelection(choice: choice, filter: try self.filter(filter))
-    let sink = MessageSink(plans: plans, selection: selection, take: take)
-    return driver(
-      engine(
-        [.frames, .finished, .issues], exchangeCapacity: 1 << 18, cost: (0, MessageStore.costPerMessage, 0), sink: sink)
-    )
+    let sink = MessageSink(plans: plans, selection: selection, isLive: isLive, take: take)
+    let engine = engine(
+      MessageSink.needs(isLive: isLive), exchangeCapacity: 1 << 18, cost: (0, MessageStore.costPerMessage, 0),
+      sink: sink)
+    return (driver(engine), sink)
   }
 
   /// Leads the whole input through a driver and its companions, with the progress that the user wants to see. Gives the
@@ -149,9 +161,11 @@ struct Run {
     }
   }
 
-  /// Says how the run went and what it counted; gives its exit status.
-  func conclude(_ driver: Driver, _ errors: [CaptureError], _ output: Output) -> ExitStatus {
-    var status = tell(driver, errors, output)
+  /// Says how the run went and, with `summary`, what it counted; gives its exit status.
+  func conclude(
+    _ driver: Driver, _ errors: [CaptureError], _ output: Output, summary: Bool = true
+  ) -> ExitStatus {
+    var status = tell(driver, errors, output, summary)
     for companion in driver.companions.reversed() { status = companion.conclude(status) }
     return status
   }
@@ -163,7 +177,9 @@ struct Run {
     return "interrupted" + (share.map { " at \(Int($0 * 100)) %" } ?? "")
   }
 
-  private func tell(_ driver: Driver, _ errors: [CaptureError], _ output: Output) -> ExitStatus {
+  private func tell(
+    _ driver: Driver, _ errors: [CaptureError], _ output: Output, _ saysSummary: Bool
+  ) -> ExitStatus {
     var status = ExitStatus.success
     for error in errors where !error.isBrokenPipe {
       complain(error.subject == "-" ? "standard input: \(error.message)" : error.description)
@@ -180,7 +196,7 @@ struct Run {
       complain(error.description)
       status = .ioError
     }
-    if !report.isQuiet {
+    if !report.isQuiet, saysSummary {
       if driver.engine.totals.packets > 0 || status == .success {
         let totals = driver.engine.totals
         if let first = totals.firstAt, let last = totals.lastAt { complain(capturedWhen(first, last)) }

@@ -48,3 +48,23 @@ final class StatsSink: EngineSink {
 
   func met(_ status: StatusCode, place: UInt16) { statuses.met(status, place: place) }
 }
+
+extension StatsSink {
+  /// Everything that was counted.
+  func figures(_ run: Run, _ driver: Driver) -> RunFigures {
+    let known = driver.engine.endpoints()
+    return RunFigures(
+      run: RunSnapshot(
+        summary: run.summary(driver), total: total, reconnects: driver.engine.reconnects,
+        repeatedAnswers: driver.engine.dupAcks),
+      endpoints: zip(known, endpoints).map { ($0, $1) },
+      others: endpoints.count > known.count ? endpoints.last : nil, worst: worst, statuses: statuses)
+  }
+}
+
+extension Run {
+  /// An engine that tells `sink` what it counts.
+  func statsEngine(_ sink: StatsSink) -> Engine {
+    engine([.connections, .settlements, .lateReports], cost: (0, 0, EndpointMetrics.cost), sink: sink)
+  }
+}

@@ -11,7 +11,7 @@ struct Capture: Subcommand {
       usage: ["imdump [-i <interface> | <file> ...] [<options>] [<expression> ...]"], isHidden: true)
   }
 
-  var source = SourceOptions()
+  var source = LiveSource()
   var decode = DecodeOptions()
   var speech = SpeechOptions()
   var style = TextStyle()
@@ -26,17 +26,10 @@ struct Capture: Subcommand {
 
   static var table: [Option<Self>] {
     [
-      .value("-i <interface>", \.source.input.interface, "Capture on this interface; 'any' is all of them."),
       .group(\.source), .group(\.decode), .group(\.speech),
       .value(
         "-w <file>", \.source.input.writePath,
         "Write the packets to this pcap file, and print no lines; - is standard output."),
-      .value("-s <length>", \.source.input.snapLength, "Capture this many bytes of a packet; 0 is all."),
-      .value("-B <KiB>", \.source.input.bufferKiB, "The kernel's buffer in KiB."),
-      .flag("-p", \.source.input.isPromiscuous, is: false, "Do not put the interface into promiscuous mode."),
-      .flag(
-        "--wait-interface", \.source.input.waitsForInterface,
-        "Wait for the interface where there is none, also when it disappears."),
       .custom(
         "-C <size>", "Begin another -w file when one has more than this many MB; k, M, G: KiB, MiB, GiB."
       ) { options, word throws(ValueError) in options.source.input.rotation.byteCount = try fileSize(word) },
@@ -46,9 +39,6 @@ struct Capture: Subcommand {
       .value(
         "-W <count>", \.source.input.rotation.fileCount, in: 1...1_000_000,
         "With -C, go round in so many files; with -G alone, end after them."),
-      .value(
-        "-Z <user>", \.source.input.confinement.user,
-        "Started by root, become this user when all is open; live, tcpdump or nobody by default."),
       .flag("-D", \.listsInterfaces, "List the interfaces and end."),
       .flag("--print", \.printsLines, "With -w or --log-dir, print lines as well."),
       .flag("-U", \.source.input.isUnbuffered, "Write each packet to the -w file at once."),
@@ -97,7 +87,7 @@ struct Capture: Subcommand {
       source.input.files = Array(expression.prefix(while: isCaptureFile))
       expression.removeFirst(source.input.files.count)
     }
-    var input = try source.filtered(by: expression)
+    var input = try source.source.filtered(by: expression)
     if input.interface != nil {
       guard input.files.isEmpty else { throw UsageError(message: "give -i or -r, not both") }
     } else if input.files.isEmpty, isatty(STDIN_FILENO) != 1 {

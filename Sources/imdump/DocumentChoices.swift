@@ -1,4 +1,4 @@
-package import IMCommandLine
+import IMCommandLine
 package import IMOutput
 import IMPipeline
 

@@ -64,6 +64,9 @@ struct SourceOptions: OptionGroup {
 let captureFiles =
   "Capture files, and behind them a capture filter; - is standard input, and so is none where that is no terminal."
 
+/// The same of a command that captures as well.
+let captureFilesOrFilter = captureFiles + " With -i, a capture filter only."
+
 /// Whether a word names a capture file, and is no part of a capture filter: it is there, or is called what captures are called.
 func isCaptureFile(_ word: String) -> Bool {
   if word == "-" { return true }

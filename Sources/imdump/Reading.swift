@@ -1,4 +1,4 @@
-package import IMCommandLine
+import IMCommandLine
 import IMOutput
 package import IMPipeline
 
@@ -6,25 +6,33 @@ package import IMPipeline
 struct Stats: Subcommand {
   static var about: About {
     About(
-      "stats", "Counts of a whole capture, by message type.",
-      usage: ["imdump stats <file> ... [<options>] [<expression> ...]"])
+      "stats", "Counts of a whole capture, by message type, or over time.",
+      usage: [
+        "imdump stats <file> ... [<options>] [<expression> ...]",
+        "imdump stats -i <interface> [<options>] [<expression> ...]",
+      ])
   }
 
-  var source = SourceOptions()
+  var source = LiveSource()
   var decode = DecodeOptions()
   var speech = SpeechOptions()
   var isJSON = false
+  var per: PeriodLength?
 
   static var table: [Option<Self>] {
     [
       .group(\.source), .group(\.decode), .group(\.speech),
-      .flag("--json", \.isJSON, "Print one JSON object."),
-      .list("<file> ...", \.source.operands, captureFiles),
+      .flag("--json", \.isJSON, "Print one JSON object; with --per, one a line."),
+      .value(
+        "--per, --every <time>", \.per,
+        "Print a line for each stretch of this length, such as 10s, 1m or 1h, instead of counts of the whole."),
+      .list("<file> ...", \.source.source.operands, captureFilesOrFilter),
     ]
   }
 
   func perform() throws(UsageError) -> ExitStatus {
-    try runStats(input: source.files(), decode: decode, report: speech.report, isJSON: isJSON)
+    try runStats(
+      input: source.filesOrInterface(), decode: decode, report: speech.report, isJSON: isJSON, per: per)
   }
 }
 
@@ -32,10 +40,14 @@ struct Stats: Subcommand {
 struct Messages: Subcommand {
   static var about: About {
     About(
-      "messages", "The fate of every message.", usage: ["imdump messages <file> ... [<options>] [<expression> ...]"])
+      "messages", "The fate of every message.",
+      usage: [
+        "imdump messages <file> ... [<options>] [<expression> ...]",
+        "imdump messages -i <interface> [<options>] [<expression> ...]",
+      ])
   }
 
-  var source = SourceOptions()
+  var source = LiveSource()
   var decode = DecodeOptions()
   var speech = SpeechOptions()
   var style = TextStyle()
@@ -53,13 +65,16 @@ struct Messages: Subcommand {
       .value("--by <what>", \.grouping, "Print one line for each session."),
       .flag("--json", \.isJSON, "Print one JSON object a line."),
       .value("-Y <filter>", \.filter, "Print only messages that pass this filter; see imdump-filter(7)."),
-      .list("<file> ...", \.source.operands, captureFiles),
+      .list("<file> ...", \.source.source.operands, captureFilesOrFilter),
     ]
   }
 
   func perform() throws(UsageError) -> ExitStatus {
-    let input = try source.files()
+    let input = try source.filesOrInterface()
     if grouping == .session {
+      guard input.interface == nil else {
+        throw UsageError(message: "--by session is about files: a session is over when its capture is")
+      }
       return try runSessions(
         input: input, decode: decode, report: speech.report, isJSON: isJSON, time: style.time, choice: choice,
         filter: filter)
@@ -71,3 +86,10 @@ struct Messages: Subcommand {
 }
 
 extension MessageGrouping: OptionValue {}
+
+extension PeriodLength: OptionValue {
+  /// The length; it is no default of anything.
+  package var word: String? { nil }
+  /// The form.
+  package static var wanted: String { "a time from 1s to 24h, such as 10s, 1m or 1h," }
+}

@@ -157,3 +157,15 @@ extension Catalogue {
       }
   }
 }
+
+extension Catalogue {
+  /// The figures of a stretch of time of the whole run: those of a server's minute that can be told by the moment of their cause.
+  package static let periods: [Figure<IntervalSnapshot>] = intervals.filter { figure in
+    let id = figure.info.id
+    let others = ["connections.active", "connections.reconnects", "rtt.histogram"]
+    let beats = ["answered", "missed", "unknown"].map { "heartbeats.minute.\($0)" }
+    if others.contains(id) || id.hasPrefix("handshakes.") { return false }
+    if id.hasPrefix("heartbeats.") { return beats.contains(id) }
+    return !reports.contains { $0.info.id == id }
+  }
+}

@@ -203,5 +203,6 @@ enum FigureTrees {
   static let sequence = FigureTree(Catalogue.sequences, .microseconds) { $0.json }
   static let connection = FigureTree(Catalogue.connections, .milliseconds) { $0.connection }
   static let interval = FigureTree(Catalogue.intervals, .milliseconds) { $0.interval }
+  static let period = FigureTree(Catalogue.periods, .milliseconds) { $0.interval }
   static let capture = FigureTree(Catalogue.captures, .milliseconds) { $0.capture }
 }

@@ -168,8 +168,15 @@ package final class MessageStore {
 
   /// Takes what is known of an exchange that is over.
   package func take(_ exchange: Exchange) -> MessageRecord? {
-    guard let record = records.removeValue(forKey: exchange.id) else { return nil }
+    guard let record = look(exchange) else { return nil }
+    records[exchange.id] = nil
     bodyBytes -= record.body.count
+    return record
+  }
+
+  /// What is known of an exchange so far.
+  package func look(_ exchange: Exchange) -> MessageRecord? {
+    guard let record = records[exchange.id] else { return nil }
     // A client may have named itself after its first message.
     if record.session == nil { record.session = names[exchange.session] }
     if let status = statuses[exchange.status] {

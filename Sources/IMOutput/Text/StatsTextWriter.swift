@@ -32,6 +32,17 @@ package struct StatsTextWriter {
     worst(figures, to: &out)
   }
 
+  /// Appends what is known of a run that goes on: what reports of connections tell comes when these end.
+  package func write(live figures: RunFigures, to out: inout ByteWriter) {
+    for (i, plan) in figures.summary.plans.enumerated() { types(plan, figures.summary.kinds[i], to: &out) }
+    if !figures.endpoints.isEmpty { endpoints(figures, to: &out) }
+    causes(figures.total, to: &out)
+    refusals(figures, to: &out)
+    reads(figures.total, to: &out)
+    sequences(figures.summary, to: &out)
+    problems(figures, to: &out)
+  }
+
   private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout ByteWriter) {
     guard kinds.contains(where: { $0.frames[0] + $0.frames[1] > 0 }) else { return }
     var table = TextTable([

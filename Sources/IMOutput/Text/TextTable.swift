@@ -87,6 +87,11 @@ package struct TextTable {
 
 /// `text`, a line of parts with commas between, broken behind commas so that no line is longer than `width`; the further
 /// ones are indented. A part that is longer itself is broken between its words.
+package func wrappedLines(_ text: String, _ width: Int?) -> [String] {
+  wrapped(text, width).split(separator: "\n").map(String.init)
+}
+
+/// The same as one text.
 func wrapped(_ text: String, _ width: Int?) -> String {
   guard let width, text.count > width else { return text }
   var lines: [String] = []

@@ -1,0 +1,116 @@
+package import IMEngine
+package import IMWire
+
+/// The figures of a run over time: one `PeriodMetrics` for each stretch of packet time.
+///
+/// A message and all that became of it count in the period in which its first copy came, however late its fate was decided;
+/// copies, frames and missing bytes in the period in which they came. So the periods add up to the whole run, and a period
+/// tells what happened to what was sent in it.
+package struct PeriodSeries: Sendable {
+  /// One period.
+  package struct Row: Sendable {
+    /// What was counted.
+    package var metrics = PeriodMetrics()
+    /// Messages whose first copy came.
+    package var sent: UInt64 = 0
+    /// Frames.
+    package var frames: UInt64 = 0
+    /// Bytes of streams that were missing.
+    package var missingBytes: UInt64 = 0
+
+    /// Messages that are not decided yet.
+    package var open: UInt64 {
+      let both = metrics.messages.both
+      let told =
+        UInt64(both.units) + UInt64(metrics.messages.unacknowledged(.clientToServer))
+        + UInt64(metrics.messages.unacknowledged(.serverToClient))
+      return sent > told ? sent - told : 0
+    }
+  }
+
+  /// At most so many periods are kept apart; what comes in further ones is counted together, in `others`.
+  package static let maximumCount = 20_000
+
+  /// The periods in which something happened, by their number.
+  package private(set) var rows: [Int64: Row] = [:]
+  /// What came when there was no room for another period.
+  package private(set) var others: Row?
+  private let number: @Sendable (Int64) -> Int64
+  private let roles: RoleTable
+  /// The period that was asked for last: few packets leave it.
+  private var last: (from: Int64, to: Int64, number: Int64) = (1, 0, 0)
+
+  /// A series of the periods that `number` gives for seconds since 1970: equal numbers are one period.
+  package init(plans: [ProtocolPlan], number: @escaping @Sendable (Int64) -> Int64) {
+    roles = RoleTable(plans: plans)
+    self.number = number
+  }
+
+  /// Counts a frame.
+  package mutating func frame(_ frame: Frame, _ note: FrameNote, _ direction: Direction) {
+    let isSent = note.copy == 1 && !note.isAck && frame.kind.pointee.role == .message
+    change(frame.timestamp) { row in
+      row.frames &+= 1
+      if isSent { row.sent &+= 1 }
+      row.metrics.frame(frame, note, direction)
+    }
+  }
+
+  /// Counts an exchange whose fate was decided, or decided anew.
+  package mutating func settled(_ exchange: borrowing Exchange) {
+    let role = roles[exchange.plan, exchange.kind]
+    let (time, settlement) = (exchange.firstAt, Settlement(copy exchange, endpoint: .max))
+    let roundTrip = exchange.roundTrip
+    let bucket = roundTrip.map { RTTBuckets.index(ofMicroseconds: $0) } ?? 0
+    change(time) { row in
+      row.metrics.settled(settlement, role: role, elsewhere: false, roundTrip: roundTrip, bucket: bucket)
+    }
+  }
+
+  /// Counts missing bytes.
+  package mutating func missing(_ byteCount: UInt64, at time: Timestamp) {
+    change(time) { $0.missingBytes &+= byteCount }
+  }
+
+  /// Counts a connection that has its last report: where it began, and where it ended.
+  package mutating func ended(_ report: borrowing ConnectionReport) {
+    let (isSuccess, isFailure, reason) = (report.isSuccess, report.isFailure, report.reason)
+    let (isTried, isDecoded, closedAt) = (report.synCount > 0, report.figures != nil, report.closedAt)
+    change(report.firstSeen) { row in
+      if isTried { row.metrics.connections.attempts += 1 }
+      if isSuccess { row.metrics.connections.succeeded += 1 }
+      if isFailure {
+        if reason == .refused {
+          row.metrics.connections.refused += 1
+        } else {
+          row.metrics.connections.timedOut += 1
+        }
+      }
+      if isDecoded { row.metrics.connections.opened += 1 }
+    }
+    guard isDecoded, let closedAt else { return }
+    change(closedAt) { row in
+      row.metrics.connections.closed += 1
+      if reason == .reset { row.metrics.connections.reset += 1 }
+    }
+  }
+
+  /// Takes out what was counted in the periods with numbers below `number`, in their order.
+  package mutating func takeRows(before number: Int64) -> [(number: Int64, row: Row)] {
+    let taken = rows.keys.filter { $0 < number }.sorted()
+    return taken.compactMap { key in rows.removeValue(forKey: key).map { (key, $0) } }
+  }
+
+  private mutating func change(_ time: Timestamp, _ body: (inout Row) -> Void) {
+    let second = time.seconds
+    if second < last.from || second > last.to { last = (second, second, number(second)) }
+    let key = last.number
+    if rows[key] == nil, rows.count >= Self.maximumCount {
+      var row = others ?? Row()
+      body(&row)
+      others = row
+    } else {
+      body(&rows[key, default: Row()])
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import IMCommandLine
+import IMPipeline
+
+/// Where packets come from: files, or an interface.
+struct LiveSource: OptionGroup {
+  var source = SourceOptions()
+
+  static var table: [Option<Self>] {
+    [
+      .value("-i <interface>", \.input.interface, "Capture on this interface; 'any' is all of them."),
+      .group(\.source),
+      .value("-s <length>", \.input.snapLength, "Capture this many bytes of a packet; 0 is all."),
+      .value("-B <KiB>", \.input.bufferKiB, "The kernel's buffer in KiB."),
+      .flag("-p", \.input.isPromiscuous, is: false, "Do not put the interface into promiscuous mode."),
+      .flag(
+        "--wait-interface", \.input.waitsForInterface,
+        "Wait for the interface where there is none, also when it disappears."),
+      .value(
+        "-Z <user>", \.input.confinement.user,
+        "Started by root, become this user when all is open; live, tcpdump or nobody by default."),
+    ]
+  }
+
+  /// What was chosen so far.
+  var input: InputOptions {
+    get { source.input }
+    set { source.input = newValue }
+  }
+
+  /// The interface of `-i`, with the operands as a capture filter; without one, files as `SourceOptions.files` has them.
+  func filesOrInterface() throws(UsageError) -> InputOptions {
+    guard input.interface != nil else { return try source.files() }
+    guard input.files.isEmpty, !(source.operands.first.map(isCaptureFile) ?? false) else {
+      throw UsageError(message: "give -i or a file, not both")
+    }
+    return try source.filtered(by: source.operands)
+  }
+}
