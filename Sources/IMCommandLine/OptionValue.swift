@@ -49,6 +49,7 @@ extension OptionValue where Self: FixedWidthInteger {
 extension Int: OptionValue {}
 extension Int64: OptionValue {}
 extension UInt16: OptionValue {}
+extension UInt32: OptionValue {}
 extension UInt64: OptionValue {}
 
 extension String: OptionValue {

@@ -123,8 +123,8 @@ final class Evidence {
   }
 
   private func copy(_ evidence: Wanted) throws(CaptureError) {
-    var pairs: Set<Pair> = []
-    for connection in evidence.connections { pairs.insert(Pair(connection.peer, connection.server)) }
+    var pairs: Set<EndpointPair> = []
+    for connection in evidence.connections { pairs.insert(EndpointPair(connection.peer, connection.server)) }
     let end = evidence.end
     var writer: CaptureWriter?
     var finder = EndpointFinder()
@@ -138,7 +138,7 @@ final class Evidence {
         // Where time has come no further, the last packet shows how far it has.
         let isBehind = record.timestamp >= end || record.number == last
         let ends = finder.ends(bytes.span.bytes, record)
-        guard isBehind || ends.map({ pairs.contains(Pair($0.0, $0.1)) }) ?? false else { continue }
+        guard isBehind || ends.map({ pairs.contains(EndpointPair($0.0, $0.1)) }) ?? false else { continue }
         // A pcap file has one link type; the packets of one connection have.
         if let linkType, linkType != record.linkType {
           if isBehind { isOver = true }
@@ -167,19 +167,5 @@ final class Evidence {
       throw CaptureError(.ioError, whole, "create: \(systemText(errno))", errno: errno)
     }
     return CaptureWriter(descriptor: descriptor, isOwned: true, name: whole, linkType: linkType)
-  }
-
-  /// The ends of a connection, in whatever order.
-  private struct Pair: Hashable {
-    private let a: Endpoint, b: Endpoint
-
-    init(_ one: Endpoint, _ other: Endpoint) {
-      let isFirst =
-        (one.address.high, one.address.low, UInt64(one.port)) <= (
-          other.address.high, other.address.low, UInt64(other.port)
-        )
-      a = isFirst ? one : other
-      b = isFirst ? other : one
-    }
   }
 }

@@ -13,10 +13,27 @@ package struct EndpointFinder: ~Copyable {
   /// The ends of the packet that `record` describes in `bytes`, the lower (address, port) first; `nil` for what is no TCP.
   /// See `PacketRecord` for what the batch must promise.
   package mutating func ends(_ bytes: RawSpan, _ record: PacketRecord) -> (Endpoint, Endpoint)? {
+    guard case .ends(let one, let other) = place(bytes, record) else { return nil }
+    return (one, other)
+  }
+
+  /// What a packet belongs to.
+  package enum Place {
+    /// The connection between these ends, the lower (address, port) first.
+    case ends(Endpoint, Endpoint)
+    /// A datagram whose other fragments have not come.
+    case fragment
+    /// Nothing that is TCP.
+    case other
+  }
+
+  /// The same, and whether it is a fragment of a datagram that is not whole yet.
+  package mutating func place(_ bytes: RawSpan, _ record: PacketRecord) -> Place {
     let view = Bytes(bytes)
     switch parser.parse(view, record, into: &segment) {
-    case .segment, .reassembledSegment: return (segment.key.endpoint(0), segment.key.endpoint(1))
-    case .skipped: return nil
+    case .segment, .reassembledSegment: return .ends(segment.key.endpoint(0), segment.key.endpoint(1))
+    case .skipped(.fragmentHeld), .skipped(.fragmentDropped): return .fragment
+    case .skipped: return .other
     }
   }
 }

@@ -1,0 +1,81 @@
+import Glibc
+import IMCapture
+import IMWire
+
+/// The capture that an export writes: pcapng, or pcap where its name ends so.
+final class ExportFile {
+  private enum Form {
+    case pcapng(PcapngWriter)
+    /// Made with the first packet, whose link type the file has.
+    case pcap(CaptureWriter?)
+  }
+
+  let path: String
+  private let descriptor: Int32
+  private var form: Form
+  private(set) var packetCount: UInt64 = 0
+
+  /// Opens the file at `path`, `-` for standard output. Throws where it cannot be, or is one of `inputs`.
+  init(_ path: String, inputs: [String]) throws(CaptureError) {
+    self.path = path
+    let isStandard = path == "-"
+    if !isStandard { try Self.check(path, inputs) }
+    let name = isStandard ? "standard output" : path
+    if path.hasSuffix(".pcap") || path.hasSuffix(".cap") {
+      // The writer's own checks; it is opened before rights are given up, and begun when the link type is known.
+      let empty = try CaptureWriter(path: path, linkType: 1)
+      descriptor = dup(empty.descriptor)
+      form = .pcap(nil)
+    } else {
+      descriptor = isStandard ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
+      guard descriptor >= 0 else {
+        throw CaptureError(.ioError, path, "open: \(systemText(errno))", errno: errno)
+      }
+      form = .pcapng(
+        PcapngWriter(
+          descriptor: descriptor, isOwned: !isStandard, name: name, application: "imdump \(imdumpVersion)"))
+    }
+  }
+
+  /// Whether packets can have comments.
+  var hasComments: Bool { if case .pcapng = form { true } else { false } }
+
+  /// Writes a packet.
+  func write(
+    _ record: PacketRecord, _ bytes: RawSpan, interface: String?, comment: @autoclosure () -> String?
+  ) throws(CaptureError) {
+    switch form {
+    case .pcapng(let writer): try writer.write(record, bytes, interface: interface, comment: comment())
+    case .pcap(let made):
+      let writer =
+        made ?? CaptureWriter(descriptor: descriptor, isOwned: true, name: path, linkType: record.linkType)
+      if made == nil { form = .pcap(writer) }
+      do throws(CaptureError) { try writer.write(record, bytes) } catch {
+        guard error.code == .unsupported else { throw error }
+        throw CaptureError(.unsupported, path, "a pcap file has one link type, and there are several: name it .pcapng")
+      }
+    }
+    packetCount += 1
+  }
+
+  /// Writes what waits, and closes the file.
+  func close() throws(CaptureError) {
+    switch form {
+    case .pcapng(let writer): try writer.close()
+    case .pcap(let writer):
+      try (writer ?? CaptureWriter(descriptor: descriptor, isOwned: true, name: path, linkType: 1)).close()
+    }
+  }
+
+  /// What is read cannot be written.
+  private static func check(_ path: String, _ inputs: [String]) throws(CaptureError) {
+    var there = stat()
+    guard stat(path, &there) == 0 else { return }
+    for input in inputs {
+      var info = stat()
+      if stat(input, &info) == 0, info.st_dev == there.st_dev, info.st_ino == there.st_ino {
+        throw CaptureError(.ioError, path, "is the capture that is read; name another file")
+      }
+    }
+  }
+}

@@ -1,0 +1,226 @@
+import IMCapture
+import IMEngine
+import IMFilter
+import IMOutput
+import IMWire
+
+/// Copies the packets of chosen connections to a capture that decodes to the same messages: `imdump export`.
+///
+/// The input is read twice: for what is chosen, and for its packets. What was written is read again, and its messages are held
+/// against those that were chosen.
+package func runExport(
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, options: ExportOptions
+) throws(UsageError) -> ExitStatus {
+  guard !options.isEmpty else {
+    throw UsageError(message: "say what to export: with -Y, --lost, --conn, --session, --from or --to")
+  }
+  guard !input.files.contains("-") else {
+    throw UsageError(message: "the capture is read twice, which standard input cannot be: name a file")
+  }
+  let run = try Run(input: input, decode: decode, report: report)
+  let range = try readRange(options)
+  return try Export(run, options, range).perform()
+}
+
+private func readRange(_ options: ExportOptions) throws(UsageError) -> ExportRange? {
+  func moment(_ text: String?, _ option: String, _ otherwise: Timestamp) throws(UsageError) -> Timestamp {
+    guard let text else { return otherwise }
+    guard let time = readMoment(text, zone: .local) else {
+      throw UsageError(
+        message: "\(option) '\(text)': a time is wanted, such as '2026-11-21 00:11:46' or seconds since 1970")
+    }
+    return time
+  }
+  guard options.from != nil || options.to != nil else { return nil }
+  let range = ExportRange(
+    from: try moment(options.from, "--from", .distantPast), to: try moment(options.to, "--to", .distantFuture))
+  guard range.from <= range.to else { throw UsageError(message: "--from is later than --to") }
+  return range
+}
+
+/// One export.
+private final class Export {
+  /// The packet that brings a message's first copy.
+  private struct Place: Hashable {
+    let number: UInt64
+    let microseconds: Int64
+  }
+
+  /// Comments beyond these are left out.
+  private static let maximumComments = 65_536
+
+  private let run: Run
+  private let options: ExportOptions
+  private let range: ExportRange?
+  private let output = Output.standard()
+  /// The chosen messages as lines without their connections' numbers, by hash, and how many of each.
+  private var chosen: [UInt64: Int] = [:]
+  private var messageCount: UInt64 = 0
+  private var serials: Set<UInt32>
+  private var sessions: Set<UInt32> = []
+  private var comments: [Place: String] = [:]
+
+  init(_ run: Run, _ options: ExportOptions, _ range: ExportRange?) {
+    self.run = run
+    self.options = options
+    self.range = range
+    serials = Set(options.connections)
+  }
+
+  func perform() throws(UsageError) -> ExitStatus {
+    let file: ExportFile
+    do throws(CaptureError) { file = try ExportFile(options.path, inputs: run.input.files) } catch {
+      complain(error.description)
+      return .ioError
+    }
+    let sink = ExportSink()
+    let (driver, errors) = try choose(sink, commented: file.hasComments)
+    var status = run.conclude(driver, errors, output, summary: false)
+    for session in sessions { serials.formUnion(sink.serials(ofSession: session)) }
+    let isAll = !options.choosesMessages && options.connections.isEmpty
+    var selection = ExportSelection(
+      sink.connections,
+      wanted: { connection in
+        guard isAll || serials.contains(connection.serial) else { return false }
+        return range.map { connection.firstSeen <= $0.to && connection.lastSeen >= $0.from } ?? true
+      }, range: range)
+    var total: UInt64 = 0
+    do throws(CaptureError) {
+      total = try copyPackets(to: file, &selection)
+      try file.close()
+    } catch {
+      complain(error.description)
+      return max(status, ExitStatus(error))
+    }
+    guard file.packetCount > 0 else {
+      complain("nothing of \(count(total, "packet")) is chosen: \(options.path) has no packets")
+      return status
+    }
+    tell(
+      "\(count(UInt64(selection.count), "connection")), \(grouped(file.packetCount)) of \(count(total, "packet"))"
+        + (messageCount > 0 ? ", \(count(messageCount, "message")) chosen" : ""))
+    guard options.path != "-" else { return status }
+    status = max(status, try verify())
+    return status
+  }
+
+  /// Reads for what is chosen.
+  private func choose(_ sink: ExportSink, commented: Bool) throws(UsageError) -> (Driver, [CaptureError]) {
+    let filter = try run.filter(options.filter)
+    let names = Set(options.sessions)
+    let needsMessages = options.choosesMessages || !options.connections.isEmpty || range != nil
+    let selection = MessageSelection(choice: options.choice, filter: filter)
+    let messages = MessageSink(plans: run.plans, selection: selection, isLive: false) { [unowned self] in
+      take($0, $1, names, commented)
+    }
+    let engine = run.engine(
+      ExportSink.needs.union(needsMessages ? MessageSink.needs(isLive: false) : []), exchangeCapacity: 1 << 18,
+      cost: (256, MessageStore.costPerMessage, 0), sink: PairSink(sink, messages))
+    let driver = run.driver(engine)
+    return (driver, run.lead(driver))
+  }
+
+  /// A message that the choice and the filter let through.
+  private func take(_ record: MessageRecord, _ exchange: Exchange, _ names: Set<String>, _ commented: Bool) {
+    if options.choosesMessages {
+      guard names.isEmpty || record.session.map(names.contains) ?? false else { return }
+      serials.insert(record.connection.serial)
+      sessions.insert(exchange.session)
+    } else if !options.connections.isEmpty {
+      guard serials.contains(record.connection.serial) else { return }
+      sessions.insert(exchange.session)
+    }
+    if let range, !record.copies.contains(where: { range.contains(Timestamp(microseconds: $0)) }) { return }
+    messageCount += 1
+    chosen[Self.hash(record, exchange), default: 0] += 1
+    guard commented, options.choosesMessages, comments.count < Self.maximumComments, let first = record.copies.first
+    else { return }
+    let number = record.sequence.map { " seq \($0)" } ?? ""
+    let cause = exchange.cause.map { ", cause \($0.name)" } ?? ""
+    let place = Place(number: record.number, microseconds: first)
+    let text = "imdump: \(record.type)\(number): \(exchange.fate.name)\(cause)"
+    comments[place] = comments[place].map { $0 + "\n" + text } ?? text
+  }
+
+  /// Copies the packets that `selection` includes. Gives how many there are in all.
+  private func copyPackets(
+    to file: ExportFile, _ selection: inout ExportSelection
+  ) throws(CaptureError) -> UInt64 {
+    var total: UInt64 = 0
+    var failure: CaptureError?
+    var left = run.input.packetLimit ?? .max
+    for path in run.input.files where failure == nil && left > 0 {
+      do throws(CaptureError) {
+        let source = try CaptureFile(
+          path: path, filter: run.input.captureFilter, stop: run.stopping.stop, steps: run.input.steps)
+        while failure == nil, left > 0,
+          try source.nextBatch({ bytes, records in
+            for i in 0..<Int(min(UInt64(records.count), left)) {
+              total += 1
+              guard selection.includes(records[i], bytes) else { continue }
+              do throws(CaptureError) { try write(records[i], bytes, source, file) } catch {
+                failure = error
+                return
+              }
+            }
+            left -= min(UInt64(records.count), left)
+          })
+        {}
+      } catch  where error.code == .damaged || error.code == .truncated {
+        // Told when it was read for what is chosen; what stands in front of it counts.
+      }
+    }
+    if let failure { throw failure }
+    return total
+  }
+
+  private func write(
+    _ record: PacketRecord, _ bytes: RawSpan, _ source: CaptureFile, _ file: ExportFile
+  ) throws(CaptureError) {
+    let index = Int(record.interface)
+    let name = index < source.interfaces.count ? source.interfaces[index].name : nil
+    try file.write(
+      record, bytes, interface: name,
+      comment: comments[Place(number: record.number, microseconds: record.timestamp.microseconds)])
+  }
+
+  /// Reads what was written, and looks for the chosen messages in it.
+  private func verify() throws(UsageError) -> ExitStatus {
+    var again = run.input
+    again.files = [options.path]
+    again.captureFilter = nil
+    again.packetLimit = nil
+    let second = run.again(over: again)
+    let (driver, _) = try second.messages(MessageChoice(), nil) { [unowned self] record, exchange in
+      let hash = Self.hash(record, exchange)
+      if let left = chosen[hash] { chosen[hash] = left == 1 ? nil : left - 1 }
+    }
+    let errors = second.lead(driver)
+    for error in errors { complain(error.description) }
+    guard messageCount > 0 else { return errors.isEmpty ? .success : .failure }
+    let others = UInt64(chosen.values.reduce(0, +))
+    if others == 0 {
+      tell("decoded again: \(messageCount == 1 ? "the same message" : "the same \(count(messageCount, "message"))")")
+    } else {
+      complain(
+        "decoded again: \(grouped(others)) of \(count(messageCount, "message")) not as in the whole capture"
+          + (range == nil ? "" : ": what decides them lies outside of --from and --to"))
+    }
+    return errors.isEmpty ? .success : .failure
+  }
+
+  private func tell(_ text: String) {
+    if !run.report.isQuiet { complain(text) }
+  }
+
+  /// Stands for everything that `imdump messages --json` says of a message, but for its connection's number.
+  private static func hash(_ record: MessageRecord, _ exchange: Exchange) -> UInt64 {
+    var line = ByteWriter(capacity: 512)
+    MessageJSONWriter().write(record, exchange, to: &line)
+    return line.withBytes { bytes in
+      // FNV-1a, from behind the first member.
+      let start = bytes.firstIndex(of: UInt8(ascii: ",")) ?? 0
+      return bytes[start...].reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import IMEngine
+import IMOutput
+import IMWire
+
+/// Learns which connections hold what is to be exported: those of the chosen messages and of their sessions, which may go on
+/// on others.
+final class ExportSink: EngineSink {
+  /// A connection of the capture.
+  struct Connection {
+    let serial: UInt32
+    let ends: EndpointPair
+    let firstSeen: Timestamp
+    let lastSeen: Timestamp
+    /// Up to here it opens: TCP's handshake, and the protocol's own as far as no message comes in front of its end.
+    let opening: Timestamp
+  }
+
+  private(set) var connections: [Connection] = []
+  private var serialsOfSession: [UInt32: Set<UInt32>] = [:]
+  private var lastSession: [UInt32: UInt32] = [:]
+  private var firstMessage: [UInt32: Timestamp] = [:]
+
+  static let needs: EngineOptions.Needs = [.frames, .connections, .lateReports]
+
+  func frame(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
+    body: RawSpan, tlvs: Span<TLVRef>
+  ) {
+    let serial = connection.serial
+    if note.session != .max, lastSession[serial] != note.session {
+      lastSession[serial] = note.session
+      serialsOfSession[note.session, default: []].insert(serial)
+    }
+    if frame.kind.pointee.role == .message, firstMessage[serial] == nil { firstMessage[serial] = frame.timestamp }
+  }
+
+  func connection(_ report: ConnectionReport) {
+    guard report.isFinal else { return }
+    let serial = report.info.serial
+    let established = report.establishedAt ?? report.firstSeen
+    // What comes with the first message is no part of the opening; TCP's handshake always is.
+    let opening = firstMessage[serial].map { max(established, $0.advanced(by: -1)) } ?? report.lastSeen
+    connections.append(
+      Connection(
+        serial: serial, ends: EndpointPair(report.info.peer, report.info.server), firstSeen: report.firstSeen,
+        lastSeen: max(report.lastSeen, report.closedAt ?? report.lastSeen), opening: opening))
+  }
+
+  /// The connections on which a session was.
+  func serials(ofSession session: UInt32) -> Set<UInt32> { serialsOfSession[session] ?? [] }
+}

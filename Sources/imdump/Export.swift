@@ -1,0 +1,48 @@
+import IMCommandLine
+import IMPipeline
+
+/// `imdump export`: the packets behind messages, as a capture of their own.
+struct Export: Subcommand {
+  static var about: About {
+    About(
+      "export", "Copy the packets of chosen messages and connections to a capture.",
+      usage: ["imdump export <file> ... -w <file> [<options>] [<expression> ...]"],
+      discussion: """
+        What is chosen comes with all packets of its connections, and of the others of its session, from the handshake on, so \
+        the copy decodes to the same messages. It is decoded again to show that.
+        """)
+  }
+
+  var source = SourceOptions()
+  var decode = DecodeOptions()
+  var speech = SpeechOptions()
+  var options = ExportOptions()
+
+  static var table: [Option<Self>] {
+    [
+      .value(
+        "-w <file>", \.options.path,
+        "The capture to write: pcapng, or pcap where its name ends in .pcap; - is standard output."),
+      .group(\.source), .group(\.decode), .group(\.speech),
+      .value("-Y <filter>", \.options.filter, "Messages that pass this filter; see imdump-filter(7)."),
+      .flag("--lost", \.options.choice.lost, "Messages without an answer, or without an undamaged copy."),
+      .flag("--retried", \.options.choice.retried, "Messages with more than one copy."),
+      .flag("--damaged", \.options.choice.damaged, "Messages with a damaged copy."),
+      .list("--session <name>", \.options.sessions, "Messages of this session. May be given several times."),
+      .list(
+        "--conn <number>", \.options.connections,
+        "The connection with this number, which lines have behind #. May be given several times."),
+      .value("--from <time>", \.options.from, "Only packets from then on, beside the openings of connections."),
+      .value("--to <time>", \.options.to, "Only packets up to then, beside the openings of connections."),
+      .list("<file> ...", \.source.operands, captureFiles),
+    ]
+  }
+
+  func check() throws(ValueError) {
+    guard !options.path.isEmpty else { throw ValueError("name the capture to write with -w") }
+  }
+
+  func perform() throws(UsageError) -> ExitStatus {
+    try runExport(input: source.files(), decode: decode, report: speech.report, options: options)
+  }
+}
