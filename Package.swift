@@ -87,7 +87,7 @@ let package = Package(
     room("IMCommandLine", []),
     .executableTarget(
       name: "imdump",
-      dependencies: ["IMPipeline", "IMOutput", "IMEngine", "IMWire", "IMCommandLine"],
+      dependencies: ["IMPipeline", "IMOutput", "IMMetrics", "IMEngine", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
     .executableTarget(
       name: "impeer",

@@ -6,9 +6,9 @@ package import IMPipeline
 struct Check: Subcommand {
   static var about: About {
     About(
-      "check", "Hold alert rules against a capture; the status tells.",
+      "check", "Evaluate alert rules over a capture; exit 2 if any fired.",
       usage: ["imdump check <file> ... --rules <file> [<options>] [<expression> ...]"],
-      discussion: "Status 0: no alert fired. 2: one did. 1: the capture is damaged, so nobody can tell.")
+      discussion: "Status 0: no alert fired. 2: one did. 1: the capture is damaged, so it is not known.")
   }
 
   var source = SourceOptions()

@@ -32,7 +32,8 @@ enum Imdump: CommandGroup {
   static var members: [Member] {
     [
       .command(Capture.self), .command(Stats.self), .command(Messages.self), .command(Streams.self),
-      .command(Check.self), .group(Rules.self), .group(Profile.self), .command(Fields.self), .command(Schema.self),
+      .command(Export.self), .command(Diff.self), .command(Check.self), .group(Rules.self), .group(Profile.self),
+      .command(Fields.self), .command(Schema.self),
       .command(Completion.self),
     ]
   }
@@ -54,7 +55,8 @@ enum Imdump: CommandGroup {
     case .help(let text): exit(printText(text).rawValue)
     case .version(let text): exit(printText(text + "\n").rawValue)
     case .refusal(let refusal):
-      complain(refusal.text)
+      let lines = refusal.text.split(separator: "\n").map(String.init)
+      complain(lines.first ?? "", quote: Array(lines.dropFirst()))
       exit(ExitStatus.usage.rawValue)
     }
   }
@@ -71,7 +73,7 @@ extension Subcommand {
     do throws(UsageError) {
       return try perform().rawValue
     } catch {
-      complain(error.message)
+      complain(error.message, quote: error.quote)
       return ExitStatus.usage.rawValue
     }
   }

@@ -1,0 +1,78 @@
+/// When a comparison of two captures counts as a failure: `rtt_p99>+10%`, `loss>+0.5pp`, `success<99%`, `rtt_p95>=200ms`.
+package struct FailCondition: Equatable, Sendable {
+  private enum Comparison: String, CaseIterable, Sendable {
+    // The longer ones first: they begin like the others.
+    case atLeast = ">=", atMost = "<=", above = ">", below = "<"
+
+    func holds(_ value: Double, _ limit: Double) -> Bool {
+      switch self {
+      case .atLeast: value >= limit
+      case .atMost: value <= limit
+      case .above: value > limit
+      case .below: value < limit
+      }
+    }
+  }
+
+  private enum Limit: Equatable, Sendable {
+    /// Of the new value.
+    case value(Double)
+    /// Of the change, in the figure's unit.
+    case change(Double)
+    /// Of the change, as a part of the old value.
+    case relativeChange(Double)
+  }
+
+  /// The condition as it was written.
+  package let text: String
+  /// The figure's name.
+  package let name: String
+  private let comparison: Comparison
+  private let limit: Limit
+
+  /// Reads a condition; `nil` for text that is none, or that speaks of a figure that is not compared.
+  package init?(_ text: String) {
+    self.text = text
+    let compact = text.filter { $0 != " " }
+    guard let place = compact.firstIndex(where: { $0 == "<" || $0 == ">" }),
+      let comparison = Comparison.allCases.first(where: { compact[place...].hasPrefix($0.rawValue) })
+    else { return nil }
+    let name = String(compact[..<place])
+    let figures = ComparedFigure.all(EndpointMetrics(key: nil), EndpointMetrics(key: nil))
+    guard let figure = figures.first(where: { $0.name == name }),
+      let limit = Self.limit(compact[place...].dropFirst(comparison.rawValue.count), figure.unit)
+    else { return nil }
+    self.name = name
+    self.comparison = comparison
+    self.limit = limit
+  }
+
+  /// Whether it holds; never where what it is about is not known.
+  package func holds(_ figure: ComparedFigure) -> Bool {
+    switch limit {
+    case .value(let limit): figure.new.map { comparison.holds($0, limit) } ?? false
+    case .change(let limit): figure.change.map { comparison.holds($0, limit) } ?? false
+    case .relativeChange(let limit):
+      // From nothing to something is more than any part of it.
+      figure.relativeChange.map { comparison.holds($0, limit) }
+        ?? figure.change.map { $0 != 0 && comparison.holds($0 * .infinity, limit) } ?? false
+    }
+  }
+
+  private static func limit(_ text: Substring, _ unit: ComparedFigure.Unit) -> Limit? {
+    let isChange = text.first == "+" || text.first == "-"
+    let units: [(String, Double)] = [("pp", 0.01), ("ms", 1), ("%", 0.01), ("s", 1_000), ("", 1)]
+    guard let (suffix, scale) = units.first(where: { text.hasSuffix($0.0) }),
+      let number = Double(text.dropLast(suffix.count)), number.isFinite
+    else { return nil }
+    let value = number * scale
+    switch (suffix, unit, isChange) {
+    case ("pp", .ratio, true): return .change(value)
+    case ("%", _, true): return .relativeChange(value)
+    case ("%", .ratio, false): return .value(value)
+    case ("ms", .milliseconds, _), ("s", .milliseconds, _): return isChange ? .change(value) : .value(value)
+    case ("", .ratio, _), ("", .count, _): return isChange ? .change(value) : .value(value)
+    default: return nil
+    }
+  }
+}

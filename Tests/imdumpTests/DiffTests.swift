@@ -1,0 +1,59 @@
+import Foundation
+import IMTestSupport
+import Testing
+
+/// `imdump diff` against `imdump stats` of each capture.
+@Suite struct DiffTests {
+  private static func object(_ arguments: [String]) throws -> [String: Any] {
+    let run = try Command.run(arguments)
+    return try #require(
+      try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any], "\(run.errors)")
+  }
+
+  private static func value(_ object: [String: Any], _ path: String) -> Double? {
+    let found = path.split(separator: ".").reduce(object as Any?) { ($0 as? [String: Any])?[String($1)] }
+    return (found as? NSNumber)?.doubleValue
+  }
+
+  @Test func figuresAreThoseOfStats() throws {
+    let (old, new) = ("Samples/tjp-clean-chat.pcap", "Samples/tjp-weak-network.pcap")
+    let diff = try Self.object(["diff", old, new, "--json"])
+    let sides = try [old, new].map { try Self.object(["stats", "--json", "-q", $0]) }
+    let figures = try #require(diff["figures"] as? [[String: Any]])
+    let places = [
+      "success": ("total.success", 1.0), "loss": ("total.loss", 1), "retry": ("total.retry", 1),
+      "rtt_p50": ("total.rtt_us.p50", 1_000), "rtt_p99": ("total.rtt_us.p99", 1_000),
+      "round_trips": ("total.rtt_us.count", 1), "messages": ("total.messages.units", 1),
+    ]
+    for (name, (place, scale)) in places {
+      let figure = try #require(figures.first { $0["name"] as? String == name }, "\(name)")
+      for (side, key) in zip(sides, ["old", "new"]) {
+        let expected = try #require(Self.value(side, place), "\(place)")
+        let found = try #require((figure[key] as? NSNumber)?.doubleValue, "\(name) \(key)")
+        #expect(abs(found - expected / scale) < 0.00001, "\(name) \(key)")
+      }
+    }
+  }
+
+  @Test func theStatusTells() throws {
+    let (old, new) = ("Samples/tjp-clean-chat.pcap", "Samples/tjp-weak-network.pcap")
+    #expect(try Command.run(["diff", old, new]).status == 0)
+    let failed = try Command.run(["diff", old, new, "--fail-on", "rtt_p99>+10%", "--fail-on", "loss>5%"])
+    #expect(failed.status == 2 && failed.errors == "imdump: --fail-on rtt_p99>+10% holds\n")
+    let same = try Command.run(["diff", old, old, "--fail-on", "rtt_p99>+0%"])
+    #expect(same.status == 0 && same.output.hasSuffix("\nno more than chance explains\n"))
+    #expect(try Command.run(["diff", old, new, "--fail-on", "speed>1"]).status == 64)
+    #expect(try Command.run(["diff", old, "Samples/none.pcap"]).status == 66)
+    #expect(try Command.run(["diff", old]).status == 64)
+    #expect(try Command.run(["diff", "-", "-"]).status == 64)
+  }
+
+  /// A server that both captures have stands by itself where there are several.
+  @Test func serversStandByThemselves() throws {
+    let path = "Samples/mqtt-websocket.pcap"
+    let servers = try Self.object(["stats", "--json", "-q", path])["servers"] as? [[String: Any]] ?? []
+    let diff = try Self.object(["diff", path, path, "--json"])
+    let found = (diff["servers"] as? [[String: Any]] ?? []).compactMap { $0["server"] as? String }
+    #expect(found.count == (servers.count > 1 ? servers.count : 0))
+  }
+}
