@@ -32,33 +32,36 @@ final class Progress {
   private let files: FileShare
   private let name: String
   private let begun: Double
-  private var shown: Double
+  private var shownAt: Double
   private var isShown = false
 
   init(isWanted: Bool, input: InputOptions) {
     files = FileShare(input.files)
-    name = input.files.first ?? ""
+    name = shown(input.files.first ?? "")
     isActive = isWanted && files.total > 0 && isatty(STDERR_FILENO) == 1
     begun = Self.clock()
     // Nothing before half a second.
-    shown = begun + 0.4
+    shownAt = begun + 0.4
   }
 
   /// Shows how far the run is.
   func update(_ driver: Driver) {
     guard isActive else { return }
     let now = Self.clock()
-    guard now - shown >= 0.1 else { return }
-    shown = now
+    guard now - shownAt >= 0.1 else { return }
+    shownAt = now
     isShown = true
     let done = FileShare.bytes(driver.statistics)
     let share = files.read(driver.statistics) ?? 0
     let rate = Double(done) / max(0.001, now - begun)
     let left = share > 0 ? (now - begun) * (1 - share) / share : 0
     let frames = driver.engine.totals.decodedConnections
-    var line =
-      "\r\u{1b}[K\(name) \(Int(share * 100)) % \(megabytes(Double(done))) of \(megabytes(Double(files.total))) "
+    let text =
+      "\(name) \(Int(share * 100)) % \(megabytes(Double(done))) of \(megabytes(Double(files.total))) "
       + "\(megabytes(rate))/s \(count(frames, "connection")) \(Int(left.rounded())) s left"
+    // A line that wraps cannot be taken back. The last column stays free: some terminals wrap there.
+    let width = max(1, (Output(descriptor: STDERR_FILENO, name: "standard error").terminalWidth ?? 80) - 1)
+    var line = "\r\u{1b}[K" + prefix(text, cells: width)
     line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 

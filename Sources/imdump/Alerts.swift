@@ -23,9 +23,9 @@ struct Check: Subcommand {
   static var table: [Option<Self>] {
     [
       .group(\.source), .group(\.decode), .group(\.speech), .group(\.style), .group(\.alerts),
-      .value("--format <format>", \.format, "The form of the output."),
-      .flag("--json", \.isJSON, "The same as --format json: one JSON object a line."),
-      .value("--sensor <name>", \.documents.sensor, "The sensor's name; the host's by default."),
+      .value("--format <format>", \.format, "Output format."),
+      .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
+      .value("--sensor <name>", \.documents.sensor, "The sensor's name; the host name by default."),
       .list("<file> ...", \.source.operands, captureFiles),
     ]
   }
@@ -44,7 +44,7 @@ enum Rules: CommandGroup {
   static var members: [Member] { [.command(Check.self)] }
 
   struct Check: Subcommand {
-    static var about: About { About("check", "Check a file of rules; mistakes name line and column.") }
+    static var about: About { About("check", "Check a file of rules; errors name line and column.") }
 
     var profiles: [String] = []
     var file = ""
@@ -53,7 +53,7 @@ enum Rules: CommandGroup {
       [
         .list(
           "--profile <name>", \.profiles,
-          "A profile that rules may speak of: a built-in one's name or a YAML file. All built-in ones by default.",
+          "A profile that rules may refer to: the name of a built-in one or a YAML file. All built-in ones by default.",
           completing: .wordsAndFiles(builtInProfiles)),
         .value("<file>", \.file, "The file."),
       ]
@@ -68,15 +68,15 @@ extension AlertOptions: OptionGroup {
   /// The rows that commands with alerts have in common.
   package static var table: [Option<Self>] {
     [
-      .value("--rules <file>", \.rules, "Tell alerts by these rules; see imdump-rules(5)."),
+      .value("--rules <file>", \.rules, "Raise alerts by these rules; see imdump-rules(5)."),
       .value(
         "--evidence <folder>", \.evidence, "Write the packets behind each alert to a capture in this folder."),
       .custom(
         "--hook <command>",
-        "Run this program for each alert, with JSON on its standard input; words end at blanks."
+        "Run this program for each alert, with JSON on its standard input; arguments are split at blanks."
       ) { options, word in options.hook = word.split(separator: " ").map(String.init) },
-      .list("--webhook <url>", \.webhooks, "Post each alert as JSON to this address."),
-      .list("--alertmanager <url>", \.alertmanagers, "Keep this Alertmanager up to date."),
+      .list("--webhook <url>", \.webhooks, "POST each alert as JSON to this URL. Repeatable."),
+      .list("--alertmanager <url>", \.alertmanagers, "Send alerts to this Alertmanager. Repeatable."),
     ]
   }
 }

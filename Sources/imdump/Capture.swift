@@ -29,31 +29,39 @@ struct Capture: Subcommand {
       .group(\.source), .group(\.decode), .group(\.speech),
       .value(
         "-w <file>", \.source.input.writePath,
-        "Write the packets to this pcap file, and print no lines; - is standard output."),
+        "Write packets to this pcap file instead of printing lines; '-' is standard output."),
       .custom(
-        "-C <size>", "Begin another -w file when one has more than this many MB; k, M, G: KiB, MiB, GiB."
+        "-C <size>", "Start a new -w file once one exceeds this many MB; suffix k, M or G for KiB, MiB or GiB."
       ) { options, word throws(ValueError) in options.source.input.rotation.byteCount = try fileSize(word) },
       .value(
         "-G <seconds>", \.source.input.rotation.seconds, in: 1...1_000_000_000,
-        "Begin another -w file every so many seconds; its name is a format of strftime."),
+        "Start a new -w file every so many seconds; the name is a strftime format."),
       .value(
         "-W <count>", \.source.input.rotation.fileCount, in: 1...1_000_000,
-        "With -C, go round in so many files; with -G alone, end after them."),
-      .flag("-D", \.listsInterfaces, "List the interfaces and end."),
-      .flag("--print", \.printsLines, "With -w or --log-dir, print lines as well."),
-      .flag("-U", \.source.input.isUnbuffered, "Write each packet to the -w file at once."),
-      .custom("-l", "Write each line at once. Live lines always are.") { _, _ in },
-      .custom("-n", "Numeric addresses; always so.") { _, _ in },
-      .tally("-v", \.style.verbosity, "Say more: the TLVs; twice, also packet numbers and stream offsets."),
+        "With -C, rotate among this many files; with -G alone, stop after this many."),
+      .flag("-D", \.listsInterfaces, "List the interfaces and exit."),
+      .flag("--print", \.printsLines, "Print lines even with -w or --log-dir."),
+      .flag("-U", \.source.input.isUnbuffered, "Flush the -w file after every packet."),
+      .custom("-l", "Flush after every line; live output always does.") { _, _ in },
+      .custom("-n", "Do not resolve names; imdump never does.") { _, _ in },
+      .tally("-v", \.style.verbosity, "Show more: named fields and TLVs; -vv also packet numbers and stream offsets."),
       .group(\.style),
       .flag("-A", \.style.showsText, "With -v, show TLV values as text."),
-      .flag("-x, -X", \.style.showsHex, "Show bodies in hexadecimal and ASCII."),
-      .value("--format <format>", \.format, "The form of the output."),
+      .flag("-x, -X", \.style.showsHex, "Show bodies in hex and ASCII."),
+      .value("--format <format>", \.format, "Output format."),
+      .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
       .group(\.documents), .group(\.alerts), .group(\.metrics),
-      .value("-Y <filter>", \.filter, "Print only frames that pass this filter; see imdump-filter(7)."),
+      .value(
+        "-Y <filter>", \.filter, "Print only frames that match this filter; see imdump-filter(7).",
+        completing: .words(frameFieldNames)),
       .list(
-        "<expression> ...", \.expression, "A capture filter in libpcap's language; see pcap-filter(7)."),
+        "<expression> ...", \.expression, "A capture filter in libpcap syntax; see pcap-filter(7)."),
     ]
+  }
+
+  private var isJSON: Bool {
+    get { format == .json }
+    set { format = newValue ? .json : nil }
   }
 
   func perform() throws(UsageError) -> ExitStatus {

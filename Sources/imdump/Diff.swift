@@ -18,16 +18,15 @@ struct Diff: Subcommand {
   var decode = DecodeOptions()
   var speech = SpeechOptions()
   var conditions: [FailCondition] = []
-  var isJSON = false
+  var form = FormChoice()
   var old = ""
   var new = ""
   var expression: [String] = []
 
   static var table: [Option<Self>] {
     [
-      .list("--fail-on <condition>", \.conditions, "End with status 2 where this holds. May be given several times."),
-      .flag("--json", \.isJSON, "Print one JSON object."),
-      .group(\.source), .group(\.decode), .group(\.speech),
+      .list("--fail-on <condition>", \.conditions, "Exit with status 2 if this holds. Repeatable."),
+      .group(\.form), .group(\.source), .group(\.decode), .group(\.speech),
       .value("<old>", \.old, "The capture to compare with.", completing: .files),
       .value("<new>", \.new, "The capture to compare.", completing: .files),
       .list("<expression> ...", \.expression, "A capture filter for both."),
@@ -38,7 +37,7 @@ struct Diff: Subcommand {
     guard source.input.files.isEmpty else { throw UsageError(message: "name the two captures without -r") }
     return try runDiff(
       old: old, new: new, input: source.filtered(by: expression), decode: decode, report: speech.report,
-      conditions: conditions, isJSON: isJSON)
+      conditions: conditions, isJSON: form.isJSON)
   }
 }
 

@@ -13,26 +13,26 @@ struct DocumentChoices: OptionGroup {
     [
       .value(
         "--message-log <which>", \.documents.messageLog,
-        "In documents, messages with one of their own: off, errors, sample=1/N or all."),
-      .flag("--log-lean", \.documents.isLean, "Shorter documents of messages."),
+        "Which messages get a document of their own: off, errors, sample=1/N or all."),
+      .flag("--log-lean", \.documents.isLean, "Write shorter message documents."),
       .value(
-        "--sensor <name>", \.documents.sensor, "In documents, the sensor's name; the host's by default."),
+        "--sensor <name>", \.documents.sensor, "The sensor's name in documents; the host name by default."),
       .value(
         "--networks <file>", \.documents.networks,
-        "In documents, name the networks of clients by this table: prefix,name,AS number,AS organisation."),
+        "Name clients' networks in documents by this table: prefix,name,AS number,AS organization."),
       .value(
         "--log-dir <folder>", \.folder,
-        "Write documents into this folder, a file for each dataset, beside what --format prints."),
+        "Write documents to this folder, one file per dataset, in addition to what --format prints."),
       .custom(
         "--log-size <size>",
-        "Begin another --log-dir file before one has more than this many MB; k, M, G: KiB, MiB, GiB. 100M by default."
+        "Start a new --log-dir file before one exceeds this many MB; suffix k, M or G for KiB, MiB or GiB. 100M by default."
       ) { options, word throws(ValueError) in options.limits.byteCount = try fileSize(word) },
       .value(
         "--log-minutes <minutes>", \.limits.minutes, in: 1...525_600,
-        "Begin other --log-dir files every so many minutes of the clock."),
+        "Start new --log-dir files every so many minutes of the clock."),
       .value(
         "--log-files <count>", \.limits.fileCount, in: 1...1_000_000,
-        "Keep so many --log-dir files of each dataset of this run."),
+        "Keep at most this many --log-dir files of each dataset."),
     ]
   }
 

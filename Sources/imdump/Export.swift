@@ -22,18 +22,20 @@ struct Export: Subcommand {
     [
       .value(
         "-w <file>", \.options.path,
-        "The capture to write: pcapng, or pcap where its name ends in .pcap; - is standard output."),
-      .group(\.source), .group(\.decode), .group(\.speech),
-      .value("-Y <filter>", \.options.filter, "Messages that pass this filter; see imdump-filter(7)."),
+        "The capture to write: pcapng, or pcap if the name ends in .pcap; '-' is standard output."),
+      .value(
+        "-Y <filter>", \.options.filter, "Messages that match this filter; see imdump-filter(7).",
+        completing: .words(messageFieldNames)),
       .flag("--lost", \.options.choice.lost, "Messages without an answer, or without an undamaged copy."),
       .flag("--retried", \.options.choice.retried, "Messages with more than one copy."),
       .flag("--damaged", \.options.choice.damaged, "Messages with a damaged copy."),
-      .list("--session <name>", \.options.sessions, "Messages of this session. May be given several times."),
+      .list("--session <name>", \.options.sessions, "Messages of this session. Repeatable."),
       .list(
         "--conn <number>", \.options.connections,
-        "The connection with this number, which lines have behind #. May be given several times."),
-      .value("--from <time>", \.options.from, "Only packets from then on, beside the openings of connections."),
-      .value("--to <time>", \.options.to, "Only packets up to then, beside the openings of connections."),
+        "The connection with this number, which lines show after '#'. Repeatable."),
+      .value("--from <time>", \.options.from, "Only packets from this time on, plus the opening of each connection."),
+      .value("--to <time>", \.options.to, "Only packets up to this time, plus the opening of each connection."),
+      .group(\.source), .group(\.decode), .group(\.speech),
       .list("<file> ...", \.source.operands, captureFiles),
     ]
   }

@@ -5,7 +5,7 @@ import IMPipeline
 struct Fields: Subcommand {
   static var about: About {
     About(
-      "fields", "List the fields of protocols by name, as -v, JSON and filters have them.",
+      "fields", "List the named fields of protocols, for -v, JSON and filters.",
       usage: ["imdump fields [<profile> ...]"])
   }
   var profiles: [String] = []
@@ -13,7 +13,7 @@ struct Fields: Subcommand {
   static var table: [Option<Self>] {
     [
       .list(
-        "<profile> ...", \.profiles, "Profiles: files, or built-in ones by name; by default those in use.",
+        "<profile> ...", \.profiles, "Profiles: files, or names of built-in ones; by default those in use.",
         completing: .wordsAndFiles(builtInProfiles))
     ]
   }

@@ -9,15 +9,15 @@ struct LiveSource: OptionGroup {
     [
       .value("-i <interface>", \.input.interface, "Capture on this interface; 'any' is all of them."),
       .group(\.source),
-      .value("-s <length>", \.input.snapLength, "Capture this many bytes of a packet; 0 is all."),
-      .value("-B <KiB>", \.input.bufferKiB, "The kernel's buffer in KiB."),
+      .value("-s <length>", \.input.snapLength, "Capture at most this many bytes of each packet; 0 means all."),
+      .value("-B <KiB>", \.input.bufferKiB, "Size of the kernel's capture buffer, in KiB."),
       .flag("-p", \.input.isPromiscuous, is: false, "Do not put the interface into promiscuous mode."),
       .flag(
         "--wait-interface", \.input.waitsForInterface,
-        "Wait for the interface where there is none, also when it disappears."),
+        "Wait for the interface to appear, also when it disappears later."),
       .value(
         "-Z <user>", \.input.confinement.user,
-        "Started by root, become this user when all is open; live, tcpdump or nobody by default."),
+        "Started by root, switch to this user once everything is open. Live captures default to tcpdump, or nobody."),
     ]
   }
 

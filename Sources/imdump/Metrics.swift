@@ -8,14 +8,14 @@ extension MetricsOptions: OptionGroup {
     [
       .value(
         "--metrics-file <file>", \.file,
-        "Write metrics for Prometheus to this file, every 15 seconds and at the end; see imdump-metrics(5)."),
+        "Write Prometheus metrics to this file every 15 seconds and at exit; see imdump-metrics(5)."),
       .value(
-        "--metrics-listen <address:port>", \.listen, "Serve metrics for Prometheus there, such as 127.0.0.1:9464."),
+        "--metrics-listen <address:port>", \.listen, "Serve Prometheus metrics at this address, such as 127.0.0.1:9464."),
       .value(
-        "--metrics-interval <seconds>", \.interval, "Seconds from one writing of --metrics-file to the next."),
+        "--metrics-interval <seconds>", \.interval, "Seconds between writes of --metrics-file."),
       .value(
         "--metrics-endpoints <count>", \.maximumEndpoints,
-        "Servers with labels of their own; the rest are 'other'."),
+        "How many servers get labels of their own; the rest are 'other'."),
     ]
   }
 }

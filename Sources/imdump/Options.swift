@@ -15,12 +15,12 @@ struct SourceOptions: OptionGroup {
   static var table: [Option<Self>] {
     [
       .list(
-        "-r <file>", \.input.files, "Read packets from this file; - is standard input. May be given several times."),
-      .value("-c <count>", \.input.packetLimit, "End after so many packets."),
+        "-r <file>", \.input.files, "Read packets from this file; '-' is standard input. Repeatable."),
+      .value("-c <count>", \.input.packetLimit, "Stop after this many packets."),
       .value("-F <file>", \.filterFile, "Read the capture filter from this file."),
       .flag(
         "--no-sandbox", \.input.confinement.isSandboxed, is: false,
-        "Do without Landlock and without a filter of system calls."),
+        "Run without Landlock and the system call filter."),
     ]
   }
 
@@ -62,10 +62,10 @@ struct SourceOptions: OptionGroup {
 
 /// What the operands of a command that reads captures are.
 let captureFiles =
-  "Capture files, and behind them a capture filter; - is standard input, and so is none where that is no terminal."
+  "Capture files, then an optional capture filter. '-' is standard input, which is the default when it is not a terminal."
 
 /// The same of a command that captures as well.
-let captureFilesOrFilter = captureFiles + " With -i, a capture filter only."
+let captureFilesOrFilter = captureFiles + " With -i, just a capture filter."
 
 /// Whether a word names a capture file, and is no part of a capture filter: it is there, or is called what captures are called.
 func isCaptureFile(_ word: String) -> Bool {
@@ -116,25 +116,25 @@ extension DecodeOptions: OptionGroup {
     [
       .list(
         "--profile <name>", \.profiles,
-        "Decode this protocol: a built-in profile's name, a YAML file, or auto for the usual ones.",
+        "Decode this protocol: the name of a built-in profile, a YAML file, or 'auto' for the default set. Repeatable.",
         completing: .wordsAndFiles(builtInProfiles + ["auto"])),
-      .list("--port <port>", \.ports, "Expect the protocols on this port, beside the profiles' own."),
+      .list("--port <port>", \.ports, "Expect the protocols on this port, in addition to the profiles' own. Repeatable."),
       .flag("-K, --no-checksum", \.verifiesChecksums, is: false, "Do not verify TCP and IP checksums."),
       .custom(
-        "--mem <size>", "The most memory for connections and what they hold, such as 512M or 2G; 256M by default."
+        "--mem <size>", "Memory limit for connections and what they hold, such as 512M or 2G; 256M by default."
       ) { options, word throws(ValueError) in options.memory = try memory(word) },
       .custom(
-        "--limit <name=value>", "Another limit, such as stream=4M; see LIMITS in the manual."
+        "--limit <name=value>", "Set another limit, such as stream=4M; see LIMITS in imdump(1)."
       ) { options, word throws(ValueError) in
         do throws(UsageError) {
           let (limit, value) = try Limit.read(word)
           options.limits[limit] = value
         } catch { throw ValueError(error.message) }
       },
-      .value("--overlap <policy>", \.overlap, "Which copy counts when a retransmission has other bytes."),
+      .value("--overlap <policy>", \.overlap, "Which copy counts when a retransmission carries different bytes."),
       .value(
         "--hash-key-file <file>", \.hashKeyFile,
-        "Hash names that a profile calls sensitive by this file's bytes, not by a key of the run."),
+        "Hash names that a profile marks as sensitive with this file's bytes as the key, instead of a random key for each run."),
     ]
   }
 }
@@ -145,7 +145,7 @@ extension TextStyle: OptionGroup {
   package static var table: [Option<Self>] {
     [
       .tally(
-        "-t", \.time.count, "Times: -t none, -tt seconds since 1970, -ttt since the last line, -tttt with the date.")
+        "-t", \.time.count, "Time format: -t none, -tt seconds since 1970, -ttt since the previous line, -tttt date and time.")
     ]
   }
 }
@@ -157,10 +157,10 @@ struct SpeechOptions: OptionGroup {
 
   static var table: [Option<Self>] {
     [
-      .flag("-q", \.report.isQuiet, "No summary, no notes and no progress."),
-      .value("--progress <when>", \.report.progress, "Show how far a long file is."),
-      .value("--color <when>", \.color, "Colours."),
-      .flag("--utc", \.report.isUTC, "Show times in UTC, and read those without a zone so; else local time."),
+      .flag("-q", \.report.isQuiet, "Print no summary, notes or progress."),
+      .value("--progress <when>", \.report.progress, "Show progress on long files."),
+      .value("--color <when>", \.color, "When to use colors."),
+      .flag("--utc", \.report.isUTC, "Show times in UTC instead of local time, and read times without a zone as UTC."),
     ]
   }
 

@@ -9,13 +9,13 @@ enum Profile: CommandGroup {
   }
 
   struct List: Subcommand {
-    static var about: About { About("list", "The built-in profiles, a line each.") }
+    static var about: About { About("list", "List the built-in profiles.") }
     static var table: [Option<Self>] { [] }
     func perform() throws(UsageError) -> ExitStatus { listProfiles() }
   }
 
   struct Show: Subcommand {
-    static var about: About { About("show", "The YAML of a built-in profile.") }
+    static var about: About { About("show", "Print the YAML of a built-in profile.") }
     var name = ""
     static var table: [Option<Self>] {
       [.value("<name>", \.name, "The profile's name.", completing: .words(builtInProfiles))]
@@ -24,7 +24,7 @@ enum Profile: CommandGroup {
   }
 
   struct Check: Subcommand {
-    static var about: About { About("check", "Check a profile in a file; mistakes name line and column.") }
+    static var about: About { About("check", "Check a profile in a file; errors name line and column.") }
     var file = ""
     static var table: [Option<Self>] { [.value("<file>", \.file, "The file.")] }
     func perform() throws(UsageError) -> ExitStatus { try checkProfile(file) }
@@ -33,7 +33,7 @@ enum Profile: CommandGroup {
   struct Test: Subcommand {
     static var about: About {
       About(
-        "test", "Decode captures with one profile; say what fits and what does not.",
+        "test", "Decode captures with one profile and report what does not fit.",
         usage: ["imdump profile test <profile> <file> ... [<options>]"])
     }
     var profile = ""
@@ -43,7 +43,7 @@ enum Profile: CommandGroup {
       [
         .value("<profile>", \.profile, profileOperand, completing: .wordsAndFiles(builtInProfiles)),
         .group(\.source),
-        .list("<file> ...", \.source.input.files, "Capture files; - is standard input."),
+        .list("<file> ...", \.source.input.files, "Capture files; '-' is standard input."),
       ]
     }
 
@@ -53,7 +53,7 @@ enum Profile: CommandGroup {
   struct Export: Subcommand {
     static var about: About {
       About(
-        "export", "Make a dissector for Wireshark, or a page that describes the protocol.",
+        "export", "Write a Wireshark dissector, or a page that describes the protocol.",
         usage: ["imdump profile export <profile> --wireshark | --markdown [-o <file>]"])
     }
     var profile = ""
@@ -81,5 +81,5 @@ enum Profile: CommandGroup {
     }
   }
 
-  private static var profileOperand: String { "The profile: a file, or a built-in one's name." }
+  private static var profileOperand: String { "The profile: a file, or the name of a built-in one." }
 }

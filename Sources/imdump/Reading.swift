@@ -6,7 +6,7 @@ package import IMPipeline
 struct Stats: Subcommand {
   static var about: About {
     About(
-      "stats", "Counts of a whole capture, by message type, or over time.",
+      "stats", "Message counts, success, loss and round trips: totals, or over time.",
       usage: [
         "imdump stats <file> ... [<options>] [<expression> ...]",
         "imdump stats -i <interface> [<options>] [<expression> ...]",
@@ -16,23 +16,22 @@ struct Stats: Subcommand {
   var source = LiveSource()
   var decode = DecodeOptions()
   var speech = SpeechOptions()
-  var isJSON = false
+  var form = FormChoice()
   var per: PeriodLength?
 
   static var table: [Option<Self>] {
     [
-      .group(\.source), .group(\.decode), .group(\.speech),
-      .flag("--json", \.isJSON, "Print one JSON object; with --per, one a line."),
       .value(
         "--per, --every <time>", \.per,
-        "Print a line for each stretch of this length, such as 10s, 1m or 1h, instead of counts of the whole."),
+        "Print one line per period of this length, such as 10s, 1m or 1h, instead of totals."),
+      .group(\.form), .group(\.source), .group(\.decode), .group(\.speech),
       .list("<file> ...", \.source.source.operands, captureFilesOrFilter),
     ]
   }
 
   func perform() throws(UsageError) -> ExitStatus {
     try runStats(
-      input: source.filesOrInterface(), decode: decode, report: speech.report, isJSON: isJSON, per: per)
+      input: source.filesOrInterface(), decode: decode, report: speech.report, isJSON: form.isJSON, per: per)
   }
 }
 
@@ -40,7 +39,7 @@ struct Stats: Subcommand {
 struct Messages: Subcommand {
   static var about: About {
     About(
-      "messages", "The fate of every message.",
+      "messages", "What became of every message.",
       usage: [
         "imdump messages <file> ... [<options>] [<expression> ...]",
         "imdump messages -i <interface> [<options>] [<expression> ...]",
@@ -53,18 +52,19 @@ struct Messages: Subcommand {
   var style = TextStyle()
   var choice = MessageChoice()
   var grouping: MessageGrouping?
-  var isJSON = false
+  var form = FormChoice()
   var filter: String?
 
   static var table: [Option<Self>] {
     [
-      .group(\.source), .group(\.decode), .group(\.speech), .group(\.style),
       .flag("--lost", \.choice.lost, "Only messages without an answer, or without an undamaged copy."),
       .flag("--retried", \.choice.retried, "Only messages with more than one copy."),
       .flag("--damaged", \.choice.damaged, "Only messages with a damaged copy."),
-      .value("--by <what>", \.grouping, "Print one line for each session."),
-      .flag("--json", \.isJSON, "Print one JSON object a line."),
-      .value("-Y <filter>", \.filter, "Print only messages that pass this filter; see imdump-filter(7)."),
+      .value("--by <what>", \.grouping, "Print one line per session."),
+      .value(
+        "-Y <filter>", \.filter, "Print only messages that match this filter; see imdump-filter(7).",
+        completing: .words(messageFieldNames)),
+      .group(\.form), .group(\.source), .group(\.decode), .group(\.speech), .group(\.style),
       .list("<file> ...", \.source.source.operands, captureFilesOrFilter),
     ]
   }
@@ -76,11 +76,11 @@ struct Messages: Subcommand {
         throw UsageError(message: "--by session is about files: a session is over when its capture is")
       }
       return try runSessions(
-        input: input, decode: decode, report: speech.report, isJSON: isJSON, time: style.time, choice: choice,
+        input: input, decode: decode, report: speech.report, isJSON: form.isJSON, time: style.time, choice: choice,
         filter: filter)
     }
     return try runMessages(
-      input: input, decode: decode, report: speech.report, isJSON: isJSON, style: speech.spoken(style),
+      input: input, decode: decode, report: speech.report, isJSON: form.isJSON, style: speech.spoken(style),
       choice: choice, filter: filter)
   }
 }

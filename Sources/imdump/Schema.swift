@@ -5,7 +5,7 @@ import IMPipeline
 struct Schema: Subcommand {
   static var about: About {
     About(
-      "schema", "The fields of ECS documents, and what Elasticsearch must know of them.",
+      "schema", "The fields of ECS documents, and Elasticsearch templates for them.",
       usage: ["imdump schema [<options>]", "imdump schema diff <old>"])
   }
   static var members: [Member] { [.command(Diff.self)] }
@@ -18,13 +18,13 @@ struct Schema: Subcommand {
 
   static var table: [Option<Self>] {
     [
-      .flag("--fields", \.fields, "Print a line for each field; so it does without an option."),
-      .flag("--json", \.json, "Print one JSON object, to compare or to make other things of."),
+      .flag("--fields", \.fields, "Print one line per field; the default."),
+      .flag("--json", \.json, "Print one JSON object, for 'schema diff' and for scripts."),
       .flag("--json-schema", \.jsonSchema, "Print a JSON Schema of the documents."),
       .value(
         "--templates <folder>", \.templates,
-        "Write index and component templates for Elasticsearch into this folder."),
-      .flag("--tsds", \.tsds, "With --templates, time series for what live captures measure."),
+        "Write Elasticsearch index and component templates to this folder."),
+      .flag("--tsds", \.tsds, "With --templates, use time series data streams for live captures."),
     ]
   }
 
@@ -40,8 +40,8 @@ struct Schema: Subcommand {
   struct Diff: Subcommand {
     static var about: About {
       About(
-        "diff", "What is different from an older imdump's fields.",
-        discussion: "Status 0: nothing, or new fields. 2: a field is gone or has another type.")
+        "diff", "Compare the fields with those of an older imdump.",
+        discussion: "Status 0: no change, or new fields only. 2: a field is gone or has another type.")
     }
 
     var old = ""
@@ -49,7 +49,7 @@ struct Schema: Subcommand {
     static var table: [Option<Self>] {
       [
         .value(
-          "<old>", \.old, "What 'imdump schema --json' of the older one has printed.", completing: .files)
+          "<old>", \.old, "The output of 'imdump schema --json' of the older one.", completing: .files)
       ]
     }
 

@@ -52,3 +52,28 @@ import Testing
     #expect(wrapped("", 3) == "")
   }
 }
+
+/// The width of texts on a terminal; expectations are those of the Python package wcwidth 0.2 (`wcswidth`).
+@Suite struct CellsTests {
+  @Test(arguments: [
+    ("", 0), ("abc", 3), ("消息", 4), ("a消b", 4), ("한국어", 6), ("ｱｲｳ", 3), ("ＡＢ", 4), ("é", 1), ("e\u{301}", 1),
+    ("👍", 2), ("👨\u{200d}👩\u{200d}👧", 2), ("❤\u{fe0f}", 2), ("☎", 1), ("①", 1), ("—", 1), ("…", 1), ("𠀀", 2), ("가", 2),
+    ("ไทย", 3), ("\u{200b}x", 1), ("⚡", 2), ("✓", 1), ("☕", 2), ("日本語 text", 11),
+  ]) func widths(_ text: String, _ width: Int) { #expect(cells(text) == width) }
+
+  @Test func aPrefixStaysWithin() {
+    #expect(prefix("消息 ok", cells: 3) == "消")
+    #expect(prefix("消息 ok", cells: 6) == "消息 o")
+    #expect(prefix("e\u{301}x", cells: 1) == "e\u{301}")
+    #expect(prefix("abc", cells: 0) == "")
+  }
+
+  @Test func columnsStayInLine() {
+    var table = TextTable(["name", "n"])
+    table.add(["消息👍", "1"])
+    table.add(["abc", "20"])
+    var out = ByteWriter()
+    table.write(to: &out)
+    #expect(out.text == "name     n\n消息👍   1\nabc     20\n")
+  }
+}

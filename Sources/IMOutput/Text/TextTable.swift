@@ -18,7 +18,7 @@ package struct TextTable {
   /// where that is not enough; each begins with the first column.
   package func write(to out: inout ByteWriter, width: Int? = nil) {
     let count = rows.map(\.count).max() ?? 0
-    let widths = (0..<count).map { c in rows.reduce(0) { c < $1.count ? max($0, Self.width($1[c])) : $0 } }
+    let widths = (0..<count).map { c in rows.reduce(0) { c < $1.count ? max($0, cells($1[c])) : $0 } }
     var columns = Array(0..<count)
     if let width, self.width(columns, widths) > width {
       columns.removeAll { column in column > 0 && isIdle(column) }
@@ -42,7 +42,7 @@ package struct TextTable {
         out.text(text)
       }
       for (i, c) in columns.enumerated() where c < row.count {
-        let space = widths[c] - Self.width(row[c])
+        let space = widths[c] - cells(row[c])
         spaces += i == 0 ? 0 : 2
         if left.contains(c) {
           write(row[c])
@@ -54,12 +54,6 @@ package struct TextTable {
       }
       out.literal("\n")
     }
-  }
-
-  /// How wide a cell is. Most are ASCII, of which each byte is as wide as a character.
-  private static func width(_ text: String) -> Int {
-    let bytes = text.utf8
-    return bytes.allSatisfy { $0 < 0x80 && $0 != 0x0d } ? bytes.count : text.count
   }
 
   private func width(_ columns: [Int], _ widths: [Int]) -> Int {
@@ -93,11 +87,11 @@ package func wrappedLines(_ text: String, _ width: Int?) -> [String] {
 
 /// The same as one text.
 func wrapped(_ text: String, _ width: Int?) -> String {
-  guard let width, text.count > width else { return text }
+  guard let width, cells(text) > width else { return text }
   var lines: [String] = []
   var line = ""
   func add(_ word: String) {
-    if !line.isEmpty, line.count + 1 + word.count > width {
+    if !line.isEmpty, cells(line) + 1 + cells(word) > width {
       lines.append(line)
       line = "  " + word
     } else {
@@ -107,7 +101,7 @@ func wrapped(_ text: String, _ width: Int?) -> String {
   let parts = text.split(separator: ", ", omittingEmptySubsequences: false).map(String.init)
   for (i, part) in parts.enumerated() {
     let part = i + 1 < parts.count ? part + "," : part
-    if part.count + 2 <= width { add(part) } else { part.split(separator: " ").forEach { add(String($0)) } }
+    if cells(part) + 2 <= width { add(part) } else { part.split(separator: " ").forEach { add(String($0)) } }
   }
   return (lines + [line]).joined(separator: "\n")
 }

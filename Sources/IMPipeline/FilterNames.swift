@@ -1,0 +1,11 @@
+import IMFilter
+import IMOutput
+
+/// The fields that a filter over messages may name.
+package var messageFieldNames: [String] { FilterSchema.messages.fields.map(\.name) }
+
+/// The fields that a filter over frames may name: those of messages, and the named fields of the profiles in use by default.
+package var frameFieldNames: [String] {
+  guard let plans = try? loadProfiles([]) else { return messageFieldNames }
+  return NamedFilterFields(plans: plans, behind: .messages).schema.fields.map(\.name)
+}
