@@ -86,6 +86,9 @@ package struct EndpointMetrics: Sendable {
     while endpoints.count <= Int(endpoint) { endpoints.append(EndpointMetrics(key: nil)) }
   }
 
+  /// Whether no exchange was counted.
+  package var isEmpty: Bool { messages.isEmpty && control.isEmpty && heartbeats.isEmpty }
+
   /// Counts a settlement.
   package mutating func settled(_ settlement: Settlement, role: FrameRole) {
     if !settlement.isPlain, settlement.fate == .rejected { refusals.add(settlement) }

@@ -22,9 +22,10 @@ func printFrames(
 ) throws(UsageError) -> ExitStatus {
   let desk = AlertDesk()
   let companions = try run.companions(choices, output, desk: desk)
-  let (filter, names) = try run.frameFilter(filter)
+  let filter = try run.frameFilter(filter)
   let sink = FrameSink(
-    plans: run.plans, format: format, style: style, filter: filter, names: names, output: output)
+    plans: run.plans, format: format, style: style, filter: filter.filter, names: filter.names,
+    outcomes: filter.outcomes, output: output)
   // A capture file on standard output leaves no room there for lines.
   let isFree = run.input.writePath != "-"
   let prints = choices.printsLines && isFree
@@ -34,6 +35,7 @@ func printFrames(
   let isLive = run.input.interface != nil
   let errors = run.lead(
     driver, hidesProgress: output.isTerminal, isOver: { output.error != nil },
+    beforePackets: { if let outcomes = filter.outcomes { run.learn(outcomes, like: companions) } },
     afterBatch: { if isLive || output.isTerminal { sink.flush() } })
   sink.flush()
   return run.conclude(driver, errors, output)
@@ -69,9 +71,14 @@ func printMessages(
 
 /// Counts: `imdump stats`; over time where `per` says how long its stretches are.
 package func runStats(
-  input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool, per: PeriodLength? = nil
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool, per: PeriodLength? = nil,
+  filter: String? = nil
 ) throws(UsageError) -> ExitStatus {
   let run = try Run(input: input, decode: decode, report: report)
+  if let filter {
+    guard per == nil else { throw UsageError(message: "--per is of all messages: it takes no -Y") }
+    return try printChosenStats(run, .standard(), filter, isJSON: isJSON)
+  }
   if let per { return printPeriods(run, .standard(), per: per, isJSON: isJSON) }
   return printStats(run, .standard(), isJSON: isJSON)
 }
@@ -101,6 +108,44 @@ func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
     // Figures may be read without what is said beside them.
     if let interruption = run.interruption(driver) { out.text("\(interruption)\n\n") }
     StatsTextWriter(width: output.terminalWidth).write(figures, to: &out)
+  }
+  output.drain(&out)
+  return run.conclude(driver, errors, output)
+}
+
+/// Counts what became of the messages that a filter lets through: `imdump stats -Y`.
+private func printChosenStats(
+  _ run: Run, _ output: Output, _ filter: String, isJSON: Bool
+) throws(UsageError) -> ExitStatus {
+  let roles = RoleTable(plans: run.plans)
+  var metrics: [EndpointMetrics] = []
+  let (driver, sink) = try run.messages(MessageChoice(), filter) { record, exchange in
+    let endpoint = record.connection.endpoint
+    guard endpoint != .max else { return }
+    EndpointMetrics.reserve(endpoint, in: &metrics)
+    let (settlement, role) = (Settlement(exchange, endpoint: endpoint), roles[exchange.plan, exchange.kind])
+    // Live, it was told when it was decided first, too.
+    if settlement.flags.contains(.late), !run.isLive {
+      metrics[Int(endpoint)].settled(settlement.beforeLate, role: role)
+    }
+    metrics[Int(endpoint)].settled(settlement, role: role)
+  }
+  let errors = run.lead(driver, isOver: { output.error != nil })
+  sink.tellDecided()
+  var total = EndpointMetrics(key: nil)
+  for metrics in metrics { total.addExchanges(metrics) }
+  let known = driver.engine.endpoints()
+  let figures = RunFigures(
+    run: RunSnapshot(
+      summary: run.summary(driver), total: total, reconnects: driver.engine.reconnects,
+      repeatedAnswers: driver.engine.dupAcks),
+    endpoints: zip(known, metrics).filter { !$1.isEmpty }.map { ($0, $1) }, worst: WorstConnections(),
+    statuses: sink.statuses)
+  var out = ByteWriter()
+  if isJSON {
+    StatsJSONWriter().write(chosen: figures, by: filter, to: &out)
+  } else {
+    StatsTextWriter(width: output.terminalWidth).write(chosen: figures, to: &out)
   }
   output.drain(&out)
   return run.conclude(driver, errors, output)

@@ -12,6 +12,8 @@ final class Driver {
   struct Hooks {
     /// After each batch, and about ten times a second while a live line is quiet: write what is ready.
     var afterBatch: (Driver) -> Void = { _ in }
+    /// Once, when rights are given up and before the first packet is read.
+    var beforePackets: () -> Void = {}
     /// Whether the run should end early, because its output cannot be written.
     var isOver: () -> Bool = { false }
   }
@@ -147,7 +149,10 @@ final class Driver {
   private func drive(_ source: any PacketSource, _ hooks: Hooks) throws(CaptureError) {
     var failure: CaptureError?
     for companion in companions { try companion.opened(source) }
-    try confine()
+    if confinement != nil {
+      try confine()
+      hooks.beforePackets()
+    }
     let take = { (bytes: RawSpan, records: Span<PacketRecord>) in
       var records = records.extracting(first: UInt64(records.count) > self.left ? Int(self.left) : records.count)
       for companion in self.companions {

@@ -54,6 +54,8 @@ final class FrameSink: EngineSink {
   private let filter: Filter?
   /// The named fields that the filter asks for.
   private let filterNames: NamedFilterFields?
+  /// What became of the messages, where the filter asks for it.
+  private let outcomes: MessageOutcomes?
   private let output: Output
   @exclusivity(unchecked) private var names: [UInt32: String] = [:]
   @exclusivity(unchecked) private var marks = GapMarks()
@@ -69,11 +71,12 @@ final class FrameSink: EngineSink {
 
   init(
     plans: [ProtocolPlan], format: OutputFormat, style: TextStyle, filter: Filter?, names: NamedFilterFields?,
-    output: Output
+    outcomes: MessageOutcomes? = nil, output: Output
   ) {
     self.plans = plans
     self.filter = filter
     filterNames = names
+    self.outcomes = outcomes
     self.output = output
     isJSON = format == .json
     text = FrameTextWriter(plans: plans, style: style)
@@ -148,7 +151,8 @@ final class FrameSink: EngineSink {
           filter.matches(
             FrameFilterRecord(
               frame: frame, note: note, info: connection, direction: direction, plan: plan, session: session,
-              body: body, references: references, fields: fields ?? [], names: filterNames))
+              body: body, references: references, fields: fields ?? [], names: filterNames,
+              outcome: outcomes?[note.exchange]))
         }
       }
       guard isWanted else { return }

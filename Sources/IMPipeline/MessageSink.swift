@@ -1,4 +1,5 @@
 import IMEngine
+import IMMetrics
 import IMOutput
 import IMWire
 
@@ -17,6 +18,8 @@ final class MessageSink: EngineSink {
   private let take: (MessageRecord, Exchange) -> Void
   /// Exchanges that were decided by a frame that is not told yet: it comes next.
   private var decided: [Exchange] = []
+  /// The statuses that answers gave.
+  private(set) var statuses = StatusBook()
   private var marks = GapMarks()
   /// Whether there are marks.
   private var isNearGap = false
@@ -66,7 +69,10 @@ final class MessageSink: EngineSink {
 
   func named(_ session: UInt32, _ name: String) { store.named(session, name) }
   func forgotten(_ session: UInt32) { store.forgotten(session) }
-  func met(_ status: StatusCode, place: UInt16) { store.met(status, place: place) }
+  func met(_ status: StatusCode, place: UInt16) {
+    statuses.met(status, place: place)
+    store.met(status, place: place)
+  }
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {
     marks.note(issue, connection)

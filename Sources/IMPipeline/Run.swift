@@ -106,7 +106,7 @@ struct Run {
   /// errors. `hidesProgress` where lines are printed meanwhile.
   func lead(
     _ driver: Driver, hidesProgress: Bool = false, isOver: @escaping () -> Bool = { false },
-    afterBatch: @escaping () -> Void = {}
+    beforePackets: @escaping () -> Void = {}, afterBatch: @escaping () -> Void = {}
   ) -> [CaptureError] {
     let progress = Progress(isWanted: report.showsProgress && !report.isQuiet && !hidesProgress, input: input)
     defer { progress.end() }
@@ -119,7 +119,7 @@ struct Run {
           progress.update(driver)
           noteEvictions(driver)
         },
-        isOver: isOver))
+        beforePackets: beforePackets, isOver: isOver))
     for companion in driver.companions { companion.finish(driver) }
     return errors
   }
@@ -128,23 +128,65 @@ struct Run {
   /// command knows it.
   func filter(_ text: String?) throws(UsageError) -> Filter? {
     guard let text else { return nil }
-    do throws(UsageError) { return try filter(text, filterSchema) } catch {
+    let compiled: Filter
+    do throws(UsageError) { compiled = try filter(text, filterSchema) } catch {
       let names = NamedFilterFields(plans: plans, behind: filterSchema)
       guard (try? Filter(text, schema: names.schema)) != nil else { throw error }
       var refusal = error
       refusal.message += "; it is a field of frames: imdump FILE -Y ..."
       throw refusal
     }
+    for field in [MessageField.ack, .ackOf] where compiled.fieldsUsed.contains(field.rawValue) {
+      throw UsageError(
+        message: "filter: '\(field.field.name)' is a field of answers, which are frames: imdump FILE -Y ...")
+    }
+    return compiled
   }
 
-  /// Compiles a filter over frames, which may name fields of their protocols; these come along where it does.
-  func frameFilter(_ text: String?) throws(UsageError) -> (filter: Filter?, names: NamedFilterFields?) {
-    guard let text else { return (nil, nil) }
+  /// A filter over frames, and what it needs besides them.
+  struct FrameFilter {
+    var filter: Filter?
+    /// The named fields of protocols, where it names some.
+    var names: NamedFilterFields?
+    /// What became of messages, where it asks for that: filled before the first frame comes.
+    var outcomes: MessageOutcomes?
+  }
+
+  /// Compiles a filter over frames. What becomes of a message is known of files only, which are read twice for it.
+  func frameFilter(_ text: String?) throws(UsageError) -> FrameFilter {
+    guard let text else { return FrameFilter() }
     let plain = filterSchema
-    if let filter = try? Filter(text, schema: plain) { return (filter, nil) }
-    // Named fields are read only now: few filters need them.
-    let names = NamedFilterFields(plans: plans, behind: plain)
-    return (try filter(text, names.schema), names)
+    var result = FrameFilter()
+    if let filter = try? Filter(text, schema: plain) {
+      result.filter = filter
+    } else {
+      // Named fields are read only now: few filters need them.
+      let names = NamedFilterFields(plans: plans, behind: plain)
+      result.filter = try filter(text, names.schema)
+      result.names = names
+    }
+    guard let first = result.filter?.fieldsUsed.first(where: MessageOutcomes.fields.contains) else {
+      return result
+    }
+    guard !isLive, !input.files.contains("-") else {
+      let name = plain.fields[first].name
+      let source = isLive ? "imdump messages -i \(input.interface ?? "") -Y ..." : "imdump messages -Y ..."
+      throw UsageError(
+        message: "filter: '\(name)' is not known yet when a frame comes: use \(source), or read a capture file")
+    }
+    result.outcomes = MessageOutcomes()
+    return result
+  }
+
+  /// Reads the whole input for what becomes of each message.
+  func learn(_ outcomes: MessageOutcomes, like companions: [any Companion]) {
+    let cost = companions.reduce((connection: 0, exchange: 0, server: 0)) { sum, companion in
+      let cost = companion.cost
+      return (sum.connection + cost.connection, sum.exchange + cost.exchange, sum.server + cost.server)
+    }
+    let run = again(over: input)
+    // What is wrong with the input is told when it is read for its frames.
+    _ = run.lead(run.driver(run.engine(MessageOutcomes.needs, cost: cost, sink: outcomes)))
   }
 
   private var filterSchema: FilterSchema {

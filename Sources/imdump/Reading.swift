@@ -18,12 +18,16 @@ struct Stats: Subcommand {
   var speech = SpeechOptions()
   var form = FormChoice()
   var per: PeriodLength?
+  var filter: String?
 
   static var table: [Option<Self>] {
     [
       .value(
         "--per, --every <time>", \.per,
         "Print one line per period of this length, such as 10s, 1m or 1h, instead of totals."),
+      .value(
+        "-Y <filter>", \.filter, "Count only messages that match this filter; see imdump-filter(7).",
+        completing: .words(messageFieldNames)),
       .group(\.form), .group(\.source), .group(\.decode), .group(\.speech),
       .list("<file> ...", \.source.source.operands, captureFilesOrFilter),
     ]
@@ -31,7 +35,8 @@ struct Stats: Subcommand {
 
   func perform() throws(UsageError) -> ExitStatus {
     try runStats(
-      input: source.filesOrInterface(), decode: decode, report: speech.report, isJSON: form.isJSON, per: per)
+      input: source.filesOrInterface(), decode: decode, report: speech.report, isJSON: form.isJSON, per: per,
+      filter: filter)
   }
 }
 

@@ -109,6 +109,13 @@ package struct FateAndCause: Sendable, BitwiseCopyable {
   /// The same of `before`.
   package var causeBefore: Cause? { cause(before) }
 
+  /// It, as it was before the answer came late.
+  var decidedBefore: FateAndCause {
+    var old = self
+    old.bits = bits & 96 | before.rawValue
+    return old
+  }
+
   private func cause(_ fate: Fate) -> Cause? {
     switch fate {
     case .acked, .ackedAfterRetry, .pending, .unacknowledged: nil

@@ -31,6 +31,14 @@ package struct Settlement: Sendable, BitwiseCopyable {
 
   /// The round trip in microseconds, where there is one.
   package var roundTrip: Int64? { delay == .max ? nil : Int64(delay) }
+  /// Of one whose answer came late, what was told when its time was over.
+  package var beforeLate: Settlement {
+    var before = self
+    before.delay = .max
+    before.flags.remove(.late)
+    before.outcome = outcome.decidedBefore
+    return before
+  }
   /// What became of it.
   package var fate: Fate { outcome.fate }
   /// Whether it was answered after one copy and in time: nearly all are.

@@ -1,7 +1,7 @@
 /// The fields of a message in `FilterSchema.messages`; the raw value is the index there.
 ///
-/// A message is filtered frame by frame, as one line of output is: the fields of its exchange (`fate`, `rtt_ms` and the
-/// others that need the acknowledgment) are absent while the exchange is open.
+/// A frame has `rtt_ms`, and what else needs the answer, only where it is the answer. What becomes of its message (`fate`, `cause`, `retries`,
+/// `dup`, `late`) it has only in a file that was read for that before.
 package enum MessageField: Int, CaseIterable, Sendable {
   /// When and where the frame was seen.
   case ts, number, conn

@@ -14,12 +14,14 @@ package struct FrameFilterRecord: FilterRecord {
   let tlvs: TLVValues
   let fields: [NamedField]
   let names: NamedFilterFields?
+  let outcome: MessageOutcomes.Outcome?
 
-  /// A record of one frame. `body` and `references` are those of the sink call.
+  /// A record of one frame. `body` and `references` are those of the sink call; `outcome` is that of its message, where
+  /// it is known already.
   package init(
     frame: Frame, note: FrameNote, info: ConnectionInfo, direction: Direction, plan: ProtocolPlan, session: String?,
     body: UnsafeRawBufferPointer, references: UnsafeBufferPointer<TLVRef>, fields: [NamedField] = [],
-    names: NamedFilterFields? = nil
+    names: NamedFilterFields? = nil, outcome: MessageOutcomes.Outcome? = nil
   ) {
     self.frame = frame
     self.note = note
@@ -30,6 +32,7 @@ package struct FrameFilterRecord: FilterRecord {
     tlvs = TLVValues(body: body, references: references)
     self.fields = fields
     self.names = names
+    self.outcome = outcome
   }
 
   /// The value of a field, the `index`th where it has several; `nil` where it has none.
@@ -64,6 +67,11 @@ package struct FrameFilterRecord: FilterRecord {
     case .gap: return .flag(frame.flags.contains(.afterGap))
     case .compressed: return .flag(!frame.flags.isDisjoint(with: [.inflated, .inflateLimit]))
     case .encrypted: return .flag(frame.flags.contains(.encrypted))
+    case .fate: return outcome.map { .word(Int($0.fate.rawValue)) }
+    case .cause: return outcome?.cause.map { .word(Int($0.rawValue)) }
+    case .retries: return outcome.map { .integer(Int64($0.retries)) }
+    case .dup: return outcome.map { .integer(Int64($0.duplicates)) }
+    case .late: return outcome.map { .flag($0.isLate) }
     default: return nil
     }
   }

@@ -34,6 +34,39 @@ package struct StatsJSONWriter {
     lines.writer.withBytes { out.raw($0) }
   }
 
+  /// Appends one line about messages that a filter has chosen: what becomes of messages is of them, and nothing else is told.
+  package func write(chosen figures: RunFigures, by filter: String, to out: inout ByteWriter) {
+    var lines = JSONLines()
+    lines.begin()
+    lines.text("filter", filter)
+    lines.key("total")
+    chosen(figures.total, figures, &lines)
+    lines.key("servers")
+    lines.writer.literal("[")
+    for (i, (key, metrics)) in figures.endpoints.enumerated() {
+      if i > 0 { lines.writer.literal(",") }
+      lines.openObject()
+      lines.key("server")
+      lines.writer.literal("\"")
+      lines.writer.endpoint(key.endpoint)
+      lines.writer.literal("\"")
+      lines.text("profile", figures.summary.plans[Int(key.plan)].name)
+      lines.key("figures")
+      chosen(metrics, figures, &lines)
+      lines.close()
+    }
+    lines.writer.literal("]}\n")
+    lines.writer.withBytes { out.raw($0) }
+  }
+
+  private func chosen(_ metrics: EndpointMetrics, _ figures: RunFigures, _ lines: inout JSONLines) {
+    lines.openObject()
+    FigureTrees.server.write(
+      ServerSnapshot(metrics), &lines, isWanted: { ["success", "loss", "retry", "messages", "rtt_us"].contains($0) })
+    refusals(metrics.refusals, figures, &lines)
+    lines.close()
+  }
+
   /// Counts of the run and of its types. Types of several profiles may have the same name: they count together.
   private func counters(_ figures: RunFigures) -> [String: UInt64] {
     var counters: [String: UInt64] = [:]

@@ -43,6 +43,14 @@ package struct StatsTextWriter {
     problems(figures, to: &out)
   }
 
+  /// Appends what is known of messages that a filter has chosen: what became of them, and when.
+  package func write(chosen figures: RunFigures, to out: inout ByteWriter) {
+    guard !figures.endpoints.isEmpty else { return }
+    endpoints(figures, to: &out)
+    causes(figures.total, to: &out)
+    refusals(figures, to: &out)
+  }
+
   private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout ByteWriter) {
     guard kinds.contains(where: { $0.frames[0] + $0.frames[1] > 0 }) else { return }
     var table = TextTable([
