@@ -50,7 +50,8 @@ final class MessageSink: EngineSink {
 
   func finished(_ exchange: borrowing Exchange) {
     let exchange = copy exchange
-    guard let record = store.take(exchange), !isLive else { return }
+    // What is decided was told then; what never is, is told at the end.
+    guard let record = store.take(exchange), !isLive || exchange.fate == .pending else { return }
     tell(record, exchange)
   }
 
