@@ -85,7 +85,7 @@ final class FrameSink: EngineSink {
     showsValues = style.showsText
     isPlain = isJSON && filter == nil && !showsElements
     // Bytes in hexadecimal hide what the fields say is not to be shown.
-    let isNamed = format == .json || style.verbosity > 0 || style.showsHex
+    let isNamed = format == .json || style.verbosity > 0 || style.showsHex || style.showsText
     showsNames = isNamed
     showsFields = plans.map { isNamed && $0.hasFields }
   }

@@ -46,7 +46,7 @@ struct Capture: Subcommand {
       .custom("-n", "Do not resolve names; imdump never does.") { _, _ in },
       .tally("-v", \.style.verbosity, "Show more: named fields and TLVs; -vv also packet numbers and stream offsets."),
       .group(\.style),
-      .flag("-A", \.style.showsText, "With -v, show TLV values as text."),
+      .flag("-A", \.style.showsText, "Show bodies as text; with -v, the values of TLVs."),
       .flag("-x, -X", \.style.showsHex, "Show bodies in hex and ASCII."),
       .value("--format <format>", \.format, "Output format."),
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),

@@ -67,7 +67,7 @@ import Testing
   /// Passwords and authentication codes of the samples stand in no output.
   @Test(
     arguments: [
-      ["-vvA", "-r"], ["-x", "-r"], ["-vX", "-r"], ["--format", "json", "-vA", "-r"],
+      ["-vvA", "-r"], ["-x", "-r"], ["-A", "-r"], ["-vX", "-r"], ["--format", "json", "-vA", "-r"],
       ["--format", "ecs", "--message-log", "all", "-r"],
       ["messages", "--json"],
     ], [("smpp-gateway.pcap", "secret08", "7365 6372"), ("jt808-terminals.pcap", "key-0", "6b65 792d")])

@@ -105,4 +105,12 @@ import Testing
     #expect(text.contains("interrupted"), "\(text)")
     #expect(Program.text(of: printed).hasPrefix("interrupted\n") == (command == ["stats"]))
   }
+
+  /// -A alone shows bodies, as text of a terminal.
+  @Test func bodiesAsText() throws {
+    let lines = try Command.run(["-q", "-A", "Samples/mqtt-mosquitto.pcap", "-c", "12"]).output.split(separator: "\n")
+    #expect(lines.count > 1 && lines[1] == "\t\\x00\\x04MQTT\\x04\\x02\\x00\\x05\\x00\\x07watcher")
+    let named = try Command.run(["-q", "-vA", "Samples/tjp-clean-chat.pcap", "-c", "12"]).output
+    #expect(named.contains("version_request, 4 bytes: "))
+  }
 }

@@ -23,7 +23,8 @@ import Testing
   private static let reader = "93ba1af7fedfeed1"
 
   static let outputs: [[String]] = [
-    ["-vvA", "-r"], ["-x", "-r"], ["--format", "json", "-vA", "-r"], ["--format", "ecs", "--message-log", "all", "-r"],
+    ["-vvA", "-r"], ["-x", "-r"], ["-A", "-r"], ["--format", "json", "-vA", "-r"],
+    ["--format", "ecs", "--message-log", "all", "-r"],
     ["messages"], ["messages", "--json"], ["messages", "--by", "session"], ["messages", "--by", "session", "--json"],
     ["stats"], ["stats", "--json"],
   ]
@@ -34,7 +35,7 @@ import Testing
     let result = try Command.run(options + ["Samples/mqtt5-mosquitto.pcap"] + common)
     #expect(result.status == 0)
     // One's will has its name in the text, which only its bytes show.
-    for name in options.contains("-x") ? ["writer", "auto-"] : ["reader", "writer", "auto-"] {
+    for name in options.contains("-x") || options.first == "-A" ? ["writer", "auto-"] : ["reader", "writer", "auto-"] {
       #expect(!result.output.contains(name), "\(options): \(name)")
     }
     if options.first != "stats" { #expect(result.output.contains(Self.reader), "\(options)") }

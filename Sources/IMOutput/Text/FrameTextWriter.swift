@@ -103,13 +103,16 @@ package struct FrameTextWriter {
       details(frame, plan, tlvs, body, to: &out)
       if let names = plan.fields { for field in fields { out.lines(of: field, names, depth: 0) } }
     }
-    if style.showsHex {
-      if plan.hidesIdentity, frame.identityCount > 0 {
-        out.literal("\tnot shown: it holds the client's name\n")
-      } else {
-        hex(body, hiding: tlvs, secrets, plan, to: &out)
-      }
+    // With -v, the elements have their texts.
+    let showsBody = style.showsText && style.verbosity == 0 && body.byteCount > 0
+    guard style.showsHex || showsBody else { return }
+    if plan.hidesIdentity, frame.identityCount > 0 {
+      out.literal("\tnot shown: it holds the client's name\n")
+      return
     }
+    let hidden = hidden(body, tlvs, secrets, plan)
+    if showsBody { text(body, hiding: hidden, to: &out) }
+    if style.showsHex { hex(body, hiding: hidden, to: &out) }
   }
 
   /// Appends what every line begins with: time, connection, sender and receiver.
@@ -192,16 +195,41 @@ package struct FrameTextWriter {
     }
   }
 
-  private func hex(
-    _ body: RawSpan, hiding tlvs: Span<TLVRef>, _ secrets: [Range<Int>], _ plan: ProtocolPlan, to out: inout ByteWriter
-  ) {
-    // What the profile calls sensitive.
+  /// The bytes of a body that the profile calls sensitive.
+  private func hidden(
+    _ body: RawSpan, _ tlvs: Span<TLVRef>, _ secrets: [Range<Int>], _ plan: ProtocolPlan
+  ) -> [Range<Int>] {
     var hidden = secrets
     if !plan.sensitiveTags.isEmpty {
       for i in tlvs.indices where ElementLabel(tlvs[i], in: body, plan).isHidden {
         hidden.append(Int(tlvs[i].offset)..<Int(tlvs[i].offset) + Int(tlvs[i].count))
       }
     }
+    return hidden
+  }
+
+  /// The body as text: one line, what cannot be printed as `\xNN`, what is not to be shown as dashes.
+  private func text(_ body: RawSpan, hiding hidden: [Range<Int>], to out: inout ByteWriter) {
+    out.literal("\t")
+    body.withUnsafeBytes { bytes in
+      let end = min(bytes.count, 4_096)
+      var i = 0
+      while i < end {
+        if let range = hidden.first(where: { $0.contains(i) }) {
+          for _ in i..<min(range.upperBound, end) { out.literal("-") }
+          i = min(range.upperBound, end)
+          continue
+        }
+        let next = hidden.map(\.lowerBound).filter { $0 > i }.min().map { min($0, end) } ?? end
+        out.terminal(UnsafeRawBufferPointer(rebasing: bytes[i..<next]))
+        i = next
+      }
+      if bytes.count > end { out.literal("... (4096 bytes shown)") }
+    }
+    out.literal("\n")
+  }
+
+  private func hex(_ body: RawSpan, hiding hidden: [Range<Int>], to out: inout ByteWriter) {
     let isHidden = { (i: Int) in hidden.contains { $0.contains(i) } }
     body.withUnsafeBytes { bytes in
       for line in stride(from: 0, to: min(bytes.count, 4_096), by: 16) {
