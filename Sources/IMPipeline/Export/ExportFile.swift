@@ -37,6 +37,12 @@ final class ExportFile {
     }
   }
 
+  /// Whether it is a file that can be read again, and no pipe or terminal.
+  var isRegular: Bool {
+    var info = stat()
+    return path != "-" && stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFREG
+  }
+
   /// Whether packets can have comments.
   var hasComments: Bool { if case .pcapng = form { true } else { false } }
 

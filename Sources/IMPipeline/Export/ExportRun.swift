@@ -99,7 +99,7 @@ private final class Export {
     tell(
       "\(count(UInt64(selection.count), "connection")), \(grouped(file.packetCount)) of \(count(total, "packet"))"
         + (messageCount > 0 ? ", \(count(messageCount, "message")) chosen" : ""))
-    guard options.path != "-" else { return status }
+    guard file.isRegular else { return status }
     status = max(status, try verify())
     return status
   }
