@@ -10,7 +10,8 @@ extension MetricsOptions: OptionGroup {
         "--metrics-file <file>", \.file,
         "Write Prometheus metrics to this file every 15 seconds and at exit; see imdump-metrics(5)."),
       .value(
-        "--metrics-listen <address:port>", \.listen, "Serve Prometheus metrics at this address, such as 127.0.0.1:9464."),
+        "--metrics-listen <address:port>", \.listen, "Serve Prometheus metrics at this address, such as 127.0.0.1:9464."
+      ),
       .value(
         "--metrics-interval <seconds>", \.interval, "Seconds between writes of --metrics-file."),
       .value(

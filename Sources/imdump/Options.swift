@@ -118,7 +118,8 @@ extension DecodeOptions: OptionGroup {
         "--profile <name>", \.profiles,
         "Decode this protocol: the name of a built-in profile, a YAML file, or 'auto' for the default set. Repeatable.",
         completing: .wordsAndFiles(builtInProfiles + ["auto"])),
-      .list("--port <port>", \.ports, "Expect the protocols on this port, in addition to the profiles' own. Repeatable."),
+      .list(
+        "--port <port>", \.ports, "Expect the protocols on this port, in addition to the profiles' own. Repeatable."),
       .flag("-K, --no-checksum", \.verifiesChecksums, is: false, "Do not verify TCP and IP checksums."),
       .custom(
         "--mem <size>", "Memory limit for connections and what they hold, such as 512M or 2G; 256M by default."
@@ -134,7 +135,8 @@ extension DecodeOptions: OptionGroup {
       .value("--overlap <policy>", \.overlap, "Which copy counts when a retransmission carries different bytes."),
       .value(
         "--hash-key-file <file>", \.hashKeyFile,
-        "Hash names that a profile marks as sensitive with this file's bytes as the key, instead of a random key for each run."),
+        "Hash names that a profile marks as sensitive with this file's bytes as the key, instead of a random key for each run."
+      ),
     ]
   }
 }
@@ -145,7 +147,8 @@ extension TextStyle: OptionGroup {
   package static var table: [Option<Self>] {
     [
       .tally(
-        "-t", \.time.count, "Time format: -t none, -tt seconds since 1970, -ttt since the previous line, -tttt date and time.")
+        "-t", \.time.count,
+        "Time format: -t none, -tt seconds since 1970, -ttt since the previous line, -tttt date and time.")
     ]
   }
 }
