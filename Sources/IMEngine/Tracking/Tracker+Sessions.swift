@@ -88,7 +88,7 @@ extension Tracker {
     let kind = frame.pointee.kind
     if kind.pointee.role == .acknowledgment { return kind.pointee.answers >> UInt64(known.pointee.kind & 63) & 1 == 1 }
     return kind.pointee.role != .control && known.pointee.kind == frame.pointee.kind.pointee.index
-      && known.pointee.fingerprint == FrameRecord.fingerprint(frame, bytes, plan)
+      && table.fingerprint(of: known) == FrameRecord.fingerprint(frame, bytes, plan)
   }
 
   /// Gives a connection a session of its own when it uses a number for other content than another connection of its
