@@ -24,6 +24,16 @@ import Testing
     }
   }
 
+  /// What is kept of each exchange, each session and each connection is what most of the memory is.
+  @Test func sizes() {
+    #expect(MemoryLayout<KeptExchange>.stride == 48)
+    #expect(MemoryLayout<ExchangeRest>.stride == 20)
+    #expect(MemoryLayout<Session>.stride == 128)
+    #expect(MemoryLayout<SessionRoot>.stride == 32)
+    #expect(MemoryLayout<Flow>.stride <= 320)
+    #expect(MemoryLayout<ConnectionFigures>.stride <= 128)
+  }
+
   /// Numbers that somebody has chosen because they fall on few slots fall on many in a run with another seed.
   @Test func numbersThatCollide() {
     let known = ExchangeTable(maximumCount: 4_096, seed: 1, budget: MemoryBudget(limit: 1 << 30), keepsIDs: true)

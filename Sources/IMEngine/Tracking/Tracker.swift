@@ -97,7 +97,7 @@ struct Tracker: ~Copyable {
     self.sink = sink
     identities = options.identities
     sinkCost = options.sinkCost.exchange
-    sessions = SessionTable(planCount: options.plans.count, budget: budget)
+    sessions = SessionTable(planCount: options.plans.count, seed: options.seed, budget: budget)
     table = ExchangeTable(
       maximumCount: options.exchangeCapacity, seed: options.seed, budget: budget,
       keepsIDs: !options.needs.isDisjoint(with: [.frames, .settled, .finished]))
