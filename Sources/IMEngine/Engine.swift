@@ -162,7 +162,7 @@ extension Engine {
   package func sessionName(_ session: UInt32) -> String? { tracker.sessions.names[session] }
 
   /// The number by which the wire names a session.
-  package func sessionKey(_ session: UInt32) -> UInt64 { tracker.sessions.pointer(session).pointee.key }
+  package func sessionKey(_ session: UInt32) -> UInt64 { tracker.sessions.key(session) }
 
   /// Whether a part of the session was joined by addresses only.
   package func sessionIsUncertain(_ session: UInt32) -> Bool {

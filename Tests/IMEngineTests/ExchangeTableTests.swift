@@ -24,12 +24,22 @@ import Testing
     }
   }
 
+  /// What is kept of each exchange, each session and each connection is what most of the memory is.
+  @Test func sizes() {
+    #expect(MemoryLayout<KeptExchange>.stride == 48)
+    #expect(MemoryLayout<ExchangeRest>.stride == 20)
+    #expect(MemoryLayout<Session>.stride == 128)
+    #expect(MemoryLayout<SessionRoot>.stride == 32)
+    #expect(MemoryLayout<Flow>.stride <= 320)
+    #expect(MemoryLayout<ConnectionFigures>.stride <= 128)
+  }
+
   /// Numbers that somebody has chosen because they fall on few slots fall on many in a run with another seed.
   @Test func numbersThatCollide() {
-    let known = ExchangeTable(maximumCount: 4_096, seed: 1, budget: MemoryBudget(limit: 1 << 30))
+    let known = ExchangeTable(maximumCount: 4_096, seed: 1, budget: MemoryBudget(limit: 1 << 30), keepsIDs: true)
     let chosen = (UInt64(0)..<1_000_000).filter { known.home(7, .clientToServer, $0, of: 16_384) < 32 }
     #expect(chosen.count > 1_000)
-    let other = ExchangeTable(maximumCount: 4_096, seed: 2, budget: MemoryBudget(limit: 1 << 30))
+    let other = ExchangeTable(maximumCount: 4_096, seed: 2, budget: MemoryBudget(limit: 1 << 30), keepsIDs: true)
     let homes = Set(chosen.map { other.home(7, .clientToServer, $0, of: 16_384) })
     #expect(homes.count > chosen.count * 3 / 4)
   }
@@ -39,15 +49,37 @@ import Testing
     var table: ExchangeTable
     var windows: [UInt32: ExchangeWindow] = [:]
 
-    mutating func append(_ exchange: Exchange) {
-      guard windows[exchange.session] != nil, exchange.sequence >> 32 == 0 else {
-        _ = table.appendIndexed(exchange)
+    mutating func append(_ exchange: KeptExchange, _ sequence: UInt64, _ id: UInt32) {
+      guard windows[exchange.session] != nil, sequence >> 32 == 0 else {
+        _ = table.appendIndexed(exchange, numberHigh: UInt32(sequence >> 32), id: id)
         return
       }
-      let place = ExchangeWindow.place(exchange.direction, exchange.sequence)
+      let place = ExchangeWindow.place(exchange.direction, sequence)
       var newest = windows[exchange.session]?.newest[place] ?? 0
-      _ = table.append(exchange, at: &newest)
+      _ = table.append(exchange, id: id, at: &newest)
       windows[exchange.session]?.newest[place] = newest
+    }
+
+    /// Puts the oldest at the front.
+    mutating func moveOldest() {
+      let oldest = table.pointer(table.head)
+      let sequence = table.sequence(of: oldest)
+      let session = oldest.pointee.session
+      guard windows[session] != nil, sequence >> 32 == 0 else {
+        _ = table.move(oldest, to: nil)
+        return
+      }
+      let place = ExchangeWindow.place(oldest.pointee.direction, sequence)
+      var newest = windows[session]?.newest[place] ?? 0
+      _ = table.move(oldest, to: &newest)
+      windows[session]?.newest[place] = newest
+    }
+
+    /// Forgets the oldest, and gives back what it has.
+    mutating func dropOldest() {
+      let oldest = table.pointer(table.head)
+      table.dropOldest()
+      if !oldest.pointee.flags.contains(.moved) { table.release(oldest) }
     }
 
     mutating func moveToIndex(_ session: UInt32) {
@@ -58,7 +90,7 @@ import Testing
     /// What there is of a number, newest first.
     func found(_ key: Key) -> [UInt32] {
       var result: [UInt32] = []
-      var next: UnsafeMutablePointer<Exchange>?
+      var next: UnsafeMutablePointer<KeptExchange>?
       if let window = windows[key.session], key.sequence >> 32 == 0 {
         var newest = window.newest[ExchangeWindow.place(key.direction, key.sequence)]
         next = table.find(key.session, key.direction, key.sequence, at: &newest).found
@@ -66,7 +98,7 @@ import Testing
         next = table.find(key.session, key.direction, key.sequence)
       }
       while let exchange = next {
-        if !exchange.pointee.flags.contains(.moved) { result.append(exchange.pointee.id) }
+        if !exchange.pointee.flags.contains(.moved) { result.append(table.id(of: exchange)) }
         next = table.next(after: exchange).found
       }
       return result
@@ -80,7 +112,9 @@ import Testing
   ])
   func randomOperations(_ numbers: UInt64, _ capacity: Int, windowed: UInt32) {
     var random = SeededRandom(numbers &+ UInt64(windowed))
-    var room = Room(table: ExchangeTable(maximumCount: capacity, seed: numbers, budget: MemoryBudget(limit: 1 << 30)))
+    var room = Room(
+      table: ExchangeTable(
+        maximumCount: capacity, seed: numbers, budget: MemoryBudget(limit: 1 << 30), keepsIDs: true))
     for session in 0..<windowed { room.windows[session] = ExchangeWindow() }
     var model = Model()
     var nextID: UInt32 = 0
@@ -97,25 +131,24 @@ import Testing
           if room.table.canGrow {
             room.table.grow()
           } else {
-            room.table.dropOldest()
+            room.dropOldest()
             model.head += 1
           }
         }
-        room.append(exchange(key, nextID))
+        room.append(exchange(key), key.sequence, nextID)
         model.queue.append((key, nextID, false))
         nextID += 1
       case 7 where model.count > 0:
-        room.table.dropOldest()
+        room.dropOldest()
         model.head += 1
       case 8 where model.count > 0 && !room.table.isFull:
         // The oldest moves to the front, as one that is still open does.
         let oldest = room.table.pointer(room.table.head)
         guard !oldest.pointee.flags.contains(.moved) else { break }
-        let copy = oldest.pointee
-        oldest.pointee.flags.insert(.moved)
-        room.append(copy)
+        let id = room.table.id(of: oldest)
+        room.moveOldest()
         model.queue[model.head].isMoved = true
-        model.queue.append((model.queue[model.head].key, copy.id, false))
+        model.queue.append((model.queue[model.head].key, id, false))
       default: break
       }
       // Chains are compared now and then: the model walks everything.
@@ -134,11 +167,10 @@ import Testing
     #expect(wrong == 0)
   }
 
-  private func exchange(_ key: Key, _ id: UInt32) -> Exchange {
-    Exchange(
-      sequence: key.sequence, session: key.session, direction: key.direction, id: id,
+  private func exchange(_ key: Key) -> KeptExchange {
+    KeptExchange(
+      number: UInt32(truncatingIfNeeded: key.sequence), session: key.session, direction: key.direction,
       firstAt: Timestamp(nanoseconds: 0), flow: 0, connection: 1, bodyCount: 0, end: 0, fingerprint: 0, clock: 0,
-      flags: [],
-      plan: 0, kind: 0)
+      flags: [], plan: 0, kind: 0)
   }
 }

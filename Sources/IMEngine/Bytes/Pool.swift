@@ -1,12 +1,14 @@
 /// Plain structs in chunks that never move, addressed by index, with a list of free places.
 ///
 /// A pointer to an element stays valid while the pool lives and the element is not freed; growth copies nothing. Places
-/// begin at cache lines, so that a struct's first 64 bytes cost one miss.
+/// begin at cache lines, so that a struct's first 64 bytes cost one miss; small ones share a line.
 struct Pool<Element: BitwiseCopyable>: ~Copyable {
   private static var shift: Int { 9 }
   private static var chunkCount: Int { 1 << shift }
 
-  private static var stride: Int { (MemoryLayout<Element>.size + 63) & ~63 }
+  private static var stride: Int {
+    MemoryLayout<Element>.size <= 32 ? 32 : (MemoryLayout<Element>.size + 63) & ~63
+  }
 
   private var chunks: UnsafeMutablePointer<UnsafeMutableRawPointer>
   private var capacity = 0

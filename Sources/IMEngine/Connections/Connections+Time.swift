@@ -95,7 +95,7 @@ extension Connections {
     if flow.pointee.session != .max {
       let session = tracker.sessions.pointer(flow.pointee.session)
       if tracker.sessions.isKnown(flow.pointee.session), session.pointee.flowSerial == flow.pointee.serial {
-        session.pointee.closedAt = flow.pointee.closedAt
+        tracker.sessions.root(flow.pointee.session).pointee.closedAt = flow.pointee.closedAt
       }
     }
     if flow.pointee.figures != .max { tracker.release(flow.pointee.figures) }

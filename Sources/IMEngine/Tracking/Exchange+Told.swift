@@ -7,15 +7,15 @@ extension Exchange {
     told fate: Fate, role kind: UInt8, plan: UInt8 = 0, direction: Direction, id: UInt32, connection: UInt32,
     sentAt: Timestamp, decidedAt: Timestamp, copies: Int
   ) {
-    self.init(
-      sequence: UInt64(id), session: connection, direction: direction, id: id, firstAt: sentAt, flow: 0,
-      connection: connection, bodyCount: 0, end: 0, fingerprint: 0, clock: 0, flags: [.good, .settled], plan: plan,
-      kind: kind)
-    repeats = UInt16(clamping: copies - 1)
-    if fate == .acked || fate == .ackedAfterRetry { _ = answered(at: decidedAt, status: 0) }
-    copied(at: decidedAt, clock: 0)
+    var kept = KeptExchange(
+      number: id, session: connection, direction: direction, firstAt: sentAt, flow: 0, connection: connection,
+      bodyCount: 0, end: 0, fingerprint: 0, clock: 0, flags: [.good, .settled], plan: plan, kind: kind)
+    var rest = ExchangeRest(repeats: UInt16(clamping: copies - 1))
+    if fate == .acked || fate == .ackedAfterRetry { _ = kept.answered(at: decidedAt, status: 0) }
+    kept.copied(at: decidedAt, clock: 0, &rest)
     // Whether the other end's kernel had it is not asked.
-    outcome.reach(nil)
-    outcome.decide(fate)
+    kept.outcome.reach(nil)
+    kept.outcome.decide(fate)
+    self.init(kept, sequence: UInt64(id), id: id, rest: rest)
   }
 }

@@ -14,9 +14,13 @@ struct ExchangeTable: ~Copyable {
   private static var leastSlots: Int { 1 << 6 }
   private static var slotsPerExchange: Int { 4 }
 
-  /// Places for exchanges, each a cache line, in addresses that are reserved for all there may ever be.
-  private let ring: UnsafeMutablePointer<Exchange>
+  /// Places for exchanges, in addresses that are reserved for all there may ever be.
+  private let ring: UnsafeMutablePointer<KeptExchange>
   private let reserved: LargeMemory.Reservation
+  /// The numbers of exchanges in the run, at the same places; `nil` where nobody is told of them.
+  private let ids: UnsafeMutablePointer<UInt32>?
+  private let reservedIDs: LargeMemory.Reservation?
+  private var rests: ExchangeRests
   private var slots: UnsafeMutablePointer<UInt64>
   /// Places in the ring, and in the index, less one.
   private var mask: UInt64
@@ -32,17 +36,21 @@ struct ExchangeTable: ~Copyable {
   private let salt: UInt64, multiplier: UInt64
 
   /// A table of at most `maximumCount` (a power of two, at most 2²⁴) exchanges. Numbers come off the wire: `seed` keeps
-  /// senders from choosing those that collide.
-  init(maximumCount: Int, seed: UInt64, budget: MemoryBudget) {
+  /// senders from choosing those that collide. `keepsIDs` says that somebody is told of exchanges by their numbers in the run.
+  init(maximumCount: Int, seed: UInt64, budget: MemoryBudget, keepsIDs: Bool) {
     self.budget = budget
+    rests = ExchangeRests(budget: budget)
     self.maximumCount = UInt64(maximumCount)
     salt = seed ^ 0xA076_1D64_78BD_642F
     // Odd, and with bits everywhere whatever the seed is.
     multiplier = (seed &* GoldenRatio.of64Bits) ^ 0xE703_7ED1_A0B4_28DB | 1
     mask = UInt64(min(1 << 12, maximumCount)) - 1
     slotMask = Self.leastSlots - 1
-    reserved = LargeMemory.reserve(maximumCount * Self.farGrowth * MemoryLayout<Exchange>.stride)
-    ring = reserved.start.assumingMemoryBound(to: Exchange.self)
+    reserved = LargeMemory.reserve(maximumCount * Self.farGrowth * MemoryLayout<KeptExchange>.stride)
+    ring = reserved.start.assumingMemoryBound(to: KeptExchange.self)
+    reservedIDs =
+      keepsIDs ? LargeMemory.reserve(maximumCount * Self.farGrowth * MemoryLayout<UInt32>.stride) : nil
+    ids = reservedIDs?.start.assumingMemoryBound(to: UInt32.self)
     slots = Self.newSlots(Self.leastSlots)
   }
 
@@ -55,13 +63,17 @@ struct ExchangeTable: ~Copyable {
 
   deinit {
     LargeMemory.release(reserved)
+    if let reservedIDs { LargeMemory.release(reservedIDs) }
     slots.deallocate()
   }
 
   @inline(__always)
   var isFull: Bool { tail &- head > mask }
-  /// Bytes of an exchange and of its two entries in `Tracker.waiting`, without the slots that it may need.
-  static var costPerExchange: Int { MemoryLayout<Exchange>.stride + 2 * WaitingExchanges.costPerEntry }
+  /// Bytes of an exchange and of its two entries in `Tracker.waiting`, without the slots and the rest that it may need.
+  var costPerExchange: Int {
+    MemoryLayout<KeptExchange>.stride + (ids == nil ? 0 : MemoryLayout<UInt32>.stride)
+      + 2 * WaitingExchanges.costPerEntry
+  }
   /// Bytes of the index; it charges them to the budget itself.
   var indexCost: Int { (slotMask + 1) * MemoryLayout<UInt64>.stride }
   /// Exchanges it has room for, a power of two.
@@ -73,12 +85,92 @@ struct ExchangeTable: ~Copyable {
   private static var farGrowth: Int { 8 }
   /// Whether there are addresses for twice as many.
   private var hasPlaces: Bool {
-    2 * capacity * MemoryLayout<Exchange>.stride <= reserved.byteCount
+    2 * capacity * MemoryLayout<KeptExchange>.stride <= reserved.byteCount
+      && reservedIDs.map { 2 * capacity * MemoryLayout<UInt32>.stride <= $0.byteCount } ?? true
   }
 
   @inline(__always)
-  func pointer(_ position: UInt64) -> UnsafeMutablePointer<Exchange> {
+  func pointer(_ position: UInt64) -> UnsafeMutablePointer<KeptExchange> {
     ring + Int(truncatingIfNeeded: position & mask)
+  }
+
+  // MARK: One exchange
+
+  /// The lower half of an exchange's position, by which it is known as long as it is not moved.
+  @inline(__always)
+  func link(of exchange: UnsafeMutablePointer<KeptExchange>) -> UInt32 {
+    let newest = tail &- 1
+    return UInt32(truncatingIfNeeded: newest &- ((newest &- UInt64(truncatingIfNeeded: exchange - ring)) & mask))
+  }
+
+  /// An exchange's number in the run; `.max` where nobody is told of it.
+  @inline(__always)
+  func id(of exchange: UnsafeMutablePointer<KeptExchange>) -> UInt32 {
+    guard let ids else { return .max }
+    return ids[exchange - ring]
+  }
+
+  /// An exchange's number.
+  @inline(__always)
+  func sequence(of exchange: UnsafeMutablePointer<KeptExchange>) -> UInt64 {
+    exchange.pointee.hasRest
+      ? UInt64(rests.pointer(exchange.pointee.fingerprint).pointee.numberHigh) << 32 | UInt64(exchange.pointee.number)
+      : UInt64(exchange.pointee.number)
+  }
+
+  @inline(__always)
+  private func has(_ sequence: UInt64, _ exchange: UnsafeMutablePointer<KeptExchange>) -> Bool {
+    exchange.pointee.number == UInt32(truncatingIfNeeded: sequence) && self.sequence(of: exchange) == sequence
+  }
+
+  /// The fingerprint of an exchange's body.
+  @inline(__always)
+  func fingerprint(of exchange: UnsafeMutablePointer<KeptExchange>) -> UInt32 {
+    exchange.pointee.hasRest
+      ? rests.pointer(exchange.pointee.fingerprint).pointee.fingerprint : exchange.pointee.fingerprint
+  }
+
+  /// When the last copy of an exchange came, to the microsecond.
+  @inline(__always)
+  func lastAt(_ exchange: UnsafeMutablePointer<KeptExchange>) -> Timestamp {
+    guard exchange.pointee.hasRest else { return exchange.pointee.firstAt }
+    let delay = rests.pointer(exchange.pointee.fingerprint).pointee.lastDelay
+    return exchange.pointee.firstAt.advanced(by: Int64(delay) * 1_000)
+  }
+
+  /// Copies of an exchange, at most 65,535.
+  func copies(of exchange: UnsafeMutablePointer<KeptExchange>) -> UInt16 {
+    guard exchange.pointee.hasRest else { return 1 }
+    let rest = rests.pointer(exchange.pointee.fingerprint)
+    return UInt16(clamping: 1 + Int(rest.pointee.repeats) + Int(rest.pointee.duplicates))
+  }
+
+  /// The rest of an exchange, made when it has none; it stays there until another one is made.
+  mutating func rest(of exchange: UnsafeMutablePointer<KeptExchange>) -> UnsafeMutablePointer<ExchangeRest> {
+    if !exchange.pointee.hasRest {
+      exchange.pointee.fingerprint = rests.add(ExchangeRest(fingerprint: exchange.pointee.fingerprint))
+      exchange.pointee.marks.insert(.hasRest)
+    }
+    return rests.pointer(exchange.pointee.fingerprint)
+  }
+
+  /// Gives back what an exchange has beside its place in the ring, which it has left.
+  @inline(__always)
+  mutating func release(_ exchange: UnsafeMutablePointer<KeptExchange>) {
+    if exchange.pointee.hasRest { rests.remove(exchange.pointee.fingerprint) }
+  }
+
+  /// What the numbers of messages that ask for no answer have in them: nobody looks for one of those.
+  private static var unnumbered: UInt64 { 1 << 41 }
+
+  /// All of an exchange, for who is told of it.
+  func told(_ exchange: UnsafeMutablePointer<KeptExchange>) -> Exchange {
+    let isOneWay = exchange.pointee.fate == .unacknowledged
+    return Exchange(
+      exchange.pointee,
+      sequence: isOneWay ? Self.unnumbered | UInt64(exchange.pointee.number) : sequence(of: exchange),
+      id: id(of: exchange),
+      rest: exchange.pointee.hasRest ? rests.pointer(exchange.pointee.fingerprint).pointee : ExchangeRest())
   }
 
   // MARK: Chains
@@ -92,7 +184,7 @@ struct ExchangeTable: ~Copyable {
   }
 
   /// The exchange whose position has the lower half `link`, `nil` where it was forgotten.
-  func pointer(ifThere link: UInt32) -> UnsafeMutablePointer<Exchange>? {
+  func pointer(ifThere link: UInt32) -> UnsafeMutablePointer<KeptExchange>? {
     age(link) > 0 ? ring + Int(truncatingIfNeeded: UInt64(link) & mask) : nil
   }
 
@@ -100,7 +192,7 @@ struct ExchangeTable: ~Copyable {
   @inline(__always)
   private func find(
     _ session: UInt32, _ direction: Direction, _ sequence: UInt64, from first: UInt32
-  ) -> (found: UnsafeMutablePointer<Exchange>?, steps: Int) {
+  ) -> (found: UnsafeMutablePointer<KeptExchange>?, steps: Int) {
     var link = first
     var steps = 0
     var last: UInt32 = 0
@@ -111,7 +203,7 @@ struct ExchangeTable: ~Copyable {
       last = age
       let exchange = ring + Int(truncatingIfNeeded: UInt64(link) & mask)
       guard exchange.pointee.session == session, exchange.pointee.direction == direction else { return (nil, steps) }
-      if exchange.pointee.sequence == sequence, !exchange.pointee.flags.contains(.moved) { return (exchange, steps) }
+      if has(sequence, exchange), !exchange.pointee.flags.contains(.moved) { return (exchange, steps) }
       link = exchange.pointee.previous
       steps &+= 1
     }
@@ -122,24 +214,24 @@ struct ExchangeTable: ~Copyable {
   @inline(__always)
   func find(
     _ session: UInt32, _ direction: Direction, _ sequence: UInt64, at place: UnsafeMutablePointer<UInt32>
-  ) -> (found: UnsafeMutablePointer<Exchange>?, steps: Int) {
+  ) -> (found: UnsafeMutablePointer<KeptExchange>?, steps: Int) {
     find(session, direction, sequence, from: place.pointee)
   }
 
   /// The next older one with the same number, and how many of other numbers stood before it.
   @inline(__always)
   func next(
-    after exchange: UnsafeMutablePointer<Exchange>
-  ) -> (found: UnsafeMutablePointer<Exchange>?, steps: Int) {
+    after exchange: UnsafeMutablePointer<KeptExchange>
+  ) -> (found: UnsafeMutablePointer<KeptExchange>?, steps: Int) {
     find(
-      exchange.pointee.session, exchange.pointee.direction, exchange.pointee.sequence, from: exchange.pointee.previous)
+      exchange.pointee.session, exchange.pointee.direction, sequence(of: exchange), from: exchange.pointee.previous)
   }
 
   /// The same, for exchanges without a number, which are answered in their order: those that were answered before `now` are
   /// passed over, and left out of the chain, so that nobody comes to them again. They stand in the index.
   mutating func nextOpen(
-    after exchange: UnsafeMutablePointer<Exchange>, _ now: Timestamp
-  ) -> UnsafeMutablePointer<Exchange>? {
+    after exchange: UnsafeMutablePointer<KeptExchange>, _ now: Timestamp
+  ) -> UnsafeMutablePointer<KeptExchange>? {
     var older = next(after: exchange).found
     while let passed = older, passed.pointee.isAnswered, passed.pointee.firstAt <= now {
       older = next(after: passed).found
@@ -150,26 +242,63 @@ struct ExchangeTable: ~Copyable {
 
   /// Asks for the exchange at `link`, if there is one.
   @inline(__always)
-  func prefetch(_ link: UInt32) { imdump_prefetch(ring + Int(truncatingIfNeeded: UInt64(link) & mask)) }
+  func prefetch(_ link: UInt32) {
+    let place = UnsafeRawPointer(ring + Int(truncatingIfNeeded: UInt64(link) & mask))
+    imdump_prefetch(place)
+    // Every other one lies in two cache lines.
+    imdump_prefetch(place + (MemoryLayout<KeptExchange>.size - 1))
+  }
 
-  /// Puts `exchange` at the front, where nobody looks for it; there is room.
+  /// Puts `exchange` at the front, where nobody looks for it; there is room. `id` is its number in the run.
   @inline(__always)
-  mutating func append(_ exchange: Exchange, behind previous: UInt32 = 0) -> UnsafeMutablePointer<Exchange> {
+  mutating func append(
+    _ exchange: KeptExchange, id: UInt32, behind previous: UInt32 = 0
+  ) -> UnsafeMutablePointer<KeptExchange> {
     let place = pointer(tail)
     place.initialize(to: exchange)
     place.pointee.previous = previous
+    if let ids { (ids + (place - ring)).initialize(to: id) }
     tail &+= 1
     return place
   }
 
-  /// Puts `exchange` at the front, and at the front of those that begin at a window's `place`; there is room.
+  /// Puts `exchange`, whose number is below 2³², at the front, and at the front of those that begin at a window's `place`; there
+  /// is room.
   @inline(__always)
   mutating func append(
-    _ exchange: Exchange, at place: UnsafeMutablePointer<UInt32>
-  ) -> UnsafeMutablePointer<Exchange> {
+    _ exchange: KeptExchange, id: UInt32, at place: UnsafeMutablePointer<UInt32>
+  ) -> UnsafeMutablePointer<KeptExchange> {
     let older = place.pointee
     place.pointee = UInt32(truncatingIfNeeded: tail)
-    return append(exchange, behind: older)
+    return append(exchange, id: id, behind: older)
+  }
+
+  /// Puts `exchange` at the front and into the index; there is room. `numberHigh` is the high half of its number.
+  mutating func appendIndexed(
+    _ exchange: KeptExchange, numberHigh: UInt32, id: UInt32
+  ) -> UnsafeMutablePointer<KeptExchange> {
+    let place = append(exchange, id: id)
+    if numberHigh != 0 { rest(of: place).pointee.numberHigh = numberHigh }
+    index(place, position: tail &- 1)
+    return place
+  }
+
+  /// Puts an exchange that is there at the front, where a window's `place` or, without one, the index says where it is; there
+  /// is room. Its former place may be the new one, if it was dropped from there.
+  mutating func move(
+    _ exchange: UnsafeMutablePointer<KeptExchange>, to place: UnsafeMutablePointer<UInt32>?
+  ) -> UnsafeMutablePointer<KeptExchange> {
+    let (copy, id) = (exchange.pointee, id(of: exchange))
+    exchange.pointee.flags.insert(.moved)
+    if let place {
+      _ = append(copy, id: id, at: place)
+    } else {
+      index(append(copy, id: id), position: tail &- 1)
+    }
+    let new = pointer(tail &- 1)
+    // What it has beside its place goes with it.
+    if new != exchange { exchange.pointee.marks.remove(.hasRest) }
+    return new
   }
 
   // MARK: The index
@@ -221,7 +350,7 @@ struct ExchangeTable: ~Copyable {
   }
 
   @inline(__always)
-  private func place(_ slot: UInt64) -> UnsafeMutablePointer<Exchange> {
+  private func place(_ slot: UInt64) -> UnsafeMutablePointer<KeptExchange> {
     ring + Int(truncatingIfNeeded: slot & mask)
   }
 
@@ -236,7 +365,7 @@ struct ExchangeTable: ~Copyable {
       if slot == Self.empty { return i }
       if slot >> 32 == hash & 0xffff_ffff {
         let exchange = place(slot)
-        if exchange.pointee.sequence == sequence, exchange.pointee.session == session,
+        if has(sequence, exchange), exchange.pointee.session == session,
           exchange.pointee.direction == direction
         {
           return i
@@ -248,23 +377,17 @@ struct ExchangeTable: ~Copyable {
 
   /// The newest exchange of that number in the index, `nil` when there is none.
   @inline(__always)
-  func find(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> UnsafeMutablePointer<Exchange>? {
+  func find(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> UnsafeMutablePointer<KeptExchange>? {
     let i = slot(hash(session, direction, sequence), session, direction, sequence)
     return slots[i] == Self.empty ? nil : place(slots[i])
   }
 
-  /// Puts `exchange` at the front, and into the index; there is room.
-  mutating func appendIndexed(_ exchange: Exchange) -> UnsafeMutablePointer<Exchange> {
-    let place = append(exchange)
-    index(place, position: tail &- 1)
-    return place
-  }
-
   /// Makes the exchange at `position` the newest of its number in the index.
-  private mutating func index(_ exchange: UnsafeMutablePointer<Exchange>, position: UInt64) {
+  private mutating func index(_ exchange: UnsafeMutablePointer<KeptExchange>, position: UInt64) {
     if (indexed + 1) * Self.slotsPerExchange > slotMask + 1 { growIndex() }
-    let h = hash(exchange.pointee.session, exchange.pointee.direction, exchange.pointee.sequence)
-    let i = slot(h, exchange.pointee.session, exchange.pointee.direction, exchange.pointee.sequence)
+    let sequence = sequence(of: exchange)
+    let h = hash(exchange.pointee.session, exchange.pointee.direction, sequence)
+    let i = slot(h, exchange.pointee.session, exchange.pointee.direction, sequence)
     let old = slots[i]
     indexed += old == Self.empty ? 1 : 0
     exchange.pointee.previous = old == Self.empty ? 0 : UInt32(truncatingIfNeeded: old)
@@ -331,9 +454,9 @@ struct ExchangeTable: ~Copyable {
     // The slots of those that follow are far apart; they will be wanted soon.
     if tail &- head > 8 {
       let next = pointer(head &+ 8)
-      prefetchSlots(WantedExchange(session: next.pointee.session, sequence: next.pointee.sequence))
+      prefetchSlots(WantedExchange(session: next.pointee.session, sequence: sequence(of: next)))
     }
-    let h = hash(oldest.pointee.session, oldest.pointee.direction, oldest.pointee.sequence)
+    let h = hash(oldest.pointee.session, oldest.pointee.direction, sequence(of: oldest))
     let entry = h << 32 | head & 0xffff_ffff
     // The slot is this one's unless a newer one of the same number has it.
     var i = Int(truncatingIfNeeded: h) & slotMask
@@ -373,7 +496,9 @@ struct ExchangeTable: ~Copyable {
     while position < tail {
       // Those whose place has changed go to the half that was not in use.
       if position & mask != position & old {
-        pointer(position).initialize(to: ring[Int(truncatingIfNeeded: position & old)])
+        let former = Int(truncatingIfNeeded: position & old)
+        pointer(position).initialize(to: ring[former])
+        if let ids { (ids + (pointer(position) - ring)).initialize(to: ids[former]) }
       }
       position &+= 1
     }

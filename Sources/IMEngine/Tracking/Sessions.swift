@@ -1,7 +1,7 @@
 package import IMWire
 
-/// One client as the protocol names it, across all its connections. What a frame asks for stands in the first two cache
-/// lines: counters, and where its exchanges are.
+/// One client as the protocol names it, across all its connections: two cache lines, counters, and where its exchanges are. What
+/// frames do not ask for stands in its `SessionRoot`.
 struct Session {
   /// The last numbers, by direction and category (0 to 3).
   var last: InlineArray<8, UInt32> = [0, 0, 0, 0, 0, 0, 0, 0]
@@ -31,14 +31,6 @@ struct Session {
   var older: UInt32
   /// Where its exchanges are, at byte 64.
   var window = ExchangeWindow()
-  /// What the wire calls it: the session number, or a hash of the client's name.
-  var key: UInt64
-  /// When that flow was over, as far as it was forgotten; else the flow itself tells.
-  var closedAt = Timestamp.distantFuture
-  /// When its connection had been heard of last, when it was last asked whether this may be forgotten.
-  var askedAt = Timestamp.distantPast
-  /// Where it was: a hash of client address and server endpoint.
-  var place: UInt64
 }
 
 extension UnsafeMutablePointer<Session> {
@@ -99,6 +91,8 @@ extension Session {
 /// more, the one that came first is forgotten, and its identity never means another.
 struct SessionTable: ~Copyable {
   private var pool = Pool<Session>()
+  /// At the same places.
+  private var roots = Pool<SessionRoot>()
   private let budget: MemoryBudget
   /// The next place to be given to another session, when there is no memory for more.
   private var hand: UInt32 = 0
@@ -109,16 +103,18 @@ struct SessionTable: ~Copyable {
   var forgotten: [UInt32] = []
   /// Where the exchanges are of the session that was forgotten for the one that was added last.
   var displaced: ExchangeWindow?
-  private var newest: [UInt64: UInt32] = [:]
+  private var newest: SessionNames
   /// Names of sessions that have one.
   private(set) var names: [UInt32: String] = [:]
   private var openGaps: [UInt64: [OpenGap]] = [:]
 
   /// Places of sessions: 24 bits.
   private static var maximumCount: Int { 1 << 24 - 1 }
-  /// Bytes of a session, with its entry in the table of all; and what a name costs here and in a sink, beside its text.
+  /// Bytes of a session, with its root and its entry in the table of all; and what a name costs here and in a sink, beside its text.
   private static var nameCost: Int { 128 }
-  private static var cost: Int { Pool<Session>.costPerElement + 48 }
+  private static var cost: Int {
+    Pool<Session>.costPerElement + Pool<SessionRoot>.costPerElement + SessionNames.costPerSession
+  }
   /// At most this many counters with open gaps are kept, fewer where there is little memory; and so many of one counter.
   private let maximumCounters: Int
   private static var maximumGaps: Int { 64 }
@@ -126,8 +122,10 @@ struct SessionTable: ~Copyable {
   /// What the numbers of each plan, direction and category were.
   private var order: [SequenceTotals] = []
 
-  init(planCount: Int, budget: MemoryBudget) {
+  /// `seed` keeps senders from choosing names that collide.
+  init(planCount: Int, seed: UInt64, budget: MemoryBudget) {
     self.budget = budget
+    newest = SessionNames(seed: seed)
     for _ in 0..<planCount {
       for direction in [Direction.clientToServer, .serverToClient] {
         for category in 0..<UInt8(4) { order.append(SequenceTotals(direction: direction, category: category)) }
@@ -140,21 +138,27 @@ struct SessionTable: ~Copyable {
   @inline(__always)
   func pointer(_ id: UInt32) -> UnsafeMutablePointer<Session> { pool.pointer(id & 0xff_ffff) }
 
+  /// The root of the session `id`, or of the one that has its place now.
+  func root(_ id: UInt32) -> UnsafeMutablePointer<SessionRoot> { roots.pointer(id & 0xff_ffff) }
+
+  /// What the wire calls the session `id`: the session number, or a hash of the client's name.
+  func key(_ id: UInt32) -> UInt64 { SessionRoot.name(root(id).pointee.name, pointer(id).pointee.plan) }
+
   /// Whether the session `id` is still remembered.
   @inline(__always)
   func isKnown(_ id: UInt32) -> Bool { pointer(id).pointee.generation == UInt8(truncatingIfNeeded: id &>> 24) }
 
   /// The newest session called `key` of `plan`, or `nil`.
-  func newest(_ key: UInt64, _ plan: UInt8) -> UInt32? { newest[key ^ UInt64(plan) << 56] }
+  func newest(_ key: UInt64, _ plan: UInt8) -> UInt32? { newest.find(SessionRoot.name(key, plan), roots) }
 
   /// Adds a session called `key`; `counts` says that its numbers are counters.
   mutating func add(
     _ key: UInt64, _ plan: UInt8, flow: UInt32, serial: UInt32, place: UInt64, counts: Bool, _ flows: FlowPlaces
   ) -> UInt32 {
     let older = newest(key, plan) ?? .max
-    var session = Session(
-      plan: plan, hasWindow: counts, flow: flow, flowSerial: serial, older: older, key: key, place: place)
-    session.askedAt = flows.pointer(flow).pointee.lastSeen
+    var session = Session(plan: plan, hasWindow: counts, flow: flow, flowSerial: serial, older: older)
+    let root = SessionRoot(
+      name: SessionRoot.name(key, plan), place: place, askedAt: flows.pointer(flow).pointee.lastSeen)
     if pool.count == 0 {
       // The first places are needed even where others have taken all there is.
       budget.take(.sessions, Pool<Session>.growth * Self.cost)
@@ -162,15 +166,16 @@ struct SessionTable: ~Copyable {
       pool.count + Pool<Session>.growth > Self.maximumCount
         || !budget.takeIfAdmitted(.sessions, Pool<Session>.growth * Self.cost)
     {
-      return replaceOldest(&session, flows)
+      return replaceOldest(&session, root, flows)
     }
     let index = pool.allocate(session)
-    newest[key ^ UInt64(plan) << 56] = index
+    _ = roots.allocate(root)
+    newest.set(root.name, index, roots)
     return index
   }
 
   /// Gives a new session the place of the one that has had its own for longest and is not in use.
-  private mutating func replaceOldest(_ session: inout Session, _ flows: FlowPlaces) -> UInt32 {
+  private mutating func replaceOldest(_ session: inout Session, _ root: SessionRoot, _ flows: FlowPlaces) -> UInt32 {
     var place = hand
     for _ in 0..<64 {
       place = hand
@@ -179,8 +184,8 @@ struct SessionTable: ~Copyable {
     }
     let old = pool.pointer(place)
     let id = UInt32(old.pointee.generation) << 24 | place
-    let name = old.pointee.key ^ UInt64(old.pointee.plan) << 56
-    if newest[name] == id { newest[name] = nil }
+    let name = roots.pointer(place).pointee.name
+    if newest.find(name, roots) == id { newest.remove(name, roots) }
     if let text = names.removeValue(forKey: id) { budget.take(.sessions, -text.utf8.count - Self.nameCost) }
     for slot in 0..<UInt64(8) where !openGaps.isEmpty { openGaps[UInt64(place) << 3 | slot] = nil }
     evicted += 1
@@ -192,7 +197,8 @@ struct SessionTable: ~Copyable {
     if session.older == id { session.older = .max }
     old.initialize(to: session)
     let new = UInt32(session.generation) << 24 | place
-    newest[session.key ^ UInt64(session.plan) << 56] = new
+    roots.pointer(place).initialize(to: root)
+    newest.set(root.name, new, roots)
     return new
   }
 
@@ -202,9 +208,9 @@ struct SessionTable: ~Copyable {
     let flow = flows.pointer(session.pointee.flow)
     guard flow.pointee.serial == session.pointee.flowSerial,
       flow.pointee.session == UInt32(session.pointee.generation) << 24 | place,
-      flow.pointee.lastSeen > session.pointee.askedAt
+      flow.pointee.lastSeen > roots.pointer(place).pointee.askedAt
     else { return false }
-    session.pointee.askedAt = flow.pointee.lastSeen
+    roots.pointer(place).pointee.askedAt = flow.pointee.lastSeen
     return true
   }
 
@@ -218,10 +224,11 @@ struct SessionTable: ~Copyable {
   /// Calls the session at `index`, which stands alone under its key, `key` from now on.
   mutating func rename(_ index: UInt32, _ key: UInt64) {
     let session = pointer(index)
-    newest[session.pointee.key ^ UInt64(session.pointee.plan) << 56] = nil
+    let root = root(index)
+    newest.remove(root.pointee.name, roots)
     session.pointee.older = newest(key, session.pointee.plan) ?? .max
-    session.pointee.key = key
-    newest[key ^ UInt64(session.pointee.plan) << 56] = index
+    root.pointee.name = SessionRoot.name(key, session.pointee.plan)
+    newest.set(root.pointee.name, index, roots)
   }
 
   /// Gives the session at `index` the name that the client itself uses.

@@ -29,6 +29,18 @@ package struct Settlement: Sendable, BitwiseCopyable {
     status = exchange.status
   }
 
+  /// The settlement of a kept exchange, whose server has the index `endpoint`.
+  @inline(__always)
+  init(_ exchange: UnsafePointer<KeptExchange>, endpoint: UInt32) {
+    delay = UInt32(truncatingIfNeeded: exchange.pointee.roundTrip ?? -1)
+    self.endpoint = endpoint
+    plan = exchange.pointee.plan
+    kind = exchange.pointee.kind
+    outcome = exchange.pointee.outcome
+    flags = exchange.pointee.flags
+    status = exchange.pointee.status
+  }
+
   /// The round trip in microseconds, where there is one.
   package var roundTrip: Int64? { delay == .max ? nil : Int64(delay) }
   /// Of one whose answer came late, what was told when its time was over.

@@ -54,19 +54,19 @@ extension Tracker {
   }
 
   private func deadline(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>
+    _ exchange: UnsafeMutablePointer<KeptExchange>, _ flow: UnsafeMutablePointer<Flow>
   ) -> Timestamp {
     let last = copyElsewhere(exchange)?.flow ?? flow
-    return min(exchange.pointee.lastAt.advanced(by: timeouts(exchange)), last.pointee.closedAt)
+    return min(table.lastAt(exchange).advanced(by: timeouts(exchange)), last.pointee.closedAt)
   }
 
-  private func timeouts(_ exchange: UnsafeMutablePointer<Exchange>) -> Int64 {
+  private func timeouts(_ exchange: UnsafeMutablePointer<KeptExchange>) -> Int64 {
     planTimeouts[Int(exchange.pointee.plan) * Self.kinds + min(Self.kinds - 1, Int(exchange.pointee.kind))]
   }
 
   /// Settles an exchange whose time for an answer ended at `deadline`, or, with `nil`, that is still open and given up.
   private mutating func expire(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>,
+    _ exchange: UnsafeMutablePointer<KeptExchange>, _ flow: UnsafeMutablePointer<Flow>,
     at deadline: Timestamp?
   ) {
     let fate = deadline.map { outcomeWithoutAnswer(exchange, flow, $0) } ?? .pending
@@ -80,16 +80,15 @@ extension Tracker {
 
   /// What an exchange's type is for.
   @inline(__always)
-  func role(_ exchange: UnsafeMutablePointer<Exchange>) -> FrameRole {
+  func role(_ exchange: UnsafeMutablePointer<KeptExchange>) -> FrameRole {
     planRoles[Int(exchange.pointee.plan) &* Self.kinds &+ min(Self.kinds &- 1, Int(exchange.pointee.kind))]
   }
 
   /// Puts an open exchange at the front of the table.
-  private mutating func move(_ exchange: UnsafeMutablePointer<Exchange>) {
-    let copy = exchange.pointee
-    exchange.pointee.flags.insert(.moved)
-    _ = append(copy)
-    waits(copy.firstAt)
+  private mutating func move(_ exchange: UnsafeMutablePointer<KeptExchange>) {
+    let firstAt = exchange.pointee.firstAt
+    moveToFront(exchange)
+    waits(firstAt)
   }
 
   /// Makes room for one more exchange: forgets settled ones, moves open ones, or grows.
@@ -97,7 +96,7 @@ extension Tracker {
   mutating func makeRoom(_ now: Timestamp) {
     let oldest = table.pointer(table.head)
     if table.canGrow, !oldest.pointee.flags.contains(.moved),
-      now.nanoseconds(since: oldest.pointee.lastAt) < Self.retention.nanoseconds, grow()
+      now.nanoseconds(since: table.lastAt(oldest)) < Self.retention.nanoseconds, grow()
     {
       return
     }
@@ -129,16 +128,16 @@ extension Tracker {
   }
 
   /// Puts an open exchange that was dropped from the tail at the front.
-  private mutating func moveDropped(_ exchange: UnsafeMutablePointer<Exchange>) {
-    let copy = exchange.pointee
+  private mutating func moveDropped(_ exchange: UnsafeMutablePointer<KeptExchange>) {
+    let firstAt = exchange.pointee.firstAt
     if waiting.count >= 2 * table.capacity { waiting.removeAll { table.pointer(ifThere: $0) == nil } }
-    _ = append(copy)
-    waits(copy.firstAt)
+    moveToFront(exchange)
+    waits(firstAt)
   }
 
   /// Doubles the table if the limit on memory lets it, and its index, which may have to grow with it.
   private mutating func grow() -> Bool {
-    let cost = table.capacity * (ExchangeTable.costPerExchange + sinkCost)
+    let cost = table.capacity * (table.costPerExchange + sinkCost)
     guard budget.admits(.exchanges, cost + table.indexCost) else { return false }
     budget.take(.exchanges, cost)
     table.grow()
@@ -167,7 +166,7 @@ extension Tracker {
     while table.head < table.tail {
       let exchange = table.pointer(table.head)
       if !exchange.pointee.flags.contains(.moved) {
-        let last = max(exchange.pointee.lastAt, exchange.pointee.ackedAt)
+        let last = max(table.lastAt(exchange), exchange.pointee.ackedAt)
         guard exchange.pointee.flags.contains(.settled), now.nanoseconds(since: last) > Self.retention.nanoseconds
         else { return }
         table.dropOldest()
@@ -188,8 +187,9 @@ extension Tracker {
   }
 
   @inline(__always)
-  private mutating func finish(_ exchange: UnsafeMutablePointer<Exchange>) {
-    if wantsFinished { sink.finished(exchange.pointee) }
-    if !elsewhere.isEmpty { elsewhere[exchange.pointee.id] = nil }
+  private mutating func finish(_ exchange: UnsafeMutablePointer<KeptExchange>) {
+    if wantsFinished { sink.finished(table.told(exchange)) }
+    if !elsewhere.isEmpty { elsewhere[table.link(of: exchange)] = nil }
+    table.release(exchange)
   }
 }

@@ -22,7 +22,7 @@ extension Tracker {
       guard let exchange = find(flow.pointee.session, direction, number(of: frame, flow)),
         exchange.pointee.connection == flow.pointee.serial
       else { return }
-      figure.pointee.handshakeExchange = exchange.pointee.id
+      figure.pointee.handshakeExchange = table.link(of: exchange)
       // The capture may have the acknowledgment first.
       if exchange.pointee.isAnswered { acknowledgeHandshake(exchange, figure) }
     case .answer:
@@ -49,7 +49,7 @@ extension Tracker {
 
   /// The request's exchange was answered by an acknowledgment.
   func acknowledgeHandshake(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>
+    _ exchange: UnsafeMutablePointer<KeptExchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>
   ) {
     if exchange.pointee.flags.contains(.refused) {
       figure.pointee.handshake.insert(.refused)

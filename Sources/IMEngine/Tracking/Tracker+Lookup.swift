@@ -12,7 +12,7 @@ extension Tracker {
   @inline(__always)
   mutating func find(
     _ session: UInt32, _ direction: Direction, _ sequence: UInt64
-  ) -> UnsafeMutablePointer<Exchange>? {
+  ) -> UnsafeMutablePointer<KeptExchange>? {
     guard let place = sessions.pointer(session).exchanges(session, direction, sequence) else {
       return table.find(session, direction, sequence)
     }
@@ -22,20 +22,25 @@ extension Tracker {
   }
 
   /// The next older one with the same number.
-  mutating func next(after exchange: UnsafeMutablePointer<Exchange>) -> UnsafeMutablePointer<Exchange>? {
+  mutating func next(after exchange: UnsafeMutablePointer<KeptExchange>) -> UnsafeMutablePointer<KeptExchange>? {
     let (found, steps) = table.next(after: exchange)
     if steps > Self.shortWalk { noteLongWalk(exchange.pointee.session) }
     return found
   }
 
-  /// Puts `exchange` at the front, where its number is looked for; there is room.
-  @inline(__always)
-  mutating func append(_ exchange: Exchange) -> UnsafeMutablePointer<Exchange> {
-    guard
-      let place = sessions.pointer(exchange.session).exchanges(
-        exchange.session, exchange.direction, exchange.sequence)
-    else { return table.appendIndexed(exchange) }
-    return table.append(exchange, at: place)
+  /// Puts an open exchange at the front, where its number is looked for; there is room. Who knows it by its link learns of the
+  /// new one.
+  mutating func moveToFront(_ exchange: UnsafeMutablePointer<KeptExchange>) {
+    let former = table.link(of: exchange)
+    let session = exchange.pointee.session
+    let place = sessions.pointer(session).exchanges(session, exchange.pointee.direction, table.sequence(of: exchange))
+    let moved = table.move(exchange, to: place)
+    let link = table.link(of: moved)
+    if !elsewhere.isEmpty, let copy = elsewhere.removeValue(forKey: former) { elsewhere[link] = copy }
+    let flow = flows.pointer(moved.pointee.flow)
+    guard flow.pointee.serial == moved.pointee.connection, flow.pointee.figures != .max else { return }
+    let figure = figures.pointer(flow.pointee.figures)
+    if figure.pointee.handshakeExchange == former { figure.pointee.handshakeExchange = link }
   }
 
   /// Asks for what exchanges of a record's frame are found by.

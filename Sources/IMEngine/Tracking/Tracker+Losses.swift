@@ -61,7 +61,7 @@ extension Tracker {
 
   /// Whether an answer may still come out from a hole that opened before the time for it was over.
   func mayBeFilled(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>, _ deadline: Timestamp,
+    _ exchange: UnsafeMutablePointer<KeptExchange>, _ flow: UnsafeMutablePointer<Flow>, _ deadline: Timestamp,
     _ now: Timestamp
   ) -> Bool {
     let half = flow.half(flow.pointee.side(exchange.pointee.direction.reversed))
@@ -82,7 +82,7 @@ extension Tracker {
 
   /// Decides what a message is whose time for an answer ended at `deadline`, and takes note of where it stopped.
   mutating func outcomeWithoutAnswer(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>,
+    _ exchange: UnsafeMutablePointer<KeptExchange>, _ flow: UnsafeMutablePointer<Flow>,
     _ deadline: Timestamp
   ) -> Fate {
     guard exchange.pointee.flags.contains(.good) else { return .damaged }
@@ -101,9 +101,9 @@ extension Tracker {
 
   /// The last copy of an exchange on another connection than its first, as long as that is remembered.
   func copyElsewhere(
-    _ exchange: UnsafeMutablePointer<Exchange>
+    _ exchange: UnsafeMutablePointer<KeptExchange>
   ) -> (flow: UnsafeMutablePointer<Flow>, end: UInt32)? {
-    guard !elsewhere.isEmpty, let copy = elsewhere[exchange.pointee.id] else { return nil }
+    guard !elsewhere.isEmpty, let copy = elsewhere[table.link(of: exchange)] else { return nil }
     let flow = flows.pointer(copy.flow)
     return flow.pointee.serial == copy.serial ? (flow, copy.end) : nil
   }

@@ -30,14 +30,19 @@ extension Tracker {
     let kind = record.pointee.kind.pointee.index
     note.exchange = nextID
     note.copy = 1
-    let exchange = Exchange(
-      sequence: sequence, session: flow.pointee.session, direction: direction, id: nextID,
+    let exchange = KeptExchange(
+      number: UInt32(truncatingIfNeeded: sequence), session: flow.pointee.session, direction: direction,
       firstAt: record.pointee.timestamp, flow: record.pointee.flow, connection: flow.pointee.serial,
       bodyCount: record.pointee.bodyCount,
       end: record.pointee.streamEnd, fingerprint: record.pointee.fingerprint, clock: record.pointee.clock,
       flags: isBad ? .bad : .good,
       plan: record.pointee.profile.plan, kind: kind)
-    let new = if let place { table.append(exchange, at: place) } else { table.appendIndexed(exchange) }
+    let new =
+      if let place {
+        table.append(exchange, id: nextID, at: place)
+      } else {
+        table.appendIndexed(exchange, numberHigh: UInt32(truncatingIfNeeded: sequence >> 32), id: nextID)
+      }
     nextID &+= 1
     let figure = figures.pointer(flow.pointee.figures)
     figure.pointee.unsettled &+= 1
@@ -57,20 +62,17 @@ extension Tracker {
     note.exchange = nextID
     note.copy = 1
     let new = table.append(
-      Exchange(
-        sequence: Self.unnumbered | UInt64(nextID), session: flow.pointee.session, direction: record.pointee.direction,
-        id: nextID, firstAt: record.pointee.timestamp, flow: record.pointee.flow, connection: flow.pointee.serial,
+      KeptExchange(
+        number: nextID, session: flow.pointee.session, direction: record.pointee.direction,
+        firstAt: record.pointee.timestamp, flow: record.pointee.flow, connection: flow.pointee.serial,
         bodyCount: record.pointee.bodyCount, end: 0, fingerprint: 0, clock: 0,
         flags: record.pointee.facts.contains(.isBad) ? [.bad, .settled] : [.good, .settled],
         plan: record.pointee.profile.plan,
-        kind: record.pointee.kind.pointee.index))
+        kind: record.pointee.kind.pointee.index), id: nextID)
     new.pointee.outcome.decide(.unacknowledged)
     nextID &+= 1
     tellSettled(new, figures.pointer(flow.pointee.figures).pointee.endpoint)
   }
-
-  /// What numbers of messages have in them that nobody ever looks for.
-  private static var unnumbered: UInt64 { 1 << 41 }
 
   /// A copy that comes as much later was sent again on purpose.
   private static var retryDistance: Duration { .seconds(1) }
@@ -78,12 +80,13 @@ extension Tracker {
   /// Makes the frame a copy of a known exchange; false when it is a new one that uses the number again.
   @inline(never)
   private mutating func join(
-    _ record: UnsafePointer<FrameRecord>, _ known: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>,
+    _ record: UnsafePointer<FrameRecord>, _ known: UnsafeMutablePointer<KeptExchange>,
+    _ flow: UnsafeMutablePointer<Flow>,
     _ plan: UnsafePointer<Plan>, _ note: inout FrameNote
   ) -> Bool {
     let fingerprint = record.pointee.fingerprint
     let isBad = record.pointee.facts.contains(.isBad)
-    var found: UnsafeMutablePointer<Exchange>? = known
+    var found: UnsafeMutablePointer<KeptExchange>? = known
     while let candidate = found, candidate.pointee.kind != record.pointee.kind.pointee.index {
       found = next(after: candidate)
     }
@@ -91,7 +94,7 @@ extension Tracker {
     let isElsewhere = exchange.pointee.connection != flow.pointee.serial
     if isElsewhere, !outlives(plan, record), !isHere(exchange, flow) { return false }
     let isAnswered = exchange.pointee.isAnswered
-    let isSame = exchange.pointee.fingerprint == fingerprint
+    let isSame = table.fingerprint(of: exchange) == fingerprint
     if plan.pointee.sequenceCounts {
       // A damaged copy has another checksum, and a damaged first copy is told by the same length.
       let damaged = isBad || !exchange.pointee.flags.contains(.good)
@@ -106,7 +109,7 @@ extension Tracker {
       guard isSame || isMarked && !isAnswered, !isAnswered || isMarked else { return false }
     }
     let now = record.pointee.timestamp
-    let gap = now.nanoseconds(since: exchange.pointee.lastAt)
+    let gap = now.nanoseconds(since: table.lastAt(exchange))
     let clock = record.pointee.clock
     let figure = figures.pointer(flow.pointee.figures)
     let total = total(record.pointee.profile.plan, record.pointee.kind.pointee.index)
@@ -124,30 +127,34 @@ extension Tracker {
       rare(figure).pointee.immediateDuplicates &+= 1
       total.pointee.immediateDuplicates &+= 1
     }
+    let rest = table.rest(of: exchange)
     if isLate {
       note.isDuplicate = true
       rare(figure).pointee.duplicates &+= 1
       total.pointee.duplicates &+= 1
-      exchange.pointee.duplicates &+= exchange.pointee.duplicates == .max ? 0 : 1
+      rest.pointee.duplicates &+= rest.pointee.duplicates == .max ? 0 : 1
     } else {
-      exchange.pointee.repeats &+= exchange.pointee.repeats == .max ? 0 : 1
+      rest.pointee.repeats &+= rest.pointee.repeats == .max ? 0 : 1
+      exchange.pointee.marks.insert(.isRepeated)
     }
     if isBad {
       exchange.pointee.flags.insert(.bad)
     } else {
       if !exchange.pointee.flags.contains(.good) {
         exchange.pointee.flags.insert(.good)
-        exchange.pointee.fingerprint = fingerprint
+        rest.pointee.fingerprint = fingerprint
       }
     }
-    exchange.pointee.copied(at: now, clock: clock)
-    if isElsewhere, elsewhere.count < Self.maximumElsewhere || elsewhere[exchange.pointee.id] != nil {
-      elsewhere[exchange.pointee.id] = CopyElsewhere(
-        flow: record.pointee.flow, serial: flow.pointee.serial,
-        end: record.pointee.streamEnd)
+    exchange.pointee.copied(at: now, clock: clock, &rest.pointee)
+    if isElsewhere {
+      let link = table.link(of: exchange)
+      if elsewhere.count < Self.maximumElsewhere || elsewhere[link] != nil {
+        elsewhere[link] = CopyElsewhere(
+          flow: record.pointee.flow, serial: flow.pointee.serial, end: record.pointee.streamEnd)
+      }
     }
-    note.exchange = exchange.pointee.id
-    note.copy = exchange.pointee.copies
+    note.exchange = table.id(of: exchange)
+    note.copy = table.copies(of: exchange)
     return true
   }
 
@@ -161,9 +168,9 @@ extension Tracker {
   }
 
   /// Whether a copy of an exchange was on this connection.
-  func isHere(_ exchange: UnsafeMutablePointer<Exchange>, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  func isHere(_ exchange: UnsafeMutablePointer<KeptExchange>, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
     exchange.pointee.connection == flow.pointee.serial
-      || !elsewhere.isEmpty && elsewhere[exchange.pointee.id]?.serial == flow.pointee.serial
+      || !elsewhere.isEmpty && elsewhere[table.link(of: exchange)]?.serial == flow.pointee.serial
   }
 
   // MARK: Answers
@@ -255,16 +262,16 @@ extension Tracker {
 
   /// Whether a frame whose type answers `answers` can answer that exchange at `now`.
   @inline(__always)
-  func isAnswer(_ answers: UInt64, _ now: Timestamp, _ exchange: UnsafeMutablePointer<Exchange>) -> Bool {
+  func isAnswer(_ answers: UInt64, _ now: Timestamp, _ exchange: UnsafeMutablePointer<KeptExchange>) -> Bool {
     answers &>> UInt64(exchange.pointee.kind & 63) & 1 == 1 && exchange.pointee.firstAt <= now
       && !isTooLate(now, exchange)
   }
 
   /// Whether an answer at `now` no longer counts: its message was given up, and is to be forgotten.
   @inline(__always)
-  func isTooLate(_ now: Timestamp, _ exchange: UnsafeMutablePointer<Exchange>) -> Bool {
+  func isTooLate(_ now: Timestamp, _ exchange: UnsafeMutablePointer<KeptExchange>) -> Bool {
     exchange.pointee.flags.contains(.settled) && !exchange.pointee.isAnswered
-      && now.nanoseconds(since: exchange.pointee.lastAt) > Self.retention.nanoseconds
+      && now.nanoseconds(since: table.lastAt(exchange)) > Self.retention.nanoseconds
   }
 
   /// The same type and number in the other direction answers, where the protocol does it so.
@@ -292,12 +299,13 @@ extension Tracker {
   /// Takes note of an answer.
   @inline(__always)
   mutating func answer(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ now: Timestamp, _ answering: UnsafeMutablePointer<Flow>,
+    _ exchange: UnsafeMutablePointer<KeptExchange>, _ now: Timestamp, _ answering: UnsafeMutablePointer<Flow>,
     _ refused: Bool, _ status: UInt16, _ note: inout FrameNote
   ) {
-    note.exchange = exchange.pointee.id
+    note.exchange = table.id(of: exchange)
     guard !exchange.pointee.isAnswered else {
-      exchange.pointee.acks &+= exchange.pointee.acks == .max ? 0 : 1
+      let rest = table.rest(of: exchange)
+      rest.pointee.furtherAcks &+= rest.pointee.furtherAcks == .max - 1 ? 0 : 1
       note.isDupAck = true
       dupAcks += 1
       rare(figures.pointer(answering.pointee.figures)).pointee.dupAcks &+= 1
@@ -307,19 +315,20 @@ extension Tracker {
     // Its connection was forgotten for want of room, and its fate was told.
     guard flow.pointee.serial == exchange.pointee.connection else { return }
     let latency = exchange.pointee.answered(at: now, status: status)
-    if let latency { note.answered(after: latency, isOfOneCopy: exchange.pointee.repeats == 0) }
+    if let latency { note.answered(after: latency, isOfOneCopy: !exchange.pointee.isRepeated) }
     total(exchange.pointee.plan, exchange.pointee.kind).pointee.answered &+= 1
     let figure = figures.pointer(flow.pointee.figures)
     let role = role(exchange)
     if refused { exchange.pointee.flags.insert(.refused) }
     if role == .heartbeat { answeredHeartbeat(exchange, figure, note.roundTrip) }
-    if exchange.pointee.id == figure.pointee.handshakeExchange { acknowledgeHandshake(exchange, figure) }
-    settle(exchange, role, refused ? .rejected : exchange.pointee.repeats > 0 ? .ackedAfterRetry : .acked, flow)
+    if table.link(of: exchange) == figure.pointee.handshakeExchange { acknowledgeHandshake(exchange, figure) }
+    settle(exchange, role, refused ? .rejected : exchange.pointee.isRepeated ? .ackedAfterRetry : .acked, flow)
   }
 
   /// Counts a heartbeat's answer. One that was given up before is no longer missed, or no longer unknown.
   private func answeredHeartbeat(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>, _ roundTrip: Int64?
+    _ exchange: UnsafeMutablePointer<KeptExchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>,
+    _ roundTrip: Int64?
   ) {
     // There are none where the heartbeat came on another connection.
     guard figure.pointee.heartbeats != .max else { return }

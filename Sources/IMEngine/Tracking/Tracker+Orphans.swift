@@ -27,12 +27,12 @@ extension Tracker {
   /// message.
   @inline(never)
   mutating func adopt(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ record: UnsafePointer<FrameRecord>,
+    _ exchange: UnsafeMutablePointer<KeptExchange>, _ record: UnsafePointer<FrameRecord>,
     _ flow: UnsafeMutablePointer<Flow>,
     _ plan: UnsafePointer<Plan>
   ) {
     let key = OrphanKey(
-      session: exchange.pointee.session, direction: exchange.pointee.direction, sequence: exchange.pointee.sequence)
+      session: exchange.pointee.session, direction: exchange.pointee.direction, sequence: record.pointee.sequence)
     guard let waiting = orphans[key] else { return }
     let end = record.pointee.sequenceEnd
     var matching: [Orphan] = []
@@ -61,8 +61,8 @@ extension Tracker {
       answer(exchange, orphan.at, flow, orphan.refused, orphan.status, &note)
       rare.pointee.orphanAcks &-= rare.pointee.orphanAcks > 0 ? 1 : 0
     }
-    adopted = (exchange.pointee.id, matching.map(\.at))
-    let (sequence, direction) = (exchange.pointee.sequence, exchange.pointee.direction)
+    adopted = (table.id(of: exchange), matching.map(\.at))
+    let (sequence, direction) = (record.pointee.sequence, exchange.pointee.direction)
     for orphan in matching where orphan.isCumulative {
       answerEarlier(
         sequence, orphan.answers, orphan.at, flow, direction, plan, orphan.refused, orphan.status)

@@ -10,11 +10,11 @@ extension Tracker {
   // Mutating, because a struct that cannot be copied is copied all the same to call what does not change it.
   @inline(never)
   mutating func search(
-    from newest: UnsafeMutablePointer<Exchange>, _ answers: UInt64, _ now: Timestamp,
+    from newest: UnsafeMutablePointer<KeptExchange>, _ answers: UInt64, _ now: Timestamp,
     _ flow: UnsafeMutablePointer<Flow>, counts: Bool, isScoped: Bool
-  ) -> UnsafeMutablePointer<Exchange>? {
-    var early: UnsafeMutablePointer<Exchange>?
-    var candidate: UnsafeMutablePointer<Exchange>? = newest
+  ) -> UnsafeMutablePointer<KeptExchange>? {
+    var early: UnsafeMutablePointer<KeptExchange>?
+    var candidate: UnsafeMutablePointer<KeptExchange>? = newest
     var steps = 0
     while let exchange = candidate {
       steps &+= 1
@@ -38,15 +38,15 @@ extension Tracker {
   /// that looking through them for each answer would cost their square are not looked through.
   @inline(never)
   mutating func searchInOrder(
-    from newest: UnsafeMutablePointer<Exchange>, _ now: Timestamp, _ flow: UnsafeMutablePointer<Flow>
-  ) -> UnsafeMutablePointer<Exchange>? {
+    from newest: UnsafeMutablePointer<KeptExchange>, _ now: Timestamp, _ flow: UnsafeMutablePointer<Flow>
+  ) -> UnsafeMutablePointer<KeptExchange>? {
     let asking = flow.pointee.side(newest.pointee.direction)
     let loss = lastLoss(flow, 1 - asking, upTo: now) ?? .distantPast
-    var oldest: UnsafeMutablePointer<Exchange>?
-    var early: UnsafeMutablePointer<Exchange>?
-    var doubtful: UnsafeMutablePointer<Exchange>?
+    var oldest: UnsafeMutablePointer<KeptExchange>?
+    var early: UnsafeMutablePointer<KeptExchange>?
+    var doubtful: UnsafeMutablePointer<KeptExchange>?
     var doubts = 0
-    var candidate: UnsafeMutablePointer<Exchange>? = newest
+    var candidate: UnsafeMutablePointer<KeptExchange>? = newest
     var steps = 0
     searchCredit = min(searchCredit &+ 16, Self.maximumSearchCredit)
     while let exchange = candidate {

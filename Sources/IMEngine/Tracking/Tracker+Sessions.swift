@@ -44,14 +44,15 @@ extension Tracker {
         case .next: found = candidate
         case .near:
           // Where the other connection goes on talking, two clients may share the number, but hardly from one address.
-          if session.pointee.place == place || !isTalking(session, since: flow.pointee.firstSeen) {
+          if sessions.root(candidate).pointee.place == place || !isTalking(session, since: flow.pointee.firstSeen) {
             found = candidate
           }
         case .behind:
           // A client that opens several connections at once has their first frames overtake one another.
-          let isNew = session.pointee.place == place && find(candidate, way, frame.pointee.sequence) == nil
+          let isNew =
+            sessions.root(candidate).pointee.place == place && find(candidate, way, frame.pointee.sequence) == nil
           if isNew || repeats(frame, bytes, candidate, way, plan) { found = candidate }
-        case .unknown: if session.pointee.place == place, uncertain == nil { uncertain = candidate }
+        case .unknown: if sessions.root(candidate).pointee.place == place, uncertain == nil { uncertain = candidate }
         case .far: break
         }
         if found != nil { break }
@@ -88,7 +89,7 @@ extension Tracker {
     let kind = frame.pointee.kind
     if kind.pointee.role == .acknowledgment { return kind.pointee.answers >> UInt64(known.pointee.kind & 63) & 1 == 1 }
     return kind.pointee.role != .control && known.pointee.kind == frame.pointee.kind.pointee.index
-      && known.pointee.fingerprint == FrameRecord.fingerprint(frame, bytes, plan)
+      && table.fingerprint(of: known) == FrameRecord.fingerprint(frame, bytes, plan)
   }
 
   /// Gives a connection a session of its own when it uses a number for other content than another connection of its
@@ -99,7 +100,7 @@ extension Tracker {
   ) -> Bool {
     guard plan.pointee.session.isPresent, !plan.pointee.framing.sessionIsUnique else { return false }
     flow.pointee.session = beginSession(
-      sessions.pointer(flow.pointee.session).pointee.key, on: flow, flowIndex, place: place(flow), plan)
+      sessions.key(flow.pointee.session), on: flow, flowIndex, place: place(flow), plan)
     return true
   }
 
@@ -143,7 +144,7 @@ extension Tracker {
       join(known, flowIndex, flow, place, plan)
       flow.pointee.session = known
     } else if flow.pointee.session != .max, sessions.isKnown(flow.pointee.session),
-      sessions.pointer(flow.pointee.session).pointee.key == Self.ownKey(flow)
+      sessions.key(flow.pointee.session) == Self.ownKey(flow)
     {
       // The frame that names the client came behind others of its connection.
       sessions.rename(flow.pointee.session, key)
@@ -164,11 +165,11 @@ extension Tracker {
     _ index: UInt32, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ place: UInt64,
     _ plan: UnsafePointer<Plan>
   ) {
-    let session = sessions.pointer(index)
+    let (session, root) = (sessions.pointer(index), sessions.root(index))
     let serial = session.pointee.flowSerial
     guard serial != flow.pointee.serial else { return }
     let last = flows.pointer(session.pointee.flow)
-    let closedAt = last.pointee.serial == serial ? last.pointee.closedAt : session.pointee.closedAt
+    let closedAt = last.pointee.serial == serial ? last.pointee.closedAt : root.pointee.closedAt
     if flow.pointee.session == .max, closedAt <= flow.pointee.lastSeen, serial < flow.pointee.serial {
       reconnects += 1
       let rare = self.rare(figures.pointer(flow.pointee.figures))
@@ -180,8 +181,8 @@ extension Tracker {
     if plan.pointee.numberLife == .connection { sessions.beginCounters(index) }
     session.pointee.flow = flowIndex
     session.pointee.flowSerial = flow.pointee.serial
-    session.pointee.closedAt = .distantFuture
-    session.pointee.place = place
+    root.pointee.closedAt = .distantFuture
+    root.pointee.place = place
     session.pointee.connections &+= session.pointee.connections == .max ? 0 : 1
   }
 

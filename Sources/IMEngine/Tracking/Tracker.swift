@@ -72,7 +72,7 @@ struct Tracker: ~Copyable {
   var newlyDecoded: UInt64 = 0
   /// The statuses that answers gave.
   var statuses = StatusTable()
-  /// The last copies of exchanges that were sent again on another connection, by `Exchange.id`.
+  /// The last copies of exchanges that were sent again on another connection, by their links in the table.
   var elsewhere: [UInt32: CopyElsewhere] = [:]
   /// Answers that the last frame found waiting for it, and its exchange.
   var adopted: (exchange: UInt32, times: [Timestamp])?
@@ -97,9 +97,11 @@ struct Tracker: ~Copyable {
     self.sink = sink
     identities = options.identities
     sinkCost = options.sinkCost.exchange
-    sessions = SessionTable(planCount: options.plans.count, budget: budget)
-    table = ExchangeTable(maximumCount: options.exchangeCapacity, seed: options.seed, budget: budget)
-    budget.take(.exchanges, table.capacity * (ExchangeTable.costPerExchange + sinkCost))
+    sessions = SessionTable(planCount: options.plans.count, seed: options.seed, budget: budget)
+    table = ExchangeTable(
+      maximumCount: options.exchangeCapacity, seed: options.seed, budget: budget,
+      keepsIDs: !options.needs.isDisjoint(with: [.frames, .settled, .finished]))
+    budget.take(.exchanges, table.capacity * (table.costPerExchange + sinkCost))
     totalCount = options.plans.count * Self.kinds
     totals = .allocate(capacity: max(1, totalCount))
     totals.initialize(repeating: KindTotals(), count: totalCount)
@@ -234,7 +236,7 @@ struct Tracker: ~Copyable {
   /// Decides the fate of an exchange, whose type is for `role`, and tells.
   @inline(__always)
   mutating func settle(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ role: FrameRole, _ fate: Fate, _ flow: UnsafeMutablePointer<Flow>
+    _ exchange: UnsafeMutablePointer<KeptExchange>, _ role: FrameRole, _ fate: Fate, _ flow: UnsafeMutablePointer<Flow>
   ) {
     let figure = figures.pointer(flow.pointee.figures)
     let way = Int(exchange.pointee.direction.rawValue)
@@ -258,7 +260,7 @@ struct Tracker: ~Copyable {
   /// Takes back what was decided before an answer came late.
   @inline(never)
   private mutating func settleLate(
-    _ exchange: UnsafeMutablePointer<Exchange>, _ role: FrameRole, _ fate: Fate,
+    _ exchange: UnsafeMutablePointer<KeptExchange>, _ role: FrameRole, _ fate: Fate,
     _ figure: UnsafeMutablePointer<ConnectionFigures>, _ total: UnsafeMutablePointer<KindTotals>
   ) {
     let way = Int(exchange.pointee.direction.rawValue)
@@ -272,12 +274,12 @@ struct Tracker: ~Copyable {
 
   /// Tells of a fate at once, or keeps it for a batch.
   @inline(__always)
-  mutating func tellSettled(_ exchange: UnsafeMutablePointer<Exchange>, _ endpoint: UInt32) {
+  mutating func tellSettled(_ exchange: UnsafeMutablePointer<KeptExchange>, _ endpoint: UInt32) {
     if wantsSettlements {
-      settlements.append(Settlement(exchange.pointee, endpoint: endpoint))
+      settlements.append(Settlement(exchange, endpoint: endpoint))
       if settlements.isFull { tellSettlements() }
     }
-    if wantsSettled { sink.settled(exchange.pointee) }
+    if wantsSettled { sink.settled(table.told(exchange)) }
   }
 
   /// Tells of the fates that were kept.

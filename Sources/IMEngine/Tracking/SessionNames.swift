@@ -1,0 +1,106 @@
+import IMWire
+
+/// What of a session is asked for when it begins, or when a connection joins it. 32 bytes.
+struct SessionRoot: BitwiseCopyable {
+  /// What the wire calls it, and its plan in the upper byte: see `init`.
+  var name: UInt64
+  /// Where it was: a hash of client address and server endpoint.
+  var place: UInt64
+  /// When its flow was over, as far as that was forgotten; else the flow itself tells.
+  var closedAt = Timestamp.distantFuture
+  /// When its connection had been heard of last, when it was last asked whether the session may be forgotten.
+  var askedAt: Timestamp
+
+  /// The name of a session of `plan` that the wire calls `key`: the session number, or a hash of the client's name.
+  @inline(__always)
+  static func name(_ key: UInt64, _ plan: UInt8) -> UInt64 { key ^ UInt64(plan) << 56 }
+}
+
+/// The newest session of each name. An open-addressing table of identities; the names themselves stand with the sessions.
+struct SessionNames: ~Copyable {
+  private static var none: UInt32 { .max }
+
+  private var slots: UnsafeMutablePointer<UInt32>
+  /// Slots less one, and those in use.
+  private var mask: Int
+  private var count = 0
+  /// What the hash mixes into a name, and multiplies it with: names come off the wire, and senders must not know which collide.
+  private let salt: UInt64, multiplier: UInt64
+
+  init(seed: UInt64) {
+    salt = seed ^ 0x2D35_8DCC_AA6C_78A5
+    multiplier = (seed &* GoldenRatio.of64Bits) ^ 0x8BB8_4B93_962E_ACC9 | 1
+    mask = 255
+    slots = .allocate(capacity: mask + 1)
+    slots.initialize(repeating: Self.none, count: mask + 1)
+  }
+
+  deinit { slots.deallocate() }
+
+  /// At most so many bytes for each session, while the table grows, too.
+  static var costPerSession: Int { 16 }
+
+  private func home(_ name: UInt64) -> Int {
+    let wide = (name ^ salt).multipliedFullWidth(by: multiplier)
+    return Int(truncatingIfNeeded: wide.high ^ wide.low) & mask
+  }
+
+  private static func name(_ id: UInt32, _ roots: borrowing Pool<SessionRoot>) -> UInt64 {
+    roots.pointer(id & 0xff_ffff).pointee.name
+  }
+
+  /// The slot of a name, or the free one where it would stand.
+  private func slot(_ name: UInt64, _ roots: borrowing Pool<SessionRoot>) -> Int {
+    var i = home(name)
+    while slots[i] != Self.none, Self.name(slots[i], roots) != name { i = (i &+ 1) & mask }
+    return i
+  }
+
+  /// The newest session called `name`, or `nil`.
+  func find(_ name: UInt64, _ roots: borrowing Pool<SessionRoot>) -> UInt32? {
+    let id = slots[slot(name, roots)]
+    return id == Self.none ? nil : id
+  }
+
+  /// Makes `id`, whose root says so, the newest session called `name`.
+  mutating func set(_ name: UInt64, _ id: UInt32, _ roots: borrowing Pool<SessionRoot>) {
+    if (count + 1) * 4 > (mask + 1) * 3 { grow(roots) }
+    let i = slot(name, roots)
+    if slots[i] == Self.none { count += 1 }
+    slots[i] = id
+  }
+
+  /// Forgets a name; the session that has it has it still in its root.
+  mutating func remove(_ name: UInt64, _ roots: borrowing Pool<SessionRoot>) {
+    var hole = slot(name, roots)
+    guard slots[hole] != Self.none else { return }
+    // Closes the gap, so that what follows is still found.
+    var j = hole
+    while true {
+      j = (j &+ 1) & mask
+      if slots[j] == Self.none { break }
+      let home = home(Self.name(slots[j], roots))
+      if (j &- home) & mask >= (j &- hole) & mask {
+        slots[hole] = slots[j]
+        hole = j
+      }
+    }
+    slots[hole] = Self.none
+    count -= 1
+  }
+
+  @inline(never)
+  private mutating func grow(_ roots: borrowing Pool<SessionRoot>) {
+    let old = slots
+    let oldCount = mask + 1
+    mask = oldCount * 2 - 1
+    slots = .allocate(capacity: oldCount * 2)
+    slots.initialize(repeating: Self.none, count: oldCount * 2)
+    for j in 0..<oldCount where old[j] != Self.none {
+      var i = home(Self.name(old[j], roots))
+      while slots[i] != Self.none { i = (i &+ 1) & mask }
+      slots[i] = old[j]
+    }
+    old.deallocate()
+  }
+}
