@@ -1,8 +1,9 @@
+package import IMDocuments
 import Glibc
 import IMCapture
 import IMEngine
 import IMMetrics
-package import IMOutput
+import IMOutput
 import IMWire
 import IMYAML
 

@@ -1,3 +1,4 @@
+import IMAlerts
 import CSandbox
 import Glibc
 import IMCapture

@@ -1,3 +1,4 @@
+import IMDocuments
 import CSandbox
 import Glibc
 import IMCapture

@@ -1,3 +1,4 @@
+import IMDocuments
 import Dispatch
 import IMEngine
 import IMOutput

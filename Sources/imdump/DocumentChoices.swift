@@ -1,5 +1,6 @@
+import IMDocuments
 package import IMCommandLine
-package import IMOutput
+import IMOutput
 import IMPipeline
 
 /// What documents hold, and the files that they stand in.

@@ -1,3 +1,4 @@
+import IMDocuments
 import Glibc
 import IMEndpoint
 import IMMetrics

@@ -1,3 +1,5 @@
+import IMAlerts
+import IMDocuments
 import Glibc
 import IMEndpoint
 import IMOutput

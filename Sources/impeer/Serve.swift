@@ -1,6 +1,6 @@
+import IMDocuments
 import IMCommandLine
 import IMEndpoint
-import IMOutput
 import IMWire
 
 /// `impeer serve`.

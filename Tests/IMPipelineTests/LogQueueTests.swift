@@ -1,5 +1,5 @@
+import IMDocuments
 import Dispatch
-import IMOutput
 import Synchronization
 import Testing
 

@@ -1,3 +1,4 @@
+import IMAlerts
 import Foundation
 import IMEngine
 import IMMetrics

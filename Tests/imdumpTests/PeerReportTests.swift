@@ -1,3 +1,4 @@
+import IMDocuments
 import Foundation
 import IMProfile
 import IMWire

@@ -1,3 +1,5 @@
+import IMDocuments
+import IMAlerts
 import Foundation
 import IMEngine
 import IMMetrics

@@ -140,7 +140,7 @@ private func hundredths(_ ratio: Double) -> UInt64 {
 
 extension ByteWriter {
   /// Appends a ratio as `percent(_:)` gives it.
-  mutating func percent(_ ratio: Double) {
+  package mutating func percent(_ ratio: Double) {
     let hundredths = hundredths(ratio)
     var pen = pen(room: 32)
     pen.number(hundredths / 100)

@@ -1,3 +1,4 @@
+import IMAlerts
 import Glibc
 import IMEngine
 import IMOutput
