@@ -86,7 +86,7 @@ let package = Package(
         "IMDocuments", "IMYAML", "IMWire", "CSandbox",
       ]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
-    room("IMCommandLine", []),
+    room("IMCommandLine", ["IMWire"]),
     .executableTarget(
       name: "imdump",
       dependencies: ["IMPipeline", "IMDocuments", "IMOutput", "IMEngine", "IMWire", "IMCommandLine"],
