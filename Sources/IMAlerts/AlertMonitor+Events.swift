@@ -30,19 +30,24 @@ extension AlertMonitor {
         count(index, known, at: frame.timestamp, isAffected: frame.checksumStatus == .bad)
       }
     }
+    let change = beatChange
+    beatChange = nil
     guard note.copy == 1 else { return }
     switch frame.kind.pointee.role {
     case .message:
       for index in messageWatches { count(index, known, at: frame.timestamp) }
       if frame.kind.pointee.flags.contains(.expectsAck) { wait(note.exchange, known, since: frame.timestamp) }
     case .heartbeat:
-      guard let jitter = known.beat(at: frame.timestamp) else { break }
-      for index in jitterWatches { measure(index, known, jitter, at: frame.timestamp) }
+      guard let change else { break }
+      for index in jitterWatches { measure(index, known, Double(change) / 1_000, at: frame.timestamp) }
     case .acknowledgment, .control, .receipt, .other: break
     }
     guard let place = early.firstIndex(where: { $0.id == note.exchange }) else { return }
     settle(early.remove(at: place))
   }
+
+  /// Keeps what the engine measured of a heartbeat: its frame is told next.
+  package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) { beatChange = change }
 
   /// Counts an exchange whose fate was decided, at the moment at which it was.
   package func settled(_ exchange: borrowing Exchange) {

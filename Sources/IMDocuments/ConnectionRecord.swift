@@ -43,9 +43,6 @@ struct ConnectionRecord: ~Copyable {
   var weird = WeirdLimiter()
   /// Issues from before the first frame, oldest first.
   var early: [Issue] = []
-  /// The heartbeats' last time and interval, in microseconds.
-  private var beatAt: Int64?
-  private var beatInterval: Int64?
   /// The index of the client's network in a table; `nil` before it was looked up.
   var network: Int32?
   private var hasCommunityID = false
@@ -104,24 +101,5 @@ struct ConnectionRecord: ~Copyable {
       hasCommunityID = true
     }
     return knownID
-  }
-
-  /// Takes note of a heartbeat, and counts its interval and jitter.
-  mutating func beat(at time: Timestamp, _ counts: inout HeartbeatCounts) {
-    counts.sent += 1
-    let now = time.microseconds
-    guard let last = beatAt else {
-      beatAt = now
-      return
-    }
-    let interval = max(0, now - last)
-    beatAt = now
-    counts.intervals += 1
-    counts.intervalSum &+= interval
-    if let previous = beatInterval {
-      counts.changes += 1
-      counts.changeSum &+= abs(interval - previous)
-    }
-    beatInterval = interval
   }
 }

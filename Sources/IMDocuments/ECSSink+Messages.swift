@@ -1,6 +1,6 @@
-import IMOutput
 package import IMEngine
 import IMMetrics
+import IMOutput
 package import IMWire
 
 extension ECSSink {
@@ -28,18 +28,22 @@ extension ECSSink {
     if let endpoint = record.pointee.endpoint {
       periods.at(endpoint).pointee.frame(frame, note, direction)
       if case .heartbeat = frame.kind.pointee.role, note.copy == 1 {
-        record.pointee.beat(at: frame.timestamp, &periods.at(endpoint).pointee.heartbeats)
+        periods.at(endpoint).pointee.heartbeats.sent(after: beat?.interval, change: beat?.change)
         if record.pointee.keepAlive > 0 {
           periods.at(endpoint).pointee.heartbeats.expect(seconds: record.pointee.keepAlive)
         }
       }
     }
+    beat = nil
     if note.copy == 1 {
       begin(note.exchange, frame, record, tlvs)
     } else if note.isRetry, options.messageLog != .off {
       facts.retried(note.exchange)
     }
   }
+
+  /// Keeps what the engine measured of a heartbeat: its frame is told next.
+  package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) { beat = (interval, change) }
 
   /// Counts an exchange whose fate was decided, and writes its document.
   package func settled(_ exchange: borrowing Exchange) {

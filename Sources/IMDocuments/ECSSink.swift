@@ -1,6 +1,6 @@
-import IMOutput
 package import IMEngine
 package import IMMetrics
+import IMOutput
 package import IMWire
 
 /// Turns what the engine tells into ECS documents.
@@ -54,6 +54,8 @@ package final class ECSSink: EngineSink {
   @exclusivity(unchecked) private(set) var roles: RoleTable
   /// Exchanges that were settled before the frame of their first copy was told: it comes next.
   @exclusivity(unchecked) var early: [Exchange] = []
+  /// The interval before the heartbeat whose frame is told next, and how much it differs from the one before it.
+  @exclusivity(unchecked) var beat: (interval: Int64, change: Int64?)?
   /// The serial number of the last frame's connection: orphaned answers that were adopted belong to it.
   @exclusivity(unchecked) var lastSerial: UInt32 = 0
   /// The bits of types that name the client.

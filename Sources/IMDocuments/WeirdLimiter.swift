@@ -2,6 +2,8 @@ import IMEngine
 import IMWire
 
 /// Decides which issues of one connection get a document: so many of each name in a minute of packet time.
+///
+/// It counts occurrences by connection and name, which nothing else does: the ledger counts them over the run.
 struct WeirdLimiter {
   /// What a document says of its name: occurrences on this connection so far, and those without a document since the
   /// last one.
