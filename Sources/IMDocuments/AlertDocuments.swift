@@ -1,6 +1,6 @@
-package import IMOutput
 package import IMAlerts
 package import IMEngine
+package import IMOutput
 
 /// Writes alerts as Elastic Common Schema documents where there are no others: `imdump check --format ecs`.
 package final class AlertDocuments {

@@ -1,7 +1,7 @@
-import IMOutput
 package import IMAlerts
 import IMEngine
 import IMMetrics
+import IMOutput
 import IMWire
 
 extension ECSWriter {

@@ -1,6 +1,6 @@
-import IMOutput
 import IMEngine
 import IMMetrics
+import IMOutput
 import IMWire
 
 /// What can happen to the interface of a live capture; the raw value is the document's `event.action`.

@@ -1,6 +1,6 @@
-import IMOutput
 import IMEngine
 import IMMetrics
+import IMOutput
 import IMWire
 
 extension ECSWriter {

@@ -1,5 +1,5 @@
-import IMOutput
 import IMEngine
+import IMOutput
 
 extension ECSWriter {
   /// `imdump.msg.tlv`: the path of each TLV and its length, `"0xFFFF.0x0020": "1 B"`, of a message whose paths are not kept.

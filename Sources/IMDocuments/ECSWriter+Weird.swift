@@ -1,5 +1,5 @@
-import IMOutput
 import IMEngine
+import IMOutput
 import IMWire
 
 extension ECSWriter {

@@ -1,6 +1,6 @@
-import IMOutput
 import IMEngine
 import IMMetrics
+import IMOutput
 import IMWire
 
 /// Makes Elastic Common Schema documents, version 9.4.0, of what the engine and the metrics tell.

@@ -1,5 +1,5 @@
-import IMOutput
 import IMEngine
+import IMOutput
 
 /// What is the same in the documents of all messages of a profile: texts that are made once for each profile, and are the
 /// most of a document.

@@ -1,6 +1,6 @@
-import IMOutput
 import CMachine
 import IMEngine
+import IMOutput
 import IMWire
 
 /// What is the same in the documents of all messages of a connection: made once.

@@ -1,5 +1,5 @@
-import IMOutput
 import IMEngine
+import IMOutput
 
 /// Texts of `imdump.msg.tlv` that were made before: the paths of a body's TLVs depend on its tags only, and messages of one
 /// type have the same ones.

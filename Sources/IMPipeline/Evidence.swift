@@ -1,6 +1,6 @@
-import IMAlerts
 import CSandbox
 import Glibc
+import IMAlerts
 import IMCapture
 import IMEngine
 import IMOutput

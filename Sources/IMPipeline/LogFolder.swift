@@ -1,7 +1,7 @@
-import IMDocuments
 import CSandbox
 import Glibc
 import IMCapture
+import IMDocuments
 import IMOutput
 import IMWire
 

@@ -1,5 +1,5 @@
-package import IMDocuments
 package import IMAlerts
+package import IMDocuments
 package import IMEngine
 import IMOutput
 import IMProfile

@@ -1,5 +1,5 @@
-import IMDocuments
 import Glibc
+import IMDocuments
 import IMOutput
 import IMYAML
 

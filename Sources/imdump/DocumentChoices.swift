@@ -1,5 +1,5 @@
-import IMDocuments
 package import IMCommandLine
+import IMDocuments
 import IMOutput
 import IMPipeline
 

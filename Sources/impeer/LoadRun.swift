@@ -1,5 +1,5 @@
-import IMDocuments
 import Glibc
+import IMDocuments
 import IMEndpoint
 import IMMetrics
 import IMOutput

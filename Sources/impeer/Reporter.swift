@@ -1,6 +1,6 @@
+import Glibc
 import IMAlerts
 import IMDocuments
-import Glibc
 import IMEndpoint
 import IMOutput
 import IMPipeline

@@ -1,5 +1,5 @@
-import IMDocuments
 import IMCommandLine
+import IMDocuments
 import IMEndpoint
 import IMWire
 

@@ -1,6 +1,6 @@
 import IMEngine
-import IMMetrics
 import IMEngineTestSupport
+import IMMetrics
 import IMTestSupport
 import IMWire
 import Testing

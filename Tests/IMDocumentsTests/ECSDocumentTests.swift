@@ -1,5 +1,5 @@
-import IMMetrics
 import IMDocuments
+import IMMetrics
 import IMTestSupport
 import IMWire
 import Testing

@@ -1,6 +1,6 @@
-import IMOutput
 import Foundation
 import IMDocuments
+import IMOutput
 import IMTestSupport
 import IMWire
 import Testing

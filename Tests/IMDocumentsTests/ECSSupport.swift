@@ -1,8 +1,8 @@
 import Foundation
-import IMEngine
-import IMMetrics
 import IMDocuments
+import IMEngine
 import IMEngineTestSupport
+import IMMetrics
 import IMTestSupport
 import IMWire
 

@@ -1,6 +1,6 @@
+import IMDocuments
 import IMEngine
 import IMMetrics
-import IMDocuments
 import IMTestSupport
 import IMWire
 import Testing

@@ -1,8 +1,8 @@
 import Foundation
 import IMEngine
+import IMEngineTestSupport
 import IMMetrics
 import IMOutput
-import IMEngineTestSupport
 import IMTestSupport
 import IMWire
 import Testing

@@ -1,5 +1,5 @@
-import IMDocuments
 import Dispatch
+import IMDocuments
 import Synchronization
 import Testing
 

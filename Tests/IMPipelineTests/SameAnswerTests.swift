@@ -1,7 +1,7 @@
-import IMDocuments
 import Foundation
 import Glibc
 import IMCapture
+import IMDocuments
 import IMEngine
 import IMOutput
 import IMTestSupport

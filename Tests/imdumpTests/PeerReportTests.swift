@@ -1,5 +1,5 @@
-import IMDocuments
 import Foundation
+import IMDocuments
 import IMProfile
 import IMWire
 import Testing

@@ -1,5 +1,5 @@
-import IMDocuments
 import Foundation
+import IMDocuments
 import IMTestSupport
 import Testing
 

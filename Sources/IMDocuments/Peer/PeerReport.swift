@@ -1,7 +1,7 @@
-import IMOutput
 package import IMAlerts
 package import IMEngine
 import IMMetrics
+import IMOutput
 package import IMWire
 
 /// What an endpoint tells of itself: documents of its minutes, and alerts, by the rules that are held against captures.

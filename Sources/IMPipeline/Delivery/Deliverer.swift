@@ -1,5 +1,5 @@
-import IMAlerts
 import Glibc
+import IMAlerts
 import IMEngine
 import IMOutput
 import IMWire
