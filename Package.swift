@@ -33,8 +33,8 @@ let fuzzed: [Product] =
     .library(
       name: "rooms",
       targets: [
-        "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMOutput", "IMPipeline",
-        "IMCommandLine", "IMEndpoint",
+        "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMAlerts", "IMOutput",
+        "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",
       ])
   ] : []
 
@@ -76,28 +76,36 @@ let package = Package(
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
-    room("IMOutput", ["IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMYAML", "IMWire", "CMachine"]),
+    room("IMAlerts", ["IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
+    room("IMOutput", ["IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMWire"]),
+    room("IMDocuments", ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMYAML", "IMWire", "CMachine"]),
     room(
       "IMPipeline",
       [
-        "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMMetrics", "IMFilter", "IMOutput", "IMYAML", "IMWire",
-        "CSandbox",
+        "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMMetrics", "IMFilter", "IMAlerts", "IMOutput",
+        "IMDocuments", "IMYAML", "IMWire", "CSandbox",
       ]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
-    room("IMCommandLine", []),
+    room("IMCommandLine", ["IMWire"]),
     .executableTarget(
       name: "imdump",
-      dependencies: ["IMPipeline", "IMOutput", "IMMetrics", "IMEngine", "IMWire", "IMCommandLine"],
+      dependencies: ["IMPipeline", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
     .executableTarget(
       name: "impeer",
-      dependencies: ["IMEndpoint", "IMPipeline", "IMOutput", "IMMetrics", "IMYAML", "IMWire", "IMCommandLine"],
+      dependencies: [
+        "IMEndpoint", "IMPipeline", "IMDocuments", "IMOutput", "IMAlerts", "IMMetrics", "IMYAML", "IMWire",
+        "IMCommandLine",
+      ],
       swiftSettings: settings + checked),
     // What an app sees of IMEndpoint: without the settings of this package, as an app has it.
     .executableTarget(name: "endpoint-example", dependencies: ["IMEndpoint"], path: "Samples/endpoint"),
 
     .target(
       name: "IMTestSupport", dependencies: ["IMWire"], path: "Tests/IMTestSupport",
+      swiftSettings: settings + checked),
+    .target(
+      name: "IMEngineTestSupport", dependencies: ["IMEngine"], path: "Tests/IMEngineTestSupport",
       swiftSettings: settings + checked),
     tests("IMWireTests", ["IMWire"]),
     tests("IMCommandLineTests", ["IMCommandLine"]),
@@ -107,14 +115,23 @@ let package = Package(
     tests("IMYAMLTests", ["IMYAML"]),
     tests("IMProfileTests", ["IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
-    tests("IMMetricsTests", ["IMMetrics"]),
-    tests("IMOutputTests", ["IMOutput", "IMMetrics", "IMEngine", "IMFilter", "IMYAML", "IMWire"]),
-    tests("IMPipelineTests", ["IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
+    tests("IMMetricsTests", ["IMMetrics", "IMEngine", "IMWire"]),
+    tests("IMAlertsTests", ["IMAlerts", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
+    tests("IMOutputTests", ["IMOutput", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMFilter", "IMWire"]),
+    tests(
+      "IMDocumentsTests",
+      ["IMDocuments", "IMEngineTestSupport", "IMOutput", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
+    tests(
+      "IMPipelineTests",
+      ["IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
     tests(
       "imdumpTests",
-      ["imdump", "IMCapture", "IMCommandLine", "IMEngine", "IMMetrics", "IMOutput", "IMProfile", "IMWire"],
+      [
+        "imdump", "IMCapture", "IMCommandLine", "IMDocuments", "IMEngine", "IMMetrics", "IMOutput", "IMAlerts",
+        "IMProfile", "IMWire",
+      ],
       exclude: ["Golden"]),
-    tests("impeerTests", ["impeer", "endpoint-example", "IMCommandLine", "IMOutput"]),
+    tests("impeerTests", ["impeer", "endpoint-example", "IMCommandLine", "IMDocuments"]),
   ]
 )

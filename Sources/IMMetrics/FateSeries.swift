@@ -4,8 +4,9 @@ package import IMWire
 /// What became of exchanges, by direction, in counts that never go back.
 ///
 /// An exchange is counted once, under the fate that it had when it was decided first. One that was closed without an answer
-/// and is answered later is counted a second time among the late ones, and stays where it was: `MessageTally` moves it
-/// instead. So answered = `decided` as acked + `late` as acked, and lost = `decided` as unanswered or damaged - all `late`.
+/// and is answered later is counted a second time among the late ones, and stays where it was: `MessageTally` and the engine's
+/// totals move it instead, but a counter of a monitoring system must not go back. So answered = `decided` as acked + `late` as
+/// acked, and lost = `decided` as unanswered or damaged - all `late`.
 package struct FateSeries: Equatable, Sendable {
   /// Places for a fate's number, or a cause's.
   private static let width = 8

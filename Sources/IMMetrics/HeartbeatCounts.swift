@@ -41,6 +41,18 @@ package struct HeartbeatCounts: Sendable {
     expectedSum &+= Int64(clamping: seconds) &* 1_000_000
   }
 
+  /// Counts a heartbeat that came `interval` after the one before on its connection, and how much that differs from the one
+  /// before it; `nil` where there is none.
+  package mutating func sent(after interval: Int64?, change: Int64?) {
+    sent += 1
+    guard let interval else { return }
+    intervals += 1
+    intervalSum &+= interval
+    guard let change else { return }
+    changes += 1
+    changeSum &+= change
+  }
+
   /// Counts a settlement.
   package mutating func settled(_ settlement: Settlement, elsewhere: Bool = false) {
     switch settlement.fate {

@@ -2,6 +2,10 @@ package import IMEngine
 package import IMWire
 
 /// What happened at one server in one period. Counts are of this period only; `active` is what it is at the end.
+///
+/// Frames and fates are counted here and are no difference of two readings: the engine counts them by connection and by type,
+/// and its connections are told of in reports, which do not come when a minute ends. What reports tell is a difference:
+/// `counts` is what they have grown by.
 package struct PeriodMetrics: Sendable {
   /// Messages whose fate was decided in the period. `late` are answers to messages that an earlier period counted.
   package var messages = MessageTally()

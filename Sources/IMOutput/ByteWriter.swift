@@ -1,17 +1,17 @@
-package import IMWire
+public import IMWire
 
 /// Bytes on their way out: numbers, times, addresses and JSON strings appended to one buffer without a `String` a line.
 ///
 /// Whoever owns it empties it: `count` tells when, `withBytes` hands the bytes out, `removeAll` begins anew.
-package struct ByteWriter: ~Copyable {
-  private var memory: UnsafeMutablePointer<UInt8>
-  private var capacity: Int
+public struct ByteWriter: ~Copyable {
+  @usableFromInline var memory: UnsafeMutablePointer<UInt8>
+  @usableFromInline var capacity: Int
   /// Bytes written.
-  package private(set) var count = 0
+  @usableFromInline package internal(set) var count = 0
   /// Two seconds, an even and an odd one, whose texts are kept: answers come in the next one often. `.min` is neither.
-  private var seconds: InlineArray<2, Int64> = [.min, .min]
+  @usableFromInline var seconds: InlineArray<2, Int64> = [.min, .min]
   /// 32 bytes each.
-  private var secondTexts = InlineArray<64, UInt8>(repeating: 0)
+  @usableFromInline var secondTexts = InlineArray<64, UInt8>(repeating: 0)
   /// The second whose ten digits `epochDigits` holds.
   private var epochSecond = Int64.min
   private var epochDigits: (UInt64, UInt16) = (0, 0)
@@ -38,13 +38,13 @@ package struct ByteWriter: ~Copyable {
   /// What was written, as text.
   package var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
-  @inline(__always)
-  private mutating func reserve(_ more: Int) {
+  @inlinable @inline(__always)
+  mutating func reserve(_ more: Int) {
     if count &+ more > capacity { grow(more) }
   }
 
-  @inline(never)
-  private mutating func grow(_ more: Int) {
+  @usableFromInline @inline(never)
+  mutating func grow(_ more: Int) {
     let wanted = max(capacity * 2, count + more)
     let bigger = UnsafeMutablePointer<UInt8>.allocate(capacity: wanted)
     bigger.update(from: memory, count: count)
@@ -54,27 +54,27 @@ package struct ByteWriter: ~Copyable {
   }
 
   /// A pen with room for `room` bytes, and `Pen.slack` more.
-  @inline(__always)
-  mutating func pen(room: Int) -> Pen {
+  @inlinable @inline(__always)
+  public mutating func pen(room: Int) -> Pen {
     reserve(room &+ Pen.slack)
     return Pen(to: UnsafeMutableRawPointer(memory + count))
   }
 
   /// What was written, with `Pen.slack` bytes behind it that may be read, until the next append.
-  mutating func paddedBytes() -> UnsafeMutableRawPointer {
+  package mutating func paddedBytes() -> UnsafeMutableRawPointer {
     reserve(Pen.slack)
     return UnsafeMutableRawPointer(memory)
   }
 
   /// Ends what `pen` began.
-  @inline(__always)
-  mutating func take(_ pen: Pen) { count = pen.to - UnsafeMutableRawPointer(memory) }
+  @inlinable @inline(__always)
+  public mutating func take(_ pen: Pen) { count = pen.to - UnsafeMutableRawPointer(memory) }
 
   // MARK: Text
 
   /// Appends a literal.
-  @inline(__always)
-  package mutating func literal(_ text: StaticString) {
+  @inlinable @inline(__always)
+  public mutating func literal(_ text: StaticString) {
     let n = text.utf8CodeUnitCount
     reserve(n)
     (memory + count).update(from: text.utf8Start, count: n)
@@ -82,8 +82,8 @@ package struct ByteWriter: ~Copyable {
   }
 
   /// Appends one byte.
-  @inline(__always)
-  package mutating func byte(_ value: UInt8) {
+  @inlinable @inline(__always)
+  public mutating func byte(_ value: UInt8) {
     reserve(1)
     memory[count] = value
     count &+= 1
@@ -100,8 +100,8 @@ package struct ByteWriter: ~Copyable {
   }
 
   /// Appends bytes as they are.
-  @inline(__always)
-  mutating func bytes<let byteCount: Int>(_ bytes: InlineArray<byteCount, UInt8>) {
+  @inlinable @inline(__always)
+  public mutating func bytes<let byteCount: Int>(_ bytes: InlineArray<byteCount, UInt8>) {
     reserve(byteCount)
     for i in 0..<byteCount { memory[count &+ i] = bytes[i] }
     count &+= byteCount
@@ -109,14 +109,14 @@ package struct ByteWriter: ~Copyable {
 
   /// Appends the name of a member, in quotes and with a colon, after a comma or not. Inlined, so that a name that stands in the
   /// program is a few stores.
-  @inline(__always)
+  @inlinable @inline(__always)
   mutating func key(_ name: StaticString, isFirst: Bool) {
     reserve(name.utf8CodeUnitCount &+ 4)
     count = Self.key(name, isFirst: isFirst, UnsafeMutableRawPointer(memory + count)) - UnsafeMutableRawPointer(memory)
   }
 
-  @inline(__always)
-  private static func key(
+  @inlinable @inline(__always)
+  static func key(
     _ name: StaticString, isFirst: Bool, _ to: UnsafeMutableRawPointer
   ) -> UnsafeMutableRawPointer {
     let n = name.utf8CodeUnitCount
@@ -130,7 +130,7 @@ package struct ByteWriter: ~Copyable {
   }
 
   /// Appends a member that is a number.
-  @inline(__always)
+  @inlinable @inline(__always)
   mutating func member(_ name: StaticString, isFirst: Bool, _ value: UInt64) {
     reserve(name.utf8CodeUnitCount &+ 24)
     let value = Digits.number(value, Self.key(name, isFirst: isFirst, UnsafeMutableRawPointer(memory + count)))
@@ -138,8 +138,8 @@ package struct ByteWriter: ~Copyable {
   }
 
   /// Appends bytes as they are.
-  @inline(__always)
-  package mutating func raw(_ bytes: UnsafeRawBufferPointer) {
+  @inlinable @inline(__always)
+  public mutating func raw(_ bytes: UnsafeRawBufferPointer) {
     reserve(bytes.count)
     if let base = bytes.baseAddress {
       UnsafeMutableRawPointer(memory + count).copyMemory(from: base, byteCount: bytes.count)
@@ -150,8 +150,8 @@ package struct ByteWriter: ~Copyable {
   // MARK: Numbers
 
   /// Appends a number in decimal.
-  @inline(__always)
-  package mutating func number(_ value: UInt64) {
+  @inlinable @inline(__always)
+  public mutating func number(_ value: UInt64) {
     reserve(20)
     count = Digits.number(value, UnsafeMutableRawPointer(memory + count)) - UnsafeMutableRawPointer(memory)
   }
@@ -163,13 +163,13 @@ package struct ByteWriter: ~Copyable {
   }
 
   /// Appends a whole number of any width.
-  @inline(__always)
-  package mutating func number(_ value: some FixedWidthInteger & UnsignedInteger) {
+  @inlinable @inline(__always)
+  public mutating func number(_ value: some FixedWidthInteger & UnsignedInteger) {
     number(UInt64(truncatingIfNeeded: value))
   }
 
   /// Appends `value` thousandths with three decimals, without trailing zeros but one: microseconds as milliseconds.
-  package mutating func thousandths(_ value: Int64) {
+  public mutating func thousandths(_ value: Int64) {
     reserve(24)
     count = Digits.thousandths(value, UnsafeMutableRawPointer(memory + count)) - UnsafeMutableRawPointer(memory)
   }
@@ -234,7 +234,7 @@ package struct ByteWriter: ~Copyable {
   }
 
   /// Appends a number in upper-case hexadecimal with at least `width` digits, 16 at most.
-  mutating func upperHex(_ value: UInt32, width: Int) {
+  package mutating func upperHex(_ value: UInt32, width: Int) {
     let digits = min(16, max(width, (35 &- value.leadingZeroBitCount) / 4))
     reserve(digits)
     var left = value
@@ -249,7 +249,7 @@ package struct ByteWriter: ~Copyable {
   // MARK: Times
 
   /// Appends `2026-11-21T00:11:46.123456Z`. The text of the second is kept for the next one.
-  package mutating func instant(_ time: Timestamp) {
+  public mutating func instant(_ time: Timestamp) {
     reserve(32)
     let to = UnsafeMutableRawPointer(memory + count)
     instant(time, to)
@@ -257,8 +257,8 @@ package struct ByteWriter: ~Copyable {
   }
 
   /// Puts those 27 bytes at `to`; five more are touched.
-  @inline(__always)
-  mutating func instant(_ time: Timestamp, _ to: UnsafeMutableRawPointer) {
+  @inlinable @inline(__always)
+  public mutating func instant(_ time: Timestamp, _ to: UnsafeMutableRawPointer) {
     let second = time.seconds
     let place = Int(second & 1)
     if second != seconds[place] { cacheSecond(second) }
@@ -285,7 +285,8 @@ package struct ByteWriter: ~Copyable {
   }
 
   /// Days to a date in the proleptic Gregorian calendar; all times that a `Timestamp` holds have a year of four digits.
-  private mutating func cacheSecond(_ second: Int64) {
+  @usableFromInline
+  mutating func cacheSecond(_ second: Int64) {
     let start = 32 * Int(second & 1)
     seconds[Int(second & 1)] = second
     var days = second / 86_400
@@ -352,7 +353,7 @@ package struct ByteWriter: ~Copyable {
   // MARK: Addresses
 
   /// Appends an address.
-  package mutating func address(_ address: IPAddress) {
+  public mutating func address(_ address: IPAddress) {
     if address.isIPv6 { return v6(address) }
     v4(UInt32(truncatingIfNeeded: address.low))
   }

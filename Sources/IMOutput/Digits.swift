@@ -1,7 +1,7 @@
 /// Numbers as they are printed, in tables that stand in the program.
-enum Digits {
+public enum Digits {
   /// All numbers of two digits.
-  static var pairs: StaticString {
+  @inlinable static var pairs: StaticString {
     """
     0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849\
     5051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899
@@ -9,7 +9,7 @@ enum Digits {
   }
 
   /// All octets of an IPv4 address with the dot behind them, four bytes each.
-  static var octets: StaticString {
+  @inlinable static var octets: StaticString {
     """
     0.  1.  2.  3.  4.  5.  6.  7.  8.  9.  10. 11. 12. 13. 14. 15. 16. 17. 18. 19. 20. 21. 22. 23. 24. \
     25. 26. 27. 28. 29. 30. 31. 32. 33. 34. 35. 36. 37. 38. 39. 40. 41. 42. 43. 44. 45. 46. 47. 48. 49. \
@@ -28,46 +28,46 @@ enum Digits {
   // Each of these puts text at `to`, where there is room, and gives its end.
 
   /// Two digits of a number below 100.
-  @inline(__always)
-  static func pair(_ value: UInt32, _ to: UnsafeMutableRawPointer) {
+  @inlinable @inline(__always)
+  public static func pair(_ value: UInt32, _ to: UnsafeMutableRawPointer) {
     let pair = UnsafeRawPointer(pairs.utf8Start).loadUnaligned(
       fromByteOffset: Int(truncatingIfNeeded: value &* 2), as: UInt16.self)
     to.storeBytes(of: pair, as: UInt16.self)
   }
 
   /// Four digits of a number below 10,000.
-  @inline(__always)
-  static func four(_ value: UInt32, _ to: UnsafeMutableRawPointer) {
+  @inlinable @inline(__always)
+  public static func four(_ value: UInt32, _ to: UnsafeMutableRawPointer) {
     let high = value / 100
     pair(high, to)
     pair(value &- high &* 100, to + 2)
   }
 
   /// Six digits of a number below 1,000,000.
-  @inline(__always)
-  static func six(_ value: UInt32, _ to: UnsafeMutableRawPointer) {
+  @inlinable @inline(__always)
+  public static func six(_ value: UInt32, _ to: UnsafeMutableRawPointer) {
     let high = value / 10_000
     pair(high, to)
     four(value &- high &* 10_000, to + 2)
   }
 
   /// A number in decimal: up to 20 bytes.
-  @inline(__always)
-  static func number(_ value: UInt64, _ to: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+  @inlinable @inline(__always)
+  public static func number(_ value: UInt64, _ to: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
     if value >= 10 { return long(value, to) }
     to.storeBytes(of: 48 &+ UInt8(truncatingIfNeeded: value), as: UInt8.self)
     return to + 1
   }
 
   /// The same of a number with a sign: up to 20 bytes.
-  static func signed(_ value: Int64, _ to: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+  package static func signed(_ value: Int64, _ to: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
     if value >= 0 { return number(value.magnitude, to) }
     to.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self)
     return number(value.magnitude, to + 1)
   }
 
-  @inline(never)
-  private static func long(_ value: UInt64, _ to: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+  @usableFromInline @inline(never)
+  static func long(_ value: UInt64, _ to: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
     if value < 100_000_000 { return upToEight(UInt32(truncatingIfNeeded: value), to) }
     let high = value / 100_000_000
     let low = UInt32(truncatingIfNeeded: value &- high &* 100_000_000)
@@ -107,7 +107,7 @@ enum Digits {
 
   /// `value` thousandths with three decimals, without trailing zeros but one: up to 24 bytes.
   @inline(never)
-  static func thousandths(_ value: Int64, _ to: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+  public static func thousandths(_ value: Int64, _ to: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
     var to = to
     if value < 0 {
       to.storeBytes(of: UInt8(ascii: "-"), as: UInt8.self)
@@ -126,8 +126,8 @@ enum Digits {
   }
 
   /// An IPv4 address: up to 15 bytes, and 16 are touched.
-  @inline(__always)
-  static func v4(_ address: UInt32, _ to: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+  @inlinable @inline(__always)
+  public static func v4(_ address: UInt32, _ to: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
     // Four bytes are stored for every octet, and the last dot is taken back.
     var to = to
     var left = address

@@ -1,11 +1,12 @@
 /// A text that is made once and written often.
 ///
 /// Its memory is never given back: a run makes a few for each profile, and what is written often is not to be counted often.
-struct Piece: CustomStringConvertible, BitwiseCopyable, @unchecked Sendable {
+public struct Piece: CustomStringConvertible, BitwiseCopyable, @unchecked Sendable {
   /// The text's bytes.
-  let bytes: UnsafeRawBufferPointer
+  public let bytes: UnsafeRawBufferPointer
 
-  init(_ text: String) {
+  /// The piece of a text.
+  package init(_ text: String) {
     // A pen reads some bytes behind it.
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count + Pen.slack, alignment: 1)
     memory.copyBytes(from: text.utf8)
@@ -14,5 +15,5 @@ struct Piece: CustomStringConvertible, BitwiseCopyable, @unchecked Sendable {
   }
 
   /// The text again.
-  var description: String { String(decoding: bytes, as: UTF8.self) }
+  public var description: String { String(decoding: bytes, as: UTF8.self) }
 }

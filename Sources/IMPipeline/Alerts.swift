@@ -1,3 +1,4 @@
+import IMAlerts
 import IMCapture
 import IMEngine
 import IMOutput

@@ -1,3 +1,5 @@
+import IMAlerts
+import IMDocuments
 import IMEngine
 package import IMOutput
 

@@ -106,7 +106,7 @@ func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
     StatsJSONWriter().write(figures, to: &out)
   } else {
     // Figures may be read without what is said beside them.
-    if let interruption = run.interruption(driver) { out.text("\(interruption)\n\n") }
+    if let interruption = figures.run.summary.capture.interruption { out.text("\(interruption.text)\n\n") }
     StatsTextWriter(width: output.terminalWidth).write(figures, to: &out)
   }
   output.drain(&out)

@@ -1,8 +1,9 @@
 import Glibc
 import IMCapture
+package import IMDocuments
 import IMEngine
 import IMMetrics
-package import IMOutput
+import IMOutput
 import IMWire
 import IMYAML
 
@@ -155,6 +156,7 @@ final class Documents: Companion {
 
   private func figures(_ driver: Driver) -> CaptureFigures {
     var figures = captureFigures(driver, run.input, begun: begun)
+    figures.interruption = run.interruption(driver)
     guard folder != nil else { return figures }
     let losses = losses
     figures.outputFailed = losses.failed

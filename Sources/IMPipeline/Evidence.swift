@@ -1,5 +1,6 @@
 import CSandbox
 import Glibc
+import IMAlerts
 import IMCapture
 import IMEngine
 import IMOutput

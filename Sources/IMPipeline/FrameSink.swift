@@ -1,3 +1,4 @@
+import IMAlerts
 import IMEngine
 import IMFields
 import IMFilter

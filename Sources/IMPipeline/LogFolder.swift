@@ -1,6 +1,7 @@
 import CSandbox
 import Glibc
 import IMCapture
+import IMDocuments
 import IMOutput
 import IMWire
 

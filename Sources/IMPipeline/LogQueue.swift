@@ -1,4 +1,5 @@
 import Dispatch
+import IMDocuments
 import IMEngine
 import IMOutput
 import Synchronization

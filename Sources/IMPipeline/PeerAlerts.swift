@@ -1,5 +1,7 @@
+package import IMAlerts
+package import IMDocuments
 package import IMEngine
-package import IMOutput
+import IMOutput
 import IMProfile
 import IMYAML
 

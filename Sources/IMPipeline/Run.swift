@@ -212,11 +212,11 @@ struct Run {
     return status
   }
 
-  /// How far the files were read when a signal came before their end: `interrupted at 41 %`; `nil` where none did.
-  func interruption(_ driver: Driver) -> String? {
+  /// How far the files were read when a signal came before their end; `nil` where none did.
+  func interruption(_ driver: Driver) -> Interruption? {
     guard input.interface == nil, stopping.stop.isStopped else { return nil }
-    let share = FileShare(input.files).read(driver.statistics)
-    return "interrupted" + (share.map { " at \(Int($0 * 100)) %" } ?? "")
+    return Interruption(
+      packets: driver.engine.totals.packets, share: FileShare(input.files).read(driver.statistics))
   }
 
   private func tell(
@@ -229,7 +229,7 @@ struct Run {
       status = max(status, this)
     }
     if let interruption = interruption(driver) {
-      complain("\(interruption): the figures are of what was read until then")
+      complain("\(interruption.text): the figures are of what was read until then")
       status = max(status, .interrupted)
     }
     // The reader has seen enough: nothing to complain of, and nothing more to say.
@@ -278,6 +278,7 @@ struct Run {
     capture.filteredOut = statistics.filteredOut
     capture.droppedByKernel = statistics.droppedByKernel
     capture.droppedByInterface = statistics.droppedByInterface
+    capture.interruption = interruption(driver)
     return Summary(
       plans: plans, ledger: driver.engine.totals, reassembly: driver.engine.reassembly, capture: capture,
       kinds: plans.indices.map { plan in (0..<65).map { driver.engine.totals(plan: plan, kind: $0) } },

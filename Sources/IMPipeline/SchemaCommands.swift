@@ -1,4 +1,5 @@
 import Glibc
+import IMDocuments
 import IMOutput
 import IMYAML
 

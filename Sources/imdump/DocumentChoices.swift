@@ -1,5 +1,6 @@
 import IMCommandLine
-package import IMOutput
+import IMDocuments
+import IMOutput
 import IMPipeline
 
 /// What documents hold, and the files that they stand in.

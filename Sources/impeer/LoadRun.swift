@@ -1,4 +1,5 @@
 import Glibc
+import IMDocuments
 import IMEndpoint
 import IMMetrics
 import IMOutput

@@ -1,4 +1,6 @@
 import Glibc
+import IMAlerts
+import IMDocuments
 import IMEndpoint
 import IMOutput
 import IMPipeline

@@ -1,6 +1,6 @@
 import IMCommandLine
+import IMDocuments
 import IMEndpoint
-import IMOutput
 import IMWire
 
 /// `impeer serve`.

@@ -1,5 +1,6 @@
 import Foundation
 import IMEngine
+import IMEngineTestSupport
 import IMMetrics
 import IMOutput
 import IMTestSupport
@@ -36,7 +37,7 @@ import Testing
   }
 
   private func book(_ sample: String, limit: Int = 100_000) throws -> SessionBook {
-    let plans = [ECSRun.plan()]
+    let plans = [MadePlan.tjp()]
     let sink = Sink(plans, limit: limit)
     var options = EngineOptions(plans: plans)
     options.needs = [.frames, .finished]
@@ -85,14 +86,14 @@ import Testing
     let sum = all.sessions.reduce(0) { $0 + $1.units }
     #expect(some.sessions[0].units + (some.others?.units ?? 0) == sum)
     var out = ByteWriter()
-    SessionWriter(plans: [ECSRun.plan()], isJSON: true).write(some, to: &out)
+    SessionWriter(plans: [MadePlan.tjp()], isJSON: true).write(some, to: &out)
     #expect(out.text.split(separator: "\n").last?.hasPrefix(#"{"others":true,"units":"#) == true)
   }
 
   @Test func rowsStandInTheOrderOfTheirFirstMessage() throws {
     let book = try book("tjp-weak-network.pcap")
     var out = ByteWriter()
-    SessionWriter(plans: [ECSRun.plan()], isJSON: true).write(book, to: &out)
+    SessionWriter(plans: [MadePlan.tjp()], isJSON: true).write(book, to: &out)
     let rows = try out.text.split(separator: "\n").map {
       Document(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] ?? [:])
     }
@@ -107,7 +108,7 @@ import Testing
       #expect(row.number("units") == sum)
     }
     var table = ByteWriter()
-    SessionWriter(plans: [ECSRun.plan()], isJSON: false).write(book, to: &table)
+    SessionWriter(plans: [MadePlan.tjp()], isJSON: false).write(book, to: &table)
     let lines = table.text.split(separator: "\n")
     #expect(lines.count == 4)
     #expect(Set(lines.map(\.count)).count == 1)

@@ -1,5 +1,5 @@
 import Dispatch
-import IMOutput
+import IMDocuments
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import IMCapture
+import IMDocuments
 import IMEngine
 import IMOutput
 import IMTestSupport

@@ -80,7 +80,7 @@ import Testing
   }
 
   /// The pipe is opened behind the handlers of signals, so the signal finds them.
-  @Test(arguments: [["stats"], ["messages"], ["streams"], []], [SIGINT, SIGTERM])
+  @Test(arguments: [["stats"], ["stats", "--json"], ["messages"], ["streams"], []], [SIGINT, SIGTERM])
   func aFileThatWasNotReadToItsEndIsSaid(_ command: [String], _ number: Int32) throws {
     let folder = try Scratch()
     let pipe = folder.path("pipe.pcap")
@@ -104,6 +104,12 @@ import Testing
     let text = Program.text(of: told)
     #expect(text.contains("interrupted"), "\(text)")
     #expect(Program.text(of: printed).hasPrefix("interrupted\n") == (command == ["stats"]))
+    guard command == ["stats", "--json"] else { return }
+    // Of a pipe nobody knows the share.
+    let figures = try JSONSerialization.jsonObject(with: Data(Program.text(of: printed).utf8)) as? [String: Any]
+    let interrupted = try #require(figures?["interrupted"] as? [String: Int])
+    let ledger = figures?["ledger"] as? [String: Any]
+    #expect(interrupted == ["packets": try #require(ledger?["packets"] as? Int)])
   }
 
   /// -A alone shows bodies, as text of a terminal.

@@ -1,4 +1,5 @@
 import Foundation
+import IMDocuments
 import IMProfile
 import IMWire
 import Testing

@@ -1,4 +1,6 @@
 import Foundation
+import IMAlerts
+import IMDocuments
 import IMEngine
 import IMMetrics
 import IMOutput
@@ -100,6 +102,7 @@ import Testing
     (figures.outputFailed, figures.outputDropped) = (1, 20)
     (figures.cpuMilliseconds, figures.residentBytes, figures.uptimeSeconds) = (1.5, 1 << 20, 60)
     (figures.snaplen, figures.filter) = (96, "tcp")
+    figures.interruption = Interruption(packets: 3, share: 0.25)
     (figures.gaps, figures.evictions) = (0, InlineArray(repeating: 1))
     let plans = [try BuiltInProfiles.plan("tjp"), try BuiltInProfiles.plan("mqtt")]
     var options = ECSOptions()

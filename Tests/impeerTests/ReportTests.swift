@@ -1,4 +1,5 @@
 import Foundation
+import IMDocuments
 import IMTestSupport
 import Testing
 

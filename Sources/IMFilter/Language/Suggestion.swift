@@ -1,3 +1,5 @@
+import IMWire
+
 /// Finds what a misspelt name may have meant.
 enum Suggestion {
   /// The candidate nearest to `name`, when it is near enough to be meant: at most a third of the longer name's letters
@@ -10,29 +12,12 @@ enum Suggestion {
       let other = Array(candidate.lowercased().unicodeScalars.prefix(41))
       let most = max(name.count, other.count) / 3
       guard abs(name.count - other.count) <= most else { continue }
-      let distance = distance(name, other)
+      let distance = editDistance(name, other)
       guard distance <= most, distance < best?.distance ?? .max else { continue }
       best = (candidate, distance)
     }
     if let best { return best.name }
     let longer = candidates.filter { name.count > 1 && $0.lowercased().unicodeScalars.starts(with: name) }
     return longer.min { $0.unicodeScalars.count < $1.unicodeScalars.count }
-  }
-
-  /// The insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
-  private static func distance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
-    var beforeLast: [Int] = []
-    var last = Array(0...b.count)
-    for i in a.indices {
-      var row = [i + 1]
-      for j in b.indices {
-        var cost = min(last[j + 1] + 1, row[j] + 1, last[j] + (a[i] == b[j] ? 0 : 1))
-        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { cost = min(cost, beforeLast[j - 1] + 1) }
-        row.append(cost)
-      }
-      beforeLast = last
-      last = row
-    }
-    return last[b.count]
   }
 }

@@ -23,6 +23,8 @@ package struct CaptureFigures: Sendable {
   package var cpuMilliseconds: Double?, residentBytes: UInt64?, uptimeSeconds: UInt64?
   /// The capture filter, the most bytes captured of a packet, and the link type's name.
   package var filter: String?, snaplen: UInt64?, linkType: String?
+  /// How far files had been read when a signal came before their end.
+  package var interruption: Interruption?
 
   /// Nothing known.
   package init() {}

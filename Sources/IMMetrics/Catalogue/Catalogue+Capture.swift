@@ -53,6 +53,14 @@ extension Catalogue {
         "capture.ratio.dropped", .ratio, .now, "dropped of received since then; 0 to 1", capture: ["ratio.dropped"],
         rule: "capture_drop_ratio", kind: .gauge
       ) { capture, _, _ in capture.now.lossRatio(since: capture.before).map { .ratio($0) } },
+      capture("interrupted.packets", "packets read when a signal ended the run before the end of its files") {
+        $0.interruption?.packets
+      },
+      Row(
+        "capture.interrupted.share", .ratio, .now,
+        "the part of the files' bytes that had been read then, where it is known; 0 to 1",
+        capture: ["interrupted.share"], kind: .gauge
+      ) { capture, _, _ in capture.now.interruption?.share.map { .ratio($0) } },
       capture("reassembly.gaps", "holes in streams") { $0.gaps },
       capture("reassembly.gap_bytes", "bytes missing in them", .bytes) { $0.gapBytes },
       capture("reassembly.evicted", "connections forgotten to save memory") { $0.evicted },

@@ -41,6 +41,14 @@ extension Catalogue {
 
   private static let packets: [Figure<RunSnapshot>] = [
     Row(
+      "interrupted.packets", .count, .packet, "Packets read when a signal ended the run before the end of its files",
+      json: ["interrupted.packets"]
+    ) { run, _, _ in run.summary.capture.interruption.map { .count($0.packets) } },
+    Row(
+      "interrupted.share", .ratio, .now, "The part of the files' bytes that had been read then, where known; 0 to 1",
+      json: ["interrupted.share"], kind: .gauge
+    ) { run, _, _ in run.summary.capture.interruption?.share.map { .ratio($0) } },
+    Row(
       "packets.received", .count, .packet,
       "Packets that passed the capture filter, those that were dropped then included; live only",
       metric: MetricName("imdump_capture_packets_received", isLive: true)

@@ -14,6 +14,8 @@ package struct CaptureCounts: Sendable {
   package var droppedByKernel: UInt64?
   /// Packets lost by the interface or its driver.
   package var droppedByInterface: UInt64?
+  /// How far files had been read when a signal came before their end; `nil` where none did.
+  package var interruption: Interruption?
 
   /// All unknown.
   package init() {}

@@ -1,3 +1,4 @@
+package import IMAlerts
 import IMEngine
 import IMMetrics
 import IMWire
@@ -76,6 +77,6 @@ package struct AlertJSONWriter: Sendable {
   }
 
   private func endpoint(_ key: StaticString, _ endpoint: Endpoint, _ lines: inout JSONLines) {
-    lines.name(key, AlertEvent.text(endpoint))
+    lines.name(key, "\(endpoint)")
   }
 }

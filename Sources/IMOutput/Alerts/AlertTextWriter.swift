@@ -1,3 +1,4 @@
+package import IMAlerts
 import IMEngine
 import IMMetrics
 import IMWire

@@ -1,3 +1,4 @@
+package import IMAlerts
 import IMEngine
 package import IMWire
 
@@ -16,8 +17,8 @@ package enum AlertmanagerText {
     lines.name("severity", rule.severity.rawValue)
     lines.name("scope", rule.scope.rawValue)
     if let profile = event.profile, !profile.isEmpty { lines.text("profile", profile) }
-    if let server = event.server { lines.name("server", AlertEvent.text(server)) }
-    if let client = event.connection?.client { lines.name("client", AlertEvent.text(client)) }
+    if let server = event.server { lines.name("server", "\(server)") }
+    if let client = event.connection?.client { lines.name("client", "\(client)") }
     if let sensor, !sensor.isEmpty { lines.text("sensor", sensor) }
     for label in rule.labels { lines.pair(label.name, label.value) }
     lines.close()

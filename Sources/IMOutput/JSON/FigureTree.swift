@@ -1,4 +1,4 @@
-import IMMetrics
+package import IMMetrics
 
 /// The figures of one scope as members of nested objects, in the order in which they are declared: made once from their
 /// dotted places, and walked for each report. An object in which no figure has a value is left out.
@@ -196,7 +196,7 @@ final class StaticText: Sendable {
 }
 
 /// The trees of documents and of `stats --json`, made when the first report is written.
-enum FigureTrees {
+package enum FigureTrees {
   static let run = FigureTree(Catalogue.run, .microseconds) { $0.json }
   static let server = FigureTree(Catalogue.servers, .microseconds) { $0.json }
   static let type = FigureTree(Catalogue.types, .microseconds) { $0.json.filter { !$0.hasSuffix("_") } }
@@ -205,4 +205,19 @@ enum FigureTrees {
   static let interval = FigureTree(Catalogue.intervals, .milliseconds) { $0.interval }
   static let period = FigureTree(Catalogue.periods, .milliseconds) { $0.interval }
   static let capture = FigureTree(Catalogue.captures, .milliseconds) { $0.capture }
+
+  // For the documents, which stand in another room: a generic function would not know there what it writes.
+
+  /// Writes the members of a connection's report; `aside` is called behind each of the outermost.
+  package static func write(
+    _ snapshot: ConnectionSnapshot, _ lines: inout JSONLines, aside: (String, inout JSONLines) -> Void
+  ) { connection.write(snapshot, &lines, aside: aside) }
+
+  /// Writes the members of an interval's report whose outermost name `isWanted` takes.
+  package static func write(
+    _ snapshot: IntervalSnapshot, _ lines: inout JSONLines, isWanted: (String) -> Bool = { _ in true }
+  ) { interval.write(snapshot, &lines, isWanted: isWanted) }
+
+  /// Writes the members of a capture's report.
+  package static func write(_ snapshot: CaptureSnapshot, _ lines: inout JSONLines) { capture.write(snapshot, &lines) }
 }

@@ -108,6 +108,11 @@ extension Summary {
   }
 }
 
+extension Interruption {
+  /// `interrupted at 41 %`, or `interrupted` where nobody knows.
+  package var text: String { "interrupted" + (share.map { " at \(Int($0 * 100)) %" } ?? "") }
+}
+
 /// `1234567` as `1,234,567`.
 package func grouped(_ value: UInt64) -> String {
   let digits = String(value)
@@ -140,7 +145,7 @@ private func hundredths(_ ratio: Double) -> UInt64 {
 
 extension ByteWriter {
   /// Appends a ratio as `percent(_:)` gives it.
-  mutating func percent(_ ratio: Double) {
+  package mutating func percent(_ ratio: Double) {
     let hundredths = hundredths(ratio)
     var pen = pen(room: 32)
     pen.number(hundredths / 100)

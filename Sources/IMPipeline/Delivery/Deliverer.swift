@@ -1,4 +1,5 @@
 import Glibc
+import IMAlerts
 import IMEngine
 import IMOutput
 import IMWire

@@ -1,0 +1,329 @@
+package import IMEngine
+import IMMetrics
+package import IMWire
+
+/// What the engine tells, as samples of the rules' windows.
+extension AlertMonitor {
+  private static let maximumEarly = 8
+  /// Connections kept after their last report.
+  private static let maximumFinished = 8_192
+
+  /// Takes note of a frame: whose connection it is, what its checksum says, that a message or a heartbeat was sent.
+  package func frame(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
+    body: RawSpan, tlvs: Span<TLVRef>
+  ) {
+    tick(frame.timestamp)
+    guard Int(connection.plan) < plans.count else { return }
+    let known = self.known(connection, at: frame.timestamp)
+    if let (at, previous) = reconnected.removeValue(forKey: connection.serial) {
+      for index in reconnectWatches {
+        count(index, known, at: at, isAffected: true)
+        // Without the one before it is no reconnect.
+        if let before = connections[previous], let series = series(index, of: known, at: at) {
+          contribute(series, before, at: at)
+        }
+      }
+    }
+    if !checksumWatches.isEmpty, [.be, .le, .bad].contains(frame.checksumStatus) {
+      for index in checksumWatches {
+        count(index, known, at: frame.timestamp, isAffected: frame.checksumStatus == .bad)
+      }
+    }
+    let change = beatChange
+    beatChange = nil
+    guard note.copy == 1 else { return }
+    switch frame.kind.pointee.role {
+    case .message:
+      for index in messageWatches { count(index, known, at: frame.timestamp) }
+      if frame.kind.pointee.flags.contains(.expectsAck) { wait(note.exchange, known, since: frame.timestamp) }
+    case .heartbeat:
+      guard let change else { break }
+      for index in jitterWatches { measure(index, known, Double(change) / 1_000, at: frame.timestamp) }
+    case .acknowledgment, .control, .receipt, .other: break
+    }
+    guard let place = early.firstIndex(where: { $0.id == note.exchange }) else { return }
+    settle(early.remove(at: place))
+  }
+
+  /// Keeps what the engine measured of a heartbeat: its frame is told next.
+  package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) { beatChange = change }
+
+  /// Counts an exchange whose fate was decided, at the moment at which it was.
+  package func settled(_ exchange: borrowing Exchange) {
+    guard connections[exchange.connection] != nil else {
+      if early.count >= Self.maximumEarly { early.removeFirst() }
+      early.append(copy exchange)
+      return
+    }
+    settle(copy exchange)
+  }
+
+  /// A connection is a further one of a session whose last one was over.
+  package func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {
+    guard !reconnectWatches.isEmpty else { return }
+    if reconnected.count >= 1_024 { reconnected.removeAll() }
+    reconnected[connection] = (time, previous)
+  }
+
+  /// Takes note of bytes that the capture lost.
+  package func issue(_ issue: Issue, _ connection: ConnectionInfo) {
+    tick(issue.timestamp)
+    if issue.details == .gap(.captureLoss) { drop(1, at: issue.timestamp) }
+  }
+
+  /// Takes note of a SYN.
+  package func opened(_ connection: ConnectionInfo, _ at: Timestamp) { tick(at) }
+
+  /// Counts a connection that failed, and takes note that one is over.
+  package func connection(_ report: ConnectionReport) {
+    guard report.isFinal || report.reason != .open else {
+      if !reportWatches.isEmpty, let known = connections[report.info.serial] {
+        tick(report.madeAt)
+        told(report, known, at: report.madeAt)
+      }
+      return
+    }
+    let at = report.closedAt ?? report.lastSeen
+    // The report comes seconds after the end; the clock has gone on.
+    if report.reason != .open { tick(at) }
+    if report.isFinal, report.isFailure, let endpoint = endpoints.index(of: report.info, failed: true) {
+      var info = report.info
+      info.plan = endpoints.keys[Int(endpoint)].plan
+      let failed = MonitoredConnection(info)
+      failed.endpoint = endpoint
+      for index in attemptWatches { count(index, failed, at: at, isAffected: true) }
+      for index in failureWatches { count(index, failed, at: at, isAffected: true) }
+      if report.reason == .refused { for index in refusedWatches { count(index, failed, at: at, isAffected: true) } }
+      told(report, failed, at: at)
+    } else if !reportWatches.isEmpty, let known = connections[report.info.serial] {
+      // What comes behind its end is counted when it is told.
+      told(report, known, at: known.isOver ? max(at, clock) : at)
+    }
+    guard report.reason != .open, let known = connections[report.info.serial], !known.isOver else { return }
+    known.isOver = true
+    for index in watches.indices where watches[index].rule.scope == .connection {
+      guard let series = watches[index].series[report.info.serial] else { continue }
+      series.isOver = true
+      activate(index, series)
+    }
+    finished.append(report.info.serial)
+    if finished.count > Self.maximumFinished {
+      for serial in finished.prefix(Self.maximumFinished / 2) { forget(serial) }
+      finished.removeFirst(Self.maximumFinished / 2)
+    }
+  }
+
+  // MARK: Parts
+
+  /// Counts what came since the connection's last report.
+  private func told(_ report: ConnectionReport, _ known: MonitoredConnection, at time: Timestamp) {
+    guard !reportWatches.isEmpty else { return }
+    let told = ReportCounts(report)
+    let new = told.since(known.told).asGrowth
+    known.told = told
+    for (index, figure) in reportWatches {
+      let ways = 0..<(figure.info.dimensions.first?.values.count ?? 1)
+      guard case .count(let count)? = figure.value(new, ways, 0..<1), count > 0 else { continue }
+      guard let series = series(index, of: known, at: time) else { continue }
+      touch(index, series)
+      series.window[time].add(count, affected: SlidingWindow.Affected(connection: known.info, at: time))
+      contribute(series, known, at: time)
+    }
+  }
+
+  private func forget(_ serial: UInt32) {
+    connections[serial] = nil
+    if lastConnection?.info.serial == serial { lastConnection = nil }
+  }
+
+  func known(_ info: ConnectionInfo, at time: Timestamp) -> MonitoredConnection {
+    if let last = lastConnection, last.info.serial == info.serial, last.info.plan == info.plan { return last }
+    if let known = connections[info.serial], known.info.plan == info.plan {
+      lastConnection = known
+      return known
+    }
+    if connections.count >= limits.connections {
+      for serial in connections.keys.sorted().prefix(limits.connections / 2) { forget(serial) }
+    }
+    let new = MonitoredConnection(info)
+    new.endpoint = endpoints.index(of: info)
+    connections[info.serial] = new
+    lastConnection = new
+    // Its first frame proves that it was opened.
+    if info.sawOpening { for index in attemptWatches { count(index, new, at: time) } }
+    return new
+  }
+
+  /// Counts an exchange at its connection, which is known.
+  func settle(_ exchange: Exchange) {
+    guard let known = connections[exchange.connection] else { return }
+    let role = roles[exchange.plan, exchange.kind]
+    let isLate = exchange.flags.contains(.late)
+    let at = decidedAt(exchange)
+    if exchange.fate != .pending { horizon = max(horizon, at) }
+    if role == .heartbeat {
+      beat(exchange, known, at: at)
+      return
+    }
+    if exchange.fate == .rejected, !refusalWatches.isEmpty { refused(exchange, known, at: at) }
+    if isLate, role == .message { for index in lateWatches { count(index, known, at: at, isAffected: true) } }
+    if !openWatches.isEmpty, role == .message, open.remove(exchange.id) != nil, exchange.fate != .pending {
+      let waited = max(0, Double(at.nanoseconds(since: exchange.firstAt)) / 1e6)
+      for index in openWatches { measure(index, known, waited, at: at) }
+    }
+    for index in settledWatches {
+      let metric = watches[index].rule.metric
+      if metric.percentile != nil {
+        if let roundTrip = exchange.roundTrip { roundTripped(index, known, roundTrip, at: at) }
+        continue
+      }
+      guard role == .message, exchange.fate != .pending, exchange.fate != .unacknowledged else { continue }
+      let isAffected = counts(exchange, against: watches[index].rule)
+      let wasUnknown = isLate && exchange.outcome.before == .unknown
+      if metric == .unknown, isLate, !wasUnknown { continue }
+      if metric != .unknown, exchange.fate == .unknown {
+        if metric.isDoubtful { doubt(index, known, at: at) }
+      } else if metric != .unknown, wasUnknown {
+        learn(index, known, at: at)
+        count(index, known, at: at, isAffected: isAffected)
+      } else if isLate {
+        amend(index, known, isAffected: isAffected, metric, at: at)
+      } else {
+        count(index, known, at: at, isAffected: isAffected)
+      }
+    }
+  }
+
+  /// When the fate was decided: with the answer, or when the time for one had run out.
+  ///
+  /// That depends on nothing else in the capture. A connection that is closed ends the waiting earlier, but when the engine
+  /// tells of it depends on what else there is: the time would have run out all the same.
+  private func decidedAt(_ exchange: Exchange) -> Timestamp {
+    if exchange.isAnswered { return max(exchange.firstAt, exchange.ackedAt) }
+    let patience = plans[Int(exchange.plan)].kind(at: Int(exchange.kind))?.timeout ?? 6_000_000_000
+    return exchange.lastAt.advanced(by: patience)
+  }
+
+  private func counts(_ exchange: Exchange, against rule: AlertRule) -> Bool {
+    let fate = exchange.fate
+    return switch rule.metric {
+    case .retry: fate == .ackedAfterRetry
+    case .loss: fate == .unanswered || fate == .damaged
+    case .rejected: fate == .rejected && isChosen(exchange, rule)
+    case .unknown: fate == .unknown
+    default: fate != .acked && fate != .ackedAfterRetry
+    }
+  }
+
+  /// Whether a refused exchange has one of the statuses that the rule is about.
+  private func isChosen(_ exchange: Exchange, _ rule: AlertRule) -> Bool {
+    guard !rule.statuses.isEmpty else { return true }
+    return statuses[exchange.status].map { rule.statuses.contains($0.number) } ?? false
+  }
+
+  /// Takes note of a message of which nobody knows what became.
+  private func doubt(_ index: Int, _ known: MonitoredConnection, at time: Timestamp) {
+    guard let series = series(index, of: known, at: time) else { return }
+    touch(index, series)
+    series.window[time].unknown &+= 1
+    contribute(series, known, at: time)
+  }
+
+  /// It is known after all.
+  private func learn(_ index: Int, _ known: MonitoredConnection, at time: Timestamp) {
+    guard let series = series(index, of: known, at: time) else { return }
+    series.window.learn()
+  }
+
+  /// Takes note of a status.
+  package func met(_ status: StatusCode, place: UInt16) { statuses.met(status, place: place) }
+
+  /// Counts a handshake of the protocol that was refused.
+  private func refused(_ exchange: Exchange, _ known: MonitoredConnection, at time: Timestamp) {
+    let kind = plans[Int(exchange.plan)].kind(at: Int(exchange.kind))
+    guard kind?.flags.contains(.handshake) == true else { return }
+    for index in refusalWatches where isChosen(exchange, watches[index].rule) {
+      count(index, known, at: time, isAffected: true)
+    }
+  }
+
+  /// An answer came after all: the message was counted before.
+  private func amend(
+    _ index: Int, _ known: MonitoredConnection, isAffected: Bool, _ metric: AlertMetric, at time: Timestamp
+  ) {
+    guard let series = series(index, of: known, at: time) else { return }
+    touch(index, series)
+    if metric == .retry {
+      if isAffected { series.window[time].affected &+= 1 }
+    } else if !isAffected {
+      _ = series.window.forgive()
+    }
+  }
+
+  private func beat(_ exchange: Exchange, _ known: MonitoredConnection, at time: Timestamp) {
+    guard !beatWatches.isEmpty else { return }
+    switch exchange.fate {
+    case .acked, .ackedAfterRetry, .rejected: known.missedInARow = 0
+    case .unanswered, .damaged: known.missedInARow += 1
+    case .pending, .unacknowledged, .unknown: return
+    }
+    for index in beatWatches {
+      measure(index, known, Double(known.missedInARow), at: time, isAffected: known.missedInARow > 0)
+    }
+  }
+
+  func wait(_ exchange: UInt32, _ known: MonitoredConnection, since time: Timestamp) {
+    guard !openWatches.isEmpty, open.count < limits.exchanges else { return }
+    open.insert(exchange)
+    for index in openWatches {
+      guard let series = series(index, of: known, at: time) else { continue }
+      activate(index, series)
+      guard series.open.count < AlertSeries.maximumOpen else { continue }
+      series.open.append((exchange, time, known.info))
+      contribute(series, known, at: time)
+    }
+  }
+
+  // MARK: Samples
+
+  func count(_ index: Int, _ known: MonitoredConnection, at time: Timestamp, isAffected: Bool = false) {
+    guard let series = series(index, of: known, at: time) else { return }
+    touch(index, series)
+    series.window[time].add(
+      affected: isAffected ? SlidingWindow.Affected(connection: known.info, at: time) : nil)
+    contribute(series, known, at: time)
+  }
+
+  /// A measured value; without `isAffected` it counts against its connection when it is beyond the threshold.
+  private func measure(
+    _ index: Int, _ known: MonitoredConnection, _ value: Double, at time: Timestamp, isAffected: Bool? = nil
+  ) {
+    guard let series = series(index, of: known, at: time) else { return }
+    touch(index, series)
+    let rule = watches[index].rule
+    let counts = isAffected ?? rule.comparison.holds(value, rule.threshold)
+    series.window[time].add(
+      value, affected: counts ? SlidingWindow.Affected(connection: known.info, at: time) : nil)
+    contribute(series, known, at: time)
+  }
+
+  private func roundTripped(_ index: Int, _ known: MonitoredConnection, _ microseconds: Int64, at time: Timestamp) {
+    guard let series = series(index, of: known, at: time) else { return }
+    touch(index, series)
+    let rule = watches[index].rule
+    let counts = rule.comparison.holds(Double(microseconds) / 1_000, rule.threshold)
+    series.window[time].add(
+      affected: counts ? SlidingWindow.Affected(connection: known.info, at: time) : nil)
+    series.window[time].roundTrips.record(microseconds: microseconds)
+    contribute(series, known, at: time)
+  }
+
+  private func contribute(_ series: AlertSeries, _ known: MonitoredConnection, at time: Timestamp) {
+    guard collectsEvidence else { return }
+    if series.contributors[known.info.serial] == nil, series.contributors.count >= AlertSeries.maximumContributors {
+      return
+    }
+    series.contributors[known.info.serial] = (known.info, max(time, clock))
+  }
+}

@@ -1,0 +1,177 @@
+package import IMEngine
+import IMMetrics
+package import IMWire
+
+/// Holds rules against what the engine tells, in packet time.
+///
+/// It is an `EngineSink`, or a part of one that passes every call on, and wants the needs of `needs`. Rules are evaluated at
+/// whole multiples of their step since 1970, `AlertRule.lag` after the time has come, so that what an engine tells late is there:
+/// the same packets give the same alerts, however they are cut into batches and whatever else is in the capture.
+///
+///     let monitor = AlertMonitor(rules: rules, plans: plans) { event in write(event) }
+///     engine.process(bytes, records)
+///     monitor.captured(received: r, dropped: d, at: now)     // live only
+///     monitor.advance(to: now)                               // live only: silence is noticed though nothing comes
+///     engine.finish()
+///     monitor.finish(at: engine.totals.lastAt)
+package final class AlertMonitor: EngineSink {
+  /// What it must be told by an engine.
+  package static let needs: EngineOptions.Needs = [.frames, .settled, .issues, .connections]
+  /// What it keeps of a connection that a plan decodes, in bytes.
+  package static let costPerConnection = 256
+  /// One rule at work.
+  struct Watch {
+    let rule: AlertRule
+    /// The index of the rule's profile; `nil` for all.
+    let plan: UInt8?
+    var series: [UInt32: AlertSeries] = [:]
+    /// Those that the next evaluation looks at.
+    var active: [AlertSeries] = []
+    var created = 0
+    /// Whether time has come to its end, so that there is no further step.
+    var isExhausted = false
+    /// The boundary of the next evaluation, and when it is due.
+    var next = Timestamp.distantFuture
+    var due: Timestamp { next.advanced(by: rule.lag) }
+    /// Alerts told in the minute that began at `minute`, and those that were not told since the last one that was.
+    var minute = Timestamp.distantPast
+    var told: UInt64 = 0, suppressed: UInt64 = 0
+  }
+
+  /// What the alerts came to.
+  package internal(set) var figures = AlertFigures()
+
+  // One thread calls a sink, and no call is made within another.
+
+  let plans: [ProtocolPlan]
+  let limits: AlertLimits
+  let collectsEvidence: Bool
+  let tell: (AlertEvent) -> Void
+  @exclusivity(unchecked) var watches: [Watch]
+  /// The rules by what they want to hear of.
+  let refusalWatches: [Int]
+  let settledWatches: [Int], checksumWatches: [Int], beatWatches: [Int], jitterWatches: [Int], openWatches: [Int]
+  let messageWatches: [Int], reconnectWatches: [Int], attemptWatches: [Int], failureWatches: [Int], dropWatches: [Int]
+  let refusedWatches: [Int], lateWatches: [Int]
+  /// Rules of what connections report, with the figures that they count.
+  let reportWatches: [(index: Int, figure: Figure<ReportCounts>)]
+  @exclusivity(unchecked) private(set) var roles: RoleTable
+  var endpoints: EndpointTable
+  @exclusivity(unchecked) var connections: [UInt32: MonitoredConnection] = [:]
+  @exclusivity(unchecked) var lastConnection: MonitoredConnection?
+  /// Connections that are over, oldest first: late answers may still come for a while.
+  var finished: [UInt32] = []
+  /// Exchanges that were settled before the frame of their first copy was told: it comes next.
+  @exclusivity(unchecked) var early: [Exchange] = []
+  /// By how many microseconds the interval before the heartbeat whose frame is told next differs from the one before it.
+  @exclusivity(unchecked) var beatChange: Int64?
+  /// Messages that wait for an answer; only where a rule asks for their age.
+  @exclusivity(unchecked) var open: Set<UInt32> = []
+  /// Connections that are a session's further one, and when they began; their first frame comes next.
+  var reconnected: [UInt32: (at: Timestamp, previous: UInt32)] = [:]
+  var seriesCount = 0
+  /// Whether all that could be forgotten was, at the current boundary.
+  var isSwept = false
+  /// The latest time heard of, and the time at which the next evaluation is due.
+  @exclusivity(unchecked) var clock = Timestamp.distantPast
+  @exclusivity(unchecked) var due = Timestamp.distantPast
+  /// The latest time at which a fate was decided.
+  @exclusivity(unchecked) var horizon = Timestamp.distantPast
+  /// When the capture last dropped packets, how many since it began to without a long quiet time, and its last counts.
+  var lastDropAt: Timestamp?
+  var dropped: UInt64 = 0
+  /// The same of packets that the kernel or the interface dropped.
+  var lastKernelDropAt: Timestamp?
+  var kernelDropped: UInt64 = 0
+  /// The statuses that answers gave.
+  var statuses = StatusBook()
+  var captureCounts: (received: UInt64, dropped: UInt64)?
+
+  /// A monitor of `rules` over what `plans` decode. `collectsEvidence` keeps in mind which connections an alert is about.
+  package init(
+    rules: [AlertRule], plans: [ProtocolPlan], limits: AlertLimits = AlertLimits(), collectsEvidence: Bool = false,
+    tell: @escaping (AlertEvent) -> Void
+  ) {
+    self.plans = plans
+    self.limits = limits
+    self.collectsEvidence = collectsEvidence
+    self.tell = tell
+    watches = rules.map { rule in
+      Watch(rule: rule, plan: rule.profile.flatMap { name in plans.firstIndex { $0.name == name } }.map { UInt8($0) })
+    }
+    func watching(_ metrics: AlertMetric...) -> [Int] {
+      rules.indices.filter { metrics.contains(rules[$0].metric) }
+    }
+    refusalWatches = watching(.handshakesRefused)
+    settledWatches = watching(
+      .loss, .success, .retry, .rejected, .unknown, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99)
+    checksumWatches = watching(.checksumErrors)
+    beatWatches = watching(.heartbeatsMissed)
+    jitterWatches = watching(.heartbeatJitter)
+    openWatches = watching(.unackedAge)
+    messageWatches = watching(.messages)
+    reconnectWatches = watching(.reconnects)
+    attemptWatches = watching(.connectionSuccess)
+    failureWatches = watching(.handshakeFailures)
+    dropWatches = watching(.captureDrops)
+    refusedWatches = watching(.connectionsRefused)
+    lateWatches = watching(.lateAnswers)
+    reportWatches = rules.indices.compactMap { index in rules[index].metric.figure.map { (index, $0) } }
+    roles = RoleTable(plans: plans)
+    endpoints = EndpointTable(plans: plans)
+  }
+
+  /// What types are for has changed.
+  package func reloaded(_ plans: [ProtocolPlan]) { roles = RoleTable(plans: plans) }
+
+  // MARK: Time
+
+  /// Packet time has come to `time`: perhaps rules have to be evaluated.
+  @inline(__always)
+  func tick(_ time: Timestamp) {
+    if time > clock { clock = time }
+    if clock >= due { evaluate() }
+  }
+
+  /// Moves the clock on when no packet does. Live only: it makes the alerts depend on when it is called.
+  package func advance(to time: Timestamp) { tick(time) }
+
+  /// Takes note of what the capture has received and dropped since it began. Live only.
+  package func captured(received: UInt64?, dropped: UInt64, at time: Timestamp) {
+    tick(time)
+    defer { captureCounts = (received ?? 0, dropped) }
+    let before = captureCounts ?? (0, 0)
+    let lost = dropped >= before.dropped ? dropped - before.dropped : 0
+    if lost > 0 {
+      drop(lost, at: time)
+      let quiet = watches.map(\.rule.window).max() ?? 0
+      kernelDropped = time.nanoseconds(since: lastKernelDropAt ?? .distantPast) > quiet ? lost : kernelDropped &+ lost
+      lastKernelDropAt = max(lastKernelDropAt ?? .distantPast, time)
+    }
+    guard let received, received > before.received, !dropWatches.isEmpty else { return }
+    for index in dropWatches {
+      guard let series = series(index, .max, AlertSeries.Subject(), at: time) else { continue }
+      touch(index, series)
+      series.window[time].samples &+= received - before.received
+      series.window[time].affected &+= min(lost, received - before.received)
+    }
+  }
+
+  /// Takes note of packets that the capture lost, or of holes that show it.
+  func drop(_ count: UInt64, at time: Timestamp) {
+    let last = lastDropAt ?? .distantPast
+    let quiet = watches.map(\.rule.window).max() ?? 0
+    dropped = time.nanoseconds(since: last) > quiet ? count : dropped &+ count
+    lastDropAt = max(last, time)
+  }
+
+  /// Ends the last step, in which the last packet came or the time for the last answer ran out, and evaluates once more.
+  /// After the engine's `finish`; `time` is that of the last packet.
+  package func finish(at time: Timestamp?) {
+    if let time { tick(time) }
+    for exchange in early { settle(exchange) }
+    early.removeAll()
+    guard clock > .distantPast else { return }
+    evaluate(throughStepOf: max(clock, horizon))
+  }
+}

@@ -1,0 +1,137 @@
+package import IMEngine
+import IMMetrics
+import IMOutput
+package import IMWire
+
+extension ECSSink {
+  /// Settled exchanges whose frame has not come yet; it is the next one, so few are ever needed.
+  private static let maximumEarly = 8
+  /// With more connections than these the texts of their documents, some 300 bytes each, are not kept.
+  private static let maximumTexts = 65_536
+
+  /// Counts a frame, and takes note of whose exchange it begins.
+  package func frame(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
+    body: RawSpan, tlvs: Span<TLVRef>
+  ) {
+    tick(frame.timestamp)
+    let plan = Int(connection.plan)
+    guard plan < hasSession.count else { return }
+    let record = connections.record(connection)
+    lastSerial = connection.serial
+    if record.pointee.endpoint == nil { attach(record) }
+    if !record.pointee.orphans.isEmpty {
+      releaseOrphans(record, before: frame.timestamp.advanced(by: -Self.orphanPatience))
+    }
+    if hasSession[plan] { record.pointee.take(session: frame.session) }
+    if frame.kind.pointee.flags.rawValue & naming != 0 { learnSession(frame, record, bytes) }
+    if let endpoint = record.pointee.endpoint {
+      periods.at(endpoint).pointee.frame(frame, note, direction)
+      if case .heartbeat = frame.kind.pointee.role, note.copy == 1 {
+        periods.at(endpoint).pointee.heartbeats.sent(after: beat?.interval, change: beat?.change)
+        if record.pointee.keepAlive > 0 {
+          periods.at(endpoint).pointee.heartbeats.expect(seconds: record.pointee.keepAlive)
+        }
+      }
+    }
+    beat = nil
+    if note.copy == 1 {
+      begin(note.exchange, frame, record, tlvs)
+    } else if note.isRetry, options.messageLog != .off {
+      facts.retried(note.exchange)
+    }
+  }
+
+  /// Keeps what the engine measured of a heartbeat: its frame is told next.
+  package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) { beat = (interval, change) }
+
+  /// Counts an exchange whose fate was decided, and writes its document.
+  package func settled(_ exchange: borrowing Exchange) {
+    tick(max(exchange.lastAt, exchange.ackedAt))
+    // What is needed of it lies far apart, and has not been touched for long: all is asked for at once.
+    facts.prefetch(exchange.id)
+    connections.prefetch(serial: exchange.connection)
+    guard let entry = exchanges.settle(exchange.id), let record = connections.record(serial: entry.owner) else {
+      if early.count >= Self.maximumEarly { early.removeFirst() }
+      early.append(copy exchange)
+      return
+    }
+    settle(copy exchange, entry, record)
+  }
+
+  /// Takes note of a status.
+  package func met(_ status: StatusCode, place: UInt16) { statuses.met(status, place: place) }
+
+  /// Answers that were held for orphans have found their message, which stood behind a hole.
+  package func adopted(_ exchange: UInt32, _ times: [Timestamp]) {
+    connections.record(serial: lastSerial)?.pointee.orphans.removeAll { times.contains($0.timestamp) }
+  }
+
+  // MARK: Parts
+
+  private func begin(
+    _ exchange: UInt32, _ frame: borrowing Frame, _ record: ConnectionBook.Record, _ tlvs: Span<TLVRef>
+  ) {
+    let isLogged = isInLog(record)
+    exchanges.add(exchange, owner: record.pointee.info.serial, isLogged: isLogged)
+    if isLogged { facts.keep(exchange, frame, tlvs) }
+    guard !early.isEmpty, let place = early.firstIndex(where: { $0.id == exchange }) else { return }
+    let settled = early.remove(at: place)
+    if let entry = exchanges.settle(exchange) { settle(settled, entry, record) }
+  }
+
+  private func settle(_ exchange: Exchange, _ entry: ExchangeBook.Entry, _ record: ConnectionBook.Record) {
+    record.pointee.texts?.prefetch()
+    let role = roles[exchange.plan, exchange.kind]
+    let settlement = Settlement(exchange, endpoint: .max)
+    var roundTrip: Int64?
+    if case .heartbeat = role {} else { roundTrip = exchange.roundTrip }
+    let bucket = roundTrip.map { RTTBuckets.index(ofMicroseconds: $0) } ?? 0
+    if let roundTrip { record.pointee.roundTrips.record(microseconds: roundTrip, bucket: bucket) }
+    if let endpoint = record.pointee.endpoint {
+      periods.settled(
+        settlement, id: exchange.id, role: role, endpoint: endpoint, roundTrip: roundTrip, bucket: bucket)
+    }
+    if !settlement.isPlain { tellTrouble(exchange, role, record) }
+    if entry.isLogged {
+      let kept = facts.take(exchange.id)
+      guard isWorthADocument(exchange) else { return }
+      let keepsTexts = connections.count <= Self.maximumTexts
+      let status = statuses[exchange.status]
+      let isWritten = buffers.write(.message) {
+        writer.message(exchange, status, kept, record, keepsTexts: keepsTexts, &$0)
+      }
+      if isWritten { output.written += 1 }
+    } else if options.messageLog != .off {
+      output.sampledOut += 1
+    }
+  }
+
+  private func isWorthADocument(_ exchange: Exchange) -> Bool {
+    guard options.messageLog == .errors else { return true }
+    return exchange.fate != .acked && exchange.fate != .unacknowledged || exchange.flags.contains(.late)
+  }
+
+  /// Whether messages of the connection's session belong to the log.
+  private func isInLog(_ record: ConnectionBook.Record) -> Bool {
+    switch options.messageLog {
+    case .off: false
+    case .errors, .all: true
+    case .sample(let n): SessionSample.hash(record) % UInt64(n) == 0
+    }
+  }
+
+  @inline(never)
+  private func learnSession(_ frame: borrowing Frame, _ record: ConnectionBook.Record, _ bytes: RawSpan) {
+    if frame.keepAlive > 0 { record.pointee.keepAlive = frame.keepAlive }
+    let start = frame.start + frame.identityOffset
+    let count = min(frame.identityCount, JSONLines.maximumText)
+    guard count > 0, start >= 0, start + count <= bytes.byteCount else { return }
+    let hides = hidesIdentity[Int(record.pointee.info.plan)]
+    let name = bytes.withUnsafeBytes { bytes in
+      let name = bytes[start..<start + count]
+      return hides ? options.identities.text(name) : String(decoding: name, as: UTF8.self)
+    }
+    record.pointee.take(name: name, isHash: hides)
+  }
+}

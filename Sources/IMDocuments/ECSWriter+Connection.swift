@@ -1,0 +1,202 @@
+import IMEngine
+import IMMetrics
+import IMOutput
+import IMWire
+
+extension ECSWriter {
+  /// The document of a connection: at its end, or a cumulative one while it lives, with what came since the last one in
+  /// `delta`.
+  func connection(
+    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ told: ReportCounts,
+    since last: ConnectionSnapshot.Totals, plan: UInt8, _ lines: inout JSONLines
+  ) -> Bool {
+    let info = report.info
+    let profile = profile(plan)
+    let hasEnded = report.isFinal && report.reason != .open
+    let end = max(report.firstSeen, report.closedAt ?? report.lastSeen)
+    begin(.connection, at: report.isFinal ? end : max(end, report.madeAt), &lines)
+
+    event(.connection, types: hasEnded ? "[\"connection\",\"end\"]" : "[\"connection\",\"info\"]", &lines)
+    lines.name("action", hasEnded ? "connection_end" as StaticString : "connection_report")
+    switch report.reason {
+    // Whoever is refused by the protocol, and then hangs up in good order, has not succeeded.
+    case .fin where report.handshake != .refused: lines.literal("\"outcome\":\"success\"")
+    case .fin, .reset, .refused, .timeout: lines.literal("\"outcome\":\"failure\"")
+    case .open, .reused, .evicted: lines.literal("\"outcome\":\"unknown\"")
+    }
+    eventID(info.serial, report.isFinal ? "end" : "r", report.isFinal ? nil : record.pointee.reports, &lines)
+    span(report.firstSeen, end, &lines)
+    if hasEnded { lines.name("reason", report.reason.name) }
+    lines.close()
+
+    side("source", info.peer, report, 0, &lines)
+    lines.close()
+    side("destination", info.server, report, 1, &lines)
+    lines.close()
+    openClient(info, &lines)
+    lines.number("bytes", report.wireBytes[0])
+    lines.number("packets", report.packets[0])
+    user(record, &lines)
+    lines.close()
+    side("server", info.server, report, 1, &lines)
+    lines.close()
+    lines.open("network")
+    network(record, profile, &lines)
+    lines.number("bytes", report.wireBytes[0] + report.wireBytes[1])
+    lines.number("packets", UInt64(report.packets[0]) + UInt64(report.packets[1]))
+    lines.close()
+    lines.open("related")
+    lines.key("ip")
+    lines.writer.literal("[\"")
+    lines.writer.address(info.client.address)
+    if info.client.address != info.server.address {
+      lines.writer.literal("\",\"")
+      lines.writer.address(info.server.address)
+    }
+    if info.peer.address != info.client.address, info.peer.address != info.server.address {
+      lines.writer.literal("\",\"")
+      lines.writer.address(info.peer.address)
+    }
+    lines.writer.literal("\"]")
+    lines.close()
+
+    openOwn(plan, &lines)
+    server(info.server, &lines)
+    session(record.pointee.session, &lines)
+    own(report, record, told, last, profile, &lines)
+    lines.close()
+    sentence(report, record, profile, end, hasEnded: hasEnded, &lines)
+    return lines.end()
+  }
+
+  private func side(
+    _ key: StaticString, _ endpoint: Endpoint, _ report: ConnectionReport, _ way: Int, _ lines: inout JSONLines
+  ) {
+    open(key, endpoint, &lines)
+    lines.number("bytes", report.wireBytes[way])
+    lines.number("packets", report.packets[way])
+  }
+
+  private func own(
+    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ told: ReportCounts,
+    _ last: ConnectionSnapshot.Totals, _ profile: Profile?, _ lines: inout JSONLines
+  ) {
+    lines.open("conn")
+    lines.key("id")
+    connectionID(report.info.serial, &lines)
+    lines.name("state", Self.state(report))
+    lines.flag("final", report.isFinal)
+    lines.number("report", record.pointee.reports)
+    lines.flag("midstream", !report.sawSyn)
+    lines.name("close_reason", report.reason.name)
+    carriers(report, &lines)
+    webSocket(report.carrier?.webSocket, &lines)
+    let snapshot = ConnectionSnapshot(
+      report: report, counts: told, messages: MessageTally(report), roundTrips: record.pointee.roundTrips,
+      keepAlive: record.pointee.keepAlive, now: ConnectionSnapshot.Totals(report, MessageTally(report).both),
+      last: last, hasChecksums: profile?.checksumName != nil)
+    FigureTrees.write(snapshot, &lines) { member, lines in
+      if member == "heartbeat" { handshake(report, profile, &lines) }
+    }
+    lines.close()
+  }
+
+  /// What became of the protocol's own handshake; nothing where none was seen to begin.
+  private func handshake(_ report: ConnectionReport, _ profile: Profile?, _ lines: inout JSONLines) {
+    guard let figures = report.figures, let outcome = report.handshake else { return }
+    lines.open("handshake")
+    switch outcome {
+    case .answered, .acknowledged: lines.literal("\"outcome\":\"success\"")
+    case .refused, .unanswered: lines.literal("\"outcome\":\"failure\"")
+    case .pending: lines.literal("\"outcome\":\"unknown\"")
+    }
+    if let version = profile?.version { lines.members(version) }
+    if figures.readyAt != .distantPast {
+      let begun = report.establishedAt ?? figures.handshakeAt
+      lines.milliseconds("duration_ms", max(0, figures.readyAt.microseconds - begun.microseconds))
+    }
+    lines.close()
+  }
+
+  /// What the protocol travels in beside TCP; nothing for TCP alone.
+  private func carriers(_ report: ConnectionReport, _ lines: inout JSONLines) {
+    guard !report.info.carriers.isEmpty else { return }
+    lines.open("carrier")
+    lines.key("name")
+    lines.writer.names(report.info.carriers)
+    if let destination = report.carrier?.destination {
+      open("destination", destination, &lines)
+      lines.close()
+    }
+    if !report.info.carriers.isDisjoint(with: .proxy) { lines.flag("tls", report.carrier?.usesTLS ?? false) }
+    lines.close()
+  }
+
+  /// What its WebSocket frames were; nothing without any.
+  private func webSocket(_ figures: WebSocketFigures?, _ lines: inout JSONLines) {
+    guard let figures else { return }
+    lines.open("websocket")
+    let ways: [StaticString] = ["client_to_server", "server_to_client"]
+    for (way, name) in ways.enumerated() {
+      lines.open(name)
+      lines.number("messages", figures.messages[way])
+      lines.number("compressed", figures.compressed[way])
+      for type in WebSocketFrameType.allCases {
+        lines.number(type.name, figures.frames[way][Int(type.rawValue)])
+      }
+      lines.number("pings_answered", figures.answered[way])
+      lines.close()
+    }
+    let count = figures.answered[0] + figures.answered[1]
+    if count > 0 {
+      lines.open("ping_rtt")
+      lines.number("count", count)
+      lines.milliseconds("min_ms", figures.roundTripMinimum)
+      lines.milliseconds("mean_ms", Double(figures.roundTripSum) / Double(count))
+      lines.milliseconds("max_ms", figures.roundTripMaximum)
+      lines.close()
+    }
+    lines.number("not_inflated_bytes", figures.notInflated)
+    if figures.isClosed, figures.closeStatus > 0 { lines.number("close_status", figures.closeStatus) }
+    lines.close()
+  }
+
+  private static func state(_ report: ConnectionReport) -> StaticString {
+    switch (report.phase, report.reason) {
+    case (.closed, .reset), (.closed, .refused): "reset"
+    case (.closed, .timeout): "timeout"
+    case (.closed, .evicted): "evicted"
+    case (.closed, _): "closed"
+    case (.midstream, _): "midstream"
+    case (.opening, _), (.accepted, _): "half_open"
+    case (.established, _), (.closing, _): "established"
+    }
+  }
+
+  private func sentence(
+    _ report: ConnectionReport, _ record: ConnectionBook.Record, _ profile: Profile?, _ end: Timestamp, hasEnded: Bool,
+    _ lines: inout JSONLines
+  ) {
+    let counts = MessageTally(report).both
+    lines.key("message")
+    lines.writer.byte(UInt8(ascii: "\""))
+    lines.writer.endpoint(report.info.client)
+    lines.writer.literal(" > ")
+    lines.writer.endpoint(report.info.server)
+    lines.writer.byte(UInt8(ascii: " "))
+    lines.writer.text(profile?.name ?? "tcp")
+    if hasEnded {
+      lines.writer.literal(" closed by ")
+      lines.writer.text(report.reason.name)
+      lines.writer.literal(" after ")
+    } else {
+      lines.writer.literal(" open for ")
+    }
+    lines.writer.decimal(Double(end.microseconds - report.firstSeen.microseconds) / 1e6, 2)
+    lines.writer.literal(" s: ")
+    lines.writer.number(counts.units)
+    lines.writer.literal(counts.units == 1 ? " message" : " messages")
+    sentence(FateRatios(counts), &lines)
+    lines.writer.byte(UInt8(ascii: "\""))
+  }
+}

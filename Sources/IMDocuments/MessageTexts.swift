@@ -1,0 +1,116 @@
+import CMachine
+import IMEngine
+import IMOutput
+import IMWire
+
+/// What is the same in the documents of all messages of a connection: made once.
+///
+/// It stands in one piece of memory, because a connection's messages come far apart, and has only what is the connection's
+/// own: the rest of a document is the profile's (`MessageForm`), and near.
+///
+///     part       text
+///     id         RUN-7
+///     peer       "ip":"10.0.0.5","port":52344
+///     server     "ip":"203.0.113.9","port":8080
+///     client     the members of `client`; empty where they are those of `peer`
+///     community  ,"community_id":"1:..."
+///     session    ,"app_session":{"id":"..."}, where the session has a name
+///     clientKey  10.0.0.5:52344
+///     serverKey  203.0.113.9:8080
+struct MessageTexts: BitwiseCopyable {
+  enum Part: Int {
+    case id, peer, server, client, community, session, clientKey, serverKey
+  }
+
+  /// Behind the text a pen may read.
+  fileprivate(set) var memory: UnsafeMutableRawPointer
+  /// Where the parts end.
+  fileprivate var ends = InlineArray<8, UInt32>(repeating: 0)
+  /// All bytes.
+  var count: Int { Int(ends[7]) }
+
+  /// Where a part begins and how many bytes it has.
+  @inline(__always)
+  subscript(part: Part) -> (start: UnsafeRawPointer, count: Int) {
+    let start = part.rawValue == 0 ? 0 : Int(ends[part.rawValue &- 1])
+    return (UnsafeRawPointer(memory + start), Int(ends[part.rawValue]) &- start)
+  }
+
+  /// Asks for their beginning, which is most of them.
+  @inline(__always)
+  func prefetch() {
+    for line in 0..<4 { imdump_prefetch(memory + 64 &* line) }
+  }
+
+  /// The same texts in memory of their own.
+  func copied() -> MessageTexts {
+    var copy = self
+    copy.memory = .allocate(byteCount: count + Pen.slack, alignment: 1)
+    copy.memory.copyMemory(from: memory, byteCount: count + Pen.slack)
+    return copy
+  }
+}
+
+extension Pen {
+  /// A part of a connection's texts.
+  @inline(__always)
+  mutating func part(_ part: (start: UnsafeRawPointer, count: Int)) { padded(part.start, part.count) }
+}
+
+extension ECSWriter {
+  /// The texts of the messages of `record`. They are kept with the record while `keeps`; else they last until the next ones.
+  @inline(__always)
+  func texts(_ record: ConnectionBook.Record, keeps: Bool) -> MessageTexts {
+    if let known = record.pointee.texts { return known }
+    return makeTexts(record, keeps: keeps)
+  }
+
+  @inline(never)
+  private func makeTexts(_ record: ConnectionBook.Record, keeps: Bool) -> MessageTexts {
+    let info = record.pointee.info
+    var ends = InlineArray<8, UInt32>(repeating: 0)
+    func end(_ part: MessageTexts.Part) { ends[part.rawValue] = UInt32(truncatingIfNeeded: scratch.writer.count) }
+    func members(_ endpoint: Endpoint) {
+      scratch.part()
+      scratch.address("ip", endpoint.address)
+      scratch.number("port", endpoint.port)
+    }
+    scratch.writer.removeAll()
+    scratch.writer.raw(run.bytes)
+    scratch.writer.byte(UInt8(ascii: "-"))
+    scratch.writer.number(info.serial)
+    end(.id)
+    members(info.peer)
+    end(.peer)
+    members(info.server)
+    end(.server)
+    if info.peer != info.client || options.networks != nil || record.pointee.userName != nil {
+      members(info.client)
+      nat(info, &scratch)
+      user(record, &scratch)
+    }
+    end(.client)
+    if let id = record.pointee.communityID() {
+      scratch.writer.literal(",\"community_id\":\"")
+      scratch.writer.bytes(id)
+      scratch.writer.byte(UInt8(ascii: "\""))
+    }
+    end(.community)
+    if case .name = record.pointee.session {
+      scratch.writer.byte(UInt8(ascii: ","))
+      scratch.part()
+      session(record.pointee.session, &scratch)
+    }
+    end(.session)
+    scratch.writer.endpoint(info.client)
+    end(.clientKey)
+    scratch.writer.endpoint(info.server)
+    end(.serverKey)
+    let start = scratch.writer.paddedBytes()
+    let texts = MessageTexts(memory: start, ends: ends)
+    guard keeps else { return texts }
+    let kept = texts.copied()
+    record.pointee.keep(kept)
+    return kept
+  }
+}

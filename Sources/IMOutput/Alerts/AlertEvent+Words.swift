@@ -1,0 +1,63 @@
+package import IMAlerts
+import IMEngine
+import IMWire
+
+/// What an alert says to people.
+extension AlertEvent {
+  /// The server and the client in words, as far as the scope has them.
+  package var subject: String {
+    if let connection { return "\(connection.client) > \(connection.server)" }
+    if let server { return "\(server)" }
+    return profile ?? "the capture"
+  }
+
+  /// What is the matter, in one line: `loss 0.041 > 0.02 for 120 s on 203.0.113.9:8080`.
+  package var reason: String {
+    let name = rule.metric.rawValue
+    switch state {
+    case .resolved:
+      if isOver { return "the connection is over: \(subject)" }
+      guard rule.comparison != .absent else { return "\(name) are back on \(subject)" }
+      return "\(name) \(valueText) \(rule.comparison.opposite) \(amount(rule.clear)) on \(subject)"
+    case .firing:
+      return broken
+    case .held where rule.metric.isDoubtful:
+      let drops = dropped > 0 ? ", and \(dropped) packets were dropped" : ""
+      return
+        "\(name) \(valueText) on \(subject), held: what became of \(unknown) messages beside \(samples) is unknown\(drops)"
+    case .held:
+      return "\(broken), held: the capture lacks packets (\(dropped) drops or holes)"
+    case .released:
+      let value = value.map { " \(amount($0))" } ?? ""
+      return "\(name)\(value) on \(subject), no longer held"
+    }
+  }
+
+  private var broken: String {
+    let name = rule.metric.rawValue
+    let patience = rule.patience / 1_000_000_000
+    guard rule.comparison != .absent else {
+      return "no \(name) for \((rule.window + rule.patience) / 1_000_000_000) s on \(subject)"
+    }
+    let lasting = patience > 0 && state == .firing ? " for \(patience) s" : ""
+    return
+      "\(name) \(valueText) \(rule.comparison.rawValue) \(amount(rule.threshold))\(lasting) on \(subject)"
+  }
+
+  private var valueText: String { value.map(amount) ?? "unknown" }
+
+  /// A value with its unit.
+  private func amount(_ value: Double) -> String {
+    switch rule.metric.unit {
+    case .ratio: Self.decimal(value)
+    case .milliseconds: Self.decimal(value) + " ms"
+    case .count: String(UInt64(max(0, value.rounded())))
+    }
+  }
+
+  private static func decimal(_ value: Double) -> String {
+    var out = ByteWriter(capacity: 32)
+    out.decimal(value, 4)
+    return out.text
+  }
+}

@@ -1,0 +1,133 @@
+import IMYAML
+import Testing
+
+@testable import IMAlerts
+
+/// A rule that is wrong says what is wrong, where, and what would be accepted.
+@Suite struct AlertRulesTests {
+  static let lines = [
+    "version: 1",  // 1
+    "rules:",
+    "  - name: lost",
+    "    metric: loss",
+    "    scope: endpoint",  // 5
+    "    window: 1m",
+    "    op: \">\"",
+    "    threshold: 2%",
+    "    clear: 1%",
+    "    for: 90s",  // 10
+    "    keep_firing: 1h",
+    "    min_samples: 20",
+    "    severity: page",
+    "    labels: { team: im }",
+  ]
+
+  static func read(_ text: String) throws(SourceError) -> [AlertRule] {
+    try AlertRules(text, source: "im.yml", profiles: ["tjp", "mqtt"]).rules
+  }
+
+  @Test func aSoundOne() throws {
+    let second: Int64 = 1_000_000_000
+    var rule = AlertRule(
+      name: "lost", metric: .loss, scope: .endpoint, window: 60 * second, step: 10 * second, comparison: .above,
+      threshold: 0.02)
+    rule.clear = 0.01
+    rule.patience = 90 * second
+    rule.keepFiring = 3_600 * second
+    rule.minimumSamples = 20
+    rule.severity = .page
+    rule.labels = [AlertRule.Label(name: "team", value: "im")]
+    #expect(try Self.read(Self.lines.joined(separator: "\n")) == [rule])
+  }
+
+  @Test(
+    arguments: [
+      (
+        4, "    metric: lost",
+        "im.yml:4:13: 'lost' is none of loss, success, retry, rejected, unknown, rtt_p50, rtt_p90, rtt_p95, rtt_p99, crc_error_ratio, heartbeat_missed_consecutive, heartbeat_jitter, connection_success, reconnects, handshake_failures, connections_refused, handshakes_refused, late_answers, unacked_age, capture_drop_ratio, messages, gaps, tcp_retransmissions and tcp_syns_sent_again"
+      ),
+      (3, "  - name: Lost", "im.yml:3:11: a rule's name is 1 to 64 of a-z, 0-9, - and _"),
+      (5, "    scope: host", "im.yml:5:12: 'host' is none of profile, endpoint, connection and capture"),
+      (5, "    scope: capture", "im.yml:5:12: loss is not counted by capture, but by endpoint, profile and connection"),
+      (5, "    profile: xmpp", "im.yml:5:14: there is no profile 'xmpp'; there are: tjp, mqtt"),
+      (6, "    window: 0s", "im.yml:6:13: 0s is not between 1s and 24h"),
+      (6, "    window: 25h", "im.yml:6:13: 25h is not between 1s and 24h"),
+      (6, "    window: 1d", "im.yml:6:13: '1d' is not a time such as 90s, 2m or 1h"),
+      (6, "    window: -1s", "im.yml:6:13: '-1s' is not a time such as 90s, 2m or 1h"),
+      (
+        6, "    window: 9223372036854775807h", "im.yml:6:13: '9223372036854775807h' is not a time such as 90s, 2m or 1h"
+      ),
+      (
+        6, "    window: 61s",
+        "im.yml:6:13: 61s cannot be cut into 60 or fewer equal steps of whole seconds; a multiple of a minute can"
+      ),
+      (7, "    op: \"!\"", "im.yml:7:9: '!' is none of >, >=, <, <=, == and absent"),
+      (7, "    op: \"<\"", "im.yml:9:12: clear must not be below threshold here"),
+      (7, "    op: \"==\"", "im.yml:9:12: clear has no meaning with =="),
+      (7, "    op: absent", "im.yml:8:16: absent compares nothing: leave threshold and clear out"),
+      (8, "    threshold: 102%", "im.yml:8:16: 102% is not a ratio from 0 to 1, such as 0.02 or 2%"),
+      (8, "    threshold: nan", "im.yml:8:16: 'nan' is not a ratio from 0 to 1, such as 0.02 or 2%"),
+      (8, "    threshold: -0.1", "im.yml:8:16: '-0.1' is not a ratio from 0 to 1, such as 0.02 or 2%"),
+      (8, "    threshold: 1e999", "im.yml:8:16: '1e999' is not a ratio from 0 to 1, such as 0.02 or 2%"),
+      (9, "    clear: 3%", "im.yml:9:12: clear must not be above threshold here"),
+      (10, "    for: 90", "im.yml:10:10: '90' is not a time such as 90s, 2m or 1h"),
+      (12, "    min_samples: 0", "im.yml:12:18: 0 is not between 1 and 1000000000"),
+      (13, "    severity: bad", "im.yml:13:15: 'bad' is none of info, warning, critical and page"),
+      (
+        14, "    labels: { 1team: im }",
+        "im.yml:14:15: a label's name is 1 to 64 letters, digits and _, and begins with no digit"
+      ),
+      (14, "    labels: { severity: im }", "im.yml:14:15: 'severity' is a label that imdump sets itself"),
+      (14, "    labels: { team: \"\" }", "im.yml:14:21: 1 to 256 bytes in one line are wanted here"),
+      (
+        14, "    owner: me",
+        "im.yml:14:5: 'owner' is not known here; known are: name, summary, metric, scope, profile, window, op, threshold, clear, for, keep_firing, min_samples, severity, labels, status"
+      ),
+      (1, "version: 2", "im.yml:1:10: 2 is not between 1 and 1"),
+    ])
+  func aMistakeNamesItsPlace(_ line: Int, _ text: String, _ message: String) {
+    var lines = Self.lines
+    lines[line - 1] = text
+    do throws(SourceError) {
+      _ = try Self.read(lines.joined(separator: "\n"))
+      Issue.record("'\(text)' was accepted")
+    } catch {
+      #expect(error.description == message)
+    }
+  }
+
+  @Test func aFileIsNotTrusted() {
+    let rule = "  - { name: r, metric: loss, window: 1m, op: \">\", threshold: 1% }\n"
+    let many = (0...256).map { rule.replacing("name: r", with: "name: r\($0)") }.joined()
+    let labels = (0...16).map { "l\($0): x" }.joined(separator: ", ")
+    for (text, part) in [
+      ("version: 1\nrules:\n" + rule + rule, "another rule has the name 'r'"),
+      ("version: 1\nrules:\n" + many, "at most 256 rules"),
+      ("version: 1\nrules: []\n", "there are no rules"),
+      ("version: 1\nrules: &a [*a]\n", "anchors and aliases are not allowed in a rules file"),
+      ("version: 1\nrules: " + String(repeating: "[", count: 100), "a rules file nests at most 32 levels"),
+      (String(repeating: "#", count: 300_000), "a rules file has at most 262144 bytes"),
+      ("", "the rules file is empty"),
+      (
+        "version: 1\nrules:\n" + rule.replacing(" }", with: ", labels: { \(labels) } }"), "at most 16 labels"
+      ),
+    ] {
+      do throws(SourceError) {
+        _ = try Self.read(text)
+        Issue.record("accepted: \(part)")
+      } catch {
+        #expect(error.description.contains(part))
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      (1, 1), (2, 1), (10, 1), (30, 5), (59, 1), (60, 10), (90, 15), (120, 20), (300, 50), (3_600, 600),
+      (86_400, 14_400),
+    ])
+  func aWindowIsAWholeNumberOfSteps(_ window: Int64, _ step: Int64) {
+    #expect(AlertRules.step(seconds: window) == step)
+    #expect(window % step == 0)
+  }
+}
