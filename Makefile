@@ -14,10 +14,10 @@ INTO    := $(DESTDIR)$(PREFIX)
 
 STRIP ?= strip
 
-# Nobody looks for a symbol in the command: without their names it is half a megabyte smaller and starts sooner. So it is,
-# by three quarters of one, with packed relocations, which glibc reads from 2.36 on: there it is linked with them.
+# Nobody looks for a symbol in the command: without their names it is half a megabyte smaller and starts sooner. Functions of
+# the same code are one: a quarter of a megabyte. Packed relocations, which glibc reads from 2.36 on, save three quarters.
 ifeq ($(shell uname -s),Linux)
-LINK := -Xswiftc -use-ld=lld -Xlinker --no-export-dynamic
+LINK := -Xswiftc -use-ld=lld -Xlinker --no-export-dynamic -Xlinker --icf=all
 glibc := $(lastword $(subst ., ,$(shell getconf GNU_LIBC_VERSION 2>/dev/null)))
 ifeq ($(shell test "$(glibc)" -ge 36 2>/dev/null && echo yes),yes)
 LINK += -Xlinker -z -Xlinker pack-relative-relocs
