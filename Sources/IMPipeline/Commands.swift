@@ -119,7 +119,8 @@ private func printChosenStats(
 ) throws(UsageError) -> ExitStatus {
   let roles = RoleTable(plans: run.plans)
   var metrics: [EndpointMetrics] = []
-  let (driver, sink) = try run.messages(MessageChoice(), filter) { record, exchange in
+  let (driver, sink) = try run.messages(MessageChoice(), filter, costPerServer: EndpointMetrics.cost) {
+    record, exchange in
     let endpoint = record.connection.endpoint
     guard endpoint != .max else { return }
     EndpointMetrics.reserve(endpoint, in: &metrics)

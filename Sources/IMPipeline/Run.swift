@@ -91,13 +91,16 @@ struct Run {
   var isLive: Bool { input.interface != nil }
 
   /// A driver of an engine that hands on each message that `choice` and `filter` let through, and the sink that does.
+  /// `costPerServer` is what is kept of each server besides, in bytes.
   func messages(
-    _ choice: MessageChoice, _ filter: String?, take: @escaping (MessageRecord, Exchange) -> Void
+    _ choice: MessageChoice, _ filter: String?, costPerServer: Int = 0,
+    take: @escaping (MessageRecord, Exchange) -> Void
   ) throws(UsageError) -> (driver: Driver, sink: MessageSink) {
     let selection = MessageSelection(choice: choice, filter: try self.filter(filter))
     let sink = MessageSink(plans: plans, selection: selection, isLive: isLive, take: take)
     let engine = engine(
-      MessageSink.needs(isLive: isLive), exchangeCapacity: 1 << 18, cost: (0, MessageStore.costPerMessage, 0),
+      MessageSink.needs(isLive: isLive), exchangeCapacity: 1 << 18,
+      cost: (0, MessageStore.costPerMessage, costPerServer),
       sink: sink)
     return (driver(engine), sink)
   }

@@ -73,11 +73,15 @@ private final class Export {
       complain(error.description)
       return .ioError
     }
-    let sink = ExportSink()
+    let isAll = !options.choosesMessages && options.connections.isEmpty
+    let sink = ExportSink(keepsUndecoded: isAll || !options.connections.isEmpty, memory: run.decode.memory)
     let (driver, errors) = try choose(sink, commented: file.hasComments)
     var status = run.conclude(driver, errors, output, summary: false)
     for session in sessions { serials.formUnion(sink.serials(ofSession: session)) }
-    let isAll = !options.choosesMessages && options.connections.isEmpty
+    if sink.leftOut > 0 {
+      complain("a limit (--mem) left \(count(sink.leftOut, "connection")) out")
+      status = max(status, .failure)
+    }
     var selection = ExportSelection(
       sink.connections,
       wanted: { connection in
@@ -115,7 +119,7 @@ private final class Export {
     }
     let engine = run.engine(
       ExportSink.needs.union(needsMessages ? MessageSink.needs(isLive: false) : []), exchangeCapacity: 1 << 18,
-      cost: (256, MessageStore.costPerMessage, 0), sink: PairSink(sink, messages))
+      cost: (0, MessageStore.costPerMessage, 0), sink: PairSink(sink, messages))
     let driver = run.driver(engine)
     return (driver, run.lead(driver))
   }

@@ -15,18 +15,33 @@ final class ExportSink: EngineSink {
     let opening: Timestamp
   }
 
+  /// What is kept of a connection and of what was on it, in bytes, at most.
+  static let costPerConnection = 256
+
   private(set) var connections: [Connection] = []
+  /// Connections of which there was no room to take note; they are not exported.
+  private(set) var leftOut: UInt64 = 0
   private var serialsOfSession: [UInt32: Set<UInt32>] = [:]
   private var lastSession: [UInt32: UInt32] = [:]
   private var firstMessage: [UInt32: Timestamp] = [:]
 
   static let needs: EngineOptions.Needs = [.frames, .connections, .lateReports]
 
+  private let keepsUndecoded: Bool
+  private let maximumCount: Int
+
+  /// A sink that takes at most `memory` bytes. `keepsUndecoded`: whether connections that no profile decodes may be wanted.
+  init(keepsUndecoded: Bool, memory: Int) {
+    self.keepsUndecoded = keepsUndecoded
+    maximumCount = max(1_024, memory / Self.costPerConnection)
+  }
+
   func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
     let serial = connection.serial
+    guard max(lastSession.count, serialsOfSession.count, firstMessage.count) < maximumCount else { return }
     if note.session != .max, lastSession[serial] != note.session {
       lastSession[serial] = note.session
       serialsOfSession[note.session, default: []].insert(serial)
@@ -35,7 +50,11 @@ final class ExportSink: EngineSink {
   }
 
   func connection(_ report: ConnectionReport) {
-    guard report.isFinal else { return }
+    guard report.isFinal, keepsUndecoded || report.figures != nil else { return }
+    guard connections.count < maximumCount else {
+      leftOut += 1
+      return
+    }
     let serial = report.info.serial
     let established = report.establishedAt ?? report.firstSeen
     // What comes with the first message is no part of the opening; TCP's handshake always is.
