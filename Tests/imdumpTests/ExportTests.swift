@@ -50,6 +50,20 @@ import Testing
     #expect(lines == (try Command.run(["-q", path, "host", "192.0.2.21"]).output))
   }
 
+  /// That no answer came is known by time that other connections show. The connection's own packets end 12 s behind its message.
+  @Test func timeGoesOn() throws {
+    let folder = try Scratch()
+    let (path, copy) = ("Samples/tjp-weak-network.pcap", folder.path("o.pcap"))
+    let run = try Command.run(["export", path, "-Y", "fate == unanswered and conn == 3", "-w", copy])
+    #expect(run.errors.contains("decoded again: the same message"), "\(run.errors)")
+    // The copy ends when the capture does.
+    func end(_ path: String) throws -> String {
+      let stats = try Command.run(["stats", path]).errors
+      return String(stats.firstMatch(of: /captured .* to ([0-9:]+)/)?.1 ?? "")
+    }
+    #expect(try end(copy) == end(path))
+  }
+
   /// A session that goes on elsewhere comes with its other connections.
   @Test func aSessionsConnectionsComeAlong() throws {
     let folder = try Scratch()

@@ -14,6 +14,8 @@ final class ExportFile {
   private let descriptor: Int32
   private var form: Form
   private(set) var packetCount: UInt64 = 0
+  /// The link type of the first packet.
+  private(set) var linkType: UInt16?
 
   /// Opens the file at `path`, `-` for standard output. Throws where it cannot be, or is one of `inputs`.
   init(_ path: String, inputs: [String]) throws(CaptureError) {
@@ -46,9 +48,10 @@ final class ExportFile {
   /// Whether packets can have comments.
   var hasComments: Bool { if case .pcapng = form { true } else { false } }
 
-  /// Writes a packet.
+  /// Writes a packet, which `counts` or not.
   func write(
-    _ record: PacketRecord, _ bytes: RawSpan, interface: String?, comment: @autoclosure () -> String?
+    _ record: PacketRecord, _ bytes: RawSpan, interface: String?, comment: @autoclosure () -> String?,
+    counts: Bool = true
   ) throws(CaptureError) {
     switch form {
     case .pcapng(let writer): try writer.write(record, bytes, interface: interface, comment: comment())
@@ -61,7 +64,8 @@ final class ExportFile {
         throw CaptureError(.unsupported, path, "a pcap file has one link type, and there are several: name it .pcapng")
       }
     }
-    packetCount += 1
+    if linkType == nil { linkType = record.linkType }
+    if counts { packetCount += 1 }
   }
 
   /// Writes what waits, and closes the file.

@@ -152,6 +152,8 @@ private final class Export {
   ) throws(CaptureError) -> UInt64 {
     var total: UInt64 = 0
     var failure: CaptureError?
+    var latest: PacketRecord?
+    var lastWritten: Timestamp?
     var left = run.input.packetLimit ?? .max
     for path in run.input.files where failure == nil && left > 0 {
       do throws(CaptureError) {
@@ -161,7 +163,10 @@ private final class Export {
           try source.nextBatch({ bytes, records in
             for i in 0..<Int(min(UInt64(records.count), left)) {
               total += 1
-              guard selection.includes(records[i], bytes) else { continue }
+              let isIncluded = selection.includes(records[i], bytes)
+              if latest.map({ $0.timestamp < records[i].timestamp }) ?? true { latest = records[i] }
+              guard isIncluded else { continue }
+              lastWritten = max(lastWritten ?? .distantPast, records[i].timestamp)
               do throws(CaptureError) { try write(records[i], bytes, source, file) } catch {
                 failure = error
                 return
@@ -175,7 +180,24 @@ private final class Export {
       }
     }
     if let failure { throw failure }
+    if let latest, let lastWritten { try writeEnd(latest, behind: lastWritten, file) }
     return total
+  }
+
+  /// Writes a packet without bytes at the time to which the capture goes, where other connections took it there: an answer that
+  /// never came is known by the time that went by.
+  private func writeEnd(
+    _ latest: PacketRecord, behind lastWritten: Timestamp, _ file: ExportFile
+  ) throws(CaptureError) {
+    guard latest.timestamp > lastWritten, range.map({ latest.timestamp <= $0.to }) ?? true else { return }
+    var record = latest
+    record.offset = 0
+    record.capturedLength = 0
+    record.linkType = file.linkType ?? record.linkType
+    let none: [UInt8] = []
+    try file.write(
+      record, none.span.bytes, interface: nil, comment: "imdump: no packet, but the end of the whole capture",
+      counts: false)
   }
 
   private func write(
