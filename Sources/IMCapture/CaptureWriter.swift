@@ -55,7 +55,7 @@ package final class CaptureWriter {
   }
 
   /// Opens and empties the file at `path`, by a link only where it may be followed.
-  private static func open(_ path: String) throws(CaptureError) -> Int32 {
+  package static func open(_ path: String) throws(CaptureError) -> Int32 {
     var descriptor = Glibc.open(path, flags | O_NOFOLLOW, 0o640)
     var there = stat()
     if descriptor < 0, errno == ELOOP {
@@ -153,21 +153,7 @@ package final class CaptureWriter {
       buffer.insert(contentsOf: header, at: 0)
       headerCount = header.count
     }
-    while written < buffer.count {
-      let result = buffer.withUnsafeBytes { bytes in
-        Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
-      }
-      if result > 0 {
-        written += result
-        continue
-      }
-      let number = result == 0 ? ENOSPC : Glibc.errno
-      if number == EINTR { continue }
-      if number == EAGAIN {
-        var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        poll(&request, 1, 100)
-        continue
-      }
+    if let number = writeRest(of: buffer, from: &written, to: descriptor) {
       takeBackPiece()
       throw CaptureError(.ioError, path, "write: \(systemText(number))", errno: number)
     }
@@ -208,4 +194,24 @@ package final class CaptureWriter {
       throw CaptureError(.ioError, path, "close: \(systemText(number))", errno: number)
     }
   }
+}
+
+/// Writes what of `bytes` stands from `written` on, which moves along; waits for a pipe that is full. Gives the system's error
+/// number where not all could be written.
+func writeRest(of bytes: [UInt8], from written: inout Int, to descriptor: Int32) -> Int32? {
+  while written < bytes.count {
+    let result = bytes.withUnsafeBytes { bytes in
+      Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+    }
+    if result > 0 {
+      written += result
+      continue
+    }
+    let number = result == 0 ? ENOSPC : Glibc.errno
+    if number == EINTR { continue }
+    guard number == EAGAIN else { return number }
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    poll(&request, 1, 100)
+  }
+  return nil
 }

@@ -15,14 +15,12 @@ package final class PcapngWriter {
   }
 
   /// The file's name in messages.
-  package let path: String
+  private let path: String
   private let descriptor: Int32
   private let isOwned: Bool
   private var buffer: [UInt8] = []
   private var lanes: [Lane: UInt32] = [:]
   private var isClosed = false
-  /// Packets taken so far.
-  package private(set) var packetCount: UInt64 = 0
 
   /// Writes to an open descriptor. `name` is the file's in messages, `application` what the file says has written it.
   package init(descriptor: Int32, isOwned: Bool, name: String, application: String) {
@@ -66,7 +64,6 @@ package final class PcapngWriter {
         body.endOfOptions()
       }
     }
-    packetCount += 1
     if buffer.count >= Self.bufferSize { try flush() }
   }
 
@@ -74,23 +71,7 @@ package final class PcapngWriter {
   package func flush() throws(CaptureError) {
     var written = 0
     defer { buffer.removeFirst(written) }
-    while written < buffer.count {
-      let result = buffer.withUnsafeBytes { bytes in
-        Glibc.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
-      }
-      if result > 0 {
-        written += result
-        continue
-      }
-      let number = result == 0 ? ENOSPC : Glibc.errno
-      if number == EINTR { continue }
-      if number == EAGAIN {
-        var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        poll(&request, 1, 100)
-        continue
-      }
-      throw .system(path, "write", number)
-    }
+    if let number = writeRest(of: buffer, from: &written, to: descriptor) { throw .system(path, "write", number) }
   }
 
   /// Writes all waiting bytes and closes the file. Closing twice does nothing.

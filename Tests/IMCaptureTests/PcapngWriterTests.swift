@@ -8,26 +8,13 @@ import Testing
   private static func copy(
     _ bytes: [UInt8], to path: String, comment: (UInt64) -> String?
   ) throws(CaptureError) {
-    try withFile(bytes) { from -> Result<Void, CaptureError> in
-      Result { () throws(CaptureError) in
-        let source = try CaptureFile(path: from)
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        let writer = PcapngWriter(descriptor: descriptor, isOwned: true, name: path, application: "test")
-        var failure: CaptureError?
-        while try source.nextBatch({ bytes, records in
-          do throws(CaptureError) {
-            for i in records.indices {
-              let name = source.interfaces[Int(records[i].interface)].name
-              try writer.write(records[i], bytes, interface: name, comment: comment(records[i].number))
-            }
-          } catch {
-            failure = error
-          }
-        }) {}
-        if let failure { throw failure }
-        try writer.close()
-      }
-    }.get()
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    let writer = PcapngWriter(descriptor: descriptor, isOwned: true, name: path, application: "test")
+    try forEachPacket(of: bytes) { record, batch, source throws(CaptureError) in
+      let name = source.interfaces[Int(record.interface)].name
+      try writer.write(record, batch, interface: name, comment: comment(record.number))
+    }
+    try writer.close()
   }
 
   /// What is written is read as it was, whatever it came from.

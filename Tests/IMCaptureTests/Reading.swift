@@ -97,3 +97,23 @@ func contents(_ path: String) -> [UInt8] {
   while case let count = Glibc.read(descriptor, &chunk, chunk.count), count > 0 { bytes += chunk.prefix(count) }
   return bytes
 }
+
+/// Hands each packet of a capture in a file with these bytes to `take`.
+func forEachPacket(
+  of bytes: [UInt8], _ take: (PacketRecord, RawSpan, CaptureFile) throws(CaptureError) -> Void
+) throws(CaptureError) {
+  try withFile(bytes) { path -> Result<Void, CaptureError> in
+    Result { () throws(CaptureError) in
+      let source = try CaptureFile(path: path)
+      var failure: CaptureError?
+      while try source.nextBatch({ bytes, records in
+        do throws(CaptureError) {
+          for i in records.indices { try take(records[i], bytes, source) }
+        } catch {
+          failure = error
+        }
+      }) {}
+      if let failure { throw failure }
+    }
+  }.get()
+}

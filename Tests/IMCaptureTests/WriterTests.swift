@@ -6,22 +6,9 @@ import Testing
 @Suite struct WriterTests {
   /// Copies a capture with a writer.
   static func copy(_ bytes: [UInt8], to path: String, nanoseconds: Bool) throws(CaptureError) {
-    try withFile(bytes) { from -> Result<Void, CaptureError> in
-      Result { () throws(CaptureError) in
-        let source = try CaptureFile(path: from)
-        let writer = try CaptureWriter(path: path, linkType: 1, nanoseconds: nanoseconds)
-        var failure: CaptureError?
-        while try source.nextBatch({ bytes, records in
-          do throws(CaptureError) {
-            for index in records.indices { try writer.write(records[index], bytes) }
-          } catch {
-            failure = error
-          }
-        }) {}
-        if let failure { throw failure }
-        try writer.close()
-      }
-    }.get()
+    let writer = try CaptureWriter(path: path, linkType: 1, nanoseconds: nanoseconds)
+    try forEachPacket(of: bytes) { record, batch, _ throws(CaptureError) in try writer.write(record, batch) }
+    try writer.close()
   }
 
   @Test(arguments: Form.all) func roundTrip(form: Form) throws {
