@@ -8,7 +8,7 @@ enum SessionSample {
   static func hash(_ record: ConnectionBook.Record) -> UInt64 {
     switch record.pointee.session {
     case .number(let number): mix(number &+ 1)
-    case .name(let name): mix(name.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 })
+    case .name(let name): mix(fnv1a(name.utf8))
     case .none: mix(words(record.pointee.info.client) ^ mix(words(record.pointee.info.server)))
     }
   }

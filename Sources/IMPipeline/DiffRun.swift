@@ -19,7 +19,7 @@ package func runDiff(
   let (after, later) = measure(second, output)
   var status = max(earlier, later)
   // Figures of a capture that cannot be read would be those of nothing.
-  if status == .noInput || status == .noPermission { return status }
+  if status == .noInput || status == .noPermission || status == .interrupted { return status }
 
   let all = ComparedFigure.all(before.total, after.total)
   var groups: [ComparisonWriter.Group] = [(nil, all)]

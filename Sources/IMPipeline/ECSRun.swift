@@ -292,9 +292,7 @@ private func identity(
     var info = stat()
     let size = fstat(fileno(handle), &info) == 0 ? Int64(info.st_size) : -1
     fclose(handle)
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in bytes[..<n] { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    parts.append("\(size) \(hash)")
+    parts.append("\(size) \(fnv1a(bytes[..<n]))")
   }
   return parts
 }

@@ -63,6 +63,30 @@ import Testing
     }
   }
 
+  /// Nor does an export write there.
+  @Test(
+    .enabled(if: geteuid() == 0, "only root can make files of others"), arguments: ["link", "file"],
+    ["trap.pcap", "trap.pcapng"])
+  func anExportWritesNothingOfOthers(_ what: String, _ name: String) throws {
+    let folder = try Scratch()
+    let place = folder.path("everybody"), victim = try folder.file("victim", "untouched".utf8)
+    #expect(mkdir(place, 0o777) == 0 && chmod(place, 0o1777) == 0)
+    let trap = place + "/" + name
+    if what == "link" {
+      #expect(symlink(victim, trap) == 0 && lchown(trap, 65_534, 65_534) == 0)
+    } else {
+      try Data("theirs".utf8).write(to: URL(filePath: trap))
+      #expect(chown(trap, 65_534, 65_534) == 0)
+    }
+    let result = try Command.run(["export", Self.clean, "--conn", "1", "-w", trap])
+    // The kernel itself may refuse to follow a link that lies there.
+    #expect(result.status == 74 && result.errors.hasPrefix("imdump: \(trap): "), "\(result.errors)")
+    #expect(try String(contentsOfFile: victim, encoding: .utf8) == "untouched")
+    guard what == "file" else { return }
+    #expect(result.errors.contains("is a file of user 65534"))
+    #expect(try String(contentsOfFile: trap, encoding: .utf8) == "theirs")
+  }
+
   /// One's own link is followed: somebody wants it so.
   @Test func onesOwnLinkIsFollowed() throws {
     let folder = try Scratch()

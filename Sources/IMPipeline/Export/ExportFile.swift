@@ -22,20 +22,15 @@ final class ExportFile {
     self.path = path
     let isStandard = path == "-"
     if !isStandard { try Self.check(path, inputs) }
-    let name = isStandard ? "standard output" : path
+    // Before rights are given up, and by a link only where it may be followed, as -w does.
+    descriptor = try isStandard ? STDOUT_FILENO : CaptureWriter.open(path)
     if path.hasSuffix(".pcap") || path.hasSuffix(".cap") {
-      // The writer's own checks; it is opened before rights are given up, and begun when the link type is known.
-      let empty = try CaptureWriter(path: path, linkType: 1)
-      descriptor = dup(empty.descriptor)
       form = .pcap(nil)
     } else {
-      descriptor = isStandard ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
-      guard descriptor >= 0 else {
-        throw CaptureError(.ioError, path, "open: \(systemText(errno))", errno: errno)
-      }
       form = .pcapng(
         PcapngWriter(
-          descriptor: descriptor, isOwned: !isStandard, name: name, application: "imdump \(imdumpVersion)"))
+          descriptor: descriptor, isOwned: !isStandard, name: isStandard ? "standard output" : path,
+          application: "imdump \(imdumpVersion)"))
     }
   }
 

@@ -77,6 +77,8 @@ private final class Export {
     let sink = ExportSink(keepsUndecoded: isAll || !options.connections.isEmpty, memory: run.decode.memory)
     let (driver, errors) = try choose(sink, commented: file.hasComments)
     var status = run.conclude(driver, errors, output, summary: false)
+    // What was not read yet cannot be chosen: half of a choice would look like all of it.
+    if run.stopping.stop.isStopped { return status }
     for session in sessions { serials.formUnion(sink.serials(ofSession: session)) }
     if sink.leftOut > 0 {
       complain("a limit (--mem) left \(count(sink.leftOut, "connection")) out")
@@ -103,7 +105,7 @@ private final class Export {
     tell(
       "\(count(UInt64(selection.count), "connection")), \(grouped(file.packetCount)) of \(count(total, "packet"))"
         + (messageCount > 0 ? ", \(count(messageCount, "message")) chosen" : ""))
-    guard file.isRegular else { return status }
+    guard file.isRegular, messageCount > 0 else { return status }
     status = max(status, try verify())
     return status
   }
@@ -223,7 +225,6 @@ private final class Export {
     }
     let errors = second.lead(driver)
     for error in errors { complain(error.description) }
-    guard messageCount > 0 else { return errors.isEmpty ? .success : .failure }
     let others = UInt64(chosen.values.reduce(0, +))
     if others == 0 {
       tell("decoded again: \(messageCount == 1 ? "the same message" : "the same \(count(messageCount, "message"))")")
@@ -244,9 +245,9 @@ private final class Export {
     var line = ByteWriter(capacity: 512)
     MessageJSONWriter().write(record, exchange, to: &line)
     return line.withBytes { bytes in
-      // FNV-1a, from behind the first member.
+      // From behind the first member.
       let start = bytes.firstIndex(of: UInt8(ascii: ",")) ?? 0
-      return bytes[start...].reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+      return fnv1a(bytes[start...])
     }
   }
 }
