@@ -35,10 +35,12 @@ package struct PeriodSeries: Sendable {
   package private(set) var rows: [Int64: Row] = [:]
   /// What came when there was no room for another period.
   package private(set) var others: Row?
+  /// Periods below this number have been taken.
+  private var begin = Int64.min
   private let number: @Sendable (Int64) -> Int64
   private let roles: RoleTable
-  /// The period that was asked for last: few packets leave it.
-  private var last: (from: Int64, to: Int64, number: Int64) = (1, 0, 0)
+  /// The second that was asked for last, and its period.
+  private var last: (second: Int64, number: Int64) = (.min, 0)
 
   /// A series of the periods that `number` gives for seconds since 1970: equal numbers are one period.
   package init(plans: [ProtocolPlan], number: @escaping @Sendable (Int64) -> Int64) {
@@ -62,6 +64,7 @@ package struct PeriodSeries: Sendable {
     let (time, settlement) = (exchange.firstAt, Settlement(copy exchange, endpoint: .max))
     let roundTrip = exchange.roundTrip
     let bucket = roundTrip.map { RTTBuckets.index(ofMicroseconds: $0) } ?? 0
+    guard period(of: time) >= begin else { return }
     change(time) { row in
       row.metrics.settled(settlement, role: role, elsewhere: false, roundTrip: roundTrip, bucket: bucket)
     }
@@ -95,16 +98,22 @@ package struct PeriodSeries: Sendable {
     }
   }
 
-  /// Takes out what was counted in the periods with numbers below `number`, in their order.
+  /// Takes out what was counted in the periods with numbers below `number`, in their order. They are over: what comes in
+  /// one of them later counts in the first that is not, and fates that are decided later are left out.
   package mutating func takeRows(before number: Int64) -> [(number: Int64, row: Row)] {
+    begin = max(begin, number)
     let taken = rows.keys.filter { $0 < number }.sorted()
     return taken.compactMap { key in rows.removeValue(forKey: key).map { (key, $0) } }
   }
 
-  private mutating func change(_ time: Timestamp, _ body: (inout Row) -> Void) {
+  private mutating func period(of time: Timestamp) -> Int64 {
     let second = time.seconds
-    if second < last.from || second > last.to { last = (second, second, number(second)) }
-    let key = last.number
+    if second != last.second { last = (second, number(second)) }
+    return last.number
+  }
+
+  private mutating func change(_ time: Timestamp, _ body: (inout Row) -> Void) {
+    let key = max(begin, period(of: time))
     if rows[key] == nil, rows.count >= Self.maximumCount {
       var row = others ?? Row()
       body(&row)

@@ -49,6 +49,8 @@ def check(binary, space, folder, report, is_long):
             report.equal("stats --every, live: messages sent", sum(row["sent"] for row in told),
                          whole["total"]["messages"]["units"])
             report.equal("stats --every, live: frames", sum(row["frames"] for row in told), whole["traffic"]["frames"])
+            starts = [row["start_us"] for row in told]
+            report.check("stats --every, live: each period once", starts == sorted(set(starts)), starts)
             report.check("stats --every, live: %d of %d lines came before the end" % (len(early), len(told)),
                          len(told) > 2 and len(early) >= len(told) - 2)
         else:
