@@ -135,13 +135,7 @@ private func printChosenStats(
   sink.tellDecided()
   var total = EndpointMetrics(key: nil)
   for metrics in metrics { total.addExchanges(metrics) }
-  let known = driver.engine.endpoints()
-  let figures = RunFigures(
-    run: RunSnapshot(
-      summary: run.summary(driver), total: total, reconnects: driver.engine.reconnects,
-      repeatedAnswers: driver.engine.dupAcks),
-    endpoints: zip(known, metrics).filter { !$1.isEmpty }.map { ($0, $1) }, worst: WorstConnections(),
-    statuses: sink.statuses)
+  let figures = run.figures(driver, total: total, servers: metrics, statuses: sink.statuses, omitsEmpty: true)
   var out = ByteWriter()
   if isJSON {
     StatsJSONWriter().write(chosen: figures, by: filter, to: &out)

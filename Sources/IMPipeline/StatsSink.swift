@@ -52,17 +52,27 @@ final class StatsSink: EngineSink {
 extension StatsSink {
   /// Everything that was counted.
   func figures(_ run: Run, _ driver: Driver) -> RunFigures {
-    let known = driver.engine.endpoints()
-    return RunFigures(
-      run: RunSnapshot(
-        summary: run.summary(driver), total: total, reconnects: driver.engine.reconnects,
-        repeatedAnswers: driver.engine.dupAcks),
-      endpoints: zip(known, endpoints).map { ($0, $1) },
-      others: endpoints.count > known.count ? endpoints.last : nil, worst: worst, statuses: statuses)
+    run.figures(driver, total: total, servers: endpoints, worst: worst, statuses: statuses)
   }
 }
 
 extension Run {
+  /// What a run came to: `servers` have the places that the engine gives them, and one more where some had to share.
+  /// `omitsEmpty`: those without exchanges are left out.
+  func figures(
+    _ driver: Driver, total: EndpointMetrics, servers: [EndpointMetrics], worst: WorstConnections = WorstConnections(),
+    statuses: StatusBook, omitsEmpty: Bool = false
+  ) -> RunFigures {
+    let known = driver.engine.endpoints()
+    return RunFigures(
+      run: RunSnapshot(
+        summary: summary(driver), total: total, reconnects: driver.engine.reconnects,
+        repeatedAnswers: driver.engine.dupAcks),
+      endpoints: zip(known, servers).filter { !omitsEmpty || !$1.isEmpty }.map { ($0, $1) },
+      others: servers.count > known.count ? servers.last : nil,
+      worst: worst, statuses: statuses)
+  }
+
   /// An engine that tells `sink` what it counts.
   func statsEngine(_ sink: StatsSink) -> Engine {
     engine([.connections, .settlements, .lateReports], cost: (0, 0, EndpointMetrics.cost), sink: sink)

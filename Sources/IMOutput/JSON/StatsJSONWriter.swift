@@ -23,7 +23,7 @@ package struct StatsJSONWriter {
       figures.run, &lines,
       aside: { member, lines in
         switch member {
-        case "ledger": servers(figures, &lines)
+        case "ledger": servers(figures, &lines, server)
         case "traffic":
           types(figures.summary, &lines)
           sequences(figures.summary, &lines)
@@ -39,23 +39,8 @@ package struct StatsJSONWriter {
     var lines = JSONLines()
     lines.begin()
     lines.text("filter", filter)
-    lines.key("total")
-    chosen(figures.total, figures, &lines)
-    lines.key("servers")
-    lines.writer.literal("[")
-    for (i, (key, metrics)) in figures.endpoints.enumerated() {
-      if i > 0 { lines.writer.literal(",") }
-      lines.openObject()
-      lines.key("server")
-      lines.writer.literal("\"")
-      lines.writer.endpoint(key.endpoint)
-      lines.writer.literal("\"")
-      lines.text("profile", figures.summary.plans[Int(key.plan)].name)
-      lines.key("figures")
-      chosen(metrics, figures, &lines)
-      lines.close()
-    }
-    lines.writer.literal("]}\n")
+    servers(figures, &lines, chosen)
+    lines.writer.literal("}\n")
     lines.writer.withBytes { out.raw($0) }
   }
 
@@ -87,10 +72,13 @@ package struct StatsJSONWriter {
     return counters
   }
 
-  /// `"total":{...},"servers":[...]`.
-  private func servers(_ figures: RunFigures, _ lines: inout JSONLines) {
+  /// `"total":{...},"servers":[...]`, each written by `write`.
+  private func servers(
+    _ figures: RunFigures, _ lines: inout JSONLines,
+    _ write: (EndpointMetrics, RunFigures, inout JSONLines) -> Void
+  ) {
     lines.key("total")
-    server(figures.total, figures, &lines)
+    write(figures.total, figures, &lines)
     lines.key("servers")
     lines.writer.literal("[")
     for (i, (key, metrics)) in figures.endpoints.enumerated() {
@@ -102,13 +90,13 @@ package struct StatsJSONWriter {
       lines.writer.literal("\"")
       lines.text("profile", figures.summary.plans[Int(key.plan)].name)
       lines.key("figures")
-      server(metrics, figures, &lines)
+      write(metrics, figures, &lines)
       lines.close()
     }
     lines.writer.literal("]")
     guard let others = figures.others else { return }
     lines.key("other_servers")
-    server(others, figures, &lines)
+    write(others, figures, &lines)
   }
 
   /// The figures of one server or of the run. Ratios and times that nothing was measured for are not there.
