@@ -1,7 +1,7 @@
 package import IMEngine
 package import IMWire
 
-/// The figures of a run over time: one `PeriodMetrics` for each stretch of packet time.
+/// The figures of a run over time: one `PeriodMetrics` for each period of packet time.
 ///
 /// A message and all that became of it count in the period in which its first copy came, however late its fate was decided;
 /// copies, frames and missing bytes in the period in which they came. So the periods add up to the whole run, and a period

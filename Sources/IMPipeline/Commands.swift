@@ -69,7 +69,7 @@ func printMessages(
   return run.conclude(driver, errors, output)
 }
 
-/// Counts: `imdump stats`; over time where `per` says how long its stretches are.
+/// Counts: `imdump stats`; over time where `per` says how long a period is.
 package func runStats(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, isJSON: Bool, per: PeriodLength? = nil,
   filter: String? = nil

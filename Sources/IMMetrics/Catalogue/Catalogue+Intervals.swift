@@ -159,7 +159,7 @@ extension Catalogue {
 }
 
 extension Catalogue {
-  /// The figures of a stretch of time of the whole run: those of a server's minute that can be told by the moment of their cause.
+  /// The figures of a period of the whole run: those of a server's minute that can be told by the moment of their cause.
   package static let periods: [Figure<IntervalSnapshot>] = intervals.filter { figure in
     let id = figure.info.id
     let others = ["connections.active", "connections.reconnects", "rtt.histogram"]
