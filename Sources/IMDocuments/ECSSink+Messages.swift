@@ -95,7 +95,7 @@ extension ECSSink {
     if !settlement.isPlain { tellTrouble(exchange, role, record) }
     if entry.isLogged {
       let kept = facts.take(exchange.id)
-      guard isWorthADocument(exchange) else { return }
+      guard isWorthADocument(exchange), chooses?(exchange) ?? true else { return }
       let keepsTexts = connections.count <= Self.maximumTexts
       let status = statuses[exchange.status]
       let isWritten = buffers.write(.message) {

@@ -27,6 +27,8 @@ package final class ECSSink: EngineSink {
   /// What the capture has counted so far; whoever owns the capture brings it up to date when the packets
   /// of a minute have been processed, so that documents do not depend on how packets come.
   package var figures = CaptureFigures()
+  /// Says whether a message whose fate was decided gets a document, where not all of the log do.
+  package var chooses: ((Exchange) -> Bool)?
   /// Documents written.
   package var documentCount: UInt64 { output.written }
   /// Messages left out because their session is not in the sample.

@@ -19,6 +19,17 @@ package enum FieldValue: Equatable, Sendable {
   /// A value that is not to be shown; what it is was not kept.
   case hidden
 
+  /// About how many bytes it takes beside its own place.
+  var byteCount: Int {
+    switch self {
+    case .text(let text): text.utf8.count
+    case .bytes(let bytes): bytes.count
+    case .list(let values): values.reduce(0) { $0 + 16 + $1.byteCount }
+    case .object(let fields): fields.reduce(0) { $0 + $1.byteCount }
+    case .unsigned, .signed, .decimal, .flag, .hidden: 0
+    }
+  }
+
   /// The value as a number that conditions compare; `nil` where it is none.
   var number: UInt64? {
     switch self {
@@ -38,6 +49,9 @@ package struct NamedField: Equatable, Sendable {
   package var value: FieldValue
   /// The table that names its numbers, in `FieldPlan.enums`; negative where there is none.
   package var names: Int
+
+  /// About how many bytes of memory it takes.
+  package var byteCount: Int { 48 + value.byteCount }
 
   /// A field of its parts.
   package init(_ field: Int, _ value: FieldValue, names: Int = -1) {

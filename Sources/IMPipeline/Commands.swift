@@ -22,20 +22,20 @@ func printFrames(
 ) throws(UsageError) -> ExitStatus {
   let desk = AlertDesk()
   let companions = try run.companions(choices, output, desk: desk)
-  let filter = try run.frameFilter(filter)
-  let sink = FrameSink(
-    plans: run.plans, format: format, style: style, filter: filter.filter, names: filter.names,
-    outcomes: filter.outcomes, output: output)
   // A capture file on standard output leaves no room there for lines.
   let isFree = run.input.writePath != "-"
   let prints = choices.printsLines && isFree
+  let filter = try prints || choices.documents == nil ? run.frameFilter(filter) : Run.FrameFilter()
+  let sink = FrameSink(
+    plans: run.plans, format: format, style: style, filter: filter.filter, names: filter.names,
+    outcomes: filter.outcomes, output: output)
   if isFree { desk.hear { sink.write($0, style) } }
   let driver = run.driver(
     run.engine(prints ? [.frames, .issues] : [], sink: prints ? sink : nil, companions: companions), companions)
   let isLive = run.input.interface != nil
   let errors = run.lead(
     driver, hidesProgress: output.isTerminal, isOver: { output.error != nil },
-    beforePackets: { if let outcomes = filter.outcomes { run.learn(outcomes, like: companions) } },
+    beforePackets: { if let outcomes = filter.outcomes { run.learn(MessageOutcomes.needs, outcomes, like: companions) } },
     afterBatch: { if isLive || output.isTerminal { sink.flush() } })
   sink.flush()
   return run.conclude(driver, errors, output)
@@ -64,7 +64,7 @@ func printMessages(
       sink.tellDecided()
       printer.flush()
     })
-  sink.tellDecided()
+  sink.end()
   printer.flush()
   return run.conclude(driver, errors, output)
 }
@@ -132,7 +132,7 @@ private func printChosenStats(
     metrics[Int(endpoint)].settled(settlement, role: role)
   }
   let errors = run.lead(driver, isOver: { output.error != nil })
-  sink.tellDecided()
+  sink.end()
   var total = EndpointMetrics(key: nil)
   for metrics in metrics { total.addExchanges(metrics) }
   let figures = run.figures(driver, total: total, servers: metrics, statuses: sink.statuses, omitsEmpty: true)

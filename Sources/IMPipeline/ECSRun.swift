@@ -11,6 +11,8 @@ import IMYAML
 package struct DocumentOptions: Sendable {
   /// Which messages get a document of their own.
   package var messageLog = MessageLog.off
+  /// Messages get a document only where this filter takes them.
+  package var filter: String?
   /// Whether messages' documents leave out what repeats other fields.
   package var isLean = false
   /// The sensor's name; the host's when nothing else is said.
@@ -36,6 +38,8 @@ final class Documents: Companion {
   private let queue: LogQueue?
   /// Bytes of documents that may wait for the disk, and seconds that their end may take.
   private static let waiting = 32 << 20, patience = 10
+  /// Says which messages the filter takes, where there is one.
+  private let chooser: DocumentChooser?
   /// What makes further files, where this process may not.
   private let opener: FileOpener?
   private let run: Run
@@ -54,7 +58,8 @@ final class Documents: Companion {
     let isLive = run.input.interface != nil
     begun = isLive ? LiveWatch.clock() : nil
     var ecs = ECSOptions()
-    ecs.messageLog = options.messageLog
+    // Who chooses messages wants their documents.
+    ecs.messageLog = options.filter != nil && options.messageLog == .off ? .all : options.messageLog
     ecs.isLean = options.isLean
     ecs.identities = run.decode.identities
     ecs.maximumEndpoints = min(65_536, run.decode.memory >> 14)
@@ -76,6 +81,8 @@ final class Documents: Companion {
       }
     }
     self.sink = sink
+    chooser = try options.filter.map { filter throws(UsageError) in try DocumentChooser(filter, run) }
+    sink.chooses = chooser.map { chooser in { chooser.includes($0) } }
     // What is kept of many connections is not taken apart at the end: the process ends too.
     _ = Unmanaged.passRetained(sink)
     place.desk.hear { sink.alert($0) }
@@ -88,11 +95,21 @@ final class Documents: Companion {
     sink.minuteEnded = { [unowned self] start, now in if folder.isTurn(from: start, to: now) { turn() } }
   }
 
-  var needs: EngineOptions.Needs { ECSSink.needs }
-  var cost: (connection: Int, exchange: Int, server: Int) { (ECSSink.costPerConnection, 0, 0) }
+  var needs: EngineOptions.Needs {
+    chooser?.sink == nil ? ECSSink.needs : ECSSink.needs.union(MessageSink.needs(isLive: false))
+  }
+  var cost: (connection: Int, exchange: Int, server: Int) {
+    (ECSSink.costPerConnection, chooser?.sink == nil ? 0 : MessageStore.costPerMessage, 0)
+  }
   var hearsMinutes: Bool { true }
 
-  func ears(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(sink, $0) } ?? sink }
+  func ears(before other: (any EngineSink)?) -> (any EngineSink)? {
+    // A message is known to the chooser before its document is made.
+    let documents = other.map { PairSink(sink, $0) } ?? sink as any EngineSink
+    return chooser?.sink.map { PairSink($0, documents) } ?? documents
+  }
+
+  func beforePackets(_ run: Run, _ companions: [any Companion]) { chooser?.learn(run, companions) }
 
   func confine(_ rights: inout Rights) {
     guard let folder else { return }
@@ -131,6 +148,7 @@ final class Documents: Companion {
 
   /// The last documents, and the end of the files.
   func finish(_ driver: Driver) {
+    chooser?.sink?.end()
     sink.flush()
     // The last document tells what is lost.
     let isKeptUp = queue?.settle(within: Self.patience) ?? true
@@ -274,6 +292,7 @@ private func identity(
     documents.sensor ?? "", documents.namespace,
   ]
   if documents.isLean { parts.append("lean") }
+  if let filter = documents.filter { parts.append("filter \(filter)") }
   if let networks = documents.networks,
     let text = try? readSource(networks, subject: "table of networks", maximumBytes: Networks.maximumBytes)
   {

@@ -29,6 +29,15 @@ package enum MessageGrouping: String, CaseIterable, Sendable {
 struct MessageSelection {
   let choice: MessageChoice
   let filter: Filter?
+  /// The named fields of profiles, where the filter names some.
+  let names: NamedFilterFields?
+
+  /// A selection by `choice` and by a filter over messages.
+  init(_ choice: MessageChoice, _ filter: Run.MessageFilter) {
+    self.choice = choice
+    self.filter = filter.filter
+    names = filter.names
+  }
 
   /// Whether the filter looks into bodies, which have to be kept for it.
   var needsBodies: Bool { filter?.fieldsUsed.contains(MessageField.tlv.rawValue) ?? false }
@@ -43,6 +52,6 @@ struct MessageSelection {
       guard isWanted else { return false }
     }
     guard let filter else { return true }
-    return filter.matches(MessageFilterRecord(record: record, exchange: exchange, plan: plan))
+    return filter.matches(MessageFilterRecord(record: record, exchange: exchange, plan: plan, names: names))
   }
 }

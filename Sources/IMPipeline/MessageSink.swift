@@ -1,4 +1,6 @@
 import IMEngine
+import IMFields
+import IMFilter
 import IMMetrics
 import IMOutput
 import IMWire
@@ -15,18 +17,21 @@ final class MessageSink: EngineSink {
   private let plans: [ProtocolPlan]
   private let selection: MessageSelection
   private let isLive: Bool
-  private let take: (MessageRecord, Exchange) -> Void
+  private let take: ((MessageRecord, Exchange) -> Void)?
   /// Exchanges that were decided by a frame that is not told yet: it comes next.
   private var decided: [Exchange] = []
   /// The statuses that answers gave.
   private(set) var statuses = StatusBook()
   private var marks = GapMarks()
+  /// Reads the named fields that the filter asks for.
+  private var book = FieldBook()
   /// Whether there are marks.
   private var isNearGap = false
 
+  /// Hands what is selected to `take`; without one, `includes` answers whoever asks.
   init(
-    plans: [ProtocolPlan], selection: MessageSelection, isLive: Bool,
-    take: @escaping (MessageRecord, Exchange) -> Void
+    plans: [ProtocolPlan], selection: MessageSelection, isLive: Bool = false,
+    take: ((MessageRecord, Exchange) -> Void)? = nil
   ) {
     self.plans = plans
     self.isLive = isLive
@@ -40,7 +45,8 @@ final class MessageSink: EngineSink {
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
     let isAfterGap = isNearGap && takeMark(frame, connection, direction)
-    store.note(frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap)
+    let fields = selection.names.map { self.fields(frame, connection, direction, bytes, body, $0) } ?? []
+    store.note(frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap, fields: fields)
     if !decided.isEmpty { tellDecided() }
   }
 
@@ -51,7 +57,7 @@ final class MessageSink: EngineSink {
   func finished(_ exchange: borrowing Exchange) {
     let exchange = copy exchange
     // What is decided was told then; what never is, is told at the end.
-    guard let record = store.take(exchange), !isLive || exchange.fate == .pending else { return }
+    guard let record = store.take(exchange), take != nil, !isLive || exchange.fate == .pending else { return }
     tell(record, exchange)
   }
 
@@ -63,9 +69,32 @@ final class MessageSink: EngineSink {
     decided.removeAll(keepingCapacity: true)
   }
 
+  /// Hands on what is left, and says what the filter could not look into. To be called at the end of the run.
+  func end() {
+    tellDecided()
+    guard store.leftOut > 0 else { return }
+    complain("-Y could not look into \(count(store.leftOut, "message")), for whose bodies or fields there was no room")
+  }
+
   private func tell(_ record: MessageRecord, _ exchange: Exchange) {
     guard selection.includes(record, exchange, plans[Int(exchange.plan)]) else { return }
-    take(record, exchange)
+    take?(record, exchange)
+  }
+
+  /// Whether a message that is not over yet is selected, as far as it is known.
+  func includes(_ exchange: Exchange) -> Bool {
+    store.look(exchange).map { selection.includes($0, exchange, plans[Int(exchange.plan)]) } ?? false
+  }
+
+  /// What the filter asks for of a frame's named fields.
+  @inline(never)
+  private func fields(
+    _ frame: Frame, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan, _ body: RawSpan,
+    _ names: NamedFilterFields
+  ) -> [NamedField] {
+    let plan = Int(connection.plan)
+    let fields = book.fields(frame, connection, direction, plans[plan], bytes: bytes, body: body)
+    return names.kept(of: fields ?? [], plan, for: selection.filter?.fieldsUsed ?? [])
   }
 
   func named(_ session: UInt32, _ name: String) { store.named(session, name) }

@@ -87,6 +87,9 @@ struct Run {
     Driver(engine: engine, input: input, stopping: stopping, confinement: confinement, companions: companions)
   }
 
+  /// Whether the input can be read twice: files, no interface and no pipe.
+  var isReadTwice: Bool { !isLive && !input.files.contains("-") }
+
   /// Whether packets come from an interface.
   var isLive: Bool { input.interface != nil }
 
@@ -96,7 +99,7 @@ struct Run {
     _ choice: MessageChoice, _ filter: String?, costPerServer: Int = 0,
     take: @escaping (MessageRecord, Exchange) -> Void
   ) throws(UsageError) -> (driver: Driver, sink: MessageSink) {
-    let selection = MessageSelection(choice: choice, filter: try self.filter(filter))
+    let selection = MessageSelection(choice, try self.filter(filter))
     let sink = MessageSink(plans: plans, selection: selection, isLive: isLive, take: take)
     let engine = engine(
       MessageSink.needs(isLive: isLive), exchangeCapacity: 1 << 18,
@@ -122,28 +125,38 @@ struct Run {
           progress.update(driver)
           noteEvictions(driver)
         },
-        beforePackets: beforePackets, isOver: isOver))
+        beforePackets: {
+          beforePackets()
+          for companion in driver.companions { companion.beforePackets(self, driver.companions) }
+        }, isOver: isOver))
     for companion in driver.companions { companion.finish(driver) }
     return errors
   }
 
-  /// A filter over messages; the types' names are those of the plans. What only single frames have is refused, and it is said which
-  /// command knows it.
-  func filter(_ text: String?) throws(UsageError) -> Filter? {
-    guard let text else { return nil }
-    let compiled: Filter
-    do throws(UsageError) { compiled = try filter(text, filterSchema) } catch {
-      let names = NamedFilterFields(plans: plans, behind: filterSchema)
-      guard (try? Filter(text, schema: names.schema)) != nil else { throw error }
-      var refusal = error
-      refusal.message += "; it is a field of frames: imdump FILE -Y ..."
-      throw refusal
-    }
-    for field in [MessageField.ack, .ackOf] where compiled.fieldsUsed.contains(field.rawValue) {
+  /// A filter over messages, and what it needs besides them.
+  struct MessageFilter {
+    var filter: Filter?
+    /// The named fields of protocols, where it names some: those of a message's first copy.
+    var names: NamedFilterFields?
+  }
+
+  /// Compiles a filter over messages. What only single frames have is refused, and it is said which command knows it.
+  func filter(_ text: String?) throws(UsageError) -> MessageFilter {
+    guard let text else { return MessageFilter() }
+    let (filter, names) = try compile(text)
+    for field in [MessageField.ack, .ackOf] where filter.fieldsUsed.contains(field.rawValue) {
       throw UsageError(
         message: "filter: '\(field.field.name)' is a field of answers, which are frames: imdump FILE -Y ...")
     }
-    return compiled
+    return MessageFilter(filter: filter, names: names)
+  }
+
+  /// Compiles a filter; the types' names are those of the plans. Named fields are read only where it has some: few filters do.
+  private func compile(_ text: String) throws(UsageError) -> (filter: Filter, names: NamedFilterFields?) {
+    let plain = filterSchema
+    if let filter = try? Filter(text, schema: plain) { return (filter, nil) }
+    let names = NamedFilterFields(plans: plans, behind: plain)
+    return (try filter(text, names.schema), names)
   }
 
   /// A filter over frames, and what it needs besides them.
@@ -158,21 +171,14 @@ struct Run {
   /// Compiles a filter over frames. What becomes of a message is known of files only, which are read twice for it.
   func frameFilter(_ text: String?) throws(UsageError) -> FrameFilter {
     guard let text else { return FrameFilter() }
-    let plain = filterSchema
     var result = FrameFilter()
-    if let filter = try? Filter(text, schema: plain) {
-      result.filter = filter
-    } else {
-      // Named fields are read only now: few filters need them.
-      let names = NamedFilterFields(plans: plans, behind: plain)
-      result.filter = try filter(text, names.schema)
-      result.names = names
-    }
+    let (filter, names) = try compile(text)
+    (result.filter, result.names) = (filter, names)
     guard let first = result.filter?.fieldsUsed.first(where: MessageOutcomes.fields.contains) else {
       return result
     }
-    guard !isLive, !input.files.contains("-") else {
-      let name = plain.fields[first].name
+    guard isReadTwice else {
+      let name = filterSchema.fields[first].name
       let source = isLive ? "imdump messages -i \(input.interface ?? "") -Y ..." : "imdump messages -Y ..."
       throw UsageError(
         message: "filter: '\(name)' is not known yet when a frame comes: use \(source), or read a capture file")
@@ -181,15 +187,15 @@ struct Run {
     return result
   }
 
-  /// Reads the whole input for what becomes of each message.
-  func learn(_ outcomes: MessageOutcomes, like companions: [any Companion]) {
+  /// Reads the whole input for `sink`, before it is read for the companions: messages have the same numbers both times.
+  func learn(_ needs: EngineOptions.Needs, _ sink: any EngineSink, like companions: [any Companion]) {
     let cost = companions.reduce((connection: 0, exchange: 0, server: 0)) { sum, companion in
       let cost = companion.cost
       return (sum.connection + cost.connection, sum.exchange + cost.exchange, sum.server + cost.server)
     }
     let run = again(over: input)
     // What is wrong with the input is told when it is read for its frames.
-    _ = run.lead(run.driver(run.engine(MessageOutcomes.needs, cost: cost, sink: outcomes)))
+    _ = run.lead(run.driver(run.engine(needs, cost: cost, sink: sink)))
   }
 
   private var filterSchema: FilterSchema {

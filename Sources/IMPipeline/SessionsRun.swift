@@ -13,10 +13,11 @@ package func runSessions(
   let run = try Run(input: input, decode: decode, report: report)
   let output = Output.standard()
   var book = SessionBook(limit: min(100_000, decode.memory >> 12))
-  let (driver, _) = try run.messages(choice, filter) { record, exchange in
+  let (driver, sink) = try run.messages(choice, filter) { record, exchange in
     book.count(exchange, on: record.connection, name: record.session, nameIsNumber: record.sessionIsNumber)
   }
   let errors = run.lead(driver)
+  sink.end()
   var out = ByteWriter()
   SessionWriter(plans: run.plans, isJSON: isJSON, time: time, zone: .local, width: output.terminalWidth).write(
     book, to: &out

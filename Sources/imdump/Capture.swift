@@ -52,7 +52,7 @@ struct Capture: Subcommand {
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
       .group(\.documents), .group(\.alerts), .group(\.metrics),
       .value(
-        "-Y <filter>", \.filter, "Print only frames that match this filter; see imdump-filter(7).",
+        "-Y <filter>", \.filter, "Print only frames, and write documents only of messages, that match this filter; see imdump-filter(7).",
         completing: .words(frameFieldNames)),
       .list(
         "<expression> ...", \.expression, "A capture filter in libpcap syntax; see pcap-filter(7)."),
@@ -71,8 +71,9 @@ struct Capture: Subcommand {
     // Who wants files wants no lines, unless it is said.
     choices.printsLines =
       printsLines || format != nil || input.writePath == nil && documents.folder == nil
+    choices.documents?.filter = filter
     if filter != nil, input.writePath != nil, !speech.report.isQuiet {
-      complain("-Y chooses lines; -w writes every packet")
+      complain("-w writes every packet, whatever -Y chooses; imdump export writes those of chosen messages")
     }
     let format = format ?? .text
     guard format == .ecs else {
@@ -80,7 +81,6 @@ struct Capture: Subcommand {
         input: input, decode: decode, report: speech.report, format: format, style: speech.spoken(style),
         filter: filter, choices: choices)
     }
-    guard filter == nil else { throw UsageError(message: "-Y filters frames, of which --format ecs has none") }
     guard input.writePath != "-" || documents.folder != nil else {
       throw UsageError(message: "-w - and --format ecs both want standard output")
     }

@@ -53,6 +53,61 @@ import Testing
     }
   }
 
+  /// A named field chooses the messages whose first copy has it: those of the frames that are no copies and no answers.
+  @Test(arguments: [
+    ("mqtt-mosquitto.pcap", #"topic matches "a""#), ("mqtt5-mosquitto.pcap", "qos == 1"),
+    ("smpp-gateway.pcap", "smpp.destination matches \"1\""), ("jt808-terminals.pcap", "jt808.terminal_phone matches \"1\""),
+    ("mqtt-mosquitto.pcap", "mqtt.qos == 2 or qos == 1"),
+  ]) func namedFields(_ sample: String, _ filter: String) throws {
+    let path = Samples.path(sample)
+    let frames = try Command.run(["-q", "--json", path, "-Y", "copy == 1 and not ack and (\(filter))"])
+    let messages = try Command.run(["messages", "-q", "--json", path, "-Y", filter])
+    #expect(messages.status == 0, "\(messages.errors)")
+    func key(_ line: Substring, _ time: (([String: Any]) -> Any?)) throws -> String {
+      let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      return "\(object["conn"] ?? 0) \(object["dir"] ?? "") \(time(object) ?? 0) \(object["type"] ?? "")"
+    }
+    let expected = try frames.output.split(separator: "\n").map { try key($0) { $0["ts"] } }
+    let found = try messages.output.split(separator: "\n").map { try key($0) { ($0["ts"] as? [Any])?.first } }
+    #expect(expected.sorted() == found.sorted())
+  }
+
+  /// Documents of chosen messages are those of the messages that `messages` chooses, by their last document's fate.
+  @Test(arguments: try Samples.captures()) func documents(_ sample: String) throws {
+    let path = Samples.path(sample)
+    for filter in ["fate == acked", "not (fate == acked)", "dup > 0 or retries > 0", "late", "damaged"] {
+      let messages = try Command.run(["messages", "-q", "--json", path, "-Y", filter]).output.split(separator: "\n")
+      var expected: [String: Int] = [:]
+      for line in messages {
+        let message = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        // Documents have no type that the profile does not know.
+        let type = (message["type"] as? String).map { $0.hasPrefix("type_") ? "" : $0 } ?? ""
+        expected["\(type) \(message["fate"] ?? "")", default: 0] += 1
+      }
+      var last: [String: String] = [:]
+      for line in try Command.run(["-q", "--format", "ecs", path, "-Y", filter]).output.split(separator: "\n") {
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        guard let message = (object["imdump"] as? [String: Any])?["msg"] as? [String: Any] else { continue }
+        let fate = (message["fate"] as? String) ?? ""
+        last[try #require(message["id"] as? String)] = "\(message["type"] ?? "") \(fate)"
+      }
+      #expect(last.values.reduce(into: [:]) { $0[$1, default: 0] += 1 } == expected, "\(filter)")
+    }
+  }
+
+  /// From a pipe, documents are chosen by what is known when they are written; what is not is refused.
+  @Test func documentsOfAPipe() throws {
+    let path = "Samples/tjp-weak-network.pcap"
+    let piped = try Command.run(["-", "-q", "--format", "ecs", "-Y", "fate == unanswered"], input: path)
+    let file = try Command.run([path, "-q", "--format", "ecs", "-Y", "fate == unanswered"])
+    func messages(_ output: String) -> Int { output.split(separator: "\n").count { $0.contains("imdump.message") } }
+    #expect(messages(file.output) == 3 && messages(piped.output) == 3)
+    for field in ["dup > 0", "duplicate", "copy > 1"] {
+      let refused = try Command.run(["-", "--format", "ecs", "-Y", field], input: path)
+      #expect(refused.status == 64 && refused.errors.contains("imdump messages -Y"), "\(field)")
+    }
+  }
+
   /// What is not known yet is refused, with the command that knows it.
   @Test func whatIsNotKnownYet() throws {
     let path = "Samples/tjp-weak-network.pcap"

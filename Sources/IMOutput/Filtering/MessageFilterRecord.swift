@@ -7,17 +7,21 @@ package struct MessageFilterRecord: FilterRecord {
   let record: MessageRecord
   let exchange: Exchange
   let plan: ProtocolPlan
+  let names: NamedFilterFields?
 
-  /// A record of one message.
-  package init(record: MessageRecord, exchange: Exchange, plan: ProtocolPlan) {
+  /// A record of one message; `names` are the named fields that the filter may ask for.
+  package init(record: MessageRecord, exchange: Exchange, plan: ProtocolPlan, names: NamedFilterFields? = nil) {
     self.record = record
     self.exchange = exchange
     self.plan = plan
+    self.names = names
   }
 
   /// The value of a field, the `index`th where it has several; `nil` where it has none.
   package func value(of field: Int, at index: Int) -> FilterValue? {
-    guard let field = MessageField(rawValue: field) else { return nil }
+    guard let field = MessageField(rawValue: field) else {
+      return names?.value(of: field, in: record.fields, Int(exchange.plan), at: index)
+    }
     if let value = record.connection.value(of: field, record.direction, at: index) { return value }
     if field == .flags { return FrameFlagNames.place(of: index, in: record.flags).map { .word($0) } }
     guard index == 0 else { return nil }
@@ -63,6 +67,7 @@ package struct MessageFilterRecord: FilterRecord {
       return record.body.withUnsafeBytes { body in
         record.tlvs.withUnsafeBufferPointer { TLVValues(body: body, references: $0).any(path, test) }
       }
+    case nil: return names?.anyText(of: field, in: record.fields, Int(exchange.plan), where: test) ?? false
     default: return false
     }
   }

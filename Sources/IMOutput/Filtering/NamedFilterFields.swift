@@ -1,5 +1,5 @@
 package import IMEngine
-import IMFields
+package import IMFields
 package import IMFilter
 
 /// The named fields of profiles as fields of a filter: `topic`, and `mqtt.topic` where only one profile is meant.
@@ -69,6 +69,11 @@ package struct NamedFilterFields {
       for named in fields { Self.collect(named, place.field, &found) }
     }
     return found
+  }
+
+  /// What of `fields`, those of a frame of profile `plan`, the fields `used` of the schema ask for.
+  package func kept(of fields: [NamedField], _ plan: Int, for used: [Int]) -> [NamedField] {
+    used.flatMap { $0 < first ? [] : values($0, fields, plan) }
   }
 
   private static func collect(_ named: NamedField, _ wanted: Int, _ found: inout [NamedField]) {

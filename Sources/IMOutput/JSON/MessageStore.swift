@@ -1,4 +1,5 @@
 package import IMEngine
+package import IMFields
 import IMMetrics
 package import IMWire
 
@@ -43,6 +44,10 @@ package final class MessageRecord {
   package let tlvs: [TLVRef]
   /// What `tlvs` point into; empty unless the store was asked to keep it.
   package fileprivate(set) var body: [UInt8] = []
+  /// The named fields of the first copy that a filter asks for; empty unless the store was asked to keep them.
+  package fileprivate(set) var fields: [NamedField] = []
+  /// What `body` and `fields` hold.
+  fileprivate var keptBytes = 0
 
   /// What the first copy tells.
   fileprivate init(
@@ -108,15 +113,17 @@ package final class MessageStore {
   private static let maximumTimes = 1_000
   /// What a message costs in memory, without its body: 240 bytes, its place in the dictionary, and a few TLVs.
   package static let costPerMessage = 384
-  /// Bytes of bodies that are kept, and the most that may be.
-  private var bodyBytes = 0
-  private let maximumBodyBytes: Int
+  /// Bytes of bodies and of named fields that are kept, and the most that may be.
+  private var keptBytes = 0
+  private let maximumKeptBytes: Int
   private let keepsBodies: Bool
+  /// Messages for whose body or fields there was no room.
+  package private(set) var leftOut: UInt64 = 0
 
-  /// A store for messages of `plans`. Bodies are kept only for filters that look into them.
-  /// of them at most `maximumBodyBytes` in all: a message for whose body there is no room has none.
-  package init(plans: [ProtocolPlan], keepsBodies: Bool = false, maximumBodyBytes: Int = 32 << 20) {
-    self.maximumBodyBytes = maximumBodyBytes
+  /// A store for messages of `plans`. Bodies are kept only for filters that look into them, named fields where `note` is given some;
+  /// of both at most `maximumKeptBytes` in all: a message for which there is no room has none, and is counted in `leftOut`.
+  package init(plans: [ProtocolPlan], keepsBodies: Bool = false, maximumKeptBytes: Int = 32 << 20) {
+    self.maximumKeptBytes = maximumKeptBytes
     self.plans = plans
     self.keepsBodies = keepsBodies
   }
@@ -130,20 +137,18 @@ package final class MessageStore {
   /// Forgets the name of a session that is forgotten.
   package func forgotten(_ session: UInt32) { names[session] = nil }
 
-  /// Notes one frame: the first or another copy, or an answer; `isAfterGap` where it is the first behind missing bytes.
+  /// Notes one frame: the first or another copy, or an answer; `isAfterGap` where it is the first behind missing bytes. `fields`
+  /// are kept of a first copy.
   package func note(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, _ body: RawSpan,
-    _ tlvs: Span<TLVRef>, isAfterGap: Bool = false
+    _ tlvs: Span<TLVRef>, isAfterGap: Bool = false, fields: [NamedField] = []
   ) {
     guard note.exchange != .max else { return }
     let flags = FrameFlagNames.mask(frame, note) | (isAfterGap ? FrameFlagNames.afterGap : 0)
     if note.copy == 1, !note.isAck {
       let record = MessageRecord(
         frame, info, direction, plans[Int(info.plan)], name: names[note.session], tlvs, flags: flags)
-      if keepsBodies, body.byteCount <= Self.maximumBody, bodyBytes + body.byteCount <= maximumBodyBytes {
-        bodyBytes += body.byteCount
-        record.body = body.withUnsafeBytes { Array($0) }
-      }
+      if keepsBodies || !fields.isEmpty { keep(body, fields, of: record) }
       records[note.exchange] = record
       return
     }
@@ -161,6 +166,18 @@ package final class MessageStore {
     if note.isRetry { record.isRetried = true }
   }
 
+  @inline(never)
+  private func keep(_ body: RawSpan, _ fields: [NamedField], of record: MessageRecord) {
+    let byteCount = (keepsBodies ? body.byteCount : 0) + fields.reduce(0) { $0 + $1.byteCount }
+    guard body.byteCount <= Self.maximumBody || !keepsBodies, keptBytes + byteCount <= maximumKeptBytes else {
+      return leftOut += 1
+    }
+    keptBytes += byteCount
+    record.keptBytes = byteCount
+    record.fields = fields
+    if keepsBodies { record.body = body.withUnsafeBytes { Array($0) } }
+  }
+
   /// Notes answers that were seen before their message.
   package func adopted(_ exchange: UInt32, _ times: [Timestamp]) {
     for time in times { records[exchange]?.answers.append(time.microseconds) }
@@ -170,7 +187,7 @@ package final class MessageStore {
   package func take(_ exchange: Exchange) -> MessageRecord? {
     guard let record = look(exchange) else { return nil }
     records[exchange.id] = nil
-    bodyBytes -= record.body.count
+    keptBytes -= record.keptBytes
     return record
   }
 

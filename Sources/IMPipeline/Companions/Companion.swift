@@ -35,6 +35,8 @@ protocol Companion: AnyObject {
   /// Rights are given up.
   func confined() throws(CaptureError)
 
+  /// Packets are about to come. What is known of a file only when all of it was read is learned here, by `Run.learn`.
+  func beforePackets(_ run: Run, _ companions: [any Companion])
   /// Packets come, before the engine has them. Returns how many belong to this run: fewer than all end it.
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int
   /// The engine has the packets of a minute of packet time, and the next packet belongs to another one.
@@ -65,6 +67,7 @@ extension Companion {
   func opened(_ source: any PacketSource) throws(CaptureError) {}
   func confine(_ rights: inout Rights) {}
   func confined() throws(CaptureError) {}
+  func beforePackets(_ run: Run, _ companions: [any Companion]) {}
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int { records.count }
   func minuteEnded(_ driver: Driver) {}
   func hangup(_ driver: Driver) throws(CaptureError) {}

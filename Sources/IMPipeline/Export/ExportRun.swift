@@ -115,7 +115,7 @@ private final class Export {
     let filter = try run.filter(options.filter)
     let names = Set(options.sessions)
     let needsMessages = options.choosesMessages || !options.connections.isEmpty || range != nil
-    let selection = MessageSelection(choice: options.choice, filter: filter)
+    let selection = MessageSelection(options.choice, filter)
     let messages = MessageSink(plans: run.plans, selection: selection, isLive: false) { [unowned self] in
       take($0, $1, names, commented)
     }
@@ -123,7 +123,9 @@ private final class Export {
       ExportSink.needs.union(needsMessages ? MessageSink.needs(isLive: false) : []), exchangeCapacity: 1 << 18,
       cost: (0, MessageStore.costPerMessage, 0), sink: PairSink(sink, messages))
     let driver = run.driver(engine)
-    return (driver, run.lead(driver))
+    let errors = run.lead(driver)
+    messages.end()
+    return (driver, errors)
   }
 
   /// A message that the choice and the filter let through.
