@@ -78,7 +78,9 @@ let package = Package(
     room("IMFilter", ["IMWire"]),
     room("IMAlerts", ["IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
     room("IMOutput", ["IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMWire"]),
-    room("IMDocuments", ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMYAML", "IMWire", "CMachine"]),
+    room(
+      "IMDocuments",
+      ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMYAML", "IMWire", "CMachine"]),
     room(
       "IMPipeline",
       [

@@ -31,6 +31,9 @@ package struct ECSOptions: Sendable {
   package var messageLog = MessageLog.off
   /// Whether messages' documents leave out what repeats other fields.
   package var isLean = false
+  /// Named fields of profiles that messages' documents have beside those that the profiles log, with the profile's name
+  /// in front or without.
+  package var loggedFields: [String] = []
   /// The networks that clients come from, where there is a table of them.
   package var networks: Networks?
   /// What stands for names that are not to be shown.

@@ -35,8 +35,12 @@ extension ECSSink {
       }
     }
     beat = nil
+    var fields: LoggedFields.Text?
+    if mayLogFields[plan] {
+      fields = loggedFields(frame, note.copy == 1 && isInLog(record), connection, direction, bytes, body)
+    }
     if note.copy == 1 {
-      begin(note.exchange, frame, record, tlvs)
+      begin(note.exchange, frame, record, tlvs, fields)
     } else if note.isRetry, options.messageLog != .off {
       facts.retried(note.exchange)
     }
@@ -70,11 +74,12 @@ extension ECSSink {
   // MARK: Parts
 
   private func begin(
-    _ exchange: UInt32, _ frame: borrowing Frame, _ record: ConnectionBook.Record, _ tlvs: Span<TLVRef>
+    _ exchange: UInt32, _ frame: borrowing Frame, _ record: ConnectionBook.Record, _ tlvs: Span<TLVRef>,
+    _ fields: LoggedFields.Text?
   ) {
     let isLogged = isInLog(record)
     exchanges.add(exchange, owner: record.pointee.info.serial, isLogged: isLogged)
-    if isLogged { facts.keep(exchange, frame, tlvs) }
+    if isLogged { facts.keep(exchange, frame, tlvs, fields) }
     guard !early.isEmpty, let place = early.firstIndex(where: { $0.id == exchange }) else { return }
     let settled = early.remove(at: place)
     if let entry = exchanges.settle(exchange) { settle(settled, entry, record) }
@@ -95,6 +100,7 @@ extension ECSSink {
     if !settlement.isPlain { tellTrouble(exchange, role, record) }
     if entry.isLogged {
       let kept = facts.take(exchange.id)
+      defer { if mayLogFields[Int(exchange.plan)], let kept { facts.forgetFields(kept) } }
       guard isWorthADocument(exchange), chooses?(exchange) ?? true else { return }
       let keepsTexts = connections.count <= Self.maximumTexts
       let status = statuses[exchange.status]

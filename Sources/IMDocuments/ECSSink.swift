@@ -1,4 +1,5 @@
 package import IMEngine
+import IMFields
 package import IMMetrics
 import IMOutput
 package import IMWire
@@ -69,6 +70,12 @@ package final class ECSSink: EngineSink {
   /// Documents of what happened to the interface.
   private var incidents: UInt64 = 0
   private var captureReport: (at: Timestamp, figures: CaptureFigures)?
+  /// What of named fields is logged, by profile, once a message of it has come; `nil` where nothing is.
+  @exclusivity(unchecked) private var logged: [LoggedFields?]
+  /// Whether messages of a profile may have named fields to log: of those that have not come yet, that is not known.
+  @exclusivity(unchecked) var mayLogFields: [Bool]
+  @exclusivity(unchecked) private var book = FieldBook()
+  private let loggedBudget = LoggedFields.Budget()
   let buffers: LineBuffers
 
   /// A sink that hands lines to `flush`: with the dataset that they belong to when `options` separate them, else with
@@ -80,6 +87,8 @@ package final class ECSSink: EngineSink {
   ) {
     hasSession = plans.map(\.hasSession)
     hidesIdentity = plans.map(\.hidesIdentity)
+    logged = plans.map { _ in nil }
+    mayLogFields = plans.map { options.messageLog != .off && $0.hasFields }
     self.options = options
     writer = ECSWriter(context: context, options: options, plans: plans)
     endpoints = EndpointTable(plans: plans, maximumCount: options.maximumEndpoints)
@@ -92,6 +101,8 @@ package final class ECSSink: EngineSink {
   package func reloaded(_ plans: [ProtocolPlan]) {
     hasSession = plans.map(\.hasSession)
     hidesIdentity = plans.map(\.hidesIdentity)
+    logged = plans.map { _ in nil }
+    mayLogFields = plans.map { options.messageLog != .off && $0.hasFields }
     roles = RoleTable(plans: plans)
     writer.reload(plans)
   }
@@ -191,6 +202,25 @@ package final class ECSSink: EngineSink {
       let metrics = copy metrics
       write(.summary) { writer, lines in writer.summary(key, metrics, period, loss, &lines) }
     }
+  }
+
+  /// The named fields of a frame that its message's document has, if it is the first copy of one that is logged.
+  @inline(never)
+  func loggedFields(
+    _ frame: Frame, _ isLogged: Bool, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan,
+    _ body: RawSpan
+  ) -> LoggedFields.Text? {
+    let index = Int(connection.plan)
+    let plan = writer.plans[index]
+    if logged[index] == nil { logged[index] = LoggedFields(plan, names: options.loggedFields) }
+    guard let logged = logged[index] else {
+      mayLogFields[index] = false
+      return nil
+    }
+    // One frame may tell what the next ones mean.
+    guard isLogged || plan.fields?.remembers == true else { return nil }
+    let fields = book.fields(frame, connection, direction, plan, bytes: bytes, body: body)
+    return isLogged ? fields.flatMap { logged.text($0, options.identities, loggedBudget) } : nil
   }
 
   // MARK: Writing

@@ -23,6 +23,7 @@ extension ECSWriter {
     let isLate = exchange.flags.rawValue & Exchange.Flags.late.rawValue != 0
     let isNumbered = exchange.sequence < Self.ownNumbers
     let isLean = isLean
+    let logged = facts?.pointee.logged
     let way = Int(exchange.direction.rawValue & 1)
     let fate = Int(exchange.fate.rawValue)
     let latency = exchange.latency
@@ -32,7 +33,7 @@ extension ECSWriter {
     lines.begin()
     var pen = lines.writer.pen(room: room)
     pen.literal("\"@timestamp\":\"")
-    let first = UnsafeRawPointer(pen.to)
+    var first: UnsafeRawPointer? = UnsafeRawPointer(pen.to)
     lines.writer.instant(exchange.firstAt, pen.to)
     pen.to += 27
     pen.piece(head)
@@ -47,9 +48,16 @@ extension ECSWriter {
       lines.writer.take(pen)
       reason(status, &lines)
       pen = lines.writer.pen(room: room)
+      // Its memory may be another one now.
+      first = nil
     }
     pen.literal(",\"start\":\"")
-    pen.padded(first, 27)
+    if let first {
+      pen.padded(first, 27)
+    } else {
+      lines.writer.instant(exchange.firstAt, pen.to)
+      pen.to += 27
+    }
     if latency != nil {
       // Times of a hostile capture lie up to 585 years apart.
       let end = max(exchange.firstAt, exchange.ackedAt)
@@ -71,13 +79,28 @@ extension ECSWriter {
         pen.literal(",\"bytes\":")
         pen.number(UInt64(facts.pointee.byteCount))
       }
+      if let logged { add(logged[.source], room, &pen, &lines) }
       pen.literal("},\"destination\":{")
       pen.part(texts[way == 0 ? .server : .peer])
+      if let logged { add(logged[.destination], room, &pen, &lines) }
       pen.byte(UInt8(ascii: "}"))
     }
     pen.literal(",\"client\":{")
     let client = texts[.client]
     pen.part(client.count > 0 ? client : texts[.peer])
+    if let logged {
+      add(logged[.client], room, &pen, &lines)
+    }
+    let (network, place) = (texts[.geo], logged?[.geo] ?? "")
+    if network.count > 0 || !place.isEmpty {
+      pen.literal(",\"geo\":{")
+      pen.part(network)
+      lines.writer.take(pen)
+      if network.count > 0, !place.isEmpty { lines.writer.literal(",") }
+      lines.writer.text(place)
+      pen = lines.writer.pen(room: room)
+      pen.byte(UInt8(ascii: "}"))
+    }
     pen.literal("},\"server\":{")
     pen.part(texts[.server])
     pen.piece(form.pointee.networks[record.pointee.info.peer.address.isIPv6 ? 1 : 0])
@@ -155,7 +178,10 @@ extension ECSWriter {
         }
       }
     }
-    pen.literal("}}")
+    pen.byte(UInt8(ascii: "}"))
+    if let logged { add(logged[.own], room, &pen, &lines) }
+    pen.byte(UInt8(ascii: "}"))
+    if let logged { add(logged[.document], room, &pen, &lines) }
     if !isLean {
       // `data seq 7 10.0.0.5:52344 > 203.0.113.9:8080 acked 84.211 ms after 1 copy`.
       pen.literal(",\"message\":\"")
@@ -190,6 +216,16 @@ extension ECSWriter {
     pen.number(UInt64(exchange.id))
   }
 
+  /// Adds members to the object that is being written; nothing where there are none.
+  @inline(never)
+  private func add(_ members: String, _ room: Int, _ pen: inout Pen, _ lines: inout JSONLines) {
+    guard !members.isEmpty else { return }
+    lines.writer.take(pen)
+    lines.writer.literal(",")
+    lines.writer.text(members)
+    pen = lines.writer.pen(room: room)
+  }
+
   /// `imdump.msg.status` and its name.
   private func tell(_ status: StatusCode, _ lines: inout JSONLines) {
     lines.writer.literal(",\"status\":")
@@ -208,13 +244,18 @@ extension ECSWriter {
     Int(status.plan) < plans.count ? plans[Int(status.plan)].name(of: status) : nil
   }
 
-  /// What is known of a client beside its address: its name, when it named itself, and the network that it comes from.
-  func user(_ record: ConnectionBook.Record, _ lines: inout JSONLines) {
-    if let networks = options.networks {
-      let index = record.pointee.network ?? networks.index(of: record.pointee.info.client.address)
-      record.pointee.network = index
-      network(networks[index], &lines)
-    }
+  /// The network that a client comes from, where there is a table of them that knows it.
+  func network(of record: ConnectionBook.Record) -> Networks.Network? {
+    guard let networks = options.networks else { return nil }
+    let index = record.pointee.network ?? networks.index(of: record.pointee.info.client.address)
+    record.pointee.network = index
+    return networks[index]
+  }
+
+  /// What is known of a client beside its address: its name, when it named itself, and the network that it comes from,
+  /// whose name is left out where `hasPlace` is false.
+  func user(_ record: ConnectionBook.Record, hasPlace: Bool = true, _ lines: inout JSONLines) {
+    network(network(of: record), hasPlace: hasPlace, &lines)
     guard let name = record.pointee.userName else { return }
     lines.open("user")
     lines.text(record.pointee.nameIsHash ? "hash" : "id", name)
@@ -222,7 +263,7 @@ extension ECSWriter {
   }
 
   /// `client.as` and `client.geo`.
-  func network(_ network: Networks.Network?, _ lines: inout JSONLines) {
+  func network(_ network: Networks.Network?, hasPlace: Bool = true, _ lines: inout JSONLines) {
     guard let network else { return }
     if network.number != nil || !network.organisation.isEmpty {
       lines.open("as")
@@ -234,7 +275,7 @@ extension ECSWriter {
       }
       lines.close()
     }
-    guard !network.name.isEmpty else { return }
+    guard hasPlace, !network.name.isEmpty else { return }
     lines.open("geo")
     lines.text("name", network.name)
     lines.close()

@@ -20,6 +20,8 @@ struct MessageFacts {
   var retries: UInt16 = 0
   /// TLVs that are named.
   private(set) var named = 0
+  /// Named fields of the message that its document has.
+  var logged: LoggedFields.Text?
   /// The first of them, which are all there are as a rule, and the others.
   private var first = InlineArray<4, TLVRef>(repeating: TLVRef())
   private var others: [TLVRef] = []
@@ -37,6 +39,7 @@ struct MessageFacts {
     tlvDepth = UInt32(clamping: frame.tlvDepth)
     session = frame.session
     retries = 0
+    logged = nil
     named = min(references.count, Self.maximumTLVs)
     for i in 0..<min(named, first.count) { first[i] = references[i] }
     if named > first.count {
@@ -91,12 +94,15 @@ struct MessageFactsStore: ~Copyable {
   }
 
   /// Keeps the facts of `exchange`.
-  mutating func keep(_ exchange: UInt32, _ frame: borrowing Frame, _ references: Span<TLVRef>) {
+  mutating func keep(
+    _ exchange: UInt32, _ frame: borrowing Frame, _ references: Span<TLVRef>, _ logged: LoggedFields.Text?
+  ) {
     while exchanges[place(exchange)] <= UInt32.max, count < Self.maximumCount { grow() }
     let place = place(exchange)
     if let open = UInt32(exactly: exchanges[place]), stale.count < Self.maximumCount { stale[open] = facts[place] }
     exchanges[place] = UInt64(exchange)
     facts[place].take(frame, references)
+    if let logged { facts[place].logged = logged }
   }
 
   /// Counts a retry of `exchange`.
@@ -120,6 +126,9 @@ struct MessageFactsStore: ~Copyable {
     found.pointee = old
     return UnsafePointer(found)
   }
+
+  /// Lets go of the named fields in facts that `take` has given.
+  func forgetFields(_ kept: UnsafePointer<MessageFacts>) { UnsafeMutablePointer(mutating: kept).pointee.logged = nil }
 
   private mutating func grow() {
     let (oldFacts, oldExchanges, oldCount) = (facts, exchanges, count)

@@ -17,17 +17,18 @@ import IMWire
 ///     session    ,"app_session":{"id":"..."}, where the session has a name
 ///     clientKey  10.0.0.5:52344
 ///     serverKey  203.0.113.9:8080
+///     geo        "name":"...", where the client's network has a name
 struct MessageTexts: BitwiseCopyable {
   enum Part: Int {
-    case id, peer, server, client, community, session, clientKey, serverKey
+    case id, peer, server, client, community, session, clientKey, serverKey, geo
   }
 
   /// Behind the text a pen may read.
   fileprivate(set) var memory: UnsafeMutableRawPointer
   /// Where the parts end.
-  fileprivate var ends = InlineArray<8, UInt32>(repeating: 0)
+  fileprivate var ends = InlineArray<9, UInt32>(repeating: 0)
   /// All bytes.
-  var count: Int { Int(ends[7]) }
+  var count: Int { Int(ends[8]) }
 
   /// Where a part begins and how many bytes it has.
   @inline(__always)
@@ -68,7 +69,7 @@ extension ECSWriter {
   @inline(never)
   private func makeTexts(_ record: ConnectionBook.Record, keeps: Bool) -> MessageTexts {
     let info = record.pointee.info
-    var ends = InlineArray<8, UInt32>(repeating: 0)
+    var ends = InlineArray<9, UInt32>(repeating: 0)
     func end(_ part: MessageTexts.Part) { ends[part.rawValue] = UInt32(truncatingIfNeeded: scratch.writer.count) }
     func members(_ endpoint: Endpoint) {
       scratch.part()
@@ -87,7 +88,7 @@ extension ECSWriter {
     if info.peer != info.client || options.networks != nil || record.pointee.userName != nil {
       members(info.client)
       nat(info, &scratch)
-      user(record, &scratch)
+      user(record, hasPlace: false, &scratch)
     }
     end(.client)
     if let id = record.pointee.communityID() {
@@ -106,6 +107,11 @@ extension ECSWriter {
     end(.clientKey)
     scratch.writer.endpoint(info.server)
     end(.serverKey)
+    if let name = network(of: record)?.name, !name.isEmpty {
+      scratch.part()
+      scratch.text("name", name)
+    }
+    end(.geo)
     let start = scratch.writer.paddedBytes()
     let texts = MessageTexts(memory: start, ends: ends)
     guard keeps else { return texts }

@@ -35,7 +35,9 @@ func printFrames(
   let isLive = run.input.interface != nil
   let errors = run.lead(
     driver, hidesProgress: output.isTerminal, isOver: { output.error != nil },
-    beforePackets: { if let outcomes = filter.outcomes { run.learn(MessageOutcomes.needs, outcomes, like: companions) } },
+    beforePackets: {
+      if let outcomes = filter.outcomes { run.learn(MessageOutcomes.needs, outcomes, like: companions) }
+    },
     afterBatch: { if isLive || output.isTerminal { sink.flush() } })
   sink.flush()
   return run.conclude(driver, errors, output)

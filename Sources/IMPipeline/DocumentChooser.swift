@@ -41,7 +41,8 @@ final class DocumentChooser {
     }
     for field in Self.later where filter.filter?.fieldsUsed.contains(field.rawValue) == true {
       throw UsageError(
-        message: "filter: '\(field.field.name)' is not known yet when a document is written: read a capture file, or use "
+        message:
+          "filter: '\(field.field.name)' is not known yet when a document is written: read a capture file, or use "
           + "imdump messages -Y ...")
     }
     sink = MessageSink(plans: run.plans, selection: selection)

@@ -13,6 +13,8 @@ package struct DocumentOptions: Sendable {
   package var messageLog = MessageLog.off
   /// Messages get a document only where this filter takes them.
   package var filter: String?
+  /// Named fields that messages' documents have beside those that the profiles log.
+  package var fields: [String] = []
   /// Whether messages' documents leave out what repeats other fields.
   package var isLean = false
   /// The sensor's name; the host's when nothing else is said.
@@ -58,9 +60,12 @@ final class Documents: Companion {
     let isLive = run.input.interface != nil
     begun = isLive ? LiveWatch.clock() : nil
     var ecs = ECSOptions()
-    // Who chooses messages wants their documents.
-    ecs.messageLog = options.filter != nil && options.messageLog == .off ? .all : options.messageLog
+    // Who chooses messages, or fields of them, wants their documents.
+    let isChosen = options.filter != nil || !options.fields.isEmpty
+    ecs.messageLog = isChosen && options.messageLog == .off ? .all : options.messageLog
     ecs.isLean = options.isLean
+    try checkLoggedFields(options.fields, run.plans)
+    ecs.loggedFields = options.fields
     ecs.identities = run.decode.identities
     ecs.maximumEndpoints = min(65_536, run.decode.memory >> 14)
     ecs.separatesDatasets = options.log != nil
@@ -292,6 +297,7 @@ private func identity(
     documents.sensor ?? "", documents.namespace,
   ]
   if documents.isLean { parts.append("lean") }
+  if !documents.fields.isEmpty { parts.append("fields \(documents.fields.joined(separator: ","))") }
   if let filter = documents.filter { parts.append("filter \(filter)") }
   if let networks = documents.networks,
     let text = try? readSource(networks, subject: "table of networks", maximumBytes: Networks.maximumBytes)

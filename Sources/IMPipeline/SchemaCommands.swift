@@ -1,6 +1,9 @@
 import Glibc
 import IMDocuments
+import IMEngine
+import IMFields
 import IMOutput
+import IMProfile
 import IMYAML
 
 /// The forms in which the fields of documents are printed.
@@ -13,21 +16,65 @@ package enum SchemaForm: Sendable {
   case jsonSchema
 }
 
+/// The fields of documents: those of every run, those that `profiles` log, and the named fields `logged` of the profiles in use.
+package struct SchemaFields {
+  fileprivate let all: [ECSField]
+
+  /// Throws where a profile cannot be read, or none has one of the fields.
+  package init(profiles: [String], logged: [String]) throws(UsageError) {
+    // The built-in profiles log nothing by themselves, and are not read for that.
+    guard !profiles.isEmpty || !logged.isEmpty else {
+      all = ECSFields.all
+      return
+    }
+    let plans: [ProtocolPlan]
+    do throws(ProfileError) { plans = try loadProfiles(profileNames(profiles)) } catch {
+      throw UsageError(message: error.description)
+    }
+    try checkLoggedFields(logged, plans)
+    all = LoggedFields.declared(plans.compactMap { LoggedFields($0, names: logged) })
+  }
+}
+
+/// Refuses names of fields that documents cannot have.
+func checkLoggedFields(_ names: [String], _ plans: [ProtocolPlan]) throws(UsageError) {
+  for name in names {
+    var isKnown = false
+    for plan in plans {
+      guard let fields = plan.fields else { continue }
+      for (id, info) in fields.fields.enumerated()
+      where info.isShown && (info.name == name || "\(plan.name).\(info.name)" == name) {
+        isKnown = true
+        if fields.hides(id) {
+          throw UsageError(message: "--log-field: '\(name)' of \(plan.name) is not to be shown, not as a hash either")
+        }
+        if info.type == .object {
+          throw UsageError(message: "--log-field: '\(name)' of \(plan.name) is a group: name the fields in it")
+        }
+      }
+    }
+    if !isKnown {
+      throw UsageError(
+        message: "--log-field: no profile in use has a field '\(shown(name))'; 'imdump fields' lists them")
+    }
+  }
+}
+
 /// Prints the fields of documents: `imdump schema`.
-package func printSchema(_ form: SchemaForm) -> ExitStatus {
+package func printSchema(_ fields: SchemaFields, _ form: SchemaForm) -> ExitStatus {
   switch form {
-  case .table: printText(SchemaList.table())
-  case .json: printText(SchemaList.json())
-  case .jsonSchema: printText(JSONSchema.text())
+  case .table: printText(SchemaList.table(fields.all))
+  case .json: printText(SchemaList.json(fields.all))
+  case .jsonSchema: printText(JSONSchema.text(fields.all))
   }
 }
 
 /// Says what is different from the fields that the file `path` lists: `imdump schema diff`. A difference that breaks what
 /// is stored or asked has a status of its own.
-package func compareSchema(to path: String) throws(UsageError) -> ExitStatus {
+package func compareSchema(_ fields: SchemaFields, to path: String) throws(UsageError) -> ExitStatus {
   let difference: SchemaDifference
   do throws(SourceError) {
-    difference = try SchemaDifference(from: readSource(path, subject: "list of fields"), source: path)
+    difference = try SchemaDifference(from: readSource(path, subject: "list of fields"), source: path, to: fields.all)
   } catch {
     throw UsageError(message: error.description)
   }
@@ -36,10 +83,10 @@ package func compareSchema(to path: String) throws(UsageError) -> ExitStatus {
 }
 
 /// Writes the templates for Elasticsearch into the folder `path`, which is made where there is none, and names them.
-package func writeTemplates(_ path: String, isTimeSeries: Bool) -> ExitStatus {
+package func writeTemplates(_ fields: SchemaFields, _ path: String, isTimeSeries: Bool) -> ExitStatus {
   if mkdir(path, 0o755) != 0, errno != EEXIST { return fail(path) }
   var names = ""
-  for (name, text) in IndexTemplates.files(isTimeSeries: isTimeSeries) {
+  for (name, text) in IndexTemplates.files(fields.all, isTimeSeries: isTimeSeries) {
     let whole = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
     let descriptor = open(whole, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { return fail(whole) }

@@ -52,7 +52,8 @@ struct Capture: Subcommand {
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
       .group(\.documents), .group(\.alerts), .group(\.metrics),
       .value(
-        "-Y <filter>", \.filter, "Print only frames, and write documents only of messages, that match this filter; see imdump-filter(7).",
+        "-Y <filter>", \.filter,
+        "Print only frames, and write documents only of messages, that match this filter; see imdump-filter(7).",
         completing: .words(frameFieldNames)),
       .list(
         "<expression> ...", \.expression, "A capture filter in libpcap syntax; see pcap-filter(7)."),

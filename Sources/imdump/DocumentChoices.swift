@@ -15,6 +15,10 @@ struct DocumentChoices: OptionGroup {
       .value(
         "--message-log <which>", \.documents.messageLog,
         "Which messages get a document of their own: off, errors, sample=1/N or all."),
+      .list(
+        "--log-field <name>", \.documents.fields,
+        "Write this named field, such as mqtt.topic, into message documents. Repeatable.",
+        completing: .words(protocolFieldNames)),
       .flag("--log-lean", \.documents.isLean, "Write shorter message documents."),
       .value(
         "--sensor <name>", \.documents.sensor, "The sensor's name in documents; the host name by default."),

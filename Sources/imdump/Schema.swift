@@ -15,6 +15,7 @@ struct Schema: Subcommand {
   var jsonSchema = false
   var templates: String?
   var tsds = false
+  var logged = LoggedChoice()
 
   static var table: [Option<Self>] {
     [
@@ -25,6 +26,7 @@ struct Schema: Subcommand {
         "--templates <folder>", \.templates,
         "Write Elasticsearch index and component templates to this folder."),
       .flag("--tsds", \.tsds, "With --templates, use time series data streams for live captures."),
+      .group(\.logged),
     ]
   }
 
@@ -33,8 +35,9 @@ struct Schema: Subcommand {
       throw UsageError(message: "give one of --fields, --json, --json-schema and --templates")
     }
     guard !tsds || templates != nil else { throw UsageError(message: "--tsds is about --templates") }
-    if let templates { return writeTemplates(templates, isTimeSeries: tsds) }
-    return printSchema(json ? .json : jsonSchema ? .jsonSchema : .table)
+    let fields = try logged.fields()
+    if let templates { return writeTemplates(fields, templates, isTimeSeries: tsds) }
+    return printSchema(fields, json ? .json : jsonSchema ? .jsonSchema : .table)
   }
 
   struct Diff: Subcommand {
@@ -45,14 +48,37 @@ struct Schema: Subcommand {
     }
 
     var old = ""
+    var logged = LoggedChoice()
 
     static var table: [Option<Self>] {
       [
+        .group(\.logged),
         .value(
-          "<old>", \.old, "The output of 'imdump schema --json' of the older one.", completing: .files)
+          "<old>", \.old, "The output of 'imdump schema --json' of the older one.", completing: .files),
       ]
     }
 
-    func perform() throws(UsageError) -> ExitStatus { try compareSchema(to: old) }
+    func perform() throws(UsageError) -> ExitStatus { try compareSchema(logged.fields(), to: old) }
   }
+}
+
+/// Named fields of profiles that message documents have.
+struct LoggedChoice: OptionGroup {
+  var profiles: [String] = []
+  var names: [String] = []
+
+  static var table: [Option<Self>] {
+    [
+      .list(
+        "--profile <name>", \.profiles,
+        "Include the fields that this profile logs: the name of a built-in one or a YAML file. Repeatable.",
+        completing: .wordsAndFiles(builtInProfiles)),
+      .list(
+        "--log-field <name>", \.names, "Include this named field, as a run with this option writes it. Repeatable.",
+        completing: .words(protocolFieldNames)),
+    ]
+  }
+
+  /// The fields of documents with these.
+  func fields() throws(UsageError) -> SchemaFields { try SchemaFields(profiles: profiles, logged: names) }
 }

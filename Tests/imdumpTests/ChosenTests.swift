@@ -56,7 +56,8 @@ import Testing
   /// A named field chooses the messages whose first copy has it: those of the frames that are no copies and no answers.
   @Test(arguments: [
     ("mqtt-mosquitto.pcap", #"topic matches "a""#), ("mqtt5-mosquitto.pcap", "qos == 1"),
-    ("smpp-gateway.pcap", "smpp.destination matches \"1\""), ("jt808-terminals.pcap", "jt808.terminal_phone matches \"1\""),
+    ("smpp-gateway.pcap", "smpp.destination matches \"1\""),
+    ("jt808-terminals.pcap", "jt808.terminal_phone matches \"1\""),
     ("mqtt-mosquitto.pcap", "mqtt.qos == 2 or qos == 1"),
   ]) func namedFields(_ sample: String, _ filter: String) throws {
     let path = Samples.path(sample)

@@ -26,6 +26,8 @@ package struct ECSField: Equatable, Sendable {
     case flattened
     /// An object of texts by name.
     case object
+    /// A place on Earth: `lat` and `lon` in degrees.
+    case point = "geo_point"
     /// `values`, ascending, and how many samples each has in `counts`.
     case histogram
   }
@@ -94,7 +96,7 @@ package struct ECSField: Equatable, Sendable {
       var field = field
       switch field.kind {
       case .long, .double, .float: field.metric = metric
-      case .keyword, .sentence, .date, .ip, .boolean, .flattened, .object, .histogram: break
+      case .keyword, .sentence, .date, .ip, .boolean, .flattened, .object, .point, .histogram: break
       }
       return field
     }

@@ -5,8 +5,10 @@
 package enum IndexTemplates {
   /// The files' names and what stands in them. With `isTimeSeries` the data streams of metrics are time series, which take
   /// documents of the last hours only: for live captures.
-  package static func files(isTimeSeries: Bool) -> [(name: String, text: String)] {
-    let shared = ECSFields.all.filter { $0.datasets.count == ECSDataset.allCases.count }
+  package static func files(
+    _ fields: [ECSField] = ECSFields.all, isTimeSeries: Bool
+  ) -> [(name: String, text: String)] {
+    let shared = fields.filter { $0.datasets.count == ECSDataset.allCases.count }
     let component = """
       {
        "template": {
@@ -22,18 +24,21 @@ package enum IndexTemplates {
     return [("component-imdump-common.json", component)]
       + ECSDataset.allCases.map { dataset in
         let name = "\(dataset.streamType)-\(dataset.name)"
-        return ("index-\(name).json", index(dataset, name, isTimeSeries && dataset.streamType == "metrics"))
+        return ("index-\(name).json", index(dataset, fields, name, isTimeSeries && dataset.streamType == "metrics"))
       }
   }
 
-  private static func index(_ dataset: ECSDataset, _ name: String, _ isTimeSeries: Bool) -> String {
-    let fields = ECSFields.of(dataset).filter { field in
+  private static func index(
+    _ dataset: ECSDataset, _ all: [ECSField], _ name: String, _ isTimeSeries: Bool
+  ) -> String {
+    let own = all.filter { $0.datasets.contains(dataset) }
+    let fields = own.filter { field in
       // A time series is named by fields of all documents too, which are told again for that.
       field.datasets.count < ECSDataset.allCases.count || isTimeSeries && field.isDimension
     }
     var settings = "\"index.codec\": \"best_compression\""
     if isTimeSeries {
-      let dimensions = ECSFields.of(dataset).filter(\.isDimension).map(\.name)
+      let dimensions = own.filter(\.isDimension).map(\.name)
       settings = "\"index.mode\": \"time_series\", \"index.routing_path\": \(SchemaList.list(dimensions))"
     }
     // Labels are whatever the rules say.
@@ -82,7 +87,7 @@ package enum IndexTemplates {
     case .keyword where field.name.hasPrefix("data_stream."): members = ["\"type\": \"constant_keyword\""]
     case .keyword where !field.isDimension:
       members = ["\"type\": \"keyword\"", "\"ignore_above\": 1024"]
-    case .keyword, .sentence, .long, .double, .float, .date, .ip, .boolean, .flattened, .histogram:
+    case .keyword, .sentence, .long, .double, .float, .date, .ip, .boolean, .flattened, .point, .histogram:
       members = ["\"type\": \"\(field.kind.rawValue)\""]
     }
     if isTimeSeries, field.isDimension { members.append("\"time_series_dimension\": true") }

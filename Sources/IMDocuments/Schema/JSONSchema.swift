@@ -1,19 +1,19 @@
 /// The documents as a JSON Schema, draft 2020-12.
 package enum JSONSchema {
   /// The whole schema: a document is one of the six, which `event.dataset` tells. Below `imdump` nothing else may stand.
-  package static func text() -> String {
+  package static func text(_ fields: [ECSField] = ECSFields.all) -> String {
     var text = "{\n"
     text += " \"$schema\": \"https://json-schema.org/draft/2020-12/schema\",\n"
     text += " \"title\": \"Documents of imdump, version \(ECSFields.version)\",\n"
     text += " \"oneOf\": [\n"
     text += ECSDataset.allCases.map { "  {\"$ref\": \"#/$defs/\($0)\"}" }.joined(separator: ",\n")
     text += "\n ],\n \"$defs\": {\n"
-    text += ECSDataset.allCases.map { "  \"\($0)\": \(schema($0))" }.joined(separator: ",\n")
+    text += ECSDataset.allCases.map { "  \"\($0)\": \(schema($0, fields))" }.joined(separator: ",\n")
     return text + "\n }\n}\n"
   }
 
-  private static func schema(_ dataset: ECSDataset) -> String {
-    let members = FieldTree(ECSFields.of(dataset)).json(
+  private static func schema(_ dataset: ECSDataset, _ fields: [ECSField]) -> String {
+    let members = FieldTree(fields.filter { $0.datasets.contains(dataset) }).json(
       3, leaf: { leaf($0, dataset) },
       wrap: { "{\"type\": \"object\", \"additionalProperties\": false, \"properties\": \($0)}" })
     return "{\"type\": \"object\", \"additionalProperties\": false, "
@@ -31,6 +31,10 @@ package enum JSONSchema {
     case .double, .float: value = "\"type\": \"number\""
     case .boolean: value = "\"type\": \"boolean\""
     case .flattened, .object: value = "\"type\": \"object\", \"additionalProperties\": {\"type\": \"string\"}"
+    case .point:
+      value =
+        "\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"lat\", \"lon\"], "
+        + "\"properties\": {\"lat\": {\"type\": \"number\"}, \"lon\": {\"type\": \"number\"}}"
     case .histogram:
       value =
         "\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"values\", \"counts\"], "

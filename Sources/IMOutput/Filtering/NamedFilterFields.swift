@@ -66,7 +66,7 @@ package struct NamedFilterFields {
     guard places.indices.contains(field - first) else { return [] }
     var found: [NamedField] = []
     for place in places[field - first] where place.plan == plan {
-      for named in fields { Self.collect(named, place.field, &found) }
+      found += fields.values(of: place.field)
     }
     return found
   }
@@ -74,24 +74,6 @@ package struct NamedFilterFields {
   /// What of `fields`, those of a frame of profile `plan`, the fields `used` of the schema ask for.
   package func kept(of fields: [NamedField], _ plan: Int, for used: [Int]) -> [NamedField] {
     used.flatMap { $0 < first ? [] : values($0, fields, plan) }
-  }
-
-  private static func collect(_ named: NamedField, _ wanted: Int, _ found: inout [NamedField]) {
-    if named.field == wanted { spread(named, named.value, &found) }
-    switch named.value {
-    case .object(let fields): for inner in fields { collect(inner, wanted, &found) }
-    case .list(let values):
-      for case .object(let fields) in values { for inner in fields { collect(inner, wanted, &found) } }
-    default: break
-    }
-  }
-
-  private static func spread(_ named: NamedField, _ value: FieldValue, _ found: inout [NamedField]) {
-    if case .list(let values) = value {
-      for value in values { spread(named, value, &found) }
-    } else {
-      found.append(NamedField(named.field, value, names: named.names))
-    }
   }
 
   /// The value of a field, the `index`th where it has several.

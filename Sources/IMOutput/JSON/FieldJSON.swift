@@ -46,7 +46,7 @@ extension ByteWriter {
   }
 
   /// Appends `units` of so many decimal places, with as few digits as tell the number.
-  mutating func decimal(_ units: Int64, places: Int) {
+  package mutating func decimal(_ units: Int64, places: Int) {
     var digits = units.magnitude
     var places = places
     while places > 0, digits % 10 == 0 {
