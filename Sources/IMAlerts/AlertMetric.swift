@@ -110,6 +110,16 @@ package enum AlertMetric: CaseIterable, Hashable, Sendable {
   /// Whether a rule may choose statuses.
   package var hasStatus: Bool { self == .rejected || self == .handshakesRefused }
 
+  /// Whether a rule may choose messages by a filter.
+  package var hasFilter: Bool {
+    switch self {
+    case .loss, .success, .retry, .rejected, .unknown, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99,
+      .checksumErrors, .handshakesRefused, .lateAnswers, .unackedAge, .messages:
+      true
+    default: false
+    }
+  }
+
   /// What it can be counted for.
   package var scopes: [AlertScope] {
     switch self {

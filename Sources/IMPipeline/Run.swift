@@ -151,12 +151,12 @@ struct Run {
     return MessageFilter(filter: filter, names: names)
   }
 
-  /// Compiles a filter; the types' names are those of the plans. Named fields are read only where it has some: few filters do.
   private func compile(_ text: String) throws(UsageError) -> (filter: Filter, names: NamedFilterFields?) {
-    let plain = filterSchema
-    if let filter = try? Filter(text, schema: plain) { return (filter, nil) }
-    let names = NamedFilterFields(plans: plans, behind: plain)
-    return (try filter(text, names.schema), names)
+    do throws(FilterError) { return try FilterCompiler(plans: plans).compile(text) } catch {
+      let caret = String(repeating: " ", count: max(0, error.column - 1)) + "^"
+      throw UsageError(
+        message: "filter: column \(error.column): \(error.message)", quote: ["  \(text)", "  \(caret)"])
+    }
   }
 
   /// A filter over frames, and what it needs besides them.
@@ -178,7 +178,7 @@ struct Run {
       return result
     }
     guard isReadTwice else {
-      let name = filterSchema.fields[first].name
+      let name = FilterCompiler(plans: plans).schema.fields[first].name
       let source = isLive ? "imdump messages -i \(input.interface ?? "") -Y ..." : "imdump messages -Y ..."
       throw UsageError(
         message: "filter: '\(name)' is not known yet when a frame comes: use \(source), or read a capture file")
@@ -196,20 +196,6 @@ struct Run {
     let run = again(over: input)
     // What is wrong with the input is told when it is read for its frames.
     _ = run.lead(run.driver(run.engine(needs, cost: cost, sink: sink)))
-  }
-
-  private var filterSchema: FilterSchema {
-    var schema = FilterSchema.messages.naming("type", known: plans.flatMap(\.typeNames))
-    schema.zone = .local
-    return schema
-  }
-
-  private func filter(_ text: String, _ schema: FilterSchema) throws(UsageError) -> Filter {
-    do throws(FilterError) { return try Filter(text, schema: schema) } catch {
-      let caret = String(repeating: " ", count: max(0, error.column - 1)) + "^"
-      throw UsageError(
-        message: "filter: column \(error.column): \(error.message)", quote: ["  \(text)", "  \(caret)"])
-    }
   }
 
   /// Says how the run went and, with `summary`, what it counted; gives its exit status.
