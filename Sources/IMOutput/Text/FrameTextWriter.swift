@@ -110,9 +110,13 @@ package struct FrameTextWriter {
       out.literal("\tnot shown: it holds the client's name\n")
       return
     }
-    let hidden = hidden(body, tlvs, secrets, plan)
-    if showsBody { text(body, hiding: hidden, to: &out) }
-    if style.showsHex { hex(body, hiding: hidden, to: &out) }
+    let header = plan.headerBytes(frame, in: bytes)
+    let hidden = hidden(body, tlvs, secrets, plan, behind: header.count)
+    if showsBody {
+      let inBody = hidden.filter { $0.lowerBound >= header.count }
+      text(body, hiding: inBody.map { $0.lowerBound - header.count..<$0.upperBound - header.count }, to: &out)
+    }
+    if style.showsHex { hex(header + body.withUnsafeBytes { Array($0) }, hiding: hidden, to: &out) }
   }
 
   /// Appends what every line begins with: time, connection, sender and receiver.
@@ -195,14 +199,15 @@ package struct FrameTextWriter {
     }
   }
 
-  /// The bytes of a body that the profile calls sensitive.
+  /// The bytes of a frame that the profile calls sensitive; its body begins behind a header of so many.
   private func hidden(
-    _ body: RawSpan, _ tlvs: Span<TLVRef>, _ secrets: [Range<Int>], _ plan: ProtocolPlan
+    _ body: RawSpan, _ tlvs: Span<TLVRef>, _ secrets: [Range<Int>], _ plan: ProtocolPlan, behind headerCount: Int
   ) -> [Range<Int>] {
     var hidden = secrets
     if !plan.sensitiveTags.isEmpty {
       for i in tlvs.indices where ElementLabel(tlvs[i], in: body, plan).isHidden {
-        hidden.append(Int(tlvs[i].offset)..<Int(tlvs[i].offset) + Int(tlvs[i].count))
+        let start = headerCount + Int(tlvs[i].offset)
+        hidden.append(start..<start + Int(tlvs[i].count))
       }
     }
     return hidden
@@ -229,9 +234,10 @@ package struct FrameTextWriter {
     out.literal("\n")
   }
 
-  private func hex(_ body: RawSpan, hiding hidden: [Range<Int>], to out: inout ByteWriter) {
+  /// A frame in hexadecimal: its header as it came, and its body as it was read.
+  private func hex(_ bytes: [UInt8], hiding hidden: [Range<Int>], to out: inout ByteWriter) {
     let isHidden = { (i: Int) in hidden.contains { $0.contains(i) } }
-    body.withUnsafeBytes { bytes in
+    do {
       for line in stride(from: 0, to: min(bytes.count, 4_096), by: 16) {
         out.literal("\t0x")
         out.hex(UInt64(line), width: 4)
