@@ -64,7 +64,9 @@ struct AlertModel {
     _ type: String, after seconds: Int64, longerThan length: Int = -1, isAffected: (String) -> Bool
   ) -> [Sample] {
     messages.compactMap { message in
-      guard message["type"] as? String == type, message["len"] as? Int ?? 0 > length, let fate = message["fate"] as? String, fate != "pending" else {
+      guard message["type"] as? String == type, message["len"] as? Int ?? 0 > length,
+        let fate = message["fate"] as? String, fate != "pending"
+      else {
         return nil
       }
       let isAnswered = fate.hasPrefix("acked")

@@ -84,7 +84,9 @@ import Testing
     // Both connections' handshakes stand in front of the range.
     #expect(stats.contains("\"connection_attempts\":2,") && stats.contains("\"connection_success\":2,"), "\(stats)")
     #expect(
-      try Command.run(["-q", "--print", copy, "-Y", "type == data"]).output.split(separator: "\n").allSatisfy { $0 >= "16:54:00" })
+      try Command.run(["-q", "--print", copy, "-Y", "type == data"]).output.split(separator: "\n").allSatisfy {
+        $0 >= "16:54:00"
+      })
   }
 
   @Test func whatCannotBeExported() throws {

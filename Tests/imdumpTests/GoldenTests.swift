@@ -227,7 +227,8 @@ import Testing
     Case("profile-test-other", weak, "profile", "test", "mqtt", "@"),
     Case("profile-lua", nil, "profile", "export", "goim", "--wireshark"),
     Case("profile-markdown", nil, "profile", "export", "Sources/IMProfile/Profiles/goim.yaml", "--markdown"),
-    Case("profile-file", mqtt, "-q", "--print", "-c", "20", "--profile", "Sources/IMProfile/Profiles/mqtt.yaml", "-r", "@"),
+    Case(
+      "profile-file", mqtt, "-q", "--print", "-c", "20", "--profile", "Sources/IMProfile/Profiles/mqtt.yaml", "-r", "@"),
 
     // What goes wrong, with its exit status.
     Case("error-filter-field", weak, "-Y", "rtt > 5", "-r", "@"),
