@@ -126,15 +126,16 @@ package enum AlertMetric: CaseIterable, Hashable, Sendable {
     case .captureDrops: [.capture]
     // A connection is tried once and succeeds or not: there is nothing to count.
     case .connectionSuccess, .reconnects, .handshakeFailures, .connectionsRefused: [.endpoint, .profile]
-    default: [.endpoint, .profile, .connection]
+    default: [.endpoint, .profile, .connection, .owner]
     }
   }
 }
 
 /// What has a state of its own under a rule.
 package enum AlertScope: String, CaseIterable, Sendable {
-  /// All servers of a protocol; one server; one connection; the capture itself.
-  case profile, endpoint, connection, capture
+  /// All servers of a protocol; one server; one connection; the capture itself; the unit or container that has the
+  /// connections' ends of this host, live only.
+  case profile, endpoint, connection, capture, owner
 }
 
 /// How a value is compared with a rule's threshold.

@@ -27,7 +27,7 @@ package struct AlertRules: Equatable, Sendable {
   static let maximumSteps: Int64 = 60
   /// Labels that every alert has of its own.
   static let reservedLabels: Set<String> = [
-    "alertname", "severity", "profile", "server", "client", "scope", "sensor", "interface",
+    "alertname", "severity", "profile", "server", "client", "scope", "sensor", "interface", "owner",
   ]
 
   /// Reads the rules in `text`; `source` names it in errors. `profiles` are the names that rules may speak of;

@@ -2,6 +2,7 @@ import IMAlerts
 import IMCapture
 import IMEngine
 import IMOutput
+import IMOwners
 import IMProfile
 import IMWire
 import IMYAML
@@ -48,6 +49,9 @@ final class Alerts: Companion {
     }
     self.run = run
     let file = try loadRules(path, profiles: run.plans.map(\.name)) { RuleFilters.mistake(in: $0, run.plans) }
+    if run.owners == nil, let rule = file.rules.first(where: { $0.scope == .owner }) {
+      throw UsageError(message: "rule \(rule.name): the scope owner is known of this host's sockets, live only")
+    }
     let evidence = try options.evidence.map { folder throws(UsageError) in try Evidence(folder: folder) }
     let sensor = place.choices.sensor ?? (run.input.interface != nil ? hostName() : nil)
     let deliverer =
@@ -61,12 +65,20 @@ final class Alerts: Companion {
     let desk = place.desk
     monitor = AlertMonitor(
       rules: file.rules, plans: run.plans, limits: limits, collectsEvidence: options.evidence != nil,
-      selector: RuleFilters(file.filters, run.plans)
+      selector: RuleFilters(file.filters, run.plans, run.owners), owner: run.owners.map(Self.names)
     ) { event in
       var event = event
       evidence?.want(&event)
       desk.tell(event)
       deliverer?.send(event)
+    }
+  }
+
+  /// What an owner is called in alerts: the unit, or the whole number of the container.
+  private static func names(_ owners: ConnectionOwners) -> (ConnectionInfo) -> String? {
+    { info in
+      let owner = owners.owner(of: info.serial, client: info.peer, server: info.server)
+      return owner?.unit ?? owner?.container
     }
   }
 

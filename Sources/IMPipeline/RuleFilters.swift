@@ -3,6 +3,7 @@ import IMEngine
 import IMFields
 import IMFilter
 import IMOutput
+import IMOwners
 import IMWire
 
 /// The filters of rules: which messages they choose, by their first frames.
@@ -16,6 +17,7 @@ final class RuleFilters: MessageSelector {
   private let plans: [ProtocolPlan]
   private let filters: [(filter: Filter, names: NamedFilterFields?)]
   private let readsFields: Bool
+  private let owners: ConnectionOwners?
   private var book = FieldBook()
   private var names: [UInt32: String] = [:]
 
@@ -31,9 +33,10 @@ final class RuleFilters: MessageSelector {
   }
 
   /// The filters of `texts`, which have no mistakes; `nil` where there are none.
-  init?(_ texts: [String], _ plans: [ProtocolPlan]) {
+  init?(_ texts: [String], _ plans: [ProtocolPlan], _ owners: ConnectionOwners?) {
     guard !texts.isEmpty else { return nil }
     self.plans = plans
+    self.owners = owners
     let compiler = FilterCompiler(plans: plans)
     filters = texts.compactMap { try? compiler.compile($0) }
     readsFields = filters.contains { $0.names != nil }
@@ -46,13 +49,14 @@ final class RuleFilters: MessageSelector {
     let plan = plans[Int(connection.plan)]
     let session = plan.hasSession ? nil : names[note.session]
     let fields = readsFields ? book.fields(frame, connection, direction, plan, bytes: bytes, body: body) : nil
+    let owner = owners?.owner(of: connection.serial, client: connection.peer, server: connection.server)
     var chosen: UInt64 = 0
     body.withUnsafeBytes { body in
       tlvs.withUnsafeBufferPointer { references in
         for (place, filter) in filters.enumerated() {
           let record = FrameFilterRecord(
             frame: frame, note: note, info: connection, direction: direction, plan: plan, session: session, body: body,
-            references: references, fields: fields ?? [], names: filter.names)
+            references: references, fields: fields ?? [], names: filter.names, owner: owner)
           if filter.filter.matches(record) { chosen |= 1 << UInt64(place) }
         }
       }

@@ -39,7 +39,9 @@ import Testing
     #expect(file.filters == ["a == 1", "b"])
     #expect(file.rules.map(\.filterPlace) == [0, 1, 0])
     #expect(throws: SourceError.self) { try AlertRules(text, source: "r", profiles: []) }
-    let many = (0...64).map { "  - { name: r\($0), metric: loss, window: 1m, op: '>', threshold: 1, filter: 'f\($0)' }" }
+    let many = (0...64).map {
+      "  - { name: r\($0), metric: loss, window: 1m, op: '>', threshold: 1, filter: 'f\($0)' }"
+    }
     for count in [64, 65] {
       let text = "version: 1\nrules:\n" + many.prefix(count).joined(separator: "\n")
       let file = try? AlertRules(text, source: "r", profiles: [], mistake: { _ in nil })

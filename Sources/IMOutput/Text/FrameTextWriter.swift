@@ -1,5 +1,6 @@
 package import IMEngine
 package import IMFields
+package import IMOwners
 package import IMWire
 
 /// How much a line of text tells.
@@ -38,7 +39,7 @@ package struct FrameTextWriter {
   package mutating func write(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, session: String?,
     bytes: RawSpan, body: RawSpan, tlvs: Span<TLVRef>, fields: [NamedField] = [],
-    secrets: [Range<Int>] = [], to out: inout ByteWriter
+    secrets: [Range<Int>] = [], owner: SocketOwner? = nil, to out: inout ByteWriter
   ) {
     let plan = plans[Int(info.plan)]
     ends(frame.timestamp, info, direction, to: &out)
@@ -100,6 +101,7 @@ package struct FrameTextWriter {
     remarks(frame, note, to: &out)
     out.literal("\n")
     if style.verbosity > 0 {
+      if let owner { self.owner(owner, to: &out) }
       details(frame, plan, tlvs, body, to: &out)
       if let names = plan.fields { for field in fields { out.lines(of: field, names, depth: 0) } }
     }
@@ -127,6 +129,23 @@ package struct FrameTextWriter {
     out.literal(" > ")
     out.endpoint(direction == .clientToServer ? info.server : info.client)
     out.literal(": ")
+  }
+
+  /// Whose the connection's end of this host is.
+  private func owner(_ owner: SocketOwner, to out: inout ByteWriter) {
+    out.literal("\towner: ")
+    if let name = owner.name {
+      wire(name, to: &out)
+      out.literal(", ")
+    }
+    if let pod = owner.pod {
+      out.literal("pod ")
+      wire(pod, to: &out)
+      out.literal(", ")
+    }
+    out.literal("user ")
+    out.number(UInt64(owner.user))
+    out.literal("\n")
   }
 
   private func remarks(_ frame: Frame, _ note: FrameNote, to out: inout ByteWriter) {
