@@ -1,7 +1,7 @@
 import Glibc
 package import IMWire
 
-/// Writes packets to a pcap file, which every analyser reads.
+/// Writes packets to a pcap file, which every analyser reads, or to a pcapng file, in which packets may have comments.
 ///
 /// Bytes collect in 64 KiB; every write(2) is checked. After an error the bytes that did not get out stay in the buffer
 /// and the refused packet is not added, so writing may go on when there is room again; a piece of a record that did get
@@ -9,6 +9,13 @@ package import IMWire
 /// emptied meanwhile (copytruncate) begins with a header again. The process must ignore SIGPIPE, else a closed pipe ends
 /// it before the error can be told.
 package final class CaptureWriter {
+  /// What a file is.
+  package enum Form: Sendable {
+    case pcap
+    /// With the name of the interface that packets come from, empty where there is none, and of what has written it.
+    case pcapng(interface: String, application: String)
+  }
+
   private static var flags: Int32 { O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC }
   /// Where buffered bytes are written once this many are waiting.
   private static var bufferSize: Int { 65_536 }
@@ -23,6 +30,7 @@ package final class CaptureWriter {
   private let linkType: UInt16
   private let nanosecondsPerUnit: Int64
   private let header: [UInt8]
+  private let isPcapng: Bool
   private var buffer: [UInt8] = []
   /// Bytes of `buffer` that are written already.
   private var written = 0
@@ -43,15 +51,15 @@ package final class CaptureWriter {
   ///
   /// - Parameter snapLength: what the file's header says was kept of a packet.
   /// - Parameter nanoseconds: whether times keep nanoseconds; otherwise they are cut to microseconds.
-  package convenience init(path: String, linkType: UInt16, snapLength: UInt32 = 262_144, nanoseconds: Bool = true)
-    throws(CaptureError)
-  {
+  package convenience init(
+    path: String, linkType: UInt16, form: Form = .pcap, snapLength: UInt32 = 262_144, nanoseconds: Bool = true
+  ) throws(CaptureError) {
     let isStandard = path == "-"
     let descriptor = try isStandard ? STDOUT_FILENO : Self.open(path)
     self.init(
       descriptor: descriptor, isOwned: !isStandard, name: isStandard ? "standard output" : path, linkType: linkType,
-      snapLength: snapLength,
-      nanoseconds: nanoseconds)
+      form: form,
+      snapLength: snapLength, nanoseconds: nanoseconds)
   }
 
   /// Opens and empties the file at `path`, by a link only where it may be followed.
@@ -95,8 +103,8 @@ package final class CaptureWriter {
   /// - Parameter isOwned: whether `close()` closes the descriptor.
   /// - Parameter name: the file's name in messages.
   package init(
-    descriptor: Int32, isOwned: Bool, name: String, linkType: UInt16, snapLength: UInt32 = 262_144,
-    nanoseconds: Bool = true
+    descriptor: Int32, isOwned: Bool, name: String, linkType: UInt16, form: Form = .pcap,
+    snapLength: UInt32 = 262_144, nanoseconds: Bool = true
   ) {
     path = name
     self.descriptor = descriptor
@@ -106,11 +114,18 @@ package final class CaptureWriter {
     var status = stat()
     isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     buffer.reserveCapacity(2 * Self.bufferSize)
-    let magic: UInt32 = nanoseconds ? 0xa1b2_3c4d : 0xa1b2_c3d4
-    // Version 2.4 as two 16-bit numbers; zone and accuracy are 0.
-    let words: [UInt32] = [magic, 4 << 16 | 2, 0, 0, snapLength, UInt32(linkType)]
-    // In this machine's byte order; readers know it by the magic.
-    header = words.withUnsafeBytes { [UInt8]($0) }
+    switch form {
+    case .pcap:
+      let magic: UInt32 = nanoseconds ? 0xa1b2_3c4d : 0xa1b2_c3d4
+      // Version 2.4 as two 16-bit numbers; zone and accuracy are 0.
+      let words: [UInt32] = [magic, 4 << 16 | 2, 0, 0, snapLength, UInt32(linkType)]
+      // In this machine's byte order; readers know it by the magic.
+      header = words.withUnsafeBytes { [UInt8]($0) }
+      isPcapng = false
+    case .pcapng(let interface, let application):
+      header = PcapngBlock.section(application) + PcapngBlock.interface(linkType, interface)
+      isPcapng = true
+    }
     buffer += header
     headerCount = header.count
     byteCount = UInt64(buffer.count)
@@ -120,16 +135,23 @@ package final class CaptureWriter {
     if isOwned, !isClosed { _ = Glibc.close(descriptor) }
   }
 
-  /// Adds one packet.  `bytes` is the batch that `record` points into.
+  /// Adds one packet, in pcapng with a comment where there is one. `bytes` is the batch that `record` points into.
   ///
   /// Times before 1970 become 0, those after 2106 the last that fits. Throws `.ioError` when waiting bytes cannot be
   /// written, `.unsupported` for a packet of another link type; the packet is then not in the file.
-  package func write(_ record: PacketRecord, _ bytes: RawSpan) throws(CaptureError) {
+  package func write(_ record: PacketRecord, _ bytes: RawSpan, comment: String? = nil) throws(CaptureError) {
     guard record.linkType == linkType else {
       throw CaptureError(
         .unsupported, path, "a packet of link type \(record.linkType) cannot stand in a file of link type \(linkType)")
     }
     if buffer.count >= Self.bufferSize { try flush() }
+    packetCount &+= 1
+    if isPcapng {
+      let before = buffer.count
+      PcapngBlock.packet(record, bytes, 0, comment, to: &buffer)
+      byteCount &+= UInt64(buffer.count - before)
+      return
+    }
     let first = Int(record.offset), count = Int(record.capturedLength)
     // 2³²-1 seconds and the last nanosecond before the next.
     let time = min(max(record.timestamp.nanoseconds, 0), 4_294_967_295_999_999_999)
@@ -140,7 +162,6 @@ package final class CaptureWriter {
     )
     withUnsafeBytes(of: header) { buffer.append(contentsOf: $0) }
     bytes.extracting(first..<first + count).withUnsafeBytes { buffer.append(contentsOf: $0) }
-    packetCount &+= 1
     byteCount &+= UInt64(16 + count)
   }
 
@@ -172,9 +193,14 @@ package final class CaptureWriter {
   private func takeBackPiece() {
     var whole = written < headerCount ? 0 : headerCount
     while written >= headerCount, whole + 16 <= written {
-      let captured = buffer.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: whole + 8, as: UInt32.self) }
-      guard whole + 16 + Int(captured) <= written else { break }
-      whole += 16 + Int(captured)
+      // A packet's captured length, or its block's whole length.
+      let length = buffer.withUnsafeBytes { bytes in
+        isPcapng
+          ? Int(bytes.loadUnaligned(fromByteOffset: whole + 4, as: UInt32.self))
+          : 16 + Int(bytes.loadUnaligned(fromByteOffset: whole + 8, as: UInt32.self))
+      }
+      guard whole + length <= written else { break }
+      whole += length
     }
     var status = stat()
     let piece = written - whole

@@ -27,16 +27,7 @@ package final class PcapngWriter {
     path = name
     self.descriptor = descriptor
     self.isOwned = isOwned
-    // Byte order magic, version 1.0, a section of unknown length.
-    block(0x0a0d_0d0a) { body in
-      body.word(0x1a2b_3c4d)
-      body.half(1)
-      body.half(0)
-      body.word(.max)
-      body.word(.max)
-      body.option(4, application)
-      body.endOfOptions()
-    }
+    buffer += PcapngBlock.section(application)
   }
 
   deinit {
@@ -49,21 +40,7 @@ package final class PcapngWriter {
     _ record: PacketRecord, _ bytes: RawSpan, interface: String? = nil, comment: String? = nil
   ) throws(CaptureError) {
     let lane = lane(Lane(linkType: record.linkType, name: interface ?? ""))
-    let first = Int(record.offset), count = Int(record.capturedLength)
-    let time = UInt64(max(0, record.timestamp.nanoseconds))
-    block(6) { body in
-      body.word(lane)
-      body.word(UInt32(truncatingIfNeeded: time >> 32))
-      body.word(UInt32(truncatingIfNeeded: time))
-      body.word(record.capturedLength)
-      body.word(record.originalLength)
-      bytes.extracting(first..<first + count).withUnsafeBytes { body.bytes += $0 }
-      body.pad()
-      if let comment {
-        body.option(1, comment)
-        body.endOfOptions()
-      }
-    }
+    PcapngBlock.packet(record, bytes, lane, comment, to: &buffer)
     if buffer.count >= Self.bufferSize { try flush() }
   }
 
@@ -86,46 +63,7 @@ package final class PcapngWriter {
     if let known = lanes[lane] { return known }
     let index = UInt32(lanes.count)
     lanes[lane] = index
-    block(1) { body in
-      body.half(lane.linkType)
-      body.half(0)
-      // No limit on the length of packets.
-      body.word(0)
-      if !lane.name.isEmpty { body.option(2, lane.name) }
-      // Nanoseconds.
-      body.option(9, [9])
-      body.endOfOptions()
-    }
+    buffer += PcapngBlock.interface(lane.linkType, lane.name)
     return index
-  }
-
-  private func block(_ type: UInt32, _ make: (inout Body) -> Void) {
-    var body = Body()
-    make(&body)
-    let length = UInt32(body.bytes.count + 12)
-    var frame = Body()
-    frame.word(type)
-    frame.word(length)
-    buffer += frame.bytes
-    buffer += body.bytes
-    withUnsafeBytes(of: length) { buffer += $0 }
-  }
-
-  /// What stands between a block's two lengths.
-  private struct Body {
-    var bytes: [UInt8] = []
-
-    mutating func word(_ value: UInt32) { withUnsafeBytes(of: value) { bytes += $0 } }
-    mutating func half(_ value: UInt16) { withUnsafeBytes(of: value) { bytes += $0 } }
-    mutating func pad() { while bytes.count % 4 != 0 { bytes.append(0) } }
-    mutating func option(_ code: UInt16, _ text: String) { option(code, Array(text.utf8)) }
-    mutating func option(_ code: UInt16, _ value: [UInt8]) {
-      let value = value.prefix(Int(UInt16.max))
-      half(code)
-      half(UInt16(value.count))
-      bytes += value
-      pad()
-    }
-    mutating func endOfOptions() { word(0) }
   }
 }

@@ -59,8 +59,16 @@ package final class ConnectionOwners {
       }
   }
 
+  /// Owners that are known from elsewhere, by the connections' numbers; the kernel is not asked.
+  package init(known: [UInt32: SocketOwner]) {
+    descriptor = -1
+    buffer = .allocate(byteCount: 16, alignment: 16)
+    clock = { 0 }
+    entries = known.mapValues { .known($0) }
+  }
+
   deinit {
-    close(descriptor)
+    if descriptor >= 0 { close(descriptor) }
     buffer.deallocate()
   }
 
@@ -73,8 +81,7 @@ package final class ConnectionOwners {
     }
     if entries.count >= Self.maximumCount { forgetHalf() }
     order.append(connection)
-    let now = clock()
-    if now &- second >= 1_000_000_000 { (second, left) = (now, Self.requestsPerSecond) }
+    let now = refill()
     let ends = [
       DiagMessage.Ends(local: server, remote: client), DiagMessage.Ends(local: client, remote: server),
     ]
@@ -93,6 +100,25 @@ package final class ConnectionOwners {
     }
     entries[connection] = Entry.none
     return nil
+  }
+
+  /// The owner of the connection between two ends of which one may be of this host: `one`, or else `other`. It is not
+  /// remembered, and `nil` where there are no requests left in this second.
+  package func owner(between one: Endpoint, and other: Endpoint) -> SocketOwner? {
+    let now = refill()
+    for ends in [DiagMessage.Ends(local: one, remote: other), DiagMessage.Ends(local: other, remote: one)] {
+      guard left > 0, dump == nil else { return nil }
+      left -= 1
+      if let socket = ask(ends) { return owner(socket, now) }
+    }
+    return nil
+  }
+
+  /// Gives a new second its requests, and tells the time.
+  private func refill() -> UInt64 {
+    let now = clock()
+    if now &- second >= 1_000_000_000 { (second, left) = (now, Self.requestsPerSecond) }
+    return now
   }
 
   /// Goes on with a dump, or begins one where connections wait. To be called after each batch.
@@ -157,7 +183,9 @@ package final class ConnectionOwners {
     return nil
   }
 
-  private func send(_ bytes: [UInt8]) -> Bool { write(descriptor, bytes, bytes.count) == bytes.count }
+  private func send(_ bytes: [UInt8]) -> Bool {
+    descriptor >= 0 && write(descriptor, bytes, bytes.count) == bytes.count
+  }
 
   private func owner(_ socket: DiagMessage.Socket, _ now: UInt64) -> SocketOwner {
     guard let group = socket.group, let path = groups?.path(group, now: now) else {

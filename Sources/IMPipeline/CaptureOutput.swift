@@ -19,6 +19,7 @@ final class CaptureOutput {
 
   private let path: String
   private let rotation: RotationOptions
+  private let form: CaptureWriter.Form
   private var names: FileNames
   private var writer: CaptureWriter?
   private var linkType: UInt16 = 0
@@ -38,9 +39,10 @@ final class CaptureOutput {
   /// When the period ends, in nanoseconds since 1970.
   private var periodEnd = Int64.max
 
-  /// Files at `path`, `-` for standard output. Throws where the folder cannot be opened, or the name is none.
-  init(path: String, rotation: RotationOptions) throws(CaptureError) {
+  /// Files of `form` at `path`, `-` for standard output. Throws where the folder cannot be opened, or the name is none.
+  init(path: String, rotation: RotationOptions, form: CaptureWriter.Form = .pcap) throws(CaptureError) {
     self.path = path
+    self.form = form
     self.rotation = rotation
     let slash = path.lastIndex(of: "/")
     names = FileNames(String(slash.map { path[path.index(after: $0)...] } ?? path[...]), rotation)
@@ -78,7 +80,7 @@ final class CaptureOutput {
       return try openNext()
     }
     // Whatever the reason, it is output that cannot be written, and no input that is not there.
-    let made = try output { () throws(CaptureError) in try CaptureWriter(path: path, linkType: linkType) }
+    let made = try output { () throws(CaptureError) in try CaptureWriter(path: path, linkType: linkType, form: form) }
     try begin(made)
     // What the path stands for, when it is a link.
     var status = stat()
@@ -117,8 +119,11 @@ final class CaptureOutput {
       errno: errno)
   }
 
-  /// Writes packets. Returns how many belong to this run: fewer than all when `-W` has ended it.
-  func write(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
+  /// Writes packets, with what `comment` says of each. Returns how many belong to this run: fewer than all when `-W` has ended
+  /// it.
+  func write(
+    _ records: Span<PacketRecord>, _ bytes: RawSpan, comment: ((PacketRecord) -> String?)? = nil
+  ) throws(CaptureError) -> Int {
     for i in records.indices {
       let record = records[i]
       if writer == nil { try open(record.linkType, at: record.timestamp) }
@@ -131,7 +136,7 @@ final class CaptureOutput {
           try openNext()
         }
       }
-      try writer?.write(record, bytes)
+      try writer?.write(record, bytes, comment: comment?(record))
     }
     return records.count
   }
@@ -165,7 +170,8 @@ final class CaptureOutput {
       return stay(systemText(number))
     }
     try close()
-    try begin(CaptureWriter(descriptor: descriptor, isOwned: true, name: folderName + name, linkType: linkType))
+    try begin(
+      CaptureWriter(descriptor: descriptor, isOwned: true, name: folderName + name, linkType: linkType, form: form))
   }
 
   /// Writes all that waits.
@@ -213,7 +219,7 @@ final class CaptureOutput {
       if descriptor == -ELOOP { throw CaptureError(.ioError, whole, "is no file that could be replaced") }
       throw CaptureError(.ioError, whole, "create: \(reason(-descriptor))", errno: -descriptor)
     }
-    try begin(CaptureWriter(descriptor: descriptor, isOwned: true, name: whole, linkType: linkType))
+    try begin(CaptureWriter(descriptor: descriptor, isOwned: true, name: whole, linkType: linkType, form: form))
   }
 
   /// Writes the header at once: a file without one is no capture, whatever becomes of this run.

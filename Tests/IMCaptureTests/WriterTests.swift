@@ -88,6 +88,29 @@ import Testing
     }
   }
 
+  /// In pcapng packets have comments, the interface its name, and what is read is what was written.
+  @Test(arguments: Form.all) func pcapng(form: Form) throws {
+    try withPath { path in
+      guard let linkType = form.packets.first?.linkType else { return }
+      let writer = try CaptureWriter(
+        path: path, linkType: linkType, form: .pcapng(interface: "wire0", application: "test"))
+      var written: [Packet] = []
+      try forEachPacket(of: form.file) { record, batch, _ throws(CaptureError) in
+        guard record.linkType == linkType else { return }
+        try writer.write(record, batch, comment: record.number % 3 == 0 ? "packet \(record.number)" : nil)
+        var packet = form.packets[Int(record.number) - 1]
+        packet.nanoseconds = max(0, packet.nanoseconds)
+        written.append(packet)
+      }
+      let count = writer.byteCount
+      try writer.close()
+      #expect(contents(path).count == Int(count))
+      let reading = readFile(path)
+      #expect(reading.error == nil)
+      #expect(reading.packets == written)
+    }
+  }
+
   /// A file that somebody has copied and emptied begins with a header again.
   @Test func emptiedFile() throws {
     try withPath { path in

@@ -10,6 +10,8 @@ final class CaptureFiles: Companion {
   /// What opens further files, where this process may not.
   private let opener: FileOpener?
   private var output: CaptureOutput?
+  /// Says whose connections are, in pcapng.
+  private var owners: OwnerComments?
   /// Whether a file of the open source could not be written.
   private var hasFailed = false
   private var lastFlush = LiveWatch.clock()
@@ -23,9 +25,18 @@ final class CaptureFiles: Companion {
     input = place.run.input
     self.path = path
     opener = place.opener
+    if Self.isPcapng(path), let owners = place.run.owners { self.owners = OwnerComments(owners) }
   }
 
-  func start() throws(CaptureError) { output = try CaptureOutput(path: path, rotation: input.rotation) }
+  /// Whether a name asks for pcapng.
+  private static func isPcapng(_ path: String) -> Bool { path.hasSuffix(".pcapng") || path.hasSuffix(".ntar") }
+
+  func start() throws(CaptureError) {
+    let form: CaptureWriter.Form =
+      Self.isPcapng(path)
+      ? .pcapng(interface: input.interface ?? "", application: "imdump \(imdumpVersion)") : .pcap
+    output = try CaptureOutput(path: path, rotation: input.rotation, form: form)
+  }
 
   /// What cannot be written is said at once, and a quiet line leaves a capture of no packets.
   func opened(_ source: any PacketSource) throws(CaptureError) {
@@ -49,7 +60,13 @@ final class CaptureFiles: Companion {
 
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
     guard let output, !hasFailed else { return records.count }
-    return try attempt { () throws(CaptureError) in try output.write(records, bytes) }
+    guard let owners else { return try attempt { () throws(CaptureError) in try output.write(records, bytes) } }
+    // Made in front of the writing, whose closure may not hold the bytes.
+    var comments: [UInt64: String] = [:]
+    for i in records.indices { comments[records[i].number] = owners.comment(records[i], bytes) }
+    return try attempt { () throws(CaptureError) in
+      try output.write(records, bytes) { comments[$0.number] }
+    }
   }
 
   /// The file may have been renamed.

@@ -102,7 +102,7 @@ def check(binary, space, folder, report, is_long):
         for port, (path, _) in GROUPS.items():
             processes.append(start(space.far, os.path.join(root, path), sys.executable, "-c", SERVER, str(port)))
         ports = [word for port in GROUPS for word in ("--port", str(port))]
-        places = [os.path.join(folder, name) for name in ("json", "chosen", "ecs", "alerts")]
+        places = [os.path.join(folder, name) for name in ("json", "chosen", "ecs", "alerts", "packets")]
         for place in places:
             os.mkdir(place)
         run = runs.Run(binary, space.far, places[0], "--json", *ports, "-i", "lo", "tcp", enter=inside)
@@ -112,7 +112,10 @@ def check(binary, space, folder, report, is_long):
         with open(rules, "w", encoding="utf-8") as out:
             out.write("version: 1\nrules:\n  - { name: busy, metric: messages, scope: owner, window: 1s, op: '>=', threshold: 100 }\n")
         alerts = runs.Run(binary, space.far, places[3], "-q", "--rules", rules, *ports, "-i", "lo", "tcp", enter=inside)
-        if not (alerts.listens(4) and run.listens() and chosen.listens(2) and ecs.listens(3)):
+        # Fewer connections than requests of a second: only the first server's.
+        written = os.path.join(folder, "live.pcapng")
+        packets = runs.Run(binary, space.far, places[4], "-w", written, "-Z", "root", "-i", "lo", "tcp", "port", "18082", enter=inside)
+        if not (packets.listens(5) and alerts.listens(5) and run.listens() and chosen.listens(2) and ecs.listens(3)):
             report.check("imdump captures", False, run.wait().said)
             return
         clients = start(space.far, None, sys.executable, "-c", CLIENTS, str(CONNECTIONS), *map(str, GROUPS))
@@ -120,7 +123,7 @@ def check(binary, space, folder, report, is_long):
         known = kernel(space.far)
         clients.stdin.close()
         clients.wait(20)
-        for each in (run, chosen, ecs, alerts):
+        for each in (run, chosen, ecs, alerts, packets):
             each.stop()
         owners = {}
         with open(run.out, encoding="utf-8") as lines:
@@ -142,6 +145,11 @@ def check(binary, space, folder, report, is_long):
         with open(alerts.out, encoding="utf-8") as lines:
             fired = {line.rpartition(" on ")[2].split(";")[0].strip() for line in lines if " busy firing " in line}
         report.equal("owners of alerts", fired, {names.get("unit", names.get("container")) for _, names in GROUPS.values()})
+        done = subprocess.run(["tshark", "-r", written, "-Y", "frame.comment", "-T", "fields", "-e", "tcp.srcport", "-e", "tcp.dstport",
+                               "-e", "frame.comment"], stdout=subprocess.PIPE, text=True)
+        told = [line.split("\t") for line in done.stdout.splitlines()]
+        report.equal("connections with an owner in pcapng", len({tuple(sorted(line[:2])) for line in told}), CONNECTIONS)
+        report.equal("what it says", {line[2] for line in told}, {"imdump: owner container %s, user 0" % CONTAINER})
         services, trips, again = 0, 0, 0
         with open(ecs.out, encoding="utf-8") as lines:
             for document in map(json.loads, lines):
