@@ -33,7 +33,8 @@ let fuzzed: [Product] =
     .library(
       name: "rooms",
       targets: [
-        "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMAlerts", "IMOutput",
+        "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMOwners", "IMAlerts",
+        "IMOutput",
         "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",
       ])
   ] : []
@@ -132,7 +133,8 @@ let package = Package(
     tests(
       "imdumpTests",
       [
-        "imdump", "IMCapture", "IMCommandLine", "IMDocuments", "IMEngine", "IMMetrics", "IMOutput", "IMAlerts",
+        "imdump", "IMCapture", "IMCommandLine", "IMDocuments", "IMEngine", "IMMetrics", "IMOutput", "IMOwners",
+        "IMAlerts",
         "IMProfile", "IMWire",
       ],
       exclude: ["Golden"]),

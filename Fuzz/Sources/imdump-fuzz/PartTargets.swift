@@ -1,5 +1,8 @@
 @testable import IMEngine
+import IMFields
 @testable import IMFilter
+import IMOutput
+import IMOwners
 @testable import IMProfile
 import IMWire
 
@@ -12,6 +15,8 @@ let partTargets = [
   Target(name: "profile", run: profile),
   Target(name: "filter", run: filter),
   Target(name: "proxy", run: proxy),
+  Target(name: "fields", run: fields),
+  Target(name: "sockets", run: sockets),
 ]
 
 /// `input` with readable bytes behind it.
@@ -131,6 +136,49 @@ private func tlv(_ input: UnsafeRawBufferPointer, _ plan: ProtocolPlan) {
   if case .header(let header) = WebSocketHeader.read(view, 0, input.count, isMasked: nil, allowsCompression: true) {
     if header.count > input.count || header.payloadCount > WebSocketHeader.longestPayload { fail("a header of \(header)") }
   }
+}
+
+/// Named fields of frames that one connection sends: a plan, then for each frame its type, whose it is, the lengths of header
+/// and body, and their bytes. What is found is bounded, hides nothing outside of the frame, and is one line of JSON.
+@Sendable private func fields(_ input: UnsafeRawBufferPointer) {
+  var script = Script(input)
+  let all = [tjp, mqtt, smpp, diameter, goim, jt808]
+  let plan = all[Int(script.byte()) % all.count]
+  guard let fields = plan.fields else { fail("\(plan.name) has no fields") }
+  var memory = FieldMemory()
+  while !script.isEmpty {
+    let type = Int(script.byte()) % plan.typeNames.count
+    let flags = script.byte()
+    let header = script.take(Int(script.byte() & 63))
+    let body = script.take(script.u16() & 0x7ff)
+    var frame = FieldFrame(bytes: header + body, body: header.count, type: plan.typeNames[type])
+    frame.isVariant = flags & 1 != 0
+    frame.isReadable = flags & 2 == 0
+    frame.isBack = flags & 4 != 0
+    let (found, secrets) = FieldReader.read(frame, fields, &memory)
+    for range in secrets where range.upperBound > frame.bytes.count { fail("a secret outside of the frame") }
+    func count(_ value: FieldValue, _ depth: Int) -> Int {
+      if depth > 2 * FieldReader.maximumDepth { fail("groups \(depth) deep") }
+      return switch value {
+      case .list(let values): values.reduce(1) { $0 + count($1, depth + 1) }
+      case .object(let members): members.reduce(1) { $0 + count($1.value, depth + 1) }
+      default: 1
+      }
+    }
+    if count(.object(found), 0) > 4 * FieldReader.maximumValues { fail("too many values") }
+    var line = ByteWriter(capacity: 256)
+    line.literal("{}\n")
+    FrameJSONWriter.amend(fields: found, fields, to: &line)
+    if line.text.dropLast().contains("\n") { fail("a value that ends its line") }
+  }
+  memory.forget(0)
+}
+
+/// What the kernel says of sockets, as it never would.
+@Sendable private func sockets(_ input: UnsafeRawBufferPointer) {
+  if DiagMessage.answers(input).count > input.count / 16 { fail("more answers than there is room for") }
+  let owner = SocketOwner(path: String(decoding: input, as: UTF8.self), user: 0)
+  if owner.unit != nil, owner.container != nil { fail("a unit and a container") }
 }
 
 private struct Nothing: FilterRecord {
