@@ -19,25 +19,32 @@ struct Diff: Subcommand {
   var speech = SpeechOptions()
   var conditions: [FailCondition] = []
   var form = FormChoice()
-  var old = ""
-  var new = ""
-  var expression: [String] = []
+  var operands: [String] = []
 
   static var table: [Option<Self>] {
     [
       .list("--fail-on <condition>", \.conditions, "Exit with status 2 if this holds. Repeatable."),
       .group(\.form), .group(\.source), .group(\.decode), .group(\.speech),
-      .value("<old>", \.old, "The capture to compare with.", completing: .files),
-      .value("<new>", \.new, "The capture to compare.", completing: .files),
-      .list("<expression> ...", \.expression, "A capture filter for both."),
+      .list(
+        "<old> <new> ...", \.operands,
+        "The capture to compare with, the one to compare, and a capture filter for both.",
+        completing: .files),
     ]
   }
 
   func perform() throws(UsageError) -> ExitStatus {
-    guard source.input.files.isEmpty else { throw UsageError(message: "name the two captures without -r") }
+    // With -r or without.
+    var source = source
+    var files = source.input.files
+    source.input.files = []
+    let named = operands.prefix(max(0, 2 - files.count))
+    files += named
+    guard files.count == 2 else {
+      throw UsageError(message: "diff compares two captures: an old one and a new one, in this order")
+    }
     return try runDiff(
-      old: old, new: new, input: source.filtered(by: expression), decode: decode, report: speech.report,
-      conditions: conditions, isJSON: form.isJSON)
+      old: files[0], new: files[1], input: source.filtered(by: Array(operands.dropFirst(named.count))), decode: decode,
+      report: speech.report, conditions: conditions, isJSON: form.isJSON)
   }
 }
 
