@@ -70,8 +70,11 @@ import Testing
         "im.yml:4:13: 'lost' is none of loss, success, retry, rejected, unknown, rtt_p50, rtt_p90, rtt_p95, rtt_p99, crc_error_ratio, heartbeat_missed_consecutive, heartbeat_jitter, connection_success, reconnects, handshake_failures, connections_refused, handshakes_refused, late_answers, unacked_age, capture_drop_ratio, messages, gaps, tcp_retransmissions and tcp_syns_sent_again"
       ),
       (3, "  - name: Lost", "im.yml:3:11: a rule's name is 1 to 64 of a-z, 0-9, - and _"),
-      (5, "    scope: host", "im.yml:5:12: 'host' is none of profile, endpoint, connection and capture"),
-      (5, "    scope: capture", "im.yml:5:12: loss is not counted by capture, but by endpoint, profile and connection"),
+      (5, "    scope: host", "im.yml:5:12: 'host' is none of profile, endpoint, connection, capture and owner"),
+      (
+        5, "    scope: capture",
+        "im.yml:5:12: loss is not counted by capture, but by endpoint, profile, connection and owner"
+      ),
       (5, "    profile: xmpp", "im.yml:5:14: there is no profile 'xmpp'; there are: tjp, mqtt"),
       (12, "    filter: nonsense > 1", "im.yml:12:13: there is no field 'nonsense'"),
       (6, "    window: 0s", "im.yml:6:13: 0s is not between 1s and 24h"),

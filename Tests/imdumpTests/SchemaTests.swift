@@ -4,6 +4,7 @@ import IMDocuments
 import IMEngine
 import IMMetrics
 import IMOutput
+import IMOwners
 import IMProfile
 import IMTestSupport
 import IMWire
@@ -107,6 +108,12 @@ import Testing
     let plans = [try BuiltInProfiles.plan("tjp"), try BuiltInProfiles.plan("mqtt")]
     var options = ECSOptions()
     options.messageLog = .all
+    let owners = [
+      1: SocketOwner(unit: "im-gateway.service", user: 33),
+      2: SocketOwner(
+        container: String(repeating: "a", count: 64), pod: "1f0d1c5e-9a30-4c0b-8a55-2f6b6f1e7d10", user: 0),
+    ]
+    options.owners = ConnectionOwners(known: owners.reduce(into: [:]) { $0[UInt32($1.key)] = $1.value })
     let context = ECSContext(
       run: RunIdentity(random: 1, 2), sensor: "edge", mode: .live, interface: "eth0", version: "1.0")
     var lines: [UInt8] = []
@@ -115,9 +122,12 @@ import Testing
     engineOptions.needs = ECSSink.needs.union(AlertMonitor.needs)
     let rules = try AlertRules(
       "version: 1\nrules:\n  - { name: r, metric: messages, window: 10s, op: '>', threshold: 0 }\n"
-        + "  - { name: u, metric: loss, scope: connection, window: 60s, op: '>', threshold: 0.5 }\n", source: "r",
+        + "  - { name: u, metric: loss, scope: connection, window: 60s, op: '>', threshold: 0.5 }\n"
+        + "  - { name: o, metric: messages, scope: owner, window: 10s, op: '>', threshold: 0 }\n", source: "r",
       profiles: ["tjp"])
-    let monitor = AlertMonitor(rules: rules.rules, plans: plans) { sink.alert($0) }
+    let monitor = AlertMonitor(rules: rules.rules, plans: plans, owner: { owners[Int($0.serial)]?.name }) {
+      sink.alert($0)
+    }
     var engine = Engine(options: engineOptions, sink: PairSink(monitor, sink))
     var talk = ConversationBuilder(
       client: Endpoint(address: IPAddress(v4: 0x0a00_0005), port: 52_344),

@@ -1,3 +1,4 @@
+import IMAlerts
 extension ECSFields {
   /// Fields of messages.
   static let message: [ECSField] = [
@@ -65,7 +66,7 @@ extension ECSFields {
       ECSField("imdump.alert.clear_threshold", .double, [.alert], "on this side of it the alert is resolved"),
       ECSField(
         "imdump.alert.scope", .keyword, [.alert], "what the rule is about",
-        values: ["profile", "endpoint", "connection", "capture"]),
+        values: AlertScope.allCases.map(\.rawValue)),
       ECSField("imdump.alert.for_s", .long, .seconds, [.alert], "how long it must hold before it fires"),
       ECSField("imdump.alert.window_s", .long, .seconds, [.alert], "the time that the value is taken from"),
       ECSField("imdump.alert.samples", .long, [.alert], "what the value is made of"),
