@@ -6,6 +6,8 @@ package struct CarrierNote: Equatable, Sendable {
   package private(set) var carriers: CarrierSet = []
   /// The client, as a PROXY header names it; `nil` where none does.
   package private(set) var client: Endpoint?
+  /// Bytes of a PROXY header in front of everything else.
+  package private(set) var headerCount = 0
 
   /// Reads the beginning of a client's stream; only its first 64 KiB are looked at.
   package init(_ content: [StreamContent]) {
@@ -22,6 +24,7 @@ package struct CarrierNote: Equatable, Sendable {
       carriers.insert(header.version == 1 ? .proxy1 : .proxy2)
       client = header.source
       start = count
+      headerCount = count
     }
     if start < end, case .upgrade = HTTPUpgrade.read(view, start, end) { carriers.insert(.webSocket) }
   }
