@@ -305,6 +305,8 @@ package struct ProfileCompiler {
         throw key.error("the field 'type' cannot have the value \(kind.value)")
       }
       draft.kinds.append(kind)
+      draft.kindLines.append(key.line)
+      draft.noteLines(key.line)
     }
     var answered: UInt64 = 0
     for (i, kind) in draft.kinds.enumerated() where kind.flags.contains(.expectsAck) { answered |= 1 << UInt64(i) }

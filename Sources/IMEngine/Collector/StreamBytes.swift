@@ -80,7 +80,8 @@ struct StreamBytes {
   private mutating func put(
     _ content: RawSpan, at start: Int, _ memory: StreamMemory, _ budget: inout StreamBudget
   ) {
-    if let last = tail?.end, last == start, tail?.isKept == true, content.byteCount <= budget.directionLimit - keptCount,
+    if let last = tail?.end, last == start, tail?.isKept == true,
+      content.byteCount <= budget.directionLimit - keptCount,
       budget.takeContent(content.byteCount, growth: tail?.growth(content.byteCount) ?? 0)
     {
       keptCount += content.byteCount

@@ -25,7 +25,8 @@ struct MarkdownPage {
   private var counted: String {
     guard draft.plan.framing.lengthCountsHeader else { return "the body" }
     let from = draft.plan.headerCount + draft.plan.lengthAdd
-    return from <= 0 || from == Int(draft.plan.framing.trailerCount) ? "the whole frame" : "what stands from byte \(from) on"
+    return from <= 0 || from == Int(draft.plan.framing.trailerCount)
+      ? "the whole frame" : "what stands from byte \(from) on"
   }
 
   private func head() -> String {
