@@ -38,16 +38,21 @@ enum Profile: CommandGroup {
     }
     var profile = ""
     var source = SourceOptions()
+    var walks = false
 
     static var table: [Option<Self>] {
       [
         .value("<profile>", \.profile, profileOperand, completing: .wordsAndFiles(builtInProfiles)),
+        .flag(
+          "-v", \.walks, "All problems, and a walk through the frame of each and the first frame of each type."),
         .group(\.source),
         .list("<file> ...", \.source.input.files, "Capture files; '-' is standard input."),
       ]
     }
 
-    func perform() throws(UsageError) -> ExitStatus { try testProfile(profile, input: source.files()) }
+    func perform() throws(UsageError) -> ExitStatus {
+      try testProfile(profile, input: source.files(), walks: walks)
+    }
   }
 
   struct Export: Subcommand {

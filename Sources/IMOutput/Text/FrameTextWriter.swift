@@ -106,11 +106,10 @@ package struct FrameTextWriter {
     // With -v, the elements have their texts.
     let showsBody = style.showsText && style.verbosity == 0 && body.byteCount > 0
     guard style.showsHex || showsBody else { return }
-    if plan.hidesIdentity, frame.identityCount > 0 {
+    guard let hidden = plan.hiddenBytes(of: frame, body, tlvs, secrets) else {
       out.literal("\tnot shown: it holds the client's name\n")
       return
     }
-    let hidden = hidden(body, tlvs, secrets, plan)
     if showsBody { text(body, hiding: hidden, to: &out) }
     if style.showsHex { hex(body, hiding: hidden, to: &out) }
   }
@@ -195,19 +194,6 @@ package struct FrameTextWriter {
     }
   }
 
-  /// The bytes of a body that the profile calls sensitive.
-  private func hidden(
-    _ body: RawSpan, _ tlvs: Span<TLVRef>, _ secrets: [Range<Int>], _ plan: ProtocolPlan
-  ) -> [Range<Int>] {
-    var hidden = secrets
-    if !plan.sensitiveTags.isEmpty {
-      for i in tlvs.indices where ElementLabel(tlvs[i], in: body, plan).isHidden {
-        hidden.append(Int(tlvs[i].offset)..<Int(tlvs[i].offset) + Int(tlvs[i].count))
-      }
-    }
-    return hidden
-  }
-
   /// The body as text: one line, what cannot be printed as `\xNN`, what is not to be shown as dashes.
   private func text(_ body: RawSpan, hiding hidden: [Range<Int>], to out: inout ByteWriter) {
     out.literal("\t")
@@ -274,5 +260,22 @@ package struct FrameTextWriter {
     out.literal("\u{1b}[")
     out.number(code)
     out.literal("m")
+  }
+}
+
+extension ProtocolPlan {
+  /// The ranges of a body that are not to be shown, from its first byte: `secrets`, which its fields say, and what the profile
+  /// calls sensitive; `nil` where none of it is to be shown, since it holds the name of a client that is hidden.
+  package func hiddenBytes(
+    of frame: Frame, _ body: RawSpan, _ tlvs: Span<TLVRef>, _ secrets: [Range<Int>]
+  ) -> [Range<Int>]? {
+    guard !hidesIdentity || frame.identityCount == 0 else { return nil }
+    var hidden = secrets
+    if !sensitiveTags.isEmpty {
+      for i in tlvs.indices where ElementLabel(tlvs[i], in: body, self).isHidden {
+        hidden.append(Int(tlvs[i].offset)..<Int(tlvs[i].offset) + Int(tlvs[i].count))
+      }
+    }
+    return hidden
   }
 }
