@@ -34,7 +34,7 @@ let fuzzed: [Product] =
       name: "rooms",
       targets: [
         "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMAlerts", "IMOutput",
-        "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",
+        "IMDocuments", "IMInference", "IMPipeline", "IMCommandLine", "IMEndpoint",
       ])
   ] : []
 
@@ -74,6 +74,7 @@ let package = Package(
     room(
       "IMProfile", ["IMEngine", "IMFields", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
+    room("IMInference", ["IMEngine"]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
     room("IMAlerts", ["IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
@@ -84,8 +85,8 @@ let package = Package(
     room(
       "IMPipeline",
       [
-        "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMMetrics", "IMFilter", "IMAlerts", "IMOutput",
-        "IMDocuments", "IMYAML", "IMWire", "CSandbox",
+        "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMInference", "IMMetrics", "IMFilter", "IMAlerts",
+        "IMOutput", "IMDocuments", "IMYAML", "IMWire", "CSandbox",
       ]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
     room("IMCommandLine", ["IMWire"]),
@@ -116,6 +117,7 @@ let package = Package(
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
     tests("IMYAMLTests", ["IMYAML"]),
     tests("IMProfileTests", ["IMProfile", "IMEngine", "IMYAML", "IMWire"]),
+    tests("IMInferenceTests", ["IMInference", "IMProfile", "IMEngine"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
     tests("IMMetricsTests", ["IMMetrics", "IMEngine", "IMWire"]),
     tests("IMAlertsTests", ["IMAlerts", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
