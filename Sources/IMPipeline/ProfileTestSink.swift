@@ -80,12 +80,18 @@ final class ProfileTestSink: EngineSink {
     let end = min(bytes.byteCount, frame.start + min(frame.count, Self.longestCopy))
     let copy = frame.start <= end ? bytes.withUnsafeBytes { Array($0[frame.start..<end]) } : []
     _ = book.fields(frame, connection, direction, plan, bytes: bytes, body: body)
-    var hidden = plan.hiddenBytes(of: frame, body, tlvs, book.secrets) ?? [0..<body.byteCount]
+    // Places are those of the header as the profile has it; delimiters make it longer where it was read.
+    let header = plan.headerBytes(frame, in: bytes).count
+    var hidden = plan.hiddenBytes(of: frame, body, tlvs, book.secrets, behind: header) ?? [0..<frame.count]
+    hidden = hidden.map { range in
+      range.lowerBound < header
+        ? range : range.lowerBound - header + frame.headerCount..<range.upperBound - header + frame.headerCount
+    }
     // What is hidden in an inflated body stands somewhere in the compressed one.
     if frame.flags.contains(.inflated), !hidden.isEmpty { hidden = [0..<frame.count] }
     last = Remembered(
       connection: connection.serial, direction: direction, frame: frame, bytes: copy,
-      hidden: hidden.map { $0.lowerBound + frame.headerCount..<$0.upperBound + frame.headerCount }, trace: trace)
+      hidden: hidden, trace: trace)
   }
 
   private static var remarkable: Frame.Flags {

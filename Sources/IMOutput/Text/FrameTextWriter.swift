@@ -1,5 +1,6 @@
 package import IMEngine
 package import IMFields
+package import IMOwners
 package import IMWire
 
 /// How much a line of text tells.
@@ -38,7 +39,7 @@ package struct FrameTextWriter {
   package mutating func write(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, session: String?,
     bytes: RawSpan, body: RawSpan, tlvs: Span<TLVRef>, fields: [NamedField] = [],
-    secrets: [Range<Int>] = [], to out: inout ByteWriter
+    secrets: [Range<Int>] = [], owner: SocketOwner? = nil, to out: inout ByteWriter
   ) {
     let plan = plans[Int(info.plan)]
     ends(frame.timestamp, info, direction, to: &out)
@@ -100,18 +101,23 @@ package struct FrameTextWriter {
     remarks(frame, note, to: &out)
     out.literal("\n")
     if style.verbosity > 0 {
+      if let owner { self.owner(owner, to: &out) }
       details(frame, plan, tlvs, body, to: &out)
       if let names = plan.fields { for field in fields { out.lines(of: field, names, depth: 0) } }
     }
     // With -v, the elements have their texts.
     let showsBody = style.showsText && style.verbosity == 0 && body.byteCount > 0
     guard style.showsHex || showsBody else { return }
-    guard let hidden = plan.hiddenBytes(of: frame, body, tlvs, secrets) else {
+    let header = plan.headerBytes(frame, in: bytes)
+    guard let hidden = plan.hiddenBytes(of: frame, body, tlvs, secrets, behind: header.count) else {
       out.literal("\tnot shown: it holds the client's name\n")
       return
     }
-    if showsBody { text(body, hiding: hidden, to: &out) }
-    if style.showsHex { hex(body, hiding: hidden, to: &out) }
+    if showsBody {
+      let inBody = hidden.filter { $0.lowerBound >= header.count }
+      text(body, hiding: inBody.map { $0.lowerBound - header.count..<$0.upperBound - header.count }, to: &out)
+    }
+    if style.showsHex { hex(header + body.withUnsafeBytes { Array($0) }, hiding: hidden, to: &out) }
   }
 
   /// Appends what every line begins with: time, connection, sender and receiver.
@@ -122,6 +128,23 @@ package struct FrameTextWriter {
     out.literal(" > ")
     out.endpoint(direction == .clientToServer ? info.server : info.client)
     out.literal(": ")
+  }
+
+  /// Whose the connection's end of this host is.
+  private func owner(_ owner: SocketOwner, to out: inout ByteWriter) {
+    out.literal("\towner: ")
+    if let name = owner.name {
+      wire(name, to: &out)
+      out.literal(", ")
+    }
+    if let pod = owner.pod {
+      out.literal("pod ")
+      wire(pod, to: &out)
+      out.literal(", ")
+    }
+    out.literal("user ")
+    out.number(UInt64(owner.user))
+    out.literal("\n")
   }
 
   private func remarks(_ frame: Frame, _ note: FrameNote, to out: inout ByteWriter) {
@@ -215,9 +238,10 @@ package struct FrameTextWriter {
     out.literal("\n")
   }
 
-  private func hex(_ body: RawSpan, hiding hidden: [Range<Int>], to out: inout ByteWriter) {
+  /// A frame in hexadecimal: its header as it came, and its body as it was read.
+  private func hex(_ bytes: [UInt8], hiding hidden: [Range<Int>], to out: inout ByteWriter) {
     let isHidden = { (i: Int) in hidden.contains { $0.contains(i) } }
-    body.withUnsafeBytes { bytes in
+    do {
       for line in stride(from: 0, to: min(bytes.count, 4_096), by: 16) {
         out.literal("\t0x")
         out.hex(UInt64(line), width: 4)
@@ -264,16 +288,18 @@ package struct FrameTextWriter {
 }
 
 extension ProtocolPlan {
-  /// The ranges of a body that are not to be shown, from its first byte: `secrets`, which its fields say, and what the profile
-  /// calls sensitive; `nil` where none of it is to be shown, since it holds the name of a client that is hidden.
+  /// The ranges of a frame that are not to be shown, from its header's first byte: `secrets`, which its fields say, and what the
+  /// profile calls sensitive in the body behind a header of `headerCount` bytes; `nil` where none of it is to be shown, since it
+  /// holds the name of a client that is hidden.
   package func hiddenBytes(
-    of frame: Frame, _ body: RawSpan, _ tlvs: Span<TLVRef>, _ secrets: [Range<Int>]
+    of frame: Frame, _ body: RawSpan, _ tlvs: Span<TLVRef>, _ secrets: [Range<Int>], behind headerCount: Int
   ) -> [Range<Int>]? {
     guard !hidesIdentity || frame.identityCount == 0 else { return nil }
     var hidden = secrets
     if !sensitiveTags.isEmpty {
       for i in tlvs.indices where ElementLabel(tlvs[i], in: body, self).isHidden {
-        hidden.append(Int(tlvs[i].offset)..<Int(tlvs[i].offset) + Int(tlvs[i].count))
+        let start = headerCount + Int(tlvs[i].offset)
+        hidden.append(start..<start + Int(tlvs[i].count))
       }
     }
     return hidden
