@@ -153,8 +153,9 @@ extension ProfileCompiler {
 }
 
 extension ProtocolPlan.Draft {
-  /// Notes the line of the steps that were added behind those whose lines are known.
+  /// Notes the line of the steps that were added behind those whose lines are known; forgets those of steps that were taken out.
   mutating func noteLines(_ line: Int) {
+    if stepLines.count > steps.count { stepLines.removeSubrange(steps.count...) }
     while stepLines.count < steps.count { stepLines.append(line) }
   }
 }
