@@ -33,9 +33,8 @@ let fuzzed: [Product] =
     .library(
       name: "rooms",
       targets: [
-        "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMFilter", "IMOwners", "IMAlerts",
-        "IMOutput",
-        "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",
+        "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference", "IMFilter", "IMOwners",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",
       ])
   ] : []
 
@@ -75,6 +74,7 @@ let package = Package(
     room(
       "IMProfile", ["IMEngine", "IMFields", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
+    room("IMInference", ["IMEngine"]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
     room("IMOwners", ["IMWire"]),
@@ -86,8 +86,8 @@ let package = Package(
     room(
       "IMPipeline",
       [
-        "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMMetrics", "IMFilter", "IMAlerts", "IMOutput",
-        "IMDocuments", "IMOwners", "IMYAML", "IMWire", "CSandbox",
+        "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMInference", "IMMetrics", "IMFilter", "IMAlerts",
+        "IMOutput", "IMDocuments", "IMOwners", "IMYAML", "IMWire", "CSandbox",
       ]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
     room("IMCommandLine", ["IMWire"]),
@@ -118,6 +118,7 @@ let package = Package(
     tests("IMEngineTests", ["IMEngine", "IMProfile", "IMWire"]),
     tests("IMYAMLTests", ["IMYAML"]),
     tests("IMProfileTests", ["IMProfile", "IMEngine", "IMYAML", "IMWire"]),
+    tests("IMInferenceTests", ["IMInference", "IMProfile", "IMEngine"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
     tests("IMOwnersTests", ["IMOwners", "IMWire"]),
     tests("IMMetricsTests", ["IMMetrics", "IMEngine", "IMWire"]),

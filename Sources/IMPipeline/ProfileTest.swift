@@ -4,17 +4,23 @@ import IMWire
 
 /// Decodes captures with one profile and says what fits and what does not: `imdump profile test`. The status is
 /// `failure` where nothing was decoded, or something in the frames speaks against the profile.
-package func testProfile(_ name: String, input: InputOptions) throws(UsageError) -> ExitStatus {
+///
+/// Each problem is told with its packet, its place in the stream, what of the profile refused, and the bytes there; with `walks`
+/// all of them, each with a walk through the frame.
+package func testProfile(_ name: String, input: InputOptions, walks: Bool = false) throws(UsageError) -> ExitStatus {
   var decode = DecodeOptions()
   decode.profiles = [name]
   var report = ReportOptions()
   report.isQuiet = true
   let run = try Run(input: input, decode: decode, report: report)
   let output = Output.standard()
-  let driver = run.driver(run.engine())
+  let plan = run.plans[0]
+  let sink = ProfileTestSink(plan: plan, walks: walks)
+  let driver = run.driver(run.engine([.frames, .issues], sink: sink))
   let errors = run.lead(driver, isOver: { output.error != nil })
   var out = ByteWriter()
-  let plan = run.plans[0]
+  sink.fetchBytes(run)
+  sink.write(to: &out)
   let ledger = driver.engine.totals
   let kinds = (0...64).map { driver.engine.totals(plan: 0, kind: $0) }
   let frames = kinds.reduce(0) { $0 + $1.frames[0] + $1.frames[1] }
@@ -53,11 +59,7 @@ private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout By
 
 /// What speaks against the profile, or against the capture.
 private func doubts(_ ledger: Ledger) -> [(String, UInt64)] {
-  let kinds: [IssueKind] = [
-    .unknownType, .unsupportedVersion, .malformedBody, .incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit,
-    .nestedTooDeep, .duplicateTag, .checksumMismatch, .compressLabelOnly, .orphanAck,
-  ]
-  var found = kinds.map { ($0.name, ledger.issues[Int($0.rawValue)]) }
+  var found = ProfileTestSink.kinds.map { ($0.name, ledger.issues[Int($0.rawValue)]) }
   found.append(("bytes in damaged frames", ledger.damagedBytes))
   found.append(("bytes that are no frame", ledger.skippedBytes - ledger.carrierBytes))
   return found.filter { $0.1 > 0 }

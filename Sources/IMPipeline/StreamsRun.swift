@@ -24,7 +24,6 @@ func printStreams(
   options.seed = .random(in: .min ... .max)
   var collector = StreamCollector(options: options)
   var status = ExitStatus.success
-  var left = input.packetLimit ?? .max
   // Made before the first packet is read, because nothing outside of it can be made from then on.
   var target: StreamFolder? = nil
   var folders: [Int32] = []
@@ -38,32 +37,8 @@ func printStreams(
     complain(error.description)
     return .ioError
   }
-  var isConfined = false
-  var toldLinkTypes: Set<UInt16> = []
-  for file in input.files where left > 0 && !stopping.stop.isStopped {
-    do throws(CaptureError) {
-      let source = try CaptureFile(
-        path: file, filter: input.captureFilter, stop: stopping.stop, steps: input.steps)
-      if !isConfined {
-        isConfined = true
-        try confinement.enter(folders: folders, mayWrite: folder != nil)
-      }
-      while left > 0,
-        try source.nextBatch({ bytes, records in
-          let taken = min(UInt64(records.count), left)
-          left -= taken
-          collector.process(bytes, records.extracting(first: Int(taken)))
-        })
-      {}
-    } catch {
-      complain(error.description)
-      status = max(status, ExitStatus(error))
-    }
-    for error in CaptureError.unread(collector.unknownLinkTypes.subtracting(toldLinkTypes), of: file) {
-      complain(error.description)
-      status = max(status, ExitStatus(error))
-    }
-    toldLinkTypes = collector.unknownLinkTypes
+  status = readStreams(input, stopping, into: &collector) { () throws(CaptureError) in
+    try confinement.enter(folders: folders, mayWrite: folder != nil)
   }
   // Nothing was read: a table without rows would look like an answer.
   if status == .usage { return status }
@@ -106,6 +81,44 @@ func printStreams(
     if collector.packetsLeftOut > 0 {
       complain("\(IMOutput.count(collector.packetsLeftOut, "packet")) of further streams left out")
     }
+  }
+  return status
+}
+
+/// Reads the files of `input` into `collector`, and says what is wrong with them. `begin` is called when the first file is
+/// open.
+func readStreams(
+  _ input: InputOptions, _ stopping: Stopping, into collector: inout StreamCollector,
+  begin: () throws(CaptureError) -> Void
+) -> ExitStatus {
+  var status = ExitStatus.success
+  var left = input.packetLimit ?? .max
+  var hasBegun = false
+  var toldLinkTypes: Set<UInt16> = []
+  for file in input.files where left > 0 && !stopping.stop.isStopped {
+    do throws(CaptureError) {
+      let source = try CaptureFile(
+        path: file, filter: input.captureFilter, stop: stopping.stop, steps: input.steps)
+      if !hasBegun {
+        hasBegun = true
+        try begin()
+      }
+      while left > 0,
+        try source.nextBatch({ bytes, records in
+          let taken = min(UInt64(records.count), left)
+          left -= taken
+          collector.process(bytes, records.extracting(first: Int(taken)))
+        })
+      {}
+    } catch {
+      complain(error.description)
+      status = max(status, ExitStatus(error))
+    }
+    for error in CaptureError.unread(collector.unknownLinkTypes.subtracting(toldLinkTypes), of: file) {
+      complain(error.description)
+      status = max(status, ExitStatus(error))
+    }
+    toldLinkTypes = collector.unknownLinkTypes
   }
   return status
 }

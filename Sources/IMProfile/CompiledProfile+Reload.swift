@@ -17,6 +17,8 @@ extension CompiledProfile {
     var copy = self
     copy.typeNames = names
     copy.draft.kinds = Self.kinds(draft, names, places)
+    // They are in the order of the file.
+    copy.draft.kindLines = []
     if let variant { copy.variant?.kinds = Self.kinds(variant, names, places) }
     return copy.plan
   }

@@ -24,6 +24,7 @@ extension ProfileCompiler {
           throw step.error("'tlv' and 'end' are a body's last step")
         }
         if try holds(step) { try self.step(step, &kind) }
+        draft.noteLines(step.line)
       }
       closeBody(&kind)
     } else {
@@ -34,6 +35,7 @@ extension ProfileCompiler {
       }
     }
     kind.stepCount = UInt16(draft.steps.count) - kind.firstStep
+    if let reader { draft.noteLines(reader.line) }
   }
 
   private mutating func step(_ step: YAMLReader, _ kind: inout FrameKind) throws(ProfileError) {
@@ -147,5 +149,13 @@ extension ProfileCompiler {
       throw into.error("known here are: \(known.keys.sorted().joined(separator: ", "))")
     }
     return register
+  }
+}
+
+extension ProtocolPlan.Draft {
+  /// Notes the line of the steps that were added behind those whose lines are known; forgets those of steps that were taken out.
+  mutating func noteLines(_ line: Int) {
+    if stepLines.count > steps.count { stepLines.removeSubrange(steps.count...) }
+    while stepLines.count < steps.count { stepLines.append(line) }
   }
 }

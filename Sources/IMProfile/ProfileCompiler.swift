@@ -167,12 +167,10 @@ package struct ProfileCompiler {
       if draft.plan.framing.isDelimited { throw maximum.error("between delimiters the maximum stands in 'framing'") }
       draft.plan.maximumBody = try maximum.number(0...(1 << 30))
     }
-    let counts = try reader.optional("counts")?.text() ?? "body"
-    guard counts == "body" || counts == "frame" else {
-      throw try reader.required("counts").error("'counts' is body or frame")
-    }
+    let from = try countedFrom(reader.optional("counts"))
+    let countsBody = from == nil
     if let encoding = try reader.optional("encoding"), try encoding.text() != "integer" {
-      guard try encoding.text() == "varint", counts == "body", !draft.plan.framing.isDelimited else {
+      guard try encoding.text() == "varint", countsBody, !draft.plan.framing.isDelimited else {
         throw encoding.error("the encoding is integer, or varint with a length that counts the body")
       }
       draft.plan.lengthRule = .varint
@@ -184,9 +182,23 @@ package struct ProfileCompiler {
       draft.plan.lengthAdd = isTrailerCounted ?? false ? 0 : Int(draft.plan.framing.trailerCount)
     } else {
       draft.plan.length = try field(reader, "encoding", "counts", "maximum")
-      draft.plan.framing.lengthCountsHeader = counts == "frame"
-      draft.plan.lengthAdd = counts == "frame" ? -draft.plan.headerCount : 0
-      if !(isTrailerCounted ?? (counts == "frame")) { draft.plan.lengthAdd += Int(draft.plan.framing.trailerCount) }
+      draft.plan.framing.lengthCountsHeader = !countsBody
+      draft.plan.lengthAdd = from.map { $0 - draft.plan.headerCount } ?? 0
+      if !(isTrailerCounted ?? !countsBody) { draft.plan.lengthAdd += Int(draft.plan.framing.trailerCount) }
+    }
+  }
+
+  /// The header's first byte that the length counts: 0 where it counts the frame; `nil` where it counts the body alone.
+  private func countedFrom(_ reader: YAMLReader?) throws(ProfileError) -> Int? {
+    guard let reader else { return nil }
+    guard reader.isScalar else {
+      try reader.allow("from")
+      return try reader.required("from").number(0...draft.plan.headerCount)
+    }
+    switch try reader.text() {
+    case "body": return nil
+    case "frame": return 0
+    default: throw reader.error("'counts' is body, frame, or the byte that it counts from")
     }
   }
 
@@ -293,6 +305,8 @@ package struct ProfileCompiler {
         throw key.error("the field 'type' cannot have the value \(kind.value)")
       }
       draft.kinds.append(kind)
+      draft.kindLines.append(key.line)
+      draft.noteLines(key.line)
     }
     var answered: UInt64 = 0
     for (i, kind) in draft.kinds.enumerated() where kind.flags.contains(.expectsAck) { answered |= 1 << UInt64(i) }

@@ -28,6 +28,9 @@ package struct YAMLReader {
     self.source = source
   }
 
+  /// The line in which this value begins, from 1.
+  package var line: Int { node.mark.line }
+
   /// An error at this value.
   package func error(_ message: String) -> SourceError {
     SourceError(source: source, line: node.mark.line, column: node.mark.column, message: message)

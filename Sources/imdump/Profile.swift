@@ -3,9 +3,12 @@ import IMPipeline
 
 /// `imdump profile`: the protocols that are known, as data.
 enum Profile: CommandGroup {
-  static var about: About { About("profile", "List, show, check, test and export protocol profiles.") }
+  static var about: About { About("profile", "List, show, make, check, test and export protocol profiles.") }
   static var members: [Member] {
-    [.command(List.self), .command(Show.self), .command(Check.self), .command(Test.self), .command(Export.self)]
+    [
+      .command(List.self), .command(Show.self), .command(New.self), .command(Check.self), .command(Test.self),
+      .command(Export.self),
+    ]
   }
 
   struct List: Subcommand {
@@ -23,6 +26,37 @@ enum Profile: CommandGroup {
     func perform() throws(UsageError) -> ExitStatus { try showProfile(name) }
   }
 
+  struct New: Subcommand {
+    static var about: About {
+      About(
+        "new", "Make a skeleton of a profile from a capture.",
+        usage: ["imdump profile new <file> ... [--port <n>] [--name <name>] [<options>]"])
+    }
+    var source = SourceOptions()
+    var port: UInt16?
+    var name = "skeleton"
+
+    static var table: [Option<Self>] {
+      [
+        .value("--port <n>", \.port, "The servers' port; by default the one with the most bytes."),
+        .value("--name <name>", \.name, "The profile's name; 'skeleton' by default."),
+        .group(\.source),
+        .list("<file> ...", \.source.operands, captureFiles),
+      ]
+    }
+
+    func check() throws(ValueError) {
+      let isName =
+        (1...32).contains(name.utf8.count)
+        && name.utf8.allSatisfy { (97...122).contains($0) || (48...57).contains($0) || $0 == 45 || $0 == 95 }
+      guard isName else { throw ValueError("--name is 1 to 32 of a-z, 0-9, - and _") }
+    }
+
+    func perform() throws(UsageError) -> ExitStatus {
+      try guessProfile(source.files(), port: port, name: name, report: ReportOptions())
+    }
+  }
+
   struct Check: Subcommand {
     static var about: About { About("check", "Check a profile in a file; errors name line and column.") }
     var file = ""
@@ -38,16 +72,21 @@ enum Profile: CommandGroup {
     }
     var profile = ""
     var source = SourceOptions()
+    var walks = false
 
     static var table: [Option<Self>] {
       [
         .value("<profile>", \.profile, profileOperand, completing: .wordsAndFiles(builtInProfiles)),
+        .flag(
+          "-v", \.walks, "All problems, and a walk through the frame of each and the first frame of each type."),
         .group(\.source),
         .list("<file> ...", \.source.input.files, "Capture files; '-' is standard input."),
       ]
     }
 
-    func perform() throws(UsageError) -> ExitStatus { try testProfile(profile, input: source.files()) }
+    func perform() throws(UsageError) -> ExitStatus {
+      try testProfile(profile, input: source.files(), walks: walks)
+    }
   }
 
   struct Export: Subcommand {

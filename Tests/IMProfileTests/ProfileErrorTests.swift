@@ -70,7 +70,10 @@ import Testing
       (7, "length: { offset: 7, size: 2 }", "7:9: the field ends at byte 9, the header at 8"),
       (7, "length: { offset: 4, size: 9 }", "7:28: 9 is not between 1 and 8"),
       (7, "length: { offset: 4, size: 2, order: middle }", "7:9: 'order' is big or little"),
-      (7, "length: { offset: 4, size: 2, counts: all }", "7:39: 'counts' is body or frame"),
+      (
+        7, "length: { offset: 4, size: 2, counts: all }",
+        "7:39: 'counts' is body, frame, or the byte that it counts from"
+      ),
       (7, "length: { offset: 4, size: 2, maximum: 2000000000 }", "7:40: 2000000000 is not between 0 and 1073741824"),
       (
         7, "length: { offset: 1, encoding: huffman }",

@@ -14,7 +14,7 @@ struct Target: Sendable {
 }
 
 let targets: [Target] =
-  captureTargets + engineTargets + partTargets + yamlTargets + servingTargets + commandLineTargets + endpointTargets
+  captureTargets + engineTargets + partTargets + yamlTargets + inferenceTargets + servingTargets + commandLineTargets + endpointTargets
 
 /// The one that this process runs. Written once, before the first input.
 nonisolated(unsafe) private var current: Target?

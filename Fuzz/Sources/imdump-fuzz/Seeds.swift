@@ -33,6 +33,7 @@ func writeSeeds(from samples: String, to folder: String) {
     for packet in packets.prefix(200) where packet.count > 66 && packet[12] == 8 && packet[13] == 0 && packet[14] == 0x45 {
       let payload = [UInt8](packet[min(packet.count, 34 + Int(packet[46] >> 4) * 4)...].prefix(255))
       guard payload.count > 2 else { continue }
+      seed("inference", [UInt8(payload.count - 1), 0, 0, 0] + payload)
       for target in ["tjp", "mqtt", "smpp", "diameter", "goim", "jt808", "stream"] {
         seed(target, [0, 7, 9, 0x0a, UInt8(payload.count)] + payload + [0x0b, UInt8(payload.count)] + payload)
       }

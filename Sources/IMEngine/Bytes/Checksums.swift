@@ -51,6 +51,18 @@ package enum ChecksumAlgorithm: UInt8, Sendable, BitwiseCopyable, CaseIterable {
     }
   }
 
+  /// The sum of `bytes`, of which those in `hole` count as zeros.
+  package func sum(of bytes: RawSpan, zeroing hole: Range<Int> = 0..<0) -> UInt64 {
+    let view = Bytes(bytes)
+    let first = min(max(0, hole.lowerBound), bytes.byteCount)
+    let last = min(max(first, hole.upperBound), bytes.byteCount)
+    var sum = RunningChecksum(self)
+    sum.add(view, 0, first)
+    sum.addZeros(last - first)
+    sum.add(view, last, bytes.byteCount - last)
+    return UInt64(sum.value)
+  }
+
   /// Bytes that its value has: 1, 2 or 4.
   package var byteCount: Int {
     switch self {

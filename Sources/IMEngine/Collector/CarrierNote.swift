@@ -6,6 +6,10 @@ package struct CarrierNote: Equatable, Sendable {
   package private(set) var carriers: CarrierSet = []
   /// The client, as a PROXY header names it; `nil` where none does.
   package private(set) var client: Endpoint?
+  /// Bytes of a PROXY header in front of everything else.
+  package private(set) var headerCount = 0
+  /// Whether a PROXY header stands there that cannot be believed: where it ends is not known.
+  package private(set) var hasDamagedHeader = false
 
   /// Reads the beginning of a client's stream; only its first 64 KiB are looked at.
   package init(_ content: [StreamContent]) {
@@ -18,10 +22,14 @@ package struct CarrierNote: Equatable, Sendable {
     bytes += [UInt8](repeating: 0, count: RawBuffer.slack)
     let view = Bytes(bytes.span.bytes)
     var start = 0
-    if case .header(let header, let count) = ProxyHeader.read(view, 0, end) {
+    switch ProxyHeader.read(view, 0, end) {
+    case .header(let header, let count):
       carriers.insert(header.version == 1 ? .proxy1 : .proxy2)
       client = header.source
       start = count
+      headerCount = count
+    case .damaged: hasDamagedHeader = true
+    case .none, .needMore: break
     }
     if start < end, case .upgrade = HTTPUpgrade.read(view, start, end) { carriers.insert(.webSocket) }
   }

@@ -14,6 +14,14 @@ package struct StreamRange: Equatable, Sendable {
   }
 }
 
+/// Where a segment's data begins in one direction of a stream.
+package struct StreamSegment: Equatable, Sendable {
+  /// Its first byte, from offset 0.
+  package var offset: Int
+  /// The number of its packet in the capture; of the first one, where several brought it.
+  package var packet: UInt64
+}
+
 /// One direction of a collected stream.
 package struct CollectedDirection: Sendable {
   /// Packets.
@@ -38,4 +46,6 @@ package struct CollectedDirection: Sendable {
   package internal(set) var acknowledgments = RoundTrips()
   /// The captured ranges one after the other, in pieces; whole when `bytesNotKept` is 0.
   package internal(set) var content: [StreamContent] = []
+  /// Where segments with data begin, ascending; only with `StreamOptions.keepsStarts`.
+  package internal(set) var starts: [StreamSegment] = []
 }

@@ -27,6 +27,10 @@ struct StreamBytes {
   private(set) var farCount = 0
   private(set) var leftOutCount = 0
   private(set) var notKeptCount = 0
+  /// Bytes whose content was taken.
+  private var keptCount = 0
+  /// Where segments with data begin, and their packets' numbers; only where they are asked for.
+  private var starts: [(place: Int, packet: UInt64)] = []
 
   /// Takes a segment whose packet, or datagram, is `bytes`.
   mutating func add(
@@ -60,6 +64,7 @@ struct StreamBytes {
     if count > 0 {
       extent = min(start, extent?.lowerBound ?? start)..<max(end, extent?.upperBound ?? end)
       if segment.payloadCount > 0 {
+        if keptCount < budget.directionLimit, budget.takeStart() { starts.append((start, segment.number)) }
         put(bytes.slice(segment.payload, segment.payloadCount), at: start, memory, &budget)
       }
     }
@@ -76,8 +81,10 @@ struct StreamBytes {
     _ content: RawSpan, at start: Int, _ memory: StreamMemory, _ budget: inout StreamBudget
   ) {
     if let last = tail?.end, last == start, tail?.isKept == true,
+      content.byteCount <= budget.directionLimit - keptCount,
       budget.takeContent(content.byteCount, growth: tail?.growth(content.byteCount) ?? 0)
     {
+      keptCount += content.byteCount
       tail?.append(content, memory)
       return
     }
@@ -119,7 +126,10 @@ struct StreamBytes {
     _ budget: inout StreamBudget
   ) {
     let count = content.byteCount
-    let isKept = budget.takeContent(count, growth: pieces.growth(before: place, at: start, count))
+    let isKept =
+      count <= budget.directionLimit - keptCount
+      && budget.takeContent(count, growth: pieces.growth(before: place, at: start, count))
+    if isKept { keptCount += count }
     let memory = isKept ? memory : nil
     if !pieces.extend(before: place, at: start, content, memory) {
       guard budget.takePiece() else {
@@ -129,6 +139,18 @@ struct StreamBytes {
       pieces.insert(StreamPiece(start: start, content, memory), before: place)
     }
     if !isKept { notKeptCount += count }
+  }
+
+  /// Where segments begin, counted from offset 0, in the order of the stream; each place once, with its first packet.
+  var segmentStarts: [StreamSegment] {
+    guard let extent else { return [] }
+    let base = syn.map { $0 + 1 } ?? extent.lowerBound
+    var result: [StreamSegment] = []
+    for start in starts.sorted(by: { ($0.place, $0.packet) < ($1.place, $1.packet) }) where start.place >= base {
+      let segment = StreamSegment(offset: start.place - base, packet: start.packet)
+      if result.last?.offset != segment.offset { result.append(segment) }
+    }
+    return result
   }
 
   /// What was collected, counted from offset 0.

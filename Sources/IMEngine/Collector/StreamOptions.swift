@@ -12,8 +12,12 @@ package struct StreamOptions: Sendable {
   package var streamLimit = Int.max
   /// Bytes of content over all streams.
   package var contentLimit = Int.max
+  /// Bytes of content of one direction.
+  package var directionLimit = Int.max
   /// Pieces over all streams.
   package var pieceLimit = Int.max
+  /// Whether `CollectedDirection.starts` tells where segments with data begin.
+  package var keepsStarts = false
   /// Whether IP and TCP checksums are verified: a segment whose checksum is wrong belongs to no stream, as its receiver
   /// ignored it, where its sender's others are right.
   package var verifiesChecksums = true
@@ -32,11 +36,17 @@ struct StreamBudget {
   /// What a piece costs beside its content, and a segment that waits.
   private static var pieceCost: Int { 128 }
   private static var waitingCost: Int { 64 }
+  private static var startCost: Int { 32 }
+  private let keepsStarts: Bool
+  /// `StreamOptions.directionLimit`.
+  let directionLimit: Int
 
   init(_ options: StreamOptions) {
     memory = options.memory
     content = options.contentLimit
     pieces = options.pieceLimit
+    keepsStarts = options.keepsStarts
+    directionLimit = options.directionLimit
   }
 
   private mutating func take(_ count: Int) -> Bool {
@@ -54,6 +64,9 @@ struct StreamBudget {
     pieces -= 1
     return true
   }
+
+  /// Takes room for the start of a segment, or nothing.
+  mutating func takeStart() -> Bool { keepsStarts && take(Self.startCost) }
 
   /// Takes room for a segment that waits for its acknowledgment, or nothing.
   mutating func takeWaiting() -> Bool { take(Self.waitingCost) }

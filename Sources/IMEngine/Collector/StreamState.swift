@@ -97,6 +97,7 @@ struct StreamState {
     var direction = sides[side].figures
     let bytes = sides[side].bytes
     (direction.ranges, direction.gaps, direction.content) = bytes.result(memory)
+    direction.starts = bytes.segmentStarts
     direction.overlapBytes = bytes.overlapCount
     direction.conflictBytes = bytes.conflictCount
     direction.resetBytes = bytes.resetCount

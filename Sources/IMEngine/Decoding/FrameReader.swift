@@ -108,6 +108,15 @@ extension UnsafePointer<Plan> {
   /// Runs the type's steps over the body; false when it cannot be of its type.
   @inline(never)
   func runSteps(_ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>) -> Bool {
+    var nobody = NoTracer()
+    return runSteps(bytes, frame, &nobody)
+  }
+
+  /// The same, and tells `tracer` of each step in front of it.
+  @inline(__always)
+  func runSteps<Tracer: StepTracer>(
+    _ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>, _ tracer: inout Tracer
+  ) -> Bool {
     let head = bytes.u64(frame.pointee.start)
     let end = frame.pointee.start + frame.pointee.count - frame.pointee.trailerCount
     let body = frame.pointee.start + frame.pointee.headerCount
@@ -124,6 +133,7 @@ extension UnsafePointer<Plan> {
     let last = i + Int(frame.pointee.kind.pointee.stepCount)
     while i < last {
       let step = pointee.steps[i]
+      tracer.reached(i, at: position)
       i += 1
       let count = Int(step.count)
       switch step.operation {

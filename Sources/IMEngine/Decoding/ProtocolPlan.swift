@@ -36,6 +36,9 @@ package final class ProtocolPlan: @unchecked Sendable {
   /// The plan.
   @exclusivity(unchecked) package private(set) var pointer: UnsafePointer<Plan>
   private var kinds: UnsafeMutablePointer<FrameKind>
+  @exclusivity(unchecked) private var stepLines: [Int]
+  @exclusivity(unchecked) private var kindLines: [Int]
+  private var stepCount: Int
   /// Places of the table of types, those of the types as pieces included.
   private var kindCount: Int
   private var steps: UnsafeMutablePointer<PlanStep>
@@ -68,6 +71,8 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var kinds: [FrameKind] = []
     /// The steps of all types; each has its own by `firstStep` and `stepCount`.
     package var steps: [PlanStep] = []
+    /// The lines of the profile in which the steps stand, and the types, where they are known.
+    package var stepLines: [Int] = [], kindLines: [Int] = []
     /// What holds for types that the profile does not know.
     package var unknownFlags: FrameKind.Flags = []
     /// Names of statuses, by list: `FrameKind.statusList` tells a type's. Behind the first, of the profile, stands the one of
@@ -100,6 +105,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     self.tagTypes = tagTypes
     self.checksumName = checksumName
     statusNames = draft.statusNames
+    (stepLines, kindLines, stepCount) = (draft.stepLines, draft.kindLines, draft.steps.count)
     typeValues = draft.kinds.map(\.value)
     typeRoles = draft.kinds.map(\.role)
     self.variant = variant.map { variant in
@@ -213,6 +219,17 @@ package final class ProtocolPlan: @unchecked Sendable {
     return isKnown || place == UnsafeRawPointer(variant.unknown)
   }
 
+  /// The step with the index `index`; one that does nothing where there is none.
+  func steps(_ index: Int) -> PlanStep { (0..<stepCount).contains(index) ? steps[index] : PlanStep(.end) }
+
+  /// The line of the profile in which that step stands; `nil` where it is not known.
+  func stepLine(_ index: Int) -> Int? { stepLines.indices.contains(index) ? stepLines[index] : nil }
+
+  /// The line of the profile in which a type stands; `nil` where it is not known.
+  func line(ofType kind: FrameKind) -> Int? {
+    kindLines.indices.contains(Int(kind.index)) ? kindLines[Int(kind.index)] : nil
+  }
+
   /// Whether `value` is such a one; words of lines have no bytes below 0x21.
   private static func isForgotten(_ value: UInt64) -> Bool { value >> 6 == 1 << 26 }
 
@@ -236,6 +253,9 @@ package final class ProtocolPlan: @unchecked Sendable {
     swap(&kinds, &other.kinds)
     swap(&kindCount, &other.kindCount)
     swap(&steps, &other.steps)
+    swap(&stepLines, &other.stepLines)
+    swap(&kindLines, &other.kindLines)
+    swap(&stepCount, &other.stepCount)
     swap(&nested, &other.nested)
     swap(&unknown, &other.unknown)
     swap(&forms, &other.forms)

@@ -108,12 +108,11 @@ package struct FrameTextWriter {
     // With -v, the elements have their texts.
     let showsBody = style.showsText && style.verbosity == 0 && body.byteCount > 0
     guard style.showsHex || showsBody else { return }
-    if plan.hidesIdentity, frame.identityCount > 0 {
+    let header = plan.headerBytes(frame, in: bytes)
+    guard let hidden = plan.hiddenBytes(of: frame, body, tlvs, secrets, behind: header.count) else {
       out.literal("\tnot shown: it holds the client's name\n")
       return
     }
-    let header = plan.headerBytes(frame, in: bytes)
-    let hidden = hidden(body, tlvs, secrets, plan, behind: header.count)
     if showsBody {
       let inBody = hidden.filter { $0.lowerBound >= header.count }
       text(body, hiding: inBody.map { $0.lowerBound - header.count..<$0.upperBound - header.count }, to: &out)
@@ -218,20 +217,6 @@ package struct FrameTextWriter {
     }
   }
 
-  /// The bytes of a frame that the profile calls sensitive; its body begins behind a header of so many.
-  private func hidden(
-    _ body: RawSpan, _ tlvs: Span<TLVRef>, _ secrets: [Range<Int>], _ plan: ProtocolPlan, behind headerCount: Int
-  ) -> [Range<Int>] {
-    var hidden = secrets
-    if !plan.sensitiveTags.isEmpty {
-      for i in tlvs.indices where ElementLabel(tlvs[i], in: body, plan).isHidden {
-        let start = headerCount + Int(tlvs[i].offset)
-        hidden.append(start..<start + Int(tlvs[i].count))
-      }
-    }
-    return hidden
-  }
-
   /// The body as text: one line, what cannot be printed as `\xNN`, what is not to be shown as dashes.
   private func text(_ body: RawSpan, hiding hidden: [Range<Int>], to out: inout ByteWriter) {
     out.literal("\t")
@@ -299,5 +284,24 @@ package struct FrameTextWriter {
     out.literal("\u{1b}[")
     out.number(code)
     out.literal("m")
+  }
+}
+
+extension ProtocolPlan {
+  /// The ranges of a frame that are not to be shown, from its header's first byte: `secrets`, which its fields say, and what the
+  /// profile calls sensitive in the body behind a header of `headerCount` bytes; `nil` where none of it is to be shown, since it
+  /// holds the name of a client that is hidden.
+  package func hiddenBytes(
+    of frame: Frame, _ body: RawSpan, _ tlvs: Span<TLVRef>, _ secrets: [Range<Int>], behind headerCount: Int
+  ) -> [Range<Int>]? {
+    guard !hidesIdentity || frame.identityCount == 0 else { return nil }
+    var hidden = secrets
+    if !sensitiveTags.isEmpty {
+      for i in tlvs.indices where ElementLabel(tlvs[i], in: body, self).isHidden {
+        let start = headerCount + Int(tlvs[i].offset)
+        hidden.append(start..<start + Int(tlvs[i].count))
+      }
+    }
+    return hidden
   }
 }

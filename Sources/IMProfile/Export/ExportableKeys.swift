@@ -24,6 +24,7 @@ enum ExportableKeys {
     "header.magic": ["offset", "bytes"],
     "header.version": ["offset", "bytes"],
     "length": field.union(["encoding", "counts", "maximum"]),
+    "length.counts": ["from"],
     "fields": [
       "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status",
     ],

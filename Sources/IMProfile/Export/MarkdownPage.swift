@@ -21,6 +21,14 @@ struct MarkdownPage {
 
   // MARK: What it is
 
+  /// What the length counts.
+  private var counted: String {
+    guard draft.plan.framing.lengthCountsHeader else { return "the body" }
+    let from = draft.plan.headerCount + draft.plan.lengthAdd
+    return from <= 0 || from == Int(draft.plan.framing.trailerCount)
+      ? "the whole frame" : "what stands from byte \(from) on"
+  }
+
   private func head() -> String {
     var out = "# \(Self.quoted(profile.name))\n\n\(Self.quoted(exported.title)).\n"
     if let description = exported.description {
@@ -37,8 +45,7 @@ struct MarkdownPage {
     switch draft.plan.lengthRule {
     case .field where !draft.plan.length.isPresent: out += "| Length | \(longest) |\n"
     case .field:
-      let counts = draft.plan.framing.lengthCountsHeader ? "the whole frame" : "the body"
-      out += "| Length | counts \(counts); \(longest) |\n"
+      out += "| Length | counts \(counted); \(longest) |\n"
     case .varint: out += "| Length | a number of 1 to 4 bytes of seven bits, least significant first; \(longest) |\n"
     }
     out += "| Checksum | \(checksum()) |\n| Sequence | \(sequence()) |\n"
@@ -131,7 +138,7 @@ struct MarkdownPage {
 
   private func meaning(_ key: String) -> String {
     switch key {
-    case "length": draft.plan.framing.lengthCountsHeader ? ": bytes of the whole frame" : ": bytes of the body"
+    case "length": ": bytes of \(counted)"
     case "session":
       (draft.plan.framing.sessionCoding == .bcd ? ", decimal digits" : "") + ": whose frame it is"
         + (draft.plan.framing.hidesSession ? ", not shown" : "")

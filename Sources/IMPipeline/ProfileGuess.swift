@@ -1,0 +1,276 @@
+import IMCapture
+import IMEngine
+import IMInference
+import IMOutput
+import IMProfile
+import IMWire
+import IMYAML
+
+/// Makes a skeleton of a profile from captures, and prints it: `imdump profile new`.
+///
+/// What the page says is tested: it is compiled, and the captures are decoded with it. The status is `failure` where no framing
+/// was found, or nothing was decoded.
+package func guessProfile(
+  _ input: InputOptions, port: UInt16?, name: String, report: ReportOptions
+) throws(UsageError) -> ExitStatus {
+  guard !input.files.contains("-") else {
+    throw UsageError(message: "profile new reads the capture twice, so it wants a file, and no standard input")
+  }
+  let stopping = Stopping()
+  let confinement = try Confinement(input.confinement, isLive: false)
+  var collector = StreamCollector(options: SampleLimits.streams)
+  let status = readStreams(input, stopping, into: &collector) { () throws(CaptureError) in
+    try confinement.enter(folders: [], mayWrite: false)
+  }
+  guard status != .usage, collector.packets > 0 || status == .success else { return status }
+  var picker = SamplePicker(collector.finish(), port: port)
+  guard let samples = picker.samples() else {
+    complain(picker.complaint)
+    return max(status, .failure)
+  }
+  guard let guess = GuessedProtocol(samples.streams, seconds: samples.seconds) else {
+    complain(
+      "port \(samples.port): in \(count(UInt64(samples.byteCount), "byte")) of \(count(UInt64(samples.connections), "connection")) no length, delimiter or line ends frames as segments do"
+        + (samples.byteCount < 512
+          ? ": there is too little of it" : ": it is encrypted, compressed, or framed otherwise"))
+    return max(status, .failure)
+  }
+  if let refusal = ProfileSkeleton.refusal(guess) {
+    complain("port \(samples.port): \(refusal)")
+    return max(status, .failure)
+  }
+  var best: (page: String, outcome: ProfileSkeleton.Outcome)?
+  for proof in ProfileSkeleton.proofs(guess) where !stopping.stop.isStopped || best == nil {
+    func page(_ outcome: ProfileSkeleton.Outcome?) -> String {
+      ProfileSkeleton.text(
+        guess, name: name, ports: [samples.port], notes: samples.notes, proof: proof, outcome: outcome)
+    }
+    do throws(ProfileError) {
+      let plan = try ProfileCompiler.compile(page(nil), source: "\(name).yaml")
+      let outcome = decode(input, plan, report)
+      if let known = best, known.outcome.frames >= outcome.frames { continue }
+      best = (page(outcome), outcome)
+    } catch {
+      // A page that does not compile is ours to mend, and of no use to anybody.
+      complain("the skeleton is no profile, which is a bug of imdump: \(error.description)")
+      return .failure
+    }
+  }
+  guard let best else { return max(status, .failure) }
+  var out = ByteWriter()
+  out.text(best.page)
+  let output = Output.standard()
+  output.drain(&out)
+  if let error = output.error {
+    if error.isBrokenPipe { return .success }
+    complain(error.description)
+    return .ioError
+  }
+  if stopping.stop.isStopped {
+    complain("interrupted: the skeleton is of what was read until then")
+    return max(status, .interrupted)
+  }
+  if best.outcome.frames == 0 { complain("nothing of the capture is decoded with this skeleton: see its comments") }
+  return max(status, best.outcome.frames == 0 ? .failure : .success)
+}
+
+/// Decodes the whole input with `plan` alone.
+private func decode(_ input: InputOptions, _ plan: ProtocolPlan, _ report: ReportOptions) -> ProfileSkeleton.Outcome {
+  var quiet = report
+  quiet.isQuiet = true
+  let run = Run(guest: input, plans: [plan], decode: DecodeOptions(), report: quiet)
+  let driver = run.driver(run.engine())
+  // What is wrong with the input was told when it was sampled.
+  _ = run.lead(driver)
+  let ledger = driver.engine.totals
+  var frames: UInt64 = 0
+  for kind in 0...64 {
+    let totals = driver.engine.totals(plan: 0, kind: kind)
+    frames += totals.frames[0] + totals.frames[1]
+  }
+  return ProfileSkeleton.Outcome(
+    frames: frames, connections: UInt64(ledger.decodedConnections), allConnections: UInt64(ledger.connections),
+    bytes: ledger.decodedBytes + ledger.damagedBytes + ledger.skippedBytes + ledger.unreadBytes - ledger.carrierBytes,
+    skippedBytes: ledger.skippedBytes + ledger.unreadBytes - ledger.carrierBytes)
+}
+
+/// How much of a capture is looked at.
+enum SampleLimits {
+  /// Bytes of a direction, and of all.
+  static let direction = 512 << 10
+  static let total = 8 << 20
+  /// Directions.
+  static let directions = 4_096
+
+  /// What is kept of streams.
+  static var streams: StreamOptions {
+    var options = StreamOptions()
+    options.keepsStarts = true
+    options.directionLimit = direction
+    options.contentLimit = 192 << 20
+    options.seed = .random(in: .min ... .max)
+    return options
+  }
+}
+
+/// Chooses the streams of one protocol, which is what one port of servers speaks.
+struct SamplePicker {
+  /// What was chosen.
+  struct Samples {
+    var streams: [StreamSample]
+    var port: UInt16
+    var connections: Int
+    var byteCount: Int
+    var seconds: ClosedRange<Int64>
+    /// Sentences for the head of a page.
+    var notes: [String]
+  }
+
+  private let streams: [CollectedStream]
+  private let wanted: UInt16?
+  /// Why there are no samples.
+  private(set) var complaint = ""
+
+  init(_ streams: [CollectedStream], port: UInt16?) {
+    self.streams = streams
+    wanted = port
+  }
+
+  /// The port of the server of a stream: that of whoever answered the SYN, or else the one that more streams have.
+  private func servers() -> [(port: UInt16, isTurned: Bool)] {
+    var ports: [UInt16: Int] = [:]
+    for stream in streams {
+      ports[stream.server.port, default: 0] += stream.sawSYN ? 2 : 1
+      ports[stream.client.port, default: 0] += stream.sawSYN ? 0 : 1
+    }
+    return streams.map { stream in
+      if let wanted, !stream.sawSYN, stream.client.port == wanted { return (wanted, true) }
+      guard !stream.sawSYN, ports[stream.client.port, default: 0] > ports[stream.server.port, default: 0] else {
+        return (stream.server.port, false)
+      }
+      return (stream.client.port, true)
+    }
+  }
+
+  /// The samples of the port that was asked for, or of the one with the most bytes; `nil` where there are none.
+  mutating func samples() -> Samples? {
+    let servers = servers()
+    var bytes: [UInt16: Int] = [:]
+    for (stream, server) in zip(streams, servers) {
+      bytes[server.port, default: 0] += stream.directions.reduce(0) { $0 + $1.ranges.reduce(0) { $0 + $1.count } }
+    }
+    bytes = bytes.filter { $0.value > 0 }
+    let ranked = bytes.sorted { (-$0.value, $0.key) < (-$1.value, $1.key) }
+    guard let port = wanted ?? ranked.first?.key, bytes[port] != nil else {
+      complaint =
+        wanted.map { "no TCP data of port \($0); there is some of \(Self.list(ranked.map(\.key)))" }
+        ?? "there is no TCP data to make a profile of"
+      if ranked.isEmpty { complaint = "there is no TCP data to make a profile of" }
+      return nil
+    }
+    var result = Samples(streams: [], port: port, connections: 0, byteCount: 0, seconds: 0...0, notes: [])
+    var first = Int64.max
+    var last = Int64.min
+    var carried = 0
+    var damaged = 0
+    var isCut = false
+    for (stream, server) in zip(streams, servers) where server.port == port {
+      let sides = server.isTurned ? [1, 0] : [0, 1]
+      let note = CarrierNote(stream.directions[sides[0]].content)
+      guard !note.carriers.contains(.webSocket) else {
+        carried += 1
+        continue
+      }
+      guard !note.hasDamagedHeader else {
+        damaged += 1
+        continue
+      }
+      result.connections += 1
+      first = min(first, stream.firstSeen.nanoseconds / 1_000_000_000)
+      last = max(last, stream.lastSeen.nanoseconds / 1_000_000_000)
+      for direction in 0...1 {
+        guard result.streams.count < SampleLimits.directions, result.byteCount < SampleLimits.total else {
+          isCut = true
+          break
+        }
+        let side = stream.directions[sides[direction]]
+        if side.bytesNotKept > 0 { isCut = true }
+        guard
+          let sample = StreamSample(
+            side, connection: stream.id, direction: direction, isFromStart: stream.sawSYN,
+            skipping: direction == 0 ? note.headerCount : 0, limit: SampleLimits.total - result.byteCount)
+        else { continue }
+        result.byteCount += sample.bytes.count
+        result.streams.append(sample)
+      }
+    }
+    guard result.connections > 0, !result.streams.isEmpty, first <= last else {
+      complaint =
+        carried > 0
+        ? "port \(port): what \(count(UInt64(carried), "connection")) carry is WebSocket, which profile new does not look into; a profile for what stands in its messages can be written and tested all the same"
+        : "port \(port): there is no TCP data to make a profile of"
+      return nil
+    }
+    result.seconds = first...last
+    result.notes.append(
+      "Port \(port): \(count(UInt64(result.connections), "connection")), of which \(count(UInt64(result.byteCount), "byte")) were looked at\(isCut ? ", not all" : "")."
+    )
+    if carried > 0 { result.notes.append("\(count(UInt64(carried), "connection")) of WebSocket left out.") }
+    if damaged > 0 {
+      result.notes.append(
+        "\(count(UInt64(damaged), "connection")) left out that begin with a PROXY header which cannot be believed.")
+    }
+    let others = ranked.map(\.key).filter { $0 != port }
+    if !others.isEmpty { result.notes.append("There is data of other ports too: \(Self.list(others)).") }
+    return result
+  }
+
+  private static func list(_ ports: [UInt16]) -> String {
+    ports.prefix(5).map(String.init).joined(separator: ", ") + (ports.count > 5 ? ", ..." : "")
+  }
+}
+
+extension StreamSample {
+  /// What was collected of a direction, but for its first `skipped` bytes, and no more than `limit` of it; `nil` where there is
+  /// nothing.
+  init?(
+    _ side: CollectedDirection, connection: Int, direction: Int, isFromStart: Bool, skipping skipped: Int, limit: Int
+  ) {
+    var bytes: [UInt8] = []
+    var runs: [Range<Int>] = []
+    var starts: [SegmentStart] = []
+    // The ranges without the bytes whose content was not kept: what was kept stands in front.
+    var all: [UInt8] = []
+    for piece in side.content where all.count < limit + skipped {
+      piece.withUnsafeBytes { all += $0.prefix(limit + skipped - all.count) }
+    }
+    let segments = side.starts
+    var next = 0
+    var position = 0
+    var isWhole = isFromStart
+    for (index, range) in side.ranges.enumerated() {
+      let available = min(range.count, all.count - position)
+      guard available > 0 else { break }
+      // Further ranges only where all of those in front were kept, since content has no places of its own.
+      let drop = index == 0 && range.offset == 0 ? min(skipped, available) : 0
+      if index == 0, range.offset != 0 { isWhole = false }
+      let from = bytes.count
+      bytes += all[position + drop..<position + available]
+      if bytes.count > from { runs.append(from..<bytes.count) }
+      while next < segments.count, segments[next].offset < range.offset + drop { next += 1 }
+      if drop > 0, next < segments.count, segments[next].offset > range.offset + drop {
+        starts.append(SegmentStart(offset: from, packet: segments[next].packet))
+      }
+      while next < segments.count, segments[next].offset < range.offset + available {
+        let offset = segments[next].offset - range.offset - drop + from
+        if starts.last?.offset != offset { starts.append(SegmentStart(offset: offset, packet: segments[next].packet)) }
+        next += 1
+      }
+      position += available
+      if available < range.count || side.bytesNotKept > 0 { break }
+    }
+    guard !bytes.isEmpty else { return nil }
+    self.init(
+      connection: connection, direction: direction, isFromStart: isWhole, bytes: bytes, runs: runs, starts: starts)
+  }
+}

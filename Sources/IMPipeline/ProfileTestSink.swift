@@ -1,0 +1,295 @@
+import IMCapture
+import IMEngine
+import IMOutput
+import IMWire
+
+/// Collects what in a capture speaks against a profile, with the bytes concerned: `imdump profile test`.
+final class ProfileTestSink: EngineSink {
+  /// The issues that speak against a profile, or against the capture.
+  static let kinds: [IssueKind] = [
+    .unknownType, .unsupportedVersion, .malformedBody, .incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit,
+    .nestedTooDeep, .duplicateTag, .checksumMismatch, .compressLabelOnly, .orphanAck,
+  ]
+  /// Those that are told besides: bytes that are no frame.
+  private static let others: [IssueKind] = [.resynchronised, .frameCut]
+  /// Problems that are told without `walks`, and with it.
+  private static var fewProblems: Int { 20 }
+  private static var mostProblems: Int { 10_000 }
+  /// Bytes of a frame that are kept.
+  private static var longestCopy: Int { 4_096 }
+
+  /// One problem.
+  private struct Problem {
+    var issue: Issue
+    var connection: ConnectionInfo
+    /// The packet with the last byte; 0 where it is not known.
+    var packet: UInt64 = 0
+    var bytes: [UInt8] = []
+    /// Those of them that are not to be shown.
+    var hidden: [Range<Int>] = []
+    var trace: FrameTrace?
+    var type = ""
+  }
+
+  /// The last frame that something may be said of: its issues come behind it.
+  private struct Remembered {
+    var connection: UInt32
+    var direction: Direction
+    var frame: Frame
+    var bytes: [UInt8]
+    var hidden: [Range<Int>]
+    var trace: FrameTrace
+  }
+
+  private let plan: ProtocolPlan
+  private let walks: Bool
+  private var book = FieldBook()
+  private var problems: [Problem] = []
+  private var count = 0
+  private var last: Remembered?
+  /// The first frame of each type, by index.
+  private var firsts:
+    [Int: (info: ConnectionInfo, direction: Direction, packet: UInt64, offset: UInt64, trace: FrameTrace)] =
+      [:]
+
+  /// The beginnings of streams, where nothing was decoded.
+  private var beginnings: [(text: String, bytes: [UInt8], trace: FrameTrace)] = []
+  private var frames = 0
+
+  init(plan: ProtocolPlan, walks: Bool) {
+    self.plan = plan
+    self.walks = walks
+  }
+
+  private var limit: Int { walks ? Self.mostProblems : Self.fewProblems }
+
+  func frame(
+    _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
+    body: RawSpan, tlvs: Span<TLVRef>
+  ) {
+    frames += 1
+    let index = Int(frame.kind.pointee.index)
+    let isFirst = walks && index < plan.typeNames.count && firsts[index] == nil
+    let isRemarkable =
+      frame.checksumStatus == .bad || index >= plan.typeNames.count || note.isOrphan
+      || !frame.flags.isDisjoint(with: Self.remarkable)
+    guard isFirst || isRemarkable && problems.count < limit else { return }
+    let trace = plan.trace(frame, in: bytes)
+    if isFirst { firsts[index] = (connection, direction, frame.number, frame.streamOffset, trace) }
+    guard isRemarkable else { return }
+    let end = min(bytes.byteCount, frame.start + min(frame.count, Self.longestCopy))
+    let copy = frame.start <= end ? bytes.withUnsafeBytes { Array($0[frame.start..<end]) } : []
+    _ = book.fields(frame, connection, direction, plan, bytes: bytes, body: body)
+    // Places are those of the header as the profile has it; delimiters make it longer where it was read.
+    let header = plan.headerBytes(frame, in: bytes).count
+    var hidden = plan.hiddenBytes(of: frame, body, tlvs, book.secrets, behind: header) ?? [0..<frame.count]
+    hidden = hidden.map { range in
+      range.lowerBound < header
+        ? range : range.lowerBound - header + frame.headerCount..<range.upperBound - header + frame.headerCount
+    }
+    // What is hidden in an inflated body stands somewhere in the compressed one.
+    if frame.flags.contains(.inflated), !hidden.isEmpty { hidden = [0..<frame.count] }
+    last = Remembered(
+      connection: connection.serial, direction: direction, frame: frame, bytes: copy,
+      hidden: hidden, trace: trace)
+  }
+
+  private static var remarkable: Frame.Flags {
+    Frame.Flags.tlvErrors.union([.malformed, .compressLabelOnly, .duplicateTag, .nestedTooDeep])
+  }
+
+  func issue(_ issue: Issue, _ connection: ConnectionInfo) {
+    guard Self.kinds.contains(issue.kind) || Self.others.contains(issue.kind), connection.plan == 0 else { return }
+    count += 1
+    guard problems.count < limit else { return }
+    var problem = Problem(issue: issue, connection: connection)
+    if let last, last.connection == connection.serial, last.direction == issue.direction,
+      last.frame.streamOffset == issue.streamOffset
+    {
+      problem.packet = last.frame.number
+      problem.bytes = last.bytes
+      problem.hidden = last.hidden
+      problem.trace = last.trace
+      let index = Int(last.frame.kind.pointee.index)
+      if index < plan.typeNames.count { problem.type = plan.typeNames[index] }
+    }
+    problems.append(problem)
+  }
+
+  // MARK: Bytes that are no frame
+
+  /// Reads the files again for the bytes of what is no frame, which the engine tells of only where they stand.
+  func fetchBytes(_ run: Run) {
+    let isNothing = problems.isEmpty && frames == 0
+    guard isNothing || problems.contains(where: { $0.bytes.isEmpty }), run.isReadTwice, !run.stopping.stop.isStopped
+    else { return }
+    var options = StreamOptions()
+    options.keepsStarts = true
+    options.memory = 128 << 20
+    var collector = StreamCollector(options: options)
+    for file in run.input.files {
+      guard
+        let source = try? CaptureFile(
+          path: file, filter: run.input.captureFilter, stop: run.stopping.stop, steps: run.input.steps)
+      else { continue }
+      while (try? source.nextBatch { collector.process($0, $1) }) == true {}
+    }
+    var streams: [Set<Endpoint>: [CollectedStream]] = [:]
+    collector.finish { streams[[$0.client, $0.server], default: []].append($0) }
+    if isNothing { explainNothing(streams.values.flatMap { $0 }.sorted { $0.id < $1.id }) }
+    for i in problems.indices where problems[i].bytes.isEmpty {
+      let (issue, info) = (problems[i].issue, problems[i].connection)
+      // Where a carrier stands between, places are those of what it carries.
+      guard !info.carriers.contains(.webSocket) else { continue }
+      let all = streams[[info.peer, info.server]] ?? []
+      guard let stream = all.last(where: { $0.firstSeen <= issue.timestamp }) ?? all.first else { continue }
+      let isTurned = stream.client != info.peer
+      let isFromClient = issue.direction == .clientToServer
+      let side = stream.directions[isFromClient != isTurned ? 0 : 1]
+      let offset = Int(clamping: issue.streamOffset)
+      problems[i].bytes = side.bytes(at: offset, count: Self.longestCopy)
+      problems[i].hidden = secretOfStrays
+      problems[i].packet = side.starts.last { $0.offset <= offset }?.packet ?? 0
+      if issue.kind != .frameCut, !problems[i].bytes.isEmpty {
+        problems[i].trace = plan.trace(notAFrame: problems[i].bytes)
+      }
+    }
+  }
+
+  /// Why the first bytes of a few streams are no frame, where none was found anywhere.
+  private func explainNothing(_ all: [CollectedStream]) {
+    for stream in all {
+      for (index, side) in stream.directions.enumerated() {
+        guard beginnings.count < (walks ? 100 : 4) else { return }
+        let bytes = side.bytes(at: side.ranges.first?.offset ?? 0, count: Self.longestCopy)
+        guard !bytes.isEmpty else { continue }
+        let ends = index == 0 ? (stream.client, stream.server) : (stream.server, stream.client)
+        let trace = plan.trace(notAFrame: bytes)
+        let packet = side.starts.first?.packet ?? 0
+        beginnings.append(
+          (
+            "packet \(packet), \(ends.0) > \(ends.1), offset 0: no frame: \(trace.refusal ?? "")", bytes, trace
+          ))
+      }
+    }
+  }
+
+  // MARK: Text
+
+  /// Writes the problems, and with `walks` the walks.
+  func write(to out: inout ByteWriter) {
+    for problem in problems { write(problem, to: &out) }
+    for beginning in beginnings {
+      out.text(beginning.text + "\n")
+      hexLines(beginning.bytes, secretOfStrays, to: &out)
+      if walks { write(beginning.trace, to: &out) }
+    }
+    if count > problems.count {
+      let left = IMOutput.count(UInt64(count - problems.count), "further problem")
+      out.text("\(left)\(walks ? "" : "; -v tells them all")\n")
+    }
+    if walks {
+      for (index, first) in firsts.sorted(by: { $0.key < $1.key }) {
+        out.text(
+          "first \(plan.typeNames[index]): \(place(first.info, first.direction, first.packet)), offset \(first.offset)\n"
+        )
+        write(first.trace, to: &out)
+      }
+    }
+    if !problems.isEmpty || !firsts.isEmpty || !beginnings.isEmpty { out.literal("\n") }
+  }
+
+  private func place(_ info: ConnectionInfo, _ direction: Direction, _ packet: UInt64) -> String {
+    let ends = direction == .clientToServer ? (info.client, info.server) : (info.server, info.client)
+    let number = packet > 0 ? "packet \(packet)" : "packet not known"
+    return "\(number), #\(info.serial) \(ends.0) > \(ends.1)"
+  }
+
+  private func write(_ problem: Problem, to out: inout ByteWriter) {
+    let issue = problem.issue
+    var text = "\(place(problem.connection, issue.direction, problem.packet)), offset \(issue.streamOffset): "
+    text += issue.kind.name
+    if !problem.type.isEmpty { text += " in \(problem.type)" }
+    switch issue.details {
+    case .unknownType(let type): text += " \(hex(type))"
+    case .checksumMismatch(_, let sum): text += ", the frame says \(hex(sum))"
+    case .orphanAck(_, let names?): text += ", it names \(names)"
+    case .resynchronised, .frameCut: text += ", \(IMOutput.count(issue.byteCount, "byte"))"
+    default: break
+    }
+    if let refusal = problem.trace?.refusal { text += ": \(refusal)" }
+    if let line = problem.trace?.line { text += " (line \(line) of the profile)" }
+    out.text(text + "\n")
+    hexLines(problem.bytes, problem.hidden, to: &out)
+    if walks, let trace = problem.trace { write(trace, to: &out) }
+  }
+
+  /// What is hidden of bytes that are no frame: what stands behind a header, where the protocol has something to hide.
+  private var secretOfStrays: [Range<Int>] {
+    let plan = plan.pointer.pointee
+    let hides = self.plan.hidesIdentity || !self.plan.sensitiveTags.isEmpty || self.plan.hasFields
+    return hides || plan.framing.hidesSession ? [max(16, Int(plan.headerCount))..<Int.max] : []
+  }
+
+  /// The first bytes in hexadecimal, 16 a line; dashes for what is not to be shown.
+  private func hexLines(_ all: [UInt8], _ hidden: [Range<Int>], to out: inout ByteWriter) {
+    let bytes = all.prefix(walks ? 256 : 32)
+    for start in stride(from: 0, to: bytes.count, by: 16) {
+      let row = bytes[start..<min(start + 16, bytes.count)]
+      let isHidden = row.indices.map { i in hidden.contains { $0.contains(i) } }
+      if !isHidden.contains(false) { break }
+      let digits = zip(row, isHidden).map { $1 ? "--" : ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(
+        separator: " ")
+      let text = String(
+        decoding: zip(row, isHidden).map { !$1 && (0x20...0x7e).contains($0) ? $0 : $1 ? 0x2d : 0x2e }, as: UTF8.self)
+      let offset = String(start, radix: 16)
+      let padding = String(repeating: "0", count: max(0, 4 - offset.count))
+      out.text(
+        "        0x\(padding)\(offset)  \(digits)\(String(repeating: " ", count: max(0, 47 - digits.count)))  \(text)\n"
+      )
+    }
+  }
+
+  private func write(_ trace: FrameTrace, to out: inout ByteWriter) {
+    for part in trace.parts {
+      var text = "        \(part.offset)"
+      text += String(repeating: " ", count: max(1, 14 - text.count)) + "\(part.count)"
+      text += String(repeating: " ", count: max(1, 20 - text.count)) + part.name
+      if let value = part.value {
+        text += String(repeating: " ", count: max(1, 42 - text.count)) + "\(value)"
+        if value > 9 { text += " (\(hex(value)))" }
+      }
+      if let line = part.line { text += ", line \(line)" }
+      out.text(text + "\n")
+    }
+  }
+
+  private func hex(_ value: UInt64) -> String { "0x" + String(value, radix: 16) }
+}
+
+extension CollectedDirection {
+  /// The captured bytes from `offset` on, up to the next gap, at most `count`.
+  fileprivate func bytes(at offset: Int, count: Int) -> [UInt8] {
+    var place = 0
+    for range in ranges {
+      guard offset >= range.offset else { return [] }
+      if offset < range.end {
+        var skipped = place + offset - range.offset
+        let wanted = min(count, range.end - offset)
+        var found: [UInt8] = []
+        for piece in content where found.count < wanted {
+          if skipped >= piece.count {
+            skipped -= piece.count
+            continue
+          }
+          piece.withUnsafeBytes { found += $0[skipped..<min(piece.count, skipped + wanted - found.count)] }
+          skipped = 0
+        }
+        // Content that was not kept has no place.
+        return bytesNotKept == 0 ? found : []
+      }
+      place += range.count
+    }
+    return []
+  }
+}
