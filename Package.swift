@@ -76,16 +76,17 @@ let package = Package(
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
+    room("IMOwners", ["IMWire"]),
     room("IMAlerts", ["IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
-    room("IMOutput", ["IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMWire"]),
+    room("IMOutput", ["IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMOwners", "IMWire"]),
     room(
       "IMDocuments",
-      ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMYAML", "IMWire", "CMachine"]),
+      ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMOwners", "IMYAML", "IMWire", "CMachine"]),
     room(
       "IMPipeline",
       [
         "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMMetrics", "IMFilter", "IMAlerts", "IMOutput",
-        "IMDocuments", "IMYAML", "IMWire", "CSandbox",
+        "IMDocuments", "IMOwners", "IMYAML", "IMWire", "CSandbox",
       ]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
     room("IMCommandLine", ["IMWire"]),
@@ -117,6 +118,7 @@ let package = Package(
     tests("IMYAMLTests", ["IMYAML"]),
     tests("IMProfileTests", ["IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
+    tests("IMOwnersTests", ["IMOwners", "IMWire"]),
     tests("IMMetricsTests", ["IMMetrics", "IMEngine", "IMWire"]),
     tests("IMAlertsTests", ["IMAlerts", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMOutputTests", ["IMOutput", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMFilter", "IMWire"]),

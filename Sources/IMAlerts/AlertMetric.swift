@@ -110,21 +110,32 @@ package enum AlertMetric: CaseIterable, Hashable, Sendable {
   /// Whether a rule may choose statuses.
   package var hasStatus: Bool { self == .rejected || self == .handshakesRefused }
 
+  /// Whether a rule may choose messages by a filter.
+  package var hasFilter: Bool {
+    switch self {
+    case .loss, .success, .retry, .rejected, .unknown, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99,
+      .checksumErrors, .handshakesRefused, .lateAnswers, .unackedAge, .messages:
+      true
+    default: false
+    }
+  }
+
   /// What it can be counted for.
   package var scopes: [AlertScope] {
     switch self {
     case .captureDrops: [.capture]
     // A connection is tried once and succeeds or not: there is nothing to count.
     case .connectionSuccess, .reconnects, .handshakeFailures, .connectionsRefused: [.endpoint, .profile]
-    default: [.endpoint, .profile, .connection]
+    default: [.endpoint, .profile, .connection, .owner]
     }
   }
 }
 
 /// What has a state of its own under a rule.
 package enum AlertScope: String, CaseIterable, Sendable {
-  /// All servers of a protocol; one server; one connection; the capture itself.
-  case profile, endpoint, connection, capture
+  /// All servers of a protocol; one server; one connection; the capture itself; the unit or container that has the
+  /// connections' ends of this host, live only.
+  case profile, endpoint, connection, capture, owner
 }
 
 /// How a value is compared with a rule's threshold.

@@ -23,8 +23,25 @@ extension AlertMonitor {
       return series(
         index, known.info.serial,
         AlertSeries.Subject(plan: known.info.plan, server: known.info.server, connection: known.info), at: time)
+    case .owner:
+      if known.owner == nil { known.owner = owner?(known.info) }
+      guard let name = known.owner, let place = place(ofOwner: name) else { return nil }
+      return series(
+        index, place << 8 | UInt32(known.info.plan), AlertSeries.Subject(plan: known.info.plan, owner: name), at: time)
     case .capture: return nil
     }
+  }
+
+  /// The place of an owner in the keys of series; `nil` where there are too many.
+  private func place(ofOwner name: String) -> UInt32? {
+    if let known = owners[name] { return known }
+    guard owners.count < limits.series else {
+      figures.refused += 1
+      return nil
+    }
+    let place = UInt32(owners.count)
+    owners[name] = place
+    return place
   }
 
   /// The series with the key `key`, made where there is none yet.
@@ -244,7 +261,8 @@ extension AlertMonitor {
     var event = AlertEvent(
       rule: rule, state: state, at: boundary, since: since,
       fingerprint: AlertEvent.fingerprint(
-        rule, profile: profile, server: subject.server, client: subject.connection?.client),
+        rule, profile: profile, server: subject.server, client: subject.connection?.client,
+        owner: subject.owner),
       count: max(1, series.count))
     event.value = reading.value
     event.samples = reading.counts.samples
@@ -256,6 +274,7 @@ extension AlertMonitor {
     event.profile = profile
     event.server = subject.server
     event.connection = subject.connection
+    event.owner = subject.owner
     event.suppressed = watches[index].suppressed
     watches[index].suppressed = 0
     if state == .firing, collectsEvidence {

@@ -15,6 +15,8 @@ extension AlertMonitor {
   ) {
     tick(frame.timestamp)
     guard Int(connection.plan) < plans.count else { return }
+    let chosen =
+      selector?.selection(of: frame, note, connection, direction, bytes: bytes, body: body, tlvs: tlvs) ?? 0
     let known = self.known(connection, at: frame.timestamp)
     if let (at, previous) = reconnected.removeValue(forKey: connection.serial) {
       for index in reconnectWatches {
@@ -26,16 +28,17 @@ extension AlertMonitor {
       }
     }
     if !checksumWatches.isEmpty, [.be, .le, .bad].contains(frame.checksumStatus) {
-      for index in checksumWatches {
+      for index in checksumWatches where takes(index, chosen) {
         count(index, known, at: frame.timestamp, isAffected: frame.checksumStatus == .bad)
       }
     }
     let change = beatChange
     beatChange = nil
     guard note.copy == 1 else { return }
+    if selector != nil, !selected.insert(note.exchange, chosen, limit: limits.exchanges) { figures.refused &+= 1 }
     switch frame.kind.pointee.role {
     case .message:
-      for index in messageWatches { count(index, known, at: frame.timestamp) }
+      for index in messageWatches where takes(index, chosen) { count(index, known, at: frame.timestamp) }
       if frame.kind.pointee.flags.contains(.expectsAck) { wait(note.exchange, known, since: frame.timestamp) }
     case .heartbeat:
       guard let change else { break }
@@ -46,12 +49,21 @@ extension AlertMonitor {
     settle(early.remove(at: place))
   }
 
+  /// Whether a rule counts a message that `chosen` filters took.
+  @inline(__always)
+  private func takes(_ index: Int, _ chosen: UInt64) -> Bool {
+    let bit = watches[index].rule.filterBit
+    return bit == 0 || chosen & bit != 0
+  }
+
   /// Keeps what the engine measured of a heartbeat: its frame is told next.
   package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) { beatChange = change }
 
   /// Counts an exchange whose fate was decided, at the moment at which it was.
   package func settled(_ exchange: borrowing Exchange) {
-    guard connections[exchange.connection] != nil else {
+    let id = exchange.id
+    let isAhead = selector != nil && selected.isAhead(id)
+    guard connections[exchange.connection] != nil, !isAhead else {
       if early.count >= Self.maximumEarly { early.removeFirst() }
       early.append(copy exchange)
       return
@@ -71,6 +83,12 @@ extension AlertMonitor {
     tick(issue.timestamp)
     if issue.details == .gap(.captureLoss) { drop(1, at: issue.timestamp) }
   }
+
+  /// A session has a name, which filters may ask for.
+  package func named(_ session: UInt32, _ name: String) { selector?.named(session, name) }
+
+  /// A session is forgotten.
+  package func forgotten(_ session: UInt32) { selector?.forgotten(session) }
 
   /// Takes note of a SYN.
   package func opened(_ connection: ConnectionInfo, _ at: Timestamp) { tick(at) }
@@ -107,6 +125,7 @@ extension AlertMonitor {
       series.isOver = true
       activate(index, series)
     }
+    selector?.ended(report.info.serial)
     finished.append(report.info.serial)
     if finished.count > Self.maximumFinished {
       for serial in finished.prefix(Self.maximumFinished / 2) { forget(serial) }
@@ -166,13 +185,17 @@ extension AlertMonitor {
       beat(exchange, known, at: at)
       return
     }
-    if exchange.fate == .rejected, !refusalWatches.isEmpty { refused(exchange, known, at: at) }
-    if isLate, role == .message { for index in lateWatches { count(index, known, at: at, isAffected: true) } }
+    let chosen = selected[exchange.id]
+    if selector != nil, exchange.fate != .pending { selected.settle(exchange.id) }
+    if exchange.fate == .rejected, !refusalWatches.isEmpty { refused(exchange, chosen, known, at: at) }
+    if isLate, role == .message {
+      for index in lateWatches where takes(index, chosen) { count(index, known, at: at, isAffected: true) }
+    }
     if !openWatches.isEmpty, role == .message, open.remove(exchange.id) != nil, exchange.fate != .pending {
       let waited = max(0, Double(at.nanoseconds(since: exchange.firstAt)) / 1e6)
-      for index in openWatches { measure(index, known, waited, at: at) }
+      for index in openWatches where takes(index, chosen) { measure(index, known, waited, at: at) }
     }
-    for index in settledWatches {
+    for index in settledWatches where takes(index, chosen) {
       let metric = watches[index].rule.metric
       if metric.percentile != nil {
         if let roundTrip = exchange.roundTrip { roundTripped(index, known, roundTrip, at: at) }
@@ -240,10 +263,10 @@ extension AlertMonitor {
   package func met(_ status: StatusCode, place: UInt16) { statuses.met(status, place: place) }
 
   /// Counts a handshake of the protocol that was refused.
-  private func refused(_ exchange: Exchange, _ known: MonitoredConnection, at time: Timestamp) {
+  private func refused(_ exchange: Exchange, _ chosen: UInt64, _ known: MonitoredConnection, at time: Timestamp) {
     let kind = plans[Int(exchange.plan)].kind(at: Int(exchange.kind))
     guard kind?.flags.contains(.handshake) == true else { return }
-    for index in refusalWatches where isChosen(exchange, watches[index].rule) {
+    for index in refusalWatches where takes(index, chosen) && isChosen(exchange, watches[index].rule) {
       count(index, known, at: time, isAffected: true)
     }
   }
@@ -276,7 +299,7 @@ extension AlertMonitor {
   func wait(_ exchange: UInt32, _ known: MonitoredConnection, since time: Timestamp) {
     guard !openWatches.isEmpty, open.count < limits.exchanges else { return }
     open.insert(exchange)
-    for index in openWatches {
+    for index in openWatches where takes(index, selected[exchange]) {
       guard let series = series(index, of: known, at: time) else { continue }
       activate(index, series)
       guard series.open.count < AlertSeries.maximumOpen else { continue }

@@ -46,6 +46,13 @@ package final class AlertMonitor: EngineSink {
   let plans: [ProtocolPlan]
   let limits: AlertLimits
   let collectsEvidence: Bool
+  /// Says which messages the filters of the rules choose; `nil` where no rule has one.
+  let selector: (any MessageSelector)?
+  @exclusivity(unchecked) var selected = SelectedMessages()
+  /// Who has the end of this host of a connection; `nil` where nobody knows.
+  let owner: ((ConnectionInfo) -> String?)?
+  /// The places of owners in series' keys.
+  var owners: [String: UInt32] = [:]
   let tell: (AlertEvent) -> Void
   @exclusivity(unchecked) var watches: [Watch]
   /// The rules by what they want to hear of.
@@ -87,14 +94,18 @@ package final class AlertMonitor: EngineSink {
   var statuses = StatusBook()
   var captureCounts: (received: UInt64, dropped: UInt64)?
 
-  /// A monitor of `rules` over what `plans` decode. `collectsEvidence` keeps in mind which connections an alert is about.
+  /// A monitor of `rules` over what `plans` decode. `collectsEvidence` keeps in mind which connections an alert is about;
+  /// `selector` knows the filters of the rules, and `owner` whose connections are.
   package init(
     rules: [AlertRule], plans: [ProtocolPlan], limits: AlertLimits = AlertLimits(), collectsEvidence: Bool = false,
+    selector: (any MessageSelector)? = nil, owner: ((ConnectionInfo) -> String?)? = nil,
     tell: @escaping (AlertEvent) -> Void
   ) {
     self.plans = plans
     self.limits = limits
     self.collectsEvidence = collectsEvidence
+    self.selector = selector
+    self.owner = owner
     self.tell = tell
     watches = rules.map { rule in
       Watch(rule: rule, plan: rule.profile.flatMap { name in plans.firstIndex { $0.name == name } }.map { UInt8($0) })

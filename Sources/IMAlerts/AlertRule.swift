@@ -26,6 +26,12 @@ package struct AlertRule: Equatable, Sendable {
   package var keepFiring: Int64 = 0
   /// Only answers with one of these statuses count against; empty for all that refuse.
   package var statuses: Set<UInt64> = []
+  /// Only messages that this filter takes; `nil` for all.
+  package var filter: String?
+  /// The place of `filter` among the filters of the rules.
+  package var filterPlace = 0
+  /// The bit of `filter` in what a `MessageSelector` says; 0 for none.
+  var filterBit: UInt64 { filter == nil ? 0 : 1 << UInt64(filterPlace) }
   /// With fewer samples in the window there is no value.
   package var minimumSamples: UInt64 = 1
   /// How bad it is.

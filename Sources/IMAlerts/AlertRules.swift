@@ -7,7 +7,13 @@ package import IMYAML
 package struct AlertRules: Equatable, Sendable {
   /// The rules, in the order of the file.
   package var rules: [AlertRule]
+  /// The filters that rules choose messages by, each once, in the order in which rules name them.
+  package private(set) var filters: [String] = []
 
+  /// Filters of the rules of a file that differ, at most: each has a bit in a word.
+  static let maximumFilters = 64
+  /// The longest filter, in bytes.
+  static let maximumFilterLength = 4_096
   /// Rules in a file, at most.
   package static let maximumRules = 256
   /// Statuses of a rule, at most.
@@ -21,11 +27,14 @@ package struct AlertRules: Equatable, Sendable {
   static let maximumSteps: Int64 = 60
   /// Labels that every alert has of its own.
   static let reservedLabels: Set<String> = [
-    "alertname", "severity", "profile", "server", "client", "scope", "sensor", "interface",
+    "alertname", "severity", "profile", "server", "client", "scope", "sensor", "interface", "owner",
   ]
 
-  /// Reads the rules in `text`; `source` names it in errors. `profiles` are the names that rules may speak of.
-  package init(_ text: String, source: String, profiles: [String]) throws(SourceError) {
+  /// Reads the rules in `text`; `source` names it in errors. `profiles` are the names that rules may speak of;
+  /// `mistake` says what is wrong with a filter over messages, and is `nil` where there is nothing to filter by.
+  package init(
+    _ text: String, source: String, profiles: [String], mistake: ((String) -> String?)? = nil
+  ) throws(SourceError) {
     let root = try YAMLReader(text, source: source, subject: "rules file")
     try root.allow("version", "rules")
     _ = try root.required("version").number(1...1)
@@ -36,7 +45,8 @@ package struct AlertRules: Equatable, Sendable {
     rules = []
     var names: Set<String> = []
     for element in elements {
-      let rule = try Self.rule(element, profiles)
+      var rule = try Self.rule(element, profiles)
+      if let filter = try element.optional("filter") { try choose(filter, &rule, mistake) }
       guard names.insert(rule.name).inserted else {
         throw try element.required("name").error("another rule has the name '\(rule.name)'")
       }
@@ -46,10 +56,28 @@ package struct AlertRules: Equatable, Sendable {
 
   // MARK: One rule
 
+  private mutating func choose(
+    _ reader: YAMLReader, _ rule: inout AlertRule, _ mistake: ((String) -> String?)?
+  ) throws(SourceError) {
+    guard rule.metric.hasFilter else { throw reader.error("\(rule.metric.rawValue) is not counted by messages") }
+    guard let mistake else { throw reader.error("only what reads packets can choose messages by a filter") }
+    let filter = try reader.text()
+    guard filter.utf8.count <= Self.maximumFilterLength else {
+      throw reader.error("a filter has at most \(Self.maximumFilterLength) bytes")
+    }
+    if let mistake = mistake(filter) { throw reader.error(mistake) }
+    if !filters.contains(filter) { filters.append(filter) }
+    guard filters.count <= Self.maximumFilters else {
+      throw reader.error("the rules of a file have at most \(Self.maximumFilters) different filters")
+    }
+    rule.filter = filter
+    rule.filterPlace = filters.firstIndex(of: filter) ?? 0
+  }
+
   private static func rule(_ reader: YAMLReader, _ profiles: [String]) throws(SourceError) -> AlertRule {
     try reader.allow(
       "name", "summary", "metric", "scope", "profile", "window", "op", "threshold", "clear", "for", "keep_firing",
-      "min_samples", "severity", "labels", "status")
+      "min_samples", "severity", "labels", "status", "filter")
     let metric = try word(reader.required("metric"), AlertMetric.names.map { ($0.name, $0.metric) })
     let scope = try self.scope(reader, metric)
     let comparison: AlertOperator = try word(reader.required("op"), AlertOperator.self)

@@ -9,6 +9,7 @@ final class AlertSeries {
     var plan: UInt8?
     var server: Endpoint?
     var connection: ConnectionInfo?
+    var owner: String?
   }
 
   /// Connections whose packets are remembered as evidence, at most.

@@ -7,6 +7,8 @@ final class MonitoredConnection {
   @exclusivity(unchecked) var info: ConnectionInfo
   /// The index of its server in the table; `nil` while nothing decodes it, or where the table is full.
   @exclusivity(unchecked) var endpoint: UInt32?
+  /// Who has its end of this host, once that is known.
+  var owner: String?
   /// Whether its last report has come.
   var isOver = false
   /// What its last report counted, where a rule wants to know.

@@ -1,3 +1,4 @@
+package import IMOwners
 package import IMWire
 
 /// Which messages get a document of their own.
@@ -26,7 +27,7 @@ package enum MessageLog: Equatable, Sendable {
 }
 
 /// What the documents are to hold.
-package struct ECSOptions: Sendable {
+package struct ECSOptions {
   /// Which messages get a document.
   package var messageLog = MessageLog.off
   /// Whether messages' documents leave out what repeats other fields.
@@ -34,6 +35,8 @@ package struct ECSOptions: Sendable {
   /// Named fields of profiles that messages' documents have beside those that the profiles log, with the profile's name
   /// in front or without.
   package var loggedFields: [String] = []
+  /// Who has the ends of connections on this host; `nil` but live.
+  package var owners: ConnectionOwners?
   /// The networks that clients come from, where there is a table of them.
   package var networks: Networks?
   /// What stands for names that are not to be shown.

@@ -1,6 +1,7 @@
 package import IMEngine
 import IMMetrics
 import IMOutput
+import IMOwners
 package import IMWire
 
 extension ECSSink {
@@ -19,7 +20,11 @@ extension ECSSink {
     guard plan < hasSession.count else { return }
     let record = connections.record(connection)
     lastSerial = connection.serial
-    if record.pointee.endpoint == nil { attach(record) }
+    if record.pointee.endpoint == nil {
+      attach(record)
+      // The end of a short connection is soon gone.
+      _ = options.owners?.owner(of: connection.serial, client: connection.peer, server: connection.server)
+    }
     if !record.pointee.orphans.isEmpty {
       releaseOrphans(record, before: frame.timestamp.advanced(by: -Self.orphanPatience))
     }

@@ -44,6 +44,11 @@ extension ECSWriter {
       }
       lines.close()
     }
+    if let owner = alert.owner {
+      lines.open("service")
+      lines.text("name", owner)
+      lines.close()
+    }
     if rule.scope != .capture {
       lines.open("network")
       lines.members("\"transport\":\"tcp\"")

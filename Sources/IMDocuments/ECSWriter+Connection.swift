@@ -1,6 +1,7 @@
 import IMEngine
 import IMMetrics
 import IMOutput
+import IMOwners
 import IMWire
 
 extension ECSWriter {
@@ -40,6 +41,9 @@ extension ECSWriter {
     lines.close()
     side("server", info.server, report, 1, &lines)
     lines.close()
+    if let owner = options.owners?.owner(of: info.serial, client: info.peer, server: info.server) {
+      self.owner(owner, &lines)
+    }
     lines.open("network")
     network(record, profile, &lines)
     lines.number("bytes", report.wireBytes[0] + report.wireBytes[1])

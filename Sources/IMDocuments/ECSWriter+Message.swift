@@ -1,6 +1,7 @@
 import IMEngine
 import IMMetrics
 import IMOutput
+import IMOwners
 import IMWire
 
 extension ECSWriter {
@@ -101,7 +102,9 @@ extension ECSWriter {
       pen = lines.writer.pen(room: room)
       pen.byte(UInt8(ascii: "}"))
     }
-    pen.literal("},\"server\":{")
+    pen.byte(UInt8(ascii: "}"))
+    pen.part(texts[.owner])
+    pen.literal(",\"server\":{")
     pen.part(texts[.server])
     pen.piece(form.pointee.networks[record.pointee.info.peer.address.isIPv6 ? 1 : 0])
     pen.part(texts[.community])
@@ -250,6 +253,30 @@ extension ECSWriter {
     let index = record.pointee.network ?? networks.index(of: record.pointee.info.client.address)
     record.pointee.network = index
     return networks[index]
+  }
+
+  /// `service.name`, `container.id`, `orchestrator.resource.id` and `user.id`: whose the connection's end of this host is.
+  func owner(_ owner: SocketOwner, _ lines: inout JSONLines) {
+    if let unit = owner.unit {
+      lines.open("service")
+      lines.text("name", unit)
+      lines.close()
+    }
+    if let container = owner.container {
+      lines.open("container")
+      lines.text("id", container)
+      lines.close()
+    }
+    if let pod = owner.pod {
+      lines.open("orchestrator")
+      lines.open("resource")
+      lines.text("id", pod)
+      lines.close()
+      lines.close()
+    }
+    lines.open("user")
+    lines.text("id", "\(owner.user)")
+    lines.close()
   }
 
   /// What is known of a client beside its address: its name, when it named itself, and the network that it comes from,

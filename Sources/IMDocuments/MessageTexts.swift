@@ -1,6 +1,7 @@
 import CMachine
 import IMEngine
 import IMOutput
+import IMOwners
 import IMWire
 
 /// What is the same in the documents of all messages of a connection: made once.
@@ -18,17 +19,18 @@ import IMWire
 ///     clientKey  10.0.0.5:52344
 ///     serverKey  203.0.113.9:8080
 ///     geo        "name":"...", where the client's network has a name
+///     owner      ,"service":{"name":"..."}, and the like, where the owner of the end of this host is known
 struct MessageTexts: BitwiseCopyable {
   enum Part: Int {
-    case id, peer, server, client, community, session, clientKey, serverKey, geo
+    case id, peer, server, client, community, session, clientKey, serverKey, geo, owner
   }
 
   /// Behind the text a pen may read.
   fileprivate(set) var memory: UnsafeMutableRawPointer
   /// Where the parts end.
-  fileprivate var ends = InlineArray<9, UInt32>(repeating: 0)
+  fileprivate var ends = InlineArray<10, UInt32>(repeating: 0)
   /// All bytes.
-  var count: Int { Int(ends[8]) }
+  var count: Int { Int(ends[9]) }
 
   /// Where a part begins and how many bytes it has.
   @inline(__always)
@@ -69,7 +71,7 @@ extension ECSWriter {
   @inline(never)
   private func makeTexts(_ record: ConnectionBook.Record, keeps: Bool) -> MessageTexts {
     let info = record.pointee.info
-    var ends = InlineArray<9, UInt32>(repeating: 0)
+    var ends = InlineArray<10, UInt32>(repeating: 0)
     func end(_ part: MessageTexts.Part) { ends[part.rawValue] = UInt32(truncatingIfNeeded: scratch.writer.count) }
     func members(_ endpoint: Endpoint) {
       scratch.part()
@@ -112,6 +114,12 @@ extension ECSWriter {
       scratch.text("name", name)
     }
     end(.geo)
+    if let owner = options.owners?.owner(of: info.serial, client: info.peer, server: info.server) {
+      scratch.writer.byte(UInt8(ascii: ","))
+      scratch.part()
+      self.owner(owner, &scratch)
+    }
+    end(.owner)
     let start = scratch.writer.paddedBytes()
     let texts = MessageTexts(memory: start, ends: ends)
     guard keeps else { return texts }

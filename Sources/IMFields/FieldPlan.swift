@@ -75,6 +75,18 @@ package final class FieldPlan: Sendable {
   package let hidden: Set<FieldSensitivity>
   /// Whether anything is kept of a connection from one message to the next.
   package let remembers: Bool
+  /// What reading and printing ask of each field.
+  let traits: [Traits]
+  /// The fields' names as keys of JSON, with quotation marks and colon.
+  package let keys: [String]
+  /// Whether there are fields that are for conditions only.
+  let hasUnshown: Bool
+
+  /// What reading and printing ask of a field, in few bytes.
+  struct Traits: BitwiseCopyable {
+    var isRepeated, isShown, isCredential, isHidden: Bool
+    var names: Int32
+  }
 
   /// A plan of what was compiled.
   package init(_ draft: Draft) {
@@ -90,6 +102,15 @@ package final class FieldPlan: Sendable {
     variant = draft.variant
     hidden = draft.hidden
     remembers = draft.remembers
+    let hidden = draft.hidden
+    traits = draft.fields.map { info in
+      let isCredential = info.sensitivity == .credential
+      return Traits(
+        isRepeated: info.isRepeated, isShown: info.isShown, isCredential: isCredential,
+        isHidden: isCredential || info.sensitivity.map(hidden.contains) ?? false, names: Int32(info.names))
+    }
+    keys = draft.fields.map { "\"\($0.name)\":" }
+    hasUnshown = draft.fields.contains { !$0.isShown }
   }
 
   /// What is compiled of a profile, before it is fixed.
@@ -122,16 +143,13 @@ package final class FieldPlan: Sendable {
   }
 
   /// Whether the profile keeps values of `field` from being shown.
-  package func hides(_ field: Int) -> Bool {
-    guard let rank = fields[field].sensitivity else { return false }
-    return rank == .credential || hidden.contains(rank)
-  }
+  package func hides(_ field: Int) -> Bool { traits[field].isHidden }
 
   /// The field that an element with this tag is, in the first table that knows it; `nil` where none does.
   package func element(vendor: UInt64, tag: UInt64) -> Int? {
     for table in tables {
       switch table.known[ElementKey(vendor: vendor, tag: tag)] {
-      case .value(let step): return step.field
+      case .value(let value): return value.step.field
       case .group(let field): return field
       case .steps(let field, _, _): if field >= 0 { return field }
       case nil: break

@@ -1,11 +1,7 @@
 extension FieldReader {
   /// Takes `steps` one after the other.
   mutating func run(_ steps: [FieldStep]) throws(FieldsEnd) {
-    for step in steps {
-      var isWanted = true
-      for condition in step.conditions where !holds(condition) { isWanted = false }
-      if isWanted { try run(step.action) }
-    }
+    for step in steps where hold(step.conditions) { try run(step.action) }
   }
 
   private mutating func run(_ action: FieldStep.Action) throws(FieldsEnd) {
@@ -88,7 +84,7 @@ extension FieldReader {
     groups.append([])
     var isWhole = true
     do throws(FieldsEnd) { try part(range, read) } catch { isWhole = false }
-    let fields = groups[depth].filter { plan.fields[$0.field].isShown }
+    let fields = Self.shown(groups[depth], plan)
     groups.removeSubrange(depth...)
     return (fields, isWhole)
   }
@@ -129,7 +125,7 @@ extension FieldReader {
       let from = at
       switch item {
       case .value(let step):
-        do throws(FieldsEnd) { if let value = try read(step) { values.append(value) } } catch { isWhole = false }
+        do throws(FieldsEnd) { if let value = try read(step.step) { values.append(value) } } catch { isWhole = false }
       case .steps(let steps):
         let rest = at..<end
         var next = at

@@ -1,6 +1,16 @@
 extension FieldReader {
   /// Reads a value, and notes it and its parts.
-  mutating func value(_ step: ValueStep) throws(FieldsEnd) {
+  mutating func value(_ shared: SharedValue) throws(FieldsEnd) {
+    let count = shared.plainCount
+    if count > 0, !plan.traits[shared.step.field].isHidden {
+      let number = try number(count, littleEndian: shared.step.littleEndian)
+      try note(shared.step.field, .unsigned(number), names: shared.step.names)
+    } else {
+      try value(shared.step)
+    }
+  }
+
+  private mutating func value(_ step: ValueStep) throws(FieldsEnd) {
     if step.fallback != nil, left <= 0, let fallback = step.fallback {
       try note(step.field, .unsigned(fallback), names: step.names)
       return
@@ -22,7 +32,7 @@ extension FieldReader {
 
   /// Notes parts of a number.
   mutating func parts(_ number: UInt64, _ parts: [BitField]) throws(FieldsEnd) {
-    for bits in parts where bits.conditions.allSatisfy({ holds($0) }) {
+    for bits in parts where hold(bits.conditions) {
       let part = (number >> UInt64(bits.low)) & (bits.count >= 64 ? .max : (1 << UInt64(bits.count)) - 1)
       try note(bits.field, bits.isFlag ? .flag(part != 0) : .unsigned(part), names: bits.names)
     }

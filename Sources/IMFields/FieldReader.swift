@@ -26,7 +26,7 @@ struct FieldsEnd: Error {}
 ///
 /// Bytes are not trusted: each read is bounded by what is left of its part, lists by `maximumValues` in all, and groups by
 /// `maximumDepth`. A frame that ends before a field does has the fields in front of it.
-package struct FieldReader {
+package struct FieldReader: ~Copyable {
   /// The most values of a frame, nested ones included.
   package static let maximumValues = 16_384
   /// How deep groups nest.
@@ -66,7 +66,13 @@ package struct FieldReader {
     reader.memory = FieldMemory()
     for field in reader.news { memory.remember(field, frame.connection) }
     if let (key, text) = reader.alias { memory.alias(key, text, frame.connection, back: frame.isBack) }
-    return (reader.groups[0].filter { plan.fields[$0.field].isShown }, reader.secrets)
+    return (shown(reader.groups[0], plan), reader.secrets)
+  }
+
+  /// Fields without those that are for conditions only.
+  static func shown(_ fields: [NamedField], _ plan: FieldPlan) -> [NamedField] {
+    guard plan.hasUnshown else { return fields }
+    return fields.filter { plan.traits[$0.field].isShown }
   }
 
   private init(_ frame: FieldFrame, _ plan: FieldPlan, _ memory: FieldMemory) {
@@ -84,7 +90,7 @@ package struct FieldReader {
     let body = min(max(0, frame.body), bytes.count)
     end = body
     try? run(plan.header)
-    guard frame.isReadable, plan.readable.allSatisfy({ holds($0) }) else { return }
+    guard frame.isReadable, hold(plan.readable) else { return }
     (at, end) = (body, bytes.count)
     if let steps = plan.messages[frame.type] ?? plan.messages["*"] { try? run(steps) }
     groups.removeSubrange(1...)
@@ -105,21 +111,29 @@ package struct FieldReader {
     return remembered.first { $0.field == field }?.value
   }
 
-  func holds(_ condition: FieldCondition) -> Bool {
-    let all = condition.tests.allSatisfy { test in
-      let number: UInt64?
-      if test.field == FieldTest.left {
-        number = UInt64(max(0, end - at))
-      } else {
-        let value = value(test.field)
-        if test.isAbsent { return value == nil }
-        if test.ranges.isEmpty { return value != nil }
-        number = value?.number
-      }
-      guard let number else { return false }
-      return test.ranges.contains { $0.contains(number) }
+  /// Whether all conditions hold.
+  func hold(_ conditions: [FieldCondition]) -> Bool {
+    for condition in conditions where !holds(condition) { return false }
+    return true
+  }
+
+  private func holds(_ condition: FieldCondition) -> Bool {
+    for test in condition.tests where !passes(test) { return condition.isNegated }
+    return !condition.isNegated
+  }
+
+  private func passes(_ test: FieldTest) -> Bool {
+    let number: UInt64?
+    if test.field == FieldTest.left {
+      number = UInt64(max(0, end - at))
+    } else {
+      let value = value(test.field)
+      if test.isAbsent { return value == nil }
+      if test.ranges.isEmpty { return value != nil }
+      number = value?.number
     }
-    return all != condition.isNegated
+    guard let number else { return false }
+    return test.ranges.contains { $0.contains(number) }
   }
 
   /// Notes a value. Of a field that stands in a message twice the first counts, unless it may have several.
@@ -127,11 +141,11 @@ package struct FieldReader {
     guard field >= 0 else { return }
     guard valueCount < Self.maximumValues else { throw FieldsEnd() }
     valueCount += 1
-    let info = plan.fields[field]
-    let value = info.sensitivity == .credential ? .hidden : value
+    let traits = plan.traits[field]
+    let value = traits.isCredential ? .hidden : value
     let last = groups.count - 1
     if let place = groups[last].firstIndex(where: { $0.field == field }) {
-      guard info.isRepeated, case .list(var list) = groups[last][place].value else { return }
+      guard traits.isRepeated, case .list(var list) = groups[last][place].value else { return }
       // Taken out, so that the list is not copied for each of its values.
       groups[last][place].value = .hidden
       list.append(value)
@@ -139,7 +153,7 @@ package struct FieldReader {
       return
     }
     groups[last].append(
-      NamedField(field, info.isRepeated ? .list([value]) : value, names: names >= 0 ? names : info.names))
+      NamedField(field, traits.isRepeated ? .list([value]) : value, names: names >= 0 ? names : Int(traits.names)))
   }
 
   // MARK: Bytes

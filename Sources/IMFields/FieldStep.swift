@@ -141,6 +141,26 @@ package struct ValueStep: Sendable {
   package init() {}
 }
 
+/// A value that stands in the bytes, shared: a step is looked at far more often than it is made.
+package final class SharedValue: Sendable {
+  /// The value.
+  package let step: ValueStep
+  /// Bytes of a plain number, 1 to 8: one that is whole, has no parts, and is there or not; 0 for another value.
+  let plainCount: Int
+
+  init(_ step: ValueStep) {
+    self.step = step
+    guard case .fixed(let count) = step.extent, (1...8).contains(count), case .unsigned = step.form,
+      step.field >= 0, step.lengths.isEmpty, step.places == 0, step.sign < 0, step.fallback == nil, step.bits.isEmpty,
+      step.set.field < 0
+    else {
+      plainCount = 0
+      return
+    }
+    plainCount = count
+  }
+}
+
 /// How many times steps are repeated.
 package enum FieldCount: Sendable {
   case toEnd
@@ -152,8 +172,11 @@ package enum FieldCount: Sendable {
 
 /// What a list is made of.
 package enum ListItem: Sendable {
-  case value(ValueStep)
+  case value(SharedValue)
   case steps([FieldStep])
+
+  /// A list of such values.
+  package static func value(_ step: ValueStep) -> Self { .value(SharedValue(step)) }
 }
 
 /// Text in which keys stand: `id:1 stat:DELIVRD text:...`.
@@ -191,7 +214,7 @@ package struct FieldStep: Sendable {
   /// What a step does.
   package indirect enum Action: Sendable {
     case skip(FieldExtent)
-    case value(ValueStep)
+    case value(SharedValue)
     case layout(Int)
     case elements(table: Int, FieldExtent)
     case list(field: Int, FieldCount, ListItem)
@@ -218,6 +241,9 @@ package struct FieldStep: Sendable {
     case keys(field: Int, of: Int, KeyedText)
     /// The members of a JSON object that is the rest.
     case json([(field: Int, key: String, kind: JSONKind)])
+
+    /// A value that is read.
+    package static func value(_ step: ValueStep) -> Self { .value(SharedValue(step)) }
   }
 }
 
@@ -242,11 +268,14 @@ package struct ElementTable: Sendable {
 
   /// What an element is.
   package enum Known: Sendable {
-    case value(ValueStep)
+    case value(SharedValue)
     /// Elements of the same table, as an object.
     case group(field: Int)
     /// Steps; as an object where it has a field.
     case steps(field: Int, lengths: [Int], [FieldStep])
+
+    /// A value that is read.
+    package static func value(_ step: ValueStep) -> Self { .value(SharedValue(step)) }
   }
 
   /// A table that knows none.

@@ -19,29 +19,41 @@ extension ByteWriter {
   }
 
   private mutating func escaped(_ bytes: UnsafeRawBufferPointer) {
-    forEachScalar(bytes) { writer, scalar, sequence in
+    // What stands as it is goes out in one piece.
+    var piece = 0
+    forEachScalar(bytes) { writer, scalar, i, count in
+      if let scalar, Self.standsAsItIs(scalar) { return }
+      writer.raw(UnsafeRawBufferPointer(rebasing: bytes[piece..<i]))
+      piece = i + count
       switch scalar {
-      case nil:
-        writer.literal("\u{FFFD}")
+      case nil: writer.literal("\u{FFFD}")
       case 0x22: writer.literal("\\\"")
       case 0x5c: writer.literal("\\\\")
       case 0x0a: writer.literal("\\n")
       case 0x0d: writer.literal("\\r")
       case 0x09: writer.literal("\\t")
-      case .some(let value) where value < 0x20 || (0x7f...0x9f).contains(value) || Self.isDirectional(value):
+      case .some(let value):
         writer.literal("\\u")
         writer.hex(UInt64(value), width: 4)
-      case .some:
-        for byte in sequence { writer.byte(byte) }
       }
     }
+    raw(UnsafeRawBufferPointer(rebasing: bytes[piece...]))
+  }
+
+  /// Whether a character needs no escape in JSON.
+  @inline(__always)
+  private static func standsAsItIs(_ value: UInt32) -> Bool {
+    // Letters of most of the world, and Chinese, Japanese and Korean ones.
+    if (0x3000..<0xd800).contains(value) || (0xa0..<0x61c).contains(value) { return true }
+    return value >= 0x20 && value != 0x22 && value != 0x5c && !(0x7f...0x9f).contains(value) && !isDirectional(value)
   }
 
   /// Appends bytes from the wire for a terminal: printable text as it is, everything else as `\xNN`; a backslash doubled,
   /// unless `keepsBackslashes`.
   package mutating func terminal(_ bytes: UnsafeRawBufferPointer, limit: Int = .max, keepsBackslashes: Bool = false) {
     var written = 0
-    forEachScalar(bytes) { writer, scalar, sequence in
+    forEachScalar(bytes) { writer, scalar, i, count in
+      let sequence = bytes[i..<i + count]
       guard written < limit else { return }
       written += 1
       if let scalar, scalar >= 0x20, !(0x7f...0x9f).contains(scalar), !Self.isDirectional(scalar),
@@ -67,9 +79,11 @@ extension ByteWriter {
       || value == 0x061c || (0xe0000...0xe0fff).contains(value)
   }
 
-  /// Calls `body` with each scalar and its bytes; with `nil` and one byte where the bytes are not UTF-8.
+  /// Calls `body` with each scalar, where its bytes begin and how many it has; with `nil` and one byte where the bytes are
+  /// not UTF-8.
+  @inline(__always)
   private mutating func forEachScalar(
-    _ bytes: UnsafeRawBufferPointer, _ body: (inout ByteWriter, UInt32?, UnsafeRawBufferPointer) -> Void
+    _ bytes: UnsafeRawBufferPointer, _ body: (inout ByteWriter, UInt32?, Int, Int) -> Void
   ) {
     var i = 0
     while i < bytes.count {
@@ -92,10 +106,10 @@ extension ByteWriter {
         }
       }
       if isValid, value >= least, value <= 0x10ffff, !(0xd800...0xdfff).contains(value) {
-        body(&self, value, UnsafeRawBufferPointer(rebasing: bytes[i..<i + length]))
+        body(&self, value, i, length)
         i += length
       } else {
-        body(&self, nil, UnsafeRawBufferPointer(rebasing: bytes[i..<i + 1]))
+        body(&self, nil, i, 1)
         i += 1
       }
     }

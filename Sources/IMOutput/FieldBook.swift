@@ -5,7 +5,7 @@ package import IMWire
 /// The named fields of frames, as outputs and filters want them; it keeps what one message tells of the next.
 package struct FieldBook {
   private var memory = FieldMemory()
-  /// Where values stand in the last frame's body that are not to be shown.
+  /// Where values stand in the last frame that are not to be shown, from its header's first byte.
   package private(set) var secrets: [Range<Int>] = []
 
   /// A book with nothing in it.
@@ -18,7 +18,7 @@ package struct FieldBook {
     secrets = []
     guard let fields = plan.fields else { return nil }
     let index = Int(frame.kind.pointee.index)
-    var all = plan.headerBytes(frame, in: bytes)
+    var all = plan.headerBytes(frame, in: bytes, reserving: body.byteCount)
     let headerCount = all.count
     body.withUnsafeBytes { all.append(contentsOf: $0) }
     var whole = FieldFrame(
@@ -27,10 +27,8 @@ package struct FieldBook {
     whole.isReadable = !frame.flags.contains(.encrypted)
     whole.connection = info.serial
     whole.isBack = direction == .serverToClient
-    let (found, secrets) = FieldReader.read(whole, fields, &memory)
-    self.secrets = secrets.compactMap {
-      $0.lowerBound >= headerCount ? $0.lowerBound - headerCount..<$0.upperBound - headerCount : nil
-    }
+    let found: [NamedField]
+    (found, secrets) = FieldReader.read(whole, fields, &memory)
     return found
   }
 

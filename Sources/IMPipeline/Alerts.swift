@@ -2,6 +2,7 @@ import IMAlerts
 import IMCapture
 import IMEngine
 import IMOutput
+import IMOwners
 import IMProfile
 import IMWire
 import IMYAML
@@ -47,7 +48,10 @@ final class Alerts: Companion {
       return nil
     }
     self.run = run
-    let rules = try loadRules(path, profiles: run.plans.map(\.name)).rules
+    let file = try loadRules(path, profiles: run.plans.map(\.name)) { RuleFilters.mistake(in: $0, run.plans) }
+    if run.owners == nil, let rule = file.rules.first(where: { $0.scope == .owner }) {
+      throw UsageError(message: "rule \(rule.name): the scope owner is known of this host's sockets, live only")
+    }
     let evidence = try options.evidence.map { folder throws(UsageError) in try Evidence(folder: folder) }
     let sensor = place.choices.sensor ?? (run.input.interface != nil ? hostName() : nil)
     let deliverer =
@@ -60,12 +64,21 @@ final class Alerts: Companion {
     limits.series = min(limits.series, max(256, run.decode.memory >> 14))
     let desk = place.desk
     monitor = AlertMonitor(
-      rules: rules, plans: run.plans, limits: limits, collectsEvidence: options.evidence != nil
+      rules: file.rules, plans: run.plans, limits: limits, collectsEvidence: options.evidence != nil,
+      selector: RuleFilters(file.filters, run.plans, run.owners), owner: run.owners.map(Self.names)
     ) { event in
       var event = event
       evidence?.want(&event)
       desk.tell(event)
       deliverer?.send(event)
+    }
+  }
+
+  /// What an owner is called in alerts: the unit, or the whole number of the container.
+  private static func names(_ owners: ConnectionOwners) -> (ConnectionInfo) -> String? {
+    { info in
+      let owner = owners.owner(of: info.serial, client: info.peer, server: info.server)
+      return owner?.unit ?? owner?.container
     }
   }
 
@@ -129,10 +142,13 @@ final class Alerts: Companion {
   }
 }
 
-/// Reads a file of rules; errors name file, line and column.
-func loadRules(_ path: String, profiles: [String]) throws(UsageError) -> AlertRules {
+/// Reads a file of rules; errors name file, line and column. `mistake` says what is wrong with a filter over messages.
+func loadRules(
+  _ path: String, profiles: [String], mistake: ((String) -> String?)? = nil
+) throws(UsageError) -> AlertRules {
   do throws(SourceError) {
-    return try AlertRules(readSource(path, subject: "rules file"), source: path, profiles: profiles)
+    return try AlertRules(
+      readSource(path, subject: "rules file"), source: path, profiles: profiles, mistake: mistake)
   } catch {
     throw UsageError(message: error.description)
   }
@@ -140,13 +156,19 @@ func loadRules(_ path: String, profiles: [String]) throws(UsageError) -> AlertRu
 
 /// Checks a file of rules: `imdump rules check`.
 package func checkRules(_ path: String, profiles names: [String]) throws(UsageError) -> ExitStatus {
+  var plans: [ProtocolPlan]?
   let profiles: [String]
   do throws(ProfileError) {
+    if !names.isEmpty { plans = try loadProfiles(profileNames(names)) }
     // What the usual ones are called is known without reading them.
-    profiles = names.isEmpty ? BuiltInProfiles.usual : try loadProfiles(profileNames(names)).map(\.name)
+    profiles = plans?.map(\.name) ?? BuiltInProfiles.usual
   } catch {
     throw UsageError(message: error.description)
   }
-  let rules = try loadRules(path, profiles: profiles).rules
+  let rules = try loadRules(path, profiles: profiles) { text in
+    let known = plans ?? (try? loadProfiles([])) ?? []
+    plans = known
+    return RuleFilters.mistake(in: text, known)
+  }.rules
   return printText("\(shown(path)): \(count(UInt64(rules.count), "rule")), in order\n")
 }

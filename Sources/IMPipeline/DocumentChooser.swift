@@ -45,7 +45,7 @@ final class DocumentChooser {
           "filter: '\(field.field.name)' is not known yet when a document is written: read a capture file, or use "
           + "imdump messages -Y ...")
     }
-    sink = MessageSink(plans: run.plans, selection: selection)
+    sink = MessageSink(plans: run.plans, selection: selection, owners: run.owners)
   }
 
   /// Reads the files for the messages that are chosen, where there are files.

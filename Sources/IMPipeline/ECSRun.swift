@@ -66,6 +66,7 @@ final class Documents: Companion {
     ecs.isLean = options.isLean
     try checkLoggedFields(options.fields, run.plans)
     ecs.loggedFields = options.fields
+    ecs.owners = run.owners
     ecs.identities = run.decode.identities
     ecs.maximumEndpoints = min(65_536, run.decode.memory >> 14)
     ecs.separatesDatasets = options.log != nil

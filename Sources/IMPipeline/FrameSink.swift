@@ -3,6 +3,7 @@ import IMEngine
 import IMFields
 import IMFilter
 import IMOutput
+import IMOwners
 import IMWire
 
 /// Prints frames as they are decoded: `imdump -r` and `imdump -i` with `--format text` or `json`.
@@ -57,6 +58,10 @@ final class FrameSink: EngineSink {
   private let filterNames: NamedFilterFields?
   /// What became of the messages, where the filter asks for it.
   private let outcomes: MessageOutcomes?
+  /// Who has the ends of this host; `nil` but live.
+  private let owners: ConnectionOwners?
+  /// Whether lines tell it.
+  private let showsOwners: Bool
   private let output: Output
   @exclusivity(unchecked) private var names: [UInt32: String] = [:]
   @exclusivity(unchecked) private var marks = GapMarks()
@@ -72,19 +77,21 @@ final class FrameSink: EngineSink {
 
   init(
     plans: [ProtocolPlan], format: OutputFormat, style: TextStyle, filter: Filter?, names: NamedFilterFields?,
-    outcomes: MessageOutcomes? = nil, output: Output
+    outcomes: MessageOutcomes? = nil, owners: ConnectionOwners? = nil, output: Output
   ) {
     self.plans = plans
     self.filter = filter
     filterNames = names
     self.outcomes = outcomes
+    self.owners = owners
     self.output = output
     isJSON = format == .json
     text = FrameTextWriter(plans: plans, style: style)
     page = Page(json: FrameJSONWriter(plans: plans))
     showsElements = isJSON && style.verbosity > 0
     showsValues = style.showsText
-    isPlain = isJSON && filter == nil && !showsElements
+    showsOwners = owners != nil && (isJSON || style.verbosity > 0)
+    isPlain = isJSON && filter == nil && !showsElements && owners == nil
     // Bytes in hexadecimal hide what the fields say is not to be shown.
     let isNamed = format == .json || style.verbosity > 0 || style.showsHex || style.showsText
     showsNames = isNamed
@@ -139,6 +146,8 @@ final class FrameSink: EngineSink {
   ) {
     page.lineEnd = -1
     let plan = plans[Int(connection.plan)]
+    // Asked for every frame: the end of a short connection is soon gone.
+    let owner = owners?.owner(of: connection.serial, client: connection.peer, server: connection.server)
     let session = plan.hasSession ? nil : names[note.session]
     // Each frame is read of a protocol in which one tells what the next ones mean.
     var fields: [NamedField]?
@@ -153,7 +162,7 @@ final class FrameSink: EngineSink {
             FrameFilterRecord(
               frame: frame, note: note, info: connection, direction: direction, plan: plan, session: session,
               body: body, references: references, fields: fields ?? [], names: filterNames,
-              outcome: outcomes?[note.exchange]))
+              outcome: outcomes?[note.exchange], owner: owner))
         }
       }
       guard isWanted else { return }
@@ -167,6 +176,7 @@ final class FrameSink: EngineSink {
         FrameJSONWriter.amend(elements: tlvs, body: body, plan, showsValues: showsValues, to: &page.out)
       }
       if let fields, let names = plan.fields { FrameJSONWriter.amend(fields: fields, names, to: &page.out) }
+      if showsOwners, let owner { FrameJSONWriter.amend(owner: owner, to: &page.out) }
       page.lineEnd = page.out.count
       return
     }
@@ -174,7 +184,8 @@ final class FrameSink: EngineSink {
     if let early = mark?.early { text.write(early, connection, isTCP: true, to: &page.out) }
     text.write(
       frame, note, connection, direction, session: session, bytes: bytes, body: body, tlvs: tlvs,
-      fields: isNamed ? fields ?? [] : [], secrets: isNamed ? book.secrets : [], to: &page.out)
+      fields: isNamed ? fields ?? [] : [], secrets: isNamed ? book.secrets : [],
+      owner: showsOwners ? owner : nil, to: &page.out)
     page.printed &+= 1
     page.lineEnd = page.out.count
   }

@@ -3,6 +3,7 @@ import IMFields
 import IMFilter
 import IMMetrics
 import IMOutput
+import IMOwners
 import IMWire
 
 /// Collects messages and hands each on, if it is selected: when its fate is final, or, live, when it is decided, and again when
@@ -17,6 +18,8 @@ final class MessageSink: EngineSink {
   private let plans: [ProtocolPlan]
   private let selection: MessageSelection
   private let isLive: Bool
+  /// Who has the ends of this host; `nil` but live.
+  private let owners: ConnectionOwners?
   private let take: ((MessageRecord, Exchange) -> Void)?
   /// Exchanges that were decided by a frame that is not told yet: it comes next.
   private var decided: [Exchange] = []
@@ -30,11 +33,12 @@ final class MessageSink: EngineSink {
 
   /// Hands what is selected to `take`; without one, `includes` answers whoever asks.
   init(
-    plans: [ProtocolPlan], selection: MessageSelection, isLive: Bool = false,
+    plans: [ProtocolPlan], selection: MessageSelection, isLive: Bool = false, owners: ConnectionOwners? = nil,
     take: ((MessageRecord, Exchange) -> Void)? = nil
   ) {
     self.plans = plans
     self.isLive = isLive
+    self.owners = owners
     self.selection = selection
     self.take = take
     store = MessageStore(plans: plans, keepsBodies: selection.needsBodies)
@@ -46,7 +50,8 @@ final class MessageSink: EngineSink {
   ) {
     let isAfterGap = isNearGap && takeMark(frame, connection, direction)
     let fields = selection.names.map { self.fields(frame, connection, direction, bytes, body, $0) } ?? []
-    store.note(frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap, fields: fields)
+    let owner = owners?.owner(of: connection.serial, client: connection.peer, server: connection.server)
+    store.note(frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap, fields: fields, owner: owner)
     if !decided.isEmpty { tellDecided() }
   }
 

@@ -33,6 +33,9 @@ package final class PeerAlerts {
       return
     }
     rules = try loadRules(path, profiles: [plan.name]).rules
+    if let rule = rules.first(where: { $0.scope == .owner }) {
+      throw UsageError(message: "rule \(rule.name): the scope owner is for captures of a host's sockets: imdump -i")
+    }
     deliverer =
       options.isDelivered ? try Deliverer(options, isQuiet: isQuiet, user: nil, sensor: self.sensor) : nil
   }

@@ -3,6 +3,7 @@ import IMEngine
 import IMFilter
 import IMMetrics
 import IMOutput
+import IMOwners
 import IMProfile
 import IMYAML
 import IMWire
@@ -16,6 +17,8 @@ struct Run {
   let stopping: Stopping
   private let told = ToldEvictions()
   let confinement: Confinement
+  /// Who has the ends of connections on this host; `nil` but live.
+  let owners: ConnectionOwners?
 
   init(input: InputOptions, decode: DecodeOptions, report: ReportOptions) throws(UsageError) {
     self.input = input
@@ -27,6 +30,7 @@ struct Run {
     self.decode = decode
     self.report = report
     confinement = try Confinement(input.confinement, isLive: input.interface != nil)
+    owners = input.interface == nil ? nil : ConnectionOwners()
     do throws(ProfileError) { plans = try loadProfiles(decode.profiles) } catch {
       throw UsageError(message: error.description)
     }
@@ -40,6 +44,7 @@ struct Run {
     self.report = report
     stopping = .deaf
     confinement = .none
+    owners = nil
   }
 
   /// The same run over another input, behind the point at which rights were given up.
@@ -49,6 +54,7 @@ struct Run {
     self.input = input
     (plans, decode, report, stopping) = (other.plans, other.decode, other.report, other.stopping)
     confinement = .none
+    owners = nil
   }
 
   /// An engine for these options that tells `sink` and the companions, these first.
@@ -100,7 +106,7 @@ struct Run {
     take: @escaping (MessageRecord, Exchange) -> Void
   ) throws(UsageError) -> (driver: Driver, sink: MessageSink) {
     let selection = MessageSelection(choice, try self.filter(filter))
-    let sink = MessageSink(plans: plans, selection: selection, isLive: isLive, take: take)
+    let sink = MessageSink(plans: plans, selection: selection, isLive: isLive, owners: owners, take: take)
     let engine = engine(
       MessageSink.needs(isLive: isLive), exchangeCapacity: 1 << 18,
       cost: (0, MessageStore.costPerMessage, costPerServer),
@@ -121,6 +127,7 @@ struct Run {
       Driver.Hooks(
         afterBatch: { driver in
           afterBatch()
+          owners?.advance()
           watch.update(driver)
           progress.update(driver)
           noteEvictions(driver)
@@ -151,12 +158,17 @@ struct Run {
     return MessageFilter(filter: filter, names: names)
   }
 
-  /// Compiles a filter; the types' names are those of the plans. Named fields are read only where it has some: few filters do.
   private func compile(_ text: String) throws(UsageError) -> (filter: Filter, names: NamedFilterFields?) {
-    let plain = filterSchema
-    if let filter = try? Filter(text, schema: plain) { return (filter, nil) }
-    let names = NamedFilterFields(plans: plans, behind: plain)
-    return (try filter(text, names.schema), names)
+    let compiled: (filter: Filter, names: NamedFilterFields?)
+    do throws(FilterError) { compiled = try FilterCompiler(plans: plans).compile(text) } catch {
+      let caret = String(repeating: " ", count: max(0, error.column - 1)) + "^"
+      throw UsageError(
+        message: "filter: column \(error.column): \(error.message)", quote: ["  \(text)", "  \(caret)"])
+    }
+    guard isLive || !compiled.filter.fieldsUsed.contains(MessageField.owner.rawValue) else {
+      throw UsageError(message: "filter: 'owner' is known of this host's sockets, live only: imdump -i ... -Y ...")
+    }
+    return compiled
   }
 
   /// A filter over frames, and what it needs besides them.
@@ -178,7 +190,7 @@ struct Run {
       return result
     }
     guard isReadTwice else {
-      let name = filterSchema.fields[first].name
+      let name = FilterCompiler(plans: plans).schema.fields[first].name
       let source = isLive ? "imdump messages -i \(input.interface ?? "") -Y ..." : "imdump messages -Y ..."
       throw UsageError(
         message: "filter: '\(name)' is not known yet when a frame comes: use \(source), or read a capture file")
@@ -196,20 +208,6 @@ struct Run {
     let run = again(over: input)
     // What is wrong with the input is told when it is read for its frames.
     _ = run.lead(run.driver(run.engine(needs, cost: cost, sink: sink)))
-  }
-
-  private var filterSchema: FilterSchema {
-    var schema = FilterSchema.messages.naming("type", known: plans.flatMap(\.typeNames))
-    schema.zone = .local
-    return schema
-  }
-
-  private func filter(_ text: String, _ schema: FilterSchema) throws(UsageError) -> Filter {
-    do throws(FilterError) { return try Filter(text, schema: schema) } catch {
-      let caret = String(repeating: " ", count: max(0, error.column - 1)) + "^"
-      throw UsageError(
-        message: "filter: column \(error.column): \(error.message)", quote: ["  \(text)", "  \(caret)"])
-    }
   }
 
   /// Says how the run went and, with `summary`, what it counted; gives its exit status.

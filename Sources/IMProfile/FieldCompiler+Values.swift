@@ -162,15 +162,15 @@ extension FieldCompiler {
       switch step.action {
       case .skip, .stop, .remember: break
       case .parts(_, let parts): for bits in parts { note(bits.field, type, isOutermost) }
-      case .value(let value): walk(value, type, isOutermost)
+      case .value(let value): walk(value.step, type, isOutermost)
       case .layout(let index): walk(draft.layouts[index], type, isOutermost: isOutermost)
       case .elements(let table, _):
         let groups = draft.tables[table].known.values.contains { if case .group = $0 { true } else { false } }
         for known in draft.tables[table].known.values {
           // What stands in a list stands in its groups as well.
-          if groups, case .value(let value) = known { walk(value, type, false) }
+          if groups, case .value(let value) = known { walk(value.step, type, false) }
           switch known {
-          case .value(let value): walk(value, type, isOutermost)
+          case .value(let value): walk(value.step, type, isOutermost)
           case .group(let field): note(field, type, isOutermost)
           case .steps(let field, _, let steps):
             note(field, type, isOutermost)

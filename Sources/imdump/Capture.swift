@@ -40,14 +40,14 @@ struct Capture: Subcommand {
         "-W <count>", \.source.input.rotation.fileCount, in: 1...1_000_000,
         "With -C, rotate among this many files; with -G alone, stop after this many."),
       .flag("-D", \.listsInterfaces, "List the interfaces and exit."),
-      .flag("--print", \.printsLines, "Print lines even with -w or --log-dir."),
+      .flag("--print", \.printsLines, "Print lines even with -w, --log-dir or -q."),
       .flag("-U", \.source.input.isUnbuffered, "Flush the -w file after every packet."),
       .custom("-l", "Flush after every line; live output always does.") { _, _ in },
       .custom("-n", "Do not resolve names; imdump never does.") { _, _ in },
       .tally("-v", \.style.verbosity, "Show more: named fields and TLVs; -vv also packet numbers and stream offsets."),
       .group(\.style),
       .flag("-A", \.style.showsText, "Show bodies as text; with -v, the values of TLVs."),
-      .flag("-x, -X", \.style.showsHex, "Show bodies in hex and ASCII."),
+      .flag("-x, -X", \.style.showsHex, "Show frames in hex and ASCII, headers included."),
       .value("--format <format>", \.format, "Output format."),
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
       .group(\.documents), .group(\.alerts), .group(\.metrics),
@@ -71,7 +71,8 @@ struct Capture: Subcommand {
     var choices = RunChoices(alerts: alerts, documents: try documents.options(format ?? .text), metrics: metrics)
     // Who wants files wants no lines, unless it is said.
     choices.printsLines =
-      printsLines || format != nil || input.writePath == nil && documents.folder == nil
+      printsLines || format != nil
+      || input.writePath == nil && documents.folder == nil && !speech.report.isQuiet
     choices.documents?.filter = filter
     if filter != nil, input.writePath != nil, !speech.report.isQuiet {
       complain("-w writes every packet, whatever -Y chooses; imdump export writes those of chosen messages")

@@ -160,7 +160,9 @@ struct SpeechOptions: OptionGroup {
 
   static var table: [Option<Self>] {
     [
-      .flag("-q", \.report.isQuiet, "Print no summary, notes or progress."),
+      .flag(
+        "-q", \.report.isQuiet,
+        "Print no summary, notes or progress, and no lines of frames without --print or --format."),
       .value("--progress <when>", \.report.progress, "Show progress on long files."),
       .value("--color <when>", \.color, "When to use colors."),
       .flag("--utc", \.report.isUTC, "Show times in UTC instead of local time, and read times without a zone as UTC."),

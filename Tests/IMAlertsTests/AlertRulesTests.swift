@@ -23,7 +23,30 @@ import Testing
   ]
 
   static func read(_ text: String) throws(SourceError) -> [AlertRule] {
-    try AlertRules(text, source: "im.yml", profiles: ["tjp", "mqtt"]).rules
+    try AlertRules(
+      text, source: "im.yml", profiles: ["tjp", "mqtt"],
+      mistake: { $0.contains("nonsense") ? "there is no field 'nonsense'" : nil }
+    ).rules
+  }
+
+  /// A filter stands once, however many rules have it.
+  @Test func filtersOfRules() throws {
+    let list = ["a == 1", "b", "a == 1"].enumerated().map { place, filter in
+      "  - { name: r\(place), metric: loss, window: 1m, op: '>', threshold: 1, filter: '\(filter)' }"
+    }
+    let text = "version: 1\nrules:\n" + list.joined(separator: "\n")
+    let file = try AlertRules(text, source: "r", profiles: [], mistake: { _ in nil })
+    #expect(file.filters == ["a == 1", "b"])
+    #expect(file.rules.map(\.filterPlace) == [0, 1, 0])
+    #expect(throws: SourceError.self) { try AlertRules(text, source: "r", profiles: []) }
+    let many = (0...64).map {
+      "  - { name: r\($0), metric: loss, window: 1m, op: '>', threshold: 1, filter: 'f\($0)' }"
+    }
+    for count in [64, 65] {
+      let text = "version: 1\nrules:\n" + many.prefix(count).joined(separator: "\n")
+      let file = try? AlertRules(text, source: "r", profiles: [], mistake: { _ in nil })
+      #expect((file != nil) == (count == 64))
+    }
   }
 
   @Test func aSoundOne() throws {
@@ -50,6 +73,7 @@ import Testing
       (5, "    scope: host", "im.yml:5:12: 'host' is none of profile, endpoint, connection and capture"),
       (5, "    scope: capture", "im.yml:5:12: loss is not counted by capture, but by endpoint, profile and connection"),
       (5, "    profile: xmpp", "im.yml:5:14: there is no profile 'xmpp'; there are: tjp, mqtt"),
+      (12, "    filter: nonsense > 1", "im.yml:12:13: there is no field 'nonsense'"),
       (6, "    window: 0s", "im.yml:6:13: 0s is not between 1s and 24h"),
       (6, "    window: 25h", "im.yml:6:13: 25h is not between 1s and 24h"),
       (6, "    window: 1d", "im.yml:6:13: '1d' is not a time such as 90s, 2m or 1h"),
@@ -81,7 +105,7 @@ import Testing
       (14, "    labels: { team: \"\" }", "im.yml:14:21: 1 to 256 bytes in one line are wanted here"),
       (
         14, "    owner: me",
-        "im.yml:14:5: 'owner' is not known here; known are: name, summary, metric, scope, profile, window, op, threshold, clear, for, keep_firing, min_samples, severity, labels, status"
+        "im.yml:14:5: 'owner' is not known here; known are: name, summary, metric, scope, profile, window, op, threshold, clear, for, keep_firing, min_samples, severity, labels, status, filter"
       ),
       (1, "version: 2", "im.yml:1:10: 2 is not between 1 and 1"),
     ])

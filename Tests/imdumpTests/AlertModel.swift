@@ -60,9 +60,13 @@ struct AlertModel {
   }
 
   /// Messages of a type whose fate is decided: with the first answer, or so long after the last copy.
-  private func decided(_ type: String, after seconds: Int64, isAffected: (String) -> Bool) -> [Sample] {
+  private func decided(
+    _ type: String, after seconds: Int64, longerThan length: Int = -1, isAffected: (String) -> Bool
+  ) -> [Sample] {
     messages.compactMap { message in
-      guard message["type"] as? String == type, let fate = message["fate"] as? String, fate != "pending" else {
+      guard message["type"] as? String == type, message["len"] as? Int ?? 0 > length,
+        let fate = message["fate"] as? String, fate != "pending"
+      else {
         return nil
       }
       let isAnswered = fate.hasPrefix("acked")
@@ -73,7 +77,10 @@ struct AlertModel {
     }
   }
 
-  func lost() -> [Sample] { decided("data", after: 6) { $0 == "unanswered" || $0 == "damaged" } }
+  /// Messages that were lost, of those with a longer body.
+  func lost(longerThan length: Int = -1) -> [Sample] {
+    decided("data", after: 6, longerThan: length) { $0 == "unanswered" || $0 == "damaged" }
+  }
   func retried() -> [Sample] { decided("data", after: 6) { $0 == "acked_after_retry" } }
 
   /// Round trips of everything but heartbeats, in milliseconds.
@@ -86,8 +93,11 @@ struct AlertModel {
     }
   }
 
-  func messagesSent() -> [Sample] {
-    messages.filter { $0["type"] as? String == "data" }.map { Sample(at: times($0, "ts")[0]) }
+  /// Messages that one side sent, or both.
+  func messagesSent(_ direction: String? = nil) -> [Sample] {
+    messages.filter {
+      $0["type"] as? String == "data" && (direction == nil || $0["dir"] as? String == direction)
+    }.map { Sample(at: times($0, "ts")[0]) }
   }
 
   func reconnects() -> [Sample] {

@@ -35,6 +35,14 @@ import Testing
       name: "busy", text: "metric: messages, window: 10s, op: '>=', threshold: 5", window: 10, step: 1,
       value: { Double($0.count) }, isWrong: { $0 >= 5 }, samples: { $0.messagesSent() }),
     AlertModel.Rule(
+      name: "loss-long",
+      text: "metric: loss, filter: 'payload_size > 19', scope: profile, window: 60s, op: '>', threshold: 2%",
+      window: 60, step: 10, value: ratio, isWrong: { $0 > 0.02 }, samples: { $0.lost(longerThan: 19) }),
+    AlertModel.Rule(
+      name: "busy-clients",
+      text: "metric: messages, filter: 'tjp.category == message and dir == c2s', window: 10s, op: '>=', threshold: 3",
+      window: 10, step: 1, value: { Double($0.count) }, isWrong: { $0 >= 3 }, samples: { $0.messagesSent("c2s") }),
+    AlertModel.Rule(
       name: "reconnects", text: "metric: reconnects, scope: profile, window: 60s, op: '>=', threshold: 2", window: 60,
       step: 10, value: { Double($0.count) }, isWrong: { $0 >= 2 }, samples: { $0.reconnects() }),
   ]

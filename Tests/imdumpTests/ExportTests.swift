@@ -46,8 +46,8 @@ import Testing
     let path = "Samples/tjp-clean-chat.pcap"
     let run = try Command.run(["export", path, "--conn", "1", "-w", folder.path("o.pcapng")])
     #expect(run.errors.contains("1 connection, 157 of 306 packets"), "\(run.errors)")
-    let lines = try Command.run(["-q", folder.path("o.pcapng")]).output
-    #expect(lines == (try Command.run(["-q", path, "host", "192.0.2.21"]).output))
+    let lines = try Command.run(["-q", "--print", folder.path("o.pcapng")]).output
+    #expect(lines == (try Command.run(["-q", "--print", path, "host", "192.0.2.21"]).output))
   }
 
   /// That no answer came is known by time that other connections show. The connection's own packets end 12 s behind its message.
@@ -84,7 +84,9 @@ import Testing
     // Both connections' handshakes stand in front of the range.
     #expect(stats.contains("\"connection_attempts\":2,") && stats.contains("\"connection_success\":2,"), "\(stats)")
     #expect(
-      try Command.run(["-q", copy, "-Y", "type == data"]).output.split(separator: "\n").allSatisfy { $0 >= "16:54:00" })
+      try Command.run(["-q", "--print", copy, "-Y", "type == data"]).output.split(separator: "\n").allSatisfy {
+        $0 >= "16:54:00"
+      })
   }
 
   @Test func whatCannotBeExported() throws {

@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func aPatternChoosesTopics() throws {
-    let run = try Command.run(["-q", "-Y", "topic matches \"^room/\"", "-r", "Samples/mqtt5-mosquitto.pcap"])
+    let run = try Command.run(["-q", "--print", "-Y", "topic matches \"^room/\"", "-r", "Samples/mqtt5-mosquitto.pcap"])
     let topics = try Self.lines("mqtt5-mosquitto.pcap").filter { line in
       let fields = Self.fields(line)
       let all =
@@ -77,12 +77,54 @@ import Testing
     #expect(!run.output.contains(secret.1) && !run.output.contains(secret.2), "\(options)")
   }
 
+  /// The fields of tjp's messages are what the truth says, and what their numbers are made of.
+  @Test(arguments: ["clean-chat", "weak-network", "ipv6-vlan"]) func fieldsOfTjpAreTrue(_ sample: String) throws {
+    let name = "Samples/tjp-\(sample).pcap" + (sample == "ipv6-vlan" ? "ng" : "")
+    func objects(_ text: String) throws -> [[String: Any]] {
+      try text.split(separator: "\n").compactMap {
+        try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+      }
+    }
+    let frames = try objects(Command.run(["-q", "--json", name]).output).filter { $0["copy"] as? Int == 1 }
+    let truth = try JSONSerialization.jsonObject(
+      with: Data(contentsOf: Command.folder.appending(path: name + ".truth.json")))
+    let messages = (truth as? [String: Any])?["messages"] as? [[String: Any]] ?? []
+    var seen = 0
+    for message in messages {
+      let first = (message["ts"] as? [Int])?.first
+      let frame = try #require(
+        frames.first { frame in
+          frame["ts"] as? Int == first && frame["seq"] as? Int == message["seq"] as? Int
+            && frame["session"] as? Int == message["session"] as? Int
+            && frame["dir"] as? String == message["dir"] as? String
+        })
+      let fields = try #require(frame["fields"] as? [String: Any])
+      let sequence = message["seq"] as? Int ?? 0
+      #expect(fields["category"] as? Int == sequence >> 24 && fields["counter"] as? Int == sequence & 0xFF_FFFF)
+      #expect(fields["payload_size"] as? Int == message["len"] as? Int)
+      let sentAt = (fields["sent_at"] as? Int ?? 0) * 1_000_000
+      #expect(abs(sentAt - (first ?? 0)) <= 2_000_000)
+      for element in message["tlv"] as? [[Any]] ?? [] {
+        let key = [1: "version_request", 2: "version_response", 0x10: "read_sequence", 0x1001: "text"][
+          element[0] as? Int ?? 0]
+        guard let key else { continue }
+        seen += 1
+        if key == "text" {
+          #expect((fields[key] as? String)?.utf8.count == element[1] as? Int)
+        } else {
+          #expect(fields[key] != nil, "\(sequence)")
+        }
+      }
+    }
+    #expect(seen > 10)
+  }
+
   @Test func theListHasEachFieldOnce() throws {
     let run = try Command.run(["fields", "mqtt"])
     #expect(run.status == 0)
     let names = run.output.split(separator: "\n").compactMap { $0.split(separator: " ").first.map(String.init) }
     #expect(Set(names).count == names.count)
     #expect(names.contains("mqtt.topic") && names.contains("mqtt.will_delay_interval"))
-    #expect(try Command.run(["fields", "tjp"]).output == "tjp: the profile names no fields\n")
+    #expect(try Command.run(["fields", "tjp-v2"]).output == "tjp-v2: the profile names no fields\n")
   }
 }

@@ -36,7 +36,7 @@ import Testing
     let path = "/tmp/imdump-gap-\(UUID().uuidString).pcap"
     try Data(capture.pcap()).write(to: URL(filePath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }
-    let result = try Command.run(arguments + ["-q", "-r", path])
+    let result = try Command.run(arguments + (arguments.first == "messages" ? [] : ["--print"]) + ["-q", "-r", path])
     #expect(result.status == 0)
     return result.output.split(separator: "\n").map(String.init)
   }

@@ -7,8 +7,8 @@ import Testing
   static let path = "Samples/tjp-clean-chat.pcap"
 
   @Test func aFileNeedsNoOption() throws {
-    let named = try Command.run(["-q", Self.path, "-c", "60"])
-    let plain = try Command.run(["-q", "-r", Self.path, "-c", "60"])
+    let named = try Command.run(["-q", "--print", Self.path, "-c", "60"])
+    let plain = try Command.run(["-q", "--print", "-r", Self.path, "-c", "60"])
     #expect(named.status == 0 && named.output == plain.output && !named.output.isEmpty)
     let missing = try Command.run(["Samples/none.pcap"])
     #expect(missing.status == 66 && missing.errors.contains("Samples/none.pcap"))
@@ -40,13 +40,13 @@ import Testing
         Command.program.path, words, environment: Command.environment, folder: folder.url.path)
     }
     #expect(try run(["stats", "phone", "tcp"]).errors.contains("306 packets captured"))
-    #expect(try run(["-q", "phone", "tcp", "port", "1"]).output == "")
+    #expect(try run(["-q", "--print", "phone", "tcp", "port", "1"]).output == "")
     #expect(try run(["stats", "phone", "./tcp"]).errors.contains("612 packets captured"))
   }
 
   @Test func whoWantsFilesWantsNoLines() throws {
     let folder = try Scratch()
-    let lines = try Command.run(["-q", Self.path]).output
+    let lines = try Command.run(["-q", "--print", Self.path]).output
     for option in [["-w", folder.path("a.pcap")], ["--log-dir", folder.path("logs")]] {
       let silent = try Command.run(["-q", Self.path] + option)
       #expect(silent.status == 0 && silent.output == "", "\(option)")
@@ -60,7 +60,7 @@ import Testing
   /// The first frame was captured at 2025-10-09T08:53:20.286365Z; clocks in Shanghai are eight hours ahead.
   @Test func timesAreLocal() throws {
     func first(_ words: String...) throws -> String {
-      String(try Command.run([Self.path, "-c", "10", "-q"] + words).output.prefix { $0 != " " })
+      String(try Command.run([Self.path, "-c", "10", "-q", "--print"] + words).output.prefix { $0 != " " })
     }
     #expect(try first() == "16:53:20.286365")
     #expect(try first("--utc") == "08:53:20.286365")
@@ -114,9 +114,10 @@ import Testing
 
   /// -A alone shows bodies, as text of a terminal.
   @Test func bodiesAsText() throws {
-    let lines = try Command.run(["-q", "-A", "Samples/mqtt-mosquitto.pcap", "-c", "12"]).output.split(separator: "\n")
+    let lines = try Command.run(["-q", "--print", "-A", "Samples/mqtt-mosquitto.pcap", "-c", "12"]).output.split(
+      separator: "\n")
     #expect(lines.count > 1 && lines[1] == "\t\\x00\\x04MQTT\\x04\\x02\\x00\\x05\\x00\\x07watcher")
-    let named = try Command.run(["-q", "-vA", "Samples/tjp-clean-chat.pcap", "-c", "12"]).output
+    let named = try Command.run(["-q", "--print", "-vA", "Samples/tjp-clean-chat.pcap", "-c", "12"]).output
     #expect(named.contains("version_request, 4 bytes: "))
   }
 }

@@ -53,7 +53,7 @@ import Testing
     #expect(result.errors.contains(disk.folder.url.lastPathComponent), "\(words): \(result.errors)")
   }
 
-  @Test(arguments: [["-r", weak], ["stats", weak], ["messages", weak, "--json"], ["streams", weak]])
+  @Test(arguments: [["-r", weak, "--print"], ["stats", weak], ["messages", weak, "--json"], ["streams", weak]])
   func aFullStandardOutputIsTold(_ words: [String]) throws {
     let quoted = (words + ["-q"]).map { "'\($0)'" }.joined(separator: " ")
     let result = try Self.shell("'\(Command.program.path)' \(quoted) > /dev/full")

@@ -112,9 +112,9 @@ import Testing
 
   /// `--profile auto` is what there is without the option, and others can be put in front of it.
   @Test func auto() throws {
-    let smpp = ["-q", "-r", "Samples/smpp-gateway.pcap"]
+    let smpp = ["-q", "--print", "-r", "Samples/smpp-gateway.pcap"]
     #expect(try Command.run(smpp + ["--profile", "auto"]).output == Command.run(smpp).output)
-    let v2 = ["-q", "-r", "Samples/tjp-v2-chat.pcap", "--profile", "tjp-v2"]
+    let v2 = ["-q", "--print", "-r", "Samples/tjp-v2-chat.pcap", "--profile", "tjp-v2"]
     #expect(try Command.run(v2 + ["--profile", "auto"]).output == Command.run(v2).output)
     #expect(try Command.run(smpp + ["--profile", "tjp-v2", "--profile", "auto"]).output == Command.run(smpp).output)
   }

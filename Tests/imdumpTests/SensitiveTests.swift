@@ -60,7 +60,8 @@ import Testing
   @Test func otherRunsOtherHashes() throws {
     let folder = try Folder(Self.profile)
     let runs = try (0..<2).map { _ in
-      try Command.run(["-q", "-r", "Samples/mqtt5-mosquitto.pcap", "--profile", folder.path("mine.yaml")]).output
+      try Command.run(["-q", "--print", "-r", "Samples/mqtt5-mosquitto.pcap", "--profile", folder.path("mine.yaml")])
+        .output
     }
     #expect(runs[0] != runs[1] && runs[0].utf8.count == runs[1].utf8.count)
   }

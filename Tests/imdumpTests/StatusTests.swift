@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: cases) func answersTellIt(_ this: Case) throws {
-    let byNumber = try Self.lines(["-q", "-r", this.path, "-Y", "ack and status == \(this.number)"])
+    let byNumber = try Self.lines(["-q", "--print", "-r", this.path, "-Y", "ack and status == \(this.number)"])
     #expect(byNumber.count >= this.count)
     #expect(byNumber.allSatisfy { $0.contains(", status \(this.words), ") }, "\(byNumber)")
     let objects = try Self.objects([
@@ -67,7 +67,7 @@ import Testing
     let all = try Self.objects(["-q", "-r", this.path, "--format", "json"])
     #expect(all.count { $0["status"] as? Int == this.number } == objects.count)
     guard let name = this.name else { return }
-    #expect(try Self.lines(["-q", "-r", this.path, "-Y", "ack and status_name == \(name)"]) == byNumber)
+    #expect(try Self.lines(["-q", "--print", "-r", this.path, "-Y", "ack and status_name == \(name)"]) == byNumber)
   }
 
   @Test(arguments: cases) func countsTellIt(_ this: Case) throws {

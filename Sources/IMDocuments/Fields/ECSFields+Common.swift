@@ -87,6 +87,12 @@ extension ECSFields {
         "the autonomous system of the client's network, by --networks"),
       ECSField("client.as.organization.name", .keyword, .ofConnections + [.alert], "whose that is, by --networks"),
       ECSField("client.geo.name", .keyword, .ofConnections + [.alert], "the client's network, as --networks names it"),
+      ECSField(
+        "service.name", .keyword, [.message, .connection, .alert],
+        "live: the systemd unit that has the connection's end of this host; of an alert by owner, also a container"),
+      ECSField("container.id", .keyword, [.message, .connection], "live: the container that has it"),
+      ECSField("orchestrator.resource.id", .keyword, [.message, .connection], "live: the UID of that container's pod"),
+      ECSField("user.id", .keyword, [.message, .connection], "live: the number of the user that made that socket"),
       ECSField("server.ip", .ip, .ofServers, "who accepted the connection"),
       ECSField("server.port", .long, .ofServers, "its port"),
       ECSField("server.bytes", .long, .bytes, [.connection], "bytes of its packets"),

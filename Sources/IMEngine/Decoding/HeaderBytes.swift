@@ -1,13 +1,16 @@
 extension ProtocolPlan {
   /// The bytes of a frame's header as the protocol lays it out, its parts at their places, without delimiters and escapes; none
-  /// for a line. `bytes` is what the frame was read from. It is made for outputs, a frame at a time.
-  package func headerBytes(_ frame: Frame, in bytes: RawSpan) -> [UInt8] {
+  /// for a line. `bytes` is what the frame was read from. There is room for `more` bytes behind it. It is made for outputs, a frame at a
+  /// time.
+  package func headerBytes(_ frame: Frame, in bytes: RawSpan, reserving more: Int = 0) -> [UInt8] {
     let framing = pointer.pointee.framing
     let start = frame.start
     guard framing.kind != .line, start >= 0, frame.headerCount >= 0, start + frame.headerCount <= bytes.byteCount else {
       return []
     }
-    let all = bytes.withUnsafeBytes { Array($0[start..<start + frame.headerCount]) }
+    var all: [UInt8] = []
+    all.reserveCapacity(frame.headerCount + more)
+    bytes.withUnsafeBytes { all.append(contentsOf: $0[start..<start + frame.headerCount]) }
     let least = Int(pointer.pointee.headerCount)
     guard framing.kind == .delimited, least <= all.count else { return all }
     var header = Array(all[..<least])

@@ -17,6 +17,8 @@ package enum MessageField: Int, CaseIterable, Sendable {
   case retry, duplicate, damaged, ack, heartbeat, gap, compressed, encrypted
   /// Everything that is said of it, by name.
   case flags
+  /// Whose the connection's end of this host is.
+  case owner
 
   /// The words of `dir`, in the order of `Direction`'s raw values.
   package static let directions = ["c2s", "s2c"]
@@ -95,6 +97,11 @@ package enum MessageField: Int, CaseIterable, Sendable {
     case .flags:
       .init(
         "flags", .word(of: Self.remarks), "Remarks on the frame, as the output shows them in brackets", isRepeated: true
+      )
+    case .owner:
+      .init(
+        "owner", .text,
+        "Live: systemd unit, container or pod of the connection's end of this host, by name or number", isRepeated: true
       )
     }
   }

@@ -4,11 +4,11 @@ import IMWire
 
 /// What an alert says to people.
 extension AlertEvent {
-  /// The server and the client in words, as far as the scope has them.
+  /// The server, the client or the owner in words, as far as the scope has them.
   package var subject: String {
     if let connection { return "\(connection.client) > \(connection.server)" }
     if let server { return "\(server)" }
-    return profile ?? "the capture"
+    return owner ?? profile ?? "the capture"
   }
 
   /// What is the matter, in one line: `loss 0.041 > 0.02 for 120 s on 203.0.113.9:8080`.

@@ -7,7 +7,7 @@ import IMWire
 ///
 /// Fields: `ts` (microseconds since the epoch), `alert` (the rule's name), `state`, `id` (of the episode), `fingerprint`,
 /// `severity`, `summary`, `reason`, `at`, `since`, `metric`, `op`, `threshold`, `clear`, `value`, `samples`, `affected`,
-/// `unknown`, `window_s`, `for_s`, `scope`, `profile`, `server`, `client`, `conn`, `first_affected`, `last_affected` (`conn`,
+/// `unknown`, `window_s`, `for_s`, `scope`, `profile`, `server`, `client`, `conn`, `owner`, `first_affected`, `last_affected` (`conn`,
 /// `client`, `server`, `at`), `dropped`, `suppressed`, `evidence`, `sensor`, `labels`. What is not known is not there.
 package struct AlertJSONWriter: Sendable {
   /// The sensor's name, where it is to be told.
@@ -49,6 +49,7 @@ package struct AlertJSONWriter: Sendable {
       endpoint("client", connection.client, &lines)
       lines.number("conn", connection.serial)
     }
+    if let owner = event.owner { lines.text("owner", owner) }
     if let first = event.first { affected("first_affected", first, &lines) }
     if let last = event.last { affected("last_affected", last, &lines) }
     if event.dropped > 0 { lines.number("dropped", event.dropped) }

@@ -19,6 +19,7 @@ package enum AlertmanagerText {
     if let profile = event.profile, !profile.isEmpty { lines.text("profile", profile) }
     if let server = event.server { lines.name("server", "\(server)") }
     if let client = event.connection?.client { lines.name("client", "\(client)") }
+    if let owner = event.owner { lines.text("owner", owner) }
     if let sensor, !sensor.isEmpty { lines.text("sensor", sensor) }
     for label in rule.labels { lines.pair(label.name, label.value) }
     lines.close()

@@ -1,6 +1,7 @@
 package import IMEngine
 package import IMFields
 package import IMFilter
+package import IMOwners
 package import IMWire
 
 /// A frame as a `-Y` filter looks at it. Lives for one sink call: it points into the engine's buffers.
@@ -15,13 +16,15 @@ package struct FrameFilterRecord: FilterRecord {
   let fields: [NamedField]
   let names: NamedFilterFields?
   let outcome: MessageOutcomes.Outcome?
+  let owner: SocketOwner?
 
   /// A record of one frame. `body` and `references` are those of the sink call; `outcome` is that of its message, where
-  /// it is known already.
+  /// it is known already, and `owner` that of its connection.
   package init(
     frame: Frame, note: FrameNote, info: ConnectionInfo, direction: Direction, plan: ProtocolPlan, session: String?,
     body: UnsafeRawBufferPointer, references: UnsafeBufferPointer<TLVRef>, fields: [NamedField] = [],
-    names: NamedFilterFields? = nil, outcome: MessageOutcomes.Outcome? = nil
+    names: NamedFilterFields? = nil, outcome: MessageOutcomes.Outcome? = nil,
+    owner: SocketOwner? = nil
   ) {
     self.frame = frame
     self.note = note
@@ -33,6 +36,7 @@ package struct FrameFilterRecord: FilterRecord {
     self.fields = fields
     self.names = names
     self.outcome = outcome
+    self.owner = owner
   }
 
   /// The value of a field, the `index`th where it has several; `nil` where it has none.
@@ -86,6 +90,7 @@ package struct FrameFilterRecord: FilterRecord {
     case .session: return session.map { lend($0, test) } ?? false
     case .statusName: return frame.tellsStatus ? plan.statusName(frame).map { lend($0, test) } ?? false : false
     case .tlv: return tlvs.any(path, test)
+    case .owner: return owner?.anyText(where: test) ?? false
     case nil: return names?.anyText(of: field, in: fields, Int(info.plan), where: test) ?? false
     default: return false
     }
@@ -118,6 +123,16 @@ struct TLVValues {
         let value = UnsafeRawBufferPointer(rebasing: body[Int(tlv.offset)..<end])
         if test(value.bytes) { return true }
       }
+    }
+    return false
+  }
+}
+
+extension SocketOwner {
+  /// Whether `test` takes the unit, the container's number or the pod's.
+  func anyText(where test: (RawSpan) -> Bool) -> Bool {
+    for text in [unit, container, pod] {
+      if let text, lend(text, test) { return true }
     }
     return false
   }

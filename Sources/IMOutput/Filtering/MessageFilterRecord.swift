@@ -62,6 +62,7 @@ package struct MessageFilterRecord: FilterRecord {
     case .type: return lend(record.type, test)
     case .profile: return lend(plan.name, test)
     case .session: return record.session.map { lend($0, test) } ?? false
+    case .owner: return record.owner?.anyText(where: test) ?? false
     case .statusName: return record.statusName.map { lend($0, test) } ?? false
     case .tlv:
       return record.body.withUnsafeBytes { body in

@@ -35,9 +35,8 @@ extension ByteWriter {
     case .object(let fields):
       literal("{")
       for (i, field) in fields.enumerated() {
-        literal(i > 0 ? ",\"" : "\"")
-        text(plan.fields[field.field].name)
-        literal("\":")
+        if i > 0 { literal(",") }
+        text(plan.keys[field.field])
         if plan.hides(field.field) { literal("null") } else { json(field.value, plan) }
       }
       literal("}")

@@ -86,6 +86,10 @@ package struct MessageJSONWriter {
       FrameFlagNames.write(record.flags, to: &out)
       out.literal("]")
     }
+    if let owner = record.owner {
+      out.literal(",")
+      out.owner(owner)
+    }
     out.literal("}\n")
   }
 

@@ -1,6 +1,7 @@
 package import IMEngine
 package import IMFields
 import IMMetrics
+package import IMOwners
 package import IMWire
 
 /// Everything seen of one message: its copies, its answers and what it holds.
@@ -46,6 +47,8 @@ package final class MessageRecord {
   package fileprivate(set) var body: [UInt8] = []
   /// The named fields of the first copy that a filter asks for; empty unless the store was asked to keep them.
   package fileprivate(set) var fields: [NamedField] = []
+  /// Whose the end of this host is of the connection; `nil` where that is not known.
+  package fileprivate(set) var owner: SocketOwner?
   /// What `body` and `fields` hold.
   fileprivate var keptBytes = 0
 
@@ -111,7 +114,7 @@ package final class MessageStore {
   private static let maximumBody = 64 << 10
   /// At most so many copies and answers of one message are kept one by one.
   private static let maximumTimes = 1_000
-  /// What a message costs in memory, without its body: 240 bytes, its place in the dictionary, and a few TLVs.
+  /// What a message costs in memory, without its body: 312 bytes, its place in the dictionary, and a few TLVs.
   package static let costPerMessage = 384
   /// Bytes of bodies and of named fields that are kept, and the most that may be.
   private var keptBytes = 0
@@ -138,10 +141,11 @@ package final class MessageStore {
   package func forgotten(_ session: UInt32) { names[session] = nil }
 
   /// Notes one frame: the first or another copy, or an answer; `isAfterGap` where it is the first behind missing bytes. `fields`
-  /// are kept of a first copy.
+  /// and `owner` are kept of a first copy.
   package func note(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, _ body: RawSpan,
-    _ tlvs: Span<TLVRef>, isAfterGap: Bool = false, fields: [NamedField] = []
+    _ tlvs: Span<TLVRef>, isAfterGap: Bool = false, fields: [NamedField] = [],
+    owner: SocketOwner? = nil
   ) {
     guard note.exchange != .max else { return }
     let flags = FrameFlagNames.mask(frame, note) | (isAfterGap ? FrameFlagNames.afterGap : 0)
@@ -149,6 +153,7 @@ package final class MessageStore {
       let record = MessageRecord(
         frame, info, direction, plans[Int(info.plan)], name: names[note.session], tlvs, flags: flags)
       if keepsBodies || !fields.isEmpty { keep(body, fields, of: record) }
+      record.owner = owner
       records[note.exchange] = record
       return
     }

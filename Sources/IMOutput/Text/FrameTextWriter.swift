@@ -1,5 +1,6 @@
 package import IMEngine
 package import IMFields
+package import IMOwners
 package import IMWire
 
 /// How much a line of text tells.
@@ -38,7 +39,7 @@ package struct FrameTextWriter {
   package mutating func write(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, session: String?,
     bytes: RawSpan, body: RawSpan, tlvs: Span<TLVRef>, fields: [NamedField] = [],
-    secrets: [Range<Int>] = [], to out: inout ByteWriter
+    secrets: [Range<Int>] = [], owner: SocketOwner? = nil, to out: inout ByteWriter
   ) {
     let plan = plans[Int(info.plan)]
     ends(frame.timestamp, info, direction, to: &out)
@@ -100,6 +101,7 @@ package struct FrameTextWriter {
     remarks(frame, note, to: &out)
     out.literal("\n")
     if style.verbosity > 0 {
+      if let owner { self.owner(owner, to: &out) }
       details(frame, plan, tlvs, body, to: &out)
       if let names = plan.fields { for field in fields { out.lines(of: field, names, depth: 0) } }
     }
@@ -110,9 +112,13 @@ package struct FrameTextWriter {
       out.literal("\tnot shown: it holds the client's name\n")
       return
     }
-    let hidden = hidden(body, tlvs, secrets, plan)
-    if showsBody { text(body, hiding: hidden, to: &out) }
-    if style.showsHex { hex(body, hiding: hidden, to: &out) }
+    let header = plan.headerBytes(frame, in: bytes)
+    let hidden = hidden(body, tlvs, secrets, plan, behind: header.count)
+    if showsBody {
+      let inBody = hidden.filter { $0.lowerBound >= header.count }
+      text(body, hiding: inBody.map { $0.lowerBound - header.count..<$0.upperBound - header.count }, to: &out)
+    }
+    if style.showsHex { hex(header + body.withUnsafeBytes { Array($0) }, hiding: hidden, to: &out) }
   }
 
   /// Appends what every line begins with: time, connection, sender and receiver.
@@ -123,6 +129,23 @@ package struct FrameTextWriter {
     out.literal(" > ")
     out.endpoint(direction == .clientToServer ? info.server : info.client)
     out.literal(": ")
+  }
+
+  /// Whose the connection's end of this host is.
+  private func owner(_ owner: SocketOwner, to out: inout ByteWriter) {
+    out.literal("\towner: ")
+    if let name = owner.name {
+      wire(name, to: &out)
+      out.literal(", ")
+    }
+    if let pod = owner.pod {
+      out.literal("pod ")
+      wire(pod, to: &out)
+      out.literal(", ")
+    }
+    out.literal("user ")
+    out.number(UInt64(owner.user))
+    out.literal("\n")
   }
 
   private func remarks(_ frame: Frame, _ note: FrameNote, to out: inout ByteWriter) {
@@ -195,14 +218,15 @@ package struct FrameTextWriter {
     }
   }
 
-  /// The bytes of a body that the profile calls sensitive.
+  /// The bytes of a frame that the profile calls sensitive; its body begins behind a header of so many.
   private func hidden(
-    _ body: RawSpan, _ tlvs: Span<TLVRef>, _ secrets: [Range<Int>], _ plan: ProtocolPlan
+    _ body: RawSpan, _ tlvs: Span<TLVRef>, _ secrets: [Range<Int>], _ plan: ProtocolPlan, behind headerCount: Int
   ) -> [Range<Int>] {
     var hidden = secrets
     if !plan.sensitiveTags.isEmpty {
       for i in tlvs.indices where ElementLabel(tlvs[i], in: body, plan).isHidden {
-        hidden.append(Int(tlvs[i].offset)..<Int(tlvs[i].offset) + Int(tlvs[i].count))
+        let start = headerCount + Int(tlvs[i].offset)
+        hidden.append(start..<start + Int(tlvs[i].count))
       }
     }
     return hidden
@@ -229,9 +253,10 @@ package struct FrameTextWriter {
     out.literal("\n")
   }
 
-  private func hex(_ body: RawSpan, hiding hidden: [Range<Int>], to out: inout ByteWriter) {
+  /// A frame in hexadecimal: its header as it came, and its body as it was read.
+  private func hex(_ bytes: [UInt8], hiding hidden: [Range<Int>], to out: inout ByteWriter) {
     let isHidden = { (i: Int) in hidden.contains { $0.contains(i) } }
-    body.withUnsafeBytes { bytes in
+    do {
       for line in stride(from: 0, to: min(bytes.count, 4_096), by: 16) {
         out.literal("\t0x")
         out.hex(UInt64(line), width: 4)

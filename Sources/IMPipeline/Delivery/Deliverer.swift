@@ -205,7 +205,8 @@ final class Deliverer {
     }
   }
 
-  /// What a hook finds in its environment: numbers, addresses and words of the rules file; nothing that came off the wire.
+  /// What a hook finds in its environment: numbers, addresses, words of the rules file and names of
+  /// this host's units; nothing that came off the wire.
   static func environment(_ event: AlertEvent, _ sensor: String?) -> [String] {
     var out = ByteWriter(capacity: 64)
     func text(_ body: (inout ByteWriter) -> Void) -> String {
@@ -224,6 +225,7 @@ final class Deliverer {
     if let profile = event.profile { pairs.append(("PROFILE", profile)) }
     if let server = event.server { pairs.append(("SERVER", text { $0.endpoint(server) })) }
     if let client = event.connection?.client { pairs.append(("CLIENT", text { $0.endpoint(client) })) }
+    if let owner = event.owner { pairs.append(("OWNER", owner)) }
     if let evidence = event.evidence { pairs.append(("EVIDENCE", evidence)) }
     if let sensor { pairs.append(("SENSOR", sensor)) }
     return pairs.map { "IMDUMP_ALERT_\($0.0)=\($0.1)" }

@@ -14,13 +14,13 @@ COUNTS = {"captured": r"([\d,]+) packets? captured", "received": r"([\d,]+) rece
 
 
 class Run:
-    """One imdump in a namespace. Its standard output goes to a file, or to `output`."""
+    """One imdump in a namespace, which `enter` enters. Its standard output goes to a file, or to `output`."""
 
-    def __init__(self, binary, space, folder, *arguments, output=None, before=()):
+    def __init__(self, binary, space, folder, *arguments, output=None, before=(), enter=inside):
         self.out, self.err = os.path.join(folder, "out"), os.path.join(folder, "err")
         self.ended = None
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
-            self.process = subprocess.Popen(inside(space, [*before, binary, *arguments]), stdin=subprocess.DEVNULL,
+            self.process = subprocess.Popen(enter(space, [*before, binary, *arguments]), stdin=subprocess.DEVNULL,
                                             stdout=out if output is None else output, stderr=err)
 
     def listens(self, sockets=1, limit=10):
