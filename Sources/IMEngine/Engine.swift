@@ -74,7 +74,7 @@ package struct Engine: ~Copyable {
     let segment = UnsafeMutableRawPointer(packet).assumingMemoryBound(to: Segment.self)
     let time = segment.pointee.timestamp
     shared.clock.lastPacketAt = time
-    if time >= shared.clock.wake { connections.advance(to: time) }
+    if time >= shared.clock.wake { connections.wake(at: time) }
     connections.segment = segment
     if let flow = guess.pointee.flow, guess.pointee.generation == connections.reassembler.flows.generation,
       flow.pointee.key.isSame(v4: segment.pointee.key)
@@ -109,7 +109,7 @@ package struct Engine: ~Copyable {
   /// Ends the capture: everything held is released, every exchange gets its fate, every connection is reported.
   package mutating func finish() {
     // The clock goes in ticks; what the last packets brought about is due as well.
-    if packets.count > 0 { connections.advance(to: shared.clock.lastPacketAt) }
+    if packets.count > 0 { connections.advance(to: shared.clock.lastPacketAt, isEnd: true) }
     connections.finish()
   }
 

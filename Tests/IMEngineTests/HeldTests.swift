@@ -35,14 +35,18 @@ import Testing
   /// A coast whose turn comes while it is taken out has its turn again when it is back.
   @Test func turnsAreKept() throws {
     var table = IslandTable(budget: MemoryBudget(limit: 64 << 20))
-    func coast(_ flow: UInt32) -> IslandTable.CoastPointer {
-      let coast = IslandTable.newCoast(flow: flow, side: 0)
+    func coast(_ flow: UInt32, _ table: inout IslandTable) -> IslandTable.CoastPointer {
+      let coast = table.newCoast(flow: flow, side: 0)
       coast.pointee.islands = [Island(start: 0, end: 10, isKnown: true)]
       return coast
     }
-    let first = table.put(coast(1))
-    _ = table.put(coast(2))
-    let taken = table.take(first)
+    let one = coast(1, &table)
+    let first = table.put(one)
+    let two = coast(2, &table)
+    _ = table.put(two)
+    #expect(table.coast(at: first, flow: 2, side: 0) == nil && table.coast(at: first, flow: 1, side: 1) == nil)
+    let taken = table.take(first, flow: 1, side: 0)
+    #expect(taken == one && table.take(first, flow: 1, side: 0) == nil)
     let second = table.takeAny()
     let none = table.takeAny()
     #expect(second?.pointee.flow == 2 && none == nil)

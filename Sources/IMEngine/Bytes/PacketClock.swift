@@ -8,8 +8,11 @@ final class PacketClock {
   @exclusivity(unchecked) var lastPacketAt = Timestamp.distantPast
   /// How far what becomes due has been done.
   @exclusivity(unchecked) var now = Timestamp.distantPast
-  /// The next moment at which something other than a packet happens.
+  /// The next moment at which something other than a packet happens: the earlier one of the two below.
   @exclusivity(unchecked) private(set) var wake = Timestamp.distantPast
+  /// When holes are looked at next, and when everything else is.
+  @exclusivity(unchecked) private(set) var holesAt = Timestamp.distantPast
+  @exclusivity(unchecked) private(set) var due = Timestamp.distantPast
 
   /// The moment that has come: the last packet's, or a later one's before it.
   ///
@@ -17,10 +20,22 @@ final class PacketClock {
   @inline(__always)
   var moment: Timestamp { max(lastPacketAt, now) }
 
-  /// Nothing is to happen before `time`.
-  func sleep(until time: Timestamp) { wake = time }
+  /// Nothing but holes is looked at before `time`.
+  func sleep(until time: Timestamp) {
+    due = time
+    wake = min(due, holesAt)
+  }
+  /// Holes are not looked at before `time`.
+  func sleep(untilHoles time: Timestamp) {
+    holesAt = time
+    wake = min(due, holesAt)
+  }
   /// Something is to happen at `time`, or earlier.
-  func wake(by time: Timestamp) { wake = min(wake, time) }
+  func wake(by time: Timestamp) {
+    due = min(due, time)
+    holesAt = min(holesAt, time)
+    wake = min(wake, time)
+  }
   /// Something has run short: what is due is looked at before the next packet.
-  func wakeNow() { wake = .distantPast }
+  func wakeNow() { wake(by: .distantPast) }
 }

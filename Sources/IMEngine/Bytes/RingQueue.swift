@@ -18,6 +18,8 @@ package struct RingQueue<Element>: ~Copyable {
     ring.deallocate()
   }
 
+  /// Elements for which there is memory.
+  package var capacity: Int { ring.count }
   /// Whether nothing is held.
   package var isEmpty: Bool { count == 0 }
   /// The first element; `nil` when there is none.

@@ -73,7 +73,6 @@ struct Carriers: ~Copyable {
   ///
   /// When the gap lies inside the body of a frame whose header is known, the next frame's place is known too.
   mutating func lose(_ side: FlowSide, _ gap: Gap) {
-    streams.trackRecords()
     let half = side.half
     streams.raise(
       Issue(

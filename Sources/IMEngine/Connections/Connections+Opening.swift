@@ -2,13 +2,13 @@ import IMWire
 
 extension Connections {
   /// A connection without answer to its SYN is given up after this long.
-  static var synPatience: Duration { .seconds(30) }
+  static var synPatience: Int64 { Nanoseconds.seconds(30) }
   /// A connection's end is reported when its messages have had time to be answered: those without an answer until one would
   /// no longer count. It is forgotten later.
-  static var endingDelay: Duration { .seconds(6) }
-  static var lingering: Duration { .seconds(60) }
+  static var endingDelay: Int64 { Nanoseconds.seconds(6) }
+  static var lingering: Int64 { Nanoseconds.seconds(60) }
   /// How often expired exchanges are looked for.
-  static var tick: Duration { .milliseconds(100) }
+  static var tick: Int64 { Nanoseconds.milliseconds(100) }
 
   /// How far ahead of what came a reset's number may be: a window of a megabyte, as senders are left with by default.
   private static var resetWindow: Int { 1 << 20 }

@@ -3,18 +3,62 @@ import IMWire
 
 /// What becomes due as packet time goes on, and at the end of a capture.
 extension Connections {
-  /// Does what is due at `time`: holes, timeouts, reports.
+  /// Does what is due at `time`. Holes are many where packets are missing, and each has its own moment: it leaves the frames
+  /// that wait where they are, and nothing else is looked at.
   @inline(never)
-  mutating func advance(to time: Timestamp) {
+  mutating func wake(at time: Timestamp) {
+    guard time < clock.due else { return advance(to: time) }
+    clock.now = max(clock.now, time)
+    giveUpHoles()
+    clock.sleep(untilHoles: min(nextHole, nextDue))
+  }
+
+  /// Gives up the holes whose time has come.
+  private mutating func giveUpHoles() {
+    while let hole = reassembler.holes.pop(at: clock.now) {
+      askForHoles()
+      giveUpHole(hole, .captureLoss)
+    }
+    while let hole = reassembler.patientHoles.pop(at: clock.now) { giveUpHole(hole, .unseen) }
+  }
+
+  /// Asks for the memory of the holes whose turn comes next, each step a hole earlier than the one that needs it: flows were last
+  /// touched long ago, and what hangs on them stands elsewhere.
+  private mutating func askForHoles() {
+    func ask<T: ~Copyable>(_ place: UnsafeMutablePointer<T>) {
+      let start = UnsafeRawPointer(place)
+      for line in stride(from: 0, to: MemoryLayout<T>.size, by: 64) { imdump_prefetch(start + line) }
+    }
+    if let hole = reassembler.holes.upcoming(2) { ask(reassembler.flows.pointer(hole.flow)) }
+    if let hole = reassembler.holes.upcoming(1) {
+      let flow = reassembler.flows.pointer(hole.flow)
+      if let queue = flow.half(hole.side).pointee.queue { ask(queue) }
+      if let rest = flow.half(hole.side).pointee.rest { ask(rest) }
+      if let journal = journals.existing(flow) { ask(journal) }
+      if flow.pointee.figures != .max { ask(tracker.figures.pointer(flow.pointee.figures)) }
+    }
+    if let hole = reassembler.holes.upcoming(0) {
+      let flow = reassembler.flows.pointer(hole.flow)
+      flow.half(hole.side).pointee.queue?.pointee.prefetchFirst()
+      tracker.prefetchLosses(of: flow)
+    }
+  }
+
+  /// When the next hole's time comes.
+  private var nextHole: Timestamp { min(reassembler.holes.nextDeadline, reassembler.patientHoles.nextDeadline) }
+  /// When something else than a hole is due, at the latest a tick from now.
+  private var nextDue: Timestamp {
+    min(min(opening.nextDue, ending.nextDue), min(recycling.nextDue, clock.now.advanced(by: Self.tick)))
+  }
+
+  /// Does what is due at `time`: holes, if it is their time or the end, timeouts, reports.
+  mutating func advance(to time: Timestamp, isEnd: Bool = false) {
     streams.trackRecords()
     if ledger.pointee.firstAt == nil { ledger.pointee.firstAt = time }
     clock.now = max(clock.now, time)
     relieve()
-    while let hole = reassembler.holes.pop(at: clock.now) {
-      reassembler.askForHoles()
-      giveUpHole(hole, .captureLoss)
-    }
-    while let hole = reassembler.patientHoles.pop(at: clock.now) { giveUpHole(hole, .unseen) }
+    let looksAtHoles = isEnd || clock.now >= clock.holesAt
+    if looksAtHoles { giveUpHoles() }
     while let entry = opening.pop(at: clock.now) {
       let flow = reassembler.flows.pointer(entry.flow)
       guard flow.pointee.serial == entry.serial, flow.pointee.phase == .opening else { continue }
@@ -28,10 +72,9 @@ extension Connections {
     if streams.living.nextDue <= clock.now { reportLiving() }
     while let entry = ending.pop(at: clock.now) { end(entry) }
     while let entry = recycling.pop(at: clock.now) { forget(entry) }
-    clock.sleep(
-      until: min(
-        min(reassembler.holes.nextDeadline, reassembler.patientHoles.nextDeadline),
-        min(min(opening.nextDue, ending.nextDue), min(recycling.nextDue, clock.now.advanced(by: Self.tick)))))
+    let due = nextDue
+    clock.sleep(until: due)
+    if looksAtHoles { clock.sleep(untilHoles: min(nextHole, due)) }
   }
 
   private mutating func timeOut(_ index: UInt32, _ at: Timestamp) {
@@ -53,17 +96,16 @@ extension Connections {
       reassembler.scheduleHole(side, clock.now)
     }
     finishIfDone(side)
-    clock.wake(by: min(reassembler.holes.nextDeadline, reassembler.patientHoles.nextDeadline))
   }
 
   private mutating func end(_ entry: ClosingQueue.Entry) {
     let flow = reassembler.flows.pointer(entry.flow)
     guard flow.pointee.serial == entry.serial, !flow.pointee.reported else { return }
     if flow.pointee.figures != .max, tracker.mayStillChange(flow.pointee.figures),
-      entry.due.nanoseconds(since: flow.pointee.closedAt) < Self.lingering.nanoseconds
+      entry.due.nanoseconds(since: flow.pointee.closedAt) < Self.lingering
     {
       // That it is over is told now; what it counted, when it is final.
-      if entry.due.nanoseconds(since: flow.pointee.closedAt) < 2 * Self.endingDelay.nanoseconds {
+      if entry.due.nanoseconds(since: flow.pointee.closedAt) < 2 * Self.endingDelay {
         report(flow, isFinal: false)
       }
       ending.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.endingDelay))
@@ -104,7 +146,7 @@ extension Connections {
     if flow.pointee.carrier != .max { tracker.carriers.release(flow.pointee.carrier) }
     if reassembler.flows.find(flow.pointee.key) == index { reassembler.flows.unlink(index) }
     for side in flow.sides {
-      Reassembler.destroy(&side.half.pointee.queue)
+      reassembler.segments.take(back: &side.half.pointee.queue)
       streams.rests.take(back: &side.half.pointee.rest)
     }
     flow.pointee.serial = 0

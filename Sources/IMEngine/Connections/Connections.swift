@@ -145,7 +145,7 @@ struct Connections: ~Copyable {
         carriers.consume(
           side, Bytes(span),
           Stretch(offset: skip, count: Int(entry.count) - skip, timestamp: entry.timestamp, number: entry.number))
-        entry.bytes.deallocate()
+        reassembler.segments.take(back: entry)
         if entry.cut > 0 {
           let gap = reassembler.skip(side, Int(entry.cut), .snaplen)
           carriers.lose(side, gap)

@@ -13,6 +13,9 @@ struct Lookahead: ~Copyable {
   /// of the end.
   let wanted: UnsafeMutablePointer<WantedExchange>
   var wantedEnd: UnsafeMutablePointer<WantedExchange>
+  /// The flows of the group that was last asked for of which something is held beyond a hole; the first `troubledCount`.
+  let troubled: UnsafeMutablePointer<UnsafeMutablePointer<Flow>>
+  var troubledCount = 0
 
   init() {
     guesses = .allocate(capacity: PacketStage.capacity)
@@ -20,11 +23,13 @@ struct Lookahead: ~Copyable {
     wanted = .allocate(capacity: Self.group)
     wanted.initialize(repeating: WantedExchange(session: 0, sequence: 0), count: Self.group)
     wantedEnd = wanted
+    troubled = .allocate(capacity: Self.group)
   }
 
   deinit {
     guesses.deallocate()
     wanted.deallocate()
+    troubled.deallocate()
   }
 }
 
@@ -47,6 +52,7 @@ extension Connections {
   {
     let group = Lookahead.group
     askForExchanges()
+    if lookahead.troubledCount > 0 { askForTrouble() }
     askForFigures(bytes, packets, place &+ 2 &* group, min(place &+ 3 &* group, count))
     locate(packets, place &+ 3 &* group, min(place &+ 4 &* group, count))
   }
@@ -65,6 +71,26 @@ extension Connections {
     }
   }
 
+  /// Asks for what is read of flows that hold something beyond a hole: what is held, the flow's journal, and when bytes turned out
+  /// to be missing. Where that stands was asked for a group before.
+  @inline(never)
+  private mutating func askForTrouble() {
+    for i in 0..<lookahead.troubledCount {
+      let flow = lookahead.troubled[i]
+      for side in 0...1 {
+        guard let queue = flow.half(side).pointee.queue else { continue }
+        imdump_prefetch(queue)
+        imdump_prefetch(UnsafeRawPointer(queue) + 64)
+      }
+      if let journal = journals.existing(flow) {
+        let start = UnsafeRawPointer(journal)
+        for line in stride(from: 0, to: MemoryLayout<FlowJournal>.size, by: 64) { imdump_prefetch(start + line) }
+      }
+      tracker.prefetchLosses(of: flow)
+    }
+    lookahead.troubledCount = 0
+  }
+
   /// Asks for the figures and the session of each packet's flow, and takes note of the exchange that its first frame belongs
   /// to in `lookahead.wanted`.
   ///
@@ -74,6 +100,7 @@ extension Connections {
     _ bytes: borrowing Bytes, _ packets: UnsafePointer<ParsedPacket>, _ start: Int, _ last: Int
   ) {
     var wanted = lookahead.wanted
+    lookahead.troubledCount = 0
     var (packet, guess) = (packets + start, lookahead.guesses + start)
     let figurePlaces = tracker.figures.places
     // Frames that wait for others ask themselves.
@@ -88,6 +115,12 @@ extension Connections {
         guess += 1
       }
       guard let flow = guess.pointee.flow else { continue }
+      if flow.holdsSegments {
+        // Its last line names its journal.
+        imdump_prefetch(UnsafeRawPointer(flow) + 256)
+        lookahead.troubled[lookahead.troubledCount] = flow
+        lookahead.troubledCount &+= 1
+      }
       let figures = flow.pointee.figures
       if figures != .max {
         let place = UnsafeRawPointer(figurePlaces.pointer(figures))

@@ -13,11 +13,11 @@ struct SegmentVerdict {
 /// or for an acknowledgment that is new.
 extension Reassembler {
   /// How soon after the last duplicate acknowledgment a fast retransmission comes.
-  static var fastLimit: Duration { .milliseconds(20) }
+  static var fastLimit: Int64 { Nanoseconds.milliseconds(20) }
   /// How soon behind later ones an overtaken segment comes when no round trip is known.
-  static var overtakenLimit: Duration { .milliseconds(3) }
+  static var overtakenLimit: Int64 { Nanoseconds.milliseconds(3) }
   /// The least time after which common senders take a segment for lost without being told.
-  static var timeoutLimit: Duration { .milliseconds(200) }
+  static var timeoutLimit: Int64 { Nanoseconds.milliseconds(200) }
 
   /// What a side's segments were.
   mutating func figures(_ side: FlowSide) -> SegmentFigures {
@@ -97,14 +97,15 @@ extension Reassembler {
       || peer.pointee.holds(segment.pointee.sequence, end)
     verdict.isFast =
       !verdict.isSpurious && isAsked
-      && (0..<Self.fastLimit.nanoseconds).contains(now.nanoseconds(since: peer.pointee.repeatedAt))
-    let since = fillsHole ? now.nanoseconds(since: journal.pointee.highestAt) : memory?.age ?? 0
+      && (0..<Self.fastLimit).contains(now.nanoseconds(since: peer.pointee.repeatedAt))
+    let highestAt = half.pointee.queue?.pointee.highestAt ?? .distantPast
+    let since = fillsHole ? now.nanoseconds(since: highestAt) : memory?.age ?? 0
     if fillsHole, !verdict.isSpurious, !verdict.isFast, since < Self.overtakenLimit(side.flow) {
       countOutOfOrder(side)
       return
     }
     verdict.isRetransmission = true
-    verdict.isTimeout = !verdict.isFast && since >= Self.timeoutLimit.nanoseconds
+    verdict.isTimeout = !verdict.isFast && since >= Self.timeoutLimit
     // A SYN without answer may have found nobody.
     verdict.isLost = !verdict.isSpurious && !isSYN
     // Nobody can tell which copy an acknowledgment is for.
@@ -137,7 +138,7 @@ extension Reassembler {
   /// The round trip of the handshake, where it was seen: whatever comes behind it may have been asked for.
   private static func overtakenLimit(_ flow: UnsafeMutablePointer<Flow>) -> Int64 {
     let (server, client) = (flow.pointee.serverHandshake, flow.pointee.clientHandshake)
-    return server >= 0 && client >= 0 ? max(1, server &+ client) : overtakenLimit.nanoseconds
+    return server >= 0 && client >= 0 ? max(1, server &+ client) : overtakenLimit
   }
 
   /// Counts a hole of `count` bytes that the receiver acknowledged and nobody saw. What the receiver had told to lack was

@@ -1,4 +1,3 @@
-import CMachine
 import IMWire
 
 /// In-order bytes of the current segment, ready to be decoded where they stand.
@@ -44,6 +43,8 @@ struct Reassembler: ~Copyable {
   var verdict = SegmentVerdict()
   let options: ReassemblyOptions
   let budget: MemoryBudget
+  /// Where queues and the memory of their segments come from.
+  let segments: SegmentStore
   /// Flows that hold bytes, in the order in which they began to; those that hold nothing any more are passed over.
   let holders: HolderQueue
   var counters = ReassemblyCounters()
@@ -63,6 +64,7 @@ struct Reassembler: ~Copyable {
     self.budget = budget
     self.journals = journals
     self.holders = holders
+    segments = SegmentStore(budget: budget)
     flows = FlowTable(seed: seed)
     holes = HoleQueue(patience: options.holePatience.nanoseconds)
     patientHoles = HoleQueue(patience: options.oneSidedPatience.nanoseconds)
@@ -72,7 +74,7 @@ struct Reassembler: ~Copyable {
     for index in 0..<UInt32(truncatingIfNeeded: flows.pool.count) {
       for side in 0...1 {
         let half = flows.pointer(index).half(side)
-        Self.destroy(&half.pointee.queue)
+        segments.take(back: &half.pointee.queue)
         if let rest = half.pointee.rest { RestStore.free(rest) }
       }
     }
@@ -221,8 +223,7 @@ struct Reassembler: ~Copyable {
     if let existing = half.pointee.queue {
       queue = existing
     } else {
-      queue = .allocate(capacity: 1)
-      queue.initialize(to: SegmentQueue(budget: budget))
+      queue = segments.makeQueue()
       half.pointee.queue = queue
       holders.add(side, flows.places)
     }
@@ -233,7 +234,7 @@ struct Reassembler: ~Copyable {
       bytes, segment.pointee.payload + skip, segment.pointee.payloadCount - skip,
       start: start,
       cut: UInt32(truncatingIfNeeded: segment.pointee.cutCount), base: base, timestamp: segment.pointee.timestamp,
-      number: segment.pointee.number, policy: options.overlap)
+      number: segment.pointee.number, policy: options.overlap, segments)
     heldBytes += queue.pointee.byteCount - before
     counters.repeatedBytes += UInt64(result.repeated)
     if skip == 0, result.added == 0 {
@@ -241,7 +242,7 @@ struct Reassembler: ~Copyable {
     } else if skip == 0, isBelow {
       judge(side, segment, fillsHole: true, memory)
     } else {
-      journals.note(side).pointee.highestAt = segment.pointee.timestamp
+      queue.pointee.highestAt = segment.pointee.timestamp
     }
     if let (kept, other) = result.conflict {
       let distance = Int64(segment.pointee.sequence.distance(from: half.pointee.next))
@@ -301,22 +302,8 @@ struct Reassembler: ~Copyable {
     half.pointee.flags.insert(.holeScheduled)
   }
 
-  /// Asks for the memory of the holes whose turn comes next; their flows were last touched long ago.
-  func askForHoles() {
-    func ask<T: ~Copyable>(_ place: UnsafeMutablePointer<T>) {
-      let start = UnsafeRawPointer(place)
-      for line in stride(from: 0, to: MemoryLayout<T>.size, by: 64) { imdump_prefetch(start + line) }
-    }
-    if let hole = holes.upcoming(1) { ask(flows.pointer(hole.flow)) }
-    if let hole = holes.upcoming(0) {
-      let flow = flows.pointer(hole.flow)
-      if let queue = flow.half(hole.side).pointee.queue { ask(queue) }
-      if let rest = flow.half(hole.side).pointee.rest { ask(rest) }
-      if let journal = journals.existing(flow) { ask(journal) }
-    }
-  }
-
   /// Whether a direction holds more than it may; its first hole is given up then.
+  @inline(__always)
   func isOverLimit(_ half: UnsafeMutablePointer<Half>) -> Bool {
     guard let queue = half.pointee.queue else { return false }
     return queue.pointee.byteCount > options.bytesPerDirection || queue.pointee.count > options.segmentsPerDirection
@@ -342,7 +329,7 @@ struct Reassembler: ~Copyable {
         let skip = Int(half.pointee.next &- entry.start)
         if skip >= Int(entry.count) {
           counters.repeatedBytes += UInt64(entry.count)
-          entry.bytes.deallocate()
+          segments.take(back: entry)
           continue
         }
         counters.repeatedBytes += UInt64(skip)
@@ -354,7 +341,7 @@ struct Reassembler: ~Copyable {
         return .data(dated, skip: skip)
       }
       guard let start = queue.pointee.firstStart else {
-        Self.destroy(&half.pointee.queue)
+        segments.take(back: &half.pointee.queue)
         return nil
       }
       guard let mark, mark.isAfter(half.pointee.next) else { return nil }
@@ -384,12 +371,6 @@ struct Reassembler: ~Copyable {
 
   /// Frees a direction's queue, which is empty.
   func dropQueue(_ half: UnsafeMutablePointer<Half>) {
-    if half.pointee.queue?.pointee.isEmpty == true { Self.destroy(&half.pointee.queue) }
-  }
-
-  static func destroy(_ queue: inout UnsafeMutablePointer<SegmentQueue>?) {
-    queue?.deinitialize(count: 1)
-    queue?.deallocate()
-    queue = nil
+    if half.pointee.queue?.pointee.isEmpty == true { segments.take(back: &half.pointee.queue) }
   }
 }

@@ -168,6 +168,8 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
 
 /// What the tracker counts for a connection on which not everything went well.
 package struct RareFigures: Sendable, BitwiseCopyable {
+  /// What the capture lacks of side 0's and side 1's bytes: a cache line each.
+  var losses: InlineArray<2, LossTimes> = [LossTimes(), LossTimes()]
   /// What became of the messages of users, by direction, client to server first. In the tracker, `ConnectionFigures` has
   /// the messages, those answered after one copy, and `unansweredControls`.
   package var fates: InlineArray<2, FateCounts> = [FateCounts(), FateCounts()]
@@ -197,8 +199,6 @@ package struct RareFigures: Sendable, BitwiseCopyable {
   package var isReconnect = false
   /// From that one's end to this one's beginning; -1 without one.
   package var reconnectTime: Int64 = -1
-  /// What the capture lacks of side 0's and side 1's bytes.
-  var losses: InlineArray<2, LossTimes> = [LossTimes(), LossTimes()]
 
   /// Control frames and receipts that were refused, or that no answer came of.
   package var failedControls: UInt32 { rejectedControls &+ unansweredControls }

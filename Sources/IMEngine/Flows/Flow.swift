@@ -275,6 +275,14 @@ extension UnsafeMutablePointer<Flow> {
   }
 }
 
+extension UnsafeMutablePointer<Flow> {
+  /// Whether one of its directions holds segments beyond a hole, or before it is known where it begins.
+  @inline(__always)
+  var holdsSegments: Bool {
+    UInt(bitPattern: half(0).pointee.queue) | UInt(bitPattern: half(1).pointee.queue) != 0
+  }
+}
+
 extension Flow {
   /// Whether a SYN or a SYN+ACK was seen.
   var sawSyn: Bool { halves[0].flags.contains(.syn) || halves[1].flags.contains(.syn) }

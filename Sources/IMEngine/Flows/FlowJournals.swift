@@ -1,9 +1,10 @@
 import IMWire
 
 /// What was out of the ordinary on flows, by `Flow.journal`. Shared by those who put segments in order and those who read what
-/// has become contiguous; nothing here runs for a segment in order.
+/// has become contiguous; nothing here runs for a segment in order. Nobody holds on to its pool while another writes it, so accesses
+/// are not checked.
 final class FlowJournals {
-  private var pool = Pool<FlowJournal>()
+  @exclusivity(unchecked) private var pool = Pool<FlowJournal>()
   private let budget: MemoryBudget
   private let clock: PacketClock
 
@@ -65,8 +66,6 @@ struct SegmentJournal: BitwiseCopyable {
   var coast = UInt32.max
   /// Bytes passed over since the last frame, of which nothing has been told yet.
   var skipped: UInt64 = 0
-  /// When this side's highest payload beyond a hole came.
-  var highestAt = Timestamp.distantPast
 
   /// Whether a block that this side told of holds the other side's stretch.
   func holds(_ start: UInt32, _ end: UInt32) -> Bool {

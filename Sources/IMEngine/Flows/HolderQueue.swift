@@ -1,3 +1,4 @@
+import CMachine
 import IMWire
 
 /// Flows that hold bytes beyond holes or of frames that are not whole, in the order in which they began to.
@@ -9,10 +10,12 @@ final class HolderQueue {
     var at: Timestamp
   }
 
-  private var entries: [Entry] = []
-  private var head = 0
-  /// Entries at which those of flows that are gone are looked for.
-  private var bound = 1_024
+  @exclusivity(unchecked) private var entries: [Entry] = []
+  @exclusivity(unchecked) private var head = 0
+  /// Entries at which those of flows that are gone are looked for: a quarter of a megabyte of them, at least. Each look asks for
+  /// the memory of all these flows, most of which nothing else wants.
+  @exclusivity(unchecked) private var bound = HolderQueue.leastBound
+  private static var leastBound: Int { 16_384 }
 
   /// Takes note that a flow begins to hold bytes.
   func add(_ side: FlowSide, _ flows: FlowPlaces) {
@@ -24,16 +27,32 @@ final class HolderQueue {
 
   private func add(_ entry: Entry, _ flows: FlowPlaces) {
     if entries.count >= bound {
-      entries = entries[head...].filter { entry in
-        let flow = flows.pointer(entry.flow)
-        guard flow.pointee.serial == entry.serial else { return false }
-        flow.pointee.isHolder = flow.holdsBytes
-        return flow.pointee.isHolder
-      }
-      head = 0
-      bound = max(1_024, entries.count * 2)
+      dropGone(flows)
     }
     entries.append(entry)
+  }
+
+  /// Drops the entries of flows that hold nothing any more.
+  @inline(never)
+  private func dropGone(_ flows: FlowPlaces) {
+    var kept = 0
+    let ahead = 8
+    for i in head..<entries.count {
+      if i + ahead < entries.count {
+        let next = UnsafeRawPointer(flows.pointer(entries[i + ahead].flow))
+        for line in stride(from: 0, through: 192, by: 64) { imdump_prefetch(next + line) }
+      }
+      let entry = entries[i]
+      let flow = flows.pointer(entry.flow)
+      guard flow.pointee.serial == entry.serial else { continue }
+      flow.pointee.isHolder = flow.holdsBytes
+      guard flow.pointee.isHolder else { continue }
+      entries[kept] = entry
+      kept += 1
+    }
+    entries.removeSubrange(kept...)
+    head = 0
+    bound = max(Self.leastBound, entries.count * 2)
   }
 
   /// Takes the first entry out.

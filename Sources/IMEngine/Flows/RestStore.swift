@@ -6,7 +6,7 @@ final class RestStore {
   /// How many stand ready at most; with 64 KiB each that is half a megabyte, which the limit on memory does not count.
   private static var maximumSpare: Int { 8 }
 
-  private var spare: [UnsafeMutablePointer<StreamRest>] = []
+  @exclusivity(unchecked) private var spare: [UnsafeMutablePointer<StreamRest>] = []
   private let budget: MemoryBudget
 
   init(budget: MemoryBudget) {

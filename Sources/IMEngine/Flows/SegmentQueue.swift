@@ -1,3 +1,4 @@
+import CMachine
 import IMWire
 
 /// Segments of one direction that cannot be delivered yet, in sequence order, without overlap.
@@ -35,10 +36,26 @@ struct SegmentQueue: ~Copyable {
   private(set) var byteCount = 0
   /// What delivered bytes are dated with: nothing behind a filled hole is older than the packet that filled it.
   var contiguousSince = Timestamp.distantPast
+  /// When the highest payload beyond the hole came.
+  var highestAt = Timestamp.distantPast
 
   deinit {
     for i in 0..<entries.count { entries[i].bytes.deallocate() }
     budget.held -= accounted
+  }
+
+  /// A queue that was longer gives its ring back when it is empty.
+  private static var keptRing: Int { 8 }
+
+  /// Empties it, for another direction; it counts as holding nothing until then.
+  mutating func retire(_ store: SegmentStore) {
+    while let entry = entries.popFirst() { store.take(back: entry) }
+    if entries.capacity > Self.keptRing { entries = RingQueue() }
+    byteCount = 0
+    contiguousSince = .distantPast
+    highestAt = .distantPast
+    budget.held -= accounted
+    accounted = 0
   }
 
   /// Tells the budget what is held now.
@@ -75,7 +92,7 @@ struct SegmentQueue: ~Copyable {
   /// Inserts `count` bytes at `offset` as the stretch at `start`; `base` is at or below everything in the queue.
   mutating func insert(
     _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, start: UInt32, cut: UInt32, base: UInt32,
-    timestamp: Timestamp, number: UInt64, policy: OverlapPolicy
+    timestamp: Timestamp, number: UInt64, policy: OverlapPolicy, _ store: SegmentStore
   ) -> Insertion {
     var result = Insertion()
     let first = Int(start &- base)
@@ -96,7 +113,7 @@ struct SegmentQueue: ~Copyable {
         let stop = min(end, entryStart)
         let new = Self.copy(
           bytes, offset + position - first, stop - position, start: base &+ UInt32(position),
-          cut: stop == end ? cut : 0, timestamp, number)
+          cut: stop == end ? cut : 0, timestamp, number, store)
         entries.insert(new, at: i)
         byteCount += stop - position
         result.added += stop - position
@@ -129,6 +146,14 @@ struct SegmentQueue: ~Copyable {
     return result
   }
 
+  /// Asks for the bytes of the first segment.
+  mutating func prefetchFirst() {
+    guard let first = entries.first else { return }
+    imdump_prefetch(first.bytes)
+    imdump_prefetch(first.bytes + min(64, Int(first.count)))
+    imdump_prefetch(first.bytes + min(128, Int(first.count)))
+  }
+
   /// Takes the first segment when it begins at `next` or before; the caller owns its bytes then.
   mutating func pop(at next: UInt32) -> Entry? {
     guard let first = entries.first, first.start.isAtOrBefore(next) else { return nil }
@@ -139,9 +164,9 @@ struct SegmentQueue: ~Copyable {
 
   private static func copy(
     _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, start: UInt32, cut: UInt32, _ timestamp: Timestamp,
-    _ number: UInt64
+    _ number: UInt64, _ store: SegmentStore
   ) -> Entry {
-    let memory = UnsafeMutableRawPointer.allocate(byteCount: count + RawBuffer.slack, alignment: 8)
+    let memory = store.takeBlock(count + RawBuffer.slack)
     bytes.span.withUnsafeBytes { raw in
       if let source = raw.baseAddress { memory.copyMemory(from: source + offset, byteCount: count) }
     }

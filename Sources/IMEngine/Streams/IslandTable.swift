@@ -14,8 +14,8 @@ struct IslandTable: ~Copyable {
   /// The stretches of one direction of a flow.
   struct Coast: ~Copyable {
     /// Index of the flow, and its side.
-    let flow: UInt32
-    let side: Int
+    fileprivate(set) var flow: UInt32
+    fileprivate(set) var side: Int
     /// In order of the stream.
     var islands: [Island] = []
     /// The direction has not found a frame since the last gap: what it passes over belongs to `open`, which ends where
@@ -26,13 +26,19 @@ struct IslandTable: ~Copyable {
 
     /// Bytes held.
     fileprivate var held: Int { islands.reduce(open?.held ?? 0) { $0 + $1.held } }
+    /// Whether no byte came of any of them: then nothing can be decoded there as it is.
+    var isBare: Bool { (open?.pieces.isEmpty ?? true) && islands.allSatisfy { $0.pieces.isEmpty } }
   }
 
   /// A coast that one place owns: the table, or whoever has taken it out.
   typealias CoastPointer = UnsafeMutablePointer<Coast>
 
   /// An empty coast, which belongs to the caller until it is put into the table.
-  static func newCoast(flow: UInt32, side: Int) -> CoastPointer {
+  mutating func newCoast(flow: UInt32, side: Int) -> CoastPointer {
+    if let coast = spare.take() {
+      (coast.pointee.flow, coast.pointee.side) = (flow, side)
+      return coast
+    }
     let coast = UnsafeMutablePointer<Coast>.allocate(capacity: 1)
     coast.initialize(to: Coast(flow: flow, side: side))
     return coast
@@ -52,6 +58,8 @@ struct IslandTable: ~Copyable {
   }
 
   private var places: [Place] = []
+  /// An empty one with the memory that it has grown to.
+  private var spare: CoastPointer?
   private var free: [UInt32] = []
   /// Places in the order in which they were given out; those that are free again are passed over.
   private var order = RingQueue<(place: UInt32, age: UInt64)>()
@@ -64,6 +72,8 @@ struct IslandTable: ~Copyable {
   init(budget: MemoryBudget) { maximumHeld = min(16 << 20, budget.limit / 16) }
 
   deinit {
+    spare?.deinitialize(count: 1)
+    spare?.deallocate()
     for place in places {
       place.coast?.deinitialize(count: 1)
       place.coast?.deallocate()
@@ -72,8 +82,22 @@ struct IslandTable: ~Copyable {
 
   var isEmpty: Bool { count == 0 }
 
-  /// Takes the coast at `place` out, unless it is out already. Until it is put back nothing else finds it.
-  mutating func take(_ place: UInt32) -> CoastPointer? {
+  /// The coast of a side of the flow at `flow`, if `place` is its own and it is not taken out. A place that was given to another
+  /// direction is not told to the one that had it.
+  func coast(at place: UInt32, flow: UInt32, side: Int) -> CoastPointer? {
+    guard let coast = places[Int(place)].coast, coast.pointee.flow == flow, coast.pointee.side == side else {
+      return nil
+    }
+    return coast
+  }
+
+  /// Takes that coast out. Until it is put back nothing else finds it.
+  mutating func take(_ place: UInt32, flow: UInt32, side: Int) -> CoastPointer? {
+    coast(at: place, flow: flow, side: side) == nil ? nil : take(place)
+  }
+
+  /// Takes the coast at `place` out, unless it is out already.
+  private mutating func take(_ place: UInt32) -> CoastPointer? {
     guard let coast = places[Int(place)].coast.take() else { return nil }
     held -= places[Int(place)].held
     count -= 1
@@ -83,9 +107,7 @@ struct IslandTable: ~Copyable {
   /// Puts a coast into the table, or frees it when it is empty; gives its place.
   mutating func put(_ coast: CoastPointer) -> UInt32 {
     guard !coast.pointee.islands.isEmpty || coast.pointee.open != nil else {
-      release(coast)
-      coast.deinitialize(count: 1)
-      coast.deallocate()
+      drop(coast)
       return Self.none
     }
     if coast.pointee.place == Self.none { coast.pointee.place = newPlace() }
@@ -97,6 +119,19 @@ struct IslandTable: ~Copyable {
     held += bytes
     count += 1
     return coast.pointee.place
+  }
+
+  /// Frees a coast that was taken out, and its place; one is kept for the next gap.
+  mutating func drop(_ coast: CoastPointer) {
+    release(coast)
+    guard spare != nil else {
+      coast.pointee.open = nil
+      coast.pointee.islands.removeAll(keepingCapacity: true)
+      spare = coast
+      return
+    }
+    coast.deinitialize(count: 1)
+    coast.deallocate()
   }
 
   private mutating func newPlace() -> UInt32 {

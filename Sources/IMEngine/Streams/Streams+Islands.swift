@@ -17,7 +17,14 @@ extension Streams {
   private mutating func takeCoast(_ side: FlowSide) -> IslandTable.CoastPointer? {
     guard !islands.isEmpty else { return nil }
     let place = place(side)
-    return place == IslandTable.none ? nil : islands.take(place)
+    return place == IslandTable.none ? nil : islands.take(place, flow: side.index, side: side.number)
+  }
+
+  /// A direction's coast where it stands in the table, if there is one.
+  private mutating func coast(_ side: FlowSide) -> IslandTable.CoastPointer? {
+    guard !islands.isEmpty else { return nil }
+    let place = place(side)
+    return place == IslandTable.none ? nil : islands.coast(at: place, flow: side.index, side: side.number)
   }
 
   private mutating func putBack(_ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>) {
@@ -39,8 +46,13 @@ extension Streams {
       return
     }
     let half = side.half
-    let coast = takeCoast(side) ?? IslandTable.newCoast(flow: side.index, side: side.number)
     let end = Int(truncatingIfNeeded: half.pointee.offset)
+    // Where one is open, it only gets longer.
+    if let known = self.coast(side), let start = known.pointee.open?.start, end - start <= IslandTable.maximumCount {
+      known.pointee.open?.end = end
+      return
+    }
+    let coast = takeCoast(side) ?? islands.newCoast(flow: side.index, side: side.number)
     if let open = coast.pointee.open, end - open.start > IslandTable.maximumCount { endOpen(coast, open, flow) }
     if coast.pointee.open == nil {
       let isBehind = half.pointee.flags.contains(.lost) || half.pointee.flags.contains(.passing)
@@ -56,6 +68,16 @@ extension Streams {
 
   /// Ends the island that a direction has behind it: at `place` it knows of a frame again.
   mutating func closeIsland(_ side: FlowSide, at place: UInt64) {
+    // Mostly its last one ends, and there is room for it.
+    if let known = self.coast(side), known.pointee.islands.count < IslandTable.maximumPerSide,
+      let start = known.pointee.open?.start, start < Int(truncatingIfNeeded: place)
+    {
+      if var open = known.pointee.open.take() {
+        open.end = Int(truncatingIfNeeded: place)
+        known.pointee.islands.append(open)
+      }
+      return
+    }
     guard let coast = takeCoast(side) else { return }
     if var open = coast.pointee.open {
       coast.pointee.open = nil
@@ -96,8 +118,9 @@ extension Streams {
     let mark = IslandPiece.Mark(start: place, timestamp: stretch.timestamp, number: stretch.number)
     let own = self.place(side)
     guard own != IslandTable.none else { return }
+    guard islands.coast(at: own, flow: side.index, side: side.number) != nil else { return }
     if !islands.append(to: own, place, bytes, stretch.offset, stretch.count, mark),
-      let coast = islands.take(own), let open = coast.pointee.open
+      let coast = islands.take(own, flow: side.index, side: side.number), let open = coast.pointee.open
     {
       // Too long to be remembered as one: its frames are looked for as it is.
       endOpen(coast, open, flow)
@@ -210,6 +233,7 @@ extension Streams {
     _ island: consuming Island, _ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>, isFinal: Bool
   ) -> [Island] {
     guard flow.pointee.profile.isPlan else { return isFinal ? [] : [island] }
+    guard !island.pieces.isEmpty else { return island.start < island.end ? [island] : [] }
     select(flow.pointee.profile)
     var left: [Island] = []
     var current: Island? = island
@@ -366,6 +390,8 @@ extension Streams {
   }
 
   private mutating func close(_ coast: IslandTable.CoastPointer) {
+    // Nearly all: their connection was last touched long ago, and need not be asked for.
+    guard !coast.pointee.isBare else { return islands.drop(coast) }
     let flow = tracker.flows.pointer(coast.pointee.flow)
     for island in coast.pointee.islands { _ = settle(island, coast, flow, isFinal: true) }
     if let open = coast.pointee.open { _ = settle(open, coast, flow, isFinal: true) }

@@ -40,6 +40,25 @@ extension Streams {
     return false
   }
 
+  /// Whether a direction that is lost and holds nothing goes on with a frame that its first byte begins, and that proves itself by
+  /// magic number and checksum: then nothing is kept to look for it. It is what `FrameSearch` would find there.
+  @inline(never)
+  mutating func goesOn(_ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch) -> Bool {
+    let (half, plan, frame) = (side.half, currentPlan, frame)
+    guard half.pointee.flags.intersection(.detour) == .lost, doubt == 0, decodeLimit == .distantFuture,
+      plan.pointee.magicEvidence >= 32, plan.pointee.checksumEvidence >= 32, !plan.weighsBodies,
+      plan.read(bytes, stretch.offset, stretch.end, frame) == .frame, plan.open(bytes, frame),
+      frame.pointee.checksumStatus != .bad,
+      // That it begins where a packet does proves something, too.
+      8 + plan.evidence(frame) >= Int(plan.pointee.confirmEvidence)
+    else { return false }
+    let offset = half.pointee.offset &- UInt64(truncatingIfNeeded: stretch.count)
+    half.pointee.flags.remove(.lost)
+    closeIsland(side, at: offset)
+    tellFound(side, offset, stretch.timestamp)
+    return true
+  }
+
   private mutating func noteWaste(_ rest: UnsafeMutablePointer<StreamRest>, _ result: SearchResult) {
     switch result {
     case .at(let position) where position == rest.pointee.start: return
@@ -58,22 +77,31 @@ extension Streams {
     let figures = flow.pointee.figures
     let isCarried = half.pointee.flags.contains(.carried)
     let skipped = isCarried ? wireCount(side, rest, count) : count
-    if figures != .max { tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(skipped) }
+    if figures != .max, skipped > 0 {
+      tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(skipped)
+    }
     let note = journals.note(side)
     if isCarried, note.pointee.skipped == 0 { noteSkipped(side, rest) }
     note.pointee.skipped += UInt64(skipped)
     ledger.pointee.skippedBytes += UInt64(skipped)
     let offset = rest.pointee.streamOffset
     let at = rest.pointee.count > 0 ? rest.pointee.mark(at: rest.pointee.start).timestamp : clock.now
-    setAside(side, rest, count)
+    if count > 0 { setAside(side, rest, count) }
     if isFound { closeIsland(side, at: offset &+ UInt64(count)) }
     rest.pointee.consume(count)
+    if isFound { tellFound(side, offset &+ UInt64(count), at) }
+  }
+
+  /// Tells what was passed over before a frame that begins at `offset` of the stream and came at `at`.
+  private mutating func tellFound(_ side: FlowSide, _ offset: UInt64, _ at: Timestamp) {
+    let (flow, note) = (side.flow, journals.note(side))
     let total = note.pointee.skipped
-    guard isFound, total > 0 else { return }
+    guard total > 0 else { return }
     note.pointee.skipped = 0
+    let isCarried = side.half.pointee.flags.contains(.carried)
     raise(
       Issue(
         .resynchronised, timestamp: at, direction: side.direction,
-        streamOffset: isCarried ? skippedFrom(side) : offset &+ UInt64(count) &- total, byteCount: total), flow)
+        streamOffset: isCarried ? skippedFrom(side) : offset &- total, byteCount: total), flow)
   }
 }

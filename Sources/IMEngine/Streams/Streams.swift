@@ -163,6 +163,10 @@ extension Streams {
       if passed < stretch.count { consume(side, bytes, stretch.from(stretch.offset + passed)) }
       return
     }
+    if half.pointee.rest == nil, goesOn(side, bytes, stretch) {
+      consume(side, bytes, stretch)
+      return
+    }
     append(side, bytes, stretch)
     decodeRest(side)
   }

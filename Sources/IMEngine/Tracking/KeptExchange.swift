@@ -22,6 +22,8 @@ struct KeptExchange: BitwiseCopyable {
     static let isRepeated = Marks(rawValue: 2)
     /// It has an `ExchangeRest`.
     static let hasRest = Marks(rawValue: 4)
+    /// A connection's handshake was asked for by it: `ConnectionFigures.handshakeExchange` may name it.
+    static let isHandshake = Marks(rawValue: 8)
   }
 
   /// The low half of its number; of a message that asks for no answer, its number in the run.
@@ -86,6 +88,9 @@ struct KeptExchange: BitwiseCopyable {
   /// Whether an answer came.
   @inline(__always)
   var isAnswered: Bool { marks.rawValue & Marks.isAnswered.rawValue != 0 }
+  /// Whether a connection's handshake was asked for by it.
+  @inline(__always)
+  var isHandshake: Bool { marks.rawValue & Marks.isHandshake.rawValue != 0 }
   /// Whether it has an `ExchangeRest`.
   @inline(__always)
   var hasRest: Bool { marks.rawValue & Marks.hasRest.rawValue != 0 }

@@ -328,10 +328,8 @@ struct SessionTable: ~Copyable {
     if ahead < wrap / 2 {
       pointer(index).pointee.last[slot] = counter
       if expected < counter, openGaps.count < maximumCounters || openGaps[key] != nil {
-        var gaps = openGaps[key] ?? []
-        if gaps.count == Self.maximumGaps { gaps.removeFirst() }
-        gaps.append(OpenGap(numbers: expected...(counter - 1), at: now))
-        openGaps[key] = gaps
+        // Where it stands, so that nothing is copied.
+        Self.note(OpenGap(numbers: expected...(counter - 1), at: now), in: &openGaps[key, default: []])
       }
       order[totals].leftOut += ahead
       return .gap(Int(ahead))
@@ -353,8 +351,13 @@ struct SessionTable: ~Copyable {
     return .reordered
   }
 
+  private static func note(_ gap: OpenGap, in gaps: inout [OpenGap]) {
+    if gaps.count == maximumGaps { gaps.removeFirst() }
+    gaps.append(gap)
+  }
+
   /// A gap in a counter is open for so long, and for so many numbers behind it.
-  private static var gapPatience: Duration { .seconds(60) }
+  private static var gapPatience: Int64 { Nanoseconds.seconds(60) }
   private static var gapReach: UInt32 { 1_000 }
 
   /// What the numbers of a plan's senders were at `now`, for each direction and category in which not all were in order.
@@ -365,7 +368,7 @@ struct SessionTable: ~Copyable {
       guard Int(session.pointee.plan) == plan else { continue }
       let slot = Int(key & 7)
       for gap in gaps
-      where now.nanoseconds(since: gap.at) < Self.gapPatience.nanoseconds
+      where now.nanoseconds(since: gap.at) < Self.gapPatience
         && session.pointee.last[slot] &- gap.numbers.upperBound <= Self.gapReach
       {
         totals[slot].open += UInt64(gap.numbers.count)

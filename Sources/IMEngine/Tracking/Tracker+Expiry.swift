@@ -18,7 +18,7 @@ extension Tracker {
         let deadline = deadline(exchange, flow)
         if deadline <= now || isEnd, isEnd || !mayBeFilled(exchange, flow, deadline, now) {
           expire(exchange, flow, at: deadline <= now ? deadline : nil)
-        } else if now.nanoseconds(since: exchange.pointee.firstAt) < Self.leastTimeout.nanoseconds {
+        } else if now.nanoseconds(since: exchange.pointee.firstAt) < Self.leastTimeout {
           break
         } else {
           // It was repeated, or its kind has more time: it must not hold up those behind it.
@@ -32,6 +32,12 @@ extension Tracker {
 
   /// Takes note that the exchange at the front, which began at `firstAt`, stands behind younger ones.
   private mutating func waits(_ firstAt: Timestamp) {
+    // What was moved more than once has left entries behind, and so has what was answered.
+    if waiting.isFull {
+      waiting.makeRoom {
+        table.pointer(ifThere: $0).map { !$0.pointee.flags.isDisjoint(with: [.settled, .moved]) } ?? true
+      }
+    }
     waiting.add(UInt32(truncatingIfNeeded: table.tail &- 1), due: firstAt.advanced(by: Self.leastTimeout))
   }
 
@@ -46,14 +52,14 @@ extension Tracker {
         waiting.add(link, due: deadline)
       } else if mayBeFilled(exchange, flow, deadline, now) {
         // Whether it is depends on the next packets.
-        waiting.add(link, due: now.advanced(by: .milliseconds(1)))
+        waiting.add(link, due: now.advanced(by: Nanoseconds.milliseconds(1)))
       } else {
         expire(exchange, flow, at: deadline)
       }
     }
   }
 
-  private func deadline(
+  private mutating func deadline(
     _ exchange: UnsafeMutablePointer<KeptExchange>, _ flow: UnsafeMutablePointer<Flow>
   ) -> Timestamp {
     let last = copyElsewhere(exchange)?.flow ?? flow
@@ -96,7 +102,7 @@ extension Tracker {
   mutating func makeRoom(_ now: Timestamp) {
     let oldest = table.pointer(table.head)
     if table.canGrow, !oldest.pointee.flags.contains(.moved),
-      now.nanoseconds(since: table.lastAt(oldest)) < Self.retention.nanoseconds, grow()
+      now.nanoseconds(since: table.lastAt(oldest)) < Self.retention, grow()
     {
       return
     }
@@ -167,7 +173,7 @@ extension Tracker {
       let exchange = table.pointer(table.head)
       if !exchange.pointee.flags.contains(.moved) {
         let last = max(table.lastAt(exchange), exchange.pointee.ackedAt)
-        guard exchange.pointee.flags.contains(.settled), now.nanoseconds(since: last) > Self.retention.nanoseconds
+        guard exchange.pointee.flags.contains(.settled), now.nanoseconds(since: last) > Self.retention
         else { return }
         table.dropOldest()
         finish(exchange)

@@ -23,6 +23,7 @@ extension Tracker {
         exchange.pointee.connection == flow.pointee.serial
       else { return }
       figure.pointee.handshakeExchange = table.link(of: exchange)
+      exchange.pointee.marks.insert(.isHandshake)
       // The capture may have the acknowledgment first.
       if exchange.pointee.isAnswered { acknowledgeHandshake(exchange, figure) }
     case .answer:

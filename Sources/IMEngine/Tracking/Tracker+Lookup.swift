@@ -37,10 +37,21 @@ extension Tracker {
     let moved = table.move(exchange, to: place)
     let link = table.link(of: moved)
     if !elsewhere.isEmpty, let copy = elsewhere.removeValue(forKey: former) { elsewhere[link] = copy }
+    guard moved.pointee.isHandshake else { return }
     let flow = flows.pointer(moved.pointee.flow)
     guard flow.pointee.serial == moved.pointee.connection, flow.pointee.figures != .max else { return }
     let figure = figures.pointer(flow.pointee.figures)
     if figure.pointee.handshakeExchange == former { figure.pointee.handshakeExchange = link }
+  }
+
+  /// Asks for what is known of bytes of a flow that are missing.
+  @inline(__always)
+  func prefetchLosses(of flow: UnsafeMutablePointer<Flow>) {
+    guard flow.pointee.figures != .max else { return }
+    let rare = figures.pointer(flow.pointee.figures).pointee.rare
+    guard rare != .max else { return }
+    let start = UnsafeRawPointer(rareFigures.pointer(rare))
+    for line in stride(from: 0, to: MemoryLayout<RareFigures>.size, by: 64) { imdump_prefetch(start + line) }
   }
 
   /// Asks for what exchanges of a record's frame are found by.

@@ -40,7 +40,8 @@ extension Tracker {
   }
 
   /// Whether the capture lacks bytes of `side` that were sent behind `begin` and not behind `end`.
-  private func lacks(
+  // Mutating, because a struct that cannot be copied is copied all the same to call what does not change it.
+  private mutating func lacks(
     _ flow: UnsafeMutablePointer<Flow>, _ side: Int, after begin: Timestamp, upTo end: Timestamp
   ) -> Bool {
     let half = flow.half(side)
@@ -57,9 +58,10 @@ extension Tracker {
   }
 
   /// A hole younger than this may still be filled by what is sent again.
-  private static var youngHole: Duration { .seconds(2) }
+  private static var youngHole: Int64 { Nanoseconds.seconds(2) }
 
   /// Whether an answer may still come out from a hole that opened before the time for it was over.
+  @inline(__always)
   func mayBeFilled(
     _ exchange: UnsafeMutablePointer<KeptExchange>, _ flow: UnsafeMutablePointer<Flow>, _ deadline: Timestamp,
     _ now: Timestamp
@@ -68,7 +70,7 @@ extension Tracker {
     guard let queue = half.pointee.queue, half.pointee.state == .open, let first = queue.pointee.firstTimestamp,
       first > exchange.pointee.firstAt, first <= deadline
     else { return false }
-    return now.nanoseconds(since: first) < Self.youngHole.nanoseconds
+    return now.nanoseconds(since: first) < Self.youngHole
   }
 
   /// The last time, not behind `end`, at which bytes of `side` turned out to be missing; `nil` where none are.
@@ -100,6 +102,7 @@ extension Tracker {
   }
 
   /// The last copy of an exchange on another connection than its first, as long as that is remembered.
+  @inline(__always)
   func copyElsewhere(
     _ exchange: UnsafeMutablePointer<KeptExchange>
   ) -> (flow: UnsafeMutablePointer<Flow>, end: UInt32)? {

@@ -75,7 +75,7 @@ extension Tracker {
   }
 
   /// A copy that comes as much later was sent again on purpose.
-  private static var retryDistance: Duration { .seconds(1) }
+  private static var retryDistance: Int64 { Nanoseconds.seconds(1) }
 
   /// Makes the frame a copy of a known exchange; false when it is a new one that uses the number again.
   @inline(never)
@@ -114,7 +114,7 @@ extension Tracker {
     let figure = figures.pointer(flow.pointee.figures)
     let total = total(record.pointee.profile.plan, record.pointee.kind.pointee.index)
     note.isRetry =
-      gap >= Self.retryDistance.nanoseconds || record.pointee.facts.contains(.isMarked)
+      gap >= Self.retryDistance || record.pointee.facts.contains(.isMarked)
       || exchange.pointee.status == 0 && clock != exchange.pointee.clock
     let isLate = isAnswered && now.microseconds > exchange.pointee.ackedAt.microseconds
     if isLate {
@@ -271,7 +271,7 @@ extension Tracker {
   @inline(__always)
   func isTooLate(_ now: Timestamp, _ exchange: UnsafeMutablePointer<KeptExchange>) -> Bool {
     exchange.pointee.flags.contains(.settled) && !exchange.pointee.isAnswered
-      && now.nanoseconds(since: table.lastAt(exchange)) > Self.retention.nanoseconds
+      && now.nanoseconds(since: table.lastAt(exchange)) > Self.retention
   }
 
   /// The same type and number in the other direction answers, where the protocol does it so.
@@ -321,7 +321,9 @@ extension Tracker {
     let role = role(exchange)
     if refused { exchange.pointee.flags.insert(.refused) }
     if role == .heartbeat { answeredHeartbeat(exchange, figure, note.roundTrip) }
-    if table.link(of: exchange) == figure.pointee.handshakeExchange { acknowledgeHandshake(exchange, figure) }
+    if exchange.pointee.isHandshake, table.link(of: exchange) == figure.pointee.handshakeExchange {
+      acknowledgeHandshake(exchange, figure)
+    }
     settle(exchange, role, refused ? .rejected : exchange.pointee.isRepeated ? .ackedAfterRetry : .acked, flow)
   }
 

@@ -3,17 +3,21 @@ import IMWire
 /// Answers that come before their message.
 extension Tracker {
   mutating func remember(_ key: OrphanKey, _ orphan: Orphan) {
-    if orphans[key] == nil {
-      guard orphans.count < Self.maximumOrphans else { return }
-      orphanOrder.append((key, orphan.at))
-      if sessions.isKnown(key.session) { sessions.pointer(key.session).pointee.expects(key.sequence) }
-    }
-    if orphans[key, default: []].count < 16 { orphans[key, default: []].append(orphan) }
+    guard orphans.count < Self.maximumOrphans || orphans[key] != nil else { return }
+    guard Self.add(orphan, to: &orphans[key, default: []]) else { return }
+    orphanOrder.append((key, orphan.at))
+    if sessions.isKnown(key.session) { sessions.pointer(key.session).pointee.expects(key.sequence) }
+  }
+
+  /// Adds an answer to those that wait for the same message, of which there are at most 16; whether it is the first.
+  private static func add(_ orphan: Orphan, to waiting: inout [Orphan]) -> Bool {
+    if waiting.count < 16 { waiting.append(orphan) }
+    return waiting.count == 1
   }
 
   /// Forgets answers whose message would have come out by now.
   mutating func forgetOrphans(_ now: Timestamp) {
-    while let (key, at) = orphanOrder.first, now.nanoseconds(since: at) > Self.orphanPatience.nanoseconds {
+    while let (key, at) = orphanOrder.first, now.nanoseconds(since: at) > Self.orphanPatience {
       _ = orphanOrder.popFirst()
       if orphans.removeValue(forKey: key) != nil, sessions.isKnown(key.session) {
         sessions.pointer(key.session).pointee.expectsOneLess()

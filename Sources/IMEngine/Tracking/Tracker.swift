@@ -3,12 +3,12 @@ import IMWire
 /// Joins frames to exchanges: copies to messages, answers to what they answer, connections to sessions.
 struct Tracker: ~Copyable {
   /// How long an exchange is remembered after its last frame.
-  static var retention: Duration { .seconds(60) }
+  static var retention: Int64 { Nanoseconds.seconds(60) }
   /// The least time that any answer is given; younger exchanges are not looked at.
-  static var leastTimeout: Duration { .seconds(6) }
+  static var leastTimeout: Int64 { Nanoseconds.seconds(6) }
   /// Answers that wait for their message to come out from behind a hole.
   static var maximumOrphans: Int { 4_096 }
-  static var orphanPatience: Duration { .seconds(10) }
+  static var orphanPatience: Int64 { Nanoseconds.seconds(10) }
 
   struct OrphanKey: Hashable {
     var session: UInt32
@@ -106,7 +106,7 @@ struct Tracker: ~Copyable {
     totals = .allocate(capacity: max(1, totalCount))
     totals.initialize(repeating: KindTotals(), count: totalCount)
     planRoles = Array(repeating: .other, count: totalCount)
-    planTimeouts = Array(repeating: Self.leastTimeout.nanoseconds, count: totalCount)
+    planTimeouts = Array(repeating: Self.leastTimeout, count: totalCount)
     wantsSettled = options.needs.contains(.settled)
     wantsSettlements = options.needs.contains(.settlements)
     wantsFinished = options.needs.contains(.finished)
@@ -121,7 +121,7 @@ struct Tracker: ~Copyable {
     for type in 0..<Self.kinds {
       let kind = plan.kind(at: type)
       planRoles[index * Self.kinds + type] = kind?.role ?? .other
-      planTimeouts[index * Self.kinds + type] = kind?.timeout ?? Self.leastTimeout.nanoseconds
+      planTimeouts[index * Self.kinds + type] = kind?.timeout ?? Self.leastTimeout
     }
   }
 

@@ -56,6 +56,17 @@ struct WaitingExchanges: ~Copyable {
     count += 1
   }
 
+  /// Whether the next entry needs more memory.
+  var isFull: Bool { free == Self.none && Int(used) == capacity }
+
+  /// Makes room for further entries: takes those out that `isGone`, and takes memory for twice as many where three quarters
+  /// of them stay.
+  @inline(never)
+  mutating func makeRoom(where isGone: (UInt32) -> Bool) {
+    removeAll(where: isGone)
+    if count > capacity / 4 * 3 { grow() }
+  }
+
   private mutating func newEntry() -> UInt32 {
     if free != Self.none {
       let entry = free
