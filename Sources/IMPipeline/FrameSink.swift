@@ -48,6 +48,8 @@ final class FrameSink: EngineSink {
   private let isPlain: Bool
   /// Whether named fields are shown, and whether frames of a plan have some, by plan.
   private let showsNames: Bool
+  /// Whether lines of JSON tell them.
+  private let tellsFields: Bool
   @exclusivity(unchecked) private var showsFields: [Bool]
   @exclusivity(unchecked) private var book = FieldBook()
   /// Whether lines of JSON name their frames' elements, and tell their values.
@@ -93,8 +95,10 @@ final class FrameSink: EngineSink {
     showsOwners = owners != nil && (isJSON || style.verbosity > 0)
     isPlain = isJSON && filter == nil && !showsElements && owners == nil
     // Bytes in hexadecimal hide what the fields say is not to be shown.
-    let isNamed = format == .json || style.verbosity > 0 || style.showsHex || style.showsText
+    let isNamed =
+      style.showsFields && (format == .json || style.verbosity > 0) || style.showsHex || style.showsText
     showsNames = isNamed
+    tellsFields = style.showsFields
     showsFields = plans.map { isNamed && $0.hasFields }
   }
 
@@ -175,7 +179,9 @@ final class FrameSink: EngineSink {
       if showsElements, tlvs.count > 0 {
         FrameJSONWriter.amend(elements: tlvs, body: body, plan, showsValues: showsValues, to: &page.out)
       }
-      if let fields, let names = plan.fields { FrameJSONWriter.amend(fields: fields, names, to: &page.out) }
+      if tellsFields, let fields, let names = plan.fields {
+        FrameJSONWriter.amend(fields: fields, names, to: &page.out)
+      }
       if showsOwners, let owner { FrameJSONWriter.amend(owner: owner, to: &page.out) }
       page.lineEnd = page.out.count
       return

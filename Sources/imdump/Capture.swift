@@ -48,6 +48,7 @@ struct Capture: Subcommand {
       .group(\.style),
       .flag("-A", \.style.showsText, "Show bodies as text; with -v, the values of TLVs."),
       .flag("-x, -X", \.style.showsHex, "Show frames in hex and ASCII, headers included."),
+      .flag("--no-fields", \.leavesFieldsOut, "Leave named fields out: JSON is several times as fast without."),
       .value("--format <format>", \.format, "Output format."),
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
       .group(\.documents), .group(\.alerts), .group(\.metrics),
@@ -58,6 +59,11 @@ struct Capture: Subcommand {
       .list(
         "<expression> ...", \.expression, "A capture filter in libpcap syntax; see pcap-filter(7)."),
     ]
+  }
+
+  private var leavesFieldsOut: Bool {
+    get { !style.showsFields }
+    set { style.showsFields = !newValue }
   }
 
   private var isJSON: Bool {

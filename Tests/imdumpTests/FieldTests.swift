@@ -119,6 +119,26 @@ import Testing
     #expect(seen > 10)
   }
 
+  /// Without fields a line is the same but for them.
+  @Test(arguments: ["tjp-clean-chat", "mqtt5-mosquitto", "smpp-gateway"]) func fieldsCanBeLeftOut(_ sample: String)
+    throws
+  {
+    func lines(_ options: String...) throws -> [[String: Any]] {
+      try Command.run(options + ["-q", "Samples/\(sample).pcap"]).output.split(separator: "\n").map {
+        try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+      }
+    }
+    let (with, without) = (try lines("--json"), try lines("--json", "--no-fields"))
+    #expect(with.contains { $0["fields"] != nil } && !without.contains { $0["fields"] != nil })
+    for (one, other) in zip(with, without) {
+      var one = one
+      one["fields"] = nil
+      #expect(NSDictionary(dictionary: one) == NSDictionary(dictionary: other))
+    }
+    let text = try Command.run(["-v", "--no-fields", "-q", "--print", "Samples/\(sample).pcap"]).output
+    #expect(!text.contains("\tpayload_size: "))
+  }
+
   @Test func theListHasEachFieldOnce() throws {
     let run = try Command.run(["fields", "mqtt"])
     #expect(run.status == 0)

@@ -11,6 +11,8 @@ package struct TextStyle: Sendable {
   package var verbosity = 0
   /// Body bytes: not at all, as text, as hexadecimal.
   package var showsText = false, showsHex = false
+  /// Whether frames have their named fields, where their profile names some: in lines of JSON, and in text with `verbosity`.
+  package var showsFields = true
   /// How times are shown.
   package var time = TimeStyle.timeOfDay
   /// The zone of the clock that they are shown by.
@@ -103,7 +105,7 @@ package struct FrameTextWriter {
     if style.verbosity > 0 {
       if let owner { self.owner(owner, to: &out) }
       details(frame, plan, tlvs, body, to: &out)
-      if let names = plan.fields { for field in fields { out.lines(of: field, names, depth: 0) } }
+      if style.showsFields, let names = plan.fields { for field in fields { out.lines(of: field, names, depth: 0) } }
     }
     // With -v, the elements have their texts.
     let showsBody = style.showsText && style.verbosity == 0 && body.byteCount > 0
