@@ -60,7 +60,7 @@ final class FrameSink: EngineSink {
   private let filterNames: NamedFilterFields?
   /// What became of the messages, where the filter asks for it.
   private let outcomes: MessageOutcomes?
-  /// Who has the ends of this host; `nil` but live.
+  /// Who has the ends of this host; `nil` where nobody wants to know.
   private let owners: ConnectionOwners?
   /// Whether lines tell it.
   private let showsOwners: Bool
@@ -85,15 +85,17 @@ final class FrameSink: EngineSink {
     self.filter = filter
     filterNames = names
     self.outcomes = outcomes
-    self.owners = owners
     self.output = output
     isJSON = format == .json
     text = FrameTextWriter(plans: plans, style: style)
     page = Page(json: FrameJSONWriter(plans: plans))
     showsElements = isJSON && style.verbosity > 0
     showsValues = style.showsText
-    showsOwners = owners != nil && (isJSON || style.verbosity > 0)
-    isPlain = isJSON && filter == nil && !showsElements && owners == nil
+    let showsOwners = isJSON || style.verbosity > 0
+    let asksOwners = filter?.fieldsUsed.contains(MessageField.owner.rawValue) == true
+    self.owners = showsOwners || asksOwners ? owners : nil
+    self.showsOwners = showsOwners
+    isPlain = isJSON && filter == nil && !showsElements && self.owners == nil
     // Bytes in hexadecimal hide what the fields say is not to be shown.
     let isNamed =
       style.showsFields && (format == .json || style.verbosity > 0) || style.showsHex || style.showsText
