@@ -1,5 +1,5 @@
-import IMInference
-import IMProfile
+@testable import IMInference
+@testable import IMProfile
 
 /// What is guessed of protocols from bytes that nobody trusts.
 let inferenceTargets = [Target(name: "inference", run: inference)]

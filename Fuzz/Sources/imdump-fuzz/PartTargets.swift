@@ -1,8 +1,8 @@
 @testable import IMEngine
-import IMFields
+@testable import IMFields
 @testable import IMFilter
-import IMOutput
-import IMOwners
+@testable import IMOutput
+@testable import IMOwners
 @testable import IMProfile
 import IMWire
 
