@@ -1,4 +1,4 @@
-package import IMEngine
+import IMEngine
 
 /// What a capture tells of a protocol that nobody has described: each finding with the frames that agree.
 package struct GuessedProtocol: Sendable {
