@@ -1,13 +1,14 @@
-/// Who a socket of this host belongs to: the service, or the container and its pod, as its control group says.
-package struct SocketOwner: Hashable, Sendable {
+/// Who a socket of this host belongs to: the service, or the container and its pod, as its control group says. Shared by all that
+/// is told of a connection.
+package final class SocketOwner: Sendable {
   /// The systemd unit, such as `im-gateway.service`; `nil` in a container, and where no unit has the socket.
-  package var unit: String?
+  package let unit: String?
   /// The container's number, 64 hexadecimal digits; `nil` outside of one.
-  package var container: String?
+  package let container: String?
   /// The UID of the Kubernetes pod; `nil` outside of one.
-  package var pod: String?
+  package let pod: String?
   /// The number of the user that made the socket.
-  package var user: UInt32
+  package let user: UInt32
 
   /// An owner of its parts.
   package init(unit: String? = nil, container: String? = nil, pod: String? = nil, user: UInt32) {
@@ -26,16 +27,18 @@ package struct SocketOwner: Hashable, Sendable {
   ///     /kubepods.slice/kubepods-pod<UID>.slice/cri-containerd-<64 digits>.scope    the container and the pod
   ///
   /// Names of containers are those of Docker, containerd, CRI-O and Podman.
-  package init(path: String, user: UInt32) {
-    self.init(user: user)
+  package convenience init(path: String, user: UInt32) {
+    var unit: String?
+    var container: String?
+    var pod: String?
     for part in path.split(separator: "/").reversed() {
       if container == nil { container = Self.container(part) }
       if pod == nil { pod = Self.pod(part) }
       let isUnit = part.hasSuffix(".service") || part.hasSuffix(".scope")
-      if isUnit, unit == nil, container == nil { unit = String(part) }
+      if isUnit, unit == nil { unit = String(part) }
     }
     // The unit around a container is the runtime's.
-    if container != nil { unit = nil }
+    self.init(unit: container == nil ? unit : nil, container: container, pod: pod, user: user)
   }
 
   /// The 64 digits of a container's group.
@@ -66,5 +69,11 @@ package struct SocketOwner: Hashable, Sendable {
       guard isHyphen ? byte == 45 : (48...57).contains(byte) || (97...102).contains(byte) else { return nil }
     }
     return String(decoding: uid, as: UTF8.self)
+  }
+}
+
+extension SocketOwner: Equatable {
+  package static func == (one: SocketOwner, other: SocketOwner) -> Bool {
+    (one.unit, one.container, one.pod, one.user) == (other.unit, other.container, other.pod, other.user)
   }
 }

@@ -231,23 +231,11 @@ final class ProfileTestSink: EngineSink {
     return hides || plan.framing.hidesSession ? [max(16, Int(plan.headerCount))..<Int.max] : []
   }
 
-  /// The first bytes in hexadecimal, 16 a line; dashes for what is not to be shown.
-  private func hexLines(_ all: [UInt8], _ hidden: [Range<Int>], to out: inout ByteWriter) {
-    let bytes = all.prefix(walks ? 256 : 32)
-    for start in stride(from: 0, to: bytes.count, by: 16) {
-      let row = bytes[start..<min(start + 16, bytes.count)]
-      let isHidden = row.indices.map { i in hidden.contains { $0.contains(i) } }
-      if !isHidden.contains(false) { break }
-      let digits = zip(row, isHidden).map { $1 ? "--" : ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(
-        separator: " ")
-      let text = String(
-        decoding: zip(row, isHidden).map { !$1 && (0x20...0x7e).contains($0) ? $0 : $1 ? 0x2d : 0x2e }, as: UTF8.self)
-      let offset = String(start, radix: 16)
-      let padding = String(repeating: "0", count: max(0, 4 - offset.count))
-      out.text(
-        "        0x\(padding)\(offset)  \(digits)\(String(repeating: " ", count: max(0, 47 - digits.count)))  \(text)\n"
-      )
-    }
+  /// The first bytes, as `-X` shows them; nothing where all of them are hidden.
+  private func hexLines(_ bytes: [UInt8], _ hidden: [Range<Int>], to out: inout ByteWriter) {
+    let limit = walks ? 256 : 32
+    guard bytes.indices.prefix(limit).contains(where: { i in !hidden.contains { $0.contains(i) } }) else { return }
+    out.hexLines(bytes, hiding: hidden, limit: limit)
   }
 
   private func write(_ trace: FrameTrace, to out: inout ByteWriter) {

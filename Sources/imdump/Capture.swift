@@ -29,7 +29,8 @@ struct Capture: Subcommand {
       .group(\.source), .group(\.decode), .group(\.speech),
       .value(
         "-w <file>", \.source.input.writePath,
-        "Write packets to this pcap file instead of printing lines; '-' is standard output."),
+        "Write packets to this file instead of printing lines: pcap, or pcapng if its name ends in .pcapng; '-' is standard "
+          + "output."),
       .custom(
         "-C <size>", "Start a new -w file once one exceeds this many MB; suffix k, M or G for KiB, MiB or GiB."
       ) { options, word throws(ValueError) in options.source.input.rotation.byteCount = try fileSize(word) },

@@ -91,14 +91,40 @@ import Testing
 
   /// What the kernel would never send is no reason to stop.
   @Test func answersAreBounded() {
-    var generator = SystemRandomNumberGenerator()
+    var state: UInt64 = 7
+    func draw(_ bound: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % bound
+    }
+    var sockets = 0
     for _ in 0..<20_000 {
-      var bytes = (0..<Int.random(in: 0...200)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+      var bytes = (0..<draw(201)).map { _ in UInt8(draw(256)) }
       if bytes.count > 20 {
         bytes.replaceSubrange(0..<6, with: [UInt8(bytes.count), 0, 0, 0, 20, 0])
-        bytes[16] = Bool.random() ? 2 : 10
+        bytes[16] = draw(2) == 0 ? 2 : 10
       }
-      bytes.withUnsafeBytes { _ = DiagMessage.answers($0) }
+      let answers = bytes.withUnsafeBytes { DiagMessage.answers($0) }
+      // A header has 16 bytes, and a socket 72 more.
+      #expect(answers.count <= bytes.count / 16)
+      let found = answers.count { if case .socket = $0.answer { true } else { false } }
+      #expect(found * 88 <= bytes.count)
+      sockets += found
     }
+    #expect(sockets > 100)
+  }
+
+  /// A request as the kernel's headers lay it out.
+  @Test func aRequestByHand() {
+    let ends = DiagMessage.Ends(
+      local: Endpoint(address: IPAddress(v4: 0x0A00_0001), port: 8_080),
+      remote: Endpoint(address: IPAddress(v4: 0xC000_0202), port: 443))
+    let request = DiagMessage.request(ends, sequence: 9)
+    let front: [UInt8] = [
+      72, 0, 0, 0, 20, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0, 2, 6, 0, 0, 255, 255, 255, 255, 0x1F, 0x90, 1, 0xBB,
+    ]
+    let zeros = [UInt8](repeating: 0, count: 12)
+    let back: [UInt8] =
+      [10, 0, 0, 1] + zeros + [192, 0, 2, 2] + zeros + [0, 0, 0, 0] + [UInt8](repeating: 255, count: 8)
+    #expect(request == front + back)
   }
 }

@@ -130,6 +130,7 @@ import Testing
     }
     let (with, without) = (try lines("--json"), try lines("--json", "--no-fields"))
     #expect(with.contains { $0["fields"] != nil } && !without.contains { $0["fields"] != nil })
+    #expect(with.count == without.count)
     for (one, other) in zip(with, without) {
       var one = one
       one["fields"] = nil

@@ -29,7 +29,7 @@ import Testing
     // tshark: packet 89 has a command 0x00000a0a at byte 3201 of the client's stream.
     #expect(
       run.output.hasPrefix(
-        "packet 89, #1 192.0.2.31:41000 > 203.0.113.20:2775, offset 3201: unknown_type 0xa0a\n        0x0000  00 00 00 14 00 00 0a 0a"
+        "packet 89, #1 192.0.2.31:41000 > 203.0.113.20:2775, offset 3201: unknown_type 0xa0a\n\t0x0000:  0000 0014 0000 0a0a"
       ), "\(run.output)")
     #expect(run.status == 1)
   }

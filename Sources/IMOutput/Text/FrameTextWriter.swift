@@ -119,7 +119,8 @@ package struct FrameTextWriter {
       let inBody = hidden.filter { $0.lowerBound >= header.count }
       text(body, hiding: inBody.map { $0.lowerBound - header.count..<$0.upperBound - header.count }, to: &out)
     }
-    if style.showsHex { hex(header + body.withUnsafeBytes { Array($0) }, hiding: hidden, to: &out) }
+    // The header as it came, and the body as it was read.
+    if style.showsHex { out.hexLines(header + body.withUnsafeBytes { Array($0) }, hiding: hidden, limit: 4_096) }
   }
 
   /// Appends what every line begins with: time, connection, sender and receiver.
@@ -238,35 +239,6 @@ package struct FrameTextWriter {
       if bytes.count > end { out.literal("... (4096 bytes shown)") }
     }
     out.literal("\n")
-  }
-
-  /// A frame in hexadecimal: its header as it came, and its body as it was read.
-  private func hex(_ bytes: [UInt8], hiding hidden: [Range<Int>], to out: inout ByteWriter) {
-    let isHidden = { (i: Int) in hidden.contains { $0.contains(i) } }
-    do {
-      for line in stride(from: 0, to: min(bytes.count, 4_096), by: 16) {
-        out.literal("\t0x")
-        out.hex(UInt64(line), width: 4)
-        out.literal(": ")
-        let end = min(line + 16, bytes.count)
-        for i in line..<line + 16 {
-          if i % 2 == 0 { out.literal(" ") }
-          if i >= end {
-            out.literal("  ")
-          } else if isHidden(i) {
-            out.literal("--")
-          } else {
-            out.hex(UInt64(bytes[i]), width: 2)
-          }
-        }
-        out.literal("  ")
-        for i in line..<end {
-          out.byte((0x20...0x7e).contains(bytes[i]) && !isHidden(i) ? bytes[i] : UInt8(ascii: "."))
-        }
-        out.literal("\n")
-      }
-      if bytes.count > 4_096 { out.literal("\t... (4096 bytes shown)\n") }
-    }
   }
 
   private func quoted(_ bytes: RawSpan, _ offset: Int, _ count: Int, to out: inout ByteWriter) {
