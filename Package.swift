@@ -74,7 +74,7 @@ let package = Package(
     room(
       "IMProfile", ["IMEngine", "IMFields", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
-    room("IMInference", ["IMEngine"]),
+    room("IMInference", ["IMEngine", "IMWire"]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
     room("IMOwners", ["IMWire"]),

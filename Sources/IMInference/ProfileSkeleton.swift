@@ -1,4 +1,5 @@
 import IMEngine
+import IMWire
 
 /// Writes what was guessed of a protocol as a profile: what is certain as keys, each with the share of frames that agree;
 /// what is not, as comments.
@@ -76,15 +77,7 @@ package struct ProfileSkeleton {
     out += "\n"
   }
 
-  static func number(_ value: Int) -> String {
-    var digits = String(value)
-    var parts: [Substring] = []
-    while digits.count > 3 {
-      parts.insert(digits.suffix(3), at: 0)
-      digits = String(digits.dropLast(3))
-    }
-    return ([Substring(digits)] + parts).joined(separator: ",")
-  }
+  static func number(_ value: Int) -> String { grouped(UInt64(clamping: value)) }
 
   static func share(_ agree: Int, _ of: Int, _ noun: String = "frames") -> String {
     "\(number(agree)) of \(number(of)) \(noun)"

@@ -1,4 +1,5 @@
 package import IMMetrics
+import IMWire
 
 /// Two captures side by side: `imdump diff`.
 package struct ComparisonWriter {

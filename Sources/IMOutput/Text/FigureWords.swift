@@ -1,4 +1,5 @@
 import IMMetrics
+import IMWire
 
 /// Figures as the parts of a line of text, in the order in which they are declared.
 enum FigureWords {

@@ -1,5 +1,6 @@
 import IMEngine
 package import IMMetrics
+import IMWire
 
 extension Summary {
   /// The lines, without a line feed at the end.
@@ -111,17 +112,6 @@ extension Summary {
 extension Interruption {
   /// `interrupted at 41 %`, or `interrupted` where nobody knows.
   package var text: String { "interrupted" + (share.map { " at \(Int($0 * 100)) %" } ?? "") }
-}
-
-/// `1234567` as `1,234,567`.
-package func grouped(_ value: UInt64) -> String {
-  let digits = String(value)
-  var result = ""
-  for (i, digit) in digits.enumerated() {
-    if i > 0, (digits.count - i) % 3 == 0 { result.append(",") }
-    result.append(digit)
-  }
-  return result
 }
 
 /// `1 packet`, `2 packets`.

@@ -1,5 +1,6 @@
 import IMEngine
 import IMMetrics
+import IMWire
 
 extension StatsTextWriter {
   /// What TCP did, a line a direction; and the handshakes.
