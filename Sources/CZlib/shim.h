@@ -8,4 +8,9 @@ static inline int imdump_inflateInit2(z_streamp stream, int windowBits) {
   return inflateInit2(stream, windowBits);
 }
 
+/// The same of `deflateInit2`: a raw stream with the greatest window.
+static inline int imdump_deflateInit2(z_streamp stream, int level, int strategy) {
+  return deflateInit2(stream, level, Z_DEFLATED, -15, 9, strategy);
+}
+
 #endif

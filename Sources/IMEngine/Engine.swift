@@ -33,7 +33,7 @@ package struct Engine: ~Copyable {
     packets = PacketStage(verifiesChecksums: options.verifiesChecksums, hasher: reassembler.flows.hasher)
     packets.parser.fragments.budget = shared.budget
     packets.parser.fragments.maximumDatagrams = options.datagramLimit
-    packets.parser.fragments.patience = options.datagramPatience.nanoseconds
+    packets.parser.fragments.patience = Nanoseconds(options.datagramPatience)
     let tracker = Tracker(options: options, budget: shared.budget, sink: sink, flows: reassembler.flows.places)
     let streams = Streams(options: options, sink: sink, shared: shared, tracker: tracker)
     let carriers = Carriers(options: options, shared: shared, streams: streams)

@@ -2,6 +2,7 @@ extension FieldReader {
   /// Reads the rest as a JSON object and notes the members that are known and of their kind. What is no JSON has none.
   mutating func json(_ members: [(field: Int, key: String, kind: JSONKind)]) throws(FieldsEnd) {
     let text = bytes[at..<end]
+    mark(at..<end, .json(members.map { ($0.field, $0.key) }))
     at = end
     guard text.count <= Self.maximumBytes else { return }
     var reader = JSONReader(text)

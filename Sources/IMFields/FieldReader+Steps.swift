@@ -126,6 +126,9 @@ extension FieldReader {
       switch item {
       case .value(let step):
         do throws(FieldsEnd) { if let value = try read(step.step) { values.append(value) } } catch { isWhole = false }
+        if step.step.field < 0, case .value(_, let form)? = marks?.last?.kind, let last = marks?.last {
+          mark(last.range, .value(field: field, form))
+        }
       case .steps(let steps):
         let rest = at..<end
         var next = at

@@ -4,6 +4,7 @@ extension FieldReader {
     let count = shared.plainCount
     if count > 0, !plan.traits[shared.step.field].isHidden {
       let number = try number(count, littleEndian: shared.step.littleEndian)
+      if marks != nil { mark(at - count..<at, .value(field: shared.step.field, .number)) }
       try note(shared.step.field, .unsigned(number), names: shared.step.names)
     } else {
       try value(shared.step)
@@ -41,14 +42,20 @@ extension FieldReader {
   /// Reads a value; `nil` for one that has another form than it should, and is absent.
   mutating func read(_ step: ValueStep) throws(FieldsEnd) -> FieldValue? {
     switch step.form {
-    case .varint: return .unsigned(try varint())
+    case .varint:
+      let from = at
+      let value = try varint()
+      mark(from..<at, .value(field: step.field, .structure))
+      return .unsigned(value)
     case .pair:
       let name = try take(.counted(2, littleEndian: false))
       let value = try take(.counted(2, littleEndian: false))
+      for range in [name, value] { mark(range, .value(field: step.field, .text(.utf8))) }
       return .list([.text(text(name, .utf8)), .text(text(value, .utf8))])
     default: break
     }
     var range = try take(step.extent)
+    if marks != nil { mark(range, .value(field: step.field, markForm(step, range))) }
     guard step.lengths.isEmpty || step.lengths.contains(range.count) else { return nil }
     switch step.form {
     case .unsigned, .signed, .signMagnitude, .flag:
@@ -90,6 +97,23 @@ extension FieldReader {
     case .present: return .flag(true)
     case .commas: return commas(range)
     case .varint, .pair: return nil
+    }
+  }
+
+  /// What a mark says of a value.
+  private func markForm(_ step: ValueStep, _ range: Range<Int>) -> FieldMark.Form {
+    switch step.form {
+    case .unsigned, .signed, .signMagnitude: return step.littleEndian ? .littleEndian : .number
+    case .flag, .present, .varint: return .structure
+    case .text(.fixed(let encoding)): return .text(encoding)
+    case .text(.field(let field, let encodings)):
+      return encodings[value(field)?.number ?? 0].map { .text($0) } ?? .bytes
+    case .bytes: return .bytes
+    case .bcd: return .digits
+    case .bcdTime, .time1900: return .time
+    case .ipv4: return .address(family: 0)
+    case .address: return .address(family: 2)
+    case .pair, .commas: return .text(.ascii)
     }
   }
 

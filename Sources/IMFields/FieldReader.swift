@@ -31,6 +31,8 @@ package struct FieldReader: ~Copyable {
   package static let maximumValues = 16_384
   /// How deep groups nest.
   package static let maximumDepth = 16
+  /// The most marks of a frame; behind the last one nobody knows what stands where.
+  static let maximumMarks = 1 << 17
   /// The most bytes of one value that are kept.
   package static let maximumBytes = 1 << 20
 
@@ -47,6 +49,8 @@ package struct FieldReader: ~Copyable {
   var alias: (key: UInt64, text: String)?
   /// Where values stand that are not to be shown, from the header's first byte.
   var secrets: [Range<Int>] = []
+  /// What stands where, where somebody asks for that.
+  var marks: [FieldMark]?
   /// Whether the bytes are the frame's, and not those of a value.
   var isOutermost = true
   private var memory: FieldMemory
@@ -67,6 +71,23 @@ package struct FieldReader: ~Copyable {
     for field in reader.news { memory.remember(field, frame.connection) }
     if let (key, text) = reader.alias { memory.alias(key, text, frame.connection, back: frame.isBack) }
     return (shown(reader.groups[0], plan), reader.secrets)
+  }
+
+  /// What stands where in `frame`, from the header's first byte: of two marks for one byte the later one counts. What has none is
+  /// read by nobody.
+  package static func marks(of frame: FieldFrame, _ plan: FieldPlan, _ memory: inout FieldMemory) -> [FieldMark] {
+    var reader = FieldReader(frame, plan, memory)
+    reader.marks = []
+    reader.read(frame)
+    reader.memory = FieldMemory()
+    for field in reader.news { memory.remember(field, frame.connection) }
+    return reader.marks ?? []
+  }
+
+  /// Takes note of what stands in `range`.
+  mutating func mark(_ range: Range<Int>, _ kind: FieldMark.Kind) {
+    guard let count = marks?.count, count < Self.maximumMarks, isOutermost, !range.isEmpty else { return }
+    marks?.append(FieldMark(range: range, kind: kind))
   }
 
   /// Fields without those that are for conditions only.
@@ -162,6 +183,7 @@ package struct FieldReader: ~Copyable {
 
   mutating func number(_ count: Int, littleEndian: Bool = false) throws(FieldsEnd) -> UInt64 {
     guard (0...8).contains(count), count <= left else { throw FieldsEnd() }
+    if marks != nil { mark(at..<at + count, .structure) }
     defer { at += count }
     return Self.number(bytes[at..<at + count], littleEndian)
   }
@@ -192,6 +214,7 @@ package struct FieldReader: ~Copyable {
     case .varint: count = try varint()
     case .zero(let maximum):
       guard let zero = bytes[at..<end].prefix(maximum).firstIndex(of: 0) else { throw FieldsEnd() }
+      if marks != nil { mark(zero..<zero + 1, .structure) }
       defer { at = zero + 1 }
       return at..<zero
     case .field(let field):

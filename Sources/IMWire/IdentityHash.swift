@@ -16,8 +16,11 @@ package struct IdentityHash: Sendable {
   }
 
   /// What stands for numbers, by the same key.
-  package var numbers: NumberHash {
-    let bytes = SHA256.authenticate([UInt8]("session numbers".utf8), key: key)
+  package var numbers: NumberHash { numbers(for: "session numbers") }
+
+  /// A hash of numbers by a key that is made of this one for one purpose alone.
+  package func numbers(for purpose: String) -> NumberHash {
+    let bytes = SHA256.authenticate([UInt8](purpose.utf8), key: key)
     func word(_ from: Int) -> UInt64 { bytes[from..<from + 8].reduce(0) { $0 << 8 | UInt64($1) } }
     return NumberHash(key: (word(0), word(8)))
   }

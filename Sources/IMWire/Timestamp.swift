@@ -68,12 +68,3 @@ extension Duration {
     return seconds &* 1_000_000_000 &+ attoseconds / 1_000_000_000
   }
 }
-
-/// Lengths of time in nanoseconds, as the engine counts them, for limits that are compared on the way of packets. The compiler
-/// computes them; a `Duration` counts in 128 bits and is converted each time.
-public enum Nanoseconds {
-  /// So many seconds.
-  @inlinable public static func seconds(_ count: Int64) -> Int64 { count &* 1_000_000_000 }
-  /// So many milliseconds.
-  @inlinable public static func milliseconds(_ count: Int64) -> Int64 { count &* 1_000_000 }
-}

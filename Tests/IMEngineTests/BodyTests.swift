@@ -138,7 +138,7 @@ import Testing
     let found = run.issues.filter { $0.kind == .resynchronised }
     #expect(found.map(\.byteCount) == [count], "\(name)")
     #expect(found.map(\.streamOffset) == [UInt64(first.count)], "\(name)")
-    #expect(run.ledger.skippedBytes == count, "\(name)")
+    #expect(run.ledger.strayBytes == count, "\(name)")
     run.expectLedgerAddsUp("\(name)")
   }
 

@@ -48,9 +48,9 @@ import Testing
       let what: Comment = "\(chat) \(shape)"
       #expect(difference(twice.said, talk.messages.said) == nil, what)
       #expect(twice.reassembly.copies == UInt64(talk.packets.count), what)
-      #expect(twice.reassembly.retransmits == 0, what)
+      #expect(twice.reassembly.retransmissions == 0, what)
       #expect(twice.heard.finished.allSatisfy { $0.copies <= 1 }, what)
-      #expect(twice.heard.reports.map(\.retransmits) == once.heard.reports.map(\.retransmits), what)
+      #expect(twice.heard.reports.map(\.retransmissions) == once.heard.reports.map(\.retransmissions), what)
       #expect(
         twice.heard.reports.map { $0.segments[0].duplicateAcks }
           == once.heard.reports.map { $0.segments[0].duplicateAcks }, what)
@@ -94,7 +94,7 @@ import Testing
       let run = Run(packets)
       #expect(difference(run.said, talk.messages.said) == nil, "\(size)")
       #expect(run.reassembly.copies == UInt64(talk.packets.count), "\(size)")
-      #expect(run.reassembly.retransmits == 0, "\(size)")
+      #expect(run.reassembly.retransmissions == 0, "\(size)")
     }
   }
 
@@ -111,7 +111,7 @@ import Testing
       for (what, other, copies) in again {
         let run = Run((talk.packets + [other]).sorted { $0.timestamp < $1.timestamp })
         #expect(run.reassembly.copies == copies, "\(what) \(piece)")
-        #expect(run.reassembly.retransmits == 1 - copies, "\(what) \(piece)")
+        #expect(run.reassembly.retransmissions == 1 - copies, "\(what) \(piece)")
         run.expectLedgerAddsUp()
       }
     }

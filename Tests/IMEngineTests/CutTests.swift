@@ -71,7 +71,7 @@ import Testing
       // A protocol without a magic number is known by its first whole message.
       let isKnown = !whole.isEmpty || (chat == .tjp && count >= 28)
       #expect(run.frames.map(\.bytes) == whole, "\(count) bytes")
-      #expect(run.ledger.skippedBytes == (isKnown ? UInt64(count - used) : 0), "\(count) bytes")
+      #expect(run.ledger.strayBytes == (isKnown ? UInt64(count - used) : 0), "\(count) bytes")
       #expect(run.ledger.unreadBytes == (isKnown ? 0 : UInt64(count)), "\(count) bytes")
       let cut = run.issues.filter { $0.kind == .frameCut }
       let expected = isKnown && count > used ? [[UInt64(used), UInt64(count - used)]] : []

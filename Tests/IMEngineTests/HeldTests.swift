@@ -8,7 +8,7 @@ import Testing
 @Suite struct HeldTests {
   @Test func restsComeAsNew() throws {
     let budget = MemoryBudget(limit: 64 << 20)
-    var store = RestStore(budget: budget)
+    let store = RestStore(budget: budget)
     var rest: UnsafeMutablePointer<StreamRest>? = store.make()
     let first = try #require(rest)
     let bytes = [UInt8](repeating: 7, count: 300)

@@ -17,7 +17,7 @@ import Testing
       if !run.gaps.isEmpty {
         #expect(run.gaps.map(\.byteCount) == [UInt64(piece.range.count)], "\(piece)")
         #expect(run.reassembly.lateBytes == UInt64(piece.range.count), "\(piece)")
-        #expect(run.reassembly.retransmits == 0, "\(piece)")
+        #expect(run.reassembly.retransmissions == 0, "\(piece)")
         #expect(run.reassembly.repeatedBytes == 0, "\(piece)")
       }
     }
@@ -30,7 +30,7 @@ import Testing
       let run = Run(delayed(talk, [piece, piece]))
       expect(run, talk, "\(piece)")
       #expect(run.reassembly.lateBytes == UInt64(piece.range.count), "\(piece)")
-      #expect(run.reassembly.retransmits == 1, "\(piece)")
+      #expect(run.reassembly.retransmissions == 1, "\(piece)")
       #expect(run.reassembly.repeatedBytes == UInt64(piece.range.count), "\(piece)")
     }
   }

@@ -34,7 +34,7 @@ import Testing
       both.insert(both[piece.packet].sentAgain(at: both[piece.packet + 1].timestamp), at: piece.packet + 2)
       let seenTwice = Run(both)
       expect(seenTwice, talk, losing: [], "twice: \(piece)")
-      #expect(seenTwice.reassembly.retransmits == 1, "twice: \(piece)")
+      #expect(seenTwice.reassembly.retransmissions == 1, "twice: \(piece)")
       #expect(seenTwice.reassembly.repeatedBytes == UInt64(piece.range.count), "twice: \(piece)")
       #expect(seenTwice.gaps.isEmpty, "twice: \(piece)")
       // The capture stands behind it: it sees the second only, late by less than its patience.

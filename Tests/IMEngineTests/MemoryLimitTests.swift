@@ -208,7 +208,7 @@ import Testing
     let run = Run(packets)
     #expect(clock.now - begun < .seconds(20))
     #expect(run.reassembly.gapBytes[Int(GapReason.unseen.rawValue)] == 20_000)
-    #expect(run.ledger.unreadBytes + run.ledger.skippedBytes == 40_000)
+    #expect(run.ledger.unreadBytes + run.ledger.strayBytes == 40_000)
     run.expectLedgerAddsUp()
   }
 

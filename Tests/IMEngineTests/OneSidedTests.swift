@@ -67,7 +67,7 @@ import Testing
     }
     #expect(
       run.heard.finished.filter { $0.bodyCount > 200_000 }.map(\.fate) == [qos == 0 ? .unacknowledged : .acked])
-    #expect(run.gaps.isEmpty && run.ledger.skippedBytes == 0)
+    #expect(run.gaps.isEmpty && run.ledger.strayBytes == 0)
     run.expectLedgerAddsUp()
   }
 }

@@ -92,7 +92,7 @@ import Testing
     #expect(run.heard.reports.filter { $0.reason == .refused }.count == Int(one.refused))
     #expect(report.serverHandshake == one.server.map { $0 * 1_000_000 })
     #expect(report.clientHandshake == one.client * 1_000_000)
-    #expect(run.reassembly.retransmits == one.retransmissions)
+    #expect(run.reassembly.retransmissions == one.retransmissions)
     #expect(run.frames.count == 4)
     run.expectLedgerAddsUp()
 

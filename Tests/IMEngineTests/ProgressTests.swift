@@ -99,6 +99,6 @@ import Testing
     let told = run.issues.filter { $0.kind == .resynchronised }
     #expect(told.map(\.byteCount) == [500])
     #expect(told.map(\.streamOffset) == [UInt64(Scene.text(1).count)])
-    #expect(run.ledger.skippedBytes == 500)
+    #expect(run.ledger.strayBytes == 500)
   }
 }

@@ -97,7 +97,7 @@ import Testing
     run.expectLedgerAddsUp()
     #expect(run.frames.filter { $0.direction == .clientToServer }.map(\.bytes) == Self.messages)
     #expect(run.frames.first?.streamOffset == UInt64(header.bytes.count))
-    #expect(run.ledger.skippedBytes == UInt64(header.bytes.count))
+    #expect(run.ledger.strayBytes == UInt64(header.bytes.count))
     #expect(run.ledger.carrierBytes == (header.isGood ? UInt64(header.bytes.count) : 0))
     #expect(run.issues.filter { $0.kind == .proxyHeader }.map(\.streamOffset) == (header.isGood ? [] : [0]))
     let peer = Endpoint(address: IPAddress(v4: 0x0a00_0000), port: 40_000)

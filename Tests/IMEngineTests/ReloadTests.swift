@@ -106,7 +106,7 @@ import Testing
     #expect(old.typeRoles == [.control, .other, .acknowledgment, .message])
     // What is told of an exchange of `b` that was open is what it was.
     #expect(old.typeValues == [7, 2, 3, 9])
-    #expect(old.kind(at: 3)?.timeout == 9_000_000_000)
+    #expect(old.kind(at: 3)?.timeout == .seconds(9))
   }
 
   @Test func refusals() throws {

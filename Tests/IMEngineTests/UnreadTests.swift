@@ -85,7 +85,7 @@ import Testing
     for (i, frame) in frames.enumerated() { talk.send(frame, .clientToServer, at: Scene.ms(1_000 + Int64(i) * 10)) }
     let run = Run(talk.packets)
     #expect(run.frames.map(\.bytes) == frames)
-    #expect(run.ledger.unreadBytes + run.ledger.skippedBytes == UInt64(count))
+    #expect(run.ledger.unreadBytes + run.ledger.strayBytes == UInt64(count))
     run.expectLedgerAddsUp()
   }
 }

@@ -137,7 +137,7 @@ import Testing
     let all = (Self.opening + Self.talk).reduce(0) { $0 + $1.bytes.count }
     #expect(run.ledger.decodedBytes == UInt64(payload))
     #expect(run.ledger.carrierBytes == UInt64(all - payload))
-    #expect(run.ledger.skippedBytes == run.ledger.carrierBytes)
+    #expect(run.ledger.strayBytes == run.ledger.carrierBytes)
     #expect(run.issues.isEmpty)
     let figures = run.heard.reports.first?.carrier?.webSocket
     #expect(figures?.answered[0] == 1)
@@ -285,7 +285,7 @@ import Testing
       #expect(run.ledger.decodedBytes == connect + UInt64(packed.reduce(0) { $0 + $1.count }), "\(agreed)")
       #expect(run.heard.reports.first?.info.carriers == [.webSocket, .deflate])
       #expect(
-        run.reassembly.payloadBytes == run.ledger.decodedBytes + run.ledger.skippedBytes + run.ledger.unreadBytes)
+        run.reassembly.payloadBytes == run.ledger.decodedBytes + run.ledger.strayBytes + run.ledger.unreadBytes)
     }
   }
 
@@ -300,7 +300,7 @@ import Testing
     #expect(told.count == 1 && told[0] > 0 && told[0] <= UInt64(Self.kept[1].count))
     #expect(kept.heard.reports.first?.carrier?.webSocket?.notInflated == told[0])
     #expect(
-      kept.reassembly.payloadBytes == kept.ledger.decodedBytes + kept.ledger.skippedBytes + kept.ledger.unreadBytes)
+      kept.reassembly.payloadBytes == kept.ledger.decodedBytes + kept.ledger.strayBytes + kept.ledger.unreadBytes)
   }
 
   /// A message in several segments of which one is missing: what it holds is lost as bytes of the carrier, whether it is
@@ -372,7 +372,7 @@ import Testing
     let run = deflated([bytes], "permessage-deflate; client_no_context_takeover")
     #expect(run.issues.contains { $0.kind == .inflateLimit })
     #expect(
-      run.reassembly.payloadBytes == run.ledger.decodedBytes + run.ledger.skippedBytes + run.ledger.unreadBytes)
+      run.reassembly.payloadBytes == run.ledger.decodedBytes + run.ledger.strayBytes + run.ledger.unreadBytes)
   }
 
   // MARK: Hostile bytes
@@ -405,7 +405,7 @@ import Testing
       let run = Run(packets) { $0.memory = round % 2 == 0 ? 1 << 20 : 256 << 20 }
       #expect(
         run.reassembly.payloadBytes
-          == run.ledger.decodedBytes + run.ledger.damagedBytes + run.ledger.skippedBytes + run.ledger.unreadBytes
+          == run.ledger.decodedBytes + run.ledger.damagedBytes + run.ledger.strayBytes + run.ledger.unreadBytes
           + run.reassembly.repeatedBytes + run.reassembly.ignoredBytes, "\(round)")
     }
   }

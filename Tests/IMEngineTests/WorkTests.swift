@@ -27,7 +27,7 @@ import Testing
     let spent = now() - begun
     let (ledger, counters) = (engine.totals, engine.reassembly)
     let used =
-      ledger.decodedBytes + ledger.damagedBytes + ledger.skippedBytes + ledger.unreadBytes + counters.repeatedBytes
+      ledger.decodedBytes + ledger.damagedBytes + ledger.strayBytes + ledger.unreadBytes + counters.repeatedBytes
       + counters.ignoredBytes
     return (Double(spent) / Double(batch.bytes.count), counters.payloadBytes == used && engine.heldBytes == 0)
   }
@@ -38,11 +38,13 @@ import Testing
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
+  /// What a byte of ordinary traffic costs.
+  private static let ordinary = cost(.ordinary, 1_000_000).perByte
+
   @Test(arguments: DearTraffic.allCases) func isBounded(_ traffic: DearTraffic) {
-    let ordinary = Self.cost(.ordinary, 1_000_000)
     // The longest frames, and what is held for them, want room.
     let (cost, isSound) = Self.cost(traffic, traffic == .nestedFrames ? 6_000_000 : 1_500_000)
     #expect(isSound)
-    #expect(cost < 120 * ordinary.perByte, "\(traffic): \(cost / ordinary.perByte) times the ordinary cost of a byte")
+    #expect(cost < 120 * Self.ordinary, "\(traffic): \(cost / Self.ordinary) times the ordinary cost of a byte")
   }
 }

@@ -45,7 +45,7 @@ extension Carriers {
     }
     asker.pointee.pingAt = nil
     record.pointee.webSocket.answered[1 - way] &+= 1
-    let roundTrip = max(0, at.nanoseconds(since: asked) / 1_000)
+    let roundTrip = max(0, at.time(since: asked).microseconds)
     record.pointee.webSocket.roundTripSum &+= roundTrip
     record.pointee.webSocket.roundTripMinimum = min(record.pointee.webSocket.roundTripMinimum, roundTrip)
     record.pointee.webSocket.roundTripMaximum = max(record.pointee.webSocket.roundTripMaximum, roundTrip)

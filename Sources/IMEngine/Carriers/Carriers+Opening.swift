@@ -63,6 +63,9 @@ extension Carriers {
     case .upgrade(let upgrade, let count):
       guard upgrade.isAnswer == (side.number != Int(flow.pointee.client)) else { return nil }
       countCarrier(count)
+      if streams.needs.contains(.stretches) {
+        streams.tell(.upgrade, side, at: source.base &+ UInt64(position), bytes, position, count)
+      }
       reader.pointee.state = .header
       if let name = upgrade.subprotocol,
         let plan = streams.protocols.plans.firstIndex(where: { name == $0.name || name.hasPrefix($0.name + "v") })

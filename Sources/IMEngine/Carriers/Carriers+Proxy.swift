@@ -59,8 +59,13 @@ extension Carriers {
       direction: side.direction, streamOffset: rest.pointee.streamOffset, byteCount: UInt64(count),
       what: .proxy(
         version: header.version, isLocal: header.isLocal, source: header.source, destination: header.destination))
+    if streams.needs.contains(.stretches) {
+      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+      streams.tell(
+        .proxyHeader(version: header.version), side, at: rest.pointee.streamOffset, bytes, rest.pointee.start, count)
+    }
     ledger.pointee.carrierBytes += UInt64(count)
-    ledger.pointee.skippedBytes += UInt64(count)
+    ledger.pointee.strayBytes += UInt64(count)
     ledger.pointee.proxiedConnections += 1
     rest.pointee.consume(count)
     rest.pointee.needed = 0
@@ -77,7 +82,11 @@ extension Carriers {
         .proxyHeader, timestamp: rest.pointee.mark(at: rest.pointee.start).timestamp,
         direction: side.direction, streamOffset: rest.pointee.streamOffset, byteCount: UInt64(count)),
       side.flow)
-    ledger.pointee.skippedBytes += UInt64(count)
+    if streams.needs.contains(.stretches) {
+      let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+      streams.tell(.proxyHeader(version: 0), side, at: rest.pointee.streamOffset, bytes, rest.pointee.start, count)
+    }
+    ledger.pointee.strayBytes += UInt64(count)
     side.half.pointee.flags.remove(.fromStart)
     rest.pointee.consume(count)
     rest.pointee.needed = 0

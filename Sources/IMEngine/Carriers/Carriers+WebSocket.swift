@@ -107,9 +107,18 @@ extension Carriers {
         }
         if header.isControl {
           guard end - position >= header.frameCount else { break loop }
+          if streams.needs.contains(.stretches) {
+            streams.tell(
+              .webSocketControl(header: header.count, key: header.key), side, at: source.base &+ UInt64(position),
+              bytes,
+              position, header.frameCount)
+          }
           takeControl(header, side, reader, bytes, position, source)
           position += header.frameCount
         } else {
+          if streams.needs.contains(.stretches) {
+            streams.tell(.webSocketHeader, side, at: source.base &+ UInt64(position), bytes, position, header.count)
+          }
           beginFrame(header, side, reader, source.base &+ UInt64(position))
           position += header.count
           if header.payloadCount == 0 { endFrame(side, reader, delivery(source, position - 1)) }
@@ -200,6 +209,11 @@ extension Carriers {
       // What has made nothing belongs to the carrier.
       countCarrier(reader.pointee.idle)
       reader.pointee.idle = 0
+      if reader.pointee.message == .compressed, streams.needs.contains(.stretches) {
+        streams.tell(
+          .packedEnd(inner: reader.pointee.offsets.end, keepsWindow: reader.pointee.keepsWindow), side, at: 0,
+          Bytes([UInt8]().span.bytes), 0, 0)
+      }
       if reader.pointee.message == .compressed, !reader.pointee.keepsWindow { reader.pointee.inflater?.reset() }
     }
     if reader.pointee.message == .unreadable { tellNotInflated(side, reader, stamp.at) }
@@ -227,6 +241,13 @@ extension Carriers {
     if reader.pointee.message == .unreadable {
       countNotInflated(flow, reader, count, place)
       return
+    }
+    if streams.needs.contains(.stretches) {
+      let (key, phase) = (reader.pointee.key, reader.pointee.phase)
+      let kind: StreamStretch.Kind =
+        reader.pointee.message == .compressed
+        ? .packed(key: key, phase: phase) : .payload(inner: reader.pointee.offsets.end, key: key, phase: phase)
+      streams.tell(kind, side, at: place, bytes, position, count)
     }
     carried.reserve(count)
     WebSocketHeader.unmask(
@@ -364,7 +385,7 @@ extension Carriers {
   /// Counts bytes that carriers put around frames.
   mutating func countCarrier(_ count: Int) {
     ledger.pointee.carrierBytes += UInt64(count)
-    ledger.pointee.skippedBytes += UInt64(count)
+    ledger.pointee.strayBytes += UInt64(count)
   }
 
   /// Counts bytes of a connection's messages that are passed over.
@@ -374,10 +395,10 @@ extension Carriers {
       streams.undecoded.add(flow.pointee.key.ports, count)
       return
     }
-    ledger.pointee.skippedBytes += UInt64(count)
+    ledger.pointee.strayBytes += UInt64(count)
     let figures = flow.pointee.figures
     if figures != .max {
-      streams.tracker.rare(streams.tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(count)
+      streams.tracker.rare(streams.tracker.figures.pointer(figures)).pointee.strayBytes += UInt64(count)
     }
   }
 

@@ -96,7 +96,7 @@ struct StreamAnalyst {
     case (true, false):
       syns = SYNTimes(first: syns?.first ?? now, last: now, count: (syns?.count ?? 0) + 1, clock: clocks?.own ?? 0)
     case (true, true):
-      if synAckTime == nil, let syns { serverHandshake = syns.roundTrip(to: now, echoing: clocks?.echoed ?? 0) }
+      if synAckTime == nil, let syns { serverHandshake = syns.roundTrip(to: now, echoing: clocks?.echoed ?? 0)?.count }
       synAckTime = now
     case (false, true) where handshake == nil && sides[own].sawSYN && sides[other].sawSYNACK:
       handshake = syns.map { now.nanoseconds(since: $0.last) }

@@ -2,13 +2,13 @@ import IMWire
 
 extension Connections {
   /// A connection without answer to its SYN is given up after this long.
-  static var synPatience: Int64 { Nanoseconds.seconds(30) }
+  static var synPatience: Nanoseconds { .seconds(30) }
   /// A connection's end is reported when its messages have had time to be answered: those without an answer until one would
   /// no longer count. It is forgotten later.
-  static var endingDelay: Int64 { Nanoseconds.seconds(6) }
-  static var lingering: Int64 { Nanoseconds.seconds(60) }
+  static var endingDelay: Nanoseconds { .seconds(6) }
+  static var lingering: Nanoseconds { .seconds(60) }
   /// How often expired exchanges are looked for.
-  static var tick: Int64 { Nanoseconds.milliseconds(100) }
+  static var tick: Nanoseconds { .milliseconds(100) }
 
   /// How far ahead of what came a reset's number may be: a window of a megabyte, as senders are left with by default.
   private static var resetWindow: Int { 1 << 20 }
@@ -161,7 +161,8 @@ extension Connections {
       let syns = SYNTimes(
         first: flow.pointee.firstSeen, last: flow.pointee.openingAt, count: Int(flow.pointee.synCount),
         clock: flow.pointee.synClock)
-      flow.pointee.serverHandshake = syns.roundTrip(to: segment.pointee.timestamp, echoing: echoed ?? 0) ?? -1
+      flow.pointee.serverHandshake =
+        syns.roundTrip(to: segment.pointee.timestamp, echoing: echoed ?? 0) ?? Nanoseconds(-1)
     }
     flow.pointee.enter(.synAck)
     if flow.pointee.phase == .accepted { flow.pointee.openingAt = segment.pointee.timestamp }
@@ -179,7 +180,7 @@ extension Connections {
     guard (answersSyn && flow.pointee.enter(.ack)) || (segment.pointee.payloadCount > 0 && flow.pointee.enter(.data))
     else { return }
     if isTimed {
-      flow.pointee.clientHandshake = max(0, segment.pointee.timestamp.nanoseconds(since: flow.pointee.openingAt))
+      flow.pointee.clientHandshake = max(.zero, segment.pointee.timestamp.time(since: flow.pointee.openingAt))
     }
     if flow.pointee.synCount > 0 { ledger.pointee.connectionSuccesses += 1 }
   }

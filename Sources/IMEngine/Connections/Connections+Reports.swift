@@ -38,10 +38,11 @@ extension Connections {
         clientIsCertain: f.clientIsCertain,
         sawSyn: f.sawSyn, firstSeen: f.firstSeen,
         lastSeen: f.lastSeen, closedAt: f.closedAt == .distantFuture ? nil : f.closedAt,
-        establishedAt: f.establishedAt, serverHandshake: f.serverHandshake < 0 ? nil : f.serverHandshake,
-        clientHandshake: f.clientHandshake < 0 ? nil : f.clientHandshake,
+        establishedAt: f.establishedAt, serverHandshake: f.serverHandshake < .zero ? nil : f.serverHandshake.count,
+        clientHandshake: f.clientHandshake < .zero ? nil : f.clientHandshake.count,
         packets: [ways[0].packets, ways[1].packets], wireBytes: [ways[0].wireBytes, ways[1].wireBytes],
         streamBytes: [ways[0].offset, ways[1].offset],
+        firstSequences: [ways[0].firstSequence, ways[1].firstSequence],
         segments: [
           reassembler.figures(FlowSide(flow, client)), reassembler.figures(FlowSide(flow, 1 - client)),
         ],
@@ -62,7 +63,7 @@ extension Connections {
     if state.contains(.acknowledged) { return plan.pointee.handshakeAnswer == .max ? .answered : .acknowledged }
     if state.contains(.refused) { return .refused }
     let isOver =
-      flow.phase == .closed || clock.now.nanoseconds(since: figures.handshakeAt) > plan.pointee.handshakeLimit
+      flow.phase == .closed || clock.now.time(since: figures.handshakeAt) > plan.pointee.handshakeLimit
     return isOver ? .unanswered : .pending
   }
 }

@@ -102,10 +102,10 @@ extension Connections {
     let flow = reassembler.flows.pointer(entry.flow)
     guard flow.pointee.serial == entry.serial, !flow.pointee.reported else { return }
     if flow.pointee.figures != .max, tracker.mayStillChange(flow.pointee.figures),
-      entry.due.nanoseconds(since: flow.pointee.closedAt) < Self.lingering
+      entry.due.time(since: flow.pointee.closedAt) < Self.lingering
     {
       // That it is over is told now; what it counted, when it is final.
-      if entry.due.nanoseconds(since: flow.pointee.closedAt) < 2 * Self.endingDelay {
+      if entry.due.time(since: flow.pointee.closedAt) < 2 * Self.endingDelay {
         report(flow, isFinal: false)
       }
       ending.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.endingDelay))

@@ -15,10 +15,10 @@ struct HoleQueue: ~Copyable {
   private var holes = RingQueue<Hole>()
   /// When the first hole's time comes.
   private(set) var nextDeadline = Timestamp.distantFuture
-  /// How long a hole waits, in nanoseconds of capture time.
-  let patience: Int64
+  /// How long a hole waits, in capture time.
+  let patience: Nanoseconds
 
-  init(patience: Int64) { self.patience = patience }
+  init(patience: Nanoseconds) { self.patience = patience }
 
   mutating func schedule(flow: UInt32, serial: UInt32, side: Int, at now: Timestamp) {
     let hole = Hole(

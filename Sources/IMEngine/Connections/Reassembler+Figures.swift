@@ -13,11 +13,11 @@ struct SegmentVerdict {
 /// or for an acknowledgment that is new.
 extension Reassembler {
   /// How soon after the last duplicate acknowledgment a fast retransmission comes.
-  static var fastLimit: Int64 { Nanoseconds.milliseconds(20) }
+  static var fastLimit: Nanoseconds { .milliseconds(20) }
   /// How soon behind later ones an overtaken segment comes when no round trip is known.
-  static var overtakenLimit: Int64 { Nanoseconds.milliseconds(3) }
+  static var overtakenLimit: Nanoseconds { .milliseconds(3) }
   /// The least time after which common senders take a segment for lost without being told.
-  static var timeoutLimit: Int64 { Nanoseconds.milliseconds(200) }
+  static var timeoutLimit: Nanoseconds { .milliseconds(200) }
 
   /// What a side's segments were.
   mutating func figures(_ side: FlowSide) -> SegmentFigures {
@@ -97,9 +97,9 @@ extension Reassembler {
       || peer.pointee.holds(segment.pointee.sequence, end)
     verdict.isFast =
       !verdict.isSpurious && isAsked
-      && (0..<Self.fastLimit).contains(now.nanoseconds(since: peer.pointee.repeatedAt))
+      && (Nanoseconds.zero..<Self.fastLimit).contains(now.time(since: peer.pointee.repeatedAt))
     let highestAt = half.pointee.queue?.pointee.highestAt ?? .distantPast
-    let since = fillsHole ? now.nanoseconds(since: highestAt) : memory?.age ?? 0
+    let since = fillsHole ? now.time(since: highestAt) : memory?.age ?? .zero
     if fillsHole, !verdict.isSpurious, !verdict.isFast, since < Self.overtakenLimit(side.flow) {
       countOutOfOrder(side)
       return
@@ -110,13 +110,13 @@ extension Reassembler {
     verdict.isLost = !verdict.isSpurious && !isSYN
     // Nobody can tell which copy an acknowledgment is for.
     half.pointee.timedEnd = 0
-    counters.retransmits += 1
+    counters.retransmissions += 1
     Self.add(verdict, 1, &journal.pointee.figures)
   }
 
   /// Takes the last verdict back.
   mutating func takeBack(_ side: FlowSide) {
-    counters.retransmits -= 1
+    counters.retransmissions -= 1
     Self.add(verdict, UInt32.max, &journals.note(side).pointee.figures)
     verdict = SegmentVerdict()
   }
@@ -136,9 +136,9 @@ extension Reassembler {
   }
 
   /// The round trip of the handshake, where it was seen: whatever comes behind it may have been asked for.
-  private static func overtakenLimit(_ flow: UnsafeMutablePointer<Flow>) -> Int64 {
+  private static func overtakenLimit(_ flow: UnsafeMutablePointer<Flow>) -> Nanoseconds {
     let (server, client) = (flow.pointee.serverHandshake, flow.pointee.clientHandshake)
-    return server >= 0 && client >= 0 ? max(1, server &+ client) : overtakenLimit
+    return server >= .zero && client >= .zero ? max(Nanoseconds(1), server + client) : overtakenLimit
   }
 
   /// Counts a hole of `count` bytes that the receiver acknowledged and nobody saw. What the receiver had told to lack was

@@ -66,8 +66,8 @@ struct Reassembler: ~Copyable {
     self.holders = holders
     segments = SegmentStore(budget: budget)
     flows = FlowTable(seed: seed)
-    holes = HoleQueue(patience: options.holePatience.nanoseconds)
-    patientHoles = HoleQueue(patience: options.oneSidedPatience.nanoseconds)
+    holes = HoleQueue(patience: Nanoseconds(options.holePatience))
+    patientHoles = HoleQueue(patience: Nanoseconds(options.oneSidedPatience))
   }
 
   deinit {

@@ -41,8 +41,8 @@ struct RecentSegments: ~Copyable {
     /// The sum of its payload, or of the window and options of a segment without; 0 where sums are not made.
     var sum: UInt32
     var print: SegmentPrint
-    /// Nanoseconds from it to the segment that is compared with it, to 0.07 ms.
-    var age: Int64
+    /// The time from it to the segment that is compared with it, to 0.07 ms.
+    var age: Nanoseconds
   }
 
   /// Which number names a segment. Those without payload are not told by their sequence number.
@@ -110,7 +110,7 @@ struct RecentSegments: ~Copyable {
     let found = places[i]
     guard found.key != 0, found.key & 0xffff_ffff_0000_0000 == tag else { return nil }
     let ticks = Int32(bitPattern: Self.ticks(segment.pointee.timestamp) &- found.time)
-    return Memory(sum: UInt32(truncatingIfNeeded: found.key), print: found.print, age: Int64(ticks) << 16)
+    return Memory(sum: UInt32(truncatingIfNeeded: found.key), print: found.print, age: Nanoseconds(Int64(ticks) << 16))
   }
 }
 
@@ -142,8 +142,8 @@ extension RecentSegments.Memory {
   /// A mirror port or a second interface adds the time that a switch or a bridge needs. An identifier of its own is given
   /// to every packet that is sent, also when its segment was sent before. Where it is 0, the checksum decides, which has
   /// the sender's clock in it; the shorter time is below what it takes to notice a loss.
-  static var patience: Int64 { 10_000_000 }
-  static var patienceWithoutIdentifier: Int64 { 3_000_000 }
+  static var patience: Nanoseconds { .milliseconds(10) }
+  static var patienceWithoutIdentifier: Nanoseconds { .milliseconds(3) }
 
   /// Whether it is `segment` itself, captured twice.
   ///
@@ -151,7 +151,7 @@ extension RecentSegments.Memory {
   /// capture point comes before the network card that fills it in, when identifier and payload are the same.
   func isCopy(of segment: UnsafePointer<Segment>) -> Bool {
     let other = SegmentPrint(segment)
-    let distance = abs(age)
+    let distance = Nanoseconds(abs(age.count))
     guard other.identification == print.identification else { return false }
     let isSame = segment.pointee.payloadSum ?? 0 == sum
     // With other bytes it is none, whatever its checksum says: somebody can make two payloads of one checksum.

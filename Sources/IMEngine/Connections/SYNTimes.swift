@@ -9,12 +9,12 @@ struct SYNTimes: BitwiseCopyable {
   /// The sender's clock in the last one; 0 where it told none.
   var clock: UInt32
 
-  /// Nanoseconds to a SYN+ACK at `now` from the SYN that it answers: the last one, unless it echoes another's clock, and
+  /// The time to a SYN+ACK at `now` from the SYN that it answers: the last one, unless it echoes another's clock, and
   /// of more than two SYNs nobody can tell which that is.
-  func roundTrip(to now: Timestamp, echoing echo: UInt32) -> Int64? {
+  func roundTrip(to now: Timestamp, echoing echo: UInt32) -> Nanoseconds? {
     if count > 1, clock != 0, echo != 0, echo != clock {
-      return count == 2 ? max(0, now.nanoseconds(since: first)) : nil
+      return count == 2 ? max(.zero, now.time(since: first)) : nil
     }
-    return max(0, now.nanoseconds(since: last))
+    return max(.zero, now.time(since: last))
   }
 }

@@ -1,5 +1,7 @@
+package import IMWire
+
 /// What a frame is for, whatever its protocol calls it.
-package enum FrameRole: UInt8, Sendable, BitwiseCopyable {
+package enum FrameRole: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   /// Something a user or an application said.
   case message
   /// An answer that names what it acknowledges.
@@ -12,6 +14,18 @@ package enum FrameRole: UInt8, Sendable, BitwiseCopyable {
   case receipt
   /// Anything else, and types that the profile does not know.
   case other
+
+  /// The name in profiles and stores.
+  package var name: String {
+    switch self {
+    case .message: "message"
+    case .acknowledgment: "acknowledgment"
+    case .heartbeat: "heartbeat"
+    case .control: "control"
+    case .receipt: "receipt"
+    case .other: "other"
+    }
+  }
 }
 
 /// What one frame type means and how it is checked.
@@ -93,7 +107,7 @@ package struct FrameKind: Sendable, BitwiseCopyable {
   /// The greatest status that accepts; `.max` where `Plan.acceptedStatus` says so for all types.
   package var acceptedLast: UInt32 = .max
   /// How long an answer may take, in nanoseconds.
-  package var timeout: Int64 = 6_000_000_000
+  package var timeout = Nanoseconds.seconds(6)
 
   /// A type that nothing is known of.
   package init() {}

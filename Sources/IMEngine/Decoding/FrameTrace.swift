@@ -11,7 +11,7 @@ struct NoTracer: StepTracer {
 }
 
 /// Remembers the steps.
-private struct StepRecorder: StepTracer {
+struct StepRecorder: StepTracer {
   var steps: [(index: Int, position: Int)] = []
   mutating func reached(_ step: Int, at position: Int) { steps.append((step, position)) }
 }

@@ -12,11 +12,26 @@ extension UnsafePointer<Plan> {
   func verify(
     _ bytes: borrowing Bytes, _ start: Int, _ header: Int, _ count: Int, _ frame: UnsafeMutablePointer<Frame>
   ) {
-    let framing = pointee.framing
-    let plan = framing.checksum
-    guard plan.isPresent else {
+    guard pointee.framing.checksum.isPresent else {
       frame.pointee.checksumStatus = .unchecked
       return
+    }
+    let sum = checksum(bytes, start, header, count)
+    frame.pointee.checksum = sum.found
+    let swapped = sum.wanted.byteSwapped >> UInt64(64 - sum.width * 8)
+    frame.pointee.checksumStatus =
+      sum.found == sum.wanted ? .be : pointee.checksumEitherOrder && sum.found == swapped ? .le : .bad
+  }
+
+  /// The checksum of such a frame: the one that it has, and the one that is right.
+  @inline(__always)
+  func checksum(_ bytes: borrowing Bytes, _ start: Int, _ header: Int, _ count: Int) -> FrameChecksum {
+    let framing = pointee.framing
+    let plan = framing.checksum
+    if pointee.checksumRule == .crc32 {
+      let wanted = count > header ? UInt64(crc32(bytes, start + header, count - header)) : 0
+      return FrameChecksum(
+        found: pointee.checksum.read(bytes, start), wanted: wanted, field: pointee.checksum, place: start, width: 4)
     }
     let end = start + count - Int(framing.trailerCount)
     let from = plan.coversBody ? start + header : min(end, start + Int(plan.from))
@@ -38,12 +53,8 @@ extension UnsafePointer<Plan> {
     } else {
       sum.add(bytes, from, end - from)
     }
-    let found = field.read(bytes, place)
-    let wanted = UInt64(sum.value)
-    frame.pointee.checksum = found
-    let swapped = wanted.byteSwapped >> UInt64(64 - width * 8)
-    frame.pointee.checksumStatus =
-      found == wanted ? .be : pointee.checksumEitherOrder && found == swapped ? .le : .bad
+    return FrameChecksum(
+      found: field.read(bytes, place), wanted: UInt64(sum.value), field: field, place: place, width: width)
   }
 
   /// Turns numbers that are written otherwise into what they mean, and hides the session's where it has to be.
@@ -62,6 +73,19 @@ extension UnsafePointer<Plan> {
     frame.pointee.status = 0
     frame.pointee.keepAlive = 0
   }
+}
+
+/// A frame's checksum, and where it stands.
+struct FrameChecksum {
+  /// The one that the frame has, and the one that is right.
+  var found: UInt64, wanted: UInt64
+  /// Its field, whose offset counts from `place`.
+  var field: Field, place: Int
+  /// Its bytes.
+  var width: Int
+
+  /// Where its first byte stands.
+  var position: Int { place + field.place.offset }
 }
 
 /// The number that binary-coded decimal digits write; a half byte that is no digit counts as 0.

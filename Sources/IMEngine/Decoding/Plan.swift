@@ -1,3 +1,5 @@
+package import IMWire
+
 /// How long a message's number means that message.
 package enum NumberLife: UInt8, Sendable, BitwiseCopyable {
   /// As long as its session, on whatever connection: the same number with the same content is a copy.
@@ -89,7 +91,7 @@ package struct Plan: BitwiseCopyable {
   /// where each such frame asks, and where only an acknowledgment answers.
   package var handshakeRequest: UInt32 = .max, handshakeAnswer: UInt32 = .max
   /// How long that answer may take, in nanoseconds.
-  package var handshakeLimit: Int64 = 10_000_000_000
+  package var handshakeLimit = Nanoseconds.seconds(10)
 
   /// The tag, in the body's own TLV list, whose value is the number of the message that a receipt says was read; the
   /// number is big endian.
@@ -128,7 +130,7 @@ package struct Plan: BitwiseCopyable {
 
   /// How often heartbeats come where a profile fixes it, in nanoseconds, and how many thousandths of that, or of what a
   /// message tells, the client may be silent; 0 where that is not said.
-  package var heartbeatInterval: Int64 = 0, heartbeatFactor: UInt32 = 0
+  package var heartbeatInterval = Nanoseconds.zero, heartbeatFactor: UInt32 = 0
   /// Whether clients' names are not to be shown.
   package var hidesIdentity = false
   /// Whether the protocol has a variant beside this plan: see `ProtocolPlan.variant`.

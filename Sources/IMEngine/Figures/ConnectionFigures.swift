@@ -192,7 +192,7 @@ package struct RareFigures: Sendable, BitwiseCopyable {
   /// Numbers from the past.
   package var sequenceLate: UInt32 = 0
   /// Stream bytes without a frame.
-  package var skippedBytes: UInt64 = 0
+  package var strayBytes: UInt64 = 0
   /// Frames cut by a gap or by the end of the connection.
   package var cutFrames: UInt32 = 0
   /// Whether an earlier connection of the same session ended before this one.

@@ -24,7 +24,7 @@ package struct Ledger: Sendable {
   /// Stream bytes in frames with a wrong checksum.
   package var damagedBytes: UInt64 = 0
   /// Stream bytes passed over in search of a frame, and those of frames that were cut; those of carriers, too.
-  package var skippedBytes: UInt64 = 0
+  package var strayBytes: UInt64 = 0
   /// Of the skipped, what carriers put around frames: PROXY headers, HTTP upgrades, WebSocket headers and control frames.
   package var carrierBytes: UInt64 = 0
   /// Stream bytes of connections that nothing decodes.

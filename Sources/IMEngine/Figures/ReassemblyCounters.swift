@@ -11,7 +11,7 @@ package struct ReassemblyCounters: Sendable {
   /// How often bytes were missing, by `GapReason`.
   package var gaps: InlineArray<3, UInt64> = [0, 0, 0]
   /// Segments sent again, as `SegmentFigures.retransmissions` has it.
-  package var retransmits: UInt64 = 0
+  package var retransmissions: UInt64 = 0
   /// Segments that were overtaken by later ones.
   package var outOfOrder: UInt64 = 0
   /// Packets that were captured twice; their payload is in `repeatedBytes`.

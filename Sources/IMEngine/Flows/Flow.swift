@@ -68,6 +68,11 @@ struct Half {
   /// The window of its last packet, as it travels.
   var window: UInt16 = 0
   var state = HalfState.fresh
+
+  /// The sequence number of the stream's first byte: `next` and `offset` move together, but for a FIN's one.
+  var firstSequence: UInt32 {
+    next &- UInt32(truncatingIfNeeded: offset) &- (flags.contains(.finished) ? 1 : 0)
+  }
 }
 
 /// What of one direction is seldom asked for. 32 bytes: both directions' have one cache line.
@@ -197,8 +202,8 @@ struct Flow {
   var firstSeen: Timestamp
   /// When it was over; `distantFuture` while it is not.
   var closedAt = Timestamp.distantFuture
-  /// Nanoseconds from the SYN to the SYN+ACK and from there to the ACK; negative when not seen.
-  var serverHandshake: Int64 = -1, clientHandshake: Int64 = -1
+  /// From the SYN to the SYN+ACK and from there to the ACK; negative when not seen.
+  var serverHandshake = Nanoseconds(-1), clientHandshake = Nanoseconds(-1)
   /// When the last SYN came, and from there on when the last SYN+ACK did.
   var openingAt = Timestamp.distantPast
   /// The client's clock in its last SYN; 0 where it told none.
@@ -289,7 +294,7 @@ extension Flow {
 
   /// When the handshake was complete; `nil` when that was not seen.
   var establishedAt: Timestamp? {
-    guard clientHandshake >= 0 else { return nil }
+    guard clientHandshake >= .zero else { return nil }
     return openingAt.advanced(by: clientHandshake)
   }
 }

@@ -7,24 +7,22 @@ final class SegmentStore {
   private static var step: Int { 64 }
   private static var sizes: Int { 32 }
   /// What stands ready at most: queues, and bytes of blocks. The limit on memory does not count them.
-  private static var maximumSpareQueues: Int { 512 }
-  private static var maximumSpareBytes: Int { 256 << 10 }
+  static var maximumSpareQueues: Int { 512 }
+  static var maximumSpareBytes: Int { 256 << 10 }
 
   /// Blocks that stand ready, by their size; each holds the address of the next.
   private let free: UnsafeMutablePointer<UnsafeMutableRawPointer?>
-  @exclusivity(unchecked) private var spareBytes = 0
-  @exclusivity(unchecked) private var queues: [UnsafeMutablePointer<SegmentQueue>] = []
+  @exclusivity(unchecked) private(set) var spareBytes = 0
+  @exclusivity(unchecked) private var queues = Spares<SegmentQueue>(maximum: maximumSpareQueues)
   private let budget: MemoryBudget
 
   init(budget: MemoryBudget) {
     self.budget = budget
     free = .allocate(capacity: Self.sizes)
     free.initialize(repeating: nil, count: Self.sizes)
-    queues.reserveCapacity(Self.maximumSpareQueues)
   }
 
   deinit {
-    for queue in queues { Self.free(queue) }
     for place in 0..<Self.sizes {
       while let block = free[place] {
         free[place] = block.load(as: UnsafeMutableRawPointer?.self)
@@ -37,26 +35,14 @@ final class SegmentStore {
   // MARK: Queues
 
   /// An empty queue.
-  func makeQueue() -> UnsafeMutablePointer<SegmentQueue> {
-    if let queue = queues.popLast() { return queue }
-    let queue = UnsafeMutablePointer<SegmentQueue>.allocate(capacity: 1)
-    queue.initialize(to: SegmentQueue(budget: budget))
-    return queue
-  }
+  func makeQueue() -> UnsafeMutablePointer<SegmentQueue> { queues.take { SegmentQueue(budget: budget) } }
 
   /// Takes a queue back, with what it holds, if there is one.
   func take(back queue: inout UnsafeMutablePointer<SegmentQueue>?) {
     guard let old = queue else { return }
     queue = nil
     old.pointee.retire(self)
-    guard queues.count < Self.maximumSpareQueues else { return Self.free(old) }
-    queues.append(old)
-  }
-
-  /// Frees a queue for good.
-  private static func free(_ queue: UnsafeMutablePointer<SegmentQueue>) {
-    queue.deinitialize(count: 1)
-    queue.deallocate()
+    queues.put(back: old)
   }
 
   // MARK: Blocks

@@ -5,9 +5,9 @@ package struct EngineOptions: Sendable {
   /// What the sink wants to hear; what nobody wants is not made.
   package struct Needs: OptionSet, Sendable {
     /// One bit for each.
-    package let rawValue: UInt8
+    package let rawValue: UInt16
     /// The needs whose bits are set in `rawValue`.
-    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
     /// Every frame.
     package static let frames = Needs(rawValue: 1)
     /// Exchanges when their fate is decided.
@@ -24,6 +24,8 @@ package struct EngineOptions: Sendable {
     package static let progress = Needs(rawValue: 64)
     /// The last report on a connection when it is forgotten, a minute behind its end: what comes in between is in it.
     package static let lateReports = Needs(rawValue: 128)
+    /// What of streams is no frame that is read where it stands.
+    package static let stretches = Needs(rawValue: 256)
   }
 
   /// The protocols to look for, in the order of preference.

@@ -4,8 +4,8 @@ package import IMWire
 ///
 /// Reads what the engine reads: link layers, tunnels, fragments. Of a datagram in fragments the last one tells.
 package struct EndpointFinder: ~Copyable {
-  private var parser = PacketParser(verifiesChecksums: false)
-  private var segment = Segment()
+  var parser = PacketParser(verifiesChecksums: false)
+  var segment = Segment()
 
   /// A finder that has seen no fragments.
   package init() {}

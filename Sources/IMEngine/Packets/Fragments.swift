@@ -8,7 +8,7 @@ struct FragmentTable: ~Copyable {
   /// At most this many datagrams wait; the oldest goes first.
   var maximumDatagrams = 4_096
   /// A datagram waits this long in capture time, in nanoseconds.
-  var patience: Int64 = 30_000_000_000
+  var patience = Nanoseconds.seconds(30)
 
   /// Stretches of a datagram with holes between them: a sender's own packets make few, however they are overtaken.
   private static var maximumStretches: Int { 256 }
@@ -136,7 +136,7 @@ struct FragmentTable: ~Copyable {
         _ = order.popFirst()
         continue
       }
-      guard now.nanoseconds(since: entry.first) > patience else { break }
+      guard now.time(since: entry.first) > patience else { break }
       dropOldest()
     }
   }

@@ -25,7 +25,10 @@ extension PacketParser {
     guard flags & 0x4000 == 0, version <= 1 else { return .skipped(.notTCP) }
     let hasSequence = flags & 0x1000 != 0
     var position = offset + 4
-    if flags & 0x8000 != 0 { position += 4 }
+    if flags & 0x8000 != 0 {
+      layers?.pointee.headers.append(.gre(at: offset))
+      position += 4
+    }
     if flags & 0x2000 != 0 { position += 4 }
     if hasSequence { position += 4 }
     if version == 1, flags & 0x80 != 0 { position += 4 }

@@ -19,6 +19,7 @@ extension PacketParser {
     // A payload length of 0 is a jumbogram or segmentation offload: as long as was captured.
     let declared = Int(bytes.u16(ip + 4))
     let wireEnd = declared == 0 ? end : ip + 40 + declared
+    layers?.pointee.headers.append(.ipv6(at: ip, end: min(end, wireEnd)))
     return ipv6Payload(
       bytes, source, destination, bytes.u8(ip + 6), ip + 40, wireEnd, min(end, wireEnd), into: &segment)
   }
@@ -37,8 +38,10 @@ extension PacketParser {
         return tcpOverIPv6(bytes, source, destination, position, wireEnd, end, into: &segment)
       case IPProtocol.hopByHop, IPProtocol.routing, IPProtocol.destinationOptions, IPProtocol.mobility:
         guard end - position >= 8 else { return .skipped(.ipHeader) }
+        let count = (Int(bytes.u8(position + 1)) + 1) * 8
+        if next == IPProtocol.routing { layers?.pointee.headers.append(.routing(position..<position + count)) }
         next = bytes.u8(position)
-        position += (Int(bytes.u8(position + 1)) + 1) * 8
+        position += count
       case IPProtocol.authentication:
         guard end - position >= 8 else { return .skipped(.ipHeader) }
         next = bytes.u8(position)
@@ -57,12 +60,7 @@ extension PacketParser {
     _ bytes: borrowing Bytes, _ source: IPAddress, _ destination: IPAddress, _ tcp: Int, _ wireEnd: Int, _ end: Int,
     into segment: inout Segment
   ) -> Outcome {
-    var pseudo = InternetChecksum()
-    for word in [source.high, source.low, destination.high, destination.low] {
-      pseudo.sum &+= UInt64(UInt32(truncatingIfNeeded: word >> 32).bigEndian)
-      pseudo.sum &+= UInt64(UInt32(truncatingIfNeeded: word).bigEndian)
-    }
-    pseudo.sum &+= UInt64(UInt16(IPProtocol.tcp).bigEndian)
+    let pseudo = InternetChecksum(tcpFrom: source, to: destination)
     guard self.tcp(bytes, tcp, wireEnd, end, pseudo, into: &segment) else { return .skipped(.tcpHeader) }
     segment.sender = segment.key.set(
       UInt128(_low: source.low, _high: source.high), UInt128(_low: destination.low, _high: destination.high),

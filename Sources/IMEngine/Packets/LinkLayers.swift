@@ -85,14 +85,17 @@ extension PacketParser {
     switch linkType {
     case LinkType.ethernet:
       guard end - start >= 14 else { return .skipped(.linkHeader) }
+      layers?.pointee.headers.append(.ethernet(at: start))
       return etherType(bytes, bytes.u16(start + 12), start + 14, end, into: &segment)
     case LinkType.linuxSLL:
       // 0 packet type, 2 ARPHRD, 4 address length, 6 address (8 bytes), 14 protocol.
       guard end - start >= 16 else { return .skipped(.linkHeader) }
+      layers?.pointee.headers.append(.address(start + 6..<start + 14))
       return etherType(bytes, bytes.u16(start + 14), start + 16, end, into: &segment)
     case LinkType.linuxSLL2:
       // 0 protocol, 2 reserved, 4 interface index, 8 ARPHRD, 10 packet type, 11 address length, 12 address (8 bytes).
       guard end - start >= 20 else { return .skipped(.linkHeader) }
+      layers?.pointee.headers.append(.address(start + 12..<start + 20))
       return etherType(bytes, bytes.u16(start), start + 20, end, into: &segment)
     case LinkType.null, LinkType.loop:
       // The family's number depends on the system and its byte order; the IP version says as much and cannot differ.

@@ -23,6 +23,8 @@ struct PacketParser: ~Copyable {
   var depth = 0
   /// Whether TCP and IP checksums are verified.
   let verifiesChecksums: Bool
+  /// Takes note of the headers on the way, where somebody asks for them.
+  var layers: UnsafeMutablePointer<PacketLayers>?
 
   init(verifiesChecksums: Bool) { self.verifiesChecksums = verifiesChecksums }
 
@@ -54,6 +56,7 @@ struct PacketParser: ~Copyable {
     }
     segment.identification = bytes.u16(ip &+ 4)
     let fragment = bytes.u16(ip &+ 6)
+    layers?.pointee.headers.append(.ipv4(at: ip, end: min(end, ip &+ total)))
     if fragment & 0x3fff != 0 {
       return ipv4Fragment(bytes, ip, header, total, end, fragment, into: &segment)
     }

@@ -9,6 +9,15 @@ extension InternetChecksum {
       UInt64(source.bigEndian) &+ UInt64(destination.bigEndian) &+ UInt64(UInt16(IPProtocol.tcp).bigEndian)
   }
 
+  /// The sum of TCP's pseudo header without the length, of addresses of either version.
+  init(tcpFrom source: IPAddress, to destination: IPAddress) {
+    sum = UInt64(UInt16(IPProtocol.tcp).bigEndian)
+    for word in [source.high, source.low, destination.high, destination.low] {
+      sum &+= UInt64(UInt32(truncatingIfNeeded: word >> 32).bigEndian)
+      sum &+= UInt64(UInt32(truncatingIfNeeded: word).bigEndian)
+    }
+  }
+
   /// The sum of addresses with the protocol TCP.
   var withTCP: InternetChecksum {
     var sum = self

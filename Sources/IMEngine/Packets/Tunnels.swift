@@ -45,6 +45,7 @@ extension PacketParser {
     _ bytes: borrowing Bytes, _ offset: Int, _ end: Int, into segment: inout Segment
   ) -> Outcome {
     guard end - offset >= 14 else { return .skipped(.linkHeader) }
+    layers?.pointee.headers.append(.ethernet(at: offset))
     return etherType(bytes, bytes.u16(offset + 12), offset + 14, end, into: &segment)
   }
 
@@ -58,6 +59,7 @@ extension PacketParser {
     _ bytes: borrowing Bytes, _ offset: Int, _ end: Int, into segment: inout Segment
   ) -> Outcome {
     guard end - offset >= 16 else { return .skipped(.notTCP) }
+    layers?.pointee.headers.append(.udp(at: offset))
     switch bytes.u16(offset + 2) {
     case Tunnel.vxlan:
       // 0 flags, of which 8 says that the network number counts; 4 network number; 8 Ethernet (RFC 7348).

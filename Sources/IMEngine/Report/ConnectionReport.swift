@@ -73,6 +73,9 @@ package struct ConnectionReport {
   package var wireBytes: InlineArray<2, UInt64>
   /// Stream bytes, delivered and lost, client to server first.
   package var streamBytes: InlineArray<2, UInt64>
+  /// The sequence number of the first byte of each stream, offset 0; client to server first. It counts only where stream bytes
+  /// came.
+  package var firstSequences: InlineArray<2, UInt32>
   /// What its segments were, the client's first.
   package var segments: InlineArray<2, SegmentFigures>
   /// Times that stream bytes were missing, both directions together.
@@ -101,7 +104,7 @@ package struct ConnectionReport {
 
 extension ConnectionReport {
   /// Segments sent again, both directions together.
-  package var retransmits: UInt32 { segments[0].retransmissions &+ segments[1].retransmissions }
+  package var retransmissions: UInt32 { segments[0].retransmissions &+ segments[1].retransmissions }
   /// Segments that were overtaken by later ones, both directions together.
   package var outOfOrder: UInt32 { segments[0].outOfOrder &+ segments[1].outOfOrder }
   /// Packets that were captured twice, both directions together; they are in none of the other figures.

@@ -7,6 +7,8 @@ package protocol EngineSink: ExchangeSink {
   func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>)
+  /// Bytes of a stream were something else than a frame that is read where it stands.
+  func stretch(_ stretch: StreamStretch, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan)
   /// A session has the name `name`, which its client gave.
   func named(_ session: UInt32, _ name: String)
   /// A session is forgotten for want of room: its identity will never come again.
@@ -34,6 +36,10 @@ extension EngineSink {
   package func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
+  ) {}
+  /// Nothing.
+  package func stretch(
+    _ stretch: StreamStretch, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan
   ) {}
   /// Nothing.
   package func named(_ session: UInt32, _ name: String) {}

@@ -3,7 +3,7 @@ import IMWire
 /// What begins when a connection has got its plan.
 extension Streams {
   /// Time from one report on a living connection to the next.
-  static var reportInterval: Int64 { Nanoseconds.seconds(60) }
+  static var reportInterval: Nanoseconds { .seconds(60) }
   /// Free places for figures that are kept ready: a connection needs one.
   private static var margin: Int { 64 }
 

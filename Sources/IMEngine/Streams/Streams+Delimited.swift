@@ -24,6 +24,10 @@ extension Streams {
         frame.pointee.timestamp = stretch.timestamp
         frame.pointee.number = stretch.number
         frame.pointee.streamOffset = base &+ UInt64(position - stretch.offset)
+        if needs.contains(.stretches) {
+          tell(
+            .frame(isCarried: false), side, at: frame.pointee.streamOffset, bytes, next.start, next.end - next.start)
+        }
         completeStretch(side)
         position = next.end
       }
@@ -71,6 +75,11 @@ extension Streams {
         let isCarried = half.pointee.flags.contains(.carried)
         frame.pointee.streamOffset = rest.pointee.streamOffset
         if isCarried { frame.pointee.streamOffset = wireOffset(side, rest.pointee.streamOffset) }
+        if needs.contains(.stretches) {
+          tell(
+            .frame(isCarried: isCarried), side, at: rest.pointee.streamOffset, bytes, stretch.start,
+            stretch.end - stretch.start)
+        }
         completeStretch(side)
         if isCarried { countOnWire(side, rest) }
         rest.pointee.consume(stretch.end - start)

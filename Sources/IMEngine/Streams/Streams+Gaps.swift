@@ -94,10 +94,10 @@ extension Streams {
       undecoded.add(flow.pointee.key.ports, count)
     } else if count > 0 {
       setAside(side, rest, rest.pointee.count)
-      ledger.pointee.skippedBytes += UInt64(count)
+      ledger.pointee.strayBytes += UInt64(count)
       let figures = flow.pointee.figures
       if figures != .max {
-        tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes += UInt64(count)
+        tracker.rare(tracker.figures.pointer(figures)).pointee.strayBytes += UInt64(count)
         tracker.rare(tracker.figures.pointer(figures)).pointee.cutFrames &+= 1
       }
       raise(

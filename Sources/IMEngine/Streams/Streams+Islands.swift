@@ -194,7 +194,7 @@ extension Streams {
     let count = island.fill(
       place, bytes, segment.pointee.payload, segment.pointee.payloadCount, segment.pointee.timestamp,
       segment.pointee.number)
-    ledger.pointee.skippedBytes += UInt64(count)
+    ledger.pointee.strayBytes += UInt64(count)
     return count
   }
 
@@ -322,18 +322,18 @@ extension Streams {
   }
 
   private mutating func count(_ count: Int, _ flow: UnsafeMutablePointer<Flow>) {
-    ledger.pointee.skippedBytes &+= UInt64(count)
+    ledger.pointee.strayBytes &+= UInt64(count)
     let figures = flow.pointee.figures
-    if figures != .max { tracker.rare(tracker.figures.pointer(figures)).pointee.skippedBytes &+= UInt64(count) }
+    if figures != .max { tracker.rare(tracker.figures.pointer(figures)).pointee.strayBytes &+= UInt64(count) }
   }
 
   private mutating func uncount(_ count: Int, _ flow: UnsafeMutablePointer<Flow>) {
-    ledger.pointee.skippedBytes &-= UInt64(count)
+    ledger.pointee.strayBytes &-= UInt64(count)
     let figures = flow.pointee.figures
     if figures != .max {
       let rare = tracker.rare(tracker.figures.pointer(figures))
-      let bytes = rare.pointee.skippedBytes
-      rare.pointee.skippedBytes = bytes - min(bytes, UInt64(count))
+      let bytes = rare.pointee.strayBytes
+      rare.pointee.strayBytes = bytes - min(bytes, UInt64(count))
     }
   }
 

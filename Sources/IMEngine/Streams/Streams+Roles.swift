@@ -4,7 +4,7 @@ import IMWire
 extension Streams {
   /// So many bytes of both directions, and so long, are waited for what tells; and so many connections wait.
   private static var awaitedBytes: Int { 48 << 10 }
-  private static var awaitedTime: Int64 { Nanoseconds.seconds(10) }
+  private static var awaitedTime: Nanoseconds { .seconds(10) }
   private static var awaitedCount: Int { 4_096 }
 
   /// Sets the client of a connection that speaks the plan in use, as far as something tells it: the port that the profile or the
@@ -27,7 +27,7 @@ extension Streams {
     let held = (0...1).reduce(0) { $0 + (flow.half($1).pointee.rest?.pointee.count ?? 0) }
     let mayWait =
       !isEnd && held < Self.awaitedBytes && !side.half.pointee.flags.contains(.carried)
-      && clock.lastPacketAt.nanoseconds(since: flow.pointee.firstSeen) < Self.awaitedTime
+      && clock.lastPacketAt.time(since: flow.pointee.firstSeen) < Self.awaitedTime
     var awaited = roles.awaited[flow.pointee.serial] ?? AwaitedRoles(profile: profile)
     // Not with every few bytes: that would cost the square of what is held.
     if !mayWait || held >= awaited.looked + awaited.looked / 4 {

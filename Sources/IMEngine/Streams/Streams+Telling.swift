@@ -42,6 +42,17 @@ extension Streams {
     }
   }
 
+  /// Tells of `count` bytes at `offset`.
+  @inline(never)
+  mutating func tell(
+    _ kind: StreamStretch.Kind, _ side: FlowSide, at streamOffset: UInt64, _ bytes: borrowing Bytes, _ offset: Int,
+    _ count: Int
+  ) {
+    inform(side.flow)
+    sink.stretch(
+      StreamStretch(kind, at: streamOffset), info, side.direction, bytes: bytes.slice(offset, count))
+  }
+
   @inline(never)
   mutating func tellSessions() {
     for session in tracker.sessions.forgotten { sink.forgotten(session) }

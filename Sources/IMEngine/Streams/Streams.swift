@@ -153,8 +153,8 @@ extension Streams {
     if half.pointee.flags.contains(.passing) {
       let passed = min(stretch.count, Int(half.pointee.passOver))
       half.pointee.passOver -= UInt32(passed)
-      ledger.pointee.skippedBytes += UInt64(passed)
-      tracker.rare(tracker.figures.pointer(flow.pointee.figures)).pointee.skippedBytes += UInt64(passed)
+      ledger.pointee.strayBytes += UInt64(passed)
+      tracker.rare(tracker.figures.pointer(flow.pointee.figures)).pointee.strayBytes += UInt64(passed)
       setAside(side, bytes, stretch.prefix(passed), after: stretch.count - passed)
       if half.pointee.passOver == 0 {
         half.pointee.flags.remove(.passing)
@@ -238,6 +238,9 @@ extension Streams {
           // What was found by its proof and is no frame all the same must not be found again.
           if found == rest.pointee.streamOffset { drop(side, rest, 1, isFound: false) }
           continue
+        }
+        if isCarried, needs.contains(.stretches) {
+          tell(.frame(isCarried: true), side, at: rest.pointee.streamOffset, bytes, start, frame.pointee.count)
         }
         complete(side, bytes)
         if isCarried { countOnWire(side, rest) }

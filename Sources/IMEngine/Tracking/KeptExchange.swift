@@ -138,7 +138,7 @@ struct KeptExchange: BitwiseCopyable {
 
   /// Takes note of a copy with the low half of its sender's clock, in the exchange's rest, too.
   mutating func copied(at now: Timestamp, clock: UInt16, _ rest: inout ExchangeRest) {
-    rest.lastDelay = max(rest.lastDelay, UInt32(clamping: now.nanoseconds(since: firstAt) / 1_000))
+    rest.lastDelay = max(rest.lastDelay, UInt32(clamping: now.time(since: firstAt).microseconds))
     if !outcome.hasStatus { detail = clock }
   }
 }

@@ -357,7 +357,7 @@ struct SessionTable: ~Copyable {
   }
 
   /// A gap in a counter is open for so long, and for so many numbers behind it.
-  private static var gapPatience: Int64 { Nanoseconds.seconds(60) }
+  private static var gapPatience: Nanoseconds { .seconds(60) }
   private static var gapReach: UInt32 { 1_000 }
 
   /// What the numbers of a plan's senders were at `now`, for each direction and category in which not all were in order.
@@ -368,7 +368,7 @@ struct SessionTable: ~Copyable {
       guard Int(session.pointee.plan) == plan else { continue }
       let slot = Int(key & 7)
       for gap in gaps
-      where now.nanoseconds(since: gap.at) < Self.gapPatience
+      where now.time(since: gap.at) < Self.gapPatience
         && session.pointee.last[slot] &- gap.numbers.upperBound <= Self.gapReach
       {
         totals[slot].open += UInt64(gap.numbers.count)

@@ -23,7 +23,7 @@ extension Tracker {
     let beats = beats(figure)
     guard beats.pointee.expected == 0 else { return }
     beats.pointee.agree(
-      milliseconds: plan.pointee.heartbeatInterval / 1_000_000, thousandths: plan.pointee.heartbeatFactor)
+      milliseconds: plan.pointee.heartbeatInterval.milliseconds, thousandths: plan.pointee.heartbeatFactor)
     figure.pointee.hasContract = beats.pointee.limit > 0
   }
 }

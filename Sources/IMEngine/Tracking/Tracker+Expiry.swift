@@ -18,7 +18,7 @@ extension Tracker {
         let deadline = deadline(exchange, flow)
         if deadline <= now || isEnd, isEnd || !mayBeFilled(exchange, flow, deadline, now) {
           expire(exchange, flow, at: deadline <= now ? deadline : nil)
-        } else if now.nanoseconds(since: exchange.pointee.firstAt) < Self.leastTimeout {
+        } else if now.time(since: exchange.pointee.firstAt) < Self.leastTimeout {
           break
         } else {
           // It was repeated, or its kind has more time: it must not hold up those behind it.
@@ -52,7 +52,7 @@ extension Tracker {
         waiting.add(link, due: deadline)
       } else if mayBeFilled(exchange, flow, deadline, now) {
         // Whether it is depends on the next packets.
-        waiting.add(link, due: now.advanced(by: Nanoseconds.milliseconds(1)))
+        waiting.add(link, due: now.advanced(by: .milliseconds(1)))
       } else {
         expire(exchange, flow, at: deadline)
       }
@@ -66,7 +66,7 @@ extension Tracker {
     return min(table.lastAt(exchange).advanced(by: timeouts(exchange)), last.pointee.closedAt)
   }
 
-  private func timeouts(_ exchange: UnsafeMutablePointer<KeptExchange>) -> Int64 {
+  private func timeouts(_ exchange: UnsafeMutablePointer<KeptExchange>) -> Nanoseconds {
     planTimeouts[Int(exchange.pointee.plan) * Self.kinds + min(Self.kinds - 1, Int(exchange.pointee.kind))]
   }
 
@@ -102,7 +102,7 @@ extension Tracker {
   mutating func makeRoom(_ now: Timestamp) {
     let oldest = table.pointer(table.head)
     if table.canGrow, !oldest.pointee.flags.contains(.moved),
-      now.nanoseconds(since: table.lastAt(oldest)) < Self.retention, grow()
+      now.time(since: table.lastAt(oldest)) < Self.retention, grow()
     {
       return
     }
@@ -173,7 +173,7 @@ extension Tracker {
       let exchange = table.pointer(table.head)
       if !exchange.pointee.flags.contains(.moved) {
         let last = max(table.lastAt(exchange), exchange.pointee.ackedAt)
-        guard exchange.pointee.flags.contains(.settled), now.nanoseconds(since: last) > Self.retention
+        guard exchange.pointee.flags.contains(.settled), now.time(since: last) > Self.retention
         else { return }
         table.dropOldest()
         finish(exchange)

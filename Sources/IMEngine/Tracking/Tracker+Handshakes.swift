@@ -43,9 +43,9 @@ extension Tracker {
       ? FrameRecord.ownNumber(flow, kind.pointee.index) : frame.pointee.sequence
   }
 
-  private func isInTime(_ now: Timestamp, _ begun: Timestamp, _ limit: Int64) -> Bool {
-    let passed = now.nanoseconds(since: begun)
-    return passed >= 0 && passed <= limit
+  private func isInTime(_ now: Timestamp, _ begun: Timestamp, _ limit: Nanoseconds) -> Bool {
+    let passed = now.time(since: begun)
+    return passed >= .zero && passed <= limit
   }
 
   /// The request's exchange was answered by an acknowledgment.

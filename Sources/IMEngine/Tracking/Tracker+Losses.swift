@@ -58,7 +58,7 @@ extension Tracker {
   }
 
   /// A hole younger than this may still be filled by what is sent again.
-  private static var youngHole: Int64 { Nanoseconds.seconds(2) }
+  private static var youngHole: Nanoseconds { .seconds(2) }
 
   /// Whether an answer may still come out from a hole that opened before the time for it was over.
   @inline(__always)
@@ -70,7 +70,7 @@ extension Tracker {
     guard let queue = half.pointee.queue, half.pointee.state == .open, let first = queue.pointee.firstTimestamp,
       first > exchange.pointee.firstAt, first <= deadline
     else { return false }
-    return now.nanoseconds(since: first) < Self.youngHole
+    return now.time(since: first) < Self.youngHole
   }
 
   /// The last time, not behind `end`, at which bytes of `side` turned out to be missing; `nil` where none are.

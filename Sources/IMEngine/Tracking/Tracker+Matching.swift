@@ -75,7 +75,7 @@ extension Tracker {
   }
 
   /// A copy that comes as much later was sent again on purpose.
-  private static var retryDistance: Int64 { Nanoseconds.seconds(1) }
+  private static var retryDistance: Nanoseconds { .seconds(1) }
 
   /// Makes the frame a copy of a known exchange; false when it is a new one that uses the number again.
   @inline(never)
@@ -109,7 +109,7 @@ extension Tracker {
       guard isSame || isMarked && !isAnswered, !isAnswered || isMarked else { return false }
     }
     let now = record.pointee.timestamp
-    let gap = now.nanoseconds(since: table.lastAt(exchange))
+    let gap = now.time(since: table.lastAt(exchange))
     let clock = record.pointee.clock
     let figure = figures.pointer(flow.pointee.figures)
     let total = total(record.pointee.profile.plan, record.pointee.kind.pointee.index)
@@ -271,7 +271,7 @@ extension Tracker {
   @inline(__always)
   func isTooLate(_ now: Timestamp, _ exchange: UnsafeMutablePointer<KeptExchange>) -> Bool {
     exchange.pointee.flags.contains(.settled) && !exchange.pointee.isAnswered
-      && now.nanoseconds(since: table.lastAt(exchange)) > Self.retention
+      && now.time(since: table.lastAt(exchange)) > Self.retention
   }
 
   /// The same type and number in the other direction answers, where the protocol does it so.

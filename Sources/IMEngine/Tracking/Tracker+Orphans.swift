@@ -17,7 +17,7 @@ extension Tracker {
 
   /// Forgets answers whose message would have come out by now.
   mutating func forgetOrphans(_ now: Timestamp) {
-    while let (key, at) = orphanOrder.first, now.nanoseconds(since: at) > Self.orphanPatience {
+    while let (key, at) = orphanOrder.first, now.time(since: at) > Self.orphanPatience {
       _ = orphanOrder.popFirst()
       if orphans.removeValue(forKey: key) != nil, sessions.isKnown(key.session) {
         sessions.pointer(key.session).pointee.expectsOneLess()

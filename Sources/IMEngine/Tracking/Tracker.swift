@@ -3,12 +3,12 @@ import IMWire
 /// Joins frames to exchanges: copies to messages, answers to what they answer, connections to sessions.
 struct Tracker: ~Copyable {
   /// How long an exchange is remembered after its last frame.
-  static var retention: Int64 { Nanoseconds.seconds(60) }
+  static var retention: Nanoseconds { .seconds(60) }
   /// The least time that any answer is given; younger exchanges are not looked at.
-  static var leastTimeout: Int64 { Nanoseconds.seconds(6) }
+  static var leastTimeout: Nanoseconds { .seconds(6) }
   /// Answers that wait for their message to come out from behind a hole.
   static var maximumOrphans: Int { 4_096 }
-  static var orphanPatience: Int64 { Nanoseconds.seconds(10) }
+  static var orphanPatience: Nanoseconds { .seconds(10) }
 
   struct OrphanKey: Hashable {
     var session: UInt32
@@ -77,7 +77,7 @@ struct Tracker: ~Copyable {
   /// Answers that the last frame found waiting for it, and its exchange.
   var adopted: (exchange: UInt32, times: [Timestamp])?
   /// The time for an answer by plan and type, in nanoseconds.
-  var planTimeouts: [Int64] = []
+  var planTimeouts: [Nanoseconds] = []
   /// The role of each plan's types.
   var planRoles: [FrameRole] = []
   let sink: any ExchangeSink
@@ -225,7 +225,7 @@ struct Tracker: ~Copyable {
   mutating func heartbeat(
     _ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>, _ plan: UnsafePointer<Plan>
   ) {
-    if plan.pointee.heartbeatInterval > 0 { fixContract(figure, plan) }
+    if plan.pointee.heartbeatInterval > .zero { fixContract(figure, plan) }
     if let (interval, change) = beats(figure).pointee.sent(at: now) {
       sink.heartbeat(after: interval, change: change, endpoint: figure.pointee.endpoint)
     }

@@ -72,7 +72,7 @@ struct Run {
     for reason in SkipReason.allCases { skipped += ledger.skipped[Int(reason.rawValue)] }
     #expect(ledger.packets == ledger.segments + skipped, comment, sourceLocation: sourceLocation)
     let used =
-      ledger.decodedBytes + ledger.damagedBytes + ledger.skippedBytes + ledger.unreadBytes + reassembly.repeatedBytes
+      ledger.decodedBytes + ledger.damagedBytes + ledger.strayBytes + ledger.unreadBytes + reassembly.repeatedBytes
       + reassembly.ignoredBytes
     #expect(reassembly.payloadBytes == used, comment, sourceLocation: sourceLocation)
     #expect(heldBytes == 0, comment, sourceLocation: sourceLocation)
