@@ -9,15 +9,15 @@ package struct ProfileSkeleton {
     /// Frames and connections that were decoded, and connections that there are.
     package var frames: UInt64, connections: UInt64, allConnections: UInt64
     /// Bytes of the streams, and those that stand in no frame.
-    package var bytes: UInt64, skippedBytes: UInt64
+    package var bytes: UInt64, strayBytes: UInt64
 
     /// An outcome of its parts.
-    package init(frames: UInt64, connections: UInt64, allConnections: UInt64, bytes: UInt64, skippedBytes: UInt64) {
+    package init(frames: UInt64, connections: UInt64, allConnections: UInt64, bytes: UInt64, strayBytes: UInt64) {
       self.frames = frames
       self.connections = connections
       self.allConnections = allConnections
       self.bytes = bytes
-      self.skippedBytes = skippedBytes
+      self.strayBytes = strayBytes
     }
   }
 
@@ -151,7 +151,7 @@ package struct ProfileSkeleton {
     if let outcome {
       line(
         "",
-        "Decoded with this page: \(Self.number(Int(clamping: outcome.frames))) frames on \(Self.number(Int(clamping: outcome.connections))) of \(Self.number(Int(clamping: outcome.allConnections))) connections; \(Self.number(Int(clamping: outcome.skippedBytes))) of \(Self.number(Int(clamping: outcome.bytes))) bytes"
+        "Decoded with this page: \(Self.number(Int(clamping: outcome.frames))) frames on \(Self.number(Int(clamping: outcome.connections))) of \(Self.number(Int(clamping: outcome.allConnections))) connections; \(Self.number(Int(clamping: outcome.strayBytes))) of \(Self.number(Int(clamping: outcome.bytes))) bytes"
       )
       line("", "stand in no frame.")
     }

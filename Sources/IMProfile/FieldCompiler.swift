@@ -15,10 +15,10 @@ struct FieldCompiler {
   var layouts: [String: Int] = [:]
   var tables: [String: YAMLReader] = [:]
   /// Tables that were compiled, by name and prefix.
-  private var tableIndices: [String: Int] = [:]
+  var tableIndices: [String: Int] = [:]
   /// What stands in front of the names of a table that is read a second time.
-  private var prefix = ""
-  private var depth = 0
+  var prefix = ""
+  var depth = 0
 
   /// The plan of `named`, of a profile with these types; `variable` and `value` tell its variant. Where the profile keeps
   /// clients' names from being shown, fields that name somebody are not shown either.
@@ -36,9 +36,9 @@ struct FieldCompiler {
     return FieldPlan(compiler.draft)
   }
 
-  private init(root: YAMLReader, types: [String]) { (self.root, self.types) = (root, types) }
+  init(root: YAMLReader, types: [String]) { (self.root, self.types) = (root, types) }
 
-  private mutating func run() throws(ProfileError) {
+  mutating func run() throws(ProfileError) {
     let parts = try root.fields(
       "hide", "enums", "fields", "layouts", "elements", "header", "readable", "messages", "derived")
     for rank in try parts["hide"]?.elements() ?? [] { draft.hidden.insert(try sensitivity(rank)) }
@@ -108,7 +108,7 @@ struct FieldCompiler {
     return id
   }
 
-  private func sensitivity(_ reader: YAMLReader) throws(ProfileError) -> FieldSensitivity {
+  func sensitivity(_ reader: YAMLReader) throws(ProfileError) -> FieldSensitivity {
     guard let rank = FieldSensitivity(rawValue: try reader.text()) else {
       throw reader.error("a value is of identity, credential, payload or location")
     }
@@ -116,7 +116,7 @@ struct FieldCompiler {
   }
 
   /// A table of names by numbers.
-  private func names(_ reader: YAMLReader) throws(ProfileError) -> [UInt64: String] {
+  func names(_ reader: YAMLReader) throws(ProfileError) -> [UInt64: String] {
     var names: [UInt64: String] = [:]
     for (key, value) in try reader.entries() {
       let name = try value.text()
@@ -139,7 +139,7 @@ struct FieldCompiler {
     return index
   }
 
-  private mutating func info(_ key: YAMLReader, _ reader: YAMLReader) throws(ProfileError) {
+  mutating func info(_ key: YAMLReader, _ reader: YAMLReader) throws(ProfileError) {
     let id = try self.id(key)
     let parts = try reader.fields("unit", "sensitive", "enum", "repeated", "ecs", "log")
     if let unit = parts["unit"] { draft.fields[id].unit = try unit.text() }
@@ -172,7 +172,7 @@ struct FieldCompiler {
     return conditions
   }
 
-  private func test(_ name: YAMLReader, _ wanted: YAMLReader) throws(ProfileError) -> FieldTest {
+  func test(_ name: YAMLReader, _ wanted: YAMLReader) throws(ProfileError) -> FieldTest {
     let field = try name.text() == "_left" ? FieldTest.left : known(name)
     if !wanted.isScalar {
       if let elements = try? wanted.elements() {
@@ -197,257 +197,5 @@ struct FieldCompiler {
       let number = UInt64(try wanted.number(0...Int.max))
       return FieldTest(field: field, ranges: [number...number])
     }
-  }
-
-  // MARK: Steps
-
-  /// A list of steps, or the name of a layout.
-  mutating func steps(_ reader: YAMLReader) throws(ProfileError) -> [FieldStep] {
-    if reader.isScalar { return [FieldStep(.layout(try layout(reader)))] }
-    depth += 1
-    defer { depth -= 1 }
-    guard depth <= 16 else { throw reader.error("steps stand in steps at most 16 deep") }
-    var steps: [FieldStep] = []
-    for step in try reader.elements() { steps.append(try self.step(step)) }
-    return steps
-  }
-
-  private func layout(_ reader: YAMLReader) throws(ProfileError) -> Int {
-    let name = try name(reader)
-    guard let index = layouts[name] else { throw reader.error("there is no layout '\(name)' in front of this") }
-    return index
-  }
-
-  private mutating func step(_ reader: YAMLReader) throws(ProfileError) -> FieldStep {
-    if reader.isScalar { return FieldStep(.layout(try layout(reader))) }
-    let conditions = try conditions(reader)
-    return FieldStep(try action(reader), conditions: conditions)
-  }
-
-  private mutating func action(_ reader: YAMLReader) throws(ProfileError) -> FieldStep.Action {
-    for (key, value) in try reader.entries() {
-      switch try key.text() {
-      case "skip":
-        try reader.allow("skip", "when", "unless")
-        return .skip(try size(value))
-      case "layout":
-        try reader.allow("layout", "when", "unless")
-        return .layout(try layout(value))
-      case "elements":
-        try reader.allow("elements", "prefix", "size", "counted", "varint", "when", "unless")
-        return .elements(table: try elements(value, reader.optional("prefix")), try extent(reader) ?? .rest)
-      case "list":
-        try reader.allow("list", "count", "each", "when", "unless")
-        let count = try self.count(reader.optional("count"))
-        let field = try id(value, .list)
-        let each = try reader.required("each")
-        if let steps = try? each.elements(), !steps.isEmpty {
-          return .list(field: field, count, .steps(try self.steps(each)))
-        }
-        return .list(field: field, count, .value(try self.value(each, hasField: false)))
-      case "within":
-        try reader.allow("within", "field", "size", "counted", "varint", "when", "unless")
-        let field = try reader.optional("field").map { (field) throws(ProfileError) in try id(field, .object) } ?? -1
-        let extent = try extent(reader) ?? .rest
-        return .within(field: field, extent, try steps(value))
-      case "inside":
-        try reader.allow("inside", "steps", "when", "unless")
-        return .inside(of: try known(value), try steps(reader.required("steps")))
-      case "json":
-        try reader.allow("json", "when", "unless")
-        var members: [(field: Int, key: String, kind: JSONKind)] = []
-        for (name, kind) in try value.entries() {
-          guard let wanted = JSONKind(rawValue: try kind.text()) else {
-            throw kind.error("a member is integer, text or integers")
-          }
-          let type: FieldType = wanted == .text ? .text : wanted == .integers ? .list : .integer
-          members.append((try id(name, type), try name.text(), wanted))
-        }
-        return .json(members)
-      case "remember":
-        try reader.allow("remember", "when", "unless")
-        draft.remembers = true
-        return .remember(try known(value))
-      case "stop":
-        try reader.allow("stop", "when", "unless")
-        guard try value.flag() else { throw value.error("'stop' is true") }
-        return .stop
-      case "of" where try reader.optional("bits") != nil:
-        try reader.allow("of", "bits", "when", "unless")
-        return .parts(of: try known(value), try bits(reader.required("bits")))
-      case "first", "of", "left", "gather", "alias", "keys":
-        return try derived(reader)
-      default: continue
-      }
-    }
-    return .value(try value(reader, hasField: true))
-  }
-
-  /// How often: as a number of so many bytes says, or a field; to the end without either.
-  private func count(_ reader: YAMLReader?) throws(ProfileError) -> FieldCount {
-    guard let reader else { return .toEnd }
-    if let first = try reader.text().utf8.first, !(48...57).contains(first) { return .field(try known(reader)) }
-    return .counted(try reader.number(1...8))
-  }
-
-  private mutating func derived(_ reader: YAMLReader) throws(ProfileError) -> FieldStep.Action {
-    let parts = try reader.fields(
-      "field", "first", "enum", "of", "plus", "left", "gather", "alias", "keys", "when", "unless")
-    let name = try reader.required("field")
-    if let first = parts["first"] {
-      var paths: [[Int]] = []
-      for path in try first.elements() {
-        var ids: [Int] = []
-        for word in try path.text().split(separator: ".", omittingEmptySubsequences: false) {
-          guard let id = self.ids[String(word)] else {
-            throw path.error("there is no field '\(word)' in front of this")
-          }
-          ids.append(id)
-        }
-        paths.append(ids)
-      }
-      let names = try parts["enum"].map { (names) throws(ProfileError) in try table(names) } ?? -1
-      let type = paths.first?.last.map { draft.fields[$0].type }
-      let field = try id(name, type)
-      for tables in paths.compactMap({ $0.last.map { draft.fields[$0].tables } }) where names < 0 {
-        draft.fields[field].tables.formUnion(tables)
-      }
-      if names >= 0 { draft.fields[field].tables.insert(names) }
-      return .first(field: field, paths, names: names)
-    }
-    if let of = parts["of"] {
-      let plus = try parts["plus"]?.number(-(1 << 32)...1 << 32) ?? 0
-      return .sum(field: try id(name, .integer), of: try known(of), plus: Int64(plus))
-    }
-    if let left = parts["left"] {
-      guard try left.flag() else { throw left.error("'left' is true") }
-      return .left(field: try id(name, .integer))
-    }
-    if let gather = parts["gather"] {
-      var fields: [(field: Int, from: Int)] = []
-      for (key, from) in try gather.entries() { fields.append((try id(key), try known(from))) }
-      return .gather(field: try id(name, .object), fields)
-    }
-    if let alias = parts["alias"] {
-      try alias.allow("key", "of")
-      draft.remembers = true
-      return .alias(
-        field: try id(name, .text), key: try known(alias.required("key")), of: try known(alias.required("of")))
-    }
-    guard let keys = parts["keys"] else { throw reader.error("nothing says what this field is made of") }
-    try keys.allow("of", "keys", "rest", "required")
-    var text = KeyedText()
-    for (key, word) in try keys.required("keys").entries() {
-      text.keys.append((try id(key, .text), try word.text().lowercased()))
-    }
-    for (key, word) in try keys.optional("rest")?.entries() ?? [] {
-      text.rest = (try id(key, .text), try word.text().lowercased())
-    }
-    for key in try keys.optional("required")?.elements() ?? [] { text.required.append(try known(key)) }
-    return .keys(field: try id(name, .object), of: try known(keys.required("of")), text)
-  }
-
-  // MARK: Elements
-
-  /// The table of elements that is called so, with a prefix for its names.
-  private mutating func elements(_ reader: YAMLReader, _ prefixed: YAMLReader?) throws(ProfileError) -> Int {
-    let name = try name(reader)
-    guard let table = tables[name] else { throw reader.error("there is no table '\(name)' in 'elements'") }
-    let front = try prefixed.map { (reader) throws(ProfileError) in try self.name(reader) } ?? ""
-    if let index = tableIndices[front + ":" + name] { return index }
-    guard tableIndices.count < 64 else { throw reader.error("at most 64 tables of elements") }
-    let index = draft.tables.count
-    draft.tables.append(ElementTable())
-    tableIndices[front + ":" + name] = index
-    let before = prefix
-    prefix = front
-    defer { prefix = before }
-    draft.tables[index] = try elements(table)
-    return index
-  }
-
-  private mutating func elements(_ reader: YAMLReader) throws(ProfileError) -> ElementTable {
-    let parts = try reader.fields("header", "tag", "length", "counts", "vendor", "padding", "order", "known")
-    var table = ElementTable()
-    let tag = try reader.required("tag")
-    if tag.isScalar {
-      guard try tag.text() == "varint" else { throw tag.error("a tag is varint, or has a size") }
-      table.hasVarintTag = true
-    } else {
-      try tag.allow("offset", "size")
-      table.tagOffset = try tag.optional("offset")?.number(0...15) ?? 0
-      table.tagCount = try tag.required("size").number(1...4)
-    }
-    table.littleEndian = try order(parts["order"])
-    table.headerCount = table.tagOffset + table.tagCount
-    if let length = parts["length"] {
-      guard !table.hasVarintTag else { throw length.error("with a varint tag, tags tell how long values are") }
-      try length.allow("offset", "size")
-      table.lengthOffset = try length.optional("offset")?.number(0...15) ?? table.headerCount
-      table.lengthCount = try length.required("size").number(1...4)
-      table.headerCount = max(table.headerCount, table.lengthOffset + table.lengthCount)
-    }
-    if let header = parts["header"] { table.headerCount = try header.number(table.headerCount...16) }
-    if let counts = parts["counts"] {
-      guard try ["value", "all"].contains(counts.text()) else { throw counts.error("'counts' is value or all") }
-      table.countsAll = try counts.text() == "all"
-    }
-    if let vendor = parts["vendor"] {
-      try vendor.allow("size", "flag", "mask")
-      guard table.lengthCount > 0 else { throw vendor.error("a vendor needs 'length'") }
-      table.vendorCount = try vendor.required("size").number(1...4)
-      table.vendorFlagOffset = try vendor.required("flag").number(0...table.headerCount - 1)
-      table.vendorMask = UInt8(try vendor.required("mask").number(1...255))
-    }
-    table.padding = try parts["padding"]?.number(1...8) ?? 1
-    for (key, value) in try reader.required("known").entries() {
-      let element = try self.key(key)
-      guard table.known[element] == nil else { throw key.error("this element stands here twice") }
-      table.known[element] = try known(value, table)
-    }
-    return table
-  }
-
-  /// A tag, or `VENDOR/TAG`.
-  private func key(_ reader: YAMLReader) throws(ProfileError) -> ElementKey {
-    let parts = try reader.text().split(separator: "/", omittingEmptySubsequences: false)
-    if parts.count == 2, let vendor = UInt32(parts[0]), let tag = UInt32(parts[1]) {
-      return ElementKey(vendor: UInt64(vendor), tag: UInt64(tag))
-    }
-    return ElementKey(tag: UInt64(try reader.number(0...Int(UInt32.max))))
-  }
-
-  private mutating func known(_ reader: YAMLReader, _ table: ElementTable) throws(ProfileError) -> ElementTable.Known {
-    if let group = try reader.optional("group") {
-      try reader.allow("field", "group")
-      guard try group.flag(), table.lengthCount > 0 else {
-        throw group.error("'group' is true, in elements with a length")
-      }
-      return .group(field: try id(reader.required("field"), .object))
-    }
-    if let steps = try reader.optional("steps") {
-      try reader.allow("field", "steps", "lengths")
-      guard table.lengthCount > 0 else { throw steps.error("steps need elements with a length") }
-      let field = try reader.optional("field").map { (field) throws(ProfileError) in try id(field, .object) } ?? -1
-      return .steps(field: field, lengths: try lengths(reader.optional("lengths")), try self.steps(steps))
-    }
-    var step = try value(reader, hasField: true)
-    if table.lengthCount > 0, case .fixed(let count) = step.extent {
-      step.extent = .rest
-      if step.lengths.isEmpty { step.lengths = [count] }
-    }
-    return .value(step)
-  }
-
-  func lengths(_ reader: YAMLReader?) throws(ProfileError) -> [Int] {
-    var lengths: [Int] = []
-    for length in try reader?.elements() ?? [] { lengths.append(try length.number(0...65_535)) }
-    return lengths
-  }
-
-  func order(_ reader: YAMLReader?) throws(ProfileError) -> Bool {
-    guard let reader else { return false }
-    guard try ["big", "little"].contains(reader.text()) else { throw reader.error("'order' is big or little") }
-    return try reader.text() == "little"
   }
 }

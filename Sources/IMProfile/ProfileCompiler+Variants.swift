@@ -1,4 +1,5 @@
 import IMEngine
+import IMWire
 import IMYAML
 
 /// What differs among the connections of one protocol: the value that steps ask for makes a plan of its own, in which that is
@@ -169,7 +170,9 @@ extension ProfileCompiler {
   mutating func heartbeat() throws(ProfileError) {
     guard let reader = try root.optional("heartbeat") else { return }
     try reader.allow("interval", "factor")
-    if let interval = try reader.optional("interval") { draft.plan.heartbeatInterval = try interval.duration() }
+    if let interval = try reader.optional("interval") {
+      draft.plan.heartbeatInterval = Nanoseconds(try interval.duration())
+    }
     guard let factor = try reader.optional("factor") else { return }
     // A decimal with at most three places.
     let parts = try factor.text().split(separator: ".", omittingEmptySubsequences: false)

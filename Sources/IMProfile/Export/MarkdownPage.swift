@@ -1,4 +1,5 @@
 import IMEngine
+import IMWire
 import IMYAML
 
 /// A profile as a page in Markdown: what stands where, which types there are, who answers whom and how long that may take.
@@ -300,8 +301,9 @@ struct MarkdownPage {
     ExportedProfile.bytes(mask, value).map { Self.hex(UInt64($0.value), count: 2) }.joined(separator: " ")
   }
 
-  static func time(_ nanoseconds: Int64) -> String {
-    nanoseconds % 1_000_000_000 == 0 ? "\(nanoseconds / 1_000_000_000) s" : "\(nanoseconds / 1_000_000) ms"
+  static func time(_ time: Nanoseconds) -> String {
+    time.milliseconds % 1_000 == 0 && time == .milliseconds(time.milliseconds)
+      ? "\(time.milliseconds / 1_000) s" : "\(time.milliseconds) ms"
   }
 
   func tag(_ tag: UInt32) -> String {

@@ -1,0 +1,122 @@
+import IMEngine
+import IMWire
+import IMYAML
+
+/// The types of frames: what each is for, and how it is answered.
+extension ProfileCompiler {
+  mutating func types(_ reader: YAMLReader) throws(ProfileError) {
+    let entries = try reader.entries()
+    guard (1...63).contains(entries.count) else { throw reader.error("a profile has 1 to 63 types") }
+    var values: Set<UInt64> = []
+    for (key, value) in entries {
+      let number = try typeValue(key)
+      guard values.insert(number).inserted else { throw key.error("type \(number) stands here twice") }
+      let name = try self.name(value.required("name"))
+      guard !typeNames.contains(name), name != "other" else { throw value.error("the name '\(name)' is taken") }
+      typeNames.append(name)
+    }
+    for (key, value) in entries {
+      var kind = try type(value)
+      kind.value = try typeValue(key)
+      guard draft.plan.framing.kind == .line || kind.value & draft.plan.type.mask == kind.value else {
+        throw key.error("the field 'type' cannot have the value \(kind.value)")
+      }
+      draft.kinds.append(kind)
+      draft.kindLines.append(key.line)
+      draft.noteLines(key.line)
+    }
+    var answered: UInt64 = 0
+    for (i, kind) in draft.kinds.enumerated() where kind.flags.contains(.expectsAck) { answered |= 1 << UInt64(i) }
+    for i in answersAll { draft.kinds[i].answers |= answered }
+  }
+
+  mutating func type(_ reader: YAMLReader) throws(ProfileError) -> FrameKind {
+    let fields = try reader.fields(
+      "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
+      "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "when", "assigns-identity",
+      "statuses")
+    var kind = FrameKind()
+    let role = try reader.required("role")
+    let word = try role.text()
+    guard let found = FrameRole.allCases.first(where: { $0.name == word }) else {
+      throw role.error("a role is message, acknowledgment, heartbeat, control, receipt or other")
+    }
+    kind.role = found
+    kind.timeout =
+      try fields["timeout"].map { (value) throws(ProfileError) in Nanoseconds(try value.duration()) }
+      ?? (kind.role == .heartbeat ? heartbeatTimeout : answerTimeout)
+    func set(_ key: String, _ flag: FrameKind.Flags) throws(ProfileError) {
+      if try fields[key]?.flag() ?? false { kind.flags.insert(flag) }
+    }
+    try set("answered", .expectsAck)
+    try set("numbered", .numbered)
+    try set("echo", .echoed)
+    try set("in-order", .unnumbered)
+    try set("refuses", .refusing)
+    try set("cumulative", .cumulative)
+    if kind.flags.contains(.cumulative), let cumulative = fields["cumulative"] {
+      guard kind.role == .acknowledgment, !kind.flags.contains(.unnumbered), draft.plan.sequenceCounts else {
+        throw cumulative.error("'cumulative' is for an acknowledgment with the number of a counter")
+      }
+    }
+    try set("opens-session", .opensSession)
+    try set("assigns-identity", .assignsIdentity)
+    try set("names-session", [.opensSession, .namesSession])
+    if kind.flags.contains(.namesSession), draft.plan.session.isPresent, let names = fields["names-session"] {
+      throw names.error("the header has a session of its own: 'fields' has 'session'")
+    }
+    if let from = fields["from"] {
+      switch try from.text() {
+      case "client": kind.flags.insert(.fromClient)
+      case "server": kind.flags.insert(.fromServer)
+      default: throw from.error("'from' is client or server")
+      }
+    }
+    let answers = fields["answers"]
+    if let answers, answers.isScalar {
+      guard try answers.text() == "all" else { throw answers.error("'answers' is all, or a list of types") }
+      answersAll.insert(draft.kinds.count)
+    }
+    for answered in try answers.map({ (list) throws(ProfileError) in list.isScalar ? [] : try list.elements() }) ?? [] {
+      let name = try answered.text()
+      if name == "other" {
+        kind.answers |= 1 << UInt64(FrameKind.unknownIndex)
+        draft.unknownFlags.formUnion([.expectsAck, .numbered])
+        continue
+      }
+      guard let index = typeNames.firstIndex(of: name) else { throw answered.error("there is no type '\(name)'") }
+      kind.answers |= 1 << UInt64(index)
+    }
+    if kind.role == .acknowledgment, kind.answers == 0, answers?.isScalar != true {
+      throw reader.error("an acknowledgment needs 'answers'")
+    }
+    if let flags = fields["flags"] {
+      try flags.allow("mask", "value")
+      let mask = UInt64(try flags.required("mask").number(1...255))
+      kind.headMask = mask << 56
+      kind.headValue = (UInt64(try flags.required("value").number(0...255)) & mask) << 56
+    }
+    if let length = fields["length"] {
+      kind.minimumBody = UInt32(try length.number(0...draft.plan.maximumBody)) + UInt32(draft.plan.framing.trailerCount)
+      kind.maximumBody = kind.minimumBody
+    }
+    if let accepted = fields["accepted"] {
+      let (first, last) = try self.accepted(accepted)
+      guard first <= UInt64(UInt16.max), last < UInt64(UInt32.max) else {
+        throw accepted.error("a type's own statuses begin at \(UInt16.max) at most")
+      }
+      (kind.acceptedFirst, kind.acceptedLast) = (UInt16(first), UInt32(last))
+    }
+    if let names = fields["statuses"] {
+      guard draft.plan.statusTags.0 == .max else {
+        throw names.error("statuses that have a tag are named under 'status'")
+      }
+      guard draft.statusNames.count <= Int(UInt8.max) else { throw names.error("too many lists of statuses") }
+      kind.statusList = UInt8(draft.statusNames.count)
+      draft.statusNames.append(try statusNames(names))
+    }
+    try self.body(fields["body"], &kind)
+    if let when = fields["when"], try !holds(type: when) { (kind.minimumBody, kind.maximumBody) = (1, 0) }
+    return kind
+  }
+}
