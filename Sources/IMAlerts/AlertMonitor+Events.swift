@@ -224,7 +224,7 @@ extension AlertMonitor {
   /// tells of it depends on what else there is: the time would have run out all the same.
   private func decidedAt(_ exchange: Exchange) -> Timestamp {
     if exchange.isAnswered { return max(exchange.firstAt, exchange.ackedAt) }
-    let patience = plans[Int(exchange.plan)].kind(at: Int(exchange.kind))?.timeout ?? 6_000_000_000
+    let patience = plans[Int(exchange.plan)].kind(at: Int(exchange.kind))?.timeout ?? .seconds(6)
     return exchange.lastAt.advanced(by: patience)
   }
 

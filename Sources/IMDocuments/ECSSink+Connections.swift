@@ -92,11 +92,7 @@ extension ECSSink {
   func attach(_ record: ConnectionBook.Record) {
     guard let endpoint = endpoints.index(of: record.pointee.info) else { return }
     record.pointee.endpoint = endpoint
-    periods.at(endpoint).pointee.connections.opened += 1
-    if record.pointee.info.sawOpening {
-      periods.at(endpoint).pointee.connections.attempts += 1
-      periods.at(endpoint).pointee.connections.succeeded += 1
-    }
+    periods.at(endpoint).pointee.connections.add(ConnectionCounts(carrying: record.pointee.info))
     if !record.pointee.isFinal { periods.at(endpoint).pointee.active += 1 }
     let early = record.pointee.early
     record.pointee.early = []
@@ -124,15 +120,11 @@ extension ECSSink {
     if record.pointee.endpoint == nil {
       // It never carried a frame: a failed attempt, or none that was seen.
       guard report.isFinal, report.isFailure else { return }
-      periods.at(endpoint).pointee.connections.attempts += 1
-      if report.reason == .refused { periods.at(endpoint).pointee.connections.refused += 1 }
-      if report.reason == .timeout { periods.at(endpoint).pointee.connections.timedOut += 1 }
-      return
+      return periods.at(endpoint).pointee.connections.add(ConnectionCounts(beginning: report))
     }
     guard report.reason != .open, !record.pointee.isCountedClosed else { return }
     record.pointee.isCountedClosed = true
-    periods.at(endpoint).pointee.connections.closed += 1
-    if report.reason == .reset { periods.at(endpoint).pointee.connections.reset += 1 }
+    periods.at(endpoint).pointee.connections.add(ConnectionCounts(end: report))
     if periods.at(endpoint).pointee.active > 0 { periods.at(endpoint).pointee.active -= 1 }
   }
 

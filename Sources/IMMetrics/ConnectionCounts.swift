@@ -1,3 +1,5 @@
+package import IMEngine
+
 /// How connections began and ended.
 package struct ConnectionCounts: Equatable, Sendable {
   /// Connections whose SYN was seen, copies of it not counted; the answered, the refused, the not answered ones of them.
@@ -11,6 +13,39 @@ package struct ConnectionCounts: Equatable, Sendable {
 
   /// All zero.
   package init() {}
+
+  /// How a connection began, when it is over.
+  package init(beginning report: borrowing ConnectionReport) {
+    if report.synCount > 0 { attempts = 1 }
+    if report.isSuccess { succeeded = 1 }
+    if report.isFailure { (refused, timedOut) = report.reason == .refused ? (1, 0) : (0, 1) }
+    if report.figures != nil { opened = 1 }
+  }
+
+  /// How a connection began on which a frame was decoded, while it lives.
+  package init(carrying info: ConnectionInfo) {
+    opened = 1
+    if info.sawOpening { (attempts, succeeded) = (1, 1) }
+  }
+
+  /// How a connection ended; nothing where it is open or carried no frame.
+  package init(end report: borrowing ConnectionReport) {
+    guard report.figures != nil, report.reason != .open else { return }
+    closed = 1
+    if report.reason == .reset { reset = 1 }
+  }
+
+  /// Adds others.
+  package mutating func add(_ other: ConnectionCounts) {
+    attempts += other.attempts
+    succeeded += other.succeeded
+    refused += other.refused
+    timedOut += other.timedOut
+    opened += other.opened
+    closed += other.closed
+    reset += other.reset
+    reconnects += other.reconnects
+  }
 
   /// The part of the attempts whose end is known that succeeded; `nil` when there were none.
   package var success: Double? {

@@ -123,20 +123,14 @@ package struct EndpointMetrics: Sendable {
   /// Adds what a connection counted that is over, or was open when the capture ended; `told` is what its report counts.
   package mutating func ended(_ report: borrowing ConnectionReport, _ told: ReportCounts) {
     counts.add(told)
-    if report.synCount > 0 { connections.attempts += 1 }
-    if report.isSuccess { connections.succeeded += 1 }
-    if report.isFailure {
-      if report.reason == .refused { connections.refused += 1 } else { connections.timedOut += 1 }
-    }
+    connections.add(ConnectionCounts(beginning: report))
+    connections.add(ConnectionCounts(end: report))
     tcp.add(report)
     if let beats = report.heartbeats {
       heartbeats.addCadence(beats)
       heartbeats.addPings(PingCounts(report))
     }
     guard let figures = report.figures else { return }
-    connections.opened += 1
-    if report.reason != .open { connections.closed += 1 }
-    if report.reason == .reset { connections.reset += 1 }
     if let outcome = report.handshake { handshakes.add(outcome, figures) }
     if report.rare.isReconnect { connections.reconnects += 1 }
     silences(report, figures)

@@ -1,11 +1,11 @@
 package import IMEngine
-package import IMWire
+import IMWire
 
 /// What happened at one server in one period. Counts are of this period only; `active` is what it is at the end.
 ///
-/// Frames and fates are counted here and are no difference of two readings: the engine counts them by connection and by type,
-/// and its connections are told of in reports, which do not come when a minute ends. What reports tell is a difference:
-/// `counts` is what they have grown by.
+/// Frames and fates are no difference of two readings: the engine counts them by connection and by type, and its connections
+/// are told of in reports, which do not come when a minute ends. What reports tell is a difference: `counts` is what they have
+/// grown by.
 package struct PeriodMetrics: Sendable {
   /// Messages whose fate was decided in the period. `late` are answers to messages that an earlier period counted.
   package var messages = MessageTally()
@@ -21,12 +21,8 @@ package struct PeriodMetrics: Sendable {
   package var handshakes = HandshakeCounts()
   /// Connections that are open.
   package var active: UInt64 = 0
-  /// Bytes of frames by direction, client to server first.
-  package var bytes: InlineArray<2, UInt64> = [0, 0]
-  /// Frames by `ChecksumStatus`.
-  package var checksums: InlineArray<5, UInt64> = [0, 0, 0, 0, 0]
-  /// Copies that a sender made on purpose, at once, and copies that came after the answer.
-  package var retries: UInt64 = 0, immediateDuplicates: UInt64 = 0, duplicates: UInt64 = 0
+  /// Frames.
+  package var frames = FrameCounts()
   /// What the reports of connections count, as far as these were reported on in the period.
   package var counts = ReportCounts()
   /// Holes that the capture made: bytes that reached the other end and were not captured.
@@ -37,20 +33,6 @@ package struct PeriodMetrics: Sendable {
 
   /// The ratios of the messages of both directions.
   package var ratios: FateRatios { FateRatios(messages.both) }
-
-  /// Counts a frame.
-  package mutating func frame(_ frame: borrowing Frame, _ note: FrameNote, _ direction: Direction) {
-    bytes[Int(direction.rawValue)] &+= UInt64(truncatingIfNeeded: frame.count)
-    checksums[Int(frame.checksumStatus.rawValue)] &+= 1
-    guard note.copy > 1 else { return }
-    if note.isDuplicate {
-      duplicates &+= 1
-    } else if note.isRetry {
-      retries &+= 1
-    } else {
-      immediateDuplicates &+= 1
-    }
-  }
 
   /// Counts an exchange whose fate was decided; `elsewhere` when an earlier period has counted it.
   package mutating func settled(_ exchange: borrowing Exchange, role: FrameRole, elsewhere: Bool) {

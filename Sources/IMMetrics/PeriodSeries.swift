@@ -13,8 +13,6 @@ package struct PeriodSeries: Sendable {
     package var metrics = PeriodMetrics()
     /// Messages whose first copy came.
     package var sent: UInt64 = 0
-    /// Frames.
-    package var frames: UInt64 = 0
     /// Bytes of streams that were missing.
     package var missingBytes: UInt64 = 0
 
@@ -52,9 +50,8 @@ package struct PeriodSeries: Sendable {
   package mutating func frame(_ frame: Frame, _ note: FrameNote, _ direction: Direction) {
     let isSent = note.copy == 1 && !note.isAck && frame.kind.pointee.role == .message
     change(frame.timestamp) { row in
-      row.frames &+= 1
       if isSent { row.sent &+= 1 }
-      row.metrics.frame(frame, note, direction)
+      row.metrics.frames.add(frame, note, direction)
     }
   }
 
@@ -77,25 +74,11 @@ package struct PeriodSeries: Sendable {
 
   /// Counts a connection that has its last report: where it began, and where it ended.
   package mutating func ended(_ report: borrowing ConnectionReport) {
-    let (isSuccess, isFailure, reason) = (report.isSuccess, report.isFailure, report.reason)
-    let (isTried, isDecoded, closedAt) = (report.synCount > 0, report.figures != nil, report.closedAt)
-    change(report.firstSeen) { row in
-      if isTried { row.metrics.connections.attempts += 1 }
-      if isSuccess { row.metrics.connections.succeeded += 1 }
-      if isFailure {
-        if reason == .refused {
-          row.metrics.connections.refused += 1
-        } else {
-          row.metrics.connections.timedOut += 1
-        }
-      }
-      if isDecoded { row.metrics.connections.opened += 1 }
-    }
-    guard isDecoded, let closedAt else { return }
-    change(closedAt) { row in
-      row.metrics.connections.closed += 1
-      if reason == .reset { row.metrics.connections.reset += 1 }
-    }
+    let (beginning, end) = (ConnectionCounts(beginning: report), ConnectionCounts(end: report))
+    change(report.firstSeen) { $0.metrics.connections.add(beginning) }
+    // What no profile decodes ends in no period.
+    guard report.figures != nil, let closedAt = report.closedAt else { return }
+    change(closedAt) { $0.metrics.connections.add(end) }
   }
 
   /// Takes out what was counted in the periods with numbers below `number`, in their order. They are over: what comes in

@@ -28,46 +28,38 @@ package struct ComparisonWriter {
 
   /// Appends one line of JSON.
   package func json(_ groups: [Group], failed: [String], to out: inout ByteWriter) {
-    var lines = JSONLines()
-    lines.begin()
-    for group in groups where group.name == nil { figures(group.figures, &lines) }
-    lines.key("servers")
-    lines.writer.literal("[")
-    for (place, group) in groups.filter({ $0.name != nil }).enumerated() {
-      if place > 0 { lines.writer.literal(",") }
-      lines.openObject()
-      lines.text("server", group.name)
-      figures(group.figures, &lines)
-      lines.close()
+    JSONLines.line(to: &out) { lines in
+      for group in groups where group.name == nil { figures(group.figures, &lines) }
+      lines.openList("servers")
+      for group in groups {
+        guard let name = group.name else { continue }
+        lines.openItem()
+        lines.string("server", name)
+        figures(group.figures, &lines)
+        lines.close()
+      }
+      lines.closeList()
+      lines.openList("failed")
+      for condition in failed { lines.item(condition) }
+      lines.closeList()
     }
-    lines.writer.literal("]")
-    lines.key("failed")
-    lines.writer.literal("[")
-    for (place, condition) in failed.enumerated() {
-      if place > 0 { lines.writer.literal(",") }
-      lines.writer.jsonString(condition)
-    }
-    lines.writer.literal("]}\n")
-    lines.writer.withBytes { out.raw($0) }
   }
 
   // MARK: Parts
 
   private func figures(_ figures: [ComparedFigure], _ lines: inout JSONLines) {
-    lines.key("figures")
-    lines.writer.literal("[")
-    for (place, figure) in figures.filter({ $0.old != nil || $0.new != nil }).enumerated() {
-      if place > 0 { lines.writer.literal(",") }
-      lines.openObject()
-      lines.text("name", figure.name)
-      lines.text("unit", figure.unit.rawValue)
+    lines.openList("figures")
+    for figure in figures where figure.old != nil || figure.new != nil {
+      lines.openItem()
+      lines.string("name", figure.name)
+      lines.string("unit", figure.unit.rawValue)
       number("old", figure.old, figure.unit, &lines)
       number("new", figure.new, figure.unit, &lines)
       number("change", figure.change, figure.unit, &lines)
       lines.flag("more_than_chance", figure.differs)
       lines.close()
     }
-    lines.writer.literal("]")
+    lines.closeList()
   }
 
   private func number(
@@ -75,8 +67,7 @@ package struct ComparisonWriter {
   ) {
     guard let value else { return }
     guard unit == .count else { return lines.decimal(key, value) }
-    lines.key(key)
-    lines.writer.number(Int64(value))
+    lines.signed(key, Int64(value))
   }
 
   private func text(_ value: Double?, _ unit: ComparedFigure.Unit) -> String {

@@ -17,16 +17,7 @@ package struct FieldBook {
   ) -> [NamedField]? {
     secrets = []
     guard let fields = plan.fields else { return nil }
-    let index = Int(frame.kind.pointee.index)
-    var all = plan.headerBytes(frame, in: bytes, reserving: body.byteCount)
-    let headerCount = all.count
-    body.withUnsafeBytes { all.append(contentsOf: $0) }
-    var whole = FieldFrame(
-      bytes: all, body: headerCount, type: index < plan.typeNames.count ? plan.typeNames[index] : "")
-    whole.isVariant = plan.isVariant(frame)
-    whole.isReadable = !frame.flags.contains(.encrypted)
-    whole.connection = info.serial
-    whole.isBack = direction == .serverToClient
+    let whole = plan.fieldFrame(frame, info, direction, bytes: bytes, body: body)
     let found: [NamedField]
     (found, secrets) = FieldReader.read(whole, fields, &memory)
     return found

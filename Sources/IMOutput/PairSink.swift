@@ -22,6 +22,14 @@ package final class PairSink<First: EngineSink>: EngineSink {
   }
 
   /// Tells both.
+  package func stretch(
+    _ stretch: StreamStretch, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan
+  ) {
+    first.stretch(stretch, connection, direction, bytes: bytes)
+    other.stretch(stretch, connection, direction, bytes: bytes)
+  }
+
+  /// Tells both.
   package func settled(_ exchange: borrowing Exchange) {
     first.settled(exchange)
     other.settled(exchange)

@@ -88,9 +88,10 @@ package struct PeriodWriter {
     }
     var cells = [
       grouped(row.sent), share(metrics.ratios.success), share(metrics.ratios.loss),
-      grouped(row.open + UInt64(both.pending)), grouped(metrics.retries), grouped(UInt64(both.rejected)),
+      grouped(row.open + UInt64(both.pending)), grouped(metrics.frames.retries), grouped(UInt64(both.rejected)),
       time(trips.percentile(50)), time(trips.percentile(99)), time(trips.maximum), grouped(metrics.heartbeats.missed),
-      grouped(row.missingBytes), grouped(row.frames), grouped(metrics.bytes[0] + metrics.bytes[1]),
+      grouped(row.missingBytes), grouped(metrics.frames.frames[0] + metrics.frames.frames[1]),
+      grouped(metrics.frames.bytes[0] + metrics.frames.bytes[1]),
     ]
     guard !isLive else { return cells }
     let connections = metrics.connections
@@ -110,8 +111,10 @@ package struct PeriodWriter {
 
   /// `{"start_us":...,"end_us":...,"sent":...,"open":...,"frames":...}` and the figures of the catalogue.
   private func object(_ row: PeriodSeries.Row, _ start: Int64?, _ end: Int64?, to out: inout ByteWriter) {
-    var lines = JSONLines()
-    lines.begin()
+    JSONLines.line(to: &out) { members(row, start, end, &$0) }
+  }
+
+  private func members(_ row: PeriodSeries.Row, _ start: Int64?, _ end: Int64?, _ lines: inout JSONLines) {
     if let start, let end {
       lines.number("start_us", UInt64(max(0, start)) * 1_000_000)
       lines.number("end_us", UInt64(max(0, end)) * 1_000_000)
@@ -120,11 +123,9 @@ package struct PeriodWriter {
     }
     lines.number("sent", row.sent)
     lines.number("open", row.open + UInt64(row.metrics.messages.both.pending))
-    lines.number("frames", row.frames)
+    lines.number("frames", row.metrics.frames.frames[0] + row.metrics.frames.frames[1])
     lines.number("missing_bytes", row.missingBytes)
     FigureTrees.period.write(
       IntervalSnapshot(row.metrics, hasChecksums: hasChecksums), &lines, isWanted: { !isLive || $0 != "connections" })
-    lines.writer.literal("}\n")
-    lines.writer.withBytes { out.raw($0) }
   }
 }

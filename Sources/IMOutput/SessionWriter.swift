@@ -43,19 +43,11 @@ package struct SessionWriter {
   private func table(_ book: SessionBook, _ order: [Int], to out: inout ByteWriter) {
     guard !order.isEmpty else { return }
     var table = TextTable(
-      ["session", "profile", "client", "server", "connections", "units"] + Self.fates.map(heading)
+      ["session", "profile", "client", "server", "connections", "units"] + Self.fates.map(\.name)
         + ["retries", "p50", "p95", "max ms"] + (time == .none ? [] : ["first", "last"]))
     for place in order { table.add(row(book.sessions[place], isOthers: false)) }
     if let others = book.others { table.add(row(others, isOthers: true)) }
     table.write(to: &out, width: width)
-  }
-
-  private func heading(_ fate: Fate) -> String {
-    switch fate {
-    case .ackedAfterRetry: "after retry"
-    case .unacknowledged: "not asked"
-    default: fate.name
-    }
   }
 
   private func row(_ session: SessionMetrics, isOthers: Bool) -> [String] {
@@ -107,52 +99,34 @@ package struct SessionWriter {
   // MARK: JSON
 
   private func object(_ session: SessionMetrics, isOthers: Bool, to out: inout ByteWriter) {
-    if isOthers {
-      out.literal("{\"others\":true")
-    } else {
-      out.literal("{")
-      if let name = session.name {
-        out.literal("\"session\":")
-        if session.nameIsNumber { out.text(name) } else { out.jsonString(name) }
-        out.literal(",")
+    JSONLines.line(to: &out) { lines in
+      if isOthers {
+        lines.flag("others", true)
+      } else {
+        if let name = session.name {
+          if session.nameIsNumber { lines.digits("session", name) } else { lines.string("session", name) }
+        }
+        lines.string("profile", profile(session))
+        lines.endpoint("client", session.connection.client)
+        lines.endpoint("server", session.connection.server)
+        lines.exact("connections", session.connections)
       }
-      out.literal("\"profile\":")
-      out.jsonString(profile(session))
-      out.literal(",\"client\":\"")
-      out.endpoint(session.connection.client)
-      out.literal("\",\"server\":\"")
-      out.endpoint(session.connection.server)
-      out.literal("\",\"connections\":")
-      out.number(session.connections)
+      lines.exact("units", session.units)
+      for fate in Self.fates { lines.exact(named: fate.name, session[fate]) }
+      lines.exact("retries", session.retries)
+      if let p50 = session.roundTrips.percentile(50), let p95 = session.roundTrips.percentile(95),
+        let maximum = session.roundTrips.maximum
+      {
+        lines.open("rtt_ms")
+        lines.exact("count", session.roundTrips.count)
+        lines.thousandths("p50", p50)
+        lines.thousandths("p95", p95)
+        lines.thousandths("max", maximum)
+        lines.close()
+      }
+      lines.signed("first_us", session.firstAt.microseconds)
+      lines.signed("last_us", session.lastAt.microseconds)
     }
-    out.literal(",\"units\":")
-    out.number(session.units)
-    for fate in Self.fates {
-      out.literal(",\"")
-      out.text(fate.name)
-      out.literal("\":")
-      out.number(session[fate])
-    }
-    out.literal(",\"retries\":")
-    out.number(session.retries)
-    if let p50 = session.roundTrips.percentile(50), let p95 = session.roundTrips.percentile(95),
-      let maximum = session.roundTrips.maximum
-    {
-      out.literal(",\"rtt_ms\":{\"count\":")
-      out.number(session.roundTrips.count)
-      out.literal(",\"p50\":")
-      out.thousandths(p50)
-      out.literal(",\"p95\":")
-      out.thousandths(p95)
-      out.literal(",\"max\":")
-      out.thousandths(maximum)
-      out.literal("}")
-    }
-    out.literal(",\"first_us\":")
-    out.number(session.firstAt.microseconds)
-    out.literal(",\"last_us\":")
-    out.number(session.lastAt.microseconds)
-    out.literal("}\n")
   }
 
   private func profile(_ session: SessionMetrics) -> String { plans[Int(session.plan)].name }

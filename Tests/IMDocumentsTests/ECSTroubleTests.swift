@@ -120,7 +120,7 @@ struct ECSTroubleTests {
     #expect(sum("connections.opened") == 1)
     #expect(sum("connections.attempts") == 1)
     #expect(sum("connections.closed") == 1)
-    #expect(sum("tcp.retransmits") == 0)
+    #expect(sum("tcp.retransmissions") == 0)
   }
 
   @Test("a message says which way it crosses the server's network, and its connection which version it speaks")

@@ -55,7 +55,7 @@ import Testing
     let whole = try #require(JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
     let ledger = try #require(whole["ledger"] as? [String: Any])
     func number(_ key: String) throws -> Int { try #require(ledger[key] as? Int) }
-    let parts = ["decoded_bytes", "damaged_bytes", "skipped_bytes", "unread_bytes", "repeated_bytes", "ignored_bytes"]
+    let parts = ["decoded_bytes", "damaged_bytes", "stray_bytes", "unread_bytes", "repeated_bytes", "ignored_bytes"]
     #expect(try number("payload_bytes") == parts.reduce(0) { try $0 + number($1) })
     #expect(try number("carrier_bytes") > 0)
     guard let found = ledger["websocket"] as? [String: Int] else {

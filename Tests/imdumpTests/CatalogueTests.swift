@@ -233,10 +233,10 @@ import Testing
       + Catalogue.sequences.map(\.info)
     for info in figures {
       for name in info.json.compactMap({ $0.split(separator: ".").last }) where !name.contains("{") {
-        // `fast_` and its like stand for `fast_retransmits`, and `units_TYPE` for a counter of each type.
+        // `fast_` and its like stand for `fast_retransmissions`, and `units_TYPE` for a counter of each type.
         let isThere =
           words.contains(String(name)) || words.contains(name + "TYPE")
-          || name.hasSuffix("_retransmits") && words.contains { $0.hasSuffix("_") && name.hasPrefix($0) }
+          || name.hasSuffix("_retransmissions") && words.contains { $0.hasSuffix("_") && name.hasPrefix($0) }
         #expect(isThere, "\(info.id): \(name)")
       }
     }

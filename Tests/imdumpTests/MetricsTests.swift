@@ -90,7 +90,7 @@ import Testing
     for part in ["decoded", "damaged", "unread", "repeated", "ignored"] {
       #expect(text.sum("imdump_stream_bytes_total", ["part": part]) == ledger["\(part)_bytes"] as? Int, "\(part)")
     }
-    #expect(text.sum("imdump_stream_skipped_bytes") == ledger["skipped_bytes"] as? Int)
+    #expect(text.sum("imdump_stream_stray_bytes") == ledger["stray_bytes"] as? Int)
     for server in try #require(stats["servers"] as? [[String: Any]]) {
       let labels = try #require(server["server"] as? String)
       let own = ["endpoint": labels, "profile": try #require(server["profile"] as? String)]

@@ -114,7 +114,7 @@ package final class PeerReport {
   /// Bytes went to the server or came from it.
   package func passed(_ byteCount: Int, _ direction: Direction, at time: Timestamp) {
     tick(time)
-    metrics.bytes[Int(direction.rawValue)] &+= UInt64(byteCount)
+    metrics.frames.bytes[Int(direction.rawValue)] &+= UInt64(byteCount)
   }
 
   // MARK: messages

@@ -8,13 +8,13 @@ package struct CaptureFigures: Sendable {
   /// Packets that the source saw; lost because the kernel's buffer was full; lost by the interface.
   package var received: UInt64?, dropped: UInt64?, interfaceDropped: UInt64?
   /// Packets decoded; left out by reason (no TCP, a wrong checksum); cut by the snaplen.
-  package var processed: UInt64?, ignored: UInt64?, truncated: UInt64?
+  package var processed: UInt64?, skipped: UInt64?, truncated: UInt64?
   /// Of the processed, those that were captured twice.
-  package var duplicates: UInt64?
+  package var capturedTwice: UInt64?
   /// Captured bytes of the packets decoded.
   package var processedBytes: UInt64?
-  /// Holes in streams and their bytes; connections forgotten to save memory; memory held; connections known.
-  package var gaps: UInt64?, gapBytes: UInt64?, evicted: UInt64?, memoryBytes: UInt64?, connections: UInt64?
+  /// Holes in streams and their bytes; bytes that wait behind holes; connections known.
+  package var gaps: UInt64?, gapBytes: UInt64?, heldBytes: UInt64?, connections: UInt64?
   /// What was forgotten to stay within the limit on memory, by reason.
   package var evictions: InlineArray<8, UInt64>?
   /// Times when documents could not be written, and documents lost because of that.

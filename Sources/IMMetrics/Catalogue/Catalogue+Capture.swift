@@ -42,9 +42,9 @@ extension Catalogue {
       capture("packets.dropped", "packets that the kernel dropped") { $0.dropped },
       capture("packets.if_dropped", "packets that the interface dropped") { $0.interfaceDropped },
       capture("packets.processed", "packets that imdump read") { $0.processed },
-      capture("packets.ignored", "of them, those without a TCP segment") { $0.ignored },
+      capture("packets.skipped", "of them, those without a TCP segment") { $0.skipped },
       capture("packets.truncated", "of them, cut by the snaplen") { $0.truncated },
-      capture("packets.duplicates", "of them, captured twice") { $0.duplicates },
+      capture("packets.captured_twice", "of them, captured twice") { $0.capturedTwice },
       capture("bytes.processed", "captured bytes of the packets read", .bytes) { $0.processedBytes },
       delta("received", "packets received since the document before") { $0.received },
       delta("dropped", "packets dropped by the kernel since then") { $0.dropped },
@@ -63,12 +63,11 @@ extension Catalogue {
       ) { capture, _, _ in capture.now.interruption?.share.map { .ratio($0) } },
       capture("reassembly.gaps", "holes in streams") { $0.gaps },
       capture("reassembly.gap_bytes", "bytes missing in them", .bytes) { $0.gapBytes },
-      capture("reassembly.evicted", "connections forgotten to save memory") { $0.evicted },
       Row(
         "capture.evictions", .count, .packet, "forgotten to save memory: {what}", by: [.eviction],
         capture: ["reassembly.evictions.{what}"], omitsZero: true
       ) { capture, what, _ in capture.now.evictions.map { .count($0[Eviction.allCases[what]]) } },
-      capture("reassembly.memory_bytes", "memory held for connections", .bytes, .gauge) { $0.memoryBytes },
+      capture("reassembly.held_bytes", "bytes that wait behind holes", .bytes, .gauge) { $0.heldBytes },
       capture("reassembly.connections", "connections known", kind: .gauge) { $0.connections },
       Row("capture.output.written", .count, .packet, "documents made", capture: ["output.written"]) { capture, _, _ in
         .count(capture.written)

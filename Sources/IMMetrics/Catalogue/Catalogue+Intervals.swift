@@ -21,7 +21,7 @@ extension Catalogue {
     (fates.map { $0.of { $0.metrics.messages } } + minuteCopies + minuteConnections + minuteHandshakes
     + [
       Row("checksums.minute", .count, .packet, "frames {result}", by: [.checked], interval: ["checksum.{result}"]) {
-        minute, status, _ in minute.hasChecksums ? .count(minute.metrics.checksums[status]) : nil
+        minute, status, _ in minute.hasChecksums ? .count(minute.metrics.frames.checksums[status]) : nil
       }
     ] + minuteHeartbeats + ratios.map { $0.of { $0.metrics.messages } }
     + [
@@ -34,7 +34,7 @@ extension Catalogue {
       Row(
         "frames.bytes", .bytes, .packet, "bytes of frames {direction}", by: [.direction],
         interval: ["bytes.{direction}"]
-      ) { minute, way, _ in .count(minute.metrics.bytes[way]) }
+      ) { minute, way, _ in .count(minute.metrics.frames.bytes[way]) }
     ] + reports.map { $0.of { $0.metrics.counts } })
     .filter { !$0.info.interval.isEmpty }.map { $0.only(\.interval) }
 
@@ -63,10 +63,10 @@ extension Catalogue {
   ]
 
   private static func copies(
-    _ name: String, _ help: String, _ read: @escaping @Sendable (PeriodMetrics) -> UInt64
+    _ name: String, _ help: String, _ read: @escaping @Sendable (FrameCounts) -> UInt64
   ) -> Figure<IntervalSnapshot> {
     Row("copies.minute.\(name)", .count, .packet, help, interval: ["copies.\(name)"]) { minute, _, _ in
-      .count(read(minute.metrics))
+      .count(read(minute.metrics.frames))
     }
   }
 

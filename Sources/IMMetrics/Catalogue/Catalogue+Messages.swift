@@ -10,9 +10,20 @@ extension Catalogue {
       connection: ["messages.{direction}.{fate}"], interval: ["messages.{direction}.{fate}"]
     ) { tally, way, fate in .count(UInt64(tally.way(way)[Dimension.fates[fate].fate])) },
     fate("late", "messages answered after having been given up; the fate counts the answer") { $0.late },
-    Figure("messages.causes", .count, .fate, "messages {cause}", by: [.cause], json: ["messages.causes.{cause}"]) {
-      tally, cause, _ in .count(UInt64(tally.both[Cause.allCases[cause]]))
-    },
+    Figure(
+      "messages.causes", .count, .fate, "messages {cause}", by: [.cause], json: ["messages.causes.{cause}"],
+      text: .named(
+        .causes,
+        Cause.allCases.map { cause in
+          switch cause {
+          case .network: "never acknowledged by the peer's TCP"
+          case .peer: "acknowledged by the peer's TCP, never answered"
+          case .capture: "unknown, bytes are missing from the capture"
+          case .status: "refused"
+          case .checksum: "every copy damaged"
+          }
+        })
+    ) { tally, cause, _ in .count(UInt64(tally.both[Cause.allCases[cause]])) },
     Figure(
       "messages.unanswered.causes", .count, .fate, "messages {cause}",
       by: [.direction, Dimension("cause", Array(Dimension.cause.values.prefix(2)))],

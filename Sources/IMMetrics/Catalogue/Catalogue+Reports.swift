@@ -22,7 +22,8 @@ extension Catalogue {
       .count(counts[.gapBytes])
     },
     segments(
-      .retransmissions, "retransmits", "segments seen again", interval: "tcp.retransmits", sum: "tcp.retransmits",
+      .retransmissions, "retransmissions", "segments seen again", interval: "tcp.retransmissions",
+      sum: "tcp.retransmissions",
       metric: MetricName(
         "imdump_endpoint_tcp_retransmissions", help: "TCP segments sent again on connections that are over"),
       rule: "tcp_retransmissions",
@@ -40,13 +41,13 @@ extension Catalogue {
       counts[.connections] > 0 && counts[.attempts] == 0 ? nil : .count(counts[.repeatedSYNs])
     },
     segments(
-      .fast, "fast_retransmits", "of them, after duplicate acknowledgments", needs: .both,
+      .fast, "fast_retransmissions", "of them, after duplicate acknowledgments", needs: .both,
       text: FigureText(.segments, "fast", nil, .among)),
     segments(
-      .spurious, "spurious_retransmits", "of them, of bytes that had been acknowledged", needs: .both,
+      .spurious, "spurious_retransmissions", "of them, of bytes that had been acknowledged", needs: .both,
       text: FigureText(.segments, "spurious", nil, .among)),
     segments(
-      .timeouts, "timeout_retransmits", "of them, after a timeout",
+      .timeouts, "timeout_retransmissions", "of them, after a timeout",
       text: FigureText(.segments, "after a timeout", nil, .among)),
     segments(
       .outOfOrder, "out_of_order", "segments out of order", interval: "tcp.out_of_order", sum: "tcp.out_of_order",
@@ -78,11 +79,15 @@ extension Catalogue {
         "imdump_endpoint_tcp_zero_windows", help: "TCP segments without a window, of connections that are over"),
       text: FigureText(.segments, "zero window", "zero windows")),
     segments(
-      .copies, "capture_duplicates", "packets that were captured twice", sum: "tcp.capture_duplicates",
+      .copies, "captured_twice", "packets that were captured twice", sum: "tcp.captured_twice",
       text: FigureText(.segments, "captured twice")),
-    frames(.retries, "copies.retries", "copies of messages sent on purpose"),
+    frames(
+      .retries, "copies.retries", "copies of messages sent on purpose",
+      FigureText(.problems, "retries", nil, .labelled)),
     frames(.immediateDuplicates, "copies.immediate", "copies of messages written at once"),
-    frames(.duplicates, "copies.after_answer", "copies of messages that came after the answer"),
+    frames(
+      .duplicates, "copies.after_answer", "copies of messages that came after the answer",
+      FigureText(.problems, "duplicates after the answer", nil, .labelled)),
     frames(.repeatedAnswers, "answers.repeated", "answers after the first"),
     frames(.orphanAnswers, "answers.orphaned", "answers that name nothing known"),
     Figure(
@@ -102,8 +107,10 @@ extension Catalogue {
   ]
 
   /// A figure of connections on which frames were decoded.
-  private static func frames(_ count: ReportCount, _ name: String, _ help: String) -> Figure<ReportCounts> {
-    Figure(name, .count, .report, help, json: [name], connection: [name]) { counts, _, _ in
+  private static func frames(
+    _ count: ReportCount, _ name: String, _ help: String, _ text: FigureText? = nil
+  ) -> Figure<ReportCounts> {
+    Figure(name, .count, .report, help, json: [name], connection: [name], text: text) { counts, _, _ in
       counts[.decoded] == 0 ? nil : .count(counts[count])
     }
   }

@@ -77,10 +77,10 @@ extension Catalogue {
     [
       part("decoded") { $0.summary.ledger.decodedBytes }, part("damaged") { $0.summary.ledger.damagedBytes },
       Row(
-        "stream.skipped", .bytes, .packet,
+        "stream.stray", .bytes, .packet,
         "Payload passed over in search of a frame; less again where late segments make it readable",
-        json: ["ledger.skipped_bytes"], metric: MetricName("imdump_stream_skipped_bytes", .gauge), kind: .gauge
-      ) { run, _, _ in .count(run.summary.ledger.skippedBytes) },
+        json: ["ledger.stray_bytes"], metric: MetricName("imdump_stream_stray_bytes", .gauge), kind: .gauge
+      ) { run, _, _ in .count(run.summary.ledger.strayBytes) },
       part("unread") { $0.summary.ledger.unreadBytes }, part("repeated") { $0.summary.reassembly.repeatedBytes },
       part("ignored") { $0.summary.reassembly.ignoredBytes },
       Row(
@@ -88,11 +88,11 @@ extension Catalogue {
         metric: MetricName("imdump_stream_bytes", .counter, ("part", "rejected"))
       ) { run, _, _ in .count(run.summary.ledger.rejectedBytes) },
       Row(
-        "packets.twice", .count, .packet, "Packets that were captured twice", json: ["ledger.capture_duplicates"],
-        metric: MetricName("imdump_capture_packets_repeated")
+        "packets.captured_twice", .count, .packet, "Packets that were captured twice", json: ["ledger.captured_twice"],
+        metric: MetricName("imdump_capture_packets_captured_twice")
       ) { run, _, _ in .count(run.summary.reassembly.copies) },
       Row(
-        "stream.carriers", .bytes, .packet, "Of the skipped, what carriers put around frames",
+        "stream.carriers", .bytes, .packet, "Of the stray, what carriers put around frames",
         json: ["ledger.carrier_bytes"], omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.carrierBytes) },
       Row(
@@ -166,7 +166,8 @@ extension Catalogue {
         metric: MetricName("imdump_connections_held", .gauge), kind: .gauge
       ) { run, _, _ in run.process.map { .count(UInt64(max(0, $0.connections))) } },
       Row(
-        "attempts", .count, .packet, "Connections whose SYN was seen", json: ["counters.connection_attempts"],
+        "attempts", .count, .packet, "Connections whose SYN was seen",
+        json: ["counters.connection_attempts", "connections.attempts"],
         metric: MetricName("imdump_connection_attempts")
       ) { run, _, _ in .count(run.summary.ledger.connectionAttempts) },
       result("succeeded", "connection_success") { $0.connectionSuccesses },
@@ -179,7 +180,7 @@ extension Catalogue {
       Row(
         "tcp.retransmissions.run", .count, .packet, "TCP segments sent again",
         metric: MetricName("imdump_tcp_retransmissions")
-      ) { run, _, _ in .count(run.summary.reassembly.retransmits) },
+      ) { run, _, _ in .count(run.summary.reassembly.retransmissions) },
       Row(
         "tcp.out_of_order.run", .count, .packet, "TCP segments that later ones overtook",
         metric: MetricName("imdump_tcp_out_of_order_segments")
@@ -210,7 +211,8 @@ extension Catalogue {
     _ name: String, _ counter: String, _ read: @escaping @Sendable (Ledger) -> UInt64
   ) -> Figure<RunSnapshot> {
     Row(
-      "attempts.\(name)", .count, .packet, "Attempts whose end is known, by their end", json: ["counters.\(counter)"],
+      "attempts.\(name)", .count, .packet, "Attempts whose end is known, by their end",
+      json: ["counters.\(counter)", "connections.\(name)"],
       metric: MetricName("imdump_connection_results", .counter, ("result", name))
     ) { run, _, _ in .count(read(run.summary.ledger)) }
   }
@@ -225,7 +227,9 @@ extension Catalogue {
       counter("body_bytes", "Bytes of the bodies of frames", .bytes) { $0.traffic.bodyBytes },
       counter("stream_bytes", "Bytes of frames", .bytes) { $0.traffic.frameBytes },
       counter("retries", "Copies of messages sent on purpose") { $0.traffic.retries },
-      counter("dup_acks", "Answers after the first") { $0.repeatedAnswers },
+      counter("dup_acks", "Answers after the first", text: FigureText(.problems, "repeated answers", nil, .labelled)) {
+        $0.repeatedAnswers
+      },
       Row(
         "checksums", .count, .packet, "Frames by what their checksum says", by: [.checksum],
         json: ["counters.crc_{result}"], metric: MetricName("imdump_frame_checksums")
@@ -249,9 +253,12 @@ extension Catalogue {
     ]
 
   private static func counter(
-    _ name: String, _ help: String, _ unit: FigureUnit = .count, _ read: @escaping @Sendable (RunSnapshot) -> UInt64
+    _ name: String, _ help: String, _ unit: FigureUnit = .count, text: FigureText? = nil,
+    _ read: @escaping @Sendable (RunSnapshot) -> UInt64
   ) -> Figure<RunSnapshot> {
-    Row("run.\(name)", unit, .packet, help, json: ["counters.\(name)"]) { run, _, _ in .count(read(run)) }
+    Row("run.\(name)", unit, .packet, help, json: ["counters.\(name)"], text: text) { run, _, _ in
+      .count(read(run))
+    }
   }
 
   private static let rest: [Figure<RunSnapshot>] = [
@@ -271,10 +278,11 @@ extension Catalogue {
     ) { run, _, _ in .count(run.summary.ledger.clockBackwards) },
     Row(
       "evictions", .count, .packet, "What was forgotten to stay within a limit on memory", by: [.eviction],
-      json: ["evicted.{what}"], metric: MetricName("imdump_evictions"), omitsZero: true
+      json: ["evictions.{what}"], metric: MetricName("imdump_evictions"), omitsZero: true
     ) { run, what, _ in .count(run.summary.ledger.evicted[Eviction.allCases[what]]) },
     Row(
-      "issues", .count, .fate, "What was not as it should be", by: [.issue], json: ["issues.{name}"], omitsZero: true
+      "issues", .count, .fate, "What was not as it should be", by: [.issue], json: ["issues.{name}"],
+      text: .named(.issues), omitsZero: true
     ) { run, kind, _ in .count(run.count(IssueKind.allCases[kind])) },
   ]
 

@@ -45,16 +45,19 @@ extension Catalogue {
 
   /// What was out of order in a counter's numbers.
   package static let sequences: [Figure<SequenceTotals>] = [
-    sequence("left_out", "Numbers that were passed over") { $0.leftOut },
-    sequence("reordered", "Of these, numbers that came after all") { $0.reordered },
-    sequence("missing", "Of these, numbers that are not to come any more") { $0.missing },
-    sequence("open", "Of these, numbers that may still come") { $0.open },
-    sequence("late", "Numbers from the past for which no gap was open") { $0.late },
+    sequence("left_out", "Numbers that were passed over", "left out", .always) { $0.leftOut },
+    sequence("reordered", "Of these, numbers that came after all", "came later") { $0.reordered },
+    sequence("missing", "Of these, numbers that are not to come any more", "missing") { $0.missing },
+    sequence("open", "Of these, numbers that may still come", "may still come") { $0.open },
+    sequence("late", "Numbers from the past for which no gap was open", "from the past") { $0.late },
   ]
 
   private static func sequence(
-    _ name: String, _ help: String, _ read: @escaping @Sendable (SequenceTotals) -> UInt64
+    _ name: String, _ help: String, _ words: String, _ style: FigureText.Style = .part,
+    _ read: @escaping @Sendable (SequenceTotals) -> UInt64
   ) -> Figure<SequenceTotals> {
-    Figure("sequences.\(name)", .count, .packet, help, json: [name]) { totals, _, _ in .count(read(totals)) }
+    Figure(
+      "sequences.\(name)", .count, .packet, help, json: [name], text: FigureText(.sequences, words, nil, style)
+    ) { totals, _, _ in .count(read(totals)) }
   }
 }

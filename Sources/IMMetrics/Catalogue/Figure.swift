@@ -258,7 +258,7 @@ package struct MetricName: Sendable {
 package struct FigureText: Sendable {
   /// The lines that are made of figures.
   package enum Line: Sendable {
-    case segments, heartbeats, handshakes, connections
+    case segments, heartbeats, handshakes, connections, sequences, causes, issues, problems
   }
 
   /// How it stands in its line.
@@ -267,6 +267,11 @@ package struct FigureText: Sendable {
     case part, always
     /// In the parentheses behind the part before it; at that part's end.
     case among, behind
+    /// The words in front of the number, where that is not 0.
+    case labelled
+    /// A part for each value of its dimension whose number is not 0: the value's name, the number, and in parentheses the value's
+    /// words, where there are some.
+    case named([String])
   }
 
   /// Its line.
@@ -275,6 +280,14 @@ package struct FigureText: Sendable {
   package let one: String, many: String
   /// How it stands there.
   package let style: Style
+
+  /// Whether it is there with 0, too.
+  package var isAlways: Bool { if case .always = style { true } else { false } }
+
+  /// A part for each value of its dimension, by name.
+  package static func named(_ line: Line, _ words: [String] = []) -> FigureText {
+    FigureText(line, "", nil, .named(words))
+  }
 
   /// Words: behind one and, where those are others, behind more.
   package init(_ line: Line, _ one: String, _ many: String? = nil, _ style: Style = .part) {

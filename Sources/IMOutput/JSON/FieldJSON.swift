@@ -4,11 +4,10 @@ extension FrameJSONWriter {
   /// Adds a frame's named fields to the line that was written last: `fields`, an object. Numbers that have names stay
   /// numbers, bytes are hexadecimal digits, and what is not to be shown is `null`.
   package static func amend(fields: [NamedField], _ plan: FieldPlan, to out: inout ByteWriter) {
-    // The brace and the line feed.
-    out.truncate(to: out.count - 2)
-    out.literal(",\"fields\":")
-    out.json(.object(fields), plan)
-    out.literal("}\n")
+    JSONLines.amend(&out) { lines in
+      lines.key("fields")
+      lines.writer.json(.object(fields), plan)
+    }
   }
 }
 

@@ -163,18 +163,15 @@ struct FigureTree<Snapshot>: Sendable {
       counts.append($1)
     }
     lines.openObject()
-    lines.key("values")
-    for (i, value) in values.enumerated() {
-      lines.writer.byte(UInt8(ascii: i == 0 ? "[" : ","))
+    lines.openList("values")
+    for value in values {
+      lines.comma()
       lines.writer.decimal(value, 3)
     }
-    lines.writer.byte(UInt8(ascii: "]"))
-    lines.key("counts")
-    for (i, count) in counts.enumerated() {
-      lines.writer.byte(UInt8(ascii: i == 0 ? "[" : ","))
-      lines.writer.number(count)
-    }
-    lines.writer.byte(UInt8(ascii: "]"))
+    lines.closeList()
+    lines.openList("counts")
+    for count in counts { lines.item(Int64(clamping: count)) }
+    lines.closeList()
     lines.close()
   }
 }

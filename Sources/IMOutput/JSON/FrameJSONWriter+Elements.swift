@@ -9,37 +9,29 @@ extension FrameJSONWriter {
   package static func amend(
     elements tlvs: Span<TLVRef>, body: RawSpan, _ plan: ProtocolPlan, showsValues: Bool, to out: inout ByteWriter
   ) {
-    // The brace and the line feed.
-    out.truncate(to: out.count - 2)
-    out.literal(",\"elements\":[")
-    for i in 0..<min(tlvs.count, maximumElements) {
-      let tlv = tlvs[i]
-      out.literal(i > 0 ? ",{\"tag\":" : "{\"tag\":")
-      out.number(tlv.tag)
-      let label = ElementLabel(tlv, in: body, plan)
-      if let name = label.name {
-        out.literal(",\"name\":\"")
-        out.text(name)
-        out.literal("\"")
-      }
-      out.literal(",\"len\":")
-      out.number(tlv.count)
-      if tlv.depth > 0 {
-        out.literal(",\"depth\":")
-        out.number(tlv.depth)
-      }
-      let end = Int(tlv.offset) + Int(tlv.count)
-      if showsValues, label.isHidden {
-        out.literal(",\"hidden\":true")
-      } else if showsValues, !tlv.isList, end <= body.byteCount {
-        out.literal(",\"value\":")
-        body.withUnsafeBytes {
-          let bytes = UnsafeRawBufferPointer(rebasing: $0[Int(tlv.offset)..<end])
-          out.jsonElement(ElementValue(plan.tagTypes[tlv.tag], bytes), bytes)
+    JSONLines.amend(&out) { lines in
+      lines.openList("elements")
+      for i in 0..<min(tlvs.count, maximumElements) {
+        let tlv = tlvs[i]
+        lines.openItem()
+        lines.exact("tag", tlv.tag)
+        let label = ElementLabel(tlv, in: body, plan)
+        if let name = label.name { lines.name("name", name) }
+        lines.exact("len", tlv.count)
+        if tlv.depth > 0 { lines.exact("depth", tlv.depth) }
+        let end = Int(tlv.offset) + Int(tlv.count)
+        if showsValues, label.isHidden {
+          lines.flag("hidden", true)
+        } else if showsValues, !tlv.isList, end <= body.byteCount {
+          lines.key("value")
+          body.withUnsafeBytes {
+            let bytes = UnsafeRawBufferPointer(rebasing: $0[Int(tlv.offset)..<end])
+            lines.writer.jsonElement(ElementValue(plan.tagTypes[tlv.tag], bytes), bytes)
+          }
         }
+        lines.close()
       }
-      out.literal("}")
+      lines.closeList()
     }
-    out.literal("]}\n")
   }
 }

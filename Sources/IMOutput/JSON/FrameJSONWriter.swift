@@ -148,14 +148,11 @@ package struct FrameJSONWriter: ~Copyable {
 
   /// Adds the times of answers that came out before their message to the line that was written last.
   package static func amend(answers: [Timestamp], to out: inout ByteWriter) {
-    // The brace and the line feed.
-    out.truncate(to: out.count - 2)
-    out.literal(",\"answered\":[")
-    for (i, time) in answers.enumerated() {
-      if i > 0 { out.literal(",") }
-      out.number(time.microseconds)
+    JSONLines.amend(&out) { lines in
+      lines.openList("answered")
+      for time in answers { lines.item(time.microseconds) }
+      lines.closeList()
     }
-    out.literal("]}\n")
   }
 
   @inline(never)

@@ -11,14 +11,17 @@ public struct JSONLines: ~Copyable {
   package static let maximumText = 1 << 10
 
   /// What was written and not handed on yet.
-  public var writer = ByteWriter(capacity: 64 << 10)
+  public var writer: ByteWriter
   /// Lines taken back because they were too long.
   package private(set) var refused: UInt64 = 0
   @usableFromInline var isFirst = true
   private var lineStart = 0
 
   /// No lines.
-  package init() {}
+  package init() { writer = ByteWriter(capacity: 64 << 10) }
+
+  /// Lines behind what `writer` has.
+  package init(on writer: consuming ByteWriter) { self.writer = writer }
 
   // MARK: Lines and objects
 

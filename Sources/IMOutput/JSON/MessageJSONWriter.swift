@@ -3,122 +3,90 @@ import IMWire
 
 /// One message as one JSON object: `imdump messages --json`.
 package struct MessageJSONWriter {
-  /// A writer.
-  package init() {}
+  private let hasNames: Bool
+
+  /// A writer; without `hasNames` it leaves out who talks, so that lines of a capture and of its redacted copy are the same.
+  package init(hasNames: Bool = true) { self.hasNames = hasNames }
 
   /// Appends one line.
   package func write(_ record: MessageRecord, _ exchange: Exchange, to out: inout ByteWriter) {
-    out.literal("{\"conn\":")
-    out.number(record.connection.serial)
-    out.literal(",\"client\":\"")
-    out.endpoint(record.connection.client)
-    out.literal("\",\"server\":\"")
-    out.endpoint(record.connection.server)
-    out.literal("\"")
-    out.carriers(record.connection)
-    out.literal(",\"dir\":\"")
-    out.literal(record.direction == .clientToServer ? "c2s" : "s2c")
-    out.literal("\",\"type\":\"")
-    out.text(record.type)
-    out.literal("\"")
-    if let sequence = record.sequence {
-      out.literal(",\"seq\":")
-      out.number(sequence)
-    }
-    if let session = record.session {
-      out.literal(",\"session\":")
-      if record.sessionIsNumber { out.text(session) } else { out.jsonString(session) }
-    }
-    out.literal(",\"len\":")
-    out.number(UInt64(record.bodyCount))
-    out.literal(",\"fate\":\"")
-    out.text(exchange.fate.name)
-    out.literal("\"")
-    if let cause = exchange.cause {
-      out.literal(",\"cause\":\"")
-      out.text(cause.name)
-      out.literal("\"")
-    }
-    if let status = record.status {
-      out.literal(",\"status\":")
-      out.number(status.number)
-      if let name = record.statusName {
-        out.literal(",\"status_name\":")
-        out.jsonString(name)
+    JSONLines.line(to: &out) { lines in
+      identity(record, &lines)
+      lines.exact("len", UInt64(record.bodyCount))
+      outcome(record, exchange, &lines)
+      list("ts", record.copies, &lines)
+      lines.openList("crc")
+      for status in record.checksums { lines.item(name: status.name) }
+      lines.closeList()
+      list("acks", record.answers, &lines)
+      lines.exact("retries", exchange.repeats)
+      lines.exact("dup_after_ack", exchange.duplicates)
+      if let latency = exchange.latency { lines.signed("rtt_us", latency) }
+      if let roundTrip = exchange.roundTrip { lines.signed("rtt_karn_us", roundTrip) }
+      if exchange.flags.contains(.late) { lines.literal("\"late\":true") }
+      if !record.tlvs.isEmpty {
+        var next = 0
+        lines.openList("tlv")
+        tree(record.tlvs, &next, depth: 0, &lines)
+        lines.closeList()
       }
+      if let compression = record.compression { lines.name("comp", compression) }
+      if record.flags != 0 {
+        lines.openList("flags")
+        FrameFlagNames.write(record.flags, to: &lines.writer)
+        lines.closeList()
+      }
+      if let owner = record.owner { lines.owner(owner) }
     }
-    out.literal(",\"ts\":")
-    list(record.copies, to: &out)
-    out.literal(",\"crc\":[")
-    for (i, status) in record.checksums.enumerated() {
-      if i > 0 { out.literal(",") }
-      out.literal("\"")
-      out.text(status.name)
-      out.literal("\"")
-    }
-    out.literal("],\"acks\":")
-    list(record.answers, to: &out)
-    out.literal(",\"retries\":")
-    out.number(exchange.repeats)
-    out.literal(",\"dup_after_ack\":")
-    out.number(exchange.duplicates)
-    if let latency = exchange.latency {
-      out.literal(",\"rtt_us\":")
-      out.number(latency)
-    }
-    if let roundTrip = exchange.roundTrip {
-      out.literal(",\"rtt_karn_us\":")
-      out.number(roundTrip)
-    }
-    if exchange.flags.contains(.late) { out.literal(",\"late\":true") }
-    if !record.tlvs.isEmpty {
-      out.literal(",\"tlv\":")
-      var next = 0
-      tree(record.tlvs, &next, depth: 0, to: &out)
-    }
-    if let compression = record.compression {
-      out.literal(",\"comp\":\"")
-      out.literal(compression)
-      out.literal("\"")
-    }
-    if record.flags != 0 {
-      out.literal(",\"flags\":[")
-      FrameFlagNames.write(record.flags, to: &out)
-      out.literal("]")
-    }
-    if let owner = record.owner {
-      out.literal(",")
-      out.owner(owner)
-    }
-    out.literal("}\n")
   }
 
-  private func list(_ values: ShortList<Int64>, to out: inout ByteWriter) {
-    out.literal("[")
-    for (i, value) in values.enumerated() {
-      if i > 0 { out.literal(",") }
-      out.number(value)
+  /// Whose message it is, and of which type.
+  private func identity(_ record: MessageRecord, _ lines: inout JSONLines) {
+    lines.exact("conn", record.connection.serial)
+    if hasNames {
+      lines.endpoint("client", record.connection.client)
+      lines.endpoint("server", record.connection.server)
     }
-    out.literal("]")
+    lines.writer.carriers(record.connection, hasNames: hasNames)
+    lines.name("dir", record.direction == .clientToServer ? "c2s" : "s2c")
+    lines.name("type", record.type)
+    if let sequence = record.sequence { lines.exact("seq", sequence) }
+    if hasNames, let session = record.session {
+      if record.sessionIsNumber { lines.digits("session", session) } else { lines.string("session", session) }
+    }
   }
 
-  /// `[[tag, length, children or null], ...]`; at most as deep as the decoder walks.
-  private func tree(_ tlvs: [TLVRef], _ next: inout Int, depth: UInt16, to out: inout ByteWriter) {
-    out.literal("[")
-    var isFirst = true
+  /// What became of it.
+  private func outcome(_ record: MessageRecord, _ exchange: Exchange, _ lines: inout JSONLines) {
+    lines.name("fate", exchange.fate.name)
+    if let cause = exchange.cause { lines.name("cause", cause.name) }
+    guard let status = record.status else { return }
+    lines.exact("status", status.number)
+    if let name = record.statusName { lines.string("status_name", name) }
+  }
+
+  private func list(_ key: StaticString, _ values: ShortList<Int64>, _ lines: inout JSONLines) {
+    lines.openList(key)
+    for value in values { lines.item(value) }
+    lines.closeList()
+  }
+
+  /// `[tag, length, children or null], ...`; at most as deep as the decoder walks.
+  private func tree(_ tlvs: [TLVRef], _ next: inout Int, depth: UInt16, _ lines: inout JSONLines) {
     while next < tlvs.count, tlvs[next].depth == depth {
       let tlv = tlvs[next]
       next += 1
-      if !isFirst { out.literal(",") }
-      isFirst = false
-      out.literal("[")
-      out.number(tlv.tag)
-      out.literal(",")
-      out.number(tlv.count)
-      out.literal(",")
-      if tlv.isList { tree(tlvs, &next, depth: depth + 1, to: &out) } else { out.literal("null") }
-      out.literal("]")
+      lines.openList()
+      lines.item(Int64(tlv.tag))
+      lines.item(Int64(tlv.count))
+      if tlv.isList {
+        lines.openList()
+        tree(tlvs, &next, depth: depth + 1, &lines)
+        lines.closeList()
+      } else {
+        lines.literal("null")
+      }
+      lines.closeList()
     }
-    out.literal("]")
   }
 }

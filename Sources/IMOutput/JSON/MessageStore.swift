@@ -25,12 +25,16 @@ package final class MessageRecord {
   /// What it is for.
   package let role: FrameRole
   private let packing: Packing
+  /// Which of the run's captures brought the first copy, from 0.
+  package let capture: UInt16
   /// Whether a copy after the first was made on purpose.
   package fileprivate(set) var isRetried = false
   /// The length in bytes of the first copy's body, as on the wire.
   package let bodyCount: Int
   /// The packet that brought the first copy.
   package let number: UInt64
+  /// Where in its stream the first copy's header begins.
+  package let streamOffset: UInt64
   /// What every copy's checksum said, in the order of `copies`.
   package fileprivate(set) var checksums: ShortList<ChecksumStatus>
   /// Microseconds since the epoch of every copy.
@@ -55,9 +59,11 @@ package final class MessageRecord {
   /// What the first copy tells.
   fileprivate init(
     _ frame: Frame, _ info: ConnectionInfo, _ direction: Direction, _ plan: ProtocolPlan, name: String?,
-    _ tlvs: Span<TLVRef>, flags: UInt32
+    _ tlvs: Span<TLVRef>, flags: UInt32, capture: UInt16
   ) {
     connection = info
+    self.capture = capture
+    streamOffset = frame.streamOffset
     self.direction = direction
     let index = Int(frame.kind.pointee.index)
     type = index < plan.typeNames.count ? plan.typeNames[index] : "type_\(frame.type)"
@@ -73,6 +79,17 @@ package final class MessageRecord {
     self.tlvs = tlvs.withUnsafeBufferPointer { Array($0) }
     self.flags = flags
   }
+
+  // Of the lists, for other rooms, into which the compiler does not see from there.
+
+  /// Copies that were kept one by one.
+  package var copyCount: Int { copies.count }
+  /// Answers that were kept one by one.
+  package var answerCount: Int { answers.count }
+  /// Microseconds since the epoch of the first answer; `nil` without one.
+  package var firstAnswer: Int64? { answers.first }
+  /// What the first copy's checksum said.
+  package var firstChecksum: ChecksumStatus { checksums.first ?? .unchecked }
 
   /// `zlib` for a compressed body, `label-only` for one that only its header calls so, else `none`; `nil` where the protocol
   /// knows no compression.
@@ -114,7 +131,7 @@ package final class MessageStore {
   private static let maximumBody = 64 << 10
   /// At most so many copies and answers of one message are kept one by one.
   private static let maximumTimes = 1_000
-  /// What a message costs in memory, without its body: 248 bytes, its place in the dictionary, and a few TLVs.
+  /// What a message costs in memory, without its body: 256 bytes, its place in the dictionary, and a few TLVs.
   package static let costPerMessage = 384
   /// Bytes of bodies and of named fields that are kept, and the most that may be.
   private var keptBytes = 0
@@ -140,18 +157,19 @@ package final class MessageStore {
   /// Forgets the name of a session that is forgotten.
   package func forgotten(_ session: UInt32) { names[session] = nil }
 
-  /// Notes one frame: the first or another copy, or an answer; `isAfterGap` where it is the first behind missing bytes. `fields`
-  /// and `owner` are kept of a first copy.
+  /// Notes one frame: the first or another copy, or an answer; `isAfterGap` where it is the first behind missing bytes. `fields`,
+  /// `owner` and `capture` are kept of a first copy.
   package func note(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, _ body: RawSpan,
     _ tlvs: Span<TLVRef>, isAfterGap: Bool = false, fields: [NamedField] = [],
-    owner: SocketOwner? = nil
+    owner: SocketOwner? = nil, capture: UInt16 = 0
   ) {
     guard note.exchange != .max else { return }
     let flags = FrameFlagNames.mask(frame, note) | (isAfterGap ? FrameFlagNames.afterGap : 0)
     if note.copy == 1, !note.isAck {
       let record = MessageRecord(
-        frame, info, direction, plans[Int(info.plan)], name: names[note.session], tlvs, flags: flags)
+        frame, info, direction, plans[Int(info.plan)], name: names[note.session], tlvs, flags: flags,
+        capture: capture)
       if keepsBodies || !fields.isEmpty { keep(body, fields, of: record) }
       record.owner = owner
       records[note.exchange] = record

@@ -4,28 +4,18 @@ extension FrameJSONWriter {
   /// Adds whose the connection is to the line that was written last: `owner`, an object of `unit`, `container`, `pod` and
   /// `user`, the number of a user.
   package static func amend(owner: SocketOwner, to out: inout ByteWriter) {
-    // The brace and the line feed.
-    out.truncate(to: out.count - 2)
-    out.literal(",")
-    out.owner(owner)
-    out.literal("}\n")
+    JSONLines.amend(&out) { $0.owner(owner) }
   }
 }
 
-extension ByteWriter {
-  /// Appends `"owner":{...}`.
+extension JSONLines {
+  /// Whose a connection is: the member `owner`.
   mutating func owner(_ owner: SocketOwner) {
-    literal("\"owner\":{")
-    for (key, value) in [("unit", owner.unit), ("container", owner.container), ("pod", owner.pod)] {
-      guard let value else { continue }
-      literal("\"")
-      text(key)
-      literal("\":")
-      jsonString(value)
-      literal(",")
-    }
-    literal("\"user\":")
-    number(UInt64(owner.user))
-    literal("}")
+    open("owner")
+    if let unit = owner.unit { string("unit", unit) }
+    if let container = owner.container { string("container", container) }
+    if let pod = owner.pod { string("pod", pod) }
+    exact("user", UInt64(owner.user))
+    close()
   }
 }

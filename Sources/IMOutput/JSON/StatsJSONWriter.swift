@@ -9,39 +9,32 @@ package struct StatsJSONWriter {
 
   /// Appends one line. `counters` has one name a count, the same for every profile.
   package func write(_ figures: RunFigures, to out: inout ByteWriter) {
-    var lines = JSONLines()
-    lines.begin()
-    lines.open("counters")
-    for (name, value) in counters(figures).sorted(by: { $0.key < $1.key }) {
-      lines.beginKey()
-      lines.writer.text(JSONLines.escaped(name))
-      lines.writer.literal("\":")
-      lines.writer.number(value)
+    JSONLines.line(to: &out) { lines in
+      lines.open("counters")
+      for (name, value) in counters(figures).sorted(by: { $0.key < $1.key }) {
+        lines.exact(named: JSONLines.escaped(name), value)
+      }
+      lines.close()
+      FigureTrees.run.write(
+        figures.run, &lines,
+        aside: { member, lines in
+          switch member {
+          case "ledger": servers(figures, &lines, server)
+          case "traffic":
+            types(figures.summary, &lines)
+            sequences(figures.summary, &lines)
+          default: break
+          }
+        }, isWanted: { $0 != "counters" })
     }
-    lines.close()
-    FigureTrees.run.write(
-      figures.run, &lines,
-      aside: { member, lines in
-        switch member {
-        case "ledger": servers(figures, &lines, server)
-        case "traffic":
-          types(figures.summary, &lines)
-          sequences(figures.summary, &lines)
-        default: break
-        }
-      }, isWanted: { $0 != "counters" })
-    lines.writer.literal("}\n")
-    lines.writer.withBytes { out.raw($0) }
   }
 
   /// Appends one line about messages that a filter has chosen: what becomes of messages is of them, and nothing else is told.
   package func write(chosen figures: RunFigures, by filter: String, to out: inout ByteWriter) {
-    var lines = JSONLines()
-    lines.begin()
-    lines.text("filter", filter)
-    servers(figures, &lines, chosen)
-    lines.writer.literal("}\n")
-    lines.writer.withBytes { out.raw($0) }
+    JSONLines.line(to: &out) { lines in
+      lines.string("filter", filter)
+      servers(figures, &lines, chosen)
+    }
   }
 
   private func chosen(_ metrics: EndpointMetrics, _ figures: RunFigures, _ lines: inout JSONLines) {
@@ -79,21 +72,16 @@ package struct StatsJSONWriter {
   ) {
     lines.key("total")
     write(figures.total, figures, &lines)
-    lines.key("servers")
-    lines.writer.literal("[")
-    for (i, (key, metrics)) in figures.endpoints.enumerated() {
-      if i > 0 { lines.writer.literal(",") }
-      lines.openObject()
-      lines.key("server")
-      lines.writer.literal("\"")
-      lines.writer.endpoint(key.endpoint)
-      lines.writer.literal("\"")
+    lines.openList("servers")
+    for (key, metrics) in figures.endpoints {
+      lines.openItem()
+      lines.endpoint("server", key.endpoint)
       lines.text("profile", figures.summary.plans[Int(key.plan)].name)
       lines.key("figures")
       write(metrics, figures, &lines)
       lines.close()
     }
-    lines.writer.literal("]")
+    lines.closeList()
     guard let others = figures.others else { return }
     lines.key("other_servers")
     write(others, figures, &lines)
@@ -111,11 +99,9 @@ package struct StatsJSONWriter {
   /// What was refused, and with which status: `"refusals":[{"profile":"mqtt","type":"connect","status":5,...}]`.
   private func refusals(_ counts: RefusalCounts, _ figures: RunFigures, _ lines: inout JSONLines) {
     guard !counts.entries.isEmpty else { return }
-    lines.key("refusals")
-    lines.writer.literal("[")
-    for (i, row) in RefusalRow.rows(counts, figures.summary.plans, figures.statuses).enumerated() {
-      if i > 0 { lines.writer.literal(",") }
-      lines.openObject()
+    lines.openList("refusals")
+    for row in RefusalRow.rows(counts, figures.summary.plans, figures.statuses) {
+      lines.openItem()
       lines.text("profile", row.profile)
       lines.text("type", row.type)
       if let status = row.status { lines.number("status", UInt64(status)) }
@@ -123,39 +109,31 @@ package struct StatsJSONWriter {
       lines.number("count", row.count)
       lines.close()
     }
-    lines.writer.literal("]")
+    lines.closeList()
     if counts.others > 0 { lines.number("refusals_others", counts.others) }
   }
 
   /// `"types":[{"profile":"tjp","type":"data","frames":{...},"exchanges":{"units":51,...}}]`.
   private func types(_ summary: Summary, _ lines: inout JSONLines) {
-    lines.key("types")
-    lines.writer.literal("[")
-    var isFirst = true
+    lines.openList("types")
     for (plan, kinds) in zip(summary.plans, summary.kinds) {
       for (k, kind) in kinds.enumerated() where kind.frames[0] + kind.frames[1] > 0 {
-        if !isFirst { lines.writer.literal(",") }
-        isFirst = false
-        lines.openObject()
+        lines.openItem()
         lines.text("profile", plan.name)
         lines.text("type", k < plan.typeNames.count ? plan.typeNames[k] : "other")
         FigureTrees.type.write(kind, &lines)
         lines.close()
       }
     }
-    lines.writer.literal("]")
+    lines.closeList()
   }
 
   /// `"sequences":[{"profile":"tjp","direction":"client_to_server","category":0,"left_out":3,...}]`.
   private func sequences(_ summary: Summary, _ lines: inout JSONLines) {
-    lines.key("sequences")
-    lines.writer.literal("[")
-    var isFirst = true
+    lines.openList("sequences")
     for (plan, all) in zip(summary.plans, summary.sequences) {
       for totals in all {
-        if !isFirst { lines.writer.literal(",") }
-        isFirst = false
-        lines.openObject()
+        lines.openItem()
         lines.text("profile", plan.name)
         lines.name("direction", totals.direction == .clientToServer ? "client_to_server" : "server_to_client")
         lines.number("category", totals.category)
@@ -163,6 +141,6 @@ package struct StatsJSONWriter {
         lines.close()
       }
     }
-    lines.writer.literal("]")
+    lines.closeList()
   }
 }

@@ -14,110 +14,73 @@ package struct StreamJSONWriter {
 
   /// Appends one stream and a line feed.
   package func write(_ stream: CollectedStream, to out: inout ByteWriter) {
-    out.literal("{\"id\":")
-    out.number(Int64(stream.id))
-    out.literal(",\"first_frame\":")
-    out.number(stream.firstFrame)
-    out.literal(",\"client\":")
-    out.jsonString(StreamName.spaced(stream.client))
-    out.literal(",\"server\":")
-    out.jsonString(StreamName.spaced(stream.server))
-    let note = CarrierNote(stream.directions.first?.content ?? [])
-    if let client = note.client {
-      out.literal(",\"proxied_client\":")
-      out.jsonString(StreamName.spaced(client))
+    JSONLines.line(to: &out) { lines in
+      lines.signed("id", Int64(stream.id))
+      lines.exact("first_frame", stream.firstFrame)
+      lines.string("client", StreamName.spaced(stream.client))
+      lines.string("server", StreamName.spaced(stream.server))
+      let note = CarrierNote(stream.directions.first?.content ?? [])
+      if let client = note.client { lines.string("proxied_client", StreamName.spaced(client)) }
+      if !note.carriers.isEmpty {
+        lines.key("carrier")
+        lines.writer.names(note.carriers)
+      }
+      lines.flag("saw_syn", stream.sawSYN)
+      lines.signed("first_us", stream.firstSeen.microseconds)
+      lines.signed("last_us", stream.lastSeen.microseconds)
+      // Nanoseconds as microseconds with up to three decimals.
+      if let trip = stream.serverHandshake { lines.thousandths("handshake_rtt_server_us", trip) }
+      if let trip = stream.clientHandshake { lines.thousandths("handshake_rtt_client_us", trip) }
+      analysis(stream.analysis, of: StreamEvent.allCases, &lines)
+      lines.openList("dirs")
+      for (i, direction) in stream.directions.enumerated() { write(direction, StreamName.sides[i & 1], &lines) }
+      lines.closeList()
     }
-    if !note.carriers.isEmpty {
-      out.literal(",\"carrier\":")
-      out.names(note.carriers)
-    }
-    out.literal(",\"saw_syn\":")
-    out.text(stream.sawSYN ? "true" : "false")
-    out.literal(",\"first_us\":")
-    out.number(stream.firstSeen.microseconds)
-    out.literal(",\"last_us\":")
-    out.number(stream.lastSeen.microseconds)
-    if let rtt = stream.serverHandshake { microseconds("handshake_rtt_server_us", rtt, &out) }
-    if let rtt = stream.clientHandshake { microseconds("handshake_rtt_client_us", rtt, &out) }
-    out.literal(",\"analysis\":")
-    analysis(stream.analysis, of: StreamEvent.allCases, &out)
-    out.literal(",\"dirs\":[")
-    for (i, direction) in stream.directions.enumerated() {
-      if i > 0 { out.literal(",") }
-      write(direction, StreamName.sides[i & 1], &out)
-    }
-    out.literal("]}\n")
   }
 
-  private func write(_ direction: CollectedDirection, _ name: String, _ out: inout ByteWriter) {
-    out.literal("{\"dir\":\"")
-    out.text(name)
-    out.literal("\"")
-    number("packets", Int64(clamping: direction.packets), &out)
-    number("wire_bytes", Int64(clamping: direction.wireBytes), &out)
-    number("payload_captured", Int64(clamping: direction.payloadCaptured), &out)
-    out.literal(",\"ranges\":")
-    ranges(direction.ranges, &out)
-    out.literal(",\"gaps\":")
-    ranges(direction.gaps, &out)
-    number("overlap_bytes", Int64(direction.overlapBytes), &out)
-    number("overlap_conflict_bytes", Int64(direction.conflictBytes), &out)
-    if direction.resetBytes > 0 { number("rst_payload_bytes_left_out", Int64(direction.resetBytes), &out) }
-    if direction.farBytes > 0 { number("far_bytes_left_out", Int64(direction.farBytes), &out) }
-    if direction.damagedBytes > 0 { number("checksum_bytes_left_out", Int64(direction.damagedBytes), &out) }
-    if direction.bytesNotKept > 0 { number("limit_bytes_not_kept", Int64(direction.bytesNotKept), &out) }
-    if direction.payloadLeftOut > 0 { number("limit_bytes_left_out", Int64(direction.payloadLeftOut), &out) }
-    out.literal(",\"analysis\":")
-    analysis(direction.analysis, of: StreamEvent.allCases.filter { direction.analysis[$0] > 0 }, &out)
+  private func write(_ direction: CollectedDirection, _ name: String, _ lines: inout JSONLines) {
+    lines.openItem()
+    lines.name("dir", name)
+    lines.number("packets", direction.packets)
+    lines.number("wire_bytes", direction.wireBytes)
+    lines.number("payload_captured", direction.payloadCaptured)
+    ranges("ranges", direction.ranges, &lines)
+    ranges("gaps", direction.gaps, &lines)
+    lines.signed("overlap_bytes", Int64(direction.overlapBytes))
+    lines.signed("overlap_conflict_bytes", Int64(direction.conflictBytes))
+    if direction.resetBytes > 0 { lines.signed("rst_payload_bytes_left_out", Int64(direction.resetBytes)) }
+    if direction.farBytes > 0 { lines.signed("far_bytes_left_out", Int64(direction.farBytes)) }
+    if direction.damagedBytes > 0 { lines.signed("checksum_bytes_left_out", Int64(direction.damagedBytes)) }
+    if direction.bytesNotKept > 0 { lines.signed("limit_bytes_not_kept", Int64(direction.bytesNotKept)) }
+    if direction.payloadLeftOut > 0 { lines.signed("limit_bytes_left_out", Int64(direction.payloadLeftOut)) }
+    analysis(direction.analysis, of: StreamEvent.allCases.filter { direction.analysis[$0] > 0 }, &lines)
     let trips = direction.acknowledgments
     if trips.count > 0 {
-      out.literal(",\"ack_rtt_karn_us\":{\"n\":")
-      out.number(trips.count)
-      microseconds("min", trips.least, &out)
-      microseconds("mean", trips.mean, &out)
-      microseconds("max", trips.most, &out)
-      out.literal("}")
+      lines.open("ack_rtt_karn_us")
+      lines.exact("n", trips.count)
+      lines.thousandths("min", trips.least)
+      lines.thousandths("mean", trips.mean)
+      lines.thousandths("max", trips.most)
+      lines.close()
     }
-    out.literal("}")
+    lines.close()
   }
 
-  private func number(_ name: StaticString, _ value: Int64, _ out: inout ByteWriter) {
-    out.literal(",\"")
-    out.literal(name)
-    out.literal("\":")
-    out.number(value)
-  }
-
-  /// Nanoseconds as microseconds with up to three decimals.
-  private func microseconds(_ name: StaticString, _ nanoseconds: Int64, _ out: inout ByteWriter) {
-    out.literal(",\"")
-    out.literal(name)
-    out.literal("\":")
-    out.thousandths(nanoseconds)
-  }
-
-  private func ranges(_ ranges: [StreamRange], _ out: inout ByteWriter) {
-    out.literal("[")
-    for (i, range) in ranges.enumerated() {
-      if i > 0 { out.literal(",") }
-      out.literal("[")
-      out.number(Int64(range.offset))
-      out.literal(",")
-      out.number(Int64(range.count))
-      out.literal("]")
+  private func ranges(_ key: StaticString, _ ranges: [StreamRange], _ lines: inout JSONLines) {
+    lines.openList(key)
+    for range in ranges {
+      lines.openList()
+      lines.item(Int64(range.offset))
+      lines.item(Int64(range.count))
+      lines.closeList()
     }
-    out.literal("]")
+    lines.closeList()
   }
 
-  private func analysis(_ analysis: StreamAnalysis, of events: [StreamEvent], _ out: inout ByteWriter) {
-    out.literal("{")
-    for (i, event) in events.enumerated() {
-      out.text(i > 0 ? ",\"" : "\"")
-      out.text(event.name)
-      out.literal("\":")
-      out.number(analysis[event])
-    }
-    out.literal("}")
+  private func analysis(_ analysis: StreamAnalysis, of events: [StreamEvent], _ lines: inout JSONLines) {
+    lines.open("analysis")
+    for event in events { lines.exact(named: event.name, analysis[event]) }
+    lines.close()
   }
 }
 

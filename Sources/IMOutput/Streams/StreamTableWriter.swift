@@ -48,7 +48,7 @@ package struct StreamTableWriter {
     number("missing") { $0.directions.reduce(0) { $1.gaps.reduce($0) { $0 &+ UInt64($1.count) } } },
     count("retrans", .retransmission),
     count("out of order", .outOfOrder),
-    count("copies", .captureDuplicate),
+    count("captured twice", .captureDuplicate),
     count("lost", .lostSegment),
     count("dup acks", .duplicateAck),
     count("keep-alives", .keepAlive),

@@ -54,7 +54,7 @@ package struct StatsTextWriter {
   private func types(_ plan: ProtocolPlan, _ kinds: [KindTotals], to out: inout ByteWriter) {
     guard kinds.contains(where: { $0.frames[0] + $0.frames[1] > 0 }) else { return }
     var table = TextTable([
-      plan.name, "c2s", "s2c", "units", "acked", "retried", "rejected", "unanswered", "damaged", "unknown",
+      plan.name, "c2s", "s2c", "units", "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "unknown",
       "pending",
     ])
     for (k, kind) in kinds.enumerated() where kind.frames[0] + kind.frames[1] > 0 {
@@ -120,15 +120,7 @@ package struct StatsTextWriter {
 
   /// Messages that did not succeed, by why: `not successful, by cause: network 3 (...), peer 1 (...)`.
   private func causes(_ total: EndpointMetrics, to out: inout ByteWriter) {
-    let fates = total.messages.both
-    let causes: [(Cause, String)] = [
-      (.network, "never acknowledged by the peer's TCP"), (.peer, "acknowledged by the peer's TCP, never answered"),
-      (.capture, "unknown, bytes are missing from the capture"), (.status, "refused"),
-      (.checksum, "every copy damaged"),
-    ]
-    let parts = causes.compactMap { cause, text in
-      fates[cause] > 0 ? "\(cause.name) \(grouped(UInt64(fates[cause]))) (\(text))" : nil
-    }
+    let parts = FigureWords.parts(.causes, Catalogue.fates, total.messages)
     guard !parts.isEmpty else { return }
     out.text(wrapped("not successful, by cause: " + parts.joined(separator: ", "), width) + "\n")
   }
@@ -216,31 +208,20 @@ package struct StatsTextWriter {
     for (plan, all) in zip(summary.plans, summary.sequences) {
       for totals in all {
         let way = totals.direction == .clientToServer ? "client to server" : "server to client"
-        var parts = [
-          "numbers of \(plan.name), \(way), category \(totals.category): \(grouped(totals.leftOut)) left out"
-        ]
-        if totals.reordered > 0 { parts.append("\(grouped(totals.reordered)) came later") }
-        if totals.missing > 0 { parts.append("\(grouped(totals.missing)) missing") }
-        if totals.open > 0 { parts.append("\(grouped(totals.open)) may still come") }
-        if totals.late > 0 { parts.append("\(grouped(totals.late)) from the past") }
-        out.text(wrapped(parts.joined(separator: ", "), width) + "\n")
+        let parts = FigureWords.parts(.sequences, Catalogue.sequences, totals)
+        let name = "numbers of \(plan.name), \(way), category \(totals.category): "
+        out.text(wrapped(name + parts.joined(separator: ", "), width) + "\n")
       }
     }
   }
 
   private func problems(_ figures: RunFigures, to out: inout ByteWriter) {
-    var parts: [String] = []
-    for kind in IssueKind.allCases {
-      let n = figures.run.count(kind)
-      guard n > 0 else { continue }
-      let missing = figures.summary.reassembly.gapBytes
-      let bytes = kind == .gap ? " (\(count(missing[0] + missing[1] + missing[2], "byte")))" : ""
-      parts.append("\(kind.name) \(grouped(n))\(bytes)")
-    }
-    let counts = figures.total.counts
-    if counts[.retries] > 0 { parts.append("retries \(grouped(counts[.retries]))") }
-    if counts[.duplicates] > 0 { parts.append("duplicates after the answer \(grouped(counts[.duplicates]))") }
-    if figures.run.repeatedAnswers > 0 { parts.append("repeated answers \(grouped(figures.run.repeatedAnswers))") }
+    let missing = figures.summary.reassembly.gapBytes
+    let bytes = count(missing[0] + missing[1] + missing[2], "byte")
+    let parts =
+      FigureWords.parts(.issues, Catalogue.run, figures.run) { $0 == IssueKind.gap.name ? bytes : nil }
+      + FigureWords.parts(.problems, Catalogue.reports, figures.total.counts)
+      + FigureWords.parts(.problems, Catalogue.run, figures.run)
     out.text(wrapped("problems: " + (parts.isEmpty ? "none" : parts.joined(separator: ", ")), width) + "\n")
   }
 

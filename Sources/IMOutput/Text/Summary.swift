@@ -60,7 +60,7 @@ extension Summary {
   private var bytes: String {
     var parts = [
       "\(grouped(ledger.decodedBytes)) bytes decoded", "\(grouped(ledger.damagedBytes)) damaged",
-      "\(grouped(ledger.skippedBytes)) skipped", "\(grouped(ledger.unreadBytes)) not read",
+      "\(grouped(ledger.strayBytes)) stray", "\(grouped(ledger.unreadBytes)) not read",
     ]
     if ledger.carrierBytes > 0 { parts[2] += " (\(grouped(ledger.carrierBytes)) of carriers)" }
     for reason in GapReason.allCases {
@@ -75,7 +75,7 @@ extension Summary {
         }
       parts.append("\(count(n, "gap")) of \(grouped(bytes)) bytes \(what)")
     }
-    if reassembly.retransmits > 0 { parts.append("\(count(reassembly.retransmits, "TCP retransmission"))") }
+    if reassembly.retransmissions > 0 { parts.append("\(count(reassembly.retransmissions, "TCP retransmission"))") }
     if reassembly.outOfWindow > 0 {
       parts.append("\(count(reassembly.outOfWindow, "segment")) outside the window")
     }
