@@ -33,7 +33,8 @@ let fuzzed: [Product] =
     .library(
       name: "rooms",
       targets: [
-        "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference", "IMFilter", "IMOwners",
+        "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference", "IMRedaction", "IMFilter",
+        "IMOwners",
         "IMAlerts", "IMOutput", "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",
       ])
   ] : []
@@ -75,6 +76,7 @@ let package = Package(
       "IMProfile", ["IMEngine", "IMFields", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
     room("IMInference", ["IMEngine", "IMWire"]),
+    room("IMRedaction", ["IMEngine", "IMFields", "IMWire"]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
     room("IMOwners", ["IMWire"]),
@@ -86,8 +88,8 @@ let package = Package(
     room(
       "IMPipeline",
       [
-        "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMInference", "IMMetrics", "IMFilter", "IMAlerts",
-        "IMOutput", "IMDocuments", "IMOwners", "IMYAML", "IMWire", "CSandbox",
+        "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMOwners", "IMYAML", "IMWire", "CSandbox",
       ]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
     room("IMCommandLine", ["IMWire"]),
@@ -119,6 +121,7 @@ let package = Package(
     tests("IMYAMLTests", ["IMYAML"]),
     tests("IMProfileTests", ["IMProfile", "IMEngine", "IMYAML", "IMWire"]),
     tests("IMInferenceTests", ["IMInference", "IMProfile", "IMEngine"]),
+    tests("IMRedactionTests", ["IMRedaction", "IMProfile", "IMEngine", "IMFields", "IMWire"]),
     tests("IMFilterTests", ["IMFilter", "IMWire"]),
     tests("IMOwnersTests", ["IMOwners", "IMWire"]),
     tests("IMMetricsTests", ["IMMetrics", "IMEngine", "IMWire"]),

@@ -4,6 +4,7 @@ import IMFilter
 import IMMetrics
 import IMOutput
 import IMOwners
+import IMStore
 import IMWire
 
 /// Collects messages and hands each on, if it is selected: when its fate is final, or, live, when it is decided, and again when
@@ -21,6 +22,12 @@ final class MessageSink: EngineSink {
   /// Who has the ends of this host; `nil` but live.
   private let owners: ConnectionOwners?
   private let take: ((MessageRecord, Exchange) -> Void)?
+  /// Named fields that are kept of every message, to be searched.
+  private let search: SearchFields?
+  /// Told of issues.
+  var hear: ((Issue, ConnectionInfo) -> Void)?
+  /// Which of the run's captures is read, from 0.
+  var capture: UInt16 = 0
   /// Exchanges that were decided by a frame that is not told yet: it comes next.
   private var decided: [Exchange] = []
   /// The statuses that answers gave.
@@ -31,15 +38,18 @@ final class MessageSink: EngineSink {
   /// Whether there are marks.
   private var isNearGap = false
 
-  /// Hands what is selected to `take`; without one, `includes` answers whoever asks.
+  /// Hands what is selected to `take`; without one, `includes` answers whoever asks. Fields that `search` wants are kept with
+  /// messages.
   init(
     plans: [ProtocolPlan], selection: MessageSelection, isLive: Bool = false, owners: ConnectionOwners? = nil,
+    search: SearchFields? = nil,
     take: ((MessageRecord, Exchange) -> Void)? = nil
   ) {
     self.plans = plans
     self.isLive = isLive
     self.owners = owners
     self.selection = selection
+    self.search = search
     self.take = take
     store = MessageStore(plans: plans, keepsBodies: selection.needsBodies)
   }
@@ -49,9 +59,14 @@ final class MessageSink: EngineSink {
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
     let isAfterGap = isNearGap && takeMark(frame, connection, direction)
-    let fields = selection.names.map { self.fields(frame, connection, direction, bytes, body, $0) } ?? []
+    var fields = selection.names.map { self.fields(frame, connection, direction, bytes, body, $0) } ?? []
+    if let search, search.has(Int(connection.plan)) {
+      fields = self.fields(frame, connection, direction, bytes, body, search, isFirst: note.copy == 1 && !note.isAck)
+    }
     let owner = owners?.owner(of: connection.serial, client: connection.peer, server: connection.server)
-    store.note(frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap, fields: fields, owner: owner)
+    store.note(
+      frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap, fields: fields, owner: owner,
+      capture: capture)
     if !decided.isEmpty { tellDecided() }
   }
 
@@ -78,6 +93,9 @@ final class MessageSink: EngineSink {
   func end() {
     tellDecided()
     guard store.leftOut > 0 else { return }
+    guard search == nil else {
+      return complain("there was no room for the texts of \(count(store.leftOut, "message")): they are not searched")
+    }
     complain("-Y could not look into \(count(store.leftOut, "message")), for whose bodies or fields there was no room")
   }
 
@@ -102,6 +120,19 @@ final class MessageSink: EngineSink {
     return names.kept(of: fields ?? [], plan, for: selection.filter?.fieldsUsed ?? [])
   }
 
+  /// What the store searches in of a frame's named fields: of first copies. Others are read only where one tells what the next
+  /// ones mean.
+  @inline(never)
+  private func fields(
+    _ frame: Frame, _ connection: ConnectionInfo, _ direction: Direction, _ bytes: RawSpan, _ body: RawSpan,
+    _ search: SearchFields, isFirst: Bool
+  ) -> [NamedField] {
+    let plan = Int(connection.plan)
+    guard isFirst || plans[plan].fields?.remembers == true else { return [] }
+    let fields = book.fields(frame, connection, direction, plans[plan], bytes: bytes, body: body)
+    return isFirst ? search.kept(of: fields ?? [], plan) : []
+  }
+
   func named(_ session: UInt32, _ name: String) { store.named(session, name) }
   func forgotten(_ session: UInt32) { store.forgotten(session) }
   func met(_ status: StatusCode, place: UInt16) {
@@ -110,6 +141,7 @@ final class MessageSink: EngineSink {
   }
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) { store.adopted(exchange, times) }
   func issue(_ issue: Issue, _ connection: ConnectionInfo) {
+    hear?(issue, connection)
     marks.note(issue, connection)
     isNearGap = !marks.isEmpty
   }

@@ -90,8 +90,8 @@ private func decode(_ input: InputOptions, _ plan: ProtocolPlan, _ report: Repor
   }
   return ProfileSkeleton.Outcome(
     frames: frames, connections: UInt64(ledger.decodedConnections), allConnections: UInt64(ledger.connections),
-    bytes: ledger.decodedBytes + ledger.damagedBytes + ledger.skippedBytes + ledger.unreadBytes - ledger.carrierBytes,
-    skippedBytes: ledger.skippedBytes + ledger.unreadBytes - ledger.carrierBytes)
+    bytes: ledger.decodedBytes + ledger.damagedBytes + ledger.strayBytes + ledger.unreadBytes - ledger.carrierBytes,
+    strayBytes: ledger.strayBytes + ledger.unreadBytes - ledger.carrierBytes)
 }
 
 /// How much of a capture is looked at.

@@ -35,6 +35,9 @@ struct Export: Subcommand {
         "The connection with this number, which lines show after '#'. Repeatable."),
       .value("--from <time>", \.options.from, "Only packets from this time on, plus the opening of each connection."),
       .value("--to <time>", \.options.to, "Only packets up to this time, plus the opening of each connection."),
+      .flag(
+        "--redact", \.options.redacts,
+        "Replace names, addresses and what users say by stand-ins of the same length and shape."),
       .group(\.source), .group(\.decode), .group(\.speech),
       .list("<file> ...", \.source.operands, captureFiles),
     ]

@@ -1,5 +1,6 @@
 @testable import IMEngine
 @testable import IMProfile
+@testable import IMRedaction
 @testable import IMWire
 
 /// Packets and streams, through the engine from the link layer to the tracker.
@@ -47,6 +48,7 @@ private final class Sink: EngineSink {
   func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {}
   func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) {}
   func met(_ status: StatusCode, place: UInt16) {}
+  func stretch(_ stretch: StreamStretch, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan) {}
   func named(_ session: UInt32, _ name: String) {}
   func forgotten(_ session: UInt32) {}
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) {}
@@ -84,11 +86,39 @@ private func run(_ bytes: [UInt8], _ records: [PacketRecord], plans: [ProtocolPl
   for reason in SkipReason.allCases { skipped += ledger.skipped[Int(reason.rawValue)] }
   if ledger.packets != ledger.segments + skipped { fail("packets: \(ledger.packets) are not \(ledger.segments) + \(skipped)") }
   let used =
-    ledger.decodedBytes + ledger.damagedBytes + ledger.skippedBytes + ledger.unreadBytes + counters.repeatedBytes
+    ledger.decodedBytes + ledger.damagedBytes + ledger.strayBytes + ledger.unreadBytes + counters.repeatedBytes
     + counters.ignoredBytes
   if counters.payloadBytes != used { fail("bytes: \(counters.payloadBytes) payload, \(used) accounted for") }
   if engine.heldBytes != 0 { fail("\(engine.heldBytes) bytes are held at the end") }
+  redact(bytes, records, plans: plans, sums: sums, memory: memory)
   return sink.first
+}
+
+/// Rewrites the packets; each must keep its length.
+private func redact(_ bytes: [UInt8], _ records: [PacketRecord], plans: [ProtocolPlan], sums: Bool, memory: Int) {
+  let names = Pseudonyms(IdentityHash(key: [1, 2, 3]))
+  let sink = RedactionSink(names, plans: plans, memory: memory, isWanted: { _ in true })
+  var options = EngineOptions(plans: plans)
+  options.needs = RedactionSink.needs
+  options.exchangeCapacity = 64
+  options.verifiesChecksums = sums
+  options.memory = memory
+  var engine = Engine(options: options, sink: sink)
+  engine.process(bytes.span.bytes, records.span)
+  engine.finish()
+  sink.finish()
+  var finder = EndpointFinder()
+  var packets = PacketRedactor(names)
+  for record in records {
+    guard let layers = finder.layers(bytes.span.bytes, record).layers else { continue }
+    let way = RedactionSink.Way(serial: 1, isBack: layers.source.port < layers.destination.port)
+    let old = bytes[layers.payload.lowerBound..<layers.payload.upperBound]
+    let offset = Int64(layers.sequence.distance(from: sink.firstSequences[way] ?? 0))
+    let payload = (sink.patches[way] ?? StreamPatches()).apply(to: Array(old), at: offset)
+    if payload.count != old.count { fail("\(old.count) payload bytes became \(payload.count)") }
+    let new = packets.rewrite(bytes.span.bytes, record, layers, payload: payload)
+    if new.count != Int(record.capturedLength) { fail("\(record.capturedLength) bytes became \(new.count)") }
+  }
 }
 
 /// Whole packets of any link type: a byte for the type, one for the time, two for the length, then the bytes.

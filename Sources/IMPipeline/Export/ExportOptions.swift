@@ -12,6 +12,8 @@ package struct ExportOptions: Sendable {
   package var sessions: [String] = []
   /// Only packets from then on, and up to then, beside the openings of connections, as text.
   package var from: String?, to: String?
+  /// Whether names, addresses and what people say are replaced.
+  package var redacts = false
   /// The capture that is written, `-` for standard output.
   package var path = ""
 

@@ -2,6 +2,7 @@ import IMCapture
 import IMEngine
 import IMFilter
 import IMOutput
+import IMRedaction
 import IMWire
 
 /// Copies the packets of chosen connections to a capture that decodes to the same messages: `imdump export`.
@@ -11,7 +12,7 @@ import IMWire
 package func runExport(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, options: ExportOptions
 ) throws(UsageError) -> ExitStatus {
-  guard !options.isEmpty else {
+  guard !options.isEmpty || options.redacts else {
     throw UsageError(message: "say what to export: with -Y, --lost, --conn, --session, --from or --to")
   }
   guard !input.files.contains("-") else {
@@ -59,6 +60,7 @@ private final class Export {
   private var serials: Set<UInt32>
   private var sessions: Set<UInt32> = []
   private var comments: [Place: String] = [:]
+  private var redaction: ExportRedaction?
 
   init(_ run: Run, _ options: ExportOptions, _ range: ExportRange?) {
     self.run = run
@@ -90,6 +92,10 @@ private final class Export {
         guard isAll || serials.contains(connection.serial) else { return false }
         return range.map { connection.firstSeen <= $0.to && connection.lastSeen >= $0.from } ?? true
       }, range: range)
+    if options.redacts {
+      redaction = ExportRedaction(run, wanted: selection.wanted)
+      if run.stopping.stop.isStopped { return .interrupted }
+    }
     var total: UInt64 = 0
     do throws(CaptureError) {
       total = try copyPackets(to: file, &selection)
@@ -98,6 +104,7 @@ private final class Export {
       complain(error.description)
       return max(status, ExitStatus(error))
     }
+    if let redaction { status = max(status, tell(redaction)) }
     guard file.packetCount > 0 else {
       complain("nothing of \(count(total, "packet")) is chosen: \(options.path) has no packets")
       return status
@@ -114,7 +121,7 @@ private final class Export {
   private func choose(_ sink: ExportSink, commented: Bool) throws(UsageError) -> (Driver, [CaptureError]) {
     let filter = try run.filter(options.filter)
     let names = Set(options.sessions)
-    let needsMessages = options.choosesMessages || !options.connections.isEmpty || range != nil
+    let needsMessages = options.redacts || options.choosesMessages || !options.connections.isEmpty || range != nil
     let selection = MessageSelection(options.choice, filter)
     let messages = MessageSink(plans: run.plans, selection: selection, isLive: false) { [unowned self] in
       take($0, $1, names, commented)
@@ -140,7 +147,7 @@ private final class Export {
     }
     if let range, !record.copies.contains(where: { range.contains(Timestamp(microseconds: $0)) }) { return }
     messageCount += 1
-    chosen[Self.hash(record, exchange), default: 0] += 1
+    chosen[hash(record, exchange), default: 0] += 1
     guard commented, options.choosesMessages, comments.count < Self.maximumComments, let first = record.copies.first
     else { return }
     let number = record.sequence.map { " seq \($0)" } ?? ""
@@ -167,11 +174,24 @@ private final class Export {
           try source.nextBatch({ bytes, records in
             for i in 0..<Int(min(UInt64(records.count), left)) {
               total += 1
-              let isIncluded = selection.includes(records[i], bytes)
+              let isIncluded: Bool
+              var new: (record: PacketRecord, bytes: [UInt8])?
+              if let redaction {
+                new = redaction.rewritten(records[i], bytes, selection)
+                isIncluded = new != nil
+              } else {
+                isIncluded = selection.includes(records[i], bytes)
+              }
               if latest.map({ $0.timestamp < records[i].timestamp }) ?? true { latest = records[i] }
               guard isIncluded else { continue }
               lastWritten = max(lastWritten ?? .distantPast, records[i].timestamp)
-              do throws(CaptureError) { try write(records[i], bytes, source, file) } catch {
+              do throws(CaptureError) {
+                if let new {
+                  try write(new.record, new.bytes.span.bytes, source, file)
+                } else {
+                  try write(records[i], bytes, source, file)
+                }
+              } catch {
                 failure = error
                 return
               }
@@ -222,7 +242,7 @@ private final class Export {
     again.packetLimit = nil
     let second = run.again(over: again)
     let (driver, _) = try second.messages(MessageChoice(), nil) { [unowned self] record, exchange in
-      let hash = Self.hash(record, exchange)
+      let hash = hash(record, exchange)
       if let left = chosen[hash] { chosen[hash] = left == 1 ? nil : left - 1 }
     }
     let errors = second.lead(driver)
@@ -242,10 +262,24 @@ private final class Export {
     if !run.report.isQuiet { complain(text) }
   }
 
-  /// Stands for everything that `imdump messages --json` says of a message, but for its connection's number.
-  private static func hash(_ record: MessageRecord, _ exchange: Exchange) -> UInt64 {
+  /// Says what redaction could not keep.
+  private func tell(_ redaction: ExportRedaction) -> ExitStatus {
+    if !redaction.leftOut.isEmpty {
+      complain("a limit (--mem) left \(count(UInt64(redaction.leftOut.count), "connection")) out")
+    }
+    if redaction.counts.gone > 0 {
+      complain(
+        "\(count(redaction.counts.gone, "frame")) gone: what stands for a compressed body would have another length")
+    }
+    if redaction.fragments > 0 { complain("\(count(redaction.fragments, "fragment")) of datagrams left out") }
+    return redaction.leftOut.isEmpty && redaction.counts.gone == 0 ? .success : .failure
+  }
+
+  /// Stands for everything that `imdump messages --json` says of a message, but for its connection's number, and where names are replaced
+  /// for those.
+  private func hash(_ record: MessageRecord, _ exchange: Exchange) -> UInt64 {
     var line = ByteWriter(capacity: 512)
-    MessageJSONWriter().write(record, exchange, to: &line)
+    MessageJSONWriter(hasNames: !options.redacts).write(record, exchange, to: &line)
     return line.withBytes { bytes in
       // From behind the first member.
       let start = bytes.firstIndex(of: UInt8(ascii: ",")) ?? 0

@@ -3,26 +3,33 @@ import IMWire
 
 /// Says of a packet whether it is exported: by the connection that it belongs to, and by its time.
 struct ExportSelection: ~Copyable {
-  private struct Span {
+  struct Span {
     let firstSeen: Timestamp
     let opening: Timestamp
     let isWanted: Bool
+    /// The connection's number, and its client's end.
+    let serial: UInt32
+    let client: Endpoint
   }
 
   /// The connections between two ends, by the time at which they began: ports are used again.
   private var spans: [EndpointPair: [Span]] = [:]
   private let range: ExportRange?
   private var finder = EndpointFinder()
-  /// Connections that are wanted.
-  private(set) var count = 0
+  /// The numbers of the connections that are wanted.
+  private(set) var wanted: Set<UInt32> = []
+  /// How many they are.
+  var count: Int { wanted.count }
 
   init(_ connections: [ExportSink.Connection], wanted: (ExportSink.Connection) -> Bool, range: ExportRange?) {
     self.range = range
     for connection in connections.sorted(by: { ($0.firstSeen, $0.serial) < ($1.firstSeen, $1.serial) }) {
       let isWanted = wanted(connection)
-      if isWanted { count += 1 }
+      if isWanted { self.wanted.insert(connection.serial) }
       spans[connection.ends, default: []].append(
-        Span(firstSeen: connection.firstSeen, opening: connection.opening, isWanted: isWanted))
+        Span(
+          firstSeen: connection.firstSeen, opening: connection.opening, isWanted: isWanted, serial: connection.serial,
+          client: connection.client))
     }
   }
 
@@ -32,12 +39,18 @@ struct ExportSelection: ~Copyable {
     // Whose it is shows when its datagram is whole, which is too late.
     case .fragment: return count > 0
     case .other: return false
-    case .ends(let one, let other):
-      guard let spans = spans[EndpointPair(one, other)] else { return false }
-      let time = record.timestamp
-      let span = spans.last { $0.firstSeen <= time } ?? spans[0]
-      guard span.isWanted else { return false }
-      return range?.contains(time) ?? true || time <= span.opening
+    case .ends(let one, let other): return span(EndpointPair(one, other), record.timestamp) != nil
     }
+  }
+
+  /// Whether a connection is among those that are wanted.
+  func wants(_ serial: UInt32) -> Bool { wanted.contains(serial) }
+
+  /// The wanted connection of a packet of that time between two ends.
+  func span(_ ends: EndpointPair, _ time: Timestamp) -> Span? {
+    guard let spans = spans[ends] else { return nil }
+    let span = spans.last { $0.firstSeen <= time } ?? spans[0]
+    guard span.isWanted, range?.contains(time) ?? true || time <= span.opening else { return nil }
+    return span
   }
 }

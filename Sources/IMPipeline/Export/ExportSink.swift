@@ -9,6 +9,8 @@ final class ExportSink: EngineSink {
   struct Connection {
     let serial: UInt32
     let ends: EndpointPair
+    /// The end on the client's side.
+    let client: Endpoint
     let firstSeen: Timestamp
     let lastSeen: Timestamp
     /// Up to here it opens: TCP's handshake, and the protocol's own as far as no message comes in front of its end.
@@ -61,7 +63,8 @@ final class ExportSink: EngineSink {
     let opening = firstMessage[serial].map { max(established, $0.advanced(by: -1)) } ?? report.lastSeen
     connections.append(
       Connection(
-        serial: serial, ends: EndpointPair(report.info.peer, report.info.server), firstSeen: report.firstSeen,
+        serial: serial, ends: EndpointPair(report.info.peer, report.info.server), client: report.info.peer,
+        firstSeen: report.firstSeen,
         lastSeen: max(report.lastSeen, report.closedAt ?? report.lastSeen), opening: opening))
   }
 

@@ -1,0 +1,63 @@
+import IMFields
+
+/// What stands for what people say: characters that tell nothing but how long it was, and where it had digits, letters and signs.
+enum CharacterShape {
+  /// What stands for bytes that are no text. No UTF-8 has it, and no protocol's frame begins with it.
+  static let byte: UInt8 = 0xf7
+  /// What stands for anything where there is no room for shapes.
+  static let letter = UInt8(ascii: "x")
+
+  /// Bytes of the character that `bytes` begin with; 1 for what is none.
+  static func count(_ bytes: ArraySlice<UInt8>, _ encoding: TextEncoding) -> Int {
+    guard let first = bytes.first else { return 0 }
+    switch encoding {
+    case .ascii, .latin1, .gsm7: return 1
+    case .utf16: return 2
+    case .gbk: return first < 0x81 || bytes.count < 2 ? 1 : 2
+    case .utf8:
+      let count = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 1
+      let rest = bytes.dropFirst().prefix(count - 1)
+      return rest.count == count - 1 && rest.allSatisfy { $0 & 0xc0 == 0x80 } ? count : 1
+    }
+  }
+
+  /// What stands for a text.
+  static func text(_ bytes: [UInt8], _ encoding: TextEncoding) -> [UInt8] {
+    var result: [UInt8] = []
+    result.reserveCapacity(bytes.count)
+    var i = 0
+    while i < bytes.count {
+      let count = min(count(bytes[i...], encoding), bytes.count - i)
+      switch (encoding, count) {
+      case (.utf16, 2):
+        let isSign = bytes[i] == 0 && sign(bytes[i + 1]) != UInt8(ascii: "x")
+        result += bytes[i] == 0 ? [0, isSign ? sign(bytes[i + 1]) : UInt8(ascii: "x")] : [0x65, 0x87]
+      case (.utf8, 2): result += [0xc3, 0xa9]
+      case (.utf8, 3): result += [0xe6, 0x96, 0x87]
+      case (.utf8, 4): result += [0xf0, 0x9f, 0x98, 0x80]
+      case (.gbk, 2): result += [0xce, 0xc4]
+      case (.latin1, 1) where bytes[i] >= 0xa0: result.append(0xe9)
+      default: result.append(bytes[i] < 0x80 ? sign(bytes[i]) : byte)
+      }
+      i += count
+    }
+    return result
+  }
+
+  private static func sign(_ byte: UInt8) -> UInt8 {
+    switch byte {
+    case 0x30...0x39: UInt8(ascii: "1")
+    case 0x41...0x5a: UInt8(ascii: "X")
+    case 0x61...0x7a: UInt8(ascii: "x")
+    default: byte
+    }
+  }
+
+  /// What stands for bytes of which nobody knows what they are: a text for a text in UTF-8.
+  static func anything(_ bytes: [UInt8]) -> [UInt8] {
+    guard String(validating: bytes, as: UTF8.self) != nil,
+      bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || (0x09...0x0d).contains($0) })
+    else { return [UInt8](repeating: byte, count: bytes.count) }
+    return text(bytes, .utf8)
+  }
+}

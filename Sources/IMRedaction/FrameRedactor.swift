@@ -1,0 +1,228 @@
+package import IMEngine
+import IMFields
+package import IMWire
+
+/// Rewrites frames: what their protocol needs stays, and what people and devices are called and say goes.
+///
+/// Everything in a body that the profile does not know for structure or for a number that is nobody's is replaced. Values become stand-ins
+/// of the same length, so the rewritten frame has the place of the old one, and its checksum says of it what it said of that.
+package final class FrameRedactor {
+  /// What becomes of a byte.
+  enum Treatment: Equatable {
+    case keep
+    /// A pseudonym of the name that it belongs to.
+    case name(TextEncoding)
+    case digits, bytes
+    case number(littleEndian: Bool)
+    /// A number of as many digits that is always the same one.
+    case amount(littleEndian: Bool)
+    case address(family: Int)
+    /// A stand-in that tells its shape.
+    case text(TextEncoding)
+    case anything
+    /// JSON, by the members that are known: those that name somebody, and those that anybody may see.
+    case json(names: Set<String>, others: Set<String>)
+    case zero
+  }
+
+  let names: Pseudonyms
+  var addresses: AddressPseudonyms
+  private var memory = FieldMemory()
+
+  /// A redactor whose pseudonyms are `names`.
+  package init(_ names: Pseudonyms) {
+    self.names = names
+    addresses = AddressPseudonyms(names)
+  }
+
+  /// A frame as it travels, rewritten; `nil` where it cannot be, since what is compressed in it would have another length, or another
+  /// escape. `wire` is the frame with its delimiters and escapes, where it has some; the other parameters are the sink's. With `isPlain`
+  /// stand-ins tell no shape, so that they take less room where they are compressed.
+  package func rewrite(
+    _ frame: Frame, _ plan: ProtocolPlan, _ info: ConnectionInfo, _ direction: Direction, bytes: RawSpan, body: RawSpan,
+    tlvs: Span<TLVRef>, wire: [UInt8]?, isPlain: Bool = false
+  ) -> [UInt8]? {
+    guard let wire, plan.isDelimited else {
+      let whole = bytes.withUnsafeBytes { Array($0[frame.start..<frame.start + frame.count]) }
+      let isInflated = frame.flags.contains(.inflated)
+      let old = isInflated ? whole[..<frame.headerCount] + body.withUnsafeBytes { Array($0) } : whole
+      var text = FrameText(
+        old: old, headerCount: frame.headerCount, trailerCount: isInflated ? 0 : trailerCount(frame, plan))
+      treat(&text, frame, plan, info, direction, bytes, body, tlvs)
+      text.replace(self, isPlain: isPlain)
+      var new = text.new
+      if isInflated {
+        var packed = pack(text, frame, whole)
+        if packed == nil {
+          text.replace(self, isPlain: true)
+          packed = pack(text, frame, whole)
+        }
+        guard let packed else { return nil }
+        new = packed
+      }
+      if frame.checksumStatus != .unchecked { plan.mendChecksum(of: &new, from: whole, headerCount: frame.headerCount) }
+      return new
+    }
+    guard let unescaped = plan.unescaped(wire) else { return nil }
+    let trailer = trailerCount(frame, plan)
+    let header = unescaped.bytes.count - frame.bodyCount - trailer
+    guard header >= 0 else { return nil }
+    var text = FrameText(old: unescaped.bytes, headerCount: header, trailerCount: trailer)
+    treat(&text, frame, plan, info, direction, bytes, body, tlvs)
+    text.replace(self, isPlain: isPlain)
+    return fit(text, plan, unescaped, wire)
+  }
+
+  /// The frame `old` with the new body that `text` has, compressed to the length that the old one had.
+  private func pack(_ text: FrameText, _ frame: Frame, _ old: [UInt8]) -> [UInt8]? {
+    let body = frame.headerCount..<frame.headerCount + frame.bodyCount
+    guard
+      let packed = FittingDeflater.zlib(
+        Array(text.new[frame.headerCount...]), count: body.count, header: old[body].prefix(2))
+    else { return nil }
+    return text.new[..<frame.headerCount] + packed + old[body.upperBound...]
+  }
+
+  /// Attempts at a checksum that needs no other escape, of which one in 128 or more is right, and bytes that are summed for them at most.
+  private static let mostAttempts = 4_096, mostSummed = 16 << 20
+
+  /// Puts a rewritten frame where the old one stood. Where its checksum wants an escape that the old one had not, or had one that is not
+  /// wanted any more, a stand-in among its bytes becomes another one.
+  private func fit(
+    _ text: FrameText, _ plan: ProtocolPlan, _ unescaped: UnescapedFrame, _ wire: [UInt8]
+  ) -> [UInt8]? {
+    var frame = unescaped
+    func attempt(_ content: [UInt8]) -> [UInt8]? {
+      var content = content
+      plan.mendChecksum(of: &content, from: text.old, headerCount: text.headerCount)
+      frame.bytes = content
+      var result = wire
+      return plan.put(frame, over: &result) ? result : nil
+    }
+    // An escaped byte among stand-ins stays what it is, so that it needs its escape.
+    var content = text.new
+    for (i, place) in unescaped.places.enumerated() where text.isFree(i) {
+      let next = i + 1 < unescaped.places.count ? unescaped.places[i + 1] : place + 1
+      if next - place > 1 { content[i] = text.old[i] }
+    }
+    if let found = attempt(content) { return found }
+    guard plan.hasChecksum else { return nil }
+    var attempts = min(Self.mostAttempts, Self.mostSummed / max(1, content.count))
+    for i in content.indices where text.isFree(i) && content[i] != text.old[i] {
+      let kept = content[i]
+      for other in UInt8(0x21)...0x7c {
+        guard attempts > 0 else { return nil }
+        attempts -= 1
+        content[i] = other
+        if let found = attempt(content) { return found }
+      }
+      content[i] = kept
+    }
+    return nil
+  }
+
+  private func trailerCount(_ frame: Frame, _ plan: ProtocolPlan) -> Int {
+    frame.count - frame.headerCount - frame.bodyCount
+  }
+
+  /// Forgets a connection that is over.
+  func forget(_ connection: UInt32) { memory.forget(connection) }
+
+  // MARK: What becomes of which byte
+
+  private func treat(
+    _ text: inout FrameText, _ frame: Frame, _ plan: ProtocolPlan, _ info: ConnectionInfo, _ direction: Direction,
+    _ bytes: RawSpan, _ body: RawSpan, _ tlvs: Span<TLVRef>
+  ) {
+    if plan.hasLines { return treatLine(&text, plan) }
+    treatSession(&text, plan)
+    if !frame.flags.contains(.encrypted) {
+      let header = text.headerCount
+      for part in plan.bodyParts(of: frame, in: bytes, body: body, tlvs: tlvs) {
+        let range = part.range.lowerBound + header..<part.range.upperBound + header
+        switch part.kind {
+        case .structure: text.fix(range)
+        case .text: text.set(range, .name(.utf8))
+        case .bytes: text.set(range, .anything)
+        case .padding: text.set(range, .zero)
+        }
+      }
+    }
+    if let fields = plan.fields {
+      let whole = plan.fieldFrame(frame, info, direction, bytes: bytes, body: body)
+      if whole.body == text.headerCount {
+        for mark in FieldReader.marks(of: whole, fields, &memory) { treat(mark, fields, &text) }
+      }
+    }
+    for (offset, count) in [
+      (frame.identityOffset, frame.identityCount), (frame.subjectOffset, frame.subjectCount),
+    ] where count > 0 {
+      let start = offset - frame.headerCount + text.headerCount
+      text.set(start..<start + count, .name(.utf8))
+    }
+  }
+
+  private func treat(_ mark: FieldMark, _ fields: FieldPlan, _ text: inout FrameText) {
+    let treatment: Treatment
+    var isSensitive = false
+    switch mark.kind {
+    case .structure: treatment = .keep
+    case .json(let members):
+      func keys(_ sensitivity: FieldSensitivity?) -> Set<String> {
+        Set(members.filter { fields.fields[$0.field].sensitivity == sensitivity }.map(\.key))
+      }
+      treatment = .json(names: keys(.identity), others: keys(nil))
+    case .value(let field, let form):
+      let sensitivity = fields.fields.indices.contains(field) ? fields.fields[field].sensitivity : nil
+      treatment = Self.treatment(form, sensitivity)
+      isSensitive = sensitivity != nil
+    }
+    text.set(mark.range, treatment, isSensitive: isSensitive)
+  }
+
+  private static func treatment(_ form: FieldMark.Form, _ sensitivity: FieldSensitivity?) -> Treatment {
+    switch (form, sensitivity) {
+    case (.structure, _), (.time, nil), (.number, nil), (.littleEndian, nil): .keep
+    case (.text(let encoding), nil), (.text(let encoding), .identity): .name(encoding)
+    case (.text(let encoding), _): .text(encoding)
+    case (.digits, nil), (.digits, .identity): .digits
+    case (.number, .identity): .number(littleEndian: false)
+    case (.littleEndian, .identity): .number(littleEndian: true)
+    case (.number, _): .amount(littleEndian: false)
+    case (.littleEndian, _): .amount(littleEndian: true)
+    case (.address(let family), nil), (.address(let family), .identity): .address(family: family)
+    case (.bytes, .identity): .bytes
+    case (.time, _): .keep
+    case (.digits, _), (.address, _), (.bytes, _): .anything
+    }
+  }
+
+  /// The number of a session is somebody's, unless the profile names it and says otherwise.
+  private func treatSession(_ text: inout FrameText, _ plan: ProtocolPlan) {
+    guard let place = plan.sessionPlace(in: Array(text.old[..<text.headerCount])) else { return }
+    text.set(place.range, place.coding == .bcd ? .digits : .number(littleEndian: place.littleEndian))
+  }
+
+  /// A line's words: what it is read by stays, its session gets a pseudonym, and the others a stand-in.
+  private func treatLine(_ text: inout FrameText, _ plan: ProtocolPlan) {
+    let words = plan.lineWords
+    text.set(0..<text.old.count, .text(.utf8))
+    var number = 0
+    var at = 0
+    while at < text.old.count {
+      let isBlank = text.old[at] == 0x20 || text.old[at] == 0x09
+      guard !isBlank else {
+        at += 1
+        continue
+      }
+      let end = text.old[at...].firstIndex { $0 == 0x20 || $0 == 0x09 } ?? text.old.count
+      number += 1
+      if [words.type, words.sequence, words.status].contains(UInt8(clamping: number)) {
+        text.set(at..<end, .keep)
+      } else if number == Int(words.session) {
+        text.set(at..<end, .name(.ascii))
+      }
+      at = end
+    }
+  }
+}

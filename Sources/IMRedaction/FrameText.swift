@@ -1,0 +1,128 @@
+import IMFields
+import IMWire
+
+/// A frame's bytes while they are rewritten, and what becomes of each.
+struct FrameText {
+  let old: [UInt8]
+  var new: [UInt8]
+  let headerCount: Int
+  /// The treatment of each byte, by its place in `treatments`.
+  private var which: [UInt16]
+  private var treatments: [FrameRedactor.Treatment] = [.keep, .anything]
+  /// Whether the engine reads the frame by a byte, so that it is what it is.
+  private var isFixed: [Bool]
+
+  /// A frame whose header and trailer stay, and whose body goes.
+  init(old: [UInt8], headerCount: Int, trailerCount: Int) {
+    self.old = old
+    new = old
+    self.headerCount = min(headerCount, old.count)
+    which = [UInt16](repeating: 0, count: old.count)
+    isFixed = [Bool](repeating: false, count: old.count)
+    let end = max(self.headerCount, old.count - trailerCount)
+    for i in self.headerCount..<end { which[i] = 1 }
+  }
+
+  /// Has the bytes in `range` stay, since the frame is read by them.
+  mutating func fix(_ range: Range<Int>) {
+    set(range, .keep)
+    for i in range.clamped(to: 0..<old.count) { isFixed[i] = true }
+  }
+
+  /// Says what becomes of the bytes in `range`, as far as there are such; not of fixed ones, unless they are somebody's.
+  mutating func set(_ range: Range<Int>, _ treatment: FrameRedactor.Treatment, isSensitive: Bool = true) {
+    let range = range.clamped(to: 0..<old.count)
+    guard !range.isEmpty else { return }
+    let number: UInt16
+    switch treatment {
+    case .keep: number = 0
+    default:
+      // A number for each value, so that values which follow one another stay apart; of more than that some are taken for one.
+      if treatments.count < Int(UInt16.max) {
+        treatments.append(treatment)
+      } else {
+        treatments[treatments.count - 1] = .anything
+      }
+      number = UInt16(treatments.count - 1)
+    }
+    for i in range where isSensitive || !isFixed[i] { which[i] = number }
+  }
+
+  /// Whether a byte is a stand-in, which may be another one as well.
+  func isFree(_ i: Int) -> Bool {
+    switch treatments[Int(which[i])] {
+    case .text, .anything, .amount: true
+    default: false
+    }
+  }
+
+  /// Makes the new bytes; with `isPlain` stand-ins tell no shape.
+  mutating func replace(_ redactor: FrameRedactor, isPlain: Bool) {
+    var i = 0
+    while i < old.count {
+      let number = which[i]
+      var end = i + 1
+      while end < old.count, which[end] == number { end += 1 }
+      if number != 0 {
+        var made = redactor.replacement(Array(old[i..<end]), treatments[Int(number)])
+        if isPlain, [.text(.utf8), .text(.ascii), .anything].contains(treatments[Int(number)]) {
+          made = [UInt8](repeating: CharacterShape.letter, count: end - i)
+        }
+        for (offset, byte) in made.prefix(end - i).enumerated() { new[i + offset] = byte }
+      }
+      i = end
+    }
+  }
+}
+
+extension FrameRedactor {
+  /// What stands for the bytes of a value; as many.
+  func replacement(_ bytes: [UInt8], _ treatment: Treatment) -> [UInt8] {
+    switch treatment {
+    case .keep: return bytes
+    case .name(let encoding): return names.text(bytes, encoding)
+    case .digits: return names.digits(bytes)
+    case .bytes: return names.bytes(bytes)
+    case .number(let littleEndian):
+      return number(bytes, littleEndian) { names.number($0, maximum: $1) }
+    case .amount(let littleEndian):
+      return number(bytes, littleEndian) { min($1, UInt64(String(repeating: "1", count: String($0).count)) ?? $0) }
+    case .address(let family): return address(bytes, family)
+    case .text(let encoding): return CharacterShape.text(bytes, encoding)
+    case .anything: return CharacterShape.anything(bytes)
+    case .json(let known, let others): return JSONRedaction.rewritten(bytes, names: known, others: others, names)
+    case .zero: return [UInt8](repeating: 0, count: bytes.count)
+    }
+  }
+
+  /// Another number for a number, given it and the greatest one that has room.
+  private func number(
+    _ bytes: [UInt8], _ littleEndian: Bool, _ other: (UInt64, UInt64) -> UInt64
+  ) -> [UInt8] {
+    guard bytes.count <= 8 else { return CharacterShape.anything(bytes) }
+    let ordered = littleEndian ? Array(bytes.reversed()) : bytes
+    let maximum = bytes.count == 8 ? UInt64.max : 1 << UInt64(8 * bytes.count) - 1
+    let value = other(ordered.reduce(0) { $0 << 8 | UInt64($1) }, maximum)
+    let made = (0..<bytes.count).map { UInt8(truncatingIfNeeded: value >> UInt64(8 * (bytes.count - 1 - $0))) }
+    return littleEndian ? made.reversed() : made
+  }
+
+  /// An address behind `family` bytes: of IPv4, of IPv6, or a text.
+  private func address(_ bytes: [UInt8], _ family: Int) -> [UInt8] {
+    guard bytes.count >= family else { return CharacterShape.anything(bytes) }
+    let value = Array(bytes[family...])
+    func word(_ from: Int, _ count: Int) -> UInt64 { value[from..<from + count].reduce(0) { $0 << 8 | UInt64($1) } }
+    func octets(_ word: UInt64, _ count: Int) -> [UInt8] {
+      (0..<count).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * (count - 1 - $0))) }
+    }
+    switch value.count {
+    case 4:
+      let made = addresses.pseudonym(IPAddress(v4: UInt32(word(0, 4))))
+      return bytes[..<family] + octets(made.low, 4)
+    case 16:
+      let made = addresses.pseudonym(IPAddress(v6High: word(0, 8), v6Low: word(8, 8)))
+      return bytes[..<family] + octets(made.high, 8) + octets(made.low, 8)
+    default: return bytes[..<family] + names.text(value)
+    }
+  }
+}

@@ -1,0 +1,149 @@
+package import IMEngine
+package import IMWire
+
+/// Rewrites packets: their addresses, and the bytes of the streams that they carry. Checksums say of the new bytes what they said of the
+/// old ones, the wrong ones included.
+package struct PacketRedactor {
+  private var addresses: AddressPseudonyms
+  /// Bytes of the last packet, old and new.
+  private var old: [UInt8] = []
+  private var new: [UInt8] = []
+  /// The first byte of a packet in its batch.
+  private var base = 0
+
+  /// A redactor whose pseudonyms are `names`.
+  package init(_ names: Pseudonyms) { addresses = AddressPseudonyms(names) }
+
+  /// What stands for a packet: `bytes`, which are its batch's, as far as `record` says, with the headers that `layers` tells, and `payload`
+  /// for its TCP payload.
+  package mutating func rewrite(
+    _ bytes: RawSpan, _ record: PacketRecord, _ layers: PacketLayers, payload: [UInt8]
+  ) -> [UInt8] {
+    base = Int(record.offset)
+    old = bytes.withUnsafeBytes { Array($0[base..<base + Int(record.capturedLength)]) }
+    new = old
+    let (tcp, start) = (layers.tcp - base, layers.payload.lowerBound - base)
+    new.replaceSubrange(start..<start + min(payload.count, layers.payload.count), with: payload)
+    options(tcp + 20..<start)
+    var pseudo = 0..<0
+    var end = new.count
+    for header in layers.headers {
+      switch header {
+      case .ethernet(let at): for from in [at, at + 6] { link(from - base..<from - base + 6) }
+      case .address(let range): link(range.lowerBound - base..<range.upperBound - base)
+      case .routing(let range): clear(range.lowerBound + 8 - base..<range.upperBound - base, with: 0)
+      case .udp, .gre: break
+      case .ipv4(let at, let last):
+        (pseudo, end) = (ipv4(at - base), last - base)
+      case .ipv6(let at, let last):
+        (pseudo, end) = (ipv6(at - base), last - base)
+      }
+    }
+    // Behind a datagram stands what filled the frame up, which may be anything.
+    clear(min(end, new.count)..<new.count, with: 0)
+    let covered = layers.isOffloaded ? tcp..<tcp : tcp..<max(tcp, end)
+    mend(at: tcp + 16, [pseudo, covered], isPartial: layers.isOffloaded)
+    outer(layers)
+    return new
+  }
+
+  private mutating func clear(_ range: Range<Int>, with byte: UInt8) {
+    for i in range.clamped(to: 0..<new.count) { new[i] = byte }
+  }
+
+  private mutating func link(_ range: Range<Int>) {
+    guard range.lowerBound >= 0, range.upperBound <= new.count else { return }
+    new.replaceSubrange(range, with: addresses.link(Array(old[range])))
+  }
+
+  // MARK: IP
+
+  /// Gives the place of its addresses.
+  private mutating func ipv4(_ ip: Int) -> Range<Int> {
+    for at in [ip + 12, ip + 16] {
+      let address = UInt32(truncatingIfNeeded: word(at, 4))
+      put(addresses.pseudonym(IPAddress(v4: address)).low, at, 4)
+    }
+    // Options may name routers: in their place nothing is asked for.
+    let header = Int(old[ip] & 15) * 4
+    clear(ip + 20..<ip + header, with: 1)
+    mend(at: ip + 10, [ip..<ip + header])
+    return ip + 12..<ip + 20
+  }
+
+  private mutating func ipv6(_ ip: Int) -> Range<Int> {
+    for at in [ip + 8, ip + 24] {
+      let made = addresses.pseudonym(IPAddress(v6High: word(at, 8), v6Low: word(at + 8, 8)))
+      put(made.high, at, 8)
+      put(made.low, at + 8, 8)
+    }
+    return ip + 8..<ip + 40
+  }
+
+  private func word(_ at: Int, _ count: Int) -> UInt64 { old[at..<at + count].reduce(0) { $0 << 8 | UInt64($1) } }
+
+  private mutating func put(_ value: UInt64, _ at: Int, _ count: Int) {
+    for i in 0..<count { new[at + i] = UInt8(truncatingIfNeeded: value >> UInt64(8 * (count - 1 - i))) }
+  }
+
+  // MARK: TCP
+
+  /// Options that TCP itself needs (kinds 2 to 5 and 8) stay; of others, some of which name addresses, nothing is left.
+  private mutating func options(_ range: Range<Int>) {
+    var at = range.lowerBound
+    while at < range.upperBound {
+      let kind = old[at]
+      if kind == 0 { return clear(at + 1..<range.upperBound, with: 0) }
+      guard kind != 1 else {
+        at += 1
+        continue
+      }
+      let count = at + 1 < range.upperBound ? max(2, Int(old[at + 1])) : 1
+      let end = min(range.upperBound, at + count)
+      if ![2, 3, 4, 5, 8].contains(kind) { clear(at..<end, with: 1) }
+      at = end
+    }
+  }
+
+  // MARK: Checksums
+
+  /// Changes the checksum at `field` by what was changed in `ranges` (RFC 1624, equation 3). One of zeros was not made and stays so. A
+  /// partial one is a sum, and not what makes it up to ones.
+  private mutating func mend(at field: Int, _ ranges: [Range<Int>], isPartial: Bool = false) {
+    guard field >= 0, field + 2 <= new.count, old[field] != 0 || old[field + 1] != 0 else { return }
+    let complement: UInt16 = isPartial ? 0 : .max
+    var sum = UInt64(UInt16(truncatingIfNeeded: word(field, 2)) ^ complement)
+    for range in ranges {
+      let range = range.clamped(to: 0..<new.count)
+      for i in range where i != field && i != field + 1 && old[i] != new[i] {
+        let isHigh = (i - range.lowerBound) & 1 == 0
+        sum += UInt64(isHigh ? UInt16(~old[i]) << 8 | 0xff : 0xff00 | UInt16(~old[i]))
+        sum += UInt64(isHigh ? UInt16(new[i]) << 8 : UInt16(new[i]))
+      }
+    }
+    while sum >> 16 != 0 { sum = sum & 0xffff + sum >> 16 }
+    put(UInt64(UInt16(truncatingIfNeeded: sum) ^ complement), field, 2)
+  }
+
+  /// The checksums of the tunnels that a packet comes through, from the innermost one on.
+  private mutating func outer(_ layers: PacketLayers) {
+    var place: (pseudo: Range<Int>, end: Int) = (0..<0, new.count)
+    var tunnels: [(field: Int, ranges: [Range<Int>])] = []
+    for header in layers.headers {
+      switch header {
+      case .ipv4(let at, let end): place = (at - base + 12..<at - base + 20, end - base)
+      case .ipv6(let at, let end): place = (at - base + 8..<at - base + 40, end - base)
+      case .udp(let at): tunnels.append((at - base + 6, [place.pseudo, at - base..<max(at - base, place.end)]))
+      case .gre(let at): tunnels.append((at - base + 4, [at - base..<max(at - base, place.end)]))
+      default: break
+      }
+    }
+    for tunnel in tunnels.reversed() {
+      mend(at: tunnel.field, tunnel.ranges)
+      // A sum of zeros would say that there is none (RFC 768).
+      if new[tunnel.field] == 0, new[tunnel.field + 1] == 0, old[tunnel.field] != 0 || old[tunnel.field + 1] != 0 {
+        clear(tunnel.field..<tunnel.field + 2, with: 0xff)
+      }
+    }
+  }
+}
