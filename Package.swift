@@ -59,6 +59,9 @@ let package = Package(
     .systemLibrary(
       name: "CYAML", pkgConfig: "yaml-0.1",
       providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3",
+      providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
 
     .systemLibrary(name: "CEpoll"),
     .systemLibrary(
@@ -86,10 +89,12 @@ let package = Package(
       "IMDocuments",
       ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMOwners", "IMYAML", "IMWire", "CMachine"]),
     room(
+      "IMStore", ["IMOutput", "IMMetrics", "IMEngine", "IMFields", "IMWire", "CSQLite"]),
+    room(
       "IMPipeline",
       [
         "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMOwners", "IMYAML", "IMWire", "CSandbox",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMStore", "IMOwners", "IMYAML", "IMWire", "CSandbox",
       ]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
     room("IMCommandLine", ["IMWire"]),
@@ -133,13 +138,14 @@ let package = Package(
     tests(
       "IMPipelineTests",
       ["IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMWire"]),
+    tests("IMStoreTests", ["IMStore", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
     tests(
       "imdumpTests",
       [
         "imdump", "IMCapture", "IMCommandLine", "IMDocuments", "IMEngine", "IMMetrics", "IMOutput", "IMOwners",
         "IMAlerts",
-        "IMProfile", "IMWire",
+        "IMProfile", "IMStore", "IMWire",
       ],
       exclude: ["Golden"]),
     tests("impeerTests", ["impeer", "endpoint-example", "IMCommandLine", "IMDocuments"]),

@@ -65,9 +65,9 @@ static int install(struct sock_filter *code, unsigned short n) {
 }
 #endif
 
-int imdump_filter_system_calls(int may_write, const int *openers, int count, int listener) {
+int imdump_filter_system_calls(int may_write, const int *openers, int count, int listener, int database) {
 #ifndef IMDUMP_ARCH
-  (void)may_write, (void)openers, (void)count, (void)listener;
+  (void)may_write, (void)openers, (void)count, (void)listener, (void)database;
   return -ENOSYS;
 #else
   static const int allowed[] = {
@@ -167,6 +167,15 @@ int imdump_filter_system_calls(int may_write, const int *openers, int count, int
     IMDUMP_ALLOW_ALL(files);
     IMDUMP_SKIP_UNLESS(SYS_openat, 1);
     IMDUMP_ALLOW;
+    if (database) {
+      static const int kept[] = {
+        SYS_pwrite64, SYS_fdatasync,
+#ifdef SYS_unlink
+        SYS_unlink,
+#endif
+      };
+      IMDUMP_ALLOW_ALL(kept);
+    }
   } else {
     IMDUMP_SKIP_UNLESS(SYS_openat, 4);
     IMDUMP_LOAD(IMDUMP_ARGUMENT(2));

@@ -15,8 +15,10 @@ int imdump_accept(int listener) {
 
 int imdump_pipe(int ends[2]) { return pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0 ? 0 : -errno; }
 
+void imdump_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
 void imdump_serve_behind(const char *name) {
-  prctl(PR_SET_NAME, name, 0, 0, 0);
+  imdump_name_thread(name);
   // Of this thread alone: 0 is the one that calls.
   setpriority(PRIO_PROCESS, 0, 10);
 }

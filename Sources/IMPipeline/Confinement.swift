@@ -30,12 +30,19 @@ struct Confinement {
 
   /// Who the process shall be; nil where it stays who it is.
   let user: User?
-  private let isSandboxed: Bool
+  private var isSandboxed: Bool
   private let isVerbose: Bool
-  private let givesUpNothing: Bool
+  private var givesUpNothing: Bool
 
   /// Of a process that keeps what it has.
   static var none: Confinement { Confinement() }
+
+  /// Of a command that reads a file and prints, as whoever has started it.
+  static var ofReader: Confinement {
+    var reader = Confinement()
+    (reader.isSandboxed, reader.givesUpNothing) = (true, false)
+    return reader
+  }
 
   private init() {
     user = nil
@@ -72,12 +79,12 @@ struct Confinement {
   }
 
   /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless `openers` make them;
-  /// `listener` is the socket on which connections will be taken.
+  /// `listener` is the socket on which connections will be taken; `keepsDatabase` says that SQLite writes.
   ///
   /// Throws when the rights of root or a capability stay. Where the kernel lacks Landlock or system call filters, goes on,
   /// and says so under `-v`.
   func enter(
-    folders: [Int32], mayWrite: Bool, openers: [FileOpener] = [], listener: Int32? = nil
+    folders: [Int32], mayWrite: Bool, openers: [FileOpener] = [], listener: Int32? = nil, keepsDatabase: Bool = false
   ) throws(CaptureError) {
     if givesUpNothing { return }
     // What the time in a file's name needs to know of zones is read while all can be.
@@ -92,7 +99,8 @@ struct Confinement {
     let landlock = folders.withUnsafeBufferPointer { imdump_restrict_writing($0.baseAddress, Int32($0.count)) }
     if landlock < 0 { note("no Landlock here, so files can be written elsewhere", -landlock) }
     let filter = openers.map(\.descriptor).withUnsafeBufferPointer {
-      imdump_filter_system_calls(mayWrite ? 1 : 0, $0.baseAddress, Int32($0.count), listener ?? -1)
+      imdump_filter_system_calls(
+        mayWrite ? 1 : 0, $0.baseAddress, Int32($0.count), listener ?? -1, keepsDatabase ? 1 : 0)
     }
     if filter < 0 { note("no filter of system calls here", -filter) }
   }

@@ -208,7 +208,8 @@ final class Driver {
     for companion in companions { companion.confine(&rights) }
     if rights.hearsHangup { stopping.hangupReopens() }
     try confinement.enter(
-      folders: rights.folders, mayWrite: !rights.folders.isEmpty, openers: rights.openers, listener: rights.listener)
+      folders: rights.folders, mayWrite: !rights.folders.isEmpty, openers: rights.openers, listener: rights.listener,
+      keepsDatabase: rights.keepsDatabase)
     for companion in companions { try companion.confined() }
   }
 }

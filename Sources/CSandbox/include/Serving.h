@@ -13,4 +13,7 @@ int imdump_pipe(int ends[2]);
 /// Gives the calling thread a name, of 15 bytes at most, and a priority lower than that of its process.
 void imdump_serve_behind(const char *name);
 
+/// Gives the calling thread a name, of 15 bytes at most.
+void imdump_name_thread(const char *name);
+
 #endif

@@ -88,6 +88,8 @@ struct Rights {
   var openers: [FileOpener] = []
   /// The socket on which connections will be taken.
   var listener: Int32?
+  /// Whether SQLite writes in these folders.
+  var keepsDatabase = false
   /// Whether SIGHUP is for something other than to end the run.
   var hearsHangup = false
 }
@@ -100,6 +102,8 @@ package struct RunChoices: Sendable {
   package var documents: DocumentOptions?
   /// Where metrics go.
   package var metrics = MetricsOptions()
+  /// The store that messages are written to; `nil` for none.
+  package var store: StoreChoices?
   /// Whether a line is printed for each frame.
   package var printsLines = true
   /// The sensor's name, where it was given.

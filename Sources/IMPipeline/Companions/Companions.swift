@@ -8,7 +8,7 @@ enum Companions {
   /// A capture file comes first, because it may end the run; alerts before documents, which hold them, also those of the
   /// end; profiles before metrics, which name their types.
   static var kinds: [any Companion.Type] {
-    [CaptureFiles.self, Alerts.self, Documents.self, ProfileReload.self, Metrics.self]
+    [CaptureFiles.self, Alerts.self, Documents.self, ProfileReload.self, Metrics.self, StoreKeeper.self]
   }
 }
 

@@ -15,7 +15,7 @@ final class MetricsServer {
   let url: String
   private let address: String
   private let mailbox: MetricsMailbox
-  private var thread: pthread_t?
+  private var thread: WorkerThread?
 
   /// Binds to `address`, such as `127.0.0.1:9464`.
   init(address text: String) throws(UsageError) {
@@ -40,30 +40,14 @@ final class MetricsServer {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Starts the thread. It is confined like the one that calls.
+  /// Starts the thread.
   func begin() throws(CaptureError) {
     guard listen(descriptor, 32) == 0 else { throw error("listen", errno) }
-    let responder = Unmanaged.passRetained(Handed(MetricsResponder(descriptor, mailbox)))
-    // Signals are the capture's, which they wake; and a client that is gone is an error of write(2). Faults are everybody's.
-    var signals = sigset_t(), before = sigset_t()
-    sigfillset(&signals)
-    for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT] { sigdelset(&signals, number) }
-    pthread_sigmask(SIG_SETMASK, &signals, &before)
-    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-    var made = pthread_t()
-    let number = pthread_create(
-      &made, nil,
-      { argument in
-        guard let argument else { return nil }
-        imdump_serve_behind("imdump-metrics")
-        Unmanaged<Handed>.fromOpaque(argument).takeRetainedValue().responder.run()
-        return nil
-      }, responder.toOpaque())
-    guard number == 0 else {
-      responder.release()
-      throw error("start a thread", number)
+    // A client that has gone is an error of write(2).
+    let handed = Handed(MetricsResponder(descriptor, mailbox))
+    thread = try WorkerThread("imdump-metrics", isBehind: true, for: address, "serve metrics") {
+      handed.responder.run()
     }
-    thread = made
   }
 
   /// A responder on its way to its thread.
@@ -88,7 +72,7 @@ final class MetricsServer {
   func end() {
     guard let thread else { return }
     mailbox.end()
-    pthread_join(thread, nil)
+    thread.join()
     self.thread = nil
   }
 }

@@ -1,0 +1,33 @@
+#ifndef IMDUMP_CSQLITE_SHIM_H
+#define IMDUMP_CSQLITE_SHIM_H
+
+#include <sqlite3.h>
+#include <stddef.h>
+
+/// `SQLITE_TRANSIENT` is a macro with a cast in it: SQLite copies the bytes. An empty text may have no address in Swift, and
+/// without one SQLite would take it for NULL.
+static inline int imdump_sqlite_bind_text(sqlite3_stmt *statement, int place, const char *text, size_t count) {
+  return sqlite3_bind_text64(statement, place, text ? text : "", count, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+/// The same for what a function of ours returns.
+static inline void imdump_sqlite_result_text(sqlite3_context *context, const char *text, size_t count) {
+  sqlite3_result_text64(context, text ? text : "", count, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+/// `sqlite3_db_config` is variadic: sets a switch of a connection.
+static inline int imdump_sqlite_switch(sqlite3 *database, int name, int value) {
+  return sqlite3_db_config(database, name, value, (int *)0);
+}
+
+/// Sorters and temporary tables spill into files of this folder: `sqlite3_temp_directory` is a variable, which has to be
+/// set before the first connection is used. Returns 0 where there is no memory for its name.
+static inline int imdump_sqlite_spill_into(const char *folder) {
+  char *name = sqlite3_mprintf("%s", folder);
+  if (!name) return 0;
+  sqlite3_free(sqlite3_temp_directory);
+  sqlite3_temp_directory = name;
+  return 1;
+}
+
+#endif

@@ -1,0 +1,19 @@
+import IMEngine
+import IMStore
+
+/// Writes the messages of captures to a store: `imdump index`.
+package func runIndex(
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, store: StoreChoices
+) throws(UsageError) -> ExitStatus {
+  // An eighth is for the figures of sessions, as in `messages --by session`.
+  var decode = decode
+  decode.memory -= decode.memory / 8
+  let run = try Run(input: input, decode: decode, report: report)
+  var choices = RunChoices()
+  choices.store = store
+  let output = Output.standard()
+  let companions = try run.companions(choices, output)
+  let driver = run.driver(run.engine(exchangeCapacity: 1 << 18, companions: companions), companions)
+  let errors = run.lead(driver)
+  return run.conclude(driver, errors, output)
+}

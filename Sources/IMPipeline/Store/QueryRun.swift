@@ -1,0 +1,72 @@
+import Glibc
+import IMCapture
+import IMOutput
+import IMStore
+
+/// Prints the rows of a statement over a store: `imdump query`.
+package func runQuery(_ path: String, _ sql: String, form: QueryForm) throws(UsageError) -> ExitStatus {
+  try printRows(path, form) { query throws(StoreError) in try query.rows(sql) }
+}
+
+/// Prints the messages of a store whose text has all words of `text`: `imdump query --search`.
+package func runSearch(_ path: String, _ text: String, form: QueryForm) throws(UsageError) -> ExitStatus {
+  guard SearchText.query(text) != nil else {
+    throw UsageError(message: "--search: letters or digits are wanted")
+  }
+  return try printRows(path, form) { query throws(StoreError) in try query.search(text) }
+}
+
+private func printRows(
+  _ path: String, _ form: QueryForm, _ ask: (StoreQuery) throws(StoreError) -> StoreRows
+) throws(UsageError) -> ExitStatus {
+  guard access(path, R_OK) == 0 else {
+    complain("\(path): \(systemText(errno))")
+    return .noInput
+  }
+  let stop = Stopping().stop
+  let output = Output.standard()
+  var printer = RowPrinter(form, output)
+  do throws(StoreError) {
+    let query = try StoreQuery(confined(path), called: path) { stop.isStopped }
+    var rows = try ask(query)
+    printer.begin(rows.columns)
+    while output.error == nil, try rows.next() { printer.print(rows) }
+  } catch {
+    printer.end(isWhole: false)
+    return try tell(error)
+  }
+  printer.end(isWhole: true)
+  guard let error = output.error, !error.isBrokenPipe else { return .success }
+  complain(error.description)
+  return .ioError
+}
+
+/// Says what went wrong, and gives the exit status.
+private func tell(_ error: StoreError) throws(UsageError) -> ExitStatus {
+  switch error.kind {
+  case .badStatement: throw UsageError(message: error.description)
+  case .interrupted: return .interrupted
+  case .notFound, .notAStore:
+    complain(error.description)
+    return .noInput
+  case .failed:
+    complain(error.description)
+    return .failure
+  }
+}
+
+/// Gives up what reading a store does not need: whoever has made it may have meant to fool the code that reads it. Gives the
+/// store's path from the root.
+///
+/// One that is being written has a log beside it, whose index readers keep as well: for that its folder stays open.
+private func confined(_ path: String) throws(StoreError) -> String {
+  do throws(CaptureError) {
+    let file = try StoreFile(reading: path)
+    let folders = access(file.place + "-wal", F_OK) == 0 ? [file.folder] : []
+    try Confinement.ofReader.enter(folders: folders, mayWrite: !folders.isEmpty, keepsDatabase: true)
+    return file.place
+  } catch {
+    throw StoreError(
+      error.code == .notFound ? .notFound : .failed, path: path, attempt: error.subject, text: error.message)
+  }
+}

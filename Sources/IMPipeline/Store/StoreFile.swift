@@ -1,0 +1,73 @@
+import CSandbox
+import Glibc
+import IMCapture
+import IMStore
+
+/// The file of a store that is about to be written, and its folder.
+struct StoreFile {
+  /// The file as it was named.
+  let path: String
+  /// The same from the root, without links: where the process stands cannot be asked any more when rights are given up.
+  let place: String
+  /// A descriptor of its folder, in which SQLite makes files beside it.
+  let folder: Int32
+
+  /// Makes the file anew. One that is there is replaced where it is a store, or empty.
+  init(_ path: String) throws(CaptureError) {
+    self.path = path
+    try Self.remove(path)
+    let descriptor = try CaptureWriter.open(path)
+    close(descriptor)
+    place = try Self.place(path)
+    folder = try Self.openFolder(place)
+  }
+
+  /// The file of a store that is there.
+  init(reading path: String) throws(CaptureError) {
+    self.path = path
+    place = try Self.place(path)
+    folder = try Self.openFolder(place)
+  }
+
+  private static func place(_ path: String) throws(CaptureError) -> String {
+    guard let real = realpath(path, nil) else {
+      throw CaptureError(errno == ENOENT ? .notFound : .ioError, path, systemText(errno), errno: errno)
+    }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  private static func openFolder(_ path: String) throws(CaptureError) -> Int32 {
+    let name = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    let folder = imdump_open_folder(name)
+    guard folder >= 0 else {
+      throw CaptureError(.ioError, path, "open its folder: \(systemText(-folder))", errno: -folder)
+    }
+    return folder
+  }
+
+  /// Removes the store that is there, with what a writer that died has left beside it.
+  private static func remove(_ path: String) throws(CaptureError) {
+    var there = stat()
+    guard lstat(path, &there) == 0, there.st_mode & S_IFMT == S_IFREG else { return }
+    guard there.st_size == 0 || isStore(path) else {
+      throw CaptureError(.ioError, path, "is no store, and is left as it is: name another file")
+    }
+    // SQLite finds a log by its name: whoever still has the old file open would read the new one's log over it. With no byte left
+    // of the old one that is an error, and never a row of both.
+    let descriptor = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
+    if descriptor >= 0 {
+      _ = ftruncate(descriptor, 0)
+      close(descriptor)
+    }
+    for name in [path, path + "-wal", path + "-shm", path + "-journal"] { unlink(name) }
+  }
+
+  private static func isStore(_ path: String) -> Bool {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var header = [UInt8](repeating: 0, count: StoreFormat.headerCount)
+    return read(descriptor, &header, header.count) == header.count && StoreFormat.isStore(header)
+  }
+}

@@ -1,0 +1,30 @@
+import IMCapture
+import IMStore
+
+/// The thread that writes a store.
+final class StoreThread {
+  private let queue: StoreQueue
+  private let writer: StoreWriter
+  private var thread: WorkerThread?
+
+  /// Starts a thread for `writer`, which nobody else uses until `join`. It takes its batches from `queue`. Errors name `path`.
+  init(_ writer: StoreWriter, _ queue: StoreQueue, path: String) throws(CaptureError) {
+    self.queue = queue
+    self.writer = writer
+    thread = try WorkerThread("imdump-store", for: path, "write the store") {
+      while let batch = queue.take() {
+        do throws(StoreError) { try writer.write(batch) } catch { return queue.fail(error) }
+      }
+    }
+  }
+
+  /// Waits until everything is written, and closes the store. Throws the error that stopped the writer.
+  func join(isWhole: Bool) throws(StoreError) {
+    guard let thread else { return }
+    queue.end()
+    thread.join()
+    self.thread = nil
+    if let error = queue.error { throw error }
+    try writer.finish(isWhole: isWhole)
+  }
+}

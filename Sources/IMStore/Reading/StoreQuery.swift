@@ -1,0 +1,92 @@
+import CSQLite
+
+/// Statements that somebody else has written, over a store that may be somebody else's as well: they read, and do nothing else.
+package final class StoreQuery {
+  /// Bytes that a statement may take of memory, and those of its longest text.
+  private static let memoryLimit: Int64 = 512 << 20, textLimit: Int32 = 64 << 20
+  /// Steps of SQLite's machine between two looks at whether it is to end: some 50 µs.
+  private static let stepsBetweenLooks: Int32 = 10_000
+
+  private let database: Connection
+  private let isStopped: @Sendable () -> Bool
+
+  /// Opens the store at `path`, which errors call `name`. A statement ends soon when `isStopped` says so.
+  package init(
+    _ path: String, called name: String? = nil, isStopped: @escaping @Sendable () -> Bool = { false }
+  ) throws(StoreError) {
+    database = try Connection(path, called: name, .reading)
+    self.isStopped = isStopped
+    try StoreFormat.check(database)
+    sqlite3_hard_heap_limit64(Self.memoryLimit)
+    try database.run("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY", "open the store")
+    sqlite3_limit(database.handle, SQLITE_LIMIT_LENGTH, Self.textLimit)
+    sqlite3_limit(database.handle, SQLITE_LIMIT_ATTACHED, 0)
+    let code = sqlite3_create_function_v2(
+      database.handle, "imdump_search", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, nil,
+      { context, _, values in
+        guard let value = values?[0], let text = sqlite3_value_text(value) else { return sqlite3_result_null(context) }
+        let bytes = UnsafeRawBufferPointer(start: text, count: Int(sqlite3_value_bytes(value)))
+        guard var query = SearchText.query(String(decoding: bytes, as: UTF8.self)) else {
+          // A query that is met by nothing.
+          return imdump_sqlite_result_text(context, "\"\"", 2)
+        }
+        query.withUTF8 { utf8 in
+          utf8.withMemoryRebound(to: CChar.self) { imdump_sqlite_result_text(context, $0.baseAddress, $0.count) }
+        }
+      }, nil, nil, nil)
+    guard code == SQLITE_OK else { throw database.error(code, "open the store") }
+    // FTS5 declares its table when it is used first, which the rules below would take for a change.
+    _ = try database.prepare("SELECT rowid FROM message_search", "open the store")
+    // Whatever reads is allowed, by name; what is new in a later SQLite is not.
+    sqlite3_set_authorizer(
+      database.handle,
+      { _, action, first, second, _, _ in
+        switch action {
+        case SQLITE_SELECT, SQLITE_READ, SQLITE_RECURSIVE: return SQLITE_OK
+        case SQLITE_FUNCTION:
+          // A program's own code.
+          return second.map { String(cString: $0) } == "load_extension" ? SQLITE_DENY : SQLITE_OK
+        case SQLITE_PRAGMA: return StoreQuery.allows(first, second) ? SQLITE_OK : SQLITE_DENY
+        default: return SQLITE_DENY
+        }
+      }, nil)
+    let looks = Unmanaged.passUnretained(self).toOpaque()
+    sqlite3_progress_handler(
+      database.handle, Self.stepsBetweenLooks,
+      { context in
+        guard let context else { return 0 }
+        return Unmanaged<StoreQuery>.fromOpaque(context).takeUnretainedValue().isStopped() ? 1 : 0
+      }, looks)
+  }
+
+  deinit { sqlite3_progress_handler(database.handle, 0, nil, nil) }
+
+  /// Whether a pragma only tells: of the schema by a name, of the rest without a value. `data_version` is asked by FTS5.
+  private static func allows(_ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?) -> Bool {
+    switch name.map({ String(cString: $0).lowercased() }) {
+    case "table_info", "table_xinfo", "table_list", "index_info", "index_xinfo", "index_list", "foreign_key_list": true
+    case "user_version", "application_id", "data_version", "schema_version", "page_count", "page_size",
+      "freelist_count",
+      "journal_mode", "encoding", "compile_options", "function_list", "collation_list", "pragma_list", "database_list":
+      value == nil
+    default: false
+    }
+  }
+
+  /// The rows of one statement.
+  package func rows(_ sql: String) throws(StoreError) -> StoreRows {
+    try StoreRows(database.prepare(sql, "query", isOnly: true))
+  }
+
+  /// The messages whose text has what `text` asks for, in the order of their numbers.
+  package func search(_ text: String) throws(StoreError) -> StoreRows {
+    var statement = try database.prepare(
+      """
+      SELECT m.id, m.time, m.conn, m.dir, m.type, m.seq, m.session, m.fate, m.text
+      FROM message_search AS found JOIN messages AS m ON m.id = found.rowid
+      WHERE message_search MATCH imdump_search(?1) ORDER BY found.rowid
+      """, "search")
+    statement.bind(1, text)
+    return StoreRows(statement)
+  }
+}

@@ -1,0 +1,115 @@
+/// Reads a store page by page, while it is written or afterwards.
+///
+/// A page begins behind a message or ends in front of one, by its number: what it costs does not grow with what lies before it, and
+/// rows that come meanwhile move nothing. Each call sees the store as it is then. Of one thread.
+package final class StoreReader {
+  /// The most rows of a page.
+  package static let maximumPage = 1_000
+
+  private let database: Connection
+  /// Prepared statements by their SQL: there are as many as shapes of a choice.
+  private var statements: [String: Prepared] = [:]
+  private var types: [Int64: String] = [:]
+
+  private final class Prepared {
+    var statement: Statement
+    init(_ statement: consuming Statement) { self.statement = statement }
+  }
+
+  /// Opens the store at `path`.
+  package init(_ path: String) throws(StoreError) {
+    database = try Connection(path, .reading)
+    try StoreFormat.check(database)
+    try database.run("PRAGMA query_only = 1", "open the store")
+  }
+
+  /// A number that is another one when somebody else has changed the store since the last call.
+  package func changeNumber() throws(StoreError) -> Int64 {
+    try database.number("PRAGMA data_version", "look for changes") ?? 0
+  }
+
+  /// Whether the store's captures were read to their end.
+  package func isWhole() throws(StoreError) -> Bool {
+    try database.number("SELECT value FROM info WHERE key = 'whole'", "read the store") == 1
+  }
+
+  // MARK: Messages
+
+  /// The messages behind the one with number `id`, 0 for the first ones; at most `count`, in order.
+  package func messages(
+    after id: Int64, _ choice: PageChoice = PageChoice(), count: Int
+  ) throws(StoreError) -> [StoredMessage] {
+    try page("id > ?1\(choice.conditions) ORDER BY id", id, choice, count)
+  }
+
+  /// The messages in front of the one with number `id`, `Int64.max` for the last ones; at most `count`, in order.
+  package func messages(
+    before id: Int64, _ choice: PageChoice = PageChoice(), count: Int
+  ) throws(StoreError) -> [StoredMessage] {
+    try page("id < ?1\(choice.conditions) ORDER BY id DESC", id, choice, count).reversed()
+  }
+
+  /// The message with number `id`; `nil` where there is none.
+  package func message(_ id: Int64) throws(StoreError) -> StoredMessage? {
+    try page("id = ?1", id, PageChoice(), 1).first
+  }
+
+  /// The next message behind `id` that has one of `kinds`, all kinds where it is empty; `nil` where there is none.
+  package func problem(
+    after id: Int64, _ kinds: ProblemKinds = [], session: Int64? = nil
+  ) throws(StoreError) -> StoredMessage? {
+    try messages(after: id, Self.choice(kinds, session), count: 1).first
+  }
+
+  /// The last message in front of `id` that has one of `kinds`, all kinds where it is empty; `nil` where there is none.
+  package func problem(
+    before id: Int64, _ kinds: ProblemKinds = [], session: Int64? = nil
+  ) throws(StoreError) -> StoredMessage? {
+    try messages(before: id, Self.choice(kinds, session), count: 1).first
+  }
+
+  private static func choice(_ kinds: ProblemKinds, _ session: Int64?) -> PageChoice {
+    PageChoice(session: session, problems: kinds == [] ? .all : kinds)
+  }
+
+  private func page(
+    _ condition: String, _ id: Int64, _ choice: PageChoice, _ count: Int
+  ) throws(StoreError) -> [StoredMessage] {
+    let prepared = try prepared("SELECT \(StoredMessage.columns) FROM message WHERE \(condition) LIMIT ?2")
+    defer { prepared.statement.reset() }
+    prepared.statement.bind(1, id)
+    prepared.statement.bind(2, Int64(min(max(count, 0), Self.maximumPage)))
+    for (i, value) in choice.parameters.enumerated() { prepared.statement.bind(Int32(3 + i), value) }
+    var messages: [StoredMessage] = []
+    while try prepared.statement.step() {
+      let row = prepared.statement.row
+      // A type that came since the names were read.
+      if let type = row.number(5), types[type] == nil { try readTypes() }
+      messages.append(StoredMessage(row, types: types))
+    }
+    return messages
+  }
+
+  private func readTypes() throws(StoreError) {
+    var statement = try database.prepare("SELECT id, name FROM type", "read names")
+    while try statement.step() {
+      if let id = statement.row.number(0) { types[id] = statement.row.text(1) ?? "" }
+    }
+  }
+
+  private func prepared(_ sql: String) throws(StoreError) -> Prepared {
+    if let known = statements[sql] { return known }
+    let made = Prepared(try database.prepare(sql, "read messages"))
+    statements[sql] = made
+    return made
+  }
+
+  /// How SQLite finds the messages of a choice, as `EXPLAIN QUERY PLAN` tells: for tests, which hold that nothing is scanned.
+  func plan(of choice: PageChoice) throws(StoreError) -> String {
+    let sql = "SELECT \(StoredMessage.columns) FROM message WHERE id > ?1\(choice.conditions) ORDER BY id LIMIT ?2"
+    var statement = try database.prepare("EXPLAIN QUERY PLAN " + sql, "explain")
+    var lines: [String] = []
+    while try statement.step() { lines.append(statement.row.text(3) ?? "") }
+    return lines.joined(separator: "; ")
+  }
+}

@@ -1,0 +1,64 @@
+package import IMEngine
+package import IMWire
+
+/// One message as a store has it.
+package struct StoredMessage: Equatable, Sendable {
+  /// Its number: messages count from 1 in the order in which their first copies came.
+  package var id: Int64
+  /// When the first copy came.
+  package var time: Timestamp
+  /// Its connection, by the number that every output shows.
+  package var connection: Int64
+  /// Its session, by the number in the store.
+  package var session: Int64
+  /// The direction of its copies.
+  package var direction: Direction
+  /// The type's name.
+  package var type: String
+  /// The number that its sender gave it, in decimal; `nil` where it gave none.
+  package var sequence: String?
+  /// Bytes of the first copy's body.
+  package var byteCount: Int64
+  /// What became of it; `nil` for a fate that this version does not know.
+  package var fate: Fate?
+  /// Why; `nil` where there is no cause.
+  package var cause: Cause?
+  /// Copies after the first, up to the answer; copies behind it.
+  package var retries: Int64, duplicates: Int64
+  /// Microseconds from the first copy to the first answer; `nil` without one.
+  package var latency: Int64?
+  /// What is wrong with it.
+  package var problems: ProblemKinds
+  /// Which capture brought the first copy, from 1, and which packet of it.
+  package var capture: Int64, packet: Int64
+  /// Where in its stream the first copy begins.
+  package var streamOffset: Int64
+
+  /// The columns in the order in which `init` reads them.
+  static let columns = """
+    id, time_us, connection, session, direction, type, sequence, length, fate, cause, retries, duplicates, rtt_us, problems, \
+    capture, packet, stream_offset
+    """
+
+  /// The message of a row; `types` has the types' names.
+  init(_ row: Row, types: [Int64: String]) {
+    func number(_ column: Int32) -> Int64 { row.number(column) ?? 0 }
+    id = number(0)
+    time = Timestamp(microseconds: number(1))
+    connection = number(2)
+    session = number(3)
+    direction = number(4) == 0 ? .clientToServer : .serverToClient
+    type = types[number(5)] ?? ""
+    sequence = row.number(6).map { "\($0)" } ?? row.text(6)
+    byteCount = number(7)
+    fate = Fate(rawValue: UInt8(truncatingIfNeeded: number(8)))
+    cause = row.number(9).flatMap { Cause(rawValue: UInt8(truncatingIfNeeded: $0)) }
+    retries = number(10)
+    duplicates = number(11)
+    latency = row.number(12)
+    problems = ProblemKinds(rawValue: number(13))
+    capture = number(14)
+    packet = number(15)
+    streamOffset = number(16)
+  }
+}

@@ -1,0 +1,80 @@
+import CSQLite
+
+/// An open database file: the thin layer between this room and SQLite's C functions.
+///
+/// Used by one thread at a time; SQLite's own locks are left out. It is closed when the last reference goes, behind its
+/// statements, which must not outlive it.
+final class Connection {
+  /// How a file is opened.
+  enum Mode {
+    /// An existing file, for reading; nothing can change it.
+    case reading
+    /// An existing file or a new one, for writing.
+    case writing
+  }
+
+  /// The file as it was named.
+  let path: String
+  let handle: OpaquePointer
+
+  /// Opens the file at `path`, which errors call `name`. SQLite reads it when the first statement is made, not before.
+  init(_ path: String, called name: String? = nil, _ mode: Mode) throws(StoreError) {
+    self.path = name ?? path
+    let flags: Int32 =
+      switch mode {
+      case .reading: SQLITE_OPEN_READONLY
+      case .writing: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+      }
+    var handle: OpaquePointer?
+    let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+    guard code == SQLITE_OK, let handle else {
+      let text = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
+      sqlite3_close_v2(handle)
+      throw StoreError(
+        code & 0xff == SQLITE_CANTOPEN ? .notFound : .failed, code: code, path: name ?? path, attempt: "open",
+        text: text)
+    }
+    self.handle = handle
+    // A name in double quotes is a name, and a file's schema runs nothing that writes elsewhere.
+    _ = imdump_sqlite_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
+    _ = imdump_sqlite_switch(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    _ = imdump_sqlite_switch(handle, SQLITE_DBCONFIG_DQS_DML, 0)
+    _ = imdump_sqlite_switch(handle, SQLITE_DBCONFIG_DQS_DDL, 0)
+  }
+
+  deinit { sqlite3_close_v2(handle) }
+
+  /// Runs statements of ours that return nothing; `attempt` names them in errors.
+  func run(_ sql: String, _ attempt: String) throws(StoreError) {
+    let code = sqlite3_exec(handle, sql, nil, nil, nil)
+    guard code == SQLITE_OK else { throw error(code, attempt) }
+  }
+
+  /// The statement that `sql` begins with. With `isOnly`, one that another follows is refused.
+  func prepare(_ sql: String, _ attempt: String, isOnly: Bool = false) throws(StoreError) -> Statement {
+    try Statement(self, sql, attempt, isOnly: isOnly)
+  }
+
+  /// The first column of the first row of a statement of ours, as a whole number; `nil` without a row.
+  func number(_ sql: String, _ attempt: String) throws(StoreError) -> Int64? {
+    var statement = try prepare(sql, attempt)
+    return try statement.step() ? statement.row.number(0) : nil
+  }
+
+  /// Rows that the last statement has changed.
+  var changes: Int64 { sqlite3_changes64(handle) }
+
+  /// The error behind `code`, which a call on this connection has just returned.
+  func error(_ code: Int32, _ attempt: String) -> StoreError {
+    let kind: StoreError.Kind =
+      switch code & 0xff {
+      case SQLITE_NOTADB, SQLITE_CORRUPT: .notAStore
+      case SQLITE_CANTOPEN: .notFound
+      case SQLITE_INTERRUPT: .interrupted
+      case SQLITE_AUTH, SQLITE_ERROR, SQLITE_READONLY, SQLITE_SCHEMA, SQLITE_TOOBIG, SQLITE_MISMATCH: .badStatement
+      default: .failed
+      }
+    let text = code & 0xff == SQLITE_AUTH ? "a store is only read" : String(cString: sqlite3_errmsg(handle))
+    return StoreError(kind, code: code, path: path, attempt: attempt, text: text)
+  }
+}

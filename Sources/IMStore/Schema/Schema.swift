@@ -1,0 +1,89 @@
+/// The tables of a store, as `docs/store.md` documents them column by column.
+///
+/// What every message has is a number; words stand once, in tables of names, and the views put them together. Times are
+/// microseconds since 1970-01-01 UTC.
+enum Schema {
+  /// Tables and views.
+  static let tables = """
+    CREATE TABLE info (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+    CREATE TABLE capture (id INTEGER PRIMARY KEY, path TEXT NOT NULL);
+    CREATE TABLE type (id INTEGER PRIMARY KEY, profile TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL);
+    CREATE TABLE status (id INTEGER PRIMARY KEY, number TEXT NOT NULL, name TEXT);
+    CREATE TABLE fate (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+    CREATE TABLE cause (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+    CREATE TABLE checksum (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+    CREATE TABLE flag (bit INTEGER PRIMARY KEY, name TEXT NOT NULL);
+    CREATE TABLE problem_kind (id INTEGER PRIMARY KEY, bit INTEGER, name TEXT NOT NULL);
+
+    CREATE TABLE connection (
+      id INTEGER PRIMARY KEY, client TEXT NOT NULL, server TEXT NOT NULL, via TEXT, carrier TEXT,
+      profile TEXT NOT NULL, \(Figures.declaration)
+    );
+    CREATE TABLE session (
+      id INTEGER PRIMARY KEY, name TEXT, name_is_number INTEGER NOT NULL, profile TEXT NOT NULL,
+      connection INTEGER NOT NULL, begun_us INTEGER NOT NULL, connections INTEGER NOT NULL,
+      last_message INTEGER, rtt_p95_us INTEGER,
+      \(Figures.declaration)
+    );
+    CREATE TABLE session_connection (
+      session INTEGER NOT NULL, connection INTEGER NOT NULL, PRIMARY KEY (session, connection)
+    ) WITHOUT ROWID;
+    CREATE TABLE message (
+      id INTEGER PRIMARY KEY, time_us INTEGER NOT NULL, connection INTEGER NOT NULL, session INTEGER NOT NULL,
+      direction INTEGER NOT NULL, type INTEGER NOT NULL, sequence, length INTEGER NOT NULL, fate INTEGER NOT NULL,
+      cause INTEGER, status INTEGER, retries INTEGER NOT NULL, duplicates INTEGER NOT NULL, rtt_us INTEGER,
+      problems INTEGER NOT NULL, flags INTEGER NOT NULL, checksum INTEGER NOT NULL, compression TEXT,
+      capture INTEGER NOT NULL, packet INTEGER NOT NULL, stream_offset INTEGER NOT NULL,
+      copies TEXT, checksums TEXT, answers TEXT
+    );
+    CREATE TABLE message_text (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+    CREATE VIRTUAL TABLE message_search USING fts5(text, content = '', columnsize = 0);
+    CREATE TABLE problem (
+      id INTEGER PRIMARY KEY, time_us INTEGER NOT NULL, kind INTEGER NOT NULL, cause INTEGER,
+      connection INTEGER NOT NULL, session INTEGER, direction INTEGER NOT NULL, message INTEGER,
+      stream_offset INTEGER NOT NULL, byte_count INTEGER NOT NULL
+    );
+    CREATE TABLE bucket (
+      width_s INTEGER NOT NULL, start_s INTEGER NOT NULL,
+      rtt_p50_us INTEGER, rtt_p95_us INTEGER, rtt_p99_us INTEGER, \(Figures.declaration),
+      PRIMARY KEY (width_s, start_s)
+    ) WITHOUT ROWID;
+
+    CREATE VIEW messages AS SELECT
+      m.id, strftime('%Y-%m-%dT%H:%M:%S', m.time_us / 1000000, 'unixepoch')
+        || printf('.%06dZ', m.time_us % 1000000) AS time, m.time_us,
+      m.connection AS conn, c.client, c.server, c.via, c.carrier,
+      CASE m.direction WHEN 0 THEN 'c2s' ELSE 's2c' END AS dir, t.profile, t.name AS type, t.role,
+      m.sequence AS seq, s.name AS session, m.length AS len, f.name AS fate, cause.name AS cause,
+      status.number AS status, status.name AS status_name, m.retries, m.duplicates AS dup_after_ack, m.rtt_us,
+      CASE m.retries WHEN 0 THEN m.rtt_us END AS rtt_karn_us, (m.problems & 16) <> 0 AS late,
+      x.name AS crc, m.compression AS comp, m.flags, m.problems,
+      capture.path AS capture, m.packet, m.stream_offset, text.text
+    FROM message AS m
+      LEFT JOIN connection AS c ON c.id = m.connection LEFT JOIN session AS s ON s.id = m.session
+      LEFT JOIN type AS t ON t.id = m.type LEFT JOIN fate AS f ON f.id = m.fate
+      LEFT JOIN cause ON cause.id = m.cause LEFT JOIN status ON status.id = m.status
+      LEFT JOIN checksum AS x ON x.id = m.checksum LEFT JOIN capture ON capture.id = m.capture
+      LEFT JOIN message_text AS text ON text.id = m.id;
+    CREATE VIEW problems AS SELECT
+      p.id, strftime('%Y-%m-%dT%H:%M:%S', p.time_us / 1000000, 'unixepoch')
+        || printf('.%06dZ', p.time_us % 1000000) AS time, p.time_us,
+      k.name AS kind, cause.name AS cause, p.connection AS conn, c.client, c.server,
+      CASE p.direction WHEN 0 THEN 'c2s' ELSE 's2c' END AS dir, s.name AS session, p.message,
+      p.stream_offset, p.byte_count
+    FROM problem AS p
+      JOIN problem_kind AS k ON k.id = p.kind LEFT JOIN cause ON cause.id = p.cause
+      LEFT JOIN connection AS c ON c.id = p.connection LEFT JOIN session AS s ON s.id = p.session;
+    """
+
+  /// Indexes that are built when all rows are there: with three of them from the start, rows go in six times slower.
+  static let indexes = """
+    CREATE INDEX message_session ON message (session, id);
+    CREATE INDEX message_connection ON message (connection, id);
+    CREATE INDEX message_problem ON message (id, problems) WHERE problems <> 0;
+    CREATE INDEX message_session_problem ON message (session, id, problems) WHERE problems <> 0;
+    CREATE INDEX problem_kind_time ON problem (kind, time_us);
+    CREATE INDEX problem_connection ON problem (connection, time_us);
+    CREATE INDEX session_name ON session (name);
+    """
+}

@@ -1,0 +1,101 @@
+import IMEngine
+import IMFields
+import IMOutput
+import IMWire
+
+/// Rows of `message`, and of the texts that are searched.
+struct MessageRows: ~Copyable {
+  private static let columnCount = 24
+  private var add: Statement
+  private var addText: Statement
+  private var addSearch: Statement
+
+  init(_ database: Connection) throws(StoreError) {
+    let places = (1...Self.columnCount).map { "?\($0)" }.joined(separator: ", ")
+    let add = try database.prepare("INSERT INTO message VALUES (\(places))", "write messages")
+    let addText = try database.prepare("INSERT INTO message_text VALUES (?1, ?2)", "write texts")
+    let addSearch = try database.prepare("INSERT INTO message_search (rowid, text) VALUES (?1, ?2)", "write texts")
+    self.add = add
+    self.addText = addText
+    self.addSearch = addSearch
+  }
+
+  /// The number of a message in the store: messages count from 1 in the order in which their first copies came.
+  @inline(__always)
+  static func id(_ exchange: Exchange) -> Int64 { Int64(exchange.id) + 1 }
+
+  /// The number of a session in the store, from 1.
+  @inline(__always)
+  static func session(_ exchange: Exchange) -> Int64 { Int64(exchange.session) + 1 }
+
+  /// Writes a message.
+  mutating func write(
+    _ record: MessageRecord, _ exchange: Exchange, problems: ProblemKinds, type: Int64, status: Int64?
+  ) throws(StoreError) {
+    add.bind(1, Self.id(exchange))
+    add.bind(2, exchange.firstAt.microseconds)
+    add.bind(3, Int64(record.connection.serial))
+    add.bind(4, Self.session(exchange))
+    add.bind(5, record.direction.column)
+    add.bind(6, type)
+    if let sequence = record.sequence, sequence > UInt64(Int64.max) {
+      // SQLite has no larger number; the column keeps text as it is.
+      add.bind(7, "\(sequence)")
+    } else {
+      add.bind(7, record.sequence.map { Int64($0) })
+    }
+    add.bind(8, Int64(record.bodyCount))
+    add.bind(9, Int64(exchange.fate.rawValue))
+    add.bind(10, exchange.cause.map { Int64($0.rawValue) })
+    add.bind(11, status)
+    add.bind(12, Int64(exchange.repeats))
+    add.bind(13, Int64(exchange.duplicates))
+    add.bind(14, exchange.latency)
+    add.bind(15, problems.rawValue)
+    add.bind(16, Int64(record.flags))
+    add.bind(17, Int64(record.firstChecksum.rawValue))
+    add.bind(18, record.compression)
+    add.bind(19, Int64(record.capture) + 1)
+    add.bind(20, Int64(clamping: record.number))
+    add.bind(21, Int64(clamping: record.streamOffset))
+    // What is so of nearly every message is told by the other columns.
+    add.bind(22, record.copyCount > 1 ? Self.list(record.copies) { "\($0)" } : nil)
+    add.bind(23, record.copyCount > 1 ? Self.list(record.checksums) { "\"\($0.name)\"" } : nil)
+    add.bind(24, Self.isTold(record, exchange) ? nil : Self.list(record.answers) { "\($0)" })
+    try add.run()
+    if !record.fields.isEmpty { try writeText(record, exchange) }
+  }
+
+  /// Whether time and round trip tell of all answers.
+  private static func isTold(_ record: MessageRecord, _ exchange: Exchange) -> Bool {
+    guard let answer = record.firstAnswer else { return true }
+    return record.answerCount == 1
+      && exchange.latency.map { exchange.firstAt.microseconds + $0 == answer } ?? false
+  }
+
+  private static func list<Element>(_ values: ShortList<Element>, _ text: (Element) -> String) -> String {
+    "[" + values.map(text).joined(separator: ",") + "]"
+  }
+
+  private mutating func writeText(_ record: MessageRecord, _ exchange: Exchange) throws(StoreError) {
+    var text = ""
+    for field in record.fields {
+      guard case .text(let part) = field.value, !part.isEmpty else { continue }
+      text += text.isEmpty ? part : " " + part
+      if text.utf8.count >= SearchText.maximumText { break }
+    }
+    guard !text.isEmpty else { return }
+    text = JSONLines.cut(text)
+    addText.bind(1, Self.id(exchange))
+    addText.bind(2, text)
+    try addText.run()
+    addSearch.bind(1, Self.id(exchange))
+    addSearch.bind(2, SearchText.indexed(text))
+    try addSearch.run()
+  }
+}
+
+extension Direction {
+  /// The number in the store: 0 from the client to the server, 1 back.
+  var column: Int64 { self == .clientToServer ? 0 : 1 }
+}

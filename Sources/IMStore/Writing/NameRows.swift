@@ -1,0 +1,96 @@
+import IMEngine
+import IMOutput
+
+/// Tables of names, which are written when a name is met first.
+struct NameRows: ~Copyable {
+  private struct TypeKey: Hashable {
+    let plan: UInt8
+    let name: String
+  }
+
+  private var typeIDs: [TypeKey: Int64] = [:]
+  /// The same by plan and `Exchange.kind`, for the types that profiles know; 0 for those that were not met.
+  private var knownTypes: [Int64]
+  private var statusIDs: [UInt16: Int64] = [:]
+  private var addType: Statement
+  private var addStatus: Statement
+  private let profiles: [String]
+
+  /// Writes the names that are known from the start.
+  init(_ database: Connection, _ plans: [ProtocolPlan], _ options: StoreOptions) throws(StoreError) {
+    let attempt = "write names"
+    func fill(_ table: String, _ rows: [(Int64, String)]) throws(StoreError) {
+      var add = try database.prepare("INSERT INTO \(table) VALUES (?1, ?2)", attempt)
+      for (id, name) in rows {
+        add.bind(1, id)
+        add.bind(2, name)
+        try add.run()
+      }
+    }
+    try fill("fate", Fate.allCases.map { (Int64($0.rawValue), $0.name) })
+    try fill("cause", Cause.allCases.map { (Int64($0.rawValue), $0.name) })
+    try fill("checksum", ChecksumStatus.allCases.map { (Int64($0.rawValue), $0.name) })
+    try fill("flag", FrameFlagNames.all.enumerated().map { (Int64(1) << Int64($0), "\($1)") })
+    try fill("capture", options.captures.enumerated().map { (Int64($0 + 1), $1) })
+    var kind = try database.prepare("INSERT INTO problem_kind VALUES (?1, ?2, ?3)", attempt)
+    func addKind(_ id: Int64, _ bit: Int64?, _ name: String) throws(StoreError) {
+      kind.bind(1, id)
+      kind.bind(2, bit)
+      kind.bind(3, name)
+      try kind.run()
+    }
+    for (bit, name) in ProblemKinds.names.enumerated() {
+      try addKind(ProblemKinds.id(ofBit: bit), Int64(1) << Int64(bit), name)
+    }
+    for issue in IssueKind.allCases {
+      if let id = ProblemKinds.id(of: issue) { try addKind(id, nil, issue.name) }
+    }
+    var info = try database.prepare("INSERT INTO info VALUES (?1, ?2)", attempt)
+    info.bind(1, "writer")
+    info.bind(2, options.writer)
+    try info.run()
+    info.bind(1, "whole")
+    info.bind(2, 0)
+    try info.run()
+    let addType = try database.prepare("INSERT INTO type VALUES (?1, ?2, ?3, ?4)", attempt)
+    let addStatus = try database.prepare("INSERT INTO status VALUES (?1, ?2, ?3)", attempt)
+    profiles = plans.map(\.name)
+    knownTypes = [Int64](repeating: 0, count: plans.count * 64)
+    self.addType = addType
+    self.addStatus = addStatus
+  }
+
+  /// A profile's name by its plan's index.
+  func profile(_ plan: UInt8) -> String { Int(plan) < profiles.count ? profiles[Int(plan)] : "" }
+
+  /// The number of a message's type.
+  mutating func type(_ record: MessageRecord, _ exchange: Exchange) throws(StoreError) -> Int64 {
+    let place = Int(exchange.plan) * 64 + Int(exchange.kind)
+    let isKnown = exchange.kind < FrameKind.unknownIndex && place < knownTypes.count
+    if isKnown, knownTypes[place] != 0 { return knownTypes[place] }
+    let key = TypeKey(plan: exchange.plan, name: record.type)
+    if let id = typeIDs[key] { return id }
+    let id = Int64(typeIDs.count + 1)
+    addType.bind(1, id)
+    addType.bind(2, profile(exchange.plan))
+    addType.bind(3, record.type)
+    addType.bind(4, record.role.name)
+    try addType.run()
+    typeIDs[key] = id
+    if isKnown { knownTypes[place] = id }
+    return id
+  }
+
+  /// The number of the status that a message's answer gave; `nil` where it gave none.
+  mutating func status(_ record: MessageRecord, _ exchange: Exchange) throws(StoreError) -> Int64? {
+    guard let status = record.status else { return nil }
+    if let id = statusIDs[exchange.status] { return id }
+    let id = Int64(statusIDs.count + 1)
+    addStatus.bind(1, id)
+    addStatus.bind(2, "\(status.number)")
+    addStatus.bind(3, record.statusName)
+    try addStatus.run()
+    statusIDs[exchange.status] = id
+    return id
+  }
+}

@@ -1,0 +1,99 @@
+import IMEngine
+import IMMetrics
+import IMWire
+
+/// Rows of `bucket`: messages by the second, the ten seconds and the minute in which their first copies came. What they bring is
+/// gathered, and added to the table now and then.
+struct PeriodRows: ~Copyable {
+  private struct Key: Hashable {
+    let width: Int64
+    /// Seconds since 1970 at which the period begins, a multiple of `width`.
+    let start: Int64
+  }
+
+  private struct Gathered {
+    var figures = Figures()
+    /// Round trips of the whole period, for percentiles.
+    var roundTrips = RTTHistogram()
+    /// Whether figures wait to be written.
+    var isFresh = false
+  }
+
+  /// The lengths of periods, in seconds.
+  static let widths: [Int64] = [1, 10, 60]
+  /// Periods whose round trips are kept for their percentiles, at most: 2 to 5 KB each. Messages end up to a minute behind
+  /// their beginning, and later where they stay open; so half an hour of seconds is far more than is needed.
+  private static let limit = 4_096
+
+  private var periods: [Key: Gathered] = [:]
+  /// The period of each width that the last message fell into, which the next one does as a rule; it is not in `periods`.
+  private var current: [(key: Key, row: Gathered)] = []
+  /// The latest start of a period, by width, whose round trips were forgotten: those up to it have no percentiles any more
+  /// when a message comes to them.
+  private var forgotten: [Int64: Int64] = [:]
+  private var upsert: Statement
+
+  init(_ database: Connection) throws(StoreError) {
+    let percentiles = ["rtt_p50_us", "rtt_p95_us", "rtt_p99_us"]
+    upsert = try database.prepare(
+      Figures.upsert(
+        "bucket", key: ["width_s", "start_s"], others: percentiles,
+        updates: percentiles.map { "\($0) = excluded.\($0)" }),
+      "write periods")
+  }
+
+  /// Counts a message whose fate is final.
+  mutating func count(_ exchange: Exchange) {
+    let second = Self.floor(exchange.firstAt.nanoseconds, 1_000_000_000)
+    for (place, width) in Self.widths.enumerated() {
+      let start = Self.floor(second, width) * width
+      if place >= current.count { current.append((Key(width: width, start: start), Gathered())) }
+      if current[place].key.start != start { change(place, to: Key(width: width, start: start)) }
+      current[place].row.isFresh = true
+      current[place].row.figures.count(exchange)
+      if let roundTrip = exchange.roundTrip { current[place].row.roundTrips.record(microseconds: roundTrip) }
+    }
+  }
+
+  private static func floor(_ value: Int64, _ width: Int64) -> Int64 {
+    value / width - (value % width < 0 ? 1 : 0)
+  }
+
+  @inline(never)
+  private mutating func change(_ place: Int, to key: Key) {
+    periods[current[place].key] = current[place].row
+    current[place] = (key, periods.removeValue(forKey: key) ?? Gathered())
+  }
+
+  /// Periods of which something is kept.
+  var count: Int { periods.count }
+
+  /// Writes what was gathered, in the order of the table; then forgets the oldest periods where there are too many.
+  mutating func flush() throws(StoreError) {
+    for (key, row) in current { periods[key] = row }
+    current = []
+    for key in periods.keys.sorted(by: { ($0.width, $0.start) < ($1.width, $1.start) }) {
+      guard let row = periods[key], row.isFresh else { continue }
+      let isKnown = forgotten[key.width].map { key.start > $0 } ?? true
+      let histogram = isKnown ? row.roundTrips : nil
+      upsert.bind(1, key.width)
+      upsert.bind(2, key.start)
+      upsert.bind(3, histogram?.percentile(50))
+      upsert.bind(4, histogram?.percentile(95))
+      upsert.bind(5, histogram?.percentile(99))
+      row.figures.bind(to: &upsert, behind: 5)
+      try upsert.run()
+      periods[key]?.figures = Figures()
+      periods[key]?.isFresh = false
+    }
+    forget()
+  }
+
+  private mutating func forget() {
+    guard periods.count > Self.limit else { return }
+    for key in periods.keys.sorted(by: { $0.start < $1.start }).prefix(periods.count - Self.limit / 2) {
+      periods[key] = nil
+      forgotten[key.width] = max(forgotten[key.width] ?? key.start, key.start)
+    }
+  }
+}

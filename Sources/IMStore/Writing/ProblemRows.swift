@@ -1,0 +1,48 @@
+import IMEngine
+import IMOutput
+import IMWire
+
+/// Rows of `problem`: a row for each kind of problem of a message, and one for each issue of a stream.
+struct ProblemRows: ~Copyable {
+  private var add: Statement
+
+  init(_ database: Connection) throws(StoreError) {
+    add = try database.prepare(
+      "INSERT INTO problem (time_us, kind, cause, connection, session, direction, message, stream_offset, byte_count) "
+        + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", "write problems")
+  }
+
+  /// Writes what is wrong with a message.
+  mutating func write(
+    _ record: MessageRecord, _ exchange: Exchange, _ kinds: ProblemKinds
+  ) throws(StoreError) {
+    for bit in 0..<ProblemKinds.names.count where kinds.rawValue >> Int64(bit) & 1 == 1 {
+      let isFate = kinds.isFate(bit)
+      add.bind(1, exchange.firstAt.microseconds)
+      add.bind(2, ProblemKinds.id(ofBit: bit))
+      add.bind(3, isFate ? exchange.cause.map { Int64($0.rawValue) } : nil)
+      add.bind(4, Int64(record.connection.serial))
+      add.bind(5, MessageRows.session(exchange))
+      add.bind(6, record.direction.column)
+      add.bind(7, MessageRows.id(exchange))
+      add.bind(8, Int64(clamping: record.streamOffset))
+      add.bind(9, Int64(record.bodyCount))
+      try add.run()
+    }
+  }
+
+  /// Writes an issue of a stream.
+  mutating func write(_ issue: StoreBatch.StreamIssue) throws(StoreError) {
+    guard let kind = ProblemKinds.id(of: issue.issue.kind) else { return }
+    add.bind(1, issue.issue.timestamp.microseconds)
+    add.bind(2, kind)
+    add.bind(3, nil as Int64?)
+    add.bind(4, Int64(issue.connection.serial))
+    add.bind(5, nil as Int64?)
+    add.bind(6, issue.issue.direction.column)
+    add.bind(7, nil as Int64?)
+    add.bind(8, Int64(clamping: issue.issue.streamOffset))
+    add.bind(9, Int64(clamping: issue.issue.byteCount))
+    try add.run()
+  }
+}

@@ -1,0 +1,16 @@
+/// What a store is made of, beside its messages.
+package struct StoreOptions: Sendable {
+  /// The captures that it is of, in the order in which they are read.
+  package var captures: [String]
+  /// Who writes it, with a version.
+  package var writer: String
+  /// Sessions whose round trips are kept for their percentile, at most: 1 KB each as a rule, 5 KB at most. Others have none.
+  package var sessionLimit: Int
+
+  /// Options of their parts.
+  package init(captures: [String], writer: String, sessionLimit: Int = 65_536) {
+    self.captures = captures
+    self.writer = writer
+    self.sessionLimit = sessionLimit
+  }
+}

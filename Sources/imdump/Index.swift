@@ -1,0 +1,40 @@
+import IMCommandLine
+import IMPipeline
+
+/// `imdump index`: the messages of captures as a SQLite database.
+struct Index: Subcommand {
+  static var about: About {
+    About(
+      "index", "Write messages, sessions, problems and figures over time to a SQLite database.",
+      usage: ["imdump index <file> ... -o <store> [<options>] [<expression> ...]"],
+      discussion: """
+        The store has every message with its fate, and sums by session, connection, second, ten seconds and minute. It holds no \
+        packets, and of what users write only what --payload asks for. imdump query reads it, and so does everything that \
+        reads SQLite; docs/store.md has its tables.
+        """)
+  }
+
+  var source = SourceOptions()
+  var decode = DecodeOptions()
+  var speech = SpeechOptions()
+  var store = StoreChoices()
+
+  static var table: [Option<Self>] {
+    [
+      .value(
+        "-o <store>", \.store.path,
+        "The store to write. A store of that name is replaced; any other file is left alone."),
+      .flag("--payload", \.store.keepsPayload, "Also keep what users write, to be searched."),
+      .group(\.source), .group(\.decode), .group(\.speech),
+      .list("<file> ...", \.source.operands, captureFiles),
+    ]
+  }
+
+  func check() throws(ValueError) {
+    guard !store.path.isEmpty else { throw ValueError("name the store to write with -o") }
+  }
+
+  func perform() throws(UsageError) -> ExitStatus {
+    try runIndex(input: source.files(), decode: decode, report: speech.report, store: store)
+  }
+}

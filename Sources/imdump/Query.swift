@@ -1,0 +1,54 @@
+import IMCommandLine
+import IMPipeline
+
+/// `imdump query`: SQL over a store.
+struct Query: Subcommand {
+  static var about: About {
+    About(
+      "query", "Ask a store that imdump index has written, in SQL.",
+      usage: ["imdump query <store> <sql> ... [<options>]", "imdump query <store> --search <text> [<options>]"],
+      discussion: """
+        Nothing can be changed by it. The views messages and problems have the words and names of imdump messages; docs/store.md \
+        has all tables, and .schema in sqlite3 shows them.
+
+        Examples:
+          imdump query chat.db "select type, fate, count(*) from messages group by 1, 2"
+          imdump query chat.db "select * from problems order by time_us limit 20"
+          imdump query chat.db --search 晚上吃
+        """)
+  }
+
+  var form = QueryForm.text
+  var search: String?
+  var store = ""
+  var words: [String] = []
+
+  static var table: [Option<Self>] {
+    [
+      .value("--format <format>", \.form, "Output format."),
+      .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
+      .value(
+        "--search <text>", \.search, "Messages whose text has all of these words; two Chinese characters are enough."),
+      .value("<store>", \.store, "The store.", completing: .files),
+      .list("<sql> ...", \.words, "One SQL statement; several words are one."),
+    ]
+  }
+
+  private var isJSON: Bool {
+    get { form == .json }
+    set { form = newValue ? .json : .text }
+  }
+
+  func check() throws(ValueError) {
+    guard words.isEmpty == (search != nil) else {
+      throw ValueError("a store and either a statement in SQL or --search are wanted")
+    }
+  }
+
+  func perform() throws(UsageError) -> ExitStatus {
+    if let search { return try runSearch(store, search, form: form) }
+    return try runQuery(store, words.joined(separator: " "), form: form)
+  }
+}
+
+extension QueryForm: OptionValue {}

@@ -1,0 +1,205 @@
+import Foundation
+import Glibc
+import IMStore
+import IMTestSupport
+import Testing
+
+/// The file of a store: who reads it, who may write it, and what becomes of it when something goes wrong.
+@Suite struct StoreFileTests {
+  /// Whatever reads SQLite reads a store.
+  @Test func pythonReadsIt() throws {
+    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/python3") else { return }
+    let store = try Store("tjp-weak-network.pcap", ["--payload"])
+    let run = try Program.run(
+      "/usr/bin/python3",
+      [
+        "-c",
+        """
+        import sqlite3, sys
+        c = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True)
+        print(*c.execute("SELECT count(*), sum(fate = 'unanswered') FROM messages").fetchone())
+        print(*c.execute('PRAGMA integrity_check').fetchone(), *c.execute('PRAGMA journal_mode').fetchone())
+        print(c.execute("SELECT count(*) FROM message_search WHERE message_search MATCH ?", ('"列车 车消" *',)).fetchone()[0])
+        """, store.path,
+      ], environment: ["PATH": "/usr/bin:/bin"])
+    #expect(run.output == "120 3\nok delete\n11\n", "\(run.errors)")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: (store.path as NSString).deletingLastPathComponent) == [
+        "a.db"
+      ])
+  }
+
+  // MARK: Text
+
+  @Test func twoCharactersAreFoundInsideOfARun() throws {
+    let store = try Store("tjp-weak-network.pcap", ["--payload"])
+    for text in ["车消", "列车", "车消息", "列车消息", "消", "走路"] {
+      let run = try Command.run(["query", store.path, "--search", text, "--json"])
+      let expected = try store.number("SELECT count(*) FROM message_text WHERE instr(text, '\(text)')")
+      #expect(run.output.split(separator: "\n").count == expected && expected > 0, "\(text): \(run.errors)")
+      #expect(
+        try store.number("SELECT count(*) FROM message_search WHERE message_search MATCH imdump_search('\(text)')")
+          == expected)
+    }
+    #expect(try Command.run(["query", store.path, "--search", "车列"]).output.split(separator: "\n").count == 1)
+  }
+
+  /// What users write is kept where that was asked for, and nowhere else.
+  @Test func textIsKeptOnRequestOnly() throws {
+    let store = try Store("tjp-weak-network.pcap")
+    #expect(try store.number("SELECT count(*) FROM message_text") == 0)
+    let bytes = try Data(contentsOf: URL(filePath: store.path))
+    #expect(bytes.range(of: Data("列车".utf8)) == nil)
+    let other = try Store("tjp-weak-network.pcap", ["--payload"])
+    let kept = try Data(contentsOf: URL(filePath: other.path))
+    #expect(kept.range(of: Data("列车".utf8)) != nil)
+  }
+
+  // MARK: Statements
+
+  @Test(arguments: [
+    "DELETE FROM message", "UPDATE message SET fate = 0", "DROP TABLE message", "CREATE TABLE x (a)", "BEGIN",
+    "ATTACH '/tmp/imdump-never.db' AS x", "VACUUM INTO '/tmp/imdump-never.db'", "PRAGMA journal_mode = WAL",
+    "PRAGMA writable_schema = 1", "SELECT load_extension('x')", "CREATE TEMP TABLE x (a)", "SELECT 1; SELECT 2", "",
+    "INSERT INTO message_search (message_search) VALUES ('rebuild')", "SELECT", "SELECT randomblob(1000000000)",
+    "EXPLAIN DELETE FROM message",
+  ])
+  func whatIsNoQuestionIsRefused(_ sql: String) throws {
+    let store = try Store("tjp-clean-chat.pcap")
+    let before = try Data(contentsOf: URL(filePath: store.path))
+    let run = try Command.run(["query", store.path, sql])
+    #expect(run.status == 64, "\(run.output)\(run.errors)")
+    #expect(try Data(contentsOf: URL(filePath: store.path)) == before)
+    #expect(!FileManager.default.fileExists(atPath: "/tmp/imdump-never.db"))
+  }
+
+  @Test func nothingCommandsATerminal() throws {
+    let store = try Store("tjp-clean-chat.pcap")
+    let sql = "SELECT char(27) || '[2J' || char(10, 0x202e, 0x9b) || 'a,\"b' AS x, x'1b5b', NULL"
+    let text = try Command.run(["query", store.path, sql]).output
+    #expect(text.split(separator: "\n").last == "\\x1b[2J\\x0a\\xe2\\x80\\xae\\xc2\\x9ba,\"b  1b5b     -")
+    let csv = try Command.run(["query", store.path, sql, "--format", "csv"]).output
+    #expect(csv == "x,x'1b5b',NULL\r\n\"\\x1b[2J\\x0a\\xe2\\x80\\xae\\xc2\\x9ba,\"\"b\",1b5b,\r\n")
+    let json = try Command.run(["query", store.path, sql, "--json"]).output
+    #expect(json == "{\"x\":\"\\u001b[2J\\n\\u202e\\u009ba,\\\"b\",\"x'1b5b'\":\"1b5b\",\"NULL\":null}\n")
+  }
+
+  @Test func aLongStatementEndsWhenItIsTold() throws {
+    let store = try Store("tjp-clean-chat.pcap")
+    let sql = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
+    let program = try Program(
+      Command.program.path, ["query", store.path, sql], environment: Command.environment)
+    // It ends by the signal's handler, which is there when the signal is caught.
+    while try !Self.catches(SIGINT, program.id) { usleep(1_000) }
+    kill(program.id, SIGINT)
+    #expect(program.wait() == .exit(130))
+  }
+
+  private static func catches(_ number: Int32, _ process: Int32) throws -> Bool {
+    let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+    let mask = status.split(separator: "\n").first { $0.hasPrefix("SigCgt:") }?.split(separator: "\t").last ?? "0"
+    return (UInt64(mask, radix: 16) ?? 0) >> UInt64(number - 1) & 1 == 1
+  }
+
+  // MARK: Other files
+
+  @Test func anotherFileIsRefused() throws {
+    let folder = try Scratch()
+    let sample = Samples.path("tjp-clean-chat.pcap")
+    let text = try folder.file("a.txt", "no store".utf8)
+    let run = try Command.run(["index", sample, "-o", text])
+    #expect(run.status == 74 && run.errors.contains("is no store"), "\(run.errors)")
+    #expect(try String(contentsOfFile: text, encoding: .utf8) == "no store")
+    #expect(try Command.run(["index", sample, "-o", sample]).status == 74)
+
+    let foreign = try Command.run(["query", text, "SELECT 1"])
+    #expect(foreign.status == 66 && foreign.errors.contains("file is not a database (SQLite 26)"), "\(foreign.errors)")
+    #expect(try Command.run(["query", folder.path("none.db"), "SELECT 1"]).status == 66)
+    let empty = try Command.run(["query", try folder.file("empty.db", []), "SELECT 1"])
+    #expect(empty.status == 66 && empty.errors.contains("no store"), "\(empty.errors)")
+
+    let store = try Store("tjp-clean-chat.pcap")
+    let bytes = try Data(contentsOf: URL(filePath: store.path))
+    let cut = try folder.file("cut.db", bytes.prefix(bytes.count / 2))
+    let broken = try Command.run(["query", cut, "SELECT * FROM messages"])
+    #expect(
+      broken.status == 66 && broken.errors.contains("database disk image is malformed (SQLite 11)"), "\(broken.errors)")
+    // A format of another time: `user_version` stands at offset 60.
+    var other = bytes
+    other[63] = 9
+    let run9 = try Command.run(["query", try folder.file("9.db", other), "SELECT 1"])
+    #expect(run9.status == 66 && run9.errors.contains("format 9"), "\(run9.errors)")
+  }
+
+  @Test func aStoreIsReplacedByAnother() throws {
+    let folder = try Scratch()
+    let path = folder.path("a.db")
+    for sample in ["tjp-weak-network.pcap", "tjp-clean-chat.pcap"] {
+      #expect(try Command.run(["index", "-q", Samples.path(sample), "-o", path]).status == 0)
+    }
+    let run = try Command.run(["query", path, "SELECT count(*) AS n FROM messages", "--json"])
+    let count = try Store.objects(["messages", "-q", "--json", Samples.path("tjp-clean-chat.pcap")]).count
+    #expect(run.output == "{\"n\":\(count)}\n")
+    // A capture that is not there costs no store.
+    #expect(try Command.run(["index", folder.path("none.pcap"), "-o", path]).status == 66)
+    #expect(try Command.run(["query", path, "SELECT count(*) AS n FROM messages", "--json"]).output == run.output)
+  }
+
+  /// A store that is replaced while somebody has it open gives an error there, and no rows of two stores.
+  @Test func theOldStoreIsNotMixedWithTheNew() throws {
+    let folder = try Scratch()
+    let path = folder.path("a.db")
+    let index = { (sample: String) in try Command.run(["index", "-q", Samples.path(sample), "-o", path]).status }
+    #expect(try index("tjp-weak-network.pcap") == 0)
+    let reader = try StoreReader(path)
+    #expect(try reader.messages(after: 0, count: 10).count == 10)
+    #expect(try index("tjp-clean-chat.pcap") == 0)
+    #expect(throws: StoreError.self) { try reader.messages(after: 20, count: 10) }
+    #expect(try StoreReader(path).messages(after: 0, count: 1_000).count == 58)
+  }
+
+  // MARK: Interruptions
+
+  /// A capture on a pipe that does not end: the sample, and the sample again an hour later, by which all of the first is decided.
+  private static func endless(_ path: String) throws -> (Program, FileHandle) {
+    var bytes = try Samples.bytes("tjp-weak-network.pcap")
+    var later = Array(bytes[24...])
+    var at = 0
+    while at + 16 <= later.count {
+      let seconds = UInt32(littleEndian: later[at..<at + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) })
+      withUnsafeBytes(of: (seconds + 3_600).littleEndian) { later.replaceSubrange(at..<at + 4, with: $0) }
+      at += 16 + Int(later[at + 8..<at + 12].reversed().reduce(0) { $0 << 8 | UInt32($1) })
+    }
+    bytes += later
+    let pipe = Pipe()
+    let program = try Program(
+      Command.program.path, ["index", "-q", "-", "-o", path], environment: Command.environment,
+      input: pipe.fileHandleForReading.fileDescriptor)
+    try pipe.fileHandleForWriting.write(contentsOf: Data(bytes))
+    return (program, pipe.fileHandleForWriting)
+  }
+
+  /// Messages in a store that may not be there yet.
+  private static func count(_ path: String) throws -> Int {
+    let run = try Command.run(["query", path, "SELECT count(*) FROM messages", "--format", "csv"])
+    return run.status == 0 ? Int(run.output.split(separator: "\r\n").last ?? "") ?? 0 : 0
+  }
+
+  @Test(arguments: [SIGKILL, SIGINT, SIGTERM]) func whatWasReadIsThere(_ signal: Int32) throws {
+    let folder = try Scratch()
+    let path = folder.path("a.db")
+    let (program, input) = try Self.endless(path)
+    // The first page is there, and read, while the capture is still read.
+    while try Self.count(path) < 100 { usleep(1_000) }
+    // Of both threads, and of one that only asks.
+    let rights = try String(contentsOfFile: "/proc/\(program.id)/status", encoding: .utf8)
+    #expect(rights.contains("NoNewPrivs:\t1") && rights.contains("Seccomp:\t2") && rights.contains("Threads:\t2"))
+    kill(program.id, signal)
+    #expect(program.wait() == (signal == SIGKILL ? .signal(signal) : .exit(130)))
+    try input.close()
+    let count = try Self.count(path)
+    #expect(count >= (signal == SIGKILL ? 100 : 120), "\(count)")
+    let whole = try Store.objects(["query", path, "SELECT value FROM info WHERE key = 'whole'", "--json"])
+    #expect(whole.first?["value"] as? Int == 0)
+  }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import IMTestSupport
+import Testing
+
+/// A store that `imdump index` has made of a capture, and what `imdump query` says of it.
+struct Store {
+  let path: String
+  private let folder: Scratch
+
+  /// The store of a sample.
+  init(_ sample: String, _ options: [String] = []) throws {
+    try self.init([Samples.path(sample)] + options)
+  }
+
+  /// The store of what `arguments` name.
+  init(_ arguments: [String]) throws {
+    folder = try Scratch()
+    path = folder.path("a.db")
+    let run = try Command.run(["index", "-q", "-o", path] + arguments)
+    try #require(run.status == 0 && run.output.isEmpty, "\(run.errors)")
+  }
+
+  /// The rows of a statement.
+  func rows(_ sql: String) throws -> [[String: Any]] { try Self.objects(["query", path, sql, "--json"]) }
+
+  /// The one number that a statement gives.
+  func number(_ sql: String) throws -> Int {
+    let row = try #require(try rows(sql).first)
+    return try #require(row.values.first as? Int)
+  }
+
+  /// The objects that a command prints, one a line.
+  static func objects(_ arguments: [String]) throws -> [[String: Any]] {
+    let run = try Command.run(arguments)
+    try #require(run.status == 0, "\(arguments): \(run.errors)")
+    return try run.output.split(separator: "\n").map { line in
+      try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    }
+  }
+
+  /// An object as text, its members in order: what is not known, NULL or not there, is left out.
+  static func text(_ object: [String: Any]) throws -> String {
+    let known = object.filter { !($0.value is NSNull) }
+    return String(decoding: try JSONSerialization.data(withJSONObject: known, options: .sortedKeys), as: UTF8.self)
+  }
+}

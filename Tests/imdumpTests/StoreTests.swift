@@ -1,0 +1,211 @@
+import Foundation
+@testable import IMStore
+import IMTestSupport
+import Testing
+
+/// `imdump index`: the store says what other commands say of the same capture.
+@Suite struct StoreTests {
+  /// What the view `messages`, and what is beside it, tells of a message, in the words of `messages --json`.
+  private static let columns = """
+    SELECT v.conn, v.client, v.server, v.via, v.carrier, v.dir, v.type, v.seq, v.session, v.len, v.fate, v.cause, v.status,
+      v.status_name, v.retries, v.dup_after_ack, v.rtt_us, v.rtt_karn_us, v.late, v.comp, v.time_us, v.crc,
+      m.copies, m.checksums, m.answers,
+      (SELECT json_group_array(name) FROM (SELECT name FROM flag WHERE flag.bit & v.flags ORDER BY bit)) AS flags
+    FROM messages AS v JOIN message AS m ON m.id = v.id ORDER BY v.id
+    """
+
+  private static func list(_ value: Any?) throws -> [Any]? {
+    guard let text = value as? String else { return nil }
+    return try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [Any])
+  }
+
+  /// A row as `messages --json` would print it.
+  private static func message(row: [String: Any]) throws -> String {
+    var object = row
+    let time = try #require(row["time_us"] as? Int)
+    object["ts"] = try list(row["copies"]) ?? [time]
+    object["crc"] = try list(row["checksums"]) ?? [try #require(row["crc"] as? String)]
+    object["acks"] = try list(row["answers"]) ?? (row["rtt_us"] as? Int).map { [time + $0] } ?? []
+    object["carrier"] = try list(row["carrier"])
+    object["session"] = row["session"]
+    object["late"] = row["late"] as? Int == 1 ? true : nil
+    let flags = try #require(try list(row["flags"]))
+    object["flags"] = flags.isEmpty ? nil : flags
+    for key in ["time_us", "copies", "checksums", "answers"] { object[key] = nil }
+    return try Store.text(object)
+  }
+
+  /// A line of `messages --json` without what a store does not have; numbers that may be any text are texts there.
+  private static func message(line: [String: Any]) throws -> String {
+    var object = line
+    object["tlv"] = nil
+    for key in ["session", "status"] { object[key] = line[key].map { "\($0)" } }
+    return try Store.text(object)
+  }
+
+  @Test(arguments: try Samples.captures()) func everyRowIsAMessage(_ sample: String) throws {
+    let store = try Store(sample)
+    let rows = try store.rows(Self.columns).map(Self.message(row:))
+    let lines = try Store.objects(["messages", "-q", "--json", Samples.path(sample)]).map(Self.message(line:))
+    #expect(rows.sorted() == lines.sorted())
+  }
+
+  /// What the writer adds up batch by batch is what SQLite adds up of the rows.
+  @Test(arguments: try Samples.captures()) func sumsAreThoseOfTheRows(_ sample: String) throws {
+    let store = try Store(sample)
+    let sums = """
+      count(*) AS messages, sum(f.name = 'acked') AS acked, sum(f.name = 'acked_after_retry') AS acked_after_retry,
+      sum(f.name = 'rejected') AS rejected, sum(f.name = 'unanswered') AS unanswered, sum(f.name = 'damaged') AS damaged,
+      sum(f.name = 'pending') AS pending, sum(f.name = 'unacknowledged') AS unacknowledged,
+      sum(f.name = 'unknown') AS unknown, sum(retries) AS retries, sum(problems & 16 <> 0) AS late,
+      count(iif(retries = 0, rtt_us, NULL)) AS rtt_count, total(iif(retries = 0, rtt_us, NULL)) AS rtt_sum_us,
+      min(iif(retries = 0, rtt_us, NULL)) AS rtt_min_us, max(iif(retries = 0, rtt_us, NULL)) AS rtt_max_us,
+      min(time_us) AS first_us FROM message JOIN fate AS f ON f.id = message.fate
+      """
+    let names = """
+      messages, acked, acked_after_retry, rejected, unanswered, damaged, pending, unacknowledged, unknown, retries, late,
+      rtt_count, rtt_sum_us, rtt_min_us, rtt_max_us, first_us
+      """
+    for (table, key) in [("session", "session"), ("connection", "connection")] {
+      let kept = try store.rows("SELECT id, \(names) FROM \(table) WHERE messages > 0 ORDER BY id").map(Store.text)
+      let added = try store.rows("SELECT \(key) AS id, \(sums) GROUP BY 1 ORDER BY 1").map(Store.text)
+      #expect(kept == added, "\(table)")
+    }
+    for width in [1, 10, 60] {
+      let kept = try store.rows("SELECT start_s, \(names) FROM bucket WHERE width_s = \(width) ORDER BY 1").map(
+        Store.text)
+      let start = "time_us / \(width * 1_000_000) * \(width)"
+      let added = try store.rows("SELECT \(start) AS start_s, \(sums) GROUP BY 1 ORDER BY 1").map(Store.text)
+      #expect(kept == added, "\(width) s")
+    }
+  }
+
+  /// The sessions of a store are those of `messages --by session`, percentiles included.
+  @Test(arguments: try Samples.captures()) func sessionsAreThoseOfMessages(_ sample: String) throws {
+    let store = try Store(sample)
+    let rows = try store.rows(
+      """
+      SELECT s.name AS session, s.profile, c.client, c.server, s.connections, s.messages - s.unacknowledged AS units,
+        s.acked, s.acked_after_retry, s.rejected, s.unanswered, s.damaged, s.pending, s.unknown, s.unacknowledged,
+        s.retries, nullif(s.rtt_count, 0) AS count, s.rtt_p95_us AS p95, s.rtt_max_us AS max, s.first_us, s.last_us
+      FROM session AS s JOIN connection AS c ON c.id = s.connection
+      """)
+    let lines = try Store.objects(["messages", "-q", "--by", "session", "--json", Samples.path(sample)]).map { line in
+      var line = line
+      line["session"] = line["session"].map { "\($0)" }
+      let times = line["rtt_ms"] as? [String: Double]
+      line["rtt_ms"] = nil
+      line["count"] = times?["count"].map { Int($0) }
+      for (key, name) in [("p95", "p95"), ("max", "max")] {
+        line[key] = times?[name].map { Int(($0 * 1_000).rounded()) }
+      }
+      return line
+    }
+    let (kept, told) = try (rows.map(Store.text).sorted(), lines.map(Store.text).sorted())
+    for (kept, told) in zip(kept, told) { #expect(kept == told) }
+    #expect(kept.count == told.count)
+  }
+
+  /// A problem of a message is a row for each of its bits, and those of streams are the issues that JSON lines have not.
+  @Test(arguments: try Samples.captures()) func problemsAreThoseOfTheMessages(_ sample: String) throws {
+    let store = try Store(sample)
+    let told = try store.rows("SELECT message, kind FROM problem WHERE message IS NOT NULL ORDER BY 1, 2").map(
+      Store.text)
+    let bits = try store.rows(
+      "SELECT m.id AS message, k.id AS kind FROM message AS m JOIN problem_kind AS k ON m.problems & k.bit ORDER BY 1, 2"
+    ).map(Store.text)
+    #expect(told == bits)
+    #expect(
+      try store.number("SELECT count(*) FROM problem WHERE connection NOT IN (SELECT id FROM connection)") == 0)
+    let lost = try Store.objects(["messages", "-q", "--json", "--lost", Samples.path(sample)]).count
+    #expect(
+      try store.number("SELECT count(*) FROM problems WHERE message NOT NULL AND kind IN ('unanswered', 'damaged')")
+        == lost)
+  }
+
+  /// Two samples in one store: which capture a packet belongs to.
+  @Test func capturesAreToldApart() throws {
+    let paths = ["tjp-clean-chat.pcap", "tjp-damage.pcap"].map(Samples.path)
+    let store = try Store(paths)
+    let rows = try store.rows("SELECT capture, count(*) AS n FROM messages GROUP BY 1 ORDER BY min(id)")
+    #expect(rows.map { $0["capture"] as? String } == paths)
+    let counts = try paths.map { try Store.objects(["messages", "-q", "--json", $0]).count }
+    #expect(rows.map { $0["n"] as? Int } == counts)
+  }
+
+  /// A message's packet is that of the first copy's frame.
+  @Test func placesAreThoseOfFrames() throws {
+    let sample = "tjp-weak-network.pcap"
+    let frames = Set(
+      try Store.objects(["-q", "--format", "json", "-r", Samples.path(sample)]).map { frame in
+        "\(frame["conn"] ?? "") \(frame["dir"] ?? "") \(frame["number"] ?? "") \(frame["ts"] ?? "")"
+      })
+    let store = try Store(sample)
+    let rows = try store.rows("SELECT conn, dir, packet, time_us FROM messages")
+    for row in rows {
+      let place = "\(row["conn"] ?? "") \(row["dir"] ?? "") \(row["packet"] ?? "") \(row["time_us"] ?? "")"
+      #expect(frames.contains(place), "\(place)")
+    }
+  }
+
+  // MARK: Pages
+
+  @Test(arguments: [PageChoice(), PageChoice(session: 2), PageChoice(connection: 3), PageChoice(problems: .all)])
+  func pagesAreTheWholeInPieces(_ choice: PageChoice) throws {
+    let store = try Store("tjp-weak-network.pcap")
+    let reader = try StoreReader(store.path)
+    let all = try reader.messages(after: 0, choice, count: 1_000)
+    var condition = "1"
+    if let session = choice.session { condition = "session = \(session)" }
+    if let connection = choice.connection { condition = "connection = \(connection)" }
+    if choice.problems != [] { condition = "problems <> 0" }
+    let ids = try store.rows("SELECT id FROM message WHERE \(condition) ORDER BY id").map { $0["id"] as? Int ?? 0 }
+    #expect(all.map { Int($0.id) } == ids && !ids.isEmpty)
+    for count in [1, 7, 50] {
+      var (forth, back): ([StoredMessage], [StoredMessage]) = ([], [])
+      while true {
+        let page = try reader.messages(after: forth.last?.id ?? 0, choice, count: count)
+        guard !page.isEmpty else { break }
+        forth += page
+      }
+      while true {
+        let page = try reader.messages(before: back.first?.id ?? .max, choice, count: count)
+        guard !page.isEmpty else { break }
+        back = page + back
+      }
+      #expect(forth == all && back == all)
+    }
+    #expect(try reader.messages(after: all.last?.id ?? 0, choice, count: 5).isEmpty)
+    #expect(try reader.isWhole())
+  }
+
+  @Test func theNextProblemIsFoundBothWays() throws {
+    let store = try Store("tjp-weak-network.pcap")
+    let reader = try StoreReader(store.path)
+    for kinds in [ProblemKinds.all, .unanswered, .retried, [.unanswered, .late]] {
+      let ids = try store.rows("SELECT id FROM message WHERE problems & \(kinds.rawValue) ORDER BY id").map {
+        Int64($0["id"] as? Int ?? 0)
+      }
+      var found: [Int64] = []
+      while let next = try reader.problem(after: found.last ?? 0, kinds) { found.append(next.id) }
+      #expect(found == ids)
+      var back: [Int64] = []
+      while let last = try reader.problem(before: back.last ?? .max, kinds) { back.append(last.id) }
+      #expect(back == ids.reversed())
+    }
+  }
+
+  @Test func pagesReadWhatTheyShowAndNoMore() throws {
+    let store = try Store("tjp-weak-network.pcap")
+    let reader = try StoreReader(store.path)
+    for (choice, index) in [
+      (PageChoice(), "INTEGER PRIMARY KEY"), (PageChoice(session: 1), "message_session "),
+      (PageChoice(connection: 1), "message_connection "), (PageChoice(problems: .late), "message_problem "),
+      (PageChoice(session: 1, problems: .late), "message_session_problem "),
+    ] {
+      let plan = try reader.plan(of: choice)
+      #expect(plan.hasPrefix("SEARCH message USING ") && plan.contains(index), "\(plan)")
+      #expect(!plan.contains("SCAN") && !plan.contains("TEMP B-TREE"), "\(plan)")
+    }
+  }
+}
