@@ -163,7 +163,7 @@ def check(binary, space, folder, report, is_long):
                 # The kernel times with a microsecond's clock what the capture sees a little later.
                 mine = tcp["server_to_client"].get("ack_rtt", {}).get("min_ms")
                 trips += least is not None and mine is not None and abs(mine - float(least.group(1))) < 5
-                again += tcp["server_to_client"]["retransmits"] == (int(retransmitted.group(1)) if retransmitted else 0)
+                again += tcp["server_to_client"]["retransmissions"] == (int(retransmitted.group(1)) if retransmitted else 0)
         for name, found in (("services in documents", services), ("round trips near the kernel's", trips),
                             ("retransmissions that are the kernel's", again)):
             report.equal(name, found, len(known))
