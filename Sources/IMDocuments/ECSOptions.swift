@@ -41,6 +41,8 @@ package struct ECSOptions {
   package var networks: Networks?
   /// What stands for names that are not to be shown.
   package var identities = IdentityHash(key: [])
+  /// The datasets whose documents are written.
+  package var datasets = Set(ECSDataset.allCases)
   /// Whether each dataset has a buffer of its own, for files of its own; else all documents stand in one stream in the
   /// order in which they were made.
   package var separatesDatasets = false

@@ -227,6 +227,7 @@ package final class ECSSink: EngineSink {
 
   /// Writes one document, and hands lines on when there are enough of them.
   func write(_ dataset: ECSDataset, _ body: (ECSWriter, inout JSONLines) -> Bool) {
+    guard options.datasets.contains(dataset) else { return }
     if buffers.write(dataset, { body(writer, &$0) }) { output.written += 1 }
   }
 }

@@ -31,10 +31,10 @@ final class DocumentChooser {
   /// Hears of messages while their documents are made; nil where the files are read for it before.
   let sink: MessageSink?
 
-  /// A chooser by a filter over messages.
-  init(_ filter: String, _ run: Run) throws(UsageError) {
+  /// A chooser by `choice` and by a filter over messages.
+  init(_ choice: MessageChoice, _ filter: String?, _ run: Run) throws(UsageError) {
     let filter = try run.filter(filter)
-    selection = MessageSelection(MessageChoice(), filter)
+    selection = MessageSelection(choice, filter)
     guard !run.isReadTwice else {
       sink = nil
       return

@@ -13,6 +13,10 @@ package struct DocumentOptions: Sendable {
   package var messageLog = MessageLog.off
   /// Messages get a document only where this filter takes them.
   package var filter: String?
+  /// Messages get a document only where this choice takes them.
+  var choice = MessageChoice()
+  /// Whose documents are written.
+  var datasets = Set(ECSDataset.allCases)
   /// Named fields that messages' documents have beside those that the profiles log.
   package var fields: [String] = []
   /// Whether messages' documents leave out what repeats other fields.
@@ -63,6 +67,7 @@ final class Documents: Companion {
     // Who chooses messages, or fields of them, wants their documents.
     let isChosen = options.filter != nil || !options.fields.isEmpty
     ecs.messageLog = isChosen && options.messageLog == .off ? .all : options.messageLog
+    ecs.datasets = options.datasets
     ecs.isLean = options.isLean
     try checkLoggedFields(options.fields, run.plans)
     ecs.loggedFields = options.fields
@@ -87,7 +92,9 @@ final class Documents: Companion {
       }
     }
     self.sink = sink
-    chooser = try options.filter.map { filter throws(UsageError) in try DocumentChooser(filter, run) }
+    chooser =
+      options.filter != nil || !options.choice.isEmpty
+      ? try DocumentChooser(options.choice, options.filter, run) : nil
     sink.chooses = chooser.map { chooser in { chooser.includes($0) } }
     // What is kept of many connections is not taken apart at the end: the process ends too.
     _ = Unmanaged.passRetained(sink)
@@ -196,6 +203,21 @@ package func runDocuments(
   try printDocuments(Run(input: input, decode: decode, report: report), Output.standard(), choices: choices)
 }
 
+/// Writes the documents of some datasets to standard output, of messages those that `choice` and `filter` take:
+/// `imdump messages --format ecs` and its like.
+package func runDocuments(
+  of datasets: Set<ECSDataset>, input: InputOptions, decode: DecodeOptions, report: ReportOptions,
+  choice: MessageChoice = MessageChoice(), filter: String? = nil
+) throws(UsageError) -> ExitStatus {
+  var documents = DocumentOptions()
+  documents.datasets = datasets
+  documents.messageLog = datasets.contains(.message) ? .all : .off
+  (documents.choice, documents.filter) = (choice, filter)
+  return try runDocuments(
+    input: input, decode: decode, report: report,
+    choices: RunChoices(alerts: AlertOptions(), documents: documents, metrics: MetricsOptions()))
+}
+
 /// The same of a run that has begun.
 func printDocuments(_ run: Run, _ output: Output, choices: RunChoices) throws(UsageError) -> ExitStatus {
   let companions = try run.companions(choices, output)
@@ -298,6 +320,7 @@ private func identity(
   if documents.isLean { parts.append("lean") }
   if !documents.fields.isEmpty { parts.append("fields \(documents.fields.joined(separator: ","))") }
   if let filter = documents.filter { parts.append("filter \(filter)") }
+  if !documents.choice.isEmpty { parts.append("choice \(documents.choice)") }
   if let networks = documents.networks,
     let text = try? readSource(networks, subject: "table of networks", maximumBytes: Networks.maximumBytes)
   {

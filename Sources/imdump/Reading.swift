@@ -1,4 +1,5 @@
 import IMCommandLine
+import IMDocuments
 import IMOutput
 package import IMPipeline
 
@@ -16,7 +17,7 @@ struct Stats: Subcommand {
   var source = LiveSource()
   var decode = DecodeOptions()
   var speech = SpeechOptions()
-  var form = FormChoice()
+  var form = FormatChoice()
   var per: PeriodLength?
   var filter: String?
 
@@ -34,8 +35,16 @@ struct Stats: Subcommand {
   }
 
   func perform() throws(UsageError) -> ExitStatus {
-    try runStats(
-      input: source.filesOrInterface(), decode: decode, report: speech.report, isJSON: form.isJSON, per: per,
+    let input = try source.filesOrInterface()
+    if form.format == .ecs {
+      guard per == nil, filter == nil else {
+        throw UsageError(
+          message: "--format ecs writes the figures of each minute, of all messages: it takes no --per and no -Y")
+      }
+      return try runDocuments(of: [.summary, .capture], input: input, decode: decode, report: speech.report)
+    }
+    return try runStats(
+      input: input, decode: decode, report: speech.report, isJSON: form.isJSON, per: per,
       filter: filter)
   }
 }
@@ -57,7 +66,7 @@ struct Messages: Subcommand {
   var style = TextStyle()
   var choice = MessageChoice()
   var grouping: MessageGrouping?
-  var form = FormChoice()
+  var form = FormatChoice()
   var filter: String?
 
   static var table: [Option<Self>] {
@@ -80,9 +89,16 @@ struct Messages: Subcommand {
       guard input.interface == nil else {
         throw UsageError(message: "--by session is about files: a session is over when its capture is")
       }
+      guard form.format != .ecs else {
+        throw UsageError(message: "--by session has no documents: --format ecs writes one for each message")
+      }
       return try runSessions(
         input: input, decode: decode, report: speech.report, isJSON: form.isJSON, time: style.time, choice: choice,
         filter: filter)
+    }
+    if form.format == .ecs {
+      return try runDocuments(
+        of: [.message], input: input, decode: decode, report: speech.report, choice: choice, filter: filter)
     }
     return try runMessages(
       input: input, decode: decode, report: speech.report, isJSON: form.isJSON, style: speech.spoken(style),

@@ -1,4 +1,5 @@
 import IMCommandLine
+import IMDocuments
 import IMPipeline
 
 /// `imdump streams`: the TCP streams of a capture, their bytes and their gaps.
@@ -11,7 +12,7 @@ struct Streams: Subcommand {
 
   var source = SourceOptions()
   var speech = SpeechOptions()
-  var form = FormChoice()
+  var form = FormatChoice()
   var folder: String?
   var memory = 256 << 20
   var verifiesChecksums = true
@@ -29,8 +30,15 @@ struct Streams: Subcommand {
   }
 
   func perform() throws(UsageError) -> ExitStatus {
-    try runStreams(
-      input: source.files(), report: speech.report, isJSON: form.isJSON, folder: folder, memory: memory,
+    let input = try source.files()
+    if form.format == .ecs {
+      guard folder == nil else { throw UsageError(message: "--write goes with --format text or json") }
+      var decode = DecodeOptions()
+      (decode.memory, decode.verifiesChecksums) = (memory, verifiesChecksums)
+      return try runDocuments(of: [.connection], input: input, decode: decode, report: speech.report)
+    }
+    return try runStreams(
+      input: input, report: speech.report, isJSON: form.isJSON, folder: folder, memory: memory,
       verifiesChecksums: verifiesChecksums)
   }
 }
