@@ -73,6 +73,7 @@ package final class SocketOwner: Sendable {
 }
 
 extension SocketOwner: Equatable {
+  /// Whether both name the same unit, container, pod and user.
   package static func == (one: SocketOwner, other: SocketOwner) -> Bool {
     (one.unit, one.container, one.pod, one.user) == (other.unit, other.container, other.pod, other.user)
   }

@@ -1,8 +1,8 @@
 import IMFields
 
-/// What stands for what people say: characters that tell nothing but how long it was, and where it had digits, letters and signs.
+/// Stand-ins for texts: characters that keep only the length, and where digits, letters and punctuation were.
 enum CharacterShape {
-  /// What stands for bytes that are no text. No UTF-8 has it, and no protocol's frame begins with it.
+  /// What stands for bytes that are no text. UTF-8 never has it, and no frame of a built-in protocol begins with it.
   static let byte: UInt8 = 0xf7
   /// What stands for anything where there is no room for shapes.
   static let letter = UInt8(ascii: "x")

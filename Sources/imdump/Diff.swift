@@ -10,7 +10,7 @@ struct Diff: Subcommand {
       usage: ["imdump diff <old> <new> [<options>] [<expression> ...]"],
       discussion: """
         Conditions: NAME, a comparison (> >= < <=) and a limit: of the new value (success<99%, rtt_p95>200ms), or with a sign, \
-        of the change (rtt_p99>+10%, loss>+0.5pp). Status 0: none holds. 2: one does.
+        of the change (rtt_p99>+10%, loss>+0.5pp). Exit status: 2 if a condition holds, else 0.
         """)
   }
 

@@ -8,8 +8,8 @@ struct Export: Subcommand {
       "export", "Copy the packets of chosen messages and connections to a capture.",
       usage: ["imdump export <file> ... -w <file> [<options>] [<expression> ...]"],
       discussion: """
-        What is chosen comes with all packets of its connections, and of the others of its session, from the handshake on, so \
-        the copy decodes to the same messages. It is decoded again to show that.
+        The copy has all packets of each chosen connection, and of the other connections of its session, from the handshake \
+        on, so that it decodes to the same messages. imdump decodes it again to verify that.
         """)
   }
 
@@ -37,7 +37,7 @@ struct Export: Subcommand {
       .value("--to <time>", \.options.to, "Only packets up to this time, plus the opening of each connection."),
       .flag(
         "--redact", \.options.redacts,
-        "Replace names, addresses and what users say by stand-ins of the same length and shape."),
+        "Replace names, addresses and what users say with stand-ins of the same length and shape."),
       .group(\.source), .group(\.decode), .group(\.speech),
       .list("<file> ...", \.source.operands, captureFiles),
     ]

@@ -7,7 +7,7 @@ import IMPipeline
 enum Imdump: CommandGroup {
   static var about: About {
     About(
-      "imdump", "Capture and decode messages of IM-style TCP protocols, and say what became of each.",
+      "imdump", "Capture and decode messages of IM-style TCP protocols, and report what became of each.",
       usage: [
         "imdump [-i <interface> | <file> ...] [<options>] [<expression> ...]",
         "imdump <subcommand> <file> ... [<options>]",
@@ -18,7 +18,7 @@ enum Imdump: CommandGroup {
           imdump phone.pcap -v                 what a phone's capture holds
           imdump messages phone.pcap --lost    the messages that were lost
           imdump stats phone.pcap --json       counts, for scripts
-          imdump streams phone.pcap            TCP's side of it: retransmissions, gaps
+          imdump streams phone.pcap            the TCP streams: retransmissions, gaps
           imdump -i any tcp port 9000          only what a capture filter lets through
           imdump -i any --format ecs           documents for Elasticsearch
           imdump check phone.pcap --rules im.yml   status 2 when an alert fires

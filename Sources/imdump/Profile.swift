@@ -3,7 +3,7 @@ import IMPipeline
 
 /// `imdump profile`: the protocols that are known, as data.
 enum Profile: CommandGroup {
-  static var about: About { About("profile", "List, show, make, check, test and export protocol profiles.") }
+  static var about: About { About("profile", "List, show, generate, check, test and export protocol profiles.") }
   static var members: [Member] {
     [
       .command(List.self), .command(Show.self), .command(New.self), .command(Check.self), .command(Test.self),
@@ -29,7 +29,7 @@ enum Profile: CommandGroup {
   struct New: Subcommand {
     static var about: About {
       About(
-        "new", "Make a skeleton of a profile from a capture.",
+        "new", "Generate a skeleton profile from a capture.",
         usage: ["imdump profile new <file> ... [--port <n>] [--name <name>] [<options>]"])
     }
     var source = SourceOptions()
@@ -39,7 +39,7 @@ enum Profile: CommandGroup {
     static var table: [Option<Self>] {
       [
         .value("--port <n>", \.port, "The servers' port; by default the one with the most bytes."),
-        .value("--name <name>", \.name, "The profile's name; 'skeleton' by default."),
+        .value("--name <name>", \.name, "The profile's name."),
         .group(\.source),
         .list("<file> ...", \.source.operands, captureFiles),
       ]

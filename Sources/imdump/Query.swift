@@ -5,10 +5,10 @@ import IMPipeline
 struct Query: Subcommand {
   static var about: About {
     About(
-      "query", "Ask a store that imdump index has written, in SQL.",
+      "query", "Query a store written by imdump index, in SQL.",
       usage: ["imdump query <store> <sql> ... [<options>]", "imdump query <store> --search <text> [<options>]"],
       discussion: """
-        Nothing can be changed by it. The views messages and problems have the words and names of imdump messages; docs/store.md \
+        The store is read, never changed. The views messages and problems use the names of imdump messages --json; docs/store.md \
         has all tables, and .schema in sqlite3 shows them.
 
         Examples:
@@ -28,7 +28,7 @@ struct Query: Subcommand {
       .value("--format <format>", \.form, "Output format."),
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
       .value(
-        "--search <text>", \.search, "Messages whose text has all of these words; two Chinese characters are enough."),
+        "--search <text>", \.search, "Messages whose text contains all of these words; two Chinese characters are enough."),
       .value("<store>", \.store, "The store.", completing: .files),
       .list("<sql> ...", \.words, "One SQL statement; several words are one."),
     ]

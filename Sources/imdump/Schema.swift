@@ -44,7 +44,7 @@ struct Schema: Subcommand {
     static var about: About {
       About(
         "diff", "Compare the fields with those of an older imdump.",
-        discussion: "Status 0: no change, or new fields only. 2: a field is gone or has another type.")
+        discussion: "Exit status: 0 if nothing changed or fields were only added, 2 if a field is gone or has another type.")
     }
 
     var old = ""

@@ -153,11 +153,14 @@ import Testing
     #expect(try export([]) != export([]))
   }
 
-  /// Only what is chosen is written, and the other packets' bytes are nowhere in the file.
+  /// Only the chosen connection is written.
   @Test func choicesHold() throws {
     let folder = try Scratch()
     let (path, copy) = ("Samples/tjp-clean-chat.pcap", folder.path("o.pcapng"))
     let run = try Command.run(["export", path, "--conn", "1", "--redact", "-w", copy])
     #expect(run.errors.contains("1 connection, 157 of 306 packets"), "\(run.errors)")
+    let streams = try Store.objects(["streams", copy, "--json", "-q"])
+    #expect(streams.count == 1)
+    #expect(try Store.objects(["-r", copy, "--json", "-q"]).allSatisfy { $0["conn"] as? Int == 1 })
   }
 }

@@ -66,9 +66,9 @@ package struct Ledger: Sendable {
   package var firstAt: Timestamp?
   /// How far the capture's clock had come, to a tenth of a second; set by `Engine.totals`, `nil` before a packet.
   package var lastAt: Timestamp?
-  /// What was forgotten to stay within a limit on memory, by `Eviction`.
+  /// Entries evicted to stay within a memory limit, by `Eviction`.
   package var evicted: InlineArray<8, UInt64> = InlineArray(repeating: 0)
-  /// Packets that are older than the one in front of them.
+  /// Packets with an earlier time than the packet before.
   package var clockBackwards: UInt64 = 0
 
   /// All zero.

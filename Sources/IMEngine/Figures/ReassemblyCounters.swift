@@ -14,7 +14,7 @@ package struct ReassemblyCounters: Sendable {
   package var retransmissions: UInt64 = 0
   /// Segments that were overtaken by later ones.
   package var outOfOrder: UInt64 = 0
-  /// Packets that were captured twice; their payload is in `repeatedBytes`.
+  /// Packets that the capture contains twice; their payload is in `repeatedBytes`.
   package var copies: UInt64 = 0
   /// Retransmissions whose bytes were not those of the first copy.
   package var conflicts: UInt64 = 0

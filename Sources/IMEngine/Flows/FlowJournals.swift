@@ -90,6 +90,6 @@ struct FlowJournal: BitwiseCopyable {
   /// Times that stream bytes were missing, and those bytes.
   var gapCount: UInt32 = 0
   var gapBytes: UInt64 = 0
-  /// Retransmissions with other bytes than the first copy had.
+  /// Retransmissions whose bytes differ from the first copy had.
   var conflicts: UInt16 = 0
 }

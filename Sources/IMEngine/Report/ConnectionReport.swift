@@ -107,7 +107,7 @@ extension ConnectionReport {
   package var retransmissions: UInt32 { segments[0].retransmissions &+ segments[1].retransmissions }
   /// Segments that were overtaken by later ones, both directions together.
   package var outOfOrder: UInt32 { segments[0].outOfOrder &+ segments[1].outOfOrder }
-  /// Packets that were captured twice, both directions together; they are in none of the other figures.
+  /// Packets that the capture contains twice, both directions together; they are in none of the other figures.
   package var copies: UInt32 { segments[0].copies &+ segments[1].copies }
   /// Whether both sides' packets were captured; else nothing is known of the other side's acknowledgments.
   package var sawBothSides: Bool { packets[0] > 0 && packets[1] > 0 }

@@ -1,4 +1,4 @@
-/// What was not as it should be, with what is known of each kind alone.
+/// Problems found, with what is known of each kind alone.
 package enum IssueDetails: Equatable, Sendable, BitwiseCopyable {
   /// The frame's type, and the checksum in its header.
   case checksumMismatch(type: UInt64, checksum: UInt64)

@@ -58,7 +58,7 @@ extension Catalogue {
       },
       Row(
         "capture.interrupted.share", .ratio, .now,
-        "the part of the files' bytes that had been read then, where it is known; 0 to 1",
+        "the share of the files' bytes read by then, where known; 0 to 1",
         capture: ["interrupted.share"], kind: .gauge
       ) { capture, _, _ in capture.now.interruption?.share.map { .ratio($0) } },
       capture("reassembly.gaps", "holes in streams") { $0.gaps },
@@ -76,7 +76,7 @@ extension Catalogue {
         "capture.output.sampled_out", .count, .packet, "messages that the sample leaves out",
         capture: ["output.sampled_out"]
       ) { capture, _, _ in .count(capture.sampledOut) },
-      capture("output.failed", "times when output could not be written") { $0.outputFailed },
+      capture("output.failed", "failed writes of output") { $0.outputFailed },
       capture("output.dropped", "documents lost because of that") { $0.outputDropped },
       Row("capture.process.cpu", .time, .now, "CPU time of the process", capture: ["process.cpu_ms"]) {
         capture, _, _ in capture.now.cpuMilliseconds.map { .ratio($0) }

@@ -76,7 +76,7 @@ extension Catalogue {
     + coarse(["p50", "p95", "p99"]).map { $0.of { $0.roundTrips } } + beats + counted { $0.contains("{result}") }
     + [
       Row(
-        "silence.survived", .time, .report, "the longest silence behind which the peer acknowledged what came",
+        "silence.survived", .time, .report, "the longest silence after which the peer still acknowledged data",
         connection: ["idle.longest_survived_s"], kind: .gauge
       ) { connection, _, _ in
         guard let idle = connection.report.figures?.longestIdle, idle > 0 else { return nil }

@@ -9,7 +9,7 @@ extension Catalogue {
       "messages.fates", .count, .fate, "messages {fate}", by: [.direction, .fate], json: ["messages.{fate}"],
       connection: ["messages.{direction}.{fate}"], interval: ["messages.{direction}.{fate}"]
     ) { tally, way, fate in .count(UInt64(tally.way(way)[Dimension.fates[fate].fate])) },
-    fate("late", "messages answered after having been given up; the fate counts the answer") { $0.late },
+    fate("late", "messages answered after their timeout; the fate counts the answer") { $0.late },
     Figure(
       "messages.causes", .count, .fate, "messages {cause}", by: [.cause], json: ["messages.causes.{cause}"],
       text: .named(
@@ -62,11 +62,11 @@ extension Catalogue {
     + [
       Figure(
         "messages.causes.first", .count, .firstFate,
-        "Messages that were first decided to have failed, by why: network, peer, capture, status, checksum",
+        "Messages first counted as failed, by cause: network, peer, capture, status, checksum",
         by: [.direction, .cause], metric: MetricName("imdump_message_causes")
       ) { series, way, cause in .count(series.messages.decided(.of(way), Cause.allCases[cause])) },
       Figure(
-        "messages.causes.late", .count, .firstFate, "Of those, answered after all, by why they were counted",
+        "messages.causes.late", .count, .firstFate, "Of those, answered later, by the cause first counted",
         by: [.direction, .cause], metric: MetricName("imdump_message_causes_late")
       ) { series, way, cause in .count(series.messages.late(.of(way), Cause.allCases[cause])) },
       Figure(

@@ -22,19 +22,19 @@ extension Catalogue {
       .count(counts[.gapBytes])
     },
     segments(
-      .retransmissions, "retransmissions", "segments seen again", interval: "tcp.retransmissions",
+      .retransmissions, "retransmissions", "segments retransmitted", interval: "tcp.retransmissions",
       sum: "tcp.retransmissions",
       metric: MetricName(
-        "imdump_endpoint_tcp_retransmissions", help: "TCP segments sent again on connections that are over"),
+        "imdump_endpoint_tcp_retransmissions", help: "TCP segments retransmitted on connections that are over"),
       rule: "tcp_retransmissions",
       text: FigureText(.segments, "retransmission", "retransmissions", .always)),
     Figure(
-      "tcp.syns_sent_again", .count, .report, "SYNs that the client sent again", json: ["tcp.syns_sent_again"],
+      "tcp.syns_sent_again", .count, .report, "SYNs that the client retransmitted", json: ["tcp.syns_sent_again"],
       connection: ["tcp.syns_sent_again"], interval: ["tcp.syns_sent_again"],
       metric: MetricName(
-        "imdump_endpoint_tcp_syns_sent_again", help: "SYNs that clients sent again, of connections that are over"),
+        "imdump_endpoint_tcp_syns_sent_again", help: "SYNs that clients sent again, of ended connections"),
       runMetric: MetricName(
-        "imdump_tcp_syns_sent_again", help: "SYNs that clients sent again, of connections that are over"),
+        "imdump_tcp_syns_sent_again", help: "SYNs that clients sent again, of ended connections"),
       rule: "tcp_syns_sent_again", text: FigureText(.connections, "SYN sent again", "SYNs sent again")
     ) { counts, _, _ in
       // Where the first was not seen, nothing is known of the others.
@@ -55,18 +55,18 @@ extension Catalogue {
     segments(
       .lost, "lost_segments", "segments that the network lost", needs: .both,
       metric: MetricName(
-        "imdump_endpoint_tcp_lost_segments", help: "TCP segments that the network lost, of connections that are over"),
+        "imdump_endpoint_tcp_lost_segments", help: "TCP segments that the network lost, of ended connections"),
       text: FigureText(.segments, "segment lost", "segments lost")),
     segments(
-      .missedHoles, "not_captured_gaps", "holes that the receiver did not have: the capture lacks them", needs: .both,
+      .missedHoles, "not_captured_gaps", "gaps of the capture alone: the receiver had the bytes", needs: .both,
       text: FigureText(.segments, "hole", "holes")),
     segments(
-      .missedBytes, "not_captured_bytes", "bytes in such holes", unit: .bytes, needs: .both,
+      .missedBytes, "not_captured_bytes", "bytes in those gaps", unit: .bytes, needs: .both,
       text: FigureText(.segments, "bytes not captured", nil, .behind)),
     segments(
-      .duplicateAcks, "duplicate_acks", "acknowledgments that came again",
+      .duplicateAcks, "duplicate_acks", "duplicate acknowledgments",
       metric: MetricName(
-        "imdump_endpoint_tcp_duplicate_acks", help: "TCP acknowledgments that came again on connections that are over"),
+        "imdump_endpoint_tcp_duplicate_acks", help: "TCP duplicate acknowledgments on connections that are over"),
       text: FigureText(.segments, "duplicate ACK", "duplicate ACKs")),
     segments(
       .keepAlives, "keep_alives", "TCP keep-alives", text: FigureText(.segments, "keep-alive", "keep-alives")),
@@ -74,12 +74,12 @@ extension Catalogue {
       .keepAliveAcks, "keep_alive_acks", "answers to them",
       text: FigureText(.segments, "keep-alive ACK", "keep-alive ACKs")),
     segments(
-      .zeroWindows, "zero_windows", "times when the receiver had no room",
+      .zeroWindows, "zero_windows", "times the receiver advertised a zero window",
       metric: MetricName(
-        "imdump_endpoint_tcp_zero_windows", help: "TCP segments without a window, of connections that are over"),
+        "imdump_endpoint_tcp_zero_windows", help: "TCP segments without a window, of ended connections"),
       text: FigureText(.segments, "zero window", "zero windows")),
     segments(
-      .copies, "captured_twice", "packets that were captured twice", sum: "tcp.captured_twice",
+      .copies, "captured_twice", "packets that the capture contains twice", sum: "tcp.captured_twice",
       text: FigureText(.segments, "captured twice")),
     frames(
       .retries, "copies.retries", "copies of messages sent on purpose",
@@ -89,13 +89,13 @@ extension Catalogue {
       .duplicates, "copies.after_answer", "copies of messages that came after the answer",
       FigureText(.problems, "duplicates after the answer", nil, .labelled)),
     frames(.repeatedAnswers, "answers.repeated", "answers after the first"),
-    frames(.orphanAnswers, "answers.orphaned", "answers that name nothing known"),
+    frames(.orphanAnswers, "answers.orphaned", "answers that match no known message"),
     Figure(
-      "frames.over", .count, .end, "Frames of connections that are over", by: [.direction],
+      "frames.over", .count, .end, "Frames of ended connections", by: [.direction],
       metric: MetricName("imdump_endpoint_frames")
     ) { counts, way, _ in .count(counts[.frames, way]) },
     Figure(
-      "packets.bytes.over", .bytes, .end, "Bytes of packets of connections that are over", by: [.direction],
+      "packets.bytes.over", .bytes, .end, "Bytes of packets of ended connections", by: [.direction],
       metric: MetricName("imdump_endpoint_wire_bytes")
     ) { counts, way, _ in .count(counts[.wireBytes, way]) },
     Figure(

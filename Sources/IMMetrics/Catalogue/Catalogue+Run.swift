@@ -45,27 +45,27 @@ extension Catalogue {
       json: ["interrupted.packets"]
     ) { run, _, _ in run.summary.capture.interruption.map { .count($0.packets) } },
     Row(
-      "interrupted.share", .ratio, .now, "The part of the files' bytes that had been read then, where known; 0 to 1",
+      "interrupted.share", .ratio, .now, "Share of the files' bytes read by then, where known; 0 to 1",
       json: ["interrupted.share"], kind: .gauge
     ) { run, _, _ in run.summary.capture.interruption?.share.map { .ratio($0) } },
     Row(
       "packets.received", .count, .packet,
-      "Packets that passed the capture filter, those that were dropped then included; live only",
+      "Packets that passed the capture filter, including those dropped afterwards; live only",
       metric: MetricName("imdump_capture_packets_received", isLive: true)
     ) { run, _, _ in run.summary.capture.received.map { .count($0) } },
     Row(
-      "packets.dropped.kernel", .count, .packet, "Packets that were lost before imdump saw them; live only",
+      "packets.dropped.kernel", .count, .packet, "Packets dropped before imdump received them; live only",
       metric: MetricName("imdump_capture_packets_dropped", .counter, ("by", "kernel"), isLive: true)
     ) { run, _, _ in run.summary.capture.droppedByKernel.map { .count($0) } },
     Row(
-      "packets.dropped.interface", .count, .packet, "Packets that were lost before imdump saw them; live only",
+      "packets.dropped.interface", .count, .packet, "Packets dropped before imdump received them; live only",
       metric: MetricName("imdump_capture_packets_dropped", .counter, ("by", "interface"), isLive: true)
     ) { run, _, _ in run.summary.capture.droppedByInterface.map { .count($0) } },
     Row(
-      "packets", .count, .packet, "Packets that imdump has looked at", json: ["ledger.packets"],
+      "packets", .count, .packet, "Packets processed", json: ["ledger.packets"],
       metric: MetricName("imdump_capture_packets_processed")
     ) { run, _, _ in .count(run.summary.ledger.packets) },
-    Row("segments", .count, .packet, "Of those, TCP segments that were used", json: ["ledger.segments"]) {
+    Row("segments", .count, .packet, "Of those, usable TCP segments", json: ["ledger.segments"]) {
       run, _, _ in .count(run.summary.ledger.segments)
     },
     Row("payload", .bytes, .packet, "Payload bytes of segments", json: ["ledger.payload_bytes"]) { run, _, _ in
@@ -78,21 +78,21 @@ extension Catalogue {
       part("decoded") { $0.summary.ledger.decodedBytes }, part("damaged") { $0.summary.ledger.damagedBytes },
       Row(
         "stream.stray", .bytes, .packet,
-        "Payload passed over in search of a frame; less again where late segments make it readable",
+        "Payload skipped while searching for a frame; decreases where late segments make it readable",
         json: ["ledger.stray_bytes"], metric: MetricName("imdump_stream_stray_bytes", .gauge), kind: .gauge
       ) { run, _, _ in .count(run.summary.ledger.strayBytes) },
       part("unread") { $0.summary.ledger.unreadBytes }, part("repeated") { $0.summary.reassembly.repeatedBytes },
       part("ignored") { $0.summary.reassembly.ignoredBytes },
       Row(
-        "stream.rejected", .bytes, .packet, "Payload of TCP by what became of it",
+        "stream.rejected", .bytes, .packet, "TCP payload, by outcome",
         metric: MetricName("imdump_stream_bytes", .counter, ("part", "rejected"))
       ) { run, _, _ in .count(run.summary.ledger.rejectedBytes) },
       Row(
-        "packets.captured_twice", .count, .packet, "Packets that were captured twice", json: ["ledger.captured_twice"],
+        "packets.captured_twice", .count, .packet, "Packets that the capture contains twice", json: ["ledger.captured_twice"],
         metric: MetricName("imdump_capture_packets_captured_twice")
       ) { run, _, _ in .count(run.summary.reassembly.copies) },
       Row(
-        "stream.carriers", .bytes, .packet, "Of the stray, what carriers put around frames",
+        "stream.carriers", .bytes, .packet, "Of the stray bytes, those that carriers put around frames",
         json: ["ledger.carrier_bytes"], omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.carrierBytes) },
       Row(
@@ -111,34 +111,34 @@ extension Catalogue {
         omitsZero: true
       ) { run, reason, _ in .count(run.summary.ledger.skipped[Int(SkipReason.allCases[reason].rawValue)]) },
       Row(
-        "gaps.run", .count, .packet, "Times that bytes were missing from a stream", by: [.gap],
+        "gaps.run", .count, .packet, "Gaps: places where bytes are missing from a stream", by: [.gap],
         json: ["ledger.gaps.{reason}.count"], metric: MetricName("imdump_stream_gaps"), omitsZero: true
       ) { run, reason, _ in .count(run.summary.reassembly.gaps[Int(GapReason.allCases[reason].rawValue)]) },
       Row(
-        "gaps.run.bytes", .bytes, .packet, "Bytes that were missing from streams", by: [.gap],
+        "gaps.run.bytes", .bytes, .packet, "Bytes missing from streams", by: [.gap],
         json: ["ledger.gaps.{reason}.bytes"], metric: MetricName("imdump_stream_gap_bytes"), omitsZero: true
       ) { run, reason, _ in .count(run.summary.reassembly.gapBytes[Int(GapReason.allCases[reason].rawValue)]) },
       Row(
-        "packets.offloaded", .count, .packet, "Segments whose checksum the network card was to fill in",
+        "packets.offloaded", .count, .packet, "Segments whose checksum was left to the network card",
         json: ["ledger.offloaded"]
       ) { run, _, _ in .count(run.summary.ledger.offloaded) },
       Row(
-        "packets.truncated", .count, .packet, "Packets that the snaplen cut", json: ["ledger.truncated"],
+        "packets.truncated", .count, .packet, "Packets cut by the snaplen", json: ["ledger.truncated"],
         metric: MetricName("imdump_capture_packets_truncated")
       ) { run, _, _ in .count(run.summary.ledger.cutPackets) },
       Row(
-        "packets.bytes", .bytes, .packet, "Captured bytes of the packets that imdump has looked at",
+        "packets.bytes", .bytes, .packet, "Captured bytes of the packets processed",
         metric: MetricName("imdump_capture_bytes")
       ) { run, _, _ in .count(run.summary.ledger.packetBytes) },
       Row(
-        "time.last", .seconds, .packet, "How far packet time has come, in seconds since 1970",
+        "time.last", .seconds, .packet, "Time of the latest packet, in seconds since 1970",
         metric: MetricName("imdump_capture_last_packet_timestamp_seconds", .gauge), kind: .gauge
       ) { run, _, _ in run.summary.ledger.lastAt.map { .seconds(Double($0.microseconds) / 1e6) } },
     ]
 
   private static func part(_ name: String, _ read: @escaping @Sendable (RunSnapshot) -> UInt64) -> Figure<RunSnapshot> {
     Row(
-      "stream.\(name)", .bytes, .packet, "Payload of TCP by what became of it", json: ["ledger.\(name)_bytes"],
+      "stream.\(name)", .bytes, .packet, "TCP payload, by outcome", json: ["ledger.\(name)_bytes"],
       metric: MetricName("imdump_stream_bytes", .counter, ("part", name))
     ) { run, _, _ in .count(read(run)) }
   }
@@ -151,7 +151,7 @@ extension Catalogue {
       one("connections.decoded", "Connections that a profile decodes", "decoded", "imdump_connections_decoded") {
         $0.decodedConnections
       },
-      one("connections.tls", "Connections of TLS, which nothing decodes", "tls", "imdump_connections_tls") {
+      one("connections.tls", "TLS connections, which are not decoded", "tls", "imdump_connections_tls") {
         $0.tlsConnections
       },
       one("connections.proxied", "Connections through a proxy that names the client", "proxied", nil) {
@@ -162,7 +162,7 @@ extension Catalogue {
       },
       Row(
         "connections.held", .count, .now,
-        "Connections remembered: those that are open, and for a minute those that were",
+        "Connections in the table: open ones, and closed ones for a minute",
         metric: MetricName("imdump_connections_held", .gauge), kind: .gauge
       ) { run, _, _ in run.process.map { .count(UInt64(max(0, $0.connections))) } },
       Row(
@@ -174,19 +174,19 @@ extension Catalogue {
       result("refused", "connection_refused") { $0.connectionsRefused },
       result("timed_out", "connection_timeout") { $0.connectionsTimedOut },
       Row(
-        "reconnects", .count, .packet, "Sessions that came back on another connection after their last one had ended",
+        "reconnects", .count, .packet, "Sessions that resumed on another connection after the previous one had ended",
         json: ["counters.reconnects"], metric: MetricName("imdump_reconnects")
       ) { run, _, _ in .count(run.reconnects) },
       Row(
-        "tcp.retransmissions.run", .count, .packet, "TCP segments sent again",
+        "tcp.retransmissions.run", .count, .packet, "TCP segments retransmitted",
         metric: MetricName("imdump_tcp_retransmissions")
       ) { run, _, _ in .count(run.summary.reassembly.retransmissions) },
       Row(
-        "tcp.out_of_order.run", .count, .packet, "TCP segments that later ones overtook",
+        "tcp.out_of_order.run", .count, .packet, "TCP segments that arrived after later ones",
         metric: MetricName("imdump_tcp_out_of_order_segments")
       ) { run, _, _ in .count(run.summary.reassembly.outOfOrder) },
       Row(
-        "tcp.conflicts", .count, .packet, "Retransmissions with other bytes than the first copy",
+        "tcp.conflicts", .count, .packet, "Retransmissions whose bytes differ from the first copy",
         metric: MetricName("imdump_tcp_conflicting_retransmissions")
       ) { run, _, _ in .count(run.summary.reassembly.conflicts) },
     ]
@@ -211,7 +211,7 @@ extension Catalogue {
     _ name: String, _ counter: String, _ read: @escaping @Sendable (Ledger) -> UInt64
   ) -> Figure<RunSnapshot> {
     Row(
-      "attempts.\(name)", .count, .packet, "Attempts whose end is known, by their end",
+      "attempts.\(name)", .count, .packet, "Attempts with a known outcome, by outcome",
       json: ["counters.\(counter)", "connections.\(name)"],
       metric: MetricName("imdump_connection_results", .counter, ("result", name))
     ) { run, _, _ in .count(read(run.summary.ledger)) }
@@ -231,23 +231,23 @@ extension Catalogue {
         $0.repeatedAnswers
       },
       Row(
-        "checksums", .count, .packet, "Frames by what their checksum says", by: [.checksum],
+        "checksums", .count, .packet, "Frames, by checksum result", by: [.checksum],
         json: ["counters.crc_{result}"], metric: MetricName("imdump_frame_checksums")
       ) { run, status, _ in .count(run.summary.checksums[Int(ChecksumStatus.allCases[status].rawValue)]) },
       Row(
-        "issues.found", .count, .packet, "What was not as it should be in the packets", by: [.foundIssue],
+        "issues.found", .count, .packet, "Problems found in the packets", by: [.foundIssue],
         metric: MetricName("imdump_issues")
       ) { run, kind, _ in .count(run.summary.ledger.issues[Int(Dimension.foundIssues[kind].rawValue)]) },
       Row(
-        "orphans", .count, .packet, "Answers that name nothing known; one less when its message comes after all",
+        "orphans", .count, .packet, "Answers that match no known message; decreases if the message arrives later",
         metric: MetricName("imdump_orphan_acks", .gauge), kind: .gauge
       ) { run, _, _ in .count(run.summary.ledger.issues[Int(IssueKind.orphanAck.rawValue)]) },
       Row(
-        "servers", .count, .now, "Servers that frames were decoded of", metric: MetricName("imdump_endpoints", .gauge),
+        "servers", .count, .now, "Servers with decoded frames", metric: MetricName("imdump_endpoints", .gauge),
         kind: .gauge
       ) { run, _, _ in run.process.map { .count(UInt64($0.servers)) } },
       Row(
-        "servers.limit", .count, .now, "Servers that have labels of their own at most; the rest are 'other'",
+        "servers.limit", .count, .now, "Most servers that get labels of their own; the rest are 'other'",
         metric: MetricName("imdump_endpoints_limit", .gauge), kind: .gauge
       ) { run, _, _ in run.process.map { .count(UInt64(max(0, $0.serversLimit))) } },
     ]
@@ -268,20 +268,20 @@ extension Catalogue {
     traffic("duration_us", "From the first packet to the last", .time) { $0.duration.map { .microseconds($0) } },
     traffic("frames_per_s", "Frames a second", .ratio) { $0.rate($0.frames).map { .ratio($0) } },
     traffic("frame_bytes_per_s", "Bytes of frames a second", .ratio) { $0.rate($0.frameBytes).map { .ratio($0) } },
-    traffic("overhead", "The part of the frames' bytes that is no body", .ratio) { $0.overhead.map { .ratio($0) } },
-    traffic("transmission_loss", "The part of the transmissions of messages that no answer came of", .ratio) {
+    traffic("overhead", "Share of the frames' bytes outside bodies; 0 to 1", .ratio) { $0.overhead.map { .ratio($0) } },
+    traffic("transmission_loss", "Share of message transmissions that no answer followed; 0 to 1", .ratio) {
       $0.transmissionLoss.map { .ratio($0) }
     },
     Row(
-      "time.backwards", .count, .packet, "Packets that are older than the one in front of them",
+      "time.backwards", .count, .packet, "Packets with an earlier time than the packet before",
       json: ["clock_backwards"], omitsZero: true
     ) { run, _, _ in .count(run.summary.ledger.clockBackwards) },
     Row(
-      "evictions", .count, .packet, "What was forgotten to stay within a limit on memory", by: [.eviction],
+      "evictions", .count, .packet, "Entries evicted to stay within a memory limit", by: [.eviction],
       json: ["evictions.{what}"], metric: MetricName("imdump_evictions"), omitsZero: true
     ) { run, what, _ in .count(run.summary.ledger.evicted[Eviction.allCases[what]]) },
     Row(
-      "issues", .count, .fate, "What was not as it should be", by: [.issue], json: ["issues.{name}"],
+      "issues", .count, .fate, "Problems found", by: [.issue], json: ["issues.{name}"],
       text: .named(.issues), omitsZero: true
     ) { run, kind, _ in .count(run.count(IssueKind.allCases[kind])) },
   ]

@@ -75,11 +75,11 @@ extension Catalogue {
       $0.unknown
     },
     beats(
-      "absent", .end, "times when none came for twice as long as usual",
+      "absent", .end, "times none came for twice the usual interval",
       FigureText(.heartbeats, "time absent", "times absent"),
       MetricName(
         "imdump_heartbeats_absent",
-        help: "Times when a connection was silent for longer than agreed or usual, of connections that are over")
+        help: "Times when a connection was silent for longer than agreed or usual, of ended connections")
     ) { $0.absent },
     beatTime("interval_us", "the mean between two") { $0.interval.map { .mean($0) } },
     beatTime("interval_p50_us", "the time between two that 50 % do not exceed") {
@@ -92,7 +92,7 @@ extension Catalogue {
       "jitter_us", "the mean difference of neighbouring intervals", rule: "heartbeat_jitter",
       MetricName(
         "imdump_heartbeat_jitter_seconds", .gauge,
-        help: "The mean difference of neighbouring intervals between heartbeats, of connections that are over")
+        help: "The mean difference of neighbouring intervals between heartbeats, of ended connections")
     ) {
       $0.jitter.map { .mean($0) }
     },
@@ -167,7 +167,7 @@ extension Catalogue {
         ? nil
         : MetricName(
           "imdump_endpoint_handshakes", .counter, ("result", name),
-          help: "The protocol's own handshakes, of connections that are over, each by what became of it in the end"),
+          help: "The protocol's own handshakes, of ended connections, each by its final outcome"),
       text: FigureText(.handshakes, words, nil, isFirst ? .always : .part)
     ) { server, _, _ in
       // Metrics have all results, so that one that comes later is a growth.
@@ -178,18 +178,18 @@ extension Catalogue {
   private static let silences: [Figure<ServerSnapshot>] = [
     Row(
       "silence.longest_survived", .time, .end,
-      "the longest silence behind which the peer acknowledged what came", json: ["silence.longest_survived_us"],
+      "the longest silence after which the peer still acknowledged data", json: ["silence.longest_survived_us"],
       metric: MetricName(
         "imdump_endpoint_longest_silence_survived_seconds", .gauge,
-        help: "The longest silence behind which the peer acknowledged what came, of connections that are over"),
+        help: "The longest silence after which the peer still acknowledged data, of ended connections"),
       kind: .gauge
     ) { server, _, _ in server.metrics.longestSilenceSurvived.map { .microseconds($0) } },
     Row(
-      "silence.shortest_before_reset", .time, .end, "the shortest silence above a second that a reset ended",
+      "silence.shortest_before_reset", .time, .end, "the shortest silence above one second that ended in a reset",
       json: ["silence.shortest_before_reset_us"],
       metric: MetricName(
         "imdump_endpoint_shortest_silence_before_reset_seconds", .gauge,
-        help: "The shortest silence above a second that a reset ended"),
+        help: "The shortest silence above one second that ended in a reset"),
       kind: .gauge
     ) { server, _, _ in server.metrics.shortestSilenceBeforeReset.map { .microseconds($0) } },
   ]
@@ -255,7 +255,7 @@ extension Catalogue {
       },
       Row(
         "rtt.buckets", .histogram, .fate,
-        "Round trips of everything but heartbeats, without what was sent twice before the answer",
+        "Round trips of everything but heartbeats, excluding what was sent twice before the answer",
         metric: MetricName("imdump_rtt_seconds", .histogram)
       ) { server, _, _ in server.series.map { .buckets($0.roundTrips) } },
       Row(
@@ -278,7 +278,7 @@ extension Catalogue {
     ]
     + [("reset", true), ("other", false)].map { name, isReset in
       Row(
-        "connections.ended.\(name)", .count, .end, "Decoded connections that are over",
+        "connections.ended.\(name)", .count, .end, "Decoded connections that have ended",
         metric: MetricName("imdump_endpoint_connections_ended", .counter, ("by", name))
       ) { server, _, _ in
         let counts = server.metrics.connections
@@ -286,7 +286,7 @@ extension Catalogue {
       }
     } + [
       Row(
-        "reconnects.server", .count, .end, "Reconnects, of connections that are over",
+        "reconnects.server", .count, .end, "Reconnects, of ended connections",
         metric: MetricName("imdump_endpoint_reconnects"), rule: "reconnects"
       ) { server, _, _ in .count(server.metrics.connections.reconnects) }
     ]

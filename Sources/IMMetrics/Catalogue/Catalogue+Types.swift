@@ -25,7 +25,7 @@ extension Catalogue {
       type, way, fate in asks(type) ? .count(UInt64(type.fates[way][Dimension.fates[fate].fate])) : nil
     },
     Row(
-      "type.late", .count, .fate, "Exchanges answered after having been given up", by: [.direction],
+      "type.late", .count, .fate, "Exchanges answered after their timeout", by: [.direction],
       json: ["exchanges.late"]
     ) {
       type, way, _ in asks(type) ? .count(UInt64(type.fates[way].late)) : nil
@@ -34,7 +34,7 @@ extension Catalogue {
       asks(type) ? .count(type.answered) : nil
     },
     Row(
-      "type.copies", .count, .packet, "Copies of messages after the first, by why they were sent", by: [.copy],
+      "type.copies", .count, .packet, "Copies of messages after the first, by kind", by: [.copy],
       json: ["copies.{kind}"], metric: MetricName("imdump_copies")
     ) { type, copy, _ in
       asks(type) ? .count([type.retries, type.immediateDuplicates, type.duplicates][copy]) : nil

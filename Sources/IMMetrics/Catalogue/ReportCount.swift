@@ -18,11 +18,11 @@ package enum ReportCount: Int, CaseIterable, Sendable {
   case packets, wireBytes
   /// Frames and their bytes, by direction.
   case frames, frameBytes
-  /// Frames by what their checksum says.
+  /// Frames, by checksum result.
   case rightBigEndian, rightLittleEndian, wrongChecksum, noChecksum, unchecked
   /// Copies of messages: sent on purpose, at once, after the answer.
   case retries, immediateDuplicates, duplicates
-  /// Answers after the first; answers that name nothing known.
+  /// Answers after the first; answers that match no known message.
   case repeatedAnswers, orphanAnswers
 }
 

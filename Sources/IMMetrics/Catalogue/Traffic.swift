@@ -45,12 +45,12 @@ package struct Traffic {
     duration.map { Double(count) / (Double($0) / 1_000_000) }
   }
 
-  /// The part of the frames' bytes that is no body; `nil` without frames.
+  /// Share of the frames' bytes outside bodies; 0 to 1; `nil` without frames.
   package var overhead: Double? {
     frameBytes == 0 ? nil : 1 - Double(min(bodyBytes, frameBytes)) / Double(frameBytes)
   }
 
-  /// The part of the transmissions of messages that no answer came of; `nil` without one.
+  /// Share of message transmissions that no answer followed; 0 to 1; `nil` without one.
   package var transmissionLoss: Double? {
     transmissions == 0 ? nil : 1 - Double(min(answered, transmissions)) / Double(transmissions)
   }
