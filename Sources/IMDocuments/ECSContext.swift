@@ -1,6 +1,6 @@
 /// The kinds of documents; each goes to a data stream of its own.
 package enum ECSDataset: Int, CaseIterable, Sendable {
-  case message, connection, weird, alert, summary, capture
+  case message, connection, weird, alert, summary, capture, comparison
 
   /// `imdump.message` and so on: `event.dataset`, and a part of the file's name.
   package var name: String { "imdump.\(self)" }
@@ -8,7 +8,7 @@ package enum ECSDataset: Int, CaseIterable, Sendable {
   var streamType: String {
     switch self {
     case .message, .connection, .weird, .alert: "logs"
-    case .summary, .capture: "metrics"
+    case .summary, .capture, .comparison: "metrics"
     }
   }
   /// `event.kind` of its documents.
@@ -16,7 +16,7 @@ package enum ECSDataset: Int, CaseIterable, Sendable {
     switch self {
     case .message, .connection, .weird: "event"
     case .alert: "alert"
-    case .summary, .capture: "metric"
+    case .summary, .capture, .comparison: "metric"
     }
   }
 }

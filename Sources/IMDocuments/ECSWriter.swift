@@ -113,7 +113,7 @@ final class ECSWriter {
           + "\"category\":[\"network\"]")
     }
     imdumpMembers = Piece(
-      "\"schema\":\"2\",\"mode\":\"\(context.mode.rawValue)\",\"sensor\":{\"name\":\"\(sensor)\"},"
+      "\"schema\":\"\(ECSFields.version)\",\"mode\":\"\(context.mode.rawValue)\",\"sensor\":{\"name\":\"\(sensor)\"},"
         + (interface.map { "\"interface\":{\($0.dropFirst())}," } ?? "") + "\"run\":{\"id\":\"\(run)\"}")
     profiles = plans.map { Profile($0) }
     let isLean = options.isLean

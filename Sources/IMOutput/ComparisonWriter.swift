@@ -16,7 +16,7 @@ package struct ComparisonWriter {
       var table = TextTable([group.name ?? "all", "old", "new", "change", ""])
       for figure in group.figures where figure.old != nil || figure.new != nil {
         table.add([
-          figure.name, text(figure.old, figure.unit), text(figure.new, figure.unit), change(figure),
+          figure.name, Self.text(figure.old, figure.unit), Self.text(figure.new, figure.unit), Self.change(figure),
           figure.differs ? "*" : "",
         ])
       }
@@ -45,6 +45,13 @@ package struct ComparisonWriter {
     }
   }
 
+  /// `rtt_p99 61.000 ms, was 40.000 ms (+52.5 %), more than chance explains`.
+  package static func sentence(_ figure: ComparedFigure) -> String {
+    let change = change(figure)
+    return "\(figure.name) \(text(figure.new, figure.unit)), was \(text(figure.old, figure.unit))"
+      + (change.isEmpty ? "" : " (\(change))") + (figure.differs ? ", more than chance explains" : "")
+  }
+
   // MARK: Parts
 
   private func figures(_ figures: [ComparedFigure], _ lines: inout JSONLines) {
@@ -70,7 +77,7 @@ package struct ComparisonWriter {
     lines.signed(key, Int64(value))
   }
 
-  private func text(_ value: Double?, _ unit: ComparedFigure.Unit) -> String {
+  private static func text(_ value: Double?, _ unit: ComparedFigure.Unit) -> String {
     guard let value else { return "-" }
     switch unit {
     case .ratio: return percent(value)
@@ -83,7 +90,7 @@ package struct ComparisonWriter {
   }
 
   /// `-0.71 pp`, `+12.5 %`.
-  private func change(_ figure: ComparedFigure) -> String {
+  private static func change(_ figure: ComparedFigure) -> String {
     guard let change = figure.change else { return "" }
     let sign = change < 0 ? "-" : "+"
     if change == 0 { return "" }

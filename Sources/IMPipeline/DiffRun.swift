@@ -1,15 +1,20 @@
 import IMCapture
+import IMDocuments
 import IMEngine
 package import IMMetrics
 import IMOutput
+import IMWire
 
 /// Compares what two captures came to: `imdump diff`. The status is 2 where one of `conditions` holds.
 package func runDiff(
   old: String, new: String, input: InputOptions, decode: DecodeOptions, report: ReportOptions,
-  conditions: [FailCondition], isJSON: Bool
+  conditions: [FailCondition], format: OutputFormat
 ) throws(UsageError) -> ExitStatus {
   guard old != "-" || new != "-" else { throw UsageError(message: "both captures cannot be standard input") }
   var input = input
+  // Named before anything is given up: it looks into both files.
+  input.files = [old, new]
+  let context = documentContext(input, decode, DocumentOptions(), AlertOptions())
   input.files = [old]
   let first = try Run(input: input, decode: decode, report: report)
   input.files = [new]
@@ -22,22 +27,30 @@ package func runDiff(
   if status == .noInput || status == .noPermission || status == .interrupted { return status }
 
   let all = ComparedFigure.all(before.total, after.total)
-  var groups: [ComparisonWriter.Group] = [(nil, all)]
+  var servers: [(key: EndpointKey, figures: [ComparedFigure])] = []
   let common = before.endpoints.compactMap { endpoint in
     after.endpoints.first { $0.key.endpoint == endpoint.key.endpoint && $0.key.plan == endpoint.key.plan }
       .map { (endpoint.key, endpoint.metrics, $0.metrics) }
   }
   if before.endpoints.count > 1 || after.endpoints.count > 1 {
-    groups += common.prefix(maximumServers).map { key, one, other in
-      ("\(key.endpoint) \(first.plans[Int(key.plan)].name)", ComparedFigure.all(one, other))
-    }
+    servers = common.prefix(maximumServers).map { key, one, other in (key, ComparedFigure.all(one, other)) }
   }
   let failed = conditions.filter { condition in all.contains { $0.name == condition.name && condition.holds($0) } }
+  let groups: [ComparisonWriter.Group] =
+    [(nil, all)] + servers.map { ("\($0.key.endpoint) \(first.plans[Int($0.key.plan)].name)", $0.figures) }
   var out = ByteWriter()
-  if isJSON {
-    ComparisonWriter().json(groups, failed: failed.map(\.text), to: &out)
-  } else {
-    ComparisonWriter().table(groups, width: output.terminalWidth, to: &out)
+  switch format {
+  case .text: ComparisonWriter().table(groups, width: output.terminalWidth, to: &out)
+  case .json: ComparisonWriter().json(groups, failed: failed.map(\.text), to: &out)
+  case .ecs:
+    var lines = JSONLines()
+    // Of two captures without packets there is nothing to tell.
+    if let span = after.span ?? before.span {
+      let documents = ComparisonDocuments(context: context, plans: first.plans, span: span)
+      documents.write(all, server: nil, failed: failed.map { ($0.name, $0.text) }, to: &lines)
+      for server in servers { documents.write(server.figures, server: server.key, failed: [], to: &lines) }
+    }
+    output.drain(&lines.writer)
   }
   output.drain(&out)
   if let error = output.error {
@@ -52,6 +65,14 @@ package func runDiff(
 
 /// At most so many servers have tables of their own.
 private let maximumServers = 50
+
+extension RunFigures {
+  /// The times of the first and of the last packet; `nil` where there is none.
+  fileprivate var span: (start: Timestamp, end: Timestamp)? {
+    let ledger = run.summary.ledger
+    return ledger.firstAt.flatMap { first in ledger.lastAt.map { (first, $0) } }
+  }
+}
 
 /// What a capture came to, and how reading it ended.
 private func measure(_ run: Run, _ output: Output) -> (RunFigures, ExitStatus) {

@@ -8,7 +8,7 @@ struct Check: Subcommand {
     About(
       "check", "Evaluate alert rules over a capture; exit 2 if any fired.",
       usage: ["imdump check <file> ... --rules <file> [<options>] [<expression> ...]"],
-      discussion: "Exit status: 0 if no alert fired, 2 if one did, 1 if the capture is damaged and the result is therefore unknown.")
+      discussion: "Exit status: 0 if no alert fired, 2 if one did, 1 if a damaged capture leaves it unknown.")
   }
 
   var source = SourceOptions()

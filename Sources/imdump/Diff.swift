@@ -18,7 +18,7 @@ struct Diff: Subcommand {
   var decode = DecodeOptions()
   var speech = SpeechOptions()
   var conditions: [FailCondition] = []
-  var form = FormChoice()
+  var form = FormatChoice()
   var operands: [String] = []
 
   static var table: [Option<Self>] {
@@ -44,7 +44,7 @@ struct Diff: Subcommand {
     }
     return try runDiff(
       old: files[0], new: files[1], input: source.filtered(by: Array(operands.dropFirst(named.count))), decode: decode,
-      report: speech.report, conditions: conditions, isJSON: form.isJSON)
+      report: speech.report, conditions: conditions, format: form.format)
   }
 }
 

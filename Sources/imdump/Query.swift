@@ -28,7 +28,7 @@ struct Query: Subcommand {
       .value("--format <format>", \.form, "Output format."),
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
       .value(
-        "--search <text>", \.search, "Messages whose text contains all of these words; two Chinese characters are enough."),
+        "--search <text>", \.search, "Messages whose text contains all these words; two Chinese characters are enough."),
       .value("<store>", \.store, "The store.", completing: .files),
       .list("<sql> ...", \.words, "One SQL statement; several words are one."),
     ]

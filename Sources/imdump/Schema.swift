@@ -44,7 +44,7 @@ struct Schema: Subcommand {
     static var about: About {
       About(
         "diff", "Compare the fields with those of an older imdump.",
-        discussion: "Exit status: 0 if nothing changed or fields were only added, 2 if a field is gone or has another type.")
+        discussion: "Exit status: 2 if a field is gone or has another type, else 0.")
     }
 
     var old = ""

@@ -37,6 +37,16 @@ import Testing
     #expect(figures.filter { $0.dataset == "imdump.summary" }.map(\.text) == summaries)
   }
 
+  /// Documents and the list of their fields name the same version.
+  @Test func theListHasTheVersionOfTheDocuments() throws {
+    let list = try Command.run(["schema", "--json"])
+    let object = try #require(try JSONSerialization.jsonObject(with: Data(list.output.utf8)) as? [String: Any])
+    let version = try #require(object["schema"] as? String)
+    for document in try Store.objects(["stats", "Samples/tjp-clean-chat.pcap", "--format", "ecs", "-q"]) {
+      #expect((document["imdump"] as? [String: Any])?["schema"] as? String == version)
+    }
+  }
+
   /// A choice of messages has the documents of the messages that it prints.
   @Test(arguments: ["--lost", "--retried", "--damaged"], ["tjp-weak-network.pcap", "tjp-damage.pcap"])
   func choicesChooseDocuments(_ choice: String, _ sample: String) throws {

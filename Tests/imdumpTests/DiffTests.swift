@@ -35,6 +35,32 @@ import Testing
     }
   }
 
+  /// A document for each figure of the JSON, with its numbers; the conditions that hold, with theirs.
+  @Test func documentsHaveTheFigures() throws {
+    let (old, new) = ("Samples/tjp-clean-chat.pcap", "Samples/tjp-weak-network.pcap")
+    let diff = try Self.object(["diff", old, new, "--json"])
+    let figures = try #require(diff["figures"] as? [[String: Any]])
+    let run = try Command.run(["diff", old, new, "--format", "ecs", "--fail-on", "loss>1%"])
+    #expect(run.status == 2)
+    let documents = try run.output.split(separator: "\n").map { line in
+      try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+    }
+    let told = try documents.map { document -> [String: Any] in
+      #expect((document["data_stream"] as? [String: Any])?["dataset"] as? String == "imdump.comparison")
+      let own = try #require(document["imdump"] as? [String: Any])
+      return try #require(own["comparison"] as? [String: Any])
+    }
+    #expect(told.count == figures.count)
+    for (document, figure) in zip(told, figures) {
+      #expect(document["figure"] as? String == figure["name"] as? String)
+      for key in ["old", "new", "change"] { #expect(document[key] as? Double == figure[key] as? Double, "\(figure)") }
+      #expect(document["more_than_chance"] as? Bool == figure["more_than_chance"] as? Bool)
+      #expect(document["failed"] as? [String] == (figure["name"] as? String == "loss" ? ["loss>1%"] : nil))
+    }
+    let again = try Command.run(["diff", old, new, "--format", "ecs", "--fail-on", "loss>1%"])
+    #expect(again.output == run.output)
+  }
+
   @Test func theStatusTells() throws {
     let (old, new) = ("Samples/tjp-clean-chat.pcap", "Samples/tjp-weak-network.pcap")
     #expect(try Command.run(["diff", old, new]).status == 0)

@@ -204,6 +204,13 @@ import Testing
       }
     }
     try Self.live(found)
+    let both = scratch + "/both.pcap"
+    let two = ["Samples/tjp-clean-chat.pcap", "Samples/mqtt-mosquitto.pcap"]
+    _ = try Command.run(["-q", "-w", both, "-r", two[0], "-r", two[1]])
+    for files in [[two[0], "Samples/tjp-weak-network.pcap"], [both, both]] {
+      let result = try Command.run(["diff", "--format", "ecs", "--fail-on", "loss>1%"] + files)
+      for line in result.output.split(separator: "\n") { try found.read(line) }
+    }
     let folder = scratch + "/logs"
     _ = try Command.run(["-q", "--format", "ecs", "-r", "Samples/tjp-clean-chat.pcap", "--log-dir", folder])
     for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
@@ -249,7 +256,7 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let result = try Command.run(["schema", "--templates", folder] + (isTimeSeries ? ["--tsds"] : []))
     #expect(result.status == 0)
-    #expect(result.output.split(separator: "\n").count == 7)
+    #expect(result.output.split(separator: "\n").count == 8)
     func file(_ name: String) throws -> [String: Any] {
       let data = try Data(contentsOf: URL(filePath: "\(folder)/\(name)"))
       return try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
@@ -266,7 +273,7 @@ import Testing
     }
     let common = try mappings(file("component-imdump-common.json"))
     for dataset in ECSDataset.allCases {
-      let isMetric = dataset == .summary || dataset == .capture
+      let isMetric = [.summary, .capture, .comparison].contains(dataset)
       let name = "\(isMetric ? "metrics" : "logs")-\(dataset.name)"
       let template = try file("index-\(name).json")
       #expect(template["index_patterns"] as? [String] == ["\(name)-*"])

@@ -106,20 +106,23 @@ package struct ECSField: Equatable, Sendable {
 extension [ECSDataset] {
   /// Documents that are about one connection or a message of it.
   static var ofConnections: [ECSDataset] { [.message, .connection, .weird] }
+  /// Documents of a capture, which may be live: all but those that compare two files.
+  static var ofCaptures: [ECSDataset] { ECSDataset.allCases.filter { $0 != .comparison } }
   /// Documents that are about a server.
-  static var ofServers: [ECSDataset] { [.message, .connection, .weird, .alert, .summary] }
+  static var ofServers: [ECSDataset] { [.message, .connection, .weird, .alert, .summary, .comparison] }
 }
 
 /// Every field that documents have.
 package enum ECSFields {
   /// The version of what is declared here, as `imdump.schema` tells it.
-  package static let version = "1"
+  package static let version = "2"
   /// The version of the Elastic Common Schema that documents keep to.
   package static let commonVersion = "9.4.0"
 
   /// All fields by name.
   package static let all: [ECSField] =
-    (common + ends + own + message + connection + weird + alert + summary + peer + capture).sorted { $0.name < $1.name }
+    (common + ends + own + message + connection + weird + alert + summary + peer + capture + comparison)
+    .sorted { $0.name < $1.name }
 
   /// The fields that documents of a dataset can have.
   package static func of(_ dataset: ECSDataset) -> [ECSField] { all.filter { $0.datasets.contains(dataset) } }

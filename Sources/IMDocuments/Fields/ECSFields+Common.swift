@@ -34,10 +34,10 @@ extension ECSFields {
       "the status that refused a message, why the connection ended, or the alert in words"),
     ECSField("event.sequence", .long, [.message, .weird], "the message's number on the wire"),
     ECSField("event.severity", .long, [.alert], "the rule's severity as a number"),
-    ECSField("event.start", .date, [.message, .connection, .summary, .alert, .capture], "when it began"),
-    ECSField("event.end", .date, [.message, .connection, .summary, .alert, .capture], "when it ended"),
+    ECSField("event.start", .date, [.message, .connection, .summary, .alert, .capture, .comparison], "when it began"),
+    ECSField("event.end", .date, [.message, .connection, .summary, .alert, .capture, .comparison], "when it ended"),
     ECSField(
-      "event.duration", .long, .nanoseconds, [.message, .connection, .summary, .alert, .capture],
+      "event.duration", .long, .nanoseconds, [.message, .connection, .summary, .alert, .capture, .comparison],
       "from the first copy to the answer, or from start to end"),
 
     ECSField("error.type", .keyword, [.weird], "the layer", values: ["tcp", "decode", "tracking"]),
@@ -49,7 +49,7 @@ extension ECSFields {
     ECSField("observer.type", .keyword, ECSDataset.allCases, "always sensor"),
     ECSField("observer.name", .keyword, ECSDataset.allCases, "the sensor's name: the host's, or --sensor"),
     ECSField("observer.version", .keyword, ECSDataset.allCases, "imdump's version"),
-    ECSField("observer.ingress.interface.name", .keyword, ECSDataset.allCases, "the interface of a live capture"),
+    ECSField("observer.ingress.interface.name", .keyword, .ofCaptures, "the interface of a live capture"),
 
     ECSField("rule.id", .keyword, [.alert], "the rule's name"),
     ECSField("rule.name", .keyword, [.alert], "the rule in words"),
@@ -99,7 +99,7 @@ extension ECSFields {
       ECSField("server.packets", .long, [.connection], "its packets"),
       ECSField("network.transport", .keyword, .ofServers, "always tcp", values: ["tcp"]),
       ECSField(
-        "network.type", .keyword, [.message, .connection, .weird, .summary], "the version of IP",
+        "network.type", .keyword, [.message, .connection, .weird, .summary, .comparison], "the version of IP",
         values: ["ipv4", "ipv6"]),
       ECSField("network.protocol", .keyword, .ofServers, "the profile's name in lower case"),
       ECSField("network.community_id", .keyword, .ofConnections, "the connection's Community ID, version 1, seed 0"),
@@ -121,7 +121,7 @@ extension ECSFields {
       "names the run: at random live, by its input and options over files"),
     ECSField("imdump.sensor.name", .keyword, ECSDataset.allCases, "the sensor's name", isDimension: true),
     ECSField(
-      "imdump.interface.name", .keyword, ECSDataset.allCases, "the interface of a live capture", isDimension: true),
+      "imdump.interface.name", .keyword, .ofCaptures, "the interface of a live capture", isDimension: true),
     ECSField("imdump.profile.name", .keyword, .ofServers, "the protocol's profile", isDimension: true),
     ECSField("imdump.profile.version", .keyword, .ofServers, "the profile's version"),
     ECSField("imdump.endpoint.key", .keyword, .ofServers, "the server's address and port", isDimension: true),

@@ -49,6 +49,28 @@ extension ECSFields {
     ECSField("imdump.weird.stream_offset", .long, .bytes, [.weird], "where it is in its direction"),
   ]
 
+  /// Fields of what two captures have in common and where they differ.
+  static let comparison: [ECSField] =
+    [
+      ECSField(
+        "imdump.comparison.figure", .keyword, [.comparison], "the figure, as imdump diff names it", isDimension: true),
+      ECSField(
+        "imdump.comparison.unit", .keyword, [.comparison], "what its values are",
+        values: ["ratio", "milliseconds", "count"]),
+      ECSField(
+        "imdump.comparison.more_than_chance", .boolean, [.comparison], "whether chance does not explain the difference"),
+      ECSField(
+        "imdump.comparison.failed", .keyword, [.comparison], "the conditions of --fail-on about it that hold",
+        isArray: true),
+    ]
+    + ECSField.measured(
+      .gauge,
+      [
+        ECSField("imdump.comparison.old", .double, [.comparison], "its value in the old capture"),
+        ECSField("imdump.comparison.new", .double, [.comparison], "its value in the new capture"),
+        ECSField("imdump.comparison.change", .double, [.comparison], "the new value less the old one"),
+      ])
+
   /// Fields of alerts.
   static let alert: [ECSField] =
     [

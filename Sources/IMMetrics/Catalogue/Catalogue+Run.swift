@@ -88,7 +88,8 @@ extension Catalogue {
         metric: MetricName("imdump_stream_bytes", .counter, ("part", "rejected"))
       ) { run, _, _ in .count(run.summary.ledger.rejectedBytes) },
       Row(
-        "packets.captured_twice", .count, .packet, "Packets that the capture contains twice", json: ["ledger.captured_twice"],
+        "packets.captured_twice", .count, .packet, "Packets that the capture contains twice",
+        json: ["ledger.captured_twice"],
         metric: MetricName("imdump_capture_packets_captured_twice")
       ) { run, _, _ in .count(run.summary.reassembly.copies) },
       Row(

@@ -1,25 +1,6 @@
 import IMCommandLine
 import IMPipeline
 
-/// Text or JSON: what commands print that have no documents.
-struct FormChoice: OptionGroup {
-  enum Form: String, OptionValue, CaseIterable { case text, json }
-
-  var form = Form.text
-
-  static var table: [Option<Self>] {
-    [
-      .value("--format <format>", \.form, "Output format."),
-      .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
-    ]
-  }
-
-  var isJSON: Bool {
-    get { form == .json }
-    set { form = newValue ? .json : .text }
-  }
-}
-
 /// Text, JSON or documents: what commands print about messages, connections and figures.
 struct FormatChoice: OptionGroup {
   var format = OutputFormat.text
