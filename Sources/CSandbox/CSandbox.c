@@ -50,13 +50,23 @@ int imdump_become_opener(unsigned uid, unsigned gid) {
 
 int imdump_no_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : -errno; }
 
+int imdump_landlock_version(void) {
+  long version = syscall(444, NULL, 0, 1);  // landlock_create_ruleset, LANDLOCK_CREATE_RULESET_VERSION
+  return version < 0 ? -errno : (int)version;
+}
+
+// Asked for the mode's filter without one: EFAULT where the kernel has the mode, EINVAL where it has not.
+int imdump_has_system_call_filter(void) {
+  return prctl(PR_SET_SECCOMP, 2 /* SECCOMP_MODE_FILTER */, NULL, 0, 0) < 0 && errno == EFAULT;
+}
+
 /// Landlock: of all that it knows, only files may be made, written and removed, in these folders; and what `free` has
 /// may be done everywhere.
 static int restrict_files(const int *folders, int count, uint64_t free) {
   enum { WRITE_FILE = 1 << 1, REMOVE_FILE = 1 << 5, MAKE_REG = 1 << 8, TRUNCATE = 1 << 14 };
   struct { uint64_t files, net, scoped; } rights = {0, 0, 0};
-  long version = syscall(444, NULL, 0, 1);  // landlock_create_ruleset, LANDLOCK_CREATE_RULESET_VERSION
-  if (version < 0) return -errno;
+  int version = imdump_landlock_version();
+  if (version < 0) return version;
   rights.files = 0x1FFF & ~free;            // version 1 knows 13 rights
   if (version >= 2) rights.files |= 1 << 13;  // moving to another folder
   if (version >= 3) rights.files |= TRUNCATE;
@@ -77,7 +87,7 @@ static int restrict_files(const int *folders, int count, uint64_t free) {
   long result = syscall(446, ruleset, 0);  // landlock_restrict_self
   int error = errno;
   close(ruleset);
-  return result == 0 ? (int)version : -error;
+  return result == 0 ? version : -error;
 }
 
 int imdump_restrict_writing(const int *folders, int count) {

@@ -59,6 +59,9 @@ package final class ConnectionOwners {
       }
   }
 
+  /// Whether control groups of version 2 can be read, and with them units, containers and pods.
+  package var knowsGroups: Bool { groups != nil }
+
   /// Owners that are known from elsewhere, by the connections' numbers; the kernel is not asked.
   package init(known: [UInt32: SocketOwner]) {
     descriptor = -1

@@ -112,12 +112,7 @@ final class Driver {
 
   /// Opens the interface; nil when the run was stopped while it waited for one.
   private func openLive(_ interface: String) throws(CaptureError) -> LiveCapture? {
-    var options = LiveOptions()
-    options.filter = input.captureFilter
-    if let length = input.snapLength { options.snapLength = Int32(clamping: length == 0 ? 262_144 : length) }
-    if let size = input.bufferKiB { options.bufferSize = Int32(clamping: size * 1_024) }
-    options.isPromiscuous = input.isPromiscuous
-    options.waitsForInterface = input.waitsForInterface
+    let options = input.live
     var isWaiting = false
     while true {
       do throws(CaptureError) {

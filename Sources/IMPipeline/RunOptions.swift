@@ -128,3 +128,16 @@ package struct ConfinementOptions: Equatable, Sendable {
   /// The defaults.
   package init() {}
 }
+
+extension InputOptions {
+  /// How the interface is opened.
+  var live: LiveOptions {
+    var options = LiveOptions()
+    options.filter = captureFilter
+    if let snapLength { options.snapLength = Int32(clamping: snapLength == 0 ? 262_144 : snapLength) }
+    if let bufferKiB { options.bufferSize = Int32(clamping: bufferKiB * 1_024) }
+    options.isPromiscuous = isPromiscuous
+    options.waitsForInterface = waitsForInterface
+    return options
+  }
+}

@@ -34,7 +34,7 @@ enum Imdump: CommandGroup {
       .command(Capture.self), .command(Stats.self), .command(Messages.self), .command(Streams.self),
       .command(Export.self), .command(Diff.self), .command(Index.self), .command(Query.self), .command(Check.self),
       .group(Rules.self), .group(Profile.self),
-      .command(Fields.self), .command(Schema.self),
+      .command(Fields.self), .command(Schema.self), .command(Doctor.self),
       .command(Completion.self),
     ]
   }

@@ -24,12 +24,13 @@ enum Command {
       .merging(own.filter { ["ASAN_OPTIONS", "TSAN_OPTIONS", "SWIFT_BACKTRACE"].contains($0.key) }) { it, _ in it }
   }()
 
-  /// Runs the command. Standard input is the file `input` in the repository, else nothing.
-  static func run(_ arguments: [String], input: String? = nil) throws -> Result {
+  /// Runs the command. Standard input is the file `input` in the repository, else nothing; `own` is added to the environment.
+  static func run(_ arguments: [String], input: String? = nil, environment own: [String: String] = [:]) throws -> Result
+  {
     let file = input.map { open(folder.appending(path: $0).path, O_RDONLY | O_CLOEXEC) }
     defer { if let file { close(file) } }
     let run = try Program.run(
-      program.path, arguments, environment: environment, folder: folder.path, input: file)
+      program.path, arguments, environment: environment.merging(own) { $1 }, folder: folder.path, input: file)
     return Result(output: run.output, errors: run.errors, status: run.ending.status)
   }
 }

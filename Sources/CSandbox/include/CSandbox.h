@@ -26,12 +26,19 @@ int imdump_no_new_privileges(void);
 /// written out here since a system's headers may be older than its kernel.
 int imdump_restrict_writing(const int *folders, int count);
 
+/// The version of Landlock that this kernel has; -errno where it has none.
+int imdump_landlock_version(void);
+
+/// Whether this kernel can filter a process's system calls.
+int imdump_has_system_call_filter(void);
+
 /// Leaves the process the system calls that reading, capturing and writing take; any other fails with EPERM.
 ///
 /// No program can be run, no process made, no memory made executable, nothing sent or connected, and of a
 /// terminal only its size be asked. Without `may_write`, files can be opened for reading only. `openers` are the sockets of
 /// openers, `count` of them and 8 at most, from which descriptors may be received; `listener` is one from which connections
-/// may be accepted, or -1; with `database`, what SQLite takes to write one is left.  0, or -errno; -ENOSYS on a processor whose calls are not known here.
+/// may be accepted, or -1; with `database`, what SQLite takes to write one is left.  0, or -errno; -ENOSYS on a processor
+/// whose calls are not known here.
 int imdump_filter_system_calls(int may_write, const int *openers, int count, int listener, int database);
 
 // What an opener gives up (Opener.h), as above. It keeps CAP_DAC_OVERRIDE, so that it can make files where its user cannot;

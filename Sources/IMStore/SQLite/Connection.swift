@@ -1,5 +1,8 @@
 import CSQLite
 
+/// The version of SQLite that stores are read and written with, such as `3.40.1`.
+package var databaseVersion: String { String(cString: sqlite3_libversion()) }
+
 /// An open database file: the thin layer between this room and SQLite's C functions.
 ///
 /// Used by one thread at a time; SQLite's own locks are left out. It is closed when the last reference goes, behind its

@@ -1,0 +1,52 @@
+import Foundation
+import Testing
+
+/// A terminal that a command runs in: what it prints is read, and its questions where the cursor is are answered.
+enum Terminal {
+  private struct Failure: Error {}
+
+  /// Runs the command until it ends, and gives what it has written. `width` tells how many cells a piece of text takes that
+  /// stands between the beginning of a line and a question; `nil` leaves it unanswered.
+  static func run(_ arguments: [String], width: (String) -> Int?) throws -> String {
+    let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    guard master >= 0 else { throw Failure() }
+    defer { close(master) }
+    // TIOCSPTLCK and TIOCGPTN of <asm/ioctls.h>: what unlockpt(3) and ptsname(3) ask.
+    var lock: Int32 = 0, number: Int32 = 0
+    guard ioctl(master, 0x4004_5431, &lock) == 0, ioctl(master, 0x8004_5430, &number) == 0 else { throw Failure() }
+    let slave = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    guard slave >= 0 else { throw Failure() }
+    let process = Process()
+    process.executableURL = Command.program
+    process.arguments = arguments
+    process.environment = Command.environment.merging(["LC_ALL": "C.UTF-8", "TERM": "xterm"]) { $1 }
+    process.currentDirectoryURL = Command.folder
+    let end = FileHandle(fileDescriptor: slave, closeOnDealloc: false)
+    (process.standardInput, process.standardOutput, process.standardError) = (end, end, end)
+    try process.run()
+    // The last end that is open is the command's: behind it the terminal says that nobody is there.
+    close(slave)
+    var told: [UInt8] = []
+    var answered = 0
+    let question = Array("\u{1b}[6n".utf8)
+    let deadline = Date().addingTimeInterval(120)
+    while Date() < deadline {
+      var poller = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
+      guard poll(&poller, 1, 1_000) > 0 else { continue }
+      var bytes = [UInt8](repeating: 0, count: 4_096)
+      let count = read(master, &bytes, bytes.count)
+      guard count > 0 else { break }
+      told += bytes.prefix(count)
+      while let range = told[answered...].firstRange(of: question) {
+        let piece = String(decoding: told[answered..<range.lowerBound], as: UTF8.self)
+        answered = range.upperBound
+        // Behind the last sequence that clears the line.
+        guard let cells = width(piece.components(separatedBy: "\u{1b}[K").last ?? "") else { continue }
+        let answer = Array("\u{1b}[1;\(cells + 1)R".utf8)
+        _ = write(master, answer, answer.count)
+      }
+    }
+    process.waitUntilExit()
+    return String(decoding: told, as: UTF8.self)
+  }
+}
