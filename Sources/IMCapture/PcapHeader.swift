@@ -10,8 +10,8 @@ import IMWire
 /// The magic tells the byte order and the form: `a1b2c3d4` microseconds, `a1b23c4d` nanoseconds, `a1b2cd34` the
 /// "modified" form whose record headers have 24 bytes, `1c0001ab` and `1c0001ac` IXIA's, whose header has four more
 /// bytes, the size of all records. IXIA's are read as microseconds, as Wireshark 4.0 reads them, unless the first record's
-/// fraction is more than a second would hold: then it counts nanoseconds. Of the last word the low 26 bits are the link type; the length
-/// of a frame check sequence stands above them. Source: draft-ietf-opsawg-pcap and `pcap-savefile(5)`.
+/// fraction is more than a second would hold: then it counts nanoseconds. Of the last word the low 26 bits are the link type; the
+/// length of a frame check sequence stands above them. Source: draft-ietf-opsawg-pcap and `pcap-savefile(5)`.
 struct PcapHeader {
   /// Bytes of the header that every form has, and of the first record's time behind the longest one.
   static var byteCount: Int { 24 }

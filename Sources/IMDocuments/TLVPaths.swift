@@ -41,8 +41,8 @@ struct TLVPaths: ~Copyable {
   /// Bytes that `write` needs at most.
   static var room: Int { maximumText + 24 * maximumTLVs }
 
-  /// The texts of a message's TLVs, whose tags have so many digits; `nil` where they cannot be kept. `make` calls its argument with the text in front of each
-  /// length and with the place of the TLV that has it.
+  /// The texts of a message's TLVs, whose tags have so many digits; `nil` where they cannot be kept. `make` calls its argument
+  /// with the text in front of each length and with the place of the TLV that has it.
   @inline(__always)
   func entry(
     _ facts: UnsafePointer<MessageFacts>, digits: Int, _ make: (_ body: (borrowing ByteWriter, Int) -> Void) -> Void

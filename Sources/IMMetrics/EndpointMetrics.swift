@@ -74,7 +74,8 @@ package struct EndpointMetrics: Sendable {
     }
   }
 
-  /// Counts a message that was answered after one copy and in time, after so many microseconds; `.max` where no round trip is known.
+  /// Counts a message that was answered after one copy and in time, after so many microseconds; `.max` where no round trip is
+  /// known.
   @inline(__always)
   private mutating func acked(_ direction: Direction, _ roundTrip: UInt32) {
     messages.acked(direction)

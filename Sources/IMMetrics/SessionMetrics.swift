@@ -1,8 +1,8 @@
 package import IMEngine
 package import IMWire
 
-/// What became of the exchanges of one session, on all its connections: messages, heartbeats, control frames and receipts, as far as
-/// the caller chose them; all figures are of the same ones.
+/// What became of the exchanges of one session, on all its connections: messages, heartbeats, control frames and receipts, as far
+/// as the caller chose them; all figures are of the same ones.
 package struct SessionMetrics: Sendable {
   /// The session's number or its client's name; `nil` when neither was seen.
   package internal(set) var name: String?

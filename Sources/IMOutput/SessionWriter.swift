@@ -13,8 +13,8 @@ package struct SessionWriter {
   private let zone: LocalZone
   private let width: Int?
 
-  /// A writer for sessions of `plans`. A table shows `time`, by the clock of `zone`; there, `sinceLast` is the time since the session's first;
-  /// `width` is that of the terminal, if it goes to one.
+  /// A writer for sessions of `plans`. A table shows `time`, by the clock of `zone`; there, `sinceLast` is the time since the
+  /// session's first; `width` is that of the terminal, if it goes to one.
   package init(
     plans: [ProtocolPlan], isJSON: Bool, time: TimeStyle = .timeOfDay, zone: LocalZone = .utc, width: Int? = nil
   ) {

@@ -8,8 +8,8 @@ import IMCapture
 final class WorkerThread {
   private let handle: pthread_t
 
-  /// Starts `work` on a thread with the name `name`, of 15 bytes at most; with `isBehind`, at a lower priority than its process. Errors
-  /// name `subject` and `attempt`.
+  /// Starts `work` on a thread with the name `name`, of 15 bytes at most; with `isBehind`, at a lower priority than its process.
+  /// Errors name `subject` and `attempt`.
   init(
     _ name: String, isBehind: Bool = false, for subject: String, _ attempt: String, _ work: @escaping () -> Void
   ) throws(CaptureError) {

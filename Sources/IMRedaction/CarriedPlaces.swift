@@ -55,8 +55,8 @@ struct CarriedPlaces {
     end = max(end, inner)
   }
 
-  /// Gives the masked bytes that stand for compressed messages, with their places on the wire. Gives how many of them are gone, since what
-  /// stands for them would have had another length.
+  /// Gives the masked bytes that stand for compressed messages, with their places on the wire. Gives how many of them are gone,
+  /// since what stands for them would have had another length.
   mutating func pack(_ body: ([UInt8], UInt64) -> Void) -> UInt64 {
     new.finish()
     plain.finish()
@@ -88,8 +88,8 @@ struct CarriedPlaces {
     return gone
   }
 
-  /// Gives the masked bytes for `new`, which stand at `offset` of the stream that is carried, with their places on the wire. What is in front
-  /// of it is not asked for again.
+  /// Gives the masked bytes for `new`, which stand at `offset` of the stream that is carried, with their places on the wire. What
+  /// is in front of it is not asked for again.
   mutating func place(_ new: [UInt8], plain: [UInt8]?, at offset: UInt64) -> [(bytes: [UInt8], wire: UInt64)] {
     var made: [(bytes: [UInt8], wire: UInt64)] = []
     if let plain {

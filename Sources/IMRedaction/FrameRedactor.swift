@@ -4,8 +4,9 @@ package import IMWire
 
 /// Rewrites frames: what their protocol needs stays, and what people and devices are called and say goes.
 ///
-/// Everything in a body that the profile does not know for structure or for a number that is nobody's is replaced. Values become stand-ins
-/// of the same length, so the rewritten frame has the place of the old one, and its checksum says of it what it said of that.
+/// Everything in a body that the profile does not know for structure or for a number that is nobody's is replaced. Values become
+/// stand-ins of the same length, so the rewritten frame has the place of the old one, and its checksum says of it what it said of
+/// that.
 package final class FrameRedactor {
   /// What becomes of a byte.
   enum Treatment: Equatable {
@@ -35,9 +36,9 @@ package final class FrameRedactor {
     addresses = AddressPseudonyms(names)
   }
 
-  /// A frame as it travels, rewritten; `nil` where it cannot be, since what is compressed in it would have another length, or another
-  /// escape. `wire` is the frame with its delimiters and escapes, where it has some; the other parameters are the sink's. With `isPlain`
-  /// stand-ins tell no shape, so that they take less room where they are compressed.
+  /// A frame as it travels, rewritten; `nil` where it cannot be, since what is compressed in it would have another length, or
+  /// another escape. `wire` is the frame with its delimiters and escapes, where it has some; the other parameters are the sink's.
+  /// With `isPlain` stand-ins tell no shape, so that they take less room where they are compressed.
   package func rewrite(
     _ frame: Frame, _ plan: ProtocolPlan, _ info: ConnectionInfo, _ direction: Direction, bytes: RawSpan, body: RawSpan,
     tlvs: Span<TLVRef>, wire: [UInt8]?, isPlain: Bool = false
@@ -83,11 +84,12 @@ package final class FrameRedactor {
     return text.new[..<frame.headerCount] + packed + old[body.upperBound...]
   }
 
-  /// Attempts at a checksum that needs no other escape, of which one in 128 or more is right, and bytes that are summed for them at most.
+  /// Attempts at a checksum that needs no other escape, of which one in 128 or more is right, and bytes that are summed for them
+  /// at most.
   private static let mostAttempts = 4_096, mostSummed = 16 << 20
 
-  /// Puts a rewritten frame where the old one stood. Where its checksum wants an escape that the old one had not, or had one that is not
-  /// wanted any more, a stand-in among its bytes becomes another one.
+  /// Puts a rewritten frame where the old one stood. Where its checksum wants an escape that the old one had not, or had one that
+  /// is not wanted any more, a stand-in among its bytes becomes another one.
   private func fit(
     _ text: FrameText, _ plan: ProtocolPlan, _ unescaped: UnescapedFrame, _ wire: [UInt8]
   ) -> [UInt8]? {

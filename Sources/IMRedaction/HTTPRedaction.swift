@@ -8,8 +8,8 @@ enum HTTPRedaction {
     "sec-websocket-protocol", "sec-websocket-extensions",
   ]
 
-  /// What stands for `bytes`: the method, the version, the status and the fields' names stay, with the values of fields that WebSocket
-  /// is told by; all other values are stand-ins.
+  /// What stands for `bytes`: the method, the version, the status and the fields' names stay, with the values of fields that
+  /// WebSocket is told by; all other values are stand-ins.
   static func rewritten(_ bytes: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)

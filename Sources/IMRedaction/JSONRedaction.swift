@@ -2,8 +2,8 @@ import IMFields
 
 /// Rewrites the values of JSON; its signs and the keys that are known stay.
 enum JSONRedaction {
-  /// What stands for `bytes`: pseudonyms for the members `known`, and for the texts of `others`, whose numbers stay; stand-ins for all
-  /// other strings and numbers.
+  /// What stands for `bytes`: pseudonyms for the members `known`, and for the texts of `others`, whose numbers stay; stand-ins
+  /// for all other strings and numbers.
   static func rewritten(
     _ bytes: [UInt8], names known: Set<String>, others: Set<String>, _ names: Pseudonyms
   ) -> [UInt8] {

@@ -1,8 +1,8 @@
 package import IMEngine
 package import IMWire
 
-/// Rewrites packets: their addresses, and the bytes of the streams that they carry. Checksums say of the new bytes what they said of the
-/// old ones, the wrong ones included.
+/// Rewrites packets: their addresses, and the bytes of the streams that they carry. Checksums say of the new bytes what they said
+/// of the old ones, the wrong ones included.
 package struct PacketRedactor {
   private var addresses: AddressPseudonyms
   /// Bytes of the last packet, old and new.
@@ -14,8 +14,8 @@ package struct PacketRedactor {
   /// A redactor whose pseudonyms are `names`.
   package init(_ names: Pseudonyms) { addresses = AddressPseudonyms(names) }
 
-  /// What stands for a packet: `bytes`, which are its batch's, as far as `record` says, with the headers that `layers` tells, and `payload`
-  /// for its TCP payload.
+  /// What stands for a packet: `bytes`, which are its batch's, as far as `record` says, with the headers that `layers` tells, and
+  /// `payload` for its TCP payload.
   package mutating func rewrite(
     _ bytes: RawSpan, _ record: PacketRecord, _ layers: PacketLayers, payload: [UInt8]
   ) -> [UInt8] {
@@ -107,8 +107,8 @@ package struct PacketRedactor {
 
   // MARK: Checksums
 
-  /// Changes the checksum at `field` by what was changed in `ranges` (RFC 1624, equation 3). One of zeros was not made and stays so. A
-  /// partial one is a sum, and not what makes it up to ones.
+  /// Changes the checksum at `field` by what was changed in `ranges` (RFC 1624, equation 3). One of zeros was not made and stays
+  /// so. A partial one is a sum, and not what makes it up to ones.
   private mutating func mend(at field: Int, _ ranges: [Range<Int>], isPartial: Bool = false) {
     guard field >= 0, field + 2 <= new.count, old[field] != 0 || old[field + 1] != 0 else { return }
     let complement: UInt16 = isPartial ? 0 : .max

@@ -6,8 +6,8 @@ import IMWire
 enum ProxyRedaction {
   private static let name = Array("PROXY ".utf8)
 
-  /// What stands for the header `bytes` of that version; as many bytes. One of version 0 cannot be believed, and neither can what stands
-  /// for it.
+  /// What stands for the header `bytes` of that version; as many bytes. One of version 0 cannot be believed, and neither can what
+  /// stands for it.
   static func rewritten(_ bytes: [UInt8], version: UInt8, _ addresses: inout AddressPseudonyms) -> [UInt8] {
     switch version {
     case 0: bytes.first == name.first ? bytes.prefix(6) + CharacterShape.text(Array(bytes.dropFirst(6)), .ascii) : bytes
@@ -18,8 +18,8 @@ enum ProxyRedaction {
 
   // MARK: Version 1
 
-  /// The client's address becomes its pseudonym, which may have more digits or less; the balancer's own makes up for it. Where it cannot,
-  /// the line says that the client is not known.
+  /// The client's address becomes its pseudonym, which may have more digits or less; the balancer's own makes up for it. Where it
+  /// cannot, the line says that the client is not known.
   private static func line(_ bytes: [UInt8], _ addresses: inout AddressPseudonyms) -> [UInt8] {
     let text = String(decoding: bytes.dropLast(2), as: UTF8.self)
     let words = text.split(separator: " ", omittingEmptySubsequences: false).map(String.init)

@@ -3,9 +3,9 @@ package import IMWire
 
 /// What stands for names, numbers and addresses in a capture that others may see.
 ///
-/// One key gives the same value the same pseudonym wherever it stands, and two values two of them. Pseudonyms have the length and the
-/// shape of what they stand for: a digit for a digit, a letter for a letter, a character for one of the same length. What two names
-/// have in common at their beginnings, their pseudonyms have, too, as prefix-preserving pseudonyms of addresses do (Xu, Fan,
+/// One key gives the same value the same pseudonym wherever it stands, and two values two of them. Pseudonyms have the length and
+/// the shape of what they stand for: a digit for a digit, a letter for a letter, a character for one of the same length. What two
+/// names have in common at their beginnings, their pseudonyms have, too, as prefix-preserving pseudonyms of addresses do (Xu, Fan,
 /// Ammar and Moon, "Prefix-preserving IP address anonymization", 2002): `site/1/a` and `site/2/a` stay two of one site.
 package struct Pseudonyms: Sendable {
   /// What a pseudonym is of, so that one kind tells nothing of another.

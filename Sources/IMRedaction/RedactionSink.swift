@@ -1,7 +1,8 @@
 package import IMEngine
 package import IMWire
 
-/// Rewrites what the chosen connections of a capture say while it is decoded, and keeps the new bytes by their places in the streams.
+/// Rewrites what the chosen connections of a capture say while it is decoded, and keeps the new bytes by their places in the
+/// streams.
 package final class RedactionSink: EngineSink {
   /// What the engine has to tell for that.
   package static let needs: EngineOptions.Needs = [.frames, .connections, .issues, .stretches]
@@ -125,7 +126,8 @@ package final class RedactionSink: EngineSink {
     }
   }
 
-  /// A control frame: a ping's payload gets the pseudonym that its pong's has; the reason of an end becomes a stand-in, its code stays.
+  /// A control frame: a ping's payload gets the pseudonym that its pong's has; the reason of an end becomes a stand-in, its code
+  /// stays.
   private func control(_ bytes: [UInt8], _ header: Int, _ key: UInt32?) -> [UInt8] {
     var payload = Array(bytes[header...])
     CarriedPlaces.mask(&payload, key, 0)

@@ -1,8 +1,8 @@
 /// A length of time as the engine counts it: 64 bits of nanoseconds, for limits that are compared on the way of packets, and for
 /// what is held of each connection. A `Duration` counts in 128 bits of attoseconds and is converted each time.
 ///
-/// The compiler computes what is made of literals, and no operation is more than one of the processor: sums wrap, so keep what comes off the
-/// wire to `Timestamp.time(since:)` and `Timestamp.advanced(by:)`, which saturate.
+/// The compiler computes what is made of literals, and no operation is more than one of the processor: sums wrap, so keep what
+/// comes off the wire to `Timestamp.time(since:)` and `Timestamp.advanced(by:)`, which saturate.
 @frozen
 public struct Nanoseconds: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// How many; negative where the clock went back.

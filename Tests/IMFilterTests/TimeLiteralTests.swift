@@ -27,8 +27,8 @@ import Testing
     #expect(TimeLiteral.seconds(text) == Int128(nanoseconds))
   }
 
-  /// The clocks of Berlin in 2026; the seconds are those that date(1) gives. What clocks show twice is its first time, and what they
-  /// never show is as if they had not been put forward.
+  /// The clocks of Berlin in 2026; the seconds are those that date(1) gives. What clocks show twice is its first time, and what
+  /// they never show is as if they had not been put forward.
   @Test(
     arguments: [
       ("2026-01-01 00:00:00", 1_767_222_000), ("2026-03-29T01:59:59", 1_774_745_999),

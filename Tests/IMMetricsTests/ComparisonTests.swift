@@ -2,7 +2,8 @@ import IMMetrics
 import IMTestSupport
 import Testing
 
-/// Two captures side by side. The probabilities are scipy's (`scipy.stats.fisher_exact`, two-sided; the test of proportions by hand).
+/// Two captures side by side. The probabilities are scipy's (`scipy.stats.fisher_exact`, two-sided; the test of proportions by
+/// hand).
 @Suite struct ComparisonTests {
   struct Table: CustomTestStringConvertible {
     let hits: UInt64, trials: UInt64, others: UInt64, otherTrials: UInt64, differs: Bool

@@ -93,7 +93,8 @@ import Testing
 
   // MARK: The formats
 
-  /// What reports of connections count is the same by server, connection and minute, in the metrics and for rules; and so is what is of the run.
+  /// What reports of connections count is the same by server, connection and minute, in the metrics and for rules; and so is what
+  /// is of the run.
   @Test(arguments: captures) func formatsAgree(_ path: String) throws {
     let told = try Told(path)
     let last = told.documents("connection", below: "conn").filter { $0["final"] as? Bool == true }

@@ -13,8 +13,8 @@ import Testing
     var path: String { "Samples/\(sample).pcap" }
   }
 
-  /// Names and numbers by the protocols' own documents: SMPP 3.4 5.1.3, MQTT 5 2.4, RFC 6733 7.1, RFC 4006 9 (5063 is of 3GPP TS 29.214,
-  /// which the profile does not name), JT/T 808 8.1 and 8.2.
+  /// Names and numbers by the protocols' own documents: SMPP 3.4 5.1.3, MQTT 5 2.4, RFC 6733 7.1, RFC 4006 9 (5063 is of 3GPP TS
+  /// 29.214, which the profile does not name), JT/T 808 8.1 and 8.2.
   static let cases: [Case] = [
     Case(sample: "smpp-gateway", profile: "smpp", type: "submit_sm", number: 11, name: "ESME_RINVDSTADR", count: 1),
     Case(sample: "smpp-gateway", profile: "smpp", type: "bind_receiver", number: 14, name: "ESME_RINVPASWD", count: 1),

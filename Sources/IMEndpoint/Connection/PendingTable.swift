@@ -1,7 +1,8 @@
 /// The frames of one session that were sent and not acknowledged yet, found by their number and ordered by when they
 /// were last sent.
 ///
-/// An open-addressed index over flat entries with a free list. A list through the entries keeps the order, so that what is overdue stands at its head.
+/// An open-addressed index over flat entries with a free list. A list through the entries keeps the order, so that what is
+/// overdue stands at its head.
 struct PendingTable: Sendable {
   /// A frame that waits for its acknowledgment.
   struct Entry: Sendable {

@@ -2,16 +2,17 @@ import CZlib
 
 /// Deflates into just as many bytes as somebody has room for (RFC 1951).
 ///
-/// Deflate has blocks that hold nothing: ten bits of one with the fixed code, or five bytes of a stored one. With some of those a stream gets
-/// as long as it has to be, if what it says needs less. They stand in front: what is said is known no sooner than the last byte.
+/// Deflate has blocks that hold nothing: ten bits of one with the fixed code, or five bytes of a stored one. With some of those a
+/// stream gets as long as it has to be, if what it says needs less. They stand in front: what is said is known no sooner than the
+/// last byte.
 package enum FittingDeflater {
   /// The window that compressed bytes may refer to.
   package static let window = 32 << 10
   /// What a stored block without bytes ends with; WebSocket leaves it out at the end of a message (RFC 7692, section 7.2.1).
   private static let tail: [UInt8] = [0, 0, 0xff, 0xff]
 
-  /// A raw stream of `count` bytes, to which `tail` is to be added, that says `content`; it may refer to `history`. `nil` where `content`
-  /// needs more.
+  /// A raw stream of `count` bytes, to which `tail` is to be added, that says `content`; it may refer to `history`. `nil` where
+  /// `content` needs more.
   package static func message(_ content: [UInt8], count: Int, history: ArraySlice<UInt8> = []) -> [UInt8]? {
     guard count > 0 else { return nil }
     return content.isEmpty ? empty(count) : fitting(content, count, isLast: false, history)

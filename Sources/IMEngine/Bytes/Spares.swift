@@ -1,7 +1,7 @@
 /// Values of one type that are needed for a moment, again and again: some stand ready, with the memory that they have grown to.
 ///
-/// The one that was used last is handed out first: it is in the cache still. What stands ready is not counted by the limit on memory, so whoever
-/// makes one says how many that may be.
+/// The one that was used last is handed out first: it is in the cache still. What stands ready is not counted by the limit on
+/// memory, so whoever makes one says how many that may be.
 struct Spares<Value: ~Copyable>: ~Copyable {
   private var ready: [UnsafeMutablePointer<Value>] = []
   private let maximum: Int

@@ -81,7 +81,8 @@ struct StreamTable: ~Copyable {
     return i
   }
 
-  /// Adds a stream, whose ends have the hash `hash`; it is the newest one between them. Gives its number; `nil` where there are as many as have one.
+  /// Adds a stream, whose ends have the hash `hash`; it is the newest one between them. Gives its number; `nil` where there are
+  /// as many as have one.
   mutating func add(_ stream: StreamState, _ hash: UInt64) -> Int? {
     guard count < Int(UInt32.max) - 1 else { return nil }
     let index = count

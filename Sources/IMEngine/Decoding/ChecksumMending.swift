@@ -1,7 +1,7 @@
 extension ProtocolPlan {
-  /// Rewrites the checksum of `new`, a frame that was made from `old` by changing bytes: it is right if the old one was right, and otherwise
-  /// differs from the right one in the same bits as the old one did. Both are whole frames without delimiters and escapes, in wire order;
-  /// the first `headerCount` bytes are the header.
+  /// Rewrites the checksum of `new`, a frame that was made from `old` by changing bytes: it is right if the old one was right,
+  /// and otherwise differs from the right one in the same bits as the old one did. Both are whole frames without delimiters and
+  /// escapes, in wire order; the first `headerCount` bytes are the header.
   package func mendChecksum(of new: inout [UInt8], from old: [UInt8], headerCount: Int) {
     guard hasChecksum, old.count == new.count, headerCount <= old.count else { return }
     let (before, after) = (checksum(old, headerCount), checksum(new, headerCount))

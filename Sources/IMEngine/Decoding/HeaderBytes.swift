@@ -1,7 +1,7 @@
 extension ProtocolPlan {
   /// The bytes of a frame's header as the protocol lays it out, its parts at their places, without delimiters and escapes; none
-  /// for a line. `bytes` is what the frame was read from. There is room for `more` bytes behind it. It is made for outputs, a frame at a
-  /// time.
+  /// for a line. `bytes` is what the frame was read from. There is room for `more` bytes behind it. It is made for outputs, a
+  /// frame at a time.
   package func headerBytes(_ frame: Frame, in bytes: RawSpan, reserving more: Int = 0) -> [UInt8] {
     let framing = pointer.pointee.framing
     let start = frame.start

@@ -42,8 +42,8 @@ package struct PlanStep: Sendable, BitwiseCopyable {
   package var register: Frame.Register
   /// Bytes, or for `unless` steps, as the operation says.
   package var count: UInt16
-  /// The bytes to `expect` or to `refuse`, as a big-endian number; the mask of `unless` and `when`; a `text`'s least length; how the
-  /// number of a `load` is written: 0, or one of these two.
+  /// The bytes to `expect` or to `refuse`, as a big-endian number; the mask of `unless` and `when`; a `text`'s least length; how
+  /// the number of a `load` is written: 0, or one of these two.
   package var a: UInt64
   /// The mask of `expect`; the value of `unless` and `when`.
   package var b: UInt64

@@ -31,8 +31,8 @@ extension ProtocolPlan {
     return frame
   }
 
-  /// Writes `frame` back over `wire`, from which it was unescaped. False if a byte needs an escape where `wire` has none, or has one that it
-  /// does not need: the frame would change its length.
+  /// Writes `frame` back over `wire`, from which it was unescaped. False if a byte needs an escape where `wire` has none, or has
+  /// one that it does not need: the frame would change its length.
   package func put(_ frame: UnescapedFrame, over wire: inout [UInt8]) -> Bool {
     let framing = pointer.pointee.framing
     for (byte, place) in zip(frame.bytes, frame.places) {

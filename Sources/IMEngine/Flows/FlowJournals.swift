@@ -1,8 +1,8 @@
 import IMWire
 
 /// What was out of the ordinary on flows, by `Flow.journal`. Shared by those who put segments in order and those who read what
-/// has become contiguous; nothing here runs for a segment in order. Nobody holds on to its pool while another writes it, so accesses
-/// are not checked.
+/// has become contiguous; nothing here runs for a segment in order. Nobody holds on to its pool while another writes it, so
+/// accesses are not checked.
 final class FlowJournals {
   @exclusivity(unchecked) private var pool = Pool<FlowJournal>()
   private let budget: MemoryBudget

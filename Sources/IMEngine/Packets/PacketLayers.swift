@@ -38,8 +38,8 @@ package struct PacketLayers {
 }
 
 extension EndpointFinder {
-  /// The headers of the packet that `record` describes in `bytes`; `nil` for one that is no TCP segment, and, where `isFragment` says so,
-  /// for one that is a piece of one: which stream it belongs to nobody knows before the last piece comes.
+  /// The headers of the packet that `record` describes in `bytes`; `nil` for one that is no TCP segment, and, where `isFragment`
+  /// says so, for one that is a piece of one: which stream it belongs to nobody knows before the last piece comes.
   package mutating func layers(_ bytes: RawSpan, _ record: PacketRecord) -> (layers: PacketLayers?, isFragment: Bool) {
     var layers = PacketLayers()
     switch parse(Bytes(bytes), record, &layers) {

@@ -110,7 +110,8 @@ struct SessionTable: ~Copyable {
 
   /// Places of sessions: 24 bits.
   private static var maximumCount: Int { 1 << 24 - 1 }
-  /// Bytes of a session, with its root and its entry in the table of all; and what a name costs here and in a sink, beside its text.
+  /// Bytes of a session, with its root and its entry in the table of all; and what a name costs here and in a sink, beside its
+  /// text.
   private static var nameCost: Int { 128 }
   private static var cost: Int {
     Pool<Session>.costPerElement + Pool<SessionRoot>.costPerElement + SessionNames.costPerSession

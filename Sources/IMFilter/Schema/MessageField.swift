@@ -1,7 +1,7 @@
 /// The fields of a message in `FilterSchema.messages`; the raw value is the index there.
 ///
-/// A frame has `rtt_ms`, and what else needs the answer, only where it is the answer. What becomes of its message (`fate`, `cause`, `retries`,
-/// `dup`, `late`) it has only in a file that was read for that before.
+/// A frame has `rtt_ms`, and what else needs the answer, only where it is the answer. What becomes of its message (`fate`,
+/// `cause`, `retries`, `dup`, `late`) it has only in a file that was read for that before.
 package enum MessageField: Int, CaseIterable, Sendable {
   /// When and where the frame was seen.
   case ts, number, conn

@@ -7,8 +7,8 @@ import IMWire
 ///
 /// Fields: `ts` (microseconds since the epoch), `alert` (the rule's name), `state`, `id` (of the episode), `fingerprint`,
 /// `severity`, `summary`, `reason`, `at`, `since`, `metric`, `op`, `threshold`, `clear`, `value`, `samples`, `affected`,
-/// `unknown`, `window_s`, `for_s`, `scope`, `profile`, `server`, `client`, `conn`, `owner`, `first_affected`, `last_affected` (`conn`,
-/// `client`, `server`, `at`), `dropped`, `suppressed`, `evidence`, `sensor`, `labels`. What is not known is not there.
+/// `unknown`, `window_s`, `for_s`, `scope`, `profile`, `server`, `client`, `conn`, `owner`, `first_affected`, `last_affected`
+/// (`conn`, `client`, `server`, `at`), `dropped`, `suppressed`, `evidence`, `sensor`, `labels`. What is not known is not there.
 package struct AlertJSONWriter: Sendable {
   /// The sensor's name, where it is to be told.
   private let sensor: String?

@@ -3,11 +3,12 @@ package import IMWire
 
 /// One frame as one JSON object of at most a few hundred bytes: `imdump --format json`.
 ///
-/// Fields: `ts` (microseconds since the epoch), `number` (of the packet that completed it), `conn`, `client`, `server`, `dir`, `profile`, `via` (the load balancer, where
-/// a PROXY header names the client), `carrier` (what the protocol travels in beside TCP), `type`, `seq`, `session`,
-/// `len` (body bytes), `crc`, `copy`, `ack_of`, `status` and `status_name` (of an answer), `rtt_us`, `read_us`, `tlv` (count), `gap_bytes` (missing in front of it), `flags`,
-/// `answered` (microseconds of answers that came out before it), `elements` (see `amend(elements:body:_:showsValues:to:)`),
-/// `fields` (see `amend(fields:_:to:)`), `owner` (see `amend(owner:to:)`). What is not known is not there.
+/// Fields: `ts` (microseconds since the epoch), `number` (of the packet that completed it), `conn`, `client`, `server`, `dir`,
+/// `profile`, `via` (the load balancer, where a PROXY header names the client), `carrier` (what the protocol travels in beside
+/// TCP), `type`, `seq`, `session`, `len` (body bytes), `crc`, `copy`, `ack_of`, `status` and `status_name` (of an answer),
+/// `rtt_us`, `read_us`, `tlv` (count), `gap_bytes` (missing in front of it), `flags`, `answered` (microseconds of answers that
+/// came out before it), `elements` (see `amend(elements:body:_:showsValues:to:)`), `fields` (see `amend(fields:_:to:)`), `owner`
+/// (see `amend(owner:to:)`). What is not known is not there.
 package struct FrameJSONWriter: ~Copyable {
   private var plans: [ProtocolPlan]
   /// The quoted names of all types, 64 places for each plan, empty where the profile knows none; and whether frames carry

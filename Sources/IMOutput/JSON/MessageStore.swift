@@ -140,8 +140,8 @@ package final class MessageStore {
   /// Messages for whose body or fields there was no room.
   package private(set) var leftOut: UInt64 = 0
 
-  /// A store for messages of `plans`. Bodies are kept only for filters that look into them, named fields where `note` is given some;
-  /// of both at most `maximumKeptBytes` in all: a message for which there is no room has none, and is counted in `leftOut`.
+  /// A store for messages of `plans`. Bodies are kept only for filters that look into them, named fields where `note` is given
+  /// some; of both at most `maximumKeptBytes` in all: a message for which there is no room has none, and is counted in `leftOut`.
   package init(plans: [ProtocolPlan], keepsBodies: Bool = false, maximumKeptBytes: Int = 32 << 20) {
     self.maximumKeptBytes = maximumKeptBytes
     self.plans = plans

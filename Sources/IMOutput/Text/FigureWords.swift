@@ -3,8 +3,8 @@ import IMWire
 
 /// Figures as the parts of a line of text, in the order in which they are declared.
 enum FigureWords {
-  /// The parts of `line`, such as `3 retransmissions (1 fast)`; of direction `way`, where they have one. `remark` adds words to the part
-  /// of a named value, beside those that the figure has for it.
+  /// The parts of `line`, such as `3 retransmissions (1 fast)`; of direction `way`, where they have one. `remark` adds words to
+  /// the part of a named value, beside those that the figure has for it.
   static func parts<Snapshot>(
     _ line: FigureText.Line, _ figures: [Figure<Snapshot>], _ snapshot: Snapshot, way: Int? = nil,
     remark: (String) -> String? = { _ in nil }

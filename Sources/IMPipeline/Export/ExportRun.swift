@@ -275,8 +275,8 @@ private final class Export {
     return redaction.leftOut.isEmpty && redaction.counts.gone == 0 ? .success : .failure
   }
 
-  /// Stands for everything that `imdump messages --json` says of a message, but for its connection's number, and where names are replaced
-  /// for those.
+  /// Stands for everything that `imdump messages --json` says of a message, but for its connection's number, and where names are
+  /// replaced for those.
   private func hash(_ record: MessageRecord, _ exchange: Exchange) -> UInt64 {
     var line = ByteWriter(capacity: 512)
     MessageJSONWriter(hasNames: !options.redacts).write(record, exchange, to: &line)

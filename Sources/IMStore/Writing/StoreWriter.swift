@@ -6,7 +6,8 @@ import IMWire
 /// Writes a store: messages whose fates are final, and what they add up to. The only one who writes to its file.
 ///
 /// Synchronous and of one thread; IMPipeline gives it one of its own. Each batch is a transaction, so readers see whole batches,
-/// and a process that dies leaves all but its last ones; sums follow behind. Rows go in without secondary indexes, which `finish` builds.
+/// and a process that dies leaves all but its last ones; sums follow behind. Rows go in without secondary indexes, which `finish`
+/// builds.
 package final class StoreWriter {
   /// Pages that are kept in memory, in KiB, and pages in the log before it is moved into the file. With SQLite's defaults a
   /// million rows take twice as long.
@@ -28,8 +29,8 @@ package final class StoreWriter {
   private var connections: ConnectionRows
   private var periods: PeriodRows
 
-  /// Makes a store in the file at `path`, which is there and empty, and which errors call `name`. Its folder also gets `path-wal` and `path-shm`, until
-  /// `finish`, and what sorting spills.
+  /// Makes a store in the file at `path`, which is there and empty, and which errors call `name`. Its folder also gets `path-wal`
+  /// and `path-shm`, until `finish`, and what sorting spills.
   package init(_ path: String, called name: String? = nil, _ plans: [ProtocolPlan], _ options: StoreOptions)
     throws(StoreError)
   {
