@@ -54,9 +54,7 @@ private final class Export {
   private let options: ExportOptions
   private let range: ExportRange?
   private let output = Output.standard()
-  /// The chosen messages as lines without their connections' numbers, by hash, and how many of each.
-  private var chosen: [UInt64: Int] = [:]
-  private var messageCount: UInt64 = 0
+  private var chosen: ChosenMessages
   private var serials: Set<UInt32>
   private var sessions: Set<UInt32> = []
   private var comments: [Place: String] = [:]
@@ -66,6 +64,7 @@ private final class Export {
     self.run = run
     self.options = options
     self.range = range
+    chosen = ChosenMessages(hasNames: !options.redacts)
     serials = Set(options.connections)
   }
 
@@ -111,8 +110,8 @@ private final class Export {
     }
     tell(
       "\(count(UInt64(selection.count), "connection")), \(grouped(file.packetCount)) of \(count(total, "packet"))"
-        + (messageCount > 0 ? ", \(count(messageCount, "message")) chosen" : ""))
-    guard file.isRegular, messageCount > 0 else { return status }
+        + (chosen.count > 0 ? ", \(count(chosen.count, "message")) chosen" : ""))
+    guard file.isRegular, chosen.count > 0 else { return status }
     status = max(status, try verify())
     return status
   }
@@ -146,8 +145,7 @@ private final class Export {
       sessions.insert(exchange.session)
     }
     if let range, !record.copies.contains(where: { range.contains(Timestamp(microseconds: $0)) }) { return }
-    messageCount += 1
-    chosen[hash(record, exchange), default: 0] += 1
+    chosen.add(record, exchange)
     guard commented, options.choosesMessages, comments.count < Self.maximumComments, let first = record.copies.first
     else { return }
     let number = record.sequence.map { " seq \($0)" } ?? ""
@@ -241,18 +239,14 @@ private final class Export {
     again.captureFilter = nil
     again.packetLimit = nil
     let second = run.again(over: again)
-    let (driver, _) = try second.messages(MessageChoice(), nil) { [unowned self] record, exchange in
-      let hash = hash(record, exchange)
-      if let left = chosen[hash] { chosen[hash] = left == 1 ? nil : left - 1 }
-    }
+    let (driver, _) = try second.messages(MessageChoice(), nil) { [unowned self] in chosen.remove($0, $1) }
     let errors = second.lead(driver)
     for error in errors { complain(error.description) }
-    let others = UInt64(chosen.values.reduce(0, +))
-    if others == 0 {
-      tell("decoded again: \(messageCount == 1 ? "the same message" : "the same \(count(messageCount, "message"))")")
+    if chosen.missing == 0 {
+      tell("decoded again: \(chosen.count == 1 ? "the same message" : "the same \(count(chosen.count, "message"))")")
     } else {
       complain(
-        "decoded again: \(grouped(others)) of \(count(messageCount, "message")) not as in the whole capture"
+        "decoded again: \(grouped(chosen.missing)) of \(count(chosen.count, "message")) not as in the whole capture"
           + (range == nil ? "" : ": what decides them lies outside of --from and --to"))
     }
     return errors.isEmpty ? .success : .failure
@@ -273,17 +267,5 @@ private final class Export {
     }
     if redaction.fragments > 0 { complain("\(count(redaction.fragments, "fragment")) of datagrams left out") }
     return redaction.leftOut.isEmpty && redaction.counts.gone == 0 ? .success : .failure
-  }
-
-  /// Stands for everything that `imdump messages --json` says of a message, but for its connection's number, and where names are
-  /// replaced for those.
-  private func hash(_ record: MessageRecord, _ exchange: Exchange) -> UInt64 {
-    var line = ByteWriter(capacity: 512)
-    MessageJSONWriter(hasNames: !options.redacts).write(record, exchange, to: &line)
-    return line.withBytes { bytes in
-      // From behind the first member.
-      let start = bytes.firstIndex(of: UInt8(ascii: ",")) ?? 0
-      return fnv1a(bytes[start...])
-    }
   }
 }
