@@ -21,6 +21,7 @@ struct Capture: Subcommand {
   var documents = DocumentChoices()
   var alerts = AlertOptions()
   var metrics = MetricsOptions()
+  var store = StoreChoices()
   var filter: String?
   var expression: [String] = []
 
@@ -41,7 +42,7 @@ struct Capture: Subcommand {
         "-W <count>", \.source.input.rotation.fileCount, in: 1...1_000_000,
         "With -C, rotate among this many files; with -G alone, stop after this many."),
       .flag("-D", \.listsInterfaces, "List the interfaces and exit."),
-      .flag("--print", \.printsLines, "Print lines even with -w, --log-dir or -q."),
+      .flag("--print", \.printsLines, "Print lines even with -w, --log-dir, --store or -q."),
       .flag("-U", \.source.input.isUnbuffered, "Flush the -w file after every packet."),
       .custom("-l", "Flush after every line; live output always does.") { _, _ in },
       .custom("-n", "Do not resolve names; imdump never does.") { _, _ in },
@@ -53,6 +54,13 @@ struct Capture: Subcommand {
       .value("--format <format>", \.format, "Output format."),
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
       .group(\.documents), .group(\.alerts), .group(\.metrics),
+      .value(
+        "--store <file>", \.store.path,
+        "Write messages to this SQLite database instead of printing lines, as 'imdump index' does; readable at any time."),
+      .custom(
+        "--store-max <size>",
+        "Add no messages once the --store file has this many MB; suffix k, M or G for KiB, MiB or GiB. 4G by default."
+      ) { options, word throws(ValueError) in options.store.maximumBytes = try fileSize(word) },
       .value(
         "-Y <filter>", \.filter,
         "Print only frames, and write documents only of messages, that match this filter; see imdump-filter(7).",
@@ -79,7 +87,14 @@ struct Capture: Subcommand {
     // Who wants files wants no lines, unless it is said.
     choices.printsLines =
       printsLines || format != nil
-      || input.writePath == nil && documents.folder == nil && !speech.report.isQuiet
+      || input.writePath == nil && documents.folder == nil && store.path.isEmpty && !speech.report.isQuiet
+    guard !store.path.isEmpty || store.maximumBytes == nil else {
+      throw UsageError(message: "--store-max is about the file of --store, and there is none")
+    }
+    if !store.path.isEmpty {
+      choices.store = store
+      choices.store?.maximumBytes = store.maximumBytes ?? 4 << 30
+    }
     choices.documents?.filter = filter
     if filter != nil, input.writePath != nil, !speech.report.isQuiet {
       complain("-w writes every packet, whatever -Y chooses; imdump export writes those of chosen messages")

@@ -29,6 +29,38 @@ import Testing
       ])
   }
 
+  /// A capture that prints writes the same store.
+  @Test func aRunWritesTheSameStore() throws {
+    let indexed = try Store("tjp-weak-network.pcap")
+    let folder = try Scratch()
+    let path = folder.path("b.db")
+    let run = try Command.run(["-r", Samples.path("tjp-weak-network.pcap"), "--store", path])
+    // Who wants a store wants no lines, unless it is said.
+    #expect(run.status == 0 && run.output.isEmpty && run.errors.contains("b.db: 120 messages\n"), "\(run.errors)")
+    for table in ["messages", "problems", "session", "connection", "bucket", "info"] {
+      let sql = "SELECT * FROM \(table) ORDER BY 1, 2"
+      let rows = try Command.run(["query", path, sql, "--json"]).output
+      #expect(rows == (try Command.run(["query", indexed.path, sql, "--json"]).output), "\(table)")
+      #expect(!rows.isEmpty)
+    }
+    #expect(try Command.run(["-r", "Samples/tjp-clean-chat.pcap", "--store-max", "1M"]).status == 64)
+  }
+
+  /// Behind its limit a store takes no messages, says how many it lacks, and is not whole.
+  @Test func aStoreHasALimit() throws {
+    let folder = try Scratch()
+    let path = folder.path("c.db")
+    // The tables alone are larger, which shows behind the first batch.
+    let run = try Command.run(
+      ["-r", Samples.path("tjp-weak-network.pcap"), "--store", path, "--store-max", "50k", "-q"])
+    func number(_ sql: String) throws -> Int? {
+      try Store.objects(["query", path, sql, "--json"]).first?["n"] as? Int
+    }
+    #expect(try number("SELECT count(*) AS n FROM message") == 100)
+    #expect(run.errors.contains("is full (--store-max), and lacks 20 messages"), "\(run.errors)")
+    #expect(try number("SELECT value AS n FROM info WHERE key = 'whole'") == 0)
+  }
+
   // MARK: Text
 
   @Test func twoCharactersAreFoundInsideOfARun() throws {

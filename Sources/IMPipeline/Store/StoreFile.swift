@@ -22,6 +22,16 @@ struct StoreFile {
     folder = try Self.openFolder(place)
   }
 
+  /// Gives the file to the user that the run becomes, with those that SQLite has made beside it.
+  func give(to user: Confinement.User) {
+    for name in [place, place + "-wal", place + "-shm"] {
+      let descriptor = open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+      guard descriptor >= 0 else { continue }
+      _ = fchown(descriptor, user.uid, user.gid)
+      close(descriptor)
+    }
+  }
+
   /// The file of a store that is there.
   init(reading path: String) throws(CaptureError) {
     self.path = path

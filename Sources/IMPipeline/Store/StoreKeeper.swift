@@ -9,21 +9,33 @@ package struct StoreChoices: Sendable {
   package var path = ""
   /// Whether what users write is kept, to be searched.
   package var keepsPayload = false
+  /// Bytes of the file behind which no messages are added; `nil` for no limit.
+  package var maximumBytes: UInt64?
 
   /// No file yet.
   package init() {}
 }
 
-/// The messages of a run in a store: `imdump index`.
+/// The messages of a run in a store: `imdump index`, and `--store` of a capture.
+///
+/// Files wait for the disk. A live capture does not: rows that the writer has not taken wait in a batch, and behind a limit they
+/// are dropped and counted.
 final class StoreKeeper: Companion {
   private let run: Run
   private let choices: StoreChoices
   private let queue = StoreQueue()
   private var file: StoreFile?
+  private var writer: StoreWriter?
   private var thread: StoreThread?
   private var batch = StoreBatch()
   private var size = BatchSize()
   private var sink: MessageSink?
+  /// Live, seconds after which a batch is handed on whatever it has, and rows that may wait.
+  private static let patience = 1.0, maximumWaiting = 50_000
+  private let isLive: Bool
+  private var handedOnAt = LiveWatch.clock()
+  /// Messages for which the disk was too slow.
+  private var dropped: UInt64 = 0
   /// Captures that were opened.
   private var captureCount = 0
   private var messageCount: UInt64 = 0
@@ -33,6 +45,7 @@ final class StoreKeeper: Companion {
   init?(_ place: RunPlace) throws(UsageError) {
     guard let choices = place.choices.store else { return nil }
     run = place.run
+    isLive = place.run.isLive
     self.choices = choices
   }
 
@@ -56,38 +69,68 @@ final class StoreKeeper: Companion {
     return other.map { PairSink(sink, $0) } ?? sink
   }
 
-  /// The file is made when there is something to read, so a name that is mistyped costs no store that is there.
+  /// The file is made when there is something to read, so a name that is mistyped costs no store that is there; and while this
+  /// process may still make files in its folder.
   func opened(_ source: any PacketSource) throws(CaptureError) {
     captureCount += 1
     sink?.capture = UInt16(clamping: captureCount - 1)
-    if file == nil { file = try StoreFile(choices.path) }
+    guard file == nil else { return }
+    let file = try StoreFile(choices.path)
+    // Live, packets are found in what `-w` writes, if anywhere.
+    let captures = isLive ? [run.input.writePath ?? run.input.interface ?? ""] : run.input.files
+    var options = StoreOptions(
+      captures: captures, writer: "imdump \(imdumpVersion)", sessionLimit: min(65_536, run.decode.memory >> 12))
+    options.isLive = isLive
+    options.maximumBytes = choices.maximumBytes
+    do throws(StoreError) { writer = try StoreWriter(file.place, called: file.path, run.plans, options) } catch {
+      throw CaptureError(error)
+    }
+    self.file = file
   }
 
   func confine(_ rights: inout Rights) {
     guard let file else { return }
+    if let user = rights.user { file.give(to: user) }
     rights.folders.append(file.folder)
     rights.keepsDatabase = true
   }
 
+  /// A thread has the rights of the one that starts it.
   func confined() throws(CaptureError) {
-    guard let file else { return }
-    let options = StoreOptions(
-      captures: run.input.files, writer: "imdump \(imdumpVersion)", sessionLimit: min(65_536, run.decode.memory >> 12))
-    let writer: StoreWriter
-    do throws(StoreError) { writer = try StoreWriter(file.place, called: file.path, run.plans, options) } catch {
-      throw CaptureError(error)
-    }
+    guard let writer else { return }
     thread = try StoreThread(writer, queue, path: choices.path)
+    self.writer = nil
   }
 
   func afterBatch(_ driver: Driver) throws(CaptureError) {
-    guard let error = queue.error else { return }
-    isTold = true
-    throw CaptureError(error)
+    if let error = queue.error {
+      isTold = true
+      throw CaptureError(error)
+    }
+    guard isLive, batch.count > 0 else { return }
+    let now = LiveWatch.clock()
+    if now - handedOnAt >= Self.patience { offer(now) }
+  }
+
+  /// Hands a batch on without waiting.
+  private func offer(_ now: Double) {
+    if queue.offer(batch) {
+      handedOnAt = now
+      size.grow()
+    } else {
+      guard batch.count >= Self.maximumWaiting else { return }
+      dropped += UInt64(batch.messageCount)
+    }
+    batch = StoreBatch()
   }
 
   private func handOn() {
     guard batch.count >= size.next else { return }
+    // Where there was no room, it is asked for again every so many rows, not for each.
+    if isLive {
+      if batch.count % size.next == 0 { offer(LiveWatch.clock()) }
+      return
+    }
     queue.put(batch)
     batch = StoreBatch()
     size.grow()
@@ -101,14 +144,19 @@ final class StoreKeeper: Companion {
 
   func conclude(_ status: ExitStatus) -> ExitStatus {
     guard let thread else { return status }
+    let full: UInt64
     do throws(StoreError) {
-      try thread.join(isWhole: status == .success)
+      full = try thread.join(isWhole: status == .success && dropped == 0)
     } catch {
       if !isTold { complain(error.description) }
       return max(status, .ioError)
     }
-    if !run.report.isQuiet { complain("\(choices.path): \(count(messageCount, "message"))") }
-    return status
+    let stored = messageCount - full - dropped
+    if !run.report.isQuiet { complain("\(choices.path): \(count(stored, "message"))") }
+    if full > 0 { complain("\(choices.path): is full (--store-max), and lacks \(count(full, "message"))") }
+    guard dropped > 0 else { return status }
+    complain("\(choices.path): the disk was too slow for \(count(dropped, "message")), which it lacks")
+    return max(status, .ioError)
   }
 }
 

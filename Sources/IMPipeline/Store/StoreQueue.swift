@@ -36,9 +36,22 @@ final class StoreQueue: @unchecked Sendable {
   func put(_ batch: StoreBatch) {
     locked {
       while batches.count >= Self.limit, failure == nil { pthread_cond_wait(changed, mutex) }
-      if failure == nil { batches.append(batch) }
-      pthread_cond_broadcast(changed)
+      add(batch)
     }
+  }
+
+  /// Hands a batch on if there is room for it; false where there is none.
+  func offer(_ batch: StoreBatch) -> Bool {
+    locked {
+      guard batches.count < Self.limit || failure != nil else { return false }
+      add(batch)
+      return true
+    }
+  }
+
+  private func add(_ batch: StoreBatch) {
+    if failure == nil { batches.append(batch) }
+    pthread_cond_broadcast(changed)
   }
 
   /// Takes the next batch; waits for one. `nil` when there will be none.

@@ -18,13 +18,15 @@ final class StoreThread {
     }
   }
 
-  /// Waits until everything is written, and closes the store. Throws the error that stopped the writer.
-  func join(isWhole: Bool) throws(StoreError) {
-    guard let thread else { return }
+  /// Waits until everything is written, and closes the store. Gives how many messages found it full. Throws the error that
+  /// stopped the writer.
+  func join(isWhole: Bool) throws(StoreError) -> UInt64 {
+    guard let thread else { return 0 }
     queue.end()
     thread.join()
     self.thread = nil
     if let error = queue.error { throw error }
     try writer.finish(isWhole: isWhole)
+    return writer.leftOut
   }
 }

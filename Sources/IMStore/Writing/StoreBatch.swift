@@ -26,6 +26,9 @@ package struct StoreBatch: @unchecked Sendable {
   /// Rows, which a batch is measured by.
   package var count: Int { messages.count + issues.count }
 
+  /// Messages among the rows.
+  package var messageCount: Int { messages.count }
+
   /// Adds a message whose fate is final.
   package mutating func add(_ record: MessageRecord, _ exchange: Exchange) {
     messages.append(Message(record: record, exchange: exchange))

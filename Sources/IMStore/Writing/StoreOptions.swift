@@ -7,6 +7,12 @@ package struct StoreOptions: Sendable {
   /// Sessions whose round trips are kept for their percentile, at most: 1 KB each as a rule, 5 KB at most. Others have none.
   package var sessionLimit: Int
 
+  /// Whether it is read while it is written, for hours: it has its indexes from the start, and every batch brings the sums up
+  /// to date.
+  package var isLive = false
+  /// Bytes of the file behind which no messages are added; `nil` for no limit.
+  package var maximumBytes: UInt64?
+
   /// Options of their parts.
   package init(captures: [String], writer: String, sessionLimit: Int = 65_536) {
     self.captures = captures

@@ -7,11 +7,12 @@ import IMWire
 ///
 /// Synchronous and of one thread; IMPipeline gives it one of its own. Each batch is a transaction, so readers see whole batches,
 /// and a process that dies leaves all but its last ones; sums follow behind. Rows go in without secondary indexes, which `finish`
-/// builds.
+/// builds; but not those of a live store.
 package final class StoreWriter {
   /// Pages that are kept in memory, in KiB, and pages in the log before it is moved into the file. With SQLite's defaults a
   /// million rows take twice as long.
   private static let cacheKiB = 65_536, checkpointPages = 10_000
+  private static let pageSize: UInt64 = 4_096
 
   /// Rows after which sums are written again, at first and in the end; and sessions, connections or periods that may wait for
   /// that, a quarter of a KB each. A million messages of a hundred thousand clients would else change a hundred thousand
@@ -19,6 +20,11 @@ package final class StoreWriter {
   private static let firstSums = 100, lastSums = 500_000, sumLimit = 131_072
 
   private let database: Connection
+  private let isLive: Bool
+  private let maximumBytes: UInt64?
+  private var isFull = false
+  /// Messages that came when the file was as large as it may be.
+  package private(set) var leftOut: UInt64 = 0
   /// Rows since sums were written, and how many there may be.
   private var rowsSinceSums = 0
   private var rowsBetweenSums = StoreWriter.firstSums
@@ -41,7 +47,7 @@ package final class StoreWriter {
     let database = try Connection(path, called: name, .writing)
     try database.run(
       """
-      PRAGMA page_size = 4096;
+      PRAGMA page_size = \(Self.pageSize);
       PRAGMA application_id = \(StoreFormat.applicationID); PRAGMA user_version = \(StoreFormat.version);
       PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
       PRAGMA cache_size = -\(Self.cacheKiB); PRAGMA wal_autocheckpoint = \(Self.checkpointPages);
@@ -53,8 +59,11 @@ package final class StoreWriter {
     let sessions = try SessionRows(database, limit: options.sessionLimit)
     let connections = try ConnectionRows(database)
     let periods = try PeriodRows(database)
+    if options.isLive { try database.run(Schema.indexes, "make the indexes") }
     try database.run("COMMIT", "make the store")
     self.database = database
+    isLive = options.isLive
+    maximumBytes = options.maximumBytes
     self.names = names
     self.rows = rows
     self.problems = problems
@@ -65,6 +74,10 @@ package final class StoreWriter {
 
   /// Writes a batch as one transaction. After an error nothing of it is in the store.
   package func write(_ batch: StoreBatch) throws(StoreError) {
+    guard !isFull else {
+      leftOut += UInt64(batch.messages.count)
+      return
+    }
     try database.run("BEGIN", "write messages")
     do throws(StoreError) {
       for message in batch.messages { try write(message) }
@@ -73,7 +86,7 @@ package final class StoreWriter {
         try problems.write(issue)
       }
       rowsSinceSums += batch.count
-      if rowsSinceSums >= rowsBetweenSums || max(sessions.count, connections.count, periods.count) > Self.sumLimit {
+      if isLive || rowsSinceSums >= rowsBetweenSums || max(sessions.count, connections.count, periods.count) > Self.sumLimit {
         try writeSums()
       }
       try database.run("COMMIT", "write messages")
@@ -81,6 +94,9 @@ package final class StoreWriter {
       try? database.run("ROLLBACK", "write messages")
       throw error
     }
+    guard let maximumBytes else { return }
+    let pages = try database.number("PRAGMA page_count", "look at the store's size") ?? 0
+    isFull = UInt64(clamping: pages) * Self.pageSize >= maximumBytes
   }
 
   private func writeSums() throws(StoreError) {
@@ -108,9 +124,9 @@ package final class StoreWriter {
     try database.run("BEGIN", "write sums")
     try writeSums()
     try database.run("COMMIT", "write sums")
-    try database.run("BEGIN; \(Schema.indexes)", "build the indexes")
+    try database.run(isLive ? "BEGIN" : "BEGIN; \(Schema.indexes)", "build the indexes")
     try database.run(
-      "UPDATE info SET value = \(isWhole ? 1 : 0) WHERE key = 'whole'; COMMIT", "build the indexes")
+      "UPDATE info SET value = \(isWhole && leftOut == 0 ? 1 : 0) WHERE key = 'whole'; COMMIT", "build the indexes")
     try database.run("PRAGMA wal_checkpoint(TRUNCATE)", "close the store")
     // Refused while somebody reads: then the log stays, empty.
     try? database.run("PRAGMA journal_mode = DELETE", "close the store")
