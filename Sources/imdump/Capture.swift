@@ -56,7 +56,8 @@ struct Capture: Subcommand {
       .group(\.documents), .group(\.alerts), .group(\.metrics),
       .value(
         "--store <file>", \.store.path,
-        "Write messages to this SQLite database instead of printing lines, as 'imdump index' does; readable at any time."),
+        "Write messages to this SQLite database instead of printing lines, as 'imdump index' does; readable at any time."
+      ),
       .custom(
         "--store-max <size>",
         "Add no messages once the --store file has this many MB; suffix k, M or G for KiB, MiB or GiB. 4G by default."

@@ -86,7 +86,9 @@ package final class StoreWriter {
         try problems.write(issue)
       }
       rowsSinceSums += batch.count
-      if isLive || rowsSinceSums >= rowsBetweenSums || max(sessions.count, connections.count, periods.count) > Self.sumLimit {
+      if isLive || rowsSinceSums >= rowsBetweenSums
+        || max(sessions.count, connections.count, periods.count) > Self.sumLimit
+      {
         try writeSums()
       }
       try database.run("COMMIT", "write messages")
@@ -125,8 +127,8 @@ package final class StoreWriter {
     try writeSums()
     try database.run("COMMIT", "write sums")
     try database.run(isLive ? "BEGIN" : "BEGIN; \(Schema.indexes)", "build the indexes")
-    try database.run(
-      "UPDATE info SET value = \(isWhole && leftOut == 0 ? 1 : 0) WHERE key = 'whole'; COMMIT", "build the indexes")
+    let whole = isWhole && leftOut == 0 ? 1 : 0
+    try database.run("UPDATE info SET value = \(whole) WHERE key = 'whole'; COMMIT", "build the indexes")
     try database.run("PRAGMA wal_checkpoint(TRUNCATE)", "close the store")
     // Refused while somebody reads: then the log stays, empty.
     try? database.run("PRAGMA journal_mode = DELETE", "close the store")

@@ -52,7 +52,8 @@ def check(binary, space, folder, report, is_long):
         # Fates are final a minute after a message's last copy, by the time of other packets; and the writer has a second's patience.
         sums = "SELECT count(*), (SELECT sum(messages) FROM session), (SELECT sum(messages) FROM bucket WHERE width_s = 60) FROM message"
         row = until(120, lambda: stored(space, path, sums))
-        report.check("messages are there while it is written, and in the sums", bool(row) and row[0] == row[1] == row[2], row)
+        report.check("messages are there while it is written, and in the sums", bool(row) and row[0] == row[1] == row[2], row,
+                     run.told())
         done = subprocess.run([binary, "query", "--json", path, "SELECT count(*) AS n FROM messages"], stdout=subprocess.PIPE, text=True)
         report.check("imdump query reads it meanwhile", done.returncode == 0 and json.loads(done.stdout)["n"] > 0, done.stdout)
         run.stop(signal.SIGINT)
