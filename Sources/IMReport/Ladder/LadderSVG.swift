@@ -1,3 +1,5 @@
+import IMOutput
+
 /// A ladder as SVG: on a page, or a file of its own.
 package struct LadderSVG {
   private static let rowHeight = 24.0

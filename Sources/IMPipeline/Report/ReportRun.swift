@@ -1,0 +1,167 @@
+import Glibc
+import IMCapture
+import IMEngine
+import IMMetrics
+import IMOutput
+import IMProfile
+import IMReport
+import IMWire
+
+/// Writes a capture's report as a page of HTML to `path`, `-` for standard output: `imdump report`.
+///
+/// The capture is read twice: for the figures, and for what happened on the worst connections.
+package func runReport(
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, path: String
+) throws(UsageError) -> ExitStatus {
+  guard !input.files.contains("-") else {
+    throw UsageError(message: "the capture is read twice, which standard input cannot be: name a file")
+  }
+  // An eighth is for the figures of sessions, as in `messages --by session`.
+  var decode = decode
+  decode.memory -= decode.memory / 8
+  let run = try Run(input: input, decode: decode, report: report)
+  return try ReportRun(run, path).perform()
+}
+
+/// One report.
+private struct ReportRun {
+  private let run: Run
+  private let path: String
+  /// The hashes of the profiles' texts, by name, read while files can be opened.
+  private let hashes: [String: String]
+
+  init(_ run: Run, _ path: String) {
+    self.run = run
+    self.path = path
+    hashes = Self.hashes(run)
+  }
+
+  func perform() throws(UsageError) -> ExitStatus {
+    let file: ReportFile?
+    do throws(CaptureError) { file = try ReportFile(path, inputs: run.input.files) } catch {
+      complain(error.description)
+      return .ioError
+    }
+    let stats = StatsSink(plans: run.plans)
+    let sink = ReportSink(plans: run.plans)
+    var book = SessionBook(limit: min(100_000, run.decode.memory >> 12))
+    let selection = MessageSelection(MessageChoice(), try run.filter(nil))
+    let messages = MessageSink(plans: run.plans, selection: selection) { record, exchange in
+      book.count(exchange, on: record.connection, name: record.session, nameIsNumber: record.sessionIsNumber)
+      sink.take(record, exchange)
+    }
+    let engine = run.engine(
+      ReportSink.needs.union([.settlements]), exchangeCapacity: 1 << 18,
+      cost: (0, MessageStore.costPerMessage, EndpointMetrics.cost),
+      sink: PairSink(stats, PairSink(messages, sink)))
+    let driver = run.driver(engine)
+    let errors = run.lead(driver)
+    messages.end()
+    let output = Output.standard()
+    let status = run.conclude(driver, errors, output, summary: false)
+    guard let file else { return status }
+
+    let figures = stats.figures(run, driver)
+    var model = ReportModel(
+      version: imdumpVersion, captures: run.input.files, filter: run.input.captureFilter, run: figures.run)
+    model.errors = errors.map { $0.description }
+    model.profiles = profiles(figures)
+    model.hints = hints(driver)
+    model.series = sink.series
+    model.typeNames = sink.typeNames
+    model.losses = sink.losses
+    model.affected = sink.sessions.affected
+    model.affectedCount = UInt64(model.affected.count)
+    model.sessionCount = UInt64(book.sessions.count)
+    model.hasMoreSessions = book.others != nil
+    model.problems = sink.problems.problems(figures.run)
+    model.connections = sink.connectionRows()
+    model.connectionsLeftOut = sink.connectionCount - UInt64(model.connections.count)
+    model.heartbeats = sink.heartbeats
+    model.ambiguous = sink.ambiguous
+    readAgain(figures, sink, &model)
+    if run.stopping.stop.isStopped, figures.run.summary.capture.interruption == nil {
+      // The second reading is not whole: what it brought would look like all.
+      model.ladders = []
+      model.lanes = []
+    }
+    let page = Page().html(model)
+    do throws(CaptureError) { try file.write(page) } catch {
+      complain(error.description)
+      return max(status, ExitStatus(error))
+    }
+    if !run.report.isQuiet, path != "-" {
+      complain("\(path): \(count(UInt64(page.count), "byte"))")
+      complain(Verdict(model).headline)
+    }
+    return status
+  }
+
+  /// Reads the capture once more for the ladders of the worst connections, and for the connections of sessions.
+  private func readAgain(_ figures: RunFigures, _ sink: ReportSink, _ model: inout ReportModel) {
+    let worst = figures.worst.entries.map(\.report.info.serial)
+    let (sessions, all) = sink.sessions.lanes(LaneSink.maximumLanes)
+    guard !worst.isEmpty || !sessions.isEmpty else { return }
+    var plans: [UInt32: LadderPlan] = [:]
+    for (i, serial) in worst.enumerated() {
+      var plan = LadderPlan()
+      plan.from = sink.troubleAt[serial]
+      plan.limit = i < 4 ? 500 : 90
+      plans[serial] = plan
+    }
+    // Without a connection with problems none is drawn.
+    if plans.isEmpty { plans[0] = LadderPlan() }
+    let ladders = LadderSink(plans: run.plans, wanted: plans)
+    let lanes = LaneSink(sessions)
+    let again = run.again(over: run.input)
+    // As before, so that messages, connections and sessions have the same numbers. What is wrong with the input has been told.
+    _ = again.lead(
+      again.driver(
+        again.engine(
+          LadderSink.needs, exchangeCapacity: 1 << 18, cost: (0, MessageStore.costPerMessage, EndpointMetrics.cost),
+          sink: PairSink(ladders, lanes))))
+    model.ladders = worst.compactMap { ladders.collectors[$0]?.ladder }
+    model.laddersLeftOut = UInt64(max(0, sink.troubleAt.count - model.ladders.count))
+    model.lanes = lanes.lanes(sessions) { session, bars in
+      sink.sessions.name(of: session) ?? bars.first.map { "#\($0.serial)" } ?? "–"
+    }
+    model.lanesLeftOut = UInt64(all - sessions.count)
+  }
+
+  /// The profiles that decoded something.
+  private func profiles(_ figures: RunFigures) -> [ReportModel.Profile] {
+    let summary = figures.run.summary
+    return zip(summary.plans, summary.kinds).compactMap { plan, kinds in
+      guard kinds.contains(where: { $0.frames[0] + $0.frames[1] > 0 }) else { return nil }
+      return ReportModel.Profile(name: plan.name, version: plan.version, hash: hashes[plan.name])
+    }
+  }
+
+  private func hints(_ driver: Driver) -> [String] {
+    let totals = driver.engine.totals
+    var hints: [String] = []
+    if totals.tlsConnections > 0 {
+      hints.append("\(count(totals.tlsConnections, "connection")) of TLS: imdump cannot read what is encrypted.")
+    }
+    if totals.decodedConnections == 0, totals.unreadBytes > totals.tlsBytes {
+      let ports = driver.engine.busiestUndecodedPorts(3).filter { $0.bytes > 0 }.map { "\($0.port) (\(count($0.bytes, "byte")))" }
+      if !ports.isEmpty { hints.append("The busiest ports are \(Words.list(ports)).") }
+      hints.append("Try --profile or --port.")
+    }
+    return hints
+  }
+
+  private static func hashes(_ run: Run) -> [String: String] {
+    var hashes: [String: String] = [:]
+    for (i, name) in (run.decode.profiles.isEmpty ? BuiltInProfiles.usual : run.decode.profiles).enumerated()
+    where i < run.plans.count {
+      let text = isProfileFile(name) ? try? readSource(name, subject: "profile") : BuiltInProfiles.text(name)
+      guard let text else { continue }
+      hashes[run.plans[i].name] = SHA256.hash(Array(text.utf8)).map { byte in
+        let digits = String(byte, radix: 16)
+        return digits.utf8.count < 2 ? "0" + digits : digits
+      }.joined()
+    }
+    return hashes
+  }
+}
