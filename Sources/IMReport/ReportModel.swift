@@ -1,4 +1,4 @@
-package import IMEngine
+import IMEngine
 package import IMMetrics
 package import IMWire
 

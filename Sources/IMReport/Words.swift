@@ -1,5 +1,5 @@
 import IMOutput
-package import IMWire
+import IMWire
 
 /// Times and lengths of time as the report shows them: UTC, the same for every reader.
 package enum Words {
@@ -42,8 +42,11 @@ package enum Words {
     return out.text
   }
 
-  /// Bytes: `1,204 bytes`.
-  static func bytes(_ value: UInt64) -> String { count(value, "byte") }
+  /// `3 per second`, `0.25 per second`.
+  static func rate(_ value: Double) -> String {
+    let text = decimal(value, 2)
+    return (text.hasSuffix(".0") ? String(text.dropLast(2)) : text) + " per second"
+  }
 
   /// `a`, `a and b`, `a, b and c`.
   package static func list(_ parts: [String]) -> String {

@@ -68,7 +68,7 @@ private struct ReportRun {
     model.profiles = profiles(figures)
     model.hints = hints(driver)
     model.series = sink.series
-    model.typeNames = sink.typeNames
+    model.typeNames = sink.namesOfTypes()
     model.losses = sink.losses
     model.affected = sink.sessions.affected
     model.affectedCount = UInt64(model.affected.count)

@@ -24,7 +24,7 @@ final class ReportSink: EngineSink {
   private var rows: [(row: ConnectionRow, session: UInt32?)] = []
   private(set) var connectionCount: UInt64 = 0
   private(set) var sessions = SessionTroubles(limit: maximumCount)
-  private(set) var typeNames: [UInt16: String] = [:]
+  private var typeNames: [UInt16: String] = [:]
   /// By connection and direction, when the last heartbeat came.
   private var lastBeats: [UInt64: Timestamp] = [:]
 
@@ -72,8 +72,8 @@ final class ReportSink: EngineSink {
     series.change(exchange.firstAt) { $0.count(exchange, role) }
     let key = ReportBucket.key(plan: exchange.plan, kind: exchange.kind)
     if typeNames[key] == nil {
-      let other = Int(exchange.kind) < plans[Int(exchange.plan)].typeNames.count
-      typeNames[key] = (other ? record.type : "other types") + (plans.count > 1 ? " (\(plans[Int(exchange.plan)].name))" : "")
+      let isKnown = Int(exchange.kind) < plans[Int(exchange.plan)].typeNames.count
+      typeNames[key] = isKnown ? record.type : "types without a name"
     }
     let serial = record.connection.serial
     if role != .heartbeat, exchange.isAnswered, exchange.latency != nil, exchange.repeats > 0 { ambiguous += 1 }
@@ -93,6 +93,14 @@ final class ReportSink: EngineSink {
     } else if troubleAt.count < Self.maximumCount {
       troubleAt[serial] = at
     }
+  }
+
+  /// The names of types, with their profile's where several decoded something.
+  func namesOfTypes() -> [UInt16: String] {
+    guard Set(typeNames.keys.map { $0 >> 8 }).count > 1 else { return typeNames }
+    var names: [UInt16: String] = [:]
+    for (key, name) in typeNames { names[key] = "\(name) (\(plans[Int(key >> 8)].name))" }
+    return names
   }
 
   // MARK: Connections

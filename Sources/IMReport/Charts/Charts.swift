@@ -42,14 +42,15 @@ enum Charts {
     bands(buckets, series.width, axis, plot, &page)
     lengths.draw(&page)
     axis.draw(plot, &page)
-    let kinds: [(Double, StaticString, String)] = [(99, "ln p99", "p99"), (95, "ln p95", "p95"), (50, "ln p50", "p50")]
-    for (percent, kind, _) in kinds {
+    let kinds: [(Double, StaticString)] = [(95, "ln p95"), (99, "ln p99"), (50, "ln p50")]
+    for (percent, kind) in kinds {
       let points = buckets.map { bucket -> (x: Double, y: Double)? in
         bucket.value.roundTrips.percentile(percent).map { value in
           (middle(bucket.begin, series.width, axis), lengths.place(value))
         }
       }
       Plot.line(points, kind, &page)
+      if percent == 50, buckets.count <= 120 { Plot.line(points.map { $0.map { ($0.x, $0.y) } }.flatMap { [$0, nil] }, "dots", &page) }
     }
     plot.end(&page)
   }

@@ -16,11 +16,13 @@ enum HeartbeatChart {
     let buckets = model.series.all
     let (least, greatest) = range(model)
     guard let span = model.span, let least, let greatest else { return }
-    let plot = Plot(height: 300)
+    // Beneath the intervals is a row for heartbeats without an answer.
+    let plot = Plot(height: 320)
+    let area = Plot(height: 320, below: 62)
     let axis = TimeAxis(span.begin, span.end, plot)
     let lines = expected(marks, usual: model.run.total.heartbeats.spacing.percentile(50))
     let lengths = LengthAxis(
-      min(least, lines.map(\.interval).min() ?? least), max(greatest, lines.map(\.interval).max() ?? greatest), plot)
+      min(least, lines.map(\.interval).min() ?? least), max(greatest, lines.map(\.interval).max() ?? greatest), area)
     plot.begin(
       "beats", title: "Time between heartbeats",
       description: "\(count(marks.count, "interval")) between heartbeats of one connection, from \(Words.length(least)) to "
@@ -52,12 +54,13 @@ enum HeartbeatChart {
     } else {
       whiskers(buckets, model.series.width, axis, lengths, &page)
     }
+    if !marks.missed.isEmpty { Plot.label("no answer", plot.left - 8, area.bottom + 20, "end", "ax", &page) }
     page.raw("<path class=\"miss\" d=\"")
     for at in marks.missed {
       page.raw("M")
       page.place(axis.place(at) - 4)
       page.raw(" ")
-      page.place(plot.bottom - 9)
+      page.place(area.bottom + 12)
       page.raw("l8 8m0-8l-8 8")
     }
     page.raw("\"/>")

@@ -169,8 +169,9 @@ struct LengthAxis {
   init(_ least: Int64, _ greatest: Int64, _ plot: Plot) {
     self.plot = plot
     let (a, b) = (Self.logarithm(max(1, least)), Self.logarithm(max(1, greatest)))
-    low = a.rounded(.down) + (a - a.rounded(.down) >= 0.65 ? 0.65 : 0)
-    high = max(b + 0.03, low + 0.5)
+    // Alike lengths get room around them.
+    let room = max(0.04, (0.6 - (b - a)) / 2)
+    (low, high) = (a - room, b + room)
   }
 
   func place(_ microseconds: Int64) -> Double {
@@ -180,7 +181,7 @@ struct LengthAxis {
 
   /// Draws the lines across.
   func draw(_ page: inout Markup) {
-    let factors: [Int64] = high - low > 3 ? [1] : high - low > 1.2 ? [1, 3] : [1, 2, 3, 5, 7]
+    let factors: [Int64] = high - low > 3.2 ? [1] : high - low > 1.6 ? [1, 3] : high - low > 0.8 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 8]
     var decade: Int64 = 1
     for _ in 0..<13 {
       for factor in factors {

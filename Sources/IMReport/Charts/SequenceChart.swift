@@ -28,7 +28,9 @@ enum SequenceChart {
     let numbers = numbers(ladder)
     guard let first = ladder.rows.first?.at, let last = ladder.rows.last?.at, numbers.count > 1 else { return }
     let plot = Plot(height: 320, left: 110)
-    let axis = TimeAxis(first, last, plot)
+    // Marks at the ends stand inside.
+    let room = last.nanoseconds(since: first) / 50
+    let axis = TimeAxis(first.advanced(by: -room), last.advanced(by: room), plot)
     var places: [UInt64: Double] = [:]
     for (i, number) in numbers.enumerated() {
       places[number] = plot.bottom - 10 - (plot.bottom - plot.top - 20) * Double(i) / Double(numbers.count - 1)
@@ -78,7 +80,7 @@ enum SequenceChart {
   private static func marks(_ marks: [Mark], _ kind: StaticString, _ form: Form, _ axis: TimeAxis, _ page: inout Markup) {
     if form == .letter {
       for mark in marks {
-        Plot.label(mark.step.facts.contains(.duplicate) ? "D" : "R", axis.place(mark.at), mark.y + 4, "middle", kind, &page)
+        Plot.label(mark.step.facts.contains(.duplicate) ? "D" : "R", axis.place(mark.at), mark.y - 5, "middle", kind, &page)
       }
       return
     }

@@ -39,6 +39,13 @@ package struct TimeBuckets<Value: Additive>: Sendable {
     return (first...last).map { (Timestamp(seconds: $0 * width, fraction: 0), values[$0] ?? Value()) }
   }
 
+  /// The same in at most so many buckets.
+  package func coarser(count: Int64) -> TimeBuckets {
+    var coarse = self
+    while !coarse.isEmpty, coarse.last - coarse.first >= max(1, count) { coarse.widen() }
+    return coarse
+  }
+
   /// Changes the bucket of a time.
   package mutating func change(_ at: Timestamp, _ body: (inout Value) -> Void) {
     var number = Self.floor(at.seconds, width)

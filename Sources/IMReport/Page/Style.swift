@@ -36,12 +36,12 @@ enum Style {
     #verdict h2{margin:0;font-size:1.3rem;line-height:1.35;max-width:60ch}#verdict .sign{font-size:.8rem;font-weight:700;\
     letter-spacing:.06em;text-transform:uppercase;margin:0}
     .bad .sign{color:var(--bad)}.good .sign{color:var(--good)}.unknown .sign{color:var(--warn)}
-    .tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(190px,1fr));gap:12px;margin:16px 0;padding:0;list-style:none}
+    .tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(230px,1fr));gap:12px;margin:16px 0;padding:0;list-style:none}
     .tiles li{background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:10px 14px}
     .tiles b{display:block;font-size:1.45rem;line-height:1.3;font-variant-numeric:tabular-nums}.tiles span{color:var(--soft);font-size:.85rem}
     .tiles .name{color:var(--ink);font-weight:600}
     figure{margin:8px 0;border-radius:4px}.scroll{overflow-x:auto;max-width:100%}
-    figure svg{display:block;width:100%;min-width:720px;max-width:1072px;height:auto}
+    figure svg{display:block;width:100%;min-width:820px;max-width:1072px;height:auto}
     .readout{font-size:.9rem;min-height:1.5em;color:var(--soft);font-variant-numeric:tabular-nums}
     .legend{display:flex;flex-wrap:wrap;gap:2px 20px;font-size:.88rem;color:var(--soft);margin:4px 0;padding:0;list-style:none;max-width:none}
     .legend svg{display:inline-block;width:34px;min-width:34px;height:12px;margin-right:6px;vertical-align:middle}

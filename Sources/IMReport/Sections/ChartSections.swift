@@ -34,18 +34,20 @@ enum ChartSections {
     page.raw("</details>\n")
   }
 
-  private static func times(_ model: ReportModel) -> [String] {
-    let buckets = model.series.all
+  private static func times(_ series: TimeBuckets<ReportBucket>) -> [String] {
+    let buckets = series.all
     guard let first = buckets.first?.begin else { return [] }
     return buckets.map { Words.moment($0.begin, near: first) }
   }
 
-  private static func width(_ model: ReportModel) -> String { Words.length(model.series.width * 1_000_000).replacingEnd }
+  private static func width(_ series: TimeBuckets<ReportBucket>) -> String { Words.length(series.width * 1_000_000).replacingEnd }
 
   static func roundTrips(_ model: ReportModel, _ page: inout Markup) {
     Page.begin(1, &page)
     defer { Page.end(&page) }
-    let buckets = model.series.all
+    // Percentiles of a few round trips say little.
+    let series = model.series.coarser(count: Int64(clamping: max(24, model.run.total.roundTrips.count / 8)))
+    let buckets = series.all
     guard buckets.contains(where: { $0.value.roundTrips.count > 0 }) else {
       return Page.paragraph("No round trip was measured in this capture.", &page)
     }
@@ -58,10 +60,10 @@ enum ChartSections {
       <rect class="bandtop" width="34" height="3"/></svg>messages lost or bytes missing</li></ul>
 
       """)
-    figure("rtt-rows", label: "Round trips over time", &page) { Charts.roundTrips(model.series, &$0) }
-    let times = times(model)
+    figure("rtt-rows", label: "Round trips over time", &page) { Charts.roundTrips(series, &$0) }
+    let times = times(series)
     table(
-      "rtt-rows", "round trips in steps of \(width(model)), UTC",
+      "rtt-rows", "round trips in steps of \(width(series)), UTC",
       [
         .init(name: "time", isNumber: false), .init(name: "p50", isNumber: true), .init(name: "p95", isNumber: true),
         .init(name: "p99", isNumber: true), .init(name: "round trips", isNumber: true), .init(name: "lost", isNumber: true),
@@ -113,15 +115,15 @@ enum ChartSections {
       let values = buckets.map { bucket in group.types.reduce(UInt64(0)) { $0 + UInt64(bucket.value.types[$1] ?? 0) } }
       return Charts.Strip(
         name: group.name, values: values, isTrouble: false, total: grouped(values.reduce(0, +)),
-        most: "\(Words.decimal(Double(values.max() ?? 0) / seconds, 2)) per second")
+        most: Words.rate(Double(values.max() ?? 0) / seconds))
     }
-    Page.paragraph("Messages of every type by the time of their first copy, in steps of \(width(model)). Answers are not counted.", isSoft: true, &page)
+    Page.paragraph("Messages of every type by the time of their first copy, in steps of \(width(model.series)). Answers are not counted.", isSoft: true, &page)
     figure("rate-rows", label: "Messages by type", &page) {
       Charts.strips("rate", title: "Messages by type over time", strips, model.series, &$0)
     }
-    let times = times(model)
+    let times = times(model.series)
     table(
-      "rate-rows", "messages by type in steps of \(width(model)), UTC",
+      "rate-rows", "messages by type in steps of \(width(model.series)), UTC",
       [.init(name: "time", isNumber: false)] + groups.map { .init(name: $0.name, isNumber: true) },
       times.indices.map { i in [.text(times[i])] + strips.map { .count($0.values[i]) } }, &page)
   }
@@ -139,19 +141,19 @@ enum ChartSections {
       let values = buckets.map { kind.value($0.value) }
       return Charts.Strip(
         name: kind.name, values: values, isTrouble: true, total: grouped(values.reduce(0, +)),
-        most: "\(grouped(values.max() ?? 0)) in \(width(model))")
+        most: "\(grouped(values.max() ?? 0)) in \(width(model.series))")
     }.filter { $0.values.contains { $0 > 0 } }
     guard !strips.isEmpty else {
       return Page.paragraph("No message was lost, sent again or refused, no heartbeat missed, and no byte is missing.", &page)
     }
     Page.paragraph(
-      "By the time of a message's first copy, in steps of \(width(model)); missing bytes by the time at which they were missed.", isSoft: true, &page)
+      "By the time of a message's first copy, in steps of \(width(model.series)); missing bytes by the time at which they were missed.", isSoft: true, &page)
     figure("trouble-rows", label: "Lost and repeated messages", &page) {
       Charts.strips("trouble", title: "Lost and repeated messages over time", strips, model.series, &$0)
     }
-    let times = times(model)
+    let times = times(model.series)
     table(
-      "trouble-rows", "lost and repeated in steps of \(width(model)), UTC",
+      "trouble-rows", "lost and repeated in steps of \(width(model.series)), UTC",
       [.init(name: "time", isNumber: false)] + strips.map { .init(name: $0.name, isNumber: true) },
       times.indices.map { i in [.text(times[i])] + strips.map { .count($0.values[i]) } }, &page)
   }
@@ -180,7 +182,7 @@ enum ChartSections {
       """)
     figure(nil, label: "Time between heartbeats", &page) { HeartbeatChart.draw(model, &$0) }
     var rows: [[TableWriter.Cell]] = []
-    let times = times(model)
+    let times = times(model.series)
     for (time, bucket) in zip(times, model.series.all) where bucket.value.intervals.count > 0 || bucket.value.missed > 0 {
       let intervals = bucket.value.intervals
       rows.append([
@@ -189,7 +191,7 @@ enum ChartSections {
       ])
     }
     table(
-      "beat-rows", "intervals between heartbeats in steps of \(width(model)), UTC",
+      "beat-rows", "intervals between heartbeats in steps of \(width(model.series)), UTC",
       [
         .init(name: "time", isNumber: false), .init(name: "intervals", isNumber: true), .init(name: "shortest", isNumber: true),
         .init(name: "median", isNumber: true), .init(name: "longest", isNumber: true), .init(name: "missed", isNumber: true),

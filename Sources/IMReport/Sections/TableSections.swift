@@ -53,25 +53,27 @@ enum ConnectionSection {
     if model.connectionsLeftOut > 0 {
       Page.paragraph("\(count(model.connectionsLeftOut, "connection")) with less trouble, or later, left out.", isSoft: true, &page)
     }
+    if !ladders.isEmpty { Page.paragraph("A number leads to the connection's ladder, where there is one.", isSoft: true, &page) }
     let writer = TableWriter(
       [
         .init(name: "#", isNumber: true), .init(name: "client", isNumber: false), .init(name: "server", isNumber: false),
         .init(name: "session", isNumber: false), .init(name: "messages", isNumber: true), .init(name: "lost", isNumber: true),
-        .init(name: "unknown", isNumber: true), .init(name: "retries", isNumber: true), .init(name: "heartbeats missed", isNumber: true),
-        .init(name: "missing bytes", isNumber: true), .init(name: "TCP sent again", isNumber: true),
+        .init(name: "unknown", isNumber: true), .init(name: "retries", isNumber: true), .init(name: "beats missed", isNumber: true),
+        .init(name: "gap bytes", isNumber: true), .init(name: "TCP again", isNumber: true),
         .init(name: "from (UTC)", isNumber: false), .init(name: "length", isNumber: true), .init(name: "end", isNumber: false),
-        .init(name: "profile", isNumber: false), .init(name: "ladder", isNumber: false),
+        .init(name: "profile", isNumber: false),
       ], isSortable: true, isFiltered: true)
     writer.begin("connection-rows", caption: "Connections, those with the most trouble first", &page)
     for row in model.connections {
-      let link: TableWriter.Cell = ladders.contains(row.serial) ? .link("ladder", anchor: "ladder-\(row.serial)") : .text("–")
       let isDecoded = row.profile != nil
       writer.row(
         [
-          .count(UInt64(row.serial)), .text(row.client), .text(row.server), .text(row.session ?? "–"),
+          ladders.contains(row.serial)
+            ? .link("\(row.serial)", anchor: "ladder-\(row.serial)") : .number("\(row.serial)", Double(row.serial)),
+          .text(row.client), .text(row.server), .text(row.session ?? "–"),
           .count(isDecoded ? row.messages : nil), .count(isDecoded ? row.lost : nil), .count(isDecoded ? row.unknown : nil),
           .count(isDecoded ? row.retries : nil), .count(row.missed), .count(row.gapBytes), .count(row.retransmissions),
-          .text(Words.moment(row.firstSeen, near: begin)), .length(row.length), .text(row.state), .text(row.profile ?? "–"), link,
+          .text(Words.moment(row.firstSeen, near: begin)), .length(row.length), .text(row.state), .text(row.profile ?? "–"),
         ], anchor: "c\(row.serial)", &page)
     }
     writer.end(&page)
