@@ -16,9 +16,6 @@ package func runReport(
   guard !input.files.contains("-") else {
     throw UsageError(message: "the capture is read twice, which standard input cannot be: name a file")
   }
-  // An eighth is for the figures of sessions, as in `messages --by session`.
-  var decode = decode
-  decode.memory -= decode.memory / 8
   let run = try Run(input: input, decode: decode, report: report)
   return try ReportRun(run, path).perform()
 }
@@ -44,19 +41,8 @@ private struct ReportRun {
     }
     let stats = StatsSink(plans: run.plans)
     let sink = ReportSink(plans: run.plans)
-    var book = SessionBook(limit: min(100_000, run.decode.memory >> 12))
-    let selection = MessageSelection(MessageChoice(), try run.filter(nil))
-    let messages = MessageSink(plans: run.plans, selection: selection) { record, exchange in
-      book.count(exchange, on: record.connection, name: record.session, nameIsNumber: record.sessionIsNumber)
-      sink.take(record, exchange)
-    }
-    let engine = run.engine(
-      ReportSink.needs.union([.settlements]), exchangeCapacity: 1 << 18,
-      cost: (0, MessageStore.costPerMessage, EndpointMetrics.cost),
-      sink: PairSink(stats, PairSink(messages, sink)))
-    let driver = run.driver(engine)
+    let driver = run.driver(engine(run, ReportSink.needs.union([.settlements]), PairSink(stats, sink)))
     let errors = run.lead(driver)
-    messages.end()
     let output = Output.standard()
     let status = run.conclude(driver, errors, output, summary: false)
     guard let file else { return status }
@@ -72,8 +58,8 @@ private struct ReportRun {
     model.losses = sink.losses
     model.affected = sink.sessions.affected
     model.affectedCount = UInt64(model.affected.count)
-    model.sessionCount = UInt64(book.sessions.count)
-    model.hasMoreSessions = book.others != nil
+    model.sessionCount = sink.sessions.count
+    model.hasMoreSessions = sink.sessions.hasMore
     model.problems = sink.problems.problems(figures.run)
     model.connections = sink.connectionRows()
     model.connectionsLeftOut = sink.connectionCount - UInt64(model.connections.count)
@@ -97,6 +83,11 @@ private struct ReportRun {
     return status
   }
 
+  /// An engine that forgets the same in both readings.
+  private func engine(_ run: Run, _ needs: EngineOptions.Needs, _ sink: any EngineSink) -> Engine {
+    run.engine(needs, cost: (ReportSink.costPerConnection, 0, EndpointMetrics.cost), sink: sink)
+  }
+
   /// Reads the capture once more for the ladders of the worst connections, and for the connections of sessions.
   private func readAgain(_ figures: RunFigures, _ sink: ReportSink, _ model: inout ReportModel) {
     let worst = figures.worst.entries.map(\.report.info.serial)
@@ -115,11 +106,7 @@ private struct ReportRun {
     let lanes = LaneSink(sessions)
     let again = run.again(over: run.input)
     // As before, so that messages, connections and sessions have the same numbers. What is wrong with the input has been told.
-    _ = again.lead(
-      again.driver(
-        again.engine(
-          LadderSink.needs, exchangeCapacity: 1 << 18, cost: (0, MessageStore.costPerMessage, EndpointMetrics.cost),
-          sink: PairSink(ladders, lanes))))
+    _ = again.lead(again.driver(engine(again, LadderSink.needs, PairSink(ladders, lanes))))
     model.ladders = worst.compactMap { ladders.collectors[$0]?.ladder }
     model.laddersLeftOut = UInt64(max(0, sink.troubleAt.count - model.ladders.count))
     model.lanes = lanes.lanes(sessions) { session, bars in

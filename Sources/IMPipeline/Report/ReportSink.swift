@@ -27,8 +27,12 @@ final class ReportSink: EngineSink {
   private var typeNames: [UInt16: String] = [:]
   /// By connection and direction, when the last heartbeat came.
   private var lastBeats: [UInt64: Timestamp] = [:]
+  /// The session of the last frame.
+  private var lastSession = UInt32.max
 
   static let needs: EngineOptions.Needs = [.frames, .finished, .issues, .connections, .lateReports]
+  /// What is kept of each connection, in bytes: its session and its name.
+  static let costPerConnection = 128
 
   init(plans: [ProtocolPlan]) {
     self.plans = plans
@@ -41,6 +45,10 @@ final class ReportSink: EngineSink {
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
+    if note.session != lastSession, note.session != .max {
+      lastSession = note.session
+      if plans[Int(connection.plan)].hasSession { sessions.name(note.session, frame.session) }
+    }
     guard frame.kind.pointee.role == .heartbeat, note.copy == 1, !note.isAck else { return }
     let key = UInt64(connection.serial) << 1 | UInt64(direction.rawValue)
     guard let last = lastBeats[key] else {
@@ -66,22 +74,25 @@ final class ReportSink: EngineSink {
 
   // MARK: Messages
 
+  func named(_ session: UInt32, _ name: String) { sessions.name(session, name) }
+
   /// Counts a message whose fate is final.
-  func take(_ record: MessageRecord, _ exchange: Exchange) {
+  func finished(_ exchange: borrowing Exchange) {
+    let exchange = copy exchange
     let role = roles[exchange.plan, exchange.kind]
     series.change(exchange.firstAt) { $0.count(exchange, role) }
     let key = ReportBucket.key(plan: exchange.plan, kind: exchange.kind)
     if typeNames[key] == nil {
-      let isKnown = Int(exchange.kind) < plans[Int(exchange.plan)].typeNames.count
-      typeNames[key] = isKnown ? record.type : "types without a name"
+      let names = plans[Int(exchange.plan)].typeNames
+      typeNames[key] = Int(exchange.kind) < names.count ? names[Int(exchange.kind)] : "types without a name"
     }
-    let serial = record.connection.serial
+    let serial = exchange.connection
     if role != .heartbeat, exchange.isAnswered, exchange.latency != nil, exchange.repeats > 0 { ambiguous += 1 }
     problems.settled(exchange, role, serial)
     let isLost = exchange.fate == .unanswered || exchange.fate == .damaged
     if isLost || exchange.fate == .rejected || exchange.repeats > 0 { trouble(serial, exchange.firstAt) }
     if role == .heartbeat, isLost { heartbeats.miss(exchange.firstAt) }
-    sessions.name(exchange.session, record.session)
+    sessions.met(exchange.session)
     guard role == .message, isLost else { return }
     losses = (min(losses?.first ?? exchange.firstAt, exchange.firstAt), max(losses?.last ?? exchange.firstAt, exchange.firstAt))
     sessions.lost(exchange.session, exchange.firstAt, serial)

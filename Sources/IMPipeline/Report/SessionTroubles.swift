@@ -20,13 +20,35 @@ struct SessionTroubles {
   private let limit: Int
   private var troubles: [UInt32: Trouble] = [:]
   private var names: [UInt32: String] = [:]
+  private var known: Set<UInt32> = []
+  /// Whether there were more sessions than can be told apart.
+  private(set) var hasMore = false
 
   init(limit: Int) { self.limit = limit }
 
-  /// Takes note of a session's name, if it is known.
-  mutating func name(_ session: UInt32, _ name: String?) {
-    guard let name, names[session] == nil, names.count < limit else { return }
-    names[session] = name
+  /// At most so many sessions are counted.
+  private static let countLimit = 1 << 20
+
+  /// Sessions on which something was sent.
+  var count: UInt64 { UInt64(known.count) }
+
+  /// Counts a session on which something was sent.
+  mutating func met(_ session: UInt32) {
+    if known.count < Self.countLimit {
+      known.insert(session)
+    } else if !known.contains(session) {
+      hasMore = true
+    }
+  }
+
+  /// Takes note of the name that a session's client gave, or a server to its client.
+  mutating func name(_ session: UInt32, _ name: String) {
+    if names[session] != nil || names.count < limit { names[session] = name }
+  }
+
+  /// Takes note of a session's number on the wire.
+  mutating func name(_ session: UInt32, _ number: UInt64) {
+    if names[session] == nil { name(session, String(number)) }
   }
 
   /// A session's name; `nil` where none is known.
