@@ -60,6 +60,8 @@ package struct ReportModel {
   package var lanes: [Lane] = [], lanesLeftOut: UInt64 = 0
   /// The worst connections, frame by frame, and how many with problems have no ladder.
   package var ladders: [Ladder] = [], laddersLeftOut: UInt64 = 0
+  /// Whether a signal came before the worst connections could be read again.
+  package var isCut = false
   /// Round trips that more than one copy made ambiguous.
   package var ambiguous: UInt64 = 0
 

@@ -44,6 +44,7 @@ package enum Words {
 
   /// `3 per second`, `0.25 per second`.
   static func rate(_ value: Double) -> String {
+    if value >= 1_000 { return grouped(UInt64(min(value, 1e18).rounded())) + " per second" }
     let text = decimal(value, 2)
     return (text.hasSuffix(".0") ? String(text.dropLast(2)) : text) + " per second"
   }

@@ -66,10 +66,9 @@ private struct ReportRun {
     model.heartbeats = sink.heartbeats
     model.ambiguous = sink.ambiguous
     readAgain(figures, sink, &model)
-    if run.stopping.stop.isStopped, figures.run.summary.capture.interruption == nil {
+    if run.stopping.stop.isStopped {
       // The second reading is not whole: what it brought would look like all.
-      model.ladders = []
-      model.lanes = []
+      (model.ladders, model.lanes, model.isCut) = ([], [], true)
     }
     let page = Page().html(model)
     do throws(CaptureError) { try file.write(page) } catch {

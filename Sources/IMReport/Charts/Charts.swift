@@ -5,22 +5,37 @@ import IMWire
 
 /// The charts over the time of the capture.
 enum Charts {
-  /// Stretches in which something was wrong, behind the marks.
+  /// Which buckets stand out: those in which something was wrong, or, where that is most of them, those in which more was lost.
+  static func troubled(_ buckets: [(begin: Timestamp, value: ReportBucket)]) -> (marks: [Bool], isRelative: Bool) {
+    let all = buckets.map(\.value.isTrouble)
+    guard all.filter({ $0 }).count * 2 > all.count, all.count > 4 else { return (all, false) }
+    let (lost, messages) = buckets.reduce((0.0, 0.0)) { ($0.0 + Double($1.value.lost), $0.1 + Double($1.value.messages)) }
+    let usual = messages == 0 ? 0 : lost / messages
+    return (buckets.map { $0.value.lost > 0 && $0.value.loss > 2 * usual }, true)
+  }
+
+  /// Stretches that stand out, behind the marks.
   static func bands(_ buckets: [(begin: Timestamp, value: ReportBucket)], _ width: Int64, _ axis: TimeAxis, _ plot: Plot, _ page: inout Markup) {
+    let marks = troubled(buckets).marks
     var i = 0
     while i < buckets.count {
-      guard buckets[i].value.isTrouble else {
+      guard marks[i] else {
         i += 1
         continue
       }
       var j = i
-      while j + 1 < buckets.count, buckets[j + 1].value.isTrouble { j += 1 }
+      while j + 1 < buckets.count, marks[j + 1] { j += 1 }
       let from = axis.place(buckets[i].begin)
       let to = axis.place(buckets[j].begin.advanced(by: width * 1_000_000_000))
       Plot.bar(from, plot.top, max(2, to - from), plot.bottom - plot.top, "band", &page)
       Plot.bar(from, plot.top - 5, max(2, to - from), 4, "bandtop", &page)
       i = j + 1
     }
+  }
+
+  /// What marks a stretch, in words.
+  static func bandWords(_ buckets: [(begin: Timestamp, value: ReportBucket)]) -> String {
+    troubled(buckets).isRelative ? "with more than twice the usual loss" : "with messages lost or bytes missing"
   }
 
   /// Round trips over time: p50, p95 and p99 of each bucket.
@@ -37,7 +52,7 @@ enum Charts {
       "rtt", title: "Round trips over time",
       description: "Half of the round trips were shorter than p50, 95 of 100 shorter than p95, 99 of 100 shorter than p99. "
         + "The lowest p50 is \(Words.length(least)), the highest p99 \(Words.length(greatest)). "
-        + "Marked stretches have lost messages or missing bytes. The values stand in the table below.",
+        + "Marked stretches are those \(bandWords(buckets)). The values stand in the table below.",
       hasRows: true, &page)
     bands(buckets, series.width, axis, plot, &page)
     lengths.draw(&page)

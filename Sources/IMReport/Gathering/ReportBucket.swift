@@ -20,8 +20,13 @@ package struct ReportBucket: Additive {
   /// Nothing counted.
   package init() {}
 
+  /// Messages of users whose fate is known or may be lost, lost ones among them.
+  package private(set) var messages: UInt32 = 0
+
   /// Whether something was wrong.
   var isTrouble: Bool { lost > 0 || missingBytes > 0 || unknown > 0 }
+  /// The part of the messages that was lost.
+  var loss: Double { messages == 0 ? 0 : Double(lost) / Double(messages) }
 
   /// The key of a type in `types`.
   package static func key(plan: UInt8, kind: UInt8) -> UInt16 { UInt16(plan) << 8 | UInt16(kind) }
@@ -36,6 +41,7 @@ package struct ReportBucket: Additive {
     }
     if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
     guard role == .message else { return }
+    messages &+= 1
     switch fate {
     case .unanswered, .damaged: lost &+= 1
     case .rejected: rejected &+= 1
@@ -54,6 +60,7 @@ package struct ReportBucket: Additive {
   /// Adds what another one counted.
   package mutating func add(_ other: ReportBucket) {
     for (type, count) in other.types { types[type, default: 0] &+= count }
+    messages &+= other.messages
     lost &+= other.lost
     retried &+= other.retried
     rejected &+= other.rejected

@@ -60,6 +60,9 @@ package struct Page {
   /// Ends it.
   static func end(_ page: inout Markup) { page.raw("</section>\n") }
 
+  /// What stands where connections could not be read again.
+  static let cut = "Reading was interrupted before this could be drawn."
+
   /// A paragraph.
   static func paragraph(_ text: String, isSoft: Bool = false, _ page: inout Markup) {
     page.raw(isSoft ? "<p class=\"soft\">" : "<p>")

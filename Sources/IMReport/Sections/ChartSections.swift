@@ -57,9 +57,10 @@ enum ChartSections {
       <li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="ln p95" d="M2 6H32"/></svg>p95</li>\
       <li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="ln p99" d="M2 6H32"/></svg>p99</li>\
       <li><svg viewBox="0 0 34 12" aria-hidden="true"><rect class="band" width="34" height="12"/>\
-      <rect class="bandtop" width="34" height="3"/></svg>messages lost or bytes missing</li></ul>
-
+      <rect class="bandtop" width="34" height="3"/></svg>
       """)
+    page.text(Charts.bandWords(buckets))
+    page.raw("</li></ul>\n")
     figure("rtt-rows", label: "Round trips over time", &page) { Charts.roundTrips(series, &$0) }
     let times = times(series)
     table(

@@ -12,6 +12,7 @@ enum LadderSections {
   static func sequences(_ model: ReportModel, _ page: inout Markup) {
     Page.begin(7, &page)
     defer { Page.end(&page) }
+    if model.isCut { return Page.paragraph(Page.cut, &page) }
     guard !model.ladders.isEmpty else {
       return Page.paragraph("No connection had a problem, so none is drawn here.", &page)
     }
@@ -41,6 +42,7 @@ enum LadderSections {
   static func ladders(_ model: ReportModel, _ page: inout Markup) {
     Page.begin(8, &page)
     defer { Page.end(&page) }
+    if model.isCut { return Page.paragraph(Page.cut, &page) }
     guard !model.ladders.isEmpty else {
       return Page.paragraph("No connection had a problem, so none is drawn here. imdump ladder draws any connection.", &page)
     }

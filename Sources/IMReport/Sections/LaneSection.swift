@@ -6,6 +6,7 @@ enum LaneSection {
   static func write(_ model: ReportModel, _ page: inout Markup) {
     Page.begin(6, &page)
     defer { Page.end(&page) }
+    if model.isCut { return Page.paragraph(Page.cut, &page) }
     guard !model.lanes.isEmpty else { return Page.paragraph("There is no decoded connection in this capture.", &page) }
     let bars = model.lanes.flatMap(\.bars)
     guard let begin = bars.map(\.from).min(), let end = bars.map(\.to).max() else { return }

@@ -128,6 +128,10 @@ package struct Verdict {
     if let dropped = summary.capture.droppedByKernel, dropped > 0 {
       sentences.append("The kernel dropped \(count(dropped, "packet")) while capturing.")
     }
+    let forgotten = summary.ledger.evicted[.exchange]
+    if forgotten > 0 {
+      sentences.append("\(count(forgotten, "open message")) had to be forgotten at the limit on memory: more may be lost; see --mem.")
+    }
     if let interruption = summary.capture.interruption {
       sentences.append("Reading was \(interruption.text): the figures are of what was read until then.")
     }
