@@ -214,7 +214,8 @@ package struct Lane: Sendable {
 
     /// A bar of its parts.
     package init(
-      serial: UInt32, from: Timestamp, to: Timestamp, state: String, isBroken: Bool, isFailed: Bool, reconnectTime: Int64?
+      serial: UInt32, from: Timestamp, to: Timestamp, state: String, isBroken: Bool, isFailed: Bool,
+      reconnectTime: Int64?
     ) {
       (self.serial, self.from, self.to, self.state) = (serial, from, to, state)
       (self.isBroken, self.isFailed, self.reconnectTime) = (isBroken, isFailed, reconnectTime)
@@ -227,5 +228,7 @@ package struct Lane: Sendable {
   package var bars: [Bar], leftOut: UInt64
 
   /// A lane of its parts.
-  package init(name: String, bars: [Bar], leftOut: UInt64) { (self.name, self.bars, self.leftOut) = (name, bars, leftOut) }
+  package init(name: String, bars: [Bar], leftOut: UInt64) {
+    (self.name, self.bars, self.leftOut) = (name, bars, leftOut)
+  }
 }

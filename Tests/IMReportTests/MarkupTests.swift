@@ -24,13 +24,16 @@ import Testing
 
   /// No character that is markup, commands a terminal or turns text round is ever written, whatever stands around it.
   @Test func nothingUnsafeIsWritten() {
-    for value in [UInt32](0...0x2100) + [UInt32](0xd7f0...0xd7ff) + [UInt32](0xfe00...0x1_0010) + [UInt32](0xe_0000...0xe_0100) {
+    for value in [UInt32](0...0x2100) + [UInt32](0xd7f0...0xd7ff) + [UInt32](0xfe00...0x1_0010)
+      + [UInt32](0xe_0000...0xe_0100)
+    {
       guard let scalar = Unicode.Scalar(value) else { continue }
       let text = Self.written("x\(Character(scalar))y")
       for found in text.unicodeScalars {
         let isControl = found.value < 0x20 || (0x7f...0x9f).contains(found.value)
         let isTurning = found.properties.isBidiControl || found.properties.isNoncharacterCodePoint
-        #expect(!isControl && !isTurning && !"<>\"'".unicodeScalars.contains(found), "U+\(String(value, radix: 16)): \(text)")
+        #expect(
+          !isControl && !isTurning && !"<>\"'".unicodeScalars.contains(found), "U+\(String(value, radix: 16)): \(text)")
       }
     }
   }
@@ -52,10 +55,13 @@ import Testing
     #expect(Base64.text(Array(text.utf8)) == expected)
   }
 
-  @Test(arguments: [
-    (412, "0.412 ms"), (61_000, "61.0 ms"), (3_200_000, "3.2 s"), (130_000_000, "130.0 s"), (725_000_000, "12 min 5 s"),
-    (7_500_000_000, "2 h 5 min"), (180_000_000_000, "2 d 2 h"), (-5_000, "-5.0 ms"),
-  ] as [(Int64, String)]) func lengths(_ value: Int64, _ expected: String) {
+  @Test(
+    arguments: [
+      (412, "0.412 ms"), (61_000, "61.0 ms"), (3_200_000, "3.2 s"), (130_000_000, "130.0 s"),
+      (725_000_000, "12 min 5 s"),
+      (7_500_000_000, "2 h 5 min"), (180_000_000_000, "2 d 2 h"), (-5_000, "-5.0 ms"),
+    ] as [(Int64, String)]) func lengths(_ value: Int64, _ expected: String)
+  {
     #expect(Words.length(value) == expected)
   }
 }

@@ -20,7 +20,9 @@ import Testing
     for _ in 0..<300 {
       let second = base + Int64.random(in: 0...Int64(spread), using: &random)
       seconds.append(second)
-      buckets.change(Timestamp(seconds: second, fraction: Int64.random(in: 0..<1_000_000_000, using: &random))) { $0.count += 1 }
+      buckets.change(Timestamp(seconds: second, fraction: Int64.random(in: 0..<1_000_000_000, using: &random))) {
+        $0.count += 1
+      }
     }
     let all = buckets.all
     #expect(all.count <= Int(TimeBuckets<Sum>.maximumCount))

@@ -25,19 +25,27 @@ import Testing
   /// Every frame has an arrow in its direction, every round trip its time, every copy its mark.
   @Test(arguments: try Samples.captures()) func everyFrameHasItsRow(_ sample: String) throws {
     let path = Samples.path(sample)
-    let frames = Dictionary(grouping: try Self.lines(["-q", "--print", "--format", "json", path])) { $0["conn"] as? Int ?? 0 }
+    // Rows stand in the order of time, frames in that of their streams.
+    let frames = Dictionary(
+      grouping: try Self.lines(["-q", "--print", "--format", "json", path]).enumerated().sorted {
+        ($0.element["ts"] as? Int ?? 0, $0.offset) < ($1.element["ts"] as? Int ?? 0, $1.offset)
+      }.map(\.element)
+    ) { $0["conn"] as? Int ?? 0 }
     let messages = Dictionary(grouping: try Self.lines(["messages", "-q", "--json", path])) { $0["conn"] as? Int ?? 0 }
     for (connection, frames) in frames.sorted(by: { $0.key < $1.key }).prefix(6) {
       let rows = try Self.rows([path, "--conn", String(connection)])
       let arrows = Self.arrows(rows)
-      #expect(arrows.map { $0.contains(">|") ? "c2s" : "s2c" } == frames.map { $0["dir"] as? String ?? "" }, "#\(connection)")
+      #expect(
+        arrows.map { $0.contains(">|") ? "c2s" : "s2c" } == frames.map { $0["dir"] as? String ?? "" }, "#\(connection)")
       let (front, kinds) = (frames.map { $0["type"] as? String ?? "" }, arrows)
       for (type, arrow) in zip(front, kinds) { #expect(arrow.contains(" \(type)"), "\(type): \(arrow)") }
       // Messages whose copies came on several connections have their fates on the first.
       let own = messages[connection] ?? []
       let isAlone = own.allSatisfy { ($0["ts"] as? [Any])?.count == 1 } || !sample.contains("racing")
       guard isAlone, !sample.contains("racing") else { continue }
-      #expect(arrows.filter { $0.contains("RTT ") && !$0.contains("not in RTT") }.count == own.filter { $0["rtt_karn_us"] != nil }.count)
+      #expect(
+        arrows.filter { $0.contains("RTT ") && !$0.contains("not in RTT") }.count
+          == own.filter { $0["rtt_karn_us"] != nil }.count)
       let unanswered = own.filter { $0["fate"] as? String == "unanswered" }.count
       #expect(arrows.filter { $0.contains("no answer") && !$0.contains("damaged, no answer") }.count == unanswered)
       let copies = own.reduce(0) { $0 + max(0, (($1["ts"] as? [Any])?.count ?? 1) - 1) }
@@ -61,7 +69,8 @@ import Testing
       var environment = Command.environment
       environment["LC_ALL"] = locale
       return try Program.run(
-        Command.program.path, ["ladder", path, "--conn", "1"] + more, environment: environment, folder: Command.folder.path,
+        Command.program.path, ["ladder", path, "--conn", "1"] + more, environment: environment,
+        folder: Command.folder.path,
         input: nil
       ).output
     }
@@ -72,14 +81,18 @@ import Testing
   }
 
   @Test func aDrawingIsXML() throws {
-    for (sample, connection) in [("tjp-weak-network.pcap", "1"), ("tjp-damage.pcap", "4"), ("mqtt5-mosquitto.pcap", "2")] {
+    for (sample, connection) in [
+      ("tjp-weak-network.pcap", "1"), ("tjp-damage.pcap", "4"), ("mqtt5-mosquitto.pcap", "2"),
+    ] {
       let run = try Command.run(["ladder", "-q", Samples.path(sample), "--conn", connection, "--format", "svg"])
       #expect(run.status == 0)
       let parser = XMLParser(data: Data(run.output.utf8))
       #expect(parser.parse(), "\(sample): \(String(describing: parser.parserError))")
       let text = try Self.rows([Samples.path(sample), "--conn", connection])
       #expect(run.output.ranges(of: "class=\"tip\"").count == Self.arrows(text).count)
-      #expect(run.output == (try Command.run(["ladder", "-q", Samples.path(sample), "--conn", connection, "--format", "svg"]).output))
+      #expect(
+        run.output
+          == (try Command.run(["ladder", "-q", Samples.path(sample), "--conn", connection, "--format", "svg"]).output))
     }
   }
 
@@ -87,7 +100,9 @@ import Testing
     let one = Samples.path("diameter-charging.pcap")
     #expect(try Self.rows([one]) == Self.rows([one, "--conn", "1"]))
     let several = try Command.run(["ladder", Samples.path("tjp-weak-network.pcap")])
-    #expect(several.status == 64 && several.errors.contains("6 connections: choose one with --conn") && several.output.isEmpty)
+    #expect(
+      several.status == 64 && several.errors.contains("6 connections: choose one with --conn") && several.output.isEmpty
+    )
     let none = try Command.run(["ladder", Samples.path("tjp-weak-network.pcap"), "--conn", "99"])
     #expect(none.status == 1 && none.errors.contains("no connection #99"))
     #expect(try Command.run(["ladder", "none.pcap"]).status == 66)
@@ -111,12 +126,16 @@ import Testing
     let frames = try Self.lines(["-q", "--print", "--format", "json", path]).filter { $0["conn"] as? Int == 1 }
     let times = frames.compactMap { $0["ts"] as? Int }
     let (from, to) = (times[10], times[20])
-    func seconds(_ microseconds: Int) -> String { "\(microseconds / 1_000_000).\(String(String(microseconds % 1_000_000 + 1_000_000).dropFirst()))" }
+    func seconds(_ microseconds: Int) -> String {
+      "\(microseconds / 1_000_000).\(String(String(microseconds % 1_000_000 + 1_000_000).dropFirst()))"
+    }
     let rows = Self.arrows(try Self.rows([path, "--conn", "1", "--from", seconds(from), "--to", seconds(to)]))
     #expect(rows.count == times.filter { $0 >= from && $0 <= to }.count)
     let few = try Command.run(["ladder", path, "--conn", "1", "--rows", "5"])
     #expect(Self.arrows(few.output.split(separator: "\n").map(String.init)).count == 5)
-    #expect(few.output.contains("\(frames.count - 5) frames behind, left out") && few.errors.contains("left out behind the last row"))
+    #expect(
+      few.output.contains("\(frames.count - 5) frames behind, left out")
+        && few.errors.contains("left out behind the last row"))
     #expect(try Command.run(["ladder", path, "--conn", "1", "--from", "soon"]).status == 64)
     // Standard input can be read once.
     let piped = try Command.run(["ladder", "-q", "--conn", "1"], input: "Samples/tjp-clean-chat.pcap")

@@ -40,7 +40,9 @@ struct PageParser {
       var tag = string(i + 1..<close)
       i = close + 1
       if tag.hasPrefix("/") {
-        guard stack.count > 1, stack.removeLast().name == tag.dropFirst() else { throw Mistake(description: "unexpected <\(tag)>") }
+        guard stack.count > 1, stack.removeLast().name == tag.dropFirst() else {
+          throw Mistake(description: "unexpected <\(tag)>")
+        }
         continue
       }
       let isClosed = tag.hasSuffix("/")

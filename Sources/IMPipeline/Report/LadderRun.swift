@@ -69,16 +69,22 @@ package func runLadder(
   if status == .noInput || status == .noPermission { return status }
 
   if options.connection == nil, sink.otherCount > 0 {
-    let known = (sink.collectors.values.compactMap { $0.ladder?.title } + sink.others.map { other in
-      "#\(other.serial) \(other.client) to \(other.server)"
-    }).prefix(8)
+    let known =
+      (sink.collectors.values.compactMap { $0.ladder?.title }
+      + sink.others.map { other in
+        "#\(other.serial) \(other.client) to \(other.server)"
+      }).prefix(8)
     let more = Int(clamping: sink.otherCount) + 1 - known.count
     throw UsageError(
       message: "\(count(sink.otherCount + 1, "connection")): choose one with --conn",
       quote: known.map { "  " + $0 } + (more > 0 ? ["  and \(grouped(UInt64(more))) more; see imdump FILE"] : []))
   }
   guard let ladder = sink.collectors.values.first?.ladder else {
-    if let serial = options.connection { complain("the capture has no connection #\(serial)") } else { run.hint(driver) }
+    if let serial = options.connection {
+      complain("the capture has no connection #\(serial)")
+    } else {
+      run.hint(driver)
+    }
     return max(status, .failure)
   }
   var out = ByteWriter()

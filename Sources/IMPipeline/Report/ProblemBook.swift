@@ -55,7 +55,9 @@ struct ProblemBook {
     case .pending: add(key, .note, exchange.firstAt, serial)
     case .acked, .unacknowledged: break
     }
-    if exchange.flags.contains(.late) { add(Key(kind: "late_ack", subject: subject), .warning, exchange.firstAt, serial) }
+    if exchange.flags.contains(.late) {
+      add(Key(kind: "late_ack", subject: subject), .warning, exchange.firstAt, serial)
+    }
   }
 
   /// Counts what a connection's last report says.
@@ -77,7 +79,8 @@ struct ProblemBook {
   func problems(_ run: RunSnapshot) -> [Problem] {
     var all = fates.map { key, value in
       Problem(
-        severity: value.severity, kind: key.kind, subject: key.subject, cause: key.cause, count: value.occurrences.count,
+        severity: value.severity, kind: key.kind, subject: key.subject, cause: key.cause,
+        count: value.occurrences.count,
         first: value.occurrences.first, serials: value.occurrences.serials)
     }
     for kind in IssueKind.allCases {
@@ -101,13 +104,20 @@ struct ProblemBook {
           serials: seen?.serials ?? []))
     }
     let again = run.summary.reassembly.retransmissions
-    if again > 0 { all.append(Problem(severity: .note, kind: "retransmission", subject: "TCP segment", cause: "network", count: again)) }
+    if again > 0 {
+      all.append(
+        Problem(severity: .note, kind: "retransmission", subject: "TCP segment", cause: "network", count: again))
+    }
     for eviction in Eviction.allCases where run.summary.ledger.evicted[eviction] > 0 {
       all.append(
-        Problem(severity: .warning, kind: "forgotten", subject: eviction.text, cause: eviction.option, count: run.summary.ledger.evicted[eviction]))
+        Problem(
+          severity: .warning, kind: "forgotten", subject: eviction.text, cause: eviction.option,
+          count: run.summary.ledger.evicted[eviction]))
     }
     return all.sorted {
-      ($0.severity.rawValue, $1.count, $0.kind, $0.subject, $0.cause) < ($1.severity.rawValue, $0.count, $1.kind, $1.subject, $1.cause)
+      ($0.severity.rawValue, $1.count, $0.kind, $0.subject, $0.cause) < (
+        $1.severity.rawValue, $0.count, $1.kind, $1.subject, $1.cause
+      )
     }
   }
 }
@@ -120,7 +130,8 @@ extension IssueKind {
     case .ignoredReset, .outOfWindow: "TCP segment"
     case .proxyHeader, .webSocketFrame: "carrier"
     case .orphanAck, .lateAck, .unanswered, .heartbeatMissed: "answer"
-    case .checksumMismatch, .frameCut, .unsupportedVersion, .incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit,
+    case .checksumMismatch, .frameCut, .unsupportedVersion, .incompleteTag, .incompleteLength, .incompleteValue,
+      .tlvLimit,
       .nestedTooDeep, .duplicateTag, .compressLabelOnly, .inflateLimit, .malformedBody, .unknownType, .timestampWindow:
       "frame"
     }

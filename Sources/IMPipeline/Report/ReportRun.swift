@@ -130,7 +130,9 @@ private struct ReportRun {
       hints.append("\(count(totals.tlsConnections, "connection")) of TLS: imdump cannot read what is encrypted.")
     }
     if totals.decodedConnections == 0, totals.unreadBytes > totals.tlsBytes {
-      let ports = driver.engine.busiestUndecodedPorts(3).filter { $0.bytes > 0 }.map { "\($0.port) (\(count($0.bytes, "byte")))" }
+      let ports = driver.engine.busiestUndecodedPorts(3).filter { $0.bytes > 0 }.map {
+        "\($0.port) (\(count($0.bytes, "byte")))"
+      }
       if !ports.isEmpty { hints.append("The busiest ports are \(Words.list(ports)).") }
       hints.append("Try --profile or --port.")
     }

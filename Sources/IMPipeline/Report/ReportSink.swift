@@ -94,7 +94,9 @@ final class ReportSink: EngineSink {
     if role == .heartbeat, isLost { heartbeats.miss(exchange.firstAt) }
     sessions.met(exchange.session)
     guard role == .message, isLost else { return }
-    losses = (min(losses?.first ?? exchange.firstAt, exchange.firstAt), max(losses?.last ?? exchange.firstAt, exchange.firstAt))
+    losses = (
+      min(losses?.first ?? exchange.firstAt, exchange.firstAt), max(losses?.last ?? exchange.firstAt, exchange.firstAt)
+    )
     sessions.lost(exchange.session, exchange.firstAt, serial)
   }
 

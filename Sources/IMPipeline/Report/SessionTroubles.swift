@@ -82,7 +82,9 @@ struct SessionTroubles {
   var affected: [ReportModel.AffectedSession] {
     troubles.filter { $1.lost > 0 }.sorted {
       ($1.value.lost, $0.value.firstLoss, $0.key) < ($0.value.lost, $1.value.firstLoss, $1.key)
-    }.map { ReportModel.AffectedSession(name: names[$0.key] ?? "that of connection #\($0.value.serial)", lost: $0.value.lost) }
+    }.map {
+      ReportModel.AffectedSession(name: names[$0.key] ?? "that of connection #\($0.value.serial)", lost: $0.value.lost)
+    }
   }
 
   /// The sessions that are worth a lane, those with most reconnects and most trouble first; and how many there are.

@@ -9,13 +9,18 @@ enum Charts {
   static func troubled(_ buckets: [(begin: Timestamp, value: ReportBucket)]) -> (marks: [Bool], isRelative: Bool) {
     let all = buckets.map(\.value.isTrouble)
     guard all.filter({ $0 }).count * 2 > all.count, all.count > 4 else { return (all, false) }
-    let (lost, messages) = buckets.reduce((0.0, 0.0)) { ($0.0 + Double($1.value.lost), $0.1 + Double($1.value.messages)) }
+    let (lost, messages) = buckets.reduce((0.0, 0.0)) {
+      ($0.0 + Double($1.value.lost), $0.1 + Double($1.value.messages))
+    }
     let usual = messages == 0 ? 0 : lost / messages
     return (buckets.map { $0.value.lost > 0 && $0.value.loss > 2 * usual }, true)
   }
 
   /// Stretches that stand out, behind the marks.
-  static func bands(_ buckets: [(begin: Timestamp, value: ReportBucket)], _ width: Int64, _ axis: TimeAxis, _ plot: Plot, _ page: inout Markup) {
+  static func bands(
+    _ buckets: [(begin: Timestamp, value: ReportBucket)], _ width: Int64, _ axis: TimeAxis, _ plot: Plot,
+    _ page: inout Markup
+  ) {
     let marks = troubled(buckets).marks
     var i = 0
     while i < buckets.count {
@@ -50,7 +55,8 @@ enum Charts {
     let lengths = LengthAxis(least, greatest, plot)
     plot.begin(
       "rtt", title: "Round trips over time",
-      description: "Half of the round trips were shorter than p50, 95 of 100 shorter than p95, 99 of 100 shorter than p99. "
+      description:
+        "Half of the round trips were shorter than p50, 95 of 100 shorter than p95, 99 of 100 shorter than p99. "
         + "The lowest p50 is \(Words.length(least)), the highest p99 \(Words.length(greatest)). "
         + "Marked stretches are those \(bandWords(buckets)). The values stand in the table below.",
       hasRows: true, &page)
@@ -65,7 +71,9 @@ enum Charts {
         }
       }
       Plot.line(points, kind, &page)
-      if percent == 50, buckets.count <= 120 { Plot.line(points.map { $0.map { ($0.x, $0.y) } }.flatMap { [$0, nil] }, "dots", &page) }
+      if percent == 50, buckets.count <= 120 {
+        Plot.line(points.map { $0.map { ($0.x, $0.y) } }.flatMap { [$0, nil] }, "dots", &page)
+      }
     }
     plot.end(&page)
   }

@@ -25,9 +25,12 @@ enum HeartbeatChart {
       min(least, lines.map(\.interval).min() ?? least), max(greatest, lines.map(\.interval).max() ?? greatest), area)
     plot.begin(
       "beats", title: "Time between heartbeats",
-      description: "\(count(marks.count, "interval")) between heartbeats of one connection, from \(Words.length(least)) to "
-        + "\(Words.length(greatest)). " + lines.map { "A line stands at \(Words.length($0.interval)), \($0.words)." }.joined(separator: " ")
-        + " \(count(model.run.total.heartbeats.missed, "heartbeat")) without an answer stand as crosses.", hasRows: false, &page)
+      description:
+        "\(count(marks.count, "interval")) between heartbeats of one connection, from \(Words.length(least)) to "
+        + "\(Words.length(greatest)). "
+        + lines.map { "A line stands at \(Words.length($0.interval)), \($0.words)." }.joined(separator: " ")
+        + " \(count(model.run.total.heartbeats.missed, "heartbeat")) without an answer stand as crosses.",
+      hasRows: false, &page)
     lengths.draw(&page)
     axis.draw(plot, &page)
     for line in lines {
@@ -78,7 +81,9 @@ enum HeartbeatChart {
       page.raw("\" d=\"")
       for bucket in buckets {
         let intervals = bucket.value.intervals
-        guard let low = intervals.minimum, let high = intervals.maximum, let middle = intervals.percentile(50) else { continue }
+        guard let low = intervals.minimum, let high = intervals.maximum, let middle = intervals.percentile(50) else {
+          continue
+        }
         page.raw("M")
         page.place(Charts.middle(bucket.begin, width, axis))
         page.raw(" ")

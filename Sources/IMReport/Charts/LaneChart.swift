@@ -9,7 +9,8 @@ enum LaneChart {
     let axis = TimeAxis(begin, end, plot)
     plot.begin(
       "lanes", title: "Connections of each session",
-      description: "One lane for each of \(count(UInt64(lanes.count), "session")), one bar for each connection. A cross is an end by "
+      description:
+        "One lane for each of \(count(UInt64(lanes.count), "session")), one bar for each connection. A cross is an end by "
         + "a reset, an x alone an attempt that failed. The table below says the same.", hasRows: false, &page)
     axis.draw(plot, &page)
     for (row, lane) in lanes.enumerated() {

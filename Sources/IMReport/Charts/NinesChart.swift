@@ -22,7 +22,8 @@ enum NinesChart {
     func place(_ nine: Double) -> Double { plot.left + nine / nines * (plot.right - plot.left) }
     plot.begin(
       "nines", title: "Distribution of round trips",
-      description: "The share of round trips that are not longer, on a scale of nines: 0, 90, 99, 99.9 percent stand at equal "
+      description:
+        "The share of round trips that are not longer, on a scale of nines: 0, 90, 99, 99.9 percent stand at equal "
         + "distances. The shortest is \(Words.length(least)), the longest \(Words.length(greatest)). The percentiles stand in "
         + "the table below.", hasRows: false, &page)
     lengths.draw(&page)

@@ -77,7 +77,9 @@ struct Plot {
   }
 
   /// A rectangle.
-  static func bar(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ kind: StaticString, _ page: inout Markup) {
+  static func bar(
+    _ x: Double, _ y: Double, _ width: Double, _ height: Double, _ kind: StaticString, _ page: inout Markup
+  ) {
     page.raw("<rect class=\"")
     page.raw(kind)
     page.raw("\" x=\"")
@@ -130,7 +132,8 @@ struct TimeAxis {
   func draw(_ plot: Plot, _ page: inout Markup) {
     let length = max(1, end.seconds - begin.seconds)
     let steps: [Int64] = [
-      1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
+      1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 10_800, 21_600, 43_200, 86_400, 172_800,
+      604_800,
     ]
     var step = steps.first { length / $0 <= 8 } ?? 604_800
     while length / step > 8 { step *= 2 }
@@ -181,7 +184,8 @@ struct LengthAxis {
 
   /// Draws the lines across.
   func draw(_ page: inout Markup) {
-    let factors: [Int64] = high - low > 3.2 ? [1] : high - low > 1.6 ? [1, 3] : high - low > 0.8 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 8]
+    let factors: [Int64] =
+      high - low > 3.2 ? [1] : high - low > 1.6 ? [1, 3] : high - low > 0.8 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 8]
     var decade: Int64 = 1
     for _ in 0..<13 {
       for factor in factors {

@@ -46,7 +46,8 @@ enum SequenceChart {
     page.raw("\">")
     let copies = steps.filter { $0.step.copy > 1 }.count
     page.text(
-      "Numbers over time of connection #\(ladder.serial): \(count(UInt64(numbers.count), "message")), \(copies) further \(copies == 1 ? "copy" : "copies"). The ladder says the same in words.")
+      "Numbers over time of connection #\(ladder.serial): \(count(UInt64(numbers.count), "message")), \(copies) further \(copies == 1 ? "copy" : "copies"). The ladder says the same in words."
+    )
     page.raw("</title>")
     axis.draw(plot, &page)
     for i in stride(from: 0, to: numbers.count, by: max(1, (numbers.count + 7) / 8)) {
@@ -68,7 +69,9 @@ enum SequenceChart {
     }
     page.raw("\"/>")
     marks(steps.filter { $0.step.copy == 1 && $0.step.fate.map(\.isFailure) != true }, "dots", .dot, axis, &page)
-    marks(steps.filter { $0.step.facts.contains(.answer) && !$0.step.facts.contains(.repeatedAnswer) }, "ack", .tick, axis, &page)
+    marks(
+      steps.filter { $0.step.facts.contains(.answer) && !$0.step.facts.contains(.repeatedAnswer) }, "ack", .tick, axis,
+      &page)
     marks(steps.filter { $0.step.facts.contains(.repeatedAnswer) }, "dup", .tick, axis, &page)
     marks(steps.filter { $0.step.copy > 1 }, "retry", .letter, axis, &page)
     marks(steps.filter { $0.step.copy == 1 && $0.step.fate.map(\.isFailure) == true }, "miss", .cross, axis, &page)
@@ -77,10 +80,12 @@ enum SequenceChart {
 
   private enum Form { case dot, tick, cross, letter }
 
-  private static func marks(_ marks: [Mark], _ kind: StaticString, _ form: Form, _ axis: TimeAxis, _ page: inout Markup) {
+  private static func marks(_ marks: [Mark], _ kind: StaticString, _ form: Form, _ axis: TimeAxis, _ page: inout Markup)
+  {
     if form == .letter {
       for mark in marks {
-        Plot.label(mark.step.facts.contains(.duplicate) ? "D" : "R", axis.place(mark.at), mark.y - 5, "middle", kind, &page)
+        Plot.label(
+          mark.step.facts.contains(.duplicate) ? "D" : "R", axis.place(mark.at), mark.y - 5, "middle", kind, &page)
       }
       return
     }

@@ -56,7 +56,9 @@ package struct Ladder: Sendable {
       self.isFromClient = isFromClient
       self.facts = facts
       self.copy = copy
-      (self.sinceCopy, self.latency, self.roundTrip, self.fate, self.cause) = (sinceCopy, latency, roundTrip, fate, cause)
+      (self.sinceCopy, self.latency, self.roundTrip, self.fate, self.cause) = (
+        sinceCopy, latency, roundTrip, fate, cause
+      )
     }
   }
 

@@ -63,13 +63,15 @@ extension Ladder {
       text += " and \(grouped(missed)) did not come"
       isTrouble = true
     }
-    return LadderLine(form: .silence, time: "", mark: isTrouble ? "!" : "", label: text, remark: "", isTrouble: isTrouble)
+    return LadderLine(
+      form: .silence, time: "", mark: isTrouble ? "!" : "", label: text, remark: "", isTrouble: isTrouble)
   }
 
   private func line(_ row: Row) -> LadderLine {
     switch row.event {
     case .note(let text, let isTrouble):
-      LadderLine(form: .note, time: time(row.at), mark: isTrouble ? "!" : "", label: text, remark: "", isTrouble: isTrouble)
+      LadderLine(
+        form: .note, time: time(row.at), mark: isTrouble ? "!" : "", label: text, remark: "", isTrouble: isTrouble)
     case .step(let step): line(step, row.at)
     }
   }

@@ -74,7 +74,10 @@ package struct LadderSVG {
       label("it", middle, y + 3, line.label, "middle", &page)
     case .note: label("it", middle, y + 4, line.label, "middle", &page)
     case .message, .copy, .answer:
-      page.raw(line.form == .copy ? "<path class=\"go again\" d=\"M" : line.form == .answer ? "<path class=\"go back\" d=\"M" : "<path class=\"go\" d=\"M")
+      page.raw(
+        line.form == .copy
+          ? "<path class=\"go again\" d=\"M"
+          : line.form == .answer ? "<path class=\"go back\" d=\"M" : "<path class=\"go\" d=\"M")
       let (from, to) = line.isFromClient ? (Self.client, Self.server) : (Self.server, Self.client)
       let tip = line.isFromClient ? -8.0 : 8.0
       page.place(from)

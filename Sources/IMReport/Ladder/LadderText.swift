@@ -11,7 +11,7 @@ package struct LadderText {
     let side: String, line: String, dashed: String, right: String, left: String
   }
 
-  private static let arrowWidth = 46
+  private static let arrowWidth = 50
   private static let timeWidth = 11
   private let signs: Signs
   private let isASCII: Bool

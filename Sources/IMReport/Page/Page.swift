@@ -77,7 +77,9 @@ package struct Page {
     page.raw("'; script-src 'sha256-")
     page.trusted(Base64.text(SHA256.hash(Array(Script.text.utf8))))
     page.raw("'; base-uri 'none'; form-action 'none'\">\n")
-    page.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"generator\" content=\"imdump ")
+    page.raw(
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"generator\" content=\"imdump "
+    )
     page.text(model.version)
     page.raw("\">\n<title>imdump report: ")
     page.text(Words.list(model.captures.map(Self.baseName)))
@@ -101,7 +103,8 @@ package struct Page {
   private static func when(_ model: ReportModel) -> String {
     guard let (first, last) = model.captured else { return "no packets" }
     let length = last.nanoseconds(since: first) / 1_000
-    return "captured \(Words.moment(first, near: nil)) to \(Words.moment(last, near: first)) UTC (\(Words.length(length)))"
+    return
+      "captured \(Words.moment(first, near: nil)) to \(Words.moment(last, near: first)) UTC (\(Words.length(length)))"
       + (model.filter.map { ", only \($0)" } ?? "")
   }
 

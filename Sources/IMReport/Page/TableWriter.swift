@@ -70,7 +70,11 @@ struct TableWriter {
     for (i, cell) in cells.enumerated() {
       page.raw(i == 0 ? "<th scope=\"row\"" : "<td")
       let column = i < columns.count ? columns[i] : nil
-      if column?.isNumber == true { page.raw(" class=\"n\"") } else if column?.isWide == true { page.raw(" class=\"w\"") }
+      if column?.isNumber == true {
+        page.raw(" class=\"n\"")
+      } else if column?.isWide == true {
+        page.raw(" class=\"w\"")
+      }
       switch cell {
       case .number(let text, let value):
         if isSortable {

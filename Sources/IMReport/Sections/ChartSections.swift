@@ -6,7 +6,9 @@ import IMWire
 /// The sections with charts over time, and their tables.
 enum ChartSections {
   /// A chart in its box. `rows` is the table that the script reads.
-  private static func figure(_ rows: StaticString?, label: StaticString, _ page: inout Markup, _ draw: (inout Markup) -> Void) {
+  private static func figure(
+    _ rows: StaticString?, label: StaticString, _ page: inout Markup, _ draw: (inout Markup) -> Void
+  ) {
     page.raw("<figure aria-label=\"")
     page.raw(label)
     page.raw("\"")
@@ -22,7 +24,8 @@ enum ChartSections {
 
   /// A table that is folded away.
   static func table(
-    _ id: StaticString, _ caption: String, _ columns: [TableWriter.Column], _ rows: [[TableWriter.Cell]], _ page: inout Markup
+    _ id: StaticString, _ caption: String, _ columns: [TableWriter.Column], _ rows: [[TableWriter.Cell]],
+    _ page: inout Markup
   ) {
     page.raw("<details><summary>Table: ")
     page.text(caption)
@@ -40,7 +43,9 @@ enum ChartSections {
     return buckets.map { Words.moment($0.begin, near: first) }
   }
 
-  private static func width(_ series: TimeBuckets<ReportBucket>) -> String { Words.length(series.width * 1_000_000).replacingEnd }
+  private static func width(_ series: TimeBuckets<ReportBucket>) -> String {
+    Words.length(series.width * 1_000_000).replacingEnd
+  }
 
   static func roundTrips(_ model: ReportModel, _ page: inout Markup) {
     Page.begin(1, &page)
@@ -67,7 +72,8 @@ enum ChartSections {
       "rtt-rows", "round trips in steps of \(width(series)), UTC",
       [
         .init(name: "time", isNumber: false), .init(name: "p50", isNumber: true), .init(name: "p95", isNumber: true),
-        .init(name: "p99", isNumber: true), .init(name: "round trips", isNumber: true), .init(name: "lost", isNumber: true),
+        .init(name: "p99", isNumber: true), .init(name: "round trips", isNumber: true),
+        .init(name: "lost", isNumber: true),
       ],
       zip(times, buckets).map { time, bucket in
         let trips = bucket.value.roundTrips
@@ -86,7 +92,9 @@ enum ChartSections {
       return Page.paragraph("There are too few round trips in this capture for a distribution.", &page)
     }
     figure(nil, label: "Distribution of round trips", &page) { NinesChart.draw(trips, &$0) }
-    var rows: [[TableWriter.Cell]] = NinesChart.percents(trips.count).map { [.text($0.name), .length(trips.percentile($0.percent))] }
+    var rows: [[TableWriter.Cell]] = NinesChart.percents(trips.count).map {
+      [.text($0.name), .length(trips.percentile($0.percent))]
+    }
     rows.append([.text("all"), .length(trips.maximum)])
     table(
       "nines-rows", "the longest of so many round trips",
@@ -118,7 +126,9 @@ enum ChartSections {
         name: group.name, values: values, isTrouble: false, total: grouped(values.reduce(0, +)),
         most: Words.rate(Double(values.max() ?? 0) / seconds))
     }
-    Page.paragraph("Messages of every type by the time of their first copy, in steps of \(width(model.series)). Answers are not counted.", isSoft: true, &page)
+    Page.paragraph(
+      "Messages of every type by the time of their first copy, in steps of \(width(model.series)). Answers are not counted.",
+      isSoft: true, &page)
     figure("rate-rows", label: "Messages by type", &page) {
       Charts.strips("rate", title: "Messages by type over time", strips, model.series, &$0)
     }
@@ -145,10 +155,12 @@ enum ChartSections {
         most: "\(grouped(values.max() ?? 0)) in \(width(model.series))")
     }.filter { $0.values.contains { $0 > 0 } }
     guard !strips.isEmpty else {
-      return Page.paragraph("No message was lost, sent again or refused, no heartbeat missed, and no byte is missing.", &page)
+      return Page.paragraph(
+        "No message was lost, sent again or refused, no heartbeat missed, and no byte is missing.", &page)
     }
     Page.paragraph(
-      "By the time of a message's first copy, in steps of \(width(model.series)); missing bytes by the time at which they were missed.", isSoft: true, &page)
+      "By the time of a message's first copy, in steps of \(width(model.series)); missing bytes by the time at which they were missed.",
+      isSoft: true, &page)
     figure("trouble-rows", label: "Lost and repeated messages", &page) {
       Charts.strips("trouble", title: "Lost and repeated messages over time", strips, model.series, &$0)
     }
@@ -164,12 +176,16 @@ enum ChartSections {
     defer { Page.end(&page) }
     let beats = model.run.total.heartbeats
     guard !beats.isEmpty else { return Page.paragraph("There are no heartbeats in this capture.", &page) }
-    var parts = ["\(count(beats.sent, "heartbeat"))", "\(grouped(beats.answered)) answered", "\(grouped(beats.missed)) without an answer"]
+    var parts = [
+      "\(count(beats.sent, "heartbeat"))", "\(grouped(beats.answered)) answered",
+      "\(grouped(beats.missed)) without an answer",
+    ]
     if beats.unknown > 0 { parts.append("\(grouped(beats.unknown)) whose answer the capture may lack") }
     if beats.absent > 0 { parts.append("\(count(beats.absent, "time")) none came when one was due") }
     Page.paragraph(parts.joined(separator: ", ") + ".", &page)
     if beats.pings.sent > 0 {
-      Page.paragraph("\(count(beats.pings.sent, "ping")) of WebSocket are counted, and have no marks here.", isSoft: true, &page)
+      Page.paragraph(
+        "\(count(beats.pings.sent, "ping")) of WebSocket are counted, and have no marks here.", isSoft: true, &page)
     }
     guard model.heartbeats.count > 0 else {
       return Page.paragraph("No connection has two heartbeats, so there is no interval to draw.", isSoft: true, &page)
@@ -184,7 +200,8 @@ enum ChartSections {
     figure(nil, label: "Time between heartbeats", &page) { HeartbeatChart.draw(model, &$0) }
     var rows: [[TableWriter.Cell]] = []
     let times = times(model.series)
-    for (time, bucket) in zip(times, model.series.all) where bucket.value.intervals.count > 0 || bucket.value.missed > 0 {
+    for (time, bucket) in zip(times, model.series.all) where bucket.value.intervals.count > 0 || bucket.value.missed > 0
+    {
       let intervals = bucket.value.intervals
       rows.append([
         .text(time), .count(intervals.count), .length(intervals.minimum), .length(intervals.percentile(50)),
@@ -194,8 +211,10 @@ enum ChartSections {
     table(
       "beat-rows", "intervals between heartbeats in steps of \(width(model.series)), UTC",
       [
-        .init(name: "time", isNumber: false), .init(name: "intervals", isNumber: true), .init(name: "shortest", isNumber: true),
-        .init(name: "median", isNumber: true), .init(name: "longest", isNumber: true), .init(name: "missed", isNumber: true),
+        .init(name: "time", isNumber: false), .init(name: "intervals", isNumber: true),
+        .init(name: "shortest", isNumber: true),
+        .init(name: "median", isNumber: true), .init(name: "longest", isNumber: true),
+        .init(name: "missed", isNumber: true),
       ], rows, &page)
   }
 }

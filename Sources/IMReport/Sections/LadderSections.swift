@@ -44,10 +44,15 @@ enum LadderSections {
     defer { Page.end(&page) }
     if model.isCut { return Page.paragraph(Page.cut, &page) }
     guard !model.ladders.isEmpty else {
-      return Page.paragraph("No connection had a problem, so none is drawn here. imdump ladder draws any connection.", &page)
+      return Page.paragraph(
+        "No connection had a problem, so none is drawn here. imdump ladder draws any connection.", &page)
     }
-    let left = model.laddersLeftOut > 0 ? " \(count(model.laddersLeftOut, "further connection")) with problems left out; imdump ladder draws them." : ""
-    Page.paragraph("The connections with the most trouble, the worst first, from shortly before their first problem on.\(left)", isSoft: true, &page)
+    let left =
+      model.laddersLeftOut > 0
+      ? " \(count(model.laddersLeftOut, "further connection")) with problems left out; imdump ladder draws them." : ""
+    Page.paragraph(
+      "The connections with the most trouble, the worst first, from shortly before their first problem on.\(left)",
+      isSoft: true, &page)
     for (i, whole) in model.ladders.enumerated() {
       let ladder = whole.cut(to: rowLimit)
       page.raw("<details class=\"ladder\" id=\"")

@@ -10,7 +10,9 @@ enum LaneSection {
     guard !model.lanes.isEmpty else { return Page.paragraph("There is no decoded connection in this capture.", &page) }
     let bars = model.lanes.flatMap(\.bars)
     guard let begin = bars.map(\.from).min(), let end = bars.map(\.to).max() else { return }
-    let left = model.lanesLeftOut > 0 ? " \(count(model.lanesLeftOut, "other session")) with fewer reconnects and less trouble left out." : ""
+    let left =
+      model.lanesLeftOut > 0
+      ? " \(count(model.lanesLeftOut, "other session")) with fewer reconnects and less trouble left out." : ""
     Page.paragraph(
       "One lane for each session; a new bar is a reconnect. Attempts that failed stand in the lane of the session that used the "
         + "client's address.\(left)", isSoft: true, &page)
@@ -34,13 +36,17 @@ enum LaneSection {
         ])
       }
       let left = lane.leftOut + UInt64(max(0, lane.bars.count - 40))
-      if left > 0 { rows.append([.text(lane.name), .text("\(grouped(left)) more"), .text(""), .text(""), .text(""), .text("")]) }
+      if left > 0 {
+        rows.append([.text(lane.name), .text("\(grouped(left)) more"), .text(""), .text(""), .text(""), .text("")])
+      }
     }
     ChartSections.table(
       "lane-rows", "connections by session, UTC",
       [
-        .init(name: "session", isNumber: false), .init(name: "connection", isNumber: false), .init(name: "from", isNumber: false),
-        .init(name: "to", isNumber: false), .init(name: "end", isNumber: false), .init(name: "after the one before", isNumber: true),
+        .init(name: "session", isNumber: false), .init(name: "connection", isNumber: false),
+        .init(name: "from", isNumber: false),
+        .init(name: "to", isNumber: false), .init(name: "end", isNumber: false),
+        .init(name: "after the one before", isNumber: true),
       ], rows, &page)
   }
 }

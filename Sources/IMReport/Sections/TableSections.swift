@@ -7,13 +7,17 @@ enum ProblemSection {
   static func write(_ model: ReportModel, _ page: inout Markup) {
     Page.begin(9, &page)
     defer { Page.end(&page) }
-    guard !model.problems.isEmpty else { return Page.paragraph("Nothing was found that is not as it should be.", &page) }
+    guard !model.problems.isEmpty else {
+      return Page.paragraph("Nothing was found that is not as it should be.", &page)
+    }
     let begin = model.captured?.first
     let ladders = Set(model.ladders.map(\.serial)), rows = Set(model.connections.map(\.serial))
     let writer = TableWriter(
       [
-        .init(name: "severity", isNumber: false), .init(name: "kind", isNumber: false), .init(name: "of", isNumber: false),
-        .init(name: "cause", isNumber: false), .init(name: "count", isNumber: true), .init(name: "first (UTC)", isNumber: false),
+        .init(name: "severity", isNumber: false), .init(name: "kind", isNumber: false),
+        .init(name: "of", isNumber: false),
+        .init(name: "cause", isNumber: false), .init(name: "count", isNumber: true),
+        .init(name: "first (UTC)", isNumber: false),
         .init(name: "where", isNumber: false),
       ], isSortable: true)
     writer.begin("problem-rows", caption: "Problems, the severest first", &page)
@@ -51,16 +55,23 @@ enum ConnectionSection {
     let begin = model.captured?.first
     let ladders = Set(model.ladders.map(\.serial))
     if model.connectionsLeftOut > 0 {
-      Page.paragraph("\(count(model.connectionsLeftOut, "connection")) with less trouble, or later, left out.", isSoft: true, &page)
+      Page.paragraph(
+        "\(count(model.connectionsLeftOut, "connection")) with less trouble, or later, left out.", isSoft: true, &page)
     }
-    if !ladders.isEmpty { Page.paragraph("A number leads to the connection's ladder, where there is one.", isSoft: true, &page) }
+    if !ladders.isEmpty {
+      Page.paragraph("A number leads to the connection's ladder, where there is one.", isSoft: true, &page)
+    }
     let writer = TableWriter(
       [
-        .init(name: "#", isNumber: true), .init(name: "client", isNumber: false), .init(name: "server", isNumber: false),
-        .init(name: "session", isNumber: false), .init(name: "messages", isNumber: true), .init(name: "lost", isNumber: true),
-        .init(name: "unknown", isNumber: true), .init(name: "retries", isNumber: true), .init(name: "beats missed", isNumber: true),
+        .init(name: "#", isNumber: true), .init(name: "client", isNumber: false),
+        .init(name: "server", isNumber: false),
+        .init(name: "session", isNumber: false), .init(name: "messages", isNumber: true),
+        .init(name: "lost", isNumber: true),
+        .init(name: "unknown", isNumber: true), .init(name: "retries", isNumber: true),
+        .init(name: "beats missed", isNumber: true),
         .init(name: "gap bytes", isNumber: true), .init(name: "TCP again", isNumber: true),
-        .init(name: "from (UTC)", isNumber: false), .init(name: "length", isNumber: true), .init(name: "end", isNumber: false),
+        .init(name: "from (UTC)", isNumber: false), .init(name: "length", isNumber: true),
+        .init(name: "end", isNumber: false),
         .init(name: "profile", isNumber: false),
       ], isSortable: true, isFiltered: true)
     writer.begin("connection-rows", caption: "Connections, those with the most trouble first", &page)
@@ -71,9 +82,11 @@ enum ConnectionSection {
           ladders.contains(row.serial)
             ? .link("\(row.serial)", anchor: "ladder-\(row.serial)") : .number("\(row.serial)", Double(row.serial)),
           .text(row.client), .text(row.server), .text(row.session ?? "–"),
-          .count(isDecoded ? row.messages : nil), .count(isDecoded ? row.lost : nil), .count(isDecoded ? row.unknown : nil),
+          .count(isDecoded ? row.messages : nil), .count(isDecoded ? row.lost : nil),
+          .count(isDecoded ? row.unknown : nil),
           .count(isDecoded ? row.retries : nil), .count(row.missed), .count(row.gapBytes), .count(row.retransmissions),
-          .text(Words.moment(row.firstSeen, near: begin)), .length(row.length), .text(row.state), .text(row.profile ?? "–"),
+          .text(Words.moment(row.firstSeen, near: begin)), .length(row.length), .text(row.state),
+          .text(row.profile ?? "–"),
         ], anchor: "c\(row.serial)", &page)
     }
     writer.end(&page)

@@ -30,7 +30,8 @@ package struct Verdict {
     } else if lost > 0 {
       level = .bad
       let ratio = model.run.total.ratios.loss.map { " (\(percent($0)))" } ?? ""
-      headline = "\(grouped(lost)) of \(count(known, "message")) \(lost == 1 ? "was" : "were") lost\(ratio): \(Self.causes(fates))."
+      headline =
+        "\(grouped(lost)) of \(count(known, "message")) \(lost == 1 ? "was" : "were") lost\(ratio): \(Self.causes(fates))."
       rest += Self.when(model) + Self.who(model)
     } else if fates.unknown > 0 {
       level = .unknown
@@ -39,10 +40,14 @@ package struct Verdict {
         + "it cannot be known: the capture lacks bytes among which their answers may be."
     } else if known == 0 {
       level = .unknown
-      headline = "\(count(UInt64(fates.units), "message")) \(fates.units == 1 ? "was" : "were") still open when the capture ended."
+      headline =
+        "\(count(UInt64(fates.units), "message")) \(fates.units == 1 ? "was" : "were") still open when the capture ended."
     } else {
       level = .good
-      headline = known == 1 ? "No message was lost: the only one was answered." : "No message was lost: all \(grouped(known)) were answered."
+      headline =
+        known == 1
+        ? "No message was lost: the only one was answered."
+        : "No message was lost: all \(grouped(known)) were answered."
     }
     rest += Self.more(model, isLost: lost > 0) + Self.doubts(model)
     sentences = rest
@@ -93,8 +98,12 @@ package struct Verdict {
   private static func more(_ model: ReportModel, isLost: Bool) -> [String] {
     let fates = model.messages
     var parts: [String] = []
-    if fates.ackedAfterRetry > 0 { parts.append("\(count(UInt64(fates.ackedAfterRetry), "message")) had to be sent again") }
-    if fates.rejected > 0 { parts.append("\(count(UInt64(fates.rejected), "message")) \(fates.rejected == 1 ? "was" : "were") refused") }
+    if fates.ackedAfterRetry > 0 {
+      parts.append("\(count(UInt64(fates.ackedAfterRetry), "message")) had to be sent again")
+    }
+    if fates.rejected > 0 {
+      parts.append("\(count(UInt64(fates.rejected), "message")) \(fates.rejected == 1 ? "was" : "were") refused")
+    }
     let total = model.run.total
     if total.heartbeats.missed > 0 {
       parts.append("\(count(total.heartbeats.missed, "heartbeat")) got no answer")
@@ -104,11 +113,14 @@ package struct Verdict {
     if model.run.reconnects > 0 { parts.append("\(count(model.run.reconnects, "reconnect"))") }
     var sentences = parts.isEmpty ? [] : ["\(isLost ? "Also: " : "But: ")\(Words.list(parts))."]
     if fates.pending > 0, fates.known > 0 {
-      sentences.append("\(count(UInt64(fates.pending), "message")) \(fates.pending == 1 ? "was" : "were") still open when the capture ended.")
+      sentences.append(
+        "\(count(UInt64(fates.pending), "message")) \(fates.pending == 1 ? "was" : "were") still open when the capture ended."
+      )
     }
     if fates.unknown > 0, isLost {
       sentences.append(
-        "For \(count(UInt64(fates.unknown), "more message")) it cannot be known: the capture lacks bytes among which their answers may be.")
+        "For \(count(UInt64(fates.unknown), "more message")) it cannot be known: the capture lacks bytes among which their answers may be."
+      )
     }
     return sentences
   }
@@ -120,17 +132,22 @@ package struct Verdict {
     let holes = summary.reassembly.gaps[Int(GapReason.captureLoss.rawValue)]
     if holes > 0 {
       let bytes = summary.reassembly.gapBytes[Int(GapReason.captureLoss.rawValue)]
-      sentences.append("The capture has holes: \(count(bytes, "byte")) in \(count(holes, "place")) reached the other side and were not captured.")
+      sentences.append(
+        "The capture has holes: \(count(bytes, "byte")) in \(count(holes, "place")) reached the other side and were not captured."
+      )
     }
     if summary.ledger.cutPackets > 0 {
-      sentences.append("\(count(summary.ledger.cutPackets, "packet")) \(summary.ledger.cutPackets == 1 ? "was" : "were") cut to the snaplen.")
+      sentences.append(
+        "\(count(summary.ledger.cutPackets, "packet")) \(summary.ledger.cutPackets == 1 ? "was" : "were") cut to the snaplen."
+      )
     }
     if let dropped = summary.capture.droppedByKernel, dropped > 0 {
       sentences.append("The kernel dropped \(count(dropped, "packet")) while capturing.")
     }
     let forgotten = summary.ledger.evicted[.exchange]
     if forgotten > 0 {
-      sentences.append("\(count(forgotten, "open message")) had to be forgotten at the limit on memory: more may be lost; see --mem.")
+      sentences.append(
+        "\(count(forgotten, "open message")) had to be forgotten at the limit on memory: more may be lost; see --mem.")
     }
     if let interruption = summary.capture.interruption {
       sentences.append("Reading was \(interruption.text): the figures are of what was read until then.")

@@ -45,7 +45,10 @@ enum VerdictSection {
     let closed = "of \(count(fates.known, "message")) whose fate is known"
     return [
       ("Success", ratio(total.ratios.success), closed),
-      ("Loss", ratio(total.ratios.loss), "\(grouped(UInt64(fates.unanswered))) unanswered, \(grouped(UInt64(fates.damaged))) damaged"),
+      (
+        "Loss", ratio(total.ratios.loss),
+        "\(grouped(UInt64(fates.unanswered))) unanswered, \(grouped(UInt64(fates.damaged))) damaged"
+      ),
       ("Retry", ratio(total.ratios.retry), "\(grouped(UInt64(fates.ackedAfterRetry))) answered after a retry"),
       (
         "Round trip p50", length(total.roundTrips.percentile(50)),
@@ -54,12 +57,14 @@ enum VerdictSection {
       ("Round trip p95", length(total.roundTrips.percentile(95)), "p99 \(length(total.roundTrips.percentile(99)))"),
       (
         "Heartbeat loss", ratio(beats.loss),
-        beats.isEmpty ? "no heartbeats" : "\(grouped(beats.missed)) of \(count(beats.answered + beats.missed, "heartbeat"))"
+        beats.isEmpty
+          ? "no heartbeats" : "\(grouped(beats.missed)) of \(count(beats.answered + beats.missed, "heartbeat"))"
       ),
       (
         "Connections", grouped(model.run.summary.ledger.decodedConnections),
         attempts.refused + attempts.timedOut > 0
-          ? "\(count(attempts.refused + attempts.timedOut, "attempt")) failed" : "decoded of \(grouped(model.run.summary.ledger.connections))"
+          ? "\(count(attempts.refused + attempts.timedOut, "attempt")) failed"
+          : "decoded of \(grouped(model.run.summary.ledger.connections))"
       ),
       ("Gaps", grouped(holes), holes == 0 ? "no byte of a stream is missing" : "\(count(missing, "byte")) missing"),
     ]
