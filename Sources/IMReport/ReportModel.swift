@@ -50,6 +50,8 @@ package struct ReportModel {
   package var affected: [AffectedSession] = [], affectedCount: UInt64 = 0, sessionCount: UInt64 = 0
   /// Whether there were more sessions than could be told apart.
   package var hasMoreSessions = false
+  /// Whether there were more sessions with lost messages than could be kept.
+  package var hasMoreAffected = false
   /// What was not as it should be.
   package var problems: [Problem] = []
   /// The connections, the worst first, and how many are left out.
@@ -60,6 +62,8 @@ package struct ReportModel {
   package var lanes: [Lane] = [], lanesLeftOut: UInt64 = 0
   /// The worst connections, frame by frame, and how many with problems have no ladder.
   package var ladders: [Ladder] = [], laddersLeftOut: UInt64 = 0
+  /// Another capture's name, and its figures beside those of this one; `nil` without one.
+  package var comparison: (name: String, figures: [ComparedFigure])?
   /// Whether a signal came before the worst connections could be read again.
   package var isCut = false
   /// Round trips that more than one copy made ambiguous.

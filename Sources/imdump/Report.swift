@@ -17,10 +17,14 @@ struct Report: Subcommand {
   var decode = DecodeOptions()
   var speech = SpeechOptions()
   var path = ""
+  var old: String?
 
   static var table: [Option<Self>] {
     [
       .value("-o <page>", \.path, "The page to write; '-' is standard output."),
+      .value(
+        "--compare <old>", \.old, "Also put the figures of this capture beside those of the others.", completing: .files
+      ),
       .group(\.source), .group(\.decode), .group(\.speech),
       .list("<file> ...", \.source.operands, captureFiles),
     ]
@@ -31,6 +35,6 @@ struct Report: Subcommand {
   }
 
   func perform() throws(UsageError) -> ExitStatus {
-    try runReport(input: source.files(), decode: decode, report: speech.report, path: path)
+    try runReport(input: source.files(), decode: decode, report: speech.report, path: path, old: old)
   }
 }

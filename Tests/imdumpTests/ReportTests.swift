@@ -286,4 +286,57 @@ import Testing
     #expect(one.text.contains("Capture filter") && one.text.contains("host 192.0.2.21"))
     #expect(PageParser.rows(one.root, "connection-rows").count == 1)
   }
+
+  /// The figures beside those of another capture are those of `imdump diff`.
+  @Test func anotherCaptureStandsBeside() throws {
+    let (old, new) = (Samples.path("tjp-clean-chat.pcap"), Samples.path("tjp-weak-network.pcap"))
+    let (_, root) = try Self.page([new, "--compare", old])
+    let table = try Command.run(["diff", "-q", old, new]).output.split(separator: "\n").dropFirst()
+    let rows = PageParser.rows(root, "comparison-rows")
+    #expect(rows.count > 10 && rows.contains { $0[4] == "* yes" } && rows.contains { $0[4] == "no" })
+    for row in rows {
+      let line = try #require(table.first { $0.hasPrefix(row[0] + " ") }, "\(row)")
+      #expect(line.hasSuffix("*") == (row[4] != "no"), "\(row)")
+      for cell in row[1...3] where !cell.isEmpty { #expect(line.contains(" \(cell)"), "\(row): \(line)") }
+    }
+    let same = try Self.page([old, "--compare", old])
+    #expect(same.text.contains("Nothing differs by more than chance explains."))
+    #expect(try Command.run(["report", new, "--compare", "none.pcap", "-o", "-"]).status == 66)
+    #expect(try Command.run(["report", new, "--compare", "-", "-o", "-"]).status == 64)
+  }
+
+  /// The page of many connections, each with a lost message, is bounded, and says what it leaves out.
+  @Test func aLargeCaptureMakesNoLargePage() throws {
+    let folder = try Scratch()
+    let server = Endpoint(address: IPAddress(v4: 0xc000_0209), port: 8_080)
+    var capture = CaptureBuilder()
+    let count = 700
+    for number in 0..<count {
+      let client = Endpoint(address: IPAddress(v4: 0x0a00_0000 + UInt32(number)), port: 40_000)
+      var talk = ConversationBuilder(client: client, server: server)
+      let at = { (ms: Int64) in Timestamp(seconds: 1_760_000_000 + Int64(number) * 5, fraction: ms * 1_000_000) }
+      _ = talk.open(at: at(0))
+      for (i, delay) in [Int64(100), 300, 500].enumerated() {
+        let frame = TJPFrameBuilder(text: "hello", sequence: UInt32(10 + i), session: UInt16(number))
+        _ = talk.send(frame.bytes, .clientToServer, at: at(delay))
+        guard i > 0 else { continue }
+        let answer = TJPFrameBuilder.echoACK(of: UInt32(10 + i), session: UInt16(number))
+        _ = talk.send(answer.bytes, .serverToClient, at: at(delay + 20))
+      }
+      _ = talk.close(.fin(by: .clientToServer), at: at(4_000))
+      for packet in talk.packets { capture.packets.append(packet) }
+    }
+    capture.packets.sort { $0.timestamp < $1.timestamp }
+    let path = try folder.file("many.pcap", capture.pcap())
+    let (text, root) = try Self.page([path])
+    let verdict = try #require(root.all.first { $0.attributes["id"] == "verdict" }).text
+    #expect(verdict.contains("700 of 2,100 messages were lost (33.33 %)"), "\(verdict)")
+    #expect(verdict.contains("700 of 700 sessions are affected") && verdict.contains("692 more"))
+    #expect(PageParser.rows(root, "connection-rows").count == 300 && text.contains("400 connections with less trouble"))
+    #expect(root.all.filter { $0.attributes["class"] == "ladder" && $0.name == "details" }.count == 20)
+    #expect(text.contains("680 further connections with problems left out"))
+    #expect(text.contains("670 other sessions"))
+    #expect(PageParser.rows(root, "rate-rows").count <= 400)
+    #expect(text.utf8.count < 500_000, "\(text.utf8.count) bytes")
+  }
 }

@@ -7,15 +7,15 @@ struct ReportFile {
   private let descriptor: Int32
 
   /// Opens the file at `path`, `-` for standard output, before rights are given up. `nil` where no input can be read: a name that is
-  /// mistyped costs no report that is there. Throws where it cannot be opened, or is one of `inputs`.
-  init?(_ path: String, inputs: [String]) throws(CaptureError) {
+  /// mistyped costs no report that is there. Throws where it cannot be opened, or is one of `inputs` or `others`, which are read, too.
+  init?(_ path: String, inputs: [String], others: [String]) throws(CaptureError) {
     self.path = path
     guard inputs.contains(where: { access($0, R_OK) == 0 }) else { return nil }
     guard path != "-" else {
       descriptor = STDOUT_FILENO
       return
     }
-    try ExportFile.check(path, inputs)
+    try ExportFile.check(path, inputs + others)
     descriptor = try CaptureWriter.open(path)
   }
 

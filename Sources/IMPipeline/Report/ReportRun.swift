@@ -7,35 +7,45 @@ import IMProfile
 import IMReport
 import IMWire
 
-/// Writes a capture's report as a page of HTML to `path`, `-` for standard output: `imdump report`.
+/// Writes a capture's report as a page of HTML to `path`, `-` for standard output: `imdump report`. Where there is an `old` capture, the
+/// page has its figures beside the others.
 ///
 /// The capture is read twice: for the figures, and for what happened on the worst connections.
 package func runReport(
-  input: InputOptions, decode: DecodeOptions, report: ReportOptions, path: String
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, path: String, old: String?
 ) throws(UsageError) -> ExitStatus {
-  guard !input.files.contains("-") else {
+  guard !input.files.contains("-"), old != "-" else {
     throw UsageError(message: "the capture is read twice, which standard input cannot be: name a file")
   }
   let run = try Run(input: input, decode: decode, report: report)
-  return try ReportRun(run, path).perform()
+  return try ReportRun(run, path, old: old).perform()
 }
 
 /// One report.
 private struct ReportRun {
   private let run: Run
   private let path: String
+  /// The capture to compare with.
+  private let old: String?
   /// The hashes of the profiles' texts, by name, read while files can be opened.
   private let hashes: [String: String]
 
-  init(_ run: Run, _ path: String) {
+  init(_ run: Run, _ path: String, old: String?) {
     self.run = run
+    self.old = old
     self.path = path
     hashes = Self.hashes(run)
   }
 
   func perform() throws(UsageError) -> ExitStatus {
+    if let old, access(old, R_OK) != 0 {
+      complain("\(old): \(systemText(errno))")
+      return .noInput
+    }
     let file: ReportFile?
-    do throws(CaptureError) { file = try ReportFile(path, inputs: run.input.files) } catch {
+    do throws(CaptureError) {
+      file = try ReportFile(path, inputs: run.input.files, others: old.map { [$0] } ?? [])
+    } catch {
       complain(error.description)
       return .ioError
     }
@@ -44,7 +54,7 @@ private struct ReportRun {
     let driver = run.driver(engine(run, ReportSink.needs.union([.settlements]), PairSink(stats, sink)))
     let errors = run.lead(driver)
     let output = Output.standard()
-    let status = run.conclude(driver, errors, output, summary: false)
+    var status = run.conclude(driver, errors, output, summary: false)
     guard let file else { return status }
 
     let figures = stats.figures(run, driver)
@@ -60,11 +70,17 @@ private struct ReportRun {
     model.affectedCount = UInt64(model.affected.count)
     model.sessionCount = sink.sessions.count
     model.hasMoreSessions = sink.sessions.hasMore
+    model.hasMoreAffected = sink.sessions.hasMoreAffected
     model.problems = sink.problems.problems(figures.run)
     model.connections = sink.connectionRows()
     model.connectionsLeftOut = sink.connectionCount - UInt64(model.connections.count)
     model.heartbeats = sink.heartbeats
     model.ambiguous = sink.ambiguous
+    if let old {
+      let (figures, ending) = measure(old, output, &model)
+      model.comparison = (old, ComparedFigure.all(figures.total, model.run.total))
+      status = max(status, ending)
+    }
     readAgain(figures, sink, &model)
     if run.stopping.stop.isStopped {
       // The second reading is not whole: what it brought would look like all.
@@ -82,6 +98,20 @@ private struct ReportRun {
     return status
   }
 
+  /// What the old capture came to, and how reading it ended.
+  private func measure(
+    _ path: String, _ output: Output, _ model: inout ReportModel
+  ) -> (figures: RunFigures, status: ExitStatus) {
+    var input = run.input
+    input.files = [path]
+    let other = run.again(over: input)
+    let sink = StatsSink(plans: other.plans)
+    let driver = other.driver(other.statsEngine(sink))
+    let errors = other.lead(driver)
+    model.errors += errors.map { $0.description }
+    return (sink.figures(other, driver), other.conclude(driver, errors, output, summary: false))
+  }
+
   /// An engine that forgets the same in both readings.
   private func engine(_ run: Run, _ needs: EngineOptions.Needs, _ sink: any EngineSink) -> Engine {
     run.engine(needs, cost: (ReportSink.costPerConnection, 0, EndpointMetrics.cost), sink: sink)
@@ -90,7 +120,7 @@ private struct ReportRun {
   /// Reads the capture once more for the ladders of the worst connections, and for the connections of sessions.
   private func readAgain(_ figures: RunFigures, _ sink: ReportSink, _ model: inout ReportModel) {
     let worst = figures.worst.entries.map(\.report.info.serial)
-    let (sessions, all) = sink.sessions.lanes(LaneSink.maximumLanes)
+    let sessions = sink.sessions.lanes(LaneSink.maximumLanes)
     guard !worst.isEmpty || !sessions.isEmpty else { return }
     var plans: [UInt32: LadderPlan] = [:]
     for (i, serial) in worst.enumerated() {
@@ -107,11 +137,11 @@ private struct ReportRun {
     // As before, so that messages, connections and sessions have the same numbers. What is wrong with the input has been told.
     _ = again.lead(again.driver(engine(again, LadderSink.needs, PairSink(ladders, lanes))))
     model.ladders = worst.compactMap { ladders.collectors[$0]?.ladder }
-    model.laddersLeftOut = UInt64(max(0, sink.troubleAt.count - model.ladders.count))
+    model.laddersLeftOut = sink.troubledCount - min(sink.troubledCount, UInt64(model.ladders.count))
     model.lanes = lanes.lanes(sessions) { session, bars in
       sink.sessions.name(of: session) ?? bars.first.map { "#\($0.serial)" } ?? "–"
     }
-    model.lanesLeftOut = UInt64(all - sessions.count)
+    model.lanesLeftOut = sink.sessions.count - min(sink.sessions.count, UInt64(sessions.count))
   }
 
   /// The profiles that decoded something.

@@ -23,7 +23,9 @@ final class ReportSink: EngineSink {
   /// Connections that are over, the worst and the first ones.
   private var rows: [(row: ConnectionRow, session: UInt32?)] = []
   private(set) var connectionCount: UInt64 = 0
-  private(set) var sessions = SessionTroubles(limit: maximumCount)
+  /// Connections with trouble.
+  private(set) var troubledCount: UInt64 = 0
+  private(set) var sessions = SessionTroubles()
   private var typeNames: [UInt16: String] = [:]
   /// By connection and direction, when the last heartbeat came.
   private var lastBeats: [UInt64: Timestamp] = [:]
@@ -124,6 +126,7 @@ final class ReportSink: EngineSink {
     problems.ended(report)
     if let expected = report.heartbeats?.expected, expected > 0 { heartbeats.promise(expected) }
     sessions.ended(report)
+    if WorstConnections.score(report) > 0 { troubledCount += 1 }
     rows.append((row(report), report.session))
     if rows.count > 4 * Self.maximumRows { cut() }
   }

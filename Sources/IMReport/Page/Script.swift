@@ -15,20 +15,24 @@ enum Script {
       const heads = [...table.tHead.rows[0].cells].map(c => c.textContent);
       const rows = [...table.tBodies[0].rows];
       const left = +svg.dataset.left, right = +svg.dataset.right;
-      let at = -1;
+      let at = -1, pointing = false;
       const show = i => {
         if (!rows.length) return;
         at = Math.max(0, Math.min(rows.length - 1, i));
         const cells = [...rows[at].cells].map(c => c.textContent);
         out.textContent = cells[0] + ' UTC: ' + cells.slice(1).map((c, k) => heads[k + 1] + ' ' + c).join(', ');
-        cross.setAttribute('transform', 'translate(' + (left + (at + .5) * (right - left) / rows.length) + ' 0)');
+        const x = left + (at + .5) * (right - left) / rows.length, box = svg.parentElement;
+        if (box.scrollWidth > box.clientWidth && !pointing) box.scrollLeft = x * svg.clientWidth / 960 - box.clientWidth / 2;
+        cross.setAttribute('transform', 'translate(' + x + ' 0)');
         cross.classList.add('on');
       };
       const hide = () => { at = -1; cross.classList.remove('on'); out.textContent = idle; };
       figure.tabIndex = 0;
       svg.addEventListener('pointermove', e => {
         const box = svg.getBoundingClientRect(), x = (e.clientX - box.left) * 960 / box.width;
+        pointing = true;
         if (x >= left && x <= right) show(Math.floor((x - left) / (right - left) * rows.length));
+        pointing = false;
       });
       svg.addEventListener('pointerleave', hide);
       figure.addEventListener('keydown', e => {

@@ -52,7 +52,7 @@ enum Style {
     tbody tr:target{background:var(--card);outline:2px solid var(--a)}td.w{white-space:normal;min-width:16em}
     th button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-decoration:underline dotted}
     th[aria-sort]::after{content:" \u{25B2}"}th[aria-sort=descending]::after{content:" \u{25BC}"}
-    .sev-error{color:var(--bad);font-weight:600}.sev-warning{color:var(--warn)}
+    .yes{font-weight:700}.sev-error{color:var(--bad);font-weight:600}.sev-warning{color:var(--warn)}
     details{margin:6px 0}summary{cursor:pointer}details .scroll{max-height:24em;overflow:auto}details.ladder .scroll{max-height:none}
     details.ladder{border:1px solid var(--rule);border-radius:6px;padding:6px 12px;margin:10px 0}details.ladder svg{min-width:860px;width:100%}
     pre{font:12px/1.45 ui-monospace,"Noto Sans Mono",monospace;overflow-x:auto;margin:0}

@@ -89,7 +89,7 @@ package struct Verdict {
     let list = Words.list(names + (others > 0 ? ["\(grouped(others)) more"] : []))
     let all = model.hasMoreSessions ? "more than \(grouped(model.sessionCount))" : grouped(model.sessionCount)
     sentences.append(
-      "\(grouped(model.affectedCount)) of \(all) session\(model.sessionCount == 1 ? "" : "s") "
+      "\(model.hasMoreAffected ? "More than " : "")\(grouped(model.affectedCount)) of \(all) session\(model.sessionCount == 1 ? "" : "s") "
         + "\(model.affectedCount == 1 ? "is" : "are") affected: \(list).")
     return sentences
   }

@@ -29,6 +29,38 @@ enum VerdictSection {
       page.raw("</span></li>\n")
     }
     page.raw("</ul>\n")
+    if let (name, figures) = model.comparison { compare(Page.baseName(name), figures, &page) }
+  }
+
+  /// Two captures side by side.
+  private static func compare(_ name: String, _ figures: [ComparedFigure], _ page: inout Markup) {
+    page.raw("<section id=\"comparison\" aria-labelledby=\"comparison-h\"><h3 id=\"comparison-h\">Compared with ")
+    page.text(name)
+    page.raw("</h3>\n")
+    let writer = ComparisonWriter()
+    let changed = figures.filter(\.differs).map { figure in
+      let (old, new, _) = writer.cells(figure)
+      return "\(figure.name) from \(old) to \(new)"
+    }
+    Page.paragraph(
+      changed.isEmpty
+        ? "Nothing differs by more than chance explains."
+        : "By more than chance explains, at 1 in 1,000, these differ: \(changed.joined(separator: ", ")).", &page)
+    let table = TableWriter([
+      .init(name: "figure", isNumber: false), .init(name: "old", isNumber: true), .init(name: "new", isNumber: true),
+      .init(name: "change", isNumber: true), .init(name: "more than chance", isNumber: false),
+    ])
+    table.begin("comparison-rows", caption: "The other capture is old, this one is new", &page)
+    for figure in figures where figure.old != nil || figure.new != nil {
+      let (old, new, change) = writer.cells(figure)
+      table.row(
+        [
+          .text(figure.name), .text(old), .text(new), .text(change),
+          figure.differs ? .marked("* yes", "yes") : .text("no"),
+        ], &page)
+    }
+    table.end(&page)
+    Page.end(&page)
   }
 
   /// A figure. What is not known is a dash, never 0.
