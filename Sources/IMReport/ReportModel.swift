@@ -93,14 +93,6 @@ package struct Problem: Sendable {
   package enum Severity: Int, Sendable {
     /// Somebody was hurt; something may have been; nothing was, but it may explain others.
     case error, warning, note
-
-    var name: StaticString {
-      switch self {
-      case .error: "error"
-      case .warning: "warning"
-      case .note: "note"
-      }
-    }
   }
 
   /// How much it matters.

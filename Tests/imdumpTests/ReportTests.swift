@@ -185,7 +185,37 @@ import Testing
     let out = folder.path("r.html")
     let run = try Command.run(["report", cut, "-o", out])
     #expect(run.status == 1)
-    #expect(try String(contentsOfFile: out, encoding: .utf8).contains("Not all was read: "))
+    let page = try String(contentsOfFile: out, encoding: .utf8)
+    #expect(page.contains("Not all was read: cut.pcap: ") && !page.contains(folder.url.lastPathComponent))
+  }
+
+  /// An answer that reached the client and not the capture leaves a message whose fate nobody knows: it is not called lost, nor well.
+  @Test func aHoleInTheCaptureIsNoLoss() throws {
+    let folder = try Scratch()
+    let client = Endpoint(address: IPAddress(v4: 0x0a00_0001), port: 40_000)
+    var talk = ConversationBuilder(client: client, server: Endpoint(address: IPAddress(v4: 0xc000_0209), port: 8_080))
+    let at = { (ms: Int64) in Timestamp(seconds: 1_760_000_000, fraction: 0).advanced(by: ms * 1_000_000) }
+    _ = talk.open(at: at(0))
+    for (sequence, begin) in [(UInt32(10), Int64(100)), (11, 1_000), (12, 2_000)] {
+      _ = talk.send(
+        TJPFrameBuilder(text: "hello", sequence: sequence).bytes, .clientToServer, at: at(begin))
+      let answer = talk.send(TJPFrameBuilder.echoACK(of: sequence).bytes, .serverToClient, at: at(begin + 20))
+      // The segment, and not the client's acknowledgment of it.
+      if sequence == 11, let segment = answer.first { talk.drop(segment) }
+    }
+    _ = talk.close(.fin(by: .clientToServer), at: at(30_000))
+    let path = try folder.file("hole.pcap", CaptureBuilder(talk.packets).pcap())
+    let fates = try Self.lines(["messages", "-q", "--json", path]).compactMap { $0["fate"] as? String }
+    #expect(fates.sorted() == ["acked", "acked", "unknown"])
+    let verdict = try #require(try Self.page([path]).root.all.first { $0.attributes["id"] == "verdict" }).text
+    #expect(verdict.contains("Cannot be known"), "\(verdict)")
+    #expect(
+      verdict.contains("No message is known to be lost, but for 1 of 3 messages it cannot be known"), "\(verdict)")
+    #expect(verdict.contains("The capture has holes: 28 bytes in 1 place reached the other side"), "\(verdict)")
+    let ladder = try Command.run(["ladder", "-q", path]).output
+    #expect(
+      ladder.contains("answer not in the capture") && ladder.contains("28 bytes of the server missing (capture_loss)"),
+      "\(ladder)")
   }
 
   // MARK: The page

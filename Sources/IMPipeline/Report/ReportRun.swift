@@ -60,7 +60,7 @@ private struct ReportRun {
     let figures = stats.figures(run, driver)
     var model = ReportModel(
       version: imdumpVersion, captures: run.input.files, filter: run.input.captureFilter, run: figures.run)
-    model.errors = errors.map { $0.description }
+    model.errors = errors.map(Self.words)
     model.profiles = profiles(figures)
     model.hints = hints(driver)
     model.series = sink.series
@@ -108,8 +108,13 @@ private struct ReportRun {
     let sink = StatsSink(plans: other.plans)
     let driver = other.driver(other.statsEngine(sink))
     let errors = other.lead(driver)
-    model.errors += errors.map { $0.description }
+    model.errors += errors.map(Self.words)
     return (sink.figures(other, driver), other.conclude(driver, errors, output, summary: false))
+  }
+
+  /// What was wrong with a capture, without the folders that it lies in: the page is for others.
+  private static func words(_ error: CaptureError) -> String {
+    (error.subject.split(separator: "/").last.map(String.init) ?? error.subject) + ": " + error.message
   }
 
   /// An engine that forgets the same in both readings.

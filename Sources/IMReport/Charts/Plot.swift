@@ -138,7 +138,7 @@ struct TimeAxis {
     var step = steps.first { length / $0 <= 8 } ?? 604_800
     while length / step > 8 { step *= 2 }
     var second = begin.seconds / step * step
-    if second < begin.seconds { second += step }
+    if Timestamp(seconds: second, fraction: 0) < begin { second += step }
     var lastDate = ""
     while second <= end.seconds {
       let at = Timestamp(seconds: second, fraction: 0)
