@@ -15,7 +15,7 @@ enum LaneChart {
     axis.draw(plot, &page)
     for (row, lane) in lanes.enumerated() {
       let middle = plot.top + rowHeight * (Double(row) + 0.5)
-      var name = String(lane.name.prefix(20))
+      var name = String(lane.name.prefix(17))
       if name.count < lane.name.count { name += "…" }
       Plot.label(name, 178, middle + 4, "end", "nm", &page)
       page.raw("<path class=\"base\" d=\"M")
@@ -25,19 +25,41 @@ enum LaneChart {
       page.raw("H")
       page.place(plot.right)
       page.raw("\"/>")
-      for bar in lane.bars { draw(bar, middle, axis, &page) }
+      let levels = levels(lane.bars)
+      let height = 14 / Double(min(maximumLevels, (levels.max() ?? 0) + 1))
+      for (bar, level) in zip(lane.bars, levels) {
+        draw(bar, middle - 7 + height * (Double(level) + 0.5), height - (height < 14 ? 1 : 2), axis, &page)
+      }
     }
     plot.end(&page)
   }
 
-  private static func draw(_ bar: Lane.Bar, _ middle: Double, _ axis: TimeAxis, _ page: inout Markup) {
+  /// Connections at the same time stand beneath one another, as far as there is room.
+  private static let maximumLevels = 3
+
+  private static func levels(_ bars: [Lane.Bar]) -> [Int] {
+    var ends: [Timestamp] = []
+    return bars.map { bar in
+      if let free = ends.firstIndex(where: { $0 <= bar.from }) {
+        ends[free] = bar.to
+        return free
+      }
+      guard ends.count < maximumLevels else { return maximumLevels - 1 }
+      ends.append(bar.to)
+      return ends.count - 1
+    }
+  }
+
+  private static func draw(
+    _ bar: Lane.Bar, _ middle: Double, _ height: Double, _ axis: TimeAxis, _ page: inout Markup
+  ) {
     let (from, to) = (axis.place(bar.from), axis.place(bar.to))
     if bar.isFailed {
       cross(from, middle, &page)
     } else {
-      Plot.bar(from, middle - 6, max(3, to - from), 12, bar.isBroken ? "lane broken" : "lane", &page)
+      Plot.bar(from, middle - height / 2, max(3, to - from), height, bar.isBroken ? "lane broken" : "lane", &page)
       if bar.isBroken { cross(max(from + 3, to), middle, &page) }
-      if to - from > 44 { Plot.label("#\(bar.serial)", from + 6, middle + 4, "start", "onbar", &page) }
+      if to - from > 44, height > 10 { Plot.label("#\(bar.serial)", from + 6, middle + 4, "start", "onbar", &page) }
     }
   }
 

@@ -16,7 +16,7 @@ package struct LadderLine: Sendable {
 
   /// How it is drawn.
   package var form: Form
-  /// Seconds since the connection began, with three digits: `+3.120`. Empty for a silence.
+  /// Seconds since the connection began, with three digits, or with six where it was short: `+3.120`. Empty for a silence.
   package var time: String
   /// `R1` for the first copy on purpose, `D1` for one behind the answer, `!` for trouble; else empty.
   package var mark: String
@@ -76,11 +76,16 @@ extension Ladder {
     }
   }
 
+  /// Whether all of it happened within a second: times need more digits then.
+  private var isShort: Bool { (rows.last?.at ?? firstSeen).nanoseconds(since: firstSeen) < 1_000_000_000 }
+
   private func time(_ at: Timestamp) -> String {
-    let milliseconds = at.nanoseconds(since: firstSeen) / 1_000_000
-    let part = String(milliseconds.magnitude % 1_000)
-    return (milliseconds < 0 ? "-" : "+") + "\(milliseconds.magnitude / 1_000)."
-      + String(repeating: "0", count: 3 - part.utf8.count) + part
+    let length = at.nanoseconds(since: firstSeen)
+    let scale: UInt64 = isShort ? 1_000_000 : 1_000
+    let parts = length.magnitude / (1_000_000_000 / scale)
+    let part = String(parts % scale)
+    return (length < 0 ? "-" : "+") + "\(parts / scale)."
+      + String(repeating: "0", count: (isShort ? 6 : 3) - part.utf8.count) + part
   }
 
   private func line(_ step: Step, _ at: Timestamp) -> LadderLine {

@@ -9,12 +9,15 @@ enum LadderSections {
   /// At most so many rows of a ladder are drawn; the chart has the rows behind, too.
   private static let rowLimit = 80
 
+  private static let none =
+    "No connection has lost, refused, repeated or damaged messages, missed heartbeats or gaps, so none is drawn here."
+
   static func sequences(_ model: ReportModel, _ page: inout Markup) {
     Page.begin(7, &page)
     defer { Page.end(&page) }
     if model.isCut { return Page.paragraph(Page.cut, &page) }
     guard !model.ladders.isEmpty else {
-      return Page.paragraph("No connection had a problem, so none is drawn here.", &page)
+      return Page.paragraph(none, &page)
     }
     let useful = model.ladders.prefix(chartLimit).filter(SequenceChart.isUseful)
     guard !useful.isEmpty else {
@@ -45,13 +48,13 @@ enum LadderSections {
     if model.isCut { return Page.paragraph(Page.cut, &page) }
     guard !model.ladders.isEmpty else {
       return Page.paragraph(
-        "No connection had a problem, so none is drawn here. imdump ladder draws any connection.", &page)
+        none + " imdump ladder draws any connection.", &page)
     }
     let left =
       model.laddersLeftOut > 0
       ? " \(count(model.laddersLeftOut, "further connection")) with problems left out; imdump ladder draws them." : ""
     Page.paragraph(
-      "The connections with the most trouble, the worst first, from shortly before their first problem on.\(left)",
+      "The worst connections, from shortly before their first problem on.\(left)",
       isSoft: true, &page)
     for (i, whole) in model.ladders.enumerated() {
       let ladder = whole.cut(to: rowLimit)

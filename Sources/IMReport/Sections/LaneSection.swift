@@ -14,8 +14,9 @@ enum LaneSection {
       model.lanesLeftOut > 0
       ? " \(count(model.lanesLeftOut, "other session")) with fewer reconnects and less trouble left out." : ""
     Page.paragraph(
-      "One lane for each session; a new bar is a reconnect. Attempts that failed stand in the lane of the session that used the "
-        + "client's address.\(left)", isSoft: true, &page)
+      "One lane for each session: a bar behind another is a reconnect, bars beneath one another are connections at the same time. "
+        + "Attempts that failed stand in the lane of the session that used the client's address.\(left)", isSoft: true,
+      &page)
     page.raw(
       """
       <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><rect class="lane" width="34" height="12"/></svg>a connection</li>\

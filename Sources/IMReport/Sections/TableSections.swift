@@ -69,7 +69,7 @@ enum ConnectionSection {
         .init(name: "lost", isNumber: true),
         .init(name: "unknown", isNumber: true), .init(name: "retries", isNumber: true),
         .init(name: "beats missed", isNumber: true),
-        .init(name: "gap bytes", isNumber: true), .init(name: "TCP again", isNumber: true),
+        .init(name: "gap bytes", isNumber: true), .init(name: "TCP retrans.", isNumber: true),
         .init(name: "from (UTC)", isNumber: false), .init(name: "length", isNumber: true),
         .init(name: "end", isNumber: false),
         .init(name: "profile", isNumber: false),

@@ -110,7 +110,10 @@ package struct Verdict {
     }
     let failed = total.connections.refused + total.connections.timedOut
     if failed > 0 { parts.append("\(count(failed, "connection attempt")) failed") }
-    if model.run.reconnects > 0 { parts.append("\(count(model.run.reconnects, "reconnect"))") }
+    let reconnects = model.run.reconnects
+    if reconnects > 0 {
+      parts.append(reconnects == 1 ? "a session reconnected" : "sessions reconnected \(grouped(reconnects)) times")
+    }
     var sentences = parts.isEmpty ? [] : ["\(isLost ? "Also: " : "But: ")\(Words.list(parts))."]
     if fates.pending > 0, fates.known > 0 {
       sentences.append(
