@@ -186,6 +186,7 @@ import Testing
     let run = try Command.run(["report", cut, "-o", out])
     #expect(run.status == 1)
     let page = try String(contentsOfFile: out, encoding: .utf8)
+    #expect(page.contains("Cannot be known") && page.contains("In what was read, no message was lost: all "))
     #expect(page.contains("Not all was read: cut.pcap: ") && !page.contains(folder.url.lastPathComponent))
   }
 

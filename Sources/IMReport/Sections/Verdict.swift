@@ -43,14 +43,20 @@ package struct Verdict {
       headline =
         "\(count(UInt64(fates.units), "message")) \(fates.units == 1 ? "was" : "were") still open when the capture ended."
     } else {
-      level = .good
+      let isWhole = Self.isWhole(model)
+      level = isWhole ? .good : .unknown
       headline =
-        known == 1
-        ? "No message was lost: the only one was answered."
-        : "No message was lost: all \(grouped(known)) were answered."
+        (isWhole ? "No message was lost: " : "In what was read, no message was lost: ")
+        + (known == 1 ? "the only one was answered." : "all \(grouped(known)) were answered.")
     }
     rest += Self.more(model, isLost: lost > 0) + Self.doubts(model)
     sentences = rest
+  }
+
+  /// Whether all of the capture was read, and nothing forgotten.
+  private static func isWhole(_ model: ReportModel) -> Bool {
+    let summary = model.run.summary
+    return model.errors.isEmpty && summary.capture.interruption == nil && summary.ledger.evicted[.exchange] == 0
   }
 
   /// What of the lost ones is known of each cause.
