@@ -49,14 +49,41 @@ private struct ReportRun {
       complain(error.description)
       return .ioError
     }
-    let stats = StatsSink(plans: run.plans)
-    let sink = ReportSink(plans: run.plans)
-    let driver = run.driver(engine(run, ReportSink.needs.union([.settlements]), PairSink(stats, sink)))
-    let errors = run.lead(driver)
     let output = Output.standard()
-    var status = run.conclude(driver, errors, output, summary: false)
+    let sink = ReportSink(plans: run.plans)
+    // The engine of the first reading, and its tables, are gone when the second one begins.
+    let first = read(sink, output)
+    var (model, status) = (first.model, first.status)
     guard let file else { return status }
 
+    if let old {
+      let (figures, ending) = measure(old, output, &model)
+      model.comparison = (old, ComparedFigure.all(figures.total, model.run.total))
+      status = max(status, ending)
+    }
+    readAgain(first.worst, sink, &model)
+    if run.stopping.stop.isStopped {
+      // The second reading is not whole: what it brought would look like all.
+      (model.ladders, model.lanes, model.isCut) = ([], [], true)
+    }
+    let page = Page().html(model)
+    do throws(CaptureError) { try file.write(page) } catch {
+      complain(error.description)
+      return max(status, ExitStatus(error))
+    }
+    if !run.report.isQuiet, path != "-" {
+      complain("\(path): \(count(UInt64(page.count), "byte"))")
+      complain(Verdict(model).headline)
+    }
+    return status
+  }
+
+  /// Reads the capture for its figures. Gives what they show, the worst connections, and how reading ended.
+  private func read(_ sink: ReportSink, _ output: Output) -> (model: ReportModel, worst: [UInt32], status: ExitStatus) {
+    let stats = StatsSink(plans: run.plans)
+    let driver = run.driver(engine(run, ReportSink.needs.union([.settlements]), PairSink(stats, sink)))
+    let errors = run.lead(driver)
+    let status = run.conclude(driver, errors, output, summary: false)
     let figures = stats.figures(run, driver)
     var model = ReportModel(
       version: imdumpVersion, captures: run.input.files, filter: run.input.captureFilter, run: figures.run)
@@ -76,26 +103,7 @@ private struct ReportRun {
     model.connectionsLeftOut = sink.connectionCount - UInt64(model.connections.count)
     model.heartbeats = sink.heartbeats
     model.ambiguous = sink.ambiguous
-    if let old {
-      let (figures, ending) = measure(old, output, &model)
-      model.comparison = (old, ComparedFigure.all(figures.total, model.run.total))
-      status = max(status, ending)
-    }
-    readAgain(figures, sink, &model)
-    if run.stopping.stop.isStopped {
-      // The second reading is not whole: what it brought would look like all.
-      (model.ladders, model.lanes, model.isCut) = ([], [], true)
-    }
-    let page = Page().html(model)
-    do throws(CaptureError) { try file.write(page) } catch {
-      complain(error.description)
-      return max(status, ExitStatus(error))
-    }
-    if !run.report.isQuiet, path != "-" {
-      complain("\(path): \(count(UInt64(page.count), "byte"))")
-      complain(Verdict(model).headline)
-    }
-    return status
+    return (model, figures.worst.entries.map(\.report.info.serial), status)
   }
 
   /// What the old capture came to, and how reading it ended.
@@ -123,8 +131,7 @@ private struct ReportRun {
   }
 
   /// Reads the capture once more for the ladders of the worst connections, and for the connections of sessions.
-  private func readAgain(_ figures: RunFigures, _ sink: ReportSink, _ model: inout ReportModel) {
-    let worst = figures.worst.entries.map(\.report.info.serial)
+  private func readAgain(_ worst: [UInt32], _ sink: ReportSink, _ model: inout ReportModel) {
     let sessions = sink.sessions.lanes(LaneSink.maximumLanes)
     guard !worst.isEmpty || !sessions.isEmpty else { return }
     var plans: [UInt32: LadderPlan] = [:]
