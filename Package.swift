@@ -90,11 +90,12 @@ let package = Package(
       ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMOwners", "IMYAML", "IMWire", "CMachine"]),
     room(
       "IMStore", ["IMOutput", "IMMetrics", "IMEngine", "IMFields", "IMWire", "CSQLite"]),
+    room("IMReport", ["IMOutput", "IMMetrics", "IMEngine", "IMWire"]),
     room(
       "IMPipeline",
       [
         "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMStore", "IMOwners", "IMYAML", "IMWire", "CSandbox",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMStore", "IMReport", "IMOwners", "IMYAML", "IMWire", "CSandbox",
       ]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
     room("IMCommandLine", ["IMWire"]),
@@ -139,6 +140,7 @@ let package = Package(
       "IMPipelineTests",
       ["IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMWire"]),
     tests("IMStoreTests", ["IMStore", "IMWire"]),
+    tests("IMReportTests", ["IMReport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
     tests(
       "imdumpTests",

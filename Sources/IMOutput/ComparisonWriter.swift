@@ -15,15 +15,18 @@ package struct ComparisonWriter {
       if place > 0 { out.literal("\n") }
       var table = TextTable([group.name ?? "all", "old", "new", "change", ""])
       for figure in group.figures where figure.old != nil || figure.new != nil {
-        table.add([
-          figure.name, Self.text(figure.old, figure.unit), Self.text(figure.new, figure.unit), Self.change(figure),
-          figure.differs ? "*" : "",
-        ])
+        let (old, new, change) = cells(figure)
+        table.add([figure.name, old, new, change, figure.differs ? "*" : ""])
       }
       table.write(to: &out, width: width)
     }
     let isMarked = groups.contains { $0.figures.contains(where: \.differs) }
     out.text(isMarked ? "\n* more than chance explains, at 1 in 1,000\n" : "\nno more than chance explains\n")
+  }
+
+  /// A figure's two values and its change, as text.
+  package func cells(_ figure: ComparedFigure) -> (old: String, new: String, change: String) {
+    (Self.text(figure.old, figure.unit), Self.text(figure.new, figure.unit), Self.change(figure))
   }
 
   /// Appends one line of JSON.

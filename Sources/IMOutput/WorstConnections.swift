@@ -22,19 +22,24 @@ package struct WorstConnections {
 
   /// Considers a connection that is over.
   package mutating func add(_ report: ConnectionReport) {
-    guard let figures = report.figures else { return }
-    var score = UInt64(report.rare.retries) + UInt64(report.gapCount) + UInt64(figures.checksums[2])
-    score += UInt64(report.rare.failedControls) * 4
-    for way in 0...1 {
-      let fates = report.rare.fates[way]
-      score += UInt64(fates.unanswered + fates.damaged + fates.rejected) * 4
-    }
-    score += UInt64(report.heartbeats?.missed ?? 0) * 2
+    let score = Self.score(report)
     guard score > 0 else { return }
     if entries.count == Self.maximumCount, let last = entries.last, last.score >= score { return }
     let place =
       entries.firstIndex { ($0.score, report.info.serial) < (score, $0.report.info.serial) } ?? entries.count
     entries.insert(Entry(report: report, score: score), at: place)
     if entries.count > Self.maximumCount { entries.removeLast() }
+  }
+
+  /// The trouble of a connection, as `Entry.score` counts it; 0 for one that nothing decodes.
+  package static func score(_ report: borrowing ConnectionReport) -> UInt64 {
+    guard let figures = report.figures else { return 0 }
+    var score = UInt64(report.rare.retries) + UInt64(report.gapCount) + UInt64(figures.checksums[2])
+    score += UInt64(report.rare.failedControls) * 4
+    for way in 0...1 {
+      let fates = report.rare.fates[way]
+      score += UInt64(fates.unanswered + fates.damaged + fates.rejected) * 4
+    }
+    return score + UInt64(report.heartbeats?.missed ?? 0) * 2
   }
 }

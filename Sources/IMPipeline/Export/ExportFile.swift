@@ -73,7 +73,7 @@ final class ExportFile {
   }
 
   /// What is read cannot be written.
-  private static func check(_ path: String, _ inputs: [String]) throws(CaptureError) {
+  static func check(_ path: String, _ inputs: [String]) throws(CaptureError) {
     var there = stat()
     guard stat(path, &there) == 0 else { return }
     for input in inputs {

@@ -19,11 +19,12 @@ package func runExport(
     throw UsageError(message: "the capture is read twice, which standard input cannot be: name a file")
   }
   let run = try Run(input: input, decode: decode, report: report)
-  let range = try readRange(options)
+  let range = try readRange(from: options.from, to: options.to)
   return try Export(run, options, range).perform()
 }
 
-private func readRange(_ options: ExportOptions) throws(UsageError) -> ExportRange? {
+/// Reads the two ends of a range of time; `nil` where neither is given.
+func readRange(from: String?, to: String?) throws(UsageError) -> ExportRange? {
   func moment(_ text: String?, _ option: String, _ otherwise: Timestamp) throws(UsageError) -> Timestamp {
     guard let text else { return otherwise }
     guard let time = readMoment(text, zone: .local) else {
@@ -32,9 +33,9 @@ private func readRange(_ options: ExportOptions) throws(UsageError) -> ExportRan
     }
     return time
   }
-  guard options.from != nil || options.to != nil else { return nil }
+  guard from != nil || to != nil else { return nil }
   let range = ExportRange(
-    from: try moment(options.from, "--from", .distantPast), to: try moment(options.to, "--to", .distantFuture))
+    from: try moment(from, "--from", .distantPast), to: try moment(to, "--to", .distantFuture))
   guard range.from <= range.to else { throw UsageError(message: "--from is later than --to") }
   return range
 }

@@ -1,0 +1,33 @@
+import Glibc
+import IMCapture
+
+/// The file that a report is written to.
+struct ReportFile {
+  private let path: String
+  private let descriptor: Int32
+
+  /// Opens the file at `path`, `-` for standard output, before rights are given up. `nil` where no input can be read: a name that is
+  /// mistyped costs no report that is there. Throws where it cannot be opened, or is one of `inputs` or `others`, which are read, too.
+  init?(_ path: String, inputs: [String], others: [String]) throws(CaptureError) {
+    self.path = path
+    guard inputs.contains(where: { access($0, R_OK) == 0 }) else { return nil }
+    guard path != "-" else {
+      descriptor = STDOUT_FILENO
+      return
+    }
+    try ExportFile.check(path, inputs + others)
+    descriptor = try CaptureWriter.open(path)
+  }
+
+  /// Writes the whole of it, and closes the file.
+  func write(_ page: [UInt8]) throws(CaptureError) {
+    let output = Output(descriptor: descriptor, name: path == "-" ? "standard output" : path)
+    page.withUnsafeBytes { output.write($0) }
+    if let error = output.error {
+      if error.isBrokenPipe { return }
+      throw CaptureError(.ioError, error.name, systemText(error.errno), errno: error.errno)
+    }
+    guard path != "-", close(descriptor) != 0 else { return }
+    throw CaptureError(.ioError, path, systemText(errno), errno: errno)
+  }
+}

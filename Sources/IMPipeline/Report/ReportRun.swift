@@ -1,0 +1,197 @@
+import Glibc
+import IMCapture
+import IMEngine
+import IMMetrics
+import IMOutput
+import IMProfile
+import IMReport
+import IMWire
+
+/// Writes a capture's report as a page of HTML to `path`, `-` for standard output: `imdump report`. Where there is an `old` capture, the
+/// page has its figures beside the others.
+///
+/// The capture is read twice: for the figures, and for what happened on the worst connections.
+package func runReport(
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, path: String, old: String?
+) throws(UsageError) -> ExitStatus {
+  guard !input.files.contains("-"), old != "-" else {
+    throw UsageError(message: "the capture is read twice, which standard input cannot be: name a file")
+  }
+  let run = try Run(input: input, decode: decode, report: report)
+  return try ReportRun(run, path, old: old).perform()
+}
+
+/// One report.
+private struct ReportRun {
+  private let run: Run
+  private let path: String
+  /// The capture to compare with.
+  private let old: String?
+  /// The hashes of the profiles' texts, by name, read while files can be opened.
+  private let hashes: [String: String]
+
+  init(_ run: Run, _ path: String, old: String?) {
+    self.run = run
+    self.old = old
+    self.path = path
+    hashes = Self.hashes(run)
+  }
+
+  func perform() throws(UsageError) -> ExitStatus {
+    if let old, access(old, R_OK) != 0 {
+      complain("\(old): \(systemText(errno))")
+      return .noInput
+    }
+    let file: ReportFile?
+    do throws(CaptureError) {
+      file = try ReportFile(path, inputs: run.input.files, others: old.map { [$0] } ?? [])
+    } catch {
+      complain(error.description)
+      return .ioError
+    }
+    let output = Output.standard()
+    let sink = ReportSink(plans: run.plans)
+    // The engine of the first reading, and its tables, are gone when the second one begins.
+    let first = read(sink, output)
+    var (model, status) = (first.model, first.status)
+    guard let file else { return status }
+
+    if let old {
+      let (figures, ending) = measure(old, output, &model)
+      model.comparison = (old, ComparedFigure.all(figures.total, model.run.total))
+      status = max(status, ending)
+    }
+    readAgain(first.worst, sink, &model)
+    if run.stopping.stop.isStopped {
+      // The second reading is not whole: what it brought would look like all.
+      (model.ladders, model.lanes, model.isCut) = ([], [], true)
+    }
+    let page = Page().html(model)
+    do throws(CaptureError) { try file.write(page) } catch {
+      complain(error.description)
+      return max(status, ExitStatus(error))
+    }
+    if !run.report.isQuiet, path != "-" {
+      complain("\(path): \(count(UInt64(page.count), "byte"))")
+      complain(Verdict(model).headline)
+    }
+    return status
+  }
+
+  /// Reads the capture for its figures. Gives what they show, the worst connections, and how reading ended.
+  private func read(_ sink: ReportSink, _ output: Output) -> (model: ReportModel, worst: [UInt32], status: ExitStatus) {
+    let stats = StatsSink(plans: run.plans)
+    let driver = run.driver(engine(run, ReportSink.needs.union([.settlements]), PairSink(stats, sink)))
+    let errors = run.lead(driver)
+    let status = run.conclude(driver, errors, output, summary: false)
+    let figures = stats.figures(run, driver)
+    var model = ReportModel(
+      version: imdumpVersion, captures: run.input.files, filter: run.input.captureFilter, run: figures.run)
+    model.errors = errors.map(Self.words)
+    model.profiles = profiles(figures)
+    model.hints = hints(driver)
+    model.series = sink.series
+    model.typeNames = sink.namesOfTypes()
+    model.losses = sink.losses
+    model.affected = sink.sessions.affected
+    model.affectedCount = UInt64(model.affected.count)
+    model.sessionCount = sink.sessions.count
+    model.hasMoreSessions = sink.sessions.hasMore
+    model.hasMoreAffected = sink.sessions.hasMoreAffected
+    model.problems = sink.problems.problems(figures.run)
+    model.connections = sink.connectionRows()
+    model.connectionsLeftOut = sink.connectionCount - UInt64(model.connections.count)
+    model.heartbeats = sink.heartbeats
+    model.ambiguous = sink.ambiguous
+    return (model, figures.worst.entries.map(\.report.info.serial), status)
+  }
+
+  /// What the old capture came to, and how reading it ended.
+  private func measure(
+    _ path: String, _ output: Output, _ model: inout ReportModel
+  ) -> (figures: RunFigures, status: ExitStatus) {
+    var input = run.input
+    input.files = [path]
+    let other = run.again(over: input)
+    let sink = StatsSink(plans: other.plans)
+    let driver = other.driver(other.statsEngine(sink))
+    let errors = other.lead(driver)
+    model.errors += errors.map(Self.words)
+    return (sink.figures(other, driver), other.conclude(driver, errors, output, summary: false))
+  }
+
+  /// What was wrong with a capture, without the folders that it lies in: the page is for others.
+  private static func words(_ error: CaptureError) -> String {
+    (error.subject.split(separator: "/").last.map(String.init) ?? error.subject) + ": " + error.message
+  }
+
+  /// An engine that forgets the same in both readings.
+  private func engine(_ run: Run, _ needs: EngineOptions.Needs, _ sink: any EngineSink) -> Engine {
+    run.engine(needs, cost: (ReportSink.costPerConnection, 0, EndpointMetrics.cost), sink: sink)
+  }
+
+  /// Reads the capture once more for the ladders of the worst connections, and for the connections of sessions.
+  private func readAgain(_ worst: [UInt32], _ sink: ReportSink, _ model: inout ReportModel) {
+    let sessions = sink.sessions.lanes(LaneSink.maximumLanes)
+    guard !worst.isEmpty || !sessions.isEmpty else { return }
+    var plans: [UInt32: LadderPlan] = [:]
+    for (i, serial) in worst.enumerated() {
+      var plan = LadderPlan()
+      plan.from = sink.troubleAt[serial]
+      plan.limit = i < 4 ? 500 : 90
+      plans[serial] = plan
+    }
+    // Without a connection with problems none is drawn.
+    if plans.isEmpty { plans[0] = LadderPlan() }
+    let ladders = LadderSink(plans: run.plans, wanted: plans)
+    let lanes = LaneSink(sessions)
+    let again = run.again(over: run.input)
+    // As before, so that messages, connections and sessions have the same numbers. What is wrong with the input has been told.
+    _ = again.lead(again.driver(engine(again, LadderSink.needs, PairSink(ladders, lanes))))
+    model.ladders = worst.compactMap { ladders.collectors[$0]?.ladder }
+    model.laddersLeftOut = sink.troubledCount - min(sink.troubledCount, UInt64(model.ladders.count))
+    model.lanes = lanes.lanes(sessions) { session, bars in
+      sink.sessions.name(of: session) ?? bars.first.map { "#\($0.serial)" } ?? "–"
+    }
+    model.lanesLeftOut = sink.sessions.count - min(sink.sessions.count, UInt64(sessions.count))
+  }
+
+  /// The profiles that decoded something.
+  private func profiles(_ figures: RunFigures) -> [ReportModel.Profile] {
+    let summary = figures.run.summary
+    return zip(summary.plans, summary.kinds).compactMap { plan, kinds in
+      guard kinds.contains(where: { $0.frames[0] + $0.frames[1] > 0 }) else { return nil }
+      return ReportModel.Profile(name: plan.name, version: plan.version, hash: hashes[plan.name])
+    }
+  }
+
+  private func hints(_ driver: Driver) -> [String] {
+    let totals = driver.engine.totals
+    var hints: [String] = []
+    if totals.tlsConnections > 0 {
+      hints.append("\(count(totals.tlsConnections, "connection")) of TLS: imdump cannot read what is encrypted.")
+    }
+    if totals.decodedConnections == 0, totals.unreadBytes > totals.tlsBytes {
+      let ports = driver.engine.busiestUndecodedPorts(3).filter { $0.bytes > 0 }.map {
+        "\($0.port) (\(count($0.bytes, "byte")))"
+      }
+      if !ports.isEmpty { hints.append("The busiest ports are \(Words.list(ports)).") }
+      hints.append("Try --profile or --port.")
+    }
+    return hints
+  }
+
+  private static func hashes(_ run: Run) -> [String: String] {
+    var hashes: [String: String] = [:]
+    for (i, name) in (run.decode.profiles.isEmpty ? BuiltInProfiles.usual : run.decode.profiles).enumerated()
+    where i < run.plans.count {
+      let text = isProfileFile(name) ? try? readSource(name, subject: "profile") : BuiltInProfiles.text(name)
+      guard let text else { continue }
+      hashes[run.plans[i].name] = SHA256.hash(Array(text.utf8)).map { byte in
+        let digits = String(byte, radix: 16)
+        return digits.utf8.count < 2 ? "0" + digits : digits
+      }.joined()
+    }
+    return hashes
+  }
+}

@@ -1,0 +1,144 @@
+import IMEngine
+import IMOutput
+import IMWire
+
+/// A ladder as lines to draw: with the silences between its rows, and with what is said of each.
+package struct LadderLine: Sendable {
+  /// How a line is drawn.
+  package enum Form: Sendable, Equatable {
+    /// A frame on its way: sent once, sent again, or an answer.
+    case message, copy, answer
+    /// A silence of both sides.
+    case silence
+    /// Words across both sides.
+    case note
+  }
+
+  /// How it is drawn.
+  package var form: Form
+  /// Seconds since the connection began, with three digits, or with six where it was short: `+3.120`. Empty for a silence.
+  package var time: String
+  /// `R1` for the first copy on purpose, `D1` for one behind the answer, `!` for trouble; else empty.
+  package var mark: String
+  /// What stands on the arrow, or across.
+  package var label: String
+  /// What is said beside it.
+  package var remark: String
+  /// Whether the client sent it.
+  package var isFromClient = true
+  /// Whether it is a problem.
+  package var isTrouble = false
+}
+
+extension Ladder {
+  /// Silences of so many microseconds have a line.
+  private static let silence: Int64 = 5_000_000
+
+  /// The lines, top to bottom.
+  package var lines: [LadderLine] {
+    var lines: [LadderLine] = []
+    if leftOutBefore > 0 { lines.append(across("\(count(leftOutBefore, "frame")) before, left out")) }
+    var last: Timestamp?
+    for row in rows {
+      if let last, let line = silence(from: last, to: row.at) { lines.append(line) }
+      last = max(last ?? row.at, row.at)
+      lines.append(line(row))
+    }
+    if leftOutBehind > 0 { lines.append(across("\(count(leftOutBehind, "frame")) behind, left out")) }
+    return lines
+  }
+
+  private func across(_ text: String) -> LadderLine {
+    LadderLine(form: .silence, time: "", mark: "", label: text, remark: "")
+  }
+
+  private func silence(from: Timestamp, to: Timestamp) -> LadderLine? {
+    let length = to.nanoseconds(since: from) / 1_000
+    guard length >= Self.silence else { return nil }
+    var text = "\(Words.length(length)) no traffic"
+    var isTrouble = false
+    if let heartbeat, heartbeat.interval > 0, length > heartbeat.interval + heartbeat.interval / 2 {
+      let missed = UInt64(max(1, (length - heartbeat.interval / 2) / heartbeat.interval))
+      text += ": a heartbeat was \(heartbeat.isPromised ? "due" : "usual") every \(Words.length(heartbeat.interval)),"
+      text += " and \(grouped(missed)) did not come"
+      isTrouble = true
+    }
+    return LadderLine(
+      form: .silence, time: "", mark: isTrouble ? "!" : "", label: text, remark: "", isTrouble: isTrouble)
+  }
+
+  private func line(_ row: Row) -> LadderLine {
+    switch row.event {
+    case .note(let text, let isTrouble):
+      LadderLine(
+        form: .note, time: time(row.at), mark: isTrouble ? "!" : "", label: text, remark: "", isTrouble: isTrouble)
+    case .step(let step): line(step, row.at)
+    }
+  }
+
+  /// Whether all of it happened within a second: times need more digits then.
+  private var isShort: Bool { (rows.last?.at ?? firstSeen).nanoseconds(since: firstSeen) < 1_000_000_000 }
+
+  private func time(_ at: Timestamp) -> String {
+    let length = at.nanoseconds(since: firstSeen)
+    let scale: UInt64 = isShort ? 1_000_000 : 1_000
+    let parts = length.magnitude / (1_000_000_000 / scale)
+    let part = String(parts % scale)
+    return (length < 0 ? "-" : "+") + "\(parts / scale)."
+      + String(repeating: "0", count: (isShort ? 6 : 3) - part.utf8.count) + part
+  }
+
+  private func line(_ step: Step, _ at: Timestamp) -> LadderLine {
+    var line = LadderLine(form: .message, time: time(at), mark: "", label: step.label, remark: "")
+    line.isFromClient = step.isFromClient
+    var remarks: [String] = []
+    if step.facts.contains(.answer) {
+      line.form = .answer
+      if step.facts.contains(.orphan) {
+        remarks.append("answers nothing that was seen")
+        line.mark = "?"
+      } else if step.facts.contains(.repeatedAnswer) {
+        remarks.append("answered before")
+        line.mark = "D"
+      } else if let roundTrip = step.roundTrip {
+        remarks.append("RTT \(Words.length(roundTrip))")
+      } else if let latency = step.latency {
+        remarks.append("\(Words.length(latency)) after the first copy (ambiguous, not in RTT)")
+      }
+    } else if step.copy > 1 {
+      line.form = .copy
+      let isDuplicate = step.facts.contains(.duplicate)
+      line.mark = (isDuplicate ? "D" : "R") + String(step.copy - 1)
+      line.isTrouble = !isDuplicate
+      line.label += isDuplicate ? " copy" : step.facts.contains(.retry) ? " retry" : " sent twice"
+      if let since = step.sinceCopy { line.label += " Δ\(Words.length(since))" }
+      if isDuplicate { remarks.append("answered before") }
+    } else if let text = outcome(step) {
+      remarks.append(text.words)
+      line.isTrouble = text.isTrouble
+      if text.isTrouble { line.mark = "!" }
+    }
+    if step.facts.contains(.damaged) {
+      remarks.append("checksum wrong")
+      line.mark = line.mark.isEmpty ? "!" : line.mark
+      line.isTrouble = true
+    }
+    line.remark = remarks.joined(separator: ", ")
+    return line
+  }
+
+  /// What became of a message; nothing of what was answered in time.
+  private func outcome(_ step: Step) -> (words: String, isTrouble: Bool)? {
+    let isHeartbeat = step.facts.contains(.heartbeat)
+    let cause = step.cause.map { " (\($0.name))" } ?? ""
+    switch step.fate {
+    case .unanswered: return (isHeartbeat ? "heartbeat missed: no answer\(cause)" : "no answer\(cause)", true)
+    case .damaged: return ("damaged, no answer", true)
+    case .rejected: return ("refused", true)
+    case .unknown: return ("answer not in the capture", true)
+    case .pending: return ("open at the end of the capture", false)
+    case .acked, .ackedAfterRetry: return step.facts.contains(.late) ? ("answered late", true) : nil
+    case .unacknowledged, nil: return nil
+    }
+  }
+}

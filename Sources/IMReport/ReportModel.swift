@@ -1,0 +1,230 @@
+import IMEngine
+package import IMMetrics
+package import IMWire
+
+/// Everything that a report shows, bounded whatever the capture's size.
+package struct ReportModel {
+  /// A profile that decoded something.
+  package struct Profile {
+    /// Its name and its version.
+    package var name: String, version: String
+    /// The SHA-256 of its text, in hexadecimal; `nil` where the text is not known.
+    package var hash: String?
+
+    /// A profile of its parts.
+    package init(name: String, version: String, hash: String?) {
+      (self.name, self.version, self.hash) = (name, version, hash)
+    }
+  }
+
+  /// A session with messages that were lost.
+  package struct AffectedSession {
+    /// The session's name, or the connection's number where it has none.
+    package var name: String
+    /// Messages lost.
+    package var lost: UInt64
+
+    /// A session of its parts.
+    package init(name: String, lost: UInt64) { (self.name, self.lost) = (name, lost) }
+  }
+
+  /// imdump's version.
+  package var version: String
+  /// The captures that were read, and the capture filter.
+  package var captures: [String], filter: String?
+  /// What went wrong with reading them.
+  package var errors: [String] = []
+  /// The counts of `imdump stats`.
+  package var run: RunSnapshot
+  /// Packets that the source cut to its snaplen, and those without a time; what a live capture dropped stands in `run`.
+  package var profiles: [Profile] = []
+  /// What was found where nothing was decoded.
+  package var hints: [String] = []
+  /// Over time.
+  package var series = TimeBuckets<ReportBucket>()
+  /// The names of types, by `ReportBucket.key`.
+  package var typeNames: [UInt16: String] = [:]
+  /// When the first and the last lost message was sent first; `nil` where none was lost.
+  package var losses: (first: Timestamp, last: Timestamp)?
+  /// The sessions with lost messages, the worst first, and how many these are, of how many.
+  package var affected: [AffectedSession] = [], affectedCount: UInt64 = 0, sessionCount: UInt64 = 0
+  /// Whether there were more sessions than could be told apart.
+  package var hasMoreSessions = false
+  /// Whether there were more sessions with lost messages than could be kept.
+  package var hasMoreAffected = false
+  /// What was not as it should be.
+  package var problems: [Problem] = []
+  /// The connections, the worst first, and how many are left out.
+  package var connections: [ConnectionRow] = [], connectionsLeftOut: UInt64 = 0
+  /// Heartbeats.
+  package var heartbeats = HeartbeatMarks()
+  /// Sessions over time, and how many are left out.
+  package var lanes: [Lane] = [], lanesLeftOut: UInt64 = 0
+  /// The worst connections, frame by frame, and how many with problems have no ladder.
+  package var ladders: [Ladder] = [], laddersLeftOut: UInt64 = 0
+  /// Another capture's name, and its figures beside those of this one; `nil` without one.
+  package var comparison: (name: String, figures: [ComparedFigure])?
+  /// Whether a signal came before the worst connections could be read again.
+  package var isCut = false
+  /// Round trips that more than one copy made ambiguous.
+  package var ambiguous: UInt64 = 0
+
+  /// A model of what a run came to.
+  package init(version: String, captures: [String], filter: String?, run: RunSnapshot) {
+    self.version = version
+    self.captures = captures
+    self.filter = filter
+    self.run = run
+  }
+
+  /// When the first packet and the last one came; `nil` without a packet.
+  var captured: (first: Timestamp, last: Timestamp)? {
+    run.summary.ledger.firstAt.flatMap { first in run.summary.ledger.lastAt.map { (first, max(first, $0)) } }
+  }
+  /// What became of messages.
+  var messages: FateCounts { run.total.messages.both }
+  /// The span of the charts over time.
+  var span: (begin: Timestamp, end: Timestamp)? { series.span }
+}
+
+/// Something that was not as it should be.
+package struct Problem: Sendable {
+  /// How much it matters.
+  package enum Severity: Int, Sendable {
+    /// Somebody was hurt; something may have been; nothing was, but it may explain others.
+    case error, warning, note
+  }
+
+  /// How much it matters.
+  package var severity: Severity
+  /// What: a fate, an issue or what happened to a connection, by the name that other outputs have for it.
+  package var kind: String
+  /// What it happened to.
+  package var subject: String
+  /// Where to look, by the name of a cause; empty where none is known.
+  package var cause: String
+  /// How often.
+  package var count: UInt64
+  /// When first; `nil` where that is not known.
+  package var first: Timestamp?
+  /// Connections that it happened to, the first ones first.
+  package var serials: [UInt32]
+
+  /// A problem of its parts.
+  package init(
+    severity: Severity, kind: String, subject: String, cause: String = "", count: UInt64, first: Timestamp? = nil,
+    serials: [UInt32] = []
+  ) {
+    self.severity = severity
+    self.kind = kind
+    self.subject = subject
+    self.cause = cause
+    self.count = count
+    self.first = first
+    self.serials = serials
+  }
+}
+
+/// A connection in the table.
+package struct ConnectionRow: Sendable {
+  /// Its number in the run.
+  package var serial: UInt32
+  /// Who talked.
+  package var client: String, server: String
+  /// What decoded it; `nil` where nothing did. Its session; `nil` where none is known.
+  package var profile: String?, session: String?
+  /// How it ended.
+  package var state: String
+  /// When it began, and for how many microseconds it lasted.
+  package var firstSeen: Timestamp, length: Int64
+  /// Messages; those lost; those whose answer the capture may lack; copies sent again.
+  package var messages: UInt64 = 0, lost: UInt64 = 0, unknown: UInt64 = 0, retries: UInt64 = 0
+  /// Heartbeats without an answer; `nil` where none were sent.
+  package var missed: UInt64?
+  /// Missing bytes; segments sent again.
+  package var gapBytes: UInt64 = 0, retransmissions: UInt64 = 0
+  /// Its trouble; 0 for none.
+  package var score: UInt64 = 0
+
+  /// A row without counts.
+  package init(
+    serial: UInt32, client: String, server: String, profile: String?, session: String?, state: String,
+    firstSeen: Timestamp, length: Int64
+  ) {
+    self.serial = serial
+    (self.client, self.server) = (client, server)
+    (self.profile, self.session, self.state) = (profile, session, state)
+    (self.firstSeen, self.length) = (firstSeen, length)
+  }
+}
+
+/// Heartbeats as marks of a chart.
+package struct HeartbeatMarks: Sendable {
+  /// At most so many marks are kept.
+  package static let maximumCount = 1_500
+
+  /// The time since the one before, for each, as long as there are few.
+  package private(set) var marks: [(at: Timestamp, interval: Int64, serial: UInt32)] = []
+  /// Intervals in all.
+  package private(set) var count: UInt64 = 0
+  /// When heartbeats without an answer were sent, as long as there are few.
+  package private(set) var missed: [Timestamp] = []
+  /// What clients promised, in milliseconds, by how many connections; the first few.
+  package private(set) var promised: [UInt32: UInt64] = [:]
+
+  /// No heartbeats.
+  package init() {}
+
+  /// Whether all intervals have marks.
+  var isWhole: Bool { count == UInt64(marks.count) }
+
+  /// Counts a heartbeat that came `interval` microseconds after the one before on its connection.
+  package mutating func add(_ at: Timestamp, _ interval: Int64, _ serial: UInt32) {
+    count += 1
+    if marks.count < Self.maximumCount { marks.append((at, interval, serial)) }
+  }
+
+  /// Counts one without an answer.
+  package mutating func miss(_ at: Timestamp) { if missed.count < Self.maximumCount { missed.append(at) } }
+
+  /// Counts a connection whose client promised one every so many milliseconds.
+  package mutating func promise(_ milliseconds: UInt32) {
+    if promised.count < 8 || promised[milliseconds] != nil { promised[milliseconds, default: 0] += 1 }
+  }
+}
+
+/// A session over time: its connections, and attempts that failed.
+package struct Lane: Sendable {
+  /// A connection.
+  package struct Bar: Sendable {
+    /// Its number.
+    package var serial: UInt32
+    /// When it began and when it was over, or was seen last.
+    package var from: Timestamp, to: Timestamp
+    /// How it ended.
+    package var state: String
+    /// Whether a reset or nothing ended it; whether nothing answered its SYN, or refused it.
+    package var isBroken: Bool, isFailed: Bool
+    /// Microseconds since the session's connection before was over; `nil` for the first.
+    package var reconnectTime: Int64?
+
+    /// A bar of its parts.
+    package init(
+      serial: UInt32, from: Timestamp, to: Timestamp, state: String, isBroken: Bool, isFailed: Bool,
+      reconnectTime: Int64?
+    ) {
+      (self.serial, self.from, self.to, self.state) = (serial, from, to, state)
+      (self.isBroken, self.isFailed, self.reconnectTime) = (isBroken, isFailed, reconnectTime)
+    }
+  }
+
+  /// The session's name, or what stands for it.
+  package var name: String
+  /// Its connections, in the order in which they began, and how many are left out.
+  package var bars: [Bar], leftOut: UInt64
+
+  /// A lane of its parts.
+  package init(name: String, bars: [Bar], leftOut: UInt64) {
+    (self.name, self.bars, self.leftOut) = (name, bars, leftOut)
+  }
+}

@@ -1,0 +1,225 @@
+import IMEngine
+import IMMetrics
+import IMOutput
+import IMWire
+
+/// The sections with charts over time, and their tables.
+enum ChartSections {
+  /// A chart in its box. `rows` is the table that the script reads.
+  private static func figure(
+    _ rows: StaticString?, label: StaticString, _ page: inout Markup, _ draw: (inout Markup) -> Void
+  ) {
+    page.raw("<figure aria-label=\"")
+    page.raw(label)
+    page.raw("\"")
+    if let rows {
+      page.raw(" data-rows=\"")
+      page.raw(rows)
+      page.raw("\"")
+    }
+    page.raw("><div class=\"scroll\">")
+    draw(&page)
+    page.raw("</div></figure>\n")
+  }
+
+  /// A table that is folded away.
+  static func table(
+    _ id: StaticString, _ caption: String, _ columns: [TableWriter.Column], _ rows: [[TableWriter.Cell]],
+    _ page: inout Markup
+  ) {
+    page.raw("<details><summary>Table: ")
+    page.text(caption)
+    page.raw("</summary>")
+    let writer = TableWriter(columns)
+    writer.begin(id, caption: caption, &page)
+    for row in rows { writer.row(row, &page) }
+    writer.end(&page)
+    page.raw("</details>\n")
+  }
+
+  private static func times(_ series: TimeBuckets<ReportBucket>) -> [String] {
+    let buckets = series.all
+    guard let first = buckets.first?.begin else { return [] }
+    return buckets.map { Words.moment($0.begin, near: first) }
+  }
+
+  private static func width(_ series: TimeBuckets<ReportBucket>) -> String {
+    Words.length(series.width * 1_000_000).replacingEnd
+  }
+
+  static func roundTrips(_ model: ReportModel, _ page: inout Markup) {
+    Page.begin(1, &page)
+    defer { Page.end(&page) }
+    // Percentiles of a few round trips say little.
+    let series = model.series.coarser(count: Int64(clamping: max(24, model.run.total.roundTrips.count / 8)))
+    let buckets = series.all
+    guard buckets.contains(where: { $0.value.roundTrips.count > 0 }) else {
+      return Page.paragraph("No round trip was measured in this capture.", &page)
+    }
+    page.raw(
+      """
+      <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="ln p50" d="M2 6H32"/></svg>p50</li>\
+      <li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="ln p95" d="M2 6H32"/></svg>p95</li>\
+      <li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="ln p99" d="M2 6H32"/></svg>p99</li>\
+      <li><svg viewBox="0 0 34 12" aria-hidden="true"><rect class="band" width="34" height="12"/>\
+      <rect class="bandtop" width="34" height="3"/></svg>
+      """)
+    page.text(Charts.bandWords(buckets))
+    page.raw("</li></ul>\n")
+    figure("rtt-rows", label: "Round trips over time", &page) { Charts.roundTrips(series, &$0) }
+    let times = times(series)
+    table(
+      "rtt-rows", "round trips in steps of \(width(series)), UTC",
+      [
+        .init(name: "time", isNumber: false), .init(name: "p50", isNumber: true), .init(name: "p95", isNumber: true),
+        .init(name: "p99", isNumber: true), .init(name: "round trips", isNumber: true),
+        .init(name: "lost", isNumber: true),
+      ],
+      zip(times, buckets).map { time, bucket in
+        let trips = bucket.value.roundTrips
+        return [
+          .text(time), .length(trips.percentile(50)), .length(trips.percentile(95)), .length(trips.percentile(99)),
+          .count(trips.count), .count(UInt64(bucket.value.lost)),
+        ]
+      }, &page)
+  }
+
+  static func distribution(_ model: ReportModel, _ page: inout Markup) {
+    Page.begin(2, &page)
+    defer { Page.end(&page) }
+    let trips = model.run.total.roundTrips
+    guard trips.count > 1 else {
+      return Page.paragraph("There are too few round trips in this capture for a distribution.", &page)
+    }
+    figure(nil, label: "Distribution of round trips", &page) { NinesChart.draw(trips, &$0) }
+    var rows: [[TableWriter.Cell]] = NinesChart.percents(trips.count).map {
+      [.text($0.name), .length(trips.percentile($0.percent))]
+    }
+    rows.append([.text("all"), .length(trips.maximum)])
+    table(
+      "nines-rows", "the longest of so many round trips",
+      [.init(name: "of all", isNumber: false), .init(name: "not longer than", isNumber: true)], rows, &page)
+    Page.paragraph(
+      "\(count(trips.count, "round trip")) from \(trips.minimum.map(Words.length) ?? "–") to \(trips.maximum.map(Words.length) ?? "–"), "
+        + "mean \(trips.mean.map { Words.length(Int64($0.rounded())) } ?? "–").", isSoft: true, &page)
+  }
+
+  /// At most so many types have a row of their own.
+  private static let typeLimit = 7
+
+  static func rates(_ model: ReportModel, _ page: inout Markup) {
+    Page.begin(3, &page)
+    defer { Page.end(&page) }
+    let buckets = model.series.all
+    var totals: [UInt16: UInt64] = [:]
+    for bucket in buckets { for (type, count) in bucket.value.types { totals[type, default: 0] += UInt64(count) } }
+    guard !totals.isEmpty else { return Page.paragraph("No message was seen in this capture.", &page) }
+    let order = totals.keys.sorted { (totals[$0] ?? 0, $1) > (totals[$1] ?? 0, $0) }
+    var groups = order.prefix(typeLimit).map { (name: model.typeNames[$0] ?? "type \($0 & 255)", types: [$0]) }
+    if order.count > typeLimit {
+      groups.append((name: "\(order.count - typeLimit) other types", types: Array(order.dropFirst(typeLimit))))
+    }
+    let seconds = Double(model.series.width)
+    let strips = groups.map { group in
+      let values = buckets.map { bucket in group.types.reduce(UInt64(0)) { $0 + UInt64(bucket.value.types[$1] ?? 0) } }
+      return Charts.Strip(
+        name: group.name, values: values, isTrouble: false, total: grouped(values.reduce(0, +)),
+        most: Words.rate(Double(values.max() ?? 0) / seconds))
+    }
+    Page.paragraph(
+      "Messages of every type by the time of their first copy, in steps of \(width(model.series)). Answers are not counted.",
+      isSoft: true, &page)
+    figure("rate-rows", label: "Messages by type", &page) {
+      Charts.strips("rate", title: "Messages by type over time", strips, model.series, &$0)
+    }
+    let times = times(model.series)
+    table(
+      "rate-rows", "messages by type in steps of \(width(model.series)), UTC",
+      [.init(name: "time", isNumber: false)] + groups.map { .init(name: $0.name, isNumber: true) },
+      times.indices.map { i in [.text(times[i])] + strips.map { .count($0.values[i]) } }, &page)
+  }
+
+  static func troubles(_ model: ReportModel, _ page: inout Markup) {
+    Page.begin(4, &page)
+    defer { Page.end(&page) }
+    let buckets = model.series.all
+    let kinds: [(name: String, unit: String, value: (ReportBucket) -> UInt64)] = [
+      ("lost", "messages", { UInt64($0.lost) }), ("sent again", "messages", { UInt64($0.retried) }),
+      ("refused", "messages", { UInt64($0.rejected) }), ("answer unknown", "messages", { UInt64($0.unknown) }),
+      ("heartbeats missed", "heartbeats", { UInt64($0.missed) }), ("missing bytes", "bytes", { $0.missingBytes }),
+    ]
+    let strips = kinds.map { kind in
+      let values = buckets.map { kind.value($0.value) }
+      return Charts.Strip(
+        name: kind.name, values: values, isTrouble: true, total: grouped(values.reduce(0, +)),
+        most: "\(grouped(values.max() ?? 0)) in \(width(model.series))")
+    }.filter { $0.values.contains { $0 > 0 } }
+    guard !strips.isEmpty else {
+      return Page.paragraph(
+        "No message was lost, sent again or refused, no heartbeat missed, and no byte is missing.", &page)
+    }
+    Page.paragraph(
+      "By the time of a message's first copy, in steps of \(width(model.series)); missing bytes by the time at which they were missed.",
+      isSoft: true, &page)
+    figure("trouble-rows", label: "Lost and repeated messages", &page) {
+      Charts.strips("trouble", title: "Lost and repeated messages over time", strips, model.series, &$0)
+    }
+    let times = times(model.series)
+    table(
+      "trouble-rows", "lost and repeated in steps of \(width(model.series)), UTC",
+      [.init(name: "time", isNumber: false)] + strips.map { .init(name: $0.name, isNumber: true) },
+      times.indices.map { i in [.text(times[i])] + strips.map { .count($0.values[i]) } }, &page)
+  }
+
+  static func heartbeats(_ model: ReportModel, _ page: inout Markup) {
+    Page.begin(5, &page)
+    defer { Page.end(&page) }
+    let beats = model.run.total.heartbeats
+    guard !beats.isEmpty else { return Page.paragraph("There are no heartbeats in this capture.", &page) }
+    var parts = [
+      "\(count(beats.sent, "heartbeat"))", "\(grouped(beats.answered)) answered",
+      "\(grouped(beats.missed)) without an answer",
+    ]
+    if beats.unknown > 0 { parts.append("\(grouped(beats.unknown)) whose answer the capture may lack") }
+    if beats.absent > 0 { parts.append("\(count(beats.absent, "time")) none came when one was due") }
+    Page.paragraph(parts.joined(separator: ", ") + ".", &page)
+    if beats.pings.sent > 0 {
+      Page.paragraph(
+        "\(count(beats.pings.sent, "ping")) of WebSocket are counted, and have no marks here.", isSoft: true, &page)
+    }
+    guard model.heartbeats.count > 0 else {
+      return Page.paragraph("No connection has two heartbeats, so there is no interval to draw.", isSoft: true, &page)
+    }
+    page.raw(
+      """
+      <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="dots" d="M17 6h0"/></svg>a heartbeat, by the \
+      time since the one before</li><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="due" d="M2 6H32"/></svg>when one \
+      is due</li><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="miss" d="M13 2l8 8m0-8l-8 8"/></svg>no answer</li></ul>
+
+      """)
+    figure(nil, label: "Time between heartbeats", &page) { HeartbeatChart.draw(model, &$0) }
+    var rows: [[TableWriter.Cell]] = []
+    let times = times(model.series)
+    for (time, bucket) in zip(times, model.series.all) where bucket.value.intervals.count > 0 || bucket.value.missed > 0
+    {
+      let intervals = bucket.value.intervals
+      rows.append([
+        .text(time), .count(intervals.count), .length(intervals.minimum), .length(intervals.percentile(50)),
+        .length(intervals.maximum), .count(UInt64(bucket.value.missed)),
+      ])
+    }
+    table(
+      "beat-rows", "intervals between heartbeats in steps of \(width(model.series)), UTC",
+      [
+        .init(name: "time", isNumber: false), .init(name: "intervals", isNumber: true),
+        .init(name: "shortest", isNumber: true),
+        .init(name: "median", isNumber: true), .init(name: "longest", isNumber: true),
+        .init(name: "missed", isNumber: true),
+      ], rows, &page)
+  }
+}
+
+extension String {
+  /// `1.0 s` as `1 s`: widths are whole.
+  fileprivate var replacingEnd: String { hasSuffix(".0 s") ? dropLast(4) + " s" : self }
+}

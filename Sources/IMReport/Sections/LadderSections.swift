@@ -1,0 +1,89 @@
+import IMEngine
+import IMOutput
+import IMWire
+
+/// The worst connections, as charts and as ladders.
+enum LadderSections {
+  /// At most so many connections have a chart of their numbers.
+  private static let chartLimit = 4
+  /// At most so many rows of a ladder are drawn; the chart has the rows behind, too.
+  private static let rowLimit = 80
+
+  private static let none =
+    "No connection has lost, refused, repeated or damaged messages, missed heartbeats or gaps, so none is drawn here."
+
+  static func sequences(_ model: ReportModel, _ page: inout Markup) {
+    Page.begin(7, &page)
+    defer { Page.end(&page) }
+    if model.isCut { return Page.paragraph(Page.cut, &page) }
+    guard !model.ladders.isEmpty else {
+      return Page.paragraph(none, &page)
+    }
+    let useful = model.ladders.prefix(chartLimit).filter(SequenceChart.isUseful)
+    guard !useful.isEmpty else {
+      return Page.paragraph("The messages of the connections with problems carry no numbers to draw.", &page)
+    }
+    page.raw(
+      """
+      <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="dots" d="M6 6h0"/><path class="await" d="M6 6H28"/>\
+      <path class="ack" d="M28 1v10"/></svg>a message and its answer</li>\
+      <li><svg viewBox="0 0 34 12" aria-hidden="true"><text class="retry" x="17" y="11" text-anchor="middle">R</text></svg>sent again</li>\
+      <li><svg viewBox="0 0 34 12" aria-hidden="true"><text class="retry" x="17" y="11" text-anchor="middle">D</text></svg>again behind \
+      the answer</li><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="dup" d="M17 1v10"/></svg>a further answer</li>\
+      <li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="miss" d="M13 2l8 8m0-8l-8 8"/></svg>lost or refused</li></ul>
+
+      """)
+    for ladder in useful {
+      page.raw("<h3>")
+      page.text(ladder.title)
+      page.raw("</h3>\n<figure><div class=\"scroll\">")
+      SequenceChart.draw(ladder, &page)
+      page.raw("</div></figure>\n")
+    }
+  }
+
+  static func ladders(_ model: ReportModel, _ page: inout Markup) {
+    Page.begin(8, &page)
+    defer { Page.end(&page) }
+    if model.isCut { return Page.paragraph(Page.cut, &page) }
+    guard !model.ladders.isEmpty else {
+      return Page.paragraph(
+        none + " imdump ladder draws any connection.", &page)
+    }
+    let left =
+      model.laddersLeftOut > 0
+      ? " \(count(model.laddersLeftOut, "further connection")) with problems left out; imdump ladder draws them." : ""
+    Page.paragraph(
+      "The worst connections, from shortly before their first problem on.\(left)",
+      isSoft: true, &page)
+    for (i, whole) in model.ladders.enumerated() {
+      let ladder = whole.cut(to: rowLimit)
+      page.raw("<details class=\"ladder\" id=\"")
+      page.text(ladder.anchor)
+      page.raw(i == 0 ? "\" open><summary>" : "\"><summary>")
+      page.text(ladder.title)
+      page.raw("</summary><div class=\"scroll\">")
+      LadderSVG().write(ladder, to: &page)
+      page.raw("</div><details><summary>As text</summary><pre tabindex=\"0\">")
+      var text = ByteWriter()
+      LadderText(isASCII: false).write(ladder, to: &text)
+      for line in text.text.split(separator: "\n", omittingEmptySubsequences: false) {
+        page.text(String(line))
+        page.raw("\n")
+      }
+      page.raw("</pre></details></details>\n")
+    }
+  }
+}
+
+extension Ladder {
+  /// The same with at most so many rows.
+  func cut(to limit: Int) -> Ladder {
+    guard rows.count > limit else { return self }
+    var ladder = self
+    let behind = rows[limit...].filter { if case .step = $0.event { true } else { false } }
+    ladder.leftOutBehind += UInt64(behind.count)
+    ladder.rows = Array(rows.prefix(limit))
+    return ladder
+  }
+}

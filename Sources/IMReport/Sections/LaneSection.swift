@@ -1,0 +1,53 @@
+import IMOutput
+import IMWire
+
+/// The connections of sessions over time.
+enum LaneSection {
+  static func write(_ model: ReportModel, _ page: inout Markup) {
+    Page.begin(6, &page)
+    defer { Page.end(&page) }
+    if model.isCut { return Page.paragraph(Page.cut, &page) }
+    guard !model.lanes.isEmpty else { return Page.paragraph("There is no decoded connection in this capture.", &page) }
+    let bars = model.lanes.flatMap(\.bars)
+    guard let begin = bars.map(\.from).min(), let end = bars.map(\.to).max() else { return }
+    let left =
+      model.lanesLeftOut > 0
+      ? " \(count(model.lanesLeftOut, "other session")) with fewer reconnects and less trouble left out." : ""
+    Page.paragraph(
+      "One lane for each session: a bar behind another is a reconnect, bars beneath one another are connections at the same time. "
+        + "Attempts that failed stand in the lane of the session that used the client's address.\(left)", isSoft: true,
+      &page)
+    page.raw(
+      """
+      <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><rect class="lane" width="34" height="12"/></svg>a connection</li>\
+      <li><svg viewBox="0 0 34 12" aria-hidden="true"><rect class="lane broken" width="26" height="12"/>\
+      <path class="miss" d="M22 2l8 8m0-8l-8 8"/></svg>one that a reset ended</li>\
+      <li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="miss" d="M13 2l8 8m0-8l-8 8"/></svg>an attempt that failed</li></ul>
+
+      """)
+    page.raw("<figure aria-label=\"Connections over time\"><div class=\"scroll\">")
+    LaneChart.draw(model.lanes, begin, end, &page)
+    page.raw("</div></figure>\n")
+    var rows: [[TableWriter.Cell]] = []
+    for lane in model.lanes {
+      for bar in lane.bars.prefix(40) {
+        rows.append([
+          .text(lane.name), .text("#\(bar.serial)"), .text(Words.moment(bar.from, near: begin)),
+          .text(Words.moment(bar.to, near: begin)), .text(bar.state), .length(bar.reconnectTime),
+        ])
+      }
+      let left = lane.leftOut + UInt64(max(0, lane.bars.count - 40))
+      if left > 0 {
+        rows.append([.text(lane.name), .text("\(grouped(left)) more"), .text(""), .text(""), .text(""), .text("")])
+      }
+    }
+    ChartSections.table(
+      "lane-rows", "connections by session, UTC",
+      [
+        .init(name: "session", isNumber: false), .init(name: "connection", isNumber: false),
+        .init(name: "from", isNumber: false),
+        .init(name: "to", isNumber: false), .init(name: "end", isNumber: false),
+        .init(name: "after the one before", isNumber: true),
+      ], rows, &page)
+  }
+}

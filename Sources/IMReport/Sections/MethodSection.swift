@@ -1,0 +1,92 @@
+import IMEngine
+import IMMetrics
+import IMOutput
+import IMWire
+
+/// How the figures came about, and what could not be seen.
+enum MethodSection {
+  static func write(_ model: ReportModel, _ page: inout Markup) {
+    Page.begin(11, &page)
+    page.raw("<dl>\n")
+    for (name, text) in rows(model) {
+      page.raw("<dt>")
+      page.text(name)
+      page.raw("</dt><dd>")
+      page.text(text, limit: 4_000)
+      page.raw("</dd>\n")
+    }
+    page.raw("</dl>\n")
+    Page.end(&page)
+  }
+
+  static func rows(_ model: ReportModel) -> [(name: String, text: String)] {
+    let summary = model.run.summary
+    var rows: [(String, String)] = [
+      ("Made by", "imdump \(model.version)"),
+      ("Captures", model.captures.map(Page.baseName).joined(separator: ", ")),
+    ]
+    if let filter = model.filter { rows.append(("Capture filter", filter)) }
+    for profile in model.profiles {
+      rows.append(
+        (
+          "Profile", "\(profile.name), version \(profile.version)" + (profile.hash.map { ", SHA-256 \($0)" } ?? "")
+        ))
+    }
+    rows.append(
+      (
+        "Fate",
+        "A message is lost if it was not answered in time, or if no copy of it had a right checksum. Ratios are of messages whose fate "
+          + "is known: those still open at the end and those whose answer the capture may lack have no part in them."
+      ))
+    rows.append(
+      (
+        "Round trip",
+        "From a message's first copy to its first answer. By Karn's rule a message that was sent again before its answer gives no round "
+          + "trip, because nobody can tell which copy was answered: \(count(model.ambiguous, "message")) "
+          + "\(model.ambiguous == 1 ? "is" : "are") left out. Heartbeats are no part of it."
+      ))
+    rows.append(
+      (
+        "Percentiles",
+        "Of the whole capture within 1 in 1,024; of stretches of time within 2.5 %. Least, greatest and counts are exact."
+      ))
+    rows.append(("Time", "All times are UTC, by the clock of the capture."))
+    rows += limits(summary)
+    for line in summary.lines { rows.append(("Counted", line)) }
+    for error in model.errors { rows.append(("Not read", error)) }
+    return rows
+  }
+
+  /// What could not be seen.
+  private static func limits(_ summary: Summary) -> [(String, String)] {
+    var rows: [(String, String)] = []
+    if let dropped = summary.capture.droppedByKernel {
+      rows.append(("Capture drops", "\(count(dropped, "packet")) dropped by the kernel, as the capture says"))
+    } else {
+      rows.append(("Capture drops", "The capture does not say how many packets were dropped while it was made."))
+    }
+    let cut = summary.ledger.cutPackets
+    rows.append(
+      ("Snaplen", cut == 0 ? "No packet was cut." : "\(count(cut, "packet")) \(cut == 1 ? "was" : "were") cut."))
+    var holes: [String] = []
+    for reason in GapReason.allCases where summary.reassembly.gaps[Int(reason.rawValue)] > 0 {
+      let place = Int(reason.rawValue)
+      holes.append(
+        "\(count(summary.reassembly.gaps[place], "gap")) of \(count(summary.reassembly.gapBytes[place], "byte")) (\(reason.name))"
+      )
+    }
+    rows.append(("Holes", holes.isEmpty ? "No byte of a stream is missing." : holes.joined(separator: ", ")))
+    if summary.ledger.midstreamConnections > 0 {
+      rows.append(
+        (
+          "Begun before",
+          "\(count(summary.ledger.midstreamConnections, "connection")) began before the capture: what happened earlier is not known."
+        ))
+    }
+    if summary.ledger.tlsConnections > 0 {
+      rows.append(
+        ("Encrypted", "\(count(summary.ledger.tlsConnections, "connection")) of TLS, which imdump cannot read"))
+    }
+    return rows
+  }
+}

@@ -1,0 +1,180 @@
+import IMEngine
+import IMMetrics
+import IMOutput
+import IMWire
+
+/// What somebody on call reads first: what was lost, where, since when, and who is hurt.
+package struct Verdict {
+  /// How it looks.
+  package enum Level: Sendable {
+    /// Nothing was lost; something was; it cannot be known; there was nothing to look at.
+    case good, bad, unknown, nothing
+  }
+
+  /// How it looks.
+  package let level: Level
+  /// The sentence that comes first.
+  package let headline: String
+  /// The others.
+  package let sentences: [String]
+
+  /// The verdict on a run.
+  package init(_ model: ReportModel) {
+    let fates = model.messages
+    let known = fates.known
+    let lost = UInt64(fates.unanswered) + UInt64(fates.damaged)
+    var rest: [String] = []
+    if known == 0, fates.units == 0 {
+      (level, headline) = Self.nothing(model)
+      rest += model.hints
+    } else if lost > 0 {
+      level = .bad
+      let ratio = model.run.total.ratios.loss.map { " (\(percent($0)))" } ?? ""
+      headline =
+        "\(grouped(lost)) of \(count(known, "message")) \(lost == 1 ? "was" : "were") lost\(ratio): \(Self.causes(fates))."
+      rest += Self.when(model) + Self.who(model)
+    } else if fates.unknown > 0 {
+      level = .unknown
+      headline =
+        "No message is known to be lost, but for \(grouped(UInt64(fates.unknown))) of \(count(UInt64(fates.units), "message")) "
+        + "it cannot be known: the capture lacks bytes among which their answers may be."
+    } else if known == 0 {
+      level = .unknown
+      headline =
+        "\(count(UInt64(fates.units), "message")) \(fates.units == 1 ? "was" : "were") still open when the capture ended."
+    } else {
+      let isWhole = Self.isWhole(model)
+      level = isWhole ? .good : .unknown
+      headline =
+        (isWhole ? "No message was lost: " : "In what was read, no message was lost: ")
+        + (known == 1 ? "the only one was answered." : "all \(grouped(known)) were answered.")
+    }
+    rest += Self.more(model, isLost: lost > 0) + Self.doubts(model)
+    sentences = rest
+  }
+
+  /// Whether all of the capture was read, and nothing forgotten.
+  private static func isWhole(_ model: ReportModel) -> Bool {
+    let summary = model.run.summary
+    return model.errors.isEmpty && summary.capture.interruption == nil && summary.ledger.evicted[.exchange] == 0
+  }
+
+  /// What of the lost ones is known of each cause.
+  private static func causes(_ fates: FateCounts) -> String {
+    let unexplained = UInt64(fates.unanswered) - UInt64(fates.unansweredByNetwork) - UInt64(fates.unansweredByPeer)
+    let parts: [(UInt64, String)] = [
+      (UInt64(fates.damaged), "damaged in transit (checksum)"),
+      (UInt64(fates.unansweredByNetwork), "never acknowledged by the other side's TCP (network)"),
+      (UInt64(fates.unansweredByPeer), "received by the other side's TCP and not answered (peer)"),
+      (unexplained, "unanswered, and the capture does not show whether it arrived"),
+    ]
+    return Words.list(parts.filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" })
+  }
+
+  private static func when(_ model: ReportModel) -> [String] {
+    guard let losses = model.losses else { return [] }
+    let begin = model.captured?.first
+    let first = Words.moment(losses.first, near: begin)
+    if losses.first.seconds == losses.last.seconds { return ["At \(first) UTC."] }
+    return ["First at \(first), last at \(Words.moment(losses.last, near: begin)) UTC."]
+  }
+
+  private static func who(_ model: ReportModel) -> [String] {
+    var sentences: [String] = []
+    let ways = [model.run.total.messages[.clientToServer], model.run.total.messages[.serverToClient]].map {
+      UInt64($0.unanswered) + UInt64($0.damaged)
+    }
+    if ways[0] > 0, ways[1] > 0 {
+      sentences.append("Clients sent \(grouped(ways[0])) of them, servers \(grouped(ways[1])).")
+    } else {
+      sentences.append(ways[0] > 0 ? "Clients sent all of them." : "Servers sent all of them.")
+    }
+    guard model.affectedCount > 0 else { return sentences }
+    let names = model.affected.prefix(8).map(\.name)
+    let others = model.affectedCount - UInt64(names.count)
+    let list = Words.list(names + (others > 0 ? ["\(grouped(others)) more"] : []))
+    let all = model.hasMoreSessions ? "more than \(grouped(model.sessionCount))" : grouped(model.sessionCount)
+    sentences.append(
+      "\(model.hasMoreAffected ? "More than " : "")\(grouped(model.affectedCount)) of \(all) session\(model.sessionCount == 1 ? "" : "s") "
+        + "\(model.affectedCount == 1 ? "is" : "are") affected: \(list).")
+    return sentences
+  }
+
+  /// What else went wrong.
+  private static func more(_ model: ReportModel, isLost: Bool) -> [String] {
+    let fates = model.messages
+    var parts: [String] = []
+    if fates.ackedAfterRetry > 0 {
+      parts.append("\(count(UInt64(fates.ackedAfterRetry), "message")) had to be sent again")
+    }
+    if fates.rejected > 0 {
+      parts.append("\(count(UInt64(fates.rejected), "message")) \(fates.rejected == 1 ? "was" : "were") refused")
+    }
+    let total = model.run.total
+    if total.heartbeats.missed > 0 {
+      parts.append("\(count(total.heartbeats.missed, "heartbeat")) got no answer")
+    }
+    let failed = total.connections.refused + total.connections.timedOut
+    if failed > 0 { parts.append("\(count(failed, "connection attempt")) failed") }
+    let reconnects = model.run.reconnects
+    if reconnects > 0 {
+      parts.append(reconnects == 1 ? "a session reconnected" : "sessions reconnected \(grouped(reconnects)) times")
+    }
+    var sentences = parts.isEmpty ? [] : ["\(isLost ? "Also: " : "But: ")\(Words.list(parts))."]
+    if fates.pending > 0, fates.known > 0 {
+      sentences.append(
+        "\(count(UInt64(fates.pending), "message")) \(fates.pending == 1 ? "was" : "were") still open when the capture ended."
+      )
+    }
+    if fates.unknown > 0, isLost {
+      sentences.append(
+        "For \(count(UInt64(fates.unknown), "more message")) it cannot be known: the capture lacks bytes among which their answers may be."
+      )
+    }
+    return sentences
+  }
+
+  /// Why it may be otherwise.
+  private static func doubts(_ model: ReportModel) -> [String] {
+    var sentences: [String] = []
+    let summary = model.run.summary
+    let holes = summary.reassembly.gaps[Int(GapReason.captureLoss.rawValue)]
+    if holes > 0 {
+      let bytes = summary.reassembly.gapBytes[Int(GapReason.captureLoss.rawValue)]
+      sentences.append(
+        "The capture has holes: \(count(bytes, "byte")) in \(count(holes, "place")) reached the other side and were not captured."
+      )
+    }
+    if summary.ledger.cutPackets > 0 {
+      sentences.append(
+        "\(count(summary.ledger.cutPackets, "packet")) \(summary.ledger.cutPackets == 1 ? "was" : "were") cut to the snaplen."
+      )
+    }
+    if let dropped = summary.capture.droppedByKernel, dropped > 0 {
+      sentences.append("The kernel dropped \(count(dropped, "packet")) while capturing.")
+    }
+    let forgotten = summary.ledger.evicted[.exchange]
+    if forgotten > 0 {
+      sentences.append(
+        "\(count(forgotten, "open message")) had to be forgotten at the limit on memory: more may be lost; see --mem.")
+    }
+    if let interruption = summary.capture.interruption {
+      sentences.append("Reading was \(interruption.text): the figures are of what was read until then.")
+    }
+    return sentences + model.errors.map { "Not all was read: \($0)." }
+  }
+
+  private static func nothing(_ model: ReportModel) -> (Level, String) {
+    let packets = model.run.summary.ledger.packets
+    guard packets > 0 else { return (.nothing, "There is no packet in the capture.") }
+    let decoded = model.run.summary.ledger.decodedConnections
+    if decoded > 0 {
+      return (.nothing, "No message that asks for an answer was seen on \(count(decoded, "decoded connection")).")
+    }
+    return (
+      .nothing,
+      "No message was recognized: none of \(count(model.run.summary.ledger.connections, "connection")) in "
+        + "\(count(packets, "packet")) speaks \(model.run.summary.plans.map(\.name).joined(separator: ", "))."
+    )
+  }
+}

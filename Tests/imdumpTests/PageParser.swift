@@ -1,0 +1,116 @@
+import Testing
+
+/// Reads the pages that `imdump report` writes, as far as tests ask: an independent and strict reader, which knows no entity but five
+/// and no tag that needs no end but those of HTML.
+struct PageParser {
+  /// A piece of a page.
+  final class Element {
+    let name: String
+    var attributes: [String: String] = [:]
+    var children: [Element] = []
+    /// Text directly in it, and in what it holds, in order.
+    var pieces: [(text: String?, child: Element?)] = []
+
+    init(_ name: String) { self.name = name }
+
+    var text: String { pieces.map { $0.text ?? $0.child?.text ?? "" }.joined() }
+    var all: [Element] { [self] + children.flatMap(\.all) }
+    func first(_ name: String) -> Element? { all.first { $0.name == name } }
+  }
+
+  /// What is wrong with a page.
+  struct Mistake: Error, CustomStringConvertible { var description: String }
+
+  private static let empty: Set<String> = ["meta", "!doctype", "path", "rect"]
+
+  /// The page as a tree.
+  static func read(_ page: String) throws -> Element {
+    let bytes = Array(page.utf8)
+    var stack = [Element("")]
+    var i = 0
+    func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+    while i < bytes.count {
+      guard bytes[i] == UInt8(ascii: "<") else {
+        let end = bytes[i...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.count
+        stack[stack.count - 1].pieces.append((try unescaped(string(i..<end)), nil))
+        i = end
+        continue
+      }
+      let close = try tagEnd(bytes, i)
+      var tag = string(i + 1..<close)
+      i = close + 1
+      if tag.hasPrefix("/") {
+        guard stack.count > 1, stack.removeLast().name == tag.dropFirst() else {
+          throw Mistake(description: "unexpected <\(tag)>")
+        }
+        continue
+      }
+      let isClosed = tag.hasSuffix("/")
+      if isClosed { tag.removeLast() }
+      let element = Element(String(tag.prefix { $0 != " " }))
+      element.attributes = try attributes(tag.drop { $0 != " " })
+      stack[stack.count - 1].children.append(element)
+      stack[stack.count - 1].pieces.append((nil, element))
+      if element.name == "script" || element.name == "style" {
+        let end = Array("</\(element.name)>".utf8)
+        var j = i
+        while j + end.count <= bytes.count, !bytes[j..<j + end.count].elementsEqual(end) { j += 1 }
+        element.pieces.append((string(i..<j), nil))
+        i = j + end.count
+      } else if !isClosed, !empty.contains(element.name) {
+        stack.append(element)
+      }
+    }
+    guard stack.count == 1 else { throw Mistake(description: "no end of <\(stack.last?.name ?? "")>") }
+    return stack[0]
+  }
+
+  private static func tagEnd(_ bytes: [UInt8], _ start: Int) throws -> Int {
+    var isQuoted = false
+    for i in start + 1..<bytes.count {
+      if bytes[i] == UInt8(ascii: "\"") { isQuoted.toggle() }
+      if bytes[i] == UInt8(ascii: "<"), i > start { throw Mistake(description: "< inside of a tag") }
+      if bytes[i] == UInt8(ascii: ">"), !isQuoted { return i }
+    }
+    throw Mistake(description: "a tag without an end")
+  }
+
+  private static func attributes(_ text: Substring) throws -> [String: String] {
+    var found: [String: String] = [:]
+    var rest = text
+    while let match = rest.firstMatch(of: /^\s*([a-zA-Z-]+)(?:="([^"]*)")?/) {
+      guard found.updateValue(try unescaped(String(match.2 ?? "")), forKey: String(match.1)) == nil else {
+        throw Mistake(description: "\(match.1) twice")
+      }
+      rest = rest[match.range.upperBound...]
+    }
+    guard rest.allSatisfy({ $0 == " " }) else { throw Mistake(description: "attributes: \(text)") }
+    return found
+  }
+
+  private static func unescaped(_ text: String) throws -> String {
+    guard text.contains("&") else { return text }
+    var result = ""
+    var parts = text.split(separator: "&", omittingEmptySubsequences: false)[...]
+    result += parts.removeFirst()
+    let known = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "#39": "'"]
+    for part in parts {
+      guard let end = part.firstIndex(of: ";"), let sign = known[String(part[..<end])] else {
+        throw Mistake(description: "&\(part.prefix(12))")
+      }
+      result += sign + part[part.index(after: end)...]
+    }
+    return result
+  }
+
+  /// The rows of a table's body, as texts.
+  static func rows(_ page: Element, _ id: String) -> [[String]] {
+    let table = page.all.first { $0.attributes["id"] == id }
+    return table?.first("tbody")?.children.map { $0.children.map(\.text) } ?? []
+  }
+
+  /// The heads of a table's columns.
+  static func heads(_ page: Element, _ id: String) -> [String] {
+    page.all.first { $0.attributes["id"] == id }?.first("thead")?.all.filter { $0.name == "th" }.map(\.text) ?? []
+  }
+}

@@ -1,0 +1,373 @@
+import Foundation
+import IMTestSupport
+import IMWire
+import Testing
+
+/// `imdump report` against what `imdump stats` and `imdump messages` say of the same captures.
+@Suite struct ReportTests {
+  private static func page(_ arguments: [String]) throws -> (text: String, root: PageParser.Element) {
+    let run = try Command.run(["report", "-q", "-o", "-"] + arguments)
+    #expect(run.status == 0, "\(run.errors)")
+    return (run.output, try PageParser.read(run.output))
+  }
+
+  private static func stats(_ arguments: [String]) throws -> [String: Any] {
+    let run = try Command.run(["stats", "-q", "--json"] + arguments)
+    return try #require(try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any])
+  }
+
+  private static func lines(_ arguments: [String]) throws -> [[String: Any]] {
+    try Command.run(arguments).output.split(separator: "\n").compactMap {
+      try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]
+    }
+  }
+
+  private static func value(_ object: [String: Any], _ path: String) -> Double? {
+    (path.split(separator: ".").reduce(object as Any?) { ($0 as? [String: Any])?[String($1)] } as? NSNumber)?
+      .doubleValue
+  }
+
+  /// The number that a cell begins with.
+  private static func number(_ text: String) -> Double? {
+    Double(text.replacing(",", with: "").prefix { $0.isNumber || $0 == "." })
+  }
+
+  private static func tiles(_ root: PageParser.Element) -> [String: (value: String, remark: String)] {
+    let list = root.all.first { $0.attributes["class"] == "tiles" }
+    return Dictionary(
+      uniqueKeysWithValues: (list?.children ?? []).map {
+        ($0.children[0].text, ($0.children[1].text, $0.children[2].text))
+      })
+  }
+
+  // MARK: Figures
+
+  @Test(arguments: try Samples.captures()) func tilesAreThoseOfStats(_ sample: String) throws {
+    let (_, root) = try Self.page([Samples.path(sample)])
+    let stats = try Self.stats([Samples.path(sample)])
+    let tiles = Self.tiles(root)
+    for (tile, path) in [
+      ("Success", "total.success"), ("Loss", "total.loss"), ("Retry", "total.retry"),
+      ("Heartbeat loss", "total.heartbeats.loss"),
+    ] {
+      let shown = try #require(tiles[tile]?.value, "\(tile)")
+      guard path != "total.heartbeats.loss" else {
+        let (answered, missed) = (
+          Self.value(stats, "total.heartbeats.answered") ?? 0, Self.value(stats, "total.heartbeats.missed") ?? 0
+        )
+        let expected = answered + missed == 0 ? nil : missed / (answered + missed) * 100
+        #expect(Self.matches(shown, expected), "\(tile): \(shown)")
+        continue
+      }
+      #expect(Self.matches(shown, Self.value(stats, path).map { $0 * 100 }), "\(tile): \(shown)")
+    }
+    for (tile, path) in [("Round trip p50", "total.rtt_us.p50"), ("Round trip p95", "total.rtt_us.p95")] {
+      let shown = try #require(tiles[tile]?.value)
+      #expect(Self.isLength(shown, Self.value(stats, path)), "\(tile): \(shown)")
+    }
+    let decoded = Self.value(stats, "counters.connections_decoded") ?? Self.value(stats, "connections.decoded")
+    if let decoded { #expect(Self.number(tiles["Connections"]?.value ?? "") == decoded) }
+  }
+
+  /// Whether a percentage is the value, or a dash where there is none.
+  private static func matches(_ shown: String, _ value: Double?) -> Bool {
+    guard let value else { return shown == "–" }
+    return number(shown).map { abs($0 - value) < 0.0101 } ?? false
+  }
+
+  private static func isLength(_ shown: String, _ microseconds: Double?) -> Bool {
+    guard let microseconds else { return shown == "–" }
+    guard let number = number(shown) else { return false }
+    let scale = shown.hasSuffix(" ms") ? 1_000.0 : 1_000_000
+    return abs(number * scale - microseconds) <= scale * 0.051
+  }
+
+  @Test(arguments: try Samples.captures()) func tablesAddUpToMessages(_ sample: String) throws {
+    let (_, root) = try Self.page([Samples.path(sample)])
+    let stats = try Self.stats([Samples.path(sample)])
+    let messages = try Self.lines(["messages", "-q", "--json", Samples.path(sample)])
+
+    // Messages by type, up to the types that are put together.
+    let heads = PageParser.heads(root, "rate-rows")
+    let rates = PageParser.rows(root, "rate-rows")
+    let types = Dictionary(messages.map { ($0["type"] as? String ?? "", 1) }, uniquingKeysWith: +)
+    #expect(
+      rates.reduce(0.0) { sum, row in sum + row.dropFirst().reduce(0) { $0 + (Self.number($1) ?? 0) } }
+        == Double(messages.count))
+    for (i, head) in heads.enumerated().dropFirst() where types[head] != nil {
+      #expect(rates.reduce(0.0) { $0 + (Self.number($1[i]) ?? 0) } == Double(types[head] ?? 0), "\(head)")
+    }
+
+    func sum(_ table: String, _ column: String) -> Double? {
+      guard let place = PageParser.heads(root, table).firstIndex(of: column) else { return nil }
+      return PageParser.rows(root, table).reduce(0.0) { $0 + (Self.number($1[place]) ?? 0) }
+    }
+    #expect((sum("rtt-rows", "round trips") ?? 0) == (Self.value(stats, "total.rtt_us.count") ?? 0))
+    let lost =
+      (Self.value(stats, "total.messages.unanswered") ?? 0) + (Self.value(stats, "total.messages.damaged") ?? 0)
+    #expect((sum("trouble-rows", "lost") ?? 0) == lost && (sum("rtt-rows", "lost") ?? 0) == lost)
+    #expect((sum("connection-rows", "lost") ?? 0) == lost)
+    #expect((sum("connection-rows", "messages") ?? 0) == (Self.value(stats, "total.messages.units") ?? 0))
+    // Pings of WebSocket have no intervals here, and stats has all of them.
+    if let intervals = sum("beat-rows", "intervals") {
+      let sent = try Self.lines([
+        "-q", "--print", "--format", "json", Samples.path(sample), "-Y", "type contains \"heartbeat\"",
+      ])
+      #expect(intervals > 0 || sent.isEmpty)
+    }
+  }
+
+  /// Fates and causes of the table of problems are those of the messages.
+  @Test(arguments: try Samples.captures()) func problemsAreThoseOfMessages(_ sample: String) throws {
+    let (_, root) = try Self.page([Samples.path(sample)])
+    var found: [String: Int] = [:]
+    let names: Set = ["unanswered", "damaged", "rejected", "unknown", "acked_after_retry", "pending"]
+    for row in PageParser.rows(root, "problem-rows") where names.contains(row[1]) {
+      found["\(row[1]) \(row[3])", default: 0] += Int(Self.number(row[4]) ?? 0)
+    }
+    var expected: [String: Int] = [:]
+    for message in try Self.lines(["messages", "-q", "--json", Samples.path(sample)]) {
+      guard let fate = message["fate"] as? String, names.contains(fate) else { continue }
+      expected["\(fate) \(message["cause"] as? String ?? "–")", default: 0] += 1
+    }
+    #expect(found == expected)
+    // Issues that the engine finds in packets are those of stats.
+    let issues = try Self.stats([Samples.path(sample)])["issues"] as? [String: Int] ?? [:]
+    for row in PageParser.rows(root, "problem-rows") {
+      guard let count = issues[row[1]], !names.contains(row[1]), row[1] != "late_ack", row[1] != "gap" else { continue }
+      #expect(Self.number(row[4]) == Double(count), "\(row[1])")
+    }
+  }
+
+  // MARK: Words
+
+  @Test(arguments: [
+    ("tjp-clean-chat.pcap", "No message was lost: all 24 were answered.", ""),
+    (
+      "tjp-weak-network.pcap",
+      "2 of 50 messages were lost (4.00 %): 2 received by the other side's TCP and not answered (peer).",
+      "First at 08:53:29, last at 08:53:48 UTC. Clients sent all of them. 2 of 3 sessions are affected: 49147 and 22509."
+    ),
+    (
+      "tjp-damage.pcap", "2 of 38 messages were lost (5.26 %): 2 damaged in transit (checksum).",
+      "The capture has holes: 1,462 bytes in 2 places reached the other side and were not captured."
+    ),
+    (
+      "tjp-v2-chat.pcap",
+      "No message was recognized: none of 2 connections in 140 packets speaks tjp, mqtt, smpp, diameter, goim, jt808.",
+      "The busiest ports are 8080 (24,461 bytes)."
+    ),
+    ("mqtt5-mosquitto.pcap", "No message was lost: all 41 were answered.", "But: 2 messages were refused"),
+  ]) func theVerdictComesFirst(_ sample: String, _ headline: String, _ more: String) throws {
+    let (_, root) = try Self.page([Samples.path(sample)])
+    let verdict = try #require(root.all.first { $0.attributes["id"] == "verdict" })
+    #expect(verdict.first("h2")?.text == headline)
+    #expect(more.isEmpty || verdict.text.contains(more), "\(verdict.text)")
+    // It is the first section of the page.
+    #expect(root.first("main")?.children.first?.attributes["id"] == "verdict")
+  }
+
+  /// The sessions are those that `messages --by session` has, and the times those of the messages.
+  @Test func whoIsHurt() throws {
+    let path = Samples.path("tjp-weak-network.pcap")
+    let lost = try Self.lines(["messages", "-q", "--json", "--lost", path]).filter { $0["type"] as? String == "data" }
+    let sessions = Set(lost.compactMap { ($0["session"] as? NSNumber)?.intValue })
+    let all = try Self.lines(["messages", "-q", "--by", "session", "--json", path])
+    let text = try #require(try Self.page([path]).root.all.first { $0.attributes["id"] == "verdict" }).text
+    #expect(text.contains("\(sessions.count) of \(all.count) sessions are affected"))
+    for session in sessions { #expect(text.contains(String(session))) }
+  }
+
+  @Test func whatWasNotReadIsSaid() throws {
+    let folder = try Scratch()
+    let bytes = try Samples.bytes("tjp-clean-chat.pcap")
+    let cut = try folder.file("cut.pcap", bytes.dropLast(7))
+    let out = folder.path("r.html")
+    let run = try Command.run(["report", cut, "-o", out])
+    #expect(run.status == 1)
+    let page = try String(contentsOfFile: out, encoding: .utf8)
+    #expect(page.contains("Cannot be known") && page.contains("In what was read, no message was lost: all "))
+    #expect(page.contains("Not all was read: cut.pcap: ") && !page.contains(folder.url.lastPathComponent))
+  }
+
+  /// An answer that reached the client and not the capture leaves a message whose fate nobody knows: it is not called lost, nor well.
+  @Test func aHoleInTheCaptureIsNoLoss() throws {
+    let folder = try Scratch()
+    let client = Endpoint(address: IPAddress(v4: 0x0a00_0001), port: 40_000)
+    var talk = ConversationBuilder(client: client, server: Endpoint(address: IPAddress(v4: 0xc000_0209), port: 8_080))
+    let at = { (ms: Int64) in Timestamp(seconds: 1_760_000_000, fraction: 0).advanced(by: ms * 1_000_000) }
+    _ = talk.open(at: at(0))
+    for (sequence, begin) in [(UInt32(10), Int64(100)), (11, 1_000), (12, 2_000)] {
+      _ = talk.send(
+        TJPFrameBuilder(text: "hello", sequence: sequence).bytes, .clientToServer, at: at(begin))
+      let answer = talk.send(TJPFrameBuilder.echoACK(of: sequence).bytes, .serverToClient, at: at(begin + 20))
+      // The segment, and not the client's acknowledgment of it.
+      if sequence == 11, let segment = answer.first { talk.drop(segment) }
+    }
+    _ = talk.close(.fin(by: .clientToServer), at: at(30_000))
+    let path = try folder.file("hole.pcap", CaptureBuilder(talk.packets).pcap())
+    let fates = try Self.lines(["messages", "-q", "--json", path]).compactMap { $0["fate"] as? String }
+    #expect(fates.sorted() == ["acked", "acked", "unknown"])
+    let verdict = try #require(try Self.page([path]).root.all.first { $0.attributes["id"] == "verdict" }).text
+    #expect(verdict.contains("Cannot be known"), "\(verdict)")
+    #expect(
+      verdict.contains("No message is known to be lost, but for 1 of 3 messages it cannot be known"), "\(verdict)")
+    #expect(verdict.contains("The capture has holes: 28 bytes in 1 place reached the other side"), "\(verdict)")
+    let ladder = try Command.run(["ladder", "-q", path]).output
+    #expect(
+      ladder.contains("answer not in the capture") && ladder.contains("28 bytes of the server missing (capture_loss)"),
+      "\(ladder)")
+  }
+
+  // MARK: The page
+
+  @Test(arguments: try Samples.captures()) func thePageIsWhole(_ sample: String) throws {
+    let (text, root) = try Self.page([Samples.path(sample)])
+    #expect(
+      try Command.run(["report", "-q", "-o", "-", Samples.path(sample)]).output == text, "the same capture, other bytes"
+    )
+    #expect(!text.contains("http://") && !text.contains("https://") && !text.contains("src=") && !text.contains("url("))
+    let policy =
+      root.all.first { $0.attributes["http-equiv"] == "Content-Security-Policy" }?.attributes["content"] ?? ""
+    #expect(policy.hasPrefix("default-src 'none'; style-src 'sha256-") && !policy.contains("unsafe"))
+    let ids = root.all.compactMap { $0.attributes["id"] }
+    #expect(Set(ids).count == ids.count, "an id stands twice")
+    for element in root.all {
+      if let target = element.attributes["href"] {
+        #expect(target.first == "#" && ids.contains(String(target.dropFirst())), "\(target)")
+      }
+      if let label = element.attributes["aria-labelledby"] {
+        for id in label.split(separator: " ") { #expect(ids.contains(String(id)), "\(label)") }
+      }
+      for name in element.attributes.keys { #expect(!name.hasPrefix("on") && name != "style", "\(name)") }
+      if element.name == "th" { #expect(element.attributes["scope"] != nil) }
+      if element.name == "svg", element.attributes["aria-hidden"] == nil {
+        #expect(element.attributes["role"] == "img" && element.first("title")?.text.isEmpty == false)
+      }
+    }
+    let sections = root.all.filter { $0.name == "section" }.compactMap { $0.attributes["id"] }
+    #expect(
+      sections == [
+        "verdict", "rtt-time", "rtt-distribution", "rates", "troubles", "heartbeats", "connections-time", "sequences",
+        "ladders",
+        "problems", "connections", "method",
+      ])
+  }
+
+  /// Names that clients give themselves, and names of files, are text whatever they are.
+  @Test func hostileNamesAreText() throws {
+    let folder = try Scratch()
+    let evil = "</script><script>alert('1')</script>\"&\u{202e}<img src=x onerror=y>"
+    let mqtt = { (at: Int64) in Timestamp(seconds: 1_760_000_000, fraction: at * 1_000_000) }
+    let phone = Endpoint(address: IPAddress(v4: 0xc000_0201), port: 40_000)
+    let broker = Endpoint(address: IPAddress(v4: 0xc000_0209), port: 1_883)
+    var talk = ConversationBuilder(client: phone, server: broker)
+    _ = talk.open(at: mqtt(0))
+    _ = talk.send(MQTTPacketBuilder.connect(clientID: evil), .clientToServer, at: mqtt(10))
+    _ = talk.send(MQTTPacketBuilder.connack(), .serverToClient, at: mqtt(20))
+    _ = talk.send(MQTTPacketBuilder.publish("a", [1], qos: 1, packetID: 7), .clientToServer, at: mqtt(30))
+    _ = talk.close(.reset(by: .serverToClient), at: mqtt(20_000))
+    var capture = CaptureBuilder()
+    for packet in talk.packets { capture.packets.append(packet) }
+    let name = "a<b>\"'&c\u{202e}.pcap"
+    let path = try folder.file(name, capture.pcap())
+    let (text, root) = try Self.page([path])
+    #expect(!text.contains("<script>alert") && !text.contains("<img") && !text.contains("a<b>"))
+    for scalar in text.unicodeScalars {
+      let isControl = (scalar.value < 0x20 && scalar != "\n") || (0x7f...0x9f).contains(scalar.value)
+      #expect(!isControl && !scalar.properties.isBidiControl, "U+\(String(scalar.value, radix: 16))")
+    }
+    let verdict = try #require(root.all.first { $0.attributes["id"] == "verdict" })
+    #expect(verdict.text.contains("1 of 1 message was lost"), "\(verdict.text)")
+    #expect(verdict.text.contains("</script><script>alert('1')</script>\"&\\xe2\\x80\\xae<img src=x onerror=y>"))
+    #expect(root.first("title")?.text == "imdump report: a<b>\"'&c\\xe2\\x80\\xae.pcap")
+    // The ladder as a file of its own says it, too.
+    let svg = try Command.run(["ladder", "-q", path, "--format", "svg"])
+    #expect(svg.status == 0 && svg.output.contains("&lt;img src=x") && !svg.output.contains("<img"))
+  }
+
+  // MARK: The command
+
+  @Test func mistakesAreTold() throws {
+    let folder = try Scratch()
+    let path = Samples.path("tjp-clean-chat.pcap")
+    #expect(try Command.run(["report", path]).status == 64)
+    let input = try Command.run(["report", "-", "-o", folder.path("r.html")])
+    #expect(input.status == 64 && input.errors.contains("read twice"))
+    // A capture that is not there costs no report that is.
+    let old = try folder.file("r.html", "old".utf8)
+    #expect(try Command.run(["report", folder.path("none.pcap"), "-o", old]).status == 66)
+    #expect(try String(contentsOfFile: old, encoding: .utf8) == "old")
+    // What is read cannot be written.
+    let copy = try folder.file("c.pcap", Samples.bytes("tjp-clean-chat.pcap"))
+    #expect(try Command.run(["report", copy, "-o", copy]).status == 74)
+    #expect(try [UInt8](Data(contentsOf: URL(filePath: copy))) == Samples.bytes("tjp-clean-chat.pcap"))
+    #expect(try Command.run(["report", path, "-o", "/dev/full"]).status == 74)
+  }
+
+  @Test func severalCapturesAndAFilter() throws {
+    let paths = ["tjp-clean-chat.pcap", "goim-room.pcap"].map(Samples.path)
+    let (_, root) = try Self.page(paths)
+    let messages = try Self.lines(["messages", "-q", "--json"] + paths)
+    let total = PageParser.rows(root, "rate-rows").reduce(0.0) { sum, row in
+      sum + row.dropFirst().reduce(0) { $0 + (Self.number($1) ?? 0) }
+    }
+    #expect(total == Double(messages.count))
+    let one = try Self.page([paths[0], "host", "192.0.2.21"])
+    #expect(one.text.contains("Capture filter") && one.text.contains("host 192.0.2.21"))
+    #expect(PageParser.rows(one.root, "connection-rows").count == 1)
+  }
+
+  /// The figures beside those of another capture are those of `imdump diff`.
+  @Test func anotherCaptureStandsBeside() throws {
+    let (old, new) = (Samples.path("tjp-clean-chat.pcap"), Samples.path("tjp-weak-network.pcap"))
+    let (_, root) = try Self.page([new, "--compare", old])
+    let table = try Command.run(["diff", "-q", old, new]).output.split(separator: "\n").dropFirst()
+    let rows = PageParser.rows(root, "comparison-rows")
+    #expect(rows.count > 10 && rows.contains { $0[4] == "* yes" } && rows.contains { $0[4] == "no" })
+    for row in rows {
+      let line = try #require(table.first { $0.hasPrefix(row[0] + " ") }, "\(row)")
+      #expect(line.hasSuffix("*") == (row[4] != "no"), "\(row)")
+      for cell in row[1...3] where !cell.isEmpty { #expect(line.contains(" \(cell)"), "\(row): \(line)") }
+    }
+    let same = try Self.page([old, "--compare", old])
+    #expect(same.text.contains("Nothing differs by more than chance explains."))
+    #expect(try Command.run(["report", new, "--compare", "none.pcap", "-o", "-"]).status == 66)
+    #expect(try Command.run(["report", new, "--compare", "-", "-o", "-"]).status == 64)
+  }
+
+  /// The page of many connections, each with a lost message, is bounded, and says what it leaves out.
+  @Test func aLargeCaptureMakesNoLargePage() throws {
+    let folder = try Scratch()
+    let server = Endpoint(address: IPAddress(v4: 0xc000_0209), port: 8_080)
+    var capture = CaptureBuilder()
+    let count = 700
+    for number in 0..<count {
+      let client = Endpoint(address: IPAddress(v4: 0x0a00_0000 + UInt32(number)), port: 40_000)
+      var talk = ConversationBuilder(client: client, server: server)
+      let at = { (ms: Int64) in Timestamp(seconds: 1_760_000_000 + Int64(number) * 5, fraction: ms * 1_000_000) }
+      _ = talk.open(at: at(0))
+      for (i, delay) in [Int64(100), 300, 500].enumerated() {
+        let frame = TJPFrameBuilder(text: "hello", sequence: UInt32(10 + i), session: UInt16(number))
+        _ = talk.send(frame.bytes, .clientToServer, at: at(delay))
+        guard i > 0 else { continue }
+        let answer = TJPFrameBuilder.echoACK(of: UInt32(10 + i), session: UInt16(number))
+        _ = talk.send(answer.bytes, .serverToClient, at: at(delay + 20))
+      }
+      _ = talk.close(.fin(by: .clientToServer), at: at(4_000))
+      for packet in talk.packets { capture.packets.append(packet) }
+    }
+    capture.packets.sort { $0.timestamp < $1.timestamp }
+    let path = try folder.file("many.pcap", capture.pcap())
+    let (text, root) = try Self.page([path])
+    let verdict = try #require(root.all.first { $0.attributes["id"] == "verdict" }).text
+    #expect(verdict.contains("700 of 2,100 messages were lost (33.33 %)"), "\(verdict)")
+    #expect(verdict.contains("700 of 700 sessions are affected") && verdict.contains("692 more"))
+    #expect(PageParser.rows(root, "connection-rows").count == 300 && text.contains("400 connections with less trouble"))
+    #expect(root.all.filter { $0.attributes["class"] == "ladder" && $0.name == "details" }.count == 20)
+    #expect(text.contains("680 further connections with problems left out"))
+    #expect(text.contains("670 other sessions"))
+    #expect(PageParser.rows(root, "rate-rows").count <= 400)
+    #expect(text.utf8.count < 500_000, "\(text.utf8.count) bytes")
+  }
+}
