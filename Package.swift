@@ -34,7 +34,7 @@ let fuzzed: [Product] =
       name: "rooms",
       targets: [
         "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference", "IMRedaction", "IMFilter",
-        "IMOwners",
+        "IMOwners", "IMTerminal",
         "IMAlerts", "IMOutput", "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",
       ])
   ] : []
@@ -69,6 +69,7 @@ let package = Package(
       providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
     room("IMWire", []),
+    room("IMTerminal", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
     .target(name: "CMachine"),
     .target(name: "CSandbox"),
@@ -84,7 +85,8 @@ let package = Package(
     room("IMFilter", ["IMWire"]),
     room("IMOwners", ["IMWire"]),
     room("IMAlerts", ["IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
-    room("IMOutput", ["IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMOwners", "IMWire"]),
+    room(
+      "IMOutput", ["IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMOwners", "IMTerminal", "IMWire"]),
     room(
       "IMDocuments",
       ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMOwners", "IMYAML", "IMWire", "CMachine"]),
@@ -94,7 +96,8 @@ let package = Package(
       "IMPipeline",
       [
         "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMStore", "IMOwners", "IMYAML", "IMWire", "CSandbox",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMStore", "IMTerminal", "IMOwners", "IMYAML", "IMWire",
+        "CSandbox",
       ]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
     room("IMCommandLine", ["IMWire"]),
@@ -119,6 +122,7 @@ let package = Package(
       name: "IMEngineTestSupport", dependencies: ["IMEngine"], path: "Tests/IMEngineTestSupport",
       swiftSettings: settings + checked),
     tests("IMWireTests", ["IMWire"]),
+    tests("IMTerminalTests", ["IMTerminal"]),
     tests("IMCommandLineTests", ["IMCommandLine"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
     tests("IMFieldsTests", ["IMFields", "IMProfile", "IMEngine", "IMYAML", "IMWire"]),
@@ -131,7 +135,9 @@ let package = Package(
     tests("IMOwnersTests", ["IMOwners", "IMWire"]),
     tests("IMMetricsTests", ["IMMetrics", "IMEngine", "IMWire"]),
     tests("IMAlertsTests", ["IMAlerts", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
-    tests("IMOutputTests", ["IMOutput", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMFilter", "IMWire"]),
+    tests(
+      "IMOutputTests",
+      ["IMOutput", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMFilter", "IMTerminal", "IMWire"]),
     tests(
       "IMDocumentsTests",
       ["IMDocuments", "IMEngineTestSupport", "IMOutput", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
