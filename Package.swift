@@ -34,7 +34,7 @@ let fuzzed: [Product] =
       name: "rooms",
       targets: [
         "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference", "IMRedaction", "IMFilter",
-        "IMOwners", "IMTerminal",
+        "IMOwners", "IMTerminal", "IMBrowser",
         "IMAlerts", "IMOutput", "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",
       ])
   ] : []
@@ -93,10 +93,12 @@ let package = Package(
     room(
       "IMStore", ["IMOutput", "IMMetrics", "IMEngine", "IMFields", "IMWire", "CSQLite"]),
     room(
+      "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"]),
+    room(
       "IMPipeline",
       [
         "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMStore", "IMTerminal", "IMOwners", "IMYAML", "IMWire",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMStore", "IMBrowser", "IMTerminal", "IMOwners", "IMYAML", "IMWire",
         "CSandbox",
       ]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
@@ -123,6 +125,7 @@ let package = Package(
       swiftSettings: settings + checked),
     tests("IMWireTests", ["IMWire"]),
     tests("IMTerminalTests", ["IMTerminal"]),
+    tests("IMBrowserTests", ["IMBrowser", "IMTerminal", "IMStore", "IMEngine", "IMWire"]),
     tests("IMCommandLineTests", ["IMCommandLine"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
     tests("IMFieldsTests", ["IMFields", "IMProfile", "IMEngine", "IMYAML", "IMWire"]),

@@ -13,7 +13,7 @@ package enum TerminalSignals {
     package init(rawValue: UInt32) { self.rawValue = rawValue }
     /// To end: SIGINT.
     package static let interrupt = Wishes(rawValue: 1)
-    /// To end: SIGTERM.
+    /// To end: SIGTERM, SIGQUIT.
     package static let terminate = Wishes(rawValue: 2)
     /// To end, because the terminal is gone: SIGHUP.
     package static let hangUp = Wishes(rawValue: 4)
@@ -40,7 +40,9 @@ package enum TerminalSignals {
     writingEnd.store(ends[1], ordering: .relaxed)
     // Made now: making it is nothing for a handler to do.
     _ = wishes.load(ordering: .relaxed)
-    for number in [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH] { listen(number) }
+    for number in [SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH] { listen(number) }
+    // A terminal that is gone is an error of write(2), and nobody asks a screen for its counts.
+    for number in [SIGPIPE, SIGUSR1, SIGUSR2] { signal(number, SIG_IGN) }
     return ends[0]
   }
 
@@ -51,7 +53,7 @@ package enum TerminalSignals {
       let wish: Wishes =
         switch number {
         case SIGINT: .interrupt
-        case SIGTERM: .terminate
+        case SIGTERM, SIGQUIT: .terminate
         case SIGHUP: .hangUp
         case SIGTSTP: .suspend
         case SIGCONT: .resume
