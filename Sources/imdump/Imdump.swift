@@ -32,7 +32,8 @@ enum Imdump: CommandGroup {
   static var members: [Member] {
     [
       .command(Capture.self), .command(Stats.self), .command(Messages.self), .command(Streams.self),
-      .command(Export.self), .command(Diff.self), .command(Index.self), .command(Query.self), .command(Check.self),
+      .command(Export.self), .command(Diff.self), .command(Index.self), .command(Query.self),
+      .command(Browse.self), .command(Check.self),
       .group(Rules.self), .group(Profile.self),
       .command(Fields.self), .command(Schema.self),
       .command(Completion.self),

@@ -9,6 +9,8 @@ package struct StoreChoices: Sendable {
   package var path = ""
   /// Whether what users write is kept, to be searched.
   package var keepsPayload = false
+  /// Called by the thread that writes when the store is there, and after each batch.
+  var written: (@Sendable () -> Void)?
 
   /// No file yet.
   package init() {}
@@ -77,7 +79,8 @@ final class StoreKeeper: Companion {
     do throws(StoreError) { writer = try StoreWriter(file.place, called: file.path, run.plans, options) } catch {
       throw CaptureError(error)
     }
-    thread = try StoreThread(writer, queue, path: choices.path)
+    choices.written?()
+    thread = try StoreThread(writer, queue, path: choices.path, written: choices.written)
   }
 
   func afterBatch(_ driver: Driver) throws(CaptureError) {
