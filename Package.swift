@@ -125,7 +125,7 @@ let package = Package(
       swiftSettings: settings + checked),
     tests("IMWireTests", ["IMWire"]),
     tests("IMTerminalTests", ["IMTerminal"]),
-    tests("IMBrowserTests", ["IMBrowser", "IMTerminal", "IMStore", "IMEngine", "IMWire"]),
+    tests("IMBrowserTests", ["IMBrowser", "IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMWire"]),
     tests("IMCommandLineTests", ["IMCommandLine"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
     tests("IMFieldsTests", ["IMFields", "IMProfile", "IMEngine", "IMYAML", "IMWire"]),

@@ -12,6 +12,10 @@ extension Browser {
       source.isStore
         ? query("SELECT kind, cause, count(*) FROM problems GROUP BY 1, 2")
         : command("stats", [])
+    case .frame:
+      // Of all frames the one that its packet completed.
+      command(
+        nil, ["-v", "-X", "-Y", "number == \(frameMessage?.packet ?? 0) and conn == \(frameMessage?.connection ?? 0)"])
     case .messages: source.isStore && messages.choice.filter.isEmpty ? messageQuery : messageCommand
     }
   }
@@ -73,10 +77,13 @@ extension Browser {
     (["imdump", "query"] + source.files + [sql]).map(Self.shellWord).joined(separator: " ")
   }
 
-  private func command(_ name: String, _ options: [String]) -> String {
+  private var frameMessage: StoredMessage? { messages.selected?.message }
+
+  private func command(_ name: String?, _ options: [String]) -> String {
     // Of a store, the captures behind it.
     let files = source.isStore ? source.captures : source.files
-    return (["imdump", name] + files + source.options + options).map(Self.shellWord).joined(separator: " ")
+    return (["imdump"] + [name].compactMap { $0 } + files + source.options + options).map(Self.shellWord).joined(
+      separator: " ")
   }
 
   /// A word as a shell takes it.

@@ -29,6 +29,7 @@ extension Browser {
     case .sessions: .sessions
     case .messages: .messages
     case .problems: .problems
+    case .frame: .frame
     }
   }
 
@@ -59,6 +60,7 @@ extension Browser {
         sessions.select(sessions.top + row)
         if isSecond { perform(.open, at: now) }
       case .messages: if row < messages.height { messages.select(screenRow: row) }
+      case .frame: frame?.click(row: row, column: mouse.column)
       case .problems:
         guard problems.visible.contains(problems.top + row) else { return }
         problems.select(problems.top + row)
@@ -72,6 +74,7 @@ extension Browser {
     case .sessions: sessions.move(count)
     case .messages: messages.move(count)
     case .problems: problems.move(count)
+    case .frame: frame?.move(count)
     }
   }
 
@@ -80,6 +83,7 @@ extension Browser {
     case .sessions: max(1, sessions.height - 1)
     case .messages: max(1, messages.height - 1)
     case .problems: max(1, problems.height - 1)
+    case .frame: max(1, (frame?.height ?? 1) - 1)
     }
   }
 
@@ -92,6 +96,9 @@ extension Browser {
     case .home: screen == .messages && !messages.isFirst ? messages.restart(at: .after(0)) : move(-1_000_000_000)
     case .end: screen == .messages && !messages.isLast ? messages.restart(at: .before(.max)) : move(1_000_000_000)
     case .open: open()
+    case .left: frame?.moveByte(-1)
+    case .right: frame?.moveByte(1)
+    case .otherPane: frame?.isInBytes.toggle()
     case .back: back(at: now)
     case .filter:
       inputBefore = screen == .messages ? messages.choice.filter : sessionSignal.value.order.filter
@@ -141,8 +148,25 @@ extension Browser {
         return
       }
       show(PageRequest.Choice(PageChoice(problems: ProblemNames.kind(Int(bit)))), of: nil)
-    case .messages: break
+    case .messages: openFrame()
+    case .frame: break
     }
+  }
+
+  private mutating func openFrame() {
+    guard let message = messages.selected?.message else { return }
+    guard message.capture > 0, message.capture <= Int64(source.captures.count) else {
+      note = "the store does not say which capture the message is in"
+      return
+    }
+    screen = .frame
+    frame = nil
+    let request = FrameRequest(
+      message: message.id, files: Array(source.captures.prefix(Int(message.capture))),
+      packet: UInt64(max(0, message.packet)), streamOffset: UInt64(max(0, message.streamOffset)),
+      direction: message.direction)
+    frameAwaited = request
+    outbox.append(.frame(request))
   }
 
   private mutating func show(_ choice: PageRequest.Choice, of session: StoredSession?) {
@@ -160,6 +184,9 @@ extension Browser {
     switch screen {
     case .sessions: changeOrder(at: now) { $0.filter = "" }
     case .problems: screen = .sessions
+    case .frame:
+      screen = .messages
+      frameAwaited = nil
     case .messages:
       if messages.choice.filter.isEmpty {
         screen = messagesCameFrom

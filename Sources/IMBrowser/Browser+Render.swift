@@ -20,6 +20,7 @@ extension Browser {
     case .sessions: putSessions(&grid)
     case .messages: putMessages(&grid)
     case .problems: putProblems(&grid)
+    case .frame: putFrame(&grid)
     }
     putStatus(&grid)
     putKeys(&grid)
@@ -111,6 +112,9 @@ extension Browser {
       return filter
         + "message \(grouped(UInt64(max(0, message.id))))   packet \(grouped(UInt64(max(0, message.packet))))"
         + (messages.isFirst ? "   first page" : "") + (messages.isLast ? "   last page" : "")
+    case .frame:
+      guard let frame else { return "reading the capture up to the message…" }
+      return frame.status
     case .problems: return problems.items.isEmpty ? "no problems" : "\(problems.items.count) kinds and causes"
     }
   }

@@ -13,6 +13,8 @@ package struct Browser: Sendable {
     case messages
     /// Problems by kind and cause.
     case problems
+    /// The bytes and parts of a message.
+    case frame
   }
 
   /// What lies over the screen.
@@ -78,6 +80,10 @@ package struct Browser: Sendable {
   var problems = SelectableList<StoredProblemCount, String> { $0.kind + "/" + ($0.cause ?? "") }
   var problemsAwaited = false
 
+  /// The message whose bytes are shown; `nil` while they are on their way.
+  package internal(set) var frame: FrameModel?
+  var frameAwaited: FrameRequest?
+
   var hasMouse: Bool
   var wishes: [Wish] = []
   var outbox: [BrowserRequest] = []
@@ -136,6 +142,10 @@ package struct Browser: Sendable {
       details = (id, lines)
     case .captures(let paths): source.captures = paths
     case .problems(let counts): problems.replace(counts)
+    case .frame(let request, let anatomy):
+      guard request == frameAwaited else { return }
+      frameAwaited = nil
+      frame = FrameModel(anatomy)
     case .failure(let request, let text):
       note = text
       fail(request)
@@ -150,6 +160,10 @@ package struct Browser: Sendable {
     case .problem: problemAwaited = nil
     case .details(let id): details = (id, [])
     case .problems: break
+    case .frame(let wanted):
+      guard wanted == frameAwaited else { return }
+      frameAwaited = nil
+      if screen == .frame { screen = .messages }
     }
   }
 

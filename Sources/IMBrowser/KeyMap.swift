@@ -5,6 +5,7 @@ package enum BrowserAction: Hashable, Sendable {
   case up, down, pageUp, pageDown, home, end
   case open, back, filter, sort, reverse, pin, allMessages, problems
   case nextProblem, previousProblem, nextOfKind(Int)
+  case left, right, otherPane
   case help, command, mouse, redraw, suspend, quit
 }
 
@@ -83,6 +84,9 @@ package struct KeyMap: Sendable {
   /// Keys of the list of messages.
   package static let messages = KeyMap(
     [
+      Row(
+        keys: [Key(.enter), Key(.right), Key("l")], label: "Enter → l", action: .open,
+        help: "the message's bytes and fields", word: "bytes"),
       back,
       Row(
         keys: [Key("/")], label: "/", action: .filter, help: "only messages that a -Y filter lets through",
@@ -103,5 +107,17 @@ package struct KeyMap: Sendable {
         keys: [Key(.enter), Key(.right), Key("l")], label: "Enter → l", action: .open,
         help: "the messages with the problem", word: "open"),
       back,
+    ] + moving + general)
+
+  /// Keys of the bytes and parts of a message.
+  package static let frame = KeyMap(
+    [
+      Row(
+        keys: [Key(.tab), Key(.backTab)], label: "Tab", action: .otherPane, help: "between the fields and the bytes",
+        word: "pane"),
+      Row(keys: [Key(.left), Key("h")], label: "← h", action: .left, help: "the byte before"),
+      Row(keys: [Key(.right), Key("l")], label: "→ l", action: .right, help: "the next byte"),
+      Row(
+        keys: [Key(.escape), Key(.backspace)], label: "Esc", action: .back, help: "the messages", word: "back"),
     ] + moving + general)
 }

@@ -1,4 +1,6 @@
+package import IMOutput
 package import IMStore
+package import IMWire
 
 /// What the browser wants to know, for the threads that read the store.
 package enum BrowserRequest: Equatable, Sendable {
@@ -12,6 +14,8 @@ package enum BrowserRequest: Equatable, Sendable {
   case problem(ProblemRequest)
   /// Everything that is known of a message.
   case details(Int64)
+  /// The bytes and parts of a message's first copy.
+  case frame(FrameRequest)
 }
 
 /// What the threads that read the store have found.
@@ -28,6 +32,8 @@ package enum BrowserAnswer: Sendable {
   case problem(ProblemRequest, Int64?)
   /// What is known of a message, name by name.
   case details(Int64, [(name: String, value: String)])
+  /// The bytes and parts of a message's first copy.
+  case frame(FrameRequest, FrameAnatomy)
   /// Reading failed.
   case failure(BrowserRequest, String)
 }
@@ -70,4 +76,14 @@ package struct ProblemRequest: Equatable, Sendable {
   package var kinds: ProblemKinds
   /// Among which messages.
   package var choice: PageRequest.Choice
+}
+
+/// A message's first copy, whose bytes are wanted.
+package struct FrameRequest: Equatable, Sendable {
+  /// The message.
+  package var message: Int64
+  /// The captures that are read for it; it is in the last one.
+  package var files: [String]
+  /// The packet that completed it, its place in its stream, and its direction.
+  package var packet: UInt64, streamOffset: UInt64, direction: Direction
 }

@@ -1,3 +1,4 @@
+import IMOutput
 import IMStore
 import IMTerminal
 import IMTestSupport
@@ -39,6 +40,12 @@ import Testing
       case .problems: .problems([])
       case .page(let wanted): try finder.page(wanted).map { .page($0) }
       case .problem(let wanted): try finder.problem(wanted).map { .problem(wanted, $0.id) }
+      case .frame(let wanted):
+        .frame(
+          wanted,
+          FrameAnatomy(
+            bytes: Array(0..<100), hidden: [40..<44],
+            parts: [FrameAnatomy.Part(name: "\u{1b}张", value: "\u{7}", range: 3..<60)]))
       case .details(let id): .details(id, [("id", "\(id)"), ("text", "\u{1b}[2J")])
       }
     }
@@ -50,7 +57,7 @@ import Testing
   }
 
   @Test func everyKeyOfHelpIsOneKeyAlone() {
-    for map in [KeyMap.sessions, .messages, .problems] {
+    for map in [KeyMap.sessions, .messages, .problems, .frame] {
       let keys = map.rows.flatMap(\.keys)
       #expect(Set(keys).count == keys.count)
       for row in map.rows { for key in row.keys { #expect(map.action(key) == row.action) } }
@@ -64,7 +71,9 @@ import Testing
     var bench = Bench()
     try bench.settle()
     let keys =
-      [KeyMap.sessions, .messages, .problems].flatMap { $0.rows.flatMap(\.keys) } + [Key("张"), Key("x"), Key(.delete)]
+      [KeyMap.sessions, .messages, .problems, .frame].flatMap { $0.rows.flatMap(\.keys) } + [
+        Key("张"), Key("x"), Key(.delete),
+      ]
     for step in 0..<3_000 {
       switch random.next() % 20 {
       case 0: bench.browser.handle(.paste("type == \u{1b}[2Jdata\n"), at: bench.now)

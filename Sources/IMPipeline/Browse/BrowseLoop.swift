@@ -15,15 +15,15 @@ final class BrowseLoop {
   private let answers: AnswerDesk
   private let loading: StoreLoading?
   /// Starts the threads that read, when there is a store.
-  private let open: () throws(CaptureError) -> [StoreReading]
-  private var readings: [StoreReading] = []
+  private let open: () throws(CaptureError) -> BrowseReaders
+  private var readers: BrowseReaders?
   private var commits = 0
   private var status: ExitStatus?
   private var size: (width: Int, height: Int)
 
   init(
     _ browser: Browser, _ session: TerminalSession, colours: ColourLevel, wakeEnd: Int32, answers: AnswerDesk,
-    loading: StoreLoading?, open: @escaping () throws(CaptureError) -> [StoreReading]
+    loading: StoreLoading?, open: @escaping () throws(CaptureError) -> BrowseReaders
   ) {
     self.browser = browser
     self.session = session
@@ -43,7 +43,7 @@ final class BrowseLoop {
 
   /// Runs until somebody ends it; gives the exit status.
   func run() -> ExitStatus {
-    defer { for reading in readings { reading.end() } }
+    defer { readers?.end() }
     while status == nil {
       step()
       if browser.isDirty { paint() }
@@ -62,15 +62,13 @@ final class BrowseLoop {
   /// Does what there is to do without waiting.
   private func step() {
     if let loading { update(loading.state) }
-    if readings.isEmpty, loading == nil || commits > 0 {
-      do throws(CaptureError) { readings = try open() } catch { return fail(error) }
+    if readers == nil, loading == nil || commits > 0 {
+      do throws(CaptureError) { readers = try open() } catch { return fail(error) }
     }
     for answer in answers.take() { browser.accept(answer) }
     browser.advance(to: Self.now)
-    guard !readings.isEmpty else { return }
-    for request in browser.takeRequests(at: Self.now) {
-      readings[request.isList ? 0 : readings.count - 1].desk.put(request)
-    }
+    guard let readers else { return }
+    for request in browser.takeRequests(at: Self.now) { readers.put(request) }
   }
 
   private func fail(_ error: CaptureError) {

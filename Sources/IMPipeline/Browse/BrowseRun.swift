@@ -35,13 +35,15 @@ package func runBrowse(
       message: "browse needs a terminal for input and output; imdump messages and imdump query print without one")
   }
   let confinement = try Confinement(input.confinement, isLive: false)
-  var run: Run?
-  if !isStore { run = try decoding(input, decode) }
+  let asked = decode
+  let decode = try settled(decode)
+  // Each thread that decodes has plans of its own.
+  let plans = (try loaded(decode), try loaded(decode))
   guard let wakeEnd = TerminalSignals.start() else {
     complain("browse: make a pipe: \(systemText(errno))")
     return .failure
   }
-  var source = BrowsedSource(files: input.files, isStore: isStore, options: words(decode, input.captureFilter))
+  var source = BrowsedSource(files: input.files, isStore: isStore, options: words(asked, input.captureFilter))
   if !isStore { source.captures = input.files }
   let browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
   let term = getenv("TERM").map { String(cString: $0) } ?? ""
@@ -54,12 +56,7 @@ package func runBrowse(
     let loop = BrowseLoop(
       browser, session, colours: ColourLevel(term: term, isWanted: isColoured), wakeEnd: wakeEnd, answers: answers,
       loading: loading
-    ) { () throws(CaptureError) in
-      [
-        try StoreReading(place, isLists: true, zone: .local, answers),
-        try StoreReading(place, isLists: false, zone: .local, answers),
-      ]
-    }
+    ) { () throws(CaptureError) in try BrowseReaders(place, input, plans.0, decode, answers) }
     imdump_keep_terminal(STDIN_FILENO, TerminalSession.leaving)
     session.begin()
     defer {
@@ -67,11 +64,14 @@ package func runBrowse(
       imdump_keep_terminal(-1, "")
     }
     loop.paintFirst()
-    if let run, let loading {
+    if let loading {
       var choices = StoreChoices()
       choices.path = place
       choices.keepsPayload = options.keepsPayload
-      _ = try loading.start(run, choices)
+      var report = ReportOptions()
+      report.isQuiet = true
+      report.showsProgress = false
+      _ = try loading.start(Run(guest: input, plans: plans.1, decode: decode, report: report), choices)
     }
     return loop.run()
   } catch {
@@ -92,19 +92,18 @@ private func checked(_ input: InputOptions) throws(UsageError) -> Bool {
   return !stores.isEmpty
 }
 
-/// A run that decodes captures on a thread of this process, which hears signals and has its rights settled by others.
-private func decoding(_ input: InputOptions, _ decode: DecodeOptions) throws(UsageError) -> Run {
+/// The options with what has to be read for them.
+private func settled(_ decode: DecodeOptions) throws(UsageError) -> DecodeOptions {
   var decode = decode
   decode.profiles = profileNames(decode.profiles)
   if let path = decode.hashKeyFile { decode.identities = try readHashKey(path) }
   // As in `index`.
   decode.memory -= decode.memory / 8
-  var report = ReportOptions()
-  report.isQuiet = true
-  report.showsProgress = false
-  do throws(ProfileError) {
-    return Run(guest: input, plans: try loadProfiles(decode.profiles), decode: decode, report: report)
-  } catch {
+  return decode
+}
+
+private func loaded(_ decode: DecodeOptions) throws(UsageError) -> [ProtocolPlan] {
+  do throws(ProfileError) { return try loadProfiles(decode.profiles) } catch {
     throw UsageError(message: error.description)
   }
 }

@@ -77,14 +77,7 @@ extension BrowserRequest {
     case .page: 2
     case .problem: 3
     case .details: 4
-    }
-  }
-
-  /// Whether it is about lists that are read whole, for which there is a thread of its own: pages do not wait for them.
-  var isList: Bool {
-    switch self {
-    case .sessions, .problems: true
-    case .page, .problem, .details: false
+    case .frame: 5
     }
   }
 }

@@ -15,7 +15,8 @@ def check_clicks_and_the_wheel(bench):
     terminal.mouse(0, 0, 0)
     wait_selected(terminal, "49147")
     terminal.mouse(0, 2, 10)
-    terminal.wait("^ session 49147")
+    terminal.wait(r"^ session 49147 .*\n +1 ")
+    wait_selected(terminal, "^. +1 ")
     terminal.mouse(0, 5, 10)
     wait_selected(terminal, "^. +10 ")
 
