@@ -35,6 +35,10 @@ extension Browser {
 
   private mutating func overlay(_ key: Key) {
     guard case .help(let lines) = overlay else {
+      if case .command(let text) = overlay, key == Key("y") {
+        wishes.append(.copy(text))
+        note = "copied, where the terminal allows that"
+      }
       overlay = nil
       return
     }
@@ -143,11 +147,11 @@ extension Browser {
       show(PageRequest.Choice(PageChoice(session: session.id)), of: session)
     case .problems:
       guard let row = problems.selected else { return }
-      guard let bit = row.bit, (0..<Int64(ProblemNames.all.count)).contains(bit) else {
+      guard let bit = row.bit else {
         note = "\(row.kind) concerns a stream and no message"
         return
       }
-      show(PageRequest.Choice(PageChoice(problems: ProblemNames.kind(Int(bit)))), of: nil)
+      show(PageRequest.Choice(PageChoice(problems: ProblemKinds(rawValue: bit))), of: nil)
     case .messages: openFrame()
     case .frame: break
     }

@@ -173,7 +173,7 @@ extension Browser {
         lines.append(("", String(line)))
         rest = rest.dropFirst(line.count)
       }
-      box(&grid, " this prints what is shown ", lines: lines)
+      box(&grid, " this prints what is shown; y copies it ", lines: lines)
     }
   }
 

@@ -35,6 +35,8 @@ package struct Browser: Sendable {
     case redraw
     /// Have the mouse reported, or not.
     case mouse(Bool)
+    /// Put text on the clipboard.
+    case copy(String)
   }
 
   /// What is browsed.
@@ -103,7 +105,8 @@ package struct Browser: Sendable {
 
   /// Whoever writes the store has written more; `isLast` says that nothing follows.
   package mutating func commit(_ number: Int, isLast: Bool, at now: Duration) {
-    sessionSignal.change(at: now) { $0.commit = number }
+    // Sums follow at growing distances: after the first few commits most bring none, and reading them all costs.
+    if number <= 16 || number % 8 == 0 || isLast { sessionSignal.change(at: now) { $0.commit = number } }
     if isLast, !messages.items.isEmpty || screen == .messages {
       // Rows may have come between those that are shown.
       messages.restart(at: messages.selected.map { .around($0.message.id) } ?? .after(0))

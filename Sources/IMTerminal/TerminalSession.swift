@@ -55,6 +55,12 @@ package final class TerminalSession {
     if self.isOn { write(isOn ? Self.mouseOn : Self.mouseOff) }
   }
 
+  /// Puts text on the clipboard of whoever sits at the terminal, where it allows that: OSC 52, of 64 KiB at most.
+  package func copy(_ text: String) {
+    guard isOn else { return }
+    write("\u{1b}]52;c;\(base64(text.utf8.prefix(64 << 10)))\u{7}")
+  }
+
   /// Stops the process as Ctrl-Z does, with the terminal given back meanwhile. Returns when it goes on.
   package func suspend() {
     let wasOn = isOn
@@ -107,4 +113,23 @@ package final class TerminalSession {
 
   /// The descriptor on which keys come.
   package var descriptor: Int32 { input }
+}
+
+/// Bytes in Base64, as RFC 4648 has it.
+func base64(_ bytes: some Sequence<UInt8>) -> String {
+  let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  var text: [UInt8] = []
+  var (held, count) = (0, 0)
+  for byte in bytes {
+    held = held << 8 | Int(byte)
+    count += 8
+    while count >= 6 {
+      count -= 6
+      text.append(digits[held >> count & 63])
+    }
+    held &= (1 << count) - 1
+  }
+  if count > 0 { text.append(digits[held << (6 - count) & 63]) }
+  while text.count % 4 != 0 { text.append(UInt8(ascii: "=")) }
+  return String(decoding: text, as: UTF8.self)
 }

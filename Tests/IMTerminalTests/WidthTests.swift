@@ -53,4 +53,12 @@ import Testing
   func doubt(_ cluster: String, _ isDoubted: Bool) {
     #expect(isDoubtful(cluster) == isDoubted)
   }
+
+  /// The examples of RFC 4648, section 10.
+  @Test(arguments: [
+    ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+    ("foobar", "Zm9vYmFy"),
+  ]) func base64OfRFC4648(_ text: String, _ wanted: String) {
+    #expect(base64(text.utf8) == wanted)
+  }
 }

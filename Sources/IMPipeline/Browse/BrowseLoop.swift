@@ -134,6 +134,7 @@ final class BrowseLoop {
       case .suspend: suspend()
       case .redraw: repaint()
       case .mouse(let isOn): session.setMouse(isOn)
+      case .copy(let text): session.copy(text)
       }
     }
   }

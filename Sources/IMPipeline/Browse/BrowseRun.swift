@@ -53,6 +53,7 @@ package func runBrowse(
     let cache = isStore ? nil : try CacheFile()
     defer { cache?.remove() }
     let place = try confine(cache?.path ?? input.files[0], isNew: !isStore, confinement)
+    if isStore { try checkStore(place, called: input.files[0]) }
     let loop = BrowseLoop(
       browser, session, colours: ColourLevel(term: term, isWanted: isColoured), wakeEnd: wakeEnd, answers: answers,
       loading: loading
@@ -90,6 +91,13 @@ private func checked(_ input: InputOptions) throws(UsageError) -> Bool {
     throw UsageError(message: "browse shows one store, or captures")
   }
   return !stores.isEmpty
+}
+
+/// Refuses a store of another format before the screen shows nothing of it.
+private func checkStore(_ path: String, called name: String) throws(CaptureError) {
+  do throws(StoreError) { _ = try StoreReader(path) } catch {
+    throw CaptureError(.notFound, name, "\(error.attempt): \(error.text)")
+  }
 }
 
 /// The options with what has to be read for them.

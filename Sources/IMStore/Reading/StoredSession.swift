@@ -58,7 +58,7 @@ extension StoredSession {
 package struct StoredProblemCount: Equatable, Sendable {
   /// The kind's name.
   package var kind: String
-  /// Its bit in a message's problems; `nil` for what concerns a stream.
+  /// Its bit in a message's problems, as `ProblemKinds` has it; `nil` for what concerns a stream.
   package var bit: Int64?
   /// The cause's name; `nil` where there is none.
   package var cause: String?

@@ -1,6 +1,8 @@
 """What is shown first."""
 import os
 import re
+import shutil
+import sqlite3
 
 
 def check_a_capture(bench):
@@ -32,6 +34,16 @@ def check_files_that_are_none(bench):
     assert run.returncode == 66 and "absent.pcap" in run.stderr, run
     run = bench.imdump("browse", "-")
     assert run.returncode == 64, run
+
+
+def check_a_store_of_another_format(bench):
+    path = os.path.join(bench.folder, "other.db")
+    shutil.copy(bench.store(bench.sample("tjp-weak-network.pcap")), path)
+    with sqlite3.connect(path) as store:
+        store.execute("PRAGMA user_version = 99")
+    terminal = bench.terminal(path, width=200)
+    terminal.wait("other.db: open the store: is a store of format 99")
+    terminal.wait("status=66")
 
 
 def check_a_file_that_is_no_capture(bench):

@@ -46,14 +46,17 @@ def check_opening_and_back(bench):
 
 
 def check_messages_are_those_of_the_session(bench):
-    terminal = opened(bench, height=60)
+    terminal = opened(bench, height=70)
     terminal.press("Enter")
-    lines = terminal.wait(r"^ session 49147 .*\n +1 ")
-    shown = [int(match.group(1)) for line in lines if (match := re.match(r"^[!R~ ] +(\d+) \d\d:\d\d:\d\d\.", line))]
     store = bench.store(bench.sample("tjp-weak-network.pcap"))
     rows = bench.imdump("query", store, "SELECT id FROM messages WHERE session = '49147' ORDER BY id", "--format", "csv")
-    wanted = [int(row) for row in rows.stdout.splitlines()[1:]]
-    assert len(shown) > 25 and shown == wanted[: len(shown)], (shown, wanted)
+    wanted = rows.stdout.splitlines()[1:]
+    assert len(wanted) > 25, wanted
+
+    def listed(text):
+        return re.findall(r"^[!R~ ] +(\d+) \d\d:\d\d:", text, re.M) == wanted
+    listed.__doc__ = "messages " + " ".join(wanted)
+    terminal.wait(listed)
 
 
 def check_details(bench):
@@ -205,10 +208,28 @@ def check_problems_by_kind_and_cause(bench):
     for row in rows.stdout.splitlines()[1:]:
         kind, cause, count = row.split(",")
         row_of(lines, r"^%s +%s +%s " % (kind, cause, count))
-    terminal.press("Enter")
-    terminal.wait("messages of all sessions: ")
-    terminal.press("Escape")
-    terminal.wait("kinds and causes")
+    kinds = [re.split(" {2,}", line)[0] for line in lines[2:] if re.search(r" \d\d:\d\d:\d\d\.\d{3}$", line.rstrip())]
+    assert kinds, lines
+    for row, kind in enumerate(kinds):
+        terminal.press("Home", *["Down"] * row)
+        wait_selected(terminal, "^" + kind)
+        terminal.press("Enter")
+        bit = bench.imdump("query", store, "SELECT bit FROM problem_kind WHERE name = '%s'" % kind, "--format", "csv")
+        bit = bit.stdout.splitlines()[1]
+        if not bit:
+            terminal.wait(kind + " concerns a stream")
+            continue
+        wanted = bench.imdump(
+            "query", store, "SELECT id FROM messages WHERE problems & %s <> 0 ORDER BY id" % bit, "--format", "csv")
+        wanted = wanted.stdout.splitlines()[1:]
+        terminal.wait("messages of all sessions: " + kind)
+
+        def listed(text):
+            return re.findall(r"^[!R~] +(\d+) \d\d:\d\d:", text, re.M)[:10] == wanted[:10]
+        listed.__doc__ = "messages " + " ".join(wanted[:10])
+        terminal.wait(listed)
+        terminal.press("Escape")
+        terminal.wait("kinds and causes")
     terminal.press("Escape")
     terminal.wait("3 of 3")
 
@@ -233,6 +254,13 @@ def check_the_equivalent_command(bench):
     terminal.wait("3 of 3", absent="●")
     terminal.press("!")
     terminal.wait("imdump messages .*tjp-weak-network.pcap --by session")
+    terminal.tmux("set-option", "-s", "set-clipboard", "on")
+    terminal.press("y")
+    terminal.wait("copied")
+    wanted = "imdump messages %s --by session" % capture
+    terminal.wait(lambda text: terminal.tmux("show-buffer").stdout == wanted)
+    terminal.press("!")
+    terminal.wait("this prints what is shown")
     terminal.press("Escape")
     terminal.wait("3 of 3", absent="this prints")
     terminal.press("Enter")
