@@ -82,6 +82,9 @@ extension Browser {
         grid.put(
           fitted: "  " + filterError, row: row, column: at + used, width: grid.width - at - used, style: Style(.alarm))
       }
+      let state = filterError == nil ? inputState : ""
+      let place = grid.width - cells(state) - 1
+      if place > at + used + 1 { grid.put(state, row: row, column: place, style: Style(.faint)) }
       return
     }
     if let note {
@@ -93,6 +96,15 @@ extension Browser {
       return
     }
     grid.put(fitted: " " + statusText, row: row, column: 0, width: grid.width, style: Style(.faint))
+  }
+
+  /// What the filter that is being typed has come to.
+  private var inputState: String {
+    guard screen == .messages else {
+      return "\(grouped(UInt64(sessions.items.count))) of \(grouped(UInt64(totals.sessions)))"
+    }
+    if saysBusy { return "looking…" }
+    return messages.isLoaded && messages.items.isEmpty ? "no messages" : ""
   }
 
   private var statusText: String {
