@@ -34,7 +34,7 @@ let fuzzed: [Product] =
       name: "rooms",
       targets: [
         "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference", "IMRedaction", "IMFilter",
-        "IMOwners",
+        "IMOwners", "IMTerminal", "IMBrowser",
         "IMAlerts", "IMOutput", "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",
       ])
   ] : []
@@ -69,6 +69,7 @@ let package = Package(
       providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
     room("IMWire", []),
+    room("IMTerminal", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
     .target(name: "CMachine"),
     .target(name: "CSandbox"),
@@ -84,7 +85,8 @@ let package = Package(
     room("IMFilter", ["IMWire"]),
     room("IMOwners", ["IMWire"]),
     room("IMAlerts", ["IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
-    room("IMOutput", ["IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMOwners", "IMWire"]),
+    room(
+      "IMOutput", ["IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMOwners", "IMTerminal", "IMWire"]),
     room(
       "IMDocuments",
       ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMOwners", "IMYAML", "IMWire", "CMachine"]),
@@ -92,10 +94,13 @@ let package = Package(
       "IMStore", ["IMOutput", "IMMetrics", "IMEngine", "IMFields", "IMWire", "CSQLite"]),
     room("IMReport", ["IMOutput", "IMMetrics", "IMEngine", "IMWire"]),
     room(
+      "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"]),
+    room(
       "IMPipeline",
       [
         "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
-        "IMAlerts", "IMOutput", "IMDocuments", "IMStore", "IMReport", "IMOwners", "IMYAML", "IMWire", "CSandbox",
+        "IMAlerts", "IMOutput", "IMDocuments", "IMStore", "IMReport", "IMBrowser", "IMTerminal", "IMOwners", "IMYAML",
+        "IMWire", "CSandbox",
       ]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
     room("IMCommandLine", ["IMWire"]),
@@ -120,6 +125,8 @@ let package = Package(
       name: "IMEngineTestSupport", dependencies: ["IMEngine"], path: "Tests/IMEngineTestSupport",
       swiftSettings: settings + checked),
     tests("IMWireTests", ["IMWire"]),
+    tests("IMTerminalTests", ["IMTerminal"]),
+    tests("IMBrowserTests", ["IMBrowser", "IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMWire"]),
     tests("IMCommandLineTests", ["IMCommandLine"]),
     tests("IMCaptureTests", ["IMCapture", "IMWire"]),
     tests("IMFieldsTests", ["IMFields", "IMProfile", "IMEngine", "IMYAML", "IMWire"]),
@@ -132,13 +139,15 @@ let package = Package(
     tests("IMOwnersTests", ["IMOwners", "IMWire"]),
     tests("IMMetricsTests", ["IMMetrics", "IMEngine", "IMWire"]),
     tests("IMAlertsTests", ["IMAlerts", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
-    tests("IMOutputTests", ["IMOutput", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMFilter", "IMWire"]),
+    tests(
+      "IMOutputTests",
+      ["IMOutput", "IMEngineTestSupport", "IMMetrics", "IMEngine", "IMFilter", "IMTerminal", "IMWire"]),
     tests(
       "IMDocumentsTests",
       ["IMDocuments", "IMEngineTestSupport", "IMOutput", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
     tests(
       "IMPipelineTests",
-      ["IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMWire"]),
+      ["IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMTerminal", "IMWire"]),
     tests("IMStoreTests", ["IMStore", "IMWire"]),
     tests("IMReportTests", ["IMReport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ucontext.h>
+#include <termios.h>
 #include <unistd.h>
 
 // A name that the linker gives to the start of the program.
@@ -15,6 +16,11 @@ extern const char etext[];
 static char beginning[160];
 
 static char stack[16384] __attribute__((aligned(16)));
+
+// The terminal that is given back first; -1 for none.
+static volatile int terminal = -1;
+static struct termios terminal_mode;
+static char terminal_text[201];
 
 static const int signals[] = {SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
 static const char *const names[] = {"SIGILL", "SIGTRAP", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGABRT"};
@@ -50,6 +56,10 @@ static void tell(int number, siginfo_t *info, void *context) {
     to = append_hex(to, end, place - (unsigned long)__executable_start);
   }
   to = append(to, end, "). What was not yet written is lost. Please report this line\n");
+  if (terminal >= 0) {
+    // What cannot be written cannot be told either.
+    if (write(terminal, terminal_text, strlen(terminal_text)) >= 0) tcsetattr(terminal, TCSANOW, &terminal_mode);
+  }
   for (const char *from = line; from < to;) {
     ssize_t count = write(STDERR_FILENO, from, (size_t)(to - from));
     if (count > 0)
@@ -77,4 +87,11 @@ void imdump_tell_crashes(const char *version) {
   }
   // Who has started the command may have held them back.
   sigprocmask(SIG_UNBLOCK, &unblocked, NULL);
+}
+
+void imdump_keep_terminal(int descriptor, const char *text) {
+  terminal = -1;
+  if (descriptor < 0 || tcgetattr(descriptor, &terminal_mode) != 0) return;
+  append(terminal_text, terminal_text + sizeof terminal_text - 1, text);
+  terminal = descriptor;
 }

@@ -65,9 +65,10 @@ static int install(struct sock_filter *code, unsigned short n) {
 }
 #endif
 
-int imdump_filter_system_calls(int may_write, const int *openers, int count, int listener, int database) {
+int imdump_filter_system_calls(int may_write, const int *openers, int count, int listener, int database,
+                               int terminal) {
 #ifndef IMDUMP_ARCH
-  (void)may_write, (void)openers, (void)count, (void)listener, (void)database;
+  (void)may_write, (void)openers, (void)count, (void)listener, (void)database, (void)terminal;
   return -ENOSYS;
 #else
   static const int allowed[] = {
@@ -183,8 +184,14 @@ int imdump_filter_system_calls(int may_write, const int *openers, int count, int
     IMDUMP_ALLOW;
     IMDUMP_REFUSE;
   }
-  IMDUMP_SKIP_UNLESS(SYS_ioctl, (unsigned char)(2 * sizeof controls / sizeof *controls + 1));
+  static const unsigned modes[] = {TCSETS, TCSETSW, TCSETSF};
+  const size_t extra = terminal ? sizeof modes / sizeof *modes : 0;
+  IMDUMP_SKIP_UNLESS(SYS_ioctl, (unsigned char)(2 * (sizeof controls / sizeof *controls + extra) + 1));
   IMDUMP_LOAD(IMDUMP_ARGUMENT(1));
+  for (size_t i = 0; i < extra; i++) {
+    IMDUMP_SKIP_UNLESS(modes[i], 1);
+    IMDUMP_ALLOW;
+  }
   for (size_t i = 0; i < sizeof controls / sizeof *controls; i++) {
     IMDUMP_SKIP_UNLESS(controls[i], 1);
     IMDUMP_ALLOW;

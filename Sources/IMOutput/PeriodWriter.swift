@@ -1,6 +1,7 @@
 import IMEngine
 package import IMMetrics
 package import IMWire
+import IMTerminal
 
 /// The figures of a run over time, a line for each period: `imdump stats --per`.
 package struct PeriodWriter {

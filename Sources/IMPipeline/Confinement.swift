@@ -79,12 +79,14 @@ struct Confinement {
   }
 
   /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless `openers` make them;
-  /// `listener` is the socket on which connections will be taken; `keepsDatabase` says that SQLite writes.
+  /// `listener` is the socket on which connections will be taken; `keepsDatabase` says that SQLite writes; `isInteractive` that the
+  /// terminal is switched to raw mode and back.
   ///
   /// Throws when the rights of root or a capability stay. Where the kernel lacks Landlock or system call filters, goes on,
   /// and says so under `-v`.
   func enter(
-    folders: [Int32], mayWrite: Bool, openers: [FileOpener] = [], listener: Int32? = nil, keepsDatabase: Bool = false
+    folders: [Int32], mayWrite: Bool, openers: [FileOpener] = [], listener: Int32? = nil, keepsDatabase: Bool = false,
+    isInteractive: Bool = false
   ) throws(CaptureError) {
     if givesUpNothing { return }
     // What the time in a file's name needs to know of zones is read while all can be.
@@ -100,7 +102,8 @@ struct Confinement {
     if landlock < 0 { note("no Landlock here, so files can be written elsewhere", -landlock) }
     let filter = openers.map(\.descriptor).withUnsafeBufferPointer {
       imdump_filter_system_calls(
-        mayWrite ? 1 : 0, $0.baseAddress, Int32($0.count), listener ?? -1, keepsDatabase ? 1 : 0)
+        mayWrite ? 1 : 0, $0.baseAddress, Int32($0.count), listener ?? -1, keepsDatabase ? 1 : 0,
+        isInteractive ? 1 : 0)
     }
     if filter < 0 { note("no filter of system calls here", -filter) }
   }

@@ -2,6 +2,7 @@ import Glibc
 import IMCapture
 import IMEngine
 import IMOutput
+import IMTerminal
 
 /// How much of files has been read.
 struct FileShare {

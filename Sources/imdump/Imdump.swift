@@ -32,8 +32,8 @@ enum Imdump: CommandGroup {
   static var members: [Member] {
     [
       .command(Capture.self), .command(Stats.self), .command(Messages.self), .command(Streams.self),
-      .command(Ladder.self), .command(Report.self), .command(Export.self), .command(Diff.self), .command(Index.self),
-      .command(Query.self), .command(Check.self),
+      .command(Browse.self), .command(Ladder.self), .command(Report.self), .command(Export.self), .command(Diff.self),
+      .command(Index.self), .command(Query.self), .command(Check.self),
       .group(Rules.self), .group(Profile.self),
       .command(Fields.self), .command(Schema.self), .command(Doctor.self),
       .command(Completion.self),

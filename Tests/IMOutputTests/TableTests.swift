@@ -1,3 +1,4 @@
+import IMTerminal
 import Testing
 
 @testable import IMOutput

@@ -1,4 +1,5 @@
 import IMOutput
+import IMTerminal
 import IMTestSupport
 import Testing
 

@@ -37,9 +37,10 @@ int imdump_has_system_call_filter(void);
 /// No program can be run, no process made, no memory made executable, nothing sent or connected, and of a
 /// terminal only its size be asked. Without `may_write`, files can be opened for reading only. `openers` are the sockets of
 /// openers, `count` of them and 8 at most, from which descriptors may be received; `listener` is one from which connections
-/// may be accepted, or -1; with `database`, what SQLite takes to write one is left.  0, or -errno; -ENOSYS on a processor
-/// whose calls are not known here.
-int imdump_filter_system_calls(int may_write, const int *openers, int count, int listener, int database);
+/// may be accepted, or -1; with `database`, what SQLite takes to write one is left; with `terminal`, a terminal's mode can be
+/// set.  0, or -errno; -ENOSYS on a processor whose calls are not known here.
+int imdump_filter_system_calls(int may_write, const int *openers, int count, int listener, int database,
+                               int terminal);
 
 // What an opener gives up (Opener.h), as above. It keeps CAP_DAC_OVERRIDE, so that it can make files where its user cannot;
 // Landlock leaves it the one folder, where it cannot read either; and of the system calls those that open, remove and close

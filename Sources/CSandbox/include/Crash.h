@@ -8,4 +8,8 @@
 /// `version` is copied; at most 100 bytes of it are printed.
 void imdump_tell_crashes(const char *version);
 
+/// From now on such a fault first gives the terminal at `descriptor` back: it gets the mode that it has now, and `text` is written
+/// to it, of which at most 200 bytes are kept. A descriptor of -1 ends that.
+void imdump_keep_terminal(int descriptor, const char *text);
+
 #endif

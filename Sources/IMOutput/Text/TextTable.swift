@@ -1,3 +1,5 @@
+import IMTerminal
+
 /// Rows in columns as wide as their widest cell: the first column left, the others right.
 package struct TextTable {
   private var rows: [[String]]

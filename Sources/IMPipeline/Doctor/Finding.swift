@@ -1,4 +1,5 @@
 import IMOutput
+import IMTerminal
 
 /// What `imdump doctor` found about one thing.
 struct Finding: Equatable {

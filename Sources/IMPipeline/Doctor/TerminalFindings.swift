@@ -1,5 +1,6 @@
 import Glibc
 import IMOutput
+import IMTerminal
 import IMWire
 
 /// Whether the locale is one of UTF-8, which all output is in.

@@ -59,11 +59,16 @@ private func tell(_ error: StoreError) throws(UsageError) -> ExitStatus {
 /// store's path from the root.
 ///
 /// One that is being written has a log beside it, whose index readers keep as well: for that its folder stays open.
-private func confined(_ path: String) throws(StoreError) -> String {
+///
+/// `confinement` is whose rights they are; `isInteractive` says that a terminal is used.
+func confined(
+  _ path: String, _ confinement: Confinement = .ofReader, isInteractive: Bool = false
+) throws(StoreError) -> String {
   do throws(CaptureError) {
     let file = try StoreFile(reading: path)
     let folders = access(file.place + "-wal", F_OK) == 0 ? [file.folder] : []
-    try Confinement.ofReader.enter(folders: folders, mayWrite: !folders.isEmpty, keepsDatabase: true)
+    try confinement.enter(
+      folders: folders, mayWrite: !folders.isEmpty, keepsDatabase: true, isInteractive: isInteractive)
     return file.place
   } catch {
     throw StoreError(

@@ -73,7 +73,8 @@ struct StoreFile {
     for name in [path, path + "-wal", path + "-shm", path + "-journal"] { unlink(name) }
   }
 
-  private static func isStore(_ path: String) -> Bool {
+  /// Whether the file at `path` is a store.
+  static func isStore(_ path: String) -> Bool {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }

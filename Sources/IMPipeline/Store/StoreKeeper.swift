@@ -11,6 +11,8 @@ package struct StoreChoices: Sendable {
   package var keepsPayload = false
   /// Bytes of the file behind which no messages are added; `nil` for no limit.
   package var maximumBytes: UInt64?
+  /// Called by the thread that writes when the store is there, and after each batch.
+  var written: (@Sendable () -> Void)?
 
   /// No file yet.
   package init() {}
@@ -98,7 +100,8 @@ final class StoreKeeper: Companion {
   /// A thread has the rights of the one that starts it.
   func confined() throws(CaptureError) {
     guard let writer else { return }
-    thread = try StoreThread(writer, queue, path: choices.path)
+    choices.written?()
+    thread = try StoreThread(writer, queue, path: choices.path, written: choices.written)
     self.writer = nil
   }
 

@@ -7,13 +7,17 @@ final class StoreThread {
   private let writer: StoreWriter
   private var thread: WorkerThread?
 
-  /// Starts a thread for `writer`, which nobody else uses until `join`. It takes its batches from `queue`. Errors name `path`.
-  init(_ writer: StoreWriter, _ queue: StoreQueue, path: String) throws(CaptureError) {
+  /// Starts a thread for `writer`, which nobody else uses until `join`. It takes its batches from `queue`. Errors name
+  /// `path`. `written` is called after each batch.
+  init(
+    _ writer: StoreWriter, _ queue: StoreQueue, path: String, written: (@Sendable () -> Void)? = nil
+  ) throws(CaptureError) {
     self.queue = queue
     self.writer = writer
     thread = try WorkerThread("imdump-store", for: path, "write the store") {
       while let batch = queue.take() {
         do throws(StoreError) { try writer.write(batch) } catch { return queue.fail(error) }
+        written?()
       }
     }
   }

@@ -1,3 +1,5 @@
+import CSQLite
+
 /// Reads a store page by page, while it is written or afterwards.
 ///
 /// A page begins behind a message or ends in front of one, by its number: what it costs does not grow with what lies before it, and
@@ -6,7 +8,9 @@ package final class StoreReader {
   /// The most rows of a page.
   package static let maximumPage = 1_000
 
-  private let database: Connection
+  let database: Connection
+  /// Whether nobody wants the answer to the call that is running.
+  var isStale: () -> Bool = { false }
   /// Prepared statements by their SQL: there are as many as shapes of a choice.
   private var statements: [String: Prepared] = [:]
   private var types: [Int64: String] = [:]
@@ -21,6 +25,16 @@ package final class StoreReader {
     database = try Connection(path, .reading)
     try StoreFormat.check(database)
     try database.run("PRAGMA query_only = 1", "open the store")
+  }
+
+  deinit { sqlite3_progress_handler(database.handle, 0, nil, nil) }
+
+  /// Runs a statement with one parameter, and gives what `read` makes of its first row; `nil` without a row.
+  func withStatement<Value>(_ sql: String, _ value: Int64, _ read: (Row) -> Value) throws(StoreError) -> Value? {
+    let prepared = try prepared(sql)
+    defer { prepared.statement.reset() }
+    prepared.statement.bind(1, value)
+    return try prepared.statement.step() ? read(prepared.statement.row) : nil
   }
 
   /// A number that is another one when somebody else has changed the store since the last call.

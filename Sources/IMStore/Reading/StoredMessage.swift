@@ -40,6 +40,9 @@ package struct StoredMessage: Equatable, Sendable {
     capture, packet, stream_offset
     """
 
+}
+
+extension StoredMessage {
   /// The message of a row; `types` has the types' names.
   init(_ row: Row, types: [Int64: String]) {
     func number(_ column: Int32) -> Int64 { row.number(column) ?? 0 }

@@ -93,7 +93,7 @@ def attempt(library, inside, folder):
     another.listen()
     sandbox.imdump_no_new_privileges()
     landlock = sandbox.imdump_restrict_writing((ctypes.c_int * 1)(handle), 1)
-    if sandbox.imdump_filter_system_calls(1, None, 0, own.fileno(), 0) != 0:
+    if sandbox.imdump_filter_system_calls(1, None, 0, own.fileno(), 0, 0) != 0:
         return {"Landlock": landlock}
 
     def call(function, *arguments):

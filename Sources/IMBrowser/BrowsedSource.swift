@@ -1,0 +1,37 @@
+/// What is browsed, as it was named.
+package struct BrowsedSource: Equatable, Sendable {
+  /// The files: one store, or captures.
+  package var files: [String]
+  /// Whether it is a store, which holds what captures held.
+  package var isStore: Bool
+  /// Options of the command line with which captures are decoded, to be repeated in the command that prints the same.
+  package var options: [String]
+  /// The captures that a store was made of; empty while that is not known.
+  package var captures: [String] = []
+
+  /// A source of its parts.
+  package init(files: [String], isStore: Bool, options: [String] = []) {
+    self.files = files
+    self.isStore = isStore
+    self.options = options
+  }
+
+  /// The name of the first file, without its folder.
+  var title: String {
+    let name = files.first.map { String($0.split(separator: "/").last ?? "") } ?? ""
+    return files.count > 1 ? "\(name) and \(files.count - 1) more" : name
+  }
+}
+
+/// How far a store is that is being written.
+package struct LoadProgress: Equatable, Sendable {
+  /// Whether captures are still being read.
+  package var isLoading = false
+  /// The share of them that was read, in percent; `nil` where that is not known.
+  package var percent: Int?
+  /// What was wrong with them.
+  package var error: String?
+
+  /// Nothing is being read.
+  package init() {}
+}

@@ -1,0 +1,100 @@
+import IMStore
+
+/// The command that prints what is shown.
+extension Browser {
+  var equivalentCommand: String {
+    switch screen {
+    case .sessions:
+      source.isStore
+        ? query("SELECT * FROM session ORDER BY \(Self.order(sessionSignal.value.order))")
+        : command("messages", ["--by", "session"])
+    case .problems:
+      source.isStore
+        ? query("SELECT kind, cause, count(*) FROM problems GROUP BY 1, 2")
+        : command("stats", [])
+    case .frame:
+      // Of all frames the one that its packet completed.
+      command(
+        nil, ["-v", "-X", "-Y", "number == \(frameMessage?.packet ?? 0) and conn == \(frameMessage?.connection ?? 0)"])
+    case .messages: source.isStore && messages.choice.filter.isEmpty ? messageQuery : messageCommand
+    }
+  }
+
+  private static func order(_ order: SessionOrder) -> String {
+    let key =
+      switch order.sort {
+      case .number: "id"
+      case .name: "name"
+      case .messages: "messages"
+      case .roundTrip: "rtt_p95_us"
+      case .retries: "retries"
+      case .failed: "unanswered + rejected + damaged"
+      case .last: "last_us"
+      }
+    let isDescending = (order.sort != .number && order.sort != .name) != order.isReversed
+    return key + (isDescending ? " DESC" : "")
+  }
+
+  private var messageQuery: String {
+    var conditions: [String] = []
+    if let session { conditions.append("message.session = \(session.id)") }
+    let problems = messages.choice.page.problems
+    if problems != [] { conditions.append("message.problems & \(problems.rawValue) <> 0") }
+    let end = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
+    return query("SELECT m.* FROM messages AS m JOIN message USING (id)\(end) ORDER BY id")
+  }
+
+  /// Filters that say of a message that it has a problem, in the order of the problems' bits.
+  private static let problemFilters = [
+    "fate == rejected", "fate == unanswered", "fate == damaged", "retries > 0", "late", "dup > 0", "fate == unknown",
+  ]
+
+  private var messageCommand: String {
+    var conditions: [String] = []
+    if let session {
+      // A name that stands for another one is another one in every run.
+      conditions.append(
+        session.connections == 1 || session.name == nil
+          ? "conn == \(session.connection)" : "session == \(Self.quoted(session.name ?? ""))")
+    }
+    let problems = messages.choice.page.problems
+    if let kind = ProblemNames.all.indices.first(where: { problems == ProblemNames.kind($0) }) {
+      conditions.append(Self.problemFilters[kind])
+    }
+    if !messages.choice.filter.isEmpty {
+      conditions.append(conditions.isEmpty ? messages.choice.filter : "(\(messages.choice.filter))")
+    }
+    return command("messages", conditions.isEmpty ? [] : ["-Y", conditions.joined(separator: " && ")])
+  }
+
+  /// A name as a filter has it: numbers as they are, other names in double quotes.
+  private static func quoted(_ name: String) -> String {
+    if !name.isEmpty, name.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return name }
+    return "\"" + name.reduce(into: "") { $0 += ["\"", "\\"].contains($1) ? "\\\($1)" : String($1) } + "\""
+  }
+
+  private func query(_ sql: String) -> String {
+    (["imdump", "query"] + source.files + [sql]).map(Self.shellWord).joined(separator: " ")
+  }
+
+  private var frameMessage: StoredMessage? { messages.selected?.message }
+
+  private func command(_ name: String?, _ options: [String]) -> String {
+    // Of a store, the captures behind it.
+    let files = source.isStore ? source.captures : source.files
+    return (["imdump"] + [name].compactMap { $0 } + files + source.options + options).map(Self.shellWord).joined(
+      separator: " ")
+  }
+
+  /// A word as a shell takes it.
+  private static func shellWord(_ word: String) -> String {
+    let isPlain =
+      !word.isEmpty
+      && word.utf8.allSatisfy { byte in
+        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
+          || "-_./:=,+@%".utf8.contains(byte)
+      }
+    if isPlain { return word }
+    return "'" + word.reduce(into: "") { $0 += $1 == "'" ? "'\\''" : String($1) } + "'"
+  }
+}

@@ -1,0 +1,241 @@
+import IMEngine
+import IMFilter
+import IMStore
+package import IMTerminal
+
+/// What keys and the mouse do.
+extension Browser {
+  /// Takes what a person did.
+  package mutating func handle(_ event: InputEvent, at now: Duration) {
+    isDirty = true
+    switch event {
+    case .paste(let text):
+      guard input != nil else { return }
+      input?.insert(text.split(whereSeparator: \.isNewline).joined(separator: " "))
+      inputChanged(at: now)
+    case .mouse(let mouse): handle(mouse, at: now)
+    case .key(let key):
+      note = nil
+      if input != nil { return type(key, at: now) }
+      if overlay != nil { return overlay(key) }
+      guard let action = keys.action(key) else { return }
+      perform(action, at: now)
+    }
+  }
+
+  /// The keys of the screen.
+  var keys: KeyMap {
+    switch screen {
+    case .sessions: .sessions
+    case .messages: .messages
+    case .problems: .problems
+    case .frame: .frame
+    }
+  }
+
+  private mutating func overlay(_ key: Key) {
+    guard case .help(let lines) = overlay else {
+      if case .command(let text) = overlay, key == Key("y") {
+        wishes.append(.copy(text))
+        note = "copied, where the terminal allows that"
+      }
+      overlay = nil
+      return
+    }
+    switch keys.action(key) {
+    case .down, .pageDown: overlay = .help(min(lines + 1, max(0, keys.rows.count - 1)))
+    case .up, .pageUp: overlay = .help(max(0, lines - 1))
+    case .quit where key != Key("q"): wishes.append(.quit)
+    default: overlay = nil
+    }
+  }
+
+  private mutating func handle(_ mouse: Mouse, at now: Duration) {
+    switch mouse.action {
+    case .wheelUp: move(-3)
+    case .wheelDown: move(3)
+    case .press(0):
+      guard overlay == nil, input == nil, mouse.row >= listTop else { return }
+      let row = mouse.row - listTop
+      switch screen {
+      case .sessions:
+        guard sessions.visible.contains(sessions.top + row) else { return }
+        let isSecond = sessions.index == sessions.top + row
+        sessions.select(sessions.top + row)
+        if isSecond { perform(.open, at: now) }
+      case .messages: if row < messages.height { messages.select(screenRow: row) }
+      case .frame: frame?.click(row: row, column: mouse.column)
+      case .problems:
+        guard problems.visible.contains(problems.top + row) else { return }
+        problems.select(problems.top + row)
+      }
+    case .press, .release: break
+    }
+  }
+
+  private mutating func move(_ count: Int) {
+    switch screen {
+    case .sessions: sessions.move(count)
+    case .messages: messages.move(count)
+    case .problems: problems.move(count)
+    case .frame: frame?.move(count)
+    }
+  }
+
+  private var pageHeight: Int {
+    switch screen {
+    case .sessions: max(1, sessions.height - 1)
+    case .messages: max(1, messages.height - 1)
+    case .problems: max(1, problems.height - 1)
+    case .frame: max(1, (frame?.height ?? 1) - 1)
+    }
+  }
+
+  private mutating func perform(_ action: BrowserAction, at now: Duration) {
+    switch action {
+    case .up: move(-1)
+    case .down: move(1)
+    case .pageUp: move(-pageHeight)
+    case .pageDown: move(pageHeight)
+    case .home: screen == .messages && !messages.isFirst ? messages.restart(at: .after(0)) : move(-1_000_000_000)
+    case .end: screen == .messages && !messages.isLast ? messages.restart(at: .before(.max)) : move(1_000_000_000)
+    case .open: open()
+    case .left: frame?.moveByte(-1)
+    case .right: frame?.moveByte(1)
+    case .otherPane: frame?.isInBytes.toggle()
+    case .back: back(at: now)
+    case .filter:
+      inputBefore = screen == .messages ? messages.choice.filter : sessionSignal.value.order.filter
+      input = TextInput(inputBefore)
+    case .sort: changeOrder(at: now) { $0.sort = Self.next($0.sort) }
+    case .reverse: changeOrder(at: now) { $0.isReversed.toggle() }
+    case .pin:
+      guard let id = sessions.selected?.id else { return }
+      changeOrder(at: now) { if $0.pins.remove(id) == nil { $0.pins.insert(id) } }
+    case .allMessages: show(PageRequest.Choice(), of: nil)
+    case .problems:
+      screen = .problems
+      problemsAwaited = false
+    case .nextProblem: findProblem([], isForward: true)
+    case .previousProblem: findProblem([], isForward: false)
+    case .nextOfKind(let index): findProblem(ProblemNames.kind(index), isForward: true)
+    case .help: overlay = .help(0)
+    case .command: overlay = .command(equivalentCommand)
+    case .mouse:
+      hasMouse.toggle()
+      wishes.append(.mouse(hasMouse))
+      note = hasMouse ? "the mouse selects rows" : "the mouse selects text; m takes it back"
+    case .redraw: wishes.append(.redraw)
+    case .suspend: wishes.append(.suspend)
+    case .quit: wishes.append(.quit)
+    }
+  }
+
+  private static func next(_ sort: SessionSort) -> SessionSort {
+    let all = SessionSort.allCases
+    return all[((all.firstIndex(of: sort) ?? 0) + 1) % all.count]
+  }
+
+  private mutating func changeOrder(at now: Duration, _ body: (inout SessionOrder) -> Void) {
+    sessionSignal.change(at: now) { body(&$0.order) }
+  }
+
+  private mutating func open() {
+    switch screen {
+    case .sessions:
+      guard let session = sessions.selected else { return }
+      show(PageRequest.Choice(PageChoice(session: session.id)), of: session)
+    case .problems:
+      guard let row = problems.selected else { return }
+      guard let bit = row.bit else {
+        note = "\(row.kind) concerns a stream and no message"
+        return
+      }
+      show(PageRequest.Choice(PageChoice(problems: ProblemKinds(rawValue: bit))), of: nil)
+    case .messages: openFrame()
+    case .frame: break
+    }
+  }
+
+  private mutating func openFrame() {
+    guard let message = messages.selected?.message else { return }
+    guard message.capture > 0, message.capture <= Int64(source.captures.count) else {
+      note = "the store does not say which capture the message is in"
+      return
+    }
+    screen = .frame
+    frame = nil
+    let request = FrameRequest(
+      message: message.id, files: Array(source.captures.prefix(Int(message.capture))),
+      packet: UInt64(max(0, message.packet)), streamOffset: UInt64(max(0, message.streamOffset)),
+      direction: message.direction)
+    frameAwaited = request
+    outbox.append(.frame(request))
+  }
+
+  private mutating func show(_ choice: PageRequest.Choice, of session: StoredSession?) {
+    messagesCameFrom = screen
+    screen = .messages
+    self.session = session
+    messages = messages.emptied()
+    filterSignal = CombinedSignal("", quiet: .milliseconds(60), patience: .milliseconds(250))
+    filterError = nil
+    (details, detailsAwaited, problemAwaited) = (nil, nil, nil)
+    messages.open(choice)
+  }
+
+  private mutating func back(at now: Duration) {
+    switch screen {
+    case .sessions: changeOrder(at: now) { $0.filter = "" }
+    case .problems: screen = .sessions
+    case .frame:
+      screen = .messages
+      frameAwaited = nil
+    case .messages:
+      if messages.choice.filter.isEmpty {
+        screen = messagesCameFrom
+        askedAt = nil
+        if screen == .problems { problemsAwaited = false }
+      } else {
+        filterSignal.change(at: now) { $0 = "" }
+        filterError = nil
+      }
+    }
+  }
+
+  private mutating func findProblem(_ kinds: ProblemKinds, isForward: Bool) {
+    let from = messages.selected?.message.id ?? (isForward ? 0 : .max)
+    let request = ProblemRequest(
+      generation: messages.generation, from: from, isForward: isForward, kinds: kinds, choice: messages.choice)
+    problemAwaited = request
+    outbox.append(.problem(request))
+  }
+
+  // MARK: Typing
+
+  private mutating func type(_ key: Key, at now: Duration) {
+    switch (key.code, key.modifiers) {
+    case (.enter, _):
+      guard filterError == nil else { return }
+      input = nil
+    case (.escape, _), (.character("c"), .control):
+      input = TextInput(inputBefore)
+      inputChanged(at: now)
+      input = nil
+    default:
+      guard input?.take(key) ?? false else { return }
+      inputChanged(at: now)
+    }
+  }
+
+  private mutating func inputChanged(at now: Duration) {
+    guard let text = input?.text else { return }
+    guard screen == .messages else { return changeOrder(at: now) { $0.filter = text } }
+    filterError = nil
+    if !text.allSatisfy({ $0 == " " }) {
+      do throws(FilterError) { _ = try StoredFilter(text, zone: zone) } catch { filterError = error.description }
+    }
+    // What is wrong is not asked for: the last good list stays.
+    if filterError == nil { filterSignal.change(at: now) { $0 = text.allSatisfy { $0 == " " } ? "" : text } }
+  }
+}

@@ -1,0 +1,101 @@
+import IMStore
+import IMTerminal
+import IMWire
+
+/// The screen of messages: the list, and what is known of the selected one.
+extension Browser {
+  mutating func putMessages(_ grid: inout Grid) {
+    listTop = 2
+    putHeading(&grid)
+    let room = grid.height - 4
+    // Beside the list where there is room for both, beneath it where there are rows enough.
+    let isBeside = grid.width >= 150
+    let detailRows = isBeside ? 0 : grid.height >= 20 ? max(8, room / 3) : 0
+    let width = isBeside ? grid.width - 56 : grid.width
+    messages.resize(room - detailRows)
+    let layout = RowLayout(width: width, showsClient: session == nil)
+    for i in 0..<messages.height {
+      let row = messages.top + i
+      guard let model = messages.rows.model(at: row) else { continue }
+      put(model.parts(layout), &grid, row: listTop + i, width: width)
+      if let item = messages.rows.item(at: row), item == messages.focus {
+        grid.restyle(row: listTop + i, columns: 0..<width) { $0.with(.reverse) }
+      }
+    }
+    if isBeside {
+      for i in 0..<room { grid.put("│", row: listTop + i, column: width, style: Style(.faint)) }
+      putDetails(&grid, top: listTop, left: width + 2, width: grid.width - width - 2, height: room, columns: 1)
+    } else if detailRows > 0 {
+      let top = listTop + room - detailRows
+      grid.put(String(repeating: "─", count: grid.width), row: top, column: 0, style: Style(.faint))
+      putDetails(
+        &grid, top: top + 1, left: 1, width: grid.width - 2, height: detailRows - 1, columns: max(1, grid.width / 39))
+    }
+  }
+
+  private func putHeading(_ grid: inout Grid) {
+    var at = 1
+    if let session {
+      at += grid.put("session ", row: 1, column: at)
+      at += grid.put(
+        session.name ?? "#\(session.id)", row: 1, column: at, limit: grid.width / 2, style: Style(.name, .bold))
+      let ends = "   \(session.client) ⇄ \(session.server)"
+      if at + cells(ends) < grid.width { at += grid.put(ends, row: 1, column: at) }
+    } else if let name = problemName {
+      at += grid.put("messages of all sessions: \(name)", row: 1, column: at)
+    } else {
+      at += grid.put("messages of all sessions", row: 1, column: at)
+    }
+    grid.restyle(row: 1, columns: 0..<grid.width) { $0.with(.underline) }
+  }
+
+  /// The kind of problem that all messages of the list have.
+  private var problemName: String? {
+    let problems = messages.choice.page.problems
+    return problems == []
+      ? nil : ProblemNames.all.indices.first { problems == ProblemNames.kind($0) }.map { ProblemNames.all[$0] }
+  }
+
+  private func put(_ parts: [RowPart], _ grid: inout Grid, row: Int, width: Int) {
+    var at = 0
+    for part in parts where at < width {
+      if let cells = part.width {
+        grid.put(
+          fitted: part.text, row: row, column: at, width: min(cells, width - at), isRight: part.isRight,
+          style: part.style)
+        at += cells + 1
+      } else {
+        let room = width - at
+        let text = cells(plainText(String(part.text.unicodeScalars.prefix(room * 8))))
+        grid.put(fitted: part.text, row: row, column: at, width: room, style: part.style)
+        at += min(room, text) + 2
+      }
+    }
+  }
+
+  /// What is not worth a line of its own: it is in the row, or the same in other words.
+  private static let left: Set<String> = ["id", "time_us", "flags", "problems"]
+
+  private func putDetails(_ grid: inout Grid, top: Int, left: Int, width: Int, height: Int, columns: Int) {
+    guard let details, details.id == messages.selected?.message.id else { return }
+    let lines = details.lines.filter { !Self.left.contains($0.name) }
+    // Text gets a line that is as long as there are cells.
+    let text = lines.first { $0.name == "text" }
+    let others = lines.filter { $0.name != "text" }
+    let rows = max(1, height - (text == nil ? 0 : 1))
+    let columnWidth = width / columns
+    for (i, line) in others.prefix(rows * columns).enumerated() {
+      let (row, at) = (top + i % rows, left + i / rows * columnWidth)
+      grid.put(fitted: line.name, row: row, column: at, width: min(13, columnWidth), style: Style(.faint))
+      // Of a path its end says more.
+      let value = line.name == "capture" ? line.value.split(separator: "/").last.map(String.init) ?? "" : line.value
+      grid.put(fitted: value, row: row, column: at + 14, width: max(0, columnWidth - 15))
+    }
+    if let text {
+      let row = top + min(rows, (others.count + columns - 1) / columns)
+      grid.put("text", row: row, column: left, style: Style(.faint))
+      grid.put(
+        fitted: "“\(text.value)”", row: row, column: left + 14, width: max(0, width - 14), style: Style(.plain, .bold))
+    }
+  }
+}

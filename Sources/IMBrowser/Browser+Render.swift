@@ -1,0 +1,212 @@
+import IMStore
+package import IMTerminal
+import IMWire
+
+/// What the screens look like.
+extension Browser {
+  /// The fewest columns and rows in which anything is shown.
+  static let leastWidth = 40, leastHeight = 10
+
+  /// The screen in so many columns and rows.
+  package mutating func render(width: Int, height: Int) -> Grid {
+    isDirty = false
+    var grid = Grid(width: width, height: height)
+    guard grid.width >= Self.leastWidth, grid.height >= Self.leastHeight else {
+      grid.put("imdump: at least \(Self.leastWidth)x\(Self.leastHeight)", row: 0, column: 0)
+      return grid
+    }
+    putTitle(&grid)
+    switch screen {
+    case .sessions: putSessions(&grid)
+    case .messages: putMessages(&grid)
+    case .problems: putProblems(&grid)
+    case .frame: putFrame(&grid)
+    }
+    putStatus(&grid)
+    putKeys(&grid)
+    if let overlay { put(overlay, &grid) }
+    return grid
+  }
+
+  // MARK: Frame
+
+  private func putTitle(_ grid: inout Grid) {
+    var at = grid.put(" imdump  ", row: 0, column: 0, style: Style(.plain, .bold))
+    at += grid.put(source.title + "  ", row: 0, column: at, limit: max(8, grid.width / 3))
+    var parts = [
+      "\(grouped(UInt64(totals.sessions))) \(totals.sessions == 1 ? "session" : "sessions")",
+      "\(grouped(UInt64(max(0, totals.messages)))) messages", "\(grouped(UInt64(max(0, totals.failed)))) failed",
+    ]
+    // While the store is written, its sums are behind its rows.
+    if totals.sessions == 0, sessionsShown == nil || progress.isLoading { parts = [] }
+    at += grid.put(parts.joined(separator: "  "), row: 0, column: at)
+    grid.restyle(row: 0, columns: 0..<grid.width) { $0.with(.reverse) }
+    let state =
+      progress.error != nil
+      ? "✗ damaged" : progress.isLoading ? "● \(progress.percent.map { "\($0) %" } ?? "reading")" : ""
+    let text = " " + state + " "
+    if !state.isEmpty {
+      grid.put(text, row: 0, column: max(0, grid.width - cells(text)), style: Style(.warning, [.reverse, .bold]))
+    }
+  }
+
+  private func putKeys(_ grid: inout Grid) {
+    var at = 0
+    let hints: [(String, String)] =
+      input != nil
+      ? [("Enter", "keep"), ("Esc", "as before")]
+      : keys.rows.compactMap { row in row.word.map { (String(row.label.split(separator: " ")[0]), $0) } }
+    // What ends the program and what explains it are always there.
+    let last = hints.suffix(2).reduce(0) { $0 + cells($1.0 + $1.1) + 3 }
+    for (i, (key, word)) in hints.enumerated() {
+      let count = cells(key + word) + 3
+      guard at + count <= grid.width - (i < hints.count - 2 ? last : 0) else { continue }
+      at += grid.put(" \(key)", row: grid.height - 1, column: at, style: Style(.plain, .bold))
+      at += grid.put(" \(word) ", row: grid.height - 1, column: at, style: Style(.faint))
+    }
+  }
+
+  private func putStatus(_ grid: inout Grid) {
+    let row = grid.height - 2
+    if let input {
+      var at = grid.put(" filter: ", row: row, column: 0, style: Style(filterError == nil ? .name : .alarm, .bold))
+      // Of a long line its end is seen, where the cursor is most often.
+      let room = max(grid.width / 3, grid.width - at - 4 - (filterError.map { cells($0) } ?? 0))
+      var before = input.parts.before
+      while cells(plainText(String(before))) > room { before = before.dropFirst() }
+      at += grid.put(String(before), row: row, column: at)
+      let behind = input.parts.behind
+      let used = grid.put(behind.isEmpty ? " " : String(behind), row: row, column: at)
+      grid.restyle(row: row, columns: at..<at + 1) { $0.with(.reverse) }
+      if let filterError {
+        grid.put(
+          fitted: "  " + filterError, row: row, column: at + used, width: grid.width - at - used, style: Style(.alarm))
+      }
+      let state = filterError == nil ? inputState : ""
+      let place = grid.width - cells(state) - 1
+      if place > at + used + 1 { grid.put(state, row: row, column: place, style: Style(.faint)) }
+      return
+    }
+    if let note {
+      grid.put(fitted: " " + note, row: row, column: 0, width: grid.width, style: Style(.warning))
+      return
+    }
+    if let error = progress.error {
+      grid.put(fitted: " " + error, row: row, column: 0, width: grid.width, style: Style(.alarm))
+      return
+    }
+    grid.put(fitted: " " + statusText, row: row, column: 0, width: grid.width, style: Style(.faint))
+  }
+
+  /// What the filter that is being typed has come to.
+  private var inputState: String {
+    guard screen == .messages else {
+      return "\(grouped(UInt64(sessions.items.count))) of \(grouped(UInt64(totals.sessions)))"
+    }
+    if saysBusy { return "looking…" }
+    return messages.isLoaded && messages.items.isEmpty ? "no messages" : ""
+  }
+
+  private var statusText: String {
+    switch screen {
+    case .sessions:
+      if sessionsShown == nil { return progress.isLoading ? "reading the first messages…" : "opening…" }
+      let order = sessionSignal.value.order
+      let shown = grouped(UInt64(sessions.items.count))
+      let filter = order.filter.isEmpty ? "" : "filter: \(order.filter)   "
+      return filter + "\(shown) of \(grouped(UInt64(totals.sessions)))   by \(order.sort.rawValue)"
+    case .messages:
+      let filter = messages.choice.filter.isEmpty ? "" : "filter: \(messages.choice.filter)   "
+      if saysBusy { return filter + "looking…" }
+      if problemAwaited != nil { return filter + "looking for the next problem…" }
+      guard let selected = messages.selected else { return filter + (messages.isLoaded ? "no messages" : "opening…") }
+      let message = selected.message
+      return filter
+        + "message \(grouped(UInt64(max(0, message.id))))   packet \(grouped(UInt64(max(0, message.packet))))"
+        + (messages.isFirst ? "   first page" : "") + (messages.isLast ? "   last page" : "")
+    case .frame:
+      guard let frame else { return "reading the capture up to the message…" }
+      return frame.status
+    case .problems: return problems.items.isEmpty ? "no problems" : "\(problems.items.count) kinds and causes"
+    }
+  }
+
+  // MARK: Sessions
+
+  private mutating func putSessions(_ grid: inout Grid) {
+    listTop = 2
+    sessions.resize(grid.height - 4)
+    let order = sessionSignal.value.order
+    let layout = ColumnLayout(SessionTable.columns(order, zone), width: grid.width)
+    layout.putTitles(&grid, row: 1)
+    for (i, index) in sessions.visible.enumerated() {
+      layout.put(sessions.items[index], &grid, row: listTop + i)
+      if index == sessions.index { select(&grid, row: listTop + i) }
+    }
+  }
+
+  private func select(_ grid: inout Grid, row: Int) {
+    grid.restyle(row: row, columns: 0..<grid.width) { $0.with(.reverse) }
+  }
+
+  // MARK: Problems
+
+  private mutating func putProblems(_ grid: inout Grid) {
+    listTop = 2
+    problems.resize(grid.height - 4)
+    let layout = ColumnLayout<StoredProblemCount>(
+      [
+        Column(title: "kind", width: 14, isFlexible: true, priority: 0) { ($0.kind, Style(.alarm)) },
+        Column(title: "cause", width: 10, priority: 2) { ($0.cause ?? "-", .plain) },
+        Column(title: "count", width: 9, isRight: true, priority: 1) { (grouped(UInt64(max(0, $0.count))), .plain) },
+        Column(title: "first", width: 12, priority: 3) { [zone] in (MessageItem.clock($0.first, zone), .plain) },
+      ], width: grid.width)
+    layout.putTitles(&grid, row: 1)
+    for (i, index) in problems.visible.enumerated() {
+      layout.put(problems.items[index], &grid, row: listTop + i)
+      if index == problems.index { select(&grid, row: listTop + i) }
+    }
+  }
+
+  // MARK: Overlays
+
+  private func put(_ overlay: Overlay, _ grid: inout Grid) {
+    switch overlay {
+    case .help(let skipped):
+      let rows = keys.rows.dropFirst(skipped)
+      box(&grid, " keys ", lines: rows.map { ($0.label, $0.help) })
+    case .command(let command):
+      let width = max(10, grid.width - 8)
+      var lines: [(String, String)] = []
+      var rest = Substring(plainText(command))
+      while !rest.isEmpty, lines.count < grid.height - 5 {
+        let line = prefix(String(rest), cells: width)
+        if line.isEmpty { break }
+        lines.append(("", String(line)))
+        rest = rest.dropFirst(line.count)
+      }
+      box(&grid, " this prints what is shown; y copies it ", lines: lines)
+    }
+  }
+
+  private func box(_ grid: inout Grid, _ title: String, lines: [(String, String)]) {
+    let height = min(lines.count, grid.height - 4)
+    let label = lines.reduce(0) { max($0, cells($1.0)) }
+    let inner = min(grid.width - 4, lines.reduce(cells(title)) { max($0, label + cells($1.1) + 2) })
+    let left = max(0, (grid.width - inner - 4) / 2), top = max(0, (grid.height - height - 2) / 2)
+    let blank = String(repeating: " ", count: inner + 4)
+    for row in top..<top + height + 2 { grid.put(blank, row: row, column: left) }
+    let line = String(repeating: "─", count: inner + 2)
+    grid.put("┌\(line)┐", row: top, column: left)
+    grid.put(title, row: top, column: left + 2, limit: inner, style: Style(.plain, .bold))
+    grid.put("└\(line)┘", row: top + height + 1, column: left)
+    for (i, (key, text)) in lines.prefix(height).enumerated() {
+      let row = top + 1 + i
+      grid.put("│", row: row, column: left)
+      grid.put("│", row: row, column: left + inner + 3)
+      grid.put(key, row: row, column: left + 2, limit: inner, style: Style(.name, .bold))
+      let at = label > 0 ? label + 2 : 0
+      grid.put(fitted: text, row: row, column: left + 2 + at, width: max(0, inner - at))
+    }
+  }
+}

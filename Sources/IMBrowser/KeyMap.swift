@@ -1,0 +1,123 @@
+package import IMTerminal
+
+/// What a key does.
+package enum BrowserAction: Hashable, Sendable {
+  case up, down, pageUp, pageDown, home, end
+  case open, back, filter, sort, reverse, pin, allMessages, problems
+  case nextProblem, previousProblem, nextOfKind(Int)
+  case left, right, otherPane
+  case help, command, mouse, redraw, suspend, quit
+}
+
+/// The keys of a screen. Keys, the bottom line and help come from one table, so none can be forgotten in another.
+package struct KeyMap: Sendable {
+  /// A row of the table.
+  package struct Row: Sendable {
+    /// The keys.
+    package let keys: [Key]
+    /// What help calls them.
+    package let label: String
+    /// What they do.
+    package let action: BrowserAction
+    /// What help says of them.
+    package let help: String
+    /// A word for the bottom line; `nil` for keys that have no place there.
+    package var word: String?
+  }
+
+  /// The rows, in the order of help.
+  package let rows: [Row]
+  private let actions: [Key: BrowserAction]
+
+  init(_ rows: [Row]) {
+    self.rows = rows
+    actions = Dictionary(rows.flatMap { row in row.keys.map { ($0, row.action) } }) { first, _ in first }
+  }
+
+  /// What a key does; `nil` for nothing.
+  package func action(_ key: Key) -> BrowserAction? { actions[key] }
+
+  private static let moving: [Row] = [
+    Row(keys: [Key(.up), Key("k")], label: "↑ k", action: .up, help: "the row above"),
+    Row(keys: [Key(.down), Key("j")], label: "↓ j", action: .down, help: "the row beneath"),
+    Row(keys: [Key(.pageUp), .control("b")], label: "PgUp ^B", action: .pageUp, help: "a screen up"),
+    Row(
+      keys: [Key(.pageDown), .control("f"), Key(" ")], label: "PgDn ^F Space", action: .pageDown, help: "a screen down"),
+    Row(keys: [Key(.home), Key("g")], label: "Home g", action: .home, help: "the first row"),
+    Row(keys: [Key(.end), Key("G")], label: "End G", action: .end, help: "the last row"),
+  ]
+
+  private static let general: [Row] = [
+    Row(keys: [Key("!")], label: "!", action: .command, help: "the command that prints what is shown", word: "command"),
+    Row(
+      keys: [Key("m")], label: "m", action: .mouse, help: "give the mouse to the terminal, to select text; take it back"
+    ),
+    Row(keys: [.control("l")], label: "^L", action: .redraw, help: "paint everything again"),
+    Row(keys: [.control("z")], label: "^Z", action: .suspend, help: "stop; fg goes on"),
+    Row(keys: [Key("?"), Key(.function(1))], label: "? F1", action: .help, help: "this help", word: "help"),
+    Row(keys: [Key("q"), .control("c")], label: "q ^C", action: .quit, help: "end", word: "quit"),
+  ]
+
+  private static let back = Row(
+    keys: [Key(.escape), Key(.backspace), Key(.left), Key("h")], label: "Esc ← h", action: .back,
+    help: "the screen before; behind a filter, first without it", word: "back")
+
+  /// Keys of the list of sessions.
+  package static let sessions = KeyMap(
+    [
+      Row(
+        keys: [Key(.enter), Key(.right), Key("l")], label: "Enter → l", action: .open, help: "the session's messages",
+        word: "open"),
+      Row(
+        keys: [Key("/")], label: "/", action: .filter, help: "only sessions with these words in name or addresses",
+        word: "filter"),
+      Row(keys: [Key("s")], label: "s", action: .sort, help: "sort by the next column", word: "sort"),
+      Row(keys: [Key("r")], label: "r", action: .reverse, help: "turn the order round"),
+      Row(
+        keys: [Key("p")], label: "p", action: .pin, help: "pin the session to the top, or take the pin out", word: "pin"
+      ),
+      Row(keys: [Key("a")], label: "a", action: .allMessages, help: "messages of all sessions", word: "all"),
+      Row(keys: [Key("P")], label: "P", action: .problems, help: "problems by kind and cause", word: "problems"),
+      Row(keys: [Key(.escape)], label: "Esc", action: .back, help: "without the filter"),
+    ] + moving + general)
+
+  /// Keys of the list of messages.
+  package static let messages = KeyMap(
+    [
+      Row(
+        keys: [Key(.enter), Key(.right), Key("l")], label: "Enter → l", action: .open,
+        help: "the message's bytes and fields", word: "bytes"),
+      back,
+      Row(
+        keys: [Key("/")], label: "/", action: .filter, help: "only messages that a -Y filter lets through",
+        word: "filter"),
+      Row(keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
+      Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the last one with a problem"),
+    ]
+      + ProblemNames.all.enumerated().map { i, name in
+        Row(
+          keys: [Key(.character(Unicode.Scalar(UInt8(0x31 + i))))], label: "\(i + 1)", action: .nextOfKind(i),
+          help: "the next one that is \(name)")
+      } + [Row(keys: [Key("P")], label: "P", action: .problems, help: "problems by kind and cause")] + moving + general)
+
+  /// Keys of the list of problems.
+  package static let problems = KeyMap(
+    [
+      Row(
+        keys: [Key(.enter), Key(.right), Key("l")], label: "Enter → l", action: .open,
+        help: "the messages with the problem", word: "open"),
+      back,
+    ] + moving + general)
+
+  /// Keys of the bytes and parts of a message.
+  package static let frame = KeyMap(
+    [
+      Row(
+        keys: [Key(.tab), Key(.backTab)], label: "Tab", action: .otherPane, help: "between the fields and the bytes",
+        word: "pane"),
+      Row(keys: [Key(.left), Key("h")], label: "← h", action: .left, help: "the byte before"),
+      Row(keys: [Key(.right), Key("l")], label: "→ l", action: .right, help: "the next byte"),
+      Row(
+        keys: [Key(.escape), Key(.backspace)], label: "Esc", action: .back, help: "the messages", word: "back"),
+    ] + moving + general)
+}

@@ -1,0 +1,62 @@
+import IMEngine
+import IMOutput
+package import IMStore
+package import IMWire
+
+/// A message with all that its row shows, as the thread that reads makes it: the thread that paints formats nothing.
+package struct MessageItem: Equatable, Sendable {
+  /// The message.
+  package let message: StoredMessage
+  /// The time of day by the local clock: `12:00:31.204`.
+  package let time: String
+  /// The connection's client, for messages of several sessions.
+  package let client: String
+  /// What became of it, in words: `✓ 23.1 ms`, `unanswered: network`.
+  package let outcome: String
+  /// What is wrong with it, as a letter: `!` failed, `R` retried, `~` late, duplicate or unknown; a blank for nothing.
+  package let mark: String
+  /// Its text, where the store has it.
+  package let text: String
+
+  /// A row of its parts. `zone` says what local time is.
+  package init(_ message: StoredMessage, client: String, text: String, zone: LocalZone) {
+    self.message = message
+    self.client = client
+    self.text = text
+    time = Self.clock(message.time, zone)
+    outcome = Self.outcome(message)
+    mark =
+      !message.problems.isDisjoint(with: [.rejected, .unanswered, .damaged])
+      ? "!" : message.problems.contains(.retried) ? "R" : message.problems == [] ? " " : "~"
+  }
+
+  /// A time of day by the local clock, with milliseconds.
+  package static func clock(_ time: Timestamp, _ zone: LocalZone) -> String {
+    var out = ByteWriter(capacity: 64)
+    out.instant(time.advanced(by: Int64(zone.offset(at: time.seconds)) * 1_000_000_000))
+    return String(out.text.dropFirst(11).prefix(12))
+  }
+
+  /// Microseconds as milliseconds: `23.1 ms`.
+  package static func milliseconds(_ microseconds: Int64) -> String {
+    var out = ByteWriter(capacity: 32)
+    out.decimal(Double(microseconds) / 1_000, 1)
+    return out.text + " ms"
+  }
+
+  /// What became of a message, in few words: most succeed, and a sign says that.
+  private static func outcome(_ message: StoredMessage) -> String {
+    var text: String
+    switch message.fate {
+    case .acked, .ackedAfterRetry: text = "✓"
+    case .some(let fate): text = fate.name
+    case nil: text = "?"
+    }
+    if let cause = message.cause { text += ": \(cause.name)" }
+    if let latency = message.latency { text += " \(milliseconds(latency))" }
+    if message.retries > 0 { text += ", \(message.retries) \(message.retries == 1 ? "retry" : "retries")" }
+    if message.problems.contains(.late) { text += ", late" }
+    if message.duplicates > 0 { text += ", \(message.duplicates) after the answer" }
+    return text
+  }
+}

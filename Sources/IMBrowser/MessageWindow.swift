@@ -1,0 +1,189 @@
+import IMStore
+
+/// The part of a list of messages that is in memory: pages of 50 around the one that is selected, 500 messages at most.
+///
+/// The list itself is in the store and may have millions. Pages are asked for by the numbers at the window's ends, before they are
+/// seen. Whatever comes or goes, the selected message stays selected and stays in its row of the screen.
+package struct MessageWindow: Sendable {
+  /// Messages of a page; messages that are kept.
+  package static let pageCount = 50, limit = 500
+
+  /// Which messages are listed.
+  package private(set) var choice = PageRequest.Choice()
+  /// Which list this is: it counts up when other messages are listed.
+  package private(set) var generation = 0
+  /// The messages in memory, in the order of their numbers.
+  package private(set) var items: [MessageItem] = []
+  /// The rows that show them.
+  package private(set) var rows = RowTable()
+  /// The index of the selected message; 0 where there is none.
+  package private(set) var focus = 0
+  /// Whether no message is in front of these; whether none is behind them.
+  package private(set) var isFirst = false, isLast = false
+  /// The row of the screen in which the selected message is.
+  package private(set) var screenRow = 0
+  /// Rows of the screen.
+  package private(set) var height = 1
+  /// Where the list begins once its first page is there.
+  private var start = PageRequest.Place.after(0)
+  /// The page that is on its way.
+  private var awaited: PageRequest?
+  /// Whether a page has come since the list was begun.
+  package private(set) var isLoaded = false
+
+  /// An empty window.
+  package init() {}
+
+  /// The selected message; `nil` where there is none.
+  package var selected: MessageItem? { items.indices.contains(focus) ? items[focus] : nil }
+
+  /// The first row that is seen.
+  package var top: Int { rows.row(of: focus) - screenRow }
+
+  // MARK: Lists
+
+  /// An empty window of the same size. Pages that are on their way to this one will not fit it.
+  func emptied() -> MessageWindow {
+    var window = MessageWindow()
+    window.generation = generation
+    window.height = height
+    return window
+  }
+
+  /// Begins another list; what was in memory is seen until its first page comes.
+  package mutating func open(_ choice: PageRequest.Choice, at place: PageRequest.Place = .after(0)) {
+    self.choice = choice
+    start = place
+    generation += 1
+    awaited = nil
+    isLoaded = false
+    (isFirst, isLast) = (false, false)
+  }
+
+  /// Begins the same list at another place.
+  package mutating func restart(at place: PageRequest.Place) { open(choice, at: place) }
+
+  /// Messages may have come: the list does not end where it ended.
+  package mutating func grow() { isLast = false }
+
+  /// The page that is wanted next; `nil` while one is on its way, and where all that could be seen is there.
+  package mutating func nextRequest() -> PageRequest? {
+    guard awaited == nil else { return nil }
+    let margin = Self.pageCount + height
+    let place: PageRequest.Place
+    if !isLoaded {
+      place = start
+    } else if !isLast, focus + margin >= items.count {
+      place = .after(items.last?.message.id ?? 0)
+    } else if !isFirst, focus < margin, let first = items.first {
+      place = .before(first.message.id)
+    } else {
+      return nil
+    }
+    awaited = PageRequest(generation: generation, choice: choice, place: place, count: Self.pageCount)
+    return awaited
+  }
+
+  /// The page that was asked for could not be read: it is asked for no more.
+  package mutating func fail() {
+    awaited = nil
+    (isLoaded, isFirst, isLast) = (true, true, true)
+  }
+
+  /// Takes a page. One for another list, or that nobody has asked for, is dropped; tells whether it was taken.
+  package mutating func accept(_ answer: PageAnswer) -> Bool {
+    guard let awaited, answer.request == awaited else { return false }
+    self.awaited = nil
+    if !isLoaded {
+      isLoaded = true
+      items = answer.items
+      (isFirst, isLast) = (answer.isFirst, answer.isLast)
+      begin(awaited.place)
+    } else {
+      switch awaited.place {
+      case .before:
+        items = answer.items + items
+        focus += answer.items.count
+        isFirst = answer.isFirst
+      case .after, .around:
+        items += answer.items
+        isLast = answer.isLast
+      }
+    }
+    trim()
+    rows = RowTable(items)
+    settle()
+    return true
+  }
+
+  /// Selects what a new list begins with.
+  private mutating func begin(_ place: PageRequest.Place) {
+    switch place {
+    case .after: (focus, screenRow) = (0, 0)
+    case .before: (focus, screenRow) = (max(0, items.count - 1), height - 1)
+    case .around(let id):
+      focus = items.firstIndex { $0.message.id >= id } ?? max(0, items.count - 1)
+      screenRow = min(screenRow, height - 1)
+      if screenRow == 0 { screenRow = height / 2 }
+    }
+  }
+
+  /// Drops what is too much at the end that is further from the selected message.
+  private mutating func trim() {
+    let excess = items.count - Self.limit
+    guard excess > 0 else { return }
+    if focus >= items.count / 2 {
+      items.removeFirst(excess)
+      focus -= excess
+      isFirst = false
+    } else {
+      items.removeLast(excess)
+      isLast = false
+    }
+  }
+
+  // MARK: Moving
+
+  /// Shows so many rows.
+  package mutating func resize(_ height: Int) {
+    guard height != self.height else { return }
+    self.height = max(1, height)
+    settle()
+  }
+
+  /// Selects the message so many further down, as far as messages are in memory.
+  package mutating func move(_ count: Int) {
+    let target = min(max(0, focus + count), max(0, items.count - 1))
+    screenRow += rows.row(of: target) - rows.row(of: focus)
+    focus = target
+    settle()
+  }
+
+  /// Selects the message that a row of the screen shows, if one does.
+  package mutating func select(screenRow: Int) {
+    guard let item = rows.item(at: top + screenRow), items.indices.contains(item) else { return }
+    self.screenRow += rows.row(of: item) - rows.row(of: focus)
+    focus = item
+    settle()
+  }
+
+  /// Selects a message; where it is not in memory, the list begins anew around it.
+  package mutating func jump(to id: Int64) {
+    if let found = items.firstIndex(where: { $0.message.id == id }), isLoaded {
+      move(found - focus)
+    } else {
+      restart(at: .around(id))
+    }
+  }
+
+  /// Keeps the selected message in sight, and no blank rows where there are messages.
+  private mutating func settle() {
+    let row = rows.row(of: focus)
+    screenRow = min(max(0, screenRow), height - 1)
+    // Nothing stands above the first row.
+    screenRow = min(screenRow, row)
+    // Beneath the last one as little as there can be.
+    let blank = height - (rows.count - (row - screenRow))
+    if blank > 0 { screenRow = min(row, min(height - 1, screenRow + blank)) }
+  }
+}

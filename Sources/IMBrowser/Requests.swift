@@ -1,0 +1,89 @@
+package import IMOutput
+package import IMStore
+package import IMWire
+
+/// What the browser wants to know, for the threads that read the store.
+package enum BrowserRequest: Equatable, Sendable {
+  /// The sessions in an order, as they are since a commit.
+  case sessions(SessionsRequest)
+  /// Problems by kind and cause.
+  case problems
+  /// A page of messages.
+  case page(PageRequest)
+  /// The next message with a problem.
+  case problem(ProblemRequest)
+  /// Everything that is known of a message.
+  case details(Int64)
+  /// The bytes and parts of a message's first copy.
+  case frame(FrameRequest)
+}
+
+/// What the threads that read the store have found.
+package enum BrowserAnswer: Sendable {
+  /// Sessions in the order that was wanted.
+  case sessions(SessionsRequest, [StoredSession], SessionTotals)
+  /// The captures that the store was made of.
+  case captures([String])
+  /// Problems by kind and cause.
+  case problems([StoredProblemCount])
+  /// A page of messages.
+  case page(PageAnswer)
+  /// The message that was looked for; `nil` where there is none.
+  case problem(ProblemRequest, Int64?)
+  /// What is known of a message, name by name.
+  case details(Int64, [(name: String, value: String)])
+  /// The bytes and parts of a message's first copy.
+  case frame(FrameRequest, FrameAnatomy)
+  /// Reading failed.
+  case failure(BrowserRequest, String)
+}
+
+/// Sessions that are wanted.
+package struct SessionsRequest: Equatable, Sendable {
+  /// The order.
+  package var order = SessionOrder()
+  /// Counts up with the commits of whoever writes the store.
+  package var commit = 0
+
+  /// All, as they are first.
+  package init() {}
+}
+
+/// Sums over all sessions, whatever the filter.
+package struct SessionTotals: Equatable, Sendable {
+  /// Sessions, their messages, and those that failed.
+  package var sessions = 0, messages: Int64 = 0, failed: Int64 = 0
+
+  /// The sums of `sessions`.
+  package init(_ sessions: [StoredSession] = []) {
+    self.sessions = sessions.count
+    for session in sessions {
+      messages += session.messages
+      failed += session.failed
+    }
+  }
+}
+
+/// A message with a problem that is wanted.
+package struct ProblemRequest: Equatable, Sendable {
+  /// The list in which it is looked for; one for another list is dropped.
+  package var generation: Int
+  /// The message from which on it is looked for.
+  package var from: Int64
+  /// Whether it is looked for behind that message, or in front of it.
+  package var isForward: Bool
+  /// What it has to have; empty for any problem.
+  package var kinds: ProblemKinds
+  /// Among which messages.
+  package var choice: PageRequest.Choice
+}
+
+/// A message's first copy, whose bytes are wanted.
+package struct FrameRequest: Equatable, Sendable {
+  /// The message.
+  package var message: Int64
+  /// The captures that are read for it; it is in the last one.
+  package var files: [String]
+  /// The packet that completed it, its place in its stream, and its direction.
+  package var packet: UInt64, streamOffset: UInt64, direction: Direction
+}

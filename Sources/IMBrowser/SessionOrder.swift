@@ -1,0 +1,94 @@
+package import IMStore
+import IMTerminal
+import IMWire
+
+/// By what sessions are sorted.
+package enum SessionSort: String, CaseIterable, Sendable {
+  /// By their numbers, as they came.
+  case number
+  /// By name.
+  case name
+  /// By the number of messages, most first.
+  case messages
+  /// By round trips, slowest first.
+  case roundTrip = "round trip"
+  /// By retries, most first.
+  case retries
+  /// By messages that failed, most first.
+  case failed
+  /// By their last messages, latest first.
+  case last
+}
+
+/// Which sessions are listed, and how.
+package struct SessionOrder: Equatable, Sendable {
+  /// By what they are sorted.
+  package var sort = SessionSort.number
+  /// Whether the order is turned round.
+  package var isReversed = false
+  /// Words, each of which a session has in its name, its addresses or its profile; empty for all.
+  package var filter = ""
+  /// Sessions that stand in front of the others.
+  package var pins: Set<Int64> = []
+
+  /// All, as they came.
+  package init() {}
+
+  /// Sessions in this order, pinned ones first, also where the filter leaves them out. `nil` when `isStale` says that nobody wants them any more.
+  package func arrange(_ sessions: [StoredSession], isStale: () -> Bool = { false }) -> [StoredSession]? {
+    let words = filter.split(separator: " ").map { String($0).lowercased() }
+    var pinned: [StoredSession] = []
+    var others: [StoredSession] = []
+    for (i, session) in sessions.enumerated() {
+      if i % 1_024 == 0, isStale() { return nil }
+      if pins.contains(session.id) {
+        pinned.append(session)
+      } else if words.isEmpty || words.allSatisfy({ Self.has(session, $0) }) {
+        others.append(session)
+      }
+    }
+    if isStale() { return nil }
+    return sorted(pinned) + sorted(others)
+  }
+
+  private static func has(_ session: StoredSession, _ word: String) -> Bool {
+    [session.name ?? "", session.client, session.server, session.profile].contains { contains($0.lowercased(), word) }
+  }
+
+  private static func contains(_ text: String, _ part: String) -> Bool {
+    var (text, part) = (text, part)
+    return text.withUTF8 { text in
+      part.withUTF8 { part in
+        guard let first = part.first else { return true }
+        guard text.count >= part.count else { return false }
+        return (0...text.count - part.count).contains { at in
+          text[at] == first && text[at..<at + part.count].elementsEqual(part)
+        }
+      }
+    }
+  }
+
+  private func sorted(_ sessions: [StoredSession]) -> [StoredSession] {
+    let rows: [StoredSession] =
+      switch sort {
+      case .number: sessions.sorted { $0.id < $1.id }
+      // Sessions without a name stand behind the others.
+      case .name:
+        sessions.sorted {
+          ($0.name == nil ? 1 : 0, $0.name ?? "", $0.id) < ($1.name == nil ? 1 : 0, $1.name ?? "", $1.id)
+        }
+      case .messages: Self.descending(sessions) { $0.messages }
+      case .roundTrip: Self.descending(sessions) { $0.roundTrip95 ?? -1 }
+      case .retries: Self.descending(sessions) { $0.retries }
+      case .failed: Self.descending(sessions) { $0.failed }
+      case .last: Self.descending(sessions) { $0.last?.nanoseconds ?? .min }
+      }
+    return isReversed ? rows.reversed() : rows
+  }
+
+  private static func descending(_ sessions: [StoredSession], _ key: (StoredSession) -> Int64) -> [StoredSession] {
+    sessions.map { (key: key($0), session: $0) }
+      .sorted { $0.key != $1.key ? $0.key > $1.key : $0.session.id < $1.session.id }
+      .map(\.session)
+  }
+}

@@ -1,0 +1,41 @@
+import IMStore
+import IMTerminal
+import IMWire
+
+/// The columns of the list of sessions.
+enum SessionTable {
+  static func columns(_ order: SessionOrder, _ zone: LocalZone) -> [Column<StoredSession>] {
+    func number(_ value: Int64) -> String { grouped(UInt64(max(0, value))) }
+    func title(_ text: String, _ sort: SessionSort) -> String {
+      order.sort == sort ? text + (order.isReversed ? "▲" : "▼") : text
+    }
+    func counted(_ value: Int64, _ colour: Style.Colour) -> (String, Style) {
+      (number(value), value > 0 ? Style(colour) : Style(.faint))
+    }
+    return [
+      Column(title: "", width: 2, priority: 0) { session in
+        (
+          (order.pins.contains(session.id) ? "*" : " ") + (session.failed > 0 ? "!" : session.retries > 0 ? "R" : " "),
+          Style(session.failed > 0 ? .alarm : .warning, .bold)
+        )
+      },
+      Column(title: title("#", .number), width: 7, isRight: true, priority: 7) { (String($0.id), Style(.faint)) },
+      Column(title: title("session", .name), width: 9, isFlexible: true, priority: 1) { session in
+        session.name.map { ($0, Style(.name)) } ?? ("-", Style(.faint))
+      },
+      Column(title: "client", width: 21, priority: 6) { ($0.client, .plain) },
+      Column(title: "server", width: 21, priority: 10) { ($0.server, .plain) },
+      Column(title: "profile", width: 8, priority: 11) { ($0.profile, .plain) },
+      Column(title: "conns", width: 5, isRight: true, priority: 9) { (number($0.connections), .plain) },
+      Column(title: title("msgs", .messages), width: 8, isRight: true, priority: 2) { (number($0.messages), .plain) },
+      Column(title: title("p95 ms", .roundTrip), width: 8, isRight: true, priority: 4) { session in
+        (session.roundTrip95.map { String(MessageItem.milliseconds($0).dropLast(3)) } ?? "-", .plain)
+      },
+      Column(title: title("retry", .retries), width: 6, isRight: true, priority: 5) { counted($0.retries, .warning) },
+      Column(title: title("failed", .failed), width: 7, isRight: true, priority: 3) { counted($0.failed, .alarm) },
+      Column(title: title("last", .last), width: 8, priority: 8) { session in
+        (session.last.map { String(MessageItem.clock($0, zone).prefix(8)) } ?? "-", .plain)
+      },
+    ]
+  }
+}

@@ -1,0 +1,37 @@
+import IMBrowser
+import IMCapture
+import IMEngine
+import IMWire
+
+/// The threads that read for the browser: one for lists that are read whole, one for pages, which do not wait for lists, and one that
+/// decodes captures again for bytes.
+final class BrowseReaders {
+  private let lists: StoreReading
+  private let pages: StoreReading
+  private let frames: FrameReading
+
+  /// Starts the threads over the store at `path`. Captures are decoded with `plans` as the options say.
+  init(
+    _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions, _ answers: AnswerDesk
+  ) throws(CaptureError) {
+    lists = try StoreReading(path, isLists: true, zone: .local, answers)
+    pages = try StoreReading(path, isLists: false, zone: .local, answers)
+    frames = try FrameReading(input, plans, decode, answers)
+  }
+
+  /// Hands on a request.
+  func put(_ request: BrowserRequest) {
+    switch request {
+    case .sessions, .problems: lists.desk.put(request)
+    case .page, .problem, .details: pages.desk.put(request)
+    case .frame: frames.desk.put(request)
+    }
+  }
+
+  /// Ends the threads, and waits until they have ended.
+  func end() {
+    lists.end()
+    pages.end()
+    frames.end()
+  }
+}

@@ -1,0 +1,137 @@
+import CSandbox
+import Glibc
+import IMBrowser
+import IMCapture
+import IMEngine
+import IMProfile
+import IMStore
+import IMTerminal
+import IMWire
+import IMYAML
+
+/// What is asked of the browser.
+package struct BrowseOptions: Sendable {
+  /// Whether what users write is kept, to be shown.
+  package var keepsPayload = false
+  /// Whether the mouse is used.
+  package var hasMouse = true
+
+  /// The defaults.
+  package init() {}
+}
+
+/// Shows the sessions and messages of a store or of captures on the terminal: `imdump browse`.
+package func runBrowse(
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, isColoured: Bool, options: BrowseOptions
+) throws(UsageError) -> ExitStatus {
+  settleZone(isUTC: report.isUTC)
+  let isStore = try checked(input)
+  for file in input.files where access(file, R_OK) != 0 {
+    complain("\(file): \(systemText(errno))")
+    return .noInput
+  }
+  guard let session = TerminalSession(hasMouse: options.hasMouse) else {
+    throw UsageError(
+      message: "browse needs a terminal for input and output; imdump messages and imdump query print without one")
+  }
+  let confinement = try Confinement(input.confinement, isLive: false)
+  let asked = decode
+  let decode = try settled(decode)
+  // Each thread that decodes has plans of its own.
+  let plans = (try loaded(decode), try loaded(decode))
+  guard let wakeEnd = TerminalSignals.start() else {
+    complain("browse: make a pipe: \(systemText(errno))")
+    return .failure
+  }
+  var source = BrowsedSource(files: input.files, isStore: isStore, options: words(asked, input.captureFilter))
+  if !isStore { source.captures = input.files }
+  let browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
+  let term = getenv("TERM").map { String(cString: $0) } ?? ""
+  let answers = AnswerDesk { TerminalSignals.wake() }
+  let loading = isStore ? nil : StoreLoading { TerminalSignals.wake() }
+  do throws(CaptureError) {
+    let cache = isStore ? nil : try CacheFile()
+    defer { cache?.remove() }
+    let place = try confine(cache?.path ?? input.files[0], isNew: !isStore, confinement)
+    if isStore { try checkStore(place, called: input.files[0]) }
+    let loop = BrowseLoop(
+      browser, session, colours: ColourLevel(term: term, isWanted: isColoured), wakeEnd: wakeEnd, answers: answers,
+      loading: loading
+    ) { () throws(CaptureError) in try BrowseReaders(place, input, plans.0, decode, answers) }
+    imdump_keep_terminal(STDIN_FILENO, TerminalSession.leaving)
+    session.begin()
+    defer {
+      session.end()
+      imdump_keep_terminal(-1, "")
+    }
+    loop.paintFirst()
+    if let loading {
+      var choices = StoreChoices()
+      choices.path = place
+      choices.keepsPayload = options.keepsPayload
+      var report = ReportOptions()
+      report.isQuiet = true
+      report.showsProgress = false
+      _ = try loading.start(Run(guest: input, plans: plans.1, decode: decode, report: report), choices)
+    }
+    return loop.run()
+  } catch {
+    complain(error.description)
+    return ExitStatus(error)
+  }
+}
+
+/// Whether the input is a store; refuses what cannot be browsed.
+private func checked(_ input: InputOptions) throws(UsageError) -> Bool {
+  guard !input.files.contains("-") else {
+    throw UsageError(message: "browse reads files: keys come on standard input")
+  }
+  let stores = input.files.filter { StoreFile.isStore($0) }
+  guard stores.isEmpty || (input.files.count == 1 && input.captureFilter == nil) else {
+    throw UsageError(message: "browse shows one store, or captures")
+  }
+  return !stores.isEmpty
+}
+
+/// Refuses a store of another format before the screen shows nothing of it.
+private func checkStore(_ path: String, called name: String) throws(CaptureError) {
+  do throws(StoreError) { _ = try StoreReader(path) } catch {
+    throw CaptureError(.notFound, name, "\(error.attempt): \(error.text)")
+  }
+}
+
+/// The options with what has to be read for them.
+private func settled(_ decode: DecodeOptions) throws(UsageError) -> DecodeOptions {
+  var decode = decode
+  decode.profiles = profileNames(decode.profiles)
+  if let path = decode.hashKeyFile { decode.identities = try readHashKey(path) }
+  // As in `index`.
+  decode.memory -= decode.memory / 8
+  return decode
+}
+
+private func loaded(_ decode: DecodeOptions) throws(UsageError) -> [ProtocolPlan] {
+  do throws(ProfileError) { return try loadProfiles(decode.profiles) } catch {
+    throw UsageError(message: error.description)
+  }
+}
+
+/// The options that another command has to be given to decode the same.
+private func words(_ decode: DecodeOptions, _ captureFilter: String?) -> [String] {
+  var words = decode.profiles.flatMap { ["--profile", $0] } + decode.ports.flatMap { ["--port", "\($0)"] }
+  if !decode.verifiesChecksums { words.append("--no-checksum") }
+  if let captureFilter { words.append(captureFilter) }
+  return words
+}
+
+/// Gives up what browsing does not need, before a byte of the files is read. Gives the store's path from the root.
+private func confine(_ path: String, isNew: Bool, _ confinement: Confinement) throws(CaptureError) -> String {
+  do throws(StoreError) {
+    guard isNew else { return try confined(path, confinement, isInteractive: true) }
+  } catch {
+    throw CaptureError(error.kind == .notFound ? .notFound : .ioError, path, "\(error.attempt): \(error.text)")
+  }
+  let file = try StoreFile(path)
+  try confinement.enter(folders: [file.folder], mayWrite: true, keepsDatabase: true, isInteractive: true)
+  return file.place
+}

@@ -1,0 +1,55 @@
+import Glibc
+import IMCapture
+
+/// The store of captures that are browsed: a file in the user's cache folder, which goes when the browser ends.
+struct CacheFile {
+  private static let prefix = "browse-"
+
+  /// Its path.
+  let path: String
+
+  /// Chooses a name in `$XDG_CACHE_HOME/imdump`, `~/.cache/imdump` where that is not set, and makes the folder. Removes what
+  /// browsers have left there that were killed.
+  init() throws(CaptureError) {
+    let cache: String
+    if let folder = getenv("XDG_CACHE_HOME").map({ String(cString: $0) }), folder.hasPrefix("/") {
+      cache = folder
+    } else if let home = getenv("HOME").map({ String(cString: $0) }), home.hasPrefix("/") {
+      cache = home + "/.cache"
+    } else {
+      throw CaptureError(
+        .ioError, "cache folder",
+        "neither XDG_CACHE_HOME nor HOME is set: index the capture first, and browse the store")
+    }
+    mkdir(cache, 0o700)
+    let folder = cache + "/imdump"
+    guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+      throw CaptureError(.ioError, folder, "make the folder: \(systemText(errno))", errno: errno)
+    }
+    Self.removeLeftovers(folder)
+    path = "\(folder)/\(Self.prefix)\(getpid()).db"
+  }
+
+  /// Removes the file, with what SQLite has beside it.
+  func remove() { Self.remove(path) }
+
+  private static func remove(_ path: String) {
+    for end in ["", "-wal", "-shm", "-journal"] { unlink(path + end) }
+  }
+
+  private static func removeLeftovers(_ folder: String) {
+    guard let listing = opendir(folder) else { return }
+    defer { closedir(listing) }
+    var names: Set<String> = []
+    while let entry = readdir(listing) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      guard name.hasPrefix(prefix), let end = name.firstIndex(of: ".") else { continue }
+      let number = name[name.index(name.startIndex, offsetBy: prefix.utf8.count)..<end]
+      guard let process = pid_t(number), process > 0, kill(process, 0) != 0, errno == ESRCH else { continue }
+      names.insert("\(folder)/\(prefix)\(number).db")
+    }
+    for name in names { remove(name) }
+  }
+}

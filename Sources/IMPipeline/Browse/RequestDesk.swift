@@ -1,0 +1,106 @@
+import Glibc
+import IMBrowser
+import Synchronization
+
+/// Requests on their way to a thread that reads: of each kind the latest. Older ones are dropped, and the one that is being
+/// answered is told that nobody wants its answer.
+final class RequestDesk: @unchecked Sendable {
+  // SAFETY: what is not constant is touched under `mutex` only, but for the atomic.
+
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private var waiting: [BrowserRequest] = []
+  private var running: Int?
+  private var isEnded = false
+  private let stale = Atomic<Bool>(false)
+
+  init() {
+    pthread_mutex_init(mutex, nil)
+    pthread_cond_init(changed, nil)
+  }
+
+  deinit {
+    pthread_mutex_destroy(mutex)
+    pthread_cond_destroy(changed)
+    mutex.deallocate()
+    changed.deallocate()
+  }
+
+  private func locked<R>(_ body: () -> R) -> R {
+    pthread_mutex_lock(mutex)
+    defer { pthread_mutex_unlock(mutex) }
+    return body()
+  }
+
+  /// Whether the answer that is being made is for nobody. Of the thread that makes it.
+  var isStale: Bool { stale.load(ordering: .relaxed) }
+
+  /// Hands on a request, in place of an older one of its kind.
+  func put(_ request: BrowserRequest) {
+    locked {
+      waiting.removeAll { $0.kind == request.kind }
+      waiting.append(request)
+      if running == request.kind { stale.store(true, ordering: .relaxed) }
+      pthread_cond_broadcast(changed)
+    }
+  }
+
+  /// Takes the next request; waits for one. `nil` when there will be none.
+  func take() -> BrowserRequest? {
+    locked {
+      running = nil
+      while waiting.isEmpty, !isEnded { pthread_cond_wait(changed, mutex) }
+      if isEnded { return nil }
+      let request = waiting.removeFirst()
+      running = request.kind
+      stale.store(false, ordering: .relaxed)
+      return request
+    }
+  }
+
+  /// No request follows, and those that wait are dropped.
+  func end() {
+    locked {
+      isEnded = true
+      stale.store(true, ordering: .relaxed)
+      pthread_cond_broadcast(changed)
+    }
+  }
+}
+
+extension BrowserRequest {
+  /// A number for each kind: a request takes the place of an older one of its kind.
+  fileprivate var kind: Int {
+    switch self {
+    case .sessions: 0
+    case .problems: 1
+    case .page: 2
+    case .problem: 3
+    case .details: 4
+    case .frame: 5
+    }
+  }
+}
+
+/// Answers on their way to the thread that paints.
+final class AnswerDesk: Sendable {
+  private let answers = Mutex<[BrowserAnswer]>([])
+  private let wake: @Sendable () -> Void
+
+  /// A desk that calls `wake` when an answer lies on it.
+  init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
+
+  /// Hands on an answer.
+  func put(_ answer: BrowserAnswer) {
+    answers.withLock { $0.append(answer) }
+    wake()
+  }
+
+  /// Takes what lies there.
+  func take() -> [BrowserAnswer] {
+    answers.withLock { answers in
+      defer { answers = [] }
+      return answers
+    }
+  }
+}

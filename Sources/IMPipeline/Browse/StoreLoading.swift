@@ -1,0 +1,72 @@
+import Glibc
+import IMCapture
+import IMEngine
+import IMOutput
+import IMStore
+import Synchronization
+
+/// Captures that become a store while it is browsed: a thread decodes, a second one writes.
+final class StoreLoading: Sendable {
+  /// How far it is.
+  struct State: Equatable {
+    /// Commits of whoever writes; 0 while there is no store.
+    var commits = 0
+    /// The share of the captures that was read, in percent.
+    var percent: Int?
+    /// Whether nothing follows.
+    var isOver = false
+    /// What was wrong.
+    var error: String?
+  }
+
+  private let held = Mutex(State())
+  private let wake: @Sendable () -> Void
+
+  /// Nothing is loaded yet. `wake` is called when the state has changed.
+  init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
+
+  /// How far it is.
+  var state: State { held.withLock { $0 } }
+
+  private func change(_ body: (inout State) -> Void) {
+    let hasChanged = held.withLock { state in
+      let before = state
+      body(&state)
+      return state != before
+    }
+    if hasChanged { wake() }
+  }
+
+  /// Starts to read captures into the store that `choices` name.
+  func start(_ run: Run, _ choices: StoreChoices) throws(CaptureError) -> WorkerThread {
+    var choices = choices
+    choices.written = { [self] in change { $0.commits += 1 } }
+    return try WorkerThread("imdump-decode", for: choices.path, "read captures") { [self] in
+      let error = load(run, choices)
+      change { state in
+        state.isOver = true
+        state.error = error
+        state.commits += 1
+      }
+    }
+  }
+
+  /// Reads captures; gives what was wrong with them.
+  private func load(_ run: Run, _ store: StoreChoices) -> String? {
+    var choices = RunChoices()
+    choices.store = store
+    let companions: [any Companion]
+    do throws(UsageError) { companions = try run.companions(choices, Output.standard()) } catch { return error.message }
+    let driver = run.driver(run.engine(exchangeCapacity: 1 << 18, companions: companions), companions)
+    let share = FileShare(run.input.files)
+    let errors = run.lead(
+      driver,
+      afterBatch: { [self] in
+        let percent = share.read(driver.statistics).map { Int($0 * 100) }
+        change { $0.percent = percent }
+      })
+    var status = errors.isEmpty ? ExitStatus.success : .failure
+    for companion in companions.reversed() { status = companion.conclude(status) }
+    return errors.first?.description ?? (status == .success ? nil : "the store could not be written")
+  }
+}

@@ -1,0 +1,68 @@
+import IMBrowser
+import IMCapture
+import IMStore
+import IMWire
+
+/// A thread that reads a store for the browser, with a reader of its own.
+final class StoreReading {
+  let desk = RequestDesk()
+  private var thread: WorkerThread?
+
+  /// Starts a thread over the store at `path`. `isLists` says that it reads lists, and else pages.
+  init(_ path: String, isLists: Bool, zone: LocalZone, _ answers: AnswerDesk) throws(CaptureError) {
+    let desk = desk
+    thread = try WorkerThread(isLists ? "imdump-lists" : "imdump-pages", for: path, "read the store") {
+      do throws(StoreError) {
+        let reader = try StoreReader(path)
+        reader.stop { desk.isStale }
+        if isLists { answers.put(.captures(try reader.captures())) }
+        var answering = Answering(reader: reader, finder: PageFinder(reader, zone: zone), desk: desk)
+        while let request = desk.take() {
+          do throws(StoreError) {
+            if let answer = try answering.answer(request) { answers.put(answer) }
+          } catch {
+            // What was interrupted is wanted by nobody.
+            if error.kind != .interrupted { answers.put(.failure(request, error.description)) }
+          }
+        }
+      } catch {
+        while let request = desk.take() { answers.put(.failure(request, error.description)) }
+      }
+    }
+  }
+
+  /// Ends the thread, and waits until it has ended.
+  func end() {
+    desk.end()
+    thread?.join()
+    thread = nil
+  }
+}
+
+/// What makes answers of requests.
+private struct Answering {
+  let reader: StoreReader
+  let finder: PageFinder
+  let desk: RequestDesk
+  /// The sessions as they were at a commit: an order is made of them without reading them again.
+  var sessions: (commit: Int, rows: [StoredSession], totals: SessionTotals)?
+
+  /// The answer; `nil` where nobody wants it any more.
+  mutating func answer(_ request: BrowserRequest) throws(StoreError) -> BrowserAnswer? {
+    switch request {
+    case .sessions(let wanted):
+      if sessions?.commit != wanted.commit {
+        let rows = try reader.sessions()
+        sessions = (wanted.commit, rows, SessionTotals(rows))
+      }
+      guard let sessions, let rows = wanted.order.arrange(sessions.rows, isStale: { desk.isStale }) else { return nil }
+      return .sessions(wanted, rows, sessions.totals)
+    case .problems: return .problems(try reader.problemCounts())
+    case .page(let wanted): return try finder.page(wanted) { desk.isStale }.map { .page($0) }
+    case .problem(let wanted):
+      return try finder.problem(wanted) { desk.isStale }.map { .problem(wanted, $0.id) }
+    case .details(let id): return .details(id, try reader.details(ofMessage: id))
+    case .frame: return nil
+    }
+  }
+}

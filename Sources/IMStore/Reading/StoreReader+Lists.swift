@@ -1,0 +1,93 @@
+import CSQLite
+import IMWire
+
+/// What a store has beside its messages: short lists, read whole.
+extension StoreReader {
+  /// All sessions, in the order of their numbers.
+  package func sessions() throws(StoreError) -> [StoredSession] {
+    var statement = try database.prepare(
+      "SELECT \(StoredSession.columns) FROM session AS s LEFT JOIN connection AS c ON c.id = s.connection ORDER BY s.id",
+      "read sessions")
+    var sessions: [StoredSession] = []
+    while try statement.step() { sessions.append(StoredSession(statement.row)) }
+    return sessions
+  }
+
+  /// The session with number `id`; `nil` where there is none.
+  package func session(_ id: Int64) throws(StoreError) -> StoredSession? {
+    try withStatement(
+      "SELECT \(StoredSession.columns) FROM session AS s LEFT JOIN connection AS c ON c.id = s.connection WHERE s.id = ?1",
+      id
+    ) { StoredSession($0) }
+  }
+
+  /// The client and the server of a connection; `nil` where it is not known yet.
+  package func ends(ofConnection id: Int64) throws(StoreError) -> (client: String, server: String)? {
+    try withStatement("SELECT client, server FROM connection WHERE id = ?1", id) {
+      ($0.text(0) ?? "", $0.text(1) ?? "")
+    }
+  }
+
+  /// The text of a message, up to 1 KiB; `nil` where none is kept.
+  package func text(ofMessage id: Int64) throws(StoreError) -> String? {
+    try withStatement("SELECT text FROM message_text WHERE id = ?1", id) { $0.text(0) } ?? nil
+  }
+
+  /// What the view `messages` says of a message, name by name, without what is not known.
+  package func details(ofMessage id: Int64) throws(StoreError) -> [(name: String, value: String)] {
+    var statement = try database.prepare(
+      """
+      SELECT m.*, message.copies, message.checksums, message.answers
+      FROM messages AS m JOIN message ON message.id = m.id WHERE m.id = ?1
+      """, "read a message")
+    statement.bind(1, id)
+    guard try statement.step() else { return [] }
+    let row = statement.row
+    return statement.columns.enumerated().compactMap { i, name in
+      guard let value = row.number(Int32(i)).map({ "\($0)" }) ?? row.text(Int32(i)) else { return nil }
+      return (name, value)
+    }
+  }
+
+  /// Problems by kind and cause, in the order of the kinds' numbers.
+  package func problemCounts() throws(StoreError) -> [StoredProblemCount] {
+    var statement = try database.prepare(
+      """
+      SELECT k.name, k.bit, cause.name, count(*), min(p.time_us)
+      FROM problem AS p JOIN problem_kind AS k ON k.id = p.kind LEFT JOIN cause ON cause.id = p.cause
+      GROUP BY p.kind, p.cause ORDER BY p.kind, p.cause
+      """, "count problems")
+    var counts: [StoredProblemCount] = []
+    while try statement.step() {
+      let row = statement.row
+      counts.append(
+        StoredProblemCount(
+          kind: row.text(0) ?? "", bit: row.number(1), cause: row.text(2), count: row.number(3) ?? 0,
+          first: Timestamp(microseconds: row.number(4) ?? 0)))
+    }
+    return counts
+  }
+
+  /// The paths of the captures that the store was made of, as they were named.
+  package func captures() throws(StoreError) -> [String] {
+    var statement = try database.prepare("SELECT path FROM capture ORDER BY id", "read captures")
+    var paths: [String] = []
+    while try statement.step() { paths.append(statement.row.text(0) ?? "") }
+    return paths
+  }
+
+  /// Steps of SQLite's machine between two looks at whether a call is still wanted: some 50 µs.
+  private static let stepsBetweenLooks: Int32 = 10_000
+
+  /// From now on a call ends soon with an error of the kind `interrupted` when `isStale` says that nobody wants its answer.
+  package func stop(when isStale: @escaping () -> Bool) {
+    self.isStale = isStale
+    let looks = Unmanaged.passUnretained(self).toOpaque()
+    sqlite3_progress_handler(
+      database.handle, Self.stepsBetweenLooks,
+      { context in
+        guard let context else { return 0 }
+        return Unmanaged<StoreReader>.fromOpaque(context).takeUnretainedValue().isStale() ? 1 : 0
+      }, looks)
+  }
+}

@@ -1,0 +1,37 @@
+import IMCommandLine
+import IMPipeline
+
+/// `imdump browse`: sessions and messages on the terminal.
+struct Browse: Subcommand {
+  static var about: About {
+    About(
+      "browse", "Look through sessions and messages on the terminal.",
+      usage: [
+        "imdump browse <store> [<options>]",
+        "imdump browse <file> ... [<options>] [<expression> ...]",
+      ],
+      discussion: """
+        Shows a store that imdump index has written, or captures, which are decoded into a store of their own while their first \
+        messages are on the screen already; it is removed at the end. ? shows the keys.
+        """)
+  }
+
+  var source = SourceOptions()
+  var decode = DecodeOptions()
+  var speech = SpeechOptions()
+  var options = BrowseOptions()
+
+  static var table: [Option<Self>] {
+    [
+      .flag("--payload", \.options.keepsPayload, "Also show what users write; of a store, what it was made with."),
+      .flag("--no-mouse", \.options.hasMouse, is: false, "Leave the mouse to the terminal."),
+      .group(\.source), .group(\.decode), .group(\.speech),
+      .list("<file> ...", \.source.operands, "A store, or capture files, then an optional capture filter."),
+    ]
+  }
+
+  func perform() throws(UsageError) -> ExitStatus {
+    try runBrowse(
+      input: source.files(), decode: decode, report: speech.report, isColoured: speech.isColoured, options: options)
+  }
+}

@@ -1,0 +1,86 @@
+import IMStore
+import IMTestSupport
+import IMWire
+import Testing
+
+@testable import IMBrowser
+
+/// The order of sessions, and what is selected among them.
+@Suite struct SessionListTests {
+  private static func sessions(_ count: Int, seed: UInt64) -> [StoredSession] {
+    var random = SeededRandom(seed)
+    return (1...count).map { i in
+      .made(
+        Int64(i), name: random.once(in: 5) ? nil : random.one(of: ["张三", "alice", "Bob", "李雷👍"]) + "\(i)",
+        random: &random)
+    }
+  }
+
+  /// Every order against one that compares two by two, a thousand times.
+  @Test func ordersAreRight() throws {
+    let sessions = Self.sessions(300, seed: 1)
+    var random = SeededRandom(2)
+    for _ in 0..<300 {
+      var order = SessionOrder()
+      order.sort = random.one(of: SessionSort.allCases)
+      order.isReversed = random.once(in: 2)
+      order.filter = random.one(of: ["", "alice", "BOB", "10.0.0.7", "张", "a 2", "nobody"])
+      for _ in 0..<Int(random.next() % 4) { order.pins.insert(Int64(1 + random.next() % 300)) }
+      let found = try #require(order.arrange(sessions))
+      let words = order.filter.lowercased().split(separator: " ")
+      let wanted = sessions.filter { session in
+        let texts = [session.name ?? "", session.client, session.server, session.profile].map { $0.lowercased() }
+        return order.pins.contains(session.id) || words.allSatisfy { word in texts.contains { $0.contains(word) } }
+      }
+      #expect(Set(found.map(\.id)) == Set(wanted.map(\.id)) && found.count == wanted.count)
+      for (a, b) in zip(found, found.dropFirst()) {
+        let (pinA, pinB) = (order.pins.contains(a.id), order.pins.contains(b.id))
+        #expect(pinA || !pinB)
+        if pinA == pinB {
+          #expect(order.isReversed ? !Self.isBefore(a, b, order.sort) : !Self.isBefore(b, a, order.sort))
+        }
+      }
+    }
+  }
+
+  private static func isBefore(_ a: StoredSession, _ b: StoredSession, _ sort: SessionSort) -> Bool {
+    switch sort {
+    case .number: a.id < b.id
+    case .name: (a.name ?? "\u{10ffff}") < (b.name ?? "\u{10ffff}")
+    case .messages: a.messages > b.messages
+    case .roundTrip: (a.roundTrip95 ?? -1) > (b.roundTrip95 ?? -1)
+    case .retries: a.retries > b.retries
+    case .failed: a.failed > b.failed
+    case .last: (a.last ?? .distantPast) > (b.last ?? .distantPast)
+    }
+  }
+
+  @Test func whatNobodyWantsEnds() {
+    #expect(SessionOrder().arrange(Self.sessions(10, seed: 1), isStale: { true }) == nil)
+  }
+
+  @Test func theSelectedSessionStaysWhereItIs() throws {
+    let sessions = Self.sessions(500, seed: 3)
+    var random = SeededRandom(4)
+    var list = SelectableList<StoredSession, Int64> { $0.id }
+    list.resize(20)
+    list.replace(sessions)
+    for _ in 0..<500 {
+      list.select(Int(random.next() % UInt64(max(1, list.items.count))))
+      let (id, row) = (list.selected?.id, list.index - list.top)
+      var order = SessionOrder()
+      order.sort = random.one(of: SessionSort.allCases)
+      order.isReversed = random.once(in: 2)
+      list.replace(try #require(order.arrange(sessions)))
+      #expect(list.selected?.id == id)
+      #expect((list.top..<list.top + list.height).contains(list.index))
+      // It keeps its row but where the list begins or ends.
+      #expect(list.index - list.top == row || list.top == 0 || list.top == list.items.count - list.height)
+      list.move(Int(random.next() % 50) - 25)
+      list.resize(3 + Int(random.next() % 40))
+      #expect((list.top..<list.top + list.height).contains(list.index))
+    }
+    list.replace([])
+    #expect(list.selected == nil && list.visible.isEmpty)
+  }
+}

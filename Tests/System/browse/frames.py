@@ -1,0 +1,61 @@
+"""What is shown first."""
+import os
+import re
+import shutil
+import sqlite3
+
+
+def check_a_capture(bench):
+    terminal = bench.terminal(bench.sample("tjp-weak-network.pcap"))
+    lines = terminal.wait("3 sessions  120 messages  3 failed", absent="●")
+    assert lines[0].startswith(" imdump  tjp-weak-network.pcap"), lines[0]
+    assert re.search(r"49147 +192\.0\.2\.77:50113 +34 +371\.9 +2 +2", lines[2]), lines[2]
+    assert "3 of 3" in lines[-2] and "? help" in lines[-1], lines[-2:]
+
+
+def check_a_store(bench):
+    terminal = bench.terminal(bench.store(bench.sample("tjp-weak-network.pcap")))
+    lines = terminal.wait("3 sessions  120 messages  3 failed")
+    assert "●" not in lines[0]
+
+
+def check_figures_are_those_of_messages_by_session(bench):
+    capture = bench.sample("tjp-racing.pcap")
+    lines = bench.imdump("messages", "-q", "--json", capture).stdout.splitlines()
+    sessions = bench.imdump("messages", "-q", "--json", "--by", "session", capture).stdout.splitlines()
+    wanted = r"%s sessions? +%s messages" % (format(len(sessions), ","), format(len(lines), ","))
+    terminal = bench.terminal(capture, width=120)
+    terminal.wait(wanted, absent="●")
+
+
+def check_files_that_are_none(bench):
+    assert bench.imdump("browse", bench.sample("tjp-clean-chat.pcap")).returncode == 64
+    run = bench.imdump("browse", os.path.join(bench.folder, "absent.pcap"))
+    assert run.returncode == 66 and "absent.pcap" in run.stderr, run
+    run = bench.imdump("browse", "-")
+    assert run.returncode == 64, run
+
+
+def check_a_store_of_another_format(bench):
+    path = os.path.join(bench.folder, "other.db")
+    shutil.copy(bench.store(bench.sample("tjp-weak-network.pcap")), path)
+    with sqlite3.connect(path) as store:
+        store.execute("PRAGMA user_version = 99")
+    terminal = bench.terminal(path, width=200)
+    terminal.wait("other.db: open the store: is a store of format 99")
+    terminal.wait("status=66")
+
+
+def check_a_file_that_is_no_capture(bench):
+    terminal = bench.terminal(bench.sample("README.md"))
+    terminal.wait("✗ damaged")
+    terminal.press("q")
+    terminal.wait("status=0")
+
+
+def check_no_colours(bench):
+    terminal = bench.terminal(bench.sample("tjp-weak-network.pcap"), environment={"NO_COLOR": "1"})
+    terminal.wait("120 messages", absent="●")
+    painted = terminal.tmux("capture-pane", "-t", "t", "-p", "-e").stdout
+    assert not re.search(r"\x1b\[[0-9;]*(3[0-7]|38|9[0-7])[;m]", painted), repr(painted[:400])
+    assert re.search("^ ! ", "\n".join(terminal.lines()), re.M) or "!" in terminal.text()
