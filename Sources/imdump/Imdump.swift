@@ -18,6 +18,8 @@ enum Imdump: CommandGroup {
           imdump phone.pcap -v                 what a phone's capture holds
           imdump messages phone.pcap --lost    the messages that were lost
           imdump stats phone.pcap --json       counts, for scripts
+          imdump browse phone.pcap             sessions and messages on the terminal
+          imdump report phone.pcap -o p.html   a page to send around
           imdump streams phone.pcap            the TCP streams: retransmissions, gaps
           imdump -i any tcp port 9000          only what a capture filter lets through
           imdump -i any --format ecs           documents for Elasticsearch
