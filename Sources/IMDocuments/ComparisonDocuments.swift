@@ -39,14 +39,7 @@ extension ECSWriter {
     lines.text("id", "\(run)-x-\(place)\(figure.name)")
     self.span(span.start, span.end, &lines)
     lines.close()
-    if let key {
-      open("server", key.endpoint, &lines)
-      lines.close()
-      lines.open("network")
-      lines.members("\"transport\":\"tcp\",\"type\":\"\(key.endpoint.address.isIPv6 ? "ipv6" : "ipv4")\"")
-      if let profile { lines.members(profile.networkMember) }
-      lines.close()
-    }
+    if let key { openServer(key.endpoint, profile, &lines) }
     openOwn(key?.plan ?? .max, &lines)
     if let key { server(key.endpoint, &lines) }
     lines.open("comparison")

@@ -15,12 +15,7 @@ extension ECSWriter {
     lines.text("id", "\(run)-p-\(period.boundary.seconds)")
     span(period.start, period.end, &lines)
     lines.close()
-    open("server", server, &lines)
-    lines.close()
-    lines.open("network")
-    lines.members("\"transport\":\"tcp\",\"type\":\"\(server.address.isIPv6 ? "ipv6" : "ipv4")\"")
-    if let profile = profile(0) { lines.members(profile.networkMember) }
-    lines.close()
+    openServer(server, profile(0), &lines)
 
     openOwn(0, &lines)
     self.server(server, &lines)

@@ -23,12 +23,7 @@ extension ECSWriter {
     lines.text("id", "\(run)-s-\(profile?.name ?? "unknown")-\(key.endpoint)-\(period.boundary.seconds)")
     span(period.start, period.end, &lines)
     lines.close()
-    open("server", key.endpoint, &lines)
-    lines.close()
-    lines.open("network")
-    lines.members("\"transport\":\"tcp\",\"type\":\"\(key.endpoint.address.isIPv6 ? "ipv6" : "ipv4")\"")
-    if let profile { lines.members(profile.networkMember) }
-    lines.close()
+    openServer(key.endpoint, profile, &lines)
 
     openOwn(key.plan, &lines)
     server(key.endpoint, &lines)

@@ -209,6 +209,16 @@ final class ECSWriter {
     lines.number("port", endpoint.port)
   }
 
+  /// `server` and `network` of a document that is about a server as a whole.
+  func openServer(_ server: Endpoint, _ profile: Profile?, _ lines: inout JSONLines) {
+    open("server", server, &lines)
+    lines.close()
+    lines.open("network")
+    lines.members("\"transport\":\"tcp\",\"type\":\"\(server.address.isIPv6 ? "ipv6" : "ipv4")\"")
+    if let profile { lines.members(profile.networkMember) }
+    lines.close()
+  }
+
   /// Begins `client`: the client as it is named, and the load balancer that stands for it, if there is one.
   func openClient(_ info: ConnectionInfo, _ lines: inout JSONLines) {
     open("client", info.client, &lines)

@@ -4,6 +4,7 @@
 @testable import IMOutput
 @testable import IMOwners
 @testable import IMProfile
+@testable import IMTerminal
 import IMWire
 
 /// Parts by themselves, which are faster than anything around them.
@@ -17,6 +18,7 @@ let partTargets = [
   Target(name: "proxy", run: proxy),
   Target(name: "fields", run: fields),
   Target(name: "sockets", run: sockets),
+  Target(name: "terminal", run: terminal),
 ]
 
 /// `input` with readable bytes behind it.
@@ -197,4 +199,26 @@ private struct Nothing: FilterRecord {
   } catch {
     if !(1...text.count + 1).contains(error.column) { fail("column \(error.column) of \(text.count)") }
   }
+}
+
+/// What a terminal sends, in two pieces and in one, which is the same; and as text from the wire that is painted: no byte that
+/// would move a cursor gets through but the painter's own.
+@Sendable private func terminal(_ input: UnsafeRawBufferPointer) {
+  let bytes = [UInt8](input)
+  let middle = Int(bytes.first ?? 0) % (bytes.count + 1)
+  var (whole, split) = (InputParser(), InputParser())
+  let events = whole.feed(bytes)
+  if split.feed(bytes[..<middle]) + split.feed(bytes[middle...]) != events { fail("keys depend on how bytes are split") }
+  if whole.timeout() != split.timeout() { fail("what is left depends on how bytes are split") }
+
+  var grid = Grid(width: 40, height: 3)
+  grid.put(String(decoding: bytes, as: UTF8.self), row: 1, column: 2)
+  var painter = Painter(.none)
+  _ = painter.paint(Grid(width: 40, height: 3))
+  for row in 0..<3 {
+    for scalar in grid.text(row: row).unicodeScalars where scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) {
+      fail("a control character in a grid")
+    }
+  }
+  _ = painter.paint(grid)
 }

@@ -54,6 +54,7 @@ func writeSeeds(from samples: String, to folder: String) {
       seed("websocket", [0, 0x02, UInt8(payload.count)] + payload + [0x01, UInt8(payload.count)] + payload)
     }
   }
+  seed("terminal", Array("\u{1b}[A\u{1b}OP\u{1b}[<0;10;7M\u{1b}[200~paste\u{1b}[201~x\u{1b}[1;5C张三👍🏽".utf8))
   seed("sockets", Array("/system.slice/docker-\(String(repeating: "0123456789abcdef", count: 4)).scope".utf8))
   seed("sockets", [88, 0, 0, 0, 20, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 1] + [UInt8](repeating: 1, count: 70))
   seed("inflate", [0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27])

@@ -1,55 +1,35 @@
-import Glibc
 import IMBrowser
 import Synchronization
 
 /// Requests on their way to a thread that reads: of each kind the latest. Older ones are dropped, and the one that is being
 /// answered is told that nobody wants its answer.
 final class RequestDesk: @unchecked Sendable {
-  // SAFETY: what is not constant is touched under `mutex` only, but for the atomic.
+  // SAFETY: what is not constant is touched under `lock` only, but for the atomic.
 
-  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private let lock = WaitingLock()
   private var waiting: [BrowserRequest] = []
   private var running: Int?
   private var isEnded = false
   private let stale = Atomic<Bool>(false)
-
-  init() {
-    pthread_mutex_init(mutex, nil)
-    pthread_cond_init(changed, nil)
-  }
-
-  deinit {
-    pthread_mutex_destroy(mutex)
-    pthread_cond_destroy(changed)
-    mutex.deallocate()
-    changed.deallocate()
-  }
-
-  private func locked<R>(_ body: () -> R) -> R {
-    pthread_mutex_lock(mutex)
-    defer { pthread_mutex_unlock(mutex) }
-    return body()
-  }
 
   /// Whether the answer that is being made is for nobody. Of the thread that makes it.
   var isStale: Bool { stale.load(ordering: .relaxed) }
 
   /// Hands on a request, in place of an older one of its kind.
   func put(_ request: BrowserRequest) {
-    locked {
+    lock.locked {
       waiting.removeAll { $0.kind == request.kind }
       waiting.append(request)
       if running == request.kind { stale.store(true, ordering: .relaxed) }
-      pthread_cond_broadcast(changed)
+      lock.tell()
     }
   }
 
   /// Takes the next request; waits for one. `nil` when there will be none.
   func take() -> BrowserRequest? {
-    locked {
+    lock.locked {
       running = nil
-      while waiting.isEmpty, !isEnded { pthread_cond_wait(changed, mutex) }
+      while waiting.isEmpty, !isEnded { lock.wait() }
       if isEnded { return nil }
       let request = waiting.removeFirst()
       running = request.kind
@@ -60,10 +40,10 @@ final class RequestDesk: @unchecked Sendable {
 
   /// No request follows, and those that wait are dropped.
   func end() {
-    locked {
+    lock.locked {
       isEnded = true
       stale.store(true, ordering: .relaxed)
-      pthread_cond_broadcast(changed)
+      lock.tell()
     }
   }
 }
