@@ -156,7 +156,7 @@ let package = Package(
       [
         "imdump", "IMCapture", "IMCommandLine", "IMDocuments", "IMEngine", "IMMetrics", "IMOutput", "IMOwners",
         "IMAlerts",
-        "IMProfile", "IMStore", "IMWire",
+        "IMProfile", "IMStore", "IMTerminal", "IMWire",
       ],
       exclude: ["Golden"]),
     tests("impeerTests", ["impeer", "endpoint-example", "IMCommandLine", "IMDocuments"]),

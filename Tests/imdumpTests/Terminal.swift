@@ -5,21 +5,30 @@ import Testing
 enum Terminal {
   private struct Failure: Error {}
 
-  /// Runs the command until it ends, and gives what it has written. `width` tells how many cells a piece of text takes that
+  /// Runs the command until it ends on a terminal of so many columns, and gives what it has written. `own` is added to the
+  /// environment. `width` tells how many cells a piece of text takes that
   /// stands between the beginning of a line and a question; `nil` leaves it unanswered.
-  static func run(_ arguments: [String], width: (String) -> Int?) throws -> String {
+  static func run(
+    _ arguments: [String], columns: Int = 80, environment own: [String: String] = [:],
+    width: (String) -> Int? = { _ in nil }
+  ) throws -> String {
     let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     guard master >= 0 else { throw Failure() }
     defer { close(master) }
     // TIOCSPTLCK and TIOCGPTN of <asm/ioctls.h>: what unlockpt(3) and ptsname(3) ask.
     var lock: Int32 = 0, number: Int32 = 0
+    // TIOCSWINSZ: rows, columns, and both in pixels.
+    var size: [UInt16] = [24, UInt16(columns), 0, 0]
+    guard ioctl(master, 0x5414, &size) == 0 else { throw Failure() }
     guard ioctl(master, 0x4004_5431, &lock) == 0, ioctl(master, 0x8004_5430, &number) == 0 else { throw Failure() }
     let slave = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
     guard slave >= 0 else { throw Failure() }
     let process = Process()
     process.executableURL = Command.program
     process.arguments = arguments
-    process.environment = Command.environment.merging(["LC_ALL": "C.UTF-8", "TERM": "xterm"]) { $1 }
+    var environment = Command.environment.merging(["LC_ALL": "C.UTF-8", "TERM": "xterm"]) { $1 }
+    environment["COLUMNS"] = nil
+    process.environment = environment.merging(own) { $1 }
     process.currentDirectoryURL = Command.folder
     let end = FileHandle(fileDescriptor: slave, closeOnDealloc: false)
     (process.standardInput, process.standardOutput, process.standardError) = (end, end, end)
