@@ -5,7 +5,7 @@ package enum BrowserAction: Hashable, Sendable {
   case up, down, pageUp, pageDown, home, end
   case open, back, filter, sort, reverse, pin, allMessages, problems
   case nextProblem, previousProblem, nextOfKind(Int)
-  case left, right, otherPane
+  case left, right, otherPane, unfold
   case help, command, mouse, redraw, suspend, quit
 }
 
@@ -91,6 +91,9 @@ package struct KeyMap: Sendable {
       Row(
         keys: [Key("/")], label: "/", action: .filter, help: "only messages that a -Y filter lets through",
         word: "filter"),
+      Row(
+        keys: [Key("x")], label: "x", action: .unfold,
+        help: "what the store says of the message, beneath it; again: not"),
       Row(keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
       Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the last one with a problem"),
     ]

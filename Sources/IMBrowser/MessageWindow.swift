@@ -97,21 +97,23 @@ package struct MessageWindow: Sendable {
     if !isLoaded {
       isLoaded = true
       items = answer.items
+      rows = RowTable(items)
       (isFirst, isLast) = (answer.isFirst, answer.isLast)
       begin(awaited.place)
     } else {
       switch awaited.place {
       case .before:
         items = answer.items + items
+        rows.insert(answer.items, at: 0)
         focus += answer.items.count
         isFirst = answer.isFirst
       case .after, .around:
+        rows.insert(answer.items, at: items.count)
         items += answer.items
         isLast = answer.isLast
       }
     }
     trim()
-    rows = RowTable(items)
     settle()
     return true
   }
@@ -134,10 +136,12 @@ package struct MessageWindow: Sendable {
     guard excess > 0 else { return }
     if focus >= items.count / 2 {
       items.removeFirst(excess)
+      rows.remove(0..<excess)
       focus -= excess
       isFirst = false
     } else {
       items.removeLast(excess)
+      rows.remove(items.count..<items.count + excess)
       isLast = false
     }
   }
@@ -174,6 +178,26 @@ package struct MessageWindow: Sendable {
     } else {
       restart(at: .around(id))
     }
+  }
+
+  // MARK: Unfolding
+
+  /// Whether what is known of the selected message has rows beneath it.
+  package var isUnfolded: Bool { rows.isUnfolded(focus) }
+
+  /// Gives what is known of the selected message rows beneath it, which are seen as far as there is room. They go when the message
+  /// leaves the memory.
+  package mutating func unfold(_ fields: [StoredDetail]) {
+    rows.unfold(focus, fields)
+    let count = rows.rows(of: focus).upperBound - rows.row(of: focus)
+    screenRow = min(screenRow, max(0, height - count))
+    settle()
+  }
+
+  /// Takes those rows away.
+  package mutating func fold() {
+    rows.fold(focus)
+    settle()
   }
 
   /// Keeps the selected message in sight, and no blank rows where there are messages.

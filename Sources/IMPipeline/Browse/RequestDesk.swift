@@ -58,6 +58,7 @@ extension BrowserRequest {
     case .problem: 3
     case .details: 4
     case .frame: 5
+    case .rows: 6
     }
   }
 }

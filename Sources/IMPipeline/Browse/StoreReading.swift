@@ -62,7 +62,7 @@ private struct Answering {
     case .problem(let wanted):
       return try finder.problem(wanted) { desk.isStale }.map { .problem(wanted, $0.id) }
     case .details(let id): return .details(id, try reader.details(ofMessage: id))
-    case .frame: return nil
+    case .frame, .rows: return nil
     }
   }
 }
