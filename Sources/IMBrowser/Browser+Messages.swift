@@ -14,7 +14,7 @@ extension Browser {
     let width = isBeside ? grid.width - 56 : grid.width
     messages.resize(room - detailRows)
     let layout = RowLayout(width: width, showsClient: session == nil)
-    rowBook.use(layout, generation: messages.generation)
+    rowBook.use(layout, version: messages.rows.version)
     for i in 0..<messages.height {
       let row = messages.top + i
       guard let (key, model) = messages.rows.model(at: row) else { continue }

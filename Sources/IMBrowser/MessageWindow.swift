@@ -47,6 +47,8 @@ package struct MessageWindow: Sendable {
     var window = MessageWindow()
     window.generation = generation
     window.height = height
+    window.rows = rows
+    window.rows.replace([])
     return window
   }
 
@@ -97,7 +99,7 @@ package struct MessageWindow: Sendable {
     if !isLoaded {
       isLoaded = true
       items = answer.items
-      rows = RowTable(items)
+      rows.replace(items)
       (isFirst, isLast) = (answer.isFirst, answer.isLast)
       begin(awaited.place)
     } else {

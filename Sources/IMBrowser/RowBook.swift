@@ -9,7 +9,7 @@ package struct RowBook: Sendable {
   private static let limit = 4_000
 
   private var layout: RowLayout?
-  private var generation = 0
+  private var version = -1
   private var made: [RowTable.Key: CellRow] = [:]
   private var serial = 0
   private var isAwaited = false
@@ -27,10 +27,10 @@ package struct RowBook: Sendable {
   /// How many rows are laid out.
   package var count: Int { made.count }
 
-  /// What follows is painted for `layout`; the rows are those of the list with this number.
-  mutating func use(_ layout: RowLayout, generation: Int) {
-    guard layout != self.layout || generation != self.generation else { return }
-    (self.layout, self.generation) = (layout, generation)
+  /// What follows is painted for `layout`; the rows are those of a table of this version.
+  mutating func use(_ layout: RowLayout, version: Int) {
+    guard layout != self.layout || version != self.version else { return }
+    (self.layout, self.version) = (layout, version)
     forget()
   }
 

@@ -30,6 +30,8 @@ package struct RowTable: Sendable {
   private var starts: [Int] = []
   /// How many rows there are.
   package private(set) var count = 0
+  /// Counts up when rows may show something else under the same name.
+  private(set) var version = 0
 
   /// The rows of messages. Of those that are unfolded, `fields` has what is known, by their numbers.
   init(_ items: [MessageItem] = [], unfolded fields: [Int64: [StoredDetail]] = [:]) {
@@ -50,6 +52,15 @@ package struct RowTable: Sendable {
     for new in index..<index + items.count { make(new) }
     makeBefore(index + items.count)
     count(from: index)
+  }
+
+  /// Puts other messages in place of all: some may be the same, and others than they were. Those that were unfolded stay so.
+  mutating func replace(_ items: [MessageItem]) {
+    var fields: [Int64: [StoredDetail]] = [:]
+    for block in blocks where block.fields != nil { fields[block.item.message.id] = block.fields }
+    let version = version
+    self = RowTable(items, unfolded: fields)
+    self.version = version + 1
   }
 
   /// Takes messages out.

@@ -1,3 +1,4 @@
+import IMEngine
 import IMStore
 import IMTerminal
 import IMTestSupport
@@ -70,7 +71,7 @@ import Testing
     let rows = RowTable(items)
     let layout = RowLayout(width: width, showsClient: true)
     var book = RowBook()
-    book.use(layout, generation: 1)
+    book.use(layout, version: 1)
     let wanted = book.nextRequest(rows, seen: 90..<110)
     let another = book.nextRequest(rows, seen: 90..<110)
     #expect(another == nil)
@@ -97,10 +98,10 @@ import Testing
     let rows = RowTable(
       ListedMessages.drawn(100, seed: 4).messages.map { MessageItem($0, client: "", text: "", zone: .utc) })
     var book = RowBook()
-    book.use(RowLayout(width: 80, showsClient: true), generation: 1)
+    book.use(RowLayout(width: 80, showsClient: true), version: 1)
     let found = book.nextRequest(rows, seen: 0..<10)
     let old = try #require(found)
-    book.use(RowLayout(width: 200, showsClient: true), generation: 1)
+    book.use(RowLayout(width: 200, showsClient: true), version: 1)
     var taken = 0
     old.layOut { if book.accept($0) { taken += 1 } }
     #expect(taken == 0 && book.count == 0)
