@@ -28,7 +28,9 @@ import Testing
         let time = Duration.milliseconds(now)
         if now < 400 {
           if random.once(in: 4) { browser.commit(8 * now, isLast: false, at: time) }
-          if random.once(in: 30) { browser.handle(.key(random.one(of: [Key("s"), Key("r"), Key("p"), Key("j")])), at: time) }
+          if random.once(in: 30) {
+            browser.handle(.key(random.one(of: [Key("s"), Key("r"), Key("p"), Key("j")])), at: time)
+          }
           if random.once(in: 60) {
             for key in [Key("/"), Key("n"), Key(random.one(of: ["1", "a", "x"])), Key(.enter)] {
               browser.handle(.key(key), at: time)

@@ -147,7 +147,8 @@ import Testing
         #expect(bench.window.selected?.message.id == id && bench.window.isUnfolded)
         #expect(bench.window.rows.rows(of: bench.window.focus).count >= rows.count)
         let shown = bench.window.top..<bench.window.top + bench.window.height
-        let wanted = bench.window.rows.row(of: bench.window.focus)..<bench.window.rows.rows(of: bench.window.focus).upperBound
+        let wanted =
+          bench.window.rows.row(of: bench.window.focus)..<bench.window.rows.rows(of: bench.window.focus).upperBound
         #expect(wanted.count > shown.count ? bench.window.screenRow == 0 : shown.contains(wanted.upperBound - 1))
       }
       try bench.settle()

@@ -60,7 +60,10 @@ enum FrameMarks {
       bench.settle()
     }
     tell("from 80 to 200 columns, to the first frame", "<= 50 ms", resizes.text, resizes.largest <= 50)
-    tell("work of the thread with the terminal without a break", "<= 8 ms", "p99 \(short(bench.work.percentile(99))), max \(short(bench.work.largest)) ms of CPU", bench.work.percentile(99) <= 8)
+    tell(
+      "work of the thread with the terminal without a break", "<= 8 ms",
+      "p99 \(short(bench.work.percentile(99))), max \(short(bench.work.largest)) ms of CPU",
+      bench.work.percentile(99) <= 8)
   }
 
   /// Keys while another thread lays out 1,012 rows over and over.

@@ -57,7 +57,7 @@ enum Host {
     session.end()
     isOver.store(true, ordering: .relaxed)
     writing.join()
-    fputs("turns \(loop.turns) frames \(loop.frames)\n", stderr)
+    warn("turns \(loop.turns) frames \(loop.frames)")
     return 0
   }
 }

@@ -29,11 +29,11 @@ import IMPipeline
             capture: words[1], store: words[2], first: Int(words[3]) ?? 0, size: max(1, Int(words[4]) ?? 1),
             pause: Double(words[5]) ?? 1, log: words[6]))
       default:
-        fputs(usage, stderr)
+        warn(usage)
         exit(64)
       }
     } catch {
-      fputs("imdump-bench: \(error)\n", stderr)
+      warn("imdump-bench: \(error)")
       exit(70)
     }
   }

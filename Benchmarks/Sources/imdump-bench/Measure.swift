@@ -47,5 +47,11 @@ func short(_ value: Double) -> String {
 /// Prints a row of the table: what is measured, what it has to be, what it is, and whether that is enough.
 func tell(_ mechanism: String, _ acceptance: String, _ measured: String, _ isReached: Bool?) {
   print([mechanism, acceptance, measured, isReached.map { $0 ? "yes" : "no" } ?? "-"].joined(separator: "\t"))
-  fflush(stdout)
+  fflush(nil)
+}
+
+/// Prints a line on standard error.
+func warn(_ text: String) {
+  let bytes = Array((text + "\n").utf8)
+  _ = write(STDERR_FILENO, bytes, bytes.count)
 }

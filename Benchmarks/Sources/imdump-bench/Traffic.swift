@@ -27,7 +27,9 @@ struct Traffic {
       random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
       return Int((random >> 33) % UInt64(limit))
     }
-    var peers = (0..<sessions).map { Peer(client: UInt32($0) &* 7_919 &+ 1_000, server: UInt32($0) &* 104_729 &+ 5_000) }
+    var peers = (0..<sessions).map {
+      Peer(client: UInt32($0) &* 7_919 &+ 1_000, server: UInt32($0) &* 104_729 &+ 5_000)
+    }
     var microseconds: UInt64 = 1_760_000_000_000_000
     let step = UInt64(max(1, 1_000_000 / rate))
     for index in peers.indices {
@@ -94,7 +96,9 @@ enum Frame {
   static func bytes(type: UInt16, _ number: UInt32, session: UInt16, _ microseconds: UInt64, body: [UInt8]) -> [UInt8] {
     var frame: [UInt8] = []
     frame.reserveCapacity(28 + body.count)
-    for value in [0xdeca_fbad, 0x0100 << 16 | UInt32(type), number, UInt32(microseconds / 1_000_000)] { frame.big(value) }
+    for value in [0xdeca_fbad, 0x0100 << 16 | UInt32(type), number, UInt32(microseconds / 1_000_000)] {
+      frame.big(value)
+    }
     frame.big(0x0100 << 16 | UInt32(session))
     frame.big(UInt32(body.count))
     frame.big(body.isEmpty ? 0 : crc(body))
@@ -124,7 +128,9 @@ private struct PacketBytes {
   private(set) var bytes: [UInt8] = []
 
   mutating func little(_ values: [UInt32]) {
-    for value in values { for shift: UInt32 in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) } }
+    for value in values {
+      for shift: UInt32 in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: value >> shift)) }
+    }
   }
 
   mutating func packet(
@@ -133,7 +139,8 @@ private struct PacketBytes {
   ) {
     let length = UInt32(54 + payload.count)
     little([UInt32(microseconds / 1_000_000), UInt32(microseconds % 1_000_000), length, length])
-    bytes += way == .toServer ? [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0] : [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0]
+    bytes +=
+      way == .toServer ? [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0] : [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0]
     let start = bytes.count
     let client = 0x0a00_0001 + UInt32(peer / 200), server: UInt32 = 0xc0a8_0009
     bytes.big(0x4500 << 16 | (length - 14))

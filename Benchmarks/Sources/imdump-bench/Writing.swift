@@ -36,7 +36,8 @@ enum WritingMarks {
     let single = try write(capture, folder + "/single.db", plans, isSingle: true)
     tell(
       "the same through one connection (--single-context)", "for contrast",
-      "\(single.pages.text); max \(short(single.pages.largest / max(0.01, apart.pages.largest))) times that of apart", nil)
+      "\(single.pages.text); max \(short(single.pages.largest / max(0.01, apart.pages.largest))) times that of apart",
+      nil)
   }
 
   /// Writes a store as `imdump index` does, and reads it meanwhile. With `isSingle` both use one connection, one after the other.
