@@ -290,7 +290,7 @@ def check_unknown_keys_do_nothing(bench):
 def check_unfolding(bench):
     terminal = opened(bench)
     terminal.press("Enter")
-    before = terminal.wait(r"^ *fate +")
+    before = terminal.wait(r"fate +\w+")
     terminal.press("x")
     lines = terminal.wait(r"^   ├ packet \d+ of ")
     assert any(re.match(r"   └ ", line) for line in lines), "\n".join(lines)
