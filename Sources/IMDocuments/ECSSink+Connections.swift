@@ -54,6 +54,7 @@ extension ECSSink {
     if issue.kind == .orphanAck, record.pointee.orphans.count < Self.maximumOrphans {
       releaseOrphans(record, before: issue.timestamp.advanced(by: -Self.orphanPatience))
       record.pointee.orphans.append(issue)
+      orphaned.insert(record.pointee.info.serial)
     } else {
       tell(issue, record)
     }
@@ -82,6 +83,8 @@ extension ECSSink {
   }
 
   func releaseOrphans(_ record: ConnectionBook.Record, before time: Timestamp) {
+    guard !record.pointee.orphans.isEmpty else { return }
+    defer { if record.pointee.orphans.isEmpty { orphaned.remove(record.pointee.info.serial) } }
     while let first = record.pointee.orphans.first, first.timestamp < time {
       record.pointee.orphans.removeFirst()
       tell(first, record)

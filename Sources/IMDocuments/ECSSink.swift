@@ -59,8 +59,11 @@ package final class ECSSink: EngineSink {
   @exclusivity(unchecked) var early: [Exchange] = []
   /// The interval before the heartbeat whose frame is told next, and how much it differs from the one before it.
   @exclusivity(unchecked) var beat: (interval: Int64, change: Int64?)?
-  /// The serial number of the last frame's connection: orphaned answers that were adopted belong to it.
-  @exclusivity(unchecked) var lastSerial: UInt32 = 0
+  /// The serial number of the last frame's connection, and the frame's number: orphaned answers that are adopted are told
+  /// behind their message.
+  @exclusivity(unchecked) var last: (serial: UInt32, sequence: UInt64) = (0, 0)
+  /// The serial numbers of connections on which orphaned answers wait.
+  @exclusivity(unchecked) var orphaned: Set<UInt32> = []
   /// The bits of types that name the client.
   let naming = FrameKind.Flags.opensSession.rawValue | FrameKind.Flags.assignsIdentity.rawValue
   /// When the capture began, as far as its start was written, and the figures of its last document and when that was.

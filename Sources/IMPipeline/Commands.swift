@@ -39,7 +39,7 @@ func printFrames(
       if let outcomes = filter.outcomes { run.learn(MessageOutcomes.needs, outcomes, like: companions) }
     },
     afterBatch: { if isLive || output.isTerminal { sink.flush() } })
-  sink.flush()
+  sink.finish()
   return run.conclude(driver, errors, output)
 }
 

@@ -165,7 +165,15 @@ extension Connections {
         syns.roundTrip(to: segment.pointee.timestamp, echoing: echoed ?? 0) ?? Nanoseconds(-1)
     }
     flow.pointee.enter(.synAck)
-    if flow.pointee.phase == .accepted { flow.pointee.openingAt = segment.pointee.timestamp }
+    guard flow.pointee.phase == .accepted else { return }
+    flow.pointee.openingAt = segment.pointee.timestamp
+    // The capture has the client's ACK in front of it: the handshake is complete, and when the ACK was due nobody can tell.
+    if side.half.pointee.flags.contains(.acknowledged),
+      side.half.pointee.acknowledged.isAfter(segment.pointee.sequence), flow.pointee.enter(.ack),
+      flow.pointee.synCount > 0
+    {
+      ledger.pointee.connectionSuccesses += 1
+    }
   }
 
   /// The client's ACK of the SYN+ACK completes the handshake. Where the capture missed the SYN+ACK, data tells that it was
