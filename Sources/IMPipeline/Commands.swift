@@ -135,7 +135,7 @@ private func printChosenStats(
   }
   let errors = run.lead(driver, isOver: { output.error != nil })
   sink.end()
-  var total = EndpointMetrics(key: nil)
+  var total = EndpointMetrics()
   for metrics in metrics { total.addExchanges(metrics) }
   let figures = run.figures(driver, total: total, servers: metrics, statuses: sink.statuses, omitsEmpty: true)
   var out = ByteWriter()
