@@ -157,7 +157,8 @@ extension Connections {
       reassembler.open(client, at: segment.pointee.acknowledgment)
       client.pointee.flags.insert(.fromStart)
     }
-    if flow.pointee.phase == .opening {
+    // Where the capture has the client's ACK in front of the SYN+ACK, nobody can time them.
+    if flow.pointee.phase == .opening, client.pointee.packets <= UInt32(flow.pointee.synCount) {
       let syns = SYNTimes(
         first: flow.pointee.firstSeen, last: flow.pointee.openingAt, count: Int(flow.pointee.synCount),
         clock: flow.pointee.synClock)
@@ -165,15 +166,7 @@ extension Connections {
         syns.roundTrip(to: segment.pointee.timestamp, echoing: echoed ?? 0) ?? Nanoseconds(-1)
     }
     flow.pointee.enter(.synAck)
-    guard flow.pointee.phase == .accepted else { return }
-    flow.pointee.openingAt = segment.pointee.timestamp
-    // The capture has the client's ACK in front of it: the handshake is complete, and when the ACK was due nobody can tell.
-    if side.half.pointee.flags.contains(.acknowledged),
-      side.half.pointee.acknowledged.isAfter(segment.pointee.sequence), flow.pointee.enter(.ack),
-      flow.pointee.synCount > 0
-    {
-      ledger.pointee.connectionSuccesses += 1
-    }
+    if flow.pointee.phase == .accepted { flow.pointee.openingAt = segment.pointee.timestamp }
   }
 
   /// The client's ACK of the SYN+ACK completes the handshake. Where the capture missed the SYN+ACK, data tells that it was
