@@ -57,7 +57,7 @@ package struct Engine: ~Copyable {
         connections.lookAhead(view, parsed, from: place, count: count)
         let end = min(place &+ Lookahead.group, count)
         while place < end {
-          packet(view, records, first &+ place, packets.packets + place, connections.lookahead.guesses + place)
+          packet(view, records, at: first &+ place, packets.packets + place, connections.lookahead.guesses + place)
           place &+= 1
         }
       }
@@ -68,7 +68,7 @@ package struct Engine: ~Copyable {
   /// One packet, whose turn has come.
   @inline(__always)
   private mutating func packet(
-    _ bytes: borrowing Bytes, _ records: Span<PacketRecord>, _ place: Int,
+    _ bytes: borrowing Bytes, _ records: Span<PacketRecord>, at place: Int,
     _ packet: UnsafeMutablePointer<ParsedPacket>, _ guess: UnsafeMutablePointer<FlowGuess>
   ) {
     let segment = UnsafeMutableRawPointer(packet).assumingMemoryBound(to: Segment.self)

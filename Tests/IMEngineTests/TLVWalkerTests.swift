@@ -91,7 +91,7 @@ import Testing
       frame.initialize(to: Frame(kind: plans.current.pointee.unknownKind))
       let bytes = body + [UInt8](repeating: 0xee, count: RawBuffer.slack)
       walker.clear()
-      walker.walk(plans.current, Bytes(bytes.span.bytes), 0, body.count, frame)
+      walker.walk(plans.current, Bytes(bytes.span.bytes), at: 0, count: body.count, frame)
       var found = Outcome(flags: frame.pointee.flags, depth: frame.pointee.tlvDepth)
       for i in 0..<walker.count {
         let element = walker.references[i]

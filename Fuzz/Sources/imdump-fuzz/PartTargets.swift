@@ -35,7 +35,7 @@ private func tlv(_ input: UnsafeRawBufferPointer, _ plan: ProtocolPlan) {
   let bytes = padded(input)
   var walker = TLVWalker(maximumCount: 4_096)
   var frame = Frame(kind: plan.pointer.pointee.unknownKind)
-  walker.walk(plan.pointer, Bytes(bytes.span.bytes), 0, input.count, &frame)
+  walker.walk(plan.pointer, Bytes(bytes.span.bytes), at: 0, count: input.count, &frame)
   for i in 0..<walker.count {
     let reference = walker.references[i]
     if Int(reference.offset) + Int(reference.count) > input.count { fail("a TLV outside the body") }

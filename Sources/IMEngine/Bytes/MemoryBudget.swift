@@ -29,8 +29,11 @@ final class MemoryBudget {
   /// Bytes that streams hold: beyond holes, of frames that are not whole yet, and in fragments.
   var held = 0
 
+  /// The least that may be held, a megabyte, whatever `limit` says: the first places of all tables need some of it.
+  private static var least: Int { 1 << 20 }
+
   init(limit: Int) {
-    self.limit = max(limit, 1 << 20)
+    self.limit = max(limit, Self.least)
     tableLimit = self.limit / 16 * 15
     reserve = tableLimit / 16
   }

@@ -5,7 +5,7 @@ extension Carriers {
   /// Takes a control frame that is there to its end.
   mutating func takeControl(
     _ header: WebSocketHeader, _ side: FlowSide,
-    _ reader: UnsafeMutablePointer<WebSocketReader>, _ bytes: borrowing Bytes, _ position: Int, _ source: CarriedBytes
+    _ reader: UnsafeMutablePointer<WebSocketReader>, _ bytes: borrowing Bytes, at position: Int, of source: CarriedBytes
   ) {
     countCarrier(header.frameCount)
     guard let record = streams.carrier(of: side.flow) else { return }
@@ -21,21 +21,21 @@ extension Carriers {
       beat(record, way, at, isMissed: reader.pointee.pingAt != nil)
       reader.pointee.pingAt = at
       reader.pointee.pingHash = FNV1a.hash(payload)
-    case 10: takePong(side, record, way, at, FNV1a.hash(payload))
+    case 10: takePong(side, record, way: way, at: at, hash: FNV1a.hash(payload))
     default:
       guard !record.pointee.webSocket.isClosed else { return }
       let status = payload.count < 2 ? nil : UInt16(payload[0]) << 8 | UInt16(payload[1])
       record.pointee.webSocket.isClosed = true
       record.pointee.webSocket.closeStatus = status ?? 0
       tellCarrier(
-        side, at, source.base &+ UInt64(position), header.frameCount, .webSocketClose(status: status))
+        .webSocketClose(status: status), side, at: at, offset: source.base &+ UInt64(position),
+        count: header.frameCount)
     }
   }
 
   /// A pong answers the last ping of the other side when it says the same.
   private mutating func takePong(
-    _ side: FlowSide, _ record: UnsafeMutablePointer<CarrierRecord>, _ way: Int,
-    _ at: Timestamp, _ hash: UInt64
+    _ side: FlowSide, _ record: UnsafeMutablePointer<CarrierRecord>, way: Int, at: Timestamp, hash: UInt64
   ) {
     guard let asker = record.pointee.readers[side.peer.number], let asked = asker.pointee.pingAt,
       asker.pointee.pingHash == hash

@@ -169,7 +169,7 @@ extension Carriers {
         return false
       }
       held.pointee.search.credit -= 1
-      switch weighCarrier(bytes, position, end, reader, held, side.flow) {
+      switch weighCarrier(bytes, at: position, end: end, reader, held, side.flow) {
       case .confirmed: return stand(side, reader, held, at: position - start)
       case .open(let bits, _):
         if open.count < 32 { open.append(base &+ UInt64(position)) }
@@ -201,7 +201,7 @@ extension Carriers {
   /// Weighs a place where a frame may begin: whether headers follow one another from there on, and whether what they carry
   /// is the protocol's.
   private mutating func weighCarrier(
-    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ bytes: borrowing Bytes, at position: Int, end: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
     _ held: UnsafeMutablePointer<StreamRest>, _ flow: UnsafeMutablePointer<Flow>
   ) -> FrameSearch.Verdict {
     guard

@@ -53,7 +53,7 @@ extension Carriers {
   /// something else.
   mutating func takeAnswer(
     _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
-    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ source: CarriedBytes
+    _ bytes: borrowing Bytes, from position: Int, end: Int, of source: CarriedBytes
   ) -> Int? {
     let flow = side.flow
     guard let record = streams.carrier(of: flow) else { return nil }
@@ -64,7 +64,7 @@ extension Carriers {
       guard upgrade.isAnswer == (side.number != Int(flow.pointee.client)) else { return nil }
       countCarrier(count)
       if streams.needs.contains(.stretches) {
-        streams.tell(.upgrade, side, at: source.base &+ UInt64(position), bytes, position, count)
+        streams.tell(.upgrade, side, at: source.base &+ UInt64(position), bytes, from: position, count: count)
       }
       reader.pointee.state = .header
       if let name = upgrade.subprotocol,
@@ -82,17 +82,16 @@ extension Carriers {
       foundWebSocket(record)
       if upgrade.hasDeflate { record.pointee.carriers.insert(.deflate) }
       tellCarrier(
-        side, source.held?.pointee.mark(at: position + count - 1).timestamp ?? source.at,
-        source.base &+ UInt64(position), count,
-        .webSocket(isCompressed: upgrade.hasDeflate, isMidstream: false))
+        .webSocket(isCompressed: upgrade.hasDeflate, isMidstream: false), side,
+        at: source.held?.pointee.mark(at: position + count - 1).timestamp ?? source.at,
+        offset: source.base &+ UInt64(position), count: count)
       return count
     }
   }
 
-  /// Tells what a carrier says.
+  /// Tells what a carrier says in the `count` bytes at `offset` of a side's stream, and when.
   mutating func tellCarrier(
-    _ side: FlowSide, _ at: Timestamp, _ offset: UInt64, _ count: Int,
-    _ what: CarrierEvent.What
+    _ what: CarrierEvent.What, _ side: FlowSide, at: Timestamp, offset: UInt64, count: Int
   ) {
     streams.describe(side.flow)
     guard streams.needs.contains(.issues) else { return }
@@ -178,7 +177,7 @@ extension Carriers {
     foundWebSocket(record)
     record.pointee.hint = plan
     record.pointee.readers[side.number]?.pointee.state = .header
-    tellCarrier(side, at, offset, 0, .webSocket(isCompressed: false, isMidstream: true))
+    tellCarrier(.webSocket(isCompressed: false, isMidstream: true), side, at: at, offset: offset, count: 0)
     // What came first is read first.
     let other = side.peer
     let isFirst = record.pointee.readers[other.number]?.pointee.held.map {

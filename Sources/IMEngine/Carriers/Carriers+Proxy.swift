@@ -62,7 +62,8 @@ extension Carriers {
     if streams.needs.contains(.stretches) {
       let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
       streams.tell(
-        .proxyHeader(version: header.version), side, at: rest.pointee.streamOffset, bytes, rest.pointee.start, count)
+        .proxyHeader(version: header.version), side, at: rest.pointee.streamOffset, bytes, from: rest.pointee.start,
+        count: count)
     }
     ledger.pointee.carrierBytes += UInt64(count)
     ledger.pointee.strayBytes += UInt64(count)
@@ -84,7 +85,8 @@ extension Carriers {
       side.flow)
     if streams.needs.contains(.stretches) {
       let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
-      streams.tell(.proxyHeader(version: 0), side, at: rest.pointee.streamOffset, bytes, rest.pointee.start, count)
+      streams.tell(
+        .proxyHeader(version: 0), side, at: rest.pointee.streamOffset, bytes, from: rest.pointee.start, count: count)
     }
     ledger.pointee.strayBytes += UInt64(count)
     side.half.pointee.flags.remove(.fromStart)

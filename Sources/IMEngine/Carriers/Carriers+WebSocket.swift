@@ -14,8 +14,20 @@ extension Carriers {
     var base: UInt64
   }
 
+  /// The packet that brought a byte of a carried direction.
+  struct Bringer {
+    /// When it came, and its number in the capture.
+    var at: Timestamp, number: UInt64
+    /// Where what it brought ends among the bytes held; `nil` where all bytes are a packet's own.
+    var end: Int?
+  }
+
   /// Bytes of messages that are handed on before they are decoded.
   private static var batch: Int { 128 << 10 }
+  /// The most that is taken of a payload at once, so that the copy without its mask stays small.
+  private static var longestPart: Int { 64 << 10 }
+  /// Bytes that are inflated before they are handed on: a whole window of DEFLATE (RFC 1951), the farthest back it looks.
+  private static var inflatedAtOnce: Int { 32 << 10 }
   /// The least that a message may inflate to, whatever its ratio.
   private static var freelyInflated: Int { 1 << 20 }
 
@@ -27,22 +39,23 @@ extension Carriers {
     guard let reader = streams.reader(side) else { return }
     let start = side.half.pointee.offset &- UInt64(stretch.count)
     guard reader.pointee.held == nil, reader.pointee.state != .lost else {
-      hold(side, reader, bytes, stretch, start)
+      hold(side, reader, bytes, stretch, at: start)
       carryHeld(side, isEnd: false)
       return
     }
     let source = CarriedBytes(
       held: nil, at: stretch.timestamp, number: stretch.number, base: start &- UInt64(stretch.offset))
-    let position = readCarried(side, reader, bytes, stretch.offset, stretch.end, source)
+    let position = readCarried(side, reader, bytes, from: stretch.offset, to: stretch.end, of: source)
     if position < stretch.end {
-      hold(side, reader, bytes, stretch.from(position), start &+ UInt64(position - stretch.offset))
+      hold(side, reader, bytes, stretch.from(position), at: start &+ UInt64(position - stretch.offset))
       if reader.pointee.state == .lost { carryHeld(side, isEnd: false) }
     }
   }
 
+  /// Keeps a stretch, the first byte of which is the direction's at `streamOffset`, until more has come.
   private mutating func hold(
     _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>, _ bytes: borrowing Bytes, _ stretch: Stretch,
-    _ streamOffset: UInt64
+    at streamOffset: UInt64
   ) {
     if reader.pointee.held == nil {
       reader.pointee.held = streams.rests.make()
@@ -62,7 +75,7 @@ extension Carriers {
       let start = held.pointee.start
       let source = CarriedBytes(
         held: held, at: clock.now, number: 0, base: held.pointee.streamOffset &- UInt64(start))
-      let position = readCarried(side, reader, bytes, start, held.pointee.end, source)
+      let position = readCarried(side, reader, bytes, from: start, to: held.pointee.end, of: source)
       held.pointee.consume(position - start)
       if reader.pointee.state != .lost { break }
     }
@@ -76,7 +89,7 @@ extension Carriers {
   /// Reads frames between `first` and `end`; answers where it stopped. The connection may be one that is not read then.
   private mutating func readCarried(
     _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
-    _ bytes: borrowing Bytes, _ first: Int, _ end: Int, _ source: CarriedBytes
+    _ bytes: borrowing Bytes, from first: Int, to end: Int, of source: CarriedBytes
   ) -> Int {
     let flow = side.flow
     var position = first
@@ -89,7 +102,7 @@ extension Carriers {
         countSkipped(flow, end - position)
         position = end
       case .upgrade:
-        guard let count = takeAnswer(side, reader, bytes, position, end, source) else {
+        guard let count = takeAnswer(side, reader, bytes, from: position, end: end, of: source) else {
           streams.giveUp(flow)
           for side in [side, side.peer] { streams.reader(side)?.pointee.state = .ended }
           break
@@ -110,25 +123,26 @@ extension Carriers {
           if streams.needs.contains(.stretches) {
             streams.tell(
               .webSocketControl(header: header.count, key: header.key), side, at: source.base &+ UInt64(position),
-              bytes,
-              position, header.frameCount)
+              bytes, from: position, count: header.frameCount)
           }
-          takeControl(header, side, reader, bytes, position, source)
+          takeControl(header, side, reader, bytes, at: position, of: source)
           position += header.frameCount
         } else {
           if streams.needs.contains(.stretches) {
-            streams.tell(.webSocketHeader, side, at: source.base &+ UInt64(position), bytes, position, header.count)
+            streams.tell(
+              .webSocketHeader, side, at: source.base &+ UInt64(position), bytes, from: position, count: header.count)
           }
           beginFrame(header, side, reader, source.base &+ UInt64(position))
           position += header.count
-          if header.payloadCount == 0 { endFrame(side, reader, delivery(source, position - 1)) }
+          if header.payloadCount == 0 { endFrame(side, reader, bringer(source, position - 1)) }
         }
       case .payload:
-        let stamp = delivery(source, position)
-        let count = min(reader.pointee.remaining, min(stamp.end ?? end, end) - position, 64 << 10)
-        takePayload(side, reader, bytes, position, count, source.base &+ UInt64(position), stamp)
+        let bringer = bringer(source, position)
+        let count = min(reader.pointee.remaining, min(bringer.end ?? end, end) - position, Self.longestPart)
+        takePayload(
+          side, reader, bytes, at: position, count: count, place: source.base &+ UInt64(position), bringer)
         position += count
-        if reader.pointee.remaining == 0 { endFrame(side, reader, stamp) }
+        if reader.pointee.remaining == 0 { endFrame(side, reader, bringer) }
         if Int(truncatingIfNeeded: reader.pointee.offsets.end &- before) - handedOn > Self.batch {
           let new = Int(truncatingIfNeeded: reader.pointee.offsets.end &- before) - handedOn
           handedOn += new
@@ -141,11 +155,11 @@ extension Carriers {
     return position
   }
 
-  /// The delivery that brought the byte at `position`, and where it ends.
-  private func delivery(_ source: CarriedBytes, _ position: Int) -> (at: Timestamp, number: UInt64, end: Int?) {
-    guard let held = source.held else { return (source.at, source.number, nil) }
+  /// The packet that brought the byte at `position`.
+  private func bringer(_ source: CarriedBytes, _ position: Int) -> Bringer {
+    guard let held = source.held else { return Bringer(at: source.at, number: source.number) }
     let (mark, end) = held.pointee.stretch(at: position)
-    return (mark.timestamp, mark.number, end)
+    return Bringer(at: mark.timestamp, number: mark.number, end: end)
   }
 
   /// Whether a frame goes on with the message in hand, or begins one where none is.
@@ -194,7 +208,7 @@ extension Carriers {
 
   private mutating func endFrame(
     _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
-    _ stamp: (at: Timestamp, number: UInt64, end: Int?)
+    _ bringer: Bringer
   ) {
     reader.pointee.state = .header
     guard reader.pointee.isFinal, let record = streams.carrier(of: side.flow) else { return }
@@ -205,26 +219,25 @@ extension Carriers {
       carried.reserve(4)
       carried.pointer.storeBytes(of: UInt32(bigEndian: 0x0000_ffff), as: UInt32.self)
       let tail = UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: 4)
-      inflate(side, reader, tail, nil, stamp)
+      inflate(side, reader, tail, place: nil, bringer)
       // What has made nothing belongs to the carrier.
       countCarrier(reader.pointee.idle)
       reader.pointee.idle = 0
       if reader.pointee.message == .compressed, streams.needs.contains(.stretches) {
         streams.tell(
           .packedEnd(inner: reader.pointee.offsets.end, keepsWindow: reader.pointee.keepsWindow), side, at: 0,
-          Bytes([UInt8]().span.bytes), 0, 0)
+          Bytes([UInt8]().span.bytes), from: 0, count: 0)
       }
       if reader.pointee.message == .compressed, !reader.pointee.keepsWindow { reader.pointee.inflater?.reset() }
     }
-    if reader.pointee.message == .unreadable { tellNotInflated(side, reader, stamp.at) }
+    if reader.pointee.message == .unreadable { tellNotInflated(side, reader, bringer.at) }
     reader.pointee.message = .none
   }
 
-  /// Takes a part of a message's payload.
+  /// Takes a part of a message's payload: the `count` bytes at `position`, which stand at `place` of the direction's stream.
   private mutating func takePayload(
     _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
-    _ bytes: borrowing Bytes, _ position: Int, _ count: Int, _ place: UInt64,
-    _ stamp: (at: Timestamp, number: UInt64, end: Int?)
+    _ bytes: borrowing Bytes, at position: Int, count: Int, place: UInt64, _ bringer: Bringer
   ) {
     let flow = side.flow
     defer {
@@ -247,20 +260,19 @@ extension Carriers {
       let kind: StreamStretch.Kind =
         reader.pointee.message == .compressed
         ? .packed(key: key, phase: phase) : .payload(inner: reader.pointee.offsets.end, key: key, phase: phase)
-      streams.tell(kind, side, at: place, bytes, position, count)
+      streams.tell(kind, side, at: place, bytes, from: position, count: count)
     }
     carried.reserve(count)
     WebSocketHeader.unmask(
       bytes, position, count, key: reader.pointee.key, phase: reader.pointee.phase, to: carried.pointer)
     if reader.pointee.message == .compressed {
       inflate(
-        side, reader, UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: count),
-        place,
-        stamp)
+        side, reader, UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: count), place: place,
+        bringer)
     } else {
       let start = UnsafeRawPointer(carried.pointer)
       let span = RawSpan(_unsafeStart: start, byteCount: carried.capacity + RawBuffer.slack)
-      handOn(side, reader, Bytes(span), count, place, count, stamp)
+      handOn(side, reader, Bytes(span), count: count, place: place, wireCount: count, bringer)
     }
   }
 
@@ -269,8 +281,7 @@ extension Carriers {
   /// Adds `count` bytes, which `wireCount` bytes at `place` have made, to the stream that frames carry.
   private mutating func handOn(
     _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
-    _ bytes: borrowing Bytes, _ count: Int, _ place: UInt64, _ wireCount: Int,
-    _ stamp: (at: Timestamp, number: UInt64, end: Int?)
+    _ bytes: borrowing Bytes, count: Int, place: UInt64, wireCount: Int, _ bringer: Bringer
   ) {
     let flow = side.flow
     guard count > 0 else { return }
@@ -294,7 +305,7 @@ extension Carriers {
       holders.add(side, streams.tracker.flows)
     }
     rest.pointee.append(
-      bytes, Stretch(offset: passed, count: count - passed, timestamp: stamp.at, number: stamp.number),
+      bytes, Stretch(offset: passed, count: count - passed, timestamp: bringer.at, number: bringer.number),
       streamOffset: inner &+ UInt64(passed))
     if budget.isOverHeld { clock.wakeNow() }
   }
@@ -319,15 +330,15 @@ extension Carriers {
   /// Inflates a part of a message and hands on what it makes. Without a `place` it is no part of the wire.
   private mutating func inflate(
     _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
-    _ input: UnsafeRawBufferPointer, _ place: UInt64?, _ stamp: (at: Timestamp, number: UInt64, end: Int?)
+    _ input: UnsafeRawBufferPointer, place: UInt64?, _ bringer: Bringer
   ) {
     let flow = side.flow
     guard let raw = reader.pointee.inflater else { return }
     var input = input
     var place = place
     reader.pointee.packed += input.count
-    inflated.reserve(32 << 10)
-    let output = UnsafeMutableRawBufferPointer(start: inflated.pointer, count: 32 << 10)
+    inflated.reserve(Self.inflatedAtOnce)
+    let output = UnsafeMutableRawBufferPointer(start: inflated.pointer, count: Self.inflatedAtOnce)
     while true {
       let (used, made, progress) = raw.inflate(input, into: output)
       if let from = place {
@@ -344,7 +355,8 @@ extension Carriers {
         let start = UnsafeRawPointer(inflated.pointer)
         let span = RawSpan(_unsafeStart: start, byteCount: inflated.capacity + RawBuffer.slack)
         handOn(
-          side, reader, Bytes(span), made, reader.pointee.idleFrom, reader.pointee.idle, stamp)
+          side, reader, Bytes(span), count: made, place: reader.pointee.idleFrom, wireCount: reader.pointee.idle,
+          bringer)
         reader.pointee.idleFrom &+= UInt64(reader.pointee.idle)
         reader.pointee.idle = 0
       }
@@ -352,7 +364,7 @@ extension Carriers {
         if isTooLong {
           streams.raise(
             Issue(
-              .inflateLimit, timestamp: stamp.at, direction: side.direction,
+              .inflateLimit, timestamp: bringer.at, direction: side.direction,
               streamOffset: reader.pointee.idleFrom, byteCount: UInt64(reader.pointee.packed)), flow)
         }
         raw.reset()

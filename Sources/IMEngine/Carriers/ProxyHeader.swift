@@ -113,7 +113,7 @@ struct ProxyHeader: Equatable {
     // What the proxy says for itself may leave the addresses out.
     let list = header.isLocal && count < 16 + addresses ? 16 : 16 + addresses
     guard count >= list else { return .damaged(count: 16) }
-    guard let isWhole = walk(bytes, start, end, from: list, count, &header) else { return .damaged(count: 16) }
+    guard let isWhole = walk(bytes, start, end, from: list, to: count, &header) else { return .damaged(count: 16) }
     guard isWhole else { return .needMore }
     guard !header.isLocal, transport != 0 || family == 0 else { return .header(header, count: count) }
     let at = start + 16
@@ -129,11 +129,12 @@ struct ProxyHeader: Equatable {
     return .header(header, count: count)
   }
 
-  /// Walks the TLVs as far as they are there. Whether the header is; `nil` when they do not fit, or their checksum is wrong.
+  /// Walks the TLVs from `first` to `count` bytes of the header as far as they are there. Whether the header is; `nil` when
+  /// they do not fit, or their checksum is wrong.
   ///
   /// They are looked at before all of them have come, so that a length which is damaged does not swallow what follows.
   private static func walk(
-    _ bytes: borrowing Bytes, _ start: Int, _ end: Int, from first: Int, _ count: Int, _ header: inout ProxyHeader
+    _ bytes: borrowing Bytes, _ start: Int, _ end: Int, from first: Int, to count: Int, _ header: inout ProxyHeader
   ) -> Bool? {
     var at = first
     var sum: Int?

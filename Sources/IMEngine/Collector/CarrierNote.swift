@@ -11,12 +11,15 @@ package struct CarrierNote: Equatable, Sendable {
   /// Whether a PROXY header stands there that cannot be believed: where it ends is not known.
   package private(set) var hasDamagedHeader = false
 
+  /// What is looked at: four times the longest header of either kind.
+  private static var longest: Int { 4 * max(ProxyHeader.longest, HTTPUpgrade.longest) }
+
   /// Reads the beginning of a client's stream; only its first 64 KiB are looked at.
   package init(_ content: [StreamContent]) {
     // "PROXY", its second version, or a request or an answer of HTTP: nothing else is copied.
     guard let first = content.first?.first, [0x50, 0x0d, 0x47, 0x48].contains(first) else { return }
     var bytes: [UInt8] = []
-    for piece in content where bytes.count < 64 << 10 { bytes += piece.prefix(64 << 10 - bytes.count) }
+    for piece in content where bytes.count < Self.longest { bytes += piece.prefix(Self.longest - bytes.count) }
     let end = bytes.count
     // Loads of eight bytes near the end stay inside.
     bytes += [UInt8](repeating: 0, count: RawBuffer.slack)

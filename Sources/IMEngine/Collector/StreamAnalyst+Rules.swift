@@ -43,7 +43,7 @@ extension StreamAnalyst {
       sides[other].acknowledgeable = view.acknowledgment
     }
     var isAgain = false
-    if view.occupies, !isKeepAlive { isAgain = judgeRepeating(view, own, other, isCopy, &figures.analysis) }
+    if view.occupies, !isKeepAlive { isAgain = judgeRepeating(view, own, other, isCopy: isCopy, &figures.analysis) }
     if !segment.isNumberless || view.count > 0 {
       advance(view, own, isProbe: isProbe, isAgain: isAgain, isCopy: isCopy, &budget)
     }
@@ -96,7 +96,7 @@ extension StreamAnalyst {
 
   /// The rules for payload, SYN and FIN that came before; true when it is one of them.
   private func judgeRepeating(
-    _ view: View, _ own: Int, _ other: Int, _ isCopy: Bool, _ analysis: inout StreamAnalysis
+    _ view: View, _ own: Int, _ other: Int, isCopy: Bool, _ analysis: inout StreamAnalysis
   ) -> Bool {
     guard let next = sides[own].next else { return false }
     let end = view.sequence &+ view.count

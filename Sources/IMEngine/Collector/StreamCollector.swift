@@ -141,6 +141,6 @@ package struct StreamCollector: ~Copyable {
       packetsLeftOut &+= 1
       return
     }
-    table.pointer(index).pointee.accept(segment, bytes, index, recent, memory, &budget)
+    table.pointer(index).pointee.accept(segment, bytes, id: index, recent: recent, memory, &budget)
   }
 }

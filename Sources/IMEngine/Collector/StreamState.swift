@@ -34,7 +34,7 @@ struct StreamState {
   /// Takes a segment, whose payload's sum is overwritten where it has none. `recent` remembers those of all streams, and
   /// knows this one as number `id`.
   mutating func accept(
-    _ segment: UnsafeMutablePointer<Segment>, _ bytes: borrowing Bytes, _ id: Int, _ recent: borrowing RecentSegments,
+    _ segment: UnsafeMutablePointer<Segment>, _ bytes: borrowing Bytes, id: Int, recent: borrowing RecentSegments,
     _ memory: StreamMemory, _ budget: inout StreamBudget
   ) {
     let side = segment.pointee.side

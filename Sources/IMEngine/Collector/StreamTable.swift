@@ -9,7 +9,9 @@ struct StreamTable: ~Copyable {
   private static var chunkCount: Int { 256 }
   private var chunks: [UnsafeMutablePointer<StreamState>] = []
   private var slots: UnsafeMutablePointer<UInt64>
-  private var mask = (1 << 10) - 1
+  /// Slots of an empty table, 8 KiB of them: small captures need no more.
+  private static var firstSlots: Int { 1 << 10 }
+  private var mask = Self.firstSlots - 1
   private var used = 0
   private let hasher: FlowHasher
   /// Streams held.

@@ -179,13 +179,13 @@ extension Reassembler {
     if isNews {
       recent.remember(side.flow.pointee.serial, segment, name)
     } else if segment.pointee.flags.isDisjoint(with: .control), segment.pointee.flags.contains(.ack) {
-      admitRepeatedAck(side, segment, name, lastWindow, bytes)
+      admitRepeatedAck(side, segment, name, lastWindow: lastWindow, bytes)
     }
   }
 
   private mutating func admitRepeatedAck(
     _ side: FlowSide, _ segment: UnsafePointer<Segment>, _ name: RecentSegments.Name,
-    _ lastWindow: UInt16, _ bytes: borrowing Bytes
+    lastWindow: UInt16, _ bytes: borrowing Bytes
   ) {
     let flow = side.flow
     if isCopy(side, segment, name), segment.pointee.identification != 0 || showsCopies(flow) {

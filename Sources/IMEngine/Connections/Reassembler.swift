@@ -148,7 +148,7 @@ struct Reassembler: ~Copyable {
       ignore(count, expected: half.pointee.next)
       return Delivery()
     }
-    if distance < 0 { return admitRepeated(side, segment, -distance, bytes, memory) }
+    if distance < 0 { return admitRepeated(side, segment, behind: -distance, bytes, memory) }
     hold(side, segment, bytes, from: 0, base: half.pointee.next, memory)
     scheduleHole(side, segment.pointee.timestamp)
     return Delivery()
@@ -156,7 +156,7 @@ struct Reassembler: ~Copyable {
 
   /// A segment that begins `behind` bytes before what is expected.
   private mutating func admitRepeated(
-    _ side: FlowSide, _ segment: UnsafePointer<Segment>, _ behind: Int,
+    _ side: FlowSide, _ segment: UnsafePointer<Segment>, behind: Int,
     _ bytes: borrowing Bytes, _ memory: RecentSegments.Memory?
   ) -> Delivery {
     let flow = side.flow

@@ -109,7 +109,7 @@ struct RecentSegments: ~Copyable {
     let (i, tag) = place(serial, segment.pointee.side, number, count)
     let found = places[i]
     guard found.key != 0, found.key & 0xffff_ffff_0000_0000 == tag else { return nil }
-    let ticks = Int32(bitPattern: Self.ticks(segment.pointee.timestamp) &- found.time)
+    let ticks = Self.ticks(segment.pointee.timestamp).distance(from: found.time)
     return Memory(sum: UInt32(truncatingIfNeeded: found.key), print: found.print, age: Nanoseconds(Int64(ticks) << 16))
   }
 }

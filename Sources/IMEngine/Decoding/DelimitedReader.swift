@@ -208,7 +208,7 @@ extension UnsafePointer<Plan> {
         guard said == UInt64(body + trailer) else { return false }
       }
       frame.pointee.session = session.read(bytes, origin)
-      verify(bytes, origin, header, count, frame)
+      verify(bytes, at: origin, header: header, count: count, frame)
     }
     scratch.place(header, at: start, body: origin + header, without: parts)
     let bytes = Bytes(scratch.bytes)

@@ -331,7 +331,7 @@ extension UnsafePointer<Plan> {
       switch step.operation {
       case .status: continue
       case .refuse, .list, .each, .close:
-        guard let weight = weigh(step, bytes, &position, last, end) else { return nil }
+        guard let weight = weigh(step, bytes, at: &position, last: last, end: end) else { return nil }
         bits += weight
       case .tlv: return bits + weighList(bytes, position, last, end)
       case .unless, .when:

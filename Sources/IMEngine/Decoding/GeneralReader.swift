@@ -4,13 +4,13 @@ extension UnsafePointer<Plan> {
   /// Opens a frame of a plan whose checksum, or whose numbers, want more than the quick way.
   @inline(never)
   func openGeneral(_ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>) {
-    verify(bytes, frame.pointee.start, frame.pointee.headerCount, frame.pointee.count, frame)
+    verify(bytes, at: frame.pointee.start, header: frame.pointee.headerCount, count: frame.pointee.count, frame)
     recode(frame)
   }
 
   /// Verifies the checksum of a frame whose `count` bytes stand at `start`, the first `header` of them its header.
   func verify(
-    _ bytes: borrowing Bytes, _ start: Int, _ header: Int, _ count: Int, _ frame: UnsafeMutablePointer<Frame>
+    _ bytes: borrowing Bytes, at start: Int, header: Int, count: Int, _ frame: UnsafeMutablePointer<Frame>
   ) {
     guard pointee.framing.checksum.isPresent else {
       frame.pointee.checksumStatus = .unchecked

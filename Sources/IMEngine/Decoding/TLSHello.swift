@@ -18,6 +18,9 @@ package struct TLSHello: Sendable, Equatable {
     }
   }
 
+  /// The longest record that is not encrypted (RFC 8446, section 5.1).
+  private static let longestRecord = 1 << 14
+
   /// Reads the hello whose record begins at `start`; `nil` when the bytes are not the beginning of one.
   ///
   ///      0      1        3        5      6       9         11
@@ -29,7 +32,7 @@ package struct TLSHello: Sendable, Equatable {
       bytes.u8(start + 5) == 1 || bytes.u8(start + 5) == 2
     else { return nil }
     let recordCount = Int(bytes.u16(start + 3))
-    guard recordCount >= 4, recordCount <= 1 << 14 else { return nil }
+    guard recordCount >= 4, recordCount <= Self.longestRecord else { return nil }
     version = bytes.u16(start + 1)
     isWhole = end - start >= 5 + recordCount
     let isClient = bytes.u8(start + 5) == 1

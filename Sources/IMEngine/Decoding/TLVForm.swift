@@ -160,7 +160,7 @@ extension UnsafePointer<Plan> {
   /// Bits of proof that what `step` reads at `position` gives, in a body that ends at `last` and of which nothing is known
   /// from `end` on; `nil` where it cannot stand there.
   func weigh(
-    _ step: PlanStep, _ bytes: borrowing Bytes, _ position: inout Int, _ last: Int, _ end: Int
+    _ step: PlanStep, _ bytes: borrowing Bytes, at position: inout Int, last: Int, end: Int
   ) -> Int? {
     switch step.operation {
     case .refuse:
@@ -189,9 +189,10 @@ extension UnsafePointer<Plan> {
 }
 
 extension TLVWalker {
-  /// Walks the lists of a body whose tags tell the form of their values: those that its steps have found, or all of it.
+  /// Walks the lists of a body whose tags tell the form of their values: those that its steps have found, or all of it. The
+  /// body goes from `offset` to `end`.
   mutating func walkFormed(
-    _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ offset: Int, _ end: Int,
+    _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, body offset: Int, end: Int,
     _ frame: UnsafeMutablePointer<Frame>
   ) {
     if frame.pointee.kind.pointee.stepCount == 0 {

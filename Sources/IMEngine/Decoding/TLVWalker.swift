@@ -24,7 +24,7 @@ struct TLVWalker: ~Copyable {
   /// Walks the `length` bytes at `offset`; the references' offsets count from `offset`.
   @inline(__always)
   mutating func walk(
-    _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ offset: Int, _ length: Int,
+    _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, at offset: Int, count length: Int,
     _ frame: UnsafeMutablePointer<Frame>
   ) {
     var position = offset
@@ -79,7 +79,7 @@ struct TLVWalker: ~Copyable {
     }
     count = found
     if position < end {
-      walkNested(plan, bytes, offset, position, end, frame)
+      walkNested(plan, bytes, body: offset, from: position, end: end, frame)
       if count > 1, !plan.pointee.tlv.mayRepeat { noteDuplicates(frame) }
     } else if repeated != 0 {
       noteDuplicates(frame)
@@ -87,13 +87,14 @@ struct TLVWalker: ~Copyable {
     frame.pointee.tlvCount = Int32(truncatingIfNeeded: count)
   }
 
+  /// The long way round: any shape and depth of list, from the element at `from` on. The body goes from `offset` to `end`.
   @inline(never)
   private mutating func walkNested(
-    _ pointer: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ offset: Int, _ from: Int, _ end: Int,
+    _ pointer: UnsafePointer<Plan>, _ bytes: borrowing Bytes, body offset: Int, from: Int, end: Int,
     _ frame: UnsafeMutablePointer<Frame>
   ) {
     let plan = pointer.pointee.tlv
-    if plan.shape == .formed { return walkFormed(pointer, bytes, offset, end, frame) }
+    if plan.shape == .formed { return walkFormed(pointer, bytes, body: offset, end: end, frame) }
     let hasEnd = frame.pointee.kind.pointee.stepCount > 0 && frame.pointee.listEnd > 0
     var ends = InlineArray<17, Int>(repeating: hasEnd ? min(end, offset + frame.pointee.listEnd) : end)
     var depth = 0

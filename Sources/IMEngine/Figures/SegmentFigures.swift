@@ -79,11 +79,14 @@ package struct AckRoundTrips: Equatable, Sendable, BitwiseCopyable {
   @inline(__always)
   static func tick(_ time: Timestamp) -> UInt32 { UInt32(truncatingIfNeeded: time.nanoseconds >> 8) }
 
+  /// Half of the ticks there are: a time that is as long or longer is one that went back.
+  private static var turned: UInt32 { 1 << 31 }
+
   /// Adds the time between two ticks; one that a clock which went back makes negative is left out.
   @inline(never)
   mutating func record(from begin: UInt32, to end: UInt32) {
     let ticks = end &- begin
-    guard ticks < 1 << 31 else { return }
+    guard ticks < Self.turned else { return }
     least = min(least, ticks)
     most = max(most, ticks)
     sum &+= UInt64(ticks)

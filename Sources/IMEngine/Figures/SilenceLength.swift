@@ -1,6 +1,7 @@
 /// The length of a silence in 32 bits: microseconds up to 35 minutes, then steps of a millisecond up to 24 days.
 struct SilenceLength: BitwiseCopyable {
   private var bits: UInt32 = 0
+  /// The highest bit, which says that the others count milliseconds.
   private static var coarse: UInt32 { 1 << 31 }
 
   init() {}

@@ -27,9 +27,12 @@ struct FlowTable: ~Copyable {
   /// Counts flows that were taken out: what was found before one of them was may be out of date.
   private(set) var generation: UInt32 = 0
 
+  /// Slots of an empty table, 32 KiB of them: small captures need no more.
+  private static var firstSlots: Int { 1 << 12 }
+
   /// An empty table. `seed` keeps senders from choosing addresses that collide.
   init(seed: UInt64) {
-    mask = (1 << 12) - 1
+    mask = Self.firstSlots - 1
     slots = .allocate(capacity: mask + 1)
     slots.initialize(repeating: 0, count: mask + 1)
     hasher = FlowHasher(seed: seed)

@@ -112,8 +112,8 @@ struct SegmentQueue: ~Copyable {
       if position < entryStart {
         let stop = min(end, entryStart)
         let new = Self.copy(
-          bytes, offset + position - first, stop - position, start: base &+ UInt32(position),
-          cut: stop == end ? cut : 0, timestamp, number, store)
+          bytes, from: offset + position - first, count: stop - position, start: base &+ UInt32(position),
+          cut: stop == end ? cut : 0, timestamp: timestamp, number: number, store)
         entries.insert(new, at: i)
         byteCount += stop - position
         result.added += stop - position
@@ -162,9 +162,10 @@ struct SegmentQueue: ~Copyable {
     return entries.popFirst()
   }
 
+  /// An entry with a copy of the `count` bytes at `offset`.
   private static func copy(
-    _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, start: UInt32, cut: UInt32, _ timestamp: Timestamp,
-    _ number: UInt64, _ store: SegmentStore
+    _ bytes: borrowing Bytes, from offset: Int, count: Int, start: UInt32, cut: UInt32, timestamp: Timestamp,
+    number: UInt64, _ store: SegmentStore
   ) -> Entry {
     let memory = store.takeBlock(count + RawBuffer.slack)
     bytes.span.withUnsafeBytes { raw in

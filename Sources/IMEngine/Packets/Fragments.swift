@@ -155,10 +155,11 @@ struct FragmentTable: ~Copyable {
 }
 
 extension PacketParser {
-  /// One fragment of an IPv4 datagram. Its payload is `header..<total` of the packet at `ip`.
+  /// One fragment of an IPv4 datagram. Its payload is `header..<total` of the packet at `ip`, of which the bytes before
+  /// `end` are there; `field` is that of its flags and its place in the datagram.
   @inline(never)
   mutating func ipv4Fragment(
-    _ bytes: borrowing Bytes, _ ip: Int, _ header: Int, _ total: Int, _ end: Int, _ field: UInt16,
+    _ bytes: borrowing Bytes, at ip: Int, header: Int, total: Int, end: Int, field: UInt16,
     into segment: inout Segment
   ) -> Outcome {
     guard end - ip >= total else { return .skipped(.fragmentDropped) }
@@ -179,40 +180,42 @@ extension PacketParser {
     }
     return Self.reassembled(
       tcpOverIPv4(
-        whole, UInt32(truncatingIfNeeded: key.source.low), UInt32(truncatingIfNeeded: key.destination.low), 0,
-        count, count, into: &segment))
+        whole, PayloadPlace(start: 0, wireEnd: count, end: count), from: UInt32(truncatingIfNeeded: key.source.low),
+        to: UInt32(truncatingIfNeeded: key.destination.low), into: &segment))
   }
 
-  /// One fragment of an IPv6 datagram; its fragment header is at `position`, eight bytes of which are there.
+  /// One fragment of an IPv6 datagram; its fragment header, eight bytes of which are there, is at the beginning of `rest`.
   mutating func ipv6Fragment(
-    _ bytes: borrowing Bytes, _ source: IPAddress, _ destination: IPAddress, _ position: Int, _ wireEnd: Int,
-    _ end: Int, into segment: inout Segment
+    _ bytes: borrowing Bytes, _ rest: PayloadPlace, from source: IPAddress, to destination: IPAddress,
+    into segment: inout Segment
   ) -> Outcome {
     // A fragment header behind a fragment header nests like a tunnel.
     guard depth < Self.maximumDepth else { return .skipped(.tooDeep) }
     depth += 1
     defer { depth -= 1 }
-    let next = bytes.u8(position)
-    let field = bytes.u16(position + 2)
-    let payload = (position + 8)..<end
+    let next = bytes.u8(rest.start)
+    let field = bytes.u16(rest.start + 2)
+    let payload = rest.from(rest.start + 8)
     if field & 0xfff9 == 0 {
       // An atomic fragment is a whole datagram (RFC 6946).
-      return ipv6Payload(bytes, source, destination, next, payload.lowerBound, wireEnd, end, into: &segment)
+      return ipv6Payload(bytes, payload, kind: next, from: source, to: destination, into: &segment)
     }
-    guard end == wireEnd else { return .skipped(.fragmentDropped) }
+    guard rest.end == rest.wireEnd else { return .skipped(.fragmentDropped) }
     guard next == IPProtocol.tcp || IPProtocol.isExtension(next) || Tunnel.carriesIP(next) else {
       return .skipped(.notTCP)
     }
     let key = FragmentTable.Key(
-      source: source, destination: destination, identification: bytes.u32(position + 4), ipProtocol: next,
+      source: source, destination: destination, identification: bytes.u32(rest.start + 4), ipProtocol: next,
       depth: depth)
     let verdict = fragments.add(
-      key, bytes, payload, at: Int(field >> 3) * 8, isLast: field & 1 == 0, segment.timestamp)
+      key, bytes, payload.start..<payload.end, at: Int(field >> 3) * 8, isLast: field & 1 == 0, segment.timestamp)
     guard verdict == .whole else { return .skipped(verdict) }
     let datagram = fragments.datagram
     let count = datagram.count - RawBuffer.slack
     return Self.reassembled(
-      ipv6Payload(Bytes(datagram.span.bytes), source, destination, next, 0, count, count, into: &segment))
+      ipv6Payload(
+        Bytes(datagram.span.bytes), PayloadPlace(start: 0, wireEnd: count, end: count), kind: next, from: source,
+        to: destination, into: &segment))
   }
 
   /// The outcome of what a whole datagram carries.

@@ -20,22 +20,23 @@ extension PacketParser {
     let declared = Int(bytes.u16(ip + 4))
     let wireEnd = declared == 0 ? end : ip + 40 + declared
     layers?.pointee.headers.append(.ipv6(at: ip, end: min(end, wireEnd)))
-    return ipv6Payload(
-      bytes, source, destination, bytes.u8(ip + 6), ip + 40, wireEnd, min(end, wireEnd), into: &segment)
+    let payload = PayloadPlace(start: ip + 40, wireEnd: wireEnd, end: min(end, wireEnd))
+    return ipv6Payload(bytes, payload, kind: bytes.u8(ip + 6), from: source, to: destination, into: &segment)
   }
 
-  /// Walks extension headers from `offset` on, until TCP.
+  /// Walks the extension headers at the beginning of `payload`, the first of which is of `kind`, until TCP.
   mutating func ipv6Payload(
-    _ bytes: borrowing Bytes, _ source: IPAddress, _ destination: IPAddress, _ first: UInt8, _ offset: Int,
-    _ wireEnd: Int, _ end: Int, into segment: inout Segment
+    _ bytes: borrowing Bytes, _ payload: PayloadPlace, kind: UInt8, from source: IPAddress, to destination: IPAddress,
+    into segment: inout Segment
   ) -> Outcome {
-    var next = first
-    var position = offset
+    var next = kind
+    var position = payload.start
+    let end = payload.end
     // Each turn advances by at least 8 bytes, so the walk ends with the packet.
     while true {
       switch next {
       case IPProtocol.tcp:
-        return tcpOverIPv6(bytes, source, destination, position, wireEnd, end, into: &segment)
+        return tcpOverIPv6(bytes, payload.from(position), from: source, to: destination, into: &segment)
       case IPProtocol.hopByHop, IPProtocol.routing, IPProtocol.destinationOptions, IPProtocol.mobility:
         guard end - position >= 8 else { return .skipped(.ipHeader) }
         let count = (Int(bytes.u8(position + 1)) + 1) * 8
@@ -48,7 +49,7 @@ extension PacketParser {
         position += (Int(bytes.u8(position + 1)) + 2) * 4
       case IPProtocol.fragment:
         guard end - position >= 8 else { return .skipped(.ipHeader) }
-        return ipv6Fragment(bytes, source, destination, position, wireEnd, end, into: &segment)
+        return ipv6Fragment(bytes, payload.from(position), from: source, to: destination, into: &segment)
       default:
         return other(bytes, next, position, end, into: &segment)
       }
@@ -57,14 +58,14 @@ extension PacketParser {
   }
 
   func tcpOverIPv6(
-    _ bytes: borrowing Bytes, _ source: IPAddress, _ destination: IPAddress, _ tcp: Int, _ wireEnd: Int, _ end: Int,
+    _ bytes: borrowing Bytes, _ payload: PayloadPlace, from source: IPAddress, to destination: IPAddress,
     into segment: inout Segment
   ) -> Outcome {
     let pseudo = InternetChecksum(tcpFrom: source, to: destination)
-    guard self.tcp(bytes, tcp, wireEnd, end, pseudo, into: &segment) else { return .skipped(.tcpHeader) }
+    guard tcp(bytes, payload, pseudo, into: &segment) else { return .skipped(.tcpHeader) }
     segment.sender = segment.key.set(
       UInt128(_low: source.low, _high: source.high), UInt128(_low: destination.low, _high: destination.high),
-      ports: bytes.u32(tcp))
+      ports: bytes.u32(payload.start))
     return .segment
   }
 }

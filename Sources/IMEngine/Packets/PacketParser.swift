@@ -58,39 +58,38 @@ struct PacketParser: ~Copyable {
     let fragment = bytes.u16(ip &+ 6)
     layers?.pointee.headers.append(.ipv4(at: ip, end: min(end, ip &+ total)))
     if fragment & 0x3fff != 0 {
-      return ipv4Fragment(bytes, ip, header, total, end, fragment, into: &segment)
+      return ipv4Fragment(bytes, at: ip, header: header, total: total, end: end, field: fragment, into: &segment)
     }
     guard bytes.u8(ip &+ 9) == IPProtocol.tcp else {
       return other(bytes, bytes.u8(ip &+ 9), ip &+ header, min(end, ip &+ total), into: &segment)
     }
-    let source = bytes.u32(ip &+ 12)
-    let destination = bytes.u32(ip &+ 16)
+    let payload = PayloadPlace(start: ip &+ header, wireEnd: ip &+ total, end: min(end, ip &+ total))
     return tcpOverIPv4(
-      bytes, source, destination, ip &+ header, ip &+ total, min(end, ip &+ total), into: &segment)
+      bytes, payload, from: bytes.u32(ip &+ 12), to: bytes.u32(ip &+ 16), into: &segment)
   }
 
   func tcpOverIPv4(
-    _ bytes: borrowing Bytes, _ source: UInt32, _ destination: UInt32, _ tcp: Int, _ wireEnd: Int, _ end: Int,
+    _ bytes: borrowing Bytes, _ payload: PayloadPlace, from source: UInt32, to destination: UInt32,
     into segment: inout Segment
   ) -> Outcome {
     let pseudo = InternetChecksum(tcpFrom: source, to: destination)
-    guard self.tcp(bytes, tcp, wireEnd, end, pseudo, into: &segment) else { return .skipped(.tcpHeader) }
-    segment.sender = segment.key.set(v4: UInt64(source) << 32 | UInt64(destination), ports: bytes.u32(tcp))
+    guard tcp(bytes, payload, pseudo, into: &segment) else { return .skipped(.tcpHeader) }
+    segment.sender = segment.key.set(
+      v4: UInt64(source) << 32 | UInt64(destination), ports: bytes.u32(payload.start))
     return .segment
   }
 
-  /// Parses the TCP header at `tcp` and verifies the checksum; false when the header is impossible.
+  /// Parses the TCP header at the beginning of `payload` and verifies the checksum; false when the header is impossible.
   ///
-  /// `wireEnd` is where the datagram ends by its own account, `end` where the captured part of it ends. `pseudo` is the
-  /// sum of addresses and protocol.
+  /// `pseudo` is the sum of addresses and protocol.
   func tcp(
-    _ bytes: borrowing Bytes, _ tcp: Int, _ wireEnd: Int, _ end: Int, _ pseudo: InternetChecksum,
-    into segment: inout Segment
+    _ bytes: borrowing Bytes, _ payload: PayloadPlace, _ pseudo: InternetChecksum, into segment: inout Segment
   ) -> Bool {
-    guard end &- tcp >= 20 else { return false }
+    guard payload.captured >= 20 else { return false }
+    let tcp = payload.start
     let header = Int(bytes.u8(tcp &+ 12) >> 4) &* 4
-    guard header >= 20, end &- tcp >= header else {
-      return cutOptions(bytes, tcp, header, wireEnd, end, into: &segment)
+    guard header >= 20, payload.captured >= header else {
+      return cutOptions(bytes, payload, header: header, into: &segment)
     }
     segment.sequence = bytes.u32(tcp &+ 4)
     segment.acknowledgment = bytes.u32(tcp &+ 8)
@@ -99,18 +98,18 @@ struct PacketParser: ~Copyable {
     segment.checksumField = bytes.u16(tcp &+ 16)
     segment.optionCount = UInt8(truncatingIfNeeded: header &- 20)
     segment.payload = tcp &+ header
-    segment.payloadCount = end &- segment.payload
-    segment.cutCount = wireEnd &- end
+    segment.payloadCount = payload.end &- segment.payload
+    segment.cutCount = payload.wireEnd &- payload.end
     segment.payloadSum = nil
     guard verifiesChecksums else {
       segment.checksum = .good
       return true
     }
-    guard wireEnd == end else {
+    guard payload.wireEnd == payload.end else {
       segment.checksum = .unknown
       return true
     }
-    let count = wireEnd &- tcp
+    let count = payload.wireEnd &- tcp
     var sum = InternetChecksum()
     sum.addLong(bytes, segment.payload, segment.payloadCount)
     segment.payloadSum = sum.folded32
@@ -137,18 +136,19 @@ struct PacketParser: ~Copyable {
   /// when its length is impossible.
   @inline(never)
   func cutOptions(
-    _ bytes: borrowing Bytes, _ tcp: Int, _ header: Int, _ wireEnd: Int, _ end: Int, into segment: inout Segment
+    _ bytes: borrowing Bytes, _ payload: PayloadPlace, header: Int, into segment: inout Segment
   ) -> Bool {
-    guard header >= 20, wireEnd &- tcp >= header else { return false }
+    let tcp = payload.start
+    guard header >= 20, payload.wireEnd &- tcp >= header else { return false }
     segment.sequence = bytes.u32(tcp &+ 4)
     segment.acknowledgment = bytes.u32(tcp &+ 8)
     segment.flags = TCPFlags(rawValue: bytes.u8(tcp &+ 13))
     segment.window = bytes.u16(tcp &+ 14)
     segment.checksumField = bytes.u16(tcp &+ 16)
-    segment.optionCount = UInt8(truncatingIfNeeded: end &- tcp &- 20)
-    segment.payload = end
+    segment.optionCount = UInt8(truncatingIfNeeded: payload.captured &- 20)
+    segment.payload = payload.end
     segment.payloadCount = 0
-    segment.cutCount = wireEnd &- tcp &- header
+    segment.cutCount = payload.wireEnd &- tcp &- header
     segment.payloadSum = nil
     segment.checksum = verifiesChecksums ? .unknown : .good
     return true

@@ -94,8 +94,8 @@ enum PlainPacket {
     }
     guard
       tcp(
-        packet, start, 34, Int(packet.u16(16)) &- 20, captured &- 34, pseudo, verifiesChecksums: verifiesChecksums,
-        into: segment)
+        packet, at: 34, count: Int(packet.u16(16)) &- 20, captured: captured &- 34, packetStart: start, pseudo,
+        verifiesChecksums: verifiesChecksums, into: segment)
     else { return false }
     segment.pointee.identification = packet.u16(18)
     segment.pointee.sender = segment.pointee.key.set(v4: addresses.bigEndian, ports: packet.u32(34))
@@ -116,8 +116,8 @@ enum PlainPacket {
     pseudo.add(packet.load(46, as: UInt64.self))
     guard
       tcp(
-        packet, start, 54, Int(packet.u16(18)), captured &- 54, pseudo, verifiesChecksums: verifiesChecksums,
-        into: segment)
+        packet, at: 54, count: Int(packet.u16(18)), captured: captured &- 54, packetStart: start, pseudo,
+        verifiesChecksums: verifiesChecksums, into: segment)
     else { return false }
     segment.pointee.identification = 0
     segment.pointee.sender = segment.pointee.key.set(
@@ -126,11 +126,11 @@ enum PlainPacket {
     return true
   }
 
-  /// Reads the segment of `count` bytes at `tcp`, where `captured` bytes are, at least 20. `pseudo` is the sum of the
-  /// addresses.
+  /// Reads the segment of `count` bytes at `tcp`, where `captured` bytes are, at least 20. The packet begins at
+  /// `packetStart` of the batch; `pseudo` is the sum of the addresses.
   @inline(__always)
   private static func tcp(
-    _ packet: borrowing Bytes, _ start: Int, _ tcp: Int, _ count: Int, _ captured: Int,
+    _ packet: borrowing Bytes, at tcp: Int, count: Int, captured: Int, packetStart start: Int,
     _ pseudo: InternetChecksum, verifiesChecksums: Bool, into segment: UnsafeMutablePointer<Segment>
   ) -> Bool {
     let header = Int(packet.u8(tcp &+ 12) >> 4) &* 4

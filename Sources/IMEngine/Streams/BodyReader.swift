@@ -20,7 +20,7 @@ struct BodyReader: ~Copyable {
   @inline(__always)
   mutating func open(_ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ frame: UnsafeMutablePointer<Frame>) {
     if plan.isPlain(bytes, frame.pointee.start) {
-      walker.walk(plan, bytes, frame.pointee.body, frame.pointee.bodyCount, frame)
+      walker.walk(plan, bytes, at: frame.pointee.body, count: frame.pointee.bodyCount, frame)
     } else {
       openLabelled(plan, bytes, frame)
     }
@@ -46,7 +46,7 @@ struct BodyReader: ~Copyable {
         frame.pointee.flags.insert(.inflated)
         let start = UnsafeRawPointer(inflater.output.pointer)
         let inflated = Bytes(RawSpan(_unsafeStart: start, byteCount: inflater.count + RawBuffer.slack))
-        walker.walk(plan, inflated, 0, inflater.count, frame)
+        walker.walk(plan, inflated, at: 0, count: inflater.count, frame)
         return
       case .limit:
         frame.pointee.flags.insert(.inflateLimit)
@@ -56,7 +56,7 @@ struct BodyReader: ~Copyable {
       }
     }
     frame.pointee.flags.insert(.compressLabelOnly)
-    walker.walk(plan, bytes, frame.pointee.body, frame.pointee.bodyCount, frame)
+    walker.walk(plan, bytes, at: frame.pointee.body, count: frame.pointee.bodyCount, frame)
   }
 
   /// The number, big-endian and of up to eight bytes, that is the value of the first element with `tag` in the frame's own

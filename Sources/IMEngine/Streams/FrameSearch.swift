@@ -226,7 +226,7 @@ struct FrameSearch {
         if (word & step.a == step.b) == (step.operation == .unless) { i += count }
         continue
       case .refuse, .list, .each, .close:
-        guard let weight = plan.weigh(step, bytes, &position, last, end) else { return nil }
+        guard let weight = plan.weigh(step, bytes, at: &position, last: last, end: end) else { return nil }
         bits += weight
         guard position <= end else { return bits }
         continue

@@ -65,14 +65,13 @@ struct Island {
   /// Bytes held.
   var held: Int { pieces.reduce(0) { $0 + $1.bytes.count } }
 
-  /// Adds those of `count` bytes at `place` of the stream which lie inside and are not there yet; gives their number.
-  mutating func fill(
-    _ place: Int, _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, _ timestamp: Timestamp, _ number: UInt64
-  ) -> Int {
+  /// Adds those bytes of `stretch`, the first of which is the stream's at `place`, that lie inside and are not there yet;
+  /// gives their number.
+  mutating func fill(at place: Int, _ bytes: borrowing Bytes, _ stretch: Stretch) -> Int {
     if pieces.count == Self.maximumPieces { join() }
     var added = 0
     var position = max(place, start)
-    let last = min(place + count, end)
+    let last = min(place + stretch.count, end)
     var i = pieces.firstIndex { $0.end > position } ?? pieces.count
     while position < last {
       if i < pieces.count, pieces[i].start <= position {
@@ -81,9 +80,9 @@ struct Island {
         continue
       }
       let stop = i < pieces.count ? min(last, pieces[i].start) : last
-      let first = offset + position - place
+      let first = stretch.offset + position - place
       let new = bytes.span.withUnsafeBytes { [UInt8]($0[first..<first + stop - position]) }
-      let mark = IslandPiece.Mark(start: position, timestamp: timestamp, number: number)
+      let mark = IslandPiece.Mark(start: position, timestamp: stretch.timestamp, number: stretch.number)
       if i > 0, pieces[i - 1].end == position {
         pieces[i - 1].bytes += new
         pieces[i - 1].append(mark)

@@ -163,17 +163,15 @@ struct IslandTable: ~Copyable {
     coast.pointee.place = Self.none
   }
 
-  /// Adds bytes to what a direction passes over behind a gap, where it does that; false where the stretch would get too
-  /// long.
-  mutating func append(
-    to place: UInt32, _ start: Int, _ bytes: borrowing Bytes, _ offset: Int, _ count: Int, _ mark: IslandPiece.Mark
-  ) -> Bool {
+  /// Adds a stretch, the first byte of which is the stream's at `start`, to what a direction passes over behind a gap, where
+  /// it does that; false where that would get too long.
+  mutating func append(to place: UInt32, at start: Int, _ bytes: borrowing Bytes, _ stretch: Stretch) -> Bool {
     guard let coast = places[Int(place)].coast, var open = coast.pointee.open else { return true }
-    guard start + count - open.start <= Self.maximumCount else { return false }
+    guard start + stretch.count - open.start <= Self.maximumCount else { return false }
     // Taken out, so that what it holds is not copied.
     coast.pointee.open = nil
-    open.end = max(open.end, start + count)
-    let added = open.fill(start, bytes, offset, count, mark.timestamp, mark.number)
+    open.end = max(open.end, start + stretch.count)
+    let added = open.fill(at: start, bytes, stretch)
     coast.pointee.open = open
     places[Int(place)].held += added
     held += added

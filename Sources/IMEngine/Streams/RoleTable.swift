@@ -15,10 +15,12 @@ struct AwaitedRoles {
 /// Counted for the whole run, saturating: 128 KiB, whatever the capture holds.
 struct PortUse: ~Copyable {
   private let counts: UnsafeMutablePointer<UInt16>
+  /// Ports that there are: 16 bits.
+  private static var portCount: Int { 65_536 }
 
   init() {
-    counts = .allocate(capacity: 65_536)
-    counts.initialize(repeating: 0, count: 65_536)
+    counts = .allocate(capacity: Self.portCount)
+    counts.initialize(repeating: 0, count: Self.portCount)
   }
 
   deinit { counts.deallocate() }

@@ -16,8 +16,13 @@ extension Streams {
 
   /// How many bytes a direction may hold before its connection counts as none of the protocols.
   private mutating func patience(_ half: UnsafeMutablePointer<Half>) -> Int {
-    half.pointee.flags.contains(.fromStart) ? 4 << 10 : 64 << 10
+    half.pointee.flags.contains(.fromStart) ? Self.patienceAtStart : Self.patienceInMidst
   }
+
+  /// The first frame of a stream stands in its first packets, three of the usual 1,460 bytes; without the beginning, a frame
+  /// may be under way that began before the capture.
+  private static var patienceAtStart: Int { 4 << 10 }
+  private static var patienceInMidst: Int { 64 << 10 }
 
   /// Looks for a plan whose frames stand in what side `side` holds; decodes both directions when there is one.
   ///
@@ -51,7 +56,7 @@ extension Streams {
           break
         }
         select(profile)
-        if stands(side, rest, bytes, start, end, new: count, isThorough: isThorough, isEnd: isEnd) {
+        if stands(side, rest, bytes, new: count, isThorough: isThorough, isEnd: isEnd) {
           decide(side, profile, isEnd: isEnd)
           return
         }
@@ -59,7 +64,7 @@ extension Streams {
     }
     let isOver = rest.pointee.count > patience(half)
     guard isOver || isCut else { return }
-    if let profile = promisedAtStart(flow, half, rest, bytes, start, end) {
+    if let profile = promisedAtStart(side, rest, bytes) {
       decide(side, profile, isEnd: isEnd)
     } else if !isOver {
       return
@@ -85,12 +90,12 @@ extension Streams {
   /// The plan that the connection's ports promise, where the direction's first bytes speak for it and only the rest of a
   /// long frame is missing: with nothing before it, half of the proof is enough there.
   private mutating func promisedAtStart(
-    _ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>, _ rest: UnsafeMutablePointer<StreamRest>,
-    _ bytes: borrowing Bytes, _ start: Int, _ end: Int
+    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, _ bytes: borrowing Bytes
   ) -> FlowProfile? {
-    guard half.pointee.flags.contains(.fromStart) else { return nil }
-    for i in protocols.plans.indices where isHinted(flow, i) && !protocols.plans[i].pointer.pointee.framing.isDelimited
-    {
+    guard side.half.pointee.flags.contains(.fromStart) else { return nil }
+    let (start, end) = (rest.pointee.start, rest.pointee.end)
+    for i in protocols.plans.indices
+    where isHinted(side.flow, i) && !protocols.plans[i].pointer.pointee.framing.isDelimited {
       for profile in [FlowProfile(rawValue: UInt8(i)), FlowProfile.variant(of: i)] {
         guard profile.generation == 0 || (protocols.plans[i].variant != nil && i < FlowProfile.variantCount) else {
           break
@@ -113,7 +118,9 @@ extension Streams {
   private mutating func isAwaited(_ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>) -> Bool {
     guard !half.pointee.flags.contains(.fromStart) else { return false }
     return protocols.plans.indices.contains {
-      isHinted(flow, $0) && half.pointee.offset < UInt64(protocols.plans[$0].pointer.pointee.maximumBody) + (64 << 10)
+      isHinted(flow, $0)
+        && half.pointee.offset < UInt64(protocols.plans[$0].pointer.pointee.maximumBody)
+          + UInt64(Self.patienceInMidst)
     }
   }
 
@@ -129,12 +136,13 @@ extension Streams {
     rest.pointee.needed = rest.pointee.count * 3 / 2
   }
 
-  /// Whether frames of the plan in use stand in the bytes at `start`.
+  /// Whether frames of the plan in use stand in `bytes`, where `rest` holds its own; the last `count` of them are new.
   private mutating func stands(
     _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>,
-    _ bytes: borrowing Bytes, _ start: Int, _ end: Int, new count: Int, isThorough: Bool, isEnd: Bool
+    _ bytes: borrowing Bytes, new count: Int, isThorough: Bool, isEnd: Bool
   ) -> Bool {
     let flow = side.flow
+    let (start, end) = (rest.pointee.start, rest.pointee.end)
     let plan = currentPlan
     let isHinted = isHinted(flow, Int(protocols.currentIndex & 63))
     if plan.pointee.framing.isDelimited {

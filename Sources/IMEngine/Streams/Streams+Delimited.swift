@@ -26,7 +26,8 @@ extension Streams {
         frame.pointee.streamOffset = base &+ UInt64(position - stretch.offset)
         if needs.contains(.stretches) {
           tell(
-            .frame(isCarried: false), side, at: frame.pointee.streamOffset, bytes, next.start, next.end - next.start)
+            .frame(isCarried: false), side, at: frame.pointee.streamOffset, bytes, from: next.start,
+            count: next.end - next.start)
         }
         completeStretch(side)
         position = next.end
@@ -77,8 +78,8 @@ extension Streams {
         if isCarried { frame.pointee.streamOffset = wireOffset(side, rest.pointee.streamOffset) }
         if needs.contains(.stretches) {
           tell(
-            .frame(isCarried: isCarried), side, at: rest.pointee.streamOffset, bytes, stretch.start,
-            stretch.end - stretch.start)
+            .frame(isCarried: isCarried), side, at: rest.pointee.streamOffset, bytes, from: stretch.start,
+            count: stretch.end - stretch.start)
         }
         completeStretch(side)
         if isCarried { countOnWire(side, rest) }

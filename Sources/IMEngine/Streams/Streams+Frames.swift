@@ -169,12 +169,12 @@ extension Streams {
     if frame.pointee.kind.pointee.flags.contains(.handshake) {
       let request = plan.pointee.handshakeRequest
       if request == .max || bodies.element(request) != nil {
-        tracker.handshake(frame, .request, flow, direction, plan)
+        tracker.handshake(frame, as: .request, flow, direction, plan)
       } else if plan.pointee.handshakeAnswer != .max, bodies.element(plan.pointee.handshakeAnswer) != nil {
-        tracker.handshake(frame, .answer, flow, direction, plan)
+        tracker.handshake(frame, as: .answer, flow, direction, plan)
       }
     } else if let number = bodies.number(plan.pointee.receiptTag, bytes, frame) {
-      tracker.receipt(number, flow, direction, frame.pointee.timestamp, &note)
+      tracker.receipt(number, flow, direction, at: frame.pointee.timestamp, &note)
     }
   }
 

@@ -115,11 +115,10 @@ extension Streams {
   ) {
     let flow = side.flow
     guard stretch.count > 0 else { return }
-    let mark = IslandPiece.Mark(start: place, timestamp: stretch.timestamp, number: stretch.number)
     let own = self.place(side)
     guard own != IslandTable.none else { return }
     guard islands.coast(at: own, flow: side.index, side: side.number) != nil else { return }
-    if !islands.append(to: own, place, bytes, stretch.offset, stretch.count, mark),
+    if !islands.append(to: own, at: place, bytes, stretch),
       let coast = islands.take(own, flow: side.index, side: side.number), let open = coast.pointee.open
     {
       // Too long to be remembered as one: its frames are looked for as it is.
@@ -192,8 +191,10 @@ extension Streams {
     _ island: inout Island, _ segment: UnsafePointer<Segment>, _ place: Int, _ bytes: borrowing Bytes
   ) -> Int {
     let count = island.fill(
-      place, bytes, segment.pointee.payload, segment.pointee.payloadCount, segment.pointee.timestamp,
-      segment.pointee.number)
+      at: place, bytes,
+      Stretch(
+        offset: segment.pointee.payload, count: segment.pointee.payloadCount, timestamp: segment.pointee.timestamp,
+        number: segment.pointee.number))
     ledger.pointee.strayBytes += UInt64(count)
     return count
   }

@@ -5,11 +5,14 @@ extension Streams {
   /// Bytes held while a header waits for its proof; then it is passed over. A magic number is proof enough to wait for as
   /// long as its frame may be, unless that was in vain too often.
   private mutating func maximumHeld(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
-    let isPatient = currentPlan.pointee.magicEvidence >= 32 && rest.pointee.search.wasted < 64 << 20
+    let isPatient = currentPlan.pointee.magicEvidence >= 32 && rest.pointee.search.wasted < Self.mostWasted
     return isPatient ? Int(currentPlan.pointee.maximumBody) + (64 << 10) : Self.usuallyHeld
   }
 
   private static var usuallyHeld: Int { 256 << 10 }
+  /// Bytes held in vain after which a magic number is waited for no longer than anything else: four of the longest bodies
+  /// that a profile may have unless it says otherwise (`Plan.maximumBody`).
+  private static var mostWasted: Int { 64 << 20 }
 
   /// Looks for the next frame in what a lost direction holds. True when it is found and stands at the start.
   ///

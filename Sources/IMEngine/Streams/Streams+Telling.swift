@@ -42,11 +42,11 @@ extension Streams {
     }
   }
 
-  /// Tells of `count` bytes at `offset`.
+  /// Tells of the `count` bytes from `offset` on, which stand at `streamOffset` of the stream.
   @inline(never)
   mutating func tell(
-    _ kind: StreamStretch.Kind, _ side: FlowSide, at streamOffset: UInt64, _ bytes: borrowing Bytes, _ offset: Int,
-    _ count: Int
+    _ kind: StreamStretch.Kind, _ side: FlowSide, at streamOffset: UInt64, _ bytes: borrowing Bytes, from offset: Int,
+    count: Int
   ) {
     inform(side.flow)
     sink.stretch(

@@ -240,7 +240,9 @@ extension Streams {
           continue
         }
         if isCarried, needs.contains(.stretches) {
-          tell(.frame(isCarried: true), side, at: rest.pointee.streamOffset, bytes, start, frame.pointee.count)
+          tell(
+            .frame(isCarried: true), side, at: rest.pointee.streamOffset, bytes, from: start,
+            count: frame.pointee.count)
         }
         complete(side, bytes)
         if isCarried { countOnWire(side, rest) }

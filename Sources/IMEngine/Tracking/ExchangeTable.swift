@@ -10,6 +10,8 @@ import IMWire
 /// same number hang behind the newest.
 struct ExchangeTable: ~Copyable {
   static var empty: UInt64 { .max }
+  /// Exchanges that a table has room for at first: small captures need no more.
+  private static var firstCapacity: Int { 1 << 12 }
   /// Slots of an index that nothing stands in yet; and slots for each exchange in it, at least.
   static var leastSlots: Int { 1 << 6 }
   static var slotsPerExchange: Int { 4 }
@@ -44,7 +46,7 @@ struct ExchangeTable: ~Copyable {
     salt = seed ^ 0xA076_1D64_78BD_642F
     // Odd, and with bits everywhere whatever the seed is.
     multiplier = (seed &* GoldenRatio.of64Bits) ^ 0xE703_7ED1_A0B4_28DB | 1
-    mask = UInt64(min(1 << 12, maximumCount)) - 1
+    mask = UInt64(min(Self.firstCapacity, maximumCount)) - 1
     slotMask = Self.leastSlots - 1
     reserved = LargeMemory.reserve(maximumCount * Self.farGrowth * MemoryLayout<KeptExchange>.stride)
     ring = reserved.start.assumingMemoryBound(to: KeptExchange.self)
@@ -160,7 +162,8 @@ struct ExchangeTable: ~Copyable {
     if exchange.pointee.hasRest { rests.remove(exchange.pointee.fingerprint) }
   }
 
-  /// What the numbers of messages that ask for no answer have in them: nobody looks for one of those.
+  /// What the numbers of messages that ask for no answer have in them: nobody looks for one of those. Above all numbers that
+  /// outputs take for the wire's, which end at 2⁴⁰; below it there is room for a message's number in the run, of 32 bits.
   static var unnumbered: UInt64 { 1 << 41 }
 
   /// All of an exchange, for who is told of it.

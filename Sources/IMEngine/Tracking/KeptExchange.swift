@@ -99,8 +99,12 @@ struct KeptExchange: BitwiseCopyable {
   var isRepeated: Bool { marks.rawValue & Marks.isRepeated.rawValue != 0 }
   /// What became of it.
   var fate: Fate { outcome.fate }
-  /// Microseconds from the first copy to the first answer; 0 where none came.
-  var answerDelay: Int32 { isAnswered ? Int32(bitPattern: place) : 0 }
+  /// Microseconds from the first copy to the first answer, negative where the capture has the answer first; of any value where
+  /// none came.
+  @inline(__always)
+  private var storedDelay: Int32 { Int32(bitPattern: place) }
+  /// The same; 0 where none came.
+  var answerDelay: Int32 { isAnswered ? storedDelay : 0 }
   /// When the first answer came, to the microsecond; `distantPast` where none came.
   var ackedAt: Timestamp {
     isAnswered ? Timestamp(microseconds: firstAt.microseconds + Int64(answerDelay)) : .distantPast
@@ -109,7 +113,7 @@ struct KeptExchange: BitwiseCopyable {
   @inline(__always)
   var roundTrip: Int64? {
     marks.rawValue & (Marks.isAnswered.rawValue | Marks.isRepeated.rawValue) == Marks.isAnswered.rawValue
-      && Int32(bitPattern: place) >= 0 ? Int64(Int32(bitPattern: place)) : nil
+      && storedDelay >= 0 ? Int64(storedDelay) : nil
   }
   /// The number in `StatusTable` of the answer's status; 0 without one.
   var status: UInt16 { outcome.hasStatus ? detail : 0 }

@@ -260,7 +260,7 @@ struct SessionTable: ~Copyable {
   /// Takes note of `sequence`. `plan` tells which bits count and where the counter wraps.
   @inline(__always)
   mutating func advance(
-    _ index: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>, _ now: Timestamp
+    _ index: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>, at now: Timestamp
   ) -> Order {
     let (slot, counter) = Self.counter(direction, sequence, plan)
     let session = pointer(index)
@@ -284,7 +284,8 @@ struct SessionTable: ~Copyable {
       if counter < last { session.pointee.ordered &= ~bit }
       return .inOrder
     }
-    return outOfOrder(index, slot, last, expected, counter, wrap, now)
+    return outOfOrder(
+      index, slot: slot, last: last, expected: expected, counter: counter, wrap: wrap, at: now)
   }
 
   /// Whether no exchange has a number of which a session's counter has not come so far yet; false where only a search tells.
@@ -315,10 +316,10 @@ struct SessionTable: ~Copyable {
     )
   }
 
+  /// Takes note of `counter` where `expected`, the number behind `last`, should have come.
   @inline(never)
   private mutating func outOfOrder(
-    _ index: UInt32, _ slot: Int, _ last: UInt32, _ expected: UInt32, _ counter: UInt32, _ wrap: UInt64,
-    _ now: Timestamp
+    _ index: UInt32, slot: Int, last: UInt32, expected: UInt32, counter: UInt32, wrap: UInt64, at now: Timestamp
   ) -> Order {
     let key = UInt64(index & 0xff_ffff) << 3 | UInt64(slot)
     let totals = Int(pointer(index).pointee.plan) * 8 + slot

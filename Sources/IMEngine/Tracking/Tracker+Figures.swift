@@ -75,7 +75,7 @@ extension Tracker {
   @inline(__always)
   mutating func count(
     _ figure: UnsafeMutablePointer<ConnectionFigures>, _ role: FrameRole, _ outcome: FateAndCause, _ way: Int,
-    _ step: Int32 = 1
+    by step: Int32 = 1
   ) {
     if role != .message {
       if role != .heartbeat { countControl(figure, outcome.fate, step) }

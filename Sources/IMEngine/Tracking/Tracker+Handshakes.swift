@@ -4,7 +4,7 @@ import IMWire
 extension Tracker {
   /// Takes note of a frame of the handshake's type, which was tracked just now.
   mutating func handshake(
-    _ frame: UnsafePointer<Frame>, _ step: HandshakeStep, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
+    _ frame: UnsafePointer<Frame>, as step: HandshakeStep, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
     _ plan: UnsafePointer<Plan>
   ) {
     let figure = figures.pointer(flow.pointee.figures)
@@ -68,7 +68,7 @@ extension Tracker {
 extension Tracker {
   /// Takes note of a receipt for the message `number`, which went against `direction` in the flow's session.
   mutating func receipt(
-    _ number: UInt64, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction, _ now: Timestamp,
+    _ number: UInt64, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction, at now: Timestamp,
     _ note: inout FrameNote
   ) {
     let way: Direction = direction == .clientToServer ? .serverToClient : .clientToServer

@@ -15,7 +15,7 @@ extension Tracker {
     var place = session.exchanges(flow.pointee.session, direction, sequence)
     let isNew = place != nil && sessions.isNew(flow.pointee.session, direction, sequence, plan)
     if !isNew, let known = find(flow.pointee.session, direction, sequence) {
-      if join(record, known, flow, plan, &note) { return }
+      if join(record, to: known, flow, plan, &note) { return }
       if plan.pointee.sequenceCounts, !isBad, known.pointee.connection != flow.pointee.serial,
         part(flow, record.pointee.flow, plan)
       {
@@ -80,9 +80,8 @@ extension Tracker {
   /// Makes the frame a copy of a known exchange; false when it is a new one that uses the number again.
   @inline(never)
   private mutating func join(
-    _ record: UnsafePointer<FrameRecord>, _ known: UnsafeMutablePointer<KeptExchange>,
-    _ flow: UnsafeMutablePointer<Flow>,
-    _ plan: UnsafePointer<Plan>, _ note: inout FrameNote
+    _ record: UnsafePointer<FrameRecord>, to known: UnsafeMutablePointer<KeptExchange>,
+    _ flow: UnsafeMutablePointer<Flow>, _ plan: UnsafePointer<Plan>, _ note: inout FrameNote
   ) -> Bool {
     let fingerprint = record.pointee.fingerprint
     let isBad = record.pointee.facts.contains(.isBad)
@@ -181,21 +180,22 @@ extension Tracker {
     _ record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>, _ plan: UnsafePointer<Plan>,
     _ note: inout FrameNote
   ) {
-    let (sequence, now, status) = (record.pointee.named, record.pointee.timestamp, record.pointee.status)
-    let answers = record.pointee.kind.pointee.answers
+    let sequence = record.pointee.named
+    let answer = Answer(
+      at: record.pointee.timestamp, types: record.pointee.kind.pointee.answers,
+      refuses: record.pointee.facts.contains(.refuses), status: record.pointee.status)
     let inOrder = record.pointee.kind.pointee.flags.contains(.unnumbered)
     let isCumulative = record.pointee.kind.pointee.flags.contains(.cumulative)
-    let refused = record.pointee.facts.contains(.refuses)
     if !inOrder { note.ackOf = sequence }
     let reverse = record.pointee.direction.reversed
     let isScoped = plan.pointee.numberLife != .session
-    if isCumulative { answerEarlier(sequence, answers, now, flow, reverse, plan, refused, status) }
+    if isCumulative { answerEarlier(answer, than: sequence, flow, reverse, plan) }
     let newest = find(flow.pointee.session, reverse, sequence)
     var found = newest
     if let newest, inOrder {
-      found = searchInOrder(from: newest, now, flow)
-    } else if let newest, !isAnswer(answers, now, newest) || isScoped && !isHere(newest, flow) {
-      found = search(from: newest, answers, now, flow, counts: plan.pointee.sequenceCounts, isScoped: isScoped)
+      found = searchInOrder(from: newest, answer.at, flow)
+    } else if let newest, !isAnswer(answer.types, answer.at, newest) || isScoped && !isHere(newest, flow) {
+      found = search(from: newest, answer, flow, counts: plan.pointee.sequenceCounts, isScoped: isScoped)
     }
     guard let exchange = found else {
       note.isOrphan = true
@@ -203,12 +203,11 @@ extension Tracker {
       remember(
         OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence),
         Orphan(
-          at: now, answers: answers, refused: refused, status: status, isCumulative: isCumulative,
-          connection: flow.pointee.serial,
+          answer: answer, isCumulative: isCumulative, connection: flow.pointee.serial,
           acknowledged: record.pointee.facts.contains(.hasAcknowledged) ? record.pointee.acknowledged : nil))
       return
     }
-    answer(exchange, now, flow, refused, status, &note)
+    self.answer(exchange, answer, on: flow, &note)
   }
 
   /// Takes note in an answer's record of the status that its frame gives.
@@ -225,26 +224,30 @@ extension Tracker {
     record.pointee.status = place
   }
 
-  /// Answers what is still open of the numbers before `sequence`, for an acknowledgment that says so: down to one that is
-  /// answered already, or to where none was seen for long.
+  /// Numbers in a row of which nothing was seen, at which the search for earlier ones ends: as many messages as a capture may
+  /// have lost at once. And how far back it goes at most: all numbers that a counter of 16 bits has.
+  private static var mostMissing: Int { 64 }
+  private static var farthestEarlier: UInt64 { 65_536 }
+
+  /// Answers what `direction` still has open of the numbers before `sequence`, for an acknowledgment that says so: down to one
+  /// that is answered already, or to where none was seen for long.
   @inline(never)
   mutating func answerEarlier(
-    _ sequence: UInt64, _ answers: UInt64, _ now: Timestamp, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
-    _ plan: UnsafePointer<Plan>, _ refused: Bool, _ status: UInt16
+    _ answer: Answer, than sequence: UInt64, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
+    _ plan: UnsafePointer<Plan>
   ) {
     let isScoped = plan.pointee.numberLife != .session
-    // Numbers in a row of which nothing was seen: as many messages as a capture may have lost at once.
     var missing = 0
     var distance: UInt64 = 0
     var farthest: UInt64 = 0
-    while missing < 64, distance < min(65_536, plan.pointee.counterWrap - 1) {
+    while missing < Self.mostMissing, distance < min(Self.farthestEarlier, plan.pointee.counterWrap - 1) {
       distance += 1
       guard let newest = find(flow.pointee.session, direction, plan.number(before: sequence, by: distance)) else {
         missing += 1
         continue
       }
       missing = 0
-      guard isAnswer(answers, now, newest), !isScoped || isHere(newest, flow) else { continue }
+      guard isAnswer(answer.types, answer.at, newest), !isScoped || isHere(newest, flow) else { continue }
       if newest.pointee.isAnswered { break }
       farthest = distance
     }
@@ -252,11 +255,11 @@ extension Tracker {
     while farthest > 0 {
       let number = plan.number(before: sequence, by: farthest)
       farthest -= 1
-      guard let exchange = find(flow.pointee.session, direction, number), isAnswer(answers, now, exchange),
+      guard let exchange = find(flow.pointee.session, direction, number), isAnswer(answer.types, answer.at, exchange),
         !exchange.pointee.isAnswered, !isScoped || isHere(exchange, flow)
       else { continue }
       var note = FrameNote()
-      answer(exchange, now, flow, refused, status, &note)
+      self.answer(exchange, answer, on: flow, &note)
     }
   }
 
@@ -292,15 +295,17 @@ extension Tracker {
     else { return false }
     note.isAck = true
     note.ackOf = record.pointee.sequence
-    answer(exchange, record.pointee.timestamp, flow, false, 0, &note)
+    let answer = Answer(
+      at: record.pointee.timestamp, types: 1 &<< UInt64(exchange.pointee.kind & 63), refuses: false, status: 0)
+    self.answer(exchange, answer, on: flow, &note)
     return true
   }
 
-  /// Takes note of an answer.
+  /// Takes note of an answer that came on the connection `answering`.
   @inline(__always)
   mutating func answer(
-    _ exchange: UnsafeMutablePointer<KeptExchange>, _ now: Timestamp, _ answering: UnsafeMutablePointer<Flow>,
-    _ refused: Bool, _ status: UInt16, _ note: inout FrameNote
+    _ exchange: UnsafeMutablePointer<KeptExchange>, _ answer: Answer, on answering: UnsafeMutablePointer<Flow>,
+    _ note: inout FrameNote
   ) {
     note.exchange = table.id(of: exchange)
     guard !exchange.pointee.isAnswered else {
@@ -314,17 +319,17 @@ extension Tracker {
     let flow = flows.pointer(exchange.pointee.flow)
     // Its connection was forgotten for want of room, and its fate was told.
     guard flow.pointee.serial == exchange.pointee.connection else { return }
-    let latency = exchange.pointee.answered(at: now, status: status)
+    let latency = exchange.pointee.answered(at: answer.at, status: answer.status)
     if let latency { note.answered(after: latency, isOfOneCopy: !exchange.pointee.isRepeated) }
     total(exchange.pointee.plan, exchange.pointee.kind).pointee.answered &+= 1
     let figure = figures.pointer(flow.pointee.figures)
     let role = role(exchange)
-    if refused { exchange.pointee.flags.insert(.refused) }
+    if answer.refuses { exchange.pointee.flags.insert(.refused) }
     if role == .heartbeat { answeredHeartbeat(exchange, figure, note.roundTrip) }
     if exchange.pointee.isHandshake, table.link(of: exchange) == figure.pointee.handshakeExchange {
       acknowledgeHandshake(exchange, figure)
     }
-    settle(exchange, role, refused ? .rejected : exchange.pointee.isRepeated ? .ackedAfterRetry : .acked, flow)
+    settle(exchange, role, answer.refuses ? .rejected : exchange.pointee.isRepeated ? .ackedAfterRetry : .acked, flow)
   }
 
   /// Counts a heartbeat's answer. One that was given up before is no longer missed, or no longer unknown.

@@ -5,7 +5,7 @@ extension Tracker {
   mutating func remember(_ key: OrphanKey, _ orphan: Orphan) {
     guard orphans.count < Self.maximumOrphans || orphans[key] != nil else { return }
     guard Self.add(orphan, to: &orphans[key, default: []]) else { return }
-    orphanOrder.append((key, orphan.at))
+    orphanOrder.append((key, orphan.answer.at))
     if sessions.isKnown(key.session) { sessions.pointer(key.session).pointee.expects(key.sequence) }
   }
 
@@ -48,8 +48,8 @@ extension Tracker {
       // An identifier is free again after its answer: another answer belongs to another message.
       let isFree = plan.pointee.sequenceCounts || matching.isEmpty
       let mayBe = plan.pointee.numberLife == .session || orphan.connection == flow.pointee.serial
-      if isFree, mayBe, orphan.answers >> UInt64(exchange.pointee.kind) & 1 == 1,
-        orphan.at >= exchange.pointee.firstAt || isAcknowledged
+      if isFree, mayBe, orphan.answer.types >> UInt64(exchange.pointee.kind) & 1 == 1,
+        orphan.answer.at >= exchange.pointee.firstAt || isAcknowledged
       {
         matching.append(orphan)
       } else {
@@ -62,14 +62,13 @@ extension Tracker {
     let rare = self.rare(figures.pointer(flow.pointee.figures))
     for orphan in matching {
       var note = FrameNote()
-      answer(exchange, orphan.at, flow, orphan.refused, orphan.status, &note)
+      answer(exchange, orphan.answer, on: flow, &note)
       rare.pointee.orphanAcks &-= rare.pointee.orphanAcks > 0 ? 1 : 0
     }
-    adopted = (table.id(of: exchange), matching.map(\.at))
+    adopted = (table.id(of: exchange), matching.map(\.answer.at))
     let (sequence, direction) = (record.pointee.sequence, exchange.pointee.direction)
     for orphan in matching where orphan.isCumulative {
-      answerEarlier(
-        sequence, orphan.answers, orphan.at, flow, direction, plan, orphan.refused, orphan.status)
+      answerEarlier(orphan.answer, than: sequence, flow, direction, plan)
     }
   }
 }

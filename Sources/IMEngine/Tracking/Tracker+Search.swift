@@ -10,8 +10,8 @@ extension Tracker {
   // Mutating, because a struct that cannot be copied is copied all the same to call what does not change it.
   @inline(never)
   mutating func search(
-    from newest: UnsafeMutablePointer<KeptExchange>, _ answers: UInt64, _ now: Timestamp,
-    _ flow: UnsafeMutablePointer<Flow>, counts: Bool, isScoped: Bool
+    from newest: UnsafeMutablePointer<KeptExchange>, _ answer: Answer, _ flow: UnsafeMutablePointer<Flow>,
+    counts: Bool, isScoped: Bool
   ) -> UnsafeMutablePointer<KeptExchange>? {
     var early: UnsafeMutablePointer<KeptExchange>?
     var candidate: UnsafeMutablePointer<KeptExchange>? = newest
@@ -21,8 +21,8 @@ extension Tracker {
       if steps > 32 { return nil }
       candidate = next(after: exchange)
       if isScoped, !isHere(exchange, flow) { continue }
-      if isAnswer(answers, now, exchange) { return exchange }
-      if exchange.pointee.firstAt > now, isAnswer(answers, exchange.pointee.firstAt, exchange) {
+      if isAnswer(answer.types, answer.at, exchange) { return exchange }
+      if exchange.pointee.firstAt > answer.at, isAnswer(answer.types, exchange.pointee.firstAt, exchange) {
         let isOpen = !exchange.pointee.isAnswered && exchange.pointee.connection == flow.pointee.serial
         if isOpen || counts { early = exchange }
       }

@@ -12,11 +12,11 @@ extension Tracker {
   mutating func resolveSession(
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ side: FlowSide, _ plan: UnsafePointer<Plan>
   ) {
-    let (flow, flowIndex, direction) = (side.flow, side.index, side.direction)
+    let (flow, direction) = (side.flow, side.direction)
     let planIndex = flow.pointee.profile.plan
     let place = place(flow)
     guard plan.pointee.session.isPresent else {
-      resolveNamed(frame, bytes, flowIndex, flow, place, plan)
+      resolveNamed(frame, bytes, side, place: place, plan)
       flow.pointee.sessionKey = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
       return
     }
@@ -30,7 +30,7 @@ extension Tracker {
       let session = sessions.pointer(candidate)
       // The place of a session that was forgotten ends the chain.
       guard sessions.isKnown(candidate) else { break }
-      if session.pointee.flow == flowIndex, session.pointee.flowSerial == flow.pointee.serial {
+      if session.pointee.flow == side.index, session.pointee.flowSerial == flow.pointee.serial {
         found = candidate
         break
       }
@@ -51,7 +51,7 @@ extension Tracker {
           // A client that opens several connections at once has their first frames overtake one another.
           let isNew =
             sessions.root(candidate).pointee.place == place && find(candidate, way, frame.pointee.sequence) == nil
-          if isNew || repeats(frame, bytes, candidate, way, plan) { found = candidate }
+          if isNew || repeats(frame, bytes, in: candidate, way, plan) { found = candidate }
         case .unknown: if sessions.root(candidate).pointee.place == place, uncertain == nil { uncertain = candidate }
         case .far: break
         }
@@ -64,8 +64,8 @@ extension Tracker {
       found = uncertain
       sessions.pointer(uncertain).pointee.isUncertain = true
     }
-    let index = found ?? beginSession(key, on: flow, flowIndex, place: place, plan)
-    join(index, flowIndex, flow, place, plan)
+    let index = found ?? beginSession(key, on: flow, side.index, place: place, plan)
+    join(index, to: side, place: place, plan)
     flow.pointee.session = index
     flow.pointee.sessionKey = UInt32(truncatingIfNeeded: key ^ key >> 32)
   }
@@ -82,7 +82,7 @@ extension Tracker {
   /// Whether a frame is one that the session has sent before, or an answer to one. A connection begins with a control frame
   /// of its own: one that is like another connection's tells of two clients.
   private mutating func repeats(
-    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ session: UInt32, _ direction: Direction,
+    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, in session: UInt32, _ direction: Direction,
     _ plan: UnsafePointer<Plan>
   ) -> Bool {
     guard let known = find(session, direction, frame.pointee.sequence) else { return false }
@@ -106,9 +106,10 @@ extension Tracker {
 
   /// Protocols whose frames name no session: the client does, once, or the connection is the session.
   private mutating func resolveNamed(
-    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>,
-    _ place: UInt64, _ plan: UnsafePointer<Plan>
+    _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ side: FlowSide, place: UInt64,
+    _ plan: UnsafePointer<Plan>
   ) {
+    let (flow, flowIndex) = (side.flow, side.index)
     let planIndex = flow.pointee.profile.plan
     guard !frame.pointee.kind.pointee.flags.isDisjoint(with: [.opensSession, .assignsIdentity]),
       frame.pointee.identityCount > 0
@@ -141,7 +142,7 @@ extension Tracker {
     }
     let key = hash >> 1
     if let known = sessions.newest(key, planIndex) {
-      join(known, flowIndex, flow, place, plan)
+      join(known, to: side, place: place, plan)
       flow.pointee.session = known
     } else if flow.pointee.session != .max, sessions.isKnown(flow.pointee.session),
       sessions.key(flow.pointee.session) == Self.ownKey(flow)
@@ -162,9 +163,9 @@ extension Tracker {
 
   /// Brings a session to a flow, and counts a reconnect when its last connection was over.
   private mutating func join(
-    _ index: UInt32, _ flowIndex: UInt32, _ flow: UnsafeMutablePointer<Flow>, _ place: UInt64,
-    _ plan: UnsafePointer<Plan>
+    _ index: UInt32, to side: FlowSide, place: UInt64, _ plan: UnsafePointer<Plan>
   ) {
+    let flow = side.flow
     let (session, root) = (sessions.pointer(index), sessions.root(index))
     let serial = session.pointee.flowSerial
     guard serial != flow.pointee.serial else { return }
@@ -179,7 +180,7 @@ extension Tracker {
       sink.reconnected(flow.pointee.serial, previous: serial, at: begun)
     }
     if plan.pointee.numberLife == .connection { sessions.beginCounters(index) }
-    session.pointee.flow = flowIndex
+    session.pointee.flow = side.index
     session.pointee.flowSerial = flow.pointee.serial
     root.pointee.closedAt = .distantFuture
     root.pointee.place = place

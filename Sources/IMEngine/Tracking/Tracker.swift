@@ -16,14 +16,21 @@ struct Tracker: ~Copyable {
     var sequence: UInt64
   }
 
+  /// What an answer says, whichever exchanges it belongs to.
+  struct Answer: BitwiseCopyable {
+    /// When it came.
+    var at: Timestamp
+    /// The types that it answers: one bit for each, by index.
+    var types: UInt64
+    /// Whether it says that what was asked will not be done.
+    var refuses: Bool
+    /// Its status, by its number in `statuses`; 0 without one.
+    var status: UInt16
+  }
+
   /// An answer that waits for its message.
   struct Orphan {
-    var at: Timestamp
-    /// The types that it answers, by index.
-    var answers: UInt64
-    var refused: Bool
-    /// Its status, by its number in `statuses`.
-    var status: UInt16
+    var answer: Answer
     /// Whether it answers everything before its message, too.
     var isCumulative: Bool
     /// Its connection, and how far TCP had acknowledged there what the other side sent; `nil` when that is not known.
@@ -211,7 +218,7 @@ struct Tracker: ~Copyable {
     _ record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>, _ plan: UnsafePointer<Plan>
   ) {
     switch sessions.advance(
-      flow.pointee.session, record.pointee.direction, record.pointee.sequence, plan, record.pointee.timestamp)
+      flow.pointee.session, record.pointee.direction, record.pointee.sequence, plan, at: record.pointee.timestamp)
     {
     case .inOrder: break
     case .gap(let n): rare(figures.pointer(flow.pointee.figures)).pointee.sequenceGaps &+= UInt32(clamping: n)
@@ -242,7 +249,7 @@ struct Tracker: ~Copyable {
     let way = Int(exchange.pointee.direction.rawValue)
     let total = total(exchange.pointee.plan, exchange.pointee.kind)
     if exchange.pointee.flags.contains(.settled) {
-      settleLate(exchange, role, fate, figure, total)
+      settleLate(exchange, role, to: fate, figure, total)
     } else {
       exchange.pointee.flags.insert(.settled)
       figure.pointee.unsettled &-= 1
@@ -260,11 +267,11 @@ struct Tracker: ~Copyable {
   /// Takes back what was decided before an answer came late.
   @inline(never)
   private mutating func settleLate(
-    _ exchange: UnsafeMutablePointer<KeptExchange>, _ role: FrameRole, _ fate: Fate,
+    _ exchange: UnsafeMutablePointer<KeptExchange>, _ role: FrameRole, to fate: Fate,
     _ figure: UnsafeMutablePointer<ConnectionFigures>, _ total: UnsafeMutablePointer<KindTotals>
   ) {
     let way = Int(exchange.pointee.direction.rawValue)
-    count(figure, role, exchange.pointee.outcome, way, -1)
+    count(figure, role, exchange.pointee.outcome, way, by: -1)
     total.pointee.fates[way].count(exchange.pointee.outcome, -1)
     if role == .message { rare(figure).pointee.fates[way].late &+= 1 }
     total.pointee.fates[way].late &+= 1

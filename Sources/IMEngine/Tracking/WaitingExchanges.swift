@@ -116,7 +116,7 @@ struct WaitingExchanges: ~Copyable {
       }
       slot.pointee.first = entries[Int(entry)].next
       let behind = (current + 1) * Self.slotTime
-      let left = Int64(Int32(bitPattern: entries[Int(entry)].due &- UInt32(truncatingIfNeeded: behind)))
+      let left = Int64(entries[Int(entry)].due.distance(from: UInt32(truncatingIfNeeded: behind)))
       if left < 0 {
         release(entry)
         return entries[Int(entry)].link
