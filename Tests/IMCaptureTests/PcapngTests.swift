@@ -94,14 +94,16 @@ import Testing
   }
 
   /// Ticks, resolution byte and offset, and the nanoseconds they mean; times outside saturate.
-  @Test(arguments: [
-    (UInt64(1_500_000), UInt8(6), Int64(0), Int64(1_500_000_000)), (7, 0, 0, 7_000_000_000),
-    (1_234_567, 12, 0, 1_234), (.max, 127, 0, 0), (.max, 19, 0, 1_844_674_407), (.max, 20, 0, 184_467_440),
-    (.max, 30, 0, 0), (.max, 6, 0, .max), (.max, 9, 0, .max), (3, 0x80, 0, 3_000_000_000), (5, 0x81, 0, 2_500_000_000),
-    (1 << 32, 0xa0, 0, 1_000_000_000), (1 << 63, 0xc0, 0, 500_000_000), (.max, 0xff, 0, 0), (.max, 0x80, 0, .max),
-    (0, 6, -1, -1_000_000_000), (0, 6, .min, .min), (0, 6, .max, .max), (.max, 6, .max, .max),
-    (.max, 9, -1, .max - 1_000_000_000),
-  ] as [(UInt64, UInt8, Int64, Int64)])
+  @Test(
+    arguments: [
+      (UInt64(1_500_000), UInt8(6), Int64(0), Int64(1_500_000_000)), (7, 0, 0, 7_000_000_000),
+      (1_234_567, 12, 0, 1_234), (.max, 127, 0, 0), (.max, 19, 0, 1_844_674_407), (.max, 20, 0, 184_467_440),
+      (.max, 30, 0, 0), (.max, 6, 0, .max), (.max, 9, 0, .max), (3, 0x80, 0, 3_000_000_000),
+      (5, 0x81, 0, 2_500_000_000),
+      (1 << 32, 0xa0, 0, 1_000_000_000), (1 << 63, 0xc0, 0, 500_000_000), (.max, 0xff, 0, 0), (.max, 0x80, 0, .max),
+      (0, 6, -1, -1_000_000_000), (0, 6, .min, .min), (0, 6, .max, .max), (.max, 6, .max, .max),
+      (.max, 9, -1, .max - 1_000_000_000),
+    ] as [(UInt64, UInt8, Int64, Int64)])
   func times(ticks: UInt64, resolution: UInt8, offset: Int64, expected: Int64) {
     var file = CaptureBytes()
     file.section()

@@ -33,43 +33,45 @@ import Testing
   }
 
   /// The same packet under numbers that other systems use, and families as they write them.
-  @Test(arguments: [
-    (12, "", "segment"), (14, "", "segment"), (101, "", "segment"), (228, "", "segment"),
-    (0, "02000000", "segment"), (0, "00000002", "segment"), (108, "00000002", "segment"), (0, "1e000000", "segment"),
-    (0, "1c000000", "segment"), (0, "0000000a", "segment"), (0, "07000000", "not_ip"), (0, "ffffffff", "not_ip"),
-    (1, "020000000001 020000000002 0806", "not_ip"), (1, "020000000001 020000000002 88cc", "not_ip"),
-    (1, "020000000001 020000000002 0026", "not_ip"), (1, "020000000001 020000000002 86dd", "ip_version"),
-    (113, "0000 0001 0006 020000000001 0000 0806", "not_ip"),
-    (276, "0806 0000 00000002 0001 00 06 0200000000010000", "not_ip"),
-    (1, "020000000001 020000000002 9100 0001 0800", "segment"),
-    (1, "020000000001 020000000002 0060 aaaa03 000000 0800", "segment"),
-    (1, "020000000001 020000000002 8100 0007 0060 aaaa03 000000 0800", "segment"),
-    (1, "020000000001 020000000002 0060 aaaa03 00000c 2000", "not_ip"),
-    (9, "ff03 0021", "segment"), (9, "0021", "segment"), (9, "21", "segment"), (9, "ff03 c021", "not_ip"),
-    (50, "ff03 0021", "segment"), (50, "0f00 0800", "segment"), (50, "8f00 8035", "not_ip"),
-    (51, "11 00 0001 00ff 0021", "segment"), (51, "11 09 0000 0004", "not_ip"),
-    (104, "0f00 0800", "segment"), (104, "0f00 2000", "not_ip"),
-    (166, "00 03 0021", "segment"), (166, "01 03 0021", "segment"), (166, "0021", "segment"),
-    (204, "01 ff03 0021", "segment"), (204, "00 0021", "segment"), (219, "00010140", "segment"),
-    (219, "00010040 00011140", "segment"),
-    // Juniper's Ethernet, as tshark reads each of these: with the Ethernet header, whatever the other flags and extensions;
-    (178, "4d4743 00 020000000001 020000000002 0800", "segment"),
-    (178, "4d4743 7d 020000000001 020000000002 8100 0007 0800", "segment"),
-    (178, "4d4743 80 0000 020000000001 020000000002 0800", "segment"),
-    (178, "4d4743 81 0006 010100 020100 020000000001 020000000002 0800", "segment"),
-    (178, "4d4743 81 0001 01 020000000001 020000000002 0806", "not_ip"),
-    // without it: IP, IP under its other number, MPLS, PPP, Ethernet after all;
-    (178, "4d4743 02 02000000", "segment"), (178, "4d4743 83 0003 050101 02000000", "segment"),
-    (178, "4d4743 03 03000000", "segment"), (178, "4d4743 02 05000000 00010140", "segment"),
-    (178, "4d4743 02 c8000000 0021", "segment"), (178, "4d4743 02 cc000000 020000000001 020000000002 0800", "segment"),
-    // and as tcpdump reads it: IP by its version.
-    (178, "4d4743 02 00000002", "segment"), (178, "4d4743 02 02000000 81", "ip_version"),
-    // Another magic number, and extensions that reach behind the packet.
-    (178, "4d4744 00 020000000001 020000000002 0800", "not_ip"), (178, "004743 02 02000000", "not_ip"),
-    (178, "4d4743 80 ffff 020000000001 020000000002 0800", "link_header"),
-    (178, "4d4743 82 ffff 02000000", "link_header"), (178, "4d4743 82 0400 02000000", "link_header"),
-    (147, "", "link_type"), (65_535, "", "link_type"),
-  ] as [(Int, String, String)])
+  @Test(
+    arguments: [
+      (12, "", "segment"), (14, "", "segment"), (101, "", "segment"), (228, "", "segment"),
+      (0, "02000000", "segment"), (0, "00000002", "segment"), (108, "00000002", "segment"), (0, "1e000000", "segment"),
+      (0, "1c000000", "segment"), (0, "0000000a", "segment"), (0, "07000000", "not_ip"), (0, "ffffffff", "not_ip"),
+      (1, "020000000001 020000000002 0806", "not_ip"), (1, "020000000001 020000000002 88cc", "not_ip"),
+      (1, "020000000001 020000000002 0026", "not_ip"), (1, "020000000001 020000000002 86dd", "ip_version"),
+      (113, "0000 0001 0006 020000000001 0000 0806", "not_ip"),
+      (276, "0806 0000 00000002 0001 00 06 0200000000010000", "not_ip"),
+      (1, "020000000001 020000000002 9100 0001 0800", "segment"),
+      (1, "020000000001 020000000002 0060 aaaa03 000000 0800", "segment"),
+      (1, "020000000001 020000000002 8100 0007 0060 aaaa03 000000 0800", "segment"),
+      (1, "020000000001 020000000002 0060 aaaa03 00000c 2000", "not_ip"),
+      (9, "ff03 0021", "segment"), (9, "0021", "segment"), (9, "21", "segment"), (9, "ff03 c021", "not_ip"),
+      (50, "ff03 0021", "segment"), (50, "0f00 0800", "segment"), (50, "8f00 8035", "not_ip"),
+      (51, "11 00 0001 00ff 0021", "segment"), (51, "11 09 0000 0004", "not_ip"),
+      (104, "0f00 0800", "segment"), (104, "0f00 2000", "not_ip"),
+      (166, "00 03 0021", "segment"), (166, "01 03 0021", "segment"), (166, "0021", "segment"),
+      (204, "01 ff03 0021", "segment"), (204, "00 0021", "segment"), (219, "00010140", "segment"),
+      (219, "00010040 00011140", "segment"),
+      // Juniper's Ethernet, as tshark reads each of these: with the Ethernet header, whatever the other flags and extensions;
+      (178, "4d4743 00 020000000001 020000000002 0800", "segment"),
+      (178, "4d4743 7d 020000000001 020000000002 8100 0007 0800", "segment"),
+      (178, "4d4743 80 0000 020000000001 020000000002 0800", "segment"),
+      (178, "4d4743 81 0006 010100 020100 020000000001 020000000002 0800", "segment"),
+      (178, "4d4743 81 0001 01 020000000001 020000000002 0806", "not_ip"),
+      // without it: IP, IP under its other number, MPLS, PPP, Ethernet after all;
+      (178, "4d4743 02 02000000", "segment"), (178, "4d4743 83 0003 050101 02000000", "segment"),
+      (178, "4d4743 03 03000000", "segment"), (178, "4d4743 02 05000000 00010140", "segment"),
+      (178, "4d4743 02 c8000000 0021", "segment"),
+      (178, "4d4743 02 cc000000 020000000001 020000000002 0800", "segment"),
+      // and as tcpdump reads it: IP by its version.
+      (178, "4d4743 02 00000002", "segment"), (178, "4d4743 02 02000000 81", "ip_version"),
+      // Another magic number, and extensions that reach behind the packet.
+      (178, "4d4744 00 020000000001 020000000002 0800", "not_ip"), (178, "004743 02 02000000", "not_ip"),
+      (178, "4d4743 80 ffff 020000000001 020000000002 0800", "link_header"),
+      (178, "4d4743 82 ffff 02000000", "link_header"), (178, "4d4743 82 0400 02000000", "link_header"),
+      (147, "", "link_type"), (65_535, "", "link_type"),
+    ] as [(UInt16, String, String)])
   func linkHeader(_ linkType: UInt16, _ header: String, _ expected: String) {
     let bytes = [UInt8](hex: header) + OnePacket.bytes(PacketBuilder(link: .raw))
     let run = Run([OnePacket.timed(bytes, linkType: linkType)])
