@@ -18,6 +18,10 @@ extension Browser {
       let row = messages.top + i
       guard let model = messages.rows.model(at: row) else { continue }
       put(model.parts(layout), &grid, row: listTop + i, width: width)
+      if let item = messages.rows.item(at: row), selectedMessages.contains(messages.items[item].message.id) {
+        grid.restyle(row: listTop + i, columns: 0..<width) { $0.with(.bold) }
+        grid.put("+", row: listTop + i, column: 1, style: Style(.name, .bold))
+      }
       if let item = messages.rows.item(at: row), item == messages.focus {
         grid.restyle(row: listTop + i, columns: 0..<width) { $0.with(.reverse) }
       }
@@ -33,8 +37,9 @@ extension Browser {
     }
   }
 
-  private func putHeading(_ grid: inout Grid) {
+  private mutating func putHeading(_ grid: inout Grid) {
     var at = 1
+    let follow = followText()
     if let session {
       at += grid.put("session ", row: 1, column: at)
       at += grid.put(
@@ -46,6 +51,8 @@ extension Browser {
     } else {
       at += grid.put("messages of all sessions", row: 1, column: at)
     }
+    let place = grid.width - cells(follow) - 1
+    if !follow.isEmpty, place > at { grid.put(follow, row: 1, column: place, style: Style(.warning, .bold)) }
     grid.restyle(row: 1, columns: 0..<grid.width) { $0.with(.underline) }
   }
 

@@ -43,7 +43,8 @@ extension Browser {
     grid.restyle(row: 0, columns: 0..<grid.width) { $0.with(.reverse) }
     let state =
       progress.error != nil
-      ? "✗ damaged" : progress.isLoading ? "● \(progress.percent.map { "\($0) %" } ?? "reading")" : ""
+      ? "✗ damaged"
+      : progress.isLive ? liveText(width: grid.width) : progress.isLoading ? "● \(progress.percent.map { "\($0) %" } ?? "reading")" : ""
     let text = " " + state + " "
     if !state.isEmpty {
       grid.put(text, row: 0, column: max(0, grid.width - cells(text)), style: Style(.warning, [.reverse, .bold]))
@@ -53,7 +54,9 @@ extension Browser {
   private func putKeys(_ grid: inout Grid) {
     var at = 0
     let hints: [(String, String)] =
-      input != nil
+      saving.takesKeys
+      ? [("Enter", "write"), ("Esc", "leave")]
+      : input != nil
       ? [("Enter", "keep"), ("Esc", "as before")]
       : keys.rows.compactMap { row in row.word.map { (String(row.label.split(separator: " ")[0]), $0) } }
     // What ends the program and what explains it are always there.
@@ -68,6 +71,7 @@ extension Browser {
 
   private func putStatus(_ grid: inout Grid) {
     let row = grid.height - 2
+    if putSaving(&grid, row: row) { return }
     if let input {
       var at = grid.put(" filter: ", row: row, column: 0, style: Style(filterError == nil ? .name : .alarm, .bold))
       // Of a long line its end is seen, where the cursor is most often.

@@ -12,6 +12,10 @@ package enum BrowserRequest: Equatable, Sendable {
   case page(PageRequest)
   /// The next message with a problem.
   case problem(ProblemRequest)
+  /// How many messages have come to a list.
+  case news(NewsRequest)
+  /// A file of messages.
+  case save(SaveRequest)
   /// Everything that is known of a message.
   case details(Int64)
   /// The bytes and parts of a message's first copy.
@@ -30,6 +34,10 @@ package enum BrowserAnswer: Sendable {
   case page(PageAnswer)
   /// The message that was looked for; `nil` where there is none.
   case problem(ProblemRequest, Int64?)
+  /// How many messages have come to a list.
+  case news(NewsAnswer)
+  /// What has become of a file of messages.
+  case saved(SaveRequest, SaveOutcome)
   /// What is known of a message, name by name.
   case details(Int64, [(name: String, value: String)])
   /// The bytes and parts of a message's first copy.

@@ -3,28 +3,32 @@ import IMCapture
 import IMEngine
 import IMWire
 
-/// The threads that read for the browser: one for lists that are read whole, one for pages, which do not wait for lists, and one that
-/// decodes captures again for bytes.
+/// The threads that read for the browser: one for lists that are read whole, one for pages, which do not wait for lists, one that
+/// decodes captures again for bytes, and one that writes files.
 final class BrowseReaders {
   private let lists: StoreReading
   private let pages: StoreReading
   private let frames: FrameReading
+  private let files: FileSaving
 
   /// Starts the threads over the store at `path`. Captures are decoded with `plans` as the options say.
   init(
-    _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions, _ answers: AnswerDesk
+    _ path: String, _ input: InputOptions, _ plans: (frames: [ProtocolPlan], files: [ProtocolPlan]), _ decode: DecodeOptions,
+    _ answers: AnswerDesk
   ) throws(CaptureError) {
     lists = try StoreReading(path, isLists: true, zone: .local, answers)
     pages = try StoreReading(path, isLists: false, zone: .local, answers)
-    frames = try FrameReading(input, plans, decode, answers)
+    frames = try FrameReading(input, plans.frames, decode, answers)
+    files = try FileSaving(path, input, plans.files, decode, answers)
   }
 
   /// Hands on a request.
   func put(_ request: BrowserRequest) {
     switch request {
     case .sessions, .problems: lists.desk.put(request)
-    case .page, .problem, .details: pages.desk.put(request)
+    case .page, .problem, .news, .details: pages.desk.put(request)
     case .frame: frames.desk.put(request)
+    case .save: files.desk.put(request)
     }
   }
 
@@ -33,5 +37,6 @@ final class BrowseReaders {
     lists.end()
     pages.end()
     frames.end()
+    files.end()
   }
 }

@@ -58,6 +58,8 @@ extension BrowserRequest {
     case .problem: 3
     case .details: 4
     case .frame: 5
+    case .news: 6
+    case .save: 7
     }
   }
 }
