@@ -28,6 +28,7 @@ extension Browser {
 
   /// Has read again what is shown, when commits have come.
   mutating func watchTurn(at now: Duration) {
+    beginCount()
     guard watch.signal.take(at: now) != nil, progress.isLive else { return }
     switch screen {
     case .messages:
@@ -38,10 +39,18 @@ extension Browser {
     }
   }
 
+  /// Learns where a list ends when it is opened, so that what comes behind that can be counted. Through a filter that is a search,
+  /// for lists alone that grow.
+  private mutating func beginCount() {
+    guard screen == .messages, messages.isLoaded, watch.awaited == nil, watch.news?.choice != messages.choice,
+      progress.isLive || source.isStore && messages.choice.filter.isEmpty
+    else { return }
+    countNews()
+  }
+
   private mutating func countNews() {
     guard watch.awaited == nil else { return }
     let choice = messages.choice
-    if messages.follows { watch.news = nil }
     let last = watch.news?.choice == choice ? watch.news?.last : nil
     let request = NewsRequest(choice: choice, after: last)
     watch.awaited = request
@@ -81,7 +90,9 @@ extension Browser {
     guard let capture = progress.capture else { return "● live" }
     let dropped = capture.dropped.map { "\(grouped($0)) dropped" }
     if width < 100 { return "● live" + (dropped.map { capture.dropped == 0 ? "" : ", \($0)" } ?? "") }
-    return (["● live  \(grouped(capture.packets)) \(capture.packets == 1 ? "packet" : "packets")"] + [dropped].compactMap { $0 })
+    return
+      (["● live  \(grouped(capture.packets)) \(capture.packets == 1 ? "packet" : "packets")"]
+      + [dropped].compactMap { $0 })
       .joined(separator: "  ")
   }
 }

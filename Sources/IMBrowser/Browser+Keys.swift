@@ -10,7 +10,9 @@ extension Browser {
     isDirty = true
     switch event {
     case .paste(let text):
-      if saving.form != nil { return saving.input.insert(text.split(whereSeparator: \.isNewline).joined(separator: " ")) }
+      if saving.form != nil {
+        return saving.input.insert(text.split(whereSeparator: \.isNewline).joined(separator: " "))
+      }
       guard input != nil else { return }
       input?.insert(text.split(whereSeparator: \.isNewline).joined(separator: " "))
       inputChanged(at: now)
@@ -100,7 +102,8 @@ extension Browser {
     case .pageUp: move(-pageHeight)
     case .pageDown: move(pageHeight)
     case .home: screen == .messages && !messages.isFirst ? messages.restart(at: .after(0)) : move(-1_000_000_000)
-    case .end: screen == .messages && !messages.isLast ? messages.restart(at: .before(.max)) : move(1_000_000_000)
+    case .end:
+      screen == .messages && !messages.isLast ? messages.restart(at: .before(.max)) : move(1_000_000_000)
       if screen == .messages, progress.isLive { messages.follow() }
     case .follow: toggleFollow()
     case .mark: toggleSelected()

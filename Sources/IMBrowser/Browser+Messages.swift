@@ -44,6 +44,9 @@ extension Browser {
       at += grid.put("session ", row: 1, column: at)
       at += grid.put(
         session.name ?? "#\(session.id)", row: 1, column: at, limit: grid.width / 2, style: Style(.name, .bold))
+      if let person = personName(session) {
+        at += grid.put(" \(person)", row: 1, column: at, limit: 30, style: Style(.name))
+      }
       let ends = "   \(session.client) ⇄ \(session.server)"
       if at + cells(ends) < grid.width { at += grid.put(ends, row: 1, column: at) }
     } else if let name = problemName {

@@ -44,7 +44,8 @@ extension Browser {
     let state =
       progress.error != nil
       ? "✗ damaged"
-      : progress.isLive ? liveText(width: grid.width) : progress.isLoading ? "● \(progress.percent.map { "\($0) %" } ?? "reading")" : ""
+      : progress.isLive
+        ? liveText(width: grid.width) : progress.isLoading ? "● \(progress.percent.map { "\($0) %" } ?? "reading")" : ""
     let text = " " + state + " "
     if !state.isEmpty {
       grid.put(text, row: 0, column: max(0, grid.width - cells(text)), style: Style(.warning, [.reverse, .bold]))
@@ -57,8 +58,8 @@ extension Browser {
       saving.takesKeys
       ? [("Enter", "write"), ("Esc", "leave")]
       : input != nil
-      ? [("Enter", "keep"), ("Esc", "as before")]
-      : keys.rows.compactMap { row in row.word.map { (String(row.label.split(separator: " ")[0]), $0) } }
+        ? [("Enter", "keep"), ("Esc", "as before")]
+        : keys.rows.compactMap { row in row.word.map { (String(row.label.split(separator: " ")[0]), $0) } }
     // What ends the program and what explains it are always there.
     let last = hints.suffix(2).reduce(0) { $0 + cells($1.0 + $1.1) + 3 }
     for (i, (key, word)) in hints.enumerated() {
@@ -141,7 +142,8 @@ extension Browser {
     listTop = 2
     sessions.resize(grid.height - 4)
     let order = sessionSignal.value.order
-    let layout = ColumnLayout(SessionTable.columns(order, zone), width: grid.width)
+    let layout = ColumnLayout(
+      SessionTable.columns(order, zone, person: names == nil ? nil : { personName($0) }), width: grid.width)
     layout.putTitles(&grid, row: 1)
     for (i, index) in sessions.visible.enumerated() {
       layout.put(sessions.items[index], &grid, row: listTop + i)

@@ -101,7 +101,8 @@ extension Browser {
     }
     guard let form = saving.form else { return false }
     let count = selectedMessages.count
-    let what = count > 0 ? "\(count) selected" : messages.choice == PageRequest.Choice() ? "all messages" : "all that are listed"
+    let what =
+      count > 0 ? "\(count) selected" : messages.choice == PageRequest.Choice() ? "all messages" : "all that are listed"
     let label = form == .packets ? " packets of \(what) to: " : " \(what) to (.csv or .jsonl): "
     var at = grid.put(label, row: row, column: 0, limit: max(10, grid.width * 2 / 3), style: Style(.name, .bold))
     var before = saving.input.parts.before

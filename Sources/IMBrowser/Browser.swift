@@ -84,6 +84,10 @@ package struct Browser: Sendable {
   var watch = Watch()
   /// What is selected, and what is being saved.
   var saving = Saving()
+  /// Names beside ids; `nil` where none were asked for.
+  package var names: NameBook?
+  /// Sessions whose names were asked for.
+  var namesWanted = 0
 
   var problems = SelectableList<StoredProblemCount, String> { $0.kind + "/" + ($0.cause ?? "") }
   var problemsAwaited = false
@@ -159,6 +163,7 @@ package struct Browser: Sendable {
       watch.isCountingProblems = false
     case .news(let news): accept(news)
     case .saved(let request, let outcome): accept(request, outcome)
+    case .names(let request, let found): _ = names?.accept(request, found)
     case .frame(let request, let anatomy):
       guard request == frameAwaited else { return }
       frameAwaited = nil
@@ -179,6 +184,7 @@ package struct Browser: Sendable {
     case .problems: watch.isCountingProblems = false
     case .news: watch.awaited = nil
     case .save: saving.awaited = nil
+    case .names(let wanted): names?.fail(wanted)
     case .frame(let wanted):
       guard wanted == frameAwaited else { return }
       frameAwaited = nil
@@ -191,6 +197,7 @@ package struct Browser: Sendable {
   /// What is to be asked for now.
   package mutating func takeRequests(at now: Duration) -> [BrowserRequest] {
     watchTurn(at: now)
+    wantNames()
     if !isReadingSessions, let request = sessionSignal.take(at: now) {
       sessionsAwaited = request
       outbox.append(.sessions(request))
@@ -222,8 +229,11 @@ package struct Browser: Sendable {
 
   /// When `takeRequests` has something to do although nothing happens.
   package var deadline: Duration? {
-    [isReadingSessions ? nil : sessionSignal.deadline, watch.signal.deadline, filterSignal.deadline, isBusy ? askedAt.map { $0 + Self.busyAfter } : nil]
-      .compactMap { $0 }.min()
+    [
+      isReadingSessions ? nil : sessionSignal.deadline, watch.signal.deadline, filterSignal.deadline,
+      isBusy ? askedAt.map { $0 + Self.busyAfter } : nil,
+    ]
+    .compactMap { $0 }.min()
   }
 
   /// Time after which it is said that messages are being looked for.

@@ -99,7 +99,8 @@ package struct KeyMap: Sendable {
         keys: [Key("/")], label: "/", action: .filter, help: "only messages that a -Y filter lets through",
         word: "filter"),
       Row(
-        keys: [Key("f")], label: "f", action: .follow, help: "stay at the end while messages come, or stay where you are",
+        keys: [Key("f")], label: "f", action: .follow,
+        help: "stay at the end while messages come, or stay where you are",
         word: "follow"),
       Row(keys: [Key(" ")], label: "Space", action: .mark, help: "select the message, or take that back"),
       Row(

@@ -16,6 +16,8 @@ package enum BrowserRequest: Equatable, Sendable {
   case news(NewsRequest)
   /// A file of messages.
   case save(SaveRequest)
+  /// Names of ids.
+  case names(NameRequest)
   /// Everything that is known of a message.
   case details(Int64)
   /// The bytes and parts of a message's first copy.
@@ -38,6 +40,8 @@ package enum BrowserAnswer: Sendable {
   case news(NewsAnswer)
   /// What has become of a file of messages.
   case saved(SaveRequest, SaveOutcome)
+  /// Names of ids, by these; those that are missing have none.
+  case names(NameRequest, [String: String])
   /// What is known of a message, name by name.
   case details(Int64, [(name: String, value: String)])
   /// The bytes and parts of a message's first copy.

@@ -30,14 +30,20 @@ struct Browse: Subcommand {
       .value(
         "-w <file>", \.source.input.writePath,
         "With -i, also write the packets to this file, so that their bytes can be shown and saved."),
+      .value(
+        "--names <file>", \.options.namesPath,
+        "Show names beside sessions, from lines of 'id,name' or of a hosts file."),
       .value("--store <file>", \.options.storePath, "With -i, write messages to this store, and keep it."),
       .group(\.source), .group(\.decode), .group(\.speech),
-      .list("<file> ...", \.source.source.operands, "A store, or capture files, then an optional capture filter. With -i, just a capture filter."),
+      .list(
+        "<file> ...", \.source.source.operands,
+        "A store, or capture files, then an optional capture filter. With -i, just a capture filter."),
     ]
   }
 
   func perform() throws(UsageError) -> ExitStatus {
     try runBrowse(
-      input: source.filesOrInterface(), decode: decode, report: speech.report, isColoured: speech.isColoured, options: options)
+      input: source.filesOrInterface(), decode: decode, report: speech.report, isColoured: speech.isColoured,
+      options: options)
   }
 }

@@ -178,7 +178,9 @@ import Testing
     }
     browser.handle(.key(Key("a")), at: .zero)
     try settle()
-    for key in [Key(" "), Key(.down), Key(" "), Key(" "), Key(.up), Key(" "), Key("w")] { browser.handle(.key(key), at: .zero) }
+    for key in [Key(" "), Key(.down), Key(" "), Key(" "), Key(.up), Key(" "), Key("w")] {
+      browser.handle(.key(key), at: .zero)
+    }
     // The third selection was taken back.
     let ids = bench.source.messages.map(\.id)
     // Letters are text here: none of them quits.
@@ -188,7 +190,8 @@ import Testing
     var asked: SaveRequest?
     for request in browser.takeRequests(at: .seconds(2)) { if case .save(let save) = request { asked = save } }
     var request = try #require(asked)
-    #expect(request == SaveRequest(form: .packets, name: "q.pcap", choice: PageRequest.Choice(), selected: [ids[0], ids[2]]))
+    #expect(
+      request == SaveRequest(form: .packets, name: "q.pcap", choice: PageRequest.Choice(), selected: [ids[0], ids[2]]))
     #expect(browser.takeWishes() == [])
     // A file that is there is replaced when somebody says so, and only then.
     browser.accept(.saved(request, .exists))

@@ -10,15 +10,20 @@ final class BrowseReaders {
   private let pages: StoreReading
   private let frames: FrameReading
   private let files: FileSaving
+  /// Looks names up; `nil` where none were asked for.
+  private let names: NameReading?
 
-  /// Starts the threads over the store at `path`. Captures are decoded with `plans` as the options say.
+  /// Starts the threads over the store at `path`. Captures are decoded with `plans` as the options say;
+  /// `descriptor` is of a file of names.
   init(
-    _ path: String, _ input: InputOptions, _ plans: (frames: [ProtocolPlan], files: [ProtocolPlan]), _ decode: DecodeOptions,
-    _ answers: AnswerDesk
+    _ path: String, _ input: InputOptions, _ plans: (frames: [ProtocolPlan], files: [ProtocolPlan]),
+    _ decode: DecodeOptions,
+    _ answers: AnswerDesk, names descriptor: Int32? = nil
   ) throws(CaptureError) {
     lists = try StoreReading(path, isLists: true, zone: .local, answers)
     pages = try StoreReading(path, isLists: false, zone: .local, answers)
     frames = try FrameReading(input, plans.frames, decode, answers)
+    names = if let descriptor { try NameReading(descriptor, called: path, answers) } else { nil }
     files = try FileSaving(path, input, plans.files, decode, answers)
   }
 
@@ -29,6 +34,7 @@ final class BrowseReaders {
     case .page, .problem, .news, .details: pages.desk.put(request)
     case .frame: frames.desk.put(request)
     case .save: files.desk.put(request)
+    case .names: names?.desk.put(request)
     }
   }
 
@@ -38,5 +44,6 @@ final class BrowseReaders {
     pages.end()
     frames.end()
     files.end()
+    names?.end()
   }
 }

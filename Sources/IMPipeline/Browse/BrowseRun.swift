@@ -15,6 +15,8 @@ package struct BrowseOptions: Sendable {
   package var keepsPayload = false
   /// Whether the mouse is used.
   package var hasMouse = true
+  /// A file with names of ids or addresses; empty for none.
+  package var namesPath = ""
   /// The store that a live capture writes; empty for one that goes at the end.
   package var storePath = ""
 
@@ -44,10 +46,12 @@ package func runBrowse(
   let decode = try settled(decode)
   // Each thread that decodes has plans of its own.
   let plans = (frames: try loaded(decode), files: try loaded(decode), capture: try loaded(decode))
+  let names = try openNames(options)
   guard let wakeEnd = listenToSignals() else { return .failure }
   var source = BrowsedSource(files: input.files, isStore: isStore, options: words(asked, input.captureFilter))
   if !isStore { source.captures = input.files }
-  let browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
+  var browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
+  if names != nil { browser.names = NameBook() }
   let term = getenv("TERM").map { String(cString: $0) } ?? ""
   let answers = AnswerDesk { TerminalSignals.wake() }
   let loading = StoreLoading { TerminalSignals.wake() }
@@ -59,7 +63,9 @@ package func runBrowse(
     let loop = BrowseLoop(
       browser, session, colours: ColourLevel(term: term, isWanted: isColoured), wakeEnd: wakeEnd, answers: answers,
       loading: loading, isThere: isStore
-    ) { () throws(CaptureError) in try BrowseReaders(place, input, (plans.frames, plans.files), decode, answers) }
+    ) { () throws(CaptureError) in
+      try BrowseReaders(place, input, (plans.frames, plans.files), decode, answers, names: names)
+    }
     imdump_keep_terminal(STDIN_FILENO, TerminalSession.leaving)
     session.begin()
     defer {
@@ -94,6 +100,14 @@ func takeTerminal(_ options: BrowseOptions) throws(UsageError) -> TerminalSessio
   if let session = TerminalSession(hasMouse: options.hasMouse) { return session }
   throw UsageError(
     message: "browse needs a terminal for input and output; imdump messages and imdump query print without one")
+}
+
+/// Opens the file of names, where one is given, while all files can be.
+func openNames(_ options: BrowseOptions) throws(UsageError) -> Int32? {
+  guard !options.namesPath.isEmpty else { return nil }
+  let descriptor = open(options.namesPath, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { throw UsageError(message: "--names: \(options.namesPath): \(systemText(errno))") }
+  return descriptor
 }
 
 /// The folder in which files may be saved once rights are given up: the one in which the command was started, and those in it.
@@ -160,6 +174,7 @@ private func confine(_ path: String, isNew: Bool, _ confinement: Confinement) th
     throw CaptureError(error.kind == .notFound ? .notFound : .ioError, path, "\(error.attempt): \(error.text)")
   }
   let file = try StoreFile(path)
-  try confinement.enter(folders: [file.folder] + savingFolders(), mayWrite: true, keepsDatabase: true, isInteractive: true)
+  try confinement.enter(
+    folders: [file.folder] + savingFolders(), mayWrite: true, keepsDatabase: true, isInteractive: true)
   return file.place
 }

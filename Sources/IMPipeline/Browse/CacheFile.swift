@@ -43,7 +43,8 @@ struct CacheFile {
     let folder = "/var/tmp/imdump-\(user.name)"
     if mkdir(folder, 0o700) == 0 { _ = lchown(folder, user.uid, user.gid) }
     var info = stat()
-    guard lstat(folder, &info) == 0, info.st_mode & S_IFMT == S_IFDIR, info.st_uid == user.uid, info.st_mode & 0o077 == 0
+    guard lstat(folder, &info) == 0, info.st_mode & S_IFMT == S_IFDIR, info.st_uid == user.uid,
+      info.st_mode & 0o077 == 0
     else {
       throw CaptureError(
         .ioError, folder, "is no folder that \(user.name) alone may enter: remove it, or name a store with --store")

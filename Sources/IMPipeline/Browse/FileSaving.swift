@@ -144,7 +144,9 @@ private struct Saver {
     var report = ReportOptions()
     (report.isQuiet, report.showsProgress) = (true, false)
     let run = Run(guest: input, plans: plans, decode: decode, report: report)
-    answers.put(.saved(wanted, .progress("\(shown(wanted.name)): reading \(input.files.count == 1 ? "the capture" : "captures")…")))
+    answers.put(
+      .saved(
+        wanted, .progress("\(shown(wanted.name)): reading \(input.files.count == 1 ? "the capture" : "captures")…")))
     let (status, lines) = exportMessages(run, places, to: wanted.name)
     let text = lines.joined(separator: "; ")
     return status == .success

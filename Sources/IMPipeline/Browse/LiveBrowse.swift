@@ -41,6 +41,7 @@ struct LiveBrowse {
 
   func perform() throws(UsageError) -> ExitStatus {
     let session = try takeTerminal(options)
+    let names = try openNames(options)
     guard let wakeEnd = listenToSignals() else { return .failure }
     let loading = StoreLoading { TerminalSignals.wake() }
     loading.change { $0.isLive = true }
@@ -56,12 +57,14 @@ struct LiveBrowse {
       var reading = input
       (reading.interface, reading.writePath, reading.packetLimit, reading.captureFilter) = (nil, nil, nil, nil)
       let term = getenv("TERM").map { String(cString: $0) } ?? ""
+      var browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
+      if names != nil { browser.names = NameBook() }
       let loop = BrowseLoop(
-        Browser(source, zone: .local, hasMouse: options.hasMouse), session,
+        browser, session,
         colours: ColourLevel(term: term, isWanted: isColoured), wakeEnd: wakeEnd, answers: answers, loading: loading,
         isThere: false
       ) { [plans, decode] () throws(CaptureError) in
-        try BrowseReaders(capture.place ?? path, reading, (plans.frames, plans.files), decode, answers)
+        try BrowseReaders(capture.place ?? path, reading, (plans.frames, plans.files), decode, answers, names: names)
       }
       imdump_keep_terminal(STDIN_FILENO, TerminalSession.leaving)
       session.begin()

@@ -43,7 +43,13 @@ final class LiveRun {
       defer { free(real) }
       return String(cString: real)
     }
-    thread = try WorkerThread("imdump-capture", for: run.input.interface ?? "", "capture") { [run, driver, loading, outcome] in
+    guard access(place ?? path, R_OK) == 0 else {
+      let user = run.confinement.user?.name ?? "the user"
+      throw CaptureError(
+        .ioError, path, "\(user) may not enter its folder: name another one, or say with -Z who to be")
+    }
+    thread = try WorkerThread("imdump-capture", for: run.input.interface ?? "", "capture") {
+      [run, driver, loading, outcome] in
       outcome.errors = run.lead(
         driver,
         afterBatch: {

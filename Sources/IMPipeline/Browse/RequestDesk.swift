@@ -60,6 +60,7 @@ extension BrowserRequest {
     case .frame: 5
     case .news: 6
     case .save: 7
+    case .names: 8
     }
   }
 }

@@ -51,7 +51,9 @@ struct PeriodRows: ~Copyable {
       if current[place].key.start != start { change(place, to: Key(width: width, start: start)) }
       current[place].row.isFresh = true
       current[place].row.figures.count(exchange, instead: old)
-      if let roundTrip = exchange.roundTrip, old?.roundTrip == nil { current[place].row.roundTrips.record(microseconds: roundTrip) }
+      if let roundTrip = exchange.roundTrip, old?.roundTrip == nil {
+        current[place].row.roundTrips.record(microseconds: roundTrip)
+      }
     }
   }
 

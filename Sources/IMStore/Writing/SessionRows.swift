@@ -75,7 +75,9 @@ struct SessionRows: ~Copyable {
         default: Gathered(
           name: record.session, nameIsNumber: record.sessionIsNumber, plan: exchange.plan, newest: serial,
           begunAt: begunAt)])
-    guard let roundTrip = exchange.roundTrip, old?.roundTrip == nil, roundTrips.count < limit || roundTrips[session] != nil else { return }
+    guard let roundTrip = exchange.roundTrip, old?.roundTrip == nil,
+      roundTrips.count < limit || roundTrips[session] != nil
+    else { return }
     roundTrips[session, default: RTTHistogram()].record(microseconds: roundTrip)
   }
 

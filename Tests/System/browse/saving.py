@@ -84,7 +84,7 @@ def check_a_file_that_is_there(bench):
     name(terminal, "e", "mine.csv")
     terminal.wait("mine.csv is there already: replace it")
     terminal.press("n")
-    terminal.wait("left as it was")
+    terminal.wait("left as it is")
     assert open(path).read() == "mine"
     name(terminal, "e", "mine.csv")
     terminal.wait("replace it")
