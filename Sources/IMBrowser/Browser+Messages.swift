@@ -44,7 +44,7 @@ extension Browser {
       at += grid.put("session ", row: 1, column: at)
       at += grid.put(
         session.name ?? "#\(session.id)", row: 1, column: at, limit: grid.width / 2, style: Style(.name, .bold))
-      if let person = personName(session) {
+      if let person = names.flatMap({ Self.personName(session, $0) }) {
         at += grid.put(" \(person)", row: 1, column: at, limit: 30, style: Style(.name))
       }
       let ends = "   \(session.client) ⇄ \(session.server)"

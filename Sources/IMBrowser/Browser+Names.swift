@@ -3,9 +3,8 @@ import IMStore
 /// Names beside the ids of sessions.
 extension Browser {
   /// The name of a session's id, or else that of its client's address; `nil` where neither has one.
-  func personName(_ session: StoredSession) -> String? {
-    guard let names else { return nil }
-    return session.name.flatMap { names.name(of: $0) } ?? names.name(of: Self.host(session.client))
+  static func personName(_ session: StoredSession, _ names: NameBook) -> String? {
+    session.name.flatMap { names.name(of: $0) } ?? names.name(of: host(session.client))
   }
 
   /// Asks for the names of what is seen, and then of all others.

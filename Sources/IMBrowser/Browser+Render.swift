@@ -142,8 +142,9 @@ extension Browser {
     listTop = 2
     sessions.resize(grid.height - 4)
     let order = sessionSignal.value.order
+    let person = names.map { names in { (session: StoredSession) in Self.personName(session, names) } }
     let layout = ColumnLayout(
-      SessionTable.columns(order, zone, person: names == nil ? nil : { personName($0) }), width: grid.width)
+      SessionTable.columns(order, zone, person: person), width: grid.width)
     layout.putTitles(&grid, row: 1)
     for (i, index) in sessions.visible.enumerated() {
       layout.put(sessions.items[index], &grid, row: listTop + i)
