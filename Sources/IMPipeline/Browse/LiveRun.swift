@@ -28,7 +28,7 @@ final class LiveRun {
     choices.store = store
     choices.store?.written = { loading.change { $0.commits += 1 } }
     do throws(UsageError) {
-      companions = try run.companions(choices, Output.standard()) + [TerminalRights()]
+      companions = try run.companions(choices, Output.standard()) + [ScreenRights(run.input.writePath)]
     } catch {
       throw CaptureError(.ioError, store.path, error.message)
     }
@@ -86,13 +86,22 @@ final class LiveRun {
   }
 }
 
-/// Keeps for the screen what a run gives up otherwise.
-private final class TerminalRights: Companion {
+/// Keeps for the screen what a run gives up otherwise: the terminal's modes, the folder in which files are saved, and the packets of
+/// `-w`, which are read again when somebody wants to see their bytes.
+private final class ScreenRights: Companion {
+  private let written: String?
+
   init?(_ place: RunPlace) throws(UsageError) { return nil }
-  init() {}
+  init(_ written: String?) { self.written = written }
 
   func confine(_ rights: inout Rights) {
     rights.isInteractive = true
     rights.folders += savingFolders()
+    guard let written, let user = rights.user else { return }
+    let descriptor = open(written, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { return }
+    defer { close(descriptor) }
+    var info = stat()
+    if fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG { _ = fchown(descriptor, user.uid, user.gid) }
   }
 }

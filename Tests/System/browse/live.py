@@ -111,9 +111,11 @@ def check_a_capture_is_followed(bench):
         count = sum(row[1] for row in found["session"])
         assert count > 0
         # The bytes of a message that is in the file of packets already.
+        terminal.press("Up")
+        terminal.wait("messages of all sessions", absent="▼ follows")
         terminal.press("Enter")
-        terminal.wait("reading the capture|bytes at|not in")
-        terminal.press("Escape")
+        terminal.wait(r"\d+ bytes at \d+")
+        terminal.press("BSpace")
         terminal.wait("messages of all sessions")
         terminal.press("q")
         terminal.wait("status=0")
