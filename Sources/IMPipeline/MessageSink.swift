@@ -72,7 +72,8 @@ final class MessageSink: EngineSink {
       capture: capture)
     let isBegun = follow != nil && note.copy == 1 && !note.isAck
     if let follow, isBegun, !decided.contains(where: { $0.id == note.exchange }) {
-      let exchange = Exchange(begun: frame, note, connection, direction)
+      let exchange = Exchange(
+        begun: frame, note, connection: connection.serial, plan: connection.plan, direction)
       if let record = store.look(exchange) { follow(record, exchange) }
     }
     if !decided.isEmpty { tellDecided() }
