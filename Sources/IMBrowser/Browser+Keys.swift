@@ -122,6 +122,7 @@ extension Browser {
     case .pin:
       guard let id = sessions.selected?.id else { return }
       changeOrder(at: now) { if $0.pins.remove(id) == nil { $0.pins.insert(id) } }
+    case .unfold: unfold()
     case .allMessages: show(PageRequest.Choice(), of: nil)
     case .problems:
       screen = .problems
@@ -181,6 +182,18 @@ extension Browser {
       direction: message.direction)
     frameAwaited = request
     outbox.append(.frame(request))
+  }
+
+  private mutating func unfold() {
+    guard let id = messages.selected?.message.id else { return }
+    rowBook.forget(id)
+    if messages.isUnfolded {
+      messages.fold()
+    } else if let details, details.id == id, !details.lines.isEmpty {
+      messages.unfold(details.lines.map { StoredDetail($0.name, $0.value) })
+    } else {
+      note = "what the store says of the message is not there yet"
+    }
   }
 
   private mutating func show(_ choice: PageRequest.Choice, of session: StoredSession?) {

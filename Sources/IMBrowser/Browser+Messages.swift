@@ -14,10 +14,11 @@ extension Browser {
     let width = isBeside ? grid.width - 56 : grid.width
     messages.resize(room - detailRows)
     let layout = RowLayout(width: width, showsClient: session == nil)
+    rowBook.use(layout, version: messages.rows.version)
     for i in 0..<messages.height {
       let row = messages.top + i
-      guard let model = messages.rows.model(at: row) else { continue }
-      put(model.parts(layout), &grid, row: listTop + i, width: width)
+      guard let (key, model) = messages.rows.model(at: row) else { continue }
+      grid.put(rowBook.cells(key, model, layout), row: listTop + i)
       if let item = messages.rows.item(at: row), selectedMessages.contains(messages.items[item].message.id) {
         grid.restyle(row: listTop + i, columns: 0..<width) { $0.with(.bold) }
         grid.put("+", row: listTop + i, column: 1, style: Style(.name, .bold))
@@ -64,23 +65,6 @@ extension Browser {
     let problems = messages.choice.page.problems
     return problems == []
       ? nil : ProblemNames.all.indices.first { problems == ProblemNames.kind($0) }.map { ProblemNames.all[$0] }
-  }
-
-  private func put(_ parts: [RowPart], _ grid: inout Grid, row: Int, width: Int) {
-    var at = 0
-    for part in parts where at < width {
-      if let cells = part.width {
-        grid.put(
-          fitted: part.text, row: row, column: at, width: min(cells, width - at), isRight: part.isRight,
-          style: part.style)
-        at += cells + 1
-      } else {
-        let room = width - at
-        let text = cells(plainText(String(part.text.unicodeScalars.prefix(room * 8))))
-        grid.put(fitted: part.text, row: row, column: at, width: room, style: part.style)
-        at += min(room, text) + 2
-      }
-    }
   }
 
   /// What is not worth a line of its own: it is in the row, or the same in other words.

@@ -61,12 +61,14 @@ package struct Browser: Sendable {
   package internal(set) var sessions = SelectableList<StoredSession, Int64> { $0.id }
   var totals = SessionTotals()
   var sessionSignal = CombinedSignal(
-    SessionsRequest(), quiet: .milliseconds(30), patience: .milliseconds(100))
+    SessionsRequest(), quiet: .milliseconds(30), patience: .milliseconds(60))
   /// What the sessions that are shown were asked for with; `nil` before the first ones.
   var sessionsShown: SessionsRequest?
   var sessionsAwaited: SessionsRequest?
 
   package internal(set) var messages = MessageWindow()
+  /// Their rows as cells.
+  package internal(set) var rowBook = RowBook()
   /// The session whose messages are listed; `nil` where it is all or those with a problem.
   var session: StoredSession?
   /// The filter over messages as it is typed, which is handed on when typing rests.
@@ -144,6 +146,11 @@ package struct Browser: Sendable {
     case .page(let page):
       guard messages.accept(page) else { return }
       askedAt = nil
+      rowBook.change()
+    case .rows(let rows):
+      // Those that are seen were there already.
+      rowBook.accept(rows)
+      return
     case .problem(let request, let found):
       guard request == problemAwaited else { return }
       problemAwaited = nil
@@ -179,6 +186,7 @@ package struct Browser: Sendable {
     switch request {
     case .sessions: sessionsAwaited = nil
     case .page: messages.fail()
+    case .rows(let wanted): rowBook.fail(wanted)
     case .problem: problemAwaited = nil
     case .details(let id): details = (id, [])
     case .problems: watch.isCountingProblems = false
@@ -214,6 +222,9 @@ package struct Browser: Sendable {
         (detailsOf, detailsAwaited) = (message, message.id)
         outbox.append(.details(message.id))
       }
+      if let request = rowBook.nextRequest(messages.rows, seen: messages.top..<messages.top + messages.height) {
+        outbox.append(.rows(request))
+      }
     }
     if screen == .problems, !problemsAwaited {
       problemsAwaited = true
@@ -229,7 +240,8 @@ package struct Browser: Sendable {
 
   /// When `takeRequests` has something to do although nothing happens.
   package var deadline: Duration? {
-    [
+    if screen == .messages, rowBook.isWanting { return .zero }
+    return [
       isReadingSessions ? nil : sessionSignal.deadline, watch.signal.deadline, filterSignal.deadline,
       isBusy ? askedAt.map { $0 + Self.busyAfter } : nil,
     ]

@@ -6,7 +6,7 @@ package enum BrowserAction: Hashable, Sendable {
   case open, back, filter, sort, reverse, pin, allMessages, problems
   case nextProblem, previousProblem, nextOfKind(Int)
   case follow, mark, savePackets, saveRows
-  case left, right, otherPane
+  case left, right, otherPane, unfold
   case help, command, mouse, redraw, suspend, quit
 }
 
@@ -109,6 +109,9 @@ package struct KeyMap: Sendable {
       Row(
         keys: [Key("e")], label: "e", action: .saveRows,
         help: "write the selected messages, or all that are listed, as CSV or JSON lines", word: "export"),
+      Row(
+        keys: [Key("x")], label: "x", action: .unfold,
+        help: "what the store says of the message, beneath it; again: not"),
       Row(keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
       Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the last one with a problem"),
     ]

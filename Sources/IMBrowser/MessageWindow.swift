@@ -51,6 +51,8 @@ package struct MessageWindow: Sendable {
     var window = MessageWindow()
     window.generation = generation
     window.height = height
+    window.rows = rows
+    window.rows.replace([])
     return window
   }
 
@@ -134,15 +136,18 @@ package struct MessageWindow: Sendable {
     if !isLoaded {
       isLoaded = true
       items = answer.items
+      rows.replace(items)
       (isFirst, isLast) = (answer.isFirst, answer.isLast)
       begin(awaited.place)
     } else {
       switch awaited.place {
       case .before:
         items = answer.items + items
+        rows.insert(answer.items, at: 0)
         focus += answer.items.count
         isFirst = answer.isFirst
       case .after, .around:
+        rows.insert(answer.items, at: items.count)
         items += answer.items
         isLast = answer.isLast
       case .from: replace(answer)
@@ -150,7 +155,6 @@ package struct MessageWindow: Sendable {
     }
     if follows { selectLast() }
     trim()
-    rows = RowTable(items)
     settle()
     return true
   }
@@ -188,10 +192,12 @@ package struct MessageWindow: Sendable {
     guard excess > 0 else { return }
     if focus >= items.count / 2 {
       items.removeFirst(excess)
+      rows.remove(0..<excess)
       focus -= excess
       isFirst = false
     } else {
       items.removeLast(excess)
+      rows.remove(items.count..<items.count + excess)
       isLast = false
     }
   }
@@ -231,6 +237,26 @@ package struct MessageWindow: Sendable {
     } else {
       restart(at: .around(id))
     }
+  }
+
+  // MARK: Unfolding
+
+  /// Whether what is known of the selected message has rows beneath it.
+  package var isUnfolded: Bool { rows.isUnfolded(focus) }
+
+  /// Gives what is known of the selected message rows beneath it, which are seen as far as there is room. They go when the message
+  /// leaves the memory.
+  package mutating func unfold(_ fields: [StoredDetail]) {
+    rows.unfold(focus, fields)
+    let count = rows.rows(of: focus).upperBound - rows.row(of: focus)
+    screenRow = min(screenRow, max(0, height - count))
+    settle()
+  }
+
+  /// Takes those rows away.
+  package mutating func fold() {
+    rows.fold(focus)
+    settle()
   }
 
   /// Keeps the selected message in sight, and no blank rows where there are messages.

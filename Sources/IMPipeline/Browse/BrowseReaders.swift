@@ -3,8 +3,8 @@ import IMCapture
 import IMEngine
 import IMWire
 
-/// The threads that read for the browser: one for lists that are read whole, one for pages, which do not wait for lists, one that
-/// decodes captures again for bytes, and one that writes files.
+/// The threads that work for the browser: one for lists that are read whole, one for pages, which do not wait for lists, one that
+/// decodes captures again for bytes, one that writes files, and one that lays out rows.
 final class BrowseReaders {
   private let lists: StoreReading
   private let pages: StoreReading
@@ -12,6 +12,7 @@ final class BrowseReaders {
   private let files: FileSaving
   /// Looks names up; `nil` where none were asked for.
   private let names: NameReading?
+  private let rows: RowReading
 
   /// Starts the threads over the store at `path`. Captures are decoded with `plans` as the options say;
   /// `descriptor` is of a file of names.
@@ -25,6 +26,7 @@ final class BrowseReaders {
     frames = try FrameReading(input, plans.frames, decode, answers)
     names = if let descriptor { try NameReading(descriptor, called: path, answers) } else { nil }
     files = try FileSaving(path, input, plans.files, decode, answers)
+    rows = try RowReading(answers)
   }
 
   /// Hands on a request.
@@ -35,6 +37,7 @@ final class BrowseReaders {
     case .frame: frames.desk.put(request)
     case .save: files.desk.put(request)
     case .names: names?.desk.put(request)
+    case .rows: rows.desk.put(request)
     }
   }
 
@@ -45,5 +48,6 @@ final class BrowseReaders {
     frames.end()
     files.end()
     names?.end()
+    rows.end()
   }
 }

@@ -61,6 +61,7 @@ extension BrowserRequest {
     case .news: 6
     case .save: 7
     case .names: 8
+    case .rows: 9
     }
   }
 }

@@ -63,7 +63,7 @@ private struct Answering {
       return try finder.problem(wanted) { desk.isStale }.map { .problem(wanted, $0.id) }
     case .news(let wanted): return try finder.news(wanted) { desk.isStale }.map { .news($0) }
     case .details(let id): return .details(id, try reader.details(ofMessage: id))
-    case .frame, .save, .names: return nil
+    case .frame, .rows, .save, .names: return nil
     }
   }
 }

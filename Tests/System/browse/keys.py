@@ -296,3 +296,13 @@ def check_names(bench):
     lines = terminal.wait("49147 +张三 ")
     terminal.press("Enter")
     terminal.wait("^ session 49147 张三")
+def check_unfolding(bench):
+    terminal = opened(bench)
+    terminal.press("Enter")
+    before = terminal.wait(r"fate +\w+")
+    terminal.press("x")
+    lines = terminal.wait(r"^   ├ packet \d+ of ")
+    assert any(re.match(r"   └ ", line) for line in lines), "\n".join(lines)
+    terminal.press("x")
+    terminal.wait(lambda text: not re.search("├ packet", text))
+    assert terminal.lines()[2:10] == before[2:10]
