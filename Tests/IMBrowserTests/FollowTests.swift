@@ -117,6 +117,10 @@ import Testing
           case .page(let wanted): if let page = try bench.finder.page(wanted) { browser.accept(.page(page)) }
           case .news(let wanted): if let news = try bench.finder.news(wanted) { browser.accept(.news(news)) }
           case .details(let id): browser.accept(.details(id, []))
+          case .rows(let wanted):
+            var rows: [RowTable.Key: CellRow] = [:]
+            wanted.layOut { rows.merge($0.rows) { $1 } }
+            browser.accept(.rows(RowsAnswer(serial: wanted.serial, rows: rows, isLast: true)))
           default: break
           }
         }
