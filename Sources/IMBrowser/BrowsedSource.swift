@@ -4,6 +4,8 @@ package struct BrowsedSource: Equatable, Sendable {
   package var files: [String]
   /// Whether it is a store, which holds what captures held.
   package var isStore: Bool
+  /// The interface of a live capture; `nil` where it is files.
+  package var interface: String?
   /// Options of the command line with which captures are decoded, to be repeated in the command that prints the same.
   package var options: [String]
   /// The captures that a store was made of; empty while that is not known.
@@ -18,13 +20,30 @@ package struct BrowsedSource: Equatable, Sendable {
 
   /// The name of the first file, without its folder.
   var title: String {
+    if let interface { return interface }
     let name = files.first.map { String($0.split(separator: "/").last ?? "") } ?? ""
     return files.count > 1 ? "\(name) and \(files.count - 1) more" : name
   }
 }
 
+/// What a live capture has counted.
+package struct LiveCounts: Equatable, Sendable {
+  /// Packets that were captured; those that the kernel dropped, `nil` where it does not tell.
+  package var packets: UInt64, dropped: UInt64?
+
+  /// Counts of their parts.
+  package init(packets: UInt64, dropped: UInt64?) {
+    self.packets = packets
+    self.dropped = dropped
+  }
+}
+
 /// How far a store is that is being written.
 package struct LoadProgress: Equatable, Sendable {
+  /// Whether messages come as they are sent, with fates that may change.
+  package var isLive = false
+  /// What the capture has counted; `nil` where it is not this program's.
+  package var capture: LiveCounts?
   /// Whether captures are still being read.
   package var isLoading = false
   /// The share of them that was read, in percent; `nil` where that is not known.

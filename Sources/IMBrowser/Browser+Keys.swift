@@ -10,12 +10,16 @@ extension Browser {
     isDirty = true
     switch event {
     case .paste(let text):
+      if saving.form != nil {
+        return saving.input.insert(text.split(whereSeparator: \.isNewline).joined(separator: " "))
+      }
       guard input != nil else { return }
       input?.insert(text.split(whereSeparator: \.isNewline).joined(separator: " "))
       inputChanged(at: now)
     case .mouse(let mouse): handle(mouse, at: now)
     case .key(let key):
       note = nil
+      if saving.takesKeys { return typeSaving(key) }
       if input != nil { return type(key, at: now) }
       if overlay != nil { return overlay(key) }
       guard let action = keys.action(key) else { return }
@@ -55,7 +59,7 @@ extension Browser {
     case .wheelUp: move(-3)
     case .wheelDown: move(3)
     case .press(0):
-      guard overlay == nil, input == nil, mouse.row >= listTop else { return }
+      guard overlay == nil, input == nil, !saving.takesKeys, mouse.row >= listTop else { return }
       let row = mouse.row - listTop
       switch screen {
       case .sessions:
@@ -98,7 +102,13 @@ extension Browser {
     case .pageUp: move(-pageHeight)
     case .pageDown: move(pageHeight)
     case .home: screen == .messages && !messages.isFirst ? messages.restart(at: .after(0)) : move(-1_000_000_000)
-    case .end: screen == .messages && !messages.isLast ? messages.restart(at: .before(.max)) : move(1_000_000_000)
+    case .end:
+      screen == .messages && !messages.isLast ? messages.restart(at: .before(.max)) : move(1_000_000_000)
+      if screen == .messages, progress.isLive { messages.follow() }
+    case .follow: toggleFollow()
+    case .mark: toggleSelected()
+    case .savePackets: askName(.packets)
+    case .saveRows: askName(.rows)
     case .open: open()
     case .left: frame?.moveByte(-1)
     case .right: frame?.moveByte(1)
@@ -193,8 +203,8 @@ extension Browser {
     messages = messages.emptied()
     filterSignal = CombinedSignal("", quiet: .milliseconds(60), patience: .milliseconds(250))
     filterError = nil
-    (details, detailsAwaited, problemAwaited) = (nil, nil, nil)
-    messages.open(choice)
+    (details, detailsAwaited, detailsOf, problemAwaited) = (nil, nil, nil, nil)
+    begin(choice)
   }
 
   private mutating func back(at now: Duration) {

@@ -19,6 +19,10 @@ extension Browser {
       let row = messages.top + i
       guard let (key, model) = messages.rows.model(at: row) else { continue }
       grid.put(rowBook.cells(key, model, layout), row: listTop + i)
+      if let item = messages.rows.item(at: row), selectedMessages.contains(messages.items[item].message.id) {
+        grid.restyle(row: listTop + i, columns: 0..<width) { $0.with(.bold) }
+        grid.put("+", row: listTop + i, column: 1, style: Style(.name, .bold))
+      }
       if let item = messages.rows.item(at: row), item == messages.focus {
         grid.restyle(row: listTop + i, columns: 0..<width) { $0.with(.reverse) }
       }
@@ -34,12 +38,16 @@ extension Browser {
     }
   }
 
-  private func putHeading(_ grid: inout Grid) {
+  private mutating func putHeading(_ grid: inout Grid) {
     var at = 1
+    let follow = followText()
     if let session {
       at += grid.put("session ", row: 1, column: at)
       at += grid.put(
         session.name ?? "#\(session.id)", row: 1, column: at, limit: grid.width / 2, style: Style(.name, .bold))
+      if let person = names.flatMap({ Self.personName(session, $0) }) {
+        at += grid.put(" \(person)", row: 1, column: at, limit: 30, style: Style(.name))
+      }
       let ends = "   \(session.client) ⇄ \(session.server)"
       if at + cells(ends) < grid.width { at += grid.put(ends, row: 1, column: at) }
     } else if let name = problemName {
@@ -47,6 +55,8 @@ extension Browser {
     } else {
       at += grid.put("messages of all sessions", row: 1, column: at)
     }
+    let place = grid.width - cells(follow) - 1
+    if !follow.isEmpty, place > at { grid.put(follow, row: 1, column: place, style: Style(.warning, .bold)) }
     grid.restyle(row: 1, columns: 0..<grid.width) { $0.with(.underline) }
   }
 

@@ -43,7 +43,9 @@ extension Browser {
     grid.restyle(row: 0, columns: 0..<grid.width) { $0.with(.reverse) }
     let state =
       progress.error != nil
-      ? "✗ damaged" : progress.isLoading ? "● \(progress.percent.map { "\($0) %" } ?? "reading")" : ""
+      ? "✗ damaged"
+      : progress.isLive
+        ? liveText(width: grid.width) : progress.isLoading ? "● \(progress.percent.map { "\($0) %" } ?? "reading")" : ""
     let text = " " + state + " "
     if !state.isEmpty {
       grid.put(text, row: 0, column: max(0, grid.width - cells(text)), style: Style(.warning, [.reverse, .bold]))
@@ -53,9 +55,11 @@ extension Browser {
   private func putKeys(_ grid: inout Grid) {
     var at = 0
     let hints: [(String, String)] =
-      input != nil
-      ? [("Enter", "keep"), ("Esc", "as before")]
-      : keys.rows.compactMap { row in row.word.map { (String(row.label.split(separator: " ")[0]), $0) } }
+      saving.takesKeys
+      ? [("Enter", "write"), ("Esc", "leave")]
+      : input != nil
+        ? [("Enter", "keep"), ("Esc", "as before")]
+        : keys.rows.compactMap { row in row.word.map { (String(row.label.split(separator: " ")[0]), $0) } }
     // What ends the program and what explains it are always there.
     let last = hints.suffix(2).reduce(0) { $0 + cells($1.0 + $1.1) + 3 }
     for (i, (key, word)) in hints.enumerated() {
@@ -68,6 +72,7 @@ extension Browser {
 
   private func putStatus(_ grid: inout Grid) {
     let row = grid.height - 2
+    if putSaving(&grid, row: row) { return }
     if let input {
       var at = grid.put(" filter: ", row: row, column: 0, style: Style(filterError == nil ? .name : .alarm, .bold))
       // Of a long line its end is seen, where the cursor is most often.
@@ -137,7 +142,9 @@ extension Browser {
     listTop = 2
     sessions.resize(grid.height - 4)
     let order = sessionSignal.value.order
-    let layout = ColumnLayout(SessionTable.columns(order, zone), width: grid.width)
+    let person = names.map { names in { (session: StoredSession) in Self.personName(session, names) } }
+    let layout = ColumnLayout(
+      SessionTable.columns(order, zone, person: person), width: grid.width)
     layout.putTitles(&grid, row: 1)
     for (i, index) in sessions.visible.enumerated() {
       layout.put(sessions.items[index], &grid, row: listTop + i)

@@ -80,6 +80,16 @@ package struct Browser: Sendable {
   var problemAwaited: ProblemRequest?
   var details: (id: Int64, lines: [(name: String, value: String)])?
   var detailsAwaited: Int64?
+  /// The message that `details` were asked for of, as it was then.
+  var detailsOf: StoredMessage?
+  /// What comes while a list is watched.
+  var watch = Watch()
+  /// What is selected, and what is being saved.
+  var saving = Saving()
+  /// Names beside ids; `nil` where none were asked for.
+  package var names: NameBook?
+  /// Sessions whose names were asked for.
+  var namesWanted = 0
 
   var problems = SelectableList<StoredProblemCount, String> { $0.kind + "/" + ($0.cause ?? "") }
   var problemsAwaited = false
@@ -107,11 +117,15 @@ package struct Browser: Sendable {
 
   /// Whoever writes the store has written more; `isLast` says that nothing follows.
   package mutating func commit(_ number: Int, isLast: Bool, at now: Duration) {
+    if progress.isLive, !isLast { return watchCommit(number, at: now) }
     // Sums follow at growing distances: after the first few commits most bring none, and reading them all costs.
     if number <= 16 || number % 8 == 0 || isLast { sessionSignal.change(at: now) { $0.commit = number } }
     if isLast, !messages.items.isEmpty || screen == .messages {
       // Rows may have come between those that are shown.
-      messages.restart(at: messages.selected.map { .around($0.message.id) } ?? .after(0))
+      messages.restart(
+        at: messages.follows ? .before(.max) : messages.selected.map { .around($0.message.id) } ?? .after(0))
+    } else if messages.follows {
+      messages.refresh()
     } else if messages.items.count < MessageWindow.pageCount, messages.isLoaded {
       messages.restart(at: .after(0))
     } else {
@@ -151,7 +165,12 @@ package struct Browser: Sendable {
       detailsAwaited = nil
       details = (id, lines)
     case .captures(let paths): source.captures = paths
-    case .problems(let counts): problems.replace(counts)
+    case .problems(let counts):
+      problems.replace(counts)
+      watch.isCountingProblems = false
+    case .news(let news): accept(news)
+    case .saved(let request, let outcome): accept(request, outcome)
+    case .names(let request, let found): _ = names?.accept(request, found)
     case .frame(let request, let anatomy):
       guard request == frameAwaited else { return }
       frameAwaited = nil
@@ -170,7 +189,10 @@ package struct Browser: Sendable {
     case .rows(let wanted): rowBook.fail(wanted)
     case .problem: problemAwaited = nil
     case .details(let id): details = (id, [])
-    case .problems: break
+    case .problems: watch.isCountingProblems = false
+    case .news: watch.awaited = nil
+    case .save: saving.awaited = nil
+    case .names(let wanted): names?.fail(wanted)
     case .frame(let wanted):
       guard wanted == frameAwaited else { return }
       frameAwaited = nil
@@ -182,7 +204,9 @@ package struct Browser: Sendable {
 
   /// What is to be asked for now.
   package mutating func takeRequests(at now: Duration) -> [BrowserRequest] {
-    if let request = sessionSignal.take(at: now) {
+    watchTurn(at: now)
+    wantNames()
+    if !isReadingSessions, let request = sessionSignal.take(at: now) {
       sessionsAwaited = request
       outbox.append(.sessions(request))
     }
@@ -194,9 +218,9 @@ package struct Browser: Sendable {
         askedAt = askedAt ?? now
         outbox.append(.page(request))
       }
-      if let id = messages.selected?.message.id, details?.id != id, detailsAwaited != id {
-        detailsAwaited = id
-        outbox.append(.details(id))
+      if let message = messages.selected?.message, message != detailsOf {
+        (detailsOf, detailsAwaited) = (message, message.id)
+        outbox.append(.details(message.id))
       }
       if let request = rowBook.nextRequest(messages.rows, seen: messages.top..<messages.top + messages.height) {
         outbox.append(.rows(request))
@@ -204,6 +228,7 @@ package struct Browser: Sendable {
     }
     if screen == .problems, !problemsAwaited {
       problemsAwaited = true
+      watch.isCountingProblems = true
       outbox.append(.problems)
     }
     defer { outbox = [] }
@@ -216,8 +241,11 @@ package struct Browser: Sendable {
   /// When `takeRequests` has something to do although nothing happens.
   package var deadline: Duration? {
     if screen == .messages, rowBook.isWanting { return .zero }
-    return [sessionSignal.deadline, filterSignal.deadline, isBusy ? askedAt.map { $0 + Self.busyAfter } : nil]
-      .compactMap { $0 }.min()
+    return [
+      isReadingSessions ? nil : sessionSignal.deadline, watch.signal.deadline, filterSignal.deadline,
+      isBusy ? askedAt.map { $0 + Self.busyAfter } : nil,
+    ]
+    .compactMap { $0 }.min()
   }
 
   /// Time after which it is said that messages are being looked for.

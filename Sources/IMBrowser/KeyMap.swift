@@ -5,6 +5,7 @@ package enum BrowserAction: Hashable, Sendable {
   case up, down, pageUp, pageDown, home, end
   case open, back, filter, sort, reverse, pin, allMessages, problems
   case nextProblem, previousProblem, nextOfKind(Int)
+  case follow, mark, savePackets, saveRows
   case left, right, otherPane, unfold
   case help, command, mouse, redraw, suspend, quit
 }
@@ -36,6 +37,12 @@ package struct KeyMap: Sendable {
 
   /// What a key does; `nil` for nothing.
   package func action(_ key: Key) -> BrowserAction? { actions[key] }
+
+  /// The same where Space selects rows.
+  private static let movingAmongMarks = moving.map { row in
+    row.action == .pageDown
+      ? Row(keys: row.keys.filter { $0 != Key(" ") }, label: "PgDn ^F", action: row.action, help: row.help) : row
+  }
 
   private static let moving: [Row] = [
     Row(keys: [Key(.up), Key("k")], label: "↑ k", action: .up, help: "the row above"),
@@ -92,6 +99,17 @@ package struct KeyMap: Sendable {
         keys: [Key("/")], label: "/", action: .filter, help: "only messages that a -Y filter lets through",
         word: "filter"),
       Row(
+        keys: [Key("f")], label: "f", action: .follow,
+        help: "stay at the end while messages come, or stay where you are",
+        word: "follow"),
+      Row(keys: [Key(" ")], label: "Space", action: .mark, help: "select the message, or take that back"),
+      Row(
+        keys: [Key("w")], label: "w", action: .savePackets,
+        help: "write the packets of the selected messages, or of all that are listed, to a capture file", word: "pcap"),
+      Row(
+        keys: [Key("e")], label: "e", action: .saveRows,
+        help: "write the selected messages, or all that are listed, as CSV or JSON lines", word: "export"),
+      Row(
         keys: [Key("x")], label: "x", action: .unfold,
         help: "what the store says of the message, beneath it; again: not"),
       Row(keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
@@ -101,7 +119,8 @@ package struct KeyMap: Sendable {
         Row(
           keys: [Key(.character(Unicode.Scalar(UInt8(0x31 + i))))], label: "\(i + 1)", action: .nextOfKind(i),
           help: "the next one that is \(name)")
-      } + [Row(keys: [Key("P")], label: "P", action: .problems, help: "problems by kind and cause")] + moving + general)
+      } + [Row(keys: [Key("P")], label: "P", action: .problems, help: "problems by kind and cause")] + movingAmongMarks
+      + general)
 
   /// Keys of the list of problems.
   package static let problems = KeyMap(

@@ -44,6 +44,7 @@ package final class PageFinder {
     let (before, after): ((id: Int64, count: Int)?, (id: Int64, count: Int)?) =
       switch request.place {
       case .after(let id): (nil, (id, request.count))
+      case .from(let id): (nil, (id &- 1, request.count))
       case .before(let id): ((id, request.count), nil)
       case .around(let id): ((id, request.count / 2), (id &- 1, request.count - request.count / 2))
       }
@@ -69,6 +70,29 @@ package final class PageFinder {
           text: try source.text(ofMessage: message.id) ?? "", zone: zone))
     }
     return PageAnswer(request: request, items: items, isFirst: isFirst, isLast: isLast)
+  }
+
+  /// All messages of a list behind a number, as many as are looked at at once, and whether there are no others.
+  package func listed(
+    after id: Int64, _ choice: PageRequest.Choice, isStale: () -> Bool = { false }
+  ) throws(StoreError) -> (messages: [StoredMessage], isEnd: Bool)? {
+    try find(id, choice, Self.scanCount, isForward: true, isStale)
+  }
+
+  /// How many messages have come; `nil` when `isStale` says that nobody wants to know any more.
+  package func news(_ request: NewsRequest, isStale: () -> Bool = { false }) throws(StoreError) -> NewsAnswer? {
+    guard var last = request.after else {
+      // Where a filter lets nothing through, everything is looked at once.
+      guard let found = try find(.max, request.choice, 1, isForward: false, isStale) else { return nil }
+      return NewsAnswer(request: request, count: 0, last: found.messages.last?.id ?? 0)
+    }
+    var count = 0
+    while true {
+      guard let found = try find(last, request.choice, Self.scanCount, isForward: true, isStale) else { return nil }
+      count += found.messages.count
+      last = found.messages.last?.id ?? last
+      if found.isEnd { return NewsAnswer(request: request, count: count, last: last) }
+    }
   }
 
   /// A message that was looked for, or that there is none.

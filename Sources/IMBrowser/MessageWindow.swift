@@ -28,6 +28,10 @@ package struct MessageWindow: Sendable {
   private var start = PageRequest.Place.after(0)
   /// The page that is on its way.
   private var awaited: PageRequest?
+  /// Whether the last message is selected whenever others come behind it.
+  package private(set) var follows = false
+  /// Whether messages may have come, or may be others than they were.
+  private var hasNews = false
   /// Whether a page has come since the list was begun.
   package private(set) var isLoaded = false
 
@@ -58,12 +62,39 @@ package struct MessageWindow: Sendable {
     start = place
     generation += 1
     awaited = nil
+    hasNews = false
     isLoaded = false
     (isFirst, isLast) = (false, false)
   }
 
   /// Begins the same list at another place.
-  package mutating func restart(at place: PageRequest.Place) { open(choice, at: place) }
+  package mutating func restart(at place: PageRequest.Place) {
+    if place != .before(.max) { follows = false }
+    open(choice, at: place)
+  }
+
+  // MARK: Following
+
+  /// From now on the last message is selected, also when others come, until another one is selected.
+  package mutating func follow() {
+    follows = true
+    guard isLoaded, isLast else { return restart(at: .before(.max)) }
+    focus = max(0, items.count - 1)
+    screenRow = height - 1
+    settle()
+  }
+
+  /// The selected message stays, whatever comes.
+  package mutating func unfollow() { follows = false }
+
+  /// Messages have come, and those in memory may be others than they were: all are read again.
+  package mutating func refresh() {
+    isLast = false
+    hasNews = isLoaded
+  }
+
+  /// Whether the end of the list is on the screen.
+  package var showsEnd: Bool { isLoaded && isLast && rows.count - top <= height }
 
   /// Messages may have come: the list does not end where it ended.
   package mutating func grow() { isLast = false }
@@ -73,8 +104,14 @@ package struct MessageWindow: Sendable {
     guard awaited == nil else { return nil }
     let margin = Self.pageCount + height
     let place: PageRequest.Place
+    var count = Self.pageCount
     if !isLoaded {
       place = start
+      count = max(count, height)
+    } else if hasNews {
+      hasNews = false
+      place = items.first.map { .from($0.message.id) } ?? .after(0)
+      count += Self.limit
     } else if !isLast, focus + margin >= items.count {
       place = .after(items.last?.message.id ?? 0)
     } else if !isFirst, focus < margin, let first = items.first {
@@ -82,7 +119,7 @@ package struct MessageWindow: Sendable {
     } else {
       return nil
     }
-    awaited = PageRequest(generation: generation, choice: choice, place: place, count: Self.pageCount)
+    awaited = PageRequest(generation: generation, choice: choice, place: place, count: count)
     return awaited
   }
 
@@ -113,8 +150,10 @@ package struct MessageWindow: Sendable {
         rows.insert(answer.items, at: items.count)
         items += answer.items
         isLast = answer.isLast
+      case .from: replace(answer)
       }
     }
+    if follows { selectLast() }
     trim()
     settle()
     return true
@@ -123,13 +162,28 @@ package struct MessageWindow: Sendable {
   /// Selects what a new list begins with.
   private mutating func begin(_ place: PageRequest.Place) {
     switch place {
-    case .after: (focus, screenRow) = (0, 0)
+    case .after, .from: (focus, screenRow) = (0, 0)
     case .before: (focus, screenRow) = (max(0, items.count - 1), height - 1)
     case .around(let id):
       focus = items.firstIndex { $0.message.id >= id } ?? max(0, items.count - 1)
       screenRow = min(screenRow, height - 1)
       if screenRow == 0 { screenRow = height / 2 }
     }
+  }
+
+  /// Takes what was read again. The selected message stays selected; one that is gone hands that on to the next.
+  private mutating func replace(_ answer: PageAnswer) {
+    let id = selected?.message.id ?? 0
+    items = answer.items
+    isLast = answer.isLast
+    focus = items.firstIndex { $0.message.id >= id } ?? max(0, items.count - 1)
+  }
+
+  /// Goes to the end; where that is not in memory, it is read.
+  private mutating func selectLast() {
+    focus = max(0, items.count - 1)
+    screenRow = height - 1
+    if !isLast { restart(at: .before(.max)) }
   }
 
   /// Drops what is too much at the end that is further from the selected message.
@@ -160,6 +214,7 @@ package struct MessageWindow: Sendable {
   /// Selects the message so many further down, as far as messages are in memory.
   package mutating func move(_ count: Int) {
     let target = min(max(0, focus + count), max(0, items.count - 1))
+    if count < 0 { follows = false }
     screenRow += rows.row(of: target) - rows.row(of: focus)
     focus = target
     settle()
@@ -168,6 +223,7 @@ package struct MessageWindow: Sendable {
   /// Selects the message that a row of the screen shows, if one does.
   package mutating func select(screenRow: Int) {
     guard let item = rows.item(at: top + screenRow), items.indices.contains(item) else { return }
+    follows = false
     self.screenRow += rows.row(of: item) - rows.row(of: focus)
     focus = item
     settle()
@@ -175,6 +231,7 @@ package struct MessageWindow: Sendable {
 
   /// Selects a message; where it is not in memory, the list begins anew around it.
   package mutating func jump(to id: Int64) {
+    follows = false
     if let found = items.firstIndex(where: { $0.message.id == id }), isLoaded {
       move(found - focus)
     } else {

@@ -8,6 +8,8 @@ package struct PageRequest: Equatable, Sendable {
     case after(Int64)
     /// In front of it; `Int64.max` for the last page.
     case before(Int64)
+    /// From it on, again: it and those behind it may be others than they were.
+    case from(Int64)
     /// On both sides of it, with it in the middle.
     case around(Int64)
   }
@@ -37,6 +39,31 @@ package struct PageRequest: Equatable, Sendable {
   package var place: Place
   /// Messages of the page, at most.
   package var count: Int
+}
+
+/// How many messages have come to a list, which is wanted.
+package struct NewsRequest: Equatable, Sendable {
+  /// Which messages are listed.
+  package var choice: PageRequest.Choice
+  /// The message behind which they are counted; `nil` to learn the last one first.
+  package var after: Int64?
+}
+
+/// Messages that have come to a list.
+package struct NewsAnswer: Equatable, Sendable {
+  /// What was wanted.
+  package var request: NewsRequest
+  /// How many there are.
+  package var count: Int
+  /// The last of them.
+  package var last: Int64
+
+  /// An answer of its parts.
+  package init(request: NewsRequest, count: Int, last: Int64) {
+    self.request = request
+    self.count = count
+    self.last = last
+  }
 }
 
 /// A page of messages.

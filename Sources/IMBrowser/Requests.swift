@@ -14,6 +14,12 @@ package enum BrowserRequest: Equatable, Sendable {
   case rows(RowsRequest)
   /// The next message with a problem.
   case problem(ProblemRequest)
+  /// How many messages have come to a list.
+  case news(NewsRequest)
+  /// A file of messages.
+  case save(SaveRequest)
+  /// Names of ids.
+  case names(NameRequest)
   /// Everything that is known of a message.
   case details(Int64)
   /// The bytes and parts of a message's first copy.
@@ -34,6 +40,12 @@ package enum BrowserAnswer: Sendable {
   case rows(RowsAnswer)
   /// The message that was looked for; `nil` where there is none.
   case problem(ProblemRequest, Int64?)
+  /// How many messages have come to a list.
+  case news(NewsAnswer)
+  /// What has become of a file of messages.
+  case saved(SaveRequest, SaveOutcome)
+  /// Names of ids, by these; those that are missing have none.
+  case names(NameRequest, [String: String])
   /// What is known of a message, name by name.
   case details(Int64, [(name: String, value: String)])
   /// The bytes and parts of a message's first copy.

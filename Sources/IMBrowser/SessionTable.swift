@@ -4,7 +4,10 @@ import IMWire
 
 /// The columns of the list of sessions.
 enum SessionTable {
-  static func columns(_ order: SessionOrder, _ zone: LocalZone) -> [Column<StoredSession>] {
+  /// The columns; `person` gives the name beside a session's id, where names were asked for.
+  static func columns(
+    _ order: SessionOrder, _ zone: LocalZone, person: ((StoredSession) -> String?)? = nil
+  ) -> [Column<StoredSession>] {
     func number(_ value: Int64) -> String { grouped(UInt64(max(0, value))) }
     func title(_ text: String, _ sort: SessionSort) -> String {
       order.sort == sort ? text + (order.isReversed ? "▲" : "▼") : text
@@ -12,7 +15,10 @@ enum SessionTable {
     func counted(_ value: Int64, _ colour: Style.Colour) -> (String, Style) {
       (number(value), value > 0 ? Style(colour) : Style(.faint))
     }
-    return [
+    let persons = person.map { person in
+      [Column<StoredSession>(title: "name", width: 14, priority: 2) { (person($0) ?? "", Style(.name)) }]
+    }
+    let first: [Column<StoredSession>] = [
       Column(title: "", width: 2, priority: 0) { session in
         (
           (order.pins.contains(session.id) ? "*" : " ") + (session.failed > 0 ? "!" : session.retries > 0 ? "R" : " "),
@@ -23,6 +29,8 @@ enum SessionTable {
       Column(title: title("session", .name), width: 9, isFlexible: true, priority: 1) { session in
         session.name.map { ($0, Style(.name)) } ?? ("-", Style(.faint))
       },
+    ]
+    let others: [Column<StoredSession>] = [
       Column(title: "client", width: 21, priority: 6) { ($0.client, .plain) },
       Column(title: "server", width: 21, priority: 10) { ($0.server, .plain) },
       Column(title: "profile", width: 8, priority: 11) { ($0.profile, .plain) },
@@ -37,5 +45,6 @@ enum SessionTable {
         (session.last.map { String(MessageItem.clock($0, zone).prefix(8)) } ?? "-", .plain)
       },
     ]
+    return first + (persons ?? []) + others
   }
 }

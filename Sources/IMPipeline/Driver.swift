@@ -29,6 +29,10 @@ final class Driver {
   /// The first link type and the interfaces' names, for documents.
   private(set) var linkType: UInt16?
   private var left: UInt64
+  /// Whether `open` has opened the interface already.
+  private var isOpen = false
+  /// Told what happens to an interface, in a line.
+  var tell: (String) -> Void = { complain($0) }
   /// Whether a companion has ended the run.
   private var isEnded = false
   /// Packet time, in minutes, where a companion wants to know of them.
@@ -71,7 +75,7 @@ final class Driver {
   func run(_ hooks: Hooks) -> [CaptureError] {
     var errors: [CaptureError] = []
     do throws(CaptureError) {
-      for companion in companions { try companion.start() }
+      if !isOpen { for companion in companions { try companion.start() } }
       try runSources(hooks, &errors)
     } catch {
       errors.append(error)
@@ -81,11 +85,24 @@ final class Driver {
     return errors
   }
 
+  /// Opens the interface and gives up what the run does not need, ahead of `run`, which then begins with the first packet: for a
+  /// process whose other threads begin in between. False when the run was stopped while it waited for an interface.
+  func open() throws(CaptureError) -> Bool {
+    guard let interface = input.interface else { return false }
+    for companion in companions { try companion.start() }
+    guard let source = try openLive(interface) else { return false }
+    self.source = source
+    for companion in companions { try companion.opened(source) }
+    try confine()
+    isOpen = true
+    return true
+  }
+
   private func runSources(_ hooks: Hooks, _ errors: inout [CaptureError]) throws(CaptureError) {
     if let interface = input.interface {
       defer { retire() }
-      guard let source = try openLive(interface) else { return }
-      self.source = source
+      if self.source == nil { self.source = try openLive(interface) }
+      guard let source else { return }
       defer { noteLinkTypes(interface, &errors) }
       return try drive(source, hooks)
     }
@@ -143,9 +160,10 @@ final class Driver {
 
   private func drive(_ source: any PacketSource, _ hooks: Hooks) throws(CaptureError) {
     var failure: CaptureError?
-    for companion in companions { try companion.opened(source) }
-    if confinement != nil {
+    if !isOpen { for companion in companions { try companion.opened(source) } }
+    if isOpen || confinement != nil {
       try confine()
+      isOpen = false
       hooks.beforePackets()
     }
     let take = { (bytes: RawSpan, records: Span<PacketRecord>) in
@@ -169,7 +187,7 @@ final class Driver {
       if let failure { throw failure }
       if isHangup { for companion in companions { try companion.hangup(self) } }
       for event in source.takeEvents() {
-        complain(event.description)
+        tell(event.description)
         for companion in companions { companion.note(event) }
       }
       for companion in companions { try companion.afterBatch(self) }
@@ -204,7 +222,7 @@ final class Driver {
     if rights.hearsHangup { stopping.hangupReopens() }
     try confinement.enter(
       folders: rights.folders, mayWrite: !rights.folders.isEmpty, openers: rights.openers, listener: rights.listener,
-      keepsDatabase: rights.keepsDatabase)
+      keepsDatabase: rights.keepsDatabase, isInteractive: rights.isInteractive)
     for companion in companions { try companion.confined() }
   }
 }

@@ -24,6 +24,9 @@ final class MessageSink: EngineSink {
   private let take: ((MessageRecord, Exchange) -> Void)?
   /// Named fields that are kept of every message, to be searched.
   private let search: SearchFields?
+  /// Told of messages whose fate may still change: when one begins, when its fate is decided, and when a late answer changes it.
+  /// What becomes of it in the end goes to `take`.
+  var follow: ((MessageRecord, Exchange) -> Void)?
   /// Told of issues.
   var hear: ((Issue, ConnectionInfo) -> Void)?
   /// Which of the run's captures is read, from 0.
@@ -67,11 +70,17 @@ final class MessageSink: EngineSink {
     store.note(
       frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap, fields: fields, owner: owner,
       capture: capture)
+    let isBegun = follow != nil && note.copy == 1 && !note.isAck
+    if let follow, isBegun, !decided.contains(where: { $0.id == note.exchange }) {
+      let exchange = Exchange(
+        begun: frame, note, connection: connection.serial, plan: connection.plan, direction)
+      if let record = store.look(exchange) { follow(record, exchange) }
+    }
     if !decided.isEmpty { tellDecided() }
   }
 
   func settled(_ exchange: borrowing Exchange) {
-    if isLive { decided.append(copy exchange) }
+    if isLive || follow != nil { decided.append(copy exchange) }
   }
 
   func finished(_ exchange: borrowing Exchange) {
@@ -84,7 +93,8 @@ final class MessageSink: EngineSink {
   /// Hands on what was decided. To be called after each batch, too: time alone decides.
   func tellDecided() {
     for exchange in decided {
-      if let record = store.look(exchange) { tell(record, exchange) }
+      guard let record = store.look(exchange) else { continue }
+      if let follow { follow(record, exchange) } else { tell(record, exchange) }
     }
     decided.removeAll(keepingCapacity: true)
   }

@@ -47,6 +47,21 @@ struct Run {
     owners = nil
   }
 
+  /// A live run inside of a process with a terminal, which hears the signals: it ends when its stop switch does, and gives up rights
+  /// as any other does.
+  init(
+    watched input: InputOptions, plans: [ProtocolPlan], decode: DecodeOptions, report: ReportOptions,
+    confinement: Confinement
+  ) {
+    self.input = input
+    self.plans = plans
+    self.decode = decode
+    self.report = report
+    self.confinement = confinement
+    stopping = .deaf
+    owners = nil
+  }
+
   /// The same run over another input, behind the point at which rights were given up.
   func again(over input: InputOptions) -> Run { Run(again: input, self) }
 

@@ -80,6 +80,35 @@ package final class MessageRecord {
     self.flags = flags
   }
 
+  /// A copy, for another thread: `other` goes on to change. Without TLVs and body, of which only filters want to know.
+  private init(copying other: MessageRecord) {
+    connection = other.connection
+    flags = other.flags
+    type = other.type
+    session = other.session
+    sequence = other.sequence
+    sessionIsNumber = other.sessionIsNumber
+    direction = other.direction
+    role = other.role
+    packing = other.packing
+    capture = other.capture
+    isRetried = other.isRetried
+    bodyCount = other.bodyCount
+    number = other.number
+    streamOffset = other.streamOffset
+    checksums = other.checksums
+    copies = other.copies
+    answers = other.answers
+    status = other.status
+    statusName = other.statusName
+    tlvs = []
+    fields = other.fields
+    owner = other.owner
+  }
+
+  /// What is known now, for another thread: the record itself goes on to change. Without TLVs and body.
+  package func snapshot() -> MessageRecord { MessageRecord(copying: self) }
+
   // Of the lists, for other rooms, into which the compiler does not see from there.
 
   /// Copies that were kept one by one.

@@ -14,6 +14,8 @@ final class BrowseLoop {
   private let wakeEnd: Int32
   private let answers: AnswerDesk
   private let loading: StoreLoading?
+  /// Whether the store is there from the start.
+  private let isThere: Bool
   /// Starts the threads that read, when there is a store.
   private let open: () throws(CaptureError) -> BrowseReaders
   private var readers: BrowseReaders?
@@ -26,7 +28,7 @@ final class BrowseLoop {
 
   init(
     _ browser: Browser, _ session: TerminalSession, colours: ColourLevel, wakeEnd: Int32, answers: AnswerDesk,
-    loading: StoreLoading?, open: @escaping () throws(CaptureError) -> BrowseReaders
+    loading: StoreLoading?, isThere: Bool, open: @escaping () throws(CaptureError) -> BrowseReaders
   ) {
     self.browser = browser
     self.session = session
@@ -34,6 +36,7 @@ final class BrowseLoop {
     self.wakeEnd = wakeEnd
     self.answers = answers
     self.loading = loading
+    self.isThere = isThere
     self.open = open
     size = session.size
   }
@@ -66,7 +69,7 @@ final class BrowseLoop {
   private func step() {
     turns += 1
     if let loading { update(loading.state) }
-    if readers == nil, loading == nil || commits > 0 {
+    if readers == nil, isThere || commits > 0 {
       do throws(CaptureError) { readers = try open() } catch { return fail(error) }
     }
     for answer in answers.take() { browser.accept(answer) }
@@ -85,6 +88,8 @@ final class BrowseLoop {
     browser.progress.isLoading = !state.isOver
     browser.progress.percent = state.percent
     browser.progress.error = state.error
+    browser.progress.isLive = state.isLive && !state.isOver
+    browser.progress.capture = state.capture
     guard state.commits != commits else { return }
     commits = state.commits
     browser.commit(commits, isLast: state.isOver, at: Self.now)

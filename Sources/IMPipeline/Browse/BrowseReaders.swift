@@ -4,20 +4,28 @@ import IMEngine
 import IMWire
 
 /// The threads that work for the browser: one for lists that are read whole, one for pages, which do not wait for lists, one that
-/// decodes captures again for bytes, and one that lays out rows.
+/// decodes captures again for bytes, one that writes files, and one that lays out rows.
 final class BrowseReaders {
   private let lists: StoreReading
   private let pages: StoreReading
   private let frames: FrameReading
+  private let files: FileSaving
+  /// Looks names up; `nil` where none were asked for.
+  private let names: NameReading?
   private let rows: RowReading
 
-  /// Starts the threads over the store at `path`. Captures are decoded with `plans` as the options say.
+  /// Starts the threads over the store at `path`. Captures are decoded with `plans` as the options say;
+  /// `descriptor` is of a file of names.
   init(
-    _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions, _ answers: AnswerDesk
+    _ path: String, _ input: InputOptions, _ plans: (frames: [ProtocolPlan], files: [ProtocolPlan]),
+    _ decode: DecodeOptions,
+    _ answers: AnswerDesk, names descriptor: Int32? = nil
   ) throws(CaptureError) {
     lists = try StoreReading(path, isLists: true, zone: .local, answers)
     pages = try StoreReading(path, isLists: false, zone: .local, answers)
-    frames = try FrameReading(input, plans, decode, answers)
+    frames = try FrameReading(input, plans.frames, decode, answers)
+    names = if let descriptor { try NameReading(descriptor, called: path, answers) } else { nil }
+    files = try FileSaving(path, input, plans.files, decode, answers)
     rows = try RowReading(answers)
   }
 
@@ -25,8 +33,10 @@ final class BrowseReaders {
   func put(_ request: BrowserRequest) {
     switch request {
     case .sessions, .problems: lists.desk.put(request)
-    case .page, .problem, .details: pages.desk.put(request)
+    case .page, .problem, .news, .details: pages.desk.put(request)
     case .frame: frames.desk.put(request)
+    case .save: files.desk.put(request)
+    case .names: names?.desk.put(request)
     case .rows: rows.desk.put(request)
     }
   }
@@ -36,6 +46,8 @@ final class BrowseReaders {
     lists.end()
     pages.end()
     frames.end()
+    files.end()
+    names?.end()
     rows.end()
   }
 }

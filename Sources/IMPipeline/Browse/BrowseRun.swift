@@ -15,6 +15,10 @@ package struct BrowseOptions: Sendable {
   package var keepsPayload = false
   /// Whether the mouse is used.
   package var hasMouse = true
+  /// A file with names of ids or addresses; empty for none.
+  package var namesPath = ""
+  /// The store that a live capture writes; empty for one that goes at the end.
+  package var storePath = ""
 
   /// The defaults.
   package init() {}
@@ -25,30 +29,32 @@ package func runBrowse(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, isColoured: Bool, options: BrowseOptions
 ) throws(UsageError) -> ExitStatus {
   settleZone(isUTC: report.isUTC)
+  if input.interface != nil {
+    return try LiveBrowse(input, decode, options, isColoured: isColoured).perform()
+  }
+  guard options.storePath.isEmpty, input.writePath == nil else {
+    throw UsageError(message: "--store and -w are for a live capture, with -i; imdump index writes a store of files")
+  }
   let isStore = try checked(input)
   for file in input.files where access(file, R_OK) != 0 {
     complain("\(file): \(systemText(errno))")
     return .noInput
   }
-  guard let session = TerminalSession(hasMouse: options.hasMouse) else {
-    throw UsageError(
-      message: "browse needs a terminal for input and output; imdump messages and imdump query print without one")
-  }
+  let session = try takeTerminal(options)
   let confinement = try Confinement(input.confinement, isLive: false)
   let asked = decode
   let decode = try settled(decode)
   // Each thread that decodes has plans of its own.
-  let plans = (try loaded(decode), try loaded(decode))
-  guard let wakeEnd = TerminalSignals.start() else {
-    complain("browse: make a pipe: \(systemText(errno))")
-    return .failure
-  }
+  let plans = (frames: try loaded(decode), files: try loaded(decode), capture: try loaded(decode))
+  let names = try openNames(options)
+  guard let wakeEnd = listenToSignals() else { return .failure }
   var source = BrowsedSource(files: input.files, isStore: isStore, options: words(asked, input.captureFilter))
   if !isStore { source.captures = input.files }
-  let browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
+  var browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
+  if names != nil { browser.names = NameBook() }
   let term = getenv("TERM").map { String(cString: $0) } ?? ""
   let answers = AnswerDesk { TerminalSignals.wake() }
-  let loading = isStore ? nil : StoreLoading { TerminalSignals.wake() }
+  let loading = StoreLoading { TerminalSignals.wake() }
   do throws(CaptureError) {
     let cache = isStore ? nil : try CacheFile()
     defer { cache?.remove() }
@@ -56,8 +62,10 @@ package func runBrowse(
     if isStore { try checkStore(place, called: input.files[0]) }
     let loop = BrowseLoop(
       browser, session, colours: ColourLevel(term: term, isWanted: isColoured), wakeEnd: wakeEnd, answers: answers,
-      loading: loading
-    ) { () throws(CaptureError) in try BrowseReaders(place, input, plans.0, decode, answers) }
+      loading: loading, isThere: isStore
+    ) { () throws(CaptureError) in
+      try BrowseReaders(place, input, (plans.frames, plans.files), decode, answers, names: names)
+    }
     imdump_keep_terminal(STDIN_FILENO, TerminalSession.leaving)
     session.begin()
     defer {
@@ -65,20 +73,54 @@ package func runBrowse(
       imdump_keep_terminal(-1, "")
     }
     loop.paintFirst()
-    if let loading {
+    if isStore {
+      // Another process may be writing it.
+      let watching = try StoreWatching(place, loading)
+      defer { watching.end() }
+      return loop.run()
+    }
+    do {
       var choices = StoreChoices()
       choices.path = place
       choices.keepsPayload = options.keepsPayload
       var report = ReportOptions()
       report.isQuiet = true
       report.showsProgress = false
-      _ = try loading.start(Run(guest: input, plans: plans.1, decode: decode, report: report), choices)
+      _ = try loading.start(Run(guest: input, plans: plans.capture, decode: decode, report: report), choices)
     }
     return loop.run()
   } catch {
     complain(error.description)
     return ExitStatus(error)
   }
+}
+
+/// The terminal, which is not switched to anything yet.
+func takeTerminal(_ options: BrowseOptions) throws(UsageError) -> TerminalSession {
+  if let session = TerminalSession(hasMouse: options.hasMouse) { return session }
+  throw UsageError(
+    message: "browse needs a terminal for input and output; imdump messages and imdump query print without one")
+}
+
+/// Opens the file of names, where one is given, while all files can be.
+func openNames(_ options: BrowseOptions) throws(UsageError) -> Int32? {
+  guard !options.namesPath.isEmpty else { return nil }
+  let descriptor = open(options.namesPath, O_RDONLY | O_CLOEXEC)
+  guard descriptor >= 0 else { throw UsageError(message: "--names: \(options.namesPath): \(systemText(errno))") }
+  return descriptor
+}
+
+/// The folder in which files may be saved once rights are given up: the one in which the command was started, and those in it.
+func savingFolders() -> [Int32] {
+  let folder = imdump_open_folder(".")
+  return folder >= 0 ? [folder] : []
+}
+
+/// The descriptor on which signals tell; `nil` where there is none, which has been said.
+func listenToSignals() -> Int32? {
+  if let wakeEnd = TerminalSignals.start() { return wakeEnd }
+  complain("browse: make a pipe: \(systemText(errno))")
+  return nil
 }
 
 /// Whether the input is a store; refuses what cannot be browsed.
@@ -101,7 +143,7 @@ private func checkStore(_ path: String, called name: String) throws(CaptureError
 }
 
 /// The options with what has to be read for them.
-private func settled(_ decode: DecodeOptions) throws(UsageError) -> DecodeOptions {
+func settled(_ decode: DecodeOptions) throws(UsageError) -> DecodeOptions {
   var decode = decode
   decode.profiles = profileNames(decode.profiles)
   if let path = decode.hashKeyFile { decode.identities = try readHashKey(path) }
@@ -110,14 +152,14 @@ private func settled(_ decode: DecodeOptions) throws(UsageError) -> DecodeOption
   return decode
 }
 
-private func loaded(_ decode: DecodeOptions) throws(UsageError) -> [ProtocolPlan] {
+func loaded(_ decode: DecodeOptions) throws(UsageError) -> [ProtocolPlan] {
   do throws(ProfileError) { return try loadProfiles(decode.profiles) } catch {
     throw UsageError(message: error.description)
   }
 }
 
 /// The options that another command has to be given to decode the same.
-private func words(_ decode: DecodeOptions, _ captureFilter: String?) -> [String] {
+func words(_ decode: DecodeOptions, _ captureFilter: String?) -> [String] {
   var words = decode.profiles.flatMap { ["--profile", $0] } + decode.ports.flatMap { ["--port", "\($0)"] }
   if !decode.verifiesChecksums { words.append("--no-checksum") }
   if let captureFilter { words.append(captureFilter) }
@@ -127,11 +169,12 @@ private func words(_ decode: DecodeOptions, _ captureFilter: String?) -> [String
 /// Gives up what browsing does not need, before a byte of the files is read. Gives the store's path from the root.
 private func confine(_ path: String, isNew: Bool, _ confinement: Confinement) throws(CaptureError) -> String {
   do throws(StoreError) {
-    guard isNew else { return try confined(path, confinement, isInteractive: true) }
+    guard isNew else { return try confined(path, confinement, isInteractive: true, others: savingFolders()) }
   } catch {
     throw CaptureError(error.kind == .notFound ? .notFound : .ioError, path, "\(error.attempt): \(error.text)")
   }
   let file = try StoreFile(path)
-  try confinement.enter(folders: [file.folder], mayWrite: true, keepsDatabase: true, isInteractive: true)
+  try confinement.enter(
+    folders: [file.folder] + savingFolders(), mayWrite: true, keepsDatabase: true, isInteractive: true)
   return file.place
 }

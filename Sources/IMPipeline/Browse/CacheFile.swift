@@ -8,9 +8,18 @@ struct CacheFile {
   /// Its path.
   let path: String
 
-  /// Chooses a name in `$XDG_CACHE_HOME/imdump`, `~/.cache/imdump` where that is not set, and makes the folder. Removes what
-  /// browsers have left there that were killed.
-  init() throws(CaptureError) {
+  /// Chooses a name in `$XDG_CACHE_HOME/imdump`, `~/.cache/imdump` where that is not set, and makes the folder. Where root becomes
+  /// `user`, who may not enter root's folders, the folder is `/var/tmp/imdump-USER` and the user's own. Removes what browsers have
+  /// left there that were killed.
+  init(for user: Confinement.User? = nil) throws(CaptureError) {
+    let folder: String
+    if let user { folder = try Self.folder(of: user) } else { folder = try Self.ownFolder() }
+    Self.removeLeftovers(folder)
+    path = "\(folder)/\(Self.prefix)\(getpid()).db"
+  }
+
+  /// The folder of the user whose process this is.
+  private static func ownFolder() throws(CaptureError) -> String {
     let cache: String
     if let folder = getenv("XDG_CACHE_HOME").map({ String(cString: $0) }), folder.hasPrefix("/") {
       cache = folder
@@ -26,8 +35,21 @@ struct CacheFile {
     guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
       throw CaptureError(.ioError, folder, "make the folder: \(systemText(errno))", errno: errno)
     }
-    Self.removeLeftovers(folder)
-    path = "\(folder)/\(Self.prefix)\(getpid()).db"
+    return folder
+  }
+
+  /// A folder that belongs to `user`, and to nobody else. Anybody may have made one of that name: then it is refused.
+  private static func folder(of user: Confinement.User) throws(CaptureError) -> String {
+    let folder = "/var/tmp/imdump-\(user.name)"
+    if mkdir(folder, 0o700) == 0 { _ = lchown(folder, user.uid, user.gid) }
+    var info = stat()
+    guard lstat(folder, &info) == 0, info.st_mode & S_IFMT == S_IFDIR, info.st_uid == user.uid,
+      info.st_mode & 0o077 == 0
+    else {
+      throw CaptureError(
+        .ioError, folder, "is no folder that \(user.name) alone may enter: remove it, or name a store with --store")
+    }
+    return folder
   }
 
   /// Removes the file, with what SQLite has beside it.

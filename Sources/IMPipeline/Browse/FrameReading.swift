@@ -54,7 +54,8 @@ final class FrameReading {
   }
 }
 
-private func isRegularFile(_ path: String) -> Bool {
+/// Whether a file can be read to its end, and is no pipe or terminal.
+func isRegularFile(_ path: String) -> Bool {
   var info = stat()
   return stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFREG
 }

@@ -58,7 +58,10 @@ extension BrowserRequest {
     case .problem: 3
     case .details: 4
     case .frame: 5
-    case .rows: 6
+    case .news: 6
+    case .save: 7
+    case .names: 8
+    case .rows: 9
     }
   }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import IMBrowser
 import IMCapture
 import IMEngine
 import IMOutput
@@ -13,6 +14,9 @@ final class StoreLoading: Sendable {
     var commits = 0
     /// The share of the captures that was read, in percent.
     var percent: Int?
+    /// Whether messages come as they are sent, and what the capture has counted; `nil` where another process captures.
+    var isLive = false
+    var capture: LiveCounts?
     /// Whether nothing follows.
     var isOver = false
     /// What was wrong.

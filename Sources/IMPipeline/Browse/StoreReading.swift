@@ -61,8 +61,9 @@ private struct Answering {
     case .page(let wanted): return try finder.page(wanted) { desk.isStale }.map { .page($0) }
     case .problem(let wanted):
       return try finder.problem(wanted) { desk.isStale }.map { .problem(wanted, $0.id) }
+    case .news(let wanted): return try finder.news(wanted) { desk.isStale }.map { .news($0) }
     case .details(let id): return .details(id, try reader.details(ofMessage: id))
-    case .frame, .rows: return nil
+    case .frame, .rows, .save, .names: return nil
     }
   }
 }

@@ -90,6 +90,8 @@ struct Rights {
   var listener: Int32?
   /// Whether SQLite writes in these folders.
   var keepsDatabase = false
+  /// Whether a terminal is switched to raw mode and back.
+  var isInteractive = false
   /// Whether SIGHUP is for something other than to end the run.
   var hearsHangup = false
 }

@@ -23,6 +23,23 @@ package func runExport(
   return try Export(run, options, range).perform()
 }
 
+/// Where a message's first copy is: what names a message in every reading of the same captures.
+struct MessagePlace: Hashable {
+  /// Which capture, from 0, and the packet's number in it.
+  let capture: UInt16, number: UInt64
+  /// Where in its stream the copy begins, and its direction.
+  let streamOffset: UInt64, direction: Direction
+}
+
+/// Copies the packets of messages as `imdump export` does, without a word; gives the lines that it would have said.
+func exportMessages(_ run: Run, _ places: Set<MessagePlace>, to path: String) -> (ExitStatus, [String]) {
+  var options = ExportOptions()
+  options.path = path
+  var lines: [String] = []
+  let export = Export(run, options, nil, places: places) { lines.append($0) }
+  do throws(UsageError) { return (try export.perform(), lines) } catch { return (.usage, [error.message]) }
+}
+
 /// Reads the two ends of a range of time; `nil` where neither is given.
 func readRange(from: String?, to: String?) throws(UsageError) -> ExportRange? {
   func moment(_ text: String?, _ option: String, _ otherwise: Timestamp) throws(UsageError) -> Timestamp {
@@ -60,8 +77,17 @@ private final class Export {
   private var sessions: Set<UInt32> = []
   private var comments: [Place: String] = [:]
   private var redaction: ExportRedaction?
+  /// The messages that are wanted, where they are named one by one.
+  private let places: Set<MessagePlace>?
+  private let say: (String) -> Void
 
-  init(_ run: Run, _ options: ExportOptions, _ range: ExportRange?) {
+  /// With `places`, of these messages, and told to `say`.
+  init(
+    _ run: Run, _ options: ExportOptions, _ range: ExportRange?, places: Set<MessagePlace>? = nil,
+    say: @escaping (String) -> Void = { complain($0) }
+  ) {
+    self.places = places
+    self.say = say
     self.run = run
     self.options = options
     self.range = range
@@ -72,18 +98,24 @@ private final class Export {
   func perform() throws(UsageError) -> ExitStatus {
     let file: ExportFile
     do throws(CaptureError) { file = try ExportFile(options.path, inputs: run.input.files) } catch {
-      complain(error.description)
+      say(error.description)
       return .ioError
     }
-    let isAll = !options.choosesMessages && options.connections.isEmpty
+    let isAll = !choosesMessages && options.connections.isEmpty
     let sink = ExportSink(keepsUndecoded: isAll || !options.connections.isEmpty, memory: run.decode.memory)
     let (driver, errors) = try choose(sink, commented: file.hasComments)
-    var status = run.conclude(driver, errors, output, summary: false)
+    var status: ExitStatus
+    if places == nil {
+      status = run.conclude(driver, errors, output, summary: false)
+    } else {
+      for error in errors { say(error.description) }
+      status = errors.reduce(.success) { max($0, ExitStatus($1)) }
+    }
     // What was not read yet cannot be chosen: half of a choice would look like all of it.
     if run.stopping.stop.isStopped { return status }
     for session in sessions { serials.formUnion(sink.serials(ofSession: session)) }
     if sink.leftOut > 0 {
-      complain("a limit (--mem) left \(count(sink.leftOut, "connection")) out")
+      say("a limit (--mem) left \(count(sink.leftOut, "connection")) out")
       status = max(status, .failure)
     }
     var selection = ExportSelection(
@@ -101,12 +133,12 @@ private final class Export {
       total = try copyPackets(to: file, &selection)
       try file.close()
     } catch {
-      complain(error.description)
+      say(error.description)
       return max(status, ExitStatus(error))
     }
     if let redaction { status = max(status, tell(redaction)) }
     guard file.packetCount > 0 else {
-      complain("nothing of \(count(total, "packet")) is chosen: \(options.path) has no packets")
+      say("nothing of \(count(total, "packet")) is chosen: \(options.path) has no packets")
       return status
     }
     tell(
@@ -117,11 +149,13 @@ private final class Export {
     return status
   }
 
+  private var choosesMessages: Bool { options.choosesMessages || places != nil }
+
   /// Reads for what is chosen.
   private func choose(_ sink: ExportSink, commented: Bool) throws(UsageError) -> (Driver, [CaptureError]) {
     let filter = try run.filter(options.filter)
     let names = Set(options.sessions)
-    let needsMessages = options.redacts || options.choosesMessages || !options.connections.isEmpty || range != nil
+    let needsMessages = options.redacts || choosesMessages || !options.connections.isEmpty || range != nil
     let selection = MessageSelection(options.choice, filter)
     let messages = MessageSink(plans: run.plans, selection: selection, isLive: false) { [unowned self] in
       take($0, $1, names, commented)
@@ -129,7 +163,7 @@ private final class Export {
     let engine = run.engine(
       ExportSink.needs.union(needsMessages ? MessageSink.needs(isLive: false) : []), exchangeCapacity: 1 << 18,
       cost: (0, MessageStore.costPerMessage, 0), sink: PairSink(sink, messages))
-    let driver = run.driver(engine)
+    let driver = run.driver(engine, [CaptureIndex(messages)])
     let errors = run.lead(driver)
     messages.end()
     return (driver, errors)
@@ -137,7 +171,12 @@ private final class Export {
 
   /// A message that the choice and the filter let through.
   private func take(_ record: MessageRecord, _ exchange: Exchange, _ names: Set<String>, _ commented: Bool) {
-    if options.choosesMessages {
+    if let places {
+      let place = MessagePlace(
+        capture: record.capture, number: record.number, streamOffset: record.streamOffset, direction: record.direction)
+      guard places.contains(place) else { return }
+    }
+    if choosesMessages {
       guard names.isEmpty || record.session.map(names.contains) ?? false else { return }
       serials.insert(record.connection.serial)
       sessions.insert(exchange.session)
@@ -147,7 +186,7 @@ private final class Export {
     }
     if let range, !record.copies.contains(where: { range.contains(Timestamp(microseconds: $0)) }) { return }
     chosen.add(record, exchange)
-    guard commented, options.choosesMessages, comments.count < Self.maximumComments, let first = record.copies.first
+    guard commented, choosesMessages, comments.count < Self.maximumComments, let first = record.copies.first
     else { return }
     let number = record.sequence.map { " seq \($0)" } ?? ""
     let cause = exchange.cause.map { ", cause \($0.name)" } ?? ""
@@ -242,11 +281,11 @@ private final class Export {
     let second = run.again(over: again)
     let (driver, _) = try second.messages(MessageChoice(), nil) { [unowned self] in chosen.remove($0, $1) }
     let errors = second.lead(driver)
-    for error in errors { complain(error.description) }
+    for error in errors { say(error.description) }
     if chosen.missing == 0 {
       tell("decoded again: \(chosen.count == 1 ? "the same message" : "the same \(count(chosen.count, "message"))")")
     } else {
-      complain(
+      say(
         "decoded again: \(grouped(chosen.missing)) of \(count(chosen.count, "message")) not as in the whole capture"
           + (range == nil ? "" : ": what decides them lies outside of --from and --to"))
     }
@@ -254,19 +293,33 @@ private final class Export {
   }
 
   private func tell(_ text: String) {
-    if !run.report.isQuiet { complain(text) }
+    if !run.report.isQuiet || places != nil { say(text) }
   }
 
   /// Says what redaction could not keep.
   private func tell(_ redaction: ExportRedaction) -> ExitStatus {
     if !redaction.leftOut.isEmpty {
-      complain("a limit (--mem) left \(count(UInt64(redaction.leftOut.count), "connection")) out")
+      say("a limit (--mem) left \(count(UInt64(redaction.leftOut.count), "connection")) out")
     }
     if redaction.counts.gone > 0 {
-      complain(
+      say(
         "\(count(redaction.counts.gone, "frame")) gone: what stands for a compressed body would have another length")
     }
-    if redaction.fragments > 0 { complain("\(count(redaction.fragments, "fragment")) of datagrams left out") }
+    if redaction.fragments > 0 { say("\(count(redaction.fragments, "fragment")) of datagrams left out") }
     return redaction.leftOut.isEmpty && redaction.counts.gone == 0 ? .success : .failure
+  }
+}
+
+/// Has a sink know which capture is read.
+private final class CaptureIndex: Companion {
+  private let sink: MessageSink
+  private var count = 0
+
+  init?(_ place: RunPlace) throws(UsageError) { return nil }
+  init(_ sink: MessageSink) { self.sink = sink }
+
+  func opened(_ source: any PacketSource) throws(CaptureError) {
+    sink.capture = UInt16(clamping: count)
+    count += 1
   }
 }

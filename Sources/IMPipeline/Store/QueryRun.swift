@@ -60,13 +60,13 @@ private func tell(_ error: StoreError) throws(UsageError) -> ExitStatus {
 ///
 /// One that is being written has a log beside it, whose index readers keep as well: for that its folder stays open.
 ///
-/// `confinement` is whose rights they are; `isInteractive` says that a terminal is used.
+/// `confinement` is whose rights they are; `isInteractive` says that a terminal is used; files may be made in `others`.
 func confined(
-  _ path: String, _ confinement: Confinement = .ofReader, isInteractive: Bool = false
+  _ path: String, _ confinement: Confinement = .ofReader, isInteractive: Bool = false, others: [Int32] = []
 ) throws(StoreError) -> String {
   do throws(CaptureError) {
     let file = try StoreFile(reading: path)
-    let folders = access(file.place + "-wal", F_OK) == 0 ? [file.folder] : []
+    let folders = access(file.place + "-wal", F_OK) == 0 ? [file.folder] + others : others
     try confinement.enter(
       folders: folders, mayWrite: !folders.isEmpty, keepsDatabase: true, isInteractive: isInteractive)
     return file.place

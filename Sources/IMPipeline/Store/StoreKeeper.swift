@@ -33,7 +33,7 @@ final class StoreKeeper: Companion {
   private var size = BatchSize()
   private var sink: MessageSink?
   /// Live, seconds after which a batch is handed on whatever it has, and rows that may wait.
-  private static let patience = 1.0, maximumWaiting = 50_000
+  private static let patience = 0.1, maximumWaiting = 50_000
   private let isLive: Bool
   private var handedOnAt = LiveWatch.clock()
   /// Messages for which the disk was too slow.
@@ -51,7 +51,7 @@ final class StoreKeeper: Companion {
     self.choices = choices
   }
 
-  var needs: EngineOptions.Needs { MessageSink.needs(isLive: false) }
+  var needs: EngineOptions.Needs { MessageSink.needs(isLive: isLive) }
   var cost: (connection: Int, exchange: Int, server: Int) { (0, MessageStore.costPerMessage, 0) }
 
   func ears(before other: (any EngineSink)?) -> (any EngineSink)? {
@@ -66,6 +66,13 @@ final class StoreKeeper: Companion {
     sink.hear = { [unowned self] issue, connection in
       batch.add(issue, connection)
       handOn()
+    }
+    // Whoever watches sees a message when it is sent, and not a minute behind its end.
+    if isLive {
+      sink.follow = { [unowned self] record, exchange in
+        batch.addOpen(record, exchange)
+        handOn()
+      }
     }
     self.sink = sink
     return other.map { PairSink(sink, $0) } ?? sink
@@ -110,13 +117,16 @@ final class StoreKeeper: Companion {
       isTold = true
       throw CaptureError(error)
     }
-    guard isLive, batch.count > 0 else { return }
+    guard isLive else { return }
+    sink?.tellDecided()
+    guard batch.count > 0 else { return }
     let now = LiveWatch.clock()
     if now - handedOnAt >= Self.patience { offer(now) }
   }
 
   /// Hands a batch on without waiting.
   private func offer(_ now: Double) {
+    batch.seal()
     if queue.offer(batch) {
       handedOnAt = now
       size.grow()

@@ -44,13 +44,13 @@ struct Figures {
       + "ON CONFLICT (\(key.joined(separator: ", "))) DO UPDATE SET \(sets.joined(separator: ", "))"
   }
 
-  /// Counts a message whose fate is final, by the definitions of `SessionMetrics`.
-  mutating func count(_ exchange: Exchange) {
-    messages += 1
+  /// Counts a message, by the definitions of `SessionMetrics`; `instead` of what it was counted as before, if it was.
+  mutating func count(_ exchange: Exchange, instead old: CountedMessage? = nil) {
+    if let old { take(back: old, exchange) } else { messages += 1 }
     fates[Int(exchange.fate.rawValue)] += 1
     retries += Int64(exchange.repeats)
     if exchange.flags.contains(.late) { late += 1 }
-    if let roundTrip = exchange.roundTrip {
+    if let roundTrip = exchange.roundTrip, roundTrip != old?.roundTrip {
       roundTrips += 1
       roundTripSum &+= roundTrip
       shortest = min(shortest ?? roundTrip, roundTrip)
@@ -59,6 +59,18 @@ struct Figures {
     let (begun, ended) = (exchange.firstAt.microseconds, max(exchange.lastAt, exchange.ackedAt).microseconds)
     first = min(first ?? begun, begun)
     last = max(last ?? ended, ended)
+  }
+
+  /// Takes back what a message was counted as, but for what is the same now. The shortest and the longest round trip stay: a
+  /// message whose answer is known does not lose it.
+  private mutating func take(back old: CountedMessage, _ exchange: Exchange) {
+    if old.fate < fates.count { fates[old.fate] -= 1 }
+    retries -= old.retries
+    if old.isLate { late -= 1 }
+    if let roundTrip = old.roundTrip, roundTrip != exchange.roundTrip {
+      roundTrips -= 1
+      roundTripSum &-= roundTrip
+    }
   }
 
   /// Binds the figures to the parameters behind `place`.

@@ -16,9 +16,9 @@ struct ConnectionRows: ~Copyable {
         ]), "write connections")
   }
 
-  /// Counts a message whose fate is final.
-  mutating func count(_ record: MessageRecord, _ exchange: Exchange) {
-    gathered[record.connection.serial, default: (record.connection, Figures())].figures.count(exchange)
+  /// Counts a message, `instead` of what it was counted as before, if it was.
+  mutating func count(_ record: MessageRecord, _ exchange: Exchange, instead old: CountedMessage? = nil) {
+    gathered[record.connection.serial, default: (record.connection, Figures())].figures.count(exchange, instead: old)
   }
 
   /// Takes note of a connection that has an issue; it may have no message.

@@ -58,12 +58,24 @@ struct MessageRows: ~Copyable {
     add.bind(19, Int64(record.capture) + 1)
     add.bind(20, Int64(clamping: record.number))
     add.bind(21, Int64(clamping: record.streamOffset))
-    // What is so of nearly every message is told by the other columns.
-    add.bind(22, record.copyCount > 1 ? Self.list(record.copies) { "\($0)" } : nil)
-    add.bind(23, record.copyCount > 1 ? Self.list(record.checksums) { "\"\($0.name)\"" } : nil)
-    add.bind(24, Self.isTold(record, exchange) ? nil : Self.list(record.answers) { "\($0)" })
+    let (copies, checksums, answers) = Self.lists(record, exchange)
+    add.bind(22, copies)
+    add.bind(23, checksums)
+    add.bind(24, answers)
     try add.run()
     if !record.fields.isEmpty { try writeText(record, exchange) }
+  }
+
+  /// What is listed of a message as JSON arrays: its copies, their checksums, and its answers. What is so of nearly every message is
+  /// told by other columns, and not listed.
+  static func lists(
+    _ record: MessageRecord, _ exchange: Exchange
+  ) -> (copies: String?, checksums: String?, answers: String?) {
+    let hasCopies = record.copyCount > 1
+    return (
+      hasCopies ? list(record.copies) { "\($0)" } : nil, hasCopies ? list(record.checksums) { "\"\($0.name)\"" } : nil,
+      isTold(record, exchange) ? nil : list(record.answers) { "\($0)" }
+    )
   }
 
   /// Whether time and round trip tell of all answers.

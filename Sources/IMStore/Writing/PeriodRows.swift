@@ -42,16 +42,18 @@ struct PeriodRows: ~Copyable {
       "write periods")
   }
 
-  /// Counts a message whose fate is final.
-  mutating func count(_ exchange: Exchange) {
+  /// Counts a message, `instead` of what it was counted as before, if it was.
+  mutating func count(_ exchange: Exchange, instead old: CountedMessage? = nil) {
     let second = Self.floor(exchange.firstAt.nanoseconds, 1_000_000_000)
     for (place, width) in Self.widths.enumerated() {
       let start = Self.floor(second, width) * width
       if place >= current.count { current.append((Key(width: width, start: start), Gathered())) }
       if current[place].key.start != start { change(place, to: Key(width: width, start: start)) }
       current[place].row.isFresh = true
-      current[place].row.figures.count(exchange)
-      if let roundTrip = exchange.roundTrip { current[place].row.roundTrips.record(microseconds: roundTrip) }
+      current[place].row.figures.count(exchange, instead: old)
+      if let roundTrip = exchange.roundTrip, old?.roundTrip == nil {
+        current[place].row.roundTrips.record(microseconds: roundTrip)
+      }
     }
   }
 

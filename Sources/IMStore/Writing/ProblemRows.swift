@@ -5,11 +5,28 @@ import IMWire
 /// Rows of `problem`: a row for each kind of problem of a message, and one for each issue of a stream.
 struct ProblemRows: ~Copyable {
   private var add: Statement
+  private var remove: Statement
 
   init(_ database: Connection) throws(StoreError) {
-    add = try database.prepare(
+    let attempt = "write problems"
+    let add = try database.prepare(
       "INSERT INTO problem (time_us, kind, cause, connection, session, direction, message, stream_offset, byte_count) "
-        + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", "write problems")
+        + "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", attempt)
+    // By the index on kind and time.
+    let remove = try database.prepare(
+      "DELETE FROM problem WHERE kind = ?1 AND time_us = ?2 AND message = ?3", attempt)
+    self.add = add
+    self.remove = remove
+  }
+
+  /// Removes what was wrong with a message as long as its fate was another.
+  mutating func remove(_ kinds: ProblemKinds, of exchange: Exchange) throws(StoreError) {
+    for bit in 0..<ProblemKinds.names.count where kinds.rawValue >> Int64(bit) & 1 == 1 {
+      remove.bind(1, ProblemKinds.id(ofBit: bit))
+      remove.bind(2, exchange.firstAt.microseconds)
+      remove.bind(3, MessageRows.id(exchange))
+      try remove.run()
+    }
   }
 
   /// Writes what is wrong with a message.

@@ -55,12 +55,12 @@ struct SessionRows: ~Copyable {
   /// Sessions of which something waits to be written.
   var count: Int { gathered.count }
 
-  /// Counts a message whose fate is final.
-  mutating func count(_ record: MessageRecord, _ exchange: Exchange) {
+  /// Counts a message, `instead` of what it was counted as before, if it was.
+  mutating func count(_ record: MessageRecord, _ exchange: Exchange, instead old: CountedMessage? = nil) {
     let session = exchange.session
     let (serial, begunAt) = (record.connection.serial, exchange.firstAt.microseconds)
     func change(_ row: inout Gathered) {
-      row.figures.count(exchange)
+      row.figures.count(exchange, instead: old)
       if row.name == nil { row.name = record.session }
       if row.newest != serial {
         row.others.insert(begunAt >= row.begunAt ? row.newest : serial)
@@ -75,7 +75,9 @@ struct SessionRows: ~Copyable {
         default: Gathered(
           name: record.session, nameIsNumber: record.sessionIsNumber, plan: exchange.plan, newest: serial,
           begunAt: begunAt)])
-    guard let roundTrip = exchange.roundTrip, roundTrips.count < limit || roundTrips[session] != nil else { return }
+    guard let roundTrip = exchange.roundTrip, old?.roundTrip == nil,
+      roundTrips.count < limit || roundTrips[session] != nil
+    else { return }
     roundTrips[session, default: RTTHistogram()].record(microseconds: roundTrip)
   }
 

@@ -1,14 +1,16 @@
 package import IMEngine
 package import IMOutput
 
-/// Messages whose fates are final and issues, on their way to the writer: what one transaction writes.
+/// Messages and issues on their way to the writer: what one transaction writes.
 ///
-/// Whoever fills it lets go of the records when it hands it on, and touches none of them again; so another thread may take it.
+/// Whoever fills it calls `seal` before it hands it on, and touches none of its records again; so another thread may take it.
 package struct StoreBatch: @unchecked Sendable {
   /// A message, and what became of it.
   package struct Message {
-    let record: MessageRecord
+    fileprivate(set) var record: MessageRecord
     let exchange: Exchange
+    /// Whether its fate is final, and nothing of it changes any more.
+    let isFinal: Bool
   }
 
   /// An issue, and where.
@@ -19,6 +21,8 @@ package struct StoreBatch: @unchecked Sendable {
 
   private(set) var messages: [Message] = []
   private(set) var issues: [StreamIssue] = []
+  /// Where those of `messages` are whose fates may still change, by `Exchange.id`.
+  private var openPlaces: [UInt32: Int] = [:]
 
   /// Nothing.
   package init() {}
@@ -26,12 +30,31 @@ package struct StoreBatch: @unchecked Sendable {
   /// Rows, which a batch is measured by.
   package var count: Int { messages.count + issues.count }
 
-  /// Messages among the rows.
-  package var messageCount: Int { messages.count }
+  /// Messages among the rows whose fates are final.
+  package var messageCount: Int { messages.count - openPlaces.count }
 
   /// Adds a message whose fate is final.
   package mutating func add(_ record: MessageRecord, _ exchange: Exchange) {
-    messages.append(Message(record: record, exchange: exchange))
+    let message = Message(record: record, exchange: exchange, isFinal: true)
+    guard !openPlaces.isEmpty, let place = openPlaces.removeValue(forKey: exchange.id) else {
+      return messages.append(message)
+    }
+    messages[place] = message
+  }
+
+  /// Adds a message whose fate may still change, or what has become of it since it was added.
+  package mutating func addOpen(_ record: MessageRecord, _ exchange: Exchange) {
+    let message = Message(record: record, exchange: exchange, isFinal: false)
+    guard let place = openPlaces[exchange.id] else {
+      openPlaces[exchange.id] = messages.count
+      return messages.append(message)
+    }
+    messages[place] = message
+  }
+
+  /// Parts it from the records of messages that go on to change.
+  package mutating func seal() {
+    for place in openPlaces.values { messages[place].record = messages[place].record.snapshot() }
   }
 
   /// Adds an issue; one that a message's fate tells is left out.

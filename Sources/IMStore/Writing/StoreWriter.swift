@@ -30,6 +30,7 @@ package final class StoreWriter {
   private var rowsBetweenSums = StoreWriter.firstSums
   private var names: NameRows
   private var rows: MessageRows
+  private var openMessages: OpenMessages
   private var problems: ProblemRows
   private var sessions: SessionRows
   private var connections: ConnectionRows
@@ -55,6 +56,7 @@ package final class StoreWriter {
     try database.run("BEGIN; " + Schema.tables, "make the tables")
     let names = try NameRows(database, plans, options)
     let rows = try MessageRows(database)
+    let openMessages = try OpenMessages(database)
     let problems = try ProblemRows(database)
     let sessions = try SessionRows(database, limit: options.sessionLimit)
     let connections = try ConnectionRows(database)
@@ -66,6 +68,7 @@ package final class StoreWriter {
     maximumBytes = options.maximumBytes
     self.names = names
     self.rows = rows
+    self.openMessages = openMessages
     self.problems = problems
     self.sessions = sessions
     self.connections = connections
@@ -75,7 +78,7 @@ package final class StoreWriter {
   /// Writes a batch as one transaction. After an error nothing of it is in the store.
   package func write(_ batch: StoreBatch) throws(StoreError) {
     guard !isFull else {
-      leftOut += UInt64(batch.messages.count)
+      leftOut += UInt64(batch.messageCount)
       return
     }
     try database.run("BEGIN", "write messages")
@@ -112,12 +115,28 @@ package final class StoreWriter {
   private func write(_ message: StoreBatch.Message) throws(StoreError) {
     let (record, exchange) = (message.record, message.exchange)
     let kinds = ProblemKinds(of: exchange)
+    if isLive, let old = try openMessages.counted(exchange) { return try write(record, exchange, kinds, over: old) }
     try rows.write(
       record, exchange, problems: kinds, type: names.type(record, exchange), status: names.status(record, exchange))
     if kinds != [] { try problems.write(record, exchange, kinds) }
     sessions.count(record, exchange)
     connections.count(record, exchange)
     periods.count(exchange)
+  }
+
+  /// Writes what has become of a message since `old` was written of it.
+  private func write(
+    _ record: MessageRecord, _ exchange: Exchange, _ kinds: ProblemKinds, over old: CountedMessage
+  ) throws(StoreError) {
+    let status = try names.status(record, exchange)
+    guard try openMessages.update(record, exchange, problems: kinds, status: status, from: old) else { return }
+    if old.kinds != kinds || kinds != [] && old.cause != exchange.cause.map({ Int64($0.rawValue) }) {
+      try problems.remove(old.kinds, of: exchange)
+      if kinds != [] { try problems.write(record, exchange, kinds) }
+    }
+    sessions.count(record, exchange, instead: old)
+    connections.count(record, exchange, instead: old)
+    periods.count(exchange, instead: old)
   }
 
   /// Builds the indexes and closes the store, which is one file then: one that nobody writes to needs no log.

@@ -1,4 +1,5 @@
 """Keys, on the screens on which they do something."""
+import os
 import re
 
 from .terminal import row_of
@@ -287,6 +288,14 @@ def check_unknown_keys_do_nothing(bench):
     assert terminal.lines() == before
 
 
+def check_names(bench):
+    path = os.path.join(bench.folder, "names.csv")
+    with open(path, "w") as file:
+        file.write("id,name\n49147,张三\n192.0.2.99,nobody\n")
+    terminal = bench.terminal(bench.store(bench.sample("tjp-weak-network.pcap")), "--names", path, width=120)
+    lines = terminal.wait("49147 +张三 ")
+    terminal.press("Enter")
+    terminal.wait("^ session 49147 张三")
 def check_unfolding(bench):
     terminal = opened(bench)
     terminal.press("Enter")

@@ -37,14 +37,15 @@ class Bench:
             self.stores[key] = path
         return self.stores[key]
 
-    def terminal(self, *words, width=80, height=24, environment=None, shell=False):
-        """A terminal in which `imdump browse` runs with these words; with `shell`, a shell that has run it."""
+    def terminal(self, *words, width=80, height=24, environment=None, shell=False, within=(), folder=None):
+        """A terminal in which `imdump browse` runs with these words; with `shell`, a shell that has run it. `within` is a command
+        that runs it, `folder` where it runs."""
         self.count += 1
         terminal = Terminal(self, "imdump-%d-%d" % (os.getpid(), self.count), width, height)
         self.terminals.append(terminal)
         variables = {"XDG_CACHE_HOME": self.cache, "TZ": "UTC", "LC_ALL": "C.UTF-8", "PS1": "ready$ "}
         variables.update(environment or {})
-        terminal.start(words, variables, shell)
+        terminal.start(words, variables, shell, within, folder)
         return terminal
 
     def close(self):
@@ -60,12 +61,12 @@ class Terminal:
     def tmux(self, *words):
         return subprocess.run(["tmux", "-L", self.name, *words], capture_output=True, text=True, timeout=DEADLINE)
 
-    def start(self, words, variables, shell):
+    def start(self, words, variables, shell, within=(), folder=None):
         # A shell of which nothing is read, so that every terminal is the same.
-        command = " ".join(shlex.quote(word) for word in [self.bench.binary, "browse", *words])
+        command = " ".join(shlex.quote(word) for word in [*within, self.bench.binary, "browse", *words])
         environment = " ".join("%s=%s" % (name, shlex.quote(value)) for name, value in variables.items())
         run = self.tmux(
-            "-f", "/dev/null", "new-session", "-d", "-x", str(self.width), "-y", str(self.height), "-s", "t",
+            "-f", "/dev/null", "new-session", "-d", *(["-c", folder] if folder else []), "-x", str(self.width), "-y", str(self.height), "-s", "t",
             "env %s bash --norc --noprofile" % environment)
         assert run.returncode == 0, run.stderr
         self.wait(r"^ready\$")

@@ -1,0 +1,155 @@
+import Glibc
+import IMBrowser
+import IMCapture
+import IMEngine
+import IMOutput
+import IMStore
+import IMWire
+
+/// A thread that writes files of messages: their rows as the store has them, or their packets, for which captures are read again.
+final class FileSaving {
+  let desk = RequestDesk()
+  private var thread: WorkerThread?
+
+  /// Starts a thread over the store at `path`. Captures are read with `plans`, as when the store was made.
+  init(
+    _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions, _ answers: AnswerDesk
+  ) throws(CaptureError) {
+    let desk = desk
+    thread = try WorkerThread("imdump-files", isBehind: true, for: path, "write files") {
+      while let request = desk.take() {
+        guard case .save(let wanted) = request else { continue }
+        answers.put(.saved(wanted, Self.save(wanted, path, input, plans, decode, desk, answers)))
+      }
+    }
+  }
+
+  /// Ends the thread, and waits until it has ended.
+  func end() {
+    desk.end()
+    thread?.join()
+    thread = nil
+  }
+
+  private static func save(
+    _ wanted: SaveRequest, _ path: String, _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions,
+    _ desk: RequestDesk, _ answers: AnswerDesk
+  ) -> SaveOutcome {
+    do throws(StoreError) {
+      let saver = Saver(wanted, reader: try StoreReader(path), desk: desk, answers: answers)
+      switch wanted.form {
+      case .rows: return try saver.writeRows()
+      case .packets: return try saver.writePackets(input, plans, decode)
+      }
+    } catch {
+      return .failed(error.description)
+    }
+  }
+}
+
+/// Writes one file.
+private struct Saver {
+  let wanted: SaveRequest
+  let reader: StoreReader
+  let desk: RequestDesk
+  let answers: AnswerDesk
+  private let finder: PageFinder
+
+  init(_ wanted: SaveRequest, reader: StoreReader, desk: RequestDesk, answers: AnswerDesk) {
+    (self.wanted, self.reader, self.desk, self.answers) = (wanted, reader, desk, answers)
+    reader.stop { desk.isStale }
+    finder = PageFinder(reader, zone: .local)
+  }
+
+  /// Tells `take` of all messages that are wanted, page by page; false where nobody wants them any more.
+  private func forEachPage(_ take: ([StoredMessage]) throws(StoreError) -> Void) throws(StoreError) -> Bool {
+    if !wanted.selected.isEmpty {
+      var messages: [StoredMessage] = []
+      for id in wanted.selected {
+        if let message = try reader.message(id) { messages.append(message) }
+        if messages.count == StoreReader.maximumPage {
+          try take(messages)
+          messages = []
+        }
+      }
+      if !messages.isEmpty { try take(messages) }
+      return !desk.isStale
+    }
+    var last: Int64 = 0
+    while true {
+      guard let page = try finder.listed(after: last, wanted.choice, isStale: { desk.isStale }) else { return false }
+      if !page.messages.isEmpty { try take(page.messages) }
+      guard !page.isEnd, let next = page.messages.last?.id else { return true }
+      last = next
+    }
+  }
+
+  private var isThere: Bool { access(wanted.name, F_OK) == 0 }
+
+  /// What the system says of a file that cannot be made; most often it is in a folder that was given up.
+  private func refusal(_ number: Int32) -> String {
+    let hint = number == EACCES || number == EPERM ? ": files are written where imdump was started" : ""
+    return "\(shown(wanted.name)): \(systemText(number))\(hint)"
+  }
+
+  // MARK: Rows
+
+  func writeRows() throws(StoreError) -> SaveOutcome {
+    if isThere, !wanted.replaces { return .exists }
+    let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (wanted.replaces ? O_TRUNC : O_EXCL)
+    let descriptor = open(wanted.name, flags, 0o640)
+    guard descriptor >= 0 else { return .failed(refusal(errno)) }
+    defer { close(descriptor) }
+    let output = Output(descriptor: descriptor, name: wanted.name)
+    var printer = RowPrinter(wanted.name.hasSuffix(".csv") ? .csv : .json, output)
+    var (count, hasBegun) = (0, false)
+    let isWhole = try forEachPage { messages throws(StoreError) in
+      var rows = try reader.rows(ofMessages: messages.map(\.id))
+      if !hasBegun { printer.begin(rows.columns) }
+      hasBegun = true
+      while output.error == nil, try rows.next() {
+        printer.print(rows)
+        count += 1
+      }
+      answers.put(.saved(wanted, .progress("\(shown(wanted.name)): \(grouped(UInt64(count))) messages…")))
+    }
+    printer.end(isWhole: isWhole)
+    if let error = output.error { return .failed(error.description) }
+    return isWhole
+      ? .done("\(shown(wanted.name)): \(count == 1 ? "1 message" : "\(grouped(UInt64(count))) messages")")
+      : .failed("\(shown(wanted.name)) was not written to its end")
+  }
+
+  // MARK: Packets
+
+  func writePackets(
+    _ input: InputOptions, _ plans: [ProtocolPlan], _ decode: DecodeOptions
+  ) throws(StoreError) -> SaveOutcome {
+    if isThere, !wanted.replaces { return .exists }
+    var input = input
+    input.files = try reader.captures()
+    if let odd = input.files.first(where: { !isRegularFile($0) }) {
+      return .failed("\(odd): the packets are not there")
+    }
+    var places: Set<MessagePlace> = []
+    let isWhole = try forEachPage { messages in
+      for message in messages {
+        places.insert(
+          MessagePlace(
+            capture: UInt16(clamping: message.capture - 1), number: UInt64(max(0, message.packet)),
+            streamOffset: UInt64(max(0, message.streamOffset)), direction: message.direction))
+      }
+    }
+    guard isWhole, !places.isEmpty else { return .failed("there are no messages to write") }
+    var report = ReportOptions()
+    (report.isQuiet, report.showsProgress) = (true, false)
+    let run = Run(guest: input, plans: plans, decode: decode, report: report)
+    answers.put(
+      .saved(
+        wanted, .progress("\(shown(wanted.name)): reading \(input.files.count == 1 ? "the capture" : "captures")…")))
+    let (status, lines) = exportMessages(run, places, to: wanted.name)
+    let text = lines.joined(separator: "; ")
+    return status == .success
+      ? .done("\(shown(wanted.name)): \(text)") : .failed(text.isEmpty ? "\(shown(wanted.name)): not written" : text)
+  }
+}

@@ -1,0 +1,108 @@
+import CSandbox
+import Glibc
+import IMBrowser
+import IMCapture
+import IMEngine
+import IMProfile
+import IMTerminal
+import IMWire
+
+/// A live capture on the screen: `imdump browse -i`.
+///
+/// The capture writes a store, as `imdump -i --store` does, on threads of its own; the screen reads that store, as it reads any other
+/// that is being written. So neither waits for the other.
+struct LiveBrowse {
+  private let input: InputOptions
+  private let decode: DecodeOptions
+  private let options: BrowseOptions
+  private let isColoured: Bool
+  private let confinement: Confinement
+  private let plans: (frames: [ProtocolPlan], files: [ProtocolPlan], capture: [ProtocolPlan])
+  private let source: BrowsedSource
+
+  /// Bytes of a store behind which no messages are added.
+  private static let maximumBytes: UInt64 = 4 << 30
+
+  init(
+    _ input: InputOptions, _ decode: DecodeOptions, _ options: BrowseOptions, isColoured: Bool
+  ) throws(UsageError) {
+    guard !input.waitsForInterface else {
+      throw UsageError(message: "browse shows an interface that is there: --wait-interface is for other commands")
+    }
+    guard input.writePath != "-" else { throw UsageError(message: "-w -: the screen is on standard output") }
+    confinement = try Confinement(input.confinement, isLive: true)
+    source = BrowsedSource(interface: input, words(decode, input.captureFilter))
+    self.input = input
+    self.decode = try settled(decode)
+    self.options = options
+    self.isColoured = isColoured
+    plans = (try loaded(self.decode), try loaded(self.decode), try loaded(self.decode))
+  }
+
+  func perform() throws(UsageError) -> ExitStatus {
+    let session = try takeTerminal(options)
+    let names = try openNames(options)
+    guard let wakeEnd = listenToSignals() else { return .failure }
+    let loading = StoreLoading { TerminalSignals.wake() }
+    loading.change { $0.isLive = true }
+    do throws(CaptureError) {
+      let cache = options.storePath.isEmpty ? try CacheFile(for: confinement.user) : nil
+      defer { cache?.remove() }
+      let path = cache?.path ?? options.storePath
+      let capture = try LiveRun(
+        Run(watched: input, plans: plans.capture, decode: decode, report: quiet, confinement: confinement),
+        choices(path), loading)
+      let answers = AnswerDesk { TerminalSignals.wake() }
+      // The packets that `-w` has written are read as any file is.
+      var reading = input
+      (reading.interface, reading.writePath, reading.packetLimit, reading.captureFilter) = (nil, nil, nil, nil)
+      let term = getenv("TERM").map { String(cString: $0) } ?? ""
+      var browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
+      if names != nil { browser.names = NameBook() }
+      let loop = BrowseLoop(
+        browser, session,
+        colours: ColourLevel(term: term, isWanted: isColoured), wakeEnd: wakeEnd, answers: answers, loading: loading,
+        isThere: false
+      ) { [plans, decode] () throws(CaptureError) in
+        try BrowseReaders(capture.place ?? path, reading, (plans.frames, plans.files), decode, answers, names: names)
+      }
+      imdump_keep_terminal(STDIN_FILENO, TerminalSession.leaving)
+      session.begin()
+      defer {
+        session.end()
+        imdump_keep_terminal(-1, "")
+      }
+      loop.paintFirst()
+      try capture.start()
+      let status = loop.run()
+      session.end()
+      // What was stored is told where it stays.
+      return capture.end(status, saysStore: cache == nil)
+    } catch {
+      complain(error.description)
+      return ExitStatus(error)
+    }
+  }
+
+  private var quiet: ReportOptions {
+    var report = ReportOptions()
+    (report.isQuiet, report.showsProgress) = (true, false)
+    return report
+  }
+
+  private func choices(_ path: String) -> StoreChoices {
+    var choices = StoreChoices()
+    choices.path = path
+    choices.keepsPayload = options.keepsPayload
+    choices.maximumBytes = Self.maximumBytes
+    return choices
+  }
+}
+
+extension BrowsedSource {
+  /// What is captured on an interface: where packets are written they can be read again.
+  fileprivate init(interface input: InputOptions, _ words: [String]) {
+    self.init(files: input.writePath.map { [$0] } ?? [], isStore: false, options: words)
+    interface = input.interface
+  }
+}

@@ -1,0 +1,42 @@
+import IMEngine
+
+/// What the row of a message says of its fate, and its sums have counted: as it was when the row was written last.
+struct CountedMessage: Equatable {
+  /// The fate and its cause, by their numbers.
+  let fate: Int, cause: Int64?
+  /// The number of the answer's status.
+  let status: Int64?
+  /// Copies after the first, up to the answer; copies behind it.
+  let retries: Int64, duplicates: Int64
+  /// Microseconds to the first answer.
+  let latency: Int64?
+  /// What is wrong with it.
+  let kinds: ProblemKinds
+  /// The remarks on its copies.
+  let flags: Int64
+  /// Its lists, as text.
+  let copies: String?, checksums: String?, answers: String?
+
+  /// The columns in the order in which `init` reads them.
+  static let columns = "fate, cause, status, retries, duplicates, rtt_us, problems, flags, copies, checksums, answers"
+
+  /// What a row says.
+  init(_ row: Row) {
+    fate = Int(clamping: row.number(0) ?? 0)
+    cause = row.number(1)
+    status = row.number(2)
+    retries = row.number(3) ?? 0
+    duplicates = row.number(4) ?? 0
+    latency = row.number(5)
+    kinds = ProblemKinds(rawValue: row.number(6) ?? 0)
+    flags = row.number(7) ?? 0
+    copies = row.text(8)
+    checksums = row.text(9)
+    answers = row.text(10)
+  }
+
+  /// Whether its answer came late.
+  var isLate: Bool { kinds.contains(.late) }
+  /// The round trip, by Karn's rule as in `Exchange.roundTrip`.
+  var roundTrip: Int64? { retries == 0 ? latency : nil }
+}

@@ -1,0 +1,53 @@
+import IMEngine
+import IMOutput
+
+/// Rows of messages whose fates are not final: a live store has a row as soon as a message is there, and changes it with what
+/// becomes of the message.
+struct OpenMessages: ~Copyable {
+  private var look: Statement
+  private var change: Statement
+
+  init(_ database: Connection) throws(StoreError) {
+    let look = try database.prepare(
+      "SELECT \(CountedMessage.columns) FROM message WHERE id = ?1", "read messages")
+    let names = CountedMessage.columns.split(separator: ", ")
+    let sets = names.enumerated().map { "\($1) = ?\($0 + 2)" }.joined(separator: ", ")
+    let change = try database.prepare("UPDATE message SET \(sets) WHERE id = ?1", "write messages")
+    self.look = look
+    self.change = change
+  }
+
+  /// What the row of a message says; `nil` where it has none.
+  mutating func counted(_ exchange: Exchange) throws(StoreError) -> CountedMessage? {
+    look.bind(1, MessageRows.id(exchange))
+    defer { look.reset() }
+    return try look.step() ? CountedMessage(look.row) : nil
+  }
+
+  /// Changes the row of a message that `old` is said of; false where there is nothing to change.
+  mutating func update(
+    _ record: MessageRecord, _ exchange: Exchange, problems: ProblemKinds, status: Int64?, from old: CountedMessage
+  ) throws(StoreError) -> Bool {
+    let (copies, checksums, answers) = MessageRows.lists(record, exchange)
+    let isSame =
+      old.fate == Int(exchange.fate.rawValue) && old.cause == exchange.cause.map { Int64($0.rawValue) }
+      && old.status == status && old.retries == Int64(exchange.repeats) && old.duplicates == Int64(exchange.duplicates)
+      && old.latency == exchange.latency && old.kinds == problems && old.flags == Int64(record.flags)
+      && old.copies == copies && old.checksums == checksums && old.answers == answers
+    if isSame { return false }
+    change.bind(1, MessageRows.id(exchange))
+    change.bind(2, Int64(exchange.fate.rawValue))
+    change.bind(3, exchange.cause.map { Int64($0.rawValue) })
+    change.bind(4, status)
+    change.bind(5, Int64(exchange.repeats))
+    change.bind(6, Int64(exchange.duplicates))
+    change.bind(7, exchange.latency)
+    change.bind(8, problems.rawValue)
+    change.bind(9, Int64(record.flags))
+    change.bind(10, copies)
+    change.bind(11, checksums)
+    change.bind(12, answers)
+    try change.run()
+    return true
+  }
+}
