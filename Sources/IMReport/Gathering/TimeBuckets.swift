@@ -25,6 +25,9 @@ package struct TimeBuckets<Value: Additive>: Sendable {
   /// No buckets.
   package init() {}
 
+  /// No buckets, so many seconds wide each.
+  package init(width: Int64) { self.width = max(1, width) }
+
   /// Whether nothing was counted.
   package var isEmpty: Bool { values.isEmpty }
   /// When the first bucket begins, and when the last one ends; `nil` where nothing was counted.
@@ -56,6 +59,15 @@ package struct TimeBuckets<Value: Additive>: Sendable {
     }
     (first, last) = (min(first, number), max(last, number))
     body(&values[number, default: Value()])
+  }
+
+  /// Forgets the buckets that end before `begin`.
+  package mutating func drop(before begin: Timestamp) {
+    let number = Self.floor(begin.seconds, width)
+    guard first < number else { return }
+    values = values.filter { $0.key >= number }
+    first = values.keys.min() ?? .max
+    last = values.keys.max() ?? .min
   }
 
   private mutating func widen() {

@@ -8,7 +8,7 @@ import Testing
 @testable import IMPipeline
 
 /// The server of metrics, asked over real sockets by clients that behave and by clients that do not.
-@Suite(.serialized) struct MetricsServerTests {
+@Suite(.serialized) struct WebServerTests {
   @Test(arguments: [
     ([], MetricText.Dialect.prometheus), (["*/*"], .prometheus), (["text/plain"], .prometheus),
     (["application/openmetrics-text"], .openMetrics), (["application/openmetrics-text;q=0"], .prometheus),
@@ -81,7 +81,7 @@ import Testing
 
   /// Runs `body` while the capture, which is this thread, answers what is asked; gives the texts that it wrote.
   private func serve(lines: Int = 0, _ body: @escaping @Sendable (UInt16) -> Void) throws -> Int {
-    let server = try MetricsServer(address: "127.0.0.1:0")
+    let server = try WebServer(address: "127.0.0.1:0")
     try server.begin()
     defer { server.end() }
     let port = ListenAddress.port(of: server.descriptor)
@@ -198,7 +198,7 @@ import Testing
 
   /// The thread ends at once, whoever is connected.
   @Test(.enabled(if: loopbackIsUp, "the loopback interface is down")) func theEnd() throws {
-    let server = try MetricsServer(address: "127.0.0.1:0")
+    let server = try WebServer(address: "127.0.0.1:0")
     let port = ListenAddress.port(of: server.descriptor)
     try server.begin()
     let sockets = try (0..<3).map { _ in try connect(port) }
