@@ -98,7 +98,9 @@ struct Capture: Subcommand {
       choices.store?.maximumBytes = store.maximumBytes ?? 4 << 30
     }
     if page != PageOptions() {
-      guard page.listen != nil else { throw UsageError(message: "--window is about the page of --listen, and there is none") }
+      guard page.listen != nil else {
+        throw UsageError(message: "--window is about the page of --listen, and there is none")
+      }
       choices.page = page
     }
     choices.documents?.filter = filter

@@ -55,13 +55,17 @@ struct Report: Subcommand {
   func perform() throws(UsageError) -> ExitStatus {
     let input = try source.filesOrInterface()
     guard input.interface != nil else {
-      guard page == PageOptions() else { throw UsageError(message: "--listen and --window are about a live capture: give -i") }
+      guard page == PageOptions() else {
+        throw UsageError(message: "--listen and --window are about a live capture: give -i")
+      }
       return try runReport(
         input: input, decode: decode, report: speech.report, path: path ?? "", old: old, style: style,
         conditions: conditions)
     }
     guard old == nil, conditions.isEmpty else {
-      throw UsageError(message: "--compare and --fail-on are about captures that are over: write one with imdump -i ... -w, and compare that")
+      throw UsageError(
+        message:
+          "--compare and --fail-on are about captures that are over: write one with imdump -i ... -w, and compare that")
     }
     return try runLiveReport(
       input: input, decode: decode, report: speech.report, path: path, page: page, style: style)
@@ -75,7 +79,8 @@ extension PageOptions: OptionGroup {
     [
       .value(
         "--listen <address:port>", \.listen,
-        "With -i, serve the page of 'imdump report' at this address, such as 127.0.0.1:8080, and the metrics at /metrics."),
+        "With -i, serve the page of 'imdump report' at this address, such as 127.0.0.1:8080, and the metrics at /metrics."
+      ),
       .value("--window <time>", \.window, "How long a time that page covers, from 1m to 24h; 1h by default."),
     ]
   }

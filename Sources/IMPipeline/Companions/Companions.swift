@@ -8,7 +8,10 @@ enum Companions {
   /// A capture file comes first, because it may end the run; alerts before documents, which hold them, also those of the
   /// end; profiles before metrics and the page, which name their types; the server before these, which it ends first.
   static var kinds: [any Companion.Type] {
-    [CaptureFiles.self, Alerts.self, Documents.self, ProfileReload.self, WebListener.self, Metrics.self, LivePage.self, StoreKeeper.self]
+    [
+      CaptureFiles.self, Alerts.self, Documents.self, ProfileReload.self, WebListener.self, Metrics.self, LivePage.self,
+      StoreKeeper.self,
+    ]
   }
 }
 

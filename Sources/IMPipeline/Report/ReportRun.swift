@@ -19,7 +19,8 @@ package func runReport(
     throw UsageError(message: "the capture is read twice, which standard input cannot be: name a file")
   }
   if old == nil, let condition = conditions.first(where: \.isOfChange) {
-    throw UsageError(message: "--fail-on \(condition.text) is about a change: give the capture to compare with, --compare")
+    throw UsageError(
+      message: "--fail-on \(condition.text) is about a change: give the capture to compare with, --compare")
   }
   let run = try Run(input: input, decode: decode, report: report)
   return try ReportRun(run, path, old: old, style: style, conditions: conditions).perform()

@@ -118,7 +118,9 @@ final class ReportSink: EngineSink {
     problems.ended(report)
     if let expected = report.heartbeats?.expected, expected > 0 { heartbeats.promise(expected) }
     sessions.ended(report)
-    if report.figures != nil, report.reason == .reset { trouble(report.info.serial, report.closedAt ?? report.lastSeen) }
+    if report.figures != nil, report.reason == .reset {
+      trouble(report.info.serial, report.closedAt ?? report.lastSeen)
+    }
     if WorstConnections.score(report) > 0 { troubledCount += 1 }
     rows.append((row(report), report.session))
     if rows.count > 4 * Self.maximumRows { cut() }

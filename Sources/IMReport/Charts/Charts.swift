@@ -70,8 +70,9 @@ enum Charts {
     bands(buckets, series.width, axis, plot, &page)
     lengths.draw(&page)
     axis.draw(plot, &page)
-    // The lowest on top.
-    for (percent, kind) in zip(percentiles.all, lineKinds).reversed() {
+    // The lowest on top, and of the others the dotted ones, which leave the dashed ones to be seen where they are alike.
+    let kinds = Array(zip(percentiles.all, lineKinds))
+    for (percent, kind) in kinds.dropFirst() + kinds.prefix(1) {
       let points = buckets.map { bucket -> (x: Double, y: Double)? in
         bucket.value.roundTrips.percentile(percent).map { value in
           (middle(bucket.begin, series.width, axis), lengths.place(value))

@@ -25,9 +25,6 @@ package struct TimeBuckets<Value: Additive>: Sendable {
   /// No buckets.
   package init() {}
 
-  /// No buckets, so many seconds wide each.
-  package init(width: Int64) { self.width = max(1, width) }
-
   /// Whether nothing was counted.
   package var isEmpty: Bool { values.isEmpty }
   /// When the first bucket begins, and when the last one ends; `nil` where nothing was counted.

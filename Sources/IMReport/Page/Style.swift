@@ -40,7 +40,12 @@ enum Style {
     .tiles li{background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:10px 14px}
     .tiles b{display:block;font-size:1.45rem;line-height:1.3;font-variant-numeric:tabular-nums}.tiles span{color:var(--soft);font-size:.85rem}
     .tiles .name{color:var(--ink);font-weight:600}
-    figure{margin:8px 0;border-radius:4px}.scroll{overflow-x:auto;max-width:100%}
+    figure{margin:8px 0;border-radius:4px}.scroll{overflow-x:auto;max-width:100%;\
+    background:linear-gradient(to right,var(--paper) 40%,transparent) 0 0/32px 100%,\
+    linear-gradient(to left,var(--paper) 40%,transparent) 100% 0/32px 100%,\
+    linear-gradient(to right,var(--rule),transparent) 0 0/12px 100%,\
+    linear-gradient(to left,var(--rule),transparent) 100% 0/12px 100%;\
+    background-repeat:no-repeat;background-attachment:local,local,scroll,scroll}
     figure svg{display:block;width:100%;min-width:820px;max-width:1072px;height:auto}
     .readout{font-size:.9rem;min-height:1.5em;color:var(--soft);font-variant-numeric:tabular-nums}
     .legend{display:flex;flex-wrap:wrap;gap:2px 20px;font-size:.88rem;color:var(--soft);margin:4px 0;padding:0;list-style:none;max-width:none}
@@ -77,7 +82,7 @@ enum Style {
     @media(max-width:600px){body{padding:0 14px 48px}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:10px}\
     .tiles{grid-template-columns:1fr 1fr;gap:8px}.tiles b{font-size:1.2rem}#verdict{padding:12px 14px}#verdict h2{font-size:1.1rem}}
     @media print{html{font-size:12px}body{max-width:none;padding:0}nav,.readout,.filter,.skip,.live{display:none}figure,tr,.tiles li{break-inside:avoid}\
-    .scroll,details .scroll{overflow:visible;max-height:none}figure svg,details.ladder svg{min-width:0}h2{break-after:avoid}}
+    .scroll,details .scroll{overflow:visible;max-height:none;background:none}figure svg,details.ladder svg{min-width:0}h2{break-after:avoid}}
     @media(prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 
     """

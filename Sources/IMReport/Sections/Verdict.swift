@@ -166,7 +166,9 @@ package struct Verdict {
 
   private static func nothing(_ model: ReportModel) -> (Level, String) {
     let packets = model.summary.ledger.packets
-    guard packets > 0 else { return (.nothing, "There is no packet in the capture.") }
+    guard packets > 0 else {
+      return (.nothing, model.live == nil ? "There is no packet in the capture." : "No packet has come in this time.")
+    }
     let decoded = model.summary.ledger.decodedConnections
     if decoded > 0 {
       return (.nothing, "No message that asks for an answer was seen on \(count(decoded, "decoded connection")).")

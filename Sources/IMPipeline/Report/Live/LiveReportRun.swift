@@ -10,7 +10,8 @@ package func runLiveReport(
   style: PageStyle
 ) throws(UsageError) -> ExitStatus {
   guard path != nil || page.listen != nil else {
-    throw UsageError(message: "name the address to serve the page on with --listen, or the page to write at the end with -o")
+    throw UsageError(
+      message: "name the address to serve the page on with --listen, or the page to write at the end with -o")
   }
   let run = try Run(input: input, decode: decode, report: report)
   var choices = RunChoices()

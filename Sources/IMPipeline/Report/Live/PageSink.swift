@@ -17,7 +17,8 @@ final class PageSink: EngineSink {
   private var roles: RoleTable
   /// The slices of the window in which something happened.
   private var slices: [Int64: PageSlice] = [:]
-  private(set) var series: TimeBuckets<ReportBucket>
+  /// Over time: in steps of a second, which grow with what the window has.
+  private(set) var series = TimeBuckets<ReportBucket>()
   private(set) var connections = TrackedConnections()
   /// Attempts that failed, the latest ones.
   private(set) var failures: [ConnectionReport] = []
@@ -37,7 +38,6 @@ final class PageSink: EngineSink {
     self.plans = plans
     self.window = window
     roles = RoleTable(plans: plans)
-    series = TimeBuckets(width: window.step)
   }
 
   /// When the oldest slice of the window begins.

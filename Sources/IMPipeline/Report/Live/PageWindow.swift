@@ -19,8 +19,8 @@ package struct PageOptions: Equatable, Sendable {
 /// Slices are whole minutes, at most 60 of them, at multiples of their length since 1970. The page has all slices of the window and
 /// the one that is running, so it covers the window's length and up to a slice more.
 struct PageWindow: Equatable {
-  /// Seconds of a slice, and of a step of the charts.
-  let slice: Int64, step: Int64
+  /// Seconds of a slice.
+  let slice: Int64
   /// Slices before the one that is running.
   let count: Int64
 
@@ -30,8 +30,6 @@ struct PageWindow: Equatable {
     let length = (minutes + 59) / 60
     slice = length * 60
     count = (minutes + length - 1) / length
-    let all = (count + 1) * length * 60
-    step = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600].first { all / $0 <= 390 } ?? 600
   }
 
   /// Its length in seconds, without the slice that is running.
