@@ -106,7 +106,9 @@ let package = Package(
     room("IMCommandLine", ["IMWire"]),
     .executableTarget(
       name: "imdump",
-      dependencies: ["IMPipeline", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire", "IMCommandLine"],
+      dependencies: [
+        "IMPipeline", "IMReport", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire", "IMCommandLine",
+      ],
       swiftSettings: settings + checked),
     .executableTarget(
       name: "impeer",
@@ -147,7 +149,7 @@ let package = Package(
       ["IMDocuments", "IMEngineTestSupport", "IMOutput", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
     tests(
       "IMPipelineTests",
-      ["IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMTerminal", "IMWire"]),
+      ["IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMReport", "IMTerminal", "IMWire"]),
     tests("IMStoreTests", ["IMStore", "IMWire"]),
     tests("IMReportTests", ["IMReport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),

@@ -82,6 +82,24 @@ package struct HeartbeatCounts: Sendable {
     spacing.add(other.spacing)
   }
 
+  /// Adds all that others counted.
+  package mutating func add(_ other: HeartbeatCounts) {
+    sent += other.sent
+    answered += other.answered
+    missed += other.missed
+    unknown += other.unknown
+    absent += other.absent
+    intervals += other.intervals
+    intervalSum &+= other.intervalSum
+    changes += other.changes
+    changeSum &+= other.changeSum
+    expectations += other.expectations
+    expectedSum &+= other.expectedSum
+    roundTrips.add(other.roundTrips)
+    pings.add(other.pings)
+    spacing.add(other.spacing)
+  }
+
   /// Adds what became of a carrier's pings, beside their cadence.
   package mutating func addPings(_ counts: PingCounts) {
     pings.add(counts)

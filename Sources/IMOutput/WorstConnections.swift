@@ -10,7 +10,7 @@ package struct WorstConnections {
     /// The connection at its end.
     package var report: ConnectionReport
     /// Its trouble, never 0: four points for a message, a control frame or a receipt that failed, two for a missed
-    /// heartbeat, one for a retry, a gap or a damaged frame.
+    /// heartbeat, one for a retry, a gap, a damaged frame, or an end by a reset.
     package var score: UInt64
   }
 
@@ -40,6 +40,7 @@ package struct WorstConnections {
       let fates = report.rare.fates[way]
       score += UInt64(fates.unanswered + fates.damaged + fates.rejected) * 4
     }
+    if report.reason == .reset { score += 1 }
     return score + UInt64(report.heartbeats?.missed ?? 0) * 2
   }
 }

@@ -28,14 +28,43 @@ package struct ReportModel {
     package init(name: String, lost: UInt64) { (self.name, self.lost) = (name, lost) }
   }
 
+  /// A capture that goes on.
+  package struct Live: Sendable {
+    /// The interface.
+    package var interface: String
+    /// How long a time the page covers, but for the last minutes, in seconds.
+    package var windowSeconds: Int64
+    /// From when to when that is now, and when the capture began; `nil` before the first packet.
+    package var covered: (from: Timestamp, to: Timestamp, begun: Timestamp)?
+    /// Whether it is served, and fetches itself anew.
+    package var isRefreshed = false
+
+    /// Nothing has come yet.
+    package init(interface: String, windowSeconds: Int64) {
+      (self.interface, self.windowSeconds) = (interface, windowSeconds)
+    }
+  }
+
   /// imdump's version.
   package var version: String
   /// The captures that were read, and the capture filter.
   package var captures: [String], filter: String?
   /// What went wrong with reading them.
   package var errors: [String] = []
-  /// The counts of `imdump stats`.
-  package var run: RunSnapshot
+  /// What the page's time came to: of a capture, the figures of `imdump stats`.
+  package var figures: ReportFigures
+  /// Where every packet and byte of that time went.
+  package var summary: Summary
+  /// The counts of the whole run in words.
+  package var countedLines: [String]
+  /// Of a capture that goes on, what the page covers of it; `nil` of files.
+  package var live: Live?
+  /// The percentiles of round trips that are drawn and shown.
+  package var percentiles = PagePercentiles.usual
+  /// Whether the page holds what it shows as JSON, too.
+  package var embedsData = false
+  /// When the page was made; `nil` where it does not say, so that the same captures give the same bytes.
+  package var madeAt: Timestamp?
   /// Packets that the source cut to its snaplen, and those without a time; what a live capture dropped stands in `run`.
   package var profiles: [Profile] = []
   /// What was found where nothing was decoded.
@@ -70,19 +99,25 @@ package struct ReportModel {
   package var ambiguous: UInt64 = 0
 
   /// A model of what a run came to.
-  package init(version: String, captures: [String], filter: String?, run: RunSnapshot) {
+  package init(
+    version: String, captures: [String], filter: String?, figures: ReportFigures, summary: Summary,
+    countedLines: [String]
+  ) {
     self.version = version
     self.captures = captures
     self.filter = filter
-    self.run = run
+    self.figures = figures
+    self.summary = summary
+    self.countedLines = countedLines
   }
 
   /// When the first packet and the last one came; `nil` without a packet.
   var captured: (first: Timestamp, last: Timestamp)? {
-    run.summary.ledger.firstAt.flatMap { first in run.summary.ledger.lastAt.map { (first, max(first, $0)) } }
+    if let live { return live.covered.map { ($0.from, max($0.from, $0.to)) } }
+    return summary.ledger.firstAt.flatMap { first in summary.ledger.lastAt.map { (first, max(first, $0)) } }
   }
   /// What became of messages.
-  var messages: FateCounts { run.total.messages.both }
+  var messages: FateCounts { figures.messages.both }
   /// The span of the charts over time.
   var span: (begin: Timestamp, end: Timestamp)? { series.span }
 }
@@ -141,8 +176,10 @@ package struct ConnectionRow: Sendable {
   package var messages: UInt64 = 0, lost: UInt64 = 0, unknown: UInt64 = 0, retries: UInt64 = 0
   /// Heartbeats without an answer; `nil` where none were sent.
   package var missed: UInt64?
-  /// Missing bytes; segments sent again.
-  package var gapBytes: UInt64 = 0, retransmissions: UInt64 = 0
+  /// Missing bytes.
+  package var gapBytes: UInt64 = 0
+  /// Segments sent again; `nil` where that is not known yet.
+  package var retransmissions: UInt64?
   /// Its trouble; 0 for none.
   package var score: UInt64 = 0
 
@@ -186,6 +223,21 @@ package struct HeartbeatMarks: Sendable {
 
   /// Counts one without an answer.
   package mutating func miss(_ at: Timestamp) { if missed.count < Self.maximumCount { missed.append(at) } }
+
+  /// One without an answer got it late.
+  package mutating func answeredLate(_ at: Timestamp) {
+    if let place = missed.lastIndex(of: at) { missed.remove(at: place) }
+  }
+
+  /// Adds other marks, as long as there are few.
+  package mutating func add(_ other: HeartbeatMarks) {
+    count += other.count
+    marks += other.marks.prefix(max(0, Self.maximumCount - marks.count))
+    missed += other.missed.prefix(max(0, Self.maximumCount - missed.count))
+    for (milliseconds, connections) in other.promised where promised.count < 8 || promised[milliseconds] != nil {
+      promised[milliseconds, default: 0] += connections
+    }
+  }
 
   /// Counts a connection whose client promised one every so many milliseconds.
   package mutating func promise(_ milliseconds: UInt32) {

@@ -21,6 +21,7 @@ struct Capture: Subcommand {
   var documents = DocumentChoices()
   var alerts = AlertOptions()
   var metrics = MetricsOptions()
+  var page = PageOptions()
   var store = StoreChoices()
   var filter: String?
   var expression: [String] = []
@@ -53,7 +54,7 @@ struct Capture: Subcommand {
       .flag("--no-fields", \.leavesFieldsOut, "Leave named fields out: JSON is several times as fast without."),
       .value("--format <format>", \.format, "Output format."),
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
-      .group(\.documents), .group(\.alerts), .group(\.metrics),
+      .group(\.documents), .group(\.alerts), .group(\.metrics), .group(\.page),
       .value(
         "--store <file>", \.store.path,
         "Write messages to this SQLite database instead of printing lines, as 'imdump index' does; readable at any time."
@@ -95,6 +96,12 @@ struct Capture: Subcommand {
     if !store.path.isEmpty {
       choices.store = store
       choices.store?.maximumBytes = store.maximumBytes ?? 4 << 30
+    }
+    if page != PageOptions() {
+      guard page.listen != nil else {
+        throw UsageError(message: "--window is about the page of --listen, and there is none")
+      }
+      choices.page = page
     }
     choices.documents?.filter = filter
     if filter != nil, input.writePath != nil, !speech.report.isQuiet {

@@ -1,23 +1,32 @@
-import IMCommandLine
-import IMPipeline
+package import IMCommandLine
+import IMMetrics
+package import IMPipeline
+package import IMReport
 
 /// `imdump report`: a capture as a page.
 struct Report: Subcommand {
   static var about: About {
     About(
       "report", "Write a page of HTML: what was lost, where, since when, and who is hurt.",
-      usage: ["imdump report <file> ... -o <page> [<options>] [<expression> ...]"],
+      usage: [
+        "imdump report <file> ... -o <page> [<options>] [<expression> ...]",
+        "imdump report -i <interface> --listen <address:port> [<options>] [<expression> ...]",
+      ],
       discussion: """
         The page is one file that loads nothing. It has a verdict, charts of round trips, rates, losses, heartbeats and connections over \
-        time, ladders of the worst connections, and tables. Times are UTC. The same captures give the same bytes.
+        time, ladders of the worst connections, and tables. Times are UTC. The same captures give the same bytes. With -i, --listen serves \
+        the page of the last hour, which refreshes itself; -o writes it when the capture ends.
         """)
   }
 
-  var source = SourceOptions()
+  var source = LiveSource()
   var decode = DecodeOptions()
   var speech = SpeechOptions()
-  var path = ""
+  var path: String?
   var old: String?
+  var conditions: [FailCondition] = []
+  var page = PageOptions()
+  var style = PageStyle()
 
   static var table: [Option<Self>] {
     [
@@ -25,16 +34,63 @@ struct Report: Subcommand {
       .value(
         "--compare <old>", \.old, "Also put the figures of this capture beside those of the others.", completing: .files
       ),
+      .list(
+        "--fail-on <condition>", \.conditions,
+        "Exit with status 2 if this holds, such as loss>1% or, with --compare, rtt_p99>+10%. Repeatable."),
+      .group(\.page),
+      .value("--percentiles <list>", \.style.percentiles, "The percentiles of round trips to show, one to five."),
+      .flag("--json", \.style.embedsData, "Also put what the page shows into it as JSON."),
+      .flag("--stamp", \.style.isStamped, "Say when the page was made; the same captures then give other bytes."),
       .group(\.source), .group(\.decode), .group(\.speech),
-      .list("<file> ...", \.source.operands, captureFiles),
+      .list("<file> ...", \.source.source.operands, captureFilesOrFilter),
     ]
   }
 
   func check() throws(ValueError) {
-    guard !path.isEmpty else { throw ValueError("name the page to write with -o") }
+    guard path?.isEmpty != true, path != nil || source.input.interface != nil else {
+      throw ValueError("name the page to write with -o")
+    }
   }
 
   func perform() throws(UsageError) -> ExitStatus {
-    try runReport(input: source.files(), decode: decode, report: speech.report, path: path, old: old)
+    let input = try source.filesOrInterface()
+    guard input.interface != nil else {
+      guard page == PageOptions() else {
+        throw UsageError(message: "--listen and --window are about a live capture: give -i")
+      }
+      return try runReport(
+        input: input, decode: decode, report: speech.report, path: path ?? "", old: old, style: style,
+        conditions: conditions)
+    }
+    guard old == nil, conditions.isEmpty else {
+      throw UsageError(
+        message:
+          "--compare and --fail-on are about captures that are over: write one with imdump -i ... -w, and compare that")
+    }
+    return try runLiveReport(
+      input: input, decode: decode, report: speech.report, path: path, page: page, style: style)
   }
+}
+
+/// The page of a live capture.
+extension PageOptions: OptionGroup {
+  /// The rows of these options.
+  package static var table: [Option<Self>] {
+    [
+      .value(
+        "--listen <address:port>", \.listen,
+        "With -i, serve the page of 'imdump report' at this address, such as 127.0.0.1:8080, and the metrics at /metrics."
+      ),
+      .value("--window <time>", \.window, "How long a time that page covers, from 1m to 24h; 1h by default."),
+    ]
+  }
+}
+
+extension PagePercentiles: OptionValue {
+  /// Reads a list.
+  package init?(word: String) { self.init(word) }
+  /// The list as it is written.
+  package var word: String? { text }
+  /// The form.
+  package static var wanted: String { "one to five percentiles between 0 and 100, such as 50,95,99.9," }
 }

@@ -19,6 +19,17 @@ import Testing
       small?.text == "eth0 has a ring buffer of 4 MiB; 16 MiB were asked for, and the kernel has no memory for them")
   }
 
+  @Test func rightsAreTold() {
+    let status = "Name:\timdump\nCapPrm:\t0000000000000000\nCapEff:\t0000000000003000\n"
+    #expect(effectiveCapabilities(status) == 0x3000)
+    #expect(effectiveCapabilities("CapEff:\tzz\n") == nil && effectiveCapabilities(nil) == nil)
+    let both = rightsFinding(effective: 0x3000, isRoot: true)
+    #expect(both.state == .ok && both.text == "root, cap_net_raw and cap_net_admin")
+    let none = rightsFinding(effective: 0x1000, isRoot: false)
+    #expect(none.state == .problem && none.advice?.contains("setcap cap_net_raw+ep") == true)
+    #expect(rightsFinding(effective: nil, isRoot: true).state == .note)
+  }
+
   @Test(
     arguments: [
       ("\u{1b}[24;3R", 3), ("\u{1b}[1;80R", 80), ("x\u{1b}[A\u{1b}[2;5R", 5), ("\u{1b}[2R", nil), ("\u{1b}[;5R", nil),

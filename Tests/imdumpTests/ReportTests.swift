@@ -254,6 +254,75 @@ import Testing
       ])
   }
 
+  /// The data in the page are those of stats, and the words those of the page.
+  @Test(arguments: try Samples.captures()) func thePageHoldsItsData(_ sample: String) throws {
+    let (text, root) = try Self.page([Samples.path(sample), "--json", "--percentiles", "90,50,99.9"])
+    let stats = try Self.stats([Samples.path(sample)])
+    let begin = try #require(text.range(of: "<script type=\"application/json\" id=\"data\">"))
+    let end = try #require(text[begin.upperBound...].range(of: "</script>"))
+    let bytes = Data(text[begin.upperBound..<end.lowerBound].utf8)
+    let data = try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
+    for path in ["success", "loss", "retry"] {
+      let (shown, known) = (Self.value(data, "figures." + path), Self.value(stats, "total." + path))
+      #expect((shown == nil) == (known == nil) && abs((shown ?? 0) - (known ?? 0)) < 1e-5, "\(path)")
+    }
+    for path in ["rtt_us.count", "rtt_us.p50", "rtt_us.p90", "messages.units", "messages.unanswered"] {
+      #expect(Self.value(data, "figures." + path) ?? 0 == Self.value(stats, "total." + path) ?? 0, "\(path)")
+    }
+    let steps = try #require(data["steps"] as? [[String: Any]])
+    let lost =
+      (Self.value(stats, "total.messages.unanswered") ?? 0) + (Self.value(stats, "total.messages.damaged") ?? 0)
+    #expect(steps.reduce(0) { $0 + (Self.value($1, "lost") ?? 0) } == lost)
+    #expect((data["connections"] as? [Any])?.count == PageParser.rows(root, "connection-rows").count)
+    #expect((data["problems"] as? [Any])?.count == PageParser.rows(root, "problem-rows").count)
+    let heads = PageParser.heads(root, "rtt-rows")
+    #expect(heads.isEmpty || heads == ["time", "p50", "p90", "p99.9", "round trips", "lost"])
+    #expect(
+      Self.tiles(root)["Round trip p50"] != nil && Self.tiles(root)["Round trip p90"]?.remark.hasPrefix("p99.9") == true
+    )
+  }
+
+  @Test(arguments: [
+    ("--fail-on loss>1%", 2), ("--fail-on loss>50%", 0), ("--fail-on loss>+1pp", 64),
+    ("--compare Samples/tjp-clean-chat.pcap --fail-on loss>+1pp", 2), ("--percentiles 50,50", 64),
+    ("--percentiles 100", 64), ("--percentiles 1,2,3,4,5,6", 64), ("--listen 127.0.0.1:0", 64), ("--window 10m", 64),
+  ]) func statusesOfAReport(_ arguments: String, _ status: Int32) throws {
+    let words = arguments.split(separator: " ").map(String.init)
+    let run = try Command.run(["report", "-q", "-o", "-", "Samples/tjp-weak-network.pcap"] + words)
+    #expect(run.status == status, "\(run.errors)")
+    #expect(run.output.isEmpty == (status == 64))
+  }
+
+  @Test(arguments: [
+    ("-i lo --listen localhost", "give an address and a port in numbers"), ("-i lo", "--listen"),
+    ("-i lo --listen 127.0.0.1:0 --compare x.pcap", "--compare"),
+  ]) func whatALivePageCannotBe(_ arguments: String, _ words: String) throws {
+    let run = try Command.run(["report", "-q"] + arguments.split(separator: " ").map(String.init))
+    #expect(run.status == 64 && run.errors.contains(words), "\(run.errors)")
+  }
+
+  @Test func theTimeOfAPageIsSaidWhereItIsAsked() throws {
+    let path = Samples.path("tjp-clean-chat.pcap")
+    let (stamped, plain) = (try Self.page([path, "--stamp"]).text, try Self.page([path]).text)
+    #expect(stamped.contains("<dt>Made at</dt><dd>20") && !plain.contains("Made at"))
+  }
+
+  /// A capture in which nothing but resets went wrong has ladders, too.
+  @Test func aResetHasALadder() throws {
+    let folder = try Scratch()
+    let client = Endpoint(address: IPAddress(v4: 0x0a00_0001), port: 40_000)
+    var talk = ConversationBuilder(client: client, server: Endpoint(address: IPAddress(v4: 0xc000_0209), port: 8_080))
+    let at = { (ms: Int64) in Timestamp(seconds: 1_760_000_000, fraction: 0).advanced(by: ms * 1_000_000) }
+    _ = talk.open(at: at(0))
+    _ = talk.send(TJPFrameBuilder(text: "hello", sequence: 10).bytes, .clientToServer, at: at(100))
+    _ = talk.send(TJPFrameBuilder.echoACK(of: 10).bytes, .serverToClient, at: at(120))
+    _ = talk.close(.reset(by: .serverToClient), at: at(30_000))
+    let path = try folder.file("reset.pcap", CaptureBuilder(talk.packets).pcap())
+    let (_, root) = try Self.page([path])
+    let ladder = try #require(root.all.first { $0.attributes["id"] == "ladder-1" })
+    #expect(ladder.text.contains("reset (RST)") && ladder.text.contains("data 10"), "\(ladder.text)")
+  }
+
   /// Names that clients give themselves, and names of files, are text whatever they are.
   @Test func hostileNamesAreText() throws {
     let folder = try Scratch()

@@ -79,11 +79,12 @@ private func check(_ request: HTTPRequest, _ head: ArraySlice<UInt8>) {
 /// gets one answer at most, from its beginning; and the capture is asked for a text once until it has written it.
 @Sendable private func responder(_ input: UnsafeRawBufferPointer) {
   var script = Script(input)
-  var desk = MetricsDesk()
+  var desk = WebDesk(WebOffers(hasPage: true, isLocal: script.byte() & 1 == 0))
   var now = 0.0, number: Int32 = 0, wanted = 0
   var taken: [Int32: Double] = [:], sent: [Int32: [UInt8]] = [:]
   let words = [
     "GET /metrics HTTP/1.", "1\r\nHost: x", "0\r\n", "\r\n\r\n", "HEAD ", "\0", "Accept: application/openmetrics-text",
+    "GET / HTTP/1.", "1\r\nHost: 127.0.0.1",
   ]
   .map { [UInt8]($0.utf8) }
   while !script.isEmpty {
@@ -110,10 +111,13 @@ private func check(_ request: HTTPRequest, _ head: ArraySlice<UInt8>) {
       let isAll = desk.clients[index].connection.sent(count, at: now)
       if isAll != (count == unsent.count) || isAll { check(sent[desk.clients[index].descriptor] ?? [], isAll) }
     case 13:
-      let dialect: MetricText.Dialect = how & 16 == 0 ? .prometheus : .openMetrics
-      wanted &= ~dialect.bit
-      let response = script.take(5).withUnsafeBytes { HTTPResponse(.ok, dialect.contentType, $0) }
-      desk.publish(response, dialect, at: now)
+      let resource = WebResource.allCases[Int(how >> 4) % WebResource.allCases.count]
+      wanted &= ~resource.bit
+      let body = script.take(5)
+      let response =
+        resource.dialect.map { dialect in body.withUnsafeBytes { HTTPResponse(.ok, dialect.contentType, $0) } }
+        ?? HTTPResponse(page: Array(body))
+      desk.publish(response, resource, at: now)
     default: now += Double(script.byte()) / 50
     }
     let asked = desk.takeWanted()
@@ -123,10 +127,10 @@ private func check(_ request: HTTPRequest, _ head: ArraySlice<UInt8>) {
     desk.expire(at: now)
     desk.expire(at: now)
     _ = desk.takeOver()
-    if desk.clients.count > MetricsDesk.maximumClients { fail("\(desk.clients.count) connections") }
+    if desk.clients.count > WebDesk.maximumClients { fail("\(desk.clients.count) connections") }
     if desk.nextEnd <= now { fail("something has lasted too long") }
-    for client in desk.clients where now - (taken[client.descriptor] ?? 0) > MetricsConnection.patience {
-      fail("a connection of more than ten seconds")
+    for client in desk.clients where now - (taken[client.descriptor] ?? 0) > WebConnection.patience + WebConnection.pagePatience {
+      fail("a connection of more than thirty seconds")
     }
   }
 }

@@ -47,6 +47,9 @@ package struct FailCondition: Equatable, Sendable {
     self.limit = limit
   }
 
+  /// Whether it is about what has changed since another capture.
+  package var isOfChange: Bool { if case .value = limit { false } else { true } }
+
   /// Whether it holds; never where what it is about is not known.
   package func holds(_ figure: ComparedFigure) -> Bool {
     switch limit {

@@ -104,6 +104,10 @@ package struct RunChoices: Sendable {
   package var documents: DocumentOptions?
   /// Where metrics go.
   package var metrics = MetricsOptions()
+  /// The page of a live run; `nil` for none.
+  package var page: PageOptions?
+  /// How that page is written.
+  package var pageStyle = PageStyle()
   /// The store that messages are written to; `nil` for none.
   package var store: StoreChoices?
   /// Whether a line is printed for each frame.
@@ -135,6 +139,8 @@ struct RunPlace {
   let desk: AlertDesk
   /// The process that it has asked for.
   var opener: FileOpener?
+  /// The server that texts are given to; `nil` without one.
+  var server: WebServer?
 }
 
 /// Those who hear of the alerts of a run, in the order in which they came.

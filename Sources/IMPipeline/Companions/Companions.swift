@@ -6,9 +6,12 @@ enum Companions {
   /// Every feature of a run, in the order in which they are told of it.
   ///
   /// A capture file comes first, because it may end the run; alerts before documents, which hold them, also those of the
-  /// end; profiles before metrics, which name their types.
+  /// end; profiles before metrics and the page, which name their types; the server before these, which it ends first.
   static var kinds: [any Companion.Type] {
-    [CaptureFiles.self, Alerts.self, Documents.self, ProfileReload.self, Metrics.self, StoreKeeper.self]
+    [
+      CaptureFiles.self, Alerts.self, Documents.self, ProfileReload.self, WebListener.self, Metrics.self, LivePage.self,
+      StoreKeeper.self,
+    ]
   }
 }
 
@@ -20,11 +23,27 @@ extension Run {
     let kinds = Companions.kinds
     // Made first, while there is nothing that they could share.
     let openers = kinds.map { kind in kind.openerOption(self, choices).flatMap { confinement.makeOpener($0) } }
+    let server = try server(choices)
     var made: [any Companion] = []
     for (kind, opener) in zip(kinds, openers) {
-      let place = RunPlace(run: self, choices: choices, output: output, desk: desk, opener: opener)
+      let place = RunPlace(run: self, choices: choices, output: output, desk: desk, opener: opener, server: server)
       if let companion = try kind.init(place) { made.append(companion) }
     }
     return made
+  }
+
+  /// The server that the choices ask for, whose socket is bound here, before rights are given up. There is one at most: `--listen` has
+  /// the metrics, too.
+  private func server(_ choices: RunChoices) throws(UsageError) -> WebServer? {
+    guard let address = choices.page?.listen else {
+      return try choices.metrics.listen.map { address throws(UsageError) in
+        try WebServer(address: address, option: "--metrics-listen", hasPage: false)
+      }
+    }
+    guard isLive else { throw UsageError(message: "--listen serves the page of a live capture: give -i") }
+    guard choices.metrics.listen == nil else {
+      throw UsageError(message: "--listen serves /metrics as well: leave --metrics-listen out")
+    }
+    return try WebServer(address: address, option: "--listen", hasPage: true)
   }
 }

@@ -10,6 +10,7 @@ package func runDoctor(_ input: InputOptions, isJSON: Bool) -> ExitStatus {
   var findings = [
     Finding.ok("version", "imdump \(imdumpVersion), \(captureVersion), SQLite \(databaseVersion)")
   ]
+  findings.append(rightsFinding())
   let (capture, status) = captureFindings(input)
   findings += capture
   let others = [

@@ -54,7 +54,7 @@ private func memoryLimit() -> Int? {
 }
 
 /// The beginning of a file of the kernel's, up to 4 KiB.
-private func smallFile(_ path: String) -> String? {
+func smallFile(_ path: String) -> String? {
   let file = open(path, O_RDONLY | O_CLOEXEC)
   guard file >= 0 else { return nil }
   defer { close(file) }

@@ -11,18 +11,18 @@ final class Metrics: Companion {
   private let sink: MetricsSink
   /// The file, where one is wanted.
   private let file: MetricsFile?
-  /// The server, where one is wanted.
-  private let server: MetricsServer?
+  /// The server, where there is one.
+  private let server: WebServer?
   private let run: Run
   private var writer: MetricsWriter
   private let interval: Double
   private let startedAt = Timestamp.wallClock
   private var writtenAt = -Double.infinity
 
-  /// The metrics that the choices ask for. The server's socket is bound here, before rights are given up.
+  /// The metrics that the choices ask for.
   init?(_ place: RunPlace) throws(UsageError) {
     let (run, options) = (place.run, place.choices.metrics)
-    guard options.file != nil || options.listen != nil else { return nil }
+    guard options.file != nil || place.server != nil else { return nil }
     guard (1...86_400).contains(options.interval) else {
       throw UsageError(message: "--metrics-interval is a number of seconds from 1 to 86400")
     }
@@ -31,7 +31,7 @@ final class Metrics: Companion {
     }
     self.run = run
     file = try options.file.map { path throws(UsageError) in try MetricsFile(path: path) }
-    server = try options.listen.map { address throws(UsageError) in try MetricsServer(address: address) }
+    server = place.server
     interval = Double(options.interval)
     sink = MetricsSink(plans: run.plans, maximumEndpoints: options.maximumEndpoints)
     writer = MetricsWriter(plans: run.plans)
@@ -43,16 +43,9 @@ final class Metrics: Companion {
 
   func confine(_ rights: inout Rights) {
     if let file { rights.folders.append(file.folder) }
-    rights.listener = server?.descriptor
   }
 
-  /// Begins to serve.
-  func confined() throws(CaptureError) {
-    try file?.checkRights()
-    guard let server else { return }
-    try server.begin()
-    if !run.report.isQuiet { complain("metrics are served on \(server.url)") }
-  }
+  func confined() throws(CaptureError) { try file?.checkRights() }
 
   /// A profile may have been read again.
   func hangup(_ driver: Driver) throws(CaptureError) { writer.reload() }
@@ -60,7 +53,9 @@ final class Metrics: Companion {
   /// The file's time has come, or somebody asks.
   func afterBatch(_ driver: Driver) throws(CaptureError) {
     if let server {
-      for dialect in server.takeRequests() { server.publish(text(dialect, driver), dialect) }
+      for dialect in server.takeRequests([.prometheus, .openMetrics]).compactMap(\.dialect) {
+        server.publish(text(dialect, driver), dialect)
+      }
     }
     guard let file else { return }
     let now = LiveWatch.clock()
@@ -69,11 +64,8 @@ final class Metrics: Companion {
     file.write(text(.prometheus, driver))
   }
 
-  /// The last file; and the end of the server.
-  func finish(_ driver: Driver) {
-    server?.end()
-    file?.write(text(.prometheus, driver))
-  }
+  /// The last file.
+  func finish(_ driver: Driver) { file?.write(text(.prometheus, driver)) }
 
   /// Metrics that could not be written are lost output.
   func conclude(_ status: ExitStatus) -> ExitStatus { file?.error == nil ? status : max(status, .ioError) }

@@ -66,6 +66,9 @@ struct ListenAddress: Equatable {
     Glibc.bind(descriptor, address.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t(address.count))
   }
 
+  /// Whether it is one of this host alone.
+  var isLocal: Bool { address.hasPrefix("127.") || address == "::1" }
+
   /// The port that a bound socket has.
   static func port(of descriptor: Int32) -> UInt16 {
     var bytes = [UInt8](repeating: 0, count: 128)

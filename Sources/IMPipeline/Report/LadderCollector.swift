@@ -40,6 +40,21 @@ struct LadderCollector {
     if session == nil { session = plan.hasSession ? String(frame.session) : name }
     if let range = self.plan.range, !range.contains(frame.timestamp) { return }
     if let wanted = self.plan.exchanges, !wanted.contains(note.exchange) { return }
+    var step = Self.step(frame, note, direction, plan)
+    let place = dropped + rows.count
+    if note.exchange != .max, !note.isAck {
+      if note.copy > 1 {
+        step.sinceCopy = open[note.exchange].map { frame.timestamp.nanoseconds(since: $0.lastCopy) / 1_000 }
+        open[note.exchange]?.lastCopy = frame.timestamp
+      } else if note.copy == 1 {
+        open[note.exchange] = (place, frame.timestamp)
+      }
+    }
+    append(Ladder.Row(at: frame.timestamp, event: .step(step)), isFrame: true)
+  }
+
+  /// A frame as a row, with what is known of it when it comes.
+  static func step(_ frame: Frame, _ note: FrameNote, _ direction: Direction, _ plan: ProtocolPlan) -> Ladder.Step {
     let index = Int(frame.kind.pointee.index)
     let number = note.ackOf ?? (frame.flags.contains(.sequence) ? frame.sequence : nil)
     var facts: Ladder.Facts = []
@@ -51,20 +66,10 @@ struct LadderCollector {
     if frame.checksumStatus == .bad { facts.insert(.damaged) }
     if frame.kind.pointee.role == .heartbeat { facts.insert(.heartbeat) }
     let type = index < plan.typeNames.count ? plan.typeNames[index] : "type_\(frame.type)"
-    var step = Ladder.Step(
+    return Ladder.Step(
       label: type + (number.map { " \($0)" } ?? ""), sequence: number,
       isFromClient: direction == .clientToServer, facts: facts, copy: note.isAck ? 0 : note.copy,
       latency: note.latency, roundTrip: note.roundTrip)
-    let place = dropped + rows.count
-    if note.exchange != .max, !note.isAck {
-      if note.copy > 1 {
-        step.sinceCopy = open[note.exchange].map { frame.timestamp.nanoseconds(since: $0.lastCopy) / 1_000 }
-        open[note.exchange]?.lastCopy = frame.timestamp
-      } else if note.copy == 1 {
-        open[note.exchange] = (place, frame.timestamp)
-      }
-    }
-    append(Ladder.Row(at: frame.timestamp, event: .step(step)), isFrame: true)
   }
 
   /// Answers that had come out before their message were found to be its own.
@@ -104,19 +109,22 @@ struct LadderCollector {
 
   mutating func issue(_ issue: Issue) {
     if let range = plan.range, !range.contains(issue.timestamp) { return }
-    guard plan.exchanges == nil else { return }
-    let words: String
+    guard plan.exchanges == nil, let words = Self.words(of: issue) else { return }
+    append(Ladder.Row(at: issue.timestamp, event: .note(words, isTrouble: true)), isFrame: false)
+  }
+
+  /// What a ladder says of an issue; `nil` where its frame says it already.
+  static func words(of issue: Issue) -> String? {
     switch issue.details {
     case .gap(let reason):
       let side = issue.direction == .clientToServer ? "client" : "server"
-      words = "\(count(issue.byteCount, "byte")) of the \(side) missing (\(reason.name))"
-    case .resynchronised: words = "\(count(issue.byteCount, "byte")) that are no frame"
-    case .frameCut: words = "a frame was cut"
-    case .unsupportedVersion: words = "a frame of an unsupported version"
-    case .proxyHeader, .webSocketFrame, .notInflated: words = issue.kind.name
-    default: return
+      return "\(count(issue.byteCount, "byte")) of the \(side) missing (\(reason.name))"
+    case .resynchronised: return "\(count(issue.byteCount, "byte")) that are no frame"
+    case .frameCut: return "a frame was cut"
+    case .unsupportedVersion: return "a frame of an unsupported version"
+    case .proxyHeader, .webSocketFrame, .notInflated: return issue.kind.name
+    default: return nil
     }
-    append(Ladder.Row(at: issue.timestamp, event: .note(words, isTrouble: true)), isFrame: false)
   }
 
   /// Takes the row, where there is room for it.
@@ -153,26 +161,34 @@ struct LadderCollector {
     // Frames come out in the order of their streams: those behind a hole late.
     ladder.rows = rows.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
     (ladder.leftOutBefore, ladder.leftOutBehind) = (before, behind)
-    if let beats = report.heartbeats, plan.exchanges == nil {
+    ladder.close(with: report, range: plan.range, tellsHeartbeats: plan.exchanges == nil)
+    return ladder
+  }
+}
+
+extension Ladder {
+  /// Adds what the last report on its connection tells: how it began and ended, where nothing is left out there, and how often
+  /// heartbeats are due.
+  mutating func close(with report: ConnectionReport, range: ExportRange? = nil, tellsHeartbeats: Bool = true) {
+    if let beats = report.heartbeats, tellsHeartbeats {
       if beats.expected > 0 {
-        ladder.heartbeat = (Int64(beats.expected) * 1_000, true)
+        heartbeat = (Int64(beats.expected) * 1_000, true)
       } else if let median = beats.median {
-        ladder.heartbeat = (median, false)
+        heartbeat = (median, false)
       }
     }
     func note(_ at: Timestamp, _ text: String, isTrouble: Bool) -> Ladder.Row? {
-      if let range = plan.range, !range.contains(at) { return nil }
+      if let range, !range.contains(at) { return nil }
       return Ladder.Row(at: at, event: .note(text, isTrouble: isTrouble))
     }
-    if before == 0, let row = opening(report, note) { ladder.rows.insert(row, at: 0) }
-    if behind == 0, let closed = report.closedAt {
+    if leftOutBefore == 0, let row = Self.opening(report, note) { rows.insert(row, at: 0) }
+    if leftOutBehind == 0, let closed = report.closedAt {
       let (words, isTrouble) = Self.ending(report.reason)
-      if let words, let row = note(closed, words, isTrouble: isTrouble) { ladder.rows.append(row) }
+      if let words, let row = note(closed, words, isTrouble: isTrouble) { rows.append(row) }
     }
-    return ladder
   }
 
-  private func opening(
+  private static func opening(
     _ report: ConnectionReport, _ note: (Timestamp, String, Bool) -> Ladder.Row?
   ) -> Ladder.Row? {
     guard report.sawSyn else { return note(report.firstSeen, "the capture begins inside of the connection", false) }

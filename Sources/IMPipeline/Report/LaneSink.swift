@@ -24,10 +24,7 @@ final class LaneSink: EngineSink {
 
   func connection(_ report: ConnectionReport) {
     guard report.isFinal else { return }
-    let bar = Lane.Bar(
-      serial: report.info.serial, from: report.firstSeen, to: max(report.firstSeen, report.closedAt ?? report.lastSeen),
-      state: report.reason.words, isBroken: report.reason == .reset, isFailed: report.isFailure,
-      reconnectTime: report.rare.isReconnect && report.rare.reconnectTime >= 0 ? report.rare.reconnectTime : nil)
+    let bar = Lane.Bar(report)
     if report.isFailure {
       if failures.count < Self.maximumFailures { failures.append((bar, report.info.client.address)) }
       return
@@ -51,5 +48,15 @@ final class LaneSink: EngineSink {
       let sorted = bars[place].sorted { ($0.from, $0.serial) < ($1.from, $1.serial) }
       return Lane(name: name(sessions[place], sorted), bars: sorted, leftOut: counts[place] - UInt64(sorted.count))
     }.filter { !$0.bars.isEmpty }
+  }
+}
+
+extension Lane.Bar {
+  /// A connection that is over, or was open when the capture ended.
+  init(_ report: ConnectionReport) {
+    self.init(
+      serial: report.info.serial, from: report.firstSeen, to: max(report.firstSeen, report.closedAt ?? report.lastSeen),
+      state: report.reason.words, isBroken: report.reason == .reset, isFailed: report.isFailure,
+      reconnectTime: report.rare.isReconnect && report.rare.reconnectTime >= 0 ? report.rare.reconnectTime : nil)
   }
 }

@@ -23,6 +23,12 @@ struct ProblemBook {
       first = min(first, at)
       if serials.count < 64, !serials.contains(serial) { serials.append(serial) }
     }
+
+    mutating func add(_ other: Occurrences) {
+      count += other.count
+      first = min(first, other.first)
+      serials += other.serials.filter { !serials.contains($0) }.prefix(max(0, 64 - serials.count))
+    }
   }
 
   private var fates: [Key: (severity: Problem.Severity, occurrences: Occurrences)] = [:]
@@ -41,12 +47,7 @@ struct ProblemBook {
 
   /// Counts a message whose fate is final.
   mutating func settled(_ exchange: Exchange, _ role: FrameRole, _ serial: UInt32) {
-    let subject: String
-    switch role {
-    case .message: subject = "message"
-    case .heartbeat: subject = "heartbeat"
-    case .control, .receipt, .acknowledgment, .other: subject = "control frame or receipt"
-    }
+    let subject = Self.subject(role)
     let key = Key(kind: exchange.fate.name, subject: subject, cause: exchange.cause?.name ?? "")
     switch exchange.fate {
     case .unanswered, .damaged: add(key, role == .message ? .error : .warning, exchange.firstAt, serial)
@@ -58,6 +59,34 @@ struct ProblemBook {
     if exchange.flags.contains(.late) {
       add(Key(kind: "late_ack", subject: subject), .warning, exchange.firstAt, serial)
     }
+  }
+
+  /// Counts a message whose fate was decided, or decided anew: what it was before is no problem any more.
+  mutating func decided(_ exchange: Exchange, _ role: FrameRole, _ serial: UInt32) {
+    settled(exchange, role, serial)
+    guard exchange.isRevised else { return }
+    let (before, cause) = (exchange.outcome.before, exchange.outcome.causeBefore)
+    let key = Key(kind: before.name, subject: Self.subject(role), cause: cause?.name ?? "")
+    guard let known = fates[key]?.occurrences.count else { return }
+    fates[key]?.occurrences.count = known - 1
+    if known == 1 { fates[key] = nil }
+  }
+
+  private static func subject(_ role: FrameRole) -> String {
+    switch role {
+    case .message: "message"
+    case .heartbeat: "heartbeat"
+    case .control, .receipt, .acknowledgment, .other: "control frame or receipt"
+    }
+  }
+
+  /// Adds what another book has, which is of a later time.
+  mutating func add(_ other: ProblemBook) {
+    for (key, value) in other.fates {
+      fates[key, default: (value.severity, Occurrences())].occurrences.add(value.occurrences)
+    }
+    for (kind, value) in other.issues { issues[kind, default: Occurrences()].add(value) }
+    for (reason, value) in other.gaps { gaps[reason, default: Occurrences()].add(value) }
   }
 
   /// Counts what a connection's last report says.
@@ -75,8 +104,8 @@ struct ProblemBook {
     }
   }
 
-  /// The problems, the severest first and of these the most frequent. Counts of issues are those of `run`.
-  func problems(_ run: RunSnapshot) -> [Problem] {
+  /// The problems, the severest first and of these the most frequent. Counts of issues are those of `summary`.
+  func problems(_ summary: Summary) -> [Problem] {
     var all = fates.map { key, value in
       Problem(
         severity: value.severity, kind: key.kind, subject: key.subject, cause: key.cause,
@@ -86,7 +115,7 @@ struct ProblemBook {
     for kind in IssueKind.allCases {
       // Fates tell these, and gaps are told by their reasons.
       guard kind != .unanswered, kind != .lateAck, kind != .heartbeatMissed, kind != .gap else { continue }
-      let count = run.count(kind)
+      let count = summary.ledger.issues[Int(kind.rawValue)]
       guard count > 0 else { continue }
       let seen = issues[kind]
       all.append(
@@ -95,7 +124,7 @@ struct ProblemBook {
           first: seen?.first, serials: seen?.serials ?? []))
     }
     for reason in GapReason.allCases {
-      let count = run.summary.reassembly.gaps[Int(reason.rawValue)]
+      let count = summary.reassembly.gaps[Int(reason.rawValue)]
       guard count > 0 else { continue }
       let seen = gaps[reason]
       all.append(
@@ -103,16 +132,16 @@ struct ProblemBook {
           severity: .warning, kind: "gap", subject: "stream", cause: reason.name, count: count, first: seen?.first,
           serials: seen?.serials ?? []))
     }
-    let again = run.summary.reassembly.retransmissions
+    let again = summary.reassembly.retransmissions
     if again > 0 {
       all.append(
         Problem(severity: .note, kind: "retransmission", subject: "TCP segment", cause: "network", count: again))
     }
-    for eviction in Eviction.allCases where run.summary.ledger.evicted[eviction] > 0 {
+    for eviction in Eviction.allCases where summary.ledger.evicted[eviction] > 0 {
       all.append(
         Problem(
           severity: .warning, kind: "forgotten", subject: eviction.text, cause: eviction.option,
-          count: run.summary.ledger.evicted[eviction]))
+          count: summary.ledger.evicted[eviction]))
     }
     return all.sorted {
       ($0.severity.rawValue, $1.count, $0.kind, $0.subject, $0.cause) < (

@@ -19,6 +19,12 @@ struct ReportFile {
     descriptor = try CaptureWriter.open(path)
   }
 
+  /// Opens the file at `path`, `-` for standard output, for a page that is written when a capture ends.
+  init(live path: String) throws(CaptureError) {
+    self.path = path
+    descriptor = path == "-" ? STDOUT_FILENO : try CaptureWriter.open(path)
+  }
+
   /// Writes the whole of it, and closes the file.
   func write(_ page: [UInt8]) throws(CaptureError) {
     let output = Output(descriptor: descriptor, name: path == "-" ? "standard output" : path)

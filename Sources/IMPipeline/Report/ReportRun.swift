@@ -1,7 +1,7 @@
 import Glibc
 import IMCapture
 import IMEngine
-import IMMetrics
+package import IMMetrics
 import IMOutput
 import IMProfile
 import IMReport
@@ -12,13 +12,18 @@ import IMWire
 ///
 /// The capture is read twice: for the figures, and for what happened on the worst connections.
 package func runReport(
-  input: InputOptions, decode: DecodeOptions, report: ReportOptions, path: String, old: String?
+  input: InputOptions, decode: DecodeOptions, report: ReportOptions, path: String, old: String?, style: PageStyle,
+  conditions: [FailCondition]
 ) throws(UsageError) -> ExitStatus {
   guard !input.files.contains("-"), old != "-" else {
     throw UsageError(message: "the capture is read twice, which standard input cannot be: name a file")
   }
+  if old == nil, let condition = conditions.first(where: \.isOfChange) {
+    throw UsageError(
+      message: "--fail-on \(condition.text) is about a change: give the capture to compare with, --compare")
+  }
   let run = try Run(input: input, decode: decode, report: report)
-  return try ReportRun(run, path, old: old).perform()
+  return try ReportRun(run, path, old: old, style: style, conditions: conditions).perform()
 }
 
 /// One report.
@@ -27,14 +32,19 @@ private struct ReportRun {
   private let path: String
   /// The capture to compare with.
   private let old: String?
+  private let style: PageStyle
+  /// What ends it with status 2.
+  private let conditions: [FailCondition]
   /// The hashes of the profiles' texts, by name, read while files can be opened.
   private let hashes: [String: String]
 
-  init(_ run: Run, _ path: String, old: String?) {
+  init(_ run: Run, _ path: String, old: String?, style: PageStyle, conditions: [FailCondition]) {
     self.run = run
     self.old = old
+    self.style = style
+    self.conditions = conditions
     self.path = path
-    hashes = Self.hashes(run)
+    hashes = run.profileHashes
   }
 
   func perform() throws(UsageError) -> ExitStatus {
@@ -58,7 +68,7 @@ private struct ReportRun {
 
     if let old {
       let (figures, ending) = measure(old, output, &model)
-      model.comparison = (old, ComparedFigure.all(figures.total, model.run.total))
+      model.comparison = (old, ComparedFigure.all(figures.total, first.total))
       status = max(status, ending)
     }
     readAgain(first.worst, sink, &model)
@@ -66,6 +76,7 @@ private struct ReportRun {
       // The second reading is not whole: what it brought would look like all.
       (model.ladders, model.lanes, model.isCut) = ([], [], true)
     }
+    style.apply(to: &model)
     let page = Page().html(model)
     do throws(CaptureError) { try file.write(page) } catch {
       complain(error.description)
@@ -75,21 +86,30 @@ private struct ReportRun {
       complain("\(path): \(count(UInt64(page.count), "byte"))")
       complain(Verdict(model).headline)
     }
-    return status
+    // Without an old capture there are values, and no changes.
+    let figures = model.comparison?.figures ?? ComparedFigure.all(first.total, first.total)
+    let failed = conditions.filter { condition in
+      figures.contains { $0.name == condition.name && condition.holds($0) }
+    }
+    for condition in failed { complain("--fail-on \(condition.text) holds") }
+    return failed.isEmpty || status != .success ? status : .fired
   }
 
   /// Reads the capture for its figures. Gives what they show, the worst connections, and how reading ended.
-  private func read(_ sink: ReportSink, _ output: Output) -> (model: ReportModel, worst: [UInt32], status: ExitStatus) {
+  private func read(_ sink: ReportSink, _ output: Output) -> (
+    model: ReportModel, total: EndpointMetrics, worst: [UInt32], status: ExitStatus
+  ) {
     let stats = StatsSink(plans: run.plans)
     let driver = run.driver(engine(run, ReportSink.needs.union([.settlements]), PairSink(stats, sink)))
     let errors = run.lead(driver)
     let status = run.conclude(driver, errors, output, summary: false)
     let figures = stats.figures(run, driver)
     var model = ReportModel(
-      version: imdumpVersion, captures: run.input.files, filter: run.input.captureFilter, run: figures.run)
+      version: imdumpVersion, captures: run.input.files, filter: run.input.captureFilter,
+      figures: ReportFigures(figures.run), summary: figures.run.summary, countedLines: figures.run.summary.lines)
     model.errors = errors.map(Self.words)
-    model.profiles = profiles(figures)
-    model.hints = hints(driver)
+    model.profiles = run.reportProfiles(figures.run.summary, hashes)
+    model.hints = run.reportHints(driver)
     model.series = sink.series
     model.typeNames = sink.namesOfTypes()
     model.losses = sink.losses
@@ -98,12 +118,12 @@ private struct ReportRun {
     model.sessionCount = sink.sessions.count
     model.hasMoreSessions = sink.sessions.hasMore
     model.hasMoreAffected = sink.sessions.hasMoreAffected
-    model.problems = sink.problems.problems(figures.run)
+    model.problems = sink.problems.problems(figures.run.summary)
     model.connections = sink.connectionRows()
     model.connectionsLeftOut = sink.connectionCount - UInt64(model.connections.count)
     model.heartbeats = sink.heartbeats
     model.ambiguous = sink.ambiguous
-    return (model, figures.worst.entries.map(\.report.info.serial), status)
+    return (model, figures.run.total, figures.worst.entries.map(\.report.info.serial), status)
   }
 
   /// What the old capture came to, and how reading it ended.
@@ -154,44 +174,5 @@ private struct ReportRun {
       sink.sessions.name(of: session) ?? bars.first.map { "#\($0.serial)" } ?? "–"
     }
     model.lanesLeftOut = sink.sessions.count - min(sink.sessions.count, UInt64(sessions.count))
-  }
-
-  /// The profiles that decoded something.
-  private func profiles(_ figures: RunFigures) -> [ReportModel.Profile] {
-    let summary = figures.run.summary
-    return zip(summary.plans, summary.kinds).compactMap { plan, kinds in
-      guard kinds.contains(where: { $0.frames[0] + $0.frames[1] > 0 }) else { return nil }
-      return ReportModel.Profile(name: plan.name, version: plan.version, hash: hashes[plan.name])
-    }
-  }
-
-  private func hints(_ driver: Driver) -> [String] {
-    let totals = driver.engine.totals
-    var hints: [String] = []
-    if totals.tlsConnections > 0 {
-      hints.append("\(count(totals.tlsConnections, "connection")) of TLS: imdump cannot read what is encrypted.")
-    }
-    if totals.decodedConnections == 0, totals.unreadBytes > totals.tlsBytes {
-      let ports = driver.engine.busiestUndecodedPorts(3).filter { $0.bytes > 0 }.map {
-        "\($0.port) (\(count($0.bytes, "byte")))"
-      }
-      if !ports.isEmpty { hints.append("The busiest ports are \(Words.list(ports)).") }
-      hints.append("Try --profile or --port.")
-    }
-    return hints
-  }
-
-  private static func hashes(_ run: Run) -> [String: String] {
-    var hashes: [String: String] = [:]
-    for (i, name) in (run.decode.profiles.isEmpty ? BuiltInProfiles.usual : run.decode.profiles).enumerated()
-    where i < run.plans.count {
-      let text = isProfileFile(name) ? try? readSource(name, subject: "profile") : BuiltInProfiles.text(name)
-      guard let text else { continue }
-      hashes[run.plans[i].name] = SHA256.hash(Array(text.utf8)).map { byte in
-        let digits = String(byte, radix: 16)
-        return digits.utf8.count < 2 ? "0" + digits : digits
-      }.joined()
-    }
-    return hashes
   }
 }

@@ -84,10 +84,7 @@ final class ReportSink: EngineSink {
     let role = roles[exchange.plan, exchange.kind]
     series.change(exchange.firstAt) { $0.count(exchange, role) }
     let key = ReportBucket.key(plan: exchange.plan, kind: exchange.kind)
-    if typeNames[key] == nil {
-      let names = plans[Int(exchange.plan)].typeNames
-      typeNames[key] = Int(exchange.kind) < names.count ? names[Int(exchange.kind)] : "types without a name"
-    }
+    if typeNames[key] == nil { typeNames[key] = plans[Int(exchange.plan)].reportName(of: exchange.kind) }
     let serial = exchange.connection
     if role != .heartbeat, exchange.isAnswered, exchange.latency != nil, exchange.repeats > 0 { ambiguous += 1 }
     problems.settled(exchange, role, serial)
@@ -111,12 +108,7 @@ final class ReportSink: EngineSink {
   }
 
   /// The names of types, with their profile's where several decoded something.
-  func namesOfTypes() -> [UInt16: String] {
-    guard Set(typeNames.keys.map { $0 >> 8 }).count > 1 else { return typeNames }
-    var names: [UInt16: String] = [:]
-    for (key, name) in typeNames { names[key] = "\(name) (\(plans[Int(key >> 8)].name))" }
-    return names
-  }
+  func namesOfTypes() -> [UInt16: String] { ReportBucket.names(typeNames, plans) }
 
   // MARK: Connections
 
@@ -126,6 +118,9 @@ final class ReportSink: EngineSink {
     problems.ended(report)
     if let expected = report.heartbeats?.expected, expected > 0 { heartbeats.promise(expected) }
     sessions.ended(report)
+    if report.figures != nil, report.reason == .reset {
+      trouble(report.info.serial, report.closedAt ?? report.lastSeen)
+    }
     if WorstConnections.score(report) > 0 { troubledCount += 1 }
     rows.append((row(report), report.session))
     if rows.count > 4 * Self.maximumRows { cut() }
@@ -133,12 +128,7 @@ final class ReportSink: EngineSink {
 
   private func row(_ report: ConnectionReport) -> ConnectionRow {
     let plan = Int(report.info.plan)
-    let end = report.closedAt ?? report.lastSeen
-    var row = ConnectionRow(
-      serial: report.info.serial, client: "\(report.info.client)", server: "\(report.info.server)",
-      profile: report.figures != nil && plan < plans.count ? plans[plan].name : nil, session: nil,
-      state: report.reason.words, firstSeen: report.firstSeen,
-      length: max(0, end.nanoseconds(since: report.firstSeen) / 1_000))
+    var row = ConnectionRow(report, profile: report.figures != nil && plan < plans.count ? plans[plan].name : nil)
     for way in 0...1 {
       let fates = report.rare.fates[way]
       row.messages += UInt64(fates.units)
@@ -147,8 +137,6 @@ final class ReportSink: EngineSink {
     }
     row.retries = UInt64(report.rare.retries)
     row.missed = report.heartbeats.map { UInt64($0.missed) }
-    row.gapBytes = report.gapBytes
-    row.retransmissions = UInt64(report.retransmissions)
     row.score = WorstConnections.score(report) + (report.isFailure ? 1 : 0)
     return row
   }
@@ -181,5 +169,25 @@ extension CloseReason {
     case .reused: "ports reused"
     case .evicted: "forgotten"
     }
+  }
+}
+
+extension ConnectionRow {
+  /// A connection that is over, or was open when the capture ended; nothing of its messages is counted yet.
+  init(_ report: ConnectionReport, profile: String? = nil) {
+    let end = report.closedAt ?? report.lastSeen
+    self.init(
+      serial: report.info.serial, client: "\(report.info.client)", server: "\(report.info.server)", profile: profile,
+      session: nil, state: report.reason.words, firstSeen: report.firstSeen,
+      length: max(0, end.nanoseconds(since: report.firstSeen) / 1_000))
+    gapBytes = report.gapBytes
+    retransmissions = UInt64(report.retransmissions)
+  }
+}
+
+extension ProtocolPlan {
+  /// The name of the type `kind`, in a table of types.
+  func reportName(of kind: UInt8) -> String {
+    Int(kind) < typeNames.count ? typeNames[Int(kind)] : "types without a name"
   }
 }

@@ -43,35 +43,43 @@ enum Charts {
     troubled(buckets).isRelative ? "with more than twice the usual loss" : "with messages lost or bytes missing"
   }
 
-  /// Round trips over time: p50, p95 and p99 of each bucket.
-  static func roundTrips(_ series: TimeBuckets<ReportBucket>, _ page: inout Markup) {
+  /// How the lines of percentiles look, the lowest first.
+  static let lineKinds: [StaticString] = ["ln p50", "ln p95", "ln p99", "ln q4", "ln q5"]
+
+  /// Round trips over time: the percentiles of each bucket.
+  static func roundTrips(
+    _ series: TimeBuckets<ReportBucket>, _ percentiles: PagePercentiles, _ page: inout Markup
+  ) {
     let buckets = series.all
     let plot = Plot(height: 300)
     let trips = buckets.map(\.value.roundTrips)
-    guard let span = series.span, let least = trips.compactMap({ $0.percentile(50) }).min(),
-      let greatest = trips.compactMap({ $0.percentile(99) }).max()
+    guard let span = series.span, let low = percentiles.all.first, let high = percentiles.all.last,
+      let least = trips.compactMap({ $0.percentile(low) }).min(),
+      let greatest = trips.compactMap({ $0.percentile(high) }).max()
     else { return }
     let axis = TimeAxis(span.begin, span.end, plot)
     let lengths = LengthAxis(least, greatest, plot)
     plot.begin(
       "rtt", title: "Round trips over time",
       description:
-        "Half of the round trips were shorter than p50, 95 of 100 shorter than p95, 99 of 100 shorter than p99. "
-        + "The lowest p50 is \(Words.length(least)), the highest p99 \(Words.length(greatest)). "
+        "\(Words.list(percentiles.all.map(PagePercentiles.name))) of each step: so many percent of the round trips were not longer. "
+        + "The lowest \(PagePercentiles.name(low)) is \(Words.length(least)), the highest \(PagePercentiles.name(high)) "
+        + "\(Words.length(greatest)). "
         + "Marked stretches are those \(bandWords(buckets)). The values stand in the table below.",
       hasRows: true, &page)
     bands(buckets, series.width, axis, plot, &page)
     lengths.draw(&page)
     axis.draw(plot, &page)
-    let kinds: [(Double, StaticString)] = [(95, "ln p95"), (99, "ln p99"), (50, "ln p50")]
-    for (percent, kind) in kinds {
+    // The lowest on top, and of the others the dotted ones, which leave the dashed ones to be seen where they are alike.
+    let kinds = Array(zip(percentiles.all, lineKinds))
+    for (percent, kind) in kinds.dropFirst() + kinds.prefix(1) {
       let points = buckets.map { bucket -> (x: Double, y: Double)? in
         bucket.value.roundTrips.percentile(percent).map { value in
           (middle(bucket.begin, series.width, axis), lengths.place(value))
         }
       }
       Plot.line(points, kind, &page)
-      if percent == 50, buckets.count <= 120 {
+      if percent == low, buckets.count <= 120 {
         Plot.line(points.map { $0.map { ($0.x, $0.y) } }.flatMap { [$0, nil] }, "dots", &page)
       }
     }

@@ -20,7 +20,7 @@ enum HeartbeatChart {
     let plot = Plot(height: 320)
     let area = Plot(height: 320, below: 62)
     let axis = TimeAxis(span.begin, span.end, plot)
-    let lines = expected(marks, usual: model.run.total.heartbeats.spacing.percentile(50))
+    let lines = expected(marks, usual: model.figures.heartbeats.spacing.percentile(50))
     let lengths = LengthAxis(
       min(least, lines.map(\.interval).min() ?? least), max(greatest, lines.map(\.interval).max() ?? greatest), area)
     plot.begin(
@@ -29,7 +29,7 @@ enum HeartbeatChart {
         "\(count(marks.count, "interval")) between heartbeats of one connection, from \(Words.length(least)) to "
         + "\(Words.length(greatest)). "
         + lines.map { "A line stands at \(Words.length($0.interval)), \($0.words)." }.joined(separator: " ")
-        + " \(count(model.run.total.heartbeats.missed, "heartbeat")) without an answer stand as crosses.",
+        + " \(count(model.figures.heartbeats.missed, "heartbeat")) without an answer stand as crosses.",
       hasRows: false, &page)
     lengths.draw(&page)
     axis.draw(plot, &page)

@@ -5,12 +5,16 @@ import IMWire
 /// The distribution of round trips up to the slowest: a scale on which each further nine takes the same room.
 enum NinesChart {
   /// The percentiles that the table has, as far as there are enough samples for them.
-  static func percents(_ count: UInt64) -> [(name: String, percent: Double)] {
+  static func percents(_ count: UInt64, with wanted: [Double] = []) -> [(name: String, percent: Double)] {
     let all: [(String, Double, UInt64)] = [
       ("50 %", 50, 1), ("75 %", 75, 4), ("90 %", 90, 10), ("95 %", 95, 20), ("99 %", 99, 100), ("99.9 %", 99.9, 1_000),
       ("99.99 %", 99.99, 10_000), ("99.999 %", 99.999, 100_000),
     ]
-    return all.filter { $0.2 <= count }.map { ($0.0, $0.1) }
+    let usual = all.filter { $0.2 <= count }.map { (name: $0.0, percent: $0.1) }
+    let further = wanted.filter { percent in !all.contains { $0.1 == percent } }.map {
+      (name: String(PagePercentiles.name($0).dropFirst()) + " %", percent: $0)
+    }
+    return (usual + further).sorted { $0.percent < $1.percent }
   }
 
   static func draw(_ trips: RTTRecorder, _ page: inout Markup) {

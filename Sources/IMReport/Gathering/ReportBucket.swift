@@ -31,8 +31,10 @@ package struct ReportBucket: Additive {
   /// The key of a type in `types`.
   package static func key(plan: UInt8, kind: UInt8) -> UInt16 { UInt16(plan) << 8 | UInt16(kind) }
 
-  /// Counts a message whose fate is final.
-  package mutating func count(_ exchange: borrowing Exchange, _ role: FrameRole) {
+  /// Counts a message whose fate is final; or whose fate is decided anew, with `isRevision`, because its answer came late: it was
+  /// counted before.
+  package mutating func count(_ exchange: borrowing Exchange, _ role: FrameRole, isRevision: Bool = false) {
+    if isRevision { return revise(exchange, role) }
     let fate = exchange.fate
     types[Self.key(plan: exchange.plan, kind: exchange.kind), default: 0] &+= 1
     if role == .heartbeat {
@@ -49,6 +51,28 @@ package struct ReportBucket: Additive {
     case .acked, .ackedAfterRetry, .pending, .unacknowledged: break
     }
     if exchange.repeats > 0, fate != .unacknowledged { retried &+= 1 }
+  }
+
+  private mutating func revise(_ exchange: borrowing Exchange, _ role: FrameRole) {
+    let before = exchange.outcome.before
+    if role == .heartbeat {
+      if before == .unanswered || before == .damaged { missed &-= min(missed, 1) }
+      return
+    }
+    if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
+    guard role == .message else { return }
+    switch before {
+    case .unanswered, .damaged: lost &-= min(lost, 1)
+    case .unknown: unknown &-= min(unknown, 1)
+    case .acked, .ackedAfterRetry, .rejected, .pending, .unacknowledged: break
+    }
+    if exchange.fate == .rejected { rejected &+= 1 }
+  }
+
+  /// The names of types, with their profile's where several decoded something.
+  package static func names(_ names: [UInt16: String], _ plans: [ProtocolPlan]) -> [UInt16: String] {
+    guard Set(names.keys.map { $0 >> 8 }).count > 1 else { return names }
+    return Dictionary(uniqueKeysWithValues: names.map { ($0, "\($1) (\(plans[Int($0 >> 8)].name))") })
   }
 
   /// Counts the time since the heartbeat before.

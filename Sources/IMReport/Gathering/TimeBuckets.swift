@@ -58,6 +58,15 @@ package struct TimeBuckets<Value: Additive>: Sendable {
     body(&values[number, default: Value()])
   }
 
+  /// Forgets the buckets that end before `begin`.
+  package mutating func drop(before begin: Timestamp) {
+    let number = Self.floor(begin.seconds, width)
+    guard first < number else { return }
+    values = values.filter { $0.key >= number }
+    first = values.keys.min() ?? .max
+    last = values.keys.max() ?? .min
+  }
+
   private mutating func widen() {
     let next = Self.widths.first { $0 > width } ?? width * 2
     let factor = next / width

@@ -45,6 +45,13 @@ package struct Markup: ~Copyable {
     }
   }
 
+  /// Appends JSON inside of an element of a script: no markup begins in it.
+  mutating func json(_ bytes: UnsafeRawBufferPointer) {
+    for byte in bytes {
+      if byte == UInt8(ascii: "<") { out.literal("\\u003c") } else { out.byte(byte) }
+    }
+  }
+
   /// Appends a whole number.
   mutating func number(_ value: some BinaryInteger) { out.number(Int64(clamping: value)) }
 

@@ -10,10 +10,11 @@ package struct Page {
   /// The page.
   package func html(_ model: ReportModel) -> [UInt8] {
     var page = Markup()
-    head(model, &page)
-    page.raw("<body>\n<a class=\"skip\" href=\"#verdict\">Skip to the verdict</a>\n<header><h1>imdump report: ")
-    page.text(Words.list(model.captures.map(Self.baseName)))
-    page.raw("</h1>\n<p class=\"soft\">")
+    let script = Script.text(isLive: model.live?.isRefreshed == true)
+    head(model, script, &page)
+    page.raw("<body>\n<a class=\"skip\" href=\"#verdict\">Skip to the verdict</a>\n<header><h1 id=\"title\">")
+    page.text(Self.title(model))
+    page.raw("</h1>\n<p class=\"soft\" id=\"when\">")
     page.text(Self.when(model))
     page.raw("</p>\n")
     navigation(&page)
@@ -30,8 +31,10 @@ package struct Page {
     ProblemSection.write(model, &page)
     ConnectionSection.write(model, &page)
     MethodSection.write(model, &page)
-    page.raw("</main>\n<script>")
-    page.trusted(Script.text)
+    page.raw("</main>\n")
+    if model.embedsData { PageData.write(model, &page) }
+    page.raw("<script>")
+    page.trusted(script)
     page.raw("</script>\n</body>\n</html>\n")
     return page.bytes
   }
@@ -70,19 +73,28 @@ package struct Page {
     page.raw("</p>\n")
   }
 
-  private func head(_ model: ReportModel, _ page: inout Markup) {
+  private static func title(_ model: ReportModel) -> String {
+    "imdump report: " + (model.live.map { "\($0.interface), live" } ?? Words.list(model.captures.map(baseName)))
+  }
+
+  private func head(_ model: ReportModel, _ script: String, _ page: inout Markup) {
     page.raw("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\">\n")
     page.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'sha256-")
     page.trusted(Base64.text(SHA256.hash(Array((Style.drawing + Style.page).utf8))))
     page.raw("'; script-src 'sha256-")
-    page.trusted(Base64.text(SHA256.hash(Array(Script.text.utf8))))
-    page.raw("'; base-uri 'none'; form-action 'none'\">\n")
+    page.trusted(Base64.text(SHA256.hash(Array(script.utf8))))
+    page.raw("'; base-uri 'none'; form-action 'none'")
+    if model.live?.isRefreshed == true { page.raw("; connect-src 'self'") }
+    page.raw("\">\n")
+    if model.live?.isRefreshed == true {
+      page.raw("<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>\n")
+    }
     page.raw(
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"generator\" content=\"imdump "
     )
     page.text(model.version)
-    page.raw("\">\n<title>imdump report: ")
-    page.text(Words.list(model.captures.map(Self.baseName)))
+    page.raw("\">\n<title>")
+    page.text(Self.title(model))
     page.raw("</title>\n<style>")
     page.trusted(Style.drawing + Style.page)
     page.raw("</style></head>\n")
@@ -101,11 +113,23 @@ package struct Page {
   }
 
   private static func when(_ model: ReportModel) -> String {
+    if let live = model.live { return when(live, model.filter) }
     guard let (first, last) = model.captured else { return "no packets" }
     let length = last.nanoseconds(since: first) / 1_000
     return
       "captured \(Words.moment(first, near: nil)) to \(Words.moment(last, near: first)) UTC (\(Words.length(length)))"
       + (model.filter.map { ", only \($0)" } ?? "")
+  }
+
+  /// What a live page covers.
+  private static func when(_ live: ReportModel.Live, _ filter: String?) -> String {
+    let filter = filter.map { ", only \($0)" } ?? ""
+    guard let (from, to, begun) = live.covered else { return "no packets yet\(filter)" }
+    let span = "\(Words.moment(from, near: nil)) to \(Words.moment(to, near: from)) UTC\(filter)"
+    let length = Words.length(to.nanoseconds(since: begun) / 1_000)
+    guard from > begun else { return "\(span): all since the capture began (\(length))" }
+    return "\(span): the last \(Words.length(live.windowSeconds * 1_000_000)) and what is left of the step before. "
+      + "The capture began \(Words.moment(begun, near: from)) (\(length)); what is older is forgotten."
   }
 
   /// The name of a file without its folders: a report is sent to others.

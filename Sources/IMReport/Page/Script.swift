@@ -1,9 +1,14 @@
 /// What the page does beside being read: sorting, filtering, and reading a chart column by column. Without scripts nothing is missing
 /// but these.
 enum Script {
-  static let text = """
+  /// The script of a page; with `isLive`, of one that fetches itself anew.
+  static func text(isLive: Bool) -> String { functions + (isLive ? LiveScript.text : "") + start }
+
+  /// What makes the charts and tables of a part of the page usable.
+  private static let functions = """
     'use strict';
-    for (const figure of document.querySelectorAll('figure[data-rows]')) {
+    const enhance = part => {
+    for (const figure of part.querySelectorAll('figure[data-rows]')) {
       const svg = figure.querySelector('svg'), cross = svg.querySelector('.cross');
       const table = document.getElementById(figure.dataset.rows);
       const out = document.createElement('p');
@@ -26,6 +31,7 @@ enum Script {
         cross.setAttribute('transform', 'translate(' + x + ' 0)');
         cross.classList.add('on');
       };
+      figure.isRead = () => at >= 0;
       const hide = () => { at = -1; cross.classList.remove('on'); out.textContent = idle; };
       figure.tabIndex = 0;
       svg.addEventListener('pointermove', e => {
@@ -45,7 +51,17 @@ enum Script {
       });
     }
     const value = (row, i) => row.cells[i].dataset.v ?? row.cells[i].textContent;
-    for (const table of document.querySelectorAll('table[data-sort]')) {
+    for (const table of part.querySelectorAll('table[data-sort]')) {
+      table.sortBy = (i, sign) => {
+        const head = table.tHead.rows[0].cells[i], numeric = head.className === 'n', body = table.tBodies[0];
+        for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort');
+        head.setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');
+        body.append(...[...body.rows].map((row, k) => [row, value(row, i), k]).sort((a, b) => {
+          if (!numeric) return sign * (a[1] < b[1] ? -1 : a[1] > b[1] ? 1 : 0) || a[2] - b[2];
+          const x = a[1] === '' || isNaN(a[1]), y = b[1] === '' || isNaN(b[1]);
+          return x || y ? x - y || a[2] - b[2] : sign * (a[1] - b[1]) || a[2] - b[2];
+        }).map(r => r[0]));
+      };
       [...table.tHead.rows[0].cells].forEach((head, i) => {
         const button = document.createElement('button');
         button.type = 'button';
@@ -53,19 +69,11 @@ enum Script {
         head.append(button);
         button.addEventListener('click', () => {
           const down = head.getAttribute('aria-sort') === (head.className === 'n' ? 'descending' : 'ascending');
-          const sign = (head.className === 'n') === down ? 1 : -1;
-          for (const other of table.tHead.rows[0].cells) other.removeAttribute('aria-sort');
-          head.setAttribute('aria-sort', sign > 0 ? 'ascending' : 'descending');
-          const body = table.tBodies[0], numeric = head.className === 'n';
-          body.append(...[...body.rows].map((row, k) => [row, value(row, i), k]).sort((a, b) => {
-            if (!numeric) return sign * (a[1] < b[1] ? -1 : a[1] > b[1] ? 1 : 0) || a[2] - b[2];
-            const x = a[1] === '' || isNaN(a[1]), y = b[1] === '' || isNaN(b[1]);
-            return x || y ? x - y || a[2] - b[2] : sign * (a[1] - b[1]) || a[2] - b[2];
-          }).map(r => r[0]));
+          table.sortBy(i, (head.className === 'n') === down ? 1 : -1);
         });
       });
     }
-    for (const table of document.querySelectorAll('table[data-filter]')) {
+    for (const table of part.querySelectorAll('table[data-filter]')) {
       const label = document.createElement('label'), input = document.createElement('input'), out = document.createElement('output');
       label.className = 'filter';
       input.type = 'search';
@@ -85,6 +93,12 @@ enum Script {
         tell(n);
       });
     }
+    };
+
+    """
+
+  private static let start = """
+    enhance(document);
     const open = () => {
       const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
       const details = target && (target.tagName === 'DETAILS' ? target : target.closest('details'));

@@ -40,7 +40,12 @@ enum Style {
     .tiles li{background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:10px 14px}
     .tiles b{display:block;font-size:1.45rem;line-height:1.3;font-variant-numeric:tabular-nums}.tiles span{color:var(--soft);font-size:.85rem}
     .tiles .name{color:var(--ink);font-weight:600}
-    figure{margin:8px 0;border-radius:4px}.scroll{overflow-x:auto;max-width:100%}
+    figure{margin:8px 0;border-radius:4px}.scroll{overflow-x:auto;max-width:100%;\
+    background:linear-gradient(to right,var(--paper) 40%,transparent) 0 0/32px 100%,\
+    linear-gradient(to left,var(--paper) 40%,transparent) 100% 0/32px 100%,\
+    linear-gradient(to right,var(--rule),transparent) 0 0/12px 100%,\
+    linear-gradient(to left,var(--rule),transparent) 100% 0/12px 100%;\
+    background-repeat:no-repeat;background-attachment:local,local,scroll,scroll}
     figure svg{display:block;width:100%;min-width:820px;max-width:1072px;height:auto}
     .readout{font-size:.9rem;min-height:1.5em;color:var(--soft);font-variant-numeric:tabular-nums}
     .legend{display:flex;flex-wrap:wrap;gap:2px 20px;font-size:.88rem;color:var(--soft);margin:4px 0;padding:0;list-style:none;max-width:none}
@@ -56,6 +61,8 @@ enum Style {
     details{margin:6px 0}summary{cursor:pointer}details .scroll{max-height:24em;overflow:auto}details.ladder .scroll{max-height:none}
     details.ladder{border:1px solid var(--rule);border-radius:6px;padding:6px 12px;margin:10px 0}details.ladder svg{min-width:860px;width:100%}
     pre{font:12px/1.45 ui-monospace,"Noto Sans Mono",monospace;overflow-x:auto;margin:0}
+    .live{display:flex;align-items:center;gap:10px;color:var(--soft);font-size:.9rem}.live.failed{color:var(--bad);font-weight:600}
+    .live button{font:inherit;color:inherit;background:var(--card);border:1px solid var(--soft);border-radius:4px;padding:2px 12px;cursor:pointer}
     .filter{display:block;margin:8px 0}.filter input{font:inherit;padding:4px 8px;color:inherit;background:var(--paper);\
     border:1px solid var(--soft);border-radius:4px;min-width:14em;max-width:100%}
     dl{display:grid;grid-template-columns:minmax(9em,max-content) 1fr;gap:6px 20px;margin:8px 0}dt{font-weight:600}dd{margin:0;overflow-wrap:anywhere}
@@ -64,6 +71,7 @@ enum Style {
     .band{fill:var(--band)}.bandtop{fill:var(--bad)}
     .ln{fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}.p50{stroke:var(--a)}
     .p95{stroke:var(--b);stroke-dasharray:7 4}.p99{stroke:var(--c);stroke-dasharray:1 5;stroke-width:2.5}
+    .q4{stroke:var(--good);stroke-dasharray:10 3 2 3}.q5{stroke:var(--soft);stroke-dasharray:3 2}
     .fill{fill:var(--a)}.badfill{fill:var(--bad)}
     .dots{stroke:var(--a);stroke-width:6;stroke-linecap:round;fill:none}.whisker{stroke:var(--soft);fill:none}
     .due{stroke:var(--b);stroke-dasharray:8 5;fill:none}.miss{stroke:var(--bad);stroke-width:2;fill:none}
@@ -73,8 +81,8 @@ enum Style {
     .cross{stroke:var(--ink);stroke-dasharray:3 3;visibility:hidden;fill:none}.cross.on{visibility:visible}
     @media(max-width:600px){body{padding:0 14px 48px}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:10px}\
     .tiles{grid-template-columns:1fr 1fr;gap:8px}.tiles b{font-size:1.2rem}#verdict{padding:12px 14px}#verdict h2{font-size:1.1rem}}
-    @media print{html{font-size:12px}body{max-width:none;padding:0}nav,.readout,.filter,.skip{display:none}figure,tr,.tiles li{break-inside:avoid}\
-    .scroll,details .scroll{overflow:visible;max-height:none}figure svg,details.ladder svg{min-width:0}h2{break-after:avoid}}
+    @media print{html{font-size:12px}body{max-width:none;padding:0}nav,.readout,.filter,.skip,.live{display:none}figure,tr,.tiles li{break-inside:avoid}\
+    .scroll,details .scroll{overflow:visible;max-height:none;background:none}figure svg,details.ladder svg{min-width:0}h2{break-after:avoid}}
     @media(prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 
     """

@@ -51,48 +51,51 @@ enum ChartSections {
     Page.begin(1, &page)
     defer { Page.end(&page) }
     // Percentiles of a few round trips say little.
-    let series = model.series.coarser(count: Int64(clamping: max(24, model.run.total.roundTrips.count / 8)))
+    let series = model.series.coarser(count: Int64(clamping: max(24, model.figures.roundTrips.count / 8)))
     let buckets = series.all
     guard buckets.contains(where: { $0.value.roundTrips.count > 0 }) else {
       return Page.paragraph("No round trip was measured in this capture.", &page)
     }
+    page.raw("<ul class=\"legend\">")
+    for (percent, kind) in zip(model.percentiles.all, Charts.lineKinds) {
+      page.raw("<li><svg viewBox=\"0 0 34 12\" aria-hidden=\"true\"><path class=\"")
+      page.raw(kind)
+      page.raw("\" d=\"M2 6H32\"/></svg>")
+      page.text(PagePercentiles.name(percent))
+      page.raw("</li>")
+    }
     page.raw(
       """
-      <ul class="legend"><li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="ln p50" d="M2 6H32"/></svg>p50</li>\
-      <li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="ln p95" d="M2 6H32"/></svg>p95</li>\
-      <li><svg viewBox="0 0 34 12" aria-hidden="true"><path class="ln p99" d="M2 6H32"/></svg>p99</li>\
       <li><svg viewBox="0 0 34 12" aria-hidden="true"><rect class="band" width="34" height="12"/>\
       <rect class="bandtop" width="34" height="3"/></svg>
       """)
     page.text(Charts.bandWords(buckets))
     page.raw("</li></ul>\n")
-    figure("rtt-rows", label: "Round trips over time", &page) { Charts.roundTrips(series, &$0) }
+    figure("rtt-rows", label: "Round trips over time", &page) { Charts.roundTrips(series, model.percentiles, &$0) }
     let times = times(series)
     table(
       "rtt-rows", "round trips in steps of \(width(series)), UTC",
       [
-        .init(name: "time", isNumber: false), .init(name: "p50", isNumber: true), .init(name: "p95", isNumber: true),
-        .init(name: "p99", isNumber: true), .init(name: "round trips", isNumber: true),
-        .init(name: "lost", isNumber: true),
+        .init(name: "time", isNumber: false)
+      ] + model.percentiles.all.map { .init(name: PagePercentiles.name($0), isNumber: true) } + [
+        .init(name: "round trips", isNumber: true), .init(name: "lost", isNumber: true),
       ],
       zip(times, buckets).map { time, bucket in
         let trips = bucket.value.roundTrips
-        return [
-          .text(time), .length(trips.percentile(50)), .length(trips.percentile(95)), .length(trips.percentile(99)),
-          .count(trips.count), .count(UInt64(bucket.value.lost)),
-        ]
+        return [TableWriter.Cell.text(time)] + model.percentiles.all.map { .length(trips.percentile($0)) }
+          + [.count(trips.count), .count(UInt64(bucket.value.lost))]
       }, &page)
   }
 
   static func distribution(_ model: ReportModel, _ page: inout Markup) {
     Page.begin(2, &page)
     defer { Page.end(&page) }
-    let trips = model.run.total.roundTrips
+    let trips = model.figures.roundTrips
     guard trips.count > 1 else {
       return Page.paragraph("There are too few round trips in this capture for a distribution.", &page)
     }
     figure(nil, label: "Distribution of round trips", &page) { NinesChart.draw(trips, &$0) }
-    var rows: [[TableWriter.Cell]] = NinesChart.percents(trips.count).map {
+    var rows: [[TableWriter.Cell]] = NinesChart.percents(trips.count, with: model.percentiles.all).map {
       [.text($0.name), .length(trips.percentile($0.percent))]
     }
     rows.append([.text("all"), .length(trips.maximum)])
@@ -174,7 +177,7 @@ enum ChartSections {
   static func heartbeats(_ model: ReportModel, _ page: inout Markup) {
     Page.begin(5, &page)
     defer { Page.end(&page) }
-    let beats = model.run.total.heartbeats
+    let beats = model.figures.heartbeats
     guard !beats.isEmpty else { return Page.paragraph("There are no heartbeats in this capture.", &page) }
     var parts = [
       "\(count(beats.sent, "heartbeat"))", "\(grouped(beats.answered)) answered",

@@ -20,11 +20,22 @@ enum MethodSection {
   }
 
   static func rows(_ model: ReportModel) -> [(name: String, text: String)] {
-    let summary = model.run.summary
+    let summary = model.summary
     var rows: [(String, String)] = [
       ("Made by", "imdump \(model.version)"),
-      ("Captures", model.captures.map(Page.baseName).joined(separator: ", ")),
+      model.live.map { ("Interface", $0.interface) }
+        ?? ("Captures", model.captures.map(Page.baseName).joined(separator: ", ")),
     ]
+    if let madeAt = model.madeAt { rows.append(("Made at", Words.moment(madeAt, near: nil) + " UTC")) }
+    if let live = model.live {
+      rows.append(
+        (
+          "Covers",
+          "The last \(Words.length(live.windowSeconds * 1_000_000)) of packet time, in whole steps, and the step that is running. "
+            + "Messages count once their fate is decided; one whose answer comes late counts anew. A connection's row counts what "
+            + "happened on it since it was seen first; 1,024 connections are kept at a time, and of more those without trouble on which nothing happened for longest are left out."
+        ))
+    }
     if let filter = model.filter { rows.append(("Capture filter", filter)) }
     for profile in model.profiles {
       rows.append(
@@ -52,7 +63,7 @@ enum MethodSection {
       ))
     rows.append(("Time", "All times are UTC, by the clock of the capture."))
     rows += limits(summary)
-    for line in summary.lines { rows.append(("Counted", line)) }
+    for line in model.countedLines { rows.append((model.live == nil ? "Counted" : "Counted since the start", line)) }
     for error in model.errors { rows.append(("Not read", error)) }
     return rows
   }

@@ -29,7 +29,7 @@ package struct Verdict {
       rest += model.hints
     } else if lost > 0 {
       level = .bad
-      let ratio = model.run.total.ratios.loss.map { " (\(percent($0)))" } ?? ""
+      let ratio = model.figures.ratios.loss.map { " (\(percent($0)))" } ?? ""
       headline =
         "\(grouped(lost)) of \(count(known, "message")) \(lost == 1 ? "was" : "were") lost\(ratio): \(Self.causes(fates))."
       rest += Self.when(model) + Self.who(model)
@@ -55,7 +55,7 @@ package struct Verdict {
 
   /// Whether all of the capture was read, and nothing forgotten.
   private static func isWhole(_ model: ReportModel) -> Bool {
-    let summary = model.run.summary
+    let summary = model.summary
     return model.errors.isEmpty && summary.capture.interruption == nil && summary.ledger.evicted[.exchange] == 0
   }
 
@@ -81,7 +81,7 @@ package struct Verdict {
 
   private static func who(_ model: ReportModel) -> [String] {
     var sentences: [String] = []
-    let ways = [model.run.total.messages[.clientToServer], model.run.total.messages[.serverToClient]].map {
+    let ways = [model.figures.messages[.clientToServer], model.figures.messages[.serverToClient]].map {
       UInt64($0.unanswered) + UInt64($0.damaged)
     }
     if ways[0] > 0, ways[1] > 0 {
@@ -110,13 +110,13 @@ package struct Verdict {
     if fates.rejected > 0 {
       parts.append("\(count(UInt64(fates.rejected), "message")) \(fates.rejected == 1 ? "was" : "were") refused")
     }
-    let total = model.run.total
+    let total = model.figures
     if total.heartbeats.missed > 0 {
       parts.append("\(count(total.heartbeats.missed, "heartbeat")) got no answer")
     }
     let failed = total.connections.refused + total.connections.timedOut
     if failed > 0 { parts.append("\(count(failed, "connection attempt")) failed") }
-    let reconnects = model.run.reconnects
+    let reconnects = model.figures.reconnects
     if reconnects > 0 {
       parts.append(reconnects == 1 ? "a session reconnected" : "sessions reconnected \(grouped(reconnects)) times")
     }
@@ -137,7 +137,7 @@ package struct Verdict {
   /// Why it may be otherwise.
   private static func doubts(_ model: ReportModel) -> [String] {
     var sentences: [String] = []
-    let summary = model.run.summary
+    let summary = model.summary
     let holes = summary.reassembly.gaps[Int(GapReason.captureLoss.rawValue)]
     if holes > 0 {
       let bytes = summary.reassembly.gapBytes[Int(GapReason.captureLoss.rawValue)]
@@ -165,16 +165,18 @@ package struct Verdict {
   }
 
   private static func nothing(_ model: ReportModel) -> (Level, String) {
-    let packets = model.run.summary.ledger.packets
-    guard packets > 0 else { return (.nothing, "There is no packet in the capture.") }
-    let decoded = model.run.summary.ledger.decodedConnections
+    let packets = model.summary.ledger.packets
+    guard packets > 0 else {
+      return (.nothing, model.live == nil ? "There is no packet in the capture." : "No packet has come in this time.")
+    }
+    let decoded = model.summary.ledger.decodedConnections
     if decoded > 0 {
       return (.nothing, "No message that asks for an answer was seen on \(count(decoded, "decoded connection")).")
     }
     return (
       .nothing,
-      "No message was recognized: none of \(count(model.run.summary.ledger.connections, "connection")) in "
-        + "\(count(packets, "packet")) speaks \(model.run.summary.plans.map(\.name).joined(separator: ", "))."
+      "No message was recognized: none of \(count(model.summary.ledger.connections, "connection")) in "
+        + "\(count(packets, "packet")) speaks \(model.summary.plans.map(\.name).joined(separator: ", "))."
     )
   }
 }

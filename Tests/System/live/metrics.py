@@ -252,7 +252,7 @@ def serving(pid):
     for task in os.listdir("/proc/%d/task" % pid):
         with open("/proc/%d/task/%s/stat" % (pid, task), encoding="utf-8") as file:
             name, figures = file.read().split("(", 1)[1].rsplit(") ", 1)
-        if name == "imdump-metrics":
+        if name == "imdump-web":
             return sum(int(word) for word in figures.split()[11:13]) / os.sysconf("SC_CLK_TCK")
     return 0.0
 

@@ -1,24 +1,24 @@
 import CSandbox
 import Glibc
-import IMOutput
 
-/// The thread that serves metrics: it waits with poll(2) for the socket, the connections and the capture, and moves bytes
+/// The thread that serves: it waits with poll(2) for the socket, the connections and the capture, and moves bytes
 /// between them and the desk. No call of it blocks but poll(2).
-struct MetricsResponder: ~Copyable {
+struct WebResponder: ~Copyable {
   /// Seconds for which nobody is taken when that has failed: most likely the process is out of descriptors, and who waits at
   /// the socket would wake the thread again at once.
   static let pause = 0.2
 
   private let listener: Int32
-  private let mailbox: MetricsMailbox
-  private var desk = MetricsDesk()
+  private let mailbox: WebMailbox
+  private var desk: WebDesk
   private var polled: [pollfd] = []
   /// Until when nobody is taken.
   private var pauseEnd = -Double.infinity
 
   /// A thread that takes connections from `listener`.
-  init(_ listener: Int32, _ mailbox: MetricsMailbox) {
+  init(_ listener: Int32, _ mailbox: WebMailbox, _ offers: WebOffers = WebOffers()) {
     self.listener = listener
+    desk = WebDesk(offers)
     self.mailbox = mailbox
   }
 
@@ -67,8 +67,8 @@ struct MetricsResponder: ~Copyable {
 
   private mutating func takeTexts(_ now: Double) {
     mailbox.quieten()
-    for dialect in MetricText.Dialect.allCases {
-      if let response = mailbox.take(dialect) { desk.publish(response, dialect, at: now) }
+    for resource in WebResource.allCases {
+      if let response = mailbox.take(resource) { desk.publish(response, resource, at: now) }
     }
   }
 

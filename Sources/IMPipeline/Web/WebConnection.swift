@@ -1,18 +1,18 @@
 import IMOutput
 
-/// One connection to the metrics: one request, one answer, and its end. It has no socket and no clock; times are seconds
+/// One connection to a run's server: one request, one answer, and its end. It has no socket and no clock; times are seconds
 /// of one that never goes back.
 ///
 ///     reading --request--> waiting --text--> answering --all sent--> lingering --client's end--> over
 ///        |                    `--5 s: 503-------^
-///        `--refusal: 400, 404, 405, 431---------^            each of them ends after 10 s, all in all
-struct MetricsConnection {
+///        `--refusal: 400, 404, 405, 421, 431----^            each of them ends after 10 s, all in all; 30 for a page
+struct WebConnection {
   /// Where it stands.
   enum Phase: Equatable {
     /// Its request has not come as a whole.
     case reading
     /// The capture has to write a text.
-    case waiting(MetricText.Dialect)
+    case waiting(WebResource)
     /// The answer is being sent.
     case answering
     /// The answer is sent, and so is the end of this side. What the client still says is thrown away: a socket that is
@@ -25,12 +25,15 @@ struct MetricsConnection {
   /// Seconds that a connection may last, all in all; that the capture may take to write a text; and that a client may take
   /// to see the answer's end.
   static let patience = 10.0, waiting = 5.0, lingering = 2.0
+  /// Seconds that a page may take besides, which is longer than metrics are.
+  static let pagePatience = 20.0
   /// Bytes behind a request that are thrown away, at most.
   static let maximumRest = 4 << 20
 
   /// Where it stands.
   private(set) var phase = Phase.reading
-  private let deadline: Double
+  private var deadline: Double
+  private let offers: WebOffers
   /// When the phase has lasted too long.
   private var phaseEnd = Double.infinity
   private var parser = HTTPRequestParser()
@@ -39,7 +42,10 @@ struct MetricsConnection {
   private var output: ArraySlice<UInt8> = []
 
   /// A connection that was taken at `now`.
-  init(at now: Double) { deadline = now + Self.patience }
+  init(at now: Double, offers: WebOffers = WebOffers()) {
+    deadline = now + Self.patience
+    self.offers = offers
+  }
 
   /// Whether what the client says is to be read.
   var wantsInput: Bool { phase != .over && !isInputOver && rest < Self.maximumRest }
@@ -48,8 +54,8 @@ struct MetricsConnection {
   /// When it has lasted too long, as it stands.
   var end: Double { min(deadline, phaseEnd) }
 
-  /// Takes what the client has said. The dialect that it is to be answered in, when that was the end of its request.
-  mutating func received(_ bytes: Span<UInt8>, at now: Double) -> MetricText.Dialect? {
+  /// Takes what the client has said. What it is to be answered with, when that was the end of its request.
+  mutating func received(_ bytes: Span<UInt8>, at now: Double) -> WebResource? {
     guard phase == .reading else {
       rest += bytes.count
       if phase == .lingering, !wantsInput { phase = .over }
@@ -68,14 +74,16 @@ struct MetricsConnection {
         refuse(.methodNotAllowed)
         return nil
       }
-      guard request.path == Self.path else {
-        refuse(.notFound)
+      switch offers.choose(request) {
+      case .refusal(let status):
+        refuse(status)
         return nil
+      case .resource(let resource):
+        phase = .waiting(resource)
+        phaseEnd = now + Self.waiting
+        if resource == .page { deadline += Self.pagePatience }
+        return resource
       }
-      let dialect = MetricText.Dialect(accept: request.accept)
-      phase = .waiting(dialect)
-      phaseEnd = now + Self.waiting
-      return dialect
     }
   }
 
@@ -117,6 +125,4 @@ struct MetricsConnection {
   mutating func expire() {
     if case .waiting = phase { refuse(.serviceUnavailable) } else { phase = .over }
   }
-
-  private static let path = [UInt8]("/metrics".utf8)
 }

@@ -1,11 +1,11 @@
 import IMOutput
 
-/// The connections to the metrics, and who of them waits for which text. Bounded whatever clients do; it touches no socket.
-struct MetricsDesk {
+/// The connections to a run's server, and who of them waits for which text. Bounded whatever clients do; it touches no socket.
+struct WebDesk {
   /// A connection and its socket.
   struct Client {
     let descriptor: Int32
-    var connection: MetricsConnection
+    var connection: WebConnection
     /// Whether its socket took less than it was given, so that it has to be waited for.
     var isBlocked = false
   }
@@ -17,13 +17,14 @@ struct MetricsDesk {
 
   /// The oldest one first.
   var clients: [Client] = []
-  private var texts: [(response: HTTPResponse, at: Double)?] = MetricText.Dialect.allCases.map { _ in nil }
-  /// Bits of the dialects that the capture was asked for, and has not written yet.
+  private let offers: WebOffers
+  private var texts: [(response: HTTPResponse, at: Double)?] = WebResource.allCases.map { _ in nil }
+  /// Bits of the texts that the capture was asked for, and has not written yet.
   private var asked = 0
   private var unasked = 0
 
   /// A desk at which nobody stands.
-  init() {}
+  init(_ offers: WebOffers = WebOffers()) { self.offers = offers }
 
   /// When something has lasted too long, unless it changes before.
   var nextEnd: Double { clients.reduce(.infinity) { min($0, $1.connection.end) } }
@@ -37,7 +38,7 @@ struct MetricsDesk {
         ?? clients.firstIndex { $0.connection.phase == .lingering } ?? clients.startIndex
       clients[place].connection.failed()
     }
-    clients.append(Client(descriptor: descriptor, connection: MetricsConnection(at: now)))
+    clients.append(Client(descriptor: descriptor, connection: WebConnection(at: now, offers: offers)))
   }
 
   /// Forgets the connections that are over; their sockets.
@@ -50,26 +51,26 @@ struct MetricsDesk {
 
   /// Takes what a client has said. It is answered at once where a text is new; else when the capture has written one.
   mutating func received(_ bytes: Span<UInt8>, from index: Int, at now: Double) {
-    guard let dialect = clients[index].connection.received(bytes, at: now) else { return }
-    if let text = texts[dialect.rawValue], now - text.at < Self.freshness {
+    guard let resource = clients[index].connection.received(bytes, at: now) else { return }
+    if let text = texts[resource.rawValue], now - text.at < Self.freshness {
       clients[index].connection.answer(text.response)
-    } else if asked & dialect.bit == 0 {
-      asked |= dialect.bit
-      unasked |= dialect.bit
+    } else if asked & resource.bit == 0 {
+      asked |= resource.bit
+      unasked |= resource.bit
     }
   }
 
-  /// Bits of the dialects that the capture is to be asked for, each of them once until it is written.
+  /// Bits of the texts that the capture is to be asked for, each of them once until it is written.
   mutating func takeWanted() -> Int {
     defer { unasked = 0 }
     return unasked
   }
 
   /// Gives a text to all who wait for it.
-  mutating func publish(_ response: HTTPResponse, _ dialect: MetricText.Dialect, at now: Double) {
-    asked &= ~dialect.bit
-    texts[dialect.rawValue] = (response, now)
-    for index in clients.indices where clients[index].connection.phase == .waiting(dialect) {
+  mutating func publish(_ response: HTTPResponse, _ resource: WebResource, at now: Double) {
+    asked &= ~resource.bit
+    texts[resource.rawValue] = (response, now)
+    for index in clients.indices where clients[index].connection.phase == .waiting(resource) {
       clients[index].connection.answer(response)
     }
   }
@@ -78,9 +79,4 @@ struct MetricsDesk {
   mutating func expire(at now: Double) {
     for index in clients.indices where clients[index].connection.end <= now { clients[index].connection.expire() }
   }
-}
-
-extension MetricText.Dialect {
-  /// The dialect in a set of them.
-  var bit: Int { 1 << rawValue }
 }

@@ -7,8 +7,8 @@ import Testing
 @testable import IMOutput
 @testable import IMPipeline
 
-/// The server of metrics, asked over real sockets by clients that behave and by clients that do not.
-@Suite(.serialized) struct MetricsServerTests {
+/// The server of metrics and of the page, asked over real sockets by clients that behave and by clients that do not.
+@Suite(.serialized) struct WebServerTests {
   @Test(arguments: [
     ([], MetricText.Dialect.prometheus), (["*/*"], .prometheus), (["text/plain"], .prometheus),
     (["application/openmetrics-text"], .openMetrics), (["application/openmetrics-text;q=0"], .prometheus),
@@ -80,8 +80,10 @@ import Testing
   }
 
   /// Runs `body` while the capture, which is this thread, answers what is asked; gives the texts that it wrote.
-  private func serve(lines: Int = 0, _ body: @escaping @Sendable (UInt16) -> Void) throws -> Int {
-    let server = try MetricsServer(address: "127.0.0.1:0")
+  private func serve(
+    lines: Int = 0, hasPage: Bool = false, _ body: @escaping @Sendable (UInt16) -> Void
+  ) throws -> Int {
+    let server = try WebServer(address: "127.0.0.1:0", option: "--listen", hasPage: hasPage)
     try server.begin()
     defer { server.end() }
     let port = ListenAddress.port(of: server.descriptor)
@@ -94,7 +96,11 @@ import Testing
     var written = 0
     while !isOver {
       isOver = done.wait(timeout: .now() + .milliseconds(2)) == .success
-      for dialect in server.takeRequests() {
+      if !server.takeRequests([.page]).isEmpty {
+        written += 1
+        server.publish(page: [UInt8]("<!doctype html><p>seven</p>\n".utf8))
+      }
+      for dialect in server.takeRequests([.prometheus, .openMetrics]).compactMap(\.dialect) {
         written += 1
         var text = MetricText(dialect)
         for family in MetricFamily.all where family.name == "imdump_connections" { text.begin(family) }
@@ -156,6 +162,60 @@ import Testing
     }
   }
 
+  /// The page is there for those who name the server by an address of its own; the metrics are as without it.
+  @Test(
+    .enabled(if: loopbackIsUp, "the loopback interface is down"),
+    arguments: [
+      ("GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n\r\n", "200 OK", "<p>seven</p>\n"),
+      ("GET /?x HTTP/1.1\r\nHost: LocalHost\r\n\r\n", "200 OK", "<p>seven</p>\n"),
+      ("GET / HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n", "200 OK", "<p>seven</p>\n"),
+      ("GET / HTTP/1.0\r\n\r\n", "200 OK", "<p>seven</p>\n"),
+      ("HEAD / HTTP/1.1\r\nHost: localhost:8080\r\n\r\n", "200 OK", "\r\n\r\n"),
+      ("GET / HTTP/1.1\r\nHost: evil.example:8080\r\n\r\n", "421 Misdirected Request", "Misdirected Request\n"),
+      ("GET / HTTP/1.1\r\nHost: 127.0.0.1.evil.example\r\n\r\n", "421 Misdirected Request", "Misdirected Request\n"),
+      ("GET /index.html HTTP/1.1\r\nHost: localhost\r\n\r\n", "404 Not Found", "Not Found\n"),
+      ("GET //metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", "404 Not Found", "Not Found\n"),
+      ("DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n", "405 Method Not Allowed", "Method Not Allowed\n"),
+      ("GET /metrics HTTP/1.1\r\nHost: sensor\r\n\r\n", "200 OK", "imdump_connections_total 7\n"),
+    ])
+  func requestsForThePage(_ request: String, _ status: String, _ end: String) throws {
+    _ = try serve(hasPage: true) { port in
+      guard let socket = try? connect(port) else { return }
+      send(socket, request)
+      let answer = all(socket) ?? "nothing"
+      #expect(answer.hasPrefix("HTTP/1.1 \(status)\r\n") && answer.hasSuffix(end), "\(answer)")
+      let isPage = answer.contains("\r\nContent-Type: text/html; charset=utf-8\r\n")
+      #expect(isPage == (status.hasPrefix("200") && !request.contains("/metrics")), "\(answer)")
+      for field in [
+        "Cache-Control: no-store", "Content-Security-Policy: frame-ancestors 'none'", "Referrer-Policy: no-referrer",
+        "Cross-Origin-Resource-Policy: same-origin",
+      ] { #expect(answer.contains("\r\n\(field)\r\n") == isPage, "\(field)") }
+    }
+  }
+
+  /// Clients that ask and do not read, that say a byte at a time, and that reset: the page is there for the others, and is made few
+  /// times, however many ask.
+  @Test(.enabled(if: loopbackIsUp, "the loopback interface is down")) func aCrowdBeforeThePage() throws {
+    let ask = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    let written = try serve(hasPage: true) { port in
+      var held: [Int32] = []
+      var answers = 0
+      for number in 0..<200 {
+        if let other = try? connect(port) {
+          send(other, number % 3 == 0 ? "G" : number % 3 == 1 ? ask + ask : "GET / HT\u{0}")
+          if number % 2 == 0 { close(other) } else { held.append(other) }
+        }
+        guard let socket = try? connect(port) else { continue }
+        send(socket, ask)
+        if all(socket)?.hasSuffix("<p>seven</p>\n") == true { answers += 1 }
+        if held.count > 40 { close(held.removeFirst()) }
+      }
+      #expect(answers == 200)
+      for socket in held { close(socket) }
+    }
+    #expect((1...20).contains(written), "\(written) pages")
+  }
+
   /// Whatever is sent in pieces comes to the same.
   @Test(.enabled(if: loopbackIsUp, "the loopback interface is down")) func byteByByte() throws {
     _ = try serve { port in
@@ -198,13 +258,13 @@ import Testing
 
   /// The thread ends at once, whoever is connected.
   @Test(.enabled(if: loopbackIsUp, "the loopback interface is down")) func theEnd() throws {
-    let server = try MetricsServer(address: "127.0.0.1:0")
+    let server = try WebServer(address: "127.0.0.1:0", option: "--metrics-listen", hasPage: false)
     let port = ListenAddress.port(of: server.descriptor)
     try server.begin()
     let sockets = try (0..<3).map { _ in try connect(port) }
     send(sockets[1], "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
-    var wanted: [MetricText.Dialect] = []
-    while wanted.isEmpty { wanted = server.takeRequests() }
+    var wanted: [WebResource] = []
+    while wanted.isEmpty { wanted = server.takeRequests(WebResource.allCases) }
     #expect(wanted == [.prometheus])
     server.end()
     for socket in sockets { #expect(all(socket) == "") }

@@ -5,7 +5,7 @@ import Testing
 @testable import IMPipeline
 
 /// Connections to the metrics by a clock of the test's own: who waits, who is answered, who goes.
-@Suite struct MetricsDeskTests {
+@Suite struct WebDeskTests {
   private static let ask = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
   private static let openAsk = "GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: application/openmetrics-text\r\n\r\n"
 
@@ -13,20 +13,20 @@ import Testing
     [UInt8](body.utf8).withUnsafeBytes { HTTPResponse(.ok, "text/plain", $0) }
   }
 
-  private func say(_ words: String, _ desk: inout MetricsDesk, from index: Int, at now: Double) {
+  private func say(_ words: String, _ desk: inout WebDesk, from index: Int, at now: Double) {
     let bytes = [UInt8](words.utf8)
     desk.received(bytes.span, from: index, at: now)
   }
 
-  private func phases(_ desk: MetricsDesk) -> [MetricsConnection.Phase] { desk.clients.map(\.connection.phase) }
+  private func phases(_ desk: WebDesk) -> [WebConnection.Phase] { desk.clients.map(\.connection.phase) }
 
   /// What a client will get.
-  private func unsent(_ desk: MetricsDesk, _ index: Int) -> String {
+  private func unsent(_ desk: WebDesk, _ index: Int) -> String {
     String(decoding: desk.clients[index].connection.unsent, as: UTF8.self)
   }
 
   /// Sends all that a client is to get.
-  private func flush(_ desk: inout MetricsDesk, _ index: Int, at now: Double) {
+  private func flush(_ desk: inout WebDesk, _ index: Int, at now: Double) {
     let count = desk.clients[index].connection.unsent.count
     let isAll = desk.clients[index].connection.sent(count, at: now)
     #expect(isAll)
@@ -35,7 +35,7 @@ import Testing
   // MARK: Places
 
   @Test func theOldestThatHasNotAskedGoes() {
-    var desk = MetricsDesk()
+    var desk = WebDesk()
     for number in 0..<16 { desk.take(Int32(number), at: 0) }
     for index in [0, 1, 3] { say(Self.ask, &desk, from: index, at: 0) }
     say("GET /metr", &desk, from: 2, at: 0)
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test func whereAllHaveAskedOneThatIsAnsweredGoes() {
-    var desk = MetricsDesk()
+    var desk = WebDesk()
     for number in 0..<16 {
       desk.take(Int32(number), at: 0)
       say(number == 5 ? "GET / HTTP/1.0\r\n\r\n" : Self.ask, &desk, from: number, at: 0)
@@ -64,7 +64,7 @@ import Testing
   // MARK: Texts
 
   @Test func oneTextASecondAndDialect() {
-    var desk = MetricsDesk()
+    var desk = WebDesk()
     for number in 0..<6 { desk.take(Int32(number), at: 0) }
     say(Self.ask, &desk, from: 0, at: 10)
     #expect(desk.takeWanted() == 1)
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test func headHasTheLengthAndNoBody() {
-    var desk = MetricsDesk()
+    var desk = WebDesk()
     for (number, request) in ["HEAD /metrics", "HEAD /no", "HEAD /metrics"].enumerated() {
       desk.take(Int32(number), at: 0)
       let end = number == 2 ? "\r\nHost x" : "\r\n\r\n"
@@ -105,7 +105,7 @@ import Testing
   // MARK: Time
 
   @Test func aConnectionHasTenSeconds() {
-    var desk = MetricsDesk()
+    var desk = WebDesk()
     desk.take(1, at: 100)
     // However busy it is.
     for (step, byte) in "GET /metrics HT".enumerated() { say(String(byte), &desk, from: 0, at: 100 + Double(step) / 2) }
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test func aCaptureThatHangsIsTold() {
-    var desk = MetricsDesk()
+    var desk = WebDesk()
     desk.take(1, at: 0)
     say(Self.ask, &desk, from: 0, at: 2)
     #expect(desk.nextEnd == 7)
@@ -133,7 +133,7 @@ import Testing
   }
 
   @Test func whoAsksLateIsToldWhenItsTimeIsOver() {
-    var desk = MetricsDesk()
+    var desk = WebDesk()
     desk.take(1, at: 0)
     say(Self.ask, &desk, from: 0, at: 9)
     desk.expire(at: 10)
@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test func whoDoesNotReadIsNotWaitedFor() {
-    var desk = MetricsDesk()
+    var desk = WebDesk()
     desk.take(1, at: 0)
     say(Self.ask, &desk, from: 0, at: 1)
     desk.publish(text("long"), .prometheus, at: 1)
@@ -158,7 +158,7 @@ import Testing
   // MARK: The end of a connection
 
   @Test func whatFollowsIsReadForAWhile() {
-    var desk = MetricsDesk()
+    var desk = WebDesk()
     for number in 0..<3 {
       desk.take(Int32(number), at: 0)
       say("nonsense\r", &desk, from: number, at: 0)
@@ -180,7 +180,7 @@ import Testing
   }
 
   @Test func aRequestBeforeTheEndIsAnswered() {
-    var desk = MetricsDesk()
+    var desk = WebDesk()
     for number in 0..<3 { desk.take(Int32(number), at: 0) }
     say(Self.ask, &desk, from: 0, at: 0)
     say("GET /metrics HTTP/1.1\r\nHost: x\r\n", &desk, from: 1, at: 0)
@@ -195,7 +195,7 @@ import Testing
   }
 
   @Test func theSecondRequestIsNotRead() {
-    var desk = MetricsDesk()
+    var desk = WebDesk()
     desk.take(1, at: 0)
     say(Self.ask + "GET / HTTP/1.1\r\n\r\n", &desk, from: 0, at: 0)
     say("\u{0}\u{0}", &desk, from: 0, at: 0)

@@ -1,11 +1,10 @@
 import CSandbox
 import Glibc
-import IMOutput
 import Synchronization
 
-/// What the capture and the thread that serves metrics hand to each other. Neither waits for the other, and there is no lock:
+/// What the capture and the thread that serves hand to each other. Neither waits for the other, and there is no lock:
 /// wishes are bits, a text is a pointer that changes hands, and a pipe wakes the one that sleeps.
-final class MetricsMailbox: Sendable {
+final class WebMailbox: Sendable {
   /// A text on its way.
   private final class Parcel: Sendable {
     let response: HTTPResponse
@@ -23,6 +22,7 @@ final class MetricsMailbox: Sendable {
   private let wanted = Atomic<Int>(0)
   private let prometheus = Atomic<Unmanaged<Parcel>?>(nil)
   private let openMetrics = Atomic<Unmanaged<Parcel>?>(nil)
+  private let page = Atomic<Unmanaged<Parcel>?>(nil)
   private let hasEnded = Atomic<Bool>(false)
 
   /// An empty mailbox.
@@ -35,24 +35,25 @@ final class MetricsMailbox: Sendable {
   }
 
   deinit {
-    for dialect in MetricText.Dialect.allCases { _ = take(dialect) }
+    for resource in WebResource.allCases { _ = take(resource) }
     close(readable)
     close(writable)
   }
 
   // MARK: The capture's side
 
-  /// The dialects that somebody waits for, since the last call.
-  func takeRequests() -> [MetricText.Dialect] {
-    guard wanted.load(ordering: .relaxed) != 0 else { return [] }
-    let bits = wanted.exchange(0, ordering: .relaxed)
-    return MetricText.Dialect.allCases.filter { bits & $0.bit != 0 }
+  /// Those of `resources` that somebody waits for, since the last call.
+  func takeRequests(_ resources: [WebResource]) -> [WebResource] {
+    let mask = resources.reduce(0) { $0 | $1.bit }
+    guard wanted.load(ordering: .relaxed) & mask != 0 else { return [] }
+    let bits = wanted.bitwiseAnd(~mask, ordering: .relaxed).oldValue
+    return resources.filter { bits & $0.bit != 0 }
   }
 
   /// Hands a text over. One that has not been taken is replaced.
-  func put(_ response: HTTPResponse, _ dialect: MetricText.Dialect) {
+  func put(_ response: HTTPResponse, _ resource: WebResource) {
     let parcel = Unmanaged.passRetained(Parcel(response))
-    exchange(parcel, dialect)?.release()
+    exchange(parcel, resource)?.release()
     wake()
   }
 
@@ -85,14 +86,15 @@ final class MetricsMailbox: Sendable {
   }
 
   /// The text that was handed over, if there is one.
-  func take(_ dialect: MetricText.Dialect) -> HTTPResponse? {
-    exchange(nil, dialect)?.takeRetainedValue().response
+  func take(_ resource: WebResource) -> HTTPResponse? {
+    exchange(nil, resource)?.takeRetainedValue().response
   }
 
-  private func exchange(_ parcel: Unmanaged<Parcel>?, _ dialect: MetricText.Dialect) -> Unmanaged<Parcel>? {
-    switch dialect {
+  private func exchange(_ parcel: Unmanaged<Parcel>?, _ resource: WebResource) -> Unmanaged<Parcel>? {
+    switch resource {
     case .prometheus: prometheus.exchange(parcel, ordering: .acquiringAndReleasing)
     case .openMetrics: openMetrics.exchange(parcel, ordering: .acquiringAndReleasing)
+    case .page: page.exchange(parcel, ordering: .acquiringAndReleasing)
     }
   }
 }

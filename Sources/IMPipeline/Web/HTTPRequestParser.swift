@@ -49,6 +49,7 @@ struct HTTPRequestParser {
   private var field: Field?
   private var path: [UInt8] = []
   private var accept: [UInt8] = []
+  private var host: [UInt8] = []
   private var isHTTP10 = false
   private var hasHost = false, hasLength = false, hasEncoding = false
 
@@ -179,6 +180,7 @@ struct HTTPRequestParser {
     case .host:
       if hasHost || !value.allSatisfy(\.isHost) { refuse() }
       hasHost = true
+      host = Array(value)
     case .accept:
       if !accept.isEmpty { accept.append(.comma) }
       accept += value
@@ -194,7 +196,7 @@ struct HTTPRequestParser {
 
   private mutating func end() {
     guard let method, hasHost || isHTTP10 else { return refuse() }
-    outcome = .request(HTTPRequest(method: method, path: path, accept: accept))
+    outcome = .request(HTTPRequest(method: method, path: path, accept: accept, host: host))
   }
 
   private static let get = [UInt8]("GET".utf8), head = [UInt8]("HEAD".utf8)

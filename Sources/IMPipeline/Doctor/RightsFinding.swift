@@ -1,0 +1,29 @@
+import Glibc
+import IMOutput
+
+/// What the process may do of what a capture needs: capabilities, and whose it is.
+func rightsFinding() -> Finding {
+  rightsFinding(effective: effectiveCapabilities(smallFile("/proc/self/status")), isRoot: geteuid() == 0)
+}
+
+/// The same of known capabilities, as a set of bits; `nil` where the kernel does not tell.
+func rightsFinding(effective: UInt64?, isRoot: Bool) -> Finding {
+  let who = isRoot ? "root" : "user \(geteuid())"
+  guard let effective else { return .note("rights", "\(who); the kernel does not tell the capabilities") }
+  let named: [(String, UInt64)] = [("cap_net_raw", 13), ("cap_net_admin", 12)]
+  let held = named.filter { effective & (1 << $0.1) != 0 }.map(\.0)
+  let text = held.isEmpty ? who : "\(who), \(held.joined(separator: " and "))"
+  guard effective & (1 << 13) != 0 else {
+    return .problem(
+      "rights", "\(who), without cap_net_raw",
+      advice: "setcap cap_net_raw+ep on the imdump binary, or run it as root; files can be read without")
+  }
+  return .ok("rights", text)
+}
+
+/// The set in the line `CapEff` of /proc/PID/status.
+func effectiveCapabilities(_ status: String?) -> UInt64? {
+  status?.split(separator: "\n").first { $0.hasPrefix("CapEff:") }.flatMap { line in
+    UInt64(line.dropFirst(7).filter { $0 != "\t" && $0 != " " }, radix: 16)
+  }
+}
