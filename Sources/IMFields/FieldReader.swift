@@ -184,8 +184,14 @@ package struct FieldReader: ~Copyable {
   mutating func number(_ count: Int, littleEndian: Bool = false) throws(FieldsEnd) -> UInt64 {
     guard (0...8).contains(count), count <= left else { throw FieldsEnd() }
     if marks != nil { mark(at..<at + count, .structure) }
-    defer { at += count }
-    return Self.number(bytes[at..<at + count], littleEndian)
+    var value: UInt64 = 0
+    if littleEndian {
+      for i in (at..<at + count).reversed() { value = value << 8 | UInt64(bytes[i]) }
+    } else {
+      for i in at..<at + count { value = value << 8 | UInt64(bytes[i]) }
+    }
+    at += count
+    return value
   }
 
   static func number(_ bytes: ArraySlice<UInt8>, _ littleEndian: Bool) -> UInt64 {

@@ -11,33 +11,77 @@ extension ByteWriter {
   /// U+FFFD. The result is one line whatever the bytes are.
   package mutating func jsonString(_ bytes: UnsafeRawBufferPointer) {
     byte(UInt8(ascii: "\""))
-    // Nearly all text is plain, and stands as it is.
-    let plain = bytes.firstIndex { $0 < 0x20 || $0 >= 0x7f || $0 == 0x22 || $0 == 0x5c } ?? bytes.count
+    let plain = Self.plainEnd(bytes, from: 0)
     raw(UnsafeRawBufferPointer(rebasing: bytes[..<plain]))
-    if plain < bytes.count { escaped(UnsafeRawBufferPointer(rebasing: bytes[plain...])) }
+    if plain < bytes.count { escaped(bytes, from: plain) }
     byte(UInt8(ascii: "\""))
   }
 
-  private mutating func escaped(_ bytes: UnsafeRawBufferPointer) {
+  /// Appends the bytes behind `start`, at which one may need an escape.
+  private mutating func escaped(_ bytes: UnsafeRawBufferPointer, from start: Int) {
     // What stands as it is goes out in one piece.
-    var piece = 0
-    forEachScalar(bytes) { writer, scalar, i, count in
-      if let scalar, Self.standsAsItIs(scalar) { return }
-      writer.raw(UnsafeRawBufferPointer(rebasing: bytes[piece..<i]))
-      piece = i + count
-      switch scalar {
-      case nil: writer.literal("\u{FFFD}")
-      case 0x22: writer.literal("\\\"")
-      case 0x5c: writer.literal("\\\\")
-      case 0x0a: writer.literal("\\n")
-      case 0x0d: writer.literal("\\r")
-      case 0x09: writer.literal("\\t")
-      case .some(let value):
-        writer.literal("\\u")
-        writer.hex(UInt64(value), width: 4)
+    var (piece, i) = (start, start)
+    while i < bytes.count {
+      let (scalar, count) = Self.scalar(bytes, at: i)
+      if let scalar, Self.standsAsItIs(scalar) {
+        i = Self.plainEnd(bytes, from: i + count)
+        continue
       }
+      raw(UnsafeRawBufferPointer(rebasing: bytes[piece..<i]))
+      switch scalar {
+      case nil: literal("\u{FFFD}")
+      case 0x22: literal("\\\"")
+      case 0x5c: literal("\\\\")
+      case 0x0a: literal("\\n")
+      case 0x0d: literal("\\r")
+      case 0x09: literal("\\t")
+      case .some(let value):
+        literal("\\u")
+        hex(UInt64(value), width: 4)
+      }
+      piece = i + count
+      i = Self.plainEnd(bytes, from: piece)
     }
     raw(UnsafeRawBufferPointer(rebasing: bytes[piece...]))
+  }
+
+  /// Where text ends that needs no escape in JSON, as far as that shows without a look at each character: ASCII, and
+  /// characters of two and three bytes in the ranges that `standsAsItIs` begins with. Nearly all text is of these.
+  private static func plainEnd(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+    guard let base = bytes.baseAddress else { return start }
+    let end = bytes.count
+    var i = start
+    while i < end {
+      while end - i >= 8, isPlainASCII(base.loadUnaligned(fromByteOffset: i, as: UInt64.self)) { i += 8 }
+      guard i < end else { break }
+      let first = base.load(fromByteOffset: i, as: UInt8.self)
+      switch first {
+      case 0x20...0x21, 0x23...0x5b, 0x5d...0x7e: i += 1
+      case 0xc3...0xd7:
+        guard end - i >= 2, base.load(fromByteOffset: i + 1, as: UInt8.self) & 0xc0 == 0x80 else { return i }
+        i += 2
+      case 0xe3...0xec:
+        guard end - i >= 3, base.loadUnaligned(fromByteOffset: i + 1, as: UInt16.self) & 0xc0c0 == 0x8080 else {
+          return i
+        }
+        i += 3
+      default: return i
+      }
+    }
+    return i
+  }
+
+  /// Whether none of eight bytes is a control character, a quote, a backslash, DEL or beyond ASCII.
+  @inline(__always)
+  private static func isPlainASCII(_ word: UInt64) -> Bool {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let (quote, backslash, delete) = (word ^ 0x22 &* ones, word ^ 0x5c &* ones, word ^ 0x7f &* ones)
+    // The upper bit of a byte is set where it is below 0x20 or equal to one of the three; a borrow spoils only bytes above
+    // one that is.
+    let found =
+      (word &- 0x20 &* ones) & ~word | (quote &- ones) & ~quote | (backslash &- ones) & ~backslash
+      | (delete &- ones) & ~delete
+    return (word | found) & (0x80 &* ones) == 0
   }
 
   /// Whether a character needs no escape in JSON.
@@ -87,31 +131,31 @@ extension ByteWriter {
   ) {
     var i = 0
     while i < bytes.count {
-      let first = bytes[i]
-      let length: Int
-      var value: UInt32
-      let least: UInt32
-      switch first {
-      case 0..<0x80: (length, value, least) = (1, UInt32(first), 0)
-      case 0xc2..<0xe0: (length, value, least) = (2, UInt32(first & 0x1f), 0x80)
-      case 0xe0..<0xf0: (length, value, least) = (3, UInt32(first & 0x0f), 0x800)
-      case 0xf0..<0xf5: (length, value, least) = (4, UInt32(first & 0x07), 0x10000)
-      default: (length, value, least) = (0, 0, 0)
-      }
-      var isValid = length > 0 && i + length <= bytes.count
-      if isValid {
-        for j in 1..<max(1, length) {
-          if bytes[i + j] & 0xc0 != 0x80 { isValid = false }
-          value = value << 6 | UInt32(bytes[i + j] & 0x3f)
-        }
-      }
-      if isValid, value >= least, value <= 0x10ffff, !(0xd800...0xdfff).contains(value) {
-        body(&self, value, i, length)
-        i += length
-      } else {
-        body(&self, nil, i, 1)
-        i += 1
-      }
+      let (scalar, count) = Self.scalar(bytes, at: i)
+      body(&self, scalar, i, count)
+      i += count
     }
+  }
+
+  /// The scalar at `i`, and how many bytes it has; `nil` and 1 where the bytes are not UTF-8.
+  private static func scalar(_ bytes: UnsafeRawBufferPointer, at i: Int) -> (scalar: UInt32?, count: Int) {
+    let first = bytes[i]
+    let length: Int
+    var value: UInt32
+    let least: UInt32
+    switch first {
+    case 0..<0x80: return (UInt32(first), 1)
+    case 0xc2..<0xe0: (length, value, least) = (2, UInt32(first & 0x1f), 0x80)
+    case 0xe0..<0xf0: (length, value, least) = (3, UInt32(first & 0x0f), 0x800)
+    case 0xf0..<0xf5: (length, value, least) = (4, UInt32(first & 0x07), 0x10000)
+    default: return (nil, 1)
+    }
+    guard i + length <= bytes.count else { return (nil, 1) }
+    for j in 1..<length {
+      guard bytes[i + j] & 0xc0 == 0x80 else { return (nil, 1) }
+      value = value << 6 | UInt32(bytes[i + j] & 0x3f)
+    }
+    guard value >= least, value <= 0x10ffff, !(0xd800...0xdfff).contains(value) else { return (nil, 1) }
+    return (value, length)
   }
 }
