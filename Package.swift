@@ -106,7 +106,7 @@ let package = Package(
     room("IMCommandLine", ["IMWire"]),
     .executableTarget(
       name: "imdump",
-      dependencies: ["IMPipeline", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire", "IMCommandLine"],
+      dependencies: ["IMPipeline", "IMBrowser", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire", "IMCommandLine"],
       swiftSettings: settings + checked),
     .executableTarget(
       name: "impeer",

@@ -5,13 +5,14 @@ import IMWire
 /// The screen of messages: the list, and what is known of the selected one.
 extension Browser {
   mutating func putMessages(_ grid: inout Grid) {
-    listTop = 2
+    listTop = Self.stripRow + 2
     putHeading(&grid)
-    let room = grid.height - 4
+    let room = grid.height - listTop - 2
     // Beside the list where there is room for both, beneath it where there are rows enough.
     let isBeside = grid.width >= 150
     let detailRows = isBeside ? 0 : grid.height >= 20 ? max(8, room / 3) : 0
     let width = isBeside ? grid.width - 56 : grid.width
+    messages.wrap(textWidth(width))
     messages.resize(room - detailRows)
     let layout = RowLayout(width: width, showsClient: session == nil)
     for i in 0..<messages.height {
@@ -36,17 +37,18 @@ extension Browser {
   private func putHeading(_ grid: inout Grid) {
     var at = 1
     if let session {
-      at += grid.put("session ", row: 1, column: at)
+      at += grid.put("session ", row: listTop - 1, column: at)
       at += grid.put(
-        session.name ?? "#\(session.id)", row: 1, column: at, limit: grid.width / 2, style: Style(.name, .bold))
+        session.name ?? "#\(session.id)", row: listTop - 1, column: at, limit: grid.width / 2,
+        style: Style(.name, .bold))
       let ends = "   \(session.client) ⇄ \(session.server)"
-      if at + cells(ends) < grid.width { at += grid.put(ends, row: 1, column: at) }
+      if at + cells(ends) < grid.width { at += grid.put(ends, row: listTop - 1, column: at) }
     } else if let name = problemName {
-      at += grid.put("messages of all sessions: \(name)", row: 1, column: at)
+      at += grid.put("messages of all sessions: \(name)", row: listTop - 1, column: at)
     } else {
-      at += grid.put("messages of all sessions", row: 1, column: at)
+      at += grid.put("messages of all sessions", row: listTop - 1, column: at)
     }
-    grid.restyle(row: 1, columns: 0..<grid.width) { $0.with(.underline) }
+    grid.restyle(row: listTop - 1, columns: 0..<grid.width) { $0.with(.underline) }
   }
 
   /// The kind of problem that all messages of the list have.
@@ -82,7 +84,7 @@ extension Browser {
     // Text gets a line that is as long as there are cells.
     let text = lines.first { $0.name == "text" }
     let others = lines.filter { $0.name != "text" }
-    let rows = max(1, height - (text == nil ? 0 : 1))
+    let rows = max(1, height - (text == nil ? 0 : wraps ? min(3, height / 2) : 1))
     let columnWidth = width / columns
     for (i, line) in others.prefix(rows * columns).enumerated() {
       let (row, at) = (top + i % rows, left + i / rows * columnWidth)
@@ -93,9 +95,7 @@ extension Browser {
     }
     if let text {
       let row = top + min(rows, (others.count + columns - 1) / columns)
-      grid.put("text", row: row, column: left, style: Style(.faint))
-      grid.put(
-        fitted: "“\(text.value)”", row: row, column: left + 14, width: max(0, width - 14), style: Style(.plain, .bold))
+      putText(text.value, &grid, row: row, left: left, width: width, rows: top + height - row)
     }
   }
 }

@@ -5,6 +5,8 @@ import IMWire
 /// A message in one row.
 struct MessageRow: RowViewModel {
   let item: MessageItem
+  /// Whether its text stands in the row, and not in rows of its own.
+  var showsText = true
 
   func parts(_ layout: RowLayout) -> [RowPart] {
     let message = item.message
@@ -33,7 +35,7 @@ struct MessageRow: RowViewModel {
       parts.append(RowPart(text: "\(message.byteCount) B", style: .plain, width: 9, isRight: true))
     }
     parts.append(RowPart(text: item.outcome, style: style, width: nil))
-    if !item.text.isEmpty { parts.append(RowPart(text: "“\(item.text)”", style: .plain, width: nil)) }
+    if showsText, !item.text.isEmpty { parts.append(RowPart(text: "“\(item.text)”", style: .plain, width: nil)) }
     return parts
   }
 }

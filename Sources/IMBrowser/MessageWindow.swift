@@ -24,6 +24,8 @@ package struct MessageWindow: Sendable {
   package private(set) var screenRow = 0
   /// Rows of the screen.
   package private(set) var height = 1
+  /// Texts in rows of their own; `nil` where each message has one row.
+  private var texts: TextRows?
   /// Where the list begins once its first page is there.
   private var start = PageRequest.Place.after(0)
   /// The page that is on its way.
@@ -33,6 +35,9 @@ package struct MessageWindow: Sendable {
 
   /// An empty window.
   package init() {}
+
+  /// Whether there is a list at all.
+  var isBegun: Bool { generation > 0 }
 
   /// The selected message; `nil` where there is none.
   package var selected: MessageItem? { items.indices.contains(focus) ? items[focus] : nil }
@@ -47,6 +52,7 @@ package struct MessageWindow: Sendable {
     var window = MessageWindow()
     window.generation = generation
     window.height = height
+    window.texts = texts.map { TextRows(width: $0.width) }
     return window
   }
 
@@ -111,8 +117,7 @@ package struct MessageWindow: Sendable {
       }
     }
     trim()
-    rows = RowTable(items)
-    settle()
+    layOut()
     return true
   }
 
@@ -151,6 +156,20 @@ package struct MessageWindow: Sendable {
     settle()
   }
 
+  /// Shows texts in rows of their own of so many cells; with `nil`, each message in one row. The selected message stays in its row.
+  mutating func wrap(_ width: Int?) {
+    guard width != texts?.width else { return }
+    texts = width.map { TextRows(width: $0) }
+    layOut()
+  }
+
+  /// Makes the rows.
+  private mutating func layOut() {
+    texts?.keep(items)
+    rows = RowTable(items, texts: texts)
+    settle()
+  }
+
   /// Selects the message so many further down, as far as messages are in memory.
   package mutating func move(_ count: Int) {
     let target = min(max(0, focus + count), max(0, items.count - 1))
@@ -179,7 +198,8 @@ package struct MessageWindow: Sendable {
   /// Keeps the selected message in sight, and no blank rows where there are messages.
   private mutating func settle() {
     let row = rows.row(of: focus)
-    screenRow = min(max(0, screenRow), height - 1)
+    // All rows of the message, if the screen has so many.
+    screenRow = max(0, min(screenRow, height - rows.height(of: focus)))
     // Nothing stands above the first row.
     screenRow = min(screenRow, row)
     // Beneath the last one as little as there can be.

@@ -34,28 +34,34 @@ package struct RowTable: Sendable {
   }
 
   private var entries: [Entry] = []
-  /// The row of each message.
-  private var rowOf: [Int] = []
+  /// The row of each message, and how many rows it has.
+  private var rowOf: [Int] = [], heightOf: [Int] = []
 
   /// No rows.
   init() {}
 
-  /// The rows of messages.
-  init(_ items: [MessageItem]) {
+  /// The rows of messages. `texts` are the rows of each message's text, where texts have rows of their own.
+  init(_ items: [MessageItem], texts: TextRows? = nil) {
     for (i, item) in items.enumerated() {
       if i > 0, let pause = PauseRow(between: items[i - 1], and: item) {
         entries.append(Entry(item: i, model: pause, isMessage: false))
       }
       rowOf.append(entries.count)
-      entries.append(Entry(item: i, model: MessageRow(item: item), isMessage: true))
+      let text = texts?.rows(of: item) ?? []
+      heightOf.append(1 + text.count)
+      entries.append(Entry(item: i, model: MessageRow(item: item, showsText: texts == nil), isMessage: true))
+      for row in text { entries.append(Entry(item: i, model: TextRow(text: row), isMessage: true)) }
     }
   }
 
   /// How many rows there are.
   package var count: Int { entries.count }
 
-  /// The row of a message, by its index; 0 where there is none.
+  /// The first row of a message, by its index; 0 where there is none.
   package func row(of item: Int) -> Int { rowOf.indices.contains(item) ? rowOf[item] : 0 }
+
+  /// How many rows a message has, by its index; 1 where there is none.
+  package func height(of item: Int) -> Int { heightOf.indices.contains(item) ? heightOf[item] : 1 }
 
   /// The message that a row shows, by its index; `nil` where the row shows none.
   package func item(at row: Int) -> Int? {

@@ -1,3 +1,4 @@
+import IMBrowser
 import IMCommandLine
 import IMPipeline
 
@@ -25,6 +26,9 @@ struct Browse: Subcommand {
     [
       .flag("--payload", \.options.keepsPayload, "Also show what users write; of a store, what it was made with."),
       .flag("--no-mouse", \.options.hasMouse, is: false, "Leave the mouse to the terminal."),
+      .value(
+        "--graph <style>", \.options.graph,
+        "Draw figures over time in braille, block or ascii; what the terminal shows, by default."),
       .group(\.source), .group(\.decode), .group(\.speech),
       .list("<file> ...", \.source.operands, "A store, or capture files, then an optional capture filter."),
     ]
@@ -35,3 +39,5 @@ struct Browse: Subcommand {
       input: source.files(), decode: decode, report: speech.report, isColoured: speech.isColoured, options: options)
   }
 }
+
+extension GraphStyle: OptionValue {}

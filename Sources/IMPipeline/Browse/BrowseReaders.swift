@@ -22,8 +22,8 @@ final class BrowseReaders {
   /// Hands on a request.
   func put(_ request: BrowserRequest) {
     switch request {
-    case .sessions, .problems: lists.desk.put(request)
-    case .page, .problem, .details: pages.desk.put(request)
+    case .sessions, .problems, .strip: lists.desk.put(request)
+    case .page, .problem, .details, .ladder, .moment: pages.desk.put(request)
     case .frame: frames.desk.put(request)
     }
   }

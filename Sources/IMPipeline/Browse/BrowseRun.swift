@@ -1,6 +1,6 @@
 import CSandbox
 import Glibc
-import IMBrowser
+package import IMBrowser
 import IMCapture
 import IMEngine
 import IMProfile
@@ -15,6 +15,8 @@ package struct BrowseOptions: Sendable {
   package var keepsPayload = false
   /// Whether the mouse is used.
   package var hasMouse = true
+  /// How figures over time are drawn; `nil` for what the terminal shows best.
+  package var graph: GraphStyle?
 
   /// The defaults.
   package init() {}
@@ -45,8 +47,9 @@ package func runBrowse(
   }
   var source = BrowsedSource(files: input.files, isStore: isStore, options: words(asked, input.captureFilter))
   if !isStore { source.captures = input.files }
-  let browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
+  var browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
   let term = getenv("TERM").map { String(cString: $0) } ?? ""
+  browser.graph = options.graph ?? GraphStyle(isUTF8: localeIsUTF8(), term: term)
   let answers = AnswerDesk { TerminalSignals.wake() }
   let loading = isStore ? nil : StoreLoading { TerminalSignals.wake() }
   do throws(CaptureError) {

@@ -58,6 +58,9 @@ extension BrowserRequest {
     case .problem: 3
     case .details: 4
     case .frame: 5
+    case .ladder: 20
+    case .strip: 21
+    case .moment: 22
     }
   }
 }
