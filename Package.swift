@@ -26,15 +26,15 @@ func tests(_ name: String, _ rooms: [Target.Dependency], exclude: [String] = [])
     name: name, dependencies: ["IMTestSupport"] + rooms, exclude: exclude, swiftSettings: settings + checked)
 }
 
-/// `IMDUMP_FUZZ=1` offers the rooms to the nested package `Fuzz`.
-let fuzzed: [Product] =
-  Context.environment["IMDUMP_FUZZ"] == "1"
+/// `IMDUMP_ROOMS=1` offers the rooms to the nested packages `Fuzz` and `Benchmarks`.
+let offered: [Product] =
+  Context.environment["IMDUMP_ROOMS"] == "1"
   ? [
     .library(
       name: "rooms",
       targets: [
         "IMWire", "IMCapture", "IMFields", "IMEngine", "IMYAML", "IMProfile", "IMInference", "IMRedaction", "IMFilter",
-        "IMOwners", "IMTerminal", "IMBrowser",
+        "IMOwners", "IMTerminal", "IMBrowser", "IMStore",
         "IMAlerts", "IMOutput", "IMDocuments", "IMPipeline", "IMCommandLine", "IMEndpoint",
       ])
   ] : []
@@ -46,7 +46,7 @@ let package = Package(
     .executable(name: "imdump", targets: ["imdump"]),
     .executable(name: "impeer", targets: ["impeer"]),
     .library(name: "IMEndpoint", targets: ["IMEndpoint"]),
-  ] + fuzzed,
+  ] + offered,
   targets: [
     .systemLibrary(
       name: "CPcap", pkgConfig: "libpcap",

@@ -105,9 +105,9 @@ extension AlertMonitor {
     let at = report.closedAt ?? report.lastSeen
     // The report comes seconds after the end; the clock has gone on.
     if report.reason != .open { tick(at) }
-    if report.isFinal, report.isFailure, let endpoint = endpoints.index(of: report.info, failed: true) {
+    if report.isFinal, report.isFailure, let endpoint = servers.index(of: report) {
       var info = report.info
-      info.plan = endpoints.keys[Int(endpoint)].plan
+      info.plan = report.serverPlan ?? info.plan
       let failed = MonitoredConnection(info)
       failed.endpoint = endpoint
       for index in attemptWatches { count(index, failed, at: at, isAffected: true) }
@@ -166,7 +166,7 @@ extension AlertMonitor {
       for serial in connections.keys.sorted().prefix(limits.connections / 2) { forget(serial) }
     }
     let new = MonitoredConnection(info)
-    new.endpoint = endpoints.index(of: info)
+    new.endpoint = servers.index(of: info)
     connections[info.serial] = new
     lastConnection = new
     // Its first frame proves that it was opened.

@@ -63,7 +63,7 @@ package final class AlertMonitor: EngineSink {
   /// Rules of what connections report, with the figures that they count.
   let reportWatches: [(index: Int, figure: Figure<ReportCounts>)]
   @exclusivity(unchecked) private(set) var roles: RoleTable
-  var endpoints: EndpointTable
+  var servers = ServerBook()
   @exclusivity(unchecked) var connections: [UInt32: MonitoredConnection] = [:]
   @exclusivity(unchecked) var lastConnection: MonitoredConnection?
   /// Connections that are over, oldest first: late answers may still come for a while.
@@ -129,7 +129,6 @@ package final class AlertMonitor: EngineSink {
     lateWatches = watching(.lateAnswers)
     reportWatches = rules.indices.compactMap { index in rules[index].metric.figure.map { (index, $0) } }
     roles = RoleTable(plans: plans)
-    endpoints = EndpointTable(plans: plans)
   }
 
   /// What types are for has changed.

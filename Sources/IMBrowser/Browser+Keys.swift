@@ -130,7 +130,7 @@ extension Browser {
       graph = graph.next
       note = "figures over time: \(graph.rawValue)"
     case .typeCommand: beginCommand()
-    case .wrap: toggleWrap()
+    case .unfold: unfold()
     case .nextProblem: findProblem([], isForward: true)
     case .previousProblem: findProblem([], isForward: false)
     case .nextOfKind(let index): findProblem(ProblemNames.kind(index), isForward: true)
@@ -220,6 +220,18 @@ extension Browser {
       direction: message.direction)
     frameAwaited = request
     outbox.append(.frame(request))
+  }
+
+  private mutating func unfold() {
+    guard let id = messages.selected?.message.id else { return }
+    rowBook.forget(id)
+    if messages.isUnfolded {
+      messages.fold()
+    } else if let details, details.id == id, !details.lines.isEmpty {
+      messages.unfold(details.lines.map { StoredDetail($0.name, $0.value) })
+    } else {
+      note = "what the store says of the message is not there yet"
+    }
   }
 
   private mutating func show(_ choice: PageRequest.Choice, of session: StoredSession?) {

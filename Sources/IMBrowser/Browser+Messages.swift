@@ -12,13 +12,13 @@ extension Browser {
     let isBeside = grid.width >= 150
     let detailRows = isBeside ? 0 : grid.height >= 20 ? max(8, room / 3) : 0
     let width = isBeside ? grid.width - 56 : grid.width
-    messages.wrap(textWidth(width))
     messages.resize(room - detailRows)
     let layout = RowLayout(width: width, showsClient: session == nil)
+    rowBook.use(layout, version: messages.rows.version)
     for i in 0..<messages.height {
       let row = messages.top + i
-      guard let model = messages.rows.model(at: row) else { continue }
-      put(model.parts(layout), &grid, row: listTop + i, width: width)
+      guard let (key, model) = messages.rows.model(at: row) else { continue }
+      grid.put(rowBook.cells(key, model, layout), row: listTop + i)
       if let item = messages.rows.item(at: row), item == messages.focus {
         grid.restyle(row: listTop + i, columns: 0..<width) { $0.with(.reverse) }
       }
@@ -58,23 +58,6 @@ extension Browser {
       ? nil : ProblemNames.all.indices.first { problems == ProblemNames.kind($0) }.map { ProblemNames.all[$0] }
   }
 
-  private func put(_ parts: [RowPart], _ grid: inout Grid, row: Int, width: Int) {
-    var at = 0
-    for part in parts where at < width {
-      if let cells = part.width {
-        grid.put(
-          fitted: part.text, row: row, column: at, width: min(cells, width - at), isRight: part.isRight,
-          style: part.style)
-        at += cells + 1
-      } else {
-        let room = width - at
-        let text = cells(plainText(String(part.text.unicodeScalars.prefix(room * 8))))
-        grid.put(fitted: part.text, row: row, column: at, width: room, style: part.style)
-        at += min(room, text) + 2
-      }
-    }
-  }
-
   /// What is not worth a line of its own: it is in the row, or the same in other words.
   private static let left: Set<String> = ["id", "time_us", "flags", "problems"]
 
@@ -84,7 +67,7 @@ extension Browser {
     // Text gets a line that is as long as there are cells.
     let text = lines.first { $0.name == "text" }
     let others = lines.filter { $0.name != "text" }
-    let rows = max(1, height - (text == nil ? 0 : wraps ? min(3, height / 2) : 1))
+    let rows = max(1, height - (text == nil ? 0 : 1))
     let columnWidth = width / columns
     for (i, line) in others.prefix(rows * columns).enumerated() {
       let (row, at) = (top + i % rows, left + i / rows * columnWidth)
@@ -95,7 +78,9 @@ extension Browser {
     }
     if let text {
       let row = top + min(rows, (others.count + columns - 1) / columns)
-      putText(text.value, &grid, row: row, left: left, width: width, rows: top + height - row)
+      grid.put("text", row: row, column: left, style: Style(.faint))
+      grid.put(
+        fitted: "“\(text.value)”", row: row, column: left + 14, width: max(0, width - 14), style: Style(.plain, .bold))
     }
   }
 }

@@ -66,7 +66,7 @@ package struct Browser: Sendable {
   package internal(set) var sessions = SelectableList<StoredSession, Int64> { $0.id }
   var totals = SessionTotals()
   var sessionSignal = CombinedSignal(
-    SessionsRequest(), quiet: .milliseconds(30), patience: .milliseconds(100))
+    SessionsRequest(), quiet: .milliseconds(30), patience: .milliseconds(60))
   /// What the sessions that are shown were asked for with; `nil` before the first ones.
   var sessionsShown: SessionsRequest?
   var sessionsAwaited: SessionsRequest?
@@ -74,6 +74,8 @@ package struct Browser: Sendable {
   var sessionsAskedAt: Duration?
 
   package internal(set) var messages = MessageWindow()
+  /// Their rows as cells.
+  package internal(set) var rowBook = RowBook()
   /// The session whose messages are listed; `nil` where it is all or those with a problem.
   var session: StoredSession?
   /// The filter over messages as it is typed, which is handed on when typing rests.
@@ -113,8 +115,6 @@ package struct Browser: Sendable {
   /// What was selected before there was a filter by time, and has not been left since.
   var cursorBefore: Cursor?
   var momentAwaited: MomentRequest?
-  /// Whether long texts have rows of their own.
-  package internal(set) var wraps = false
 
   var hasMouse: Bool
   var wishes: [Wish] = []
@@ -161,6 +161,11 @@ package struct Browser: Sendable {
     case .page(let page):
       guard messages.accept(page) else { return }
       askedAt = nil
+      rowBook.change()
+    case .rows(let rows):
+      // Those that are seen were there already.
+      rowBook.accept(rows)
+      return
     case .problem(let request, let found):
       guard request == problemAwaited else { return }
       problemAwaited = nil
@@ -197,6 +202,7 @@ package struct Browser: Sendable {
     switch request {
     case .sessions: (sessionsAwaited, sessionsAskedAt) = (nil, nil)
     case .page: messages.fail()
+    case .rows(let wanted): rowBook.fail(wanted)
     case .problem: problemAwaited = nil
     case .details(let id): details = (id, [])
     case .problems: break
@@ -233,6 +239,9 @@ package struct Browser: Sendable {
         detailsAwaited = id
         outbox.append(.details(id))
       }
+      if let request = rowBook.nextRequest(messages.rows, seen: messages.top..<messages.top + messages.height) {
+        outbox.append(.rows(request))
+      }
     }
     if screen == .problems, !problemsAwaited {
       problemsAwaited = true
@@ -248,7 +257,8 @@ package struct Browser: Sendable {
 
   /// When `takeRequests` has something to do although nothing happens.
   package var deadline: Duration? {
-    [
+    if screen == .messages, rowBook.isWanting { return .zero }
+    return [
       sessionSignal.deadline, filterSignal.deadline, stripSignal.deadline,
       saysBusy ? nil : busySince.map { $0 + Self.busyAfter },
     ]

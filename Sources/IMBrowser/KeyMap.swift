@@ -5,8 +5,8 @@ package enum BrowserAction: Hashable, Sendable {
   case up, down, pageUp, pageDown, home, end
   case open, back, filter, sort, reverse, pin, allMessages, problems
   case nextProblem, previousProblem, nextOfKind(Int)
-  case left, right, otherPane
-  case ladder, graph, typeCommand, wrap
+  case left, right, otherPane, unfold
+  case ladder, graph, typeCommand
   /// Moves the brush by so many cells, or makes it longer by as many.
   case brush(Int), widenBrush(Int)
   case help, command, mouse, redraw, suspend, quit
@@ -112,6 +112,9 @@ package struct KeyMap: Sendable {
       Row(
         keys: [Key("/")], label: "/", action: .filter, help: "only messages that a -Y filter lets through",
         word: "filter"),
+      Row(
+        keys: [Key("x")], label: "x", action: .unfold,
+        help: "what the store says of the message, beneath it; again: not"),
       Row(keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
       Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the last one with a problem"),
     ]
@@ -121,7 +124,6 @@ package struct KeyMap: Sendable {
           help: "the next one that is \(name)")
       } + [
         Row(keys: [Key("P")], label: "P", action: .problems, help: "problems by kind and cause"),
-        Row(keys: [Key("W")], label: "W", action: .wrap, help: "show all of long texts, or one line"),
       ] + moving + general)
 
   /// Keys of a ladder.

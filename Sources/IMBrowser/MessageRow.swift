@@ -1,43 +1,93 @@
+import IMEngine
 import IMStore
 import IMTerminal
 import IMWire
 
-/// A message in one row.
+/// A message in one row, whatever became of it.
 struct MessageRow: RowViewModel {
+  static var place: RowPlace { .line }
+  static func rows(_ context: RowContext) -> [any RowViewModel] { [MessageRow(item: context.item)] }
+
   let item: MessageItem
-  /// Whether its text stands in the row, and not in rows of its own.
-  var showsText = true
 
   func parts(_ layout: RowLayout) -> [RowPart] {
+    line(layout, style: item.mark == "~" ? Style(.warning) : .plain)
+  }
+
+  /// The columns of a message's row. `style` is that of the mark and of what became of it.
+  func line(_ layout: RowLayout, style: Style, faint: Bool = false) -> [RowPart] {
     let message = item.message
-    let style: Style =
-      switch item.mark {
-      case "!": Style(.alarm)
-      case "R", "~": Style(.warning)
-      default: .plain
-      }
+    let plain = faint ? Style(.faint) : .plain, name = faint ? Style(.faint) : Style(.name)
     var parts = [RowPart(text: item.mark, style: style.with(.bold), width: 1)]
     if layout.width >= 56 {
       parts.append(RowPart(text: String(message.id), style: Style(.faint), width: 8, isRight: true))
     }
-    parts.append(RowPart(text: item.time, style: .plain, width: 12))
+    parts.append(RowPart(text: item.time, style: plain, width: 12))
     parts.append(RowPart(text: message.direction == .clientToServer ? "→" : "←", style: Style(.faint), width: 1))
     if layout.showsClient, layout.width >= 100 {
-      parts.append(RowPart(text: item.client, style: Style(.name), width: 21))
+      parts.append(RowPart(text: item.client, style: name, width: 21))
     }
-    parts.append(RowPart(text: message.type, style: Style(.name), width: layout.width >= 56 ? 14 : 8))
-    if layout.width >= 70, let sequence = message.sequence {
-      parts.append(RowPart(text: "seq=\(sequence)", style: .plain, width: 12))
-    } else if layout.width >= 70 {
-      parts.append(RowPart(text: "", style: .plain, width: 12))
+    parts.append(RowPart(text: message.type, style: name, width: layout.width >= 56 ? 14 : 8))
+    if layout.width >= 70 {
+      parts.append(RowPart(text: message.sequence.map { "seq=\($0)" } ?? "", style: plain, width: 12))
     }
     if layout.width >= 120 {
-      parts.append(RowPart(text: "\(message.byteCount) B", style: .plain, width: 9, isRight: true))
+      parts.append(RowPart(text: "\(message.byteCount) B", style: plain, width: 9, isRight: true))
     }
     parts.append(RowPart(text: item.outcome, style: style, width: nil))
-    if showsText, !item.text.isEmpty { parts.append(RowPart(text: "“\(item.text)”", style: .plain, width: nil)) }
+    if !item.text.isEmpty { parts.append(RowPart(text: "“\(item.text)”", style: plain, width: nil)) }
     return parts
   }
+}
+
+/// A message that failed: without an answer, refused or damaged.
+struct ErrorRow: RowViewModel {
+  static var place: RowPlace { .line }
+  static func rows(_ context: RowContext) -> [any RowViewModel] {
+    context.item.mark == "!" ? [ErrorRow(row: MessageRow(item: context.item))] : []
+  }
+
+  let row: MessageRow
+
+  func parts(_ layout: RowLayout) -> [RowPart] { row.line(layout, style: Style(.alarm)) }
+}
+
+/// A message that was sent more than once.
+struct RetryRow: RowViewModel {
+  static var place: RowPlace { .line }
+  static func rows(_ context: RowContext) -> [any RowViewModel] {
+    context.item.mark == "R" ? [RetryRow(row: MessageRow(item: context.item))] : []
+  }
+
+  let row: MessageRow
+
+  func parts(_ layout: RowLayout) -> [RowPart] { row.line(layout, style: Style(.warning)) }
+}
+
+/// A heartbeat: nobody said anything by it.
+struct HeartbeatRow: RowViewModel {
+  static var place: RowPlace { .line }
+  static func rows(_ context: RowContext) -> [any RowViewModel] {
+    context.item.message.role == .heartbeat && context.item.mark == " "
+      ? [HeartbeatRow(row: MessageRow(item: context.item))] : []
+  }
+
+  let row: MessageRow
+
+  func parts(_ layout: RowLayout) -> [RowPart] { row.line(layout, style: Style(.faint), faint: true) }
+}
+
+/// A message with its answer: a pair, and the time between them.
+struct AnsweredRow: RowViewModel {
+  static var place: RowPlace { .line }
+  static func rows(_ context: RowContext) -> [any RowViewModel] {
+    context.item.mark == " " && context.item.message.latency != nil
+      ? [AnsweredRow(row: MessageRow(item: context.item))] : []
+  }
+
+  let row: MessageRow
+
+  func parts(_ layout: RowLayout) -> [RowPart] { row.line(layout, style: .plain) }
 }
 
 /// A time in which no message of the list came.
@@ -45,15 +95,16 @@ struct PauseRow: RowViewModel {
   /// Nanoseconds without a message from which on it is told.
   private static let shortest: Int64 = 10_000_000_000
 
-  private let text: String
-
-  /// The row between two messages; `nil` where the pause is short.
-  init?(between first: MessageItem, and second: MessageItem) {
-    let pause = second.message.time.nanoseconds(since: first.message.time)
-    guard pause >= Self.shortest else { return nil }
+  static var place: RowPlace { .before }
+  static func rows(_ context: RowContext) -> [any RowViewModel] {
+    guard let previous = context.previous else { return [] }
+    let pause = context.item.message.time.nanoseconds(since: previous.message.time)
+    guard pause >= shortest else { return [] }
     let tenths = pause / 100_000_000
-    text = "┄ \(tenths / 10).\(tenths % 10) s without a message ┄"
+    return [PauseRow(text: "┄ \(tenths / 10).\(tenths % 10) s without a message ┄")]
   }
+
+  let text: String
 
   func parts(_ layout: RowLayout) -> [RowPart] {
     [RowPart(text: "", style: .plain, width: 3), RowPart(text: text, style: Style(.faint), width: nil)]

@@ -24,8 +24,6 @@ package struct MessageWindow: Sendable {
   package private(set) var screenRow = 0
   /// Rows of the screen.
   package private(set) var height = 1
-  /// Texts in rows of their own; `nil` where each message has one row.
-  private var texts: TextRows?
   /// Where the list begins once its first page is there.
   private var start = PageRequest.Place.after(0)
   /// The page that is on its way.
@@ -52,7 +50,8 @@ package struct MessageWindow: Sendable {
     var window = MessageWindow()
     window.generation = generation
     window.height = height
-    window.texts = texts.map { TextRows(width: $0.width) }
+    window.rows = rows
+    window.rows.replace([])
     return window
   }
 
@@ -103,21 +102,24 @@ package struct MessageWindow: Sendable {
     if !isLoaded {
       isLoaded = true
       items = answer.items
+      rows.replace(items)
       (isFirst, isLast) = (answer.isFirst, answer.isLast)
       begin(awaited.place)
     } else {
       switch awaited.place {
       case .before:
         items = answer.items + items
+        rows.insert(answer.items, at: 0)
         focus += answer.items.count
         isFirst = answer.isFirst
       case .after, .around:
+        rows.insert(answer.items, at: items.count)
         items += answer.items
         isLast = answer.isLast
       }
     }
     trim()
-    layOut()
+    settle()
     return true
   }
 
@@ -139,10 +141,12 @@ package struct MessageWindow: Sendable {
     guard excess > 0 else { return }
     if focus >= items.count / 2 {
       items.removeFirst(excess)
+      rows.remove(0..<excess)
       focus -= excess
       isFirst = false
     } else {
       items.removeLast(excess)
+      rows.remove(items.count..<items.count + excess)
       isLast = false
     }
   }
@@ -153,20 +157,6 @@ package struct MessageWindow: Sendable {
   package mutating func resize(_ height: Int) {
     guard height != self.height else { return }
     self.height = max(1, height)
-    settle()
-  }
-
-  /// Shows texts in rows of their own of so many cells; with `nil`, each message in one row. The selected message stays in its row.
-  mutating func wrap(_ width: Int?) {
-    guard width != texts?.width else { return }
-    texts = width.map { TextRows(width: $0) }
-    layOut()
-  }
-
-  /// Makes the rows.
-  private mutating func layOut() {
-    texts?.keep(items)
-    rows = RowTable(items, texts: texts)
     settle()
   }
 
@@ -195,11 +185,30 @@ package struct MessageWindow: Sendable {
     }
   }
 
+  // MARK: Unfolding
+
+  /// Whether what is known of the selected message has rows beneath it.
+  package var isUnfolded: Bool { rows.isUnfolded(focus) }
+
+  /// Gives what is known of the selected message rows beneath it, which are seen as far as there is room. They go when the message
+  /// leaves the memory.
+  package mutating func unfold(_ fields: [StoredDetail]) {
+    rows.unfold(focus, fields)
+    let count = rows.rows(of: focus).upperBound - rows.row(of: focus)
+    screenRow = min(screenRow, max(0, height - count))
+    settle()
+  }
+
+  /// Takes those rows away.
+  package mutating func fold() {
+    rows.fold(focus)
+    settle()
+  }
+
   /// Keeps the selected message in sight, and no blank rows where there are messages.
   private mutating func settle() {
     let row = rows.row(of: focus)
-    // All rows of the message, if the screen has so many.
-    screenRow = max(0, min(screenRow, height - rows.height(of: focus)))
+    screenRow = min(max(0, screenRow), height - 1)
     // Nothing stands above the first row.
     screenRow = min(screenRow, row)
     // Beneath the last one as little as there can be.

@@ -10,6 +10,8 @@ package enum BrowserRequest: Equatable, Sendable {
   case problems(Range<Timestamp>?)
   /// A page of messages.
   case page(PageRequest)
+  /// Rows as cells.
+  case rows(RowsRequest)
   /// The next message with a problem.
   case problem(ProblemRequest)
   /// Everything that is known of a message.
@@ -34,6 +36,8 @@ package enum BrowserAnswer: Sendable {
   case problems([StoredProblemCount])
   /// A page of messages.
   case page(PageAnswer)
+  /// Rows as cells.
+  case rows(RowsAnswer)
   /// The message that was looked for; `nil` where there is none.
   case problem(ProblemRequest, Int64?)
   /// What is known of a message, name by name.

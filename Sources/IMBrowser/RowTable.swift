@@ -1,73 +1,167 @@
-import IMTerminal
+import IMStore
 
-/// A kind of row in the list of messages. Whoever paints knows rows by this alone.
-protocol RowViewModel: Sendable {
-  /// The row's text and how it looks, part by part.
-  func parts(_ layout: RowLayout) -> [RowPart]
-}
-
-/// Text of one style, in a column of fixed width or as long as it is.
-struct RowPart: Equatable, Sendable {
-  var text: String
-  var style: Style
-  /// Cells that it takes, however long the text is; `nil` for as many as that.
-  var width: Int?
-  /// Whether it stands at its column's right end.
-  var isRight = false
-}
-
-/// What rows are laid out for.
-struct RowLayout: Equatable, Sendable {
-  /// Cells of a row.
-  var width: Int
-  /// Whether messages of several clients are listed.
-  var showsClient: Bool
-}
-
-/// The rows that show messages, and which message each of them shows: a message may stand beneath a row that tells of a pause.
+/// The rows that show messages, and which message each of them shows: a message may stand beneath a row that tells of a pause, and
+/// above those that tell more of it.
+///
+/// It follows each change of the list, and holds what it would hold if it were made anew: a change costs what changes, and a
+/// number for each message behind it.
 package struct RowTable: Sendable {
-  /// A row that shows the message with this index, or what is in front of it.
-  private struct Entry {
-    let item: Int
-    let model: any RowViewModel
-    let isMessage: Bool
+  /// A row's name: it is the same as long as the row shows the same.
+  package struct Key: Hashable, Sendable {
+    /// The message, by its number in the store.
+    let message: Int64
+    let place: RowPlace
+    /// Which of the message's rows at that place.
+    let number: Int
   }
 
-  private var entries: [Entry] = []
-  /// The row of each message, and how many rows it has.
-  private var rowOf: [Int] = [], heightOf: [Int] = []
+  /// A message with its rows.
+  private struct Block {
+    let item: MessageItem
+    var fields: [StoredDetail]?
+    var before: [any RowViewModel] = []
+    var own: [any RowViewModel] = []
 
-  /// No rows.
-  init() {}
+    var count: Int { before.count + own.count }
+  }
 
-  /// The rows of messages. `texts` are the rows of each message's text, where texts have rows of their own.
-  init(_ items: [MessageItem], texts: TextRows? = nil) {
-    for (i, item) in items.enumerated() {
-      if i > 0, let pause = PauseRow(between: items[i - 1], and: item) {
-        entries.append(Entry(item: i, model: pause, isMessage: false))
-      }
-      rowOf.append(entries.count)
-      let text = texts?.rows(of: item) ?? []
-      heightOf.append(1 + text.count)
-      entries.append(Entry(item: i, model: MessageRow(item: item, showsText: texts == nil), isMessage: true))
-      for row in text { entries.append(Entry(item: i, model: TextRow(text: row), isMessage: true)) }
+  private var blocks: [Block] = []
+  /// The first row of each message.
+  private var starts: [Int] = []
+  /// How many rows there are.
+  package private(set) var count = 0
+  /// Counts up when rows may show something else under the same name.
+  private(set) var version = 0
+
+  /// The rows of messages. Of those that are unfolded, `fields` has what is known, by their numbers.
+  init(_ items: [MessageItem] = [], unfolded fields: [Int64: [StoredDetail]] = [:]) {
+    blocks = items.map { Block(item: $0, fields: fields[$0.message.id]) }
+    for index in blocks.indices { make(index) }
+    count(from: 0)
+  }
+
+  /// How many messages there are.
+  var itemCount: Int { blocks.count }
+
+  // MARK: Changes
+
+  /// Puts messages in front of the one at `index`, or behind all.
+  mutating func insert(_ items: [MessageItem], at index: Int) {
+    guard !items.isEmpty, (0...blocks.count).contains(index) else { return }
+    blocks.insert(contentsOf: items.map { Block(item: $0) }, at: index)
+    for new in index..<index + items.count { make(new) }
+    makeBefore(index + items.count)
+    count(from: index)
+  }
+
+  /// Puts other messages in place of all: some may be the same, and others than they were. Those that were unfolded stay so.
+  mutating func replace(_ items: [MessageItem]) {
+    var fields: [Int64: [StoredDetail]] = [:]
+    for block in blocks where block.fields != nil { fields[block.item.message.id] = block.fields }
+    let version = version
+    self = RowTable(items, unfolded: fields)
+    self.version = version + 1
+  }
+
+  /// Takes messages out.
+  mutating func remove(_ range: Range<Int>) {
+    let range = range.clamped(to: blocks.indices)
+    guard !range.isEmpty else { return }
+    blocks.removeSubrange(range)
+    makeBefore(range.lowerBound)
+    count(from: range.lowerBound)
+  }
+
+  /// Unfolds the message at `index`: rows beneath it tell `fields`.
+  mutating func unfold(_ index: Int, _ fields: [StoredDetail]) {
+    guard blocks.indices.contains(index) else { return }
+    blocks[index].fields = fields
+    makeOwn(index)
+    count(from: index)
+  }
+
+  /// Folds the message at `index` again.
+  mutating func fold(_ index: Int) {
+    guard blocks.indices.contains(index), blocks[index].fields != nil else { return }
+    blocks[index].fields = nil
+    makeOwn(index)
+    count(from: index)
+  }
+
+  /// Whether the message at `index` is unfolded.
+  package func isUnfolded(_ index: Int) -> Bool { blocks.indices.contains(index) && blocks[index].fields != nil }
+
+  private mutating func make(_ index: Int) {
+    makeBefore(index)
+    makeOwn(index)
+  }
+
+  /// The rows in front of a message, which depend on the message in front of them.
+  private mutating func makeBefore(_ index: Int) {
+    guard blocks.indices.contains(index) else { return }
+    blocks[index].before = RowKinds.rows(.before, context(index))
+  }
+
+  private mutating func makeOwn(_ index: Int) {
+    let context = context(index)
+    blocks[index].own = RowKinds.rows(.line, context)
+    if context.fields != nil { blocks[index].own += RowKinds.rows(.beneath, context) }
+  }
+
+  private func context(_ index: Int) -> RowContext {
+    RowContext(
+      item: blocks[index].item, previous: index > 0 ? blocks[index - 1].item : nil, fields: blocks[index].fields)
+  }
+
+  /// Counts rows anew, from a message on.
+  private mutating func count(from index: Int) {
+    starts.removeSubrange(min(index, starts.count)...)
+    count = index > 0 ? starts[index - 1] + blocks[index - 1].count : 0
+    for block in blocks[index...] {
+      starts.append(count)
+      count += block.count
     }
   }
 
-  /// How many rows there are.
-  package var count: Int { entries.count }
+  // MARK: What rows show
 
-  /// The first row of a message, by its index; 0 where there is none.
-  package func row(of item: Int) -> Int { rowOf.indices.contains(item) ? rowOf[item] : 0 }
-
-  /// How many rows a message has, by its index; 1 where there is none.
-  package func height(of item: Int) -> Int { heightOf.indices.contains(item) ? heightOf[item] : 1 }
-
-  /// The message that a row shows, by its index; `nil` where the row shows none.
-  package func item(at row: Int) -> Int? {
-    entries.indices.contains(row) && entries[row].isMessage ? entries[row].item : nil
+  /// The row of a message, by its index; 0 where there is none.
+  package func row(of item: Int) -> Int {
+    blocks.indices.contains(item) ? starts[item] + blocks[item].before.count : 0
   }
 
-  /// What a row shows; `nil` where there is none.
-  func model(at row: Int) -> (any RowViewModel)? { entries.indices.contains(row) ? entries[row].model : nil }
+  /// The rows of a message, by its index, with those in front of it and beneath it.
+  package func rows(of item: Int) -> Range<Int> {
+    blocks.indices.contains(item) ? starts[item]..<starts[item] + blocks[item].count : 0..<0
+  }
+
+  /// The message that a row shows, by its index; `nil` where the row is in front of one or beneath it.
+  package func item(at row: Int) -> Int? {
+    guard let index = block(row), row == starts[index] + blocks[index].before.count else { return nil }
+    return index
+  }
+
+  /// The message that a row belongs to.
+  private func block(_ row: Int) -> Int? {
+    guard (0..<count).contains(row) else { return nil }
+    var (low, high) = (0, starts.count)
+    while high - low > 1 {
+      let middle = (low + high) / 2
+      if starts[middle] <= row { low = middle } else { high = middle }
+    }
+    return low
+  }
+
+  /// What a row shows, and its name; `nil` where there is none.
+  func model(at row: Int) -> (key: Key, model: any RowViewModel)? {
+    guard let index = block(row) else { return nil }
+    let block = blocks[index]
+    let number = row - starts[index]
+    if number < block.before.count {
+      return (Key(message: block.item.message.id, place: .before, number: number), block.before[number])
+    }
+    let own = number - block.before.count
+    let place = own == 0 ? RowPlace.line : .beneath
+    return (Key(message: block.item.message.id, place: place, number: own), block.own[own])
+  }
 }

@@ -97,8 +97,11 @@ package struct SessionOrder: Equatable, Sendable {
   }
 
   private static func descending(_ sessions: [StoredSession], _ key: (StoredSession) -> Int64) -> [StoredSession] {
-    sessions.map { (key: key($0), session: $0) }
-      .sorted { $0.key != $1.key ? $0.key > $1.key : $0.session.id < $1.session.id }
-      .map(\.session)
+    let keyed: [(key: Int64, session: StoredSession)] = sessions.map { (key($0), $0) }
+    let sorted = keyed.sorted { one, other in
+      if one.key != other.key { return one.key > other.key }
+      return one.session.id < other.session.id
+    }
+    return sorted.map(\.session)
   }
 }

@@ -7,7 +7,7 @@ import IMWire
 /// What its messages need stands in front.
 struct ConnectionRecord: ~Copyable {
   /// The session on it, as outputs print it.
-  enum SessionLabel {
+  enum SessionLabel: Equatable {
     case none
     case number(UInt64)
     case name(String)

@@ -16,7 +16,7 @@ extension ECSSink {
     let record = connections.record(report.info)
     record.pointee.inform(report.info)
     if report.isFinal { connections.finish(record) }
-    let endpoint = record.pointee.endpoint ?? endpoints.index(of: report.info, failed: report.isFailure)
+    let endpoint = record.pointee.endpoint ?? servers.index(of: report)
     guard let endpoint else { return }
     let told = ReportCounts(report)
     count(report, told, record, endpoint)
@@ -30,7 +30,7 @@ extension ECSSink {
     if report.isFinal { drainWeird(record) }
     record.pointee.roundTrips.gather()
     // One that failed has no plan of its own, but it went to a server that has.
-    let plan = endpoints.keys[Int(endpoint)].plan
+    let plan = report.serverPlan ?? report.info.plan
     write(.connection) { writer, lines in writer.connection(report, record, told, since: last, plan: plan, &lines) }
   }
 
@@ -54,6 +54,7 @@ extension ECSSink {
     if issue.kind == .orphanAck, record.pointee.orphans.count < Self.maximumOrphans {
       releaseOrphans(record, before: issue.timestamp.advanced(by: -Self.orphanPatience))
       record.pointee.orphans.append(issue)
+      orphaned.insert(record.pointee.info.serial)
     } else {
       tell(issue, record)
     }
@@ -82,6 +83,8 @@ extension ECSSink {
   }
 
   func releaseOrphans(_ record: ConnectionBook.Record, before time: Timestamp) {
+    guard !record.pointee.orphans.isEmpty else { return }
+    defer { if record.pointee.orphans.isEmpty { orphaned.remove(record.pointee.info.serial) } }
     while let first = record.pointee.orphans.first, first.timestamp < time {
       record.pointee.orphans.removeFirst()
       tell(first, record)
@@ -90,7 +93,7 @@ extension ECSSink {
 
   /// Gives a connection its endpoint with its first frame, which proves that it was opened.
   func attach(_ record: ConnectionBook.Record) {
-    guard let endpoint = endpoints.index(of: record.pointee.info) else { return }
+    guard let endpoint = servers.index(of: record.pointee.info) else { return }
     record.pointee.endpoint = endpoint
     periods.at(endpoint).pointee.connections.add(ConnectionCounts(carrying: record.pointee.info))
     if !record.pointee.isFinal { periods.at(endpoint).pointee.active += 1 }

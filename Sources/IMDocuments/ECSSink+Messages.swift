@@ -19,7 +19,7 @@ extension ECSSink {
     let plan = Int(connection.plan)
     guard plan < hasSession.count else { return }
     let record = connections.record(connection)
-    lastSerial = connection.serial
+    last = (connection.serial, frame.sequence)
     if record.pointee.endpoint == nil {
       attach(record)
       // The end of a short connection is soon gone.
@@ -71,9 +71,26 @@ extension ECSSink {
   /// Takes note of a status.
   package func met(_ status: StatusCode, place: UInt16) { statuses.met(status, place: place) }
 
-  /// Answers that were held for orphans have found their message, which stood behind a hole.
+  /// Answers that were held for orphans have found their message, which stood behind a hole or came late. They may have come
+  /// on other connections of its session, and several in one packet.
   package func adopted(_ exchange: UInt32, _ times: [Timestamp]) {
-    connections.record(serial: lastSerial)?.pointee.orphans.removeAll { times.contains($0.timestamp) }
+    guard let record = connections.record(serial: last.serial), !orphaned.isEmpty else { return }
+    let others = orphaned.sorted().compactMap { connections.record(serial: $0) }.filter {
+      $0.pointee.info.serial != last.serial && $0.pointee.info.plan == record.pointee.info.plan
+        && $0.pointee.session == record.pointee.session
+    }
+    for time in times {
+      for holder in [record] + others {
+        let place = holder.pointee.orphans.firstIndex { orphan in
+          guard orphan.timestamp == time, case .orphanAck(_, let names) = orphan.details else { return false }
+          return names == nil || names == last.sequence
+        }
+        guard let place else { continue }
+        holder.pointee.orphans.remove(at: place)
+        if holder.pointee.orphans.isEmpty { orphaned.remove(holder.pointee.info.serial) }
+        break
+      }
+    }
   }
 
   // MARK: Parts

@@ -7,7 +7,7 @@ package import IMWire
 /// Turns what the engine tells into ECS documents.
 ///
 /// It is an `EngineSink`, or a part of one that passes every call on. It wants the needs of `needs` and nothing of the
-/// engine itself: connections, sessions and endpoints of exchanges are learned from the frames. Documents stand in buffers
+/// engine itself: connections, sessions and servers of exchanges are learned from the frames. Documents stand in buffers
 /// and are handed to `flush` as whole lines, now and then and at the end:
 ///
 ///     let sink = ECSSink(context: context, plans: plans, options: options) { dataset, lines in write(lines) }
@@ -49,7 +49,7 @@ package final class ECSSink: EngineSink {
   @exclusivity(unchecked) var connections = ConnectionBook()
   @exclusivity(unchecked) var exchanges = ExchangeBook()
   @exclusivity(unchecked) var facts = MessageFactsStore()
-  var endpoints: EndpointTable
+  var servers: ServerBook
   @exclusivity(unchecked) var periods: PeriodBook
   /// The statuses that answers gave.
   @exclusivity(unchecked) var statuses = StatusBook()
@@ -59,8 +59,11 @@ package final class ECSSink: EngineSink {
   @exclusivity(unchecked) var early: [Exchange] = []
   /// The interval before the heartbeat whose frame is told next, and how much it differs from the one before it.
   @exclusivity(unchecked) var beat: (interval: Int64, change: Int64?)?
-  /// The serial number of the last frame's connection: orphaned answers that were adopted belong to it.
-  @exclusivity(unchecked) var lastSerial: UInt32 = 0
+  /// The serial number of the last frame's connection, and the frame's number: orphaned answers that are adopted are told
+  /// behind their message.
+  @exclusivity(unchecked) var last: (serial: UInt32, sequence: UInt64) = (0, 0)
+  /// The serial numbers of connections on which orphaned answers wait.
+  @exclusivity(unchecked) var orphaned: Set<UInt32> = []
   /// The bits of types that name the client.
   let naming = FrameKind.Flags.opensSession.rawValue | FrameKind.Flags.assignsIdentity.rawValue
   /// When the capture began, as far as its start was written, and the figures of its last document and when that was.
@@ -91,7 +94,7 @@ package final class ECSSink: EngineSink {
     mayLogFields = plans.map { options.messageLog != .off && $0.hasFields }
     self.options = options
     writer = ECSWriter(context: context, options: options, plans: plans)
-    endpoints = EndpointTable(plans: plans, maximumCount: options.maximumEndpoints)
+    servers = ServerBook(maximumCount: options.maximumEndpoints)
     periods = PeriodBook()
     roles = RoleTable(plans: plans)
     buffers = LineBuffers(separate: options.separatesDatasets, flushSize: options.flushSize, flush: flush)
@@ -198,7 +201,7 @@ package final class ECSSink: EngineSink {
     let loss = ECSWriter.CaptureLoss(
       ratio: figures.lossRatio(since: captureReport?.figures), isLossy: dropped + interface > 0)
     periods.close { index, metrics in
-      let key = endpoints.keys[Int(index)]
+      guard let key = servers[index] else { return }
       let metrics = copy metrics
       write(.summary) { writer, lines in writer.summary(key, metrics, period, loss, &lines) }
     }

@@ -14,7 +14,7 @@ extension ECSWriter {
 
   /// The document of one endpoint and one period: counts of this period only.
   func summary(
-    _ key: ServerKey, _ metrics: PeriodMetrics, _ period: Period, _ loss: CaptureLoss,
+    _ key: EndpointKey, _ metrics: PeriodMetrics, _ period: Period, _ loss: CaptureLoss,
     _ lines: inout JSONLines
   ) -> Bool {
     let profile = profile(key.plan)
@@ -42,7 +42,7 @@ extension ECSWriter {
 
   /// `203.0.113.9:8080 tjp, 60.0 s: success 99.83 %, loss 0.17 %, RTT p95 160.1 ms, 311 connections`.
   private func sentence(
-    _ key: ServerKey, _ metrics: PeriodMetrics, _ period: Period, _ profile: Profile?,
+    _ key: EndpointKey, _ metrics: PeriodMetrics, _ period: Period, _ profile: Profile?,
     _ lines: inout JSONLines
   ) {
     let units = metrics.messages.both.units

@@ -32,7 +32,10 @@ extension ProfileSkeleton {
   /// Whether nothing but its types proves a frame, so that what they have in common has to.
   var isWeak: Bool {
     guard !isLine, !isDelimited else { return false }
-    let magic = [guess.magic, guess.version].compactMap { $0 }.flatMap(\.bytes).map { $0 == 0 ? 4 : 8 }.reduce(0, +)
+    var magic = 0
+    for constant in [guess.magic, guess.version].compactMap({ $0 }) {
+      for byte in constant.bytes { magic += byte == 0 ? 4 : 8 }
+    }
     let sum = guess.checksum.map { covers($0) == nil ? 0 : $0.algorithm.byteCount * 8 } ?? 0
     return magic + sum < 16 && (guess.type?.place.mask.nonzeroBitCount ?? 0) < 16
   }

@@ -6,8 +6,6 @@ package import IMWire
 /// Fates and round trips come from exchanges when they are settled; everything else from the reports of connections when
 /// they end. Definitions: `docs/metrics.md`.
 package struct EndpointMetrics: Sendable {
-  /// The server and the plan that decodes it; `nil` for the whole run.
-  package let key: ServerKey?
   /// Messages: what users or applications said. The success and loss that imdump prints are theirs.
   package private(set) var messages = MessageTally()
   /// Everything else that asks for an answer, heartbeats excepted: control frames, receipts.
@@ -35,8 +33,8 @@ package struct EndpointMetrics: Sendable {
   /// What the figures of one server may cost in memory, in bytes: round trips of every length fill their whole histogram.
   package static let cost = 200 << 10
 
-  /// Figures of `key`, all zero.
-  package init(key: ServerKey?) { self.key = key }
+  /// Nothing counted.
+  package init() {}
 
   /// The ratios of the messages of both directions.
   package var ratios: FateRatios { FateRatios(messages.both) }
@@ -84,7 +82,7 @@ package struct EndpointMetrics: Sendable {
 
   /// Makes a place for the server with the index `endpoint`.
   package static func reserve(_ endpoint: UInt32, in endpoints: inout [EndpointMetrics]) {
-    while endpoints.count <= Int(endpoint) { endpoints.append(EndpointMetrics(key: nil)) }
+    while endpoints.count <= Int(endpoint) { endpoints.append(EndpointMetrics()) }
   }
 
   /// Whether no exchange was counted.

@@ -5,7 +5,7 @@ package import IMWire
 /// must never go back.
 package struct EndpointSeries: Sendable {
   /// What `imdump stats` counts of a server.
-  package private(set) var figures = EndpointMetrics(key: nil)
+  package private(set) var figures = EndpointMetrics()
   /// Messages.
   package private(set) var messages = FateSeries()
   /// Everything else that asks for an answer, heartbeats excepted.

@@ -25,7 +25,7 @@ package struct PeriodBook: ~Copyable {
     metrics.deallocate()
   }
 
-  /// The figures of the endpoint with an index of `EndpointTable`, for a change that follows at once: it is part of the period
+  /// The figures of the endpoint with an index of `ServerBook`, for a change that follows at once: it is part of the period
   /// from now on. The next call may move them.
   package mutating func at(_ endpoint: UInt32) -> UnsafeMutablePointer<PeriodMetrics> {
     touch(endpoint)

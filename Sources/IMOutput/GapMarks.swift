@@ -10,13 +10,17 @@ package struct GapMarks {
   package struct Mark {
     /// Bytes of the stream that are missing; 0 where bytes were only passed over.
     package fileprivate(set) var missing: UInt64 = 0
-    /// The gap, all gaps as one, where it came before anybody knew what the connection speaks.
-    package fileprivate(set) var early: Issue?
+    /// The gaps that came before anybody knew what the connection speaks, in the order of the stream.
+    package fileprivate(set) var early: [Issue] = []
     /// A frame that begins here or later stands behind the gap.
     fileprivate var end: UInt64 = 0
+    /// The connection of early gaps, as its last frame told it; `nil` while none was decoded.
+    fileprivate var info: ConnectionInfo?
   }
 
   private static let maximumCount = 16_384
+  /// At most so many early gaps of a stream are kept apart; further ones add to the last.
+  private static let maximumEarly = 1_024
   private var marks: [UInt64: Mark] = [:]
 
   /// No gaps.
@@ -37,9 +41,11 @@ package struct GapMarks {
     if issue.kind == .gap {
       mark.missing &+= issue.byteCount
       if profile == .unknown {
-        var early = mark.early ?? issue
-        early.byteCount = mark.missing
-        mark.early = early
+        if mark.early.count < Self.maximumEarly {
+          mark.early.append(issue)
+        } else {
+          mark.early[mark.early.count - 1].byteCount &+= issue.byteCount
+        }
       }
     }
     marks[key] = mark
@@ -48,9 +54,20 @@ package struct GapMarks {
   /// The mark of the stream that `frame` belongs to, if the frame stands behind it. It is forgotten then.
   package mutating func take(_ frame: Frame, _ info: ConnectionInfo, _ direction: Direction) -> Mark? {
     let key = Self.key(info, direction)
+    // From its first frame on it is known whose gaps they are, even if no frame follows them.
+    for way in [key, key ^ 1] where marks[way]?.early.isEmpty == false { marks[way]?.info = info }
     guard let mark = marks[key], frame.streamOffset >= mark.end else { return nil }
     marks[key] = nil
     return mark
+  }
+
+  /// Takes the early gaps of decoded connections that no frame has followed, in the order of connections and streams.
+  package mutating func takeRest() -> [(gap: Issue, info: ConnectionInfo)] {
+    let rest = marks.filter { $1.info != nil }
+    for key in rest.keys { marks[key] = nil }
+    return rest.sorted { $0.key < $1.key }.flatMap { _, mark in
+      mark.info.map { info in mark.early.map { ($0, info) } } ?? []
+    }
   }
 
   /// The stream by its sender: which end is the client may turn out to be otherwise later.

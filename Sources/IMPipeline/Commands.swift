@@ -39,7 +39,7 @@ func printFrames(
       if let outcomes = filter.outcomes { run.learn(MessageOutcomes.needs, outcomes, like: companions) }
     },
     afterBatch: { if isLive || output.isTerminal { sink.flush() } })
-  sink.flush()
+  sink.finish()
   return run.conclude(driver, errors, output)
 }
 
@@ -135,7 +135,7 @@ private func printChosenStats(
   }
   let errors = run.lead(driver, isOver: { output.error != nil })
   sink.end()
-  var total = EndpointMetrics(key: nil)
+  var total = EndpointMetrics()
   for metrics in metrics { total.addExchanges(metrics) }
   let figures = run.figures(driver, total: total, servers: metrics, statuses: sink.statuses, omitsEmpty: true)
   var out = ByteWriter()

@@ -189,7 +189,7 @@ final class FrameSink: EngineSink {
       return
     }
     if page.out.count > 256 << 10 { output.drain(&page.out) }
-    if let early = mark?.early { text.write(early, connection, isTCP: true, to: &page.out) }
+    for early in mark?.early ?? [] { text.write(early, connection, isTCP: true, to: &page.out) }
     text.write(
       frame, note, connection, direction, session: session, bytes: bytes, body: body, tlvs: tlvs,
       fields: isNamed ? fields ?? [] : [], secrets: isNamed ? book.secrets : [],
@@ -270,6 +270,20 @@ final class FrameSink: EngineSink {
   /// Writes what is ready.
   func flush() {
     tellHeld()
+    output.drain(&page.out)
+  }
+
+  /// Writes the rest: lines of gaps that no frame has followed.
+  func finish() {
+    tellHeld()
+    for (gap, connection) in marks.takeRest() where !isJSON {
+      if let filter {
+        let record = IssueFilterRecord(issue: gap, info: connection, plan: plans[Int(connection.plan)])
+        guard filter.matches(record) else { continue }
+      }
+      text.write(gap, connection, isTCP: true, to: &page.out)
+      if page.out.count > 256 << 10 { output.drain(&page.out) }
+    }
     output.drain(&page.out)
   }
 

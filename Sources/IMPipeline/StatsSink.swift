@@ -7,7 +7,7 @@ import IMWire
 final class StatsSink: EngineSink {
   private let roles: RoleTable
   /// The whole run's connections.
-  private var all = EndpointMetrics(key: nil)
+  private var all = EndpointMetrics()
   /// By server, in the order of `Engine.endpoints()`.
   private(set) var endpoints: [EndpointMetrics] = []
   /// The connections with the most trouble.

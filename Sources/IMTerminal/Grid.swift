@@ -89,9 +89,32 @@ package struct Grid: Equatable, Sendable {
     }
   }
 
+  /// A row as it stands, to be put into other grids.
+  package func cellRow(_ row: Int) -> CellRow {
+    (0..<height).contains(row) ? CellRow(cells: Array(cells[row * width..<(row + 1) * width])) : CellRow(cells: [])
+  }
+
+  /// Puts a row that was made before at the beginning of a row, cut to this grid's width. It costs a copy.
+  package mutating func put(_ made: CellRow, row: Int) {
+    let count = min(made.cells.count, width)
+    guard (0..<height).contains(row), count > 0 else { return }
+    // Halves of wide clusters at the edge become blanks.
+    if count < width { clear(row, count) }
+    cells.replaceSubrange(row * width..<row * width + count, with: made.cells[..<count])
+    if count < made.cells.count, made.cells[count].text.isEmpty { cells[row * width + count - 1].text = " " }
+  }
+
   /// The text of a row.
   package func text(row: Int) -> String {
     guard (0..<height).contains(row) else { return "" }
     return cells[row * width..<(row + 1) * width].reduce(into: "") { $0 += $1.text }
   }
+}
+
+/// A row of cells that was made once, and is put into grids again and again.
+package struct CellRow: Equatable, Sendable {
+  fileprivate let cells: [Grid.Cell]
+
+  /// How many cells it has.
+  package var count: Int { cells.count }
 }

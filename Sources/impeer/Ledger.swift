@@ -15,16 +15,12 @@ final class Ledger {
     epoch = wallClockOffset()
   }
 
-  /// Writes one line of `event` at `now`; `body` adds members, each with a comma before it.
-  func line(_ event: StaticString, at now: Moment, _ body: (inout ByteWriter) -> Void) {
-    file.line { out in
-      out.literal("{\"ns\":")
-      out.number(now.nanoseconds &+ epoch)
-      out.literal(",\"event\":\"")
-      out.literal(event)
-      out.literal("\"")
-      body(&out)
-      out.literal("}")
+  /// Writes one line of `event` at `now`; `body` adds members.
+  func line(_ event: StaticString, at now: Moment, _ body: (inout JSONLines) -> Void) {
+    file.object { lines in
+      lines.signed("ns", now.nanoseconds &+ epoch)
+      lines.name("event", event)
+      body(&lines)
     }
   }
 }
@@ -43,11 +39,7 @@ final class LedgerTap: WireTap {
   init(_ ledger: Ledger) { self.ledger = ledger }
 
   func opening(_ connection: ConnectionID, to remote: Endpoint, at now: Moment) {
-    ledger.line("opening", at: now) { out in
-      out.literal(",\"remote\":\"")
-      out.endpoint(remote)
-      out.literal("\"")
-    }
+    ledger.line("opening", at: now) { $0.endpoint("remote", remote) }
   }
 
   func opened(_ connection: ConnectionID, local: Endpoint?, remote: Endpoint, at now: Moment) {
@@ -57,11 +49,9 @@ final class LedgerTap: WireTap {
 
   func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment) {
     let known = connections.removeValue(forKey: connection)
-    ledger.line("close", at: now) { out in
-      if let known { ends(known.local, known.remote, &out) }
-      out.literal(",\"reason\":\"")
-      out.text(reason.word)
-      out.literal("\"")
+    ledger.line("close", at: now) { lines in
+      if let known { ends(known.local, known.remote, &lines) }
+      lines.name("reason", reason.word)
     }
   }
 
@@ -81,32 +71,19 @@ final class LedgerTap: WireTap {
     _ found: FrameScanner.Found, _ direction: StaticString, _ local: Endpoint?, _ remote: Endpoint, _ now: Moment
   ) {
     let header = found.header
-    ledger.line("frame", at: now) { out in
-      ends(local, remote, &out)
-      out.literal(",\"direction\":\"")
-      out.literal(direction)
-      out.literal("\",\"offset\":")
-      out.number(found.offset)
-      out.literal(",\"version\":\"")
-      out.text(header.version.description)
-      out.literal("\",\"kind\":")
-      out.number(UInt64(header.kind.rawValue))
-      out.literal(",\"sequence\":")
-      out.number(UInt64(header.sequence.rawValue))
-      out.literal(",\"session\":")
-      out.number(UInt64(header.session))
-      out.literal(",\"time\":")
-      out.number(UInt64(header.time))
-      out.literal(",\"body\":")
-      out.number(UInt64(header.bodyCount))
-      out.literal(",\"crc\":\"")
-      out.text(crc(found))
-      out.literal("\"")
+    ledger.line("frame", at: now) { lines in
+      ends(local, remote, &lines)
+      lines.name("direction", direction)
+      lines.signed("offset", Int64(found.offset))
+      lines.name("version", header.version.description)
+      lines.exact("kind", header.kind.rawValue)
+      lines.exact("sequence", header.sequence.rawValue)
+      lines.exact("session", header.session)
+      lines.exact("time", header.time)
+      lines.signed("body", Int64(header.bodyCount))
+      lines.name("crc", crc(found))
       // What an acknowledgment names: four bytes of body, or else its own number.
-      if header.kind == .acknowledgment {
-        out.literal(",\"acknowledges\":")
-        out.number(UInt64(found.named ?? header.sequence.rawValue))
-      }
+      if header.kind == .acknowledgment { lines.exact("acknowledges", found.named ?? header.sequence.rawValue) }
     }
   }
 
@@ -116,15 +93,9 @@ final class LedgerTap: WireTap {
     return found.header.checksum.byteSwapped == found.checksum ? "swapped" : "bad"
   }
 
-  private func ends(_ local: Endpoint?, _ remote: Endpoint, _ out: inout ByteWriter) {
-    if let local {
-      out.literal(",\"local\":\"")
-      out.endpoint(local)
-      out.literal("\"")
-    }
-    out.literal(",\"remote\":\"")
-    out.endpoint(remote)
-    out.literal("\"")
+  private func ends(_ local: Endpoint?, _ remote: Endpoint, _ lines: inout JSONLines) {
+    if let local { lines.endpoint("local", local) }
+    lines.endpoint("remote", remote)
   }
 }
 

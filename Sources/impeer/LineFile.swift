@@ -21,10 +21,9 @@ final class LineFile {
     if file > 1 { close(file) }
   }
 
-  /// Appends one line, which `body` writes without its end.
-  func line(_ body: (inout ByteWriter) -> Void) {
-    body(&waiting)
-    waiting.byte(UInt8(ascii: "\n"))
+  /// Appends one JSON object as a line, whose members `body` writes.
+  func object(_ body: (inout JSONLines) -> Void) {
+    JSONLines.line(to: &waiting, body)
     if waiting.count >= 1 << 16 { flush() }
   }
 

@@ -15,73 +15,55 @@ struct LoadSummary {
   /// One JSON object. What is not known is left out: duplicates without a server that sends messages back, reconnects where
   /// there was none.
   var json: String {
-    var out = ByteWriter()
-    out.literal("{\"sent\":")
-    out.number(tally.sent)
-    out.literal(",\"delivered\":")
-    out.number(tally.delivered)
-    out.literal(",\"failed\":")
-    out.number(tally.failed)
-    out.literal(",\"delivered_within\":{")
-    for (place, limit) in LoadTally.limits.enumerated() {
-      out.text((place == 0 ? "\"" : ",\"") + "\(limit)\":")
-      out.number(tally.within[place])
+    JSONLines.text { lines in
+      lines.exact("sent", tally.sent)
+      lines.exact("delivered", tally.delivered)
+      lines.exact("failed", tally.failed)
+      lines.open("delivered_within")
+      for (place, limit) in LoadTally.limits.enumerated() { lines.exact(named: "\(limit)", tally.within[place]) }
+      lines.close()
+      if tally.echoed > 0 {
+        lines.exact("echoed", tally.echoed)
+        lines.exact("duplicates_delivered", tally.echoedTwice)
+      }
+      times("latency_ms", tally.latency, &lines)
+      buckets("latency_buckets", tally.latency, &lines)
+      times("connect_ms", tally.connecting, &lines)
+      times("reconnect_ms", tally.reconnecting, &lines)
+      lines.counts([
+        ("connections", metrics.connectionSuccesses), ("connection_attempts", metrics.connectionAttempts),
+        ("racing_connections", metrics.racingConnections), ("reconnects", metrics.reconnects),
+        ("retransmitted", metrics.messagesRetried), ("duplicate_acknowledgments", metrics.duplicateAcknowledgments),
+        ("duplicates_received", metrics.duplicatesReceived), ("heartbeats", metrics.heartbeatsSent),
+        ("heartbeats_lost", metrics.heartbeatsLost), ("parse_errors", metrics.parseErrors),
+        ("wire_bytes", metrics.bytesSent + metrics.bytesReceived),
+      ])
     }
-    out.literal("}")
-    if tally.echoed > 0 {
-      out.literal(",\"echoed\":")
-      out.number(tally.echoed)
-      out.literal(",\"duplicates_delivered\":")
-      out.number(tally.echoedTwice)
-    }
-    times("latency_ms", tally.latency, &out)
-    buckets("latency_buckets", tally.latency, &out)
-    times("connect_ms", tally.connecting, &out)
-    times("reconnect_ms", tally.reconnecting, &out)
-    out.counts([
-      ("connections", metrics.connectionSuccesses), ("connection_attempts", metrics.connectionAttempts),
-      ("racing_connections", metrics.racingConnections), ("reconnects", metrics.reconnects),
-      ("retransmitted", metrics.messagesRetried), ("duplicate_acknowledgments", metrics.duplicateAcknowledgments),
-      ("duplicates_received", metrics.duplicatesReceived), ("heartbeats", metrics.heartbeatsSent),
-      ("heartbeats_lost", metrics.heartbeatsLost), ("parse_errors", metrics.parseErrors),
-      ("wire_bytes", metrics.bytesSent + metrics.bytesReceived),
-    ])
-    out.literal("}")
-    return out.text
   }
 
-  private func times(_ name: StaticString, _ times: RTTHistogram, _ out: inout ByteWriter) {
+  private func times(_ name: StaticString, _ times: RTTHistogram, _ lines: inout JSONLines) {
     guard let mean = times.mean, let most = times.maximum else { return }
-    out.literal(",\"")
-    out.literal(name)
-    out.literal("\":{\"mean\":")
-    out.decimal(mean / 1_000, 3)
+    lines.open(name)
+    lines.thousandth("mean", mean)
     for (word, percent): (StaticString, Double) in [("p50", 50), ("p95", 95), ("p99", 99)] {
-      out.literal(",\"")
-      out.literal(word)
-      out.literal("\":")
-      out.decimal(Double(times.percentile(percent) ?? 0) / 1_000, 3)
+      lines.thousandth(word, Double(times.percentile(percent) ?? 0))
     }
-    out.literal(",\"max\":")
-    out.decimal(Double(most) / 1_000, 3)
-    out.literal("}")
+    lines.thousandth("max", Double(most))
+    lines.close()
   }
 
   /// Milliseconds and counts, so that runs can be added up: the buckets of imdump's own round trips.
-  private func buckets(_ name: StaticString, _ times: RTTHistogram, _ out: inout ByteWriter) {
-    out.literal(",\"")
-    out.literal(name)
-    out.literal("\":[")
-    var isFirst = true
-    times.forEachBucket { milliseconds, count in
-      out.text(isFirst ? "[" : ",[")
-      out.decimal(milliseconds, 3)
-      out.literal(",")
-      out.number(count)
-      out.literal("]")
-      isFirst = false
+  private func buckets(_ name: StaticString, _ times: RTTHistogram, _ lines: inout JSONLines) {
+    var buckets: [(milliseconds: Double, count: UInt64)] = []
+    times.forEachBucket { buckets.append(($0, $1)) }
+    lines.openList(name)
+    for bucket in buckets {
+      lines.openList()
+      lines.item(decimal: bucket.milliseconds, 3)
+      lines.item(Int64(clamping: bucket.count))
+      lines.closeList()
     }
-    out.literal("]")
+    lines.closeList()
   }
 
   /// Lines for a person.

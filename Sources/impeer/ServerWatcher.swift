@@ -29,34 +29,24 @@ final class ServerWatcher {
   }
 
   private func delivered(_ message: ReceivedMessage, _ wireID: UInt16?, _ now: Moment) {
-    ledger?.line("delivered", at: now) { out in
-      if let wireID {
-        out.literal(",\"session\":")
-        out.number(UInt64(wireID))
-      }
-      out.literal(",\"place\":")
-      out.number(UInt64(message.session.place))
-      out.literal(",\"generation\":")
-      out.number(UInt64(message.session.generation))
-      out.literal(",\"sequence\":")
-      out.number(UInt64(message.sequence.rawValue))
+    ledger?.line("delivered", at: now) { lines in
+      if let wireID { lines.exact("session", wireID) }
+      lines.exact("place", message.session.place)
+      lines.exact("generation", message.session.generation)
+      lines.exact("sequence", message.sequence.rawValue)
     }
   }
 
   /// What was counted, as one JSON object.
   func summary(_ core: ServerCore) -> String {
-    var out = ByteWriter()
-    out.literal("{\"sessions\":")
-    out.number(sessions)
     let metrics = core.metrics
-    out.counts([
-      ("connections", metrics.connectionSuccesses), ("messages", metrics.messagesReceived),
+    let counts: [(StaticString, UInt64)] = [
+      ("sessions", sessions), ("connections", metrics.connectionSuccesses), ("messages", metrics.messagesReceived),
       ("duplicates_received", metrics.duplicatesReceived), ("sent", metrics.messagesSent),
       ("acknowledged", metrics.messagesAcknowledged), ("retransmitted", metrics.messagesRetried),
       ("undeliverable", core.undeliverable), ("parse_errors", metrics.parseErrors),
       ("bytes_read", metrics.bytesReceived), ("bytes_written", metrics.bytesSent),
-    ])
-    out.literal("}")
-    return out.text
+    ]
+    return JSONLines.text { $0.counts(counts) }
   }
 }

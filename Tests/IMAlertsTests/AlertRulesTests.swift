@@ -67,7 +67,7 @@ import Testing
     arguments: [
       (
         4, "    metric: lost",
-        "im.yml:4:13: 'lost' is none of loss, success, retry, rejected, unknown, rtt_p50, rtt_p90, rtt_p95, rtt_p99, crc_error_ratio, heartbeat_missed_consecutive, heartbeat_jitter, connection_success, reconnects, handshake_failures, connections_refused, handshakes_refused, late_answers, unacked_age, capture_drop_ratio, messages, gaps, tcp_retransmissions and tcp_syns_sent_again"
+        "im.yml:4:13: 'lost' is none of loss, success, retry, rejected, unknown, rtt_p50, rtt_p90, rtt_p95, rtt_p99, crc_error_ratio, heartbeat_missed_consecutive, heartbeat_jitter, connection_success, reconnects, handshake_failures, connections_refused, handshakes_refused, late_answers, unacked_age, capture_drop_ratio, messages, gaps, tcp_retransmissions, tcp_syns_sent_again and tcp_conflicting_retransmissions"
       ),
       (3, "  - name: Lost", "im.yml:3:11: a rule's name is 1 to 64 of a-z, 0-9, - and _"),
       (5, "    scope: host", "im.yml:5:12: 'host' is none of profile, endpoint, connection, capture and owner"),

@@ -49,8 +49,17 @@ import Testing
           FrameAnatomy(
             bytes: Array(0..<100), hidden: [40..<44],
             parts: [FrameAnatomy.Part(name: "\u{1b}张", value: "\u{7}", range: 3..<60)]))
+      case .rows(let wanted):
+        Self.laidOut(wanted)
       case .details(let id): .details(id, [("id", "\(id)"), ("text", "\u{1b}[2J")])
       }
+    }
+
+    /// What comes of a request in several answers comes here in one.
+    private static func laidOut(_ request: RowsRequest) -> BrowserAnswer {
+      var rows: [RowTable.Key: CellRow] = [:]
+      request.layOut { rows.merge($0.rows) { $1 } }
+      return .rows(RowsAnswer(serial: request.serial, rows: rows, isLast: true))
     }
 
     mutating func press(_ keys: Key...) throws {

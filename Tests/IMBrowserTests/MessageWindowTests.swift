@@ -126,6 +126,38 @@ import Testing
     #expect(bench.window.items.allSatisfy { $0.message.session == 2 })
   }
 
+  /// An unfolded message stays selected; its rows are seen as far as there is room, and the list is the same behind them.
+  @Test func unfoldingShowsWhatIsBeneath() throws {
+    let source = ListedMessages.drawn(3_000, seed: 5)
+    var random = SeededRandom(6)
+    var bench = Bench(source)
+    bench.window.open(PageRequest.Choice())
+    try bench.settle()
+    let fields = (0..<30).map { StoredDetail("name\($0)", String(repeating: "x", count: 30)) }
+    for step in 0..<2_000 {
+      switch random.next() % 4 {
+      case 0: bench.window.unfold(fields)
+      case 1: bench.window.fold()
+      case 2: bench.window.move(Int(random.next() % 60) - 25)
+      default: bench.window.resize(3 + Int(random.next() % 50))
+      }
+      if step % 4 == 0 {
+        let (id, rows) = (bench.window.selected?.message.id, bench.window.rows.rows(of: bench.window.focus))
+        bench.window.unfold(fields)
+        #expect(bench.window.selected?.message.id == id && bench.window.isUnfolded)
+        #expect(bench.window.rows.rows(of: bench.window.focus).count >= rows.count)
+        let shown = bench.window.top..<bench.window.top + bench.window.height
+        let wanted =
+          bench.window.rows.row(of: bench.window.focus)..<bench.window.rows.rows(of: bench.window.focus).upperBound
+        #expect(wanted.count > shown.count ? bench.window.screenRow == 0 : shown.contains(wanted.upperBound - 1))
+      }
+      try bench.settle()
+      #expect((0..<bench.window.height).contains(bench.window.screenRow) && bench.window.top >= 0)
+      #expect(bench.window.rows.row(of: bench.window.focus) - bench.window.top == bench.window.screenRow)
+      #expect(bench.window.rows.itemCount == bench.window.items.count)
+    }
+  }
+
   /// A message may have a row in front of it, so rows and messages are related; the relation is what it is built as.
   @Test func rowsAndMessagesBelongTogether() {
     let source = ListedMessages.drawn(400, seed: 12)

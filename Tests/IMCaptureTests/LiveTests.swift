@@ -62,7 +62,8 @@ private func seconds() -> Double {
     #expect(reading.error == nil)
     #expect(reading.packets.count == count)
     #expect(reading.packets.map(\.number) == (0..<count).map { UInt64($0 + 1) })
-    #expect(reading.packets.map { $0.bytes.suffix(4).first } == (0..<count).map { UInt8(truncatingIfNeeded: $0) })
+    let wanted: [UInt8?] = (0..<count).map { number in UInt8(truncatingIfNeeded: number) }
+    #expect(reading.packets.map { $0.bytes.suffix(4).first } == wanted)
     #expect(seconds() - start < 1)
     let statistics = reading.statistics
     #expect(statistics.droppedByKernel == 0)

@@ -101,7 +101,7 @@ import Testing
     (1 << 32, 0xa0, 0, 1_000_000_000), (1 << 63, 0xc0, 0, 500_000_000), (.max, 0xff, 0, 0), (.max, 0x80, 0, .max),
     (0, 6, -1, -1_000_000_000), (0, 6, .min, .min), (0, 6, .max, .max), (.max, 6, .max, .max),
     (.max, 9, -1, .max - 1_000_000_000),
-  ])
+  ] as [(UInt64, UInt8, Int64, Int64)])
   func times(ticks: UInt64, resolution: UInt8, offset: Int64, expected: Int64) {
     var file = CaptureBytes()
     file.section()

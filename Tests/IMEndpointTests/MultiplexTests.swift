@@ -23,7 +23,8 @@ import Testing
     simulation.settle(client: client)
     simulation.run(until: 1_002)
     #expect(simulation.opens == 1 && simulation.server.sessionCount == 4)
-    #expect(arrived.values.sorted { $0[0] < $1[0] } == (0..<4).map { index in (0..<50).map { UInt8(index * 50 + $0) } })
+    let wanted: [[UInt8]] = (0..<4).map { index in (0..<50).map { number in UInt8(index * 50 + number) } }
+    #expect(arrived.values.sorted { $0[0] < $1[0] } == wanted)
     let numbers = ([first] + others).compactMap { simulation.clients[client].wireID(of: $0) }
     #expect(Set(numbers).count == 4)
   }

@@ -48,7 +48,7 @@ import Testing
     ]
     var noise = TestGenerator(5)
     let photo = (0..<12_000).map { _ in UInt8(truncatingIfNeeded: noise.next()) }
-    var messages: [Message] = (0..<100).flatMap { round in
+    var messages: [Message] = (0..<100).flatMap { (round: Int) -> [Message] in
       lines.map { Message(.text($0), to: "bob") } + [Message(.typing(round % 2 == 0), to: "bob")]
     }
     messages += (0..<4).map { index in

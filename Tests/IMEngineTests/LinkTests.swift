@@ -69,7 +69,7 @@ import Testing
     (178, "4d4743 80 ffff 020000000001 020000000002 0800", "link_header"),
     (178, "4d4743 82 ffff 02000000", "link_header"), (178, "4d4743 82 0400 02000000", "link_header"),
     (147, "", "link_type"), (65_535, "", "link_type"),
-  ])
+  ] as [(Int, String, String)])
   func linkHeader(_ linkType: UInt16, _ header: String, _ expected: String) {
     let bytes = [UInt8](hex: header) + OnePacket.bytes(PacketBuilder(link: .raw))
     let run = Run([OnePacket.timed(bytes, linkType: linkType)])

@@ -183,7 +183,8 @@ import Testing
     let packets = talks.flatMap(\.packets).sorted { $0.timestamp < $1.timestamp }
     let run = Run(packets, plans: Plans.usual)
     let said = run.heard.finished.filter { $0.sequence == 2 }
-    #expect(said.filter { $0.fate == .acked }.map(\.connection) == [run.heard.reports.map(\.info.serial).min() ?? 0])
+    let first: UInt32 = run.heard.reports.map(\.info.serial).min() ?? 0
+    #expect(said.filter { $0.fate == .acked }.map(\.connection) == [first])
     #expect(Set(said.map(\.session)).count == 2)
     #expect(run.heard.names.values.sorted() == ["shop", "shop"])
   }

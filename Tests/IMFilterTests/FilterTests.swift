@@ -90,7 +90,7 @@ import Testing
     ("not retry and ack", true), ("not not ack", true), ("!!!ack", false), ("!(!ack)&&ack||retry", true),
     ("retry || ack && !retry", true), ("(((ack)))", true), ("not retry or retry and retry", true),
     (" \t\n ack \r\n", true),
-  ])
+  ] as [(String, Bool)])
   func answers(_ text: String, _ expected: Bool) throws {
     #expect(try Filter(text, schema: .messages).matches(Self.message) == expected, "\(text)")
   }

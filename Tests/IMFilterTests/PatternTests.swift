@@ -29,7 +29,7 @@ import Testing
     ("\\u{5f20}三", "张三", true), ("\\.", "a", false), ("\\.", ".", true), ("\\\\", "\\", true), ("\\/", "/", true),
     ("\\n", "\n", true), ("a^b", "ab", false), ("a$b", "ab", false), ("(^|x)a", "xa", true), ("^*a", "ba", true),
     ("]", "]", true), ("}", "}", true), ("(a{2}){2}", "aaaa", true), ("^(a{2}){2}$", "aaa", false),
-  ])
+  ] as [(String, String, Bool)])
   func answers(_ pattern: String, _ text: String, _ expected: Bool) throws {
     #expect(try Self.matches(pattern, Array(text.utf8)) == expected, "\(pattern) on \(text)")
   }

@@ -117,7 +117,7 @@ struct ECSPeriodTests {
     #expect(FateRatios(counts).success == nil)
     #expect(ConnectionCounts().success == nil)
     #expect(HeartbeatCounts().loss == nil)
-    #expect(EndpointMetrics(key: nil).damageRatio == nil)
+    #expect(EndpointMetrics().damageRatio == nil)
   }
 
   @Test("success, loss and refusals add up to one, and open messages have no part")

@@ -83,9 +83,8 @@ import Testing
     var seen = Set<[UInt8]>()
     for number in 0..<5_000 {
       let text = String("0138\(String(10_000_000 + number))".prefix(12))
-      let digits = stride(from: 0, to: 12, by: 2).map { i in
-        UInt8(String(Array(text)[i]))! << 4 | UInt8(String(Array(text)[i + 1]))!
-      }
+      let values = text.utf8.map { $0 &- UInt8(ascii: "0") }
+      let digits = stride(from: 0, to: 12, by: 2).map { i -> UInt8 in values[i] << 4 | values[i + 1] }
       let made = names.digits(digits)
       #expect(made.count == 6 && made.allSatisfy { $0 >> 4 < 10 && $0 & 15 < 10 })
       #expect(made.reduce(0, ^) == digits.reduce(0, ^))

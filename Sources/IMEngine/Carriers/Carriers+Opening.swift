@@ -79,9 +79,8 @@ extension Carriers {
         reader.pointee.isCompressionKnown = upgrade.hasDeflate
         reader.pointee.keepsWindow = upgrade.keepsWindow[side.number == Int(flow.pointee.client) ? 0 : 1]
       }
-      record.pointee.carriers.insert(.webSocket)
+      foundWebSocket(record)
       if upgrade.hasDeflate { record.pointee.carriers.insert(.deflate) }
-      ledger.pointee.webSocketConnections += 1
       tellCarrier(
         side, source.held?.pointee.mark(at: position + count - 1).timestamp ?? source.at,
         source.base &+ UInt64(position), count,
@@ -176,9 +175,8 @@ extension Carriers {
     let offset = rest.pointee.streamOffset
     beginCarrying(flow, side.index)
     guard let record = streams.carrier(of: flow) else { return }
-    record.pointee.carriers.insert(.webSocket)
+    foundWebSocket(record)
     record.pointee.hint = plan
-    ledger.pointee.webSocketConnections += 1
     record.pointee.readers[side.number]?.pointee.state = .header
     tellCarrier(side, at, offset, 0, .webSocket(isCompressed: false, isMidstream: true))
     // What came first is read first.

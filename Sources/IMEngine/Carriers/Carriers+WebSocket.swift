@@ -377,9 +377,16 @@ extension Carriers {
     _ record: UnsafeMutablePointer<CarrierRecord>
   ) {
     let type = Int(WebSocketFrameType(opcode: header.opcode).rawValue)
-    record.pointee.carriers.insert(.webSocket)
+    foundWebSocket(record)
     record.pointee.webSocket.frames[Int(side.direction.rawValue)][type] &+= 1
     ledger.pointee.webSocketFrames[type] &+= 1
+  }
+
+  /// Takes note that a connection speaks WebSocket, which its first frame tells where the HTTP in front was not captured.
+  mutating func foundWebSocket(_ record: UnsafeMutablePointer<CarrierRecord>) {
+    guard record.pointee.carriers.isDisjoint(with: .webSocket) else { return }
+    record.pointee.carriers.insert(.webSocket)
+    ledger.pointee.webSocketConnections += 1
   }
 
   /// Counts bytes that carriers put around frames.

@@ -157,7 +157,8 @@ extension Connections {
       reassembler.open(client, at: segment.pointee.acknowledgment)
       client.pointee.flags.insert(.fromStart)
     }
-    if flow.pointee.phase == .opening {
+    // Where the capture has the client's ACK in front of the SYN+ACK, nobody can time them.
+    if flow.pointee.phase == .opening, client.pointee.packets <= UInt32(flow.pointee.synCount) {
       let syns = SYNTimes(
         first: flow.pointee.firstSeen, last: flow.pointee.openingAt, count: Int(flow.pointee.synCount),
         clock: flow.pointee.synClock)

@@ -29,8 +29,11 @@ extension Connections {
     let journal = journals.existing(flow)?.pointee ?? FlowJournal()
     let ways = [f.halves[client], f.halves[1 - client]]
     var info = streams.connectionInfo(flow)
+    var serverPlan = info.endpoint == .max ? nil : info.plan
     if isFinal, f.closeReason == .refused || f.closeReason == .timeout, ways[0].offset == 0, ways[1].offset == 0 {
       info.endpoint = streams.servers.index(ofFailed: info.server, streams.protocols.plans)
+      let keys = streams.servers.keys
+      serverPlan = info.endpoint < UInt32(clamping: keys.count) ? keys[Int(info.endpoint)].plan : nil
     }
     sink.connection(
       ConnectionReport(
@@ -50,7 +53,7 @@ extension Connections {
         figures: figures, rare: rare,
         handshake: figures.flatMap { handshakeOutcome($0, f) }, heartbeats: beats,
         session: f.session == .max ? nil : f.session, heartbeatsArePings: arePings,
-        carrier: streams.carrier(of: flow).map { CarrierReport($0.pointee) }))
+        carrier: streams.carrier(of: flow).map { CarrierReport($0.pointee) }, serverPlan: serverPlan))
   }
 
   /// What became of the handshake of a connection; `nil` where none was seen to begin.

@@ -33,7 +33,8 @@ struct TLVWalker: ~Copyable {
     // One bit a tag, by a hash of it: a tag whose bit is set already may stand there twice.
     var seen: UInt64 = 0
     var repeated: UInt64 = 0
-    // One list without nesting is nearly every body; a nested tag takes the long way round, and so does any other layout.
+    // A list, and lists in it that hold no further ones, are nearly every body. Anything else takes the long way round, from
+    // the element of the body's own list at which it stands.
     #if HARDWIRED
       let (isPlain, nested): (Bool, UInt32) = (true, 0xffff)
     #else
@@ -42,22 +43,39 @@ struct TLVWalker: ~Copyable {
     if isPlain {
       let room = capacity
       var place = references
-      while end &- position >= 6 {
-        let head = bytes.u64(position)
-        let tag = UInt32(truncatingIfNeeded: head >> 48)
-        let size = Int(truncatingIfNeeded: (head >> 16) & 0xffff_ffff)
-        if tag == nested || size > end &- position &- 6 || found == room { break }
-        place.initialize(
-          to: TLVRef(
-            tag: tag, offset: UInt32(truncatingIfNeeded: position &+ 6 &- offset),
-            count: UInt32(truncatingIfNeeded: size), depth: 0, isList: false))
-        place += 1
-        found &+= 1
-        position &+= 6 &+ size
-        let bit = 1 &<< UInt64((tag &* GoldenRatio.of32Bits) &>> 26)
-        repeated |= seen & bit
-        seen |= bit
+      // The list in hand, and of an inner one, where its element began and what the outer list held in front of it.
+      var (listEnd, depth) = (end, UInt16(0))
+      var outer = (position: position, found: 0, seen: UInt64(0))
+      walk: while true {
+        while listEnd &- position >= 6 {
+          let head = bytes.u64(position)
+          let tag = UInt32(truncatingIfNeeded: head >> 48)
+          let size = Int(truncatingIfNeeded: (head >> 16) & 0xffff_ffff)
+          if size > listEnd &- position &- 6 || found == room { break walk }
+          let isList = tag == nested
+          if isList, depth != 0 || plan.pointee.tlv.maximumDepth < 1 { break walk }
+          place.initialize(
+            to: TLVRef(
+              tag: tag, offset: UInt32(truncatingIfNeeded: position &+ 6 &- offset),
+              count: UInt32(truncatingIfNeeded: size), depth: depth, isList: isList))
+          place += 1
+          found &+= 1
+          let bit = 1 &<< UInt64((tag &* GoldenRatio.of32Bits) &>> 26)
+          repeated |= seen & bit
+          seen |= bit
+          if isList {
+            outer = (position, found &- 1, seen)
+            (position, depth, seen) = (position &+ 6, 1, 0)
+            listEnd = position &+ size
+            frame.pointee.tlvDepth = 1
+          } else {
+            position = position &+ 6 &+ size
+          }
+        }
+        if depth == 0 || position < listEnd { break }
+        (listEnd, depth, seen) = (end, 0, outer.seen)
       }
+      if depth != 0 { (position, found) = (outer.position, outer.found) }
     }
     count = found
     if position < end {

@@ -6,6 +6,12 @@ package struct EndpointKey: Hashable, Sendable {
   package var endpoint: Endpoint
   /// The plan's index in `EngineOptions.plans`.
   package var plan: UInt8
+
+  /// A server of its parts.
+  package init(endpoint: Endpoint, plan: UInt8) {
+    self.endpoint = endpoint
+    self.plan = plan
+  }
 }
 
 /// The servers that frames were decoded of, and those that failed connections were meant for, in the order of their first.
@@ -15,6 +21,8 @@ struct ServerTable {
   /// Bytes of a server here, beside what the sink keeps of it.
   private static var ownCost: Int { 128 }
 
+  /// The servers, by index.
+  private(set) var keys: [EndpointKey] = []
   private var index: [EndpointKey: UInt32] = [:]
   /// The same by endpoint, with the plan that came last.
   private var byEndpoint: [Endpoint: UInt32] = [:]
@@ -36,13 +44,14 @@ struct ServerTable {
   /// The index of a server's figures; those for which there is no room share the last one, which `keys` does not have.
   mutating func index(of key: EndpointKey) -> UInt32 {
     if let known = index[key] { return known }
-    let count = UInt32(truncatingIfNeeded: index.count)
+    let count = UInt32(truncatingIfNeeded: keys.count)
     guard !isFull, budget.takeIfAdmitted(.decoded, cost) else {
       isFull = true
       refused += 1
       return count
     }
     index[key] = count
+    keys.append(key)
     byEndpoint[key.endpoint] = count
     return count
   }
@@ -58,7 +67,4 @@ struct ServerTable {
     hinted += 1
     return index(of: EndpointKey(endpoint: server, plan: UInt8(truncatingIfNeeded: plan)))
   }
-
-  /// The servers, by index.
-  var keys: [EndpointKey] { index.sorted { $0.value < $1.value }.map(\.key) }
 }

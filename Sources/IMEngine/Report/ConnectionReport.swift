@@ -100,6 +100,9 @@ package struct ConnectionReport {
   package var heartbeatsArePings = false
   /// What its carriers said; `nil` for TCP alone.
   package var carrier: CarrierReport?
+  /// The plan of the server with the index `info.endpoint`: the one that decodes the connection, or, where it failed on its way
+  /// to a server that is known, the server's; `nil` for a connection of no server.
+  package var serverPlan: UInt8?
 }
 
 extension ConnectionReport {

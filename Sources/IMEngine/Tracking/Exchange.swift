@@ -110,6 +110,7 @@ package struct Exchange: Sendable, BitwiseCopyable {
   /// where the capture has the answer first.
   package var latency: Int64? { isAnswered && answerDelay >= 0 ? Int64(answerDelay) : nil }
   /// `latency`, when only one copy was seen before the answer: after a repeat nobody can tell which copy was answered
-  /// (Karn's rule).
-  package var roundTrip: Int64? { repeats == 0 ? latency : nil }
+  /// (Karn's rule). It is final with the fate: a copy from before the answer that comes to light later, because it was held
+  /// behind a hole, changes neither.
+  package var roundTrip: Int64? { repeats == 0 || flags.contains(.settled) && fate == .acked ? latency : nil }
 }

@@ -105,8 +105,12 @@ extension Catalogue {
     beat("interval_ms", .time, "the mean between two") { beats, _ in
       beats.intervals == 0 ? nil : .mean(Double(beats.intervalSum) / Double(beats.intervals))
     },
+    beat("interval_count", .count, "intervals that the mean is of") { beats, _ in .count(UInt64(beats.intervals)) },
     beat("jitter_ms", .time, "the mean difference of neighbouring intervals") { beats, _ in
       beats.jitter.map { .mean($0) }
+    },
+    beat("jitter_count", .count, "differences that the mean is of") { beats, _ in
+      .count(UInt64(beats.intervals > 0 ? beats.intervals - 1 : 0))
     },
     beat("expected_ms", .time, "what the client promised") { beats, keepAlive in
       if keepAlive > 0 { return .microseconds(Int64(clamping: keepAlive) &* 1_000_000) }
@@ -115,6 +119,7 @@ extension Catalogue {
     beat("rtt_ms", .time, "their mean round trip") { beats, _ in
       beats.roundTrips == 0 ? nil : .mean(Double(beats.roundTripSum) / Double(beats.roundTrips))
     },
+    beat("rtt_count", .count, "round trips that the mean is of") { beats, _ in .count(UInt64(beats.roundTrips)) },
   ]
 
   private static func beat(

@@ -52,6 +52,15 @@ extension Catalogue {
     segments(
       .outOfOrder, "out_of_order", "segments out of order", interval: "tcp.out_of_order", sum: "tcp.out_of_order",
       text: FigureText(.segments, "out of order")),
+    Figure(
+      "tcp.conflicting_retransmissions", .count, .report, "retransmissions whose bytes differ from the first copy",
+      json: ["tcp.conflicting_retransmissions"], connection: ["tcp.conflicting_retransmissions"],
+      interval: ["tcp.conflicting_retransmissions"],
+      metric: MetricName(
+        "imdump_endpoint_tcp_conflicting_retransmissions",
+        help: "Retransmissions whose bytes differ from the first copy, of ended connections"),
+      rule: "tcp_conflicting_retransmissions"
+    ) { counts, _, _ in .count(counts[.conflicts]) },
     segments(
       .lost, "lost_segments", "segments that the network lost", needs: .both,
       metric: MetricName(

@@ -59,6 +59,12 @@ extension Catalogue {
       Row("rtt.min", .time, .fate, "the shortest round trip", json: ["rtt_us.min"], kind: .gauge) { server, _, _ in
         server.metrics.roundTrips.minimum.map { .microseconds($0) }
       },
+      Row("rtt.mean", .time, .fate, "the mean round trip", json: ["rtt_us.mean"], kind: .gauge) { server, _, _ in
+        server.metrics.roundTrips.mean.map { .mean($0) }
+      },
+      Row("rtt.sum", .time, .fate, "all round trips together", json: ["rtt_us.sum"]) { server, _, _ in
+        server.metrics.roundTrips.count == 0 ? nil : .microseconds(server.metrics.roundTrips.sum)
+      },
       Row("rtt.max", .time, .fate, "the longest round trip", json: ["rtt_us.max"], kind: .gauge) { server, _, _ in
         server.metrics.roundTrips.maximum.map { .microseconds($0) }
       },
@@ -82,6 +88,7 @@ extension Catalogue {
         help: "Times when a connection was silent for longer than agreed or usual, of ended connections")
     ) { $0.absent },
     beatTime("interval_us", "the mean between two") { $0.interval.map { .mean($0) } },
+    beatCount("interval_count", "intervals that the mean is of") { $0.intervals },
     beatTime("interval_p50_us", "the time between two that 50 % do not exceed") {
       $0.spacing.percentile(50).map { .microseconds($0) }
     },
@@ -96,7 +103,16 @@ extension Catalogue {
     ) {
       $0.jitter.map { .mean($0) }
     },
+    beatCount("jitter_count", "differences that the mean is of") { $0.changes },
   ]
+
+  private static func beatCount(
+    _ name: String, _ help: String, _ read: @escaping @Sendable (HeartbeatCounts) -> UInt64
+  ) -> Figure<ServerSnapshot> {
+    Row("heartbeats.\(name)", .count, .end, help, json: ["heartbeats.\(name)"]) { server, _, _ in
+      server.metrics.heartbeats.sent == 0 ? nil : .count(read(server.metrics.heartbeats))
+    }
+  }
 
   private static func beats(
     _ name: String, _ moment: FigureMoment, _ help: String, _ text: FigureText, _ metric: MetricName? = nil,
@@ -146,6 +162,13 @@ extension Catalogue {
       handshake("acknowledged", "only acknowledged") { $0.acknowledged },
       handshake("refused", "refused") { $0.refused }, handshake("unanswered", "unanswered") { $0.unanswered },
       handshake("pending", "pending") { $0.pending },
+    ]
+    + [
+      Row("handshakes.ready.count", .count, .end, "times to readiness", json: ["handshakes.ready_us.count"]) {
+        server, _, _ in
+        let counts = server.metrics.handshakes
+        return counts.times == nil ? nil : .count(counts.ready)
+      }
     ]
     + [
       ("min", "the shortest time to readiness"), ("mean", "the mean time to readiness"),

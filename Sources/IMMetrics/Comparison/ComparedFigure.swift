@@ -54,7 +54,7 @@ package struct ComparedFigure: Sendable {
   }
 
   /// The names of all figures.
-  package static var names: [String] { all(EndpointMetrics(key: nil), EndpointMetrics(key: nil)).map(\.name) }
+  package static var names: [String] { all(EndpointMetrics(), EndpointMetrics()).map(\.name) }
 
   private static func count(_ name: String, _ old: UInt64, _ new: UInt64) -> ComparedFigure {
     ComparedFigure(name: name, unit: .count, old: Double(old), new: Double(new), differs: false)

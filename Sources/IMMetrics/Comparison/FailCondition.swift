@@ -38,7 +38,7 @@ package struct FailCondition: Equatable, Sendable {
       let comparison = Comparison.allCases.first(where: { compact[place...].hasPrefix($0.rawValue) })
     else { return nil }
     let name = String(compact[..<place])
-    let figures = ComparedFigure.all(EndpointMetrics(key: nil), EndpointMetrics(key: nil))
+    let figures = ComparedFigure.all(EndpointMetrics(), EndpointMetrics())
     guard let figure = figures.first(where: { $0.name == name }),
       let limit = Self.limit(compact[place...].dropFirst(comparison.rawValue.count), figure.unit)
     else { return nil }

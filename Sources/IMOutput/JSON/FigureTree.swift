@@ -164,10 +164,7 @@ struct FigureTree<Snapshot>: Sendable {
     }
     lines.openObject()
     lines.openList("values")
-    for value in values {
-      lines.comma()
-      lines.writer.decimal(value, 3)
-    }
+    for value in values { lines.item(decimal: value, 3) }
     lines.closeList()
     lines.openList("counts")
     for count in counts { lines.item(Int64(clamping: count)) }

@@ -116,6 +116,12 @@ extension JSONLines {
     writer.number(value)
   }
 
+  /// A number with so many decimals at most that is an item of a list.
+  package mutating func item(decimal value: Double, _ decimals: Int) {
+    comma()
+    writer.decimal(value, decimals)
+  }
+
   /// Text, whole, that is an item of a list.
   package mutating func item(_ value: String) {
     comma()

@@ -13,7 +13,7 @@ package final class MetricsSink: EngineSink {
   /// Servers with labels of their own, at most.
   let maximumEndpoints: Int
   /// The whole run's connections.
-  private(set) var total = EndpointMetrics(key: nil)
+  private(set) var total = EndpointMetrics()
   /// By the server's index in `Engine.endpoints()`.
   private(set) var endpoints: [EndpointSeries] = []
   /// The other servers, by profile.
@@ -73,7 +73,7 @@ package final class MetricsSink: EngineSink {
     let told = ReportCounts(report)
     total.ended(report, told)
     guard report.info.endpoint != .max else { return }
-    change(report.info.endpoint, report.info.plan) { $0.ended(report, told) }
+    change(report.info.endpoint, report.serverPlan ?? .max) { $0.ended(report, told) }
   }
 
   /// Changes the figures of a server. What belongs to no server that has its own, and of which the profile is not known, is

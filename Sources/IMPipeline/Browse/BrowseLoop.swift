@@ -20,6 +20,9 @@ final class BrowseLoop {
   private var commits = 0
   private var status: ExitStatus?
   private var size: (width: Int, height: Int)
+  private var pace = FramePace()
+  /// Turns that had something to do, and frames that came of them.
+  private(set) var turns = 0, frames = 0
 
   init(
     _ browser: Browser, _ session: TerminalSession, colours: ColourLevel, wakeEnd: Int32, answers: AnswerDesk,
@@ -46,7 +49,7 @@ final class BrowseLoop {
     defer { readers?.end() }
     while status == nil {
       step()
-      if browser.isDirty { paint() }
+      if browser.isDirty, Self.now >= pace.due { paint() }
       if status == nil { wait() }
       if session.error != nil { status = status ?? .success }
     }
@@ -61,6 +64,7 @@ final class BrowseLoop {
 
   /// Does what there is to do without waiting.
   private func step() {
+    turns += 1
     if let loading { update(loading.state) }
     if readers == nil, loading == nil || commits > 0 {
       do throws(CaptureError) { readers = try open() } catch { return fail(error) }
@@ -87,6 +91,8 @@ final class BrowseLoop {
   }
 
   private func paint() {
+    pace.paint(at: Self.now)
+    frames += 1
     let bytes = painter.paint(browser.render(width: size.width, height: size.height))
     if !bytes.isEmpty { session.write(bytes) }
   }
@@ -96,6 +102,7 @@ final class BrowseLoop {
   private func wait() {
     var timeout: Duration?
     if let deadline = browser.deadline { timeout = deadline - Self.now }
+    if browser.isDirty { timeout = min(timeout ?? pace.due - Self.now, pace.due - Self.now) }
     if let patience = parser.patience { timeout = min(timeout ?? patience, patience) }
     var polled = [
       pollfd(fd: session.descriptor, events: Int16(POLLIN), revents: 0),
@@ -127,6 +134,7 @@ final class BrowseLoop {
 
   private func handle(_ events: [InputEvent]) {
     let now = Self.now
+    if !events.isEmpty { pace.key(at: now) }
     for event in events { browser.handle(event, at: now) }
     for wish in browser.takeWishes() {
       switch wish {
@@ -147,6 +155,7 @@ final class BrowseLoop {
   private func repaint() {
     size = session.size
     painter.invalidate()
+    pace.key(at: Self.now)
     browser.isDirty = true
   }
 }

@@ -3,12 +3,13 @@ import IMCapture
 import IMEngine
 import IMWire
 
-/// The threads that read for the browser: one for lists that are read whole, one for pages, which do not wait for lists, and one that
-/// decodes captures again for bytes.
+/// The threads that work for the browser: one for lists that are read whole, one for pages, which do not wait for lists, one that
+/// decodes captures again for bytes, and one that lays out rows.
 final class BrowseReaders {
   private let lists: StoreReading
   private let pages: StoreReading
   private let frames: FrameReading
+  private let rows: RowReading
 
   /// Starts the threads over the store at `path`. Captures are decoded with `plans` as the options say.
   init(
@@ -17,6 +18,7 @@ final class BrowseReaders {
     lists = try StoreReading(path, isLists: true, zone: .local, answers)
     pages = try StoreReading(path, isLists: false, zone: .local, answers)
     frames = try FrameReading(input, plans, decode, answers)
+    rows = try RowReading(answers)
   }
 
   /// Hands on a request.
@@ -25,6 +27,7 @@ final class BrowseReaders {
     case .sessions, .problems, .strip: lists.desk.put(request)
     case .page, .problem, .details, .ladder, .moment: pages.desk.put(request)
     case .frame: frames.desk.put(request)
+    case .rows: rows.desk.put(request)
     }
   }
 
@@ -33,5 +36,6 @@ final class BrowseReaders {
     lists.end()
     pages.end()
     frames.end()
+    rows.end()
   }
 }

@@ -61,6 +61,7 @@ extension BrowserRequest {
     case .ladder: 20
     case .strip: 21
     case .moment: 22
+    case .rows: 6
     }
   }
 }

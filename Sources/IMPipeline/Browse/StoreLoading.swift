@@ -28,7 +28,8 @@ final class StoreLoading: Sendable {
   /// How far it is.
   var state: State { held.withLock { $0 } }
 
-  private func change(_ body: (inout State) -> Void) {
+  /// Changes the state, and tells of it.
+  func change(_ body: (inout State) -> Void) {
     let hasChanged = held.withLock { state in
       let before = state
       body(&state)
@@ -41,7 +42,8 @@ final class StoreLoading: Sendable {
   func start(_ run: Run, _ choices: StoreChoices) throws(CaptureError) -> WorkerThread {
     var choices = choices
     choices.written = { [self] in change { $0.commits += 1 } }
-    return try WorkerThread("imdump-decode", for: choices.path, "read captures") { [self] in
+    // Behind whoever answers keys; the thread that writes inherits that.
+    return try WorkerThread("imdump-decode", isBehind: true, for: choices.path, "read captures") { [self] in
       let error = load(run, choices)
       change { state in
         state.isOver = true

@@ -65,7 +65,7 @@ private struct Answering {
     case .ladder(let wanted): return try LadderFinder(reader).part(wanted) { desk.isStale }.map { .ladder($0) }
     case .strip(let wanted): return .strip(wanted, try reader.periods(wanted.times, limit: TimeStrip.limit))
     case .moment(let wanted): return try finder.moment(wanted) { desk.isStale }.map { .moment(wanted, $0.id) }
-    case .frame: return nil
+    case .frame, .rows: return nil
     }
   }
 }

@@ -75,6 +75,9 @@ struct StoreFile {
 
   /// Whether the file at `path` is a store.
   static func isStore(_ path: String) -> Bool {
+    // Of a pipe what is read is gone.
+    var there = stat()
+    guard stat(path, &there) == 0, there.st_mode & S_IFMT == S_IFREG else { return false }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }

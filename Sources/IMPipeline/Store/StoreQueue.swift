@@ -60,6 +60,9 @@ final class StoreQueue: @unchecked Sendable {
     }
   }
 
+  /// Batches that wait.
+  var count: Int { lock.locked { batches.count } }
+
   /// Why writing has failed; `nil` while it goes well.
   var error: StoreError? { lock.locked { failure } }
 }

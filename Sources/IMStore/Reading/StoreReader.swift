@@ -1,4 +1,5 @@
 import CSQLite
+import IMEngine
 import IMWire
 
 /// Reads a store page by page, while it is written or afterwards.
@@ -14,7 +15,7 @@ package final class StoreReader {
   var isStale: () -> Bool = { false }
   /// Prepared statements by their SQL: there are as many as shapes of a choice.
   private var statements: [String: Prepared] = [:]
-  private var types: [Int64: String] = [:]
+  private var types: [Int64: StoredType] = [:]
   /// The numbers of the messages of a time, as they were found last.
   var timeBounds: (times: Range<Timestamp>, ids: ClosedRange<Int64>)?
 
@@ -22,6 +23,9 @@ package final class StoreReader {
     var statement: Statement
     init(_ statement: consuming Statement) { self.statement = statement }
   }
+
+  /// Reads through a connection that somebody else has: what both do is then one thing after the other.
+  init(_ database: Connection) { self.database = database }
 
   /// Opens the store at `path`.
   package init(_ path: String) throws(StoreError) {
@@ -108,15 +112,19 @@ package final class StoreReader {
   }
 
   /// The types' names, which are read again for a type that came since they were read.
-  func typeNames(with type: Int64?) throws(StoreError) -> [Int64: String] {
+  func typeNames(with type: Int64?) throws(StoreError) -> [Int64: StoredType] {
     if let type, types[type] == nil { try readTypes() }
     return types
   }
 
   private func readTypes() throws(StoreError) {
-    var statement = try database.prepare("SELECT id, name FROM type", "read names")
+    var statement = try database.prepare("SELECT id, name, role FROM type", "read names")
     while try statement.step() {
-      if let id = statement.row.number(0) { types[id] = statement.row.text(1) ?? "" }
+      if let id = statement.row.number(0) {
+        let role = statement.row.text(2)
+        types[id] = StoredType(
+          name: statement.row.text(1) ?? "", role: FrameRole.allCases.first { $0.name == role })
+      }
     }
   }
 

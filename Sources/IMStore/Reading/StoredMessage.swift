@@ -33,6 +33,8 @@ package struct StoredMessage: Equatable, Sendable {
   package var capture: Int64, packet: Int64
   /// Where in its stream the first copy begins.
   package var streamOffset: Int64
+  /// What it is for; `nil` where the store does not say.
+  package var role: FrameRole?
 
   /// The columns in the order in which `init` reads them.
   static let columns = """
@@ -42,16 +44,23 @@ package struct StoredMessage: Equatable, Sendable {
 
 }
 
+/// A type of messages, as a store has it.
+struct StoredType {
+  let name: String
+  let role: FrameRole?
+}
+
 extension StoredMessage {
-  /// The message of a row; `types` has the types' names.
-  init(_ row: Row, types: [Int64: String]) {
+  /// The message of a row; `types` has the types by their numbers.
+  init(_ row: Row, types: [Int64: StoredType]) {
     func number(_ column: Int32) -> Int64 { row.number(column) ?? 0 }
     id = number(0)
     time = Timestamp(microseconds: number(1))
     connection = number(2)
     session = number(3)
     direction = number(4) == 0 ? .clientToServer : .serverToClient
-    type = types[number(5)] ?? ""
+    type = types[number(5)]?.name ?? ""
+    role = types[number(5)]?.role
     sequence = row.number(6).map { "\($0)" } ?? row.text(6)
     byteCount = number(7)
     fate = Fate(rawValue: UInt8(truncatingIfNeeded: number(8)))

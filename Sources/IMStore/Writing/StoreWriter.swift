@@ -19,7 +19,7 @@ package final class StoreWriter {
   /// rows over and over.
   private static let firstSums = 100, lastSums = 500_000, sumLimit = 131_072
 
-  private let database: Connection
+  let database: Connection
   private let isLive: Bool
   private let maximumBytes: UInt64?
   private var isFull = false

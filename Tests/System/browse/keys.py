@@ -285,3 +285,15 @@ def check_unknown_keys_do_nothing(bench):
     terminal.press("End")
     wait_selected(terminal, "22509")
     assert terminal.lines() == before
+
+
+def check_unfolding(bench):
+    terminal = opened(bench)
+    terminal.press("Enter")
+    before = terminal.wait(r"fate +\w+")
+    terminal.press("x")
+    lines = terminal.wait(r"^   ├ packet \d+ of ")
+    assert any(re.match(r"   └ ", line) for line in lines), "\n".join(lines)
+    terminal.press("x")
+    terminal.wait(lambda text: not re.search("├ packet", text))
+    assert terminal.lines()[2:10] == before[2:10]

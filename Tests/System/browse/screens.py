@@ -313,19 +313,3 @@ def check_commands(bench):
     shown(terminal, "sessions")
     terminal.type(":quit\n")
     terminal.wait("status=0")
-
-
-def check_long_texts(bench):
-    capture = bench.sample("tjp-weak-network.pcap")
-    terminal = bench.terminal(capture, "--payload", height=40)
-    terminal.wait("3 of 3", absent="●")
-    terminal.press("a")
-    shown(terminal, "messages")
-    terminal.press("Down", "Down", "Down")
-    wait_selected(terminal, r"^. +4 ")
-    terminal.press("W")
-    terminal.wait("long texts have rows of their own")
-    wait_selected(terminal, r"^. +4 ")
-    terminal.press("W")
-    terminal.wait("each message has one row")
-    wait_selected(terminal, r"^. +4 ")

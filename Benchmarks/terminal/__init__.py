@@ -1,0 +1,1 @@
+"""imdump browse on terminals of the benchmark's own, with a clock."""

@@ -1,0 +1,26 @@
+import IMBrowser
+import IMCapture
+
+/// A thread that lays out rows before they are seen, so that whoever paints copies cells. It reads nothing.
+final class RowReading {
+  let desk = RequestDesk()
+  private var thread: WorkerThread?
+
+  /// Starts a thread, which runs behind others.
+  init(_ answers: AnswerDesk) throws(CaptureError) {
+    let desk = desk
+    thread = try WorkerThread("imdump-rows", isBehind: true, for: "terminal", "lay out rows") {
+      while let request = desk.take() {
+        guard case .rows(let rows) = request else { continue }
+        rows.layOut(isStale: { desk.isStale }) { answers.put(.rows($0)) }
+      }
+    }
+  }
+
+  /// Ends the thread, and waits until it has ended.
+  func end() {
+    desk.end()
+    thread?.join()
+    thread = nil
+  }
+}
