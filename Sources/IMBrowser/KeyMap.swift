@@ -123,7 +123,7 @@ package struct KeyMap: Sendable {
           keys: [Key(.character(Unicode.Scalar(UInt8(0x31 + i))))], label: "\(i + 1)", action: .nextOfKind(i),
           help: "the next one that is \(name)")
       } + [
-        Row(keys: [Key("P")], label: "P", action: .problems, help: "problems by kind and cause"),
+        Row(keys: [Key("P")], label: "P", action: .problems, help: "problems by kind and cause")
       ] + moving + general)
 
   /// Keys of a ladder.
