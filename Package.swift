@@ -106,7 +106,9 @@ let package = Package(
     room("IMCommandLine", ["IMWire"]),
     .executableTarget(
       name: "imdump",
-      dependencies: ["IMPipeline", "IMBrowser", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire", "IMCommandLine"],
+      dependencies: [
+        "IMPipeline", "IMBrowser", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire", "IMCommandLine",
+      ],
       swiftSettings: settings + checked),
     .executableTarget(
       name: "impeer",
