@@ -107,7 +107,8 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMReport", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire", "IMCommandLine",
+        "IMPipeline", "IMBrowser", "IMReport", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire",
+        "IMCommandLine",
       ],
       swiftSettings: settings + checked),
     .executableTarget(
@@ -149,7 +150,10 @@ let package = Package(
       ["IMDocuments", "IMEngineTestSupport", "IMOutput", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
     tests(
       "IMPipelineTests",
-      ["IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMReport", "IMTerminal", "IMWire"]),
+      [
+        "IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMReport", "IMTerminal",
+        "IMWire",
+      ]),
     tests("IMStoreTests", ["IMStore", "IMWire"]),
     tests("IMReportTests", ["IMReport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
