@@ -107,7 +107,8 @@ let package = Package(
     .executableTarget(
       name: "imdump",
       dependencies: [
-        "IMPipeline", "IMReport", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire", "IMCommandLine",
+        "IMPipeline", "IMBrowser", "IMReport", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire",
+        "IMCommandLine",
       ],
       swiftSettings: settings + checked),
     .executableTarget(

@@ -1,4 +1,6 @@
+import IMOutput
 import IMStore
+import IMWire
 
 /// The command that prints what is shown.
 extension Browser {
@@ -6,18 +8,53 @@ extension Browser {
     switch screen {
     case .sessions:
       source.isStore
-        ? query("SELECT * FROM session ORDER BY \(Self.order(sessionSignal.value.order))")
-        : command("messages", ["--by", "session"])
+        ? query("SELECT * FROM session\(sessionTimes) ORDER BY \(Self.order(sessionSignal.value.order))")
+        : command("messages", ["--by", "session"] + timeFilter)
     case .problems:
       source.isStore
-        ? query("SELECT kind, cause, count(*) FROM problems GROUP BY 1, 2")
-        : command("stats", [])
+        ? query("SELECT kind, cause, count(*) FROM problems\(sqlTimes.map { " WHERE " + $0 } ?? "") GROUP BY 1, 2")
+        : command("stats", timeFilter)
+    case .ladder: command("ladder", ["--conn", "\(ladderConnection)"] + ladderTimes)
     case .frame:
       // Of all frames the one that its packet completed.
       command(
         nil, ["-v", "-X", "-Y", "number == \(frameMessage?.packet ?? 0) and conn == \(frameMessage?.connection ?? 0)"])
     case .messages: source.isStore && messages.choice.filter.isEmpty ? messageQuery : messageCommand
     }
+  }
+
+  // MARK: Times
+
+  /// The filter by time, in the language of `-Y`; empty without one.
+  private var timeFilter: [String] { timeCondition.map { ["-Y", $0] } ?? [] }
+
+  private var timeCondition: String? {
+    times.map { "ts >= \"\(Self.instant($0.lowerBound))\" && ts < \"\(Self.instant($0.upperBound))\"" }
+  }
+
+  /// The same in SQL.
+  private var sqlTimes: String? {
+    times.map { "time_us >= \($0.lowerBound.microseconds) AND time_us < \($0.upperBound.microseconds)" }
+  }
+
+  /// Sessions that lasted into the time, in SQL.
+  private var sessionTimes: String {
+    times.map { " WHERE first_us < \($0.upperBound.microseconds) AND last_us >= \($0.lowerBound.microseconds)" } ?? ""
+  }
+
+  private var ladderTimes: [String] {
+    times.map { ["--from", Self.instant($0.lowerBound), "--to", Self.instant($0.upperBound)] } ?? []
+  }
+
+  /// The connection of the line that is selected.
+  private var ladderConnection: Int64 {
+    ladder.list.selected?.message.connection ?? ladder.choice.connection ?? ladderSession?.connection ?? 0
+  }
+
+  private static func instant(_ time: Timestamp) -> String {
+    var out = ByteWriter(capacity: 64)
+    out.instant(time)
+    return out.text
   }
 
   private static func order(_ order: SessionOrder) -> String {
@@ -40,6 +77,10 @@ extension Browser {
     if let session { conditions.append("message.session = \(session.id)") }
     let problems = messages.choice.page.problems
     if problems != [] { conditions.append("message.problems & \(problems.rawValue) <> 0") }
+    if let times {
+      conditions.append(
+        "message.time_us >= \(times.lowerBound.microseconds) AND message.time_us < \(times.upperBound.microseconds)")
+    }
     let end = conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND ")
     return query("SELECT m.* FROM messages AS m JOIN message USING (id)\(end) ORDER BY id")
   }
@@ -61,6 +102,7 @@ extension Browser {
     if let kind = ProblemNames.all.indices.first(where: { problems == ProblemNames.kind($0) }) {
       conditions.append(Self.problemFilters[kind])
     }
+    if let timeCondition { conditions.append(timeCondition) }
     if !messages.choice.filter.isEmpty {
       conditions.append(conditions.isEmpty ? messages.choice.filter : "(\(messages.choice.filter))")
     }
@@ -77,7 +119,7 @@ extension Browser {
     (["imdump", "query"] + source.files + [sql]).map(Self.shellWord).joined(separator: " ")
   }
 
-  private var frameMessage: StoredMessage? { messages.selected?.message }
+  private var frameMessage: StoredMessage? { framed }
 
   private func command(_ name: String?, _ options: [String]) -> String {
     // Of a store, the captures behind it.

@@ -19,12 +19,16 @@ extension Browser {
   /// Whoever writes the store has written more; messages that are shown may be others than they were.
   mutating func watchCommit(_ number: Int, at now: Duration) {
     sessionSignal.change(at: now) { $0.commit = number }
+    stripSignal.change(at: now) { $0.commit = number }
     watch.signal.change(at: now) { $0 = number }
   }
 
   /// Whether sessions are being read in the order that is wanted: asking anew with every commit would end each reading before it has
   /// an answer.
   var isReadingSessions: Bool { sessionsAwaited.map { $0.order == sessionSignal.value.order } ?? false }
+
+  /// Whether figures over time are being read of the time that is wanted, for the same reason.
+  var isReadingStrip: Bool { stripAwaited.map { $0.times == stripSignal.value.times } ?? false }
 
   /// Has read again what is shown, when commits have come.
   mutating func watchTurn(at now: Duration) {
@@ -35,7 +39,8 @@ extension Browser {
       messages.refresh()
       countNews()
     case .problems: if !watch.isCountingProblems { problemsAwaited = false }
-    default: break
+    case .ladder: ladder.refresh()
+    case .sessions, .frame: break
     }
   }
 

@@ -8,15 +8,16 @@ extension Browser {
   private static let bytesWidth = 6 + 3 * FrameModel.rowCount + 1 + FrameModel.rowCount
 
   mutating func putFrame(_ grid: inout Grid) {
-    listTop = 2
-    if let message = messages.selected {
+    listTop = Self.stripRow + 2
+    if let message = framed {
       grid.put(
-        " message \(message.message.id)  \(message.message.type)  \(message.time)", row: 1, column: 0,
+        " message \(message.id)  \(message.type)  \(MessageItem.clock(message.time, zone))", row: listTop - 1,
+        column: 0,
         style: Style(.name, .bold))
     }
-    grid.restyle(row: 1, columns: 0..<grid.width) { $0.with(.underline) }
+    grid.restyle(row: listTop - 1, columns: 0..<grid.width) { $0.with(.underline) }
     guard frame != nil else { return }
-    let room = grid.height - 4
+    let room = grid.height - listTop - 2
     // Beside one another, or on a narrow screen one beneath the other.
     let isBeside = grid.width >= Self.bytesWidth + 30
     let isStacked = !isBeside && room >= 12

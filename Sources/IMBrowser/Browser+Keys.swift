@@ -15,13 +15,15 @@ extension Browser {
       }
       guard input != nil else { return }
       input?.insert(text.split(whereSeparator: \.isNewline).joined(separator: " "))
+      if inputPurpose == .command { return }
       inputChanged(at: now)
     case .mouse(let mouse): handle(mouse, at: now)
     case .key(let key):
       note = nil
       if saving.takesKeys { return typeSaving(key) }
-      if input != nil { return type(key, at: now) }
+      if input != nil { return inputPurpose == .command ? typeCommand(key, at: now) : type(key, at: now) }
       if overlay != nil { return overlay(key) }
+      if takesForTimes(key, at: now) { return }
       guard let action = keys.action(key) else { return }
       perform(action, at: now)
     }
@@ -34,6 +36,7 @@ extension Browser {
     case .messages: .messages
     case .problems: .problems
     case .frame: .frame
+    case .ladder: .ladder
     }
   }
 
@@ -47,7 +50,7 @@ extension Browser {
       return
     }
     switch keys.action(key) {
-    case .down, .pageDown: overlay = .help(min(lines + 1, max(0, keys.rows.count - 1)))
+    case .down, .pageDown: overlay = .help(min(lines + 1, max(0, helpLines.count - 1)))
     case .up, .pageUp: overlay = .help(max(0, lines - 1))
     case .quit where key != Key("q"): wishes.append(.quit)
     default: overlay = nil
@@ -56,10 +59,12 @@ extension Browser {
 
   private mutating func handle(_ mouse: Mouse, at now: Duration) {
     switch mouse.action {
-    case .wheelUp: move(-3)
-    case .wheelDown: move(3)
+    case .wheelUp, .wheelDown:
+      cursorMoved()
+      move(mouse.action == .wheelUp ? -3 : 3)
     case .press(0):
       guard overlay == nil, input == nil, !saving.takesKeys, mouse.row >= listTop else { return }
+      cursorMoved()
       let row = mouse.row - listTop
       switch screen {
       case .sessions:
@@ -72,6 +77,9 @@ extension Browser {
       case .problems:
         guard problems.visible.contains(problems.top + row) else { return }
         problems.select(problems.top + row)
+      case .ladder:
+        guard ladder.list.visible.contains(ladder.list.top + row) else { return }
+        ladder.list.select(ladder.list.top + row)
       }
     case .press, .release: break
     }
@@ -83,6 +91,7 @@ extension Browser {
     case .messages: messages.move(count)
     case .problems: problems.move(count)
     case .frame: frame?.move(count)
+    case .ladder: ladder.list.move(count)
     }
   }
 
@@ -92,18 +101,20 @@ extension Browser {
     case .messages: max(1, messages.height - 1)
     case .problems: max(1, problems.height - 1)
     case .frame: max(1, (frame?.height ?? 1) - 1)
+    case .ladder: max(1, ladder.list.height - 1)
     }
   }
 
   private mutating func perform(_ action: BrowserAction, at now: Duration) {
+    if action.moves { cursorMoved() }
     switch action {
     case .up: move(-1)
     case .down: move(1)
     case .pageUp: move(-pageHeight)
     case .pageDown: move(pageHeight)
-    case .home: screen == .messages && !messages.isFirst ? messages.restart(at: .after(0)) : move(-1_000_000_000)
+    case .home: toEnd(isLast: false)
     case .end:
-      screen == .messages && !messages.isLast ? messages.restart(at: .before(.max)) : move(1_000_000_000)
+      toEnd(isLast: true)
       if screen == .messages, progress.isLive { messages.follow() }
     case .follow: toggleFollow()
     case .mark: toggleSelected()
@@ -117,16 +128,20 @@ extension Browser {
     case .filter:
       inputBefore = screen == .messages ? messages.choice.filter : sessionSignal.value.order.filter
       input = TextInput(inputBefore)
+      inputPurpose = .filter
     case .sort: changeOrder(at: now) { $0.sort = Self.next($0.sort) }
     case .reverse: changeOrder(at: now) { $0.isReversed.toggle() }
-    case .pin:
-      guard let id = sessions.selected?.id else { return }
-      changeOrder(at: now) { if $0.pins.remove(id) == nil { $0.pins.insert(id) } }
+    case .pin: pinSelected(at: now)
+    case .allMessages: showAllMessages()
+    case .problems: showProblems()
+    case .ladder: openLadder()
+    case .brush(let cells): moveBrush(cells)
+    case .widenBrush(let cells): widenBrush(cells)
+    case .graph:
+      graph = graph.next
+      note = "figures over time: \(graph.rawValue)"
+    case .typeCommand: beginCommand()
     case .unfold: unfold()
-    case .allMessages: show(PageRequest.Choice(), of: nil)
-    case .problems:
-      screen = .problems
-      problemsAwaited = false
     case .nextProblem: findProblem([], isForward: true)
     case .previousProblem: findProblem([], isForward: false)
     case .nextOfKind(let index): findProblem(ProblemNames.kind(index), isForward: true)
@@ -142,6 +157,32 @@ extension Browser {
     }
   }
 
+  /// Goes to the first or the last row of a list, of which only a part may be in memory.
+  private mutating func toEnd(isLast: Bool) {
+    let place: PageRequest.Place = isLast ? .before(.max) : .after(0)
+    if screen == .messages, !(isLast ? messages.isLast : messages.isFirst) { return messages.restart(at: place) }
+    if screen == .ladder, !(isLast ? ladder.isLast : ladder.isFirst) { return ladder.restart(at: place) }
+    move(isLast ? 1_000_000_000 : -1_000_000_000)
+  }
+
+  /// Pins the selected session, or takes its pin out.
+  mutating func pinSelected(at now: Duration) {
+    guard let id = sessions.selected?.id else { return }
+    changeOrder(at: now) { if $0.pins.remove(id) == nil { $0.pins.insert(id) } }
+  }
+
+  /// Shows the list of sessions.
+  mutating func showSessions() { screen = .sessions }
+
+  /// Shows messages of all sessions.
+  mutating func showAllMessages() { show(PageRequest.Choice(PageChoice(times: times)), of: nil) }
+
+  /// Shows problems by kind and cause.
+  mutating func showProblems() {
+    screen = .problems
+    problemsAwaited = false
+  }
+
   private static func next(_ sort: SessionSort) -> SessionSort {
     let all = SessionSort.allCases
     return all[((all.firstIndex(of: sort) ?? 0) + 1) % all.count]
@@ -155,25 +196,33 @@ extension Browser {
     switch screen {
     case .sessions:
       guard let session = sessions.selected else { return }
-      show(PageRequest.Choice(PageChoice(session: session.id)), of: session)
+      show(PageRequest.Choice(PageChoice(session: session.id, times: times)), of: session)
     case .problems:
       guard let row = problems.selected else { return }
       guard let bit = row.bit else {
         note = "\(row.kind) concerns a stream and no message"
         return
       }
-      show(PageRequest.Choice(PageChoice(problems: ProblemKinds(rawValue: bit))), of: nil)
-    case .messages: openFrame()
+      show(PageRequest.Choice(PageChoice(problems: ProblemKinds(rawValue: bit), times: times)), of: nil)
+    case .messages: if let message = messages.selected?.message { openFrame(message) }
+    case .ladder:
+      guard let item = ladder.list.selected else { return }
+      guard item.isOfMessage else {
+        note = "this line is of no message"
+        return
+      }
+      openFrame(item.message)
     case .frame: break
     }
   }
 
-  private mutating func openFrame() {
-    guard let message = messages.selected?.message else { return }
+  private mutating func openFrame(_ message: StoredMessage) {
     guard message.capture > 0, message.capture <= Int64(source.captures.count) else {
       note = "the store does not say which capture the message is in"
       return
     }
+    frameCameFrom = screen
+    framed = message
     screen = .frame
     frame = nil
     let request = FrameRequest(
@@ -197,7 +246,7 @@ extension Browser {
   }
 
   private mutating func show(_ choice: PageRequest.Choice, of session: StoredSession?) {
-    messagesCameFrom = screen
+    if screen == .sessions || screen == .problems { messagesCameFrom = screen }
     screen = .messages
     self.session = session
     messages = messages.emptied()
@@ -209,13 +258,19 @@ extension Browser {
 
   private mutating func back(at now: Duration) {
     switch screen {
-    case .sessions: changeOrder(at: now) { $0.filter = "" }
-    case .problems: screen = .sessions
+    case .sessions:
+      guard sessionSignal.value.order.filter.isEmpty else { return changeOrder(at: now) { $0.filter = "" } }
+      setTimes(nil, at: now)
+    case .problems, .ladder:
+      guard !limitsTimes else { return setTimes(nil, at: now) }
+      screen = screen == .ladder ? ladderCameFrom : .sessions
     case .frame:
-      screen = .messages
+      screen = frameCameFrom
       frameAwaited = nil
     case .messages:
-      if messages.choice.filter.isEmpty {
+      if messages.choice.filter.isEmpty, limitsTimes {
+        setTimes(nil, at: now)
+      } else if messages.choice.filter.isEmpty {
         screen = messagesCameFrom
         askedAt = nil
         if screen == .problems { problemsAwaited = false }
@@ -226,10 +281,12 @@ extension Browser {
     }
   }
 
-  private mutating func findProblem(_ kinds: ProblemKinds, isForward: Bool) {
-    let from = messages.selected?.message.id ?? (isForward ? 0 : .max)
+  mutating func findProblem(_ kinds: ProblemKinds, isForward: Bool) {
+    let isLadder = screen == .ladder
+    let selected = isLadder ? ladder.list.selected?.message.id : messages.selected?.message.id
     let request = ProblemRequest(
-      generation: messages.generation, from: from, isForward: isForward, kinds: kinds, choice: messages.choice)
+      generation: isLadder ? ladder.generation : messages.generation, from: selected ?? (isForward ? 0 : .max),
+      isForward: isForward, kinds: kinds, choice: isLadder ? PageRequest.Choice(ladder.choice) : messages.choice)
     problemAwaited = request
     outbox.append(.problem(request))
   }

@@ -5,9 +5,9 @@ import IMWire
 /// The screen of messages: the list, and what is known of the selected one.
 extension Browser {
   mutating func putMessages(_ grid: inout Grid) {
-    listTop = 2
+    listTop = Self.stripRow + 2
     putHeading(&grid)
-    let room = grid.height - 4
+    let room = grid.height - listTop - 2
     // Beside the list where there is room for both, beneath it where there are rows enough.
     let isBeside = grid.width >= 150
     let detailRows = isBeside ? 0 : grid.height >= 20 ? max(8, room / 3) : 0
@@ -42,22 +42,23 @@ extension Browser {
     var at = 1
     let follow = followText()
     if let session {
-      at += grid.put("session ", row: 1, column: at)
+      at += grid.put("session ", row: listTop - 1, column: at)
       at += grid.put(
-        session.name ?? "#\(session.id)", row: 1, column: at, limit: grid.width / 2, style: Style(.name, .bold))
+        session.name ?? "#\(session.id)", row: listTop - 1, column: at, limit: grid.width / 2,
+        style: Style(.name, .bold))
       if let person = names.flatMap({ Self.personName(session, $0) }) {
-        at += grid.put(" \(person)", row: 1, column: at, limit: 30, style: Style(.name))
+        at += grid.put(" \(person)", row: listTop - 1, column: at, limit: 30, style: Style(.name))
       }
       let ends = "   \(session.client) ⇄ \(session.server)"
-      if at + cells(ends) < grid.width { at += grid.put(ends, row: 1, column: at) }
+      if at + cells(ends) < grid.width { at += grid.put(ends, row: listTop - 1, column: at) }
     } else if let name = problemName {
-      at += grid.put("messages of all sessions: \(name)", row: 1, column: at)
+      at += grid.put("messages of all sessions: \(name)", row: listTop - 1, column: at)
     } else {
-      at += grid.put("messages of all sessions", row: 1, column: at)
+      at += grid.put("messages of all sessions", row: listTop - 1, column: at)
     }
     let place = grid.width - cells(follow) - 1
-    if !follow.isEmpty, place > at { grid.put(follow, row: 1, column: place, style: Style(.warning, .bold)) }
-    grid.restyle(row: 1, columns: 0..<grid.width) { $0.with(.underline) }
+    if !follow.isEmpty, place > at { grid.put(follow, row: listTop - 1, column: place, style: Style(.warning, .bold)) }
+    grid.restyle(row: listTop - 1, columns: 0..<grid.width) { $0.with(.underline) }
   }
 
   /// The kind of problem that all messages of the list have.

@@ -16,11 +16,13 @@ extension Browser {
       return grid
     }
     putTitle(&grid)
+    putStrip(&grid)
     switch screen {
     case .sessions: putSessions(&grid)
     case .messages: putMessages(&grid)
     case .problems: putProblems(&grid)
     case .frame: putFrame(&grid)
+    case .ladder: putLadder(&grid)
     }
     putStatus(&grid)
     putKeys(&grid)
@@ -58,7 +60,8 @@ extension Browser {
       saving.takesKeys
       ? [("Enter", "write"), ("Esc", "leave")]
       : input != nil
-        ? [("Enter", "keep"), ("Esc", "as before")]
+        ? inputPurpose == .command
+          ? [("Enter", "run"), ("Tab", "complete"), ("Esc", "no command")] : [("Enter", "keep"), ("Esc", "as before")]
         : keys.rows.compactMap { row in row.word.map { (String(row.label.split(separator: " ")[0]), $0) } }
     // What ends the program and what explains it are always there.
     let last = hints.suffix(2).reduce(0) { $0 + cells($1.0 + $1.1) + 3 }
@@ -74,7 +77,9 @@ extension Browser {
     let row = grid.height - 2
     if putSaving(&grid, row: row) { return }
     if let input {
-      var at = grid.put(" filter: ", row: row, column: 0, style: Style(filterError == nil ? .name : .alarm, .bold))
+      var at = grid.put(
+        inputPurpose == .command ? " :" : " filter: ", row: row, column: 0,
+        style: Style(filterError == nil ? .name : .alarm, .bold))
       // Of a long line its end is seen, where the cursor is most often.
       let room = max(grid.width / 3, grid.width - at - 4 - (filterError.map { cells($0) } ?? 0))
       var before = input.parts.before
@@ -86,6 +91,11 @@ extension Browser {
       if let filterError {
         grid.put(
           fitted: "  " + filterError, row: row, column: at + used, width: grid.width - at - used, style: Style(.alarm))
+      }
+      if let offered, filterError == nil {
+        let column = at + used + 1
+        grid.put(fitted: offered, row: row, column: column, width: max(0, grid.width - column), style: Style(.faint))
+        return
       }
       let state = filterError == nil ? inputState : ""
       let place = grid.width - cells(state) - 1
@@ -100,15 +110,19 @@ extension Browser {
       grid.put(fitted: " " + error, row: row, column: 0, width: grid.width, style: Style(.alarm))
       return
     }
-    grid.put(fitted: " " + statusText, row: row, column: 0, width: grid.width, style: Style(.faint))
+    let text = timesText.map { $0 + "   " } ?? ""
+    let isBrush = strip.brush != nil
+    let used = 1 + grid.put(text, row: row, column: 1, style: Style(isBrush ? .warning : .name))
+    if !isBrush { grid.put(fitted: statusText, row: row, column: used, width: grid.width - used, style: Style(.faint)) }
   }
 
   /// What the filter that is being typed has come to.
   private var inputState: String {
+    if inputPurpose == .command { return "" }
+    if saysBusy { return "looking…" }
     guard screen == .messages else {
       return "\(grouped(UInt64(sessions.items.count))) of \(grouped(UInt64(totals.sessions)))"
     }
-    if saysBusy { return "looking…" }
     return messages.isLoaded && messages.items.isEmpty ? "no messages" : ""
   }
 
@@ -119,6 +133,7 @@ extension Browser {
       let order = sessionSignal.value.order
       let shown = grouped(UInt64(sessions.items.count))
       let filter = order.filter.isEmpty ? "" : "filter: \(order.filter)   "
+      if saysBusy { return filter + "looking…" }
       return filter + "\(shown) of \(grouped(UInt64(totals.sessions)))   by \(order.sort.rawValue)"
     case .messages:
       let filter = messages.choice.filter.isEmpty ? "" : "filter: \(messages.choice.filter)   "
@@ -132,6 +147,7 @@ extension Browser {
     case .frame:
       guard let frame else { return "reading the capture up to the message…" }
       return frame.status
+    case .ladder: return problemAwaited != nil ? "looking for the next problem…" : ladderStatus
     case .problems: return problems.items.isEmpty ? "no problems" : "\(problems.items.count) kinds and causes"
     }
   }
@@ -139,13 +155,12 @@ extension Browser {
   // MARK: Sessions
 
   private mutating func putSessions(_ grid: inout Grid) {
-    listTop = 2
-    sessions.resize(grid.height - 4)
+    listTop = Self.stripRow + 2
+    sessions.resize(grid.height - listTop - 2)
     let order = sessionSignal.value.order
     let person = names.map { names in { (session: StoredSession) in Self.personName(session, names) } }
-    let layout = ColumnLayout(
-      SessionTable.columns(order, zone, person: person), width: grid.width)
-    layout.putTitles(&grid, row: 1)
+    let layout = ColumnLayout(SessionTable.columns(order, zone, person: person), width: grid.width)
+    layout.putTitles(&grid, row: listTop - 1)
     for (i, index) in sessions.visible.enumerated() {
       layout.put(sessions.items[index], &grid, row: listTop + i)
       if index == sessions.index { select(&grid, row: listTop + i) }
@@ -159,8 +174,8 @@ extension Browser {
   // MARK: Problems
 
   private mutating func putProblems(_ grid: inout Grid) {
-    listTop = 2
-    problems.resize(grid.height - 4)
+    listTop = Self.stripRow + 2
+    problems.resize(grid.height - listTop - 2)
     let layout = ColumnLayout<StoredProblemCount>(
       [
         Column(title: "kind", width: 14, isFlexible: true, priority: 0) { ($0.kind, Style(.alarm)) },
@@ -168,7 +183,7 @@ extension Browser {
         Column(title: "count", width: 9, isRight: true, priority: 1) { (grouped(UInt64(max(0, $0.count))), .plain) },
         Column(title: "first", width: 12, priority: 3) { [zone] in (MessageItem.clock($0.first, zone), .plain) },
       ], width: grid.width)
-    layout.putTitles(&grid, row: 1)
+    layout.putTitles(&grid, row: listTop - 1)
     for (i, index) in problems.visible.enumerated() {
       layout.put(problems.items[index], &grid, row: listTop + i)
       if index == problems.index { select(&grid, row: listTop + i) }
@@ -177,11 +192,15 @@ extension Browser {
 
   // MARK: Overlays
 
+  /// The keys of the screen, and behind them the commands.
+  var helpLines: [(String, String)] {
+    keys.rows.map { ($0.label, $0.help) } + CommandTable.all.map { ($0.label, $0.help) }
+  }
+
   private func put(_ overlay: Overlay, _ grid: inout Grid) {
     switch overlay {
     case .help(let skipped):
-      let rows = keys.rows.dropFirst(skipped)
-      box(&grid, " keys ", lines: rows.map { ($0.label, $0.help) })
+      box(&grid, " keys and commands ", lines: Array(helpLines.dropFirst(skipped)))
     case .command(let command):
       let width = max(10, grid.width - 8)
       var lines: [(String, String)] = []
@@ -197,7 +216,7 @@ extension Browser {
   }
 
   private func box(_ grid: inout Grid, _ title: String, lines: [(String, String)]) {
-    let height = min(lines.count, grid.height - 4)
+    let height = min(lines.count, grid.height - listTop - 2)
     let label = lines.reduce(0) { max($0, cells($1.0)) }
     let inner = min(grid.width - 4, lines.reduce(cells(title)) { max($0, label + cells($1.1) + 2) })
     let left = max(0, (grid.width - inner - 4) / 2), top = max(0, (grid.height - height - 2) / 2)

@@ -15,6 +15,8 @@ package struct Browser: Sendable {
     case problems
     /// The bytes and parts of a message.
     case frame
+    /// Who sent what to whom, and what became of it.
+    case ladder
   }
 
   /// What lies over the screen.
@@ -54,6 +56,9 @@ package struct Browser: Sendable {
   package internal(set) var input: TextInput?
   /// What was in the filter before it was typed.
   var inputBefore = ""
+  /// What is being typed, and the words that a command may go on with.
+  var inputPurpose = InputPurpose.filter
+  var offered: String?
   /// A line that says what could not be done, until the next key.
   package internal(set) var note: String?
 
@@ -65,6 +70,8 @@ package struct Browser: Sendable {
   /// What the sessions that are shown were asked for with; `nil` before the first ones.
   var sessionsShown: SessionsRequest?
   var sessionsAwaited: SessionsRequest?
+  /// Since when the sessions are not those that are wanted.
+  var sessionsAskedAt: Duration?
 
   package internal(set) var messages = MessageWindow()
   /// Their rows as cells.
@@ -97,6 +104,27 @@ package struct Browser: Sendable {
   /// The message whose bytes are shown; `nil` while they are on their way.
   package internal(set) var frame: FrameModel?
   var frameAwaited: FrameRequest?
+  /// The message whose bytes are shown, or on their way, and where `back` leads from them.
+  var framed: StoredMessage?
+  var frameCameFrom = Screen.messages
+
+  /// The ladder, its session where it is one's, and where `back` leads from it.
+  package internal(set) var ladder = LadderView()
+  var ladderSession: StoredSession?
+  var ladderCameFrom = Screen.sessions
+
+  /// Figures over time, and how they are drawn.
+  package internal(set) var strip = TimeStrip()
+  package var graph = GraphStyle.ascii
+  var stripSignal = CombinedSignal(StripRequest(), quiet: .milliseconds(30), patience: .milliseconds(250))
+  var stripAwaited: StripRequest?
+  /// The time to which all lists are limited; `nil` for all times.
+  package internal(set) var times: Range<Timestamp>?
+  /// On which screen that was chosen.
+  var timesScreen = Screen.sessions
+  /// What was selected before there was a filter by time, and has not been left since.
+  var cursorBefore: Cursor?
+  var momentAwaited: MomentRequest?
 
   var hasMouse: Bool
   var wishes: [Wish] = []
@@ -132,6 +160,7 @@ package struct Browser: Sendable {
       messages.grow()
     }
     if screen == .problems { problemsAwaited = false }
+    commitMore(number, isLast: isLast, at: now)
   }
 
   /// Takes an answer. One that nobody waits for any more is dropped.
@@ -139,7 +168,7 @@ package struct Browser: Sendable {
     switch answer {
     case .sessions(let request, let rows, let totals):
       guard request == sessionsAwaited else { return }
-      sessionsAwaited = nil
+      (sessionsAwaited, sessionsAskedAt) = (nil, nil)
       sessionsShown = request
       self.totals = totals
       sessions.replace(rows)
@@ -155,7 +184,7 @@ package struct Browser: Sendable {
       guard request == problemAwaited else { return }
       problemAwaited = nil
       if let found {
-        messages.jump(to: found)
+        if screen == .ladder { ladder.jump(to: found) } else { messages.jump(to: found) }
       } else {
         let name = request.kinds == [] ? "a problem" : "this problem"
         note = "no message with \(name) \(request.isForward ? "further down" : "further up")"
@@ -175,6 +204,12 @@ package struct Browser: Sendable {
       guard request == frameAwaited else { return }
       frameAwaited = nil
       frame = FrameModel(anatomy)
+    case .ladder(let part): _ = ladder.accept(part)
+    case .strip(let request, let figures):
+      guard request == stripAwaited else { return }
+      stripAwaited = nil
+      strip.figures = figures
+    case .moment(let request, let found): arrive(request, found)
     case .failure(let request, let text):
       note = text
       fail(request)
@@ -184,7 +219,7 @@ package struct Browser: Sendable {
 
   private mutating func fail(_ request: BrowserRequest) {
     switch request {
-    case .sessions: sessionsAwaited = nil
+    case .sessions: (sessionsAwaited, sessionsAskedAt) = (nil, nil)
     case .page: messages.fail()
     case .rows(let wanted): rowBook.fail(wanted)
     case .problem: problemAwaited = nil
@@ -196,7 +231,10 @@ package struct Browser: Sendable {
     case .frame(let wanted):
       guard wanted == frameAwaited else { return }
       frameAwaited = nil
-      if screen == .frame { screen = .messages }
+      if screen == .frame { screen = frameCameFrom }
+    case .ladder: ladder.fail()
+    case .strip: stripAwaited = nil
+    case .moment: momentAwaited = nil
     }
   }
 
@@ -206,12 +244,15 @@ package struct Browser: Sendable {
   package mutating func takeRequests(at now: Duration) -> [BrowserRequest] {
     watchTurn(at: now)
     wantNames()
+    let (sessionsChanged, filterChanged) = (sessionSignal.waitsSince, filterSignal.waitsSince)
     if !isReadingSessions, let request = sessionSignal.take(at: now) {
       sessionsAwaited = request
+      sessionsAskedAt = sessionsChanged ?? now
       outbox.append(.sessions(request))
     }
     if let filter = filterSignal.take(at: now), filter != messages.choice.filter, filterError == nil {
       messages.open(PageRequest.Choice(messages.choice.page, filter: filter), at: place)
+      askedAt = filterChanged
     }
     if screen == .messages {
       if let request = messages.nextRequest() {
@@ -229,8 +270,9 @@ package struct Browser: Sendable {
     if screen == .problems, !problemsAwaited {
       problemsAwaited = true
       watch.isCountingProblems = true
-      outbox.append(.problems)
+      outbox.append(.problems(times))
     }
+    takeMoreRequests(at: now)
     defer { outbox = [] }
     return outbox
   }
@@ -243,21 +285,19 @@ package struct Browser: Sendable {
     if screen == .messages, rowBook.isWanting { return .zero }
     return [
       isReadingSessions ? nil : sessionSignal.deadline, watch.signal.deadline, filterSignal.deadline,
-      isBusy ? askedAt.map { $0 + Self.busyAfter } : nil,
+      isReadingStrip ? nil : stripSignal.deadline, saysBusy ? nil : busySince.map { $0 + Self.busyAfter },
     ]
     .compactMap { $0 }.min()
   }
 
-  /// Time after which it is said that messages are being looked for.
-  static let busyAfter = Duration.milliseconds(80)
-  /// Whether it is still to be said.
-  private var isBusy: Bool { askedAt != nil && !saysBusy }
-  /// Whether it is said that messages are being looked for.
+  /// Time from a change on after which it is said that rows are being looked for; it is on the screen a frame later.
+  static let busyAfter = Duration.milliseconds(70)
+  /// Whether it is said that rows are being looked for.
   package internal(set) var saysBusy = false
 
   /// Says that messages are being looked for, when that takes long.
   package mutating func advance(to now: Duration) {
-    let says = askedAt.map { now >= $0 + Self.busyAfter } ?? false
+    let says = busySince.map { now >= $0 + Self.busyAfter } ?? false
     if says != saysBusy {
       saysBusy = says
       isDirty = true

@@ -30,6 +30,9 @@ package struct CombinedSignal<Value: Equatable & Sendable>: Sendable {
     lastChange = now
   }
 
+  /// Since when changes wait; `nil` while none do.
+  package var waitsSince: Duration? { firstChange }
+
   /// When the inputs are to be handed on; `nil` while nothing waits.
   package var deadline: Duration? {
     firstChange.map { min(lastChange + quiet, $0 + patience) }

@@ -7,7 +7,18 @@ package enum BrowserAction: Hashable, Sendable {
   case nextProblem, previousProblem, nextOfKind(Int)
   case follow, mark, savePackets, saveRows
   case left, right, otherPane, unfold
+  case ladder, graph, typeCommand
+  /// Moves the brush by so many cells, or makes it longer by as many.
+  case brush(Int), widenBrush(Int)
   case help, command, mouse, redraw, suspend, quit
+
+  /// Whether it selects something else on the screen.
+  var moves: Bool {
+    switch self {
+    case .up, .down, .pageUp, .pageDown, .home, .end, .nextProblem, .previousProblem, .nextOfKind: true
+    default: false
+    }
+  }
 }
 
 /// The keys of a screen. Keys, the bottom line and help come from one table, so none can be forgotten in another.
@@ -55,6 +66,14 @@ package struct KeyMap: Sendable {
   ]
 
   private static let general: [Row] = [
+    Row(
+      keys: [Key("[")], label: "[", action: .brush(-1), help: "a brush over the figures over time; move it to the left"),
+    Row(
+      keys: [Key("]")], label: "]", action: .brush(1), help: "the same, to the right; Enter: only this time, Esc: none"),
+    Row(keys: [Key("{")], label: "{", action: .widenBrush(-1), help: "make the brush shorter"),
+    Row(keys: [Key("}")], label: "}", action: .widenBrush(1), help: "make it longer"),
+    Row(keys: [Key("v")], label: "v", action: .graph, help: "draw figures over time in dots, bars or letters"),
+    Row(keys: [Key(":")], label: ":", action: .typeCommand, help: "type a command; Tab completes it"),
     Row(keys: [Key("!")], label: "!", action: .command, help: "the command that prints what is shown", word: "command"),
     Row(
       keys: [Key("m")], label: "m", action: .mouse, help: "give the mouse to the terminal, to select text; take it back"
@@ -67,14 +86,14 @@ package struct KeyMap: Sendable {
 
   private static let back = Row(
     keys: [Key(.escape), Key(.backspace), Key(.left), Key("h")], label: "Esc ← h", action: .back,
-    help: "the screen before; behind a filter, first without it", word: "back")
+    help: "first without the filter; then the screen before", word: "back")
 
   /// Keys of the list of sessions.
   package static let sessions = KeyMap(
     [
       Row(
-        keys: [Key(.enter), Key(.right), Key("l")], label: "Enter → l", action: .open, help: "the session's messages",
-        word: "open"),
+        keys: [Key(.enter), Key(.right)], label: "Enter →", action: .open, help: "the session's messages", word: "open"),
+      Row(keys: [Key("l")], label: "l", action: .ladder, help: "the session's ladder", word: "ladder"),
       Row(
         keys: [Key("/")], label: "/", action: .filter, help: "only sessions with these words in name or addresses",
         word: "filter"),
@@ -85,15 +104,17 @@ package struct KeyMap: Sendable {
       ),
       Row(keys: [Key("a")], label: "a", action: .allMessages, help: "messages of all sessions", word: "all"),
       Row(keys: [Key("P")], label: "P", action: .problems, help: "problems by kind and cause", word: "problems"),
-      Row(keys: [Key(.escape)], label: "Esc", action: .back, help: "without the filter"),
+      Row(keys: [Key(.escape)], label: "Esc", action: .back, help: "without the filter; then at all times"),
     ] + moving + general)
 
   /// Keys of the list of messages.
   package static let messages = KeyMap(
     [
       Row(
-        keys: [Key(.enter), Key(.right), Key("l")], label: "Enter → l", action: .open,
-        help: "the message's bytes and fields", word: "bytes"),
+        keys: [Key(.enter), Key(.right)], label: "Enter →", action: .open, help: "the message's bytes and fields",
+        word: "bytes"),
+      Row(
+        keys: [Key("l")], label: "l", action: .ladder, help: "the ladder of the message's connection", word: "ladder"),
       back,
       Row(
         keys: [Key("/")], label: "/", action: .filter, help: "only messages that a -Y filter lets through",
@@ -121,6 +142,19 @@ package struct KeyMap: Sendable {
           help: "the next one that is \(name)")
       } + [Row(keys: [Key("P")], label: "P", action: .problems, help: "problems by kind and cause")] + movingAmongMarks
       + general)
+
+  /// Keys of a ladder.
+  package static let ladder = KeyMap(
+    [
+      Row(
+        keys: [Key(.enter), Key(.right)], label: "Enter →", action: .open,
+        help: "the bytes and fields of the line's message",
+        word: "bytes"),
+      back,
+      Row(
+        keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
+      Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the last one with a problem"),
+    ] + moving + general)
 
   /// Keys of the list of problems.
   package static let problems = KeyMap(

@@ -37,6 +37,13 @@ package struct MessageItem: Equatable, Sendable {
     return String(out.text.dropFirst(11).prefix(12))
   }
 
+  /// The day of a moment by the local clock: `2026-11-21`.
+  static func date(_ time: Timestamp, _ zone: LocalZone) -> String {
+    var out = ByteWriter(capacity: 64)
+    out.instant(time.advanced(by: Int64(zone.offset(at: time.seconds)) * 1_000_000_000))
+    return String(out.text.prefix(10))
+  }
+
   /// Microseconds as milliseconds: `23.1 ms`.
   package static func milliseconds(_ microseconds: Int64) -> String {
     var out = ByteWriter(capacity: 32)

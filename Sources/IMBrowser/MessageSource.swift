@@ -117,6 +117,15 @@ package final class PageFinder {
     }
   }
 
+  /// The first message from a time on; `nil` when `isStale` says that nobody wants it any more.
+  package func moment(_ request: MomentRequest, isStale: () -> Bool = { false }) throws(StoreError) -> Found? {
+    var choice = request.choice
+    let end = choice.page.times?.upperBound ?? .distantFuture
+    guard request.moment < end else { return Found(id: nil) }
+    choice.page.times = max(request.moment, choice.page.times?.lowerBound ?? .distantPast)..<end
+    return try find(0, choice, 1, isForward: true, isStale).map { Found(id: $0.messages.first?.id) }
+  }
+
   private func find(
     _ id: Int64, _ choice: PageRequest.Choice, _ count: Int, isForward: Bool, _ isStale: () -> Bool
   ) throws(StoreError) -> (messages: [StoredMessage], isEnd: Bool)? {

@@ -38,6 +38,9 @@ package struct MessageWindow: Sendable {
   /// An empty window.
   package init() {}
 
+  /// Whether there is a list at all.
+  var isBegun: Bool { generation > 0 }
+
   /// The selected message; `nil` where there is none.
   package var selected: MessageItem? { items.indices.contains(focus) ? items[focus] : nil }
 

@@ -6,8 +6,8 @@ package import IMWire
 package enum BrowserRequest: Equatable, Sendable {
   /// The sessions in an order, as they are since a commit.
   case sessions(SessionsRequest)
-  /// Problems by kind and cause.
-  case problems
+  /// Problems by kind and cause: those of a time, or all.
+  case problems(Range<Timestamp>?)
   /// A page of messages.
   case page(PageRequest)
   /// Rows as cells.
@@ -24,6 +24,12 @@ package enum BrowserRequest: Equatable, Sendable {
   case details(Int64)
   /// The bytes and parts of a message's first copy.
   case frame(FrameRequest)
+  /// A part of a ladder.
+  case ladder(LadderRequest)
+  /// Figures over time.
+  case strip(StripRequest)
+  /// The first message from a time on.
+  case moment(MomentRequest)
 }
 
 /// What the threads that read the store have found.
@@ -50,6 +56,12 @@ package enum BrowserAnswer: Sendable {
   case details(Int64, [(name: String, value: String)])
   /// The bytes and parts of a message's first copy.
   case frame(FrameRequest, FrameAnatomy)
+  /// A part of a ladder.
+  case ladder(LadderAnswer)
+  /// Figures over time; `nil` where there are none.
+  case strip(StripRequest, StoredPeriods?)
+  /// The message that was looked for; `nil` where there is none.
+  case moment(MomentRequest, Int64?)
   /// Reading failed.
   case failure(BrowserRequest, String)
 }
@@ -90,6 +102,16 @@ package struct ProblemRequest: Equatable, Sendable {
   package var isForward: Bool
   /// What it has to have; empty for any problem.
   package var kinds: ProblemKinds
+  /// Among which messages.
+  package var choice: PageRequest.Choice
+}
+
+/// The first message from a time on that is wanted.
+package struct MomentRequest: Equatable, Sendable {
+  /// Counts up: of two that are the same the later one is answered.
+  package var generation: Int
+  /// The time.
+  package var moment: Timestamp
   /// Among which messages.
   package var choice: PageRequest.Choice
 }

@@ -11,6 +11,9 @@ package struct SelectableList<Item: Sendable, ID: Hashable & Sendable>: Sendable
   /// Rows that are seen.
   package private(set) var height = 1
 
+  /// What is to be selected when other rows come, if it is among them.
+  private var preferred: ID?
+
   /// An empty list of items that `id` tells apart.
   package init(id: @escaping @Sendable (Item) -> ID) { idOf = id }
 
@@ -22,7 +25,8 @@ package struct SelectableList<Item: Sendable, ID: Hashable & Sendable>: Sendable
 
   /// Puts other rows in place of these.
   package mutating func replace(_ items: [Item]) {
-    let (id, screenRow) = (selected.map(idOf), index - top)
+    let (id, screenRow) = (preferred ?? selected.map(idOf), index - top)
+    preferred = nil
     self.items = items
     if let id, let found = items.firstIndex(where: { idOf($0) == id }) {
       index = found
@@ -30,6 +34,9 @@ package struct SelectableList<Item: Sendable, ID: Hashable & Sendable>: Sendable
     }
     settle()
   }
+
+  /// Selects a row when other rows come, if it is among them.
+  mutating func prefer(_ id: ID) { preferred = id }
 
   /// Shows so many rows.
   package mutating func resize(_ height: Int) {

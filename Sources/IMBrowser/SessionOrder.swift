@@ -1,6 +1,6 @@
 package import IMStore
 import IMTerminal
-import IMWire
+package import IMWire
 
 /// By what sessions are sorted.
 package enum SessionSort: String, CaseIterable, Sendable {
@@ -31,6 +31,9 @@ package struct SessionOrder: Equatable, Sendable {
   /// Sessions that stand in front of the others.
   package var pins: Set<Int64> = []
 
+  /// Sessions that lasted into this time; `nil` for all.
+  package var times: Range<Timestamp>?
+
   /// All, as they came.
   package init() {}
 
@@ -43,12 +46,19 @@ package struct SessionOrder: Equatable, Sendable {
       if i % 1_024 == 0, isStale() { return nil }
       if pins.contains(session.id) {
         pinned.append(session)
-      } else if words.isEmpty || words.allSatisfy({ Self.has(session, $0) }) {
+      } else if lasts(session), words.isEmpty || words.allSatisfy({ Self.has(session, $0) }) {
         others.append(session)
       }
     }
     if isStale() { return nil }
     return sorted(pinned) + sorted(others)
+  }
+
+  /// Whether a session had begun before the time was over, and was not over before it began.
+  private func lasts(_ session: StoredSession) -> Bool {
+    guard let times else { return true }
+    guard let first = session.first, let last = session.last else { return false }
+    return first < times.upperBound && last >= times.lowerBound
   }
 
   private static func has(_ session: StoredSession, _ word: String) -> Bool {

@@ -13,6 +13,9 @@ package struct StoredFilter: Sendable {
     .rttMilliseconds, .rttMicroseconds, .fate, .cause, .retries, .dup, .late, .retry, .duplicate,
   ]
 
+  /// The names of the fields, in the order of the manual.
+  static var fieldNames: [String] { MessageField.allCases.filter { known.contains($0) }.map(\.field.name) }
+
   /// Compiles a filter. Times without a zone are in `zone`.
   package init(_ text: String, zone: LocalZone) throws(FilterError) {
     var schema = FilterSchema.messages

@@ -1,5 +1,6 @@
 import IMEngine
 package import IMMetrics
+package import IMOutput
 package import IMWire
 
 /// Everything that a report shows, bounded whatever the capture's size.

@@ -1,3 +1,4 @@
+import IMBrowser
 import IMCommandLine
 import IMPipeline
 
@@ -34,6 +35,9 @@ struct Browse: Subcommand {
         "--names <file>", \.options.namesPath,
         "Show names beside sessions, from lines of 'id,name' or of a hosts file."),
       .value("--store <file>", \.options.storePath, "With -i, write messages to this store, and keep it."),
+      .value(
+        "--graph <style>", \.options.graph,
+        "Draw figures over time in braille, block or ascii; what the terminal shows, by default."),
       .group(\.source), .group(\.decode), .group(\.speech),
       .list(
         "<file> ...", \.source.source.operands,
@@ -47,3 +51,5 @@ struct Browse: Subcommand {
       options: options)
   }
 }
+
+extension GraphStyle: OptionValue {}

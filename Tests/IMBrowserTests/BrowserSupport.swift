@@ -15,6 +15,7 @@ final class ListedMessages: MessageSource {
     messages.filter { message in
       (choice.session == nil || choice.session == message.session)
         && (choice.connection == nil || choice.connection == message.connection)
+        && (choice.times?.contains(message.time) ?? true)
         && (choice.problems == [] || !message.problems.isDisjoint(with: choice.problems))
     }
   }
@@ -25,6 +26,21 @@ final class ListedMessages: MessageSource {
 
   func messages(before id: Int64, _ choice: PageChoice, count: Int) -> [StoredMessage] {
     Array(chosen(choice).filter { $0.id < id }.suffix(count))
+  }
+
+  /// Every stretch of a second, as a store counts it.
+  func periods(_ times: Range<Timestamp>?) -> StoredPeriods? {
+    let chosen = messages.filter { times?.contains($0.time) ?? true }
+    guard let first = chosen.map(\.time.seconds).min(), let last = chosen.map(\.time.seconds).max() else { return nil }
+    let width = max(1, (last - first) / 300 + 1)
+    var periods = Array(repeating: StoredPeriod(), count: Int((last - first) / width + 1))
+    for message in chosen {
+      let place = Int((message.time.seconds - first) / width)
+      periods[place].messages += 1
+      periods[place].retries += message.retries
+      periods[place].roundTrip95 = max(periods[place].roundTrip95 ?? 0, message.latency ?? 0)
+    }
+    return StoredPeriods(start: first, width: width, periods: periods)
   }
 
   func name(ofSession id: Int64) -> String? { "\(id)" }
@@ -66,5 +82,43 @@ extension StoredSession {
       unanswered: Int64(random.next() % 3), rejected: 0, damaged: 0, retries: Int64(random.next() % 4), late: 0,
       roundTrip95: random.once(in: 4) ? nil : Int64(random.next() % 500_000), lastMessage: nil,
       first: nil, last: random.once(in: 9) ? nil : Timestamp(microseconds: Int64(random.next() % 1_000_000_000)))
+  }
+}
+
+extension ListedMessages: LadderSource {
+  /// Every fourth message is sent three times, and answered up to 20 s later, behind messages that came meanwhile.
+  private func stored(_ message: StoredMessage) -> StoredLadderMessage {
+    let at = message.time.microseconds
+    let copies = message.id % 4 == 0 ? [at, at + 3_000_000, at + 6_000_000] : [at]
+    return StoredLadderMessage(
+      message: message, copies: copies, answers: message.id % 7 == 0 ? [] : [at + 1 + message.id % 5 * 5_000_000],
+      isHeartbeat: message.id % 9 == 0)
+  }
+
+  func ladderMessages(after id: Int64, _ choice: PageChoice, count: Int) -> [StoredLadderMessage] {
+    messages(after: id, choice, count: count).map(stored)
+  }
+
+  func ladderMessages(before id: Int64, _ choice: PageChoice, count: Int) -> [StoredLadderMessage] {
+    messages(before: id, choice, count: count).map(stored)
+  }
+
+  func streamIssues(ofConnection connection: Int64, from: Timestamp, to: Timestamp) -> [StoredStreamIssue] {
+    let all = messages.filter { $0.connection == connection && $0.id % 50 == 0 }.map {
+      StoredStreamIssue(
+        id: $0.id, time: $0.time.advanced(by: 1_000), kind: $0.id % 100 == 0 ? "gap" : "orphan_ack",
+        direction: .serverToClient, byteCount: 7)
+    }
+    return all.filter { (from...to).contains($0.time) }
+  }
+
+  func heartbeatInterval(ofConnection connection: Int64) -> Int64? { 2_000_000 }
+
+  /// When what a ladder shows of a connection came, in order: made without any parts.
+  func moments(ofConnection connection: Int64) -> [Int64] {
+    let messages = messages.filter { $0.connection == connection }
+    let frames = messages.map(stored).flatMap { $0.copies + $0.answers }
+    let issues = streamIssues(ofConnection: connection, from: .distantPast, to: .distantFuture)
+    return (frames + issues.map(\.time.microseconds)).sorted()
   }
 }

@@ -10,7 +10,7 @@ import Testing
 /// The screens, driven as whoever owns a terminal drives them.
 @Suite struct BrowserTests {
   /// A browser and what answers it.
-  private struct Bench {
+  struct Bench {
     var browser = Browser(BrowsedSource(files: ["a b.db"], isStore: true), zone: .utc)
     let source = ListedMessages.drawn(900, seed: 5)
     let finder: PageFinder
@@ -38,6 +38,9 @@ import Testing
       switch request {
       case .sessions(let wanted): wanted.order.arrange(sessions).map { .sessions(wanted, $0, SessionTotals(sessions)) }
       case .problems: .problems([])
+      case .ladder(let wanted): try LadderFinder(source).part(wanted).map { .ladder($0) }
+      case .strip(let wanted): .strip(wanted, source.periods(wanted.times))
+      case .moment(let wanted): try finder.moment(wanted).map { .moment(wanted, $0.id) }
       case .page(let wanted): try finder.page(wanted).map { .page($0) }
       case .problem(let wanted): try finder.problem(wanted).map { .problem(wanted, $0.id) }
       case .frame(let wanted):
@@ -69,7 +72,7 @@ import Testing
   }
 
   @Test func everyKeyOfHelpIsOneKeyAlone() {
-    for map in [KeyMap.sessions, .messages, .problems, .frame] {
+    for map in [KeyMap.sessions, .messages, .problems, .frame, .ladder] {
       let keys = map.rows.flatMap(\.keys)
       #expect(Set(keys).count == keys.count)
       for row in map.rows { for key in row.keys { #expect(map.action(key) == row.action) } }
@@ -83,7 +86,7 @@ import Testing
     var bench = Bench()
     try bench.settle()
     let keys =
-      [KeyMap.sessions, .messages, .problems, .frame].flatMap { $0.rows.flatMap(\.keys) } + [
+      [KeyMap.sessions, .messages, .problems, .frame, .ladder].flatMap { $0.rows.flatMap(\.keys) } + [
         Key("张"), Key("x"), Key(.delete),
       ]
     for step in 0..<3_000 {
@@ -110,7 +113,7 @@ import Testing
   @Test func staleSessionsAreNeverShown() throws {
     var bench = Bench()
     let first = bench.browser.takeRequests(at: .zero)
-    #expect(first == [.sessions(SessionsRequest())])
+    #expect(first == [.sessions(SessionsRequest()), .strip(StripRequest())])
     bench.browser.handle(.key(Key("s")), at: .milliseconds(1))
     let second = bench.browser.takeRequests(at: .milliseconds(40))
     guard case .sessions(let wanted) = second.first else {

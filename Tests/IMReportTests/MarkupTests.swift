@@ -1,3 +1,4 @@
+import IMOutput
 import Testing
 
 @testable import IMReport

@@ -32,8 +32,8 @@ final class BrowseReaders {
   /// Hands on a request.
   func put(_ request: BrowserRequest) {
     switch request {
-    case .sessions, .problems: lists.desk.put(request)
-    case .page, .problem, .news, .details: pages.desk.put(request)
+    case .sessions, .problems, .strip: lists.desk.put(request)
+    case .page, .problem, .news, .details, .ladder, .moment: pages.desk.put(request)
     case .frame: frames.desk.put(request)
     case .save: files.desk.put(request)
     case .names: names?.desk.put(request)

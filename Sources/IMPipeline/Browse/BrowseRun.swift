@@ -1,6 +1,6 @@
 import CSandbox
 import Glibc
-import IMBrowser
+package import IMBrowser
 import IMCapture
 import IMEngine
 import IMProfile
@@ -19,6 +19,8 @@ package struct BrowseOptions: Sendable {
   package var namesPath = ""
   /// The store that a live capture writes; empty for one that goes at the end.
   package var storePath = ""
+  /// How figures over time are drawn; `nil` for what the terminal shows best.
+  package var graph: GraphStyle?
 
   /// The defaults.
   package init() {}
@@ -53,6 +55,7 @@ package func runBrowse(
   var browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
   if names != nil { browser.names = NameBook() }
   let term = getenv("TERM").map { String(cString: $0) } ?? ""
+  browser.graph = options.graph ?? GraphStyle(isUTF8: localeIsUTF8(), term: term)
   let answers = AnswerDesk { TerminalSignals.wake() }
   let loading = StoreLoading { TerminalSignals.wake() }
   do throws(CaptureError) {

@@ -59,6 +59,7 @@ struct LiveBrowse {
       let term = getenv("TERM").map { String(cString: $0) } ?? ""
       var browser = Browser(source, zone: .local, hasMouse: options.hasMouse)
       if names != nil { browser.names = NameBook() }
+      browser.graph = options.graph ?? GraphStyle(isUTF8: localeIsUTF8(), term: term)
       let loop = BrowseLoop(
         browser, session,
         colours: ColourLevel(term: term, isWanted: isColoured), wakeEnd: wakeEnd, answers: answers, loading: loading,

@@ -62,6 +62,9 @@ extension BrowserRequest {
     case .save: 7
     case .names: 8
     case .rows: 9
+    case .ladder: 10
+    case .strip: 11
+    case .moment: 12
     }
   }
 }

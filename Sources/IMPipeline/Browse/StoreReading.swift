@@ -57,12 +57,15 @@ private struct Answering {
       }
       guard let sessions, let rows = wanted.order.arrange(sessions.rows, isStale: { desk.isStale }) else { return nil }
       return .sessions(wanted, rows, sessions.totals)
-    case .problems: return .problems(try reader.problemCounts())
+    case .problems(let times): return .problems(try reader.problemCounts(times))
     case .page(let wanted): return try finder.page(wanted) { desk.isStale }.map { .page($0) }
     case .problem(let wanted):
       return try finder.problem(wanted) { desk.isStale }.map { .problem(wanted, $0.id) }
     case .news(let wanted): return try finder.news(wanted) { desk.isStale }.map { .news($0) }
     case .details(let id): return .details(id, try reader.details(ofMessage: id))
+    case .ladder(let wanted): return try LadderFinder(reader).part(wanted) { desk.isStale }.map { .ladder($0) }
+    case .strip(let wanted): return .strip(wanted, try reader.periods(wanted.times, limit: TimeStrip.limit))
+    case .moment(let wanted): return try finder.moment(wanted) { desk.isStale }.map { .moment(wanted, $0.id) }
     case .frame, .rows, .save, .names: return nil
     }
   }

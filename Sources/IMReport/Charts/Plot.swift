@@ -1,3 +1,4 @@
+import IMOutput
 import IMWire
 
 /// The area of a chart in which its marks lie, and how to draw on it. One unit is a pixel where the page is wide.

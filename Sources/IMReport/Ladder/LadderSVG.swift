@@ -1,4 +1,4 @@
-import IMOutput
+package import IMOutput
 
 /// A ladder as SVG: on a page, or a file of its own.
 package struct LadderSVG {

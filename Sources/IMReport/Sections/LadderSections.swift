@@ -77,6 +77,9 @@ enum LadderSections {
 }
 
 extension Ladder {
+  /// Its name, as an anchor of the page.
+  fileprivate var anchor: String { "ladder-\(serial)" }
+
   /// The same with at most so many rows.
   func cut(to limit: Int) -> Ladder {
     guard rows.count > limit else { return self }

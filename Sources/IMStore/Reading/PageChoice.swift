@@ -1,3 +1,5 @@
+package import IMWire
+
 /// Which messages a page shows; where nothing is chosen, all.
 package struct PageChoice: Equatable, Sendable {
   /// Those of this session, by its number in the store.
@@ -6,12 +8,19 @@ package struct PageChoice: Equatable, Sendable {
   package var connection: Int64?
   /// Those that have one of these problems; empty for all.
   package var problems: ProblemKinds
+  /// Those whose first copy came in this time; `nil` for all.
+  package var times: Range<Timestamp>?
+  /// Numbers outside of which no message of `times` is; `nil` where that is not known.
+  var ids: ClosedRange<Int64>?
 
   /// Messages of a session or a connection that have one of `problems`.
-  package init(session: Int64? = nil, connection: Int64? = nil, problems: ProblemKinds = []) {
+  package init(
+    session: Int64? = nil, connection: Int64? = nil, problems: ProblemKinds = [], times: Range<Timestamp>? = nil
+  ) {
     self.session = session
     self.connection = connection
     self.problems = problems
+    self.times = times
   }
 
   /// The conditions, as SQL; each has a parameter from 3 on, in the order of `parameters`.
@@ -23,12 +32,23 @@ package struct PageChoice: Equatable, Sendable {
       text += " AND \(condition) ?\(place)"
     }
     // The first half is what the partial indexes are chosen by.
-    if problems != [] { text += " AND problems <> 0 AND problems & ?\(place + 1) <> 0" }
+    if problems != [] {
+      place += 1
+      text += " AND problems <> 0 AND problems & ?\(place) <> 0"
+    }
+    if times != nil {
+      text += " AND time_us >= ?\(place + 1) AND time_us < ?\(place + 2)"
+      place += 2
+    }
+    if ids != nil { text += " AND id >= ?\(place + 1) AND id <= ?\(place + 2)" }
     return text
   }
 
   /// What the conditions compare with.
   var parameters: [Int64] {
-    [session, connection, problems == [] ? nil : problems.rawValue].compactMap { $0 }
+    [
+      session, connection, problems == [] ? nil : problems.rawValue, times?.lowerBound.microseconds,
+      times?.upperBound.microseconds, ids?.lowerBound, ids?.upperBound,
+    ].compactMap { $0 }
   }
 }

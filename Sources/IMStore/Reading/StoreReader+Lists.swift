@@ -1,5 +1,5 @@
 import CSQLite
-import IMWire
+package import IMWire
 
 /// What a store has beside its messages: short lists, read whole.
 extension StoreReader {
@@ -49,14 +49,16 @@ extension StoreReader {
     }
   }
 
-  /// Problems by kind and cause, in the order of the kinds' numbers.
-  package func problemCounts() throws(StoreError) -> [StoredProblemCount] {
+  /// Problems by kind and cause, in the order of the kinds' numbers: those of a time, or all.
+  package func problemCounts(_ times: Range<Timestamp>? = nil) throws(StoreError) -> [StoredProblemCount] {
     var statement = try database.prepare(
       """
       SELECT k.name, k.bit, cause.name, count(*), min(p.time_us)
       FROM problem AS p JOIN problem_kind AS k ON k.id = p.kind LEFT JOIN cause ON cause.id = p.cause
-      GROUP BY p.kind, p.cause ORDER BY p.kind, p.cause
+      WHERE p.time_us >= ?1 AND p.time_us < ?2 GROUP BY p.kind, p.cause ORDER BY p.kind, p.cause
       """, "count problems")
+    statement.bind(1, times?.lowerBound.microseconds ?? .min)
+    statement.bind(2, times?.upperBound.microseconds ?? .max)
     var counts: [StoredProblemCount] = []
     while try statement.step() {
       let row = statement.row

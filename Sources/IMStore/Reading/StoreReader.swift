@@ -1,5 +1,6 @@
 import CSQLite
 import IMEngine
+import IMWire
 
 /// Reads a store page by page, while it is written or afterwards.
 ///
@@ -15,6 +16,8 @@ package final class StoreReader {
   /// Prepared statements by their SQL: there are as many as shapes of a choice.
   private var statements: [String: Prepared] = [:]
   private var types: [Int64: StoredType] = [:]
+  /// The numbers of the messages of a time, as they were found last.
+  var timeBounds: (times: Range<Timestamp>, ids: ClosedRange<Int64>)?
 
   private final class Prepared {
     var statement: Statement
@@ -57,14 +60,16 @@ package final class StoreReader {
   package func messages(
     after id: Int64, _ choice: PageChoice = PageChoice(), count: Int
   ) throws(StoreError) -> [StoredMessage] {
-    try page("id > ?1\(choice.conditions) ORDER BY id", id, choice, count)
+    let choice = try bounded(choice)
+    return try page("id > ?1\(choice.conditions) ORDER BY id", id, choice, count)
   }
 
   /// The messages in front of the one with number `id`, `Int64.max` for the last ones; at most `count`, in order.
   package func messages(
     before id: Int64, _ choice: PageChoice = PageChoice(), count: Int
   ) throws(StoreError) -> [StoredMessage] {
-    try page("id < ?1\(choice.conditions) ORDER BY id DESC", id, choice, count).reversed()
+    let choice = try bounded(choice)
+    return try page("id < ?1\(choice.conditions) ORDER BY id DESC", id, choice, count).reversed()
   }
 
   /// The message with number `id`; `nil` where there is none.
@@ -101,11 +106,15 @@ package final class StoreReader {
     var messages: [StoredMessage] = []
     while try prepared.statement.step() {
       let row = prepared.statement.row
-      // A type that came since the names were read.
-      if let type = row.number(5), types[type] == nil { try readTypes() }
-      messages.append(StoredMessage(row, types: types))
+      messages.append(StoredMessage(row, types: try typeNames(with: row.number(5))))
     }
     return messages
+  }
+
+  /// The types' names, which are read again for a type that came since they were read.
+  func typeNames(with type: Int64?) throws(StoreError) -> [Int64: StoredType] {
+    if let type, types[type] == nil { try readTypes() }
+    return types
   }
 
   private func readTypes() throws(StoreError) {

@@ -39,7 +39,7 @@ def check_moving(bench):
 
 def check_opening_and_back(bench):
     terminal = opened(bench)
-    for forth, back in [("Enter", "Escape"), ("Right", "Left"), ("l", "h"), ("Enter", "BSpace")]:
+    for forth, back in [("Enter", "Escape"), ("Right", "Left"), ("Enter", "h"), ("Enter", "BSpace")]:
         terminal.press(forth)
         terminal.wait(r"^ session 49147 .*\n +1 ")
         terminal.press(back)
@@ -77,11 +77,11 @@ def check_sorting_keeps_the_session(bench):
         terminal.wait("by %s" % key)
         wait_selected(terminal, "40475")
     terminal.press("s", "s")
-    lines = terminal.wait(lambda text: re.search("by messages", text) and "msgs▼" in text and text.split("\n")[2].find("40475") > 0)
-    counts = [int(re.search(r":\d+ +(\d+)", line).group(1)) for line in lines[2:5]]
+    lines = terminal.wait(lambda text: re.search("by messages", text) and "msgs▼" in text and text.split("\n")[3].find("40475") > 0)
+    counts = [int(re.search(r":\d+ +(\d+)", line).group(1)) for line in lines[3:6]]
     assert counts == sorted(counts, reverse=True), counts
     terminal.press("r")
-    lines = terminal.wait(lambda text: "msgs▲" in text and "22509" in text.split("\n")[2])
+    lines = terminal.wait(lambda text: "msgs▲" in text and "22509" in text.split("\n")[3])
     wait_selected(terminal, "40475")
 
 
@@ -90,11 +90,11 @@ def check_pins(bench):
     terminal.press("End")
     wait_selected(terminal, "22509")
     terminal.press("p")
-    terminal.wait(lambda text: re.match(r"\*[R!]? +3 22509", text.split("\n")[2]))
+    terminal.wait(lambda text: re.match(r"\*[R!]? +3 22509", text.split("\n")[3]))
     wait_selected(terminal, "22509")
     terminal.press("s")
     terminal.wait("by name")
-    assert "22509" in terminal.lines()[2]
+    assert "22509" in terminal.lines()[3]
     terminal.press("p")
     terminal.wait(lambda text: not re.search(r"^\*", text, re.M))
 

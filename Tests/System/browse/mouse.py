@@ -4,20 +4,20 @@ from .keys import opened, wait_selected
 
 def check_clicks_and_the_wheel(bench):
     terminal = opened(bench)
-    terminal.mouse(0, 3, 10)
+    terminal.mouse(0, 4, 10)
     wait_selected(terminal, "40475")
-    terminal.mouse(65, 3, 10)
+    terminal.mouse(65, 4, 10)
     wait_selected(terminal, "22509")
-    terminal.mouse(64, 3, 10)
+    terminal.mouse(64, 4, 10)
     wait_selected(terminal, "49147")
     # Outside of the list nothing happens.
     terminal.mouse(0, 23, 10)
     terminal.mouse(0, 0, 0)
     wait_selected(terminal, "49147")
-    terminal.mouse(0, 2, 10)
+    terminal.mouse(0, 3, 10)
     terminal.wait(r"^ session 49147 .*\n +1 ")
     wait_selected(terminal, "^. +1 ")
-    terminal.mouse(0, 5, 10)
+    terminal.mouse(0, 6, 10)
     wait_selected(terminal, "^. +10 ")
 
 

@@ -18,6 +18,8 @@ class Bench:
         self.terminals = []
         self.stores = {}
         self.count = 0
+        # Which keys were pressed on which screen.
+        self.pressed = set()
 
     def sample(self, name):
         return os.path.join(self.samples, name)
@@ -84,6 +86,8 @@ class Terminal:
 
     def press(self, *keys):
         """Presses keys, by tmux's names of them."""
+        screen = screen_of(self.lines())
+        self.bench.pressed.update((screen, key) for key in keys)
         self.tmux("send-keys", "-t", "t", *keys)
 
     def type(self, text):
@@ -126,6 +130,22 @@ class Terminal:
     def ask(self, format):
         """What tmux knows of the terminal."""
         return self.tmux("display-message", "-t", "t", "-p", format).stdout.strip()
+
+
+# What the bottom line of each screen begins with.
+SCREENS = {
+    "sessions": "Enter open +l ladder", "messages": "Enter bytes +l ladder", "problems": "Enter open +Esc back",
+    "ladder": "Enter bytes +Esc back", "frame": "Tab pane",
+}
+
+
+def screen_of(lines):
+    """The name of the screen that a terminal shows; nothing for none."""
+    last = next((line for line in reversed(lines) if line.strip()), "")
+    for name, hints in SCREENS.items():
+        if re.match(" *" + hints, last):
+            return name
+    return ""
 
 
 def row_of(lines, pattern):

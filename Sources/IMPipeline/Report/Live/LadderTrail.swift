@@ -1,4 +1,5 @@
 import IMEngine
+import IMOutput
 import IMReport
 import IMWire
 

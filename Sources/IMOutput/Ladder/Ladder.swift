@@ -91,6 +91,8 @@ package struct Ladder: Sendable {
   package var session: String?
   /// When the connection was seen first.
   package var firstSeen: Timestamp
+  /// When it was seen last; `nil` where the last row tells.
+  package var lastSeen: Timestamp?
   /// The rows, in the order in which they came.
   package var rows: [Row] = []
   /// Frames in front of the first row and behind the last one that are left out.
@@ -111,8 +113,6 @@ package struct Ladder: Sendable {
     self.firstSeen = firstSeen
   }
 
-  /// Its name, as an anchor of the page.
-  var anchor: String { "ladder-\(serial)" }
   /// Who talks: `#3 192.0.2.77:40001 to 198.51.100.1:9000, tjp, session 22509`.
   package var title: String {
     "#\(serial) \(client) to \(server), \(profile)" + (session.map { ", session \($0)" } ?? "")

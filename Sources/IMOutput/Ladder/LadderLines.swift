@@ -1,9 +1,8 @@
 import IMEngine
-import IMOutput
 import IMWire
 
 /// A ladder as lines to draw: with the silences between its rows, and with what is said of each.
-package struct LadderLine: Sendable {
+package struct LadderLine: Equatable, Sendable {
   /// How a line is drawn.
   package enum Form: Sendable, Equatable {
     /// A frame on its way: sent once, sent again, or an answer.
@@ -28,6 +27,8 @@ package struct LadderLine: Sendable {
   package var isFromClient = true
   /// Whether it is a problem.
   package var isTrouble = false
+  /// The index of the row that it draws; `nil` for a silence and for what is left out.
+  package var row: Int?
 }
 
 extension Ladder {
@@ -39,10 +40,12 @@ extension Ladder {
     var lines: [LadderLine] = []
     if leftOutBefore > 0 { lines.append(across("\(count(leftOutBefore, "frame")) before, left out")) }
     var last: Timestamp?
-    for row in rows {
+    for (i, row) in rows.enumerated() {
       if let last, let line = silence(from: last, to: row.at) { lines.append(line) }
       last = max(last ?? row.at, row.at)
-      lines.append(line(row))
+      var line = line(row)
+      line.row = i
+      lines.append(line)
     }
     if leftOutBehind > 0 { lines.append(across("\(count(leftOutBehind, "frame")) behind, left out")) }
     return lines
@@ -77,7 +80,7 @@ extension Ladder {
   }
 
   /// Whether all of it happened within a second: times need more digits then.
-  private var isShort: Bool { (rows.last?.at ?? firstSeen).nanoseconds(since: firstSeen) < 1_000_000_000 }
+  private var isShort: Bool { (lastSeen ?? rows.last?.at ?? firstSeen).nanoseconds(since: firstSeen) < 1_000_000_000 }
 
   private func time(_ at: Timestamp) -> String {
     let length = at.nanoseconds(since: firstSeen)

@@ -1,0 +1,164 @@
+import IMEngine
+import IMOutput
+import IMStore
+import IMWire
+
+/// The rows of a part of a ladder, as they are put together.
+struct LadderPart {
+  private struct Row {
+    var at: Timestamp
+    var event: Ladder.Event
+    var id: LadderItem.ID
+    /// The message that it is of; `nil` for what is no message's.
+    var message: StoredMessage?
+    var connection: Int64
+  }
+
+  /// Rows of a part, at most: a message that was sent over and over has many.
+  private static let limit = 5_000
+
+  /// The time that the part covers, unless it begins or ends with the ladder.
+  let begin: Timestamp, end: Timestamp
+  private let isFirst: Bool, isLast: Bool
+  private var rows: [Row] = []
+  private let nearest: StoredMessage?
+  /// The connections of its messages, in the order of their numbers.
+  private(set) var connections: [Int64]
+
+  init(isFirst: Bool, isLast: Bool, _ messages: [StoredLadderMessage]) {
+    (self.isFirst, self.isLast) = (isFirst, isLast)
+    let times = messages.map(\.message.time)
+    begin = times.min() ?? .distantPast
+    end = times.max() ?? .distantFuture
+    nearest = messages.first?.message
+    connections = Set(messages.map(\.message.connection)).sorted()
+    for message in messages { add(message) }
+  }
+
+  private mutating func add(_ row: Row) {
+    guard isFirst || row.at >= begin, isLast || row.at <= end, rows.count < Self.limit else { return }
+    rows.append(row)
+  }
+
+  /// Adds what of a message came in the part's time.
+  mutating func add(_ stored: StoredLadderMessage) {
+    let message = stored.message
+    let isFromClient = message.direction == .clientToServer
+    let name = message.type + (message.sequence.map { " \($0)" } ?? "")
+    let sequence = message.sequence.flatMap { UInt64($0) }
+    let answered = stored.answers.first
+    func row(_ at: Int64, _ kind: LadderItem.ID.Kind, _ step: Ladder.Step) -> Row {
+      Row(
+        at: Timestamp(microseconds: at), event: .step(step), id: LadderItem.ID(kind: kind, number: message.id),
+        message: message, connection: message.connection)
+    }
+    for (i, at) in stored.copies.enumerated() {
+      var facts: Ladder.Facts = stored.isHeartbeat ? .heartbeat : []
+      if i > 0 { facts.insert(answered.map { at > $0 } ?? false ? .duplicate : .retry) }
+      if i == 0, stored.isDamaged { facts.insert(.damaged) }
+      if message.problems.contains(.late) { facts.insert(.late) }
+      var step = Ladder.Step(
+        label: name, sequence: sequence, isFromClient: isFromClient, facts: facts, copy: UInt16(clamping: i + 1),
+        sinceCopy: i > 0 ? at - stored.copies[i - 1] : nil)
+      if i == 0 { (step.fate, step.cause) = (message.fate, message.cause) }
+      add(row(at, .copy(i), step))
+    }
+    for (i, at) in stored.answers.enumerated() {
+      var step = Ladder.Step(
+        label: "answer to \(name)", sequence: sequence, isFromClient: !isFromClient,
+        facts: i == 0 ? .answer : [.answer, .repeatedAnswer], copy: 0)
+      if i == 0 {
+        step.latency = message.latency
+        // Karn's rule: which of several copies was answered nobody knows.
+        step.roundTrip = message.retries == 0 ? message.latency : nil
+        if let status = stored.status { step.label += ": \(status)" }
+      }
+      add(row(at, .answer(i), step))
+    }
+  }
+
+  /// Adds what went wrong on a stream.
+  mutating func add(_ issue: StoredStreamIssue, _ connection: Int64) {
+    let id = LadderItem.ID(kind: .issue, number: issue.id)
+    let isFromClient = issue.direction == .clientToServer
+    let event: Ladder.Event
+    if issue.kind == IssueKind.orphanAck.name {
+      event = .step(
+        Ladder.Step(label: "answer", sequence: nil, isFromClient: isFromClient, facts: [.answer, .orphan], copy: 0))
+    } else {
+      let bytes = issue.byteCount > 0 ? ": \(count(UInt64(issue.byteCount), "byte"))" : ""
+      event = .note("\(issue.kind)\(bytes) of the \(isFromClient ? "client" : "server")", isTrouble: true)
+    }
+    add(Row(at: issue.time, event: event, id: id, message: nil, connection: connection))
+  }
+
+  /// Puts the rows in the order of time; what came at once, in the order of the messages.
+  mutating func sort() {
+    // An answer that was there before its message is an issue in the store, although its message came.
+    let answers = Set(rows.filter { if case .answer = $0.id.kind { true } else { false } }.map(\.at))
+    rows.removeAll { row in
+      guard row.id.kind == .issue, case .step = row.event else { return false }
+      return answers.contains(row.at)
+    }
+    rows.sort { ($0.at, $0.message?.id ?? 0, $0.id.place) < ($1.at, $1.message?.id ?? 0, $1.id.place) }
+  }
+
+  /// Says where the ladder goes on with another connection, and where it begins.
+  mutating func nameConnections(
+    _ ends: (Int64) throws(StoreError) -> (client: String, server: String)?
+  ) throws(StoreError) {
+    guard connections.count > 1 else { return }
+    var named: [Row] = []
+    var names: [Int64: String] = [:]
+    var last: Int64?
+    for row in rows {
+      if row.connection != last, let message = row.message {
+        last = row.connection
+        if names[row.connection] == nil {
+          names[row.connection] = try ends(row.connection).map { ": \($0.client) to \($0.server)" } ?? ""
+        }
+        let text = "connection #\(row.connection)\(names[row.connection] ?? "")"
+        named.append(
+          Row(
+            at: row.at, event: .note(text, isTrouble: false),
+            id: LadderItem.ID(kind: .connection(row.id.place), number: message.id), message: nil,
+            connection: row.connection))
+      }
+      named.append(row)
+    }
+    rows = named
+  }
+
+  /// The lines, with what tells them apart.
+  func items(of ladder: Ladder) -> [LadderItem] {
+    guard var near = rows.lazy.compactMap(\.message).first ?? nearest else { return [] }
+    var ladder = ladder
+    ladder.rows = rows.map { Ladder.Row(at: $0.at, event: $0.event) }
+    let lines = ladder.lines
+    return lines.enumerated().map { i, line in
+      guard let index = line.row, rows.indices.contains(index) else {
+        // A silence belongs to the row behind it.
+        let next = i + 1 < lines.count ? lines[i + 1].row : nil
+        let id = next.flatMap { rows.indices.contains($0) ? rows[$0].id : nil }
+        return LadderItem(
+          id: LadderItem.ID(kind: .silence(id?.place ?? 0), number: id?.number ?? near.id), line: line, message: near,
+          isOfMessage: false)
+      }
+      let row = rows[index]
+      if let message = row.message { near = message }
+      return LadderItem(id: row.id, line: line, message: near, isOfMessage: row.message != nil)
+    }
+  }
+}
+
+extension LadderItem.ID {
+  /// The place of a line among those of its message that came at once.
+  fileprivate var place: Int {
+    switch kind {
+    case .copy(let place): place
+    case .answer(let place): 10_000 + place
+    case .issue: 20_000
+    case .connection(let place), .silence(let place): 30_000 + place
+    }
+  }
+}

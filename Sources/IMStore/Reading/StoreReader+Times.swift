@@ -1,0 +1,147 @@
+package import IMWire
+
+/// A stretch of time, and what was counted of the messages that began in it.
+package struct StoredPeriod: Equatable, Sendable {
+  /// Messages, and those of them that failed: without an answer, refused, damaged.
+  package var messages: Int64 = 0, failed: Int64 = 0
+  /// Copies after the first ones.
+  package var retries: Int64 = 0
+  /// The 95th percentile of round trips, in microseconds: of several rows of the table the highest; `nil` where there were none.
+  package var roundTrip95: Int64?
+  /// Signs of life without an answer.
+  package var missedHeartbeats: Int64 = 0
+
+  /// Nothing counted.
+  package init() {}
+}
+
+/// Figures over time: stretches of equal length, without a hole between the first and the last.
+package struct StoredPeriods: Equatable, Sendable {
+  /// When the first one begins, in seconds since 1970, and seconds of each.
+  package var start: Int64, width: Int64
+  /// The stretches.
+  package var periods: [StoredPeriod]
+  /// Whether any type of message is a sign of life, and it is known how many were missed.
+  package var knowsHeartbeats = false
+
+  /// Figures of their parts.
+  package init(start: Int64, width: Int64, periods: [StoredPeriod], knowsHeartbeats: Bool = false) {
+    self.start = start
+    self.width = width
+    self.periods = periods
+    self.knowsHeartbeats = knowsHeartbeats
+  }
+
+  /// The time of some of the stretches.
+  package func times(_ range: Range<Int>) -> Range<Timestamp> {
+    let begin = start + Int64(range.lowerBound) * width, end = start + Int64(range.upperBound) * width
+    return Timestamp(seconds: begin, fraction: 0)..<Timestamp(seconds: max(begin, end), fraction: 0)
+  }
+}
+
+/// Figures over time, and messages of a time.
+extension StoreReader {
+  /// The lengths that a stretch may have, in seconds; behind the last one they double.
+  private static let lengths: [Int64] = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600, 10_800, 21_600, 86_400]
+  /// Missed signs of life that are counted, at most.
+  private static let missedLimit: Int64 = 200_000
+
+  /// Figures of a time, or of all that the store has; at most `limit` stretches. `nil` where there are none.
+  package func periods(_ times: Range<Timestamp>? = nil, limit: Int) throws(StoreError) -> StoredPeriods? {
+    guard
+      let first = try database.number(
+        "SELECT start_s FROM bucket WHERE width_s = 1 ORDER BY start_s LIMIT 1", "read periods"),
+      let last = try database.number(
+        "SELECT start_s FROM bucket WHERE width_s = 1 ORDER BY start_s DESC LIMIT 1", "read periods")
+    else { return nil }
+    let begin = times?.lowerBound.seconds ?? first
+    let end =
+      times.map { max(begin + 1, $0.upperBound.seconds + ($0.upperBound.nanoseconds % 1_000_000_000 > 0 ? 1 : 0)) }
+      ?? last + 1
+    let limit = Int64(max(1, limit))
+    var width = Self.lengths.first { Self.count(begin, end, $0) <= limit } ?? 86_400
+    while Self.count(begin, end, width) > limit { width *= 2 }
+    let start = Self.floor(begin, width)
+    let count = Int(Self.count(begin, end, width))
+    var found = StoredPeriods(
+      start: start, width: width, periods: Array(repeating: StoredPeriod(), count: count))
+    try read(&found)
+    try readHeartbeats(&found)
+    return found
+  }
+
+  private static func floor(_ value: Int64, _ width: Int64) -> Int64 {
+    (value / width - (value % width < 0 ? 1 : 0)) * width
+  }
+
+  private static func count(_ begin: Int64, _ end: Int64, _ width: Int64) -> Int64 {
+    (floor(end - 1, width) - floor(begin, width)) / width + 1
+  }
+
+  private func read(_ found: inout StoredPeriods) throws(StoreError) {
+    // The longest rows that fit: a percentile of a minute says more than the highest of sixty seconds.
+    let rowWidth: Int64 = found.width % 60 == 0 ? 60 : found.width % 10 == 0 ? 10 : 1
+    var statement = try database.prepare(
+      """
+      SELECT start_s, messages, unanswered + rejected + damaged, retries, rtt_p95_us FROM bucket
+      WHERE width_s = ?1 AND start_s >= ?2 AND start_s < ?3
+      """, "read periods")
+    statement.bind(1, rowWidth)
+    statement.bind(2, found.start)
+    statement.bind(3, found.start + Int64(found.periods.count) * found.width)
+    while try statement.step() {
+      let row = statement.row
+      let place = Int(((row.number(0) ?? 0) - found.start) / found.width)
+      guard found.periods.indices.contains(place) else { continue }
+      found.periods[place].messages += row.number(1) ?? 0
+      found.periods[place].failed += row.number(2) ?? 0
+      found.periods[place].retries += row.number(3) ?? 0
+      if let roundTrip = row.number(4) {
+        found.periods[place].roundTrip95 = max(found.periods[place].roundTrip95 ?? 0, roundTrip)
+      }
+    }
+  }
+
+  private func readHeartbeats(_ found: inout StoredPeriods) throws(StoreError) {
+    // Without indexes every problem would be looked at again with each batch.
+    guard try isWhole(),
+      try database.number("SELECT 1 FROM type WHERE role = 'heartbeat' LIMIT 1", "read periods") != nil
+    else { return }
+    var statement = try database.prepare(
+      """
+      SELECT p.time_us FROM problem AS p JOIN message AS m ON m.id = p.message JOIN type AS t ON t.id = m.type
+      WHERE p.kind = ?1 AND p.time_us >= ?2 AND p.time_us < ?3 AND t.role = 'heartbeat' LIMIT ?4
+      """, "read periods")
+    let end = found.start + Int64(found.periods.count) * found.width
+    statement.bind(1, ProblemKinds.id(ofBit: 1))
+    statement.bind(2, found.start * 1_000_000)
+    statement.bind(3, end * 1_000_000)
+    statement.bind(4, Self.missedLimit)
+    var count: Int64 = 0
+    while try statement.step() {
+      count += 1
+      let place = Int(((statement.row.number(0) ?? 0) / 1_000_000 - found.start) / found.width)
+      if found.periods.indices.contains(place) { found.periods[place].missedHeartbeats += 1 }
+    }
+    found.knowsHeartbeats = count < Self.missedLimit
+  }
+
+  /// A choice by time as one by numbers as well, where the store grows no more: then a page looks at no message outside of it.
+  func bounded(_ choice: PageChoice) throws(StoreError) -> PageChoice {
+    guard let times = choice.times else { return choice }
+    var choice = choice
+    if let timeBounds, timeBounds.times == times {
+      choice.ids = timeBounds.ids
+    } else if try isWhole() {
+      var statement = try database.prepare(
+        "SELECT min(id), max(id) FROM message WHERE time_us >= ?1 AND time_us < ?2", "read messages")
+      statement.bind(1, times.lowerBound.microseconds)
+      statement.bind(2, times.upperBound.microseconds)
+      _ = try statement.step()
+      let ids = (statement.row.number(0) ?? 1)...(statement.row.number(1) ?? 1)
+      timeBounds = (times, ids)
+      choice.ids = ids
+    }
+    return choice
+  }
+}

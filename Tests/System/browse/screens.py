@@ -1,0 +1,315 @@
+"""Each key of help on each screen, the ladder, figures over time, and commands."""
+import re
+
+from .keys import opened, selected, wait_selected
+from .terminal import SCREENS, row_of, screen_of
+
+# How each screen is reached from the list of sessions.
+WAYS = {
+    "sessions": [], "messages": [("Enter", "messages")], "problems": [("P", "problems")], "ladder": [("l", "ladder")],
+    "frame": [("Enter", "messages"), ("Enter", "frame")],
+}
+
+
+def shown(terminal, name, **options):
+    """Waits for a screen, and for what is on it."""
+    def there(text):
+        return screen_of(text.split("\n")) == name and not re.search("opening…|reading the capture", text)
+    there.__doc__ = "the screen of " + name
+    return terminal.wait(there, **options)
+
+
+def at_screen(bench, name, **options):
+    """A terminal that shows a screen."""
+    terminal = opened(bench, **options)
+    for key, reached in WAYS[name]:
+        terminal.press(key)
+        shown(terminal, reached)
+    return terminal
+
+
+def place(terminal, name):
+    """What is selected, as text: of bytes and fields, what the line beneath says."""
+    return terminal.lines()[-2] if name == "frame" else selected(terminal)
+
+
+def check_moving_on_each_screen(bench):
+    for name in SCREENS:
+        terminal = at_screen(bench, name)
+
+        def moved(before, is_other):
+            def test(text):
+                return (place(terminal, name) != before) == is_other
+            test.__doc__ = "%s: another row than %r: %s" % (name, before, is_other)
+            terminal.wait(test)
+        terminal.press("Home")
+        first = place(terminal, name)
+        if name == "ladder":
+            terminal.wait(lambda text: "connection #" in selected(terminal))
+            first = selected(terminal)
+        assert first.strip(), name
+        for there, back in [("Down", "Up"), ("j", "k"), ("PageDown", "PageUp"), ("C-f", "C-b"), ("Space", "PageUp"),
+                            ("End", "Home"), ("G", "g")]:
+            terminal.press(there)
+            moved(first, True)
+            terminal.press(back)
+            moved(first, False)
+        bench.close()
+
+
+def check_general_keys_on_each_screen(bench):
+    for name in SCREENS:
+        terminal = at_screen(bench, name)
+        strip = terminal.lines()[1]
+        terminal.press("]")
+        one = re.search("brush: (\\S+ to \\S+)", "\n".join(terminal.wait("brush: "))).group(1)
+        terminal.press("}")
+        terminal.wait("brush: ", absent=one)
+        terminal.press("{")
+        terminal.wait("brush: " + one)
+        terminal.press("]")
+        terminal.wait("brush: ", absent=one)
+        terminal.press("[")
+        terminal.wait("brush: " + one)
+        terminal.press("Escape")
+        shown(terminal, name, absent="brush: ")
+        for style in ["block", "ascii", "braille"]:
+            terminal.press("v")
+            terminal.wait("figures over time: " + style)
+        assert terminal.lines()[1] == strip, terminal.lines()[1]
+        terminal.press(":")
+        terminal.wait("^ :")
+        terminal.press("Escape")
+        shown(terminal, name)
+        terminal.press("!")
+        terminal.wait("this prints what is shown")
+        terminal.press("Escape")
+        shown(terminal, name, absent="this prints")
+        terminal.press("m")
+        terminal.wait("the mouse selects text")
+        terminal.press("m")
+        terminal.wait("the mouse selects rows")
+        terminal.press("C-l")
+        for key in ["?", "F1"]:
+            terminal.press(key)
+            terminal.wait("keys and commands")
+            terminal.press("Escape")
+            shown(terminal, name, absent="keys and commands")
+        terminal.press("C-z")
+        terminal.wait("Stopped")
+        terminal.type("fg\n")
+        shown(terminal, name, absent="Stopped")
+        for key in ["q", "C-c"]:
+            terminal.press(key)
+            terminal.wait(r"^ready\$ *$", absent="Stopped.*\\n.*fg$")
+            if key == "q":
+                bench.close()
+                terminal = at_screen(bench, name)
+        bench.close()
+
+
+def check_the_way_back(bench):
+    for name, keys in [("messages", "Escape BSpace Left h"), ("problems", "Escape BSpace Left h"),
+                       ("ladder", "Escape BSpace Left h"), ("frame", "Escape BSpace")]:
+        for key in keys.split():
+            terminal = at_screen(bench, name)
+            terminal.press(key)
+            shown(terminal, "messages" if name == "frame" else "sessions")
+            bench.close()
+
+
+def check_opening_by_either_key(bench):
+    for name, to in [("messages", "frame"), ("problems", "messages"), ("ladder", "frame")]:
+        for key in ["Enter", "Right"]:
+            terminal = at_screen(bench, name)
+            terminal.press(key)
+            shown(terminal, to)
+            terminal.press("Escape")
+            shown(terminal, name)
+            bench.close()
+
+
+def check_bytes_one_by_one(bench):
+    terminal = at_screen(bench, "frame")
+    for there, back in [("Right", "Left"), ("l", "h")]:
+        before = place(terminal, "frame")
+        terminal.press("Tab", "Down")
+        terminal.wait(lambda text: place(terminal, "frame") != before)
+        middle = place(terminal, "frame")
+        for _ in range(8):
+            terminal.press(there)
+        terminal.wait(lambda text: place(terminal, "frame") != middle)
+        for _ in range(8):
+            terminal.press(back)
+        terminal.wait(lambda text: place(terminal, "frame") == middle)
+        terminal.press("BTab", "Home")
+        terminal.wait(lambda text: place(terminal, "frame") == before)
+
+
+def steps(lines):
+    """The lines of a ladder's text but for the words on the arrows: what came at once is in the order of its numbers."""
+    found, first = [], None
+    for line in lines:
+        match = re.match(r"^ *([+-][\d.]+) +([RD!?]\d*)? *[│|](.*)[│|] *(.*?)…? *$", line)
+        if not match or not re.search("[←→]", match.group(3)):
+            continue
+        first = float(match.group(1)) if first is None else first
+        number = re.search(r" (\d+)", match.group(3)).group(1)
+        found.append((number, "←" in match.group(3), float(match.group(1)) - first, match.group(2) or "", match.group(4)))
+    return sorted(found)
+
+
+def check_the_ladder_is_that_of_imdump_ladder(bench):
+    """Two witnesses: the command decodes the capture, and the browser asks the store."""
+    for sample, connections in [("tjp-weak-network.pcap", [1, 2, 3]), ("tjp-racing.pcap", [1])]:
+        capture = bench.sample(sample)
+        for connection in connections:
+            printed = bench.imdump("ladder", capture, "--conn", str(connection), "--rows", "100000")
+            wanted = steps(printed.stdout.split("\n"))
+            assert len(wanted) > 5, printed
+            terminal = bench.terminal(bench.store(capture), width=200, height=400)
+            terminal.wait("by number")
+            terminal.type(":ladder %d\n" % connection)
+            lines = shown(terminal, "ladder")
+            seen = steps(lines)
+            assert len(seen) == len(wanted) < 390, (sample, connection, len(seen), len(wanted))
+            for mine, other in zip(seen, wanted):
+                assert mine[:2] + mine[3:] == other[:2] + other[3:] and abs(mine[2] - other[2]) < 0.0025, (mine, other)
+            bench.close()
+
+
+def check_problems_in_the_ladder(bench):
+    terminal = at_screen(bench, "ladder")
+    terminal.press("n")
+    terminal.wait(lambda text: "data 14209859" in selected(terminal))
+    terminal.press("n")
+    terminal.wait(lambda text: "data 14209862" in selected(terminal))
+    terminal.press("N")
+    terminal.wait(lambda text: "data 14209859" in selected(terminal))
+
+
+def check_a_ladder_of_a_message(bench):
+    terminal = opened(bench)
+    terminal.press("a")
+    shown(terminal, "messages")
+    terminal.press("n")
+    wait_selected(terminal, r"^R +11 ")
+    terminal.press("l")
+    shown(terminal, "ladder")
+    terminal.wait("connection #1 ")
+    terminal.wait(lambda text: "data 14209859" in selected(terminal))
+    terminal.press("!")
+    terminal.wait("imdump ladder .* --conn 1")
+    terminal.press("Escape")
+    shown(terminal, "ladder", absent="this prints")
+    terminal.press("Escape")
+    shown(terminal, "messages")
+    wait_selected(terminal, r"^R +11 ")
+
+
+def check_pauses_and_retries_in_the_ladder(bench):
+    terminal = opened(bench, height=100)
+    terminal.press("l")
+    lines = shown(terminal, "ladder")
+    retry = row_of(lines, r"R1 │┄+ data 14209859 retry Δ3\.0 s ┄*→│")
+    assert re.search("3.03 s after the first copy", lines[retry + 1]), lines[retry + 1]
+    row_of(lines, "┄ [0-9.]+ s no traffic")
+    row_of(lines, r"! │─+ data 14209862 ─+→│ no answer \(peer\)")
+
+
+def check_a_brush_and_back(bench):
+    terminal = opened(bench, height=60)
+    terminal.press("a")
+    shown(terminal, "messages")
+    terminal.press("End")
+    wait_selected(terminal, r"^. +120 ")
+    terminal.press("[")
+    terminal.wait("brush: ")
+    terminal.press(*["["] * 60)
+    terminal.press("Enter")
+    text = "\n".join(terminal.wait("time: \\S+ to \\S+ .*last page"))
+    first, last = re.search("time: (\\S+) to (\\S+)", text).groups()
+    times = re.findall(r"^[!R~ ] +\d+ (\d\d:\d\d:\d\d)\.", text, re.M)
+    assert times and all(first <= time < last for time in times), (first, last, times)
+    terminal.press("!")
+    lines = [line.strip("│ ") for line in terminal.wait("this prints") if "│" in line]
+    command = "".join(re.sub("^ *│ ?| *│ *$", "", line) for line in terminal.lines() if re.search("^ *│.*│ *$", line))
+    sql = re.search(r"'(SELECT .*)'", command).group(1)
+    store = bench.store(bench.sample("tjp-weak-network.pcap"))
+    rows = bench.imdump("query", store, sql, "--format", "csv").stdout.splitlines()[1:]
+    assert len(rows) == len(times), (len(rows), len(times), lines)
+    terminal.press("Escape")
+    shown(terminal, "messages", absent="this prints")
+    terminal.press("P")
+    terminal.wait("kinds and causes|no problems")
+    terminal.press("Escape")
+    shown(terminal, "sessions")
+    terminal.press("a")
+    shown(terminal, "messages")
+    terminal.type(":time\n")
+    terminal.wait("first page", absent="time: ")
+
+
+def check_the_cursor_comes_back(bench):
+    terminal = opened(bench)
+    terminal.press("a")
+    shown(terminal, "messages")
+    terminal.press("End")
+    wait_selected(terminal, r"^. +120 ")
+    terminal.press("[", *["["] * 60)
+    terminal.press("Enter")
+    terminal.wait("time: ", absent="brush")
+    terminal.wait(lambda text: not re.match(r"^. +120 ", selected(terminal)))
+    terminal.press("Escape")
+    terminal.wait("message 120", absent="time: ")
+    wait_selected(terminal, r"^. +120 ")
+
+
+def check_graph_styles(bench):
+    for style, signs in [("block", "▁"), ("ascii", "_"), ("braille", "[⠀-⣿]")]:
+        terminal = opened(bench, "--graph", style)
+        assert re.search("RTT p95.*" + signs, terminal.lines()[1]), terminal.lines()[1]
+    for variables, signs in [({"TERM": "linux"}, "_"), ({"LC_ALL": "C"}, "_"), ({}, "[⠀-⣿]")]:
+        terminal = opened(bench, environment=variables)
+        assert re.search("retry.*" + signs, terminal.lines()[1]), (variables, terminal.lines()[1])
+        assert (signs == "_") == (not re.search("[⠁-⣿]", terminal.lines()[1]))
+
+
+def check_commands(bench):
+    terminal = opened(bench)
+    terminal.type(":laddr\n")
+    terminal.wait("no command 'laddr'; did you mean ladder\\?")
+    terminal.press("C-u")
+    terminal.type("so")
+    terminal.press("Tab")
+    terminal.wait("^ :sort")
+    terminal.type("fail")
+    terminal.press("Tab", "Enter")
+    terminal.wait("by failed")
+    terminal.type(":")
+    terminal.press("Tab")
+    terminal.wait("sessions messages problems ladder")
+    terminal.press("Escape")
+    shown(terminal, "sessions")
+    terminal.type(":messages\n")
+    shown(terminal, "messages")
+    terminal.type(":goto 60\n")
+    wait_selected(terminal, r"^. +60 ")
+    terminal.type(":goto 08:53:24.4\n")
+    wait_selected(terminal, r"^. +11 08:53:24.6")
+    terminal.type(":filter retries > 0\n")
+    terminal.wait("filter: retries > 0")
+    terminal.type(":filter retries >\n")
+    terminal.wait("column")
+    terminal.press("Escape")
+    shown(terminal, "messages")
+    terminal.type(":problems\n")
+    shown(terminal, "problems")
+    terminal.type(":help\n")
+    terminal.wait("keys and commands")
+    terminal.press("Escape")
+    shown(terminal, "problems", absent="keys and commands")
+    terminal.type(":sessions\n")
+    shown(terminal, "sessions")
+    terminal.type(":quit\n")
+    terminal.wait("status=0")
