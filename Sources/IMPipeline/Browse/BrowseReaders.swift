@@ -17,7 +17,7 @@ final class BrowseReaders {
   ) throws(CaptureError) {
     lists = try StoreReading(path, isLists: true, zone: .local, answers)
     pages = try StoreReading(path, isLists: false, zone: .local, answers)
-    frames = try FrameReading(input, plans, decode, answers)
+    frames = try FrameReading(path, input, plans, decode, answers)
     rows = try RowReading(answers)
   }
 
