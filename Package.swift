@@ -149,7 +149,10 @@ let package = Package(
       ["IMDocuments", "IMEngineTestSupport", "IMOutput", "IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
     tests(
       "IMPipelineTests",
-      ["IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMReport", "IMTerminal", "IMWire"]),
+      [
+        "IMPipeline", "IMBrowser", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMProfile",
+        "IMReport", "IMStore", "IMTerminal", "IMWire",
+      ]),
     tests("IMStoreTests", ["IMStore", "IMWire"]),
     tests("IMReportTests", ["IMReport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
