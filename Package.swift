@@ -151,8 +151,8 @@ let package = Package(
     tests(
       "IMPipelineTests",
       [
-        "IMPipeline", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMReport", "IMTerminal",
-        "IMWire",
+        "IMPipeline", "IMBrowser", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMProfile",
+        "IMReport", "IMStore", "IMTerminal", "IMWire",
       ]),
     tests("IMStoreTests", ["IMStore", "IMWire"]),
     tests("IMReportTests", ["IMReport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),

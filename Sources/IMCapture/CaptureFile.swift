@@ -103,6 +103,9 @@ package final class CaptureFile: PacketSource {
     return false
   }
 
+  /// See `PacketSource.batchOffset`. It holds while `body` runs: the batch has been stepped over by then.
+  package var batchOffset: UInt64? { position &- UInt64(start) }
+
   /// Counts so far.
   package var statistics: CaptureStatistics {
     var statistics = batch.statistics

@@ -38,6 +38,9 @@ struct CaptureInput: ~Copyable {
 
   deinit { pending.deallocate() }
 
+  /// Whether the file is packed.
+  var isPacked: Bool { inflater != nil }
+
   /// Puts the next bytes into `target`; 0 at the end.
   ///
   /// Throws `.truncated` when a gzip member is cut and `.damaged` when it is broken, both with the offset in the packed

@@ -100,6 +100,9 @@ package final class LiveCapture: PacketSource {
     return true
   }
 
+  /// Packets come from no file.
+  package var batchOffset: UInt64? { nil }
+
   /// Counts so far, the kernel's included.
   package var statistics: CaptureStatistics {
     counters.update(handle.pointer)

@@ -10,6 +10,9 @@ package protocol PacketSource: AnyObject {
   /// source has ended, and asking again returns false.
   func nextBatch(_ body: (RawSpan, Span<PacketRecord>) -> Void) throws(CaptureError) -> Bool
 
+  /// Where in the capture, unpacked, the first byte of the bytes stands that `nextBatch` is handing out; `nil` but for a file.
+  var batchOffset: UInt64? { get }
+
   /// What has been counted so far.
   var statistics: CaptureStatistics { get }
 

@@ -23,6 +23,8 @@ package struct Engine: ~Copyable {
   private let shared: SharedState
   /// Link types that were met and are not read; the first 16.
   package private(set) var unknownLinkTypes: Set<UInt16> = []
+  /// The moment that had come before the line was quiet; `nil` while packets come.
+  private var lastMoment: Timestamp?
 
   /// An engine that tells `sink`.
   package init(options: EngineOptions, sink: any EngineSink) {
@@ -44,8 +46,18 @@ package struct Engine: ~Copyable {
 
   // MARK: Packets
 
+  /// Does what time alone brings about up to `time`, when the line has been quiet until then: whoever calls knows a clock that packets
+  /// are dated by, and that none of before is still to come. The last moment of the totals stays that of the packets.
+  package mutating func idle(until time: Timestamp) {
+    guard packets.count > 0, time > shared.clock.lastPacketAt, time >= shared.clock.wake else { return }
+    lastMoment = lastMoment ?? shared.clock.moment
+    connections.wake(at: time)
+    connections.tracker.tellSettlements()
+  }
+
   /// Takes a batch of packets. See `PacketRecord` for what the batch must promise.
   package mutating func process(_ bytes: RawSpan, _ records: Span<PacketRecord>) {
+    if records.count > 0 { lastMoment = nil }
     let view = Bytes(bytes)
     var first = 0
     while first < records.count {
@@ -143,7 +155,7 @@ extension Engine {
     ledger.packetBytes = packets.byteCount
     ledger.cutPackets = packets.cut
     ledger.clockBackwards = packets.backwards
-    ledger.lastAt = ledger.firstAt == nil ? nil : shared.clock.moment
+    ledger.lastAt = ledger.firstAt == nil ? nil : lastMoment ?? shared.clock.moment
     return ledger
   }
 

@@ -8,6 +8,10 @@ import IMWire
 ///
 /// It owns the engine, so that a sink, which the engine calls, never needs to reach back.
 final class Driver {
+  /// Nanoseconds that the clock must be past a moment before it has come on a quiet line: packets of before may still stand in the
+  /// kernel's buffer.
+  private static let clockPatience: Int64 = 1_000_000_000
+
   /// What the command does with a batch beside the engine and the companions.
   struct Hooks {
     /// After each batch, and about ten times a second while a live line is quiet: write what is ready.
@@ -160,6 +164,7 @@ final class Driver {
 
   private func drive(_ source: any PacketSource, _ hooks: Hooks) throws(CaptureError) {
     var failure: CaptureError?
+    let hasClock = input.interface != nil && companions.contains { $0.wantsClock }
     if !isOpen { for companion in companions { try companion.opened(source) } }
     if isOpen || confinement != nil {
       try confine()
@@ -180,6 +185,9 @@ final class Driver {
       self.left -= UInt64(records.count)
       if self.linkType == nil, records.count > 0 { self.linkType = records[0].linkType }
       self.process(bytes, records)
+      if hasClock, records.count == 0 {
+        self.engine.idle(until: Timestamp.wallClock.advanced(by: -Self.clockPatience))
+      }
     }
     while left > 0, !hooks.isOver(), !isEnded {
       let more = try source.nextBatch(take)

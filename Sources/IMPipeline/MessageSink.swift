@@ -30,7 +30,9 @@ final class MessageSink: EngineSink {
   /// Told of issues.
   var hear: ((Issue, ConnectionInfo) -> Void)?
   /// Which of the run's captures is read, from 0.
-  var capture: UInt16 = 0
+  var capture: UInt32 = 0
+  /// Where the batch that the engine has in hand stands in it.
+  var places = BatchPlaces()
   /// Exchanges that were decided by a frame that is not told yet: it comes next.
   private var decided: [Exchange] = []
   /// The statuses that answers gave.
@@ -54,7 +56,8 @@ final class MessageSink: EngineSink {
     self.selection = selection
     self.search = search
     self.take = take
-    store = MessageStore(plans: plans, keepsBodies: selection.needsBodies)
+    // A store has no elements of bodies.
+    store = MessageStore(plans: plans, keepsBodies: selection.needsBodies, keepsElements: search == nil)
   }
 
   func frame(
@@ -67,9 +70,11 @@ final class MessageSink: EngineSink {
       fields = self.fields(frame, connection, direction, bytes, body, search, isFirst: note.copy == 1 && !note.isAck)
     }
     let owner = owners?.owner(of: connection.serial, client: connection.peer, server: connection.server)
+    // Of other copies nobody asks.
+    let place = note.copy == 1 && search != nil ? places.place(of: frame, in: bytes) : nil
     store.note(
       frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap, fields: fields, owner: owner,
-      capture: capture)
+      capture: place?.capture ?? capture, place: place?.offset)
     let isBegun = follow != nil && note.copy == 1 && !note.isAck
     if let follow, isBegun, !decided.contains(where: { $0.id == note.exchange }) {
       let exchange = Exchange(

@@ -61,8 +61,12 @@ struct Capture: Subcommand {
       ),
       .custom(
         "--store-max <size>",
-        "Add no messages once the --store file has this many MB; suffix k, M or G for KiB, MiB or GiB. 4G by default."
-      ) { options, word throws(ValueError) in options.store.maximumBytes = try fileSize(word) },
+        "Remove the oldest messages once the --store file has this many MB; suffix k, M or G for KiB, MiB or GiB. 4G by default."
+      ) { options, word throws(ValueError) in
+        let size = try fileSize(word)
+        guard size >= StoreChoices.leastMaximum else { throw ValueError("a store needs 1M at least") }
+        options.store.maximumBytes = size
+      },
       .value(
         "-Y <filter>", \.filter,
         "Print only frames, and write documents only of messages, that match this filter; see imdump-filter(7).",
@@ -96,6 +100,7 @@ struct Capture: Subcommand {
     if !store.path.isEmpty {
       choices.store = store
       choices.store?.maximumBytes = store.maximumBytes ?? 4 << 30
+      choices.store?.keepsPackets = true
     }
     if page != PageOptions() {
       guard page.listen != nil else {

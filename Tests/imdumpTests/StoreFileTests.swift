@@ -46,19 +46,68 @@ import Testing
     #expect(try Command.run(["-r", "Samples/tjp-clean-chat.pcap", "--store-max", "1M"]).status == 64)
   }
 
-  /// Behind its limit a store takes no messages, says how many it lacks, and is not whole.
+  /// At its limit a store gives up its oldest messages, and stays what it says of the others.
   @Test func aStoreHasALimit() throws {
     let folder = try Scratch()
     let path = folder.path("c.db")
-    // The tables alone are larger, which shows behind the first batch.
-    let run = try Command.run(
-      ["-r", Samples.path("tjp-weak-network.pcap"), "--store", path, "--store-max", "50k", "-q"])
-    func number(_ sql: String) throws -> Int? {
-      try Store.objects(["query", path, sql, "--json"]).first?["n"] as? Int
-    }
-    #expect(try number("SELECT count(*) AS n FROM message") == 100)
-    #expect(run.errors.contains("is full (--store-max), and lacks 20 messages"), "\(run.errors)")
+    let capture = try folder.file("long.pcap", Store.repeated("tjp-weak-network.pcap", 60))
+    let limit = 1 << 20
+    let run = try Command.run(["-r", capture, "--store", path, "--store-max", "1024k"])
+    #expect(run.status == 0, "\(run.errors)")
+    let size = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
+    #expect(size <= limit && size > limit / 2, "\(size)")
+    func rows(_ sql: String) throws -> [[String: Any]] { try Store.objects(["query", path, sql, "--json"]) }
+    func number(_ sql: String) throws -> Int? { try rows(sql).first?["n"] as? Int }
+    let removed = try number("SELECT value AS n FROM info WHERE key = 'removed_messages'") ?? 0
+    let left = try number("SELECT count(*) AS n FROM message") ?? 0
+    // As many as there are without a limit; the last of them are there.
+    let all = try Store([capture]).number("SELECT count(*) FROM message")
+    #expect(removed > 0 && left > 0 && removed + left == all, "\(removed) \(left)")
+    #expect(run.errors.contains("older messages removed to keep to --store-max"), "\(run.errors)")
     #expect(try number("SELECT value AS n FROM info WHERE key = 'whole'") == 0)
+    #expect(try number("SELECT max(id) AS n FROM message") == all)
+    #expect(try number("SELECT max(id) - min(id) + 1 AS n FROM message") == left)
+
+    // Sums are those of the rows that are left, and whoever has none is gone.
+    let sums = """
+      count(*) AS messages, sum(f.name = 'acked') AS acked, sum(f.name = 'acked_after_retry') AS acked_after_retry,
+      sum(f.name = 'unanswered') AS unanswered, sum(f.name = 'damaged') AS damaged, sum(f.name = 'rejected') AS rejected,
+      sum(f.name = 'pending') AS pending, sum(f.name = 'unacknowledged') AS unacknowledged, sum(f.name = 'unknown') AS unknown,
+      sum(retries) AS retries, sum(problems & 16 <> 0) AS late, count(iif(retries = 0, rtt_us, NULL)) AS rtt_count,
+      CAST(total(iif(retries = 0, rtt_us, NULL)) AS INTEGER) AS rtt_sum_us
+      FROM message JOIN fate AS f ON f.id = message.fate
+      """
+    let names = """
+      messages, acked, acked_after_retry, unanswered, damaged, rejected, pending, unacknowledged, unknown, retries, late, rtt_count,
+      rtt_sum_us
+      """
+    for table in ["session", "connection"] {
+      let kept = try rows("SELECT id, \(names) FROM \(table) ORDER BY id").map(Store.text)
+      #expect(try kept == rows("SELECT \(table) AS id, \(sums) GROUP BY 1 ORDER BY 1").map(Store.text), "\(table)")
+    }
+    for width in [1, 10, 60] {
+      let kept = try rows("SELECT start_s, \(names) FROM bucket WHERE width_s = \(width) ORDER BY 1").map(Store.text)
+      let start = "time_us / \(width * 1_000_000) * \(width)"
+      #expect(
+        try kept == rows("SELECT \(start) AS start_s, \(sums) GROUP BY 1 ORDER BY 1").map(Store.text), "\(width) s")
+    }
+    // So are problems.
+    let told = try rows("SELECT message, kind FROM problem WHERE message IS NOT NULL ORDER BY 1, 2").map(Store.text)
+    let bits = try rows(
+      "SELECT m.id AS message, k.id AS kind FROM message AS m JOIN problem_kind AS k ON m.problems & k.bit ORDER BY 1, 2"
+    ).map(Store.text)
+    #expect(told == bits && !told.isEmpty)
+    #expect(
+      try number("SELECT count(*) AS n FROM problem WHERE connection NOT IN (SELECT id FROM connection)") == 0)
+    let checked = try Program.run(
+      "/usr/bin/python3",
+      [
+        "-c", "import sqlite3, sys; print(*sqlite3.connect(sys.argv[1]).execute('PRAGMA integrity_check').fetchone())",
+        path,
+      ],
+      environment: ["PATH": "/usr/bin:/bin"])
+    #expect(checked.output == "ok\n", "\(checked.errors)")
+    #expect(try Command.run(["-r", capture, "--store", path, "--store-max", "50k"]).status == 64)
   }
 
   // MARK: Text
@@ -194,15 +243,7 @@ import Testing
 
   /// A capture on a pipe that does not end: the sample, and the sample again an hour later, by which all of the first is decided.
   private static func endless(_ path: String) throws -> (Program, FileHandle) {
-    var bytes = try Samples.bytes("tjp-weak-network.pcap")
-    var later = Array(bytes[24...])
-    var at = 0
-    while at + 16 <= later.count {
-      let seconds = UInt32(littleEndian: later[at..<at + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) })
-      withUnsafeBytes(of: (seconds + 3_600).littleEndian) { later.replaceSubrange(at..<at + 4, with: $0) }
-      at += 16 + Int(later[at + 8..<at + 12].reversed().reduce(0) { $0 << 8 | UInt32($1) })
-    }
-    bytes += later
+    let bytes = try Store.repeated("tjp-weak-network.pcap", 2)
     let pipe = Pipe()
     let program = try Program(
       Command.program.path, ["index", "-q", "-", "-o", path], environment: Command.environment,

@@ -29,6 +29,24 @@ struct Store {
     return try #require(row.values.first as? Int)
   }
 
+  /// A sample `count` times over, each time an hour later, by which all before it is decided: a pcap file of 32-bit words in little
+  /// endian.
+  static func repeated(_ sample: String, _ count: Int) throws -> [UInt8] {
+    let bytes = try Samples.bytes(sample)
+    var all = Array(bytes[..<24])
+    func word(_ at: Int) -> UInt32 { bytes[at..<at + 4].reversed().reduce(0) { $0 << 8 | UInt32($1) } }
+    for turn in 0..<UInt32(count) {
+      var at = 24
+      while at + 16 <= bytes.count {
+        let end = at + 16 + Int(word(at + 8))
+        withUnsafeBytes(of: (word(at) + 3_600 * turn).littleEndian) { all += $0 }
+        all += bytes[(at + 4)..<end]
+        at = end
+      }
+    }
+    return all
+  }
+
   /// The objects that a command prints, one a line.
   static func objects(_ arguments: [String]) throws -> [[String: Any]] {
     let run = try Command.run(arguments)

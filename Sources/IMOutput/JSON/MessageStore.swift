@@ -26,7 +26,7 @@ package final class MessageRecord {
   package let role: FrameRole
   private let packing: Packing
   /// Which of the run's captures brought the first copy, from 0.
-  package let capture: UInt16
+  package let capture: UInt32
   /// Whether a copy after the first was made on purpose.
   package fileprivate(set) var isRetried = false
   /// The length in bytes of the first copy's body, as on the wire.
@@ -35,6 +35,9 @@ package final class MessageRecord {
   package let number: UInt64
   /// Where in its stream the first copy's header begins.
   package let streamOffset: UInt64
+  private let place: UInt64
+  /// The length in bytes of the first copy's frame, header included.
+  package let byteCount: UInt32
   /// What every copy's checksum said, in the order of `copies`.
   package fileprivate(set) var checksums: ShortList<ChecksumStatus>
   /// Microseconds since the epoch of every copy.
@@ -59,10 +62,12 @@ package final class MessageRecord {
   /// What the first copy tells.
   fileprivate init(
     _ frame: Frame, _ info: ConnectionInfo, _ direction: Direction, _ plan: ProtocolPlan, name: String?,
-    _ tlvs: Span<TLVRef>, flags: UInt32, capture: UInt16
+    _ tlvs: [TLVRef], flags: UInt32, capture: UInt32, place: UInt64?
   ) {
     connection = info
     self.capture = capture
+    self.place = place ?? .max
+    byteCount = UInt32(clamping: frame.count)
     streamOffset = frame.streamOffset
     self.direction = direction
     let index = Int(frame.kind.pointee.index)
@@ -76,7 +81,7 @@ package final class MessageRecord {
     copies = ShortList(frame.timestamp.microseconds)
     number = frame.number
     packing = Packing(frame, plan)
-    self.tlvs = tlvs.withUnsafeBufferPointer { Array($0) }
+    self.tlvs = tlvs
     self.flags = flags
   }
 
@@ -96,6 +101,8 @@ package final class MessageRecord {
     bodyCount = other.bodyCount
     number = other.number
     streamOffset = other.streamOffset
+    place = other.place
+    byteCount = other.byteCount
     checksums = other.checksums
     copies = other.copies
     answers = other.answers
@@ -108,6 +115,10 @@ package final class MessageRecord {
 
   /// What is known now, for another thread: the record itself goes on to change. Without TLVs and body.
   package func snapshot() -> MessageRecord { MessageRecord(copying: self) }
+
+  /// Where in its capture the first copy's frame begins, as its bytes are when they are unpacked; `nil` where it does not stand there in one
+  /// piece, or where that is not known.
+  package var captureOffset: UInt64? { place == .max ? nil : place }
 
   // Of the lists, for other rooms, into which the compiler does not see from there.
 
@@ -152,7 +163,7 @@ package final class MessageRecord {
 /// Collects messages frame by frame until their fate is final.
 package final class MessageStore {
   private let plans: [ProtocolPlan]
-  private var records: [UInt32: MessageRecord] = [:]
+  private var records = NumberTable<MessageRecord>()
   private var names: [UInt32: String] = [:]
   private var statuses = StatusBook()
 
@@ -166,12 +177,17 @@ package final class MessageStore {
   private var keptBytes = 0
   private let maximumKeptBytes: Int
   private let keepsBodies: Bool
+  private let keepsElements: Bool
   /// Messages for whose body or fields there was no room.
   package private(set) var leftOut: UInt64 = 0
 
   /// A store for messages of `plans`. Bodies are kept only for filters that look into them, named fields where `note` is given
   /// some; of both at most `maximumKeptBytes` in all: a message for which there is no room has none, and is counted in `leftOut`.
-  package init(plans: [ProtocolPlan], keepsBodies: Bool = false, maximumKeptBytes: Int = 32 << 20) {
+  /// Without `keepsElements` messages have no TLVs.
+  package init(
+    plans: [ProtocolPlan], keepsBodies: Bool = false, keepsElements: Bool = true, maximumKeptBytes: Int = 32 << 20
+  ) {
+    self.keepsElements = keepsElements
     self.maximumKeptBytes = maximumKeptBytes
     self.plans = plans
     self.keepsBodies = keepsBodies
@@ -187,18 +203,18 @@ package final class MessageStore {
   package func forgotten(_ session: UInt32) { names[session] = nil }
 
   /// Notes one frame: the first or another copy, or an answer; `isAfterGap` where it is the first behind missing bytes. `fields`,
-  /// `owner` and `capture` are kept of a first copy.
+  /// `owner`, `capture` and `place`, the frame's offset in it, are kept of a first copy.
   package func note(
     _ frame: Frame, _ note: FrameNote, _ info: ConnectionInfo, _ direction: Direction, _ body: RawSpan,
     _ tlvs: Span<TLVRef>, isAfterGap: Bool = false, fields: [NamedField] = [],
-    owner: SocketOwner? = nil, capture: UInt16 = 0
+    owner: SocketOwner? = nil, capture: UInt32 = 0, place: UInt64? = nil
   ) {
     guard note.exchange != .max else { return }
     let flags = FrameFlagNames.mask(frame, note) | (isAfterGap ? FrameFlagNames.afterGap : 0)
     if note.copy == 1, !note.isAck {
       let record = MessageRecord(
-        frame, info, direction, plans[Int(info.plan)], name: names[note.session], tlvs, flags: flags,
-        capture: capture)
+        frame, info, direction, plans[Int(info.plan)], name: names.isEmpty ? nil : names[note.session],
+        keepsElements ? tlvs.withUnsafeBufferPointer { Array($0) } : [], flags: flags, capture: capture, place: place)
       if keepsBodies || !fields.isEmpty { keep(body, fields, of: record) }
       record.owner = owner
       records[note.exchange] = record
@@ -237,8 +253,8 @@ package final class MessageStore {
 
   /// Takes what is known of an exchange that is over.
   package func take(_ exchange: Exchange) -> MessageRecord? {
-    guard let record = look(exchange) else { return nil }
-    records[exchange.id] = nil
+    guard let record = records.remove(exchange.id) else { return nil }
+    complete(record, exchange)
     keptBytes -= record.keptBytes
     return record
   }
@@ -246,12 +262,17 @@ package final class MessageStore {
   /// What is known of an exchange so far.
   package func look(_ exchange: Exchange) -> MessageRecord? {
     guard let record = records[exchange.id] else { return nil }
+    complete(record, exchange)
+    return record
+  }
+
+  /// Adds what is known only now.
+  private func complete(_ record: MessageRecord, _ exchange: Exchange) {
     // A client may have named itself after its first message.
     if record.session == nil { record.session = names[exchange.session] }
     if let status = statuses[exchange.status] {
       record.status = status
       record.statusName = plans[Int(status.plan)].name(of: status)
     }
-    return record
   }
 }

@@ -23,7 +23,7 @@ final class BrowseReaders {
   ) throws(CaptureError) {
     lists = try StoreReading(path, isLists: true, zone: .local, answers)
     pages = try StoreReading(path, isLists: false, zone: .local, answers)
-    frames = try FrameReading(input, plans.frames, decode, answers)
+    frames = try FrameReading(path, input, plans.frames, decode, answers)
     names = if let descriptor { try NameReading(descriptor, called: path, answers) } else { nil }
     files = try FileSaving(path, input, plans.files, decode, answers)
     rows = try RowReading(answers)

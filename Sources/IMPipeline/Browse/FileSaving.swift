@@ -128,15 +128,16 @@ private struct Saver {
     if isThere, !wanted.replaces { return .exists }
     var input = input
     input.files = try reader.captures()
-    if let odd = input.files.first(where: { !isRegularFile($0) }) {
-      return .failed("\(odd): the packets are not there")
+    if let odd = input.files.first(where: { fileByteCount($0) == nil }) {
+      return .failed(
+        odd.isEmpty ? "the oldest packets are not kept any more" : "\(odd): the packets are not there")
     }
     var places: Set<MessagePlace> = []
     let isWhole = try forEachPage { messages in
       for message in messages {
         places.insert(
           MessagePlace(
-            capture: UInt16(clamping: message.capture - 1), number: UInt64(max(0, message.packet)),
+            capture: UInt32(clamping: message.capture - 1), number: UInt64(max(0, message.packet)),
             streamOffset: UInt64(max(0, message.streamOffset)), direction: message.direction))
       }
     }

@@ -23,6 +23,8 @@ protocol Companion: AnyObject {
   var cost: (connection: Int, exchange: Int, server: Int) { get }
   /// Whether it wants to know of the end of each minute of packet time.
   var hearsMinutes: Bool { get }
+  /// Whether, while a live line is quiet, the clock on the wall decides what time alone decides: else the next packet's time does.
+  var wantsClock: Bool { get }
   /// A sink that tells this companion first, and then `other`.
   func ears(before other: (any EngineSink)?) -> (any EngineSink)?
 
@@ -62,6 +64,7 @@ extension Companion {
   var needs: EngineOptions.Needs { [] }
   var cost: (connection: Int, exchange: Int, server: Int) { (0, 0, 0) }
   var hearsMinutes: Bool { false }
+  var wantsClock: Bool { false }
   func ears(before other: (any EngineSink)?) -> (any EngineSink)? { other }
   func start() throws(CaptureError) {}
   func opened(_ source: any PacketSource) throws(CaptureError) {}

@@ -26,7 +26,7 @@ package func runExport(
 /// Where a message's first copy is: what names a message in every reading of the same captures.
 struct MessagePlace: Hashable {
   /// Which capture, from 0, and the packet's number in it.
-  let capture: UInt16, number: UInt64
+  let capture: UInt32, number: UInt64
   /// Where in its stream the copy begins, and its direction.
   let streamOffset: UInt64, direction: Direction
 }
@@ -319,7 +319,7 @@ private final class CaptureIndex: Companion {
   init(_ sink: MessageSink) { self.sink = sink }
 
   func opened(_ source: any PacketSource) throws(CaptureError) {
-    sink.capture = UInt16(clamping: count)
+    sink.capture = UInt32(clamping: count)
     count += 1
   }
 }

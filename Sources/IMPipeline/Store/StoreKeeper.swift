@@ -1,7 +1,9 @@
+import Glibc
 import IMCapture
 import IMEngine
 import IMOutput
 import IMStore
+import IMWire
 
 /// What is asked of a store that a run writes.
 package struct StoreChoices: Sendable {
@@ -9,8 +11,14 @@ package struct StoreChoices: Sendable {
   package var path = ""
   /// Whether what users write is kept, to be searched.
   package var keepsPayload = false
-  /// Bytes of the file behind which no messages are added; `nil` for no limit.
+  /// Bytes of the file at which its oldest messages are removed; `nil` for no limit.
   package var maximumBytes: UInt64?
+  /// The least of these that tables and a batch have room in.
+  package static let leastMaximum: UInt64 = 1 << 20
+  /// Whether a live run keeps its packets beside the store, where it writes them nowhere else: half of `maximumBytes` are for them.
+  package var keepsPackets = false
+  /// Bytes of packets that are kept where there is no limit.
+  static let defaultSpill: UInt64 = 2 << 30
   /// Called by the thread that writes when the store is there, and after each batch.
   var written: (@Sendable () -> Void)?
 
@@ -30,8 +38,12 @@ final class StoreKeeper: Companion {
   private var writer: StoreWriter?
   private var thread: StoreThread?
   private var batch = StoreBatch()
-  private var size = BatchSize()
+  private var size: BatchSize
   private var sink: MessageSink?
+  /// The packets of a live run.
+  private var spill: SpillCapture?
+  /// What packets are read from.
+  private var source: (any PacketSource)?
   /// Live, seconds after which a batch is handed on whatever it has, and rows that may wait.
   private static let patience = 0.1, maximumWaiting = 50_000
   private let isLive: Bool
@@ -49,8 +61,11 @@ final class StoreKeeper: Companion {
     run = place.run
     isLive = place.run.isLive
     self.choices = choices
+    size = BatchSize(maximumBytes: choices.maximumBytes)
   }
 
+  /// A message whose line has gone quiet is decided and stored all the same.
+  var wantsClock: Bool { isLive }
   var needs: EngineOptions.Needs { MessageSink.needs(isLive: isLive) }
   var cost: (connection: Int, exchange: Int, server: Int) { (0, MessageStore.costPerMessage, 0) }
 
@@ -82,20 +97,33 @@ final class StoreKeeper: Companion {
   /// process may still make files in its folder.
   func opened(_ source: any PacketSource) throws(CaptureError) {
     captureCount += 1
-    sink?.capture = UInt16(clamping: captureCount - 1)
+    sink?.capture = UInt32(clamping: captureCount - 1)
+    self.source = source
     guard file == nil else { return }
     let file = try StoreFile(choices.path)
     // Live, packets are found in what `-w` writes, if anywhere.
-    let captures = isLive ? [run.input.writePath ?? run.input.interface ?? ""] : run.input.files
+    let captures: [StoreOptions.Capture] =
+      spills
+      ? []
+      : isLive
+        ? [StoreOptions.Capture(path: run.input.writePath ?? run.input.interface ?? "")]
+        : run.input.files.map { StoreOptions.Capture(path: $0, byteCount: fileByteCount($0)) }
     var options = StoreOptions(
       captures: captures, writer: "imdump \(imdumpVersion)", sessionLimit: min(65_536, run.decode.memory >> 12))
     options.isLive = isLive
-    options.maximumBytes = choices.maximumBytes
+    options.maximumBytes = choices.maximumBytes.map { spills ? $0 / 2 : $0 }
     do throws(StoreError) { writer = try StoreWriter(file.place, called: file.path, run.plans, options) } catch {
       throw CaptureError(error)
     }
     self.file = file
+    guard spills, let link = source.interfaces.first?.linkType else { return }
+    spill = SpillCapture(
+      file.place, folder: file.folder, maximumBytes: choices.maximumBytes.map { $0 / 2 } ?? StoreChoices.defaultSpill,
+      linkType: link, user: run.confinement.user)
   }
+
+  /// Whether packets are kept beside the store.
+  private var spills: Bool { isLive && choices.keepsPackets && run.input.writePath == nil }
 
   func confine(_ rights: inout Rights) {
     guard let file else { return }
@@ -112,6 +140,21 @@ final class StoreKeeper: Companion {
     self.writer = nil
   }
 
+  func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
+    guard let spill else {
+      sink?.places.begin(bytes, at: source?.batchOffset)
+      return records.count
+    }
+    if let oldest = queue.oldestCapture { spill.forget(before: UInt32(clamping: oldest)) }
+    let packets = spill.write(records, bytes)
+    sink?.places.begin(bytes, packets)
+    sink?.capture = spill.number > 0 ? spill.number - 1 : 0
+    let changes = spill.takeChanges()
+    for file in changes.begun { batch.begin(Int64(file.number), file.path) }
+    for number in changes.gone { batch.forget(Int64(number)) }
+    return records.count
+  }
+
   func afterBatch(_ driver: Driver) throws(CaptureError) {
     if let error = queue.error {
       isTold = true
@@ -119,7 +162,7 @@ final class StoreKeeper: Companion {
     }
     guard isLive else { return }
     sink?.tellDecided()
-    guard batch.count > 0 else { return }
+    guard !batch.isEmpty else { return }
     let now = LiveWatch.clock()
     if now - handedOnAt >= Self.patience { offer(now) }
   }
@@ -127,14 +170,15 @@ final class StoreKeeper: Companion {
   /// Hands a batch on without waiting.
   private func offer(_ now: Double) {
     batch.seal()
+    spill?.flush()
     if queue.offer(batch) {
       handedOnAt = now
       size.grow()
-    } else {
-      guard batch.count >= Self.maximumWaiting else { return }
+      batch = StoreBatch()
+    } else if batch.count >= Self.maximumWaiting {
       dropped += UInt64(batch.messageCount)
+      batch.drop()
     }
-    batch = StoreBatch()
   }
 
   private func handOn() {
@@ -145,32 +189,42 @@ final class StoreKeeper: Companion {
       return
     }
     queue.put(batch)
-    batch = StoreBatch()
     size.grow()
+    batch = StoreBatch(count: size.next)
   }
 
   func finish(_ driver: Driver) {
     sink?.end()
-    if batch.count > 0 { queue.put(batch) }
+    spill?.close()
+    if !batch.isEmpty { queue.put(batch) }
     batch = StoreBatch()
   }
 
   func conclude(_ status: ExitStatus) -> ExitStatus {
     guard let thread else { return status }
-    let full: UInt64
+    let removed: UInt64
     do throws(StoreError) {
-      full = try thread.join(isWhole: status == .success && dropped == 0)
+      removed = try thread.join(isWhole: status == .success && dropped == 0)
     } catch {
       if !isTold { complain(error.description) }
       return max(status, .ioError)
     }
-    let stored = messageCount - full - dropped
+    let stored = messageCount - removed - dropped
     if !run.report.isQuiet { complain("\(choices.path): \(count(stored, "message"))") }
-    if full > 0 { complain("\(choices.path): is full (--store-max), and lacks \(count(full, "message"))") }
+    if removed > 0, !run.report.isQuiet {
+      complain("\(choices.path): \(count(removed, "older message")) removed to keep to --store-max")
+    }
     guard dropped > 0 else { return status }
     complain("\(choices.path): the disk was too slow for \(count(dropped, "message")), which it lacks")
     return max(status, .ioError)
   }
+}
+
+/// Bytes of a file; `nil` for what is no file.
+func fileByteCount(_ path: String) -> UInt64? {
+  var status = stat()
+  guard path != "-", stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+  return UInt64(clamping: status.st_size)
 }
 
 extension CaptureError {

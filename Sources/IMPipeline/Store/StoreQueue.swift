@@ -11,6 +11,7 @@ final class StoreQueue: @unchecked Sendable {
   private var batches: [StoreBatch] = []
   private var isEnded = false
   private var failure: StoreError?
+  private var oldest: Int64?
 
   /// Hands a batch on; waits while there is no room. Behind a failure it is dropped.
   func put(_ batch: StoreBatch) {
@@ -62,6 +63,12 @@ final class StoreQueue: @unchecked Sendable {
 
   /// Batches that wait.
   var count: Int { lock.locked { batches.count } }
+
+  /// The capture of the oldest message in the store, once some were removed; in front of it nobody needs one.
+  var oldestCapture: Int64? {
+    get { lock.locked { oldest } }
+    set { lock.locked { oldest = newValue } }
+  }
 
   /// Why writing has failed; `nil` while it goes well.
   var error: StoreError? { lock.locked { failure } }

@@ -17,12 +17,13 @@ final class StoreThread {
     thread = try WorkerThread("imdump-store", for: path, "write the store") {
       while let batch = queue.take() {
         do throws(StoreError) { try writer.write(batch) } catch { return queue.fail(error) }
+        if let oldest = writer.oldestCapture { queue.oldestCapture = oldest }
         written?()
       }
     }
   }
 
-  /// Waits until everything is written, and closes the store. Gives how many messages found it full. Throws the error that
+  /// Waits until everything is written, and closes the store. Gives how many messages were removed for others. Throws the error that
   /// stopped the writer.
   func join(isWhole: Bool) throws(StoreError) -> UInt64 {
     guard let thread else { return 0 }
@@ -31,6 +32,6 @@ final class StoreThread {
     self.thread = nil
     if let error = queue.error { throw error }
     try writer.finish(isWhole: isWhole)
-    return writer.leftOut
+    return writer.removed
   }
 }

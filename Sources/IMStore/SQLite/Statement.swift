@@ -9,6 +9,9 @@ struct Statement: ~Copyable {
   private let handle: OpaquePointer
   private let attempt: String
   private var bound = SQLITE_OK
+  /// Whole numbers that `keep` has bound, by place, and a bit for each place: that it has a number, that it has NULL.
+  private var kept = InlineArray<32, Int64>(repeating: 0)
+  private var numbers: UInt32 = 0, nulls: UInt32 = 0
 
   /// Compiles what `sql` begins with; `attempt` says in errors what it is for. With `isOnly`, refuses what another statement
   /// follows.
@@ -48,6 +51,43 @@ struct Statement: ~Copyable {
   @inline(__always)
   mutating func bind(_ place: Int32, _ value: Int64?) {
     if let value { bind(place, value) } else { bound |= sqlite3_bind_null(handle, place) }
+  }
+
+  /// Binds a whole number of which most rows have the same: SQLite is told only when it changes. Such a place, below 32, is bound
+  /// by nothing else.
+  @inline(__always)
+  mutating func keep(_ place: Int32, _ value: Int64) {
+    let bit = UInt32(1) << UInt32(truncatingIfNeeded: place)
+    if numbers & bit != 0, kept[Int(place)] == value { return }
+    bind(place, value)
+    kept[Int(place)] = value
+    numbers |= bit
+    nulls &= ~bit
+  }
+
+  /// The same of a whole number or NULL.
+  @inline(__always)
+  mutating func keep(_ place: Int32, _ value: Int64?) {
+    guard let value else { return keepNull(place) }
+    keep(place, value)
+  }
+
+  /// Binds NULL, where something else is bound.
+  @inline(__always)
+  mutating func keepNull(_ place: Int32) {
+    let bit = UInt32(1) << UInt32(truncatingIfNeeded: place)
+    if nulls & bit != 0 { return }
+    bind(place, nil as Int64?)
+    nulls |= bit
+    numbers &= ~bit
+  }
+
+  /// Binds text, or NULL where something else is bound.
+  @inline(__always)
+  mutating func keep(_ place: Int32, text value: String?) {
+    guard let value else { return keepNull(place) }
+    nulls &= ~(UInt32(1) << UInt32(truncatingIfNeeded: place))
+    bind(place, value)
   }
 
   /// Binds text, or NULL. SQLite copies it.

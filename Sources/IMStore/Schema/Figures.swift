@@ -1,4 +1,5 @@
 import IMEngine
+import IMMetrics
 import IMWire
 
 /// What is counted of messages, by session, connection and period alike: the columns that these tables share.
@@ -11,11 +12,11 @@ struct Figures {
   private var late: Int64 = 0
   private var roundTrips: Int64 = 0
   private var roundTripSum: Int64 = 0
-  private var shortest: Int64?
-  private var longest: Int64?
-  private var first: Int64?
-  private var last: Int64?
+  private var shortest = Int64.max, longest = Int64.min
+  private var first = Int64.max, last = Int64.min
 
+  /// Places of fates, in the order of their columns.
+  private static let fates = Fate.allCases.map { Int($0.rawValue) }
   /// The columns of fates, in the order of `Fate`.
   private static var fateColumns: [String] { Fate.allCases.map(\.name) }
   private static var sums: [String] {
@@ -44,33 +45,59 @@ struct Figures {
       + "ON CONFLICT (\(key.joined(separator: ", "))) DO UPDATE SET \(sets.joined(separator: ", "))"
   }
 
-  /// Counts a message, by the definitions of `SessionMetrics`; `instead` of what it was counted as before, if it was.
-  mutating func count(_ exchange: Exchange, instead old: CountedMessage? = nil) {
-    if let old { take(back: old, exchange) } else { messages += 1 }
-    fates[Int(exchange.fate.rawValue)] += 1
-    retries += Int64(exchange.repeats)
-    if exchange.flags.contains(.late) { late += 1 }
-    if let roundTrip = exchange.roundTrip, roundTrip != old?.roundTrip {
-      roundTrips += 1
-      roundTripSum &+= roundTrip
-      shortest = min(shortest ?? roundTrip, roundTrip)
-      longest = max(longest ?? roundTrip, roundTrip)
+  /// What a message brings, by the definitions of `SessionMetrics`: found once, and counted several times.
+  struct Sample {
+    let fate: Int
+    let retries: Int64
+    let late: Int64
+    /// In microseconds, and its bucket; below 0 where there is none.
+    let roundTrip: Int64
+    let roundTripBucket: Int
+    /// The times of the first copy and of the last copy or answer, in microseconds.
+    let begun: Int64, ended: Int64
+
+    init(_ exchange: Exchange) {
+      fate = Int(exchange.fate.rawValue)
+      retries = Int64(exchange.repeats)
+      late = exchange.flags.rawValue & Exchange.Flags.late.rawValue == 0 ? 0 : 1
+      roundTrip = exchange.roundTrip ?? -1
+      roundTripBucket = roundTrip >= 0 ? RTTBuckets.index(ofMicroseconds: roundTrip) : 0
+      begun = exchange.firstAt.microseconds
+      ended = max(exchange.lastAt, exchange.ackedAt).microseconds
     }
-    let (begun, ended) = (exchange.firstAt.microseconds, max(exchange.lastAt, exchange.ackedAt).microseconds)
-    first = min(first ?? begun, begun)
-    last = max(last ?? ended, ended)
   }
 
-  /// Takes back what a message was counted as, but for what is the same now. The shortest and the longest round trip stay: a
-  /// message whose answer is known does not lose it.
-  private mutating func take(back old: CountedMessage, _ exchange: Exchange) {
-    if old.fate < fates.count { fates[old.fate] -= 1 }
-    retries -= old.retries
-    if old.isLate { late -= 1 }
-    if let roundTrip = old.roundTrip, roundTrip != exchange.roundTrip {
-      roundTrips -= 1
-      roundTripSum &-= roundTrip
-    }
+  /// Counts a message, `instead` of what it was counted as before, if it was.
+  mutating func count(_ sample: Sample, instead old: CountedMessage?) {
+    if let old { take(back: old) }
+    count(sample)
+  }
+
+  /// Counts a message.
+  private mutating func count(_ sample: Sample) {
+    messages &+= 1
+    fates[sample.fate] &+= 1
+    retries &+= sample.retries
+    late &+= sample.late
+    first = min(first, sample.begun)
+    last = max(last, sample.ended)
+    guard sample.roundTrip >= 0 else { return }
+    roundTrips &+= 1
+    roundTripSum &+= sample.roundTrip
+    shortest = min(shortest, sample.roundTrip)
+    longest = max(longest, sample.roundTrip)
+  }
+
+  /// Takes back what a message was counted as. Extremes stay: they cannot be taken back, and a message whose answer is known does not
+  /// lose it.
+  private mutating func take(back old: CountedMessage) {
+    messages &-= 1
+    if old.fate < fates.count { fates[old.fate] &-= 1 }
+    retries &-= old.retries
+    if old.isLate { late &-= 1 }
+    guard let roundTrip = old.roundTrip else { return }
+    roundTrips &-= 1
+    roundTripSum &-= roundTrip
   }
 
   /// Binds the figures to the parameters behind `place`.
@@ -81,8 +108,14 @@ struct Figures {
       statement.bind(place, value)
     }
     add(messages, &statement)
-    for fate in Fate.allCases { add(fates[Int(fate.rawValue)], &statement) }
-    for value in [retries, late, roundTrips, roundTripSum] { add(value, &statement) }
-    for value in [shortest, longest, first, last] { add(value, &statement) }
+    for fate in Self.fates { add(fates[fate], &statement) }
+    add(retries, &statement)
+    add(late, &statement)
+    add(roundTrips, &statement)
+    add(roundTripSum, &statement)
+    add(shortest == .max ? nil : shortest, &statement)
+    add(longest == .min ? nil : longest, &statement)
+    add(first == .max ? nil : first, &statement)
+    add(last == .min ? nil : last, &statement)
   }
 }

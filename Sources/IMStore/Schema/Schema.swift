@@ -6,7 +6,7 @@ enum Schema {
   /// Tables and views.
   static let tables = """
     CREATE TABLE info (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-    CREATE TABLE capture (id INTEGER PRIMARY KEY, path TEXT NOT NULL);
+    CREATE TABLE capture (id INTEGER PRIMARY KEY, path TEXT, byte_count INTEGER);
     CREATE TABLE type (id INTEGER PRIMARY KEY, profile TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL);
     CREATE TABLE status (id INTEGER PRIMARY KEY, number TEXT NOT NULL, name TEXT);
     CREATE TABLE fate (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -34,6 +34,7 @@ enum Schema {
       cause INTEGER, status INTEGER, retries INTEGER NOT NULL, duplicates INTEGER NOT NULL, rtt_us INTEGER,
       problems INTEGER NOT NULL, flags INTEGER NOT NULL, checksum INTEGER NOT NULL, compression TEXT,
       capture INTEGER NOT NULL, packet INTEGER NOT NULL, stream_offset INTEGER NOT NULL,
+      byte_offset INTEGER, byte_count INTEGER NOT NULL,
       copies TEXT, checksums TEXT, answers TEXT
     );
     CREATE TABLE message_text (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
@@ -58,7 +59,7 @@ enum Schema {
       status.number AS status, status.name AS status_name, m.retries, m.duplicates AS dup_after_ack, m.rtt_us,
       CASE m.retries WHEN 0 THEN m.rtt_us END AS rtt_karn_us, (m.problems & 16) <> 0 AS late,
       x.name AS crc, m.compression AS comp, m.flags, m.problems,
-      capture.path AS capture, m.packet, m.stream_offset, text.text
+      capture.path AS capture, m.packet, m.stream_offset, m.byte_offset, m.byte_count, text.text
     FROM message AS m
       LEFT JOIN connection AS c ON c.id = m.connection LEFT JOIN session AS s ON s.id = m.session
       LEFT JOIN type AS t ON t.id = m.type LEFT JOIN fate AS f ON f.id = m.fate

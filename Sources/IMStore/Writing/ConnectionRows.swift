@@ -1,9 +1,12 @@
 import IMEngine
 import IMOutput
+import IMWire
 
 /// Rows of `connection`: what messages bring is gathered, and added to the table now and then.
 struct ConnectionRows: ~Copyable {
-  private var gathered: [UInt32: (info: ConnectionInfo, figures: Figures)] = [:]
+  private var gathered: [(info: ConnectionInfo, figures: Figures)] = []
+  /// Where in `gathered` a connection is.
+  private var places = NumberTable<Int>()
   private var upsert: Statement
   private var out = ByteWriter(capacity: 128)
 
@@ -17,13 +20,21 @@ struct ConnectionRows: ~Copyable {
   }
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
-  mutating func count(_ record: MessageRecord, _ exchange: Exchange, instead old: CountedMessage? = nil) {
-    gathered[record.connection.serial, default: (record.connection, Figures())].figures.count(exchange, instead: old)
+  mutating func count(_ record: MessageRecord, _ sample: Figures.Sample, instead old: CountedMessage? = nil) {
+    let place = place(record.connection)
+    gathered[place].figures.count(sample, instead: old)
+  }
+
+  private mutating func place(_ info: ConnectionInfo) -> Int {
+    if let place = places[info.serial] { return place }
+    places[info.serial] = gathered.count
+    gathered.append((info, Figures()))
+    return gathered.count - 1
   }
 
   /// Takes note of a connection that has an issue; it may have no message.
   mutating func note(_ info: ConnectionInfo) {
-    if gathered[info.serial] == nil { gathered[info.serial] = (info, Figures()) }
+    _ = place(info)
   }
 
   /// Connections of which something waits to be written.
@@ -31,10 +42,10 @@ struct ConnectionRows: ~Copyable {
 
   /// Writes what was gathered, in the order of the table.
   mutating func flush(_ names: borrowing NameRows) throws(StoreError) {
-    for serial in gathered.keys.sorted() {
-      guard let row = gathered[serial] else { continue }
+    for place in gathered.indices.sorted(by: { gathered[$0].info.serial < gathered[$1].info.serial }) {
+      let row = gathered[place]
       let info = row.info
-      upsert.bind(1, Int64(serial))
+      upsert.bind(1, Int64(info.serial))
       upsert.bind(2, text { $0.endpoint(info.client) })
       upsert.bind(3, text { $0.endpoint(info.server) })
       upsert.bind(4, info.peer == info.client ? nil : text { $0.endpoint(info.peer) })
@@ -44,6 +55,7 @@ struct ConnectionRows: ~Copyable {
       try upsert.run()
     }
     gathered.removeAll(keepingCapacity: true)
+    places.removeAll()
   }
 
   private mutating func text(_ write: (inout ByteWriter) -> Void) -> String {

@@ -5,10 +5,13 @@ import IMWire
 
 /// Rows of `message`, and of the texts that are searched.
 struct MessageRows: ~Copyable {
-  private static let columnCount = 24
+  private static let columnCount = 26
   private var add: Statement
   private var addText: Statement
   private var addSearch: Statement
+  /// What the last row has as its compression, once there is one.
+  private var compression: StaticString?
+  private var isFirst = true
 
   init(_ database: Connection) throws(StoreError) {
     let places = (1...Self.columnCount).map { "?\($0)" }.joined(separator: ", ")
@@ -30,14 +33,14 @@ struct MessageRows: ~Copyable {
 
   /// Writes a message.
   mutating func write(
-    _ record: MessageRecord, _ exchange: Exchange, problems: ProblemKinds, type: Int64, status: Int64?
+    _ record: MessageRecord, _ exchange: Exchange, begun: Int64, problems: ProblemKinds, type: Int64, status: Int64?
   ) throws(StoreError) {
     add.bind(1, Self.id(exchange))
-    add.bind(2, exchange.firstAt.microseconds)
+    add.bind(2, begun)
     add.bind(3, Int64(record.connection.serial))
     add.bind(4, Self.session(exchange))
-    add.bind(5, record.direction.column)
-    add.bind(6, type)
+    add.keep(5, record.direction.column)
+    add.keep(6, type)
     if let sequence = record.sequence, sequence > UInt64(Int64.max) {
       // SQLite has no larger number; the column keeps text as it is.
       add.bind(7, "\(sequence)")
@@ -45,23 +48,29 @@ struct MessageRows: ~Copyable {
       add.bind(7, record.sequence.map { Int64($0) })
     }
     add.bind(8, Int64(record.bodyCount))
-    add.bind(9, Int64(exchange.fate.rawValue))
-    add.bind(10, exchange.cause.map { Int64($0.rawValue) })
-    add.bind(11, status)
-    add.bind(12, Int64(exchange.repeats))
-    add.bind(13, Int64(exchange.duplicates))
+    add.keep(9, Int64(exchange.fate.rawValue))
+    add.keep(10, exchange.cause.map { Int64($0.rawValue) })
+    add.keep(11, status)
+    add.keep(12, Int64(exchange.repeats))
+    add.keep(13, Int64(exchange.duplicates))
     add.bind(14, exchange.latency)
-    add.bind(15, problems.rawValue)
-    add.bind(16, Int64(record.flags))
-    add.bind(17, Int64(record.firstChecksum.rawValue))
-    add.bind(18, record.compression)
-    add.bind(19, Int64(record.capture) + 1)
+    add.keep(15, problems.rawValue)
+    add.keep(16, Int64(record.flags))
+    add.keep(17, Int64(record.firstChecksum.rawValue))
+    if record.compression?.utf8Start != compression?.utf8Start || isFirst {
+      compression = record.compression
+      isFirst = false
+      add.bind(18, compression)
+    }
+    add.keep(19, Int64(record.capture) + 1)
     add.bind(20, Int64(clamping: record.number))
     add.bind(21, Int64(clamping: record.streamOffset))
-    let (copies, checksums, answers) = Self.lists(record, exchange)
-    add.bind(22, copies)
-    add.bind(23, checksums)
-    add.bind(24, answers)
+    add.bind(22, record.captureOffset.map { Int64(clamping: $0) })
+    add.bind(23, Int64(record.byteCount))
+    let (copies, checksums, answers) = Self.lists(record, begun, exchange.latency)
+    add.keep(24, text: copies)
+    add.keep(25, text: checksums)
+    add.keep(26, text: answers)
     try add.run()
     if !record.fields.isEmpty { try writeText(record, exchange) }
   }
@@ -69,20 +78,19 @@ struct MessageRows: ~Copyable {
   /// What is listed of a message as JSON arrays: its copies, their checksums, and its answers. What is so of nearly every message is
   /// told by other columns, and not listed.
   static func lists(
-    _ record: MessageRecord, _ exchange: Exchange
+    _ record: MessageRecord, _ begun: Int64, _ latency: Int64?
   ) -> (copies: String?, checksums: String?, answers: String?) {
     let hasCopies = record.copyCount > 1
     return (
       hasCopies ? list(record.copies) { "\($0)" } : nil, hasCopies ? list(record.checksums) { "\"\($0.name)\"" } : nil,
-      isTold(record, exchange) ? nil : list(record.answers) { "\($0)" }
+      isTold(record, begun, latency) ? nil : list(record.answers) { "\($0)" }
     )
   }
 
   /// Whether time and round trip tell of all answers.
-  private static func isTold(_ record: MessageRecord, _ exchange: Exchange) -> Bool {
+  private static func isTold(_ record: MessageRecord, _ begun: Int64, _ latency: Int64?) -> Bool {
     guard let answer = record.firstAnswer else { return true }
-    return record.answerCount == 1
-      && exchange.latency.map { exchange.firstAt.microseconds + $0 == answer } ?? false
+    return record.answerCount == 1 && latency.map { begun + $0 == answer } ?? false
   }
 
   private static func list<Element>(_ values: ShortList<Element>, _ text: (Element) -> String) -> String {

@@ -31,7 +31,13 @@ struct NameRows: ~Copyable {
     try fill("cause", Cause.allCases.map { (Int64($0.rawValue), $0.name) })
     try fill("checksum", ChecksumStatus.allCases.map { (Int64($0.rawValue), $0.name) })
     try fill("flag", FrameFlagNames.all.enumerated().map { (Int64(1) << Int64($0), "\($1)") })
-    try fill("capture", options.captures.enumerated().map { (Int64($0 + 1), $1) })
+    var capture = try database.prepare("INSERT INTO capture VALUES (?1, ?2, ?3)", attempt)
+    for (i, one) in options.captures.enumerated() {
+      capture.bind(1, Int64(i + 1))
+      capture.bind(2, one.path)
+      capture.bind(3, one.byteCount.map { Int64(clamping: $0) })
+      try capture.run()
+    }
     var kind = try database.prepare("INSERT INTO problem_kind VALUES (?1, ?2, ?3)", attempt)
     func addKind(_ id: Int64, _ bit: Int64?, _ name: String) throws(StoreError) {
       kind.bind(1, id)

@@ -1,5 +1,6 @@
 import IMEngine
 import IMOutput
+import IMWire
 
 /// Rows of messages whose fates are not final: a live store has a row as soon as a message is there, and changes it with what
 /// becomes of the message.
@@ -28,7 +29,7 @@ struct OpenMessages: ~Copyable {
   mutating func update(
     _ record: MessageRecord, _ exchange: Exchange, problems: ProblemKinds, status: Int64?, from old: CountedMessage
   ) throws(StoreError) -> Bool {
-    let (copies, checksums, answers) = MessageRows.lists(record, exchange)
+    let (copies, checksums, answers) = MessageRows.lists(record, exchange.firstAt.microseconds, exchange.latency)
     let isSame =
       old.fate == Int(exchange.fate.rawValue) && old.cause == exchange.cause.map { Int64($0.rawValue) }
       && old.status == status && old.retries == Int64(exchange.repeats) && old.duplicates == Int64(exchange.duplicates)

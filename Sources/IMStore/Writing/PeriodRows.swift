@@ -43,16 +43,19 @@ struct PeriodRows: ~Copyable {
   }
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
-  mutating func count(_ exchange: Exchange, instead old: CountedMessage? = nil) {
-    let second = Self.floor(exchange.firstAt.nanoseconds, 1_000_000_000)
-    for (place, width) in Self.widths.enumerated() {
-      let start = Self.floor(second, width) * width
-      if place >= current.count { current.append((Key(width: width, start: start), Gathered())) }
-      if current[place].key.start != start { change(place, to: Key(width: width, start: start)) }
+  mutating func count(_ sample: Figures.Sample, instead old: CountedMessage? = nil) {
+    let second = Self.floor(sample.begun, 1_000_000)
+    for place in 0..<Self.widths.count {
+      let width = Self.widths[place]
+      if place >= current.count {
+        current.append((Key(width: width, start: Self.floor(second, width) * width), Gathered()))
+      }
+      let ahead = second - current[place].key.start
+      if ahead < 0 || ahead >= width { change(place, to: Key(width: width, start: Self.floor(second, width) * width)) }
       current[place].row.isFresh = true
-      current[place].row.figures.count(exchange, instead: old)
-      if let roundTrip = exchange.roundTrip, old?.roundTrip == nil {
-        current[place].row.roundTrips.record(microseconds: roundTrip)
+      current[place].row.figures.count(sample, instead: old)
+      if sample.roundTrip >= 0, old?.roundTrip == nil {
+        current[place].row.roundTrips.record(microseconds: sample.roundTrip, bucket: sample.roundTripBucket)
       }
     }
   }

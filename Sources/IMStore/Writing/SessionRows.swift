@@ -6,6 +6,7 @@ import IMWire
 /// Rows of `session`: what messages bring is gathered, and added to the table now and then.
 struct SessionRows: ~Copyable {
   private struct Gathered {
+    let session: UInt32
     var name: String?
     let nameIsNumber: Bool
     let plan: UInt8
@@ -20,9 +21,12 @@ struct SessionRows: ~Copyable {
   }
 
   private let limit: Int
-  private var gathered: [UInt32: Gathered] = [:]
-  /// Round trips of whole sessions, for percentiles.
-  private var roundTrips: [UInt32: RTTHistogram] = [:]
+  private var gathered: [Gathered] = []
+  /// Where in `gathered` a session is.
+  private var places = NumberTable<Int>()
+  /// Round trips of whole sessions, for percentiles, and where in them a session's are.
+  private var roundTrips: [RTTHistogram] = []
+  private var roundTripPlaces = NumberTable<Int>()
   private var upsert: Statement
   private var addConnection: Statement
   private let database: Connection
@@ -56,11 +60,13 @@ struct SessionRows: ~Copyable {
   var count: Int { gathered.count }
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
-  mutating func count(_ record: MessageRecord, _ exchange: Exchange, instead old: CountedMessage? = nil) {
+  mutating func count(
+    _ record: MessageRecord, _ exchange: Exchange, _ sample: Figures.Sample, instead old: CountedMessage? = nil
+  ) {
     let session = exchange.session
-    let (serial, begunAt) = (record.connection.serial, exchange.firstAt.microseconds)
+    let (serial, begunAt) = (record.connection.serial, sample.begun)
     func change(_ row: inout Gathered) {
-      row.figures.count(exchange, instead: old)
+      row.figures.count(sample, instead: old)
       if row.name == nil { row.name = record.session }
       if row.newest != serial {
         row.others.insert(begunAt >= row.begunAt ? row.newest : serial)
@@ -69,22 +75,33 @@ struct SessionRows: ~Copyable {
       row.begunAt = max(row.begunAt, begunAt)
       if record.role == .message { row.lastMessage = max(row.lastMessage, MessageRows.id(exchange)) }
     }
-    change(
-      &gathered[
-        session,
-        default: Gathered(
-          name: record.session, nameIsNumber: record.sessionIsNumber, plan: exchange.plan, newest: serial,
-          begunAt: begunAt)])
-    guard let roundTrip = exchange.roundTrip, old?.roundTrip == nil,
-      roundTrips.count < limit || roundTrips[session] != nil
-    else { return }
-    roundTrips[session, default: RTTHistogram()].record(microseconds: roundTrip)
+    let place: Int
+    if let known = places[session] {
+      place = known
+    } else {
+      place = gathered.count
+      places[session] = place
+      gathered.append(
+        Gathered(
+          session: session, name: record.session, nameIsNumber: record.sessionIsNumber, plan: exchange.plan,
+          newest: serial, begunAt: begunAt))
+    }
+    change(&gathered[place])
+    guard sample.roundTrip >= 0, old?.roundTrip == nil else { return }
+    if let known = roundTripPlaces[session] {
+      roundTrips[known].record(microseconds: sample.roundTrip, bucket: sample.roundTripBucket)
+    } else if roundTrips.count < limit {
+      roundTripPlaces[session] = roundTrips.count
+      roundTrips.append(RTTHistogram())
+      roundTrips[roundTrips.count - 1].record(microseconds: sample.roundTrip, bucket: sample.roundTripBucket)
+    }
   }
 
   /// Writes what was gathered, in the order of the table.
   mutating func flush(_ names: borrowing NameRows) throws(StoreError) {
-    for session in gathered.keys.sorted() {
-      guard let row = gathered[session] else { continue }
+    for place in gathered.indices.sorted(by: { gathered[$0].session < gathered[$1].session }) {
+      let row = gathered[place]
+      let session = row.session
       var fresh = try add(session, row.newest)
       for connection in row.others where connection != row.newest { fresh += try add(session, connection) }
       upsert.bind(1, Int64(session) + 1)
@@ -95,11 +112,12 @@ struct SessionRows: ~Copyable {
       upsert.bind(6, row.begunAt)
       upsert.bind(7, fresh)
       upsert.bind(8, row.lastMessage > 0 ? row.lastMessage : nil)
-      upsert.bind(9, roundTrips[session]?.percentile(95))
+      upsert.bind(9, roundTripPlaces[session].flatMap { roundTrips[$0].percentile(95) })
       row.figures.bind(to: &upsert, behind: 9)
       try upsert.run()
     }
     gathered.removeAll(keepingCapacity: true)
+    places.removeAll()
   }
 
   /// Adds a connection to a session; gives 1 where it is a new one.

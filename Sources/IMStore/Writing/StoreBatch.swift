@@ -23,9 +23,28 @@ package struct StoreBatch: @unchecked Sendable {
   private(set) var issues: [StreamIssue] = []
   /// Where those of `messages` are whose fates may still change, by `Exchange.id`.
   private var openPlaces: [UInt32: Int] = [:]
+  /// Captures that were begun, by their numbers from 1, and the numbers of those that are there no more.
+  private(set) var begun: [(id: Int64, path: String)] = []
+  private(set) var gone: [Int64] = []
 
-  /// Nothing.
-  package init() {}
+  /// Nothing. There is room for `count` messages.
+  package init(count: Int = 0) { messages.reserveCapacity(count) }
+
+  /// Adds a capture that further messages are in; `id` is its number, from 1.
+  package mutating func begin(_ id: Int64, _ path: String) { begun.append((id, path)) }
+
+  /// Adds that a capture is there no more.
+  package mutating func forget(_ id: Int64) { gone.append(id) }
+
+  /// Lets go of all rows, and keeps what is said of captures: nobody says it again.
+  package mutating func drop() {
+    messages.removeAll()
+    openPlaces.removeAll()
+    issues.removeAll()
+  }
+
+  /// Whether there is nothing to write.
+  package var isEmpty: Bool { count == 0 && begun.isEmpty && gone.isEmpty }
 
   /// Rows, which a batch is measured by.
   package var count: Int { messages.count + issues.count }
@@ -71,11 +90,20 @@ package struct BatchSize: Equatable, Sendable {
   static let last = 5_000
 
   /// Rows of the next batch.
-  package private(set) var next = BatchSize.first
+  package private(set) var next: Int
 
-  /// The size of the first batch.
-  package init() {}
+  /// Rows of the largest batch.
+  private let most: Int
+  /// Bytes of a file by which a row may make it grow, with what is said of it elsewhere: far more than it does as a rule.
+  private static let bytesPerRow: UInt64 = 1_024
+
+  /// The size of the first batch of a store of at most `maximumBytes`: none brings more than a sixteenth of that.
+  package init(maximumBytes: UInt64? = nil) {
+    most =
+      maximumBytes.map { Int(clamping: max(50, min(UInt64(Self.last), $0 / (16 * Self.bytesPerRow)))) } ?? Self.last
+    next = min(Self.first, most)
+  }
 
   /// A batch was handed on.
-  package mutating func grow() { next = min(Self.last, next * 2) }
+  package mutating func grow() { next = min(most, next * 2) }
 }

@@ -13,28 +13,37 @@ package final class StoreWriter {
   /// million rows take twice as long.
   private static let cacheKiB = 65_536, checkpointPages = 10_000
   private static let pageSize: UInt64 = 4_096
+  /// Times in a batch that old messages are removed, at most.
+  private static let mostRemovals = 8
 
-  /// Rows after which sums are written again, at first and in the end; and sessions, connections or periods that may wait for
+  /// Rows after which sums are written again, at first and in the end, and by how many times these grow; and sessions, connections or periods that may wait for
   /// that, a quarter of a KB each. A million messages of a hundred thousand clients would else change a hundred thousand
   /// rows over and over.
-  private static let firstSums = 100, lastSums = 500_000, sumLimit = 131_072
+  private static let firstSums = 100, lastSums = 500_000, sumGrowth = 8, sumLimit = 131_072
 
   let database: Connection
   private let isLive: Bool
   private let maximumBytes: UInt64?
-  private var isFull = false
-  /// Messages that came when the file was as large as it may be.
-  package private(set) var leftOut: UInt64 = 0
+  /// What removes old messages, once the file is as large as it may be.
+  @exclusivity(unchecked) private var oldRows: OldRows?
+  /// Whether the secondary indexes are there.
+  private var hasIndexes: Bool
+  /// The capture of the oldest message, once some were removed.
+  package private(set) var oldestCapture: Int64?
+  /// Messages that were removed to make room.
+  package private(set) var removed: UInt64 = 0
+  /// The number of the last of them.
+  private var removedThrough: Int64 = 0
   /// Rows since sums were written, and how many there may be.
   private var rowsSinceSums = 0
   private var rowsBetweenSums = StoreWriter.firstSums
-  private var names: NameRows
-  private var rows: MessageRows
-  private var openMessages: OpenMessages
-  private var problems: ProblemRows
-  private var sessions: SessionRows
-  private var connections: ConnectionRows
-  private var periods: PeriodRows
+  @exclusivity(unchecked) private var names: NameRows
+  @exclusivity(unchecked) private var rows: MessageRows
+  @exclusivity(unchecked) private var openMessages: OpenMessages
+  @exclusivity(unchecked) private var problems: ProblemRows
+  @exclusivity(unchecked) private var sessions: SessionRows
+  @exclusivity(unchecked) private var connections: ConnectionRows
+  @exclusivity(unchecked) private var periods: PeriodRows
 
   /// Makes a store in the file at `path`, which is there and empty, and which errors call `name`. Its folder also gets `path-wal`
   /// and `path-shm`, until `finish`, and what sorting spills.
@@ -51,7 +60,7 @@ package final class StoreWriter {
       PRAGMA page_size = \(Self.pageSize);
       PRAGMA application_id = \(StoreFormat.applicationID); PRAGMA user_version = \(StoreFormat.version);
       PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-      PRAGMA cache_size = -\(Self.cacheKiB); PRAGMA wal_autocheckpoint = \(Self.checkpointPages);
+      PRAGMA cache_size = -\(Self.cacheKiB); PRAGMA wal_autocheckpoint = \(Self.checkpoint(options));
       """, "make the store")
     try database.run("BEGIN; " + Schema.tables, "make the tables")
     let names = try NameRows(database, plans, options)
@@ -65,6 +74,7 @@ package final class StoreWriter {
     try database.run("COMMIT", "make the store")
     self.database = database
     isLive = options.isLive
+    hasIndexes = options.isLive
     maximumBytes = options.maximumBytes
     self.names = names
     self.rows = rows
@@ -75,33 +85,81 @@ package final class StoreWriter {
     self.periods = periods
   }
 
+  /// Pages in the log before it is moved into the file: of a small store fewer, so that the log stays small as well.
+  private static func checkpoint(_ options: StoreOptions) -> Int {
+    guard let limit = options.maximumBytes else { return checkpointPages }
+    return min(checkpointPages, max(100, Int(clamping: limit / (8 * pageSize))))
+  }
+
   /// Writes a batch as one transaction. After an error nothing of it is in the store.
   package func write(_ batch: StoreBatch) throws(StoreError) {
-    guard !isFull else {
-      leftOut += UInt64(batch.messageCount)
-      return
-    }
     try database.run("BEGIN", "write messages")
     do throws(StoreError) {
-      for message in batch.messages { try write(message) }
+      try write(captures: batch)
+      for i in batch.messages.indices { try write(batch.messages[i].record, batch.messages[i].exchange) }
       for issue in batch.issues {
         connections.note(issue.connection)
         try problems.write(issue)
       }
       rowsSinceSums += batch.count
-      if isLive || rowsSinceSums >= rowsBetweenSums
+      if isLive || oldRows != nil || rowsSinceSums >= rowsBetweenSums
         || max(sessions.count, connections.count, periods.count) > Self.sumLimit
       {
         try writeSums()
       }
+      try makeRoom(for: batch.count)
       try database.run("COMMIT", "write messages")
     } catch {
       try? database.run("ROLLBACK", "write messages")
       throw error
     }
+  }
+
+  private func write(captures batch: StoreBatch) throws(StoreError) {
+    guard !batch.begun.isEmpty || !batch.gone.isEmpty else { return }
+    var add = try database.prepare("INSERT OR REPLACE INTO capture VALUES (?1, ?2, NULL)", "write captures")
+    for capture in batch.begun {
+      add.bind(1, capture.id)
+      add.bind(2, capture.path)
+      try add.run()
+    }
+    for id in batch.gone { try database.run("UPDATE capture SET path = NULL WHERE id = \(id)", "write captures") }
+  }
+
+  /// Bytes of the file that hold something.
+  private func usedBytes() throws(StoreError) -> UInt64 {
+    let attempt = "look at the store's size"
+    let pages = try database.number("PRAGMA page_count", attempt) ?? 0
+    let free = try database.number("PRAGMA freelist_count", attempt) ?? 0
+    return UInt64(clamping: pages - free) * Self.pageSize
+  }
+
+  /// Removes the oldest messages where the file is about as large as it may be: twice as many as have come at a time, so that the
+  /// next batch finds room in the pages that became free. Goes on, a few times at most, until it does.
+  private func makeRoom(for count: Int) throws(StoreError) {
     guard let maximumBytes else { return }
-    let pages = try database.number("PRAGMA page_count", "look at the store's size") ?? 0
-    isFull = UInt64(clamping: pages) * Self.pageSize >= maximumBytes
+    let wanted = maximumBytes - maximumBytes / 8
+    // Indexes take one and a half times the room of what they are of: they are built while there is room for them.
+    if !hasIndexes, try usedBytes() >= wanted * 2 / 5 {
+      try database.run(Schema.indexes, "build the indexes")
+      hasIndexes = true
+    }
+    var rounds = 0
+    while rounds < Self.mostRemovals, try usedBytes() >= wanted {
+      if oldRows == nil {
+        // Sums are in their tables from here on.
+        try writeSums()
+        oldRows = try OldRows(database)
+      }
+      let gone = try oldRows?.remove(Int64(2 * count)) ?? 0
+      guard gone > 0 else { return }
+      removed += UInt64(clamping: gone)
+      removedThrough = oldRows?.last ?? 0
+      try database.run(
+        "INSERT OR REPLACE INTO info VALUES ('removed_messages', \(removed))", "remove old messages")
+      oldestCapture = try database.number("SELECT capture FROM message ORDER BY id LIMIT 1", "remove old messages")
+      rounds += 1
+    }
   }
 
   private func writeSums() throws(StoreError) {
@@ -109,24 +167,30 @@ package final class StoreWriter {
     try connections.flush(names)
     try periods.flush()
     rowsSinceSums = 0
-    rowsBetweenSums = min(Self.lastSums, rowsBetweenSums * 2)
+    rowsBetweenSums = min(Self.lastSums, rowsBetweenSums * Self.sumGrowth)
   }
 
-  private func write(_ message: StoreBatch.Message) throws(StoreError) {
-    let (record, exchange) = (message.record, message.exchange)
+  private func write(_ record: MessageRecord, _ exchange: Exchange) throws(StoreError) {
     let kinds = ProblemKinds(of: exchange)
-    if isLive, let old = try openMessages.counted(exchange) { return try write(record, exchange, kinds, over: old) }
+    let sample = Figures.Sample(exchange)
+    if isLive {
+      if let old = try openMessages.counted(exchange) { return try write(record, exchange, sample, kinds, over: old) }
+      // Removed to make room, while its fate could still change.
+      if MessageRows.id(exchange) <= removedThrough { return }
+    }
     try rows.write(
-      record, exchange, problems: kinds, type: names.type(record, exchange), status: names.status(record, exchange))
-    if kinds != [] { try problems.write(record, exchange, kinds) }
-    sessions.count(record, exchange)
-    connections.count(record, exchange)
-    periods.count(exchange)
+      record, exchange, begun: sample.begun, problems: kinds, type: names.type(record, exchange),
+      status: names.status(record, exchange))
+    if kinds.rawValue != 0 { try problems.write(record, exchange, kinds) }
+    sessions.count(record, exchange, sample)
+    connections.count(record, sample)
+    periods.count(sample)
   }
 
   /// Writes what has become of a message since `old` was written of it.
   private func write(
-    _ record: MessageRecord, _ exchange: Exchange, _ kinds: ProblemKinds, over old: CountedMessage
+    _ record: MessageRecord, _ exchange: Exchange, _ sample: Figures.Sample, _ kinds: ProblemKinds,
+    over old: CountedMessage
   ) throws(StoreError) {
     let status = try names.status(record, exchange)
     guard try openMessages.update(record, exchange, problems: kinds, status: status, from: old) else { return }
@@ -134,9 +198,9 @@ package final class StoreWriter {
       try problems.remove(old.kinds, of: exchange)
       if kinds != [] { try problems.write(record, exchange, kinds) }
     }
-    sessions.count(record, exchange, instead: old)
-    connections.count(record, exchange, instead: old)
-    periods.count(exchange, instead: old)
+    sessions.count(record, exchange, sample, instead: old)
+    connections.count(record, sample, instead: old)
+    periods.count(sample, instead: old)
   }
 
   /// Builds the indexes and closes the store, which is one file then: one that nobody writes to needs no log.
@@ -145,8 +209,8 @@ package final class StoreWriter {
     try database.run("BEGIN", "write sums")
     try writeSums()
     try database.run("COMMIT", "write sums")
-    try database.run(isLive ? "BEGIN" : "BEGIN; \(Schema.indexes)", "build the indexes")
-    let whole = isWhole && leftOut == 0 ? 1 : 0
+    try database.run(hasIndexes ? "BEGIN" : "BEGIN; \(Schema.indexes)", "build the indexes")
+    let whole = isWhole && removed == 0 ? 1 : 0
     try database.run("UPDATE info SET value = \(whole) WHERE key = 'whole'; COMMIT", "build the indexes")
     try database.run("PRAGMA wal_checkpoint(TRUNCATE)", "close the store")
     // Refused while somebody reads: then the log stays, empty.
