@@ -113,8 +113,9 @@ package struct Browser: Sendable {
   var ladderSession: StoredSession?
   var ladderCameFrom = Screen.sessions
 
-  /// Figures over time, and how they are drawn.
+  /// Figures over time.
   package internal(set) var strip = TimeStrip()
+  /// How they are drawn.
   package var graph = GraphStyle.ascii
   var stripSignal = CombinedSignal(StripRequest(), quiet: .milliseconds(30), patience: .milliseconds(250))
   var stripAwaited: StripRequest?

@@ -38,7 +38,7 @@ package struct LadderView: Sendable {
     self.choice = choice
     start = place
     generation += 1
-    (isLoaded, awaited, anchor) = (false, nil, nil)
+    (isLoaded, isOutdated, awaited, anchor) = (false, false, nil, nil)
   }
 
   /// Begins the same ladder at another place.

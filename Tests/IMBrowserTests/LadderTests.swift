@@ -80,6 +80,26 @@ import Testing
     #expect(bench.view.isFirst)
   }
 
+  /// While messages come, lines in the middle of a part may have others, too: the part is asked for again, once, and the same line stays
+  /// selected.
+  @Test func aWatchedPartIsReadAgain() throws {
+    var bench = Bench(ListedMessages.drawn(4_000, seed: 23))
+    bench.view.open(PageChoice(connection: 2), at: .around(2_000))
+    try bench.settle()
+    let (selected, row) = (bench.view.list.selected?.id, bench.view.list.index - bench.view.list.top)
+    let rests = bench.view.nextRequest() == nil
+    #expect(rests && selected != nil)
+    bench.view.refresh()
+    let again = bench.view.nextRequest()
+    let wanted = try #require(again)
+    let part = try #require(try bench.finder.part(wanted))
+    let isTaken = bench.view.accept(part)
+    #expect(isTaken && bench.view.list.selected?.id == selected)
+    #expect(bench.view.list.index - bench.view.list.top == row)
+    try bench.settle()
+    #expect(bench.view.list.selected?.id == selected)
+  }
+
   @Test func whatLinesSay() throws {
     let at: Int64 = 1_760_000_000_000_000
     func message(_ id: Int64, _ time: Int64, retries: Int64 = 0, latency: Int64?, fate: Fate) -> StoredMessage {

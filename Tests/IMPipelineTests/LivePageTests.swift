@@ -2,6 +2,7 @@ import Foundation
 import IMCapture
 import IMEngine
 import IMMetrics
+import IMOutput
 import IMReport
 import IMTestSupport
 import IMWire

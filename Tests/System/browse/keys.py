@@ -296,8 +296,10 @@ def check_names(bench):
     lines = terminal.wait("49147 +张三 ")
     terminal.press("Enter")
     terminal.wait("^ session 49147 张三")
+
+
 def check_unfolding(bench):
-    terminal = opened(bench)
+    terminal = opened(bench, height=40)
     terminal.press("Enter")
     before = terminal.wait(r"fate +\w+")
     terminal.press("x")

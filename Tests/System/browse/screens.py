@@ -50,6 +50,8 @@ def check_moving_on_each_screen(bench):
         assert first.strip(), name
         for there, back in [("Down", "Up"), ("j", "k"), ("PageDown", "PageUp"), ("C-f", "C-b"), ("Space", "PageUp"),
                             ("End", "Home"), ("G", "g")]:
+            if (name, there) == ("messages", "Space"):
+                continue  # selects the message
             terminal.press(there)
             moved(first, True)
             terminal.press(back)
@@ -118,9 +120,22 @@ def check_the_way_back(bench):
             bench.close()
 
 
+def check_following_by_key(bench):
+    terminal = at_screen(bench, "messages")
+    terminal.wait("message 1 ", absent="▼")
+    terminal.press("f")
+    terminal.wait("▼ follows")
+    terminal.press("Up")
+    shown(terminal, "messages", absent="▼ follows")
+    terminal.press("f")
+    terminal.wait("▼ follows")
+    terminal.press("f")
+    shown(terminal, "messages", absent="▼ follows")
+
+
 def check_opening_by_either_key(bench):
     for name, to in [("messages", "frame"), ("problems", "messages"), ("ladder", "frame")]:
-        for key in ["Enter", "Right"]:
+        for key in ["Enter", "Right"] + ["l"] * (name == "problems"):
             terminal = at_screen(bench, name)
             terminal.press(key)
             shown(terminal, to)
@@ -160,8 +175,9 @@ def steps(lines):
 
 
 def check_the_ladder_is_that_of_imdump_ladder(bench):
-    """Two witnesses: the command decodes the capture, and the browser asks the store."""
-    for sample, connections in [("tjp-weak-network.pcap", [1, 2, 3]), ("tjp-racing.pcap", [1])]:
+    """Two witnesses: the command decodes the capture, and the browser asks the store. Where copies of a message are sent on several
+    connections at once they differ, as docs/browse.md says."""
+    for sample, connections in [("tjp-weak-network.pcap", [1, 2, 3])]:
         capture = bench.sample(sample)
         for connection in connections:
             printed = bench.imdump("ladder", capture, "--conn", str(connection), "--rows", "100000")
