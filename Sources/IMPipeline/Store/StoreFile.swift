@@ -24,12 +24,9 @@ struct StoreFile {
 
   /// Gives the file to the user that the run becomes, with those that SQLite has made beside it.
   func give(to user: Confinement.User) {
-    for name in [place, place + "-wal", place + "-shm"] {
-      let descriptor = open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
-      guard descriptor >= 0 else { continue }
-      _ = fchown(descriptor, user.uid, user.gid)
-      close(descriptor)
-    }
+    // By name: to close a descriptor of a file drops all locks that this process has on it, and with them SQLite's, by which other
+    // processes know that the log is in use.
+    for name in [place, place + "-wal", place + "-shm"] { _ = lchown(name, user.uid, user.gid) }
   }
 
   /// The file of a store that is there.
