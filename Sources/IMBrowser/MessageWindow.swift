@@ -178,6 +178,7 @@ package struct MessageWindow: Sendable {
   private mutating func replace(_ answer: PageAnswer) {
     let id = selected?.message.id ?? 0
     items = answer.items
+    rows.replace(items)
     isLast = answer.isLast
     focus = items.firstIndex { $0.message.id >= id } ?? max(0, items.count - 1)
   }

@@ -10,7 +10,7 @@ struct Report: Subcommand {
       "report", "Write a page of HTML: what was lost, where, since when, and who is hurt.",
       usage: [
         "imdump report <file> ... -o <page> [<options>] [<expression> ...]",
-        "imdump report -i <interface> --listen <address:port> [<options>] [<expression> ...]",
+        "imdump report -i <interface> --listen <address:port> [<options>]",
       ],
       discussion: """
         The page is one file that loads nothing. It has a verdict, charts of round trips, rates, losses, heartbeats and connections over \

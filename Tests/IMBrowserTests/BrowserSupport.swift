@@ -118,7 +118,11 @@ extension ListedMessages: LadderSource {
   func moments(ofConnection connection: Int64) -> [Int64] {
     let messages = messages.filter { $0.connection == connection }
     let frames = messages.map(stored).flatMap { $0.copies + $0.answers }
-    let issues = streamIssues(ofConnection: connection, from: .distantPast, to: .distantFuture)
+    // An orphan that came with the answer of a message is that answer.
+    let answers = Set(messages.flatMap { stored($0).answers })
+    let issues = streamIssues(ofConnection: connection, from: .distantPast, to: .distantFuture).filter {
+      $0.kind != "orphan_ack" || !answers.contains($0.time.microseconds)
+    }
     return (frames + issues.map(\.time.microseconds)).sorted()
   }
 }
