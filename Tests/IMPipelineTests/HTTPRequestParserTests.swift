@@ -25,7 +25,14 @@ import Testing
     }
 
     var request: HTTPRequest {
-      HTTPRequest(method: method, path: [UInt8](path.utf8), accept: [UInt8](accept.utf8))
+      HTTPRequest(
+        method: method, path: [UInt8](path.utf8), accept: [UInt8](accept.utf8), host: [UInt8](host.utf8))
+    }
+
+    /// The value of the line that begins with `Host:`.
+    private var host: String {
+      let line = head.components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix("host:") }
+      return line.map { $0.dropFirst(5).trimmingCharacters(in: .whitespaces) } ?? ""
     }
   }
 
@@ -182,7 +189,7 @@ import Testing
   }
 
   @Test func theLongestHeadIsRead() {
-    let request = HTTPRequest(method: .get, path: [UInt8]("/metrics".utf8), accept: [])
+    let request = HTTPRequest(method: .get, path: [UInt8]("/metrics".utf8), accept: [], host: [UInt8]("x".utf8))
     let longest = head(of: 8_192), longer = head(of: 8_193)
     #expect(outcome(longest) == .request(request))
     #expect(outcome(longest, cuts: Array(0...8_192)) == .request(request))
