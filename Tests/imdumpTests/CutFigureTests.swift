@@ -65,7 +65,7 @@ import Testing
   @Test(
     arguments: ["tjp-racing.pcap", "tjp-weak-network.pcap", "mqtt-websocket.pcap", "mqtt-mosquitto.pcap"], Cut.allCases)
   func theFormatsAgree(_ sample: String, _ cut: Cut) throws {
-    var random = SeededRandom(UInt64(sample.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
+    var random = SeededRandom(sample.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) })
     let told = try Told(cut.packets(of: Samples.packets(sample), &random))
 
     // A round trip is final with its fate: in the document that was written then, and in the list at the end.
