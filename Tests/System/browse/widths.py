@@ -25,7 +25,7 @@ def check_borders_stay(bench):
         edges = [line_edges(line) for line in cells_of(terminal) if edges_in(line)]
         assert len(set(edges)) == 1, edges
         terminal.press("Escape")
-        terminal.wait("%d of %d" % (len(NAMES), len(NAMES)), absent="this help")
+        terminal.wait("%d of %d" % (len(NAMES), len(NAMES)), absent="keys and commands")
         for row, (before, behind) in enumerate(zip(reference, cells_of(terminal))):
             assert tail(before) == tail(behind), (row, before, behind)
 
