@@ -27,9 +27,9 @@ enum Host {
     let answers = AnswerDesk { TerminalSignals.wake() }
     let browser = Browser(BrowsedSource(files: [store], isStore: true), zone: .utc)
     let loop = BrowseLoop(
-      browser, session, colours: .many, wakeEnd: wakeEnd, answers: answers, loading: loading
+      browser, session, colours: .many, wakeEnd: wakeEnd, answers: answers, loading: loading, isThere: true
     ) { () throws(CaptureError) in
-      try BrowseReaders(store, InputOptions(), plans, DecodeOptions(), answers)
+      try BrowseReaders(store, InputOptions(), (plans, plans), DecodeOptions(), answers)
     }
     let isOver = Atomic<Bool>(false)
     let (begin, done) = (next, written)
