@@ -46,7 +46,7 @@ enum Decoding {
   /// A writer of a store at `path`, which is made anew.
   static func writer(_ path: String, _ plans: [ProtocolPlan], isLive: Bool = false) throws -> StoreWriter {
     for end in ["", "-wal", "-shm", "-journal"] { unlink(path + end) }
-    var options = StoreOptions(captures: ["traffic.pcap"], writer: "imdump-bench")
+    var options = StoreOptions(captures: [StoreOptions.Capture(path: "traffic.pcap")], writer: "imdump-bench")
     options.isLive = isLive
     return try StoreWriter(path, plans, options)
   }
