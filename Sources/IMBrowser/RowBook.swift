@@ -110,6 +110,7 @@ package struct RowsRequest: Equatable, Sendable {
   let layout: RowLayout
   let rows: [Row]
 
+  /// Requests of a book are the same by their numbers.
   package static func == (a: RowsRequest, b: RowsRequest) -> Bool { a.serial == b.serial }
 
   /// Lays the rows out and hands them to `take`, some at a time. Ends when `isStale` says that nobody wants them any more.
