@@ -147,8 +147,11 @@ package struct Browser: Sendable {
   /// Whoever writes the store has written more; `isLast` says that nothing follows.
   package mutating func commit(_ number: Int, isLast: Bool, at now: Duration) {
     if progress.isLive, !isLast { return watchCommit(number, at: now) }
-    // Sums follow at growing distances: after the first few commits most bring none, and reading them all costs.
-    if number <= 16 || number % 8 == 0 || isLast { sessionSignal.change(at: now) { $0.commit = number } }
+    // Sums follow at growing distances: after the first few commits most bring none, and reading them all costs. Commits that came
+    // while the screen was painted are seen as one.
+    if number <= 16 || number - sessionSignal.value.commit >= 8 || isLast {
+      sessionSignal.change(at: now) { $0.commit = number }
+    }
     if isLast, !messages.items.isEmpty || screen == .messages {
       // Rows may have come between those that are shown.
       messages.restart(

@@ -60,4 +60,13 @@ import Testing
       #expect(requests <= 20, "seed \(seed)")
     }
   }
+
+  /// However many commits are seen as one, the list is never eight behind.
+  @Test(arguments: [1, 3, 7, 9, 11, 40]) func commitsThatAreSeenTogether(_ step: Int) {
+    var browser = Browser(BrowsedSource(files: ["a.db"], isStore: true), zone: .utc)
+    for number in stride(from: 17, to: 600, by: step) {
+      browser.commit(number, isLast: false, at: .milliseconds(number * 5))
+      #expect(number - browser.sessionSignal.value.commit < 8)
+    }
+  }
 }
