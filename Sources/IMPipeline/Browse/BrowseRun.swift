@@ -69,12 +69,8 @@ package func runBrowse(
     ) { () throws(CaptureError) in
       try BrowseReaders(place, input, (plans.frames, plans.files), decode, answers, names: names)
     }
-    imdump_keep_terminal(STDIN_FILENO, TerminalSession.leaving)
-    session.begin()
-    defer {
-      session.end()
-      imdump_keep_terminal(-1, "")
-    }
+    session.hold()
+    defer { session.release() }
     loop.paintFirst()
     if isStore {
       // Another process may be writing it.

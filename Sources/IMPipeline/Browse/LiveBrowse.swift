@@ -1,4 +1,3 @@
-import CSandbox
 import Glibc
 import IMBrowser
 import IMCapture
@@ -67,12 +66,8 @@ struct LiveBrowse {
       ) { [plans, decode] () throws(CaptureError) in
         try BrowseReaders(capture.place ?? path, reading, (plans.frames, plans.files), decode, answers, names: names)
       }
-      imdump_keep_terminal(STDIN_FILENO, TerminalSession.leaving)
-      session.begin()
-      defer {
-        session.end()
-        imdump_keep_terminal(-1, "")
-      }
+      session.hold()
+      defer { session.release() }
       loop.paintFirst()
       try capture.start()
       let status = loop.run()

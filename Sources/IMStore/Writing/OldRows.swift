@@ -19,9 +19,7 @@ struct OldRows: ~Copyable {
   private var cutoff: Statement
   private var texts: Statement
   private var forget: Statement
-  /// Messages that were removed so far.
-  private(set) var removed: Int64 = 0
-  /// The number of the last of them.
+  /// The number of the last message that was removed; 0 before the first.
   private(set) var last: Int64 = 0
 
   /// For the store of `database`, which has its tables.
@@ -122,7 +120,6 @@ struct OldRows: ~Copyable {
       step.statement.bind(1, last)
       try step.statement.run()
     }
-    removed += found
     self.last = last
     return found
   }

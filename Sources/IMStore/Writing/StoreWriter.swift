@@ -16,9 +16,9 @@ package final class StoreWriter {
   /// Times in a batch that old messages are removed, at most.
   private static let mostRemovals = 8
 
-  /// Rows after which sums are written again, at first and in the end, and by how many times these grow; and sessions, connections or periods that may wait for
-  /// that, a quarter of a KB each. A million messages of a hundred thousand clients would else change a hundred thousand
-  /// rows over and over.
+  /// Rows after which sums are written again, at first and in the end, and by how many times these grow; and sessions,
+  /// connections or periods that may wait for that, a quarter of a KB each. A million messages of a hundred thousand clients
+  /// would else change a hundred thousand rows over and over.
   private static let firstSums = 100, lastSums = 500_000, sumGrowth = 8, sumLimit = 131_072
 
   let database: Connection
@@ -32,8 +32,6 @@ package final class StoreWriter {
   package private(set) var oldestCapture: Int64?
   /// Messages that were removed to make room.
   package private(set) var removed: UInt64 = 0
-  /// The number of the last of them.
-  private var removedThrough: Int64 = 0
   /// Rows since sums were written, and how many there may be.
   private var rowsSinceSums = 0
   private var rowsBetweenSums = StoreWriter.firstSums
@@ -154,7 +152,6 @@ package final class StoreWriter {
       let gone = try oldRows?.remove(Int64(2 * count)) ?? 0
       guard gone > 0 else { return }
       removed += UInt64(clamping: gone)
-      removedThrough = oldRows?.last ?? 0
       try database.run(
         "INSERT OR REPLACE INTO info VALUES ('removed_messages', \(removed))", "remove old messages")
       oldestCapture = try database.number("SELECT capture FROM message ORDER BY id LIMIT 1", "remove old messages")
@@ -176,7 +173,7 @@ package final class StoreWriter {
     if isLive {
       if let old = try openMessages.counted(exchange) { return try write(record, exchange, sample, kinds, over: old) }
       // Removed to make room, while its fate could still change.
-      if MessageRows.id(exchange) <= removedThrough { return }
+      if MessageRows.id(exchange) <= oldRows?.last ?? 0 { return }
     }
     try rows.write(
       record, exchange, begun: sample.begun, problems: kinds, type: names.type(record, exchange),
