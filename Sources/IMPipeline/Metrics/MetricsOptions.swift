@@ -34,6 +34,10 @@ struct ListenAddress: Equatable {
     }
     self.address = String(address)
     self.port = port
+    var (four, six) = (in_addr(), in6_addr())
+    guard inet_pton(AF_INET, self.address, &four) == 1 || inet_pton(AF_INET6, self.address, &six) == 1 else {
+      return nil
+    }
   }
 
   /// Binds a socket of TCP to it. A descriptor, or the error's number, negative.
