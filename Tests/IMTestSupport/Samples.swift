@@ -26,11 +26,13 @@ package enum Samples {
   package static func packets(_ sample: String) throws -> [TimedPacket] {
     let bytes = try Self.bytes(sample)
     func u32(_ at: Int) -> Int { (0..<4).reduce(0) { $0 | Int(bytes[at + $1]) << (8 * $1) } }
+    // The magic number says what the second half of a time counts.
+    let unit: Int64 = u32(0) == 0xa1b2_3c4d ? 1 : 1_000
     var packets: [TimedPacket] = []
     var at = 24
     while at + 16 <= bytes.count {
       let count = u32(at + 8)
-      let time = Timestamp(microseconds: Int64(u32(at)) * 1_000_000 + Int64(u32(at + 4)))
+      let time = Timestamp(nanoseconds: Int64(u32(at)) * 1_000_000_000 + Int64(u32(at + 4)) * unit)
       packets.append(TimedPacket(timestamp: time, bytes: Array(bytes[at + 16..<at + 16 + count])))
       at += 16 + count
     }
