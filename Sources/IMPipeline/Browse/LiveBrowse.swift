@@ -11,7 +11,7 @@ import IMWire
 /// The capture writes a store, as `imdump -i --store` does, on threads of its own; the screen reads that store, as it reads any other
 /// that is being written. So neither waits for the other.
 struct LiveBrowse {
-  private let input: InputOptions
+  private var input: InputOptions
   private let decode: DecodeOptions
   private let options: BrowseOptions
   private let isColoured: Bool
@@ -32,6 +32,8 @@ struct LiveBrowse {
     confinement = try Confinement(input.confinement, isLive: true)
     source = BrowsedSource(interface: input, words(decode, input.captureFilter))
     self.input = input
+    // The bytes of a message that is shown can be asked for: they are in the file then.
+    self.input.isUnbuffered = true
     self.decode = try settled(decode)
     self.options = options
     self.isColoured = isColoured
