@@ -67,4 +67,4 @@ install:
 	  $(PEER) completion fish >"$(INTO)/share/fish/vendor_completions.d/impeer.fish"; }
 
 clean:
-	rm -rf .build .build-checked
+	rm -rf .build .build-*

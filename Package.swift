@@ -9,9 +9,11 @@ let settings: [SwiftSetting] = [
   .enableExperimentalFeature("Lifetimes"),
 ]
 
-/// `IMDUMP_CHECKED=1` builds every load from captured bytes with its bounds check (tests and fuzzing).
+/// Every load from captured bytes has its bounds check in a debug build, as the tests are, and with `IMDUMP_CHECKED=1` in an
+/// optimised one, as the fuzz targets are.
 let checked: [SwiftSetting] =
-  Context.environment["IMDUMP_CHECKED"] == "1" ? [.define("CHECKED")] : []
+  Context.environment["IMDUMP_CHECKED"] == "1"
+  ? [.define("CHECKED")] : [.define("CHECKED", .when(configuration: .debug))]
 
 /// `IMDUMP_HARDWIRED=1` builds an engine that decodes `tjp` without its profile, for Scripts/bench-plan.
 let hardWired: [SwiftSetting] =

@@ -13,9 +13,10 @@ enum Command {
   /// The repository's folder, where every run begins.
   static let folder = URL(filePath: Samples.folder).deletingLastPathComponent()
 
-  /// The command: the tests' own program lies in the same folder.
-  static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-    .appending(path: "imdump")
+  /// The command: that of `IMDUMP_COMMAND`, a path in the repository, else the one in the folder of the tests' own program.
+  static let program =
+    ProcessInfo.processInfo.environment["IMDUMP_COMMAND"].map { folder.appending(path: $0) }
+    ?? URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(path: "imdump")
 
   /// What every run finds in its environment: nothing of the caller's, but what its sanitizers are told.
   static let environment: [String: String] = {

@@ -81,7 +81,7 @@ import Testing
   }
 
   private static func run(_ arguments: [String]) throws -> Ended {
-    let program = ProcessInfo.processInfo.environment["IMDUMP_COMMAND"] ?? Command.program.path
+    let program = Command.program.path
     let output = "/tmp/imdump-flood-\(getpid()).out"
     defer { unlink(output) }
     var actions = posix_spawn_file_actions_t()

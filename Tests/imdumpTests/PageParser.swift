@@ -75,16 +75,32 @@ struct PageParser {
     throw Mistake(description: "a tag without an end")
   }
 
+  /// By hand: a page has tens of thousands of them, and a regular expression takes a millisecond for each.
   private static func attributes(_ text: Substring) throws -> [String: String] {
+    let bytes = Array(text.utf8)
     var found: [String: String] = [:]
-    var rest = text
-    while let match = rest.firstMatch(of: /^\s*([a-zA-Z-]+)(?:="([^"]*)")?/) {
-      guard found.updateValue(try unescaped(String(match.2 ?? "")), forKey: String(match.1)) == nil else {
-        throw Mistake(description: "\(match.1) twice")
-      }
-      rest = rest[match.range.upperBound...]
+    var i = 0
+    func end(from start: Int, while isPart: (UInt8) -> Bool) -> Int {
+      bytes[start...].firstIndex { !isPart($0) } ?? bytes.count
     }
-    guard rest.allSatisfy({ $0 == " " }) else { throw Mistake(description: "attributes: \(text)") }
+    while true {
+      i = end(from: i) { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
+      let nameEnd = end(from: i) {
+        $0 == UInt8(ascii: "-") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
+      }
+      guard nameEnd > i else { break }
+      let name = String(decoding: bytes[i..<nameEnd], as: UTF8.self)
+      i = nameEnd
+      var value = ""
+      if bytes[i...].starts(with: Array("=\"".utf8)) {
+        let valueEnd = end(from: i + 2) { $0 != UInt8(ascii: "\"") }
+        guard valueEnd < bytes.count else { break }
+        value = try unescaped(String(decoding: bytes[i + 2..<valueEnd], as: UTF8.self))
+        i = valueEnd + 1
+      }
+      guard found.updateValue(value, forKey: name) == nil else { throw Mistake(description: "\(name) twice") }
+    }
+    guard i == bytes.count else { throw Mistake(description: "attributes: \(text)") }
     return found
   }
 

@@ -1,7 +1,7 @@
 /// Borrowed bytes of one packet or one stretch of a stream, read at offsets whose room has been proved.
 ///
-/// Room is proved once per header or frame; the loads behind the proof are unchecked. A `-DCHECKED` build, which tests
-/// and fuzzing use, proves every load again.
+/// Room is proved once per header or frame; the loads behind the proof are unchecked. A `-DCHECKED` build, as debug builds and
+/// the fuzz targets are, proves every load again.
 @frozen
 public struct Bytes: ~Escapable {
   /// The bytes.
