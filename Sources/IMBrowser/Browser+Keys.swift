@@ -120,6 +120,7 @@ extension Browser {
     case .mark: toggleSelected()
     case .savePackets: askName(.packets)
     case .saveRows: askName(.rows)
+    case .saveLadder: askName(.ladder)
     case .open: open()
     case .left: frame?.moveByte(-1)
     case .right: frame?.moveByte(1)
