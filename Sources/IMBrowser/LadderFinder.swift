@@ -97,9 +97,8 @@ package struct LadderFinder {
     let begun = try source.ladderMessages(after: 0, whole, count: 1).first?.message.time
     var ladder = Ladder(
       serial: UInt32(clamping: connection), client: ends?.client ?? "", server: ends?.server ?? "",
-      profile: try source.profile(ofConnection: connection) ?? "", session: try first.flatMap { one throws(StoreError) in
-        try source.name(ofSession: one.session)
-      },
+      profile: try source.profile(ofConnection: connection) ?? "",
+      session: try first.flatMap { one throws(StoreError) in try source.name(ofSession: one.session) },
       firstSeen: begun ?? first?.time ?? .distantPast)
     ladder.lastSeen = try source.ladderMessages(before: .max, whole, count: 1).first?.message.time
     // Of several connections no one silence tells of a missed sign of life.
