@@ -224,3 +224,26 @@ int imdump_filter_opener(int socket) {
   return install(code, n);
 #endif
 }
+
+int imdump_filter_resolver(void) {
+#ifndef IMDUMP_ARCH
+  return -ENOSYS;
+#else
+  // What the C library calls to look names up is its own affair, and that of modules that it loads. So this one lists what is refused:
+  // to run programs, to look into other processes, and to change what the system is.
+  static const int refused[] = {
+    SYS_execve, SYS_execveat, SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_mount, SYS_umount2, SYS_pivot_root,
+    SYS_chroot, SYS_setns, SYS_unshare, SYS_bpf, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_keyctl,
+    SYS_add_key, SYS_request_key, SYS_perf_event_open, SYS_swapon, SYS_swapoff, SYS_reboot,
+  };
+  struct sock_filter code[64];
+  unsigned short n = 0;
+  IMDUMP_BEGIN;
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    IMDUMP_SKIP_UNLESS(refused[i], 1);
+    IMDUMP_REFUSE;
+  }
+  IMDUMP_ALLOW;
+  return install(code, n);
+#endif
+}

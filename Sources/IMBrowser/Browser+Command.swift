@@ -8,7 +8,7 @@ extension Browser {
     switch screen {
     case .sessions:
       source.isStore
-        ? query("SELECT * FROM session\(sessionTimes) ORDER BY \(Self.order(sessionSignal.value.order))")
+        ? query("SELECT * FROM sessions\(sessionTimes) ORDER BY \(Self.order(sessionSignal.value.order))")
         : command("messages", ["--by", "session"] + timeFilter)
     case .problems:
       source.isStore

@@ -71,6 +71,7 @@ extension Browser {
     case .graph:
       let word = try CommandTable.word(rest, of: command.words, "style")
       graph = GraphStyle(rawValue: word) ?? graph
+    case .wrap: toggleWrap()
     case .pin:
       guard screen == .sessions else { throw CommandTable.Mistake(text: "sessions are pinned in the list of sessions") }
       pinSelected(at: now)

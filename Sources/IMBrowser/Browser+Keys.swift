@@ -61,7 +61,7 @@ extension Browser {
     switch mouse.action {
     case .wheelUp, .wheelDown:
       cursorMoved()
-      move(mouse.action == .wheelUp ? -3 : 3)
+      moveRows(mouse.action == .wheelUp ? -3 : 3)
     case .press(0):
       guard overlay == nil, input == nil, !saving.takesKeys, mouse.row >= listTop else { return }
       cursorMoved()
@@ -95,6 +95,17 @@ extension Browser {
     }
   }
 
+  /// Moves by rows of the screen, of which a message may have several.
+  private mutating func moveRows(_ count: Int) {
+    if screen == .messages { messages.moveRows(count) } else { move(count) }
+  }
+
+  /// Wraps the texts of messages, or cuts them again.
+  mutating func toggleWrap() {
+    wrapsText.toggle()
+    note = wrapsText ? "texts are wrapped" : "texts are cut at the edge"
+  }
+
   private var pageHeight: Int {
     switch screen {
     case .sessions: max(1, sessions.height - 1)
@@ -110,8 +121,8 @@ extension Browser {
     switch action {
     case .up: move(-1)
     case .down: move(1)
-    case .pageUp: move(-pageHeight)
-    case .pageDown: move(pageHeight)
+    case .pageUp: moveRows(-pageHeight)
+    case .pageDown: moveRows(pageHeight)
     case .home: toEnd(isLast: false)
     case .end:
       toEnd(isLast: true)
@@ -120,6 +131,7 @@ extension Browser {
     case .mark: toggleSelected()
     case .savePackets: askName(.packets)
     case .saveRows: askName(.rows)
+    case .saveLadder: askName(.ladder)
     case .open: open()
     case .left: frame?.moveByte(-1)
     case .right: frame?.moveByte(1)
@@ -142,6 +154,7 @@ extension Browser {
       note = "figures over time: \(graph.rawValue)"
     case .typeCommand: beginCommand()
     case .unfold: unfold()
+    case .wrap: toggleWrap()
     case .nextProblem: findProblem([], isForward: true)
     case .previousProblem: findProblem([], isForward: false)
     case .nextOfKind(let index): findProblem(ProblemNames.kind(index), isForward: true)

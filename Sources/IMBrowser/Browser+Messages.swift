@@ -13,7 +13,8 @@ extension Browser {
     let detailRows = isBeside ? 0 : grid.height >= 20 ? max(8, room / 3) : 0
     let width = isBeside ? grid.width - 56 : grid.width
     messages.resize(room - detailRows)
-    let layout = RowLayout(width: width, showsClient: session == nil)
+    let layout = RowLayout(width: width, showsClient: session == nil, wraps: wrapsText)
+    messages.use(layout)
     rowBook.use(layout, version: messages.rows.version)
     for i in 0..<messages.height {
       let row = messages.top + i
@@ -23,7 +24,7 @@ extension Browser {
         grid.restyle(row: listTop + i, columns: 0..<width) { $0.with(.bold) }
         grid.put("+", row: listTop + i, column: 1, style: Style(.name, .bold))
       }
-      if let item = messages.rows.item(at: row), item == messages.focus {
+      if key.place == .line || key.place == .text, messages.rows.owner(at: row) == messages.focus {
         grid.restyle(row: listTop + i, columns: 0..<width) { $0.with(.reverse) }
       }
     }

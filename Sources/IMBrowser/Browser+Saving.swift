@@ -45,7 +45,7 @@ extension Browser {
       return
     }
     saving.form = form
-    saving.input = TextInput(form == .packets ? "messages.pcapng" : "messages.csv")
+    saving.input = TextInput(form.suggestedName)
   }
 
   /// Takes a key where a name or an answer is wanted.
@@ -65,8 +65,11 @@ extension Browser {
       let name = String(saving.input.text.drop { $0 == " " })
       guard !name.isEmpty else { return }
       saving.form = nil
+      let isLadder = screen == .ladder
       save(
-        SaveRequest(form: form, name: name, choice: messages.choice, selected: selectedMessages.sorted()))
+        SaveRequest(
+          form: form, name: name, choice: isLadder ? PageRequest.Choice(ladder.choice) : messages.choice,
+          selected: isLadder ? [] : selectedMessages.sorted()))
     case (.escape, _), (.character("c"), .control): saving.form = nil
     default: _ = saving.input.take(key)
     }
@@ -100,10 +103,18 @@ extension Browser {
       return true
     }
     guard let form = saving.form else { return false }
-    let count = selectedMessages.count
+    let count = screen == .ladder ? 0 : selectedMessages.count
     let what =
-      count > 0 ? "\(count) selected" : messages.choice == PageRequest.Choice() ? "all messages" : "all that are listed"
-    let label = form == .packets ? " packets of \(what) to: " : " \(what) to (.csv or .jsonl): "
+      screen == .ladder
+      ? "the ladder"
+      : count > 0
+        ? "\(count) selected" : messages.choice == PageRequest.Choice() ? "all messages" : "all that are listed"
+    let label =
+      switch form {
+      case .packets: " packets of \(what) to: "
+      case .rows: " \(what) to (.csv or .jsonl): "
+      case .ladder: " the ladder to (.txt or .svg): "
+      }
     var at = grid.put(label, row: row, column: 0, limit: max(10, grid.width * 2 / 3), style: Style(.name, .bold))
     var before = saving.input.parts.before
     while cells(plainText(String(before))) > max(4, grid.width - at - 2) { before = before.dropFirst() }
@@ -112,5 +123,16 @@ extension Browser {
     grid.put(behind.isEmpty ? " " : String(behind), row: row, column: at)
     if at < grid.width { grid.restyle(row: row, columns: at..<at + 1) { $0.with(.reverse) } }
     return true
+  }
+}
+
+extension SaveRequest.Form {
+  /// The name that stands where one is typed.
+  fileprivate var suggestedName: String {
+    switch self {
+    case .packets: "messages.pcapng"
+    case .rows: "messages.csv"
+    case .ladder: "ladder.txt"
+    }
   }
 }

@@ -127,6 +127,9 @@ package struct Browser: Sendable {
   var cursorBefore: Cursor?
   var momentAwaited: MomentRequest?
 
+  /// Whether texts of messages are wrapped, and not cut.
+  package internal(set) var wrapsText = false
+
   var hasMouse: Bool
   var wishes: [Wish] = []
   var outbox: [BrowserRequest] = []
@@ -182,7 +185,7 @@ package struct Browser: Sendable {
       rowBook.change()
     case .rows(let rows):
       // Those that are seen were there already.
-      rowBook.accept(rows)
+      if rowBook.accept(rows) { messages.take(rows.texts) }
       return
     case .problem(let request, let found):
       guard request == problemAwaited else { return }

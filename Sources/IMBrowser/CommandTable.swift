@@ -4,7 +4,7 @@ import IMWire
 struct TypedCommand: Equatable, Sendable {
   /// What it does.
   enum Action: Equatable, Sendable {
-    case sessions, messages, problems, ladder, filter, sort, time, goto, next, previous, graph, pin, help, command
+    case sessions, messages, problems, ladder, filter, sort, time, goto, next, previous, graph, wrap, pin, help, command
     case redraw, quit
   }
 
@@ -56,6 +56,7 @@ enum CommandTable {
     TypedCommand(
       name: "graph", argument: "STYLE", words: GraphStyle.allCases.map(\.rawValue), action: .graph,
       help: "how figures over time are drawn"),
+    TypedCommand(name: "wrap", action: .wrap, help: "wrap the texts of messages, or cut them again"),
     TypedCommand(name: "pin", action: .pin, help: "pin the session, or take the pin out"),
     TypedCommand(name: "command", action: .command, help: "the command that prints what is shown"),
     TypedCommand(name: "redraw", action: .redraw, help: "paint everything again"),

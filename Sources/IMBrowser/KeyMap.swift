@@ -5,8 +5,8 @@ package enum BrowserAction: Hashable, Sendable {
   case up, down, pageUp, pageDown, home, end
   case open, back, filter, sort, reverse, pin, allMessages, problems
   case nextProblem, previousProblem, nextOfKind(Int)
-  case follow, mark, savePackets, saveRows
-  case left, right, otherPane, unfold
+  case follow, mark, savePackets, saveRows, saveLadder
+  case left, right, otherPane, unfold, wrap
   case ladder, graph, typeCommand
   /// Moves the brush by so many cells, or makes it longer by as many.
   case brush(Int), widenBrush(Int)
@@ -133,6 +133,7 @@ package struct KeyMap: Sendable {
       Row(
         keys: [Key("x")], label: "x", action: .unfold,
         help: "what the store says of the message, beneath it; again: not"),
+      Row(keys: [Key("W")], label: "W", action: .wrap, help: "wrap the texts of messages, or cut them again"),
       Row(keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
       Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the last one with a problem"),
     ]
@@ -154,6 +155,12 @@ package struct KeyMap: Sendable {
       Row(
         keys: [Key("n")], label: "n", action: .nextProblem, help: "the next message with a problem", word: "next!"),
       Row(keys: [Key("N")], label: "N", action: .previousProblem, help: "the last one with a problem"),
+      Row(
+        keys: [Key("w")], label: "w", action: .savePackets,
+        help: "write the packets of the ladder's messages to a capture file", word: "pcap"),
+      Row(
+        keys: [Key("e")], label: "e", action: .saveLadder, help: "write the ladder to a file, as text or SVG",
+        word: "export"),
     ] + moving + general)
 
   /// Keys of the list of problems.

@@ -17,6 +17,10 @@ package protocol LadderSource: AnyObject {
   func heartbeatInterval(ofConnection connection: Int64) throws(StoreError) -> Int64?
   /// The client and the server of a connection.
   func ends(ofConnection id: Int64) throws(StoreError) -> (client: String, server: String)?
+  /// The name of the profile that decodes a connection.
+  func profile(ofConnection id: Int64) throws(StoreError) -> String?
+  /// The name of a session.
+  func name(ofSession id: Int64) throws(StoreError) -> String?
 }
 
 extension StoreReader: LadderSource {}
@@ -29,7 +33,7 @@ package struct LadderFinder {
   /// Messages of a part, and those in front of it whose answers may be in it.
   static let count = 200, reach = StoreReader.maximumPage
 
-  private let source: any LadderSource
+  let source: any LadderSource
 
   /// A finder over a source.
   package init(_ source: any LadderSource) { self.source = source }
@@ -67,26 +71,40 @@ package struct LadderFinder {
       }
     }
     if isStale() { return nil }
+    let (from, to) = (isFirst ? Timestamp.distantPast : part.begin, isLast ? .distantFuture : part.end)
+    try addIssues(to: &part, choice, from: from, to: to)
+    part.sort()
+    if choice.session != nil { try part.nameConnections { id throws(StoreError) in try source.ends(ofConnection: id) } }
+    answer.items = part.items(of: try ladder(choice, of: part, first: first.message))
+    return answer
+  }
+
+  /// Adds what went wrong on the streams of a part within a time.
+  func addIssues(to part: inout LadderPart, _ choice: PageChoice, from: Timestamp, to: Timestamp) throws(StoreError) {
     for connection in part.connections {
-      let (from, to) = (isFirst ? .distantPast : part.begin, isLast ? .distantFuture : part.end)
       for issue in try source.streamIssues(ofConnection: connection, from: from, to: to) {
         // Of a session's connection, what went wrong while the session used it.
         if choice.session == nil || (part.begin...part.end).contains(issue.time) { part.add(issue, connection) }
       }
     }
-    part.sort()
-    if choice.session != nil { try part.nameConnections { id throws(StoreError) in try source.ends(ofConnection: id) } }
+  }
+
+  /// The ladder that rows of a part belong to, without any rows; `first` is the part's first message.
+  func ladder(_ choice: PageChoice, of part: LadderPart, first: StoredMessage?) throws(StoreError) -> Ladder {
     let whole = PageChoice(session: choice.session, connection: choice.connection)
+    let connection = first?.connection ?? choice.connection ?? 0
+    let ends = try source.ends(ofConnection: connection)
+    let begun = try source.ladderMessages(after: 0, whole, count: 1).first?.message.time
     var ladder = Ladder(
-      serial: UInt32(clamping: first.message.connection), client: answer.client, server: answer.server, profile: "",
-      session: nil,
-      firstSeen: try source.ladderMessages(after: 0, whole, count: 1).first?.message.time ?? first.message.time)
+      serial: UInt32(clamping: connection), client: ends?.client ?? "", server: ends?.server ?? "",
+      profile: try source.profile(ofConnection: connection) ?? "",
+      session: try first.flatMap { one throws(StoreError) in try source.name(ofSession: one.session) },
+      firstSeen: begun ?? first?.time ?? .distantPast)
     ladder.lastSeen = try source.ladderMessages(before: .max, whole, count: 1).first?.message.time
     // Of several connections no one silence tells of a missed sign of life.
     if part.connections.count == 1 {
-      ladder.heartbeat = try source.heartbeatInterval(ofConnection: first.message.connection).map { ($0, false) }
+      ladder.heartbeat = try source.heartbeatInterval(ofConnection: connection).map { ($0, false) }
     }
-    answer.items = part.items(of: ladder)
-    return answer
+    return ladder
   }
 }

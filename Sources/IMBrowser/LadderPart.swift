@@ -14,29 +14,39 @@ struct LadderPart {
     var connection: Int64
   }
 
-  /// Rows of a part, at most: a message that was sent over and over has many.
-  private static let limit = 5_000
+  /// Rows of a part on the screen, at most: a message that was sent over and over has many.
+  private static let screenLimit = 5_000
+  private let limit: Int
 
   /// The time that the part covers, unless it begins or ends with the ladder.
   let begin: Timestamp, end: Timestamp
   private let isFirst: Bool, isLast: Bool
   private var rows: [Row] = []
   private let nearest: StoredMessage?
+  /// Frames within the part's limits that have no row.
+  private(set) var leftOut = 0
   /// The connections of its messages, in the order of their numbers.
   private(set) var connections: [Int64]
 
-  init(isFirst: Bool, isLast: Bool, _ messages: [StoredLadderMessage]) {
-    (self.isFirst, self.isLast) = (isFirst, isLast)
+  /// A part of messages, which is over at `end`, or else with the last of them. It has `limit` rows at most.
+  init(
+    isFirst: Bool, isLast: Bool, _ messages: [StoredLadderMessage], end: Timestamp? = nil,
+    limit: Int = screenLimit
+  ) {
+    (self.isFirst, self.isLast, self.limit) = (isFirst, isLast, limit)
     let times = messages.map(\.message.time)
     begin = times.min() ?? .distantPast
-    end = times.max() ?? .distantFuture
+    self.end = end ?? times.max() ?? .distantFuture
     nearest = messages.first?.message
     connections = Set(messages.map(\.message.connection)).sorted()
     for message in messages { add(message) }
   }
 
   private mutating func add(_ row: Row) {
-    guard isFirst || row.at >= begin, isLast || row.at <= end, rows.count < Self.limit else { return }
+    guard isFirst || row.at >= begin, isLast || row.at <= end, rows.count < limit else {
+      if case .step = row.event { leftOut += 1 }
+      return
+    }
     rows.append(row)
   }
 
@@ -129,11 +139,14 @@ struct LadderPart {
     rows = named
   }
 
+  /// The rows as a ladder has them.
+  var ladderRows: [Ladder.Row] { rows.map { Ladder.Row(at: $0.at, event: $0.event) } }
+
   /// The lines, with what tells them apart.
   func items(of ladder: Ladder) -> [LadderItem] {
     guard var near = rows.lazy.compactMap(\.message).first ?? nearest else { return [] }
     var ladder = ladder
-    ladder.rows = rows.map { Ladder.Row(at: $0.at, event: $0.event) }
+    ladder.rows = ladderRows
     let lines = ladder.lines
     return lines.enumerated().map { i, line in
       guard let index = line.row, rows.indices.contains(index) else {

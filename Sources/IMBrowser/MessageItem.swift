@@ -1,6 +1,7 @@
 import IMEngine
 import IMOutput
 package import IMStore
+import IMTerminal
 package import IMWire
 
 /// A message with all that its row shows, as the thread that reads makes it: the thread that paints formats nothing.
@@ -17,12 +18,15 @@ package struct MessageItem: Equatable, Sendable {
   package let mark: String
   /// Its text, where the store has it.
   package let text: String
+  /// Cells that the text takes in one line, and line breaks that it has: what is known of its rows before it is wrapped.
+  let textCells: Int, textBreaks: Int
 
   /// A row of its parts. `zone` says what local time is.
   package init(_ message: StoredMessage, client: String, text: String, zone: LocalZone) {
     self.message = message
     self.client = client
     self.text = text
+    (textCells, textBreaks) = (cells(plainText(text)), text.reduce(0) { $0 + ($1.isNewline ? 1 : 0) })
     time = Self.clock(message.time, zone)
     outcome = Self.outcome(message)
     mark =

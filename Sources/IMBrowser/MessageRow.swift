@@ -16,8 +16,17 @@ struct MessageRow: RowViewModel {
 
   /// The columns of a message's row. `style` is that of the mark and of what became of it.
   func line(_ layout: RowLayout, style: Style, faint: Bool = false) -> [RowPart] {
-    let message = item.message
     let plain = faint ? Style(.faint) : .plain, name = faint ? Style(.faint) : Style(.name)
+    var parts = columns(layout, style: style, plain: plain, name: name)
+    if !item.text.isEmpty, !item.wraps(in: layout) {
+      parts.append(RowPart(text: "“\(item.text)”", style: plain, width: nil))
+    }
+    return parts
+  }
+
+  /// The columns in front of the text.
+  func columns(_ layout: RowLayout, style: Style, plain: Style, name: Style) -> [RowPart] {
+    let message = item.message
     var parts = [RowPart(text: item.mark, style: style.with(.bold), width: 1)]
     if layout.width >= 56 {
       parts.append(RowPart(text: String(message.id), style: Style(.faint), width: 8, isRight: true))
@@ -35,7 +44,6 @@ struct MessageRow: RowViewModel {
       parts.append(RowPart(text: "\(message.byteCount) B", style: plain, width: 9, isRight: true))
     }
     parts.append(RowPart(text: item.outcome, style: style, width: nil))
-    if !item.text.isEmpty { parts.append(RowPart(text: "“\(item.text)”", style: plain, width: nil)) }
     return parts
   }
 }

@@ -215,10 +215,59 @@ package struct MessageWindow: Sendable {
     settle()
   }
 
-  /// Selects the message so many further down, as far as messages are in memory.
+  /// What the rows are laid out for: where texts are wrapped, messages have rows for theirs.
+  mutating func use(_ layout: RowLayout) {
+    rows.use(layout)
+    settle()
+  }
+
+  /// Takes texts that were wrapped, by their messages' numbers: nothing that is on the screen moves.
+  mutating func take(_ texts: [Int64: [any RowViewModel]]) {
+    guard !texts.isEmpty else { return }
+    rows.take(texts)
+    settle()
+  }
+
+  /// Selects the message so many further down, as far as messages are in memory. A text that is higher than the screen is read to its
+  /// end first.
   package mutating func move(_ count: Int) {
-    let target = min(max(0, focus + count), max(0, items.count - 1))
     if count < 0 { follows = false }
+    if !scrollsText(count) { select(focus + count) }
+  }
+
+  /// Selects the message so many rows further down: where texts are wrapped, that is not as many messages.
+  package mutating func moveRows(_ count: Int) {
+    guard rows.wrapped != nil, count != 0 else { return move(count) }
+    if count < 0 { follows = false }
+    if scrollsText(count) { return }
+    rows.measure(around: focus, reach: abs(count) + 2 * height)
+    let row = min(max(0, rows.row(of: focus) + count), max(0, rows.count - 1))
+    let found = rows.owner(at: row) ?? rows.owner(at: row + 1) ?? focus
+    var target = count > 0 ? max(found, focus + 1) : min(found, focus - 1)
+    // No row is passed that was not on the screen.
+    while abs(target - focus) > 1, shift(to: target) > height { target += count > 0 ? -1 : 1 }
+    select(target)
+  }
+
+  /// Rows by which the screen moves when a message is selected.
+  private func shift(to item: Int) -> Int {
+    let (begin, count) = (rows.row(of: item) - top, rows.textHeight(of: item))
+    if item > focus { return count > height ? begin : max(0, begin + count - height) }
+    return count > height ? height - begin - count : max(0, -begin)
+  }
+
+  /// Moves within a text that is higher than the screen; false where there is none, or it ends.
+  private mutating func scrollsText(_ count: Int) -> Bool {
+    let rest = height - rows.textHeight(of: focus)
+    guard rest < 0, abs(count) <= height else { return false }
+    let row = min(max(screenRow - count, rest), 0)
+    guard row != screenRow else { return false }
+    screenRow = row
+    return true
+  }
+
+  private mutating func select(_ item: Int) {
+    let target = min(max(0, item), max(0, items.count - 1))
     screenRow += rows.row(of: target) - rows.row(of: focus)
     focus = target
     settle()
@@ -226,7 +275,7 @@ package struct MessageWindow: Sendable {
 
   /// Selects the message that a row of the screen shows, if one does.
   package mutating func select(screenRow: Int) {
-    guard let item = rows.item(at: top + screenRow), items.indices.contains(item) else { return }
+    guard let item = rows.owner(at: top + screenRow), items.indices.contains(item) else { return }
     follows = false
     self.screenRow += rows.row(of: item) - rows.row(of: focus)
     focus = item
@@ -237,7 +286,7 @@ package struct MessageWindow: Sendable {
   package mutating func jump(to id: Int64) {
     follows = false
     if let found = items.firstIndex(where: { $0.message.id == id }), isLoaded {
-      move(found - focus)
+      select(found)
     } else {
       restart(at: .around(id))
     }
@@ -265,8 +314,11 @@ package struct MessageWindow: Sendable {
 
   /// Keeps the selected message in sight, and no blank rows where there are messages.
   private mutating func settle() {
+    rows.measure(around: focus, reach: 2 * height)
     let row = rows.row(of: focus)
-    screenRow = min(max(0, screenRow), height - 1)
+    // Of a wrapped text as much as there is room for.
+    let rest = rows.wrapped == nil ? height - 1 : height - rows.textHeight(of: focus)
+    screenRow = min(max(min(0, rest), screenRow), max(0, rest))
     // Nothing stands above the first row.
     screenRow = min(screenRow, row)
     // Beneath the last one as little as there can be.

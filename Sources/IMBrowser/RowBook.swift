@@ -1,3 +1,4 @@
+import IMStore
 import IMTerminal
 
 /// Rows as the cells that they take, laid out before they are seen.
@@ -74,10 +75,11 @@ package struct RowBook: Sendable {
         wanted.append(RowsRequest.Row(key: key, model: model))
       }
     }
-    guard !wanted.isEmpty else { return nil }
+    let texts = rows.estimated(near: seen.lowerBound)
+    guard !wanted.isEmpty || !texts.isEmpty else { return nil }
     serial += 1
     isAwaited = true
-    return RowsRequest(serial: serial, layout: layout, rows: wanted)
+    return RowsRequest(serial: serial, layout: layout, rows: wanted, texts: texts)
   }
 
   /// Takes rows that were laid out. Those for another width or list are dropped; tells whether they were taken.
@@ -109,6 +111,8 @@ package struct RowsRequest: Equatable, Sendable {
   let serial: Int
   let layout: RowLayout
   let rows: [Row]
+  /// Messages whose texts are to be wrapped.
+  var texts: [MessageItem] = []
 
   /// Requests of a book are the same by their numbers.
   package static func == (a: RowsRequest, b: RowsRequest) -> Bool { a.serial == b.serial }
@@ -116,12 +120,27 @@ package struct RowsRequest: Equatable, Sendable {
   /// Lays the rows out and hands them to `take`, some at a time. Ends when `isStale` says that nobody wants them any more.
   package func layOut(isStale: () -> Bool = { false }, _ take: (RowsAnswer) -> Void) {
     var first = 0
-    while first < rows.count, !isStale() {
-      let end = min(rows.count, first + Self.step)
-      var made: [RowTable.Key: CellRow] = [:]
-      for row in rows[first..<end] { made[row.key] = row.model.laidOut(layout) }
-      take(RowsAnswer(serial: serial, rows: made, isLast: end == rows.count))
+    let count = rows.count + texts.count
+    while first < count, !isStale() {
+      let end = min(count, first + Self.step)
+      var answer = RowsAnswer(serial: serial, rows: [:], isLast: end == count)
+      for place in first..<end {
+        if place < rows.count {
+          answer.rows[rows[place].key] = rows[place].model.laidOut(layout)
+        } else {
+          wrap(texts[place - rows.count], &answer)
+        }
+      }
+      take(answer)
       first = end
+    }
+  }
+
+  private func wrap(_ item: MessageItem, _ answer: inout RowsAnswer) {
+    let models = RowKinds.rows(.text, RowContext(item: item, previous: nil, fields: nil, wrapped: layout))
+    answer.texts[item.message.id] = models
+    for (i, model) in models.enumerated() {
+      answer.rows[RowTable.Key(message: item.message.id, place: .text, number: i + 1)] = model.laidOut(layout)
     }
   }
 }
@@ -129,7 +148,9 @@ package struct RowsRequest: Equatable, Sendable {
 /// Rows that were laid out.
 package struct RowsAnswer: Sendable {
   let serial: Int
-  let rows: [RowTable.Key: CellRow]
+  var rows: [RowTable.Key: CellRow]
+  /// The rows of texts that were wrapped, by their messages' numbers.
+  var texts: [Int64: [any RowViewModel]] = [:]
   /// Whether no others of the request follow.
   let isLast: Bool
 }

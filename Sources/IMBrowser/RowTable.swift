@@ -3,6 +3,9 @@ import IMStore
 /// The rows that show messages, and which message each of them shows: a message may stand beneath a row that tells of a pause, and
 /// above those that tell more of it.
 ///
+/// Where texts are wrapped, messages have rows for theirs. How many is exact around the message that is selected, and estimated elsewhere
+/// until the text was wrapped, which another thread does.
+///
 /// It follows each change of the list, and holds what it would hold if it were made anew: a change costs what changes, and a
 /// number for each message behind it.
 package struct RowTable: Sendable {
@@ -21,8 +24,12 @@ package struct RowTable: Sendable {
     var fields: [StoredDetail]?
     var before: [any RowViewModel] = []
     var own: [any RowViewModel] = []
+    var text: [any RowViewModel] = []
+    /// How many rows the text has by its size; `nil` where `text` has them.
+    var estimate: Int?
 
-    var count: Int { before.count + own.count }
+    var textCount: Int { estimate ?? text.count }
+    var count: Int { before.count + own.count + textCount }
   }
 
   private var blocks: [Block] = []
@@ -32,6 +39,8 @@ package struct RowTable: Sendable {
   package private(set) var count = 0
   /// Counts up when rows may show something else under the same name.
   private(set) var version = 0
+  /// What texts are wrapped for; `nil` where they are cut.
+  private(set) var wrapped: RowLayout?
 
   /// The rows of messages. Of those that are unfolded, `fields` has what is known, by their numbers.
   init(_ items: [MessageItem] = [], unfolded fields: [Int64: [StoredDetail]] = [:]) {
@@ -58,9 +67,18 @@ package struct RowTable: Sendable {
   mutating func replace(_ items: [MessageItem]) {
     var fields: [Int64: [StoredDetail]] = [:]
     for block in blocks where block.fields != nil { fields[block.item.message.id] = block.fields }
-    let version = version
+    var texts: [Int64: [any RowViewModel]] = [:]
+    var known: [Int64: String] = [:]
+    for block in blocks where block.estimate == nil && !block.text.isEmpty {
+      (texts[block.item.message.id], known[block.item.message.id]) = (block.text, block.item.text)
+    }
+    let (version, wrapped) = (version, wrapped)
     self = RowTable(items, unfolded: fields)
     self.version = version + 1
+    guard let wrapped else { return }
+    use(wrapped)
+    for item in items where known[item.message.id] != item.text { texts[item.message.id] = nil }
+    take(texts)
   }
 
   /// Takes messages out.
@@ -106,11 +124,14 @@ package struct RowTable: Sendable {
     let context = context(index)
     blocks[index].own = RowKinds.rows(.line, context)
     if context.fields != nil { blocks[index].own += RowKinds.rows(.beneath, context) }
+    guard blocks[index].text.isEmpty, blocks[index].estimate == nil else { return }
+    blocks[index].estimate = estimate(index)
   }
 
   private func context(_ index: Int) -> RowContext {
     RowContext(
-      item: blocks[index].item, previous: index > 0 ? blocks[index - 1].item : nil, fields: blocks[index].fields)
+      item: blocks[index].item, previous: index > 0 ? blocks[index - 1].item : nil, fields: blocks[index].fields,
+      wrapped: wrapped)
   }
 
   /// Counts rows anew, from a message on.
@@ -121,6 +142,63 @@ package struct RowTable: Sendable {
       starts.append(count)
       count += block.count
     }
+  }
+
+  // MARK: Wrapping
+
+  /// Wraps texts for `layout`, or cuts them where it says so. How many rows they have is estimated.
+  mutating func use(_ layout: RowLayout) {
+    let wanted = layout.wraps ? layout : nil
+    guard wanted != wrapped else { return }
+    wrapped = wanted
+    for index in blocks.indices { (blocks[index].text, blocks[index].estimate) = ([], estimate(index)) }
+    count(from: 0)
+  }
+
+  private func estimate(_ index: Int) -> Int? {
+    guard let wrapped, blocks[index].item.wraps(in: wrapped) else { return nil }
+    return TextRow.estimate(blocks[index].item, wrapped)
+  }
+
+  /// Wraps the texts of a message and of those around it, as far as `reach` rows are from it: what is on the screen is no estimate.
+  mutating func measure(around item: Int, reach: Int) {
+    guard wrapped != nil, blocks.indices.contains(item) else { return }
+    var changed = blocks.count
+    func measure(_ index: Int, _ rows: inout Int) {
+      if blocks[index].estimate != nil {
+        (blocks[index].text, blocks[index].estimate) = (RowKinds.rows(.text, context(index)), nil)
+        changed = min(changed, index)
+      }
+      rows += blocks[index].count
+    }
+    var (rows, index) = (0, item)
+    while index < blocks.count, rows <= reach {
+      measure(index, &rows)
+      index += 1
+    }
+    (rows, index) = (0, item - 1)
+    while index >= 0, rows <= reach {
+      measure(index, &rows)
+      index -= 1
+    }
+    if changed < blocks.count { count(from: changed) }
+  }
+
+  /// Takes the rows of texts that were wrapped, by their messages' numbers.
+  mutating func take(_ texts: [Int64: [any RowViewModel]]) {
+    guard !texts.isEmpty else { return }
+    for index in blocks.indices where blocks[index].estimate != nil {
+      guard let rows = texts[blocks[index].item.message.id] else { continue }
+      (blocks[index].text, blocks[index].estimate) = (rows, nil)
+    }
+    count(from: 0)
+  }
+
+  /// The messages whose texts are not wrapped yet, nearest to a row first.
+  func estimated(near row: Int) -> [MessageItem] {
+    let middle = block(min(max(0, row), max(0, count - 1))) ?? 0
+    let found = blocks.indices.filter { blocks[$0].estimate != nil }
+    return found.sorted { (abs($0 - middle), $0) < (abs($1 - middle), $1) }.map { blocks[$0].item }
   }
 
   // MARK: What rows show
@@ -141,6 +219,15 @@ package struct RowTable: Sendable {
     return index
   }
 
+  /// The message that a row tells of: that of its own row, its text or what stands beneath; `nil` for rows in front of one.
+  package func owner(at row: Int) -> Int? {
+    guard let index = block(row), row >= starts[index] + blocks[index].before.count else { return nil }
+    return index
+  }
+
+  /// Rows of a message's own row and of its text.
+  func textHeight(of item: Int) -> Int { blocks.indices.contains(item) ? 1 + blocks[item].textCount : 1 }
+
   /// The message that a row belongs to.
   private func block(_ row: Int) -> Int? {
     guard (0..<count).contains(row) else { return nil }
@@ -152,7 +239,7 @@ package struct RowTable: Sendable {
     return low
   }
 
-  /// What a row shows, and its name; `nil` where there is none.
+  /// What a row shows, and its name; `nil` where there is none, or only an estimate.
   func model(at row: Int) -> (key: Key, model: any RowViewModel)? {
     guard let index = block(row) else { return nil }
     let block = blocks[index]
@@ -160,7 +247,13 @@ package struct RowTable: Sendable {
     if number < block.before.count {
       return (Key(message: block.item.message.id, place: .before, number: number), block.before[number])
     }
-    let own = number - block.before.count
+    var own = number - block.before.count
+    if own > block.textCount {
+      own -= block.textCount
+    } else if own > 0 {
+      guard block.estimate == nil else { return nil }
+      return (Key(message: block.item.message.id, place: .text, number: own), block.text[own - 1])
+    }
     let place = own == 0 ? RowPlace.line : .beneath
     return (Key(message: block.item.message.id, place: place, number: own), block.own[own])
   }

@@ -18,7 +18,9 @@ enum RowPlace: Hashable, Sendable {
   case before
   /// The message's own row. The first kind of `RowKinds.all` that has one makes it.
   case line
-  /// Beneath it, while the message is unfolded.
+  /// Beneath it, where the message's text is wrapped.
+  case text
+  /// Beneath both, while the message is unfolded.
   case beneath
 }
 
@@ -30,6 +32,8 @@ struct RowContext: Sendable {
   let previous: MessageItem?
   /// What is known of it, name by name, while it is unfolded; `nil` while it is not.
   let fields: [StoredDetail]?
+  /// What rows are laid out for where texts are wrapped; `nil` where they are cut.
+  var wrapped: RowLayout?
 }
 
 /// Something that is known of a message.
@@ -62,6 +66,8 @@ package struct RowLayout: Hashable, Sendable {
   var width: Int
   /// Whether messages of several clients are listed.
   var showsClient: Bool
+  /// Whether texts that do not fit have rows of their own.
+  var wraps = false
 }
 
 /// The kinds of rows.
@@ -69,7 +75,7 @@ enum RowKinds {
   /// All of them, in the order in which the rows of one place stand.
   static let all: [any RowViewModel.Type] = [
     PauseRow.self, ErrorRow.self, RetryRow.self, HeartbeatRow.self, AnsweredRow.self, MessageRow.self,
-    FrameHeaderRow.self, CopyRow.self, FieldRow.self,
+    TextRow.self, FrameHeaderRow.self, CopyRow.self, FieldRow.self,
   ]
 
   /// The rows of a place that a message has.

@@ -6,6 +6,8 @@ package struct SaveRequest: Equatable, Sendable {
     case packets
     /// Messages as rows: comma-separated values where the name ends in `.csv`, else JSON lines.
     case rows
+    /// A ladder: a drawing where the name ends in `.svg`, else text, both as `imdump ladder` draws them.
+    case ladder
   }
 
   /// In which form.

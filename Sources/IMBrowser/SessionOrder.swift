@@ -26,7 +26,8 @@ package struct SessionOrder: Equatable, Sendable {
   package var sort = SessionSort.number
   /// Whether the order is turned round.
   package var isReversed = false
-  /// Words, each of which a session has in its name, its addresses or its profile; empty for all.
+  /// Words, each of which a session has in its name, its addresses or its profile; empty for all. `state:reset` stands for sessions in
+  /// a state, of which the beginning is enough, and `!state:closed` for all others.
   package var filter = ""
   /// Sessions that stand in front of the others.
   package var pins: Set<Int64> = []
@@ -62,7 +63,15 @@ package struct SessionOrder: Equatable, Sendable {
   }
 
   private static func has(_ session: StoredSession, _ word: String) -> Bool {
-    [session.name ?? "", session.client, session.server, session.profile].contains { contains($0.lowercased(), word) }
+    if word.hasPrefix("state:") { return isIn(session.state, String(word.dropFirst(6))) }
+    if word.hasPrefix("!state:") { return word.count == 7 || !isIn(session.state, String(word.dropFirst(7))) }
+    let texts = [session.name ?? "", session.client, session.server, session.profile]
+    return texts.contains { contains($0.lowercased(), word) }
+  }
+
+  /// Whether a state is meant: by its name, or by what the column shows. What is typed as yet is nothing means all.
+  private static func isIn(_ state: String, _ text: String) -> Bool {
+    state.hasPrefix(text) || SessionTable.shortState(state).lowercased().hasPrefix(text)
   }
 
   private static func contains(_ text: String, _ part: String) -> Bool {

@@ -4,6 +4,17 @@ import IMWire
 
 /// The columns of the list of sessions.
 enum SessionTable {
+  /// A state in a column's width.
+  static func shortState(_ name: String) -> String {
+    switch name {
+    case ConnectionState.reconnected: "RECON"
+    case ConnectionState.timeout.rawValue: "NO ANS"
+    case ConnectionState.refused.rawValue: "REFUSE"
+    case ConnectionState.evicted.rawValue: "LOST"
+    default: name.uppercased()
+    }
+  }
+
   /// The columns; `person` gives the name beside a session's id, where names were asked for.
   static func columns(
     _ order: SessionOrder, _ zone: LocalZone, person: ((StoredSession) -> String?)? = nil
@@ -15,6 +26,9 @@ enum SessionTable {
     func counted(_ value: Int64, _ colour: Style.Colour) -> (String, Style) {
       (number(value), value > 0 ? Style(colour) : Style(.faint))
     }
+    func state(_ name: String) -> (String, Style) {
+      (shortState(name), ["reset", "refused", "timeout"].contains(name) ? Style(.warning) : .plain)
+    }
     let persons = person.map { person in
       [Column<StoredSession>(title: "name", width: 14, priority: 2) { (person($0) ?? "", Style(.name)) }]
     }
@@ -25,23 +39,24 @@ enum SessionTable {
           Style(session.failed > 0 ? .alarm : .warning, .bold)
         )
       },
-      Column(title: title("#", .number), width: 7, isRight: true, priority: 7) { (String($0.id), Style(.faint)) },
+      Column(title: title("#", .number), width: 6, isRight: true, priority: 8) { (String($0.id), Style(.faint)) },
       Column(title: title("session", .name), width: 9, isFlexible: true, priority: 1) { session in
         session.name.map { ($0, Style(.name)) } ?? ("-", Style(.faint))
       },
     ]
     let others: [Column<StoredSession>] = [
-      Column(title: "client", width: 21, priority: 6) { ($0.client, .plain) },
-      Column(title: "server", width: 21, priority: 10) { ($0.server, .plain) },
-      Column(title: "profile", width: 8, priority: 11) { ($0.profile, .plain) },
-      Column(title: "conns", width: 5, isRight: true, priority: 9) { (number($0.connections), .plain) },
+      Column(title: "client", width: 21, priority: 7) { ($0.client, .plain) },
+      Column(title: "server", width: 21, priority: 11) { ($0.server, .plain) },
+      Column(title: "profile", width: 8, priority: 12) { ($0.profile, .plain) },
+      Column(title: "state", width: 6, priority: 6) { state($0.state) },
+      Column(title: "conns", width: 5, isRight: true, priority: 10) { (number($0.connections), .plain) },
       Column(title: title("msgs", .messages), width: 8, isRight: true, priority: 2) { (number($0.messages), .plain) },
-      Column(title: title("p95 ms", .roundTrip), width: 8, isRight: true, priority: 4) { session in
+      Column(title: title("p95 ms", .roundTrip), width: 7, isRight: true, priority: 4) { session in
         (session.roundTrip95.map { String(MessageItem.milliseconds($0).dropLast(3)) } ?? "-", .plain)
       },
       Column(title: title("retry", .retries), width: 6, isRight: true, priority: 5) { counted($0.retries, .warning) },
       Column(title: title("failed", .failed), width: 7, isRight: true, priority: 3) { counted($0.failed, .alarm) },
-      Column(title: title("last", .last), width: 8, priority: 8) { session in
+      Column(title: title("last", .last), width: 8, priority: 9) { session in
         (session.last.map { String(MessageItem.clock($0, zone).prefix(8)) } ?? "-", .plain)
       },
     ]

@@ -78,6 +78,15 @@ struct Confinement {
     return FileOpener(for: user, isSandboxed: isSandboxed, option: option)
   }
 
+  /// Starts the process that looks names of addresses up, since this one may not.
+  func makeResolver() throws(CaptureError) -> NameResolver {
+    let socket = imdump_resolver_start(user == nil ? 0 : 1, user?.uid ?? 0, user?.gid ?? 0, isSandboxed ? 1 : 0)
+    guard socket >= 0 else {
+      throw CaptureError(.ioError, "-N", "start a process: \(systemText(-socket))", errno: -socket)
+    }
+    return NameResolver(socket: socket)
+  }
+
   /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless `openers` make them;
   /// `listener` is the socket on which connections will be taken; `keepsDatabase` says that SQLite writes; `isInteractive` that the
   /// terminal is switched to raw mode and back.

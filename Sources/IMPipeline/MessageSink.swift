@@ -29,6 +29,8 @@ final class MessageSink: EngineSink {
   var follow: ((MessageRecord, Exchange) -> Void)?
   /// Told of issues.
   var hear: ((Issue, ConnectionInfo) -> Void)?
+  /// Told of connections.
+  var watch: ((ConnectionReport) -> Void)?
   /// Which of the run's captures is read, from 0.
   var capture: UInt32 = 0
   /// Where the batch that the engine has in hand stands in it.
@@ -87,6 +89,8 @@ final class MessageSink: EngineSink {
   func settled(_ exchange: borrowing Exchange) {
     if isLive || follow != nil { decided.append(copy exchange) }
   }
+
+  func connection(_ report: ConnectionReport) { watch?(report) }
 
   func finished(_ exchange: borrowing Exchange) {
     let exchange = copy exchange

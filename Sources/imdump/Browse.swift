@@ -34,6 +34,8 @@ struct Browse: Subcommand {
       .value(
         "--names <file>", \.options.namesPath,
         "Show names beside sessions, from lines of 'id,name' or of a hosts file."),
+      .flag("-N", \.options.resolvesNames, "Look up the names of clients' addresses, which asks the DNS."),
+      .flag("-n", \.options.isNumeric, "Do not look up names, whatever -N says; the default."),
       .value("--store <file>", \.options.storePath, "With -i, write messages to this store, and keep it."),
       .value(
         "--graph <style>", \.options.graph,

@@ -112,6 +112,8 @@ extension ListedMessages: LadderSource {
     return all.filter { (from...to).contains($0.time) }
   }
 
+  func profile(ofConnection id: Int64) -> String? { "tjp" }
+
   func heartbeatInterval(ofConnection connection: Int64) -> Int64? { 2_000_000 }
 
   /// When what a ladder shows of a connection came, in order: made without any parts.

@@ -60,9 +60,12 @@ import Testing
 
     /// What comes of a request in several answers comes here in one.
     private static func laidOut(_ request: RowsRequest) -> BrowserAnswer {
-      var rows: [RowTable.Key: CellRow] = [:]
-      request.layOut { rows.merge($0.rows) { $1 } }
-      return .rows(RowsAnswer(serial: request.serial, rows: rows, isLast: true))
+      var whole = RowsAnswer(serial: request.serial, rows: [:], isLast: true)
+      request.layOut { answer in
+        whole.rows.merge(answer.rows) { $1 }
+        whole.texts.merge(answer.texts) { $1 }
+      }
+      return .rows(whole)
     }
 
     mutating func press(_ keys: Key...) throws {

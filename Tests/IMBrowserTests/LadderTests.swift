@@ -140,6 +140,54 @@ import Testing
       ])
   }
 
+  /// What is written to a file is what moving through the ladder sees; with a limit, the beginning of it.
+  @Test func theWholeLadderHasEveryLine() throws {
+    let source = ListedMessages.drawn(1_500, seed: 24)
+    let finder = LadderFinder(source)
+    let choice = PageChoice(connection: 2)
+    var counts: [Int] = []
+    let whole = try #require(try finder.whole(choice, limit: 100_000, progress: { counts.append($0) }))
+    #expect(whole.rows.map(\.at.microseconds) == source.moments(ofConnection: 2))
+    #expect(whole.leftOutBehind == 0 && whole.serial == 2 && whole.profile == "tjp")
+    #expect(counts == counts.sorted() && counts.last == source.messages.filter { $0.connection == 2 }.count)
+    func isFrame(_ row: Ladder.Row) -> Bool { if case .step = row.event { true } else { false } }
+    let all = whole.lines
+    for limit in [1, 7, 100, 600] {
+      let part = try #require(try finder.whole(choice, limit: limit))
+      #expect(!part.rows.isEmpty && part.rows.filter(isFrame).count <= limit + 40)
+      // What is left out has a line behind all others.
+      let lines = part.lines.dropLast()
+      let different = zip(lines, all).first { $0 != $1 }
+      #expect(different == nil)
+      #expect(part.leftOutBehind > 0)
+      // Of what is behind the limit, issues are not counted.
+      let frames = part.rows.filter(isFrame).count + Int(part.leftOutBehind)
+      #expect((0...70).contains(whole.rows.filter(isFrame).count - frames))
+    }
+    #expect(try finder.whole(choice, limit: 100, isStale: { true }) == nil)
+    #expect(try #require(try finder.whole(PageChoice(connection: 9), limit: 100)).rows.isEmpty)
+  }
+
+  /// A ladder is saved as it is shown: that of its session or connection and of its time, and not the list behind it.
+  @Test func aLadderIsSaved() throws {
+    var bench = BrowserTests.Bench()
+    try bench.settle()
+    bench.browser.accept(.captures(["a.pcap"]))
+    try bench.press(Key("l"))
+    for (key, form, name) in [("e", .ladder, "ladder.txt"), ("w", .packets, "messages.pcapng")]
+      as [(Unicode.Scalar, SaveRequest.Form, String)]
+    {
+      bench.browser.handle(.key(Key(key)), at: bench.now)
+      bench.browser.handle(.key(Key(.enter)), at: bench.now)
+      #expect(
+        bench.browser.saving.awaited
+          == SaveRequest(form: form, name: name, choice: PageRequest.Choice(PageChoice(session: 1)), selected: []))
+      try bench.settle()
+      try bench.press(Key("y"))
+      #expect(bench.browser.note == "written" && bench.browser.screen == .ladder)
+    }
+  }
+
   @Test func aLineOpensItsMessage() throws {
     var bench = BrowserTests.Bench()
     try bench.settle()

@@ -30,19 +30,23 @@ import Testing
     ].enumerated().map { i, item in
       var message = item.message
       message.id = Int64(i + 1)
-      return MessageItem(message, client: item.client, text: item.text, zone: .utc)
+      let text = i == 1 ? String(repeating: "long ", count: 40) : item.text
+      return MessageItem(message, client: item.client, text: text, zone: .utc)
     }
     let fields = [
       StoredDetail("id", "4"), StoredDetail("capture", "/tmp/night.pcap"),
       StoredDetail("copies", "[1000,3001000,9001500]"), StoredDetail("crc", "ok"), StoredDetail("session", "张三"),
       StoredDetail("server", "192.168.0.1:8080"),
     ]
-    let rows = RowTable(items, unfolded: [4: fields])
-    let layout = RowLayout(width: 120, showsClient: true)
+    var rows = RowTable(items, unfolded: [4: fields])
+    rows.use(RowLayout(width: 120, showsClient: true, wraps: true))
+    rows.measure(around: 0, reach: 100)
+    let layout = RowLayout(width: 120, showsClient: true, wraps: true)
     let kinds = (0..<rows.count).compactMap { rows.model(at: $0).map { "\(type(of: $0.model))" } }
     #expect(
       kinds == [
-        "AnsweredRow", "MessageRow", "ErrorRow", "RetryRow", "FrameHeaderRow", "CopyRow", "CopyRow", "FieldRow",
+        "AnsweredRow", "MessageRow", "TextRow", "TextRow", "ErrorRow", "RetryRow", "FrameHeaderRow", "CopyRow",
+        "CopyRow", "FieldRow",
         "FieldRow", "HeartbeatRow", "PauseRow", "AnsweredRow",
       ])
     #expect(Set(kinds) == Set(RowKinds.all.map { "\($0)" }))
@@ -54,13 +58,13 @@ import Testing
     let text = (0..<rows.count).map { row in
       String(String(grid.text(row: row).reversed().drop { $0 == " " }.reversed()))
     }
-    #expect(text[2].hasPrefix("!") && text[2].contains("unanswered"))
-    #expect(text[3].hasPrefix("R") && text[3].contains("2 retries"))
-    #expect(text[4] == "   ├ packet 14 of night.pcap, 20 B at 350 of its stream")
-    #expect(text[5] == "   ├ R1 after 3000.0 ms" && text[6] == "   ├ R2 after 9000.5 ms")
-    #expect(text[7] == "   ├ crc ok  session 张三")
-    #expect(text[8] == "   └ server 192.168.0.1:8080")
-    #expect(text[10] == "    ┄ 30.0 s without a message ┄")
+    #expect(text[4].hasPrefix("!") && text[4].contains("unanswered"))
+    #expect(text[5].hasPrefix("R") && text[5].contains("2 retries"))
+    #expect(text[6] == "   ├ packet 14 of night.pcap, 20 B at 350 of its stream")
+    #expect(text[7] == "   ├ R1 after 3000.0 ms" && text[8] == "   ├ R2 after 9000.5 ms")
+    #expect(text[9] == "   ├ crc ok  session 张三")
+    #expect(text[10] == "   └ server 192.168.0.1:8080")
+    #expect(text[12] == "    ┄ 30.0 s without a message ┄")
   }
 
   /// Whoever paints copies the same cells that it would have made.

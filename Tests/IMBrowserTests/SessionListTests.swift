@@ -83,4 +83,24 @@ import Testing
     list.replace([])
     #expect(list.selected == nil && list.visible.isEmpty)
   }
+
+  /// Words for states: by their names, or as the column shows them, and the other way round.
+  @Test(arguments: [
+    ("state:reset", [2]), ("state:re", [2, 4]), ("STATE:OPEN", [1]), ("!state:closed", [1, 2, 4, 5]),
+    ("state:", [1, 2, 3, 4, 5]),
+    ("!state:", [1, 2, 3, 4, 5]), ("state:recon", [4]), ("state:half 10.0", [5]), ("state:no", []),
+  ])
+  func sessionsAreFilteredByState(_ filter: String, _ wanted: [Int64]) throws {
+    var random = SeededRandom(9)
+    let states = ["open", "reset", "closed", "reconnected", "half"]
+    let sessions = states.enumerated().map { i, state in
+      var session = StoredSession.made(Int64(i + 1), name: "n\(i)", random: &random)
+      session.state = state
+      return session
+    }
+    var order = SessionOrder()
+    order.filter = filter
+    let found = try #require(order.arrange(sessions))
+    #expect(found.map(\.id) == wanted)
+  }
 }

@@ -123,6 +123,48 @@ import Testing
         == lost)
   }
 
+  /// States are those of the documents on connections; a session has that of its latest connection, or has come back on it.
+  @Test(arguments: try Samples.captures()) func statesAreThoseOfConnections(_ sample: String) throws {
+    let store = try Store(sample)
+    let documents = try Store.objects(["-q", "--format", "ecs", "-r", Samples.path(sample)])
+    var reasons: [String: String] = [:]
+    for document in documents {
+      guard let event = document["event"] as? [String: Any], event["action"] as? String == "connection_end" else {
+        continue
+      }
+      let ends = ["source", "destination"].compactMap { document[$0] as? [String: Any] }.map {
+        "\($0["ip"] as? String ?? "") \($0["port"] as? Int ?? 0)"
+      }
+      // Ports that are used twice are told apart by nothing else.
+      let key = ends.joined(separator: " ")
+      reasons[key] = reasons[key] == nil ? event["reason"] as? String : "several"
+    }
+    let names = [
+      "fin": "closed", "rst": "reset", "refused": "refused", "timeout": "timeout", "reused": "reused",
+      "evicted": "evicted",
+    ]
+    for row in try store.rows("SELECT client, server, state FROM connection WHERE via IS NULL AND messages > 0") {
+      let ends = ["client", "server"].compactMap { row[$0] as? String }.compactMap { end in
+        end.lastIndex(of: ":").map { "\(end[..<$0].filter { !"[]".contains($0) }) \(end[end.index(after: $0)...])" }
+      }
+      let reason = reasons[ends.joined(separator: " ")] ?? "open"
+      guard reason != "several" else { continue }
+      let state = row["state"] as? String
+      #expect(
+        state.map { $0 == names[reason] || ["open", "half"].contains($0) && reason == "open" } ?? false,
+        "\(row) \(reason)")
+    }
+    let wrong = try store.number(
+      """
+      SELECT count(*) FROM sessions AS s JOIN connection AS c ON c.id = s.connection
+      WHERE s.state <> ifnull(c.state, 'open') AND NOT (s.state = 'reconnected' AND s.connections > 1 AND c.state = 'open')
+      """)
+    #expect(wrong == 0)
+    let reader = try StoreReader(store.path)
+    let told = try store.rows("SELECT id, state FROM sessions ORDER BY id").map { $0["state"] as? String }
+    #expect(try reader.sessions().map(\.state) == told)
+  }
+
   /// Two samples in one store: which capture a packet belongs to.
   @Test func capturesAreToldApart() throws {
     let paths = ["tjp-clean-chat.pcap", "tjp-damage.pcap"].map(Samples.path)

@@ -52,6 +52,7 @@ int imdump_filter_opener(int socket);
 
 #include "Crash.h"
 #include "Opener.h"
+#include "Resolver.h"
 #include "Serving.h"
 
 #endif

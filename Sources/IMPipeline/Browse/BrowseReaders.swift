@@ -15,16 +15,16 @@ final class BrowseReaders {
   private let rows: RowReading
 
   /// Starts the threads over the store at `path`. Captures are decoded with `plans` as the options say;
-  /// `descriptor` is of a file of names.
+  /// `sources` say where names come from.
   init(
     _ path: String, _ input: InputOptions, _ plans: (frames: [ProtocolPlan], files: [ProtocolPlan]),
     _ decode: DecodeOptions,
-    _ answers: AnswerDesk, names descriptor: Int32? = nil
+    _ answers: AnswerDesk, names sources: NameSources? = nil
   ) throws(CaptureError) {
     lists = try StoreReading(path, isLists: true, zone: .local, answers)
     pages = try StoreReading(path, isLists: false, zone: .local, answers)
     frames = try FrameReading(path, input, plans.frames, decode, answers)
-    names = if let descriptor { try NameReading(descriptor, called: path, answers) } else { nil }
+    names = if let sources { try NameReading(sources, path, answers) } else { nil }
     files = try FileSaving(path, input, plans.files, decode, answers)
     rows = try RowReading(answers)
   }

@@ -17,6 +17,8 @@ package struct BrowseOptions: Sendable {
   package var hasMouse = true
   /// A file with names of ids or addresses; empty for none.
   package var namesPath = ""
+  /// Whether names of addresses are looked up, and whether that is forbidden, whatever else is said.
+  package var resolvesNames = false, isNumeric = false
   /// The store that a live capture writes; empty for one that goes at the end.
   package var storePath = ""
   /// How figures over time are drawn; `nil` for what the terminal shows best.
@@ -48,7 +50,13 @@ package func runBrowse(
   let decode = try settled(decode)
   // Each thread that decodes has plans of its own.
   let plans = (frames: try loaded(decode), files: try loaded(decode), capture: try loaded(decode))
-  let names = try openNames(options)
+  var names: NameSources?
+  do throws(CaptureError) { names = try openNames(options, confinement) } catch {
+    complain(error.description)
+    return ExitStatus(error)
+  }
+  // A store that is read is kept, and with it what was looked up.
+  if names?.resolver != nil { names?.keepsNames = isStore }
   guard let wakeEnd = listenToSignals() else { return .failure }
   var source = BrowsedSource(files: input.files, isStore: isStore, options: words(asked, input.captureFilter))
   if !isStore { source.captures = input.files }
@@ -61,7 +69,8 @@ package func runBrowse(
   do throws(CaptureError) {
     let cache = isStore ? nil : try CacheFile()
     defer { cache?.remove() }
-    let place = try confine(cache?.path ?? input.files[0], isNew: !isStore, confinement)
+    let place = try confine(
+      cache?.path ?? input.files[0], isNew: !isStore, keepsNames: names?.keepsNames ?? false, confinement)
     if isStore { try checkStore(place, called: input.files[0]) }
     let loop = BrowseLoop(
       browser, session, colours: ColourLevel(term: term, isWanted: isColoured), wakeEnd: wakeEnd, answers: answers,
@@ -101,12 +110,19 @@ func takeTerminal(_ options: BrowseOptions) throws(UsageError) -> TerminalSessio
     message: "browse needs a terminal for input and output; imdump messages and imdump query print without one")
 }
 
-/// Opens the file of names, where one is given, while all files can be.
-func openNames(_ options: BrowseOptions) throws(UsageError) -> Int32? {
-  guard !options.namesPath.isEmpty else { return nil }
-  let descriptor = open(options.namesPath, O_RDONLY | O_CLOEXEC)
-  guard descriptor >= 0 else { throw UsageError(message: "--names: \(options.namesPath): \(systemText(errno))") }
-  return descriptor
+/// Opens the file of names, where one is given, while all files can be, and starts the process that looks names up, where they are to
+/// be, while there is one thread; `nil` where neither is asked for.
+func openNames(_ options: BrowseOptions, _ confinement: Confinement) throws(CaptureError) -> NameSources? {
+  var sources = NameSources()
+  if options.resolvesNames, !options.isNumeric { sources.resolver = try confinement.makeResolver() }
+  if !options.namesPath.isEmpty {
+    let descriptor = open(options.namesPath, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw CaptureError(.notFound, options.namesPath, systemText(errno), errno: errno)
+    }
+    sources.file = descriptor
+  }
+  return sources.file == nil && sources.resolver == nil ? nil : sources
 }
 
 /// The folder in which files may be saved once rights are given up: the one in which the command was started, and those in it.
@@ -166,9 +182,14 @@ func words(_ decode: DecodeOptions, _ captureFilter: String?) -> [String] {
 }
 
 /// Gives up what browsing does not need, before a byte of the files is read. Gives the store's path from the root.
-private func confine(_ path: String, isNew: Bool, _ confinement: Confinement) throws(CaptureError) -> String {
+private func confine(
+  _ path: String, isNew: Bool, keepsNames: Bool, _ confinement: Confinement
+) throws(CaptureError) -> String {
   do throws(StoreError) {
-    guard isNew else { return try confined(path, confinement, isInteractive: true, others: savingFolders()) }
+    guard isNew else {
+      return try confined(
+        path, confinement, isInteractive: true, others: savingFolders(), writesDatabase: keepsNames)
+    }
   } catch {
     throw CaptureError(error.kind == .notFound ? .notFound : .ioError, path, "\(error.attempt): \(error.text)")
   }

@@ -40,6 +40,7 @@ final class FileSaving {
       switch wanted.form {
       case .rows: return try saver.writeRows()
       case .packets: return try saver.writePackets(input, plans, decode)
+      case .ladder: return try saver.writeLadder()
       }
     } catch {
       return .failed(error.description)
@@ -92,12 +93,42 @@ private struct Saver {
     return "\(shown(wanted.name)): \(systemText(number))\(hint)"
   }
 
+  /// Makes the file; below 0 where it cannot be made.
+  private func make() -> Int32 {
+    open(wanted.name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (wanted.replaces ? O_TRUNC : O_EXCL), 0o640)
+  }
+
+  // MARK: Ladders
+
+  /// Rows of a ladder that are written, at most: as many as `imdump ladder --rows` takes.
+  private static let ladderLimit = 100_000
+
+  func writeLadder() throws(StoreError) -> SaveOutcome {
+    if isThere, !wanted.replaces { return .exists }
+    let ladder = try LadderFinder(reader).whole(
+      wanted.choice.page, limit: Self.ladderLimit, isStale: { desk.isStale },
+      progress: { count in
+        answers.put(.saved(wanted, .progress("\(shown(wanted.name)): \(grouped(UInt64(count))) messages…")))
+      })
+    guard let ladder else { return .failed("\(shown(wanted.name)) was not written") }
+    let descriptor = make()
+    guard descriptor >= 0 else { return .failed(refusal(errno)) }
+    defer { close(descriptor) }
+    let output = Output(descriptor: descriptor, name: wanted.name)
+    var out = ByteWriter()
+    drawLadder(ladder, wanted.name.hasSuffix(".svg") ? .svg : .text, isASCII: !localeIsUTF8(), to: &out)
+    output.drain(&out)
+    if let error = output.error { return .failed(error.description) }
+    let rows = ladder.rows.count == 1 ? "1 row" : "\(grouped(UInt64(ladder.rows.count))) rows"
+    let left = ladder.leftOutBehind > 0 ? ", \(grouped(ladder.leftOutBehind)) more left out" : ""
+    return .done("\(shown(wanted.name)): \(rows)\(left)")
+  }
+
   // MARK: Rows
 
   func writeRows() throws(StoreError) -> SaveOutcome {
     if isThere, !wanted.replaces { return .exists }
-    let flags = O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (wanted.replaces ? O_TRUNC : O_EXCL)
-    let descriptor = open(wanted.name, flags, 0o640)
+    let descriptor = make()
     guard descriptor >= 0 else { return .failed(refusal(errno)) }
     defer { close(descriptor) }
     let output = Output(descriptor: descriptor, name: wanted.name)

@@ -42,7 +42,11 @@ struct LiveBrowse {
 
   func perform() throws(UsageError) -> ExitStatus {
     let session = try takeTerminal(options)
-    let names = try openNames(options)
+    let names: NameSources?
+    do throws(CaptureError) { names = try openNames(options, confinement) } catch {
+      complain(error.description)
+      return ExitStatus(error)
+    }
     guard let wakeEnd = listenToSignals() else { return .failure }
     let loading = StoreLoading { TerminalSignals.wake() }
     loading.change { $0.isLive = true }

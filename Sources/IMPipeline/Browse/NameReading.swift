@@ -1,23 +1,35 @@
 import Glibc
 import IMBrowser
 import IMCapture
+import IMStore
 
-/// A thread that reads a file of names and looks ids up in it.
+/// Where names come from.
+struct NameSources {
+  /// A file of names that is open, and who looks addresses up.
+  var file: Int32?
+  var resolver: NameResolver?
+  /// Whether the store keeps what was looked up.
+  var keepsNames = false
+}
+
+/// A thread that finds names of ids.
 final class NameReading {
   let desk = RequestDesk()
   private var thread: WorkerThread?
 
-  /// Starts a thread over a file that is open, which errors call `path`.
-  init(_ descriptor: Int32, called path: String, _ answers: AnswerDesk) throws(CaptureError) {
+  /// Starts a thread over the store at `path`.
+  init(_ sources: NameSources, _ path: String, _ answers: AnswerDesk) throws(CaptureError) {
     let desk = desk
     thread = try WorkerThread("imdump-names", isBehind: true, for: path, "read names") {
-      let file = NameFile(reading: descriptor, isStale: { desk.isStale })
+      let file = sources.file.map { NameFile(reading: $0, isStale: { desk.isStale }).names } ?? [:]
+      var finder = NameFinder(
+        file: file, cache: sources.keepsNames ? (try? NameCache(path)) ?? nil : nil, resolver: sources.resolver,
+        now: { Int64(time(nil)) })
       while let request = desk.take() {
         guard case .names(let wanted) = request else { continue }
-        var names: [String: String] = [:]
-        for id in wanted.ids { names[id] = file.names[id] }
-        answers.put(.names(wanted, names))
+        answers.put(.names(wanted, finder.names(of: wanted.ids, isOver: { desk.isStale })))
       }
+      finder.keep()
     }
   }
 

@@ -88,10 +88,7 @@ package func runLadder(
     return max(status, .failure)
   }
   var out = ByteWriter()
-  switch options.format {
-  case .text: LadderText(isASCII: options.isASCII || !localeIsUTF8()).write(ladder, to: &out)
-  case .svg: LadderSVG().file(ladder).withUnsafeBytes { out.raw($0) }
-  }
+  drawLadder(ladder, options.format, isASCII: options.isASCII || !localeIsUTF8(), to: &out)
   output.drain(&out)
   if let error = output.error {
     if error.isBrokenPipe { return .success }
@@ -102,6 +99,14 @@ package func runLadder(
     complain("\(count(ladder.leftOutBehind, "frame")) left out behind the last row; see --rows, --from and --to")
   }
   return status
+}
+
+/// Appends a ladder in a format: to what `imdump ladder` prints, or to a file that the browser saves.
+func drawLadder(_ ladder: Ladder, _ format: LadderFormat, isASCII: Bool, to out: inout ByteWriter) {
+  switch format {
+  case .text: LadderText(isASCII: isASCII).write(ladder, to: &out)
+  case .svg: LadderSVG().file(ladder).withUnsafeBytes { out.raw($0) }
+  }
 }
 
 extension LadderOptions {

@@ -62,11 +62,13 @@ private func tell(_ error: StoreError) throws(UsageError) -> ExitStatus {
 ///
 /// `confinement` is whose rights they are; `isInteractive` says that a terminal is used; files may be made in `others`.
 func confined(
-  _ path: String, _ confinement: Confinement = .ofReader, isInteractive: Bool = false, others: [Int32] = []
+  _ path: String, _ confinement: Confinement = .ofReader, isInteractive: Bool = false, others: [Int32] = [],
+  writesDatabase: Bool = false
 ) throws(StoreError) -> String {
   do throws(CaptureError) {
     let file = try StoreFile(reading: path)
-    let folders = access(file.place + "-wal", F_OK) == 0 ? [file.folder] + others : others
+    let needsFolder = writesDatabase || access(file.place + "-wal", F_OK) == 0
+    let folders = needsFolder ? [file.folder] + others : others
     try confinement.enter(
       folders: folders, mayWrite: !folders.isEmpty, keepsDatabase: true, isInteractive: isInteractive)
     return file.place

@@ -66,7 +66,8 @@ final class StoreKeeper: Companion {
 
   /// A message whose line has gone quiet is decided and stored all the same.
   var wantsClock: Bool { isLive }
-  var needs: EngineOptions.Needs { MessageSink.needs(isLive: isLive) }
+  /// Of connections, the end, and once a minute whether one side is done.
+  var needs: EngineOptions.Needs { MessageSink.needs(isLive: isLive).union([.connections, .progress]) }
   var cost: (connection: Int, exchange: Int, server: Int) { (0, MessageStore.costPerMessage, 0) }
 
   func ears(before other: (any EngineSink)?) -> (any EngineSink)? {
@@ -80,6 +81,10 @@ final class StoreKeeper: Companion {
       })
     sink.hear = { [unowned self] issue, connection in
       batch.add(issue, connection)
+      handOn()
+    }
+    sink.watch = { [unowned self] report in
+      batch.add(report)
       handOn()
     }
     // Whoever watches sees a message when it is sent, and not a minute behind its end.

@@ -28,6 +28,11 @@ extension StoreReader {
     }
   }
 
+  /// The name of the profile that decodes a connection; `nil` where that is not known yet.
+  package func profile(ofConnection id: Int64) throws(StoreError) -> String? {
+    try withStatement("SELECT profile FROM connection WHERE id = ?1", id) { $0.text(0) } ?? nil
+  }
+
   /// The text of a message, up to 1 KiB; `nil` where none is kept.
   package func text(ofMessage id: Int64) throws(StoreError) -> String? {
     try withStatement("SELECT text FROM message_text WHERE id = ?1", id) { $0.text(0) } ?? nil

@@ -22,6 +22,8 @@ package struct StoredSession: Equatable, Sendable {
   package var lastMessage: Int64?
   /// When its first copy came, and its last copy or answer; `nil` without a message.
   package var first: Timestamp?, last: Timestamp?
+  /// The state of its latest connection, by `ConnectionState`, or `reconnected`.
+  package var state = ConnectionState.open.rawValue
 
   /// Messages that did not succeed.
   package var failed: Int64 { unanswered + rejected + damaged }
@@ -29,7 +31,7 @@ package struct StoredSession: Equatable, Sendable {
   /// The columns in the order in which `init` reads them.
   static let columns = """
     s.id, s.name, s.profile, s.connection, c.client, c.server, s.connections, s.messages, s.unanswered, s.rejected, s.damaged, \
-    s.retries, s.late, s.rtt_p95_us, s.last_message, s.first_us, s.last_us
+    s.retries, s.late, s.rtt_p95_us, s.last_message, s.first_us, s.last_us, \(ConnectionState.ofSession)
     """
 
 }
@@ -51,6 +53,7 @@ extension StoredSession {
     lastMessage = row.number(14)
     first = row.number(15).map { Timestamp(microseconds: $0) }
     last = row.number(16).map { Timestamp(microseconds: $0) }
+    state = row.text(17) ?? state
   }
 }
 

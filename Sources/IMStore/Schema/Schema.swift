@@ -17,7 +17,7 @@ enum Schema {
 
     CREATE TABLE connection (
       id INTEGER PRIMARY KEY, client TEXT NOT NULL, server TEXT NOT NULL, via TEXT, carrier TEXT,
-      profile TEXT NOT NULL, \(Figures.declaration)
+      profile TEXT NOT NULL, state TEXT, \(Figures.declaration)
     );
     CREATE TABLE session (
       id INTEGER PRIMARY KEY, name TEXT, name_is_number INTEGER NOT NULL, profile TEXT NOT NULL,
@@ -49,6 +49,11 @@ enum Schema {
       rtt_p50_us INTEGER, rtt_p95_us INTEGER, rtt_p99_us INTEGER, \(Figures.declaration),
       PRIMARY KEY (width_s, start_s)
     ) WITHOUT ROWID;
+
+    CREATE TABLE name_cache (key TEXT PRIMARY KEY, name TEXT, source TEXT NOT NULL, at_s INTEGER NOT NULL) WITHOUT ROWID;
+
+    CREATE VIEW sessions AS SELECT s.*, \(ConnectionState.ofSession) AS state
+    FROM session AS s LEFT JOIN connection AS c ON c.id = s.connection;
 
     CREATE VIEW messages AS SELECT
       m.id, strftime('%Y-%m-%dT%H:%M:%S', m.time_us / 1000000, 'unixepoch')

@@ -8,15 +8,19 @@ struct ConnectionRows: ~Copyable {
   /// Where in `gathered` a connection is.
   private var places = NumberTable<Int>()
   private var upsert: Statement
+  private var states: ConnectionStates
   private var out = ByteWriter(capacity: 128)
 
   init(_ database: Connection) throws(StoreError) {
-    upsert = try database.prepare(
+    let upsert = try database.prepare(
       Figures.upsert(
         "connection", key: ["id"], others: ["client", "server", "via", "carrier", "profile"],
         updates: [
           "client = excluded.client", "via = excluded.via", "carrier = excluded.carrier", "profile = excluded.profile",
         ]), "write connections")
+    let states = try ConnectionStates(database)
+    self.upsert = upsert
+    self.states = states
   }
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
@@ -37,6 +41,11 @@ struct ConnectionRows: ~Copyable {
     _ = place(info)
   }
 
+  /// Takes note of how far a connection has come. One without messages and issues gets no row by that.
+  mutating func note(_ info: ConnectionInfo, _ state: ConnectionState) {
+    states.note(info.serial, state)
+  }
+
   /// Connections of which something waits to be written.
   var count: Int { gathered.count }
 
@@ -53,7 +62,9 @@ struct ConnectionRows: ~Copyable {
       upsert.bind(6, names.profile(info.plan))
       row.figures.bind(to: &upsert, behind: 6)
       try upsert.run()
+      states.hasRow(info.serial)
     }
+    try states.flush()
     gathered.removeAll(keepingCapacity: true)
     places.removeAll()
   }

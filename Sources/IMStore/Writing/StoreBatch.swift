@@ -21,6 +21,8 @@ package struct StoreBatch: @unchecked Sendable {
 
   private(set) var messages: [Message] = []
   private(set) var issues: [StreamIssue] = []
+  /// How far connections have come, the last word on each last.
+  private(set) var states: [(connection: ConnectionInfo, state: ConnectionState)] = []
   /// Where those of `messages` are whose fates may still change, by `Exchange.id`.
   private var openPlaces: [UInt32: Int] = [:]
   /// Captures that were begun, by their numbers from 1, and the numbers of those that are there no more.
@@ -41,13 +43,14 @@ package struct StoreBatch: @unchecked Sendable {
     messages.removeAll()
     openPlaces.removeAll()
     issues.removeAll()
+    states.removeAll()
   }
 
   /// Whether there is nothing to write.
   package var isEmpty: Bool { count == 0 && begun.isEmpty && gone.isEmpty }
 
   /// Rows, which a batch is measured by.
-  package var count: Int { messages.count + issues.count }
+  package var count: Int { messages.count + issues.count + states.count }
 
   /// Messages among the rows whose fates are final.
   package var messageCount: Int { messages.count - openPlaces.count }
@@ -69,6 +72,11 @@ package struct StoreBatch: @unchecked Sendable {
       return messages.append(message)
     }
     messages[place] = message
+  }
+
+  /// Adds how far a connection has come; one that no plan decodes is left out.
+  package mutating func add(_ report: ConnectionReport) {
+    if report.figures != nil { states.append((report.info, ConnectionState(report))) }
   }
 
   /// Parts it from the records of messages that go on to change.

@@ -99,6 +99,7 @@ package final class StoreWriter {
         connections.note(issue.connection)
         try problems.write(issue)
       }
+      for (connection, state) in batch.states { connections.note(connection, state) }
       rowsSinceSums += batch.count
       if isLive || oldRows != nil || rowsSinceSums >= rowsBetweenSums
         || max(sessions.count, connections.count, periods.count) > Self.sumLimit

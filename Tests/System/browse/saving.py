@@ -2,9 +2,12 @@
 import csv
 import json
 import os
+import re
 import tempfile
+import xml.etree.ElementTree
 
 from .keys import wait_selected
+from .screens import shown, steps
 
 
 def opened(bench, capture, **options):
@@ -112,3 +115,46 @@ def check_typed_letters_do_nothing_else(bench):
     terminal.press("Escape")
     terminal.wait("messages of all sessions", absent="qqnPmf")
     assert os.listdir(folder) == []
+
+
+def check_ladders(bench):
+    """As text and SVG: the lines of imdump ladder, but for what docs/browse.md says of a store's."""
+    capture = bench.sample("tjp-weak-network.pcap")
+    terminal, folder = opened(bench, "tjp-weak-network.pcap")
+    terminal.type(":ladder 1\n")
+    shown(terminal, "ladder")
+    name(terminal, "e", "one.txt")
+    terminal.wait("one.txt: \\d+ rows")
+    text = open(os.path.join(folder, "one.txt")).read()
+    printed = bench.imdump("ladder", capture, "--conn", "1").stdout
+    seen, wanted = steps(text.split("\n")), steps(printed.split("\n"))
+    assert len(seen) == len(wanted) > 5, (seen, wanted)
+    for mine, other in zip(seen, wanted):
+        assert mine[:2] + mine[3:] == other[:2] + other[3:], (mine, other)
+    assert text.split("\n")[:2] == printed.split("\n")[:2], text
+    name(terminal, "e", "one.svg")
+    terminal.wait("one.svg: \\d+ rows")
+    drawing = xml.etree.ElementTree.parse(os.path.join(folder, "one.svg"))
+    rows = [element for element in drawing.iter() if element.tag.endswith("}g")]
+    assert len(rows) == len(text.splitlines()) - 2, (len(rows), text)
+    # What is there is asked about, and Esc leaves everything as it is.
+    name(terminal, "e", "one.txt")
+    terminal.wait("replace it")
+    terminal.press("n")
+    terminal.wait("left as it is")
+    terminal.press("e")
+    terminal.wait("the ladder to")
+    terminal.press("Escape")
+    shown(terminal, "ladder")
+
+
+def check_packets_of_a_ladder(bench):
+    terminal, folder = opened(bench, "tjp-weak-network.pcap")
+    terminal.type(":ladder 2\n")
+    shown(terminal, "ladder")
+    name(terminal, "w", "two.pcap")
+    terminal.wait("two.pcap: .*the same message")
+    lines = bench.imdump("messages", "-q", "--json", os.path.join(folder, "two.pcap")).stdout.splitlines()
+    wanted = bench.imdump("messages", "-q", "--json", bench.sample("tjp-weak-network.pcap"), "-Y", "conn == 2").stdout.splitlines()
+    kept = [re.sub('"conn":\\d+', "", line) for line in lines]
+    assert wanted and all(re.sub('"conn":\\d+', "", line) in kept for line in wanted), (wanted, kept)

@@ -1,0 +1,33 @@
+/// The lines of a text that is wrapped to `width` cells, 2 at least; at most `limit` of them.
+///
+/// A line ends behind a blank or beside a wide character where that leaves it at least half full, and else between any two clusters; no
+/// cluster is cut. Blanks at the end of a line may stand over its edge. Together the lines are the text. A line break of the text is what
+/// the caller makes of it: here it is a character as any other.
+package func wrapped(_ text: String, cells width: Int, limit: Int = .max) -> [Substring] {
+  let width = max(2, width)
+  var lines: [Substring] = []
+  var start = text.startIndex
+  var used = 0
+  /// Where the line could end, and how many cells it would have.
+  var gap: (at: String.Index, cells: Int)?
+  var at = start
+  while at < text.endIndex, lines.count < limit {
+    let character = text[at]
+    let next = text.index(after: at)
+    let count = cells(character)
+    if used + count > width, at > start, character != " " {
+      var end = (at: at, cells: used)
+      if count < 2, let gap, gap.cells >= width / 2 { end = gap }
+      lines.append(text[start..<end.at])
+      start = end.at
+      used -= end.cells
+      gap = nil
+    }
+    // Blanks that do not fit any more hang over.
+    used += count
+    if character == " " || count == 2 { gap = (next, used) }
+    at = next
+  }
+  if start < text.endIndex, lines.count < limit { lines.append(text[start...]) }
+  return lines
+}
