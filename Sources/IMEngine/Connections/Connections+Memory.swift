@@ -156,7 +156,6 @@ extension Connections {
       while let start = half.pointee.queue?.pointee.firstStart {
         release(side, givingUpTo: start, .unseen)
       }
-      reassembler.dropQueue(half)
       if half.pointee.flags.contains(.carried) { carriers.releaseCarrier(side) }
       guard flow.pointee.profile.isPlan else { continue }
       if half.pointee.rest?.pointee.count ?? 0 > 0 {

@@ -121,11 +121,11 @@ struct Connections: ~Copyable {
     if budget.isOverHeld { clock.wakeNow() }
     let half = side.half
     guard half.pointee.state == .open else {
-      if reassembler.isOverLimit(half) { openHeld(side) }
+      if let queue = half.pointee.queue, reassembler.isOverLimit(queue) { openHeld(side) }
       return
     }
     release(side, givingUpTo: nil, .captureLoss)
-    while half.pointee.queue != nil, reassembler.isOverLimit(half), let start = half.pointee.queue?.pointee.firstStart {
+    while let queue = half.pointee.queue, reassembler.isOverLimit(queue), let start = queue.pointee.firstStart {
       reassembler.counters.overLimit += 1
       release(side, givingUpTo: start, .unseen)
     }
@@ -223,7 +223,10 @@ struct Connections: ~Copyable {
   @inline(never)
   mutating func takeNews(_ side: FlowSide, _ bytes: borrowing Bytes) {
     reassembler.hasNews = false
-    if reassembler.conflict != nil { reportConflict(side) }
+    if let conflict = reassembler.conflict {
+      reassembler.conflict = nil
+      report(conflict, side)
+    }
     if let expected = reassembler.outOfWindow {
       reassembler.outOfWindow = nil
       streams.raise(
@@ -238,9 +241,7 @@ struct Connections: ~Copyable {
     }
   }
 
-  private mutating func reportConflict(_ side: FlowSide) {
-    guard let conflict = reassembler.conflict else { return }
-    reassembler.conflict = nil
+  private mutating func report(_ conflict: OverlapConflict, _ side: FlowSide) {
     streams.raise(
       Issue(
         .inconsistentRetransmission(kept: conflict.kept, other: conflict.other), timestamp: segment.pointee.timestamp,

@@ -302,11 +302,10 @@ struct Reassembler: ~Copyable {
     half.pointee.flags.insert(.holeScheduled)
   }
 
-  /// Whether a direction holds more than it may; its first hole is given up then.
+  /// Whether a direction holds more in its queue than it may; its first hole is given up then.
   @inline(__always)
-  func isOverLimit(_ half: UnsafeMutablePointer<Half>) -> Bool {
-    guard let queue = half.pointee.queue else { return false }
-    return queue.pointee.byteCount > options.bytesPerDirection || queue.pointee.count > options.segmentsPerDirection
+  func isOverLimit(_ queue: UnsafeMutablePointer<SegmentQueue>) -> Bool {
+    queue.pointee.byteCount > options.bytesPerDirection || queue.pointee.count > options.segmentsPerDirection
       || heldBytes > options.bytesInAll
   }
 
@@ -367,10 +366,5 @@ struct Reassembler: ~Copyable {
     journal.pointee.gapCount &+= 1
     journal.pointee.gapBytes &+= UInt64(count)
     return Gap(byteCount: count, reason: reason)
-  }
-
-  /// Frees a direction's queue, which is empty.
-  func dropQueue(_ half: UnsafeMutablePointer<Half>) {
-    if half.pointee.queue?.pointee.isEmpty == true { segments.take(back: &half.pointee.queue) }
   }
 }

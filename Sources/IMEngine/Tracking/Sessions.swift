@@ -298,9 +298,9 @@ struct SessionTable: ~Copyable {
       && (session.pointee.known & bit == 0 || counter > session.pointee.last[slot])
   }
 
-  /// Takes note of an exchange whose number does not count: those above the last number may not be new any more.
+  /// Takes note of an exchange whose number does not count: those above the last number may not be new any more. The session
+  /// is remembered.
   mutating func skip(_ index: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>) {
-    guard isKnown(index) else { return }
     pointer(index).pointee.ordered &= ~UInt8(1 << Self.counter(direction, sequence, plan).slot)
   }
 

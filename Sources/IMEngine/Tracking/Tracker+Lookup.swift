@@ -29,7 +29,7 @@ extension Tracker {
   }
 
   /// Puts an open exchange at the front, where its number is looked for; there is room. Who knows it by its link learns of the
-  /// new one.
+  /// new one. Its connection is remembered, as those of all open exchanges are.
   mutating func moveToFront(_ exchange: UnsafeMutablePointer<KeptExchange>) {
     let former = table.link(of: exchange)
     let session = exchange.pointee.session
@@ -38,9 +38,7 @@ extension Tracker {
     let link = table.link(of: moved)
     if !elsewhere.isEmpty, let copy = elsewhere.removeValue(forKey: former) { elsewhere[link] = copy }
     guard moved.pointee.isHandshake else { return }
-    let flow = flows.pointer(moved.pointee.flow)
-    guard flow.pointee.serial == moved.pointee.connection, flow.pointee.figures != .max else { return }
-    let figure = figures.pointer(flow.pointee.figures)
+    let figure = figures.pointer(flows.pointer(moved.pointee.flow).pointee.figures)
     if figure.pointee.handshakeExchange == former { figure.pointee.handshakeExchange = link }
   }
 

@@ -39,7 +39,7 @@ extension Tracker {
       from: next &- UInt32(truncatingIfNeeded: count), to: next, at: now)
   }
 
-  /// Whether the capture lacks bytes of `side` that were sent behind `begin` and not behind `end`.
+  /// Whether the capture lacks bytes of `side` of a decoded connection that were sent behind `begin` and not behind `end`.
   // Mutating, because a struct that cannot be copied is copied all the same to call what does not change it.
   private mutating func lacks(
     _ flow: UnsafeMutablePointer<Flow>, _ side: Int, after begin: Timestamp, upTo end: Timestamp
@@ -51,7 +51,7 @@ extension Tracker {
     {
       return true
     }
-    let rare = flow.pointee.figures == .max ? .max : figures.pointer(flow.pointee.figures).pointee.rare
+    let rare = figures.pointer(flow.pointee.figures).pointee.rare
     guard rare != .max else { return false }
     return rareFigures.pointer(rare).pointee.losses[side].contains(
       after: begin, upTo: end, next: half.pointee.next)

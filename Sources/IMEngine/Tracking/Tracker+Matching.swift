@@ -337,7 +337,7 @@ extension Tracker {
     _ exchange: UnsafeMutablePointer<KeptExchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>,
     _ roundTrip: Int64?
   ) {
-    // There are none where the heartbeat came on another connection.
+    // There are none where a profile that was read again has made it one.
     guard figure.pointee.heartbeats != .max else { return }
     let beats = heartbeats.pointer(figure.pointee.heartbeats)
     if let roundTrip {

@@ -89,10 +89,10 @@ extension Catalogue {
     reports.compactMap { figure in
       let places = figure.info.connection.filter(isWanted)
       if places.isEmpty { return nil }
+      // A protocol without checksums has no such figures.
+      let isOfChecksums = figure.info.id == "checksums.connection"
       return figure.named { $0.connection = places }.of { connection in
-        // A protocol without checksums has no such figures.
-        figure.info.id == "checksums.connection"
-          && (!connection.hasChecksums || connection.report.figures == nil) ? nil : connection.counts
+        isOfChecksums && (!connection.hasChecksums || connection.report.figures == nil) ? nil : connection.counts
       }
     }
   }

@@ -3,10 +3,13 @@
 ///
 /// Tables are made when a report is written first; a run that writes none never makes them.
 package struct Figure<Snapshot>: Sendable {
+  /// Reads a value in a snapshot, at a place of each dimension; `nil` where it is not known, which is not 0.
+  package typealias Read = @Sendable (_ snapshot: Snapshot, _ first: Int, _ second: Int) -> FigureValue?
+
   /// Its names and its meaning.
   package let info: FigureInfo
-  /// Its value in a snapshot, at a place of each of its dimensions; `nil` where it is not known, which is not 0.
-  package let read: @Sendable (_ snapshot: Snapshot, _ first: Int, _ second: Int) -> FigureValue?
+  /// Reads its value.
+  package let read: Read
 
   /// A figure of its parts.
   package init(
@@ -14,7 +17,7 @@ package struct Figure<Snapshot>: Sendable {
     json: [String] = [], connection: [String] = [], interval: [String] = [], capture: [String] = [],
     metric: MetricName? = nil, runMetric: MetricName? = nil, rule: String? = nil, text: FigureText? = nil,
     omitsZero: Bool = false, kind: FigureKind = .counter,
-    read: @escaping @Sendable (_ snapshot: Snapshot, _ first: Int, _ second: Int) -> FigureValue?
+    read: @escaping Read
   ) {
     info = FigureInfo(
       id: id, unit: unit, kind: kind, moment: moment, help: help, dimensions: dimensions, json: json,
@@ -23,7 +26,7 @@ package struct Figure<Snapshot>: Sendable {
     self.read = read
   }
 
-  private init(info: FigureInfo, read: @escaping @Sendable (Snapshot, Int, Int) -> FigureValue?) {
+  private init(info: FigureInfo, read: @escaping Read) {
     self.info = info
     self.read = read
   }
@@ -60,6 +63,13 @@ package struct Figure<Snapshot>: Sendable {
 
   /// Its value at places of its dimensions, added up where those are several.
   package func value(_ snapshot: Snapshot, _ first: Range<Int>, _ second: Range<Int>) -> FigureValue? {
+    Self.sum(read, snapshot, first, second)
+  }
+
+  /// What `read` gives at places of the dimensions, added up where those are several.
+  package static func sum(
+    _ read: Read, _ snapshot: Snapshot, _ first: Range<Int>, _ second: Range<Int>
+  ) -> FigureValue? {
     var sum: UInt64?
     for one in first {
       for other in second {

@@ -8,25 +8,42 @@ struct FigureTree<Snapshot>: Sendable {
     case microseconds, milliseconds
   }
 
-  /// A figure at one of its names.
-  private final class Leaf: Sendable {
-    let figure: Figure<Snapshot>, first: Range<Int>, second: Range<Int>
+  /// A member: a figure at one of its names, or an object.
+  private final class Member: Sendable {
+    let key: StaticText
+    /// Reads the figure; `nil` for an object. By itself, since a figure's names would be copied with it.
+    let read: Figure<Snapshot>.Read?
+    /// Places of the figure's dimensions.
+    let first: Range<Int>, second: Range<Int>
     let form: Form
     let omitsZero: Bool
+    /// What stands in the object.
+    let members: [Member]
 
-    init(_ figure: Figure<Snapshot>, _ leaf: FigureInfo.Leaf, _ form: Form) {
-      self.figure = figure
+    /// The figure at `leaf`.
+    init(_ key: String, _ figure: Figure<Snapshot>, _ leaf: FigureInfo.Leaf, _ form: Form) {
+      self.key = StaticText(key)
+      read = figure.read
       (first, second) = (leaf.first, leaf.second)
       self.form = form
       omitsZero = figure.info.omitsZero
+      members = []
     }
 
-    func value(_ snapshot: Snapshot) -> FigureValue? { figure.value(snapshot, first, second) }
-  }
+    /// An object.
+    init(_ key: String, _ members: [Member]) {
+      self.key = StaticText(key)
+      read = nil
+      (first, second, form, omitsZero) = (0..<0, 0..<0, .whole, false)
+      self.members = members
+    }
 
-  private enum Member: Sendable {
-    case figure(Leaf)
-    case object([(key: StaticText, member: Member)])
+    /// The figure's value, added up where it has several places; `nil` where it is not known, and for an object.
+    func value(_ snapshot: Snapshot) -> FigureValue? {
+      guard let read else { return nil }
+      if first.count == 1, second.count == 1 { return read(snapshot, first.lowerBound, second.lowerBound) }
+      return Figure.sum(read, snapshot, first, second)
+    }
   }
 
   /// How a value is written.
@@ -34,7 +51,7 @@ struct FigureTree<Snapshot>: Sendable {
     case whole, milliseconds, microseconds, seconds
   }
 
-  private let members: [(key: StaticText, member: Member)]
+  private let members: [Member]
 
   /// The tree of `figures` at the places that `places` gives.
   init(_ figures: [Figure<Snapshot>], _ times: Times, at places: (FigureInfo) -> [String]) {
@@ -42,7 +59,7 @@ struct FigureTree<Snapshot>: Sendable {
     for figure in figures {
       for place in places(figure.info) {
         for leaf in figure.info.leaves(place) {
-          root.add(leaf.path[...]) { .figure(Leaf(figure, leaf, Self.form(leaf.path, figure.info.unit, times))) }
+          root.add(leaf.path[...]) { Member($0, figure, leaf, Self.form(leaf.path, figure.info.unit, times)) }
         }
       }
     }
@@ -60,10 +77,10 @@ struct FigureTree<Snapshot>: Sendable {
   private final class Branch {
     private var entries: [(key: String, branch: Branch?, member: Member?)] = []
 
-    func add(_ path: ArraySlice<String>, _ member: () -> Member) {
+    func add(_ path: ArraySlice<String>, _ member: (String) -> Member) {
       guard let key = path.first else { return }
       if path.count == 1 {
-        entries.append((key, nil, member()))
+        entries.append((key, nil, member(key)))
       } else if let branch = entries.first(where: { $0.key == key })?.branch {
         branch.add(path.dropFirst(), member)
       } else {
@@ -73,11 +90,8 @@ struct FigureTree<Snapshot>: Sendable {
       }
     }
 
-    var members: [(key: StaticText, member: Member)] {
-      entries.compactMap { entry in
-        if let member = entry.member { return (StaticText(entry.key), member) }
-        return entry.branch.map { (StaticText(entry.key), .object($0.members)) }
-      }
+    var members: [Member] {
+      entries.compactMap { entry in entry.member ?? entry.branch.map { Member(entry.key, $0.members) } }
     }
   }
 
@@ -89,44 +103,40 @@ struct FigureTree<Snapshot>: Sendable {
     _ snapshot: Snapshot, _ lines: inout JSONLines, aside: (String, inout JSONLines) -> Void = { _, _ in },
     isWanted: (String) -> Bool = { _ in true }
   ) {
-    for (key, member) in members {
-      if isWanted(key.text) { _ = Self.write(key, member, snapshot, &lines) }
-      aside(key.text, &lines)
+    for member in members {
+      if isWanted(member.key.text) { _ = Self.write(member, snapshot, &lines) }
+      aside(member.key.text, &lines)
     }
   }
 
   /// The numbers in the object `key`, by name.
   func counts(_ snapshot: Snapshot, in key: String) -> [(name: String, value: UInt64)] {
-    guard case .object(let members)? = members.first(where: { $0.key.text == key })?.member else { return [] }
-    return members.compactMap { key, member in
-      guard case .figure(let leaf) = member, case .count(let value)? = leaf.value(snapshot) else { return nil }
-      return (key.text, value)
+    let object = members.first { $0.key.text == key }
+    return (object?.members ?? []).compactMap { member in
+      guard case .count(let value)? = member.value(snapshot) else { return nil }
+      return (member.key.text, value)
     }
   }
 
-  private static func write(
-    _ key: StaticText, _ member: Member, _ snapshot: Snapshot, _ lines: inout JSONLines
-  ) -> Bool {
-    switch member {
-    case .figure(let leaf):
-      guard let value = leaf.value(snapshot) else { return false }
-      if leaf.omitsZero, case .count(0) = value { return false }
-      lines.beginMember(key)
-      put(value, leaf.form, &lines)
-      return true
-    case .object(let members):
-      let mark = lines.mark
-      lines.beginMember(key)
-      lines.openObject()
-      var isEmpty = true
-      for (key, member) in members where write(key, member, snapshot, &lines) { isEmpty = false }
-      if isEmpty, !key.isKeptEmpty {
-        lines.takeBack(to: mark)
-        return false
-      }
-      lines.close()
+  private static func write(_ member: Member, _ snapshot: Snapshot, _ lines: inout JSONLines) -> Bool {
+    guard member.read == nil else {
+      guard let value = member.value(snapshot) else { return false }
+      if member.omitsZero, case .count(0) = value { return false }
+      lines.beginMember(member.key)
+      put(value, member.form, &lines)
       return true
     }
+    let mark = lines.mark
+    lines.beginMember(member.key)
+    lines.openObject()
+    var isEmpty = true
+    for inner in member.members where write(inner, snapshot, &lines) { isEmpty = false }
+    if isEmpty, !member.key.isKeptEmpty {
+      lines.takeBack(to: mark)
+      return false
+    }
+    lines.close()
+    return true
   }
 
   private static func put(_ value: FigureValue, _ form: Form, _ lines: inout JSONLines) {
