@@ -1,5 +1,5 @@
 // The least that writing a store costs: a C program that inserts the same rows into the same tables with the same pragmas, by
-// prepared statements, 5,000 in a transaction, table by table in the order of their keys; and then builds the same indexes. The rows
+// prepared statements, 5,000 in a transaction, table by table in the order of their keys; and then builds the same indexes and closes the database. The rows
 // are in memory before the clock runs. Prints: messages, seconds of rows, seconds of CPU of rows and indexes, seconds of indexes.
 #include <sqlite3.h>
 #include <stdio.h>
@@ -95,11 +95,15 @@ int main(int count, char **words) {
   wall = now(CLOCK_MONOTONIC) - wall;
 
   double indexes = now(CLOCK_MONOTONIC);
+  check(to, sqlite3_exec(to, "PRAGMA cache_size = -4096; BEGIN", NULL, NULL, NULL));
   sqlite3_stmt *read;
   check(from, sqlite3_prepare_v2(from, "SELECT sql FROM sqlite_master WHERE type = 'index' AND sql NOT NULL", -1, &read, NULL));
   while (sqlite3_step(read) == SQLITE_ROW)
     check(to, sqlite3_exec(to, (const char *)sqlite3_column_text(read, 0), NULL, NULL, NULL));
   sqlite3_finalize(read);
+  // The log goes into the file, as at the end of imdump index.
+  check(to, sqlite3_exec(to, "COMMIT", NULL, NULL, NULL));
+  check(to, sqlite3_close(to));
   printf("%zu %.3f %.3f %.3f\n", tables[0].rows, wall, now(CLOCK_PROCESS_CPUTIME_ID) - cpu, now(CLOCK_MONOTONIC) - indexes);
   return 0;
 }

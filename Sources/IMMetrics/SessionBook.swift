@@ -21,9 +21,9 @@ package struct SessionBook: Sendable {
 
   /// Counts an exchange whose fate is final. `name` is what is known of its session's name.
   package mutating func count(
-    _ exchange: borrowing Exchange, on connection: ConnectionInfo, name: String?, nameIsNumber: Bool
+    _ exchange: borrowing Exchange, on connection: ConnectionInfo, name: @autoclosure () -> String?, nameIsNumber: Bool
   ) {
-    guard let place = place(exchange, connection, name, nameIsNumber) else {
+    guard let place = place(exchange, connection, name(), nameIsNumber) else {
       if others == nil {
         others = SessionMetrics(name: nil, nameIsNumber: false, plan: exchange.plan, connection: connection)
       }
@@ -31,7 +31,7 @@ package struct SessionBook: Sendable {
       return
     }
     sessions[place].count(exchange, on: connection)
-    if sessions[place].name == nil { sessions[place].name = name }
+    if sessions[place].name == nil { sessions[place].name = name() }
     let serial = exchange.connection
     guard newest[place] != serial else { return }
     // Without room for more pairs a connection counts when it is newer than those before.
@@ -43,13 +43,14 @@ package struct SessionBook: Sendable {
   }
 
   private mutating func place(
-    _ exchange: borrowing Exchange, _ connection: ConnectionInfo, _ name: String?, _ nameIsNumber: Bool
+    _ exchange: borrowing Exchange, _ connection: ConnectionInfo, _ name: @autoclosure () -> String?,
+    _ nameIsNumber: Bool
   ) -> Int? {
     if let place = places[exchange.session] { return place }
     guard sessions.count < limit else { return nil }
     places[exchange.session] = sessions.count
     sessions.append(
-      SessionMetrics(name: name, nameIsNumber: nameIsNumber, plan: exchange.plan, connection: connection))
+      SessionMetrics(name: name(), nameIsNumber: nameIsNumber, plan: exchange.plan, connection: connection))
     newest.append(.max)
     return sessions.count - 1
   }

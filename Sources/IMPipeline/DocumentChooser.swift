@@ -53,7 +53,7 @@ final class DocumentChooser {
     guard sink == nil else { return }
     let chosen = chosen
     let sink = MessageSink(plans: run.plans, selection: selection) { chosen.insert($1.id) }
-    run.learn(MessageSink.needs(isLive: false), sink, like: companions)
+    run.learn(MessageSink.needs(hearsDecided: false), sink, like: companions)
     sink.end()
   }
 

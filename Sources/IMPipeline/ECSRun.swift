@@ -109,7 +109,7 @@ final class Documents: Companion {
   }
 
   var needs: EngineOptions.Needs {
-    chooser?.sink == nil ? ECSSink.needs : ECSSink.needs.union(MessageSink.needs(isLive: false))
+    chooser?.sink == nil ? ECSSink.needs : ECSSink.needs.union(MessageSink.needs(hearsDecided: false))
   }
   var cost: (connection: Int, exchange: Int, server: Int) {
     (ECSSink.costPerConnection, chooser?.sink == nil ? 0 : MessageStore.costPerMessage, 0)

@@ -11,8 +11,8 @@ import IMWire
 /// a late answer changes it: `imdump messages`.
 final class MessageSink: EngineSink {
   /// What the engine has to tell.
-  static func needs(isLive: Bool) -> EngineOptions.Needs {
-    isLive ? [.frames, .settled, .finished, .issues] : [.frames, .finished, .issues]
+  static func needs(hearsDecided: Bool) -> EngineOptions.Needs {
+    hearsDecided ? [.frames, .settled, .finished, .issues] : [.frames, .finished, .issues]
   }
 
   private let store: MessageStore
@@ -24,9 +24,11 @@ final class MessageSink: EngineSink {
   private let take: ((MessageRecord, Exchange) -> Void)?
   /// Named fields that are kept of every message, to be searched.
   private let search: SearchFields?
-  /// Told of messages whose fate may still change: when one begins, when its fate is decided, and when a late answer changes it.
-  /// What becomes of it in the end goes to `take`.
+  /// Told of messages whose fate may still change: when it is decided, and when a late answer changes it. What becomes of it in the end
+  /// goes to `take`.
   var follow: ((MessageRecord, Exchange) -> Void)?
+  /// Whether `follow` is told of a message when it begins, too.
+  var followsFromStart = false
   /// Told of issues.
   var hear: ((Issue, ConnectionInfo) -> Void)?
   /// Told of connections.
@@ -77,8 +79,7 @@ final class MessageSink: EngineSink {
     store.note(
       frame, note, connection, direction, body, tlvs, isAfterGap: isAfterGap, fields: fields, owner: owner,
       capture: place?.capture ?? capture, place: place?.offset)
-    let isBegun = follow != nil && note.copy == 1 && !note.isAck
-    if let follow, isBegun, !decided.contains(where: { $0.id == note.exchange }) {
+    if followsFromStart, let follow, note.copy == 1, !note.isAck, !decided.contains(where: { $0.id == note.exchange }) {
       let exchange = Exchange(
         begun: frame, note, connection: connection.serial, plan: connection.plan, direction)
       if let record = store.look(exchange) { follow(record, exchange) }
@@ -95,8 +96,9 @@ final class MessageSink: EngineSink {
   func finished(_ exchange: borrowing Exchange) {
     let exchange = copy exchange
     // What is decided was told then; what never is, is told at the end.
-    guard let record = store.take(exchange), take != nil, !isLive || exchange.fate == .pending else { return }
-    tell(record, exchange)
+    guard let record = store.take(exchange) else { return }
+    if take != nil, !isLive || exchange.fate == .pending { tell(record, exchange) }
+    store.recycle(record)
   }
 
   /// Hands on what was decided. To be called after each batch, too: time alone decides.

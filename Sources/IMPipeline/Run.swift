@@ -123,7 +123,7 @@ struct Run {
     let selection = MessageSelection(choice, try self.filter(filter))
     let sink = MessageSink(plans: plans, selection: selection, isLive: isLive, owners: owners, take: take)
     let engine = engine(
-      MessageSink.needs(isLive: isLive), exchangeCapacity: 1 << 18,
+      MessageSink.needs(hearsDecided: isLive), exchangeCapacity: 1 << 18,
       cost: (0, MessageStore.costPerMessage, costPerServer),
       sink: sink)
     return (driver(engine), sink)

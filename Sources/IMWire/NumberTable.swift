@@ -12,8 +12,14 @@ public struct NumberTable<Value> {
   @inlinable static var step: Int { 17 }
   @inlinable static var inverse: Int { Int(bitPattern: 0xf0f0_f0f0_f0f0_f0f1) }
 
-  @usableFromInline var keys: [UInt32]
-  @usableFromInline var values: [Value?]
+  /// A number and its value side by side: who finds the one has read the other.
+  @usableFromInline struct Entry {
+    @usableFromInline var key: UInt32
+    @usableFromInline var value: Value?
+    @inlinable init(key: UInt32, value: Value?) { (self.key, self.value) = (key, value) }
+  }
+
+  @usableFromInline var entries: [Entry]
   @usableFromInline var shift: UInt64
   @usableFromInline var used = 0
   /// Numbers that have a value.
@@ -21,8 +27,7 @@ public struct NumberTable<Value> {
 
   /// No values.
   @inlinable public init() {
-    keys = [UInt32](repeating: Self.none, count: Self.least)
-    values = [Value?](repeating: nil, count: Self.least)
+    entries = [Entry](repeating: Entry(key: Self.none, value: nil), count: Self.least)
     shift = Self.shift(Self.least)
   }
 
@@ -39,7 +44,9 @@ public struct NumberTable<Value> {
   /// Where `key` stands, or the empty place in which it would.
   @inlinable func place(_ key: UInt32) -> Int {
     var place = home(key)
-    while keys[place] != key, keys[place] != Self.none { place = (place &+ Self.step) & (keys.count &- 1) }
+    while entries[place].key != key, entries[place].key != Self.none {
+      place = (place &+ Self.step) & (entries.count &- 1)
+    }
     return place
   }
 
@@ -47,7 +54,7 @@ public struct NumberTable<Value> {
   @inlinable public subscript(key: UInt32) -> Value? {
     get {
       let place = place(key)
-      return keys[place] == key ? values[place] : nil
+      return entries[place].key == key ? entries[place].value : nil
     }
     set {
       guard let newValue else {
@@ -62,26 +69,21 @@ public struct NumberTable<Value> {
   @inlinable public mutating func insert(_ value: Value, _ key: UInt32) {
     guard key != Self.none else { return }
     var place = place(key)
-    if keys[place] == Self.none {
+    if entries[place].key == Self.none {
       if makeRoom() { place = self.place(key) }
-      keys[place] = key
+      entries[place].key = key
     }
-    values[place] = value
+    entries[place].value = value
   }
 
   /// Counts a number that is about to come; gives true where places have changed for it.
   @inlinable mutating func makeRoom() -> Bool {
     used += 1
-    guard 2 * used > keys.count else { return false }
-    let (oldKeys, oldValues) = (keys, values)
-    keys = [UInt32](repeating: Self.none, count: 2 * oldKeys.count)
-    values = [Value?](repeating: nil, count: keys.count)
-    shift = Self.shift(keys.count)
-    for i in oldKeys.indices where oldKeys[i] != Self.none {
-      let place = place(oldKeys[i])
-      keys[place] = oldKeys[i]
-      values[place] = oldValues[i]
-    }
+    guard 2 * used > entries.count else { return false }
+    let old = entries
+    entries = [Entry](repeating: Entry(key: Self.none, value: nil), count: 2 * old.count)
+    shift = Self.shift(entries.count)
+    for entry in old where entry.key != Self.none { entries[place(entry.key)] = entry }
     return true
   }
 
@@ -89,37 +91,40 @@ public struct NumberTable<Value> {
   @discardableResult
   @inlinable public mutating func remove(_ key: UInt32) -> Value? {
     var empty = place(key)
-    guard key != Self.none, keys[empty] == key else { return nil }
-    let value = values[empty]
-    values[empty] = nil
+    guard key != Self.none, entries[empty].key == key else { return nil }
+    let value = entries[empty].value
+    entries[empty].value = nil
     // Whoever stands behind and would stand here, but for the one that goes, moves up: no search stops too early.
-    let mask = keys.count &- 1
+    let mask = entries.count &- 1
     var next = (empty &+ Self.step) & mask
-    while keys[next] != Self.none {
-      let home = home(keys[next])
+    while entries[next].key != Self.none {
+      let home = home(entries[next].key)
       // In steps.
       if ((next &- home) &* Self.inverse) & mask >= ((next &- empty) &* Self.inverse) & mask {
-        keys[empty] = keys[next]
-        values[empty] = values[next]
-        values[next] = nil
+        entries[empty] = entries[next]
+        entries[next].value = nil
         empty = next
       }
       next = (next &+ Self.step) & mask
     }
-    keys[empty] = Self.none
+    entries[empty].key = Self.none
     forgetOne()
     return value
   }
 
   @inlinable mutating func forgetOne() { used -= 1 }
 
+  /// Calls `body` with each value, in no order.
+  @inlinable public func forEach(_ body: (Value) -> Void) {
+    for entry in entries where entry.key != Self.none {
+      if let value = entry.value { body(value) }
+    }
+  }
+
   /// Takes all values away, and keeps the room.
   @inlinable public mutating func removeAll() {
     guard used > 0 else { return }
-    for i in keys.indices where keys[i] != Self.none {
-      keys[i] = Self.none
-      values[i] = nil
-    }
+    for i in entries.indices where entries[i].key != Self.none { entries[i] = Entry(key: Self.none, value: nil) }
     used = 0
   }
 }

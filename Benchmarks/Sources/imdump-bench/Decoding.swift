@@ -24,7 +24,7 @@ enum Decoding {
     let sink = MessageSink(
       plans: plans, selection: MessageSelection(MessageChoice(), Run.MessageFilter()),
       search: SearchFields(plans, includesPayload: true), take: take)
-    let driver = run.driver(run.engine(MessageSink.needs(isLive: false), exchangeCapacity: 1 << 18, sink: sink))
+    let driver = run.driver(run.engine(MessageSink.needs(hearsDecided: false), exchangeCapacity: 1 << 18, sink: sink))
     for error in run.lead(driver) { warn("\(error)") }
     sink.end()
   }

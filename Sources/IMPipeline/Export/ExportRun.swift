@@ -161,7 +161,7 @@ private final class Export {
       take($0, $1, names, commented)
     }
     let engine = run.engine(
-      ExportSink.needs.union(needsMessages ? MessageSink.needs(isLive: false) : []), exchangeCapacity: 1 << 18,
+      ExportSink.needs.union(needsMessages ? MessageSink.needs(hearsDecided: false) : []), exchangeCapacity: 1 << 18,
       cost: (0, MessageStore.costPerMessage, 0), sink: PairSink(sink, messages))
     let driver = run.driver(engine, [CaptureIndex(messages)])
     let errors = run.lead(driver)

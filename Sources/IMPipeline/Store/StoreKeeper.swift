@@ -67,18 +67,14 @@ final class StoreKeeper: Companion {
   /// A message whose line has gone quiet is decided and stored all the same.
   var wantsClock: Bool { isLive }
   /// Of connections, the end, and once a minute whether one side is done.
-  var needs: EngineOptions.Needs { MessageSink.needs(isLive: isLive).union([.connections, .progress]) }
+  var needs: EngineOptions.Needs { MessageSink.needs(hearsDecided: true).union([.connections, .progress]) }
   var cost: (connection: Int, exchange: Int, server: Int) { (0, MessageStore.costPerMessage, 0) }
 
   func ears(before other: (any EngineSink)?) -> (any EngineSink)? {
     let sink = MessageSink(
       plans: run.plans, selection: MessageSelection(MessageChoice(), Run.MessageFilter()),
       search: SearchFields(run.plans, includesPayload: choices.keepsPayload),
-      take: { [unowned self] record, exchange in
-        messageCount += 1
-        batch.add(record, exchange)
-        handOn()
-      })
+      take: { [unowned self] record, exchange in isLive ? takeFinal(record, exchange) : tell(record, exchange) })
     sink.hear = { [unowned self] issue, connection in
       batch.add(issue, connection)
       handOn()
@@ -87,15 +83,32 @@ final class StoreKeeper: Companion {
       batch.add(report)
       handOn()
     }
-    // Whoever watches sees a message when it is sent, and not a minute behind its end.
-    if isLive {
-      sink.follow = { [unowned self] record, exchange in
-        batch.addOpen(record, exchange)
-        handOn()
-      }
-    }
+    // Whoever watches sees a message when it is sent; one of a file when its fate is decided, and not a minute later.
+    sink.followsFromStart = isLive
+    sink.follow = { [unowned self] record, exchange in isLive ? takeOpen(record, exchange) : tell(record, exchange) }
     self.sink = sink
     return other.map { PairSink(sink, $0) } ?? sink
+  }
+
+  /// Writes a message of a file, or what has become of it since it was written; nothing where nothing has.
+  private func tell(_ record: MessageRecord, _ exchange: Exchange) {
+    let outcome = record.outcome(exchange)
+    guard record.told != outcome else { return }
+    if record.told == 0 { messageCount += 1 }
+    batch.add(record, exchange, isUpdate: record.told != 0)
+    record.told = outcome
+    handOn()
+  }
+
+  private func takeFinal(_ record: MessageRecord, _ exchange: Exchange) {
+    messageCount += 1
+    batch.addFinal(record, exchange)
+    handOn()
+  }
+
+  private func takeOpen(_ record: MessageRecord, _ exchange: Exchange) {
+    batch.addOpen(record, exchange)
+    handOn()
   }
 
   /// The file is made when there is something to read, so a name that is mistyped costs no store that is there; and while this
@@ -174,7 +187,6 @@ final class StoreKeeper: Companion {
 
   /// Hands a batch on without waiting.
   private func offer(_ now: Double) {
-    batch.seal()
     spill?.flush()
     if queue.offer(batch) {
       handedOnAt = now
@@ -195,7 +207,7 @@ final class StoreKeeper: Companion {
     }
     queue.put(batch)
     size.grow()
-    batch = StoreBatch(count: size.next)
+    batch = queue.emptyBatch()
   }
 
   func finish(_ driver: Driver) {

@@ -9,6 +9,7 @@ final class StoreQueue: @unchecked Sendable {
 
   private let lock = WaitingLock()
   private var batches: [StoreBatch] = []
+  private var spare: [StoreBatch] = []
   private var isEnded = false
   private var failure: StoreError?
   private var oldest: Int64?
@@ -43,6 +44,16 @@ final class StoreQueue: @unchecked Sendable {
       return batches.isEmpty ? nil : batches.removeFirst()
     }
   }
+
+  /// Takes back a batch that was written, for its room.
+  func giveBack(_ batch: StoreBatch) {
+    var batch = batch
+    batch.clear()
+    lock.locked { if spare.count < Self.limit { spare.append(batch) } }
+  }
+
+  /// An empty batch; with the room of one that was written, where there is one.
+  func emptyBatch() -> StoreBatch { lock.locked { spare.popLast() } ?? StoreBatch() }
 
   /// No batch follows.
   func end() {

@@ -19,6 +19,7 @@ final class StoreThread {
         do throws(StoreError) { try writer.write(batch) } catch { return queue.fail(error) }
         if let oldest = writer.oldestCapture { queue.oldestCapture = oldest }
         written?()
+        queue.giveBack(batch)
       }
     }
   }

@@ -48,9 +48,10 @@ package struct ProblemKinds: OptionSet, Sendable, Hashable {
   }
 
   /// Whether the kind with bit `bit` is what became of the message, of which there is a cause.
-  func isFate(_ bit: Int) -> Bool {
-    !ProblemKinds(rawValue: Int64(1) << Int64(bit)).isDisjoint(with: [.rejected, .unanswered, .damaged, .unknown])
-  }
+  func isFate(_ bit: Int) -> Bool { !ProblemKinds(rawValue: Int64(1) << Int64(bit)).isDisjoint(with: .fates) }
+
+  /// The kinds that say what became of the message, of which there is a cause.
+  static let fates: ProblemKinds = [.rejected, .unanswered, .damaged, .unknown]
 
   /// The number in `problem_kind` of the kind with bit `bit`: from 1.
   static func id(ofBit bit: Int) -> Int64 { Int64(bit) + 1 }

@@ -1,3 +1,5 @@
+import IMEngine
+
 /// The tables of a store, as `docs/store.md` documents them column by column.
 ///
 /// What every message has is a number; words stand once, in tables of names, and the views put them together. Times are
@@ -62,7 +64,7 @@ enum Schema {
       CASE m.direction WHEN 0 THEN 'c2s' ELSE 's2c' END AS dir, t.profile, t.name AS type, t.role,
       m.sequence AS seq, s.name AS session, m.length AS len, f.name AS fate, cause.name AS cause,
       status.number AS status, status.name AS status_name, m.retries, m.duplicates AS dup_after_ack, m.rtt_us,
-      CASE m.retries WHEN 0 THEN m.rtt_us END AS rtt_karn_us, (m.problems & 16) <> 0 AS late,
+      CASE WHEN m.retries = 0 OR m.fate = \(Fate.acked.rawValue) THEN m.rtt_us END AS rtt_karn_us, (m.problems & 16) <> 0 AS late,
       x.name AS crc, m.compression AS comp, m.flags, m.problems,
       capture.path AS capture, m.packet, m.stream_offset, m.byte_offset, m.byte_count, text.text
     FROM message AS m
@@ -82,14 +84,17 @@ enum Schema {
       LEFT JOIN connection AS c ON c.id = p.connection LEFT JOIN session AS s ON s.id = p.session;
     """
 
+  /// The index by which a message's problems are found. It is built early where some are to be removed.
+  static let problemIndex = "CREATE INDEX IF NOT EXISTS problem_kind_time ON problem (kind, time_us);"
+
   /// Indexes that are built when all rows are there: with three of them from the start, rows go in six times slower.
   static let indexes = """
-    CREATE INDEX message_session ON message (session, id);
-    CREATE INDEX message_connection ON message (connection, id);
-    CREATE INDEX message_problem ON message (id, problems) WHERE problems <> 0;
-    CREATE INDEX message_session_problem ON message (session, id, problems) WHERE problems <> 0;
-    CREATE INDEX problem_kind_time ON problem (kind, time_us);
-    CREATE INDEX problem_connection ON problem (connection, time_us);
-    CREATE INDEX session_name ON session (name);
+    \(problemIndex)
+    CREATE INDEX IF NOT EXISTS message_session ON message (session, id);
+    CREATE INDEX IF NOT EXISTS message_connection ON message (connection, id);
+    CREATE INDEX IF NOT EXISTS message_problem ON message (id, problems) WHERE problems <> 0;
+    CREATE INDEX IF NOT EXISTS message_session_problem ON message (session, id, problems) WHERE problems <> 0;
+    CREATE INDEX IF NOT EXISTS problem_connection ON problem (connection, time_us);
+    CREATE INDEX IF NOT EXISTS session_name ON session (name);
     """
 }

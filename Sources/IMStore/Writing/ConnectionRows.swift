@@ -6,7 +6,7 @@ import IMWire
 struct ConnectionRows: ~Copyable {
   private var gathered: [(info: ConnectionInfo, figures: Figures)] = []
   /// Where in `gathered` a connection is.
-  private var places = NumberTable<Int>()
+  private var places = NumberTable<UInt32>()
   private var upsert: Statement
   private var states: ConnectionStates
   private var out = ByteWriter(capacity: 128)
@@ -24,14 +24,14 @@ struct ConnectionRows: ~Copyable {
   }
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
-  mutating func count(_ record: MessageRecord, _ sample: Figures.Sample, instead old: CountedMessage? = nil) {
-    let place = place(record.connection)
+  mutating func count(_ message: borrowing StoredFacts, _ sample: Figures.Sample, instead old: CountedMessage? = nil) {
+    let place = place(message.first.connection)
     gathered[place].figures.count(sample, instead: old)
   }
 
   private mutating func place(_ info: ConnectionInfo) -> Int {
-    if let place = places[info.serial] { return place }
-    places[info.serial] = gathered.count
+    if let place = places[info.serial] { return Int(place) }
+    places[info.serial] = UInt32(truncatingIfNeeded: gathered.count)
     gathered.append((info, Figures()))
     return gathered.count - 1
   }

@@ -38,5 +38,5 @@ struct CountedMessage: Equatable {
   /// Whether its answer came late.
   var isLate: Bool { kinds.contains(.late) }
   /// The round trip, by Karn's rule as in `Exchange.roundTrip`.
-  var roundTrip: Int64? { retries == 0 ? latency : nil }
+  var roundTrip: Int64? { retries == 0 || fate == Int(Fate.acked.rawValue) ? latency : nil }
 }

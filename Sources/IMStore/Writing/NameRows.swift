@@ -14,7 +14,7 @@ struct NameRows: ~Copyable {
   private var statusIDs: [UInt16: Int64] = [:]
   private var addType: Statement
   private var addStatus: Statement
-  private let profiles: [String]
+  private let plans: [ProtocolPlan]
 
   /// Writes the names that are known from the start.
   init(_ database: Connection, _ plans: [ProtocolPlan], _ options: StoreOptions) throws(StoreError) {
@@ -60,27 +60,29 @@ struct NameRows: ~Copyable {
     try info.run()
     let addType = try database.prepare("INSERT INTO type VALUES (?1, ?2, ?3, ?4)", attempt)
     let addStatus = try database.prepare("INSERT INTO status VALUES (?1, ?2, ?3)", attempt)
-    profiles = plans.map(\.name)
+    self.plans = plans
     knownTypes = [Int64](repeating: 0, count: plans.count * 64)
     self.addType = addType
     self.addStatus = addStatus
   }
 
   /// A profile's name by its plan's index.
-  func profile(_ plan: UInt8) -> String { Int(plan) < profiles.count ? profiles[Int(plan)] : "" }
+  func profile(_ plan: UInt8) -> String { Int(plan) < plans.count ? plans[Int(plan)].name : "" }
 
   /// The number of a message's type.
-  mutating func type(_ record: MessageRecord, _ exchange: Exchange) throws(StoreError) -> Int64 {
+  mutating func type(_ message: borrowing StoredFacts) throws(StoreError) -> Int64 {
+    let exchange = message.exchange
     let place = Int(exchange.plan) * 64 + Int(exchange.kind)
     let isKnown = exchange.kind < FrameKind.unknownIndex && place < knownTypes.count
     if isKnown, knownTypes[place] != 0 { return knownTypes[place] }
-    let key = TypeKey(plan: exchange.plan, name: record.type)
+    let name = message.unknownType ?? plans[Int(exchange.plan)].typeNames[Int(exchange.kind)]
+    let key = TypeKey(plan: exchange.plan, name: name)
     if let id = typeIDs[key] { return id }
     let id = Int64(typeIDs.count + 1)
     addType.bind(1, id)
     addType.bind(2, profile(exchange.plan))
-    addType.bind(3, record.type)
-    addType.bind(4, record.role.name)
+    addType.bind(3, name)
+    addType.bind(4, message.first.role.name)
     try addType.run()
     typeIDs[key] = id
     if isKnown { knownTypes[place] = id }
@@ -88,15 +90,15 @@ struct NameRows: ~Copyable {
   }
 
   /// The number of the status that a message's answer gave; `nil` where it gave none.
-  mutating func status(_ record: MessageRecord, _ exchange: Exchange) throws(StoreError) -> Int64? {
-    guard let status = record.status else { return nil }
-    if let id = statusIDs[exchange.status] { return id }
+  mutating func status(_ message: borrowing StoredFacts) throws(StoreError) -> Int64? {
+    guard let status = message.status else { return nil }
+    if let id = statusIDs[message.exchange.status] { return id }
     let id = Int64(statusIDs.count + 1)
     addStatus.bind(1, id)
     addStatus.bind(2, "\(status.number)")
-    addStatus.bind(3, record.statusName)
+    addStatus.bind(3, plans[Int(status.plan)].name(of: status))
     try addStatus.run()
-    statusIDs[exchange.status] = id
+    statusIDs[message.exchange.status] = id
     return id
   }
 }

@@ -83,11 +83,13 @@ struct OldRows: ~Copyable {
   private static func subtract(_ table: String, on place: String, key: String = "id", where condition: String = "")
     -> String
   {
+    // By Karn's rule, as in `CountedMessage`.
+    let roundTrip = "iif(retries = 0 OR fate = \(Fate.acked.rawValue), rtt_us, NULL)"
     let sums =
       [("messages", "count(*)")] + Fate.allCases.map { ($0.name, "sum(fate = \($0.rawValue))") } + [
         ("retries", "sum(retries)"), ("late", "sum((problems & \(ProblemKinds.late.rawValue)) <> 0)"),
-        ("rtt_count", "count(iif(retries = 0, rtt_us, NULL))"),
-        ("rtt_sum_us", "ifnull(sum(iif(retries = 0, rtt_us, NULL)), 0)"),
+        ("rtt_count", "count(\(roundTrip))"),
+        ("rtt_sum_us", "ifnull(sum(\(roundTrip)), 0)"),
       ]
     let sets = sums.map { "\($0.0) = \(table).\($0.0) - old.\($0.0)" }.joined(separator: ", ")
     let columns = sums.map { "\($0.1) AS \($0.0)" }.joined(separator: ", ")

@@ -19,24 +19,25 @@ struct OpenMessages: ~Copyable {
   }
 
   /// What the row of a message says; `nil` where it has none.
-  mutating func counted(_ exchange: Exchange) throws(StoreError) -> CountedMessage? {
-    look.bind(1, MessageRows.id(exchange))
+  mutating func counted(_ message: borrowing StoredFacts) throws(StoreError) -> CountedMessage? {
+    look.bind(1, message.id)
     defer { look.reset() }
     return try look.step() ? CountedMessage(look.row) : nil
   }
 
   /// Changes the row of a message that `old` is said of; false where there is nothing to change.
   mutating func update(
-    _ record: MessageRecord, _ exchange: Exchange, problems: ProblemKinds, status: Int64?, from old: CountedMessage
+    _ message: borrowing StoredFacts, problems: ProblemKinds, status: Int64?, from old: CountedMessage
   ) throws(StoreError) -> Bool {
-    let (copies, checksums, answers) = MessageRows.lists(record, exchange.firstAt.microseconds, exchange.latency)
+    let exchange = message.exchange
+    let (copies, checksums, answers) = (message.lists?.copies, message.lists?.checksums, message.lists?.answers)
     let isSame =
       old.fate == Int(exchange.fate.rawValue) && old.cause == exchange.cause.map { Int64($0.rawValue) }
       && old.status == status && old.retries == Int64(exchange.repeats) && old.duplicates == Int64(exchange.duplicates)
-      && old.latency == exchange.latency && old.kinds == problems && old.flags == Int64(record.flags)
+      && old.latency == exchange.latency && old.kinds == problems && old.flags == Int64(message.flags)
       && old.copies == copies && old.checksums == checksums && old.answers == answers
     if isSame { return false }
-    change.bind(1, MessageRows.id(exchange))
+    change.bind(1, message.id)
     change.bind(2, Int64(exchange.fate.rawValue))
     change.bind(3, exchange.cause.map { Int64($0.rawValue) })
     change.bind(4, status)
@@ -44,7 +45,7 @@ struct OpenMessages: ~Copyable {
     change.bind(6, Int64(exchange.duplicates))
     change.bind(7, exchange.latency)
     change.bind(8, problems.rawValue)
-    change.bind(9, Int64(record.flags))
+    change.bind(9, Int64(message.flags))
     change.bind(10, copies)
     change.bind(11, checksums)
     change.bind(12, answers)

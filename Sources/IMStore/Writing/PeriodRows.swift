@@ -48,7 +48,8 @@ struct PeriodRows: ~Copyable {
     for place in 0..<Self.widths.count {
       let width = Self.widths[place]
       if place >= current.count {
-        current.append((Key(width: width, start: Self.floor(second, width) * width), Gathered()))
+        let key = Key(width: width, start: Self.floor(second, width) * width)
+        current.append((key, periods.removeValue(forKey: key) ?? Gathered()))
       }
       let ahead = second - current[place].key.start
       if ahead < 0 || ahead >= width { change(place, to: Key(width: width, start: Self.floor(second, width) * width)) }

@@ -20,30 +20,31 @@ struct ProblemRows: ~Copyable {
   }
 
   /// Removes what was wrong with a message as long as its fate was another.
-  mutating func remove(_ kinds: ProblemKinds, of exchange: Exchange) throws(StoreError) {
+  mutating func remove(_ kinds: ProblemKinds, of message: borrowing StoredFacts) throws(StoreError) {
     for bit in 0..<ProblemKinds.names.count where kinds.rawValue >> Int64(bit) & 1 == 1 {
       remove.bind(1, ProblemKinds.id(ofBit: bit))
-      remove.bind(2, exchange.firstAt.microseconds)
-      remove.bind(3, MessageRows.id(exchange))
+      remove.bind(2, message.exchange.firstAt.microseconds)
+      remove.bind(3, message.id)
       try remove.run()
     }
   }
 
   /// Writes what is wrong with a message.
   mutating func write(
-    _ record: MessageRecord, _ exchange: Exchange, _ kinds: ProblemKinds
+    _ message: borrowing StoredFacts, _ kinds: ProblemKinds
   ) throws(StoreError) {
+    let (first, exchange) = (message.first, message.exchange)
     for bit in 0..<ProblemKinds.names.count where kinds.rawValue >> Int64(bit) & 1 == 1 {
       let isFate = kinds.isFate(bit)
       add.bind(1, exchange.firstAt.microseconds)
       add.bind(2, ProblemKinds.id(ofBit: bit))
       add.bind(3, isFate ? exchange.cause.map { Int64($0.rawValue) } : nil)
-      add.bind(4, Int64(record.connection.serial))
-      add.bind(5, MessageRows.session(exchange))
-      add.bind(6, record.direction.column)
-      add.bind(7, MessageRows.id(exchange))
-      add.bind(8, Int64(clamping: record.streamOffset))
-      add.bind(9, Int64(record.bodyCount))
+      add.bind(4, Int64(first.connection.serial))
+      add.bind(5, message.session)
+      add.bind(6, first.direction.column)
+      add.bind(7, message.id)
+      add.bind(8, Int64(clamping: first.streamOffset))
+      add.bind(9, Int64(first.bodyCount))
       try add.run()
     }
   }

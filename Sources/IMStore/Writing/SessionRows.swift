@@ -13,20 +13,37 @@ struct SessionRows: ~Copyable {
     /// The connection of the exchange that began last, and when that was.
     var newest: UInt32
     var begunAt: Int64
+    /// Where the round trips of the session are; `nil` where there are none.
+    var roundTrips: UInt32?
     /// The last message that somebody said something by: no heartbeat, no control frame; 0 for none.
     var lastMessage: Int64 = 0
     /// The other connections; most often there are none.
     var others: Set<UInt32> = []
     var figures = Figures()
+
+    @inline(__always)
+    mutating func count(
+      _ message: borrowing StoredFacts, _ sample: Figures.Sample, _ serial: UInt32, _ begunAt: Int64,
+      instead old: CountedMessage?
+    ) {
+      figures.count(sample, instead: old)
+      if name == nil { name = message.sessionText }
+      if newest != serial {
+        others.insert(begunAt >= self.begunAt ? newest : serial)
+        if begunAt >= self.begunAt { newest = serial }
+      }
+      self.begunAt = max(self.begunAt, begunAt)
+      if message.first.role == .message { lastMessage = max(lastMessage, message.id) }
+    }
   }
 
   private let limit: Int
   private var gathered: [Gathered] = []
   /// Where in `gathered` a session is.
-  private var places = NumberTable<Int>()
+  private var places = NumberTable<UInt32>()
   /// Round trips of whole sessions, for percentiles, and where in them a session's are.
   private var roundTrips: [RTTHistogram] = []
-  private var roundTripPlaces = NumberTable<Int>()
+  private var roundTripPlaces = NumberTable<UInt32>()
   private var upsert: Statement
   private var addConnection: Statement
   private let database: Connection
@@ -61,40 +78,38 @@ struct SessionRows: ~Copyable {
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
   mutating func count(
-    _ record: MessageRecord, _ exchange: Exchange, _ sample: Figures.Sample, instead old: CountedMessage? = nil
+    _ message: borrowing StoredFacts, _ sample: Figures.Sample, instead old: CountedMessage? = nil
   ) {
-    let session = exchange.session
-    let (serial, begunAt) = (record.connection.serial, sample.begun)
-    func change(_ row: inout Gathered) {
-      row.figures.count(sample, instead: old)
-      if row.name == nil { row.name = record.session }
-      if row.newest != serial {
-        row.others.insert(begunAt >= row.begunAt ? row.newest : serial)
-        if begunAt >= row.begunAt { row.newest = serial }
-      }
-      row.begunAt = max(row.begunAt, begunAt)
-      if record.role == .message { row.lastMessage = max(row.lastMessage, MessageRows.id(exchange)) }
-    }
-    let place: Int
-    if let known = places[session] {
-      place = known
-    } else {
-      place = gathered.count
-      places[session] = place
-      gathered.append(
-        Gathered(
-          session: session, name: record.session, nameIsNumber: record.sessionIsNumber, plan: exchange.plan,
-          newest: serial, begunAt: begunAt))
-    }
-    change(&gathered[place])
+    let place = place(message, sample)
+    gathered[place].count(message, sample, message.first.connection.serial, sample.begun, instead: old)
     guard sample.roundTrip >= 0, old?.roundTrip == nil else { return }
-    if let known = roundTripPlaces[session] {
-      roundTrips[known].record(microseconds: sample.roundTrip, bucket: sample.roundTripBucket)
-    } else if roundTrips.count < limit {
-      roundTripPlaces[session] = roundTrips.count
+    if gathered[place].roundTrips == nil, roundTrips.count < limit {
+      gathered[place].roundTrips = UInt32(truncatingIfNeeded: roundTrips.count)
+      roundTripPlaces[message.exchange.session] = gathered[place].roundTrips
       roundTrips.append(RTTHistogram())
-      roundTrips[roundTrips.count - 1].record(microseconds: sample.roundTrip, bucket: sample.roundTripBucket)
     }
+    guard let known = gathered[place].roundTrips else { return }
+    roundTrips[Int(known)].record(microseconds: sample.roundTrip, bucket: sample.roundTripBucket)
+  }
+
+  /// Takes note of the name of a message's session.
+  mutating func note(_ message: borrowing StoredFacts, _ sample: Figures.Sample) {
+    guard message.sessionName != nil else { return }
+    let place = place(message, sample)
+    if gathered[place].name == nil { gathered[place].name = message.sessionName }
+  }
+
+  /// Where in `gathered` the session of a message is.
+  @inline(__always)
+  private mutating func place(_ message: borrowing StoredFacts, _ sample: Figures.Sample) -> Int {
+    if let known = places[message.exchange.session] { return Int(known) }
+    places[message.exchange.session] = UInt32(truncatingIfNeeded: gathered.count)
+    gathered.append(
+      Gathered(
+        session: message.exchange.session, name: message.sessionText, nameIsNumber: message.first.sessionIsNumber,
+        plan: message.exchange.plan, newest: message.first.connection.serial, begunAt: sample.begun,
+        roundTrips: roundTripPlaces[message.exchange.session]))
+    return gathered.count - 1
   }
 
   /// Writes what was gathered, in the order of the table.
@@ -112,7 +127,7 @@ struct SessionRows: ~Copyable {
       upsert.bind(6, row.begunAt)
       upsert.bind(7, fresh)
       upsert.bind(8, row.lastMessage > 0 ? row.lastMessage : nil)
-      upsert.bind(9, roundTripPlaces[session].flatMap { roundTrips[$0].percentile(95) })
+      upsert.bind(9, row.roundTrips.flatMap { roundTrips[Int($0)].percentile(95) })
       row.figures.bind(to: &upsert, behind: 9)
       try upsert.run()
     }

@@ -3,23 +3,15 @@ package import IMOutput
 
 /// Messages and issues on their way to the writer: what one transaction writes.
 ///
-/// Whoever fills it calls `seal` before it hands it on, and touches none of its records again; so another thread may take it.
-package struct StoreBatch: @unchecked Sendable {
-  /// A message, and what became of it.
-  package struct Message {
-    fileprivate(set) var record: MessageRecord
-    let exchange: Exchange
-    /// Whether its fate is final, and nothing of it changes any more.
-    let isFinal: Bool
-  }
-
+/// It has copies of what is known of messages, so whoever fills it goes on with theirs while another thread writes it.
+package struct StoreBatch: Sendable {
   /// An issue, and where.
-  package struct StreamIssue {
+  package struct StreamIssue: Sendable {
     let issue: Issue
     let connection: ConnectionInfo
   }
 
-  private(set) var messages: [Message] = []
+  private(set) var messages: [StoredFacts] = []
   private(set) var issues: [StreamIssue] = []
   /// How far connections have come, the last word on each last.
   private(set) var states: [(connection: ConnectionInfo, state: ConnectionState)] = []
@@ -55,18 +47,40 @@ package struct StoreBatch: @unchecked Sendable {
   /// Messages among the rows whose fates are final.
   package var messageCount: Int { messages.count - openPlaces.count }
 
-  /// Adds a message whose fate is final.
-  package mutating func add(_ record: MessageRecord, _ exchange: Exchange) {
-    let message = Message(record: record, exchange: exchange, isFinal: true)
+  /// Adds a message that the writer has not been told of, or, with `isUpdate`, what has become of one that it has.
+  package mutating func add(_ record: MessageRecord, _ exchange: Exchange, isUpdate: Bool = false) {
+    messages.append(StoredFacts(record, exchange, isUpdate: isUpdate))
+  }
+
+  /// Numbers of its messages in the order in which they are written: rows whose numbers count up are added at the end of the table, where
+  /// others are looked for in the whole of it. Those of one message stay in order.
+  var order: [Int] {
+    var keys = messages.indices.map { UInt64(messages[$0].exchange.id) << 32 | UInt64($0) }
+    keys.sort()
+    return keys.map { Int($0 & 0xffff_ffff) }
+  }
+
+  /// Lets go of everything, and keeps the room.
+  package mutating func clear() {
+    messages.removeAll(keepingCapacity: true)
+    issues.removeAll(keepingCapacity: true)
+    openPlaces.removeAll()
+    states.removeAll(keepingCapacity: true)
+    (begun, gone) = ([], [])
+  }
+
+  /// Adds a message of a live run whose fate is final.
+  package mutating func addFinal(_ record: MessageRecord, _ exchange: Exchange) {
+    let message = StoredFacts(record, exchange, isUpdate: true)
     guard !openPlaces.isEmpty, let place = openPlaces.removeValue(forKey: exchange.id) else {
       return messages.append(message)
     }
     messages[place] = message
   }
 
-  /// Adds a message whose fate may still change, or what has become of it since it was added.
+  /// Adds a message of a live run whose fate may still change, or what has become of it since it was added.
   package mutating func addOpen(_ record: MessageRecord, _ exchange: Exchange) {
-    let message = Message(record: record, exchange: exchange, isFinal: false)
+    let message = StoredFacts(record, exchange, isUpdate: true)
     guard let place = openPlaces[exchange.id] else {
       openPlaces[exchange.id] = messages.count
       return messages.append(message)
@@ -77,11 +91,6 @@ package struct StoreBatch: @unchecked Sendable {
   /// Adds how far a connection has come; one that no plan decodes is left out.
   package mutating func add(_ report: ConnectionReport) {
     if report.figures != nil { states.append((report.info, ConnectionState(report))) }
-  }
-
-  /// Parts it from the records of messages that go on to change.
-  package mutating func seal() {
-    for place in openPlaces.values { messages[place].record = messages[place].record.snapshot() }
   }
 
   /// Adds an issue; one that a message's fate tells is left out.

@@ -12,6 +12,8 @@ package final class StoreWriter {
   /// Pages that are kept in memory, in KiB, and pages in the log before it is moved into the file. With SQLite's defaults a
   /// million rows take twice as long.
   private static let cacheKiB = 65_536, checkpointPages = 10_000
+  /// The same while indexes are built.
+  private static let indexCacheKiB = 4_096
   private static let pageSize: UInt64 = 4_096
   /// Times in a batch that old messages are removed, at most.
   private static let mostRemovals = 8
@@ -28,6 +30,8 @@ package final class StoreWriter {
   @exclusivity(unchecked) private var oldRows: OldRows?
   /// Whether the secondary indexes are there.
   private var hasIndexes: Bool
+  /// Whether that of problems is.
+  private var hasProblemIndex = false
   /// The capture of the oldest message, once some were removed.
   package private(set) var oldestCapture: Int64?
   /// Messages that were removed to make room.
@@ -94,7 +98,7 @@ package final class StoreWriter {
     try database.run("BEGIN", "write messages")
     do throws(StoreError) {
       try write(captures: batch)
-      for i in batch.messages.indices { try write(batch.messages[i].record, batch.messages[i].exchange) }
+      for i in batch.order { try write(batch.messages[i]) }
       for issue in batch.issues {
         connections.note(issue.connection)
         try problems.write(issue)
@@ -168,37 +172,49 @@ package final class StoreWriter {
     rowsBetweenSums = min(Self.lastSums, rowsBetweenSums * Self.sumGrowth)
   }
 
-  private func write(_ record: MessageRecord, _ exchange: Exchange) throws(StoreError) {
-    let kinds = ProblemKinds(of: exchange)
-    let sample = Figures.Sample(exchange)
-    if isLive {
-      if let old = try openMessages.counted(exchange) { return try write(record, exchange, sample, kinds, over: old) }
+  private func write(_ message: borrowing StoredFacts) throws(StoreError) {
+    let kinds = ProblemKinds(of: message.exchange)
+    let sample = Figures.Sample(message.exchange)
+    if message.isUpdate {
+      if let old = try openMessages.counted(message) { return try write(message, sample, kinds, over: old) }
       // Removed to make room, while its fate could still change.
-      if MessageRows.id(exchange) <= oldRows?.last ?? 0 { return }
+      if message.id <= oldRows?.last ?? 0 { return }
     }
     try rows.write(
-      record, exchange, begun: sample.begun, problems: kinds, type: names.type(record, exchange),
-      status: names.status(record, exchange))
-    if kinds.rawValue != 0 { try problems.write(record, exchange, kinds) }
-    sessions.count(record, exchange, sample)
-    connections.count(record, sample)
+      message, begun: sample.begun, problems: kinds, type: names.type(message), status: names.status(message))
+    if kinds.rawValue != 0 { try problems.write(message, kinds) }
+    sessions.count(message, sample)
+    connections.count(message, sample)
     periods.count(sample)
   }
 
   /// Writes what has become of a message since `old` was written of it.
   private func write(
-    _ record: MessageRecord, _ exchange: Exchange, _ sample: Figures.Sample, _ kinds: ProblemKinds,
-    over old: CountedMessage
+    _ message: borrowing StoredFacts, _ sample: Figures.Sample, _ kinds: ProblemKinds, over old: CountedMessage
   ) throws(StoreError) {
-    let status = try names.status(record, exchange)
-    guard try openMessages.update(record, exchange, problems: kinds, status: status, from: old) else { return }
-    if old.kinds != kinds || kinds != [] && old.cause != exchange.cause.map({ Int64($0.rawValue) }) {
-      try problems.remove(old.kinds, of: exchange)
-      if kinds != [] { try problems.write(record, exchange, kinds) }
+    let status = try names.status(message)
+    // A session may have got its name since.
+    if !isLive { sessions.note(message, sample) }
+    guard try openMessages.update(message, problems: kinds, status: status, from: old) else { return }
+    // A fate's problem tells its cause.
+    let isOfOldCause = old.cause != message.exchange.cause.map { Int64($0.rawValue) }
+    let kept = old.kinds.intersection(kinds).subtracting(isOfOldCause ? .fates : [])
+    let (gone, new) = (old.kinds.subtracting(kept), kinds.subtracting(kept))
+    if gone != [] {
+      try indexProblems()
+      try problems.remove(gone, of: message)
     }
-    sessions.count(record, exchange, sample, instead: old)
-    connections.count(record, sample, instead: old)
+    if new != [] { try problems.write(message, new) }
+    sessions.count(message, sample, instead: old)
+    connections.count(message, sample, instead: old)
     periods.count(sample, instead: old)
+  }
+
+  /// Builds the index by which problems are found, if it is not there.
+  private func indexProblems() throws(StoreError) {
+    guard !hasIndexes, !hasProblemIndex else { return }
+    try database.run(Schema.problemIndex, "build an index")
+    hasProblemIndex = true
   }
 
   /// Builds the indexes and closes the store, which is one file then: one that nobody writes to needs no log.
@@ -207,6 +223,8 @@ package final class StoreWriter {
     try database.run("BEGIN", "write sums")
     try writeSums()
     try database.run("COMMIT", "write sums")
+    // Sorted in pieces that a processor's cache holds, an index is built faster.
+    if !hasIndexes { try database.run("PRAGMA cache_size = -\(Self.indexCacheKiB)", "build the indexes") }
     try database.run(hasIndexes ? "BEGIN" : "BEGIN; \(Schema.indexes)", "build the indexes")
     let whole = isWhole && removed == 0 ? 1 : 0
     try database.run("UPDATE info SET value = \(whole) WHERE key = 'whole'; COMMIT", "build the indexes")

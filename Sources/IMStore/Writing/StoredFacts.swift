@@ -1,0 +1,72 @@
+import IMEngine
+import IMFields
+import IMOutput
+import IMWire
+
+/// What a store says of a message, on its way to the writer.
+struct StoredFacts: Sendable {
+  /// What its first copy told.
+  let first: FirstCopy
+  /// What became of it.
+  let exchange: Exchange
+  /// The status that its answer gave; `nil` where there is none.
+  let status: StatusCode?
+  /// The name that the session's client gave; `nil` where it is not known, or sessions are numbers.
+  let sessionName: String?
+  /// The type's name where the profile does not know it.
+  let unknownType: String?
+  /// What is listed of it; `nil` where other columns tell everything, as of nearly every message.
+  let lists: Lists?
+  /// Named fields whose texts are searched.
+  let fields: [NamedField]
+  /// The remarks on any of its copies, as `FrameFlagNames.mask` has them.
+  let flags: UInt32
+  /// Whether the writer may have been told of it before.
+  let isUpdate: Bool
+
+  /// Copies, their checksums, and answers, as JSON arrays; `nil` for what other columns tell.
+  final class Lists: Sendable {
+    let copies: String?, checksums: String?, answers: String?
+
+    init(_ record: MessageRecord, hasCopies: Bool, hasAnswers: Bool) {
+      copies = hasCopies ? Self.list(record.copies) { "\($0)" } : nil
+      checksums = hasCopies ? Self.list(record.checksums) { "\"\($0.name)\"" } : nil
+      answers = hasAnswers ? Self.list(record.answers) { "\($0)" } : nil
+    }
+
+    private static func list<Element>(_ values: ShortList<Element>, _ text: (Element) -> String) -> String {
+      "[" + values.map(text).joined(separator: ",") + "]"
+    }
+  }
+
+  init(_ record: MessageRecord, _ exchange: Exchange, isUpdate: Bool) {
+    first = record.first
+    self.exchange = exchange
+    status = record.status
+    sessionName = record.sessionName
+    unknownType = exchange.kind < FrameKind.unknownIndex ? nil : record.type
+    fields = record.fields
+    flags = record.flags
+    self.isUpdate = isUpdate
+    let hasCopies = record.copyCount > 1
+    let hasAnswers = !Self.isTold(record, exchange)
+    lists = hasCopies || hasAnswers ? Lists(record, hasCopies: hasCopies, hasAnswers: hasAnswers) : nil
+  }
+
+  /// Whether time and round trip tell of all answers.
+  private static func isTold(_ record: MessageRecord, _ exchange: Exchange) -> Bool {
+    guard let answer = record.firstAnswer else { return true }
+    return record.answerCount == 1 && exchange.latency.map { exchange.firstAt.microseconds + $0 == answer } ?? false
+  }
+
+  /// The number of the message in the store: messages count from 1 in the order in which their first copies came.
+  @inline(__always)
+  var id: Int64 { Int64(exchange.id) + 1 }
+
+  /// The number of its session in the store, from 1.
+  @inline(__always)
+  var session: Int64 { Int64(exchange.session) + 1 }
+
+  /// The session's number on the wire, or the name that its client gave; `nil` where neither is known.
+  var sessionText: String? { first.sessionIsNumber ? String(first.sessionNumber) : sessionName }
+}
