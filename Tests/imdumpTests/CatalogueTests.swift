@@ -110,7 +110,7 @@ import Testing
       if let rule = info.rule, let rules = told.rules { counts.append(("rule \(rule)", rules[rule] ?? 0)) }
       #expect(Set(counts.map(\.1)).count <= 1, "\(info.id): \(counts)")
       guard let run = info.runMetric?.family, let place = info.json.first else { continue }
-      let words = info.text.map { "\($0.one)|\($0.many)" } ?? ""
+      let words = info.text.first.map { "\($0.one)|\($0.many)" } ?? ""
       let printed = told.text.firstMatch(of: try Regex("([0-9,]+) (?:\(words))", as: (Substring, Substring).self))
       let inText = printed.flatMap { Int($0.1.replacing(",", with: "")) } ?? 0
       let all = [Self.sum(info, place, in: [total]), told.metrics.sum("\(run)_total"), inText]
@@ -260,11 +260,21 @@ import Testing
     for metric in AlertMetric.allCases { #expect(entries.contains(metric.rawValue), "\(metric.rawValue)") }
   }
 
+  /// The lines and tables that have the figures of a scope.
+  private static let places: [String: [FigureText.Place]] = [
+    "The run": [.packets, .seen, .bytes, .evictions, .connections, .traffic, .issues, .problems],
+    "A server, and all connections": [
+      .servers, .heartbeats, .causes, .connections, .handshakes, .reads, .tcp, .segments, .problems,
+    ],
+    "A protocol": [.profile], "A type of frames": [.types], "The numbers of a counter": [.sequences],
+    "A connection": [.worst], "A period": [.periods], "A session": [.sessions],
+  ]
+
   @Test func theDocumentationListsTheFigures() throws {
     var list = ""
     for (scope, figures) in Catalogue.all {
-      list += "\n## \(scope)\n\n| Figure | Says | `stats --json` | Document | Metric | Rule | Moment |\n"
-      list += "|---|---|---|---|---|---|---|\n"
+      list += "\n## \(scope)\n\n| Figure | Says | Text | `stats --json` | Document | Metric | Rule | Moment |\n"
+      list += "|---|---|---|---|---|---|---|---|\n"
       func code(_ names: [String]) -> String { names.map { "`\($0)`" }.joined(separator: ", ") }
       for info in figures {
         let documents =
@@ -273,12 +283,15 @@ import Testing
           : scope == "The capture"
             ? info.capture.map { "imdump.capture.\($0)" }
             : scope == "A server's minute" ? info.interval.map { "imdump.summary.\($0)" } : []
-        let isStats = !["A connection", "A server's minute", "The capture"].contains(scope)
-        let json = isStats ? info.json : []
+        let isPeriod = scope == "A period"
+        let isStats = !isPeriod && !["A connection", "A server's minute", "The capture"].contains(scope)
+        let json = isStats ? info.json : isPeriod ? info.interval : []
+        let places = Self.places[scope] ?? []
+        let text = info.text.filter { places.contains($0.place) }.map(\.summary)
         let metric = isStats ? info.metric.map { [$0.family] } ?? [] : []
-        guard !(documents + json + metric).isEmpty else { continue }
+        guard !(documents + json + metric + text).isEmpty else { continue }
         list +=
-          "| \(info.id) | \(info.help.replacing("|", with: "\\|")) | \(code(json)) | \(code(documents)) | \(code(metric)) "
+          "| \(info.id) | \(info.help.replacing("|", with: "\\|")) | \(text.joined(separator: "; ")) | \(code(json)) | \(code(documents)) | \(code(metric)) "
           + "| \(code(info.rule.map { [$0] } ?? [])) | \(info.moment.rawValue) |\n"
       }
     }
