@@ -6,6 +6,6 @@ extension Catalogue {
     ("The numbers of a counter", sequences.map(\.info)),
     ("A connection", connections.map(\.info)), ("A server's minute", intervals.map(\.info)),
     ("A period", periods.map(\.info)), ("A session", sessions.map(\.info)),
-    ("The capture", captures.map(\.info)),
+    ("The capture", captures.map(\.info)), ("What only rules watch", watched.map(\.info)),
   ]
 }

@@ -27,7 +27,7 @@ extension Catalogue {
     + [
       Row(
         "connections.success", .ratio, .end, "attempts that succeeded; 0 to 1", interval: ["ratio.connection_success"],
-        rule: "connection_success", kind: .gauge
+        rule: FigureRule("connection_success", .attempts), kind: .gauge
       ) { minute, _, _ in minute.metrics.connections.success.map { .ratio($0) } }
     ] + minuteRoundTrips
     + [
@@ -43,7 +43,9 @@ extension Catalogue {
   private static let minuteConnections: [Figure<IntervalSnapshot>] = [
     connection("attempts", "connections that were tried") { $0.attempts },
     connection("succeeded", "of them, those that carried a frame") { $0.succeeded },
-    connection("refused", "of them, refused") { $0.refused },
+    connection("refused", "of them, refused", rule: FigureRule("connections_refused", .refusedConnections)) {
+      $0.refused
+    },
     connection("timed_out", "of them, not answered") { $0.timedOut },
     Row(
       "connections.active", .count, .now, "connections open at the period's end", interval: ["connections.active"],
@@ -91,11 +93,11 @@ extension Catalogue {
   }
 
   private static func connection(
-    _ name: String, _ help: String, _ column: (title: String, order: Int)? = nil,
+    _ name: String, _ help: String, _ column: (title: String, order: Int)? = nil, rule: FigureRule? = nil,
     _ read: @escaping @Sendable (ConnectionCounts) -> UInt64
   ) -> Figure<IntervalSnapshot> {
     Row(
-      "connections.\(name)", .count, .end, help, interval: ["connections.\(name)"],
+      "connections.\(name)", .count, .end, help, interval: ["connections.\(name)"], rule: rule,
       text: column.map { [.column(.periods, $0.title, order: $0.order)] } ?? []
     ) { minute, _, _ in .count(read(minute.metrics.connections)) }
   }

@@ -21,7 +21,10 @@ extension Catalogue {
         .columns(.periods, [(Fate.rejected.name, Fate.rejected.name)], width: 8, order: 6),
       ]
     ) { tally, way, fate in .count(UInt64(tally.way(way)[Dimension.fates[fate].fate])) },
-    fate("late", "messages answered after their timeout; the fate counts the answer") { $0.late },
+    fate(
+      "late", "messages answered after their timeout; the fate counts the answer",
+      rule: FigureRule("late_answers", .lateAnswers)
+    ) { $0.late },
     Figure(
       "messages.causes", .count, .fate, "messages {cause}", by: [.cause], json: ["messages.causes.{cause}"],
       text: [
@@ -46,36 +49,53 @@ extension Catalogue {
   ]
 
   private static func fate(
-    _ name: String, _ help: String, _ text: [FigureText] = [], _ read: @escaping @Sendable (FateCounts) -> UInt32
+    _ name: String, _ help: String, _ text: [FigureText] = [], rule: FigureRule? = nil,
+    _ read: @escaping @Sendable (FateCounts) -> UInt32
   ) -> Figure<MessageTally> {
     Figure(
       "messages.\(name)", .count, .fate, help, by: [.direction], json: ["messages.\(name)"],
-      connection: ["messages.{direction}.\(name)"], interval: ["messages.{direction}.\(name)"], text: text
+      connection: ["messages.{direction}.\(name)"], interval: ["messages.{direction}.\(name)"],
+      rule: rule, text: text
     ) { tally, way, _ in .count(UInt64(read(tally.way(way)))) }
   }
 
   /// Ratios of messages.
   package static let ratios: [Figure<MessageTally>] = [
     ratio(
-      "success", "answered messages, of those whose fate is decided; 0 to 1",
+      "success", .success, "answered messages, of those whose fate is decided; 0 to 1",
       [
         .column(.servers, "success"), .column(.periods, "success", width: 8, order: 2),
         FigureText(.profile, "", nil, .value("success")),
       ]
     ) { $0.success },
     ratio(
-      "loss", "unanswered and damaged messages, of those decided; 0 to 1",
+      "loss", .loss, "unanswered and damaged messages, of those decided; 0 to 1",
       [.column(.servers, "loss"), .column(.periods, "loss", width: 7, order: 3)]
     ) { $0.loss },
-    ratio("retry", "messages answered after a retry, of those decided; 0 to 1") { $0.retry },
+    ratio("retry", .retry, "messages answered after a retry, of those decided; 0 to 1") { $0.retry },
+    Figure(
+      "messages.rejected", .ratio, .fate, "refused messages, of those decided; 0 to 1",
+      rule: FigureRule("rejected", .fates(.rejected)), kind: .gauge
+    ) { tally, _, _ in
+      let both = tally.both
+      return both.known == 0 ? nil : .ratio(Double(both.rejected) / Double(both.known))
+    },
+    Figure(
+      "messages.unknown", .ratio, .fate, "messages whose answer the capture may lack, of all; 0 to 1",
+      rule: FigureRule("unknown", .fates(.unknown)), kind: .gauge
+    ) { tally, _, _ in
+      let both = tally.both
+      return both.units == 0 ? nil : .ratio(Double(both.unknown) / Double(both.units))
+    },
   ]
 
   private static func ratio(
-    _ name: String, _ help: String, _ text: [FigureText] = [], _ read: @escaping @Sendable (FateRatios) -> Double?
+    _ name: String, _ part: RuleSamples.FatePart, _ help: String, _ text: [FigureText] = [],
+    _ read: @escaping @Sendable (FateRatios) -> Double?
   ) -> Figure<MessageTally> {
     Figure(
       "messages.\(name)", .ratio, .fate, help, json: [name], connection: ["ratio.\(name)"], interval: ["ratio.\(name)"],
-      rule: name, text: text, kind: .gauge
+      rule: FigureRule(name, .fates(part)), text: text, kind: .gauge
     ) { tally, _, _ in read(FateRatios(tally.both)).map { .ratio($0) } }
   }
 
@@ -95,7 +115,7 @@ extension Catalogue {
       Figure(
         "handshakes.refused.requests", .count, .firstFate,
         "Failed logins: refused requests of the protocol's own handshake, of which a connection may have several",
-        metric: MetricName("imdump_handshakes_refused"), rule: "handshakes_refused"
+        metric: MetricName("imdump_handshakes_refused"), rule: FigureRule("handshakes_refused", .refusedHandshakes)
       ) { series, _, _ in .count(series.handshakesRefused) },
       Figure(
         "messages.unacknowledged", .count, .firstFate, "Messages that ask for no answer", by: [.direction],

@@ -23,6 +23,7 @@ extension Catalogue {
     [
       Row(
         "period.sent", .count, .packet, "messages whose first copy came", interval: ["sent"],
+        rule: FigureRule("messages", .messages),
         text: [.column(.periods, "messages", width: 9, order: 1)]
       ) { period, _, _ in .count(period.row.sent) },
       Row(
@@ -41,6 +42,7 @@ extension Catalogue {
     + [
       Row(
         "period.failed", .count, .end, "connections that were refused or not answered",
+        rule: FigureRule("handshake_failures", .failedConnections),
         text: [.column(.periods, "failed", order: 101)]
       ) { period, _, _ in
         let connections = period.row.metrics.connections
@@ -51,7 +53,7 @@ extension Catalogue {
   private static let ofMinutes: [Figure<IntervalSnapshot>] = intervals.filter { figure in
     let id = figure.info.id
     let others = ["connections.active", "connections.reconnects", "rtt.histogram"]
-    let beats = ["answered", "missed", "unknown"].map { "heartbeats.minute.\($0)" }
+    let beats = ["sent", "answered", "missed", "unknown"].map { "heartbeats.minute.\($0)" }
     if others.contains(id) || id.hasPrefix("handshakes.") { return false }
     if id.hasPrefix("heartbeats.") { return beats.contains(id) }
     return !reports.contains { $0.info.id == id }

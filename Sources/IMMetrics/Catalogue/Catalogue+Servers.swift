@@ -26,7 +26,7 @@ extension Catalogue {
 
   private static let everythingOfServers: [Figure<ServerSnapshot>] =
     fates.map { $0.of { $0.metrics.messages } } + ratios.map { $0.of { $0.metrics.messages } } + roundTrips
-    + heartbeats + reads + handshakes + silences
+    + checksumErrors + heartbeats + reads + handshakes + silences
     // The handshakes of TCP stand behind the connections that had them.
     + reported.prefix(1) + handshakeTimes + reported.dropFirst() + acknowledgments
     + decisions.map { $0.of { $0.series } } + series
@@ -52,7 +52,7 @@ extension Catalogue {
     + percentiles.map { name, percent in
       Row(
         "rtt.\(name)", .time, .fate, "the round trip that \(percentText(percent)) % do not exceed",
-        json: ["rtt_us.\(name)"], rule: name == "p999" ? nil : "rtt_\(name)",
+        json: ["rtt_us.\(name)"], rule: name == "p999" ? nil : FigureRule("rtt_\(name)", .roundTrips(percent: percent)),
         text: [.column(.servers, name == "p999" ? "p99.9" : name, order: 102)], kind: .gauge
       ) { server, _, _ in server.metrics.roundTrips.percentile(percent).map { .microseconds($0) } }
     } + [
@@ -105,7 +105,7 @@ extension Catalogue {
     },
     beatTime(
       "jitter_us", "the mean difference of neighbouring intervals", FigureText(.heartbeats, "", nil, .value("jitter")),
-      rule: "heartbeat_jitter",
+      rule: FigureRule("heartbeat_jitter", .heartbeatChanges),
       MetricName(
         "imdump_heartbeat_jitter_seconds", .gauge,
         help: "The mean difference of neighbouring intervals between heartbeats, of ended connections")
@@ -135,7 +135,7 @@ extension Catalogue {
   }
 
   private static func beatTime(
-    _ name: String, _ help: String, _ text: FigureText, rule: String? = nil, _ metric: MetricName? = nil,
+    _ name: String, _ help: String, _ text: FigureText, rule: FigureRule? = nil, _ metric: MetricName? = nil,
     _ read: @escaping @Sendable (HeartbeatCounts) -> FigureValue?
   ) -> Figure<ServerSnapshot> {
     Row(
@@ -222,6 +222,13 @@ extension Catalogue {
       server.series == nil && server.metrics.handshakes.requested == 0 ? nil : .count(read(server.metrics.handshakes))
     }
   }
+
+  private static let checksumErrors: [Figure<ServerSnapshot>] = [
+    Row(
+      "checksums.errors", .ratio, .report, "frames with a wrong checksum, of those with one; 0 to 1",
+      rule: FigureRule("crc_error_ratio", .checksums), kind: .gauge
+    ) { server, _, _ in server.metrics.damageRatio.map { .ratio($0) } }
+  ]
 
   private static let silences: [Figure<ServerSnapshot>] = [
     Row(
@@ -341,7 +348,7 @@ extension Catalogue {
     } + [
       Row(
         "reconnects.server", .count, .end, "Reconnects, of ended connections",
-        metric: MetricName("imdump_endpoint_reconnects"), rule: "reconnects"
+        metric: MetricName("imdump_endpoint_reconnects"), rule: FigureRule("reconnects", .reconnects)
       ) { server, _, _ in .count(server.metrics.connections.reconnects) }
     ]
 

@@ -12,13 +12,14 @@ package struct Figure<Snapshot>: Sendable {
   package init(
     _ id: String, _ unit: FigureUnit = .count, _ moment: FigureMoment, _ help: String, by dimensions: [Dimension] = [],
     json: [String] = [], connection: [String] = [], interval: [String] = [], capture: [String] = [],
-    metric: MetricName? = nil, runMetric: MetricName? = nil, rule: String? = nil, text: [FigureText] = [],
+    metric: MetricName? = nil, runMetric: MetricName? = nil, rule: FigureRule? = nil, text: [FigureText] = [],
     omitsZero: Bool = false, kind: FigureKind = .counter,
     read: @escaping @Sendable (_ snapshot: Snapshot, _ first: Int, _ second: Int) -> FigureValue?
   ) {
     info = FigureInfo(
       id: id, unit: unit, kind: kind, moment: moment, help: help, dimensions: dimensions, json: json,
-      connection: connection, interval: interval, capture: capture, metric: metric, runMetric: runMetric, rule: rule,
+      connection: connection, interval: interval, capture: capture, metric: metric, runMetric: runMetric,
+      rule: rule?.named(by: id),
       text: text, omitsZero: omitsZero)
     self.read = read
   }
@@ -92,8 +93,8 @@ package struct FigureInfo: Sendable {
   package var connection: [String], interval: [String], capture: [String]
   /// Its metric by server (by type, where it is one of types), and its metric of the run.
   package var metric: MetricName?, runMetric: MetricName?
-  /// The metric of rules that counts it.
-  package var rule: String?
+  /// How rules watch it.
+  package var rule: FigureRule?
   /// Its words in lines of text, and its columns in tables.
   package var text: [FigureText]
   /// Whether it is left out of JSON where it is 0.
