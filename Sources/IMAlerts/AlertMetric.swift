@@ -1,57 +1,35 @@
 package import IMMetrics
 
-/// What a rule watches. Definitions: `docs/metrics.md`; how they are counted over a window: `docs/alerts.md`. Figures of the
-/// catalogue that connections report and that have a name for rules are metrics, too.
-package enum AlertMetric: CaseIterable, Hashable, Sendable {
-  /// Messages that were lost, that succeeded, that were answered after a retry only, of those whose fate is known.
-  case loss, success, retry
-  /// Messages that were refused, of those whose fate is known; messages whose fate the capture cannot tell, of all.
-  case rejected, unknown
-  /// Round trips by Karn's rule, of everything but heartbeats.
-  case roundTrip50, roundTrip90, roundTrip95, roundTrip99
-  /// Frames with a wrong checksum, of those with one.
-  case checksumErrors
-  /// Heartbeats in a row without an answer, on one connection; of several connections, the most.
-  case heartbeatsMissed
-  /// The jitter of the time between heartbeats: the mean difference of neighbouring intervals.
-  case heartbeatJitter
-  /// Connections that were established, of those that were tried.
-  case connectionSuccess
-  /// Connections of a session whose last one had ended; connections that were refused or not answered; those refused.
-  case reconnects, handshakeFailures, connectionsRefused
-  /// Handshakes of the protocol itself that were refused: failed logins.
-  case handshakesRefused
-  /// Messages that were answered after they had been given up.
-  case lateAnswers
-  /// The longest that a message has waited for its answer, or waits.
-  case unackedAge
-  /// Packets that the capture dropped, of those that it received.
-  case captureDrops
-  /// Messages, copies not counted.
-  case messages
-  /// A figure that connections report: its place in `figures`.
-  case reported(Int)
+/// What a rule watches: a figure of the catalogue that says how. Definitions: `docs/metrics.md`; how they are counted over a
+/// window: `docs/alerts.md`.
+package struct AlertMetric: Hashable, CaseIterable, Sendable {
+  /// Its place among the figures that rules can watch.
+  private let place: Int
+  /// What the samples of its window are.
+  package let samples: RuleSamples
 
-  /// Figures that connections report and that have a name for rules.
-  package static let figures = Catalogue.reports.filter { $0.info.rule != nil }
+  private init(_ place: Int) {
+    self.place = place
+    samples = Catalogue.rules[place].rule?.samples ?? .reports
+  }
 
-  /// Every metric with its name in rules.
-  static let names: [(metric: AlertMetric, name: String)] =
-    [
-      (.loss, "loss"), (.success, "success"), (.retry, "retry"), (.rejected, "rejected"), (.unknown, "unknown"),
-      (.roundTrip50, "rtt_p50"), (.roundTrip90, "rtt_p90"), (.roundTrip95, "rtt_p95"), (.roundTrip99, "rtt_p99"),
-      (.checksumErrors, "crc_error_ratio"), (.heartbeatsMissed, "heartbeat_missed_consecutive"),
-      (.heartbeatJitter, "heartbeat_jitter"), (.connectionSuccess, "connection_success"), (.reconnects, "reconnects"),
-      (.handshakeFailures, "handshake_failures"), (.connectionsRefused, "connections_refused"),
-      (.handshakesRefused, "handshakes_refused"), (.lateAnswers, "late_answers"), (.unackedAge, "unacked_age"),
-      (.captureDrops, "capture_drop_ratio"), (.messages, "messages"),
-    ] + figures.indices.map { (.reported($0), figures[$0].info.rule ?? "") }
+  /// The metric with this name in rules; `nil` where there is none.
+  package init?(rawValue name: String) {
+    guard let place = Catalogue.rules.firstIndex(where: { $0.rule?.name == name }) else { return nil }
+    self.init(place)
+  }
 
   /// Every metric.
-  package static let allCases: [AlertMetric] = names.map(\.metric)
+  package static let allCases = Catalogue.rules.indices.map { AlertMetric($0) }
 
+  /// The figure.
+  package var info: FigureInfo { Catalogue.rules[place] }
   /// The name in rules.
-  package var rawValue: String { Self.names.first { $0.metric == self }?.name ?? "" }
+  package var rawValue: String { info.rule?.name ?? "" }
+  /// The count of connections' reports that it is; `nil` for others.
+  var reported: Figure<ReportCounts>? {
+    samples == .reports ? Catalogue.reports.first { $0.info.rule?.name == rawValue } : nil
+  }
 
   /// What its values are.
   package enum Unit: Sendable {
@@ -65,67 +43,69 @@ package enum AlertMetric: CaseIterable, Hashable, Sendable {
 
   /// What its values are.
   package var unit: Unit {
-    switch self {
-    case .loss, .success, .retry, .rejected, .unknown, .checksumErrors, .connectionSuccess, .captureDrops: .ratio
-    case .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99, .heartbeatJitter, .unackedAge: .milliseconds
-    default: .count
+    switch info.unit {
+    case .ratio, .rate: .ratio
+    case .time, .seconds, .histogram: .milliseconds
+    case .count, .bytes: .count
     }
-  }
-
-  /// Whether samples are events of which none is 0, and not the lack of a value.
-  var isCounting: Bool {
-    switch self {
-    case .heartbeatsMissed, .messages: false
-    default: unit == .count
-    }
-  }
-
-  /// The figure of connections' reports that it counts; `nil` for others.
-  var figure: Figure<ReportCounts>? {
-    if case .reported(let place) = self { Self.figures[place] } else { nil }
   }
 
   /// The percentile that it is; `nil` for others.
-  package var percentile: Double? {
+  package var percentile: Double? { if case .roundTrips(let percent) = samples { percent } else { nil } }
+
+  /// Whether messages of which nobody knows what became could turn a verdict.
+  package var isDoubtful: Bool { samples == .fates(.loss) || samples == .fates(.success) }
+
+  /// Whether a rule may choose statuses.
+  package var hasStatus: Bool { samples == .fates(.rejected) || samples == .refusedHandshakes }
+}
+
+extension RuleSamples {
+  /// Whether they are events of which none is 0, and not the lack of a value.
+  var areEvents: Bool {
     switch self {
-    case .roundTrip50: 50
-    case .roundTrip90: 90
-    case .roundTrip95: 95
-    case .roundTrip99: 99
-    default: nil
+    case .failedConnections, .refusedConnections, .reconnects, .refusedHandshakes, .lateAnswers, .reports: true
+    case .fates, .roundTrips, .checksums, .missedHeartbeats, .heartbeatChanges, .attempts, .ages, .packets, .messages:
+      false
     }
   }
 
-  /// Whether packets that the capture dropped look like what it measures, so that it cannot be trusted while they are.
-  package var isDistortedByDrops: Bool {
+  /// Whether packets that the capture dropped look like what they count, so that it cannot be trusted while they are.
+  var areDistortedByDrops: Bool {
     switch self {
-    case .unackedAge, .connectionSuccess, .handshakeFailures: true
+    case .ages, .attempts, .failedConnections: true
     default: false
     }
   }
 
-  /// Whether messages of which nobody knows what became could turn a verdict.
-  package var isDoubtful: Bool { self == .loss || self == .success }
-
-  /// Whether a rule may choose statuses.
-  package var hasStatus: Bool { self == .rejected || self == .handshakesRefused }
-
   /// Whether a rule may choose messages by a filter.
-  package var hasFilter: Bool {
+  var areOfMessages: Bool {
     switch self {
-    case .loss, .success, .retry, .rejected, .unknown, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99,
-      .checksumErrors, .handshakesRefused, .lateAnswers, .unackedAge, .messages:
+    case .fates, .roundTrips, .checksums, .refusedHandshakes, .lateAnswers, .ages, .messages: true
+    case .missedHeartbeats, .heartbeatChanges, .attempts, .failedConnections, .refusedConnections, .reconnects,
+      .packets,
+      .reports:
+      false
+    }
+  }
+
+  /// Whether the engine tells of them late: it looks for expired exchanges ten times a second, for those that were repeated or
+  /// have more time than others once in six, and reports a connection's end after six.
+  var areToldLate: Bool {
+    switch self {
+    case .fates(.loss), .fates(.success), .fates(.unknown), .ages, .missedHeartbeats, .attempts, .failedConnections,
+      .refusedConnections, .lateAnswers, .reports:
       true
     default: false
     }
   }
 
-  /// What it can be counted for.
+  /// What they can be counted for.
   package var scopes: [AlertScope] {
     switch self {
-    case .captureDrops: [.capture]
+    case .packets: [.capture]
     // A connection is tried once and succeeds or not: there is nothing to count.
-    case .connectionSuccess, .reconnects, .handshakeFailures, .connectionsRefused: [.endpoint, .profile]
+    case .attempts, .reconnects, .failedConnections, .refusedConnections: [.endpoint, .profile]
     default: [.endpoint, .profile, .connection, .owner]
     }
   }

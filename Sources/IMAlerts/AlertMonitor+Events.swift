@@ -142,8 +142,7 @@ extension AlertMonitor {
     let new = told.since(known.told).asGrowth
     known.told = told
     for (index, figure) in reportWatches {
-      let ways = 0..<(figure.info.dimensions.first?.values.count ?? 1)
-      guard case .count(let count)? = figure.value(new, ways, 0..<1), count > 0 else { continue }
+      guard case .count(let count)? = figure.value(new), count > 0 else { continue }
       guard let series = series(index, of: known, at: time) else { continue }
       touch(index, series)
       series.window[time].add(count, affected: SlidingWindow.Affected(connection: known.info, at: time))
@@ -196,22 +195,21 @@ extension AlertMonitor {
       for index in openWatches where takes(index, chosen) { measure(index, known, waited, at: at) }
     }
     for index in settledWatches where takes(index, chosen) {
-      let metric = watches[index].rule.metric
-      if metric.percentile != nil {
+      guard case .fates(let part) = watches[index].rule.metric.samples else {
         if let roundTrip = exchange.roundTrip { roundTripped(index, known, roundTrip, at: at) }
         continue
       }
       guard role == .message, exchange.fate != .pending, exchange.fate != .unacknowledged else { continue }
       let isAffected = counts(exchange, against: watches[index].rule)
       let wasUnknown = isLate && exchange.outcome.before == .unknown
-      if metric == .unknown, isLate, !wasUnknown { continue }
-      if metric != .unknown, exchange.fate == .unknown {
-        if metric.isDoubtful { doubt(index, known, at: at) }
-      } else if metric != .unknown, wasUnknown {
+      if part == .unknown, isLate, !wasUnknown { continue }
+      if part != .unknown, exchange.fate == .unknown {
+        if watches[index].rule.metric.isDoubtful { doubt(index, known, at: at) }
+      } else if part != .unknown, wasUnknown {
         learn(index, known, at: at)
         count(index, known, at: at, isAffected: isAffected)
       } else if isLate {
-        amend(index, known, isAffected: isAffected, metric, at: at)
+        amend(index, known, isAffected: isAffected, part, at: at)
       } else {
         count(index, known, at: at, isAffected: isAffected)
       }
@@ -230,11 +228,11 @@ extension AlertMonitor {
 
   private func counts(_ exchange: Exchange, against rule: AlertRule) -> Bool {
     let fate = exchange.fate
-    return switch rule.metric {
-    case .retry: fate == .ackedAfterRetry
-    case .loss: fate == .unanswered || fate == .damaged
-    case .rejected: fate == .rejected && isChosen(exchange, rule)
-    case .unknown: fate == .unknown
+    return switch rule.metric.samples {
+    case .fates(.retry): fate == .ackedAfterRetry
+    case .fates(.loss): fate == .unanswered || fate == .damaged
+    case .fates(.rejected): fate == .rejected && isChosen(exchange, rule)
+    case .fates(.unknown): fate == .unknown
     default: fate != .acked && fate != .ackedAfterRetry
     }
   }
@@ -273,11 +271,11 @@ extension AlertMonitor {
 
   /// An answer came after all: the message was counted before.
   private func amend(
-    _ index: Int, _ known: MonitoredConnection, isAffected: Bool, _ metric: AlertMetric, at time: Timestamp
+    _ index: Int, _ known: MonitoredConnection, isAffected: Bool, _ part: RuleSamples.FatePart, at time: Timestamp
   ) {
     guard let series = series(index, of: known, at: time) else { return }
     touch(index, series)
-    if metric == .retry {
+    if part == .retry {
       if isAffected { series.window[time].affected &+= 1 }
     } else if !isAffected {
       _ = series.window.forgive()

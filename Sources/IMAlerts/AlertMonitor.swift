@@ -110,24 +110,26 @@ package final class AlertMonitor: EngineSink {
     watches = rules.map { rule in
       Watch(rule: rule, plan: rule.profile.flatMap { name in plans.firstIndex { $0.name == name } }.map { UInt8($0) })
     }
-    func watching(_ metrics: AlertMetric...) -> [Int] {
-      rules.indices.filter { metrics.contains(rules[$0].metric) }
+    func watching(_ samples: RuleSamples) -> [Int] { rules.indices.filter { rules[$0].metric.samples == samples } }
+    settledWatches = rules.indices.filter {
+      switch rules[$0].metric.samples {
+      case .fates, .roundTrips: true
+      default: false
+      }
     }
-    refusalWatches = watching(.handshakesRefused)
-    settledWatches = watching(
-      .loss, .success, .retry, .rejected, .unknown, .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99)
-    checksumWatches = watching(.checksumErrors)
-    beatWatches = watching(.heartbeatsMissed)
-    jitterWatches = watching(.heartbeatJitter)
-    openWatches = watching(.unackedAge)
+    refusalWatches = watching(.refusedHandshakes)
+    checksumWatches = watching(.checksums)
+    beatWatches = watching(.missedHeartbeats)
+    jitterWatches = watching(.heartbeatChanges)
+    openWatches = watching(.ages)
     messageWatches = watching(.messages)
     reconnectWatches = watching(.reconnects)
-    attemptWatches = watching(.connectionSuccess)
-    failureWatches = watching(.handshakeFailures)
-    dropWatches = watching(.captureDrops)
-    refusedWatches = watching(.connectionsRefused)
+    attemptWatches = watching(.attempts)
+    failureWatches = watching(.failedConnections)
+    dropWatches = watching(.packets)
+    refusedWatches = watching(.refusedConnections)
     lateWatches = watching(.lateAnswers)
-    reportWatches = rules.indices.compactMap { index in rules[index].metric.figure.map { (index, $0) } }
+    reportWatches = rules.indices.compactMap { index in rules[index].metric.reported.map { (index, $0) } }
     roles = RoleTable(plans: plans)
   }
 

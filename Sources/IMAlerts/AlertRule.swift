@@ -1,3 +1,5 @@
+import IMMetrics
+
 /// One rule: what is watched, when it is wrong, and how long it has to be. See imdump-rules(5).
 package struct AlertRule: Equatable, Sendable {
   /// What names it everywhere: 1 to 64 of a-z, 0-9, - and _.
@@ -69,21 +71,16 @@ package struct AlertRule: Equatable, Sendable {
     clear = threshold
   }
 
-  /// How long after its time a boundary is evaluated, in nanoseconds: an engine looks for expired exchanges ten times a
-  /// second, for those that were repeated or have more time than others once in six, and reports a connection's end after
-  /// six.
+  /// How long after its time a boundary is evaluated, in nanoseconds.
   package var lag: Int64 {
-    switch metric {
-    case .loss, .success, .unknown, .unackedAge, .heartbeatsMissed, .connectionSuccess, .handshakeFailures,
-      .connectionsRefused, .lateAnswers, .reported:
-      7_000_000_000
-    default: 250_000_000
-    }
+    metric.samples.areToldLate ? 7_000_000_000 : 250_000_000
   }
   /// Whether packets that the capture dropped could make it fire.
-  package var isHeldByDrops: Bool { metric.isDistortedByDrops || comparison == .absent }
+  package var isHeldByDrops: Bool { metric.samples.areDistortedByDrops || comparison == .absent }
   /// Whether samples of the metric are events of which none is 0, and not the lack of a value.
-  var isCounting: Bool { metric.isCounting }
+  var isCounting: Bool { metric.samples.areEvents }
   /// Whether no sample at all is a value, too: too few messages are also none.
-  var seesZero: Bool { metric == .messages && (comparison == .below || comparison == .atMost || comparison == .equal) }
+  var seesZero: Bool {
+    metric.samples == .messages && (comparison == .below || comparison == .atMost || comparison == .equal)
+  }
 }

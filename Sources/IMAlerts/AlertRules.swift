@@ -1,3 +1,4 @@
+import IMMetrics
 package import IMYAML
 
 /// Reads a file of rules. See imdump-rules(5).
@@ -59,7 +60,9 @@ package struct AlertRules: Equatable, Sendable {
   private mutating func choose(
     _ reader: YAMLReader, _ rule: inout AlertRule, _ mistake: ((String) -> String?)?
   ) throws(SourceError) {
-    guard rule.metric.hasFilter else { throw reader.error("\(rule.metric.rawValue) is not counted by messages") }
+    guard rule.metric.samples.areOfMessages else {
+      throw reader.error("\(rule.metric.rawValue) is not counted by messages")
+    }
     guard let mistake else { throw reader.error("only what reads packets can choose messages by a filter") }
     let filter = try reader.text()
     guard filter.utf8.count <= Self.maximumFilterLength else {
@@ -78,7 +81,7 @@ package struct AlertRules: Equatable, Sendable {
     try reader.allow(
       "name", "summary", "metric", "scope", "profile", "window", "op", "threshold", "clear", "for", "keep_firing",
       "min_samples", "severity", "labels", "status", "filter")
-    let metric = try word(reader.required("metric"), AlertMetric.names.map { ($0.name, $0.metric) })
+    let metric = try word(reader.required("metric"), AlertMetric.allCases.map { ($0.rawValue, $0) })
     let scope = try self.scope(reader, metric)
     let comparison: AlertOperator = try word(reader.required("op"), AlertOperator.self)
     let windowReader = try reader.required("window")
@@ -94,7 +97,7 @@ package struct AlertRules: Equatable, Sendable {
     if let summary = try reader.optional("summary") { rule.summary = try text(summary) }
     if let profile = try reader.optional("profile") {
       let name = try profile.text()
-      guard metric != .captureDrops else { throw profile.error("\(metric.rawValue) is of no profile") }
+      guard metric.samples != .packets else { throw profile.error("\(metric.rawValue) is of no profile") }
       guard profiles.contains(name) else {
         throw profile.error("there is no profile '\(name)'; there are: \(profiles.joined(separator: ", "))")
       }
@@ -121,11 +124,12 @@ package struct AlertRules: Equatable, Sendable {
   }
 
   private static func scope(_ reader: YAMLReader, _ metric: AlertMetric) throws(SourceError) -> AlertScope {
-    guard let scopeReader = try reader.optional("scope") else { return metric.scopes[0] }
+    guard let scopeReader = try reader.optional("scope") else { return metric.samples.scopes[0] }
     let scope: AlertScope = try word(scopeReader, AlertScope.self)
-    guard metric.scopes.contains(scope) else {
+    guard metric.samples.scopes.contains(scope) else {
       throw scopeReader.error(
-        "\(metric.rawValue) is not counted by \(scope.rawValue), but by \(listed(metric.scopes.map(\.rawValue)))")
+        "\(metric.rawValue) is not counted by \(scope.rawValue), but by \(listed(metric.samples.scopes.map(\.rawValue)))"
+      )
     }
     return scope
   }
@@ -135,7 +139,7 @@ package struct AlertRules: Equatable, Sendable {
     let clear = try reader.optional("clear")
     if rule.comparison == .absent {
       if let other = threshold ?? clear { throw other.error("absent compares nothing: leave threshold and clear out") }
-      guard rule.metric == .messages else {
+      guard rule.metric.samples == .messages else {
         throw try reader.required("op").error("absent is for the metric messages")
       }
       return

@@ -56,7 +56,7 @@ final class AlertSeries {
   /// Reads the window that ends at `boundary`.
   func read(_ rule: AlertRule, at boundary: Timestamp, isOpen: (UInt32) -> Bool) -> Reading {
     var counts = window.counts(before: boundary)
-    if rule.metric == .unackedAge {
+    if rule.metric.samples == .ages {
       open.removeAll { !isOpen($0.id) }
       if let oldest = open.first(where: { $0.at < boundary }) {
         let age = Double(boundary.nanoseconds(since: oldest.at)) / 1e6
@@ -73,17 +73,7 @@ final class AlertSeries {
     if rule.isCounting { return Double(counts.samples) }
     let least = rule.seesZero && rule.minimumSamples <= 1 ? 0 : max(1, rule.minimumSamples)
     guard counts.samples >= least else { return nil }
-    if rule.metric == .messages { return Double(counts.samples) }
-    let ratio = Double(counts.affected) / Double(counts.samples)
-    switch rule.metric {
-    case .loss, .retry, .rejected, .unknown, .checksumErrors, .captureDrops: return ratio
-    case .success, .connectionSuccess: return Double(counts.samples - counts.affected) / Double(counts.samples)
-    case .roundTrip50, .roundTrip90, .roundTrip95, .roundTrip99:
-      return rule.metric.percentile.flatMap { counts.roundTrips.percentile($0) }.map { Double($0) / 1_000 }
-    case .heartbeatsMissed, .unackedAge: return counts.maximum
-    case .heartbeatJitter: return counts.sum / Double(counts.samples)
-    default: return Double(counts.samples)
-    }
+    return rule.metric.samples.value(counts)
   }
 
   /// Whether what the capture missed could turn what the rule says of a reading: messages whose fate is unknown may all have
@@ -95,7 +85,7 @@ final class AlertSeries {
     guard all >= max(1, rule.minimumSamples) else { return false }
     func isWrong(_ affected: UInt64) -> Bool {
       let ratio = Double(affected) / Double(all)
-      return rule.comparison.holds(rule.metric == .success ? 1 - ratio : ratio, rule.threshold)
+      return rule.comparison.holds(rule.metric.samples == .fates(.success) ? 1 - ratio : ratio, rule.threshold)
     }
     return isWrong(counts.affected - explained) != isWrong(counts.affected + counts.unknown)
   }

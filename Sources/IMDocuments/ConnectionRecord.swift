@@ -17,8 +17,7 @@ struct ConnectionRecord: ~Copyable {
   private(set) var info: ConnectionInfo
   /// The index of its server's figures; `nil` while nothing decodes it.
   var endpoint: UInt32?
-  /// Whether it counts as reconnected, as closed; whether its last report is out.
-  var isCountedReconnect = false, isCountedClosed = false
+  /// Whether its last report is out.
   var isFinal = false
   /// Whether `userName` is a hash of the name.
   var nameIsHash = false
@@ -39,7 +38,7 @@ struct ConnectionRecord: ~Copyable {
   /// What its last report said, so that the next one tells the difference.
   var last = ConnectionSnapshot.Totals()
   /// What reports said that summaries have counted already.
-  var counted = ReportCounts(), countedPings = PingCounts()
+  var history = ReportHistory()
   var weird = WeirdLimiter()
   /// Issues from before the first frame, oldest first.
   var early: [Issue] = []

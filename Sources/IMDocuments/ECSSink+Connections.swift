@@ -19,7 +19,8 @@ extension ECSSink {
     let endpoint = record.pointee.endpoint ?? servers.index(of: report)
     guard let endpoint else { return }
     let told = ReportCounts(report)
-    count(report, told, record, endpoint)
+    let news = record.pointee.history.take(report, told, isDecoded: record.pointee.endpoint != nil)
+    periods.at(endpoint).pointee.reported(report, news)
     // It is over, but its figures are not final yet: its document waits for its last report.
     if !report.isFinal, report.reason != .open { return }
     let last = record.pointee.last
@@ -49,7 +50,7 @@ extension ECSSink {
 
   private func take(_ issue: Issue, _ record: ConnectionBook.Record) {
     if issue.details == .gap(.captureLoss), let endpoint = record.pointee.endpoint {
-      periods.at(endpoint).pointee.captureGaps += 1
+      periods.at(endpoint).pointee.missed()
     }
     if issue.kind == .orphanAck, record.pointee.orphans.count < Self.maximumOrphans {
       releaseOrphans(record, before: issue.timestamp.advanced(by: -Self.orphanPatience))
@@ -95,40 +96,10 @@ extension ECSSink {
   func attach(_ record: ConnectionBook.Record) {
     guard let endpoint = servers.index(of: record.pointee.info) else { return }
     record.pointee.endpoint = endpoint
-    periods.at(endpoint).pointee.connections.add(ConnectionCounts(carrying: record.pointee.info))
-    if !record.pointee.isFinal { periods.at(endpoint).pointee.active += 1 }
+    periods.at(endpoint).pointee.began(record.pointee.info, isOpen: !record.pointee.isFinal)
     let early = record.pointee.early
     record.pointee.early = []
     for issue in early { take(issue, record) }
-  }
-
-  private func count(
-    _ report: ConnectionReport, _ told: ReportCounts, _ record: ConnectionBook.Record, _ endpoint: UInt32
-  ) {
-    periods.at(endpoint).pointee.counts.add(told.since(record.pointee.counted))
-    let all = PingCounts(report)
-    let pings = all.since(record.pointee.countedPings)
-    // Nothing comes after the last report.
-    record.pointee.counted = report.isFinal ? ReportCounts() : told
-    record.pointee.countedPings = all
-    periods.at(endpoint).pointee.heartbeats.sent += pings.sent
-    periods.at(endpoint).pointee.heartbeats.addPings(pings)
-    if report.isFinal, let outcome = report.handshake, let figures = report.figures {
-      periods.at(endpoint).pointee.handshakes.add(outcome, figures)
-    }
-    if report.rare.isReconnect, !record.pointee.isCountedReconnect {
-      record.pointee.isCountedReconnect = true
-      periods.at(endpoint).pointee.connections.reconnects += 1
-    }
-    if record.pointee.endpoint == nil {
-      // It never carried a frame: a failed attempt, or none that was seen.
-      guard report.isFinal, report.isFailure else { return }
-      return periods.at(endpoint).pointee.connections.add(ConnectionCounts(beginning: report))
-    }
-    guard report.reason != .open, !record.pointee.isCountedClosed else { return }
-    record.pointee.isCountedClosed = true
-    periods.at(endpoint).pointee.connections.add(ConnectionCounts(end: report))
-    if periods.at(endpoint).pointee.active > 0 { periods.at(endpoint).pointee.active -= 1 }
   }
 
   /// What the limit kept back is told with the last issue of each name.

@@ -31,13 +31,7 @@ extension ECSSink {
     if hasSession[plan] { record.pointee.take(session: frame.session) }
     if frame.kind.pointee.flags.rawValue & naming != 0 { learnSession(frame, record, bytes) }
     if let endpoint = record.pointee.endpoint {
-      periods.at(endpoint).pointee.frames.add(frame, note, direction)
-      if case .heartbeat = frame.kind.pointee.role, note.copy == 1 {
-        periods.at(endpoint).pointee.heartbeats.sent(after: beat?.interval, change: beat?.change)
-        if record.pointee.keepAlive > 0 {
-          periods.at(endpoint).pointee.heartbeats.expect(seconds: record.pointee.keepAlive)
-        }
-      }
+      periods.at(endpoint).pointee.frame(frame, note, direction, beat: beat, promised: record.pointee.keepAlive)
     }
     beat = nil
     var fields: LoggedFields.Text?

@@ -62,6 +62,11 @@ package struct MessageTally: Sendable {
     ways[Int(direction.rawValue)].late &+= 1
   }
 
+  /// Adds what became of the exchanges of a type.
+  package mutating func add(_ kind: KindTotals) {
+    for way in 0...1 { ways[way].add(kind.fates[way]) }
+  }
+
   /// Adds another tally.
   package mutating func add(_ other: MessageTally) {
     for way in 0...1 {

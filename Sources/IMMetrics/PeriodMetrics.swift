@@ -1,32 +1,32 @@
 package import IMEngine
-import IMWire
+package import IMWire
 
 /// What happened at one server in one period. Counts are of this period only; `active` is what it is at the end.
 ///
-/// Frames and fates are no difference of two readings: the engine counts them by connection and by type, and its connections
-/// are told of in reports, which do not come when a minute ends. What reports tell is a difference: `counts` is what they have
-/// grown by.
+/// Whoever hears of events passes them on and counts nothing: what a figure means is said here. Frames and fates are no difference
+/// of two readings: the engine counts them by connection and by type, and its connections are told of in reports, which do not
+/// come when a minute ends. What reports tell is a difference: `counts` is what they have grown by.
 package struct PeriodMetrics: Sendable {
   /// Messages whose fate was decided in the period. `late` are answers to messages that an earlier period counted.
-  package var messages = MessageTally()
+  package private(set) var messages = MessageTally()
   /// Everything else that asks for an answer, heartbeats excepted.
-  package var control = MessageTally()
+  package private(set) var control = MessageTally()
   /// Signs of life.
-  package var heartbeats = HeartbeatCounts()
+  package private(set) var heartbeats = HeartbeatCounts()
   /// Round trips by Karn's rule, of everything but heartbeats.
-  package var roundTrips = RTTHistogram()
+  package private(set) var roundTrips = RTTHistogram()
   /// How connections began and ended.
-  package var connections = ConnectionCounts()
+  package private(set) var connections = ConnectionCounts()
   /// What became of the protocol's own handshakes, of connections that had their last report.
-  package var handshakes = HandshakeCounts()
+  package private(set) var handshakes = HandshakeCounts()
   /// Connections that are open.
-  package var active: UInt64 = 0
+  package private(set) var active: UInt64 = 0
   /// Frames.
-  package var frames = FrameCounts()
+  package private(set) var frames = FrameCounts()
   /// What the reports of connections count, as far as these were reported on in the period.
-  package var counts = ReportCounts()
+  package private(set) var counts = ReportCounts()
   /// Holes that the capture made: bytes that reached the other end and were not captured.
-  package var captureGaps: UInt64 = 0
+  package private(set) var captureGaps: UInt64 = 0
 
   /// Nothing counted.
   package init() {}
@@ -66,8 +66,92 @@ package struct PeriodMetrics: Sendable {
     if let roundTrip { roundTrips.record(microseconds: roundTrip, bucket: bucket) }
   }
 
+  // MARK: A capture
+
+  /// Counts a frame. Of a heartbeat's first copy, `beat` is how long after the one before on its connection it came, and how
+  /// much that differs from the interval before; and `promised` are the seconds of silence that its client promised not to
+  /// exceed, 0 for none.
+  package mutating func frame(
+    _ frame: borrowing Frame, _ note: FrameNote, _ direction: Direction,
+    beat: (interval: Int64, change: Int64?)? = nil, promised: UInt64 = 0
+  ) {
+    frames.add(frame, note, direction)
+    guard case .heartbeat = frame.kind.pointee.role, note.copy == 1 else { return }
+    heartbeats.sent(after: beat?.interval, change: beat?.change)
+    if promised > 0 { heartbeats.expect(seconds: promised) }
+  }
+
+  /// Counts a connection on which a frame was decoded, which proves that it was opened.
+  package mutating func began(_ info: ConnectionInfo, isOpen: Bool) {
+    connections.add(ConnectionCounts(carrying: info))
+    if isOpen { active += 1 }
+  }
+
+  /// Counts what a report of a connection says that those before it did not.
+  package mutating func reported(_ report: borrowing ConnectionReport, _ news: ReportHistory.News) {
+    counts.add(news.counts)
+    heartbeats.sent += news.pings.sent
+    heartbeats.addPings(news.pings)
+    if report.isFinal, let outcome = report.handshake, let figures = report.figures { handshakes.add(outcome, figures) }
+    if news.isReconnect { connections.reconnects += 1 }
+    // One that never carried a frame is a failed attempt, or none that was seen.
+    if !news.isDecoded, report.isFinal, report.isFailure { connections.add(ConnectionCounts(beginning: report)) }
+    guard news.isEnd else { return }
+    connections.add(ConnectionCounts(end: report))
+    if active > 0 { active -= 1 }
+  }
+
+  /// Counts a connection that is over where it began.
+  package mutating func began(_ report: borrowing ConnectionReport) {
+    connections.add(ConnectionCounts(beginning: report))
+  }
+
+  /// Counts a connection that is over where it ended.
+  package mutating func ended(_ report: borrowing ConnectionReport) { connections.add(ConnectionCounts(end: report)) }
+
+  /// Counts a hole that the capture made.
+  package mutating func missed() { captureGaps += 1 }
+
+  // MARK: An endpoint, which tells of itself
+
+  /// Counts a connection that is being opened.
+  package mutating func tried() { connections.attempts += 1 }
+
+  /// Counts a connection that came about.
+  package mutating func opened() {
+    connections.succeeded += 1
+    connections.opened += 1
+    active += 1
+  }
+
+  /// Counts a connection that is gone.
+  package mutating func closed(isReset: Bool) {
+    connections.closed += 1
+    connections.reset += isReset ? 1 : 0
+    active -= active > 0 ? 1 : 0
+  }
+
+  /// Counts a connection that did not come about: it was refused, or not answered.
+  package mutating func failed(isRefused: Bool) {
+    if isRefused { connections.refused += 1 } else { connections.timedOut += 1 }
+  }
+
+  /// Takes a connection back that this end wanted no more before it came about.
+  package mutating func withdrawn() { connections.attempts -= connections.attempts > 0 ? 1 : 0 }
+
+  /// Counts a client whose connections were all lost, and that has one again.
+  package mutating func returned() { connections.reconnects += 1 }
+
+  /// Counts bytes that were sent or came.
+  package mutating func passed(_ byteCount: Int, _ direction: Direction) {
+    frames.bytes[Int(direction.rawValue)] &+= UInt64(byteCount)
+  }
+
+  /// Counts a heartbeat that was sent.
+  package mutating func beat() { heartbeats.sent += 1 }
+
   /// Forgets the period's counts; `active` goes on.
-  mutating func begin() {
+  package mutating func begin() {
     let open = active
     self = PeriodMetrics()
     active = open

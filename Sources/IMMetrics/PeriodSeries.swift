@@ -51,7 +51,7 @@ package struct PeriodSeries: Sendable {
     let isSent = note.copy == 1 && !note.isAck && frame.kind.pointee.role == .message
     change(frame.timestamp) { row in
       if isSent { row.sent &+= 1 }
-      row.metrics.frames.add(frame, note, direction)
+      row.metrics.frame(frame, note, direction)
     }
   }
 
@@ -74,11 +74,11 @@ package struct PeriodSeries: Sendable {
 
   /// Counts a connection that has its last report: where it began, and where it ended.
   package mutating func ended(_ report: borrowing ConnectionReport) {
-    let (beginning, end) = (ConnectionCounts(beginning: report), ConnectionCounts(end: report))
-    change(report.firstSeen) { $0.metrics.connections.add(beginning) }
+    let report = copy report
+    change(report.firstSeen) { $0.metrics.began(report) }
     // What no profile decodes ends in no period.
     guard report.figures != nil, let closedAt = report.closedAt else { return }
-    change(closedAt) { $0.metrics.connections.add(end) }
+    change(closedAt) { $0.metrics.ended(report) }
   }
 
   /// Takes out what was counted in the periods with numbers below `number`, in their order. They are over: what comes in

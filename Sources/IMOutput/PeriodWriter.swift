@@ -8,13 +8,6 @@ package struct PeriodWriter {
   /// When a period begins and ends, in seconds since 1970, by its number.
   package typealias Bounds = (_ number: Int64) -> (start: Int64, end: Int64)
 
-  /// Columns of text, and the width of each where lines are live and cannot wait for the widest cell.
-  private static let columns: [(name: String, width: Int)] = [
-    ("messages", 9), ("success", 8), ("loss", 7), ("open", 5), ("retries", 7), ("rejected", 8), ("p50", 8), ("p99", 8),
-    ("max ms", 9), ("hb missed", 9), ("missing bytes", 13), ("frames", 9), ("bytes", 11),
-  ]
-  /// Those of connections, which are known when these have ended.
-  private static let ended = ["opened", "failed", "reset"]
   /// Lines of a live run behind which the header stands again.
   private static let headerEvery = 20
 
@@ -25,8 +18,10 @@ package struct PeriodWriter {
   private var times: TimeText
   private var lines = 0
   private var lastEnd: Int64?
+  /// Columns of text. Those of connections, which are known when these have ended, are no part of lines that are live.
+  private let columns: FigureColumns<PeriodSnapshot>
   /// The table of a run that is over.
-  private var table = TextTable(["from"] + Self.columns.map(\.name) + Self.ended)
+  private var table: TextTable
 
   /// A writer. `isLive`: connections may end later, so nothing is told of them. `hasChecksums`: whether a profile has some.
   package init(isJSON: Bool, isLive: Bool, hasChecksums: Bool, zone: LocalZone, bounds: @escaping Bounds) {
@@ -35,6 +30,8 @@ package struct PeriodWriter {
     self.hasChecksums = hasChecksums
     self.bounds = bounds
     times = TimeText(.timeOfDay, zone)
+    columns = FigureColumns(.periods, Catalogue.periods) { !isLive || $0.moment != .end }
+    table = TextTable(["from"] + columns.titles)
   }
 
   /// Adds a period: live, and as JSON, it is a line of `out`.
@@ -43,7 +40,7 @@ package struct PeriodWriter {
     if isJSON { return object(row, start, end, to: &out) }
     if let lastEnd, start > lastEnd { line(["\(Self.span(start - lastEnd)) of silence"], to: &out) }
     lastEnd = end
-    if isLive, lines % Self.headerEvery == 0 { line(["from"] + Self.columns.map(\.name), to: &out) }
+    if isLive, lines % Self.headerEvery == 0 { line(["from"] + columns.titles, to: &out) }
     lines += 1
     var time = ByteWriter(capacity: 32)
     times.date(Timestamp(seconds: start, fraction: 0), to: &time)
@@ -69,8 +66,7 @@ package struct PeriodWriter {
     guard isLive else { return table.add(cells) }
     var text = cells[0]
     if cells.count > 1 { text += String(repeating: " ", count: max(0, 19 - text.count)) }
-    for (cell, column) in zip(cells.dropFirst(), Self.columns) {
-      let width = max(column.width, column.name.count)
+    for (cell, width) in zip(cells.dropFirst(), columns.widths) {
       text += " " + String(repeating: " ", count: max(0, width - cell.count)) + cell
     }
     out.text(text)
@@ -78,29 +74,8 @@ package struct PeriodWriter {
   }
 
   private func cells(_ row: PeriodSeries.Row) -> [String] {
-    let metrics = row.metrics
-    let both = metrics.messages.both
-    let trips = metrics.roundTrips
-    func time(_ value: Int64?) -> String {
-      guard let value else { return "-" }
-      var text = ByteWriter(capacity: 32)
-      text.milliseconds(value)
-      return text.text
-    }
-    var cells = [
-      grouped(row.sent), share(metrics.ratios.success), share(metrics.ratios.loss),
-      grouped(row.open + UInt64(both.pending)), grouped(metrics.frames.retries), grouped(UInt64(both.rejected)),
-      time(trips.percentile(50)), time(trips.percentile(99)), time(trips.maximum), grouped(metrics.heartbeats.missed),
-      grouped(row.missingBytes), grouped(metrics.frames.frames[0] + metrics.frames.frames[1]),
-      grouped(metrics.frames.bytes[0] + metrics.frames.bytes[1]),
-    ]
-    guard !isLive else { return cells }
-    let connections = metrics.connections
-    cells += [connections.opened, connections.refused + connections.timedOut, connections.reset].map(grouped)
-    return cells
+    columns.cells(PeriodSnapshot(row, hasChecksums: hasChecksums))
   }
-
-  private func share(_ ratio: Double?) -> String { ratio.map { percent($0) } ?? "-" }
 
   /// `1 h 2 min 10 s`.
   private static func span(_ seconds: Int64) -> String {
@@ -122,11 +97,7 @@ package struct PeriodWriter {
     } else {
       lines.flag("others", true)
     }
-    lines.number("sent", row.sent)
-    lines.number("open", row.open + UInt64(row.metrics.messages.both.pending))
-    lines.number("frames", row.metrics.frames.frames[0] + row.metrics.frames.frames[1])
-    lines.number("missing_bytes", row.missingBytes)
     FigureTrees.period.write(
-      IntervalSnapshot(row.metrics, hasChecksums: hasChecksums), &lines, isWanted: { !isLive || $0 != "connections" })
+      PeriodSnapshot(row, hasChecksums: hasChecksums), &lines, isWanted: { !isLive || $0 != "connections" })
   }
 }

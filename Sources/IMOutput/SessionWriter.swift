@@ -4,14 +4,12 @@ package import IMWire
 
 /// Units by session, as a table or as one JSON object a line: `imdump messages --by session`.
 package struct SessionWriter {
-  /// What both forms call the fates.
-  private static let fates = Fate.allCases
-
   private let plans: [ProtocolPlan]
   private let isJSON: Bool
   private let time: TimeStyle
   private let zone: LocalZone
   private let width: Int?
+  private let columns = FigureColumns(.sessions, Catalogue.sessions)
 
   /// A writer for sessions of `plans`. A table shows `time`, by the clock of `zone`; there, `sinceLast` is the time since the
   /// session's first; `width` is that of the terminal, if it goes to one.
@@ -43,27 +41,18 @@ package struct SessionWriter {
   private func table(_ book: SessionBook, _ order: [Int], to out: inout ByteWriter) {
     guard !order.isEmpty else { return }
     var table = TextTable(
-      ["session", "profile", "client", "server", "connections", "units"] + Self.fates.map(\.name)
-        + ["retries", "p50", "p95", "max ms"] + (time == .none ? [] : ["first", "last"]))
+      ["session", "profile", "client", "server"] + columns.titles + (time == .none ? [] : ["first", "last"]))
     for place in order { table.add(row(book.sessions[place], isOthers: false)) }
     if let others = book.others { table.add(row(others, isOthers: true)) }
     table.write(to: &out, width: width)
   }
 
   private func row(_ session: SessionMetrics, isOthers: Bool) -> [String] {
-    let who =
-      isOthers
-      ? ["others", "", "", "", ""]
-      : [
-        name(session), profile(session), "\(session.connection.client)", "\(session.connection.server)",
-        grouped(session.connections),
-      ]
-    let times = [
-      session.roundTrips.percentile(50), session.roundTrips.percentile(95), session.roundTrips.maximum,
-    ]
-    return who + [grouped(session.units)] + Self.fates.map { grouped(session[$0]) } + [grouped(session.retries)]
-      + times.map { time in time.map { value in text { $0.milliseconds(value) } } ?? "-" }
-      + span(session)
+    let figures = columns.cells(session)
+    // On how many connections the sessions without a line of their own were, nobody knows.
+    if isOthers { return ["others", "", "", "", ""] + figures.dropFirst() + span(session) }
+    let who = [name(session), profile(session), "\(session.connection.client)", "\(session.connection.server)"]
+    return who + figures + span(session)
   }
 
   private func span(_ session: SessionMetrics) -> [String] {
@@ -109,21 +98,8 @@ package struct SessionWriter {
         lines.string("profile", profile(session))
         lines.endpoint("client", session.connection.client)
         lines.endpoint("server", session.connection.server)
-        lines.exact("connections", session.connections)
       }
-      lines.exact("units", session.units)
-      for fate in Self.fates { lines.exact(named: fate.name, session[fate]) }
-      lines.exact("retries", session.retries)
-      if let p50 = session.roundTrips.percentile(50), let p95 = session.roundTrips.percentile(95),
-        let maximum = session.roundTrips.maximum
-      {
-        lines.open("rtt_ms")
-        lines.exact("count", session.roundTrips.count)
-        lines.thousandths("p50", p50)
-        lines.thousandths("p95", p95)
-        lines.thousandths("max", maximum)
-        lines.close()
-      }
+      FigureTrees.session.write(session, &lines, isWanted: { !isOthers || $0 != "connections" })
       lines.signed("first_us", session.firstAt.microseconds)
       lines.signed("last_us", session.lastAt.microseconds)
     }

@@ -45,7 +45,7 @@ import Testing
     ) throws -> [String: Int]? {
       guard Int(first) / 14_400 == Int(last + 80) / 14_400 else { return nil }
       let file = folder.appending(path: "rules.yml")
-      let rules = Catalogue.reports.compactMap(\.info.rule).map {
+      let rules = Catalogue.reports.compactMap(\.info.rule?.name).map {
         "  - { name: \($0), metric: \($0), scope: profile, window: 24h, op: '>=', threshold: 1 }\n"
       }
       try Data(("version: 1\nrules:\n" + rules.joined()).utf8).write(to: file)
@@ -107,10 +107,10 @@ import Testing
       for place in info.connection { counts.append(("connections, \(place)", Self.sum(info, place, in: last))) }
       for place in info.interval { counts.append(("minutes, \(place)", Self.sum(info, place, in: minutes))) }
       if let family = info.metric?.family { counts.append((family, told.metrics.sum("\(family)_total"))) }
-      if let rule = info.rule, let rules = told.rules { counts.append(("rule \(rule)", rules[rule] ?? 0)) }
+      if let rule = info.rule?.name, let rules = told.rules { counts.append(("rule \(rule)", rules[rule] ?? 0)) }
       #expect(Set(counts.map(\.1)).count <= 1, "\(info.id): \(counts)")
       guard let run = info.runMetric?.family, let place = info.json.first else { continue }
-      let words = info.text.map { "\($0.one)|\($0.many)" } ?? ""
+      let words = info.text.first.map { "\($0.one)|\($0.many)" } ?? ""
       let printed = told.text.firstMatch(of: try Regex("([0-9,]+) (?:\(words))", as: (Substring, Substring).self))
       let inText = printed.flatMap { Int($0.1.replacing(",", with: "")) } ?? 0
       let all = [Self.sum(info, place, in: [total]), told.metrics.sum("\(run)_total"), inText]
@@ -247,9 +247,8 @@ import Testing
 
   @Test func theManualListsTheRulesOfReports() throws {
     var list = ""
-    for figure in AlertMetric.figures {
-      list +=
-        ".It Cm \(figure.info.rule ?? "")\n\(figure.info.help.prefix(1).uppercased())\(figure.info.help.dropFirst()).\n"
+    for info in AlertMetric.allCases.filter({ $0.samples == .reports }).map(\.info) {
+      list += ".It Cm \(info.rule?.name ?? "")\n\(info.help.prefix(1).uppercased())\(info.help.dropFirst()).\n"
     }
     try expect(
       list, in: "man/imdump-rules.5", between: ".\\\" Reports, written by the tests with IMDUMP_RECORD=1.\n",
@@ -260,11 +259,22 @@ import Testing
     for metric in AlertMetric.allCases { #expect(entries.contains(metric.rawValue), "\(metric.rawValue)") }
   }
 
+  /// The lines and tables that have the figures of a scope.
+  private static let places: [String: [FigureText.Place]] = [
+    "The run": [.packets, .seen, .bytes, .evictions, .connections, .traffic, .issues, .problems],
+    "A server, and all connections": [
+      .servers, .heartbeats, .causes, .connections, .handshakes, .reads, .tcp, .segments, .problems,
+    ],
+    "A protocol": [.profile], "A type of frames": [.types], "The numbers of a counter": [.sequences],
+    "A connection": [.worst], "A period": [.periods], "A session": [.sessions],
+  ]
+
   @Test func theDocumentationListsTheFigures() throws {
     var list = ""
+    var listed: Set<String> = []
     for (scope, figures) in Catalogue.all {
-      list += "\n## \(scope)\n\n| Figure | Says | `stats --json` | Document | Metric | Rule | Moment |\n"
-      list += "|---|---|---|---|---|---|---|\n"
+      list += "\n## \(scope)\n\n| Figure | Says | Text | `stats --json` | Document | Metric | Rule | Moment |\n"
+      list += "|---|---|---|---|---|---|---|---|\n"
       func code(_ names: [String]) -> String { names.map { "`\($0)`" }.joined(separator: ", ") }
       for info in figures {
         let documents =
@@ -273,13 +283,19 @@ import Testing
           : scope == "The capture"
             ? info.capture.map { "imdump.capture.\($0)" }
             : scope == "A server's minute" ? info.interval.map { "imdump.summary.\($0)" } : []
-        let isStats = !["A connection", "A server's minute", "The capture"].contains(scope)
-        let json = isStats ? info.json : []
+        let isPeriod = scope == "A period"
+        let isStats = !isPeriod && !["A connection", "A server's minute", "The capture"].contains(scope)
+        let json = isStats ? info.json : isPeriod ? info.interval : []
+        let places = Self.places[scope] ?? []
+        let text = info.text.filter { places.contains($0.place) }.map(\.summary)
         let metric = isStats ? info.metric.map { [$0.family] } ?? [] : []
-        guard !(documents + json + metric).isEmpty else { continue }
+        // A rule stands where its figure does; where that is nowhere, once.
+        let rule = info.rule.map { [$0.name] } ?? []
+        guard !(documents + json + metric + text).isEmpty || !rule.allSatisfy(listed.contains) else { continue }
+        listed.formUnion(rule)
         list +=
-          "| \(info.id) | \(info.help.replacing("|", with: "\\|")) | \(code(json)) | \(code(documents)) | \(code(metric)) "
-          + "| \(code(info.rule.map { [$0] } ?? [])) | \(info.moment.rawValue) |\n"
+          "| \(info.id) | \(info.help.replacing("|", with: "\\|")) | \(text.joined(separator: "; ")) | \(code(json)) | \(code(documents)) | \(code(metric)) "
+          + "| \(code(rule)) | \(info.moment.rawValue) |\n"
       }
     }
     try expect(list, in: "docs/figures.md", between: "<!-- figures -->\n", and: "\n<!-- end -->")

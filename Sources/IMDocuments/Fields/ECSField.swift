@@ -140,7 +140,8 @@ package enum ECSFields {
           case .count: return ECSField(name, .long, [dataset], help)
           case .bytes: return ECSField(name, .long, .bytes, [dataset], help)
           // A field keeps the type that it had first.
-          case .ratio: return ECSField(name, name.hasSuffix(".connection_success") ? .double : .float, [dataset], help)
+          case .ratio, .rate:
+            return ECSField(name, name.hasSuffix(".connection_success") ? .double : .float, [dataset], help)
           case .time: return ECSField(name, .double, name.hasSuffix("_s") ? .seconds : .milliseconds, [dataset], help)
           case .seconds: return ECSField(name, .long, .seconds, [dataset], help)
           case .histogram: return ECSField(name, .histogram, .milliseconds, [dataset], help)

@@ -64,7 +64,7 @@ package final class PeerReport {
   /// A connection of the client with this number is being opened.
   package func opening(at time: Timestamp) {
     tick(time)
-    metrics.connections.attempts += 1
+    metrics.tried()
   }
 
   /// A connection came about; `wasAsked` where this end opened it.
@@ -72,10 +72,8 @@ package final class PeerReport {
     tick(time)
     var info = ConnectionInfo(told: client, client: address, server: server)
     if let known = clients[client] { info.client = known.client } else { clients[client] = info }
-    if !wasAsked { metrics.connections.attempts += 1 }
-    metrics.connections.succeeded += 1
-    metrics.connections.opened += 1
-    metrics.active += 1
+    if !wasAsked { metrics.tried() }
+    metrics.opened()
     monitor?.attempted(info, hasSucceeded: true, at: time)
   }
 
@@ -83,16 +81,14 @@ package final class PeerReport {
   package func closed(_ client: UInt32, hadComeAbout: Bool, because reason: CloseReason, at time: Timestamp) {
     tick(time)
     if hadComeAbout {
-      metrics.connections.closed += 1
-      metrics.connections.reset += reason == .reset ? 1 : 0
-      metrics.active -= metrics.active > 0 ? 1 : 0
+      metrics.closed(isReset: reason == .reset)
       // Each connection of a server is a client of its own.
       if role == .server { clients[client] = nil }
     } else {
       switch reason {
-      case .refused: metrics.connections.refused += 1
-      case .requested: metrics.connections.attempts -= metrics.connections.attempts > 0 ? 1 : 0
-      case .timedOut, .reset, .other: metrics.connections.timedOut += 1
+      case .refused: metrics.failed(isRefused: true)
+      case .requested: metrics.withdrawn()
+      case .timedOut, .reset, .other: metrics.failed(isRefused: false)
       }
       if reason != .requested { monitor?.attempted(info(client), hasSucceeded: false, at: time) }
     }
@@ -107,14 +103,14 @@ package final class PeerReport {
   /// A client whose connections were all lost has one again.
   package func returned(_ client: UInt32, at time: Timestamp) {
     tick(time)
-    metrics.connections.reconnects += 1
+    metrics.returned()
     monitor?.returned(info(client), at: time)
   }
 
   /// Bytes went to the server or came from it.
   package func passed(_ byteCount: Int, _ direction: Direction, at time: Timestamp) {
     tick(time)
-    metrics.frames.bytes[Int(direction.rawValue)] &+= UInt64(byteCount)
+    metrics.passed(byteCount, direction)
   }
 
   // MARK: messages
@@ -141,7 +137,7 @@ package final class PeerReport {
   /// A heartbeat was sent.
   package func beat(at time: Timestamp) {
     tick(time)
-    metrics.heartbeats.sent += 1
+    metrics.beat()
   }
 
   /// A heartbeat was answered, or its answer is overdue.
@@ -203,9 +199,7 @@ package final class PeerReport {
   /// Events tell that a period is over while their core is at work: its counters are read later.
   private func end(_ period: Period) {
     ended.append((period, metrics))
-    let active = metrics.active
-    metrics = PeriodMetrics()
-    metrics.active = active
+    metrics.begin()
   }
 
   /// Writes the periods that are over; what the core counted is told with the last of them.

@@ -2,8 +2,10 @@ extension Catalogue {
   /// Every figure by its scope.
   package static let all: [(scope: String, figures: [FigureInfo])] = [
     ("The run", run.map(\.info)), ("A server, and all connections", servers.map(\.info)),
-    ("A type of frames", types.map(\.info)), ("The numbers of a counter", sequences.map(\.info)),
+    ("A protocol", profiles.map(\.info)), ("A type of frames", types.map(\.info)),
+    ("The numbers of a counter", sequences.map(\.info)),
     ("A connection", connections.map(\.info)), ("A server's minute", intervals.map(\.info)),
-    ("The capture", captures.map(\.info)),
+    ("A period", periods.map(\.info)), ("A session", sessions.map(\.info)),
+    ("The capture", captures.map(\.info)), ("What only rules watch", watched.map(\.info)),
   ]
 }

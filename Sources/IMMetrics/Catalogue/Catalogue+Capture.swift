@@ -51,7 +51,7 @@ extension Catalogue {
       delta("if_dropped", "packets dropped by the interface since then") { $0.interfaceDropped },
       Row(
         "capture.ratio.dropped", .ratio, .now, "dropped of received since then; 0 to 1", capture: ["ratio.dropped"],
-        rule: "capture_drop_ratio", kind: .gauge
+        rule: FigureRule("capture_drop_ratio", .packets), kind: .gauge
       ) { capture, _, _ in capture.now.lossRatio(since: capture.before).map { .ratio($0) } },
       capture("interrupted.packets", "packets read when a signal ended the run before the end of its files") {
         $0.interruption?.packets

@@ -50,6 +50,13 @@ package final class ConnectionSnapshot {
     self.last = last
     self.hasChecksums = hasChecksums
   }
+
+  /// What a report alone says.
+  package convenience init(_ report: ConnectionReport) {
+    self.init(
+      report: report, counts: ReportCounts(report), messages: MessageTally(report), roundTrips: RTTHistogram(),
+      keepAlive: 0, now: Totals(), last: Totals(), hasChecksums: false)
+  }
 }
 
 extension Catalogue {
@@ -72,7 +79,12 @@ extension Catalogue {
     + acknowledgmentTimes.map { figure in
       figure.of { [$0.report.segments[0].roundTrips, $0.report.segments[1].roundTrips] }
     }
-    + fates.map { $0.of { $0.messages } } + ratios.map { $0.of { $0.messages } }
+    + fates.map { $0.of { $0.messages } } + [
+      Row(
+        "control.failed", .count, .report, "control frames and receipts that were refused or not answered",
+        text: [.column(.worst, "control failed", order: 2)]
+      ) { connection, _, _ in .count(UInt64(connection.report.rare.failedControls)) }
+    ] + ratios.map { $0.of { $0.messages } }
     + coarse(["p50", "p95", "p99"]).map { $0.of { $0.roundTrips } } + beats + counted { $0.contains("{result}") }
     + [
       Row(
@@ -82,7 +94,7 @@ extension Catalogue {
         guard let idle = connection.report.figures?.longestIdle, idle > 0 else { return nil }
         return .microseconds(idle)
       }
-    ] + deltas).filter { !$0.info.connection.isEmpty }.map { $0.only(\.connection) }
+    ] + deltas).filter { !$0.info.connection.isEmpty || !$0.info.text.isEmpty }.map { $0.only(\.connection) }
 
   /// What reports count, at the places that `isWanted` takes.
   private static func counted(_ isWanted: (String) -> Bool) -> [Figure<ConnectionSnapshot>] {
@@ -100,7 +112,9 @@ extension Catalogue {
   private static let beats: [Figure<ConnectionSnapshot>] = [
     beat("sent", .count, "heartbeats, without copies") { beats, _ in .count(UInt64(beats.sent)) },
     beat("answered", .count, "of them, answered") { beats, _ in .count(UInt64(beats.answered)) },
-    beat("missed", .count, "of them, not answered in time") { beats, _ in .count(UInt64(beats.missed)) },
+    beat(
+      "missed", .count, "of them, not answered in time", [.column(.worst, "hb missed", absent: "0", order: 6)]
+    ) { beats, _ in .count(UInt64(beats.missed)) },
     beat("unknown", .count, "of them, whose answer the capture may lack") { beats, _ in .count(UInt64(beats.unknown)) },
     beat("interval_ms", .time, "the mean between two") { beats, _ in
       beats.intervals == 0 ? nil : .mean(Double(beats.intervalSum) / Double(beats.intervals))
@@ -123,11 +137,11 @@ extension Catalogue {
   ]
 
   private static func beat(
-    _ name: String, _ unit: FigureUnit, _ help: String,
+    _ name: String, _ unit: FigureUnit, _ help: String, _ text: [FigureText] = [],
     _ read: @escaping @Sendable (HeartbeatFigures, UInt64) -> FigureValue?
   ) -> Figure<ConnectionSnapshot> {
     Row(
-      "heartbeats.connection.\(name)", unit, .report, help, connection: ["heartbeat.\(name)"],
+      "heartbeats.connection.\(name)", unit, .report, help, connection: ["heartbeat.\(name)"], text: text,
       kind: unit == .count ? .counter : .gauge
     ) { connection, _, _ in connection.report.heartbeats.flatMap { read($0, connection.keepAlive) } }
   }

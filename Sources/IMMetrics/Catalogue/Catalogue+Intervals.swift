@@ -27,13 +27,13 @@ extension Catalogue {
     + [
       Row(
         "connections.success", .ratio, .end, "attempts that succeeded; 0 to 1", interval: ["ratio.connection_success"],
-        rule: "connection_success", kind: .gauge
+        rule: FigureRule("connection_success", .attempts), kind: .gauge
       ) { minute, _, _ in minute.metrics.connections.success.map { .ratio($0) } }
     ] + minuteRoundTrips
     + [
       Row(
         "frames.bytes", .bytes, .packet, "bytes of frames {direction}", by: [.direction],
-        interval: ["bytes.{direction}"]
+        interval: ["bytes.{direction}"], text: [.column(.periods, "bytes", width: 11, order: 13)]
       ) { minute, way, _ in .count(minute.metrics.frames.bytes[way]) }
     ] + reports.map { $0.of { $0.metrics.counts } })
     .filter { !$0.info.interval.isEmpty }.map { $0.only(\.interval) }
@@ -43,29 +43,33 @@ extension Catalogue {
   private static let minuteConnections: [Figure<IntervalSnapshot>] = [
     connection("attempts", "connections that were tried") { $0.attempts },
     connection("succeeded", "of them, those that carried a frame") { $0.succeeded },
-    connection("refused", "of them, refused") { $0.refused },
+    connection("refused", "of them, refused", rule: FigureRule("connections_refused", .refusedConnections)) {
+      $0.refused
+    },
     connection("timed_out", "of them, not answered") { $0.timedOut },
     Row(
       "connections.active", .count, .now, "connections open at the period's end", interval: ["connections.active"],
       kind: .gauge
     ) { minute, _, _ in .count(minute.metrics.active) },
-    connection("opened", "connections that began to carry frames") { $0.opened },
+    connection("opened", "connections that began to carry frames", ("opened", 100)) { $0.opened },
     connection("closed", "connections that ended") { $0.closed },
-    connection("reset", "of them, by a reset") { $0.reset },
+    connection("reset", "of them, by a reset", ("reset", 102)) { $0.reset },
     connection("reconnects", "sessions that came back on another one") { $0.reconnects },
   ]
 
   /// Copies of messages, counted with their frames.
   private static let minuteCopies: [Figure<IntervalSnapshot>] = [
-    copies("retries", "copies of messages sent on purpose") { $0.retries },
+    copies(
+      "retries", "copies of messages sent on purpose", [.column(.periods, "retries", width: 7, order: 5)]
+    ) { $0.retries },
     copies("immediate", "copies of messages written at once") { $0.immediateDuplicates },
     copies("after_answer", "copies of messages that came after the answer") { $0.duplicates },
   ]
 
   private static func copies(
-    _ name: String, _ help: String, _ read: @escaping @Sendable (FrameCounts) -> UInt64
+    _ name: String, _ help: String, _ text: [FigureText] = [], _ read: @escaping @Sendable (FrameCounts) -> UInt64
   ) -> Figure<IntervalSnapshot> {
-    Row("copies.minute.\(name)", .count, .packet, help, interval: ["copies.\(name)"]) { minute, _, _ in
+    Row("copies.minute.\(name)", .count, .packet, help, interval: ["copies.\(name)"], text: text) { minute, _, _ in
       .count(read(minute.metrics.frames))
     }
   }
@@ -89,17 +93,22 @@ extension Catalogue {
   }
 
   private static func connection(
-    _ name: String, _ help: String, _ read: @escaping @Sendable (ConnectionCounts) -> UInt64
+    _ name: String, _ help: String, _ column: (title: String, order: Int)? = nil, rule: FigureRule? = nil,
+    _ read: @escaping @Sendable (ConnectionCounts) -> UInt64
   ) -> Figure<IntervalSnapshot> {
-    Row("connections.\(name)", .count, .end, help, interval: ["connections.\(name)"]) { minute, _, _ in
-      .count(read(minute.metrics.connections))
-    }
+    Row(
+      "connections.\(name)", .count, .end, help, interval: ["connections.\(name)"], rule: rule,
+      text: column.map { [.column(.periods, $0.title, order: $0.order)] } ?? []
+    ) { minute, _, _ in .count(read(minute.metrics.connections)) }
   }
 
   private static let minuteHeartbeats: [Figure<IntervalSnapshot>] = [
     beat("sent", .count, .packet, "heartbeats, without copies") { .count($0.sent) },
     beat("answered", .count, .firstFate, "heartbeats answered") { .count($0.answered) },
-    beat("missed", .count, .firstFate, "heartbeats not answered in time") { .count($0.missed) },
+    beat(
+      "missed", .count, .firstFate, "heartbeats not answered in time",
+      [.column(.periods, "hb missed", width: 9, absent: "0", order: 10)]
+    ) { .count($0.missed) },
     beat("unknown", .count, .firstFate, "heartbeats whose answer the capture may lack") { .count($0.unknown) },
     beat("interval_ms", .time, .packet, "the mean between two") { $0.interval.map { .mean($0) } },
     beat("interval_count", .count, .packet, "intervals that the mean is of") { .count($0.intervals) },
@@ -113,11 +122,11 @@ extension Catalogue {
   ]
 
   private static func beat(
-    _ name: String, _ unit: FigureUnit, _ moment: FigureMoment, _ help: String,
+    _ name: String, _ unit: FigureUnit, _ moment: FigureMoment, _ help: String, _ text: [FigureText] = [],
     _ read: @escaping @Sendable (HeartbeatCounts) -> FigureValue?
   ) -> Figure<IntervalSnapshot> {
     Row(
-      "heartbeats.minute.\(name)", unit, moment, help, interval: ["heartbeat.\(name)"],
+      "heartbeats.minute.\(name)", unit, moment, help, interval: ["heartbeat.\(name)"], text: text,
       kind: unit == .count ? .counter : .gauge
     ) { minute, _, _ in minute.metrics.heartbeats.isEmpty ? nil : read(minute.metrics.heartbeats) }
   }
@@ -135,12 +144,16 @@ extension Catalogue {
 
   /// Round trips in coarse buckets, with these percentiles.
   static func coarse(_ names: [String]) -> [Figure<RTTHistogram>] {
+    let columns =
+      ["p50_ms": ("p50", 8, 7), "p99_ms": ("p99", 8, 8), "max_ms": ("max ms", 9, 9)]
+      as [String: (title: String, width: Int, order: Int)]
     func row(
       _ name: String, _ help: String, _ read: @escaping @Sendable (RTTHistogram) -> FigureValue?
     ) -> Figure<RTTHistogram> {
       let unit = name == "count" ? FigureUnit.count : .time
       return Figure(
         "rtt.coarse.\(name)", unit, .firstFate, help, connection: ["rtt.\(name)"], interval: ["rtt.\(name)"],
+        text: columns[name].map { [.column(.periods, $0.title, width: $0.width, order: $0.order)] } ?? [],
         kind: unit == .count ? .counter : .gauge
       ) { trips, _, _ in trips.count == 0 ? nil : read(trips) }
     }
@@ -155,17 +168,5 @@ extension Catalogue {
           $0.percentile(percent).map { .microseconds($0) }
         }
       }
-  }
-}
-
-extension Catalogue {
-  /// The figures of a period of the whole run: those of a server's minute that can be told by the moment of their cause.
-  package static let periods: [Figure<IntervalSnapshot>] = intervals.filter { figure in
-    let id = figure.info.id
-    let others = ["connections.active", "connections.reconnects", "rtt.histogram"]
-    let beats = ["answered", "missed", "unknown"].map { "heartbeats.minute.\($0)" }
-    if others.contains(id) || id.hasPrefix("handshakes.") { return false }
-    if id.hasPrefix("heartbeats.") { return beats.contains(id) }
-    return !reports.contains { $0.info.id == id }
   }
 }

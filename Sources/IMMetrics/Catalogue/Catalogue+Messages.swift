@@ -4,25 +4,42 @@ import IMWire
 extension Catalogue {
   /// What became of messages, as it stands in the end. Ratios and sums are of both directions.
   package static let fates: [Figure<MessageTally>] = [
-    fate("units", "messages that asked for an answer; the fates below add up to it") { $0.units },
+    fate(
+      "units", "messages that asked for an answer; the fates below add up to it",
+      [
+        .column(.servers, "messages"), .column(.worst, "messages", order: 0),
+        FigureText(.profile, "message", "messages", .always),
+      ]
+    ) { $0.units },
     Figure(
       "messages.fates", .count, .fate, "messages {fate}", by: [.direction, .fate], json: ["messages.{fate}"],
-      connection: ["messages.{direction}.{fate}"], interval: ["messages.{direction}.{fate}"]
+      connection: ["messages.{direction}.{fate}"], interval: ["messages.{direction}.{fate}"],
+      text: [
+        FigureText(
+          .profile, "", nil, .each(Dimension.fates.map { $0.fate.name.replacing("_", with: " ") })),
+        .columns(.worst, [.rejected, .unanswered, .damaged].map { (fate: Fate) in (fate.name, fate.name) }, order: 1),
+        .columns(.periods, [(Fate.rejected.name, Fate.rejected.name)], width: 8, order: 6),
+      ]
     ) { tally, way, fate in .count(UInt64(tally.way(way)[Dimension.fates[fate].fate])) },
-    fate("late", "messages answered after their timeout; the fate counts the answer") { $0.late },
+    fate(
+      "late", "messages answered after their timeout; the fate counts the answer",
+      rule: FigureRule("late_answers", .lateAnswers)
+    ) { $0.late },
     Figure(
       "messages.causes", .count, .fate, "messages {cause}", by: [.cause], json: ["messages.causes.{cause}"],
-      text: .named(
-        .causes,
-        Cause.allCases.map { cause in
-          switch cause {
-          case .network: "never acknowledged by the peer's TCP"
-          case .peer: "acknowledged by the peer's TCP, never answered"
-          case .capture: "unknown, bytes are missing from the capture"
-          case .status: "refused"
-          case .checksum: "every copy damaged"
-          }
-        })
+      text: [
+        .named(
+          .causes,
+          Cause.allCases.map { cause in
+            switch cause {
+            case .network: "never acknowledged by the peer's TCP"
+            case .peer: "acknowledged by the peer's TCP, never answered"
+            case .capture: "unknown, bytes are missing from the capture"
+            case .status: "refused"
+            case .checksum: "every copy damaged"
+            }
+          })
+      ]
     ) { tally, cause, _ in .count(UInt64(tally.both[Cause.allCases[cause]])) },
     Figure(
       "messages.unanswered.causes", .count, .fate, "messages {cause}",
@@ -32,27 +49,53 @@ extension Catalogue {
   ]
 
   private static func fate(
-    _ name: String, _ help: String, _ read: @escaping @Sendable (FateCounts) -> UInt32
+    _ name: String, _ help: String, _ text: [FigureText] = [], rule: FigureRule? = nil,
+    _ read: @escaping @Sendable (FateCounts) -> UInt32
   ) -> Figure<MessageTally> {
     Figure(
       "messages.\(name)", .count, .fate, help, by: [.direction], json: ["messages.\(name)"],
-      connection: ["messages.{direction}.\(name)"], interval: ["messages.{direction}.\(name)"]
+      connection: ["messages.{direction}.\(name)"], interval: ["messages.{direction}.\(name)"],
+      rule: rule, text: text
     ) { tally, way, _ in .count(UInt64(read(tally.way(way)))) }
   }
 
   /// Ratios of messages.
   package static let ratios: [Figure<MessageTally>] = [
-    ratio("success", "answered messages, of those whose fate is decided; 0 to 1") { $0.success },
-    ratio("loss", "unanswered and damaged messages, of those decided; 0 to 1") { $0.loss },
-    ratio("retry", "messages answered after a retry, of those decided; 0 to 1") { $0.retry },
+    ratio(
+      "success", .success, "answered messages, of those whose fate is decided; 0 to 1",
+      [
+        .column(.servers, "success"), .column(.periods, "success", width: 8, order: 2),
+        FigureText(.profile, "", nil, .value("success")),
+      ]
+    ) { $0.success },
+    ratio(
+      "loss", .loss, "unanswered and damaged messages, of those decided; 0 to 1",
+      [.column(.servers, "loss"), .column(.periods, "loss", width: 7, order: 3)]
+    ) { $0.loss },
+    ratio("retry", .retry, "messages answered after a retry, of those decided; 0 to 1") { $0.retry },
+    Figure(
+      "messages.rejected", .ratio, .fate, "refused messages, of those decided; 0 to 1",
+      rule: FigureRule("rejected", .fates(.rejected)), kind: .gauge
+    ) { tally, _, _ in
+      let both = tally.both
+      return both.known == 0 ? nil : .ratio(Double(both.rejected) / Double(both.known))
+    },
+    Figure(
+      "messages.unknown", .ratio, .fate, "messages whose answer the capture may lack, of all; 0 to 1",
+      rule: FigureRule("unknown", .fates(.unknown)), kind: .gauge
+    ) { tally, _, _ in
+      let both = tally.both
+      return both.units == 0 ? nil : .ratio(Double(both.unknown) / Double(both.units))
+    },
   ]
 
   private static func ratio(
-    _ name: String, _ help: String, _ read: @escaping @Sendable (FateRatios) -> Double?
+    _ name: String, _ part: RuleSamples.FatePart, _ help: String, _ text: [FigureText] = [],
+    _ read: @escaping @Sendable (FateRatios) -> Double?
   ) -> Figure<MessageTally> {
     Figure(
       "messages.\(name)", .ratio, .fate, help, json: [name], connection: ["ratio.\(name)"], interval: ["ratio.\(name)"],
-      rule: name, kind: .gauge
+      rule: FigureRule(name, .fates(part)), text: text, kind: .gauge
     ) { tally, _, _ in read(FateRatios(tally.both)).map { .ratio($0) } }
   }
 
@@ -72,7 +115,7 @@ extension Catalogue {
       Figure(
         "handshakes.refused.requests", .count, .firstFate,
         "Failed logins: refused requests of the protocol's own handshake, of which a connection may have several",
-        metric: MetricName("imdump_handshakes_refused"), rule: "handshakes_refused"
+        metric: MetricName("imdump_handshakes_refused"), rule: FigureRule("handshakes_refused", .refusedHandshakes)
       ) { series, _, _ in .count(series.handshakesRefused) },
       Figure(
         "messages.unacknowledged", .count, .firstFate, "Messages that ask for no answer", by: [.direction],

@@ -14,20 +14,21 @@ extension Catalogue {
       "connections.reported", .count, .end, "connections with packets", json: ["tcp.connections"]
     ) { counts, _, _ in .count(counts[.seen] &- counts[.seenBoth]) },
     Figure(
-      "gaps", .count, .report, "holes in its streams", connection: ["gap.count"], rule: "gaps"
+      "gaps", .count, .report, "holes in its streams", connection: ["gap.count"], rule: .reported,
+      text: [.column(.worst, "gaps", order: 4)]
     ) { counts, _, _ in
       .count(counts[.gaps])
     },
-    Figure("gaps.bytes", .bytes, .report, "bytes missing in them", connection: ["gap.bytes"]) { counts, _, _ in
-      .count(counts[.gapBytes])
-    },
+    Figure(
+      "gaps.bytes", .bytes, .report, "bytes missing in them", connection: ["gap.bytes"], rule: .reported,
+      text: [.column(.worst, "lost bytes", order: 5)]
+    ) { counts, _, _ in .count(counts[.gapBytes]) },
     segments(
       .retransmissions, "retransmissions", "segments retransmitted", interval: "tcp.retransmissions",
       sum: "tcp.retransmissions",
       metric: MetricName(
         "imdump_endpoint_tcp_retransmissions", help: "TCP segments retransmitted on connections that are over"),
-      rule: "tcp_retransmissions",
-      text: FigureText(.segments, "retransmission", "retransmissions", .always)),
+      text: [FigureText(.segments, "retransmission", "retransmissions", .always)]),
     Figure(
       "tcp.syns_sent_again", .count, .report, "SYNs that the client retransmitted", json: ["tcp.syns_sent_again"],
       connection: ["tcp.syns_sent_again"], interval: ["tcp.syns_sent_again"],
@@ -35,23 +36,24 @@ extension Catalogue {
         "imdump_endpoint_tcp_syns_sent_again", help: "SYNs that clients sent again, of ended connections"),
       runMetric: MetricName(
         "imdump_tcp_syns_sent_again", help: "SYNs that clients sent again, of ended connections"),
-      rule: "tcp_syns_sent_again", text: FigureText(.connections, "SYN sent again", "SYNs sent again")
+      rule: .reported, text: [FigureText(.connections, "SYN sent again", "SYNs sent again")]
     ) { counts, _, _ in
       // Where the first was not seen, nothing is known of the others.
-      counts[.connections] > 0 && counts[.attempts] == 0 ? nil : .count(counts[.repeatedSYNs])
+      let isUnknown = counts[.connections] > 0 && counts[.attempts] == 0 && counts[.repeatedSYNs] == 0
+      return isUnknown ? nil : .count(counts[.repeatedSYNs])
     },
     segments(
       .fast, "fast_retransmissions", "of them, after duplicate acknowledgments", needs: .both,
-      text: FigureText(.segments, "fast", nil, .among)),
+      text: [FigureText(.segments, "fast", nil, .among)]),
     segments(
       .spurious, "spurious_retransmissions", "of them, of bytes that had been acknowledged", needs: .both,
-      text: FigureText(.segments, "spurious", nil, .among)),
+      text: [FigureText(.segments, "spurious", nil, .among)]),
     segments(
       .timeouts, "timeout_retransmissions", "of them, after a timeout",
-      text: FigureText(.segments, "after a timeout", nil, .among)),
+      text: [FigureText(.segments, "after a timeout", nil, .among)]),
     segments(
       .outOfOrder, "out_of_order", "segments out of order", interval: "tcp.out_of_order", sum: "tcp.out_of_order",
-      text: FigureText(.segments, "out of order")),
+      text: [FigureText(.segments, "out of order")]),
     Figure(
       "tcp.conflicting_retransmissions", .count, .report, "retransmissions whose bytes differ from the first copy",
       json: ["tcp.conflicting_retransmissions"], connection: ["tcp.conflicting_retransmissions"],
@@ -59,46 +61,47 @@ extension Catalogue {
       metric: MetricName(
         "imdump_endpoint_tcp_conflicting_retransmissions",
         help: "Retransmissions whose bytes differ from the first copy, of ended connections"),
-      rule: "tcp_conflicting_retransmissions"
+      rule: .reported
     ) { counts, _, _ in .count(counts[.conflicts]) },
     segments(
       .lost, "lost_segments", "segments that the network lost", needs: .both,
       metric: MetricName(
         "imdump_endpoint_tcp_lost_segments", help: "TCP segments that the network lost, of ended connections"),
-      text: FigureText(.segments, "segment lost", "segments lost")),
+      text: [FigureText(.segments, "segment lost", "segments lost")]),
     segments(
       .missedHoles, "not_captured_gaps", "gaps of the capture alone: the receiver had the bytes", needs: .both,
-      text: FigureText(.segments, "hole", "holes")),
+      text: [FigureText(.segments, "hole", "holes")]),
     segments(
       .missedBytes, "not_captured_bytes", "bytes in those gaps", unit: .bytes, needs: .both,
-      text: FigureText(.segments, "bytes not captured", nil, .behind)),
+      text: [FigureText(.segments, "bytes not captured", nil, .behind)]),
     segments(
       .duplicateAcks, "duplicate_acks", "duplicate acknowledgments",
       metric: MetricName(
         "imdump_endpoint_tcp_duplicate_acks", help: "TCP duplicate acknowledgments on connections that are over"),
-      text: FigureText(.segments, "duplicate ACK", "duplicate ACKs")),
+      text: [FigureText(.segments, "duplicate ACK", "duplicate ACKs")]),
     segments(
-      .keepAlives, "keep_alives", "TCP keep-alives", text: FigureText(.segments, "keep-alive", "keep-alives")),
+      .keepAlives, "keep_alives", "TCP keep-alives", text: [FigureText(.segments, "keep-alive", "keep-alives")]),
     segments(
       .keepAliveAcks, "keep_alive_acks", "answers to them",
-      text: FigureText(.segments, "keep-alive ACK", "keep-alive ACKs")),
+      text: [FigureText(.segments, "keep-alive ACK", "keep-alive ACKs")]),
     segments(
       .zeroWindows, "zero_windows", "times the receiver advertised a zero window",
       metric: MetricName(
         "imdump_endpoint_tcp_zero_windows", help: "TCP segments without a window, of ended connections"),
-      text: FigureText(.segments, "zero window", "zero windows")),
+      text: [FigureText(.segments, "zero window", "zero windows")]),
     segments(
       .copies, "captured_twice", "packets that the capture contains twice", sum: "tcp.captured_twice",
-      text: FigureText(.segments, "captured twice")),
+      text: [FigureText(.segments, "captured twice")]),
     frames(
       .retries, "copies.retries", "copies of messages sent on purpose",
-      FigureText(.problems, "retries", nil, .labelled)),
+      [FigureText(.problems, "retries", nil, .labelled), .column(.worst, "retries", absent: "0", order: 3)]),
     frames(.immediateDuplicates, "copies.immediate", "copies of messages written at once"),
     frames(
       .duplicates, "copies.after_answer", "copies of messages that came after the answer",
-      FigureText(.problems, "duplicates after the answer", nil, .labelled)),
+      [FigureText(.problems, "duplicates after the answer", nil, .labelled)]),
     frames(.repeatedAnswers, "answers.repeated", "answers after the first"),
-    frames(.orphanAnswers, "answers.orphaned", "answers that match no known message"),
+    // The message may come later, and then it is none: nothing that a rule could count.
+    frames(.orphanAnswers, "answers.orphaned", "answers that match no known message", rule: nil),
     Figure(
       "frames.over", .count, .end, "Frames of ended connections", by: [.direction],
       metric: MetricName("imdump_endpoint_frames")
@@ -117,29 +120,30 @@ extension Catalogue {
 
   /// A figure of connections on which frames were decoded.
   private static func frames(
-    _ count: ReportCount, _ name: String, _ help: String, _ text: FigureText? = nil
+    _ count: ReportCount, _ name: String, _ help: String, _ text: [FigureText] = [], rule: FigureRule? = .reported
   ) -> Figure<ReportCounts> {
-    Figure(name, .count, .report, help, json: [name], connection: [name], text: text) { counts, _, _ in
-      counts[.decoded] == 0 ? nil : .count(counts[count])
+    Figure(name, .count, .report, help, json: [name], connection: [name], rule: rule, text: text) { counts, _, _ in
+      counts[.decoded] == 0 && counts[count] == 0 ? nil : .count(counts[count])
     }
   }
 
   /// A figure of segments, counted for the side that sent them.
   private static func segments(
     _ count: ReportCount, _ name: String, _ help: String, unit: FigureUnit = .count, needs need: Need = .side,
-    interval: String? = nil, sum: String? = nil, metric: MetricName? = nil, rule: String? = nil, text: FigureText?
+    interval: String? = nil, sum: String? = nil, metric: MetricName? = nil, text: [FigureText]
   ) -> Figure<ReportCounts> {
     Figure(
       "tcp.\(name)", unit, .report, help, by: [.direction], json: ["tcp.{direction}.\(name)"],
       connection: [sum, "tcp.{direction}.\(name)"].compactMap { $0 }, interval: interval.map { [$0] } ?? [],
-      metric: metric, rule: rule, text: text
+      metric: metric, rule: .reported, text: text
     ) { counts, way, _ in
+      let value = counts[count, way]
       // What came since the last report tells nothing of who was heard.
-      if counts[.connections] > 0 {
+      if value == 0, counts[.connections] > 0 {
         if counts[.seen, way] == 0 { return nil }
         if need == .both, counts[.seenBoth] == 0 { return nil }
       }
-      return .count(counts[count, way])
+      return .count(value)
     }
   }
 }

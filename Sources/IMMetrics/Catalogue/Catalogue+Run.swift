@@ -49,25 +49,41 @@ extension Catalogue {
       json: ["interrupted.share"], kind: .gauge
     ) { run, _, _ in run.summary.capture.interruption?.share.map { .ratio($0) } },
     Row(
+      "packets.captured", .count, .packet, "Packets that were read",
+      text: [FigureText(.packets, "packet captured", "packets captured", .always)]
+    ) { run, _, _ in .count(run.summary.capture.captured) },
+    Row(
       "packets.received", .count, .packet,
       "Packets that passed the capture filter, including those dropped afterwards; live only",
-      metric: MetricName("imdump_capture_packets_received", isLive: true)
+      metric: MetricName("imdump_capture_packets_received", isLive: true),
+      text: [FigureText(.packets, "received by filter", nil, .always)]
     ) { run, _, _ in run.summary.capture.received.map { .count($0) } },
     Row(
+      "packets.after_stop", .count, .packet, "Packets received after the capture was to stop; live only",
+      text: [FigureText(.packets, "after the stop")]
+    ) { run, _, _ in .count(run.summary.capture.afterStop) },
+    Row(
+      "packets.filtered_out", .count, .packet, "Packets that the capture filter left out; of files only",
+      text: [FigureText(.packets, "filtered out")]
+    ) { run, _, _ in run.summary.capture.filteredOut.map { .count($0) } },
+    Row(
       "packets.dropped.kernel", .count, .packet, "Packets dropped before imdump received them; live only",
-      metric: MetricName("imdump_capture_packets_dropped", .counter, ("by", "kernel"), isLive: true)
+      metric: MetricName("imdump_capture_packets_dropped", .counter, ("by", "kernel"), isLive: true),
+      text: [FigureText(.packets, "dropped by kernel", nil, .always)]
     ) { run, _, _ in run.summary.capture.droppedByKernel.map { .count($0) } },
     Row(
       "packets.dropped.interface", .count, .packet, "Packets dropped before imdump received them; live only",
-      metric: MetricName("imdump_capture_packets_dropped", .counter, ("by", "interface"), isLive: true)
+      metric: MetricName("imdump_capture_packets_dropped", .counter, ("by", "interface"), isLive: true),
+      text: [FigureText(.packets, "dropped by interface")]
     ) { run, _, _ in run.summary.capture.droppedByInterface.map { .count($0) } },
     Row(
       "packets", .count, .packet, "Packets processed", json: ["ledger.packets"],
       metric: MetricName("imdump_capture_packets_processed")
     ) { run, _, _ in .count(run.summary.ledger.packets) },
-    Row("segments", .count, .packet, "Of those, usable TCP segments", json: ["ledger.segments"]) {
-      run, _, _ in .count(run.summary.ledger.segments)
-    },
+    Row(
+      "segments", .count, .packet, "Of those, usable TCP segments", json: ["ledger.segments"],
+      text: [FigureText(.packets, "TCP", nil, .always)]
+    ) { run, _, _ in .count(run.summary.ledger.segments) },
     Row("payload", .bytes, .packet, "Payload bytes of segments", json: ["ledger.payload_bytes"]) { run, _, _ in
       .count(run.summary.reassembly.payloadBytes)
     },
@@ -75,13 +91,16 @@ extension Catalogue {
 
   private static let streams: [Figure<RunSnapshot>] =
     [
-      part("decoded") { $0.summary.ledger.decodedBytes }, part("damaged") { $0.summary.ledger.damagedBytes },
+      part("decoded", "bytes decoded") { $0.summary.ledger.decodedBytes },
+      part("damaged", "damaged") { $0.summary.ledger.damagedBytes },
       Row(
         "stream.stray", .bytes, .packet,
         "Payload skipped while searching for a frame; decreases where late segments make it readable",
-        json: ["ledger.stray_bytes"], metric: MetricName("imdump_stream_stray_bytes", .gauge), kind: .gauge
+        json: ["ledger.stray_bytes"], metric: MetricName("imdump_stream_stray_bytes", .gauge),
+        text: [FigureText(.bytes, "stray", nil, .always)], kind: .gauge
       ) { run, _, _ in .count(run.summary.ledger.strayBytes) },
-      part("unread") { $0.summary.ledger.unreadBytes }, part("repeated") { $0.summary.reassembly.repeatedBytes },
+      part("unread", "not read", order: 101) { $0.summary.ledger.unreadBytes },
+      part("repeated") { $0.summary.reassembly.repeatedBytes },
       part("ignored") { $0.summary.reassembly.ignoredBytes },
       Row(
         "stream.rejected", .bytes, .packet, "TCP payload, by outcome",
@@ -89,16 +108,16 @@ extension Catalogue {
       ) { run, _, _ in .count(run.summary.ledger.rejectedBytes) },
       Row(
         "packets.captured_twice", .count, .packet, "Packets that the capture contains twice",
-        json: ["ledger.captured_twice"],
-        metric: MetricName("imdump_capture_packets_captured_twice")
+        json: ["ledger.captured_twice"], metric: MetricName("imdump_capture_packets_captured_twice"),
+        text: [FigureText(.packets, "captured twice", order: 102)]
       ) { run, _, _ in .count(run.summary.reassembly.copies) },
       Row(
         "stream.carriers", .bytes, .packet, "Of the stray bytes, those that carriers put around frames",
-        json: ["ledger.carrier_bytes"], omitsZero: true
+        json: ["ledger.carrier_bytes"], text: [FigureText(.bytes, "of carriers", nil, .among)], omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.carrierBytes) },
       Row(
         "websocket.connections", .count, .packet, "Connections of WebSocket frames",
-        json: ["ledger.websocket.connections"], omitsZero: true
+        json: ["ledger.websocket.connections"], text: [FigureText(.seen, "in WebSocket", order: 101)], omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.webSocketConnections) },
       Row(
         "websocket.frames", .count, .packet, "WebSocket's frames by type", by: [.webSocket],
@@ -109,23 +128,26 @@ extension Catalogue {
       Row(
         "packets.skipped", .count, .packet, "Of those, packets without a TCP segment to use", by: [.skip],
         json: ["ledger.skipped_packets.{reason}"], metric: MetricName("imdump_capture_packets_skipped"),
-        omitsZero: true
+        text: [.named(.packets, head: "skipped:")], omitsZero: true
       ) { run, reason, _ in .count(run.summary.ledger.skipped[Int(SkipReason.allCases[reason].rawValue)]) },
       Row(
         "gaps.run", .count, .packet, "Gaps: places where bytes are missing from a stream", by: [.gap],
-        json: ["ledger.gaps.{reason}.count"], metric: MetricName("imdump_stream_gaps"), omitsZero: true
+        json: ["ledger.gaps.{reason}.count"], metric: MetricName("imdump_stream_gaps"),
+        text: [FigureText(.bytes, "gap", "gaps", .each([]), order: 102)], omitsZero: true
       ) { run, reason, _ in .count(run.summary.reassembly.gaps[Int(GapReason.allCases[reason].rawValue)]) },
       Row(
         "gaps.run.bytes", .bytes, .packet, "Bytes missing from streams", by: [.gap],
-        json: ["ledger.gaps.{reason}.bytes"], metric: MetricName("imdump_stream_gap_bytes"), omitsZero: true
+        json: ["ledger.gaps.{reason}.bytes"], metric: MetricName("imdump_stream_gap_bytes"),
+        text: [FigureText(.bytes, "bytes", nil, .behindEach(gapWords), order: 102)], omitsZero: true
       ) { run, reason, _ in .count(run.summary.reassembly.gapBytes[Int(GapReason.allCases[reason].rawValue)]) },
       Row(
         "packets.offloaded", .count, .packet, "Segments whose checksum was left to the network card",
-        json: ["ledger.offloaded"]
+        json: ["ledger.offloaded"], text: [FigureText(.packets, "with offloaded checksum", order: 104)]
       ) { run, _, _ in .count(run.summary.ledger.offloaded) },
       Row(
         "packets.truncated", .count, .packet, "Packets cut by the snaplen", json: ["ledger.truncated"],
-        metric: MetricName("imdump_capture_packets_truncated")
+        metric: MetricName("imdump_capture_packets_truncated"),
+        text: [FigureText(.packets, "cut by snaplen", order: 101)]
       ) { run, _, _ in .count(run.summary.ledger.cutPackets) },
       Row(
         "packets.bytes", .bytes, .packet, "Captured bytes of the packets processed",
@@ -137,10 +159,21 @@ extension Catalogue {
       ) { run, _, _ in run.summary.ledger.lastAt.map { .seconds(Double($0.microseconds) / 1e6) } },
     ]
 
-  private static func part(_ name: String, _ read: @escaping @Sendable (RunSnapshot) -> UInt64) -> Figure<RunSnapshot> {
+  private static let gapWords = GapReason.allCases.map { reason in
+    switch reason {
+    case .captureLoss: "lost by the capture (acknowledged, never seen)"
+    case .snaplen: "cut by snaplen"
+    case .unseen: "never seen"
+    }
+  }
+
+  private static func part(
+    _ name: String, _ words: String? = nil, order: Int? = nil, _ read: @escaping @Sendable (RunSnapshot) -> UInt64
+  ) -> Figure<RunSnapshot> {
     Row(
       "stream.\(name)", .bytes, .packet, "TCP payload, by outcome", json: ["ledger.\(name)_bytes"],
-      metric: MetricName("imdump_stream_bytes", .counter, ("part", name))
+      metric: MetricName("imdump_stream_bytes", .counter, ("part", name)),
+      text: words.map { [FigureText(.bytes, $0, nil, .always, order: order)] } ?? []
     ) { run, _, _ in .count(read(run)) }
   }
 
@@ -148,19 +181,28 @@ extension Catalogue {
 
   private static let connectionsOfRun: [Figure<RunSnapshot>] =
     [
-      one("connections", "TCP connections seen, however they began", "all", "imdump_connections") { $0.connections },
-      one("connections.decoded", "Connections that a profile decodes", "decoded", "imdump_connections_decoded") {
-        $0.decodedConnections
-      },
-      one("connections.tls", "TLS connections, which are not decoded", "tls", "imdump_connections_tls") {
-        $0.tlsConnections
-      },
-      one("connections.proxied", "Connections through a proxy that names the client", "proxied", nil) {
-        $0.proxiedConnections
-      },
-      one("connections.midstream", "Connections begun before the capture", "begun_before", nil) {
-        $0.midstreamConnections
-      },
+      one(
+        "connections", "TCP connections seen, however they began", "all", "imdump_connections",
+        [
+          FigureText(.seen, "connection", "connections", .always), FigureText(.connections, "", nil, .always),
+        ]
+      ) { $0.connections },
+      one(
+        "connections.decoded", "Connections that a profile decodes", "decoded", "imdump_connections_decoded",
+        [FigureText(.seen, "decoded", nil, .always), FigureText(.connections, "decoded", nil, .always)]
+      ) { $0.decodedConnections },
+      one(
+        "connections.tls", "TLS connections, which are not decoded", "tls", "imdump_connections_tls",
+        [FigureText(.seen, "TLS (encrypted, not readable)")]
+      ) { $0.tlsConnections },
+      one(
+        "connections.proxied", "Connections through a proxy that names the client", "proxied", nil,
+        [FigureText(.seen, "through a proxy")]
+      ) { $0.proxiedConnections },
+      one(
+        "connections.midstream", "Connections begun before the capture", "begun_before", nil,
+        [FigureText(.connections, "begun before the capture", order: 101)]
+      ) { $0.midstreamConnections },
       Row(
         "connections.held", .count, .now,
         "Connections in the table: open ones, and closed ones for a minute",
@@ -169,52 +211,83 @@ extension Catalogue {
       Row(
         "attempts", .count, .packet, "Connections whose SYN was seen",
         json: ["counters.connection_attempts", "connections.attempts"],
-        metric: MetricName("imdump_connection_attempts")
+        metric: MetricName("imdump_connection_attempts"),
+        text: attemptText("attempt", "attempts")
       ) { run, _, _ in .count(run.summary.ledger.connectionAttempts) },
-      result("succeeded", "connection_success") { $0.connectionSuccesses },
-      result("refused", "connection_refused") { $0.connectionsRefused },
-      result("timed_out", "connection_timeout") { $0.connectionsTimedOut },
+      result("succeeded", "connection_success", attemptText("succeeded", style: .outOf)) { $0.connectionSuccesses },
+      Row(
+        "attempts.success", .ratio, .packet, "Attempts that succeeded, of those with a known outcome; 0 to 1",
+        text: [FigureText(.connections, "", nil, .among)], kind: .gauge
+      ) { run, _, _ in
+        let ledger = run.summary.ledger
+        let known = ledger.knownAttempts
+        return known == 0 ? nil : .ratio(Double(ledger.connectionSuccesses) / Double(known))
+      },
+      Row(
+        "attempts.undecided", .count, .packet, "Attempts whose outcome is not known",
+        text: [FigureText(.connections, "not decided")]
+      ) { run, _, _ in
+        let ledger = run.summary.ledger
+        return .count(ledger.connectionAttempts - min(ledger.connectionAttempts, ledger.knownAttempts))
+      },
+      result("refused", "connection_refused", attemptText("refused")) { $0.connectionsRefused },
+      result("timed_out", "connection_timeout", attemptText("timed out")) { $0.connectionsTimedOut },
       Row(
         "reconnects", .count, .packet, "Sessions that resumed on another connection after the previous one had ended",
-        json: ["counters.reconnects"], metric: MetricName("imdump_reconnects")
+        json: ["counters.reconnects"], metric: MetricName("imdump_reconnects"),
+        text: [FigureText(.connections, "reconnect", "reconnects", order: 102)]
       ) { run, _, _ in .count(run.reconnects) },
       Row(
         "tcp.retransmissions.run", .count, .packet, "TCP segments retransmitted",
-        metric: MetricName("imdump_tcp_retransmissions")
+        metric: MetricName("imdump_tcp_retransmissions"),
+        text: [FigureText(.bytes, "TCP retransmission", "TCP retransmissions", order: 103)]
       ) { run, _, _ in .count(run.summary.reassembly.retransmissions) },
+      Row(
+        "tcp.outside_window.run", .count, .packet, "TCP segments outside the receiver's window",
+        text: [FigureText(.bytes, "segment outside the window", "segments outside the window", order: 103)]
+      ) { run, _, _ in .count(run.summary.reassembly.outOfWindow) },
       Row(
         "tcp.out_of_order.run", .count, .packet, "TCP segments that arrived after later ones",
         metric: MetricName("imdump_tcp_out_of_order_segments")
       ) { run, _, _ in .count(run.summary.reassembly.outOfOrder) },
       Row(
         "tcp.conflicts", .count, .packet, "Retransmissions whose bytes differ from the first copy",
-        metric: MetricName("imdump_tcp_conflicting_retransmissions")
+        metric: MetricName("imdump_tcp_conflicting_retransmissions"),
+        text: [FigureText(.bytes, "with other bytes than the first copy", order: 103)]
       ) { run, _, _ in .count(run.summary.reassembly.conflicts) },
     ]
     + reports.compactMap { figure in
       guard let metric = figure.info.runMetric else { return nil }
       return figure.named {
         $0.metric = metric
-        $0.json = []
+        ($0.json, $0.text) = ([], [])
         $0.id += ".run"
       }.of { $0.total.counts.asGrowth }
     }
 
   private static func one(
-    _ id: String, _ help: String, _ name: String, _ family: String?, _ read: @escaping @Sendable (Ledger) -> UInt64
+    _ id: String, _ help: String, _ name: String, _ family: String?, _ text: [FigureText],
+    _ read: @escaping @Sendable (Ledger) -> UInt64
   ) -> Figure<RunSnapshot> {
-    Row(id, .count, .packet, help, json: ["connections.\(name)"], metric: family.map { MetricName($0) }) { run, _, _ in
-      .count(read(run.summary.ledger))
-    }
+    Row(
+      id, .count, .packet, help, json: ["connections.\(name)"], metric: family.map { MetricName($0) }, text: text
+    ) { run, _, _ in .count(read(run.summary.ledger)) }
+  }
+
+  /// Attempts stand in the summary and among the figures of connections.
+  private static func attemptText(
+    _ one: String, _ many: String? = nil, style: FigureText.Style = .part
+  ) -> [FigureText] {
+    [FigureText(.seen, one, many, style, order: 102), FigureText(.connections, one, many, style)]
   }
 
   private static func result(
-    _ name: String, _ counter: String, _ read: @escaping @Sendable (Ledger) -> UInt64
+    _ name: String, _ counter: String, _ text: [FigureText], _ read: @escaping @Sendable (Ledger) -> UInt64
   ) -> Figure<RunSnapshot> {
     Row(
       "attempts.\(name)", .count, .packet, "Attempts with a known outcome, by outcome",
       json: ["counters.\(counter)", "connections.\(name)"],
-      metric: MetricName("imdump_connection_results", .counter, ("result", name))
+      metric: MetricName("imdump_connection_results", .counter, ("result", name)), text: text
     ) { run, _, _ in .count(read(run.summary.ledger)) }
   }
 
@@ -228,7 +301,8 @@ extension Catalogue {
       counter("body_bytes", "Bytes of the bodies of frames", .bytes) { $0.traffic.bodyBytes },
       counter("stream_bytes", "Bytes of frames", .bytes) { $0.traffic.frameBytes },
       counter("retries", "Copies of messages sent on purpose") { $0.traffic.retries },
-      counter("dup_acks", "Answers after the first", text: FigureText(.problems, "repeated answers", nil, .labelled)) {
+      counter("dup_acks", "Answers after the first", text: [FigureText(.problems, "repeated answers", nil, .labelled)])
+      {
         $0.repeatedAnswers
       },
       Row(
@@ -254,7 +328,7 @@ extension Catalogue {
     ]
 
   private static func counter(
-    _ name: String, _ help: String, _ unit: FigureUnit = .count, text: FigureText? = nil,
+    _ name: String, _ help: String, _ unit: FigureUnit = .count, text: [FigureText] = [],
     _ read: @escaping @Sendable (RunSnapshot) -> UInt64
   ) -> Figure<RunSnapshot> {
     Row("run.\(name)", unit, .packet, help, json: ["counters.\(name)"], text: text) { run, _, _ in
@@ -263,37 +337,56 @@ extension Catalogue {
   }
 
   private static let rest: [Figure<RunSnapshot>] = [
-    traffic("frames", "Frames decoded") { .count($0.frames) },
+    traffic("frames", "Frames decoded", text: ("frame", "frames", .always)) { .count($0.frames) },
     traffic("frame_bytes", "Bytes of frames, as their receiver reads them", .bytes) { .count($0.frameBytes) },
-    traffic("body_bytes", "Bytes of their bodies", .bytes) { .count($0.bodyBytes) },
-    traffic("duration_us", "From the first packet to the last", .time) { $0.duration.map { .microseconds($0) } },
-    traffic("frames_per_s", "Frames a second", .ratio) { $0.rate($0.frames).map { .ratio($0) } },
-    traffic("frame_bytes_per_s", "Bytes of frames a second", .ratio) { $0.rate($0.frameBytes).map { .ratio($0) } },
-    traffic("overhead", "Share of the frames' bytes outside bodies; 0 to 1", .ratio) { $0.overhead.map { .ratio($0) } },
-    traffic("transmission_loss", "Share of message transmissions that no answer followed; 0 to 1", .ratio) {
-      $0.transmissionLoss.map { .ratio($0) }
+    traffic("body_bytes", "Bytes of their bodies", .bytes, text: ("byte of bodies", "bytes of bodies", .always)) {
+      .count($0.bodyBytes)
     },
+    traffic("duration_us", "From the first packet to the last", .time, text: ("", nil, .leading("in"))) {
+      $0.duration.map { .microseconds($0) }
+    },
+    traffic("frames_per_s", "Frames a second", .rate, text: ("frames/s", nil, .value(""))) {
+      $0.rate($0.frames).map { .ratio($0) }
+    },
+    traffic("frame_bytes_per_s", "Bytes of frames a second", .rate, text: ("bytes/s", nil, .value(""))) {
+      $0.rate($0.frameBytes).map { .ratio($0) }
+    },
+    traffic(
+      "overhead", "Share of the frames' bytes outside bodies; 0 to 1", .ratio, text: ("headers", nil, .value(""))
+    ) { $0.overhead.map { .ratio($0) } },
+    traffic(
+      "transmission_loss", "Share of message transmissions that no answer followed; 0 to 1", .ratio,
+      text: ("of the transmissions of messages unanswered", nil, .value(""))
+    ) { $0.transmissionLoss.map { .ratio($0) } },
     Row(
       "time.backwards", .count, .packet, "Packets with an earlier time than the packet before",
-      json: ["clock_backwards"], omitsZero: true
+      json: ["clock_backwards"], text: [FigureText(.packets, "time back in time", "times back in time", order: 103)],
+      omitsZero: true
     ) { run, _, _ in .count(run.summary.ledger.clockBackwards) },
     Row(
       "evictions", .count, .packet, "Entries evicted to stay within a memory limit", by: [.eviction],
-      json: ["evictions.{what}"], metric: MetricName("imdump_evictions"), omitsZero: true
+      json: ["evictions.{what}"], metric: MetricName("imdump_evictions"), text: [.named(.evictions)], omitsZero: true
     ) { run, what, _ in .count(run.summary.ledger.evicted[Eviction.allCases[what]]) },
     Row(
       "issues", .count, .fate, "Problems found", by: [.issue], json: ["issues.{name}"],
-      text: .named(.issues), omitsZero: true
+      text: [.named(.issues)], omitsZero: true
     ) { run, kind, _ in .count(run.count(IssueKind.allCases[kind])) },
   ]
 
   private static func traffic(
     _ name: String, _ help: String, _ unit: FigureUnit = .count,
+    text: (one: String, many: String?, style: FigureText.Style)? = nil,
     _ read: @escaping @Sendable (Traffic) -> FigureValue?
   ) -> Figure<RunSnapshot> {
     Row(
       "traffic.\(name)", unit, .packet, help, json: ["traffic.\(name)"],
+      text: text.map { [FigureText(.traffic, $0.one, $0.many, $0.style)] } ?? [],
       kind: unit == .count || unit == .bytes ? .counter : .gauge
     ) { run, _, _ in read(run.traffic) }
   }
+}
+
+extension Ledger {
+  /// Attempts with a known outcome.
+  fileprivate var knownAttempts: UInt64 { connectionSuccesses + connectionsRefused + connectionsTimedOut }
 }

@@ -26,7 +26,7 @@ extension Catalogue {
 
   private static let everythingOfServers: [Figure<ServerSnapshot>] =
     fates.map { $0.of { $0.metrics.messages } } + ratios.map { $0.of { $0.metrics.messages } } + roundTrips
-    + heartbeats + reads + handshakes + silences
+    + checksumErrors + heartbeats + reads + handshakes + silences
     // The handshakes of TCP stand behind the connections that had them.
     + reported.prefix(1) + handshakeTimes + reported.dropFirst() + acknowledgments
     + decisions.map { $0.of { $0.series } } + series
@@ -37,37 +37,39 @@ extension Catalogue {
       figure.named { $0.metric = nil }.of { $0.metrics.counts }
     }
     + reports.filter { $0.info.metric != nil }.map { figure in
-      figure.named { $0.json = [] }.of { $0.metrics.counts.asGrowth }
+      figure.named { ($0.json, $0.text) = ([], []) }.of { $0.metrics.counts.asGrowth }
     }
 
   private typealias Row = Figure<ServerSnapshot>
 
   private static let roundTrips: [Figure<ServerSnapshot>] =
     [
-      Row("rtt.count", .count, .fate, "round trips measured: messages sent once and answered", json: ["rtt_us.count"]) {
-        server, _, _ in
-        let count = server.metrics.roundTrips.count
-        return count == 0 ? nil : .count(count)
-      }
+      Row(
+        "rtt.count", .count, .fate, "round trips measured: messages sent once and answered", json: ["rtt_us.count"],
+        text: [.column(.servers, "round trips")], omitsZero: true
+      ) { server, _, _ in .count(server.metrics.roundTrips.count) }
     ]
     + percentiles.map { name, percent in
       Row(
         "rtt.\(name)", .time, .fate, "the round trip that \(percentText(percent)) % do not exceed",
-        json: ["rtt_us.\(name)"], rule: name == "p999" ? nil : "rtt_\(name)", kind: .gauge
+        json: ["rtt_us.\(name)"], rule: name == "p999" ? nil : FigureRule("rtt_\(name)", .roundTrips(percent: percent)),
+        text: [.column(.servers, name == "p999" ? "p99.9" : name, order: 102)], kind: .gauge
       ) { server, _, _ in server.metrics.roundTrips.percentile(percent).map { .microseconds($0) } }
     } + [
-      Row("rtt.min", .time, .fate, "the shortest round trip", json: ["rtt_us.min"], kind: .gauge) { server, _, _ in
-        server.metrics.roundTrips.minimum.map { .microseconds($0) }
-      },
+      Row(
+        "rtt.min", .time, .fate, "the shortest round trip", json: ["rtt_us.min"],
+        text: [.column(.servers, "min", order: 101)], kind: .gauge
+      ) { server, _, _ in server.metrics.roundTrips.minimum.map { .microseconds($0) } },
       Row("rtt.mean", .time, .fate, "the mean round trip", json: ["rtt_us.mean"], kind: .gauge) { server, _, _ in
         server.metrics.roundTrips.mean.map { .mean($0) }
       },
       Row("rtt.sum", .time, .fate, "all round trips together", json: ["rtt_us.sum"]) { server, _, _ in
         server.metrics.roundTrips.count == 0 ? nil : .microseconds(server.metrics.roundTrips.sum)
       },
-      Row("rtt.max", .time, .fate, "the longest round trip", json: ["rtt_us.max"], kind: .gauge) { server, _, _ in
-        server.metrics.roundTrips.maximum.map { .microseconds($0) }
-      },
+      Row(
+        "rtt.max", .time, .fate, "the longest round trip", json: ["rtt_us.max"],
+        text: [.column(.servers, "max ms", order: 103)], kind: .gauge
+      ) { server, _, _ in server.metrics.roundTrips.maximum.map { .microseconds($0) } },
     ]
 
   static func percentText(_ percent: Double) -> String { percent == 99.9 ? "99.9" : "\(Int(percent))" }
@@ -87,16 +89,23 @@ extension Catalogue {
         "imdump_heartbeats_absent",
         help: "Times when a connection was silent for longer than agreed or usual, of ended connections")
     ) { $0.absent },
-    beatTime("interval_us", "the mean between two") { $0.interval.map { .mean($0) } },
+    beatTime("interval_us", "the mean between two", FigureText(.heartbeats, "on average", nil, .value("every"))) {
+      $0.interval.map { .mean($0) }
+    },
     beatCount("interval_count", "intervals that the mean is of") { $0.intervals },
-    beatTime("interval_p50_us", "the time between two that 50 % do not exceed") {
+    beatTime(
+      "interval_p50_us", "the time between two that 50 % do not exceed", FigureText(.heartbeats, "", nil, .value("p50"))
+    ) {
       $0.spacing.percentile(50).map { .microseconds($0) }
     },
-    beatTime("interval_p95_us", "the time between two that 95 % do not exceed") {
+    beatTime(
+      "interval_p95_us", "the time between two that 95 % do not exceed", FigureText(.heartbeats, "", nil, .value("p95"))
+    ) {
       $0.spacing.percentile(95).map { .microseconds($0) }
     },
     beatTime(
-      "jitter_us", "the mean difference of neighbouring intervals", rule: "heartbeat_jitter",
+      "jitter_us", "the mean difference of neighbouring intervals", FigureText(.heartbeats, "", nil, .value("jitter")),
+      rule: FigureRule("heartbeat_jitter", .heartbeatChanges),
       MetricName(
         "imdump_heartbeat_jitter_seconds", .gauge,
         help: "The mean difference of neighbouring intervals between heartbeats, of ended connections")
@@ -118,7 +127,7 @@ extension Catalogue {
     _ name: String, _ moment: FigureMoment, _ help: String, _ text: FigureText, _ metric: MetricName? = nil,
     _ read: @escaping @Sendable (HeartbeatCounts) -> UInt64
   ) -> Figure<ServerSnapshot> {
-    Row("heartbeats.\(name)", .count, moment, help, json: ["heartbeats.\(name)"], metric: metric, text: text) {
+    Row("heartbeats.\(name)", .count, moment, help, json: ["heartbeats.\(name)"], metric: metric, text: [text]) {
       server, _, _ in
       // Monitoring systems have a counter from the start.
       server.series == nil && server.metrics.heartbeats.sent == 0 ? nil : .count(read(server.metrics.heartbeats))
@@ -126,31 +135,41 @@ extension Catalogue {
   }
 
   private static func beatTime(
-    _ name: String, _ help: String, rule: String? = nil, _ metric: MetricName? = nil,
+    _ name: String, _ help: String, _ text: FigureText, rule: FigureRule? = nil, _ metric: MetricName? = nil,
     _ read: @escaping @Sendable (HeartbeatCounts) -> FigureValue?
   ) -> Figure<ServerSnapshot> {
     Row(
       "heartbeats.\(name.dropLast(3))", .time, .end, help, json: ["heartbeats.\(name)"], metric: metric, rule: rule,
-      kind: .gauge
+      text: [text], kind: .gauge
     ) {
       server, _, _ in server.metrics.heartbeats.sent == 0 ? nil : read(server.metrics.heartbeats)
     }
   }
 
   private static let reads: [Figure<ServerSnapshot>] = [
-    read("count", .count, "messages that a receipt says were read") { .count($0.count) },
+    read("count", .count, "messages that a receipt says were read", FigureText(.reads, "", nil, .always)) {
+      .count($0.count)
+    },
     read("min_us", .time, "the shortest time to the receipt") { $0.minimum.map { .microseconds($0) } },
     read("mean_us", .time, "the mean time to the receipt") { $0.mean.map { .mean($0) } },
-    read("p50_us", .time, "the time that 50 % do not exceed") { $0.percentile(50).map { .microseconds($0) } },
-    read("p95_us", .time, "the time that 95 % do not exceed") { $0.percentile(95).map { .microseconds($0) } },
-    read("max_us", .time, "the longest time to the receipt") { $0.maximum.map { .microseconds($0) } },
+    read("p50_us", .time, "the time that 50 % do not exceed", FigureText(.reads, "p50", nil, .times("after"))) {
+      $0.percentile(50).map { .microseconds($0) }
+    },
+    read("p95_us", .time, "the time that 95 % do not exceed", FigureText(.reads, "p95", nil, .times("after"))) {
+      $0.percentile(95).map { .microseconds($0) }
+    },
+    read("max_us", .time, "the longest time to the receipt", FigureText(.reads, "max", nil, .times("after"))) {
+      $0.maximum.map { .microseconds($0) }
+    },
   ]
 
   private static func read(
-    _ name: String, _ unit: FigureUnit, _ help: String, _ read: @escaping @Sendable (RTTRecorder) -> FigureValue?
+    _ name: String, _ unit: FigureUnit, _ help: String, _ text: FigureText? = nil,
+    _ read: @escaping @Sendable (RTTRecorder) -> FigureValue?
   ) -> Figure<ServerSnapshot> {
     Row(
       "reads.\(name)", unit, .packet, help, by: [.direction], json: ["reads.{direction}.\(name)"],
+      text: text.map { [$0] } ?? [],
       kind: unit == .count ? .counter : .gauge
     ) { server, way, _ in server.metrics.reads[way].count == 0 ? nil : read(server.metrics.reads[way]) }
   }
@@ -164,18 +183,24 @@ extension Catalogue {
       handshake("pending", "pending") { $0.pending },
     ]
     + [
+      Row(
+        "handshakes.readiness", .ratio, .end, "handshakes that made a connection ready, of those that are over; 0 to 1",
+        text: [FigureText(.handshakes, "", nil, .value("ready"))], kind: .gauge
+      ) { server, _, _ in server.metrics.handshakes.readiness.map { .ratio($0) } },
       Row("handshakes.ready.count", .count, .end, "times to readiness", json: ["handshakes.ready_us.count"]) {
         server, _, _ in
         let counts = server.metrics.handshakes
         return counts.times == nil ? nil : .count(counts.ready)
-      }
+      },
     ]
     + [
       ("min", "the shortest time to readiness"), ("mean", "the mean time to readiness"),
       ("max", "the longest time to readiness"),
     ].map { name, help in
-      Row("handshakes.ready.\(name)", .time, .end, help, json: ["handshakes.ready_us.\(name)"], kind: .gauge) {
-        server, _, _ in
+      Row(
+        "handshakes.ready.\(name)", .time, .end, help, json: ["handshakes.ready_us.\(name)"],
+        text: [FigureText(.handshakes, name, nil, .times("after"))], kind: .gauge
+      ) { server, _, _ in
         guard let times = server.metrics.handshakes.times else { return nil }
         return .microseconds(name == "min" ? times.minimum : name == "mean" ? times.mean : times.maximum)
       }
@@ -191,12 +216,19 @@ extension Catalogue {
         : MetricName(
           "imdump_endpoint_handshakes", .counter, ("result", name),
           help: "The protocol's own handshakes, of ended connections, each by its final outcome"),
-      text: FigureText(.handshakes, words, nil, isFirst ? .always : .part)
+      text: [FigureText(.handshakes, words, nil, isFirst ? .always : .part)]
     ) { server, _, _ in
       // Metrics have all results, so that one that comes later is a growth.
       server.series == nil && server.metrics.handshakes.requested == 0 ? nil : .count(read(server.metrics.handshakes))
     }
   }
+
+  private static let checksumErrors: [Figure<ServerSnapshot>] = [
+    Row(
+      "checksums.errors", .ratio, .report, "frames with a wrong checksum, of those with one; 0 to 1",
+      rule: FigureRule("crc_error_ratio", .checksums), kind: .gauge
+    ) { server, _, _ in server.metrics.damageRatio.map { .ratio($0) } }
+  ]
 
   private static let silences: [Figure<ServerSnapshot>] = [
     Row(
@@ -205,6 +237,7 @@ extension Catalogue {
       metric: MetricName(
         "imdump_endpoint_longest_silence_survived_seconds", .gauge,
         help: "The longest silence after which the peer still acknowledged data, of ended connections"),
+      text: [FigureText(.heartbeats, "", nil, .value("longest silence survived"))],
       kind: .gauge
     ) { server, _, _ in server.metrics.longestSilenceSurvived.map { .microseconds($0) } },
     Row(
@@ -213,27 +246,30 @@ extension Catalogue {
       metric: MetricName(
         "imdump_endpoint_shortest_silence_before_reset_seconds", .gauge,
         help: "The shortest silence above one second that ended in a reset"),
+      text: [FigureText(.heartbeats, "", nil, .value("shortest silence before a reset"))],
       kind: .gauge
     ) { server, _, _ in server.metrics.shortestSilenceBeforeReset.map { .microseconds($0) } },
   ]
 
   private static let handshakeTimes: [Figure<ServerSnapshot>] = [
-    Row("tcp.handshakes", .count, .end, "TCP handshakes that were timed", json: ["tcp.handshake_rtt_us.count"]) {
-      server, _, _ in
+    Row(
+      "tcp.handshakes", .count, .end, "TCP handshakes that were timed", json: ["tcp.handshake_rtt_us.count"],
+      text: [FigureText(.tcp, "")]
+    ) { server, _, _ in
       let count = server.metrics.tcp.handshakes
       return count == 0 ? nil : .count(count)
     },
     Row(
       "tcp.handshake.min", .time, .end, "the shortest round trip of a TCP handshake",
-      json: ["tcp.handshake_rtt_us.min"], kind: .gauge
+      json: ["tcp.handshake_rtt_us.min"], text: [FigureText(.tcp, "min", nil, .times("round trip"))], kind: .gauge
     ) { server, _, _ in server.metrics.tcp.handshakeMinimum.map { .nanoseconds($0) } },
     Row(
       "tcp.handshake.mean", .time, .end, "the mean round trip of a TCP handshake",
-      json: ["tcp.handshake_rtt_us.mean"], kind: .gauge
+      json: ["tcp.handshake_rtt_us.mean"], text: [FigureText(.tcp, "mean", nil, .times("round trip"))], kind: .gauge
     ) { server, _, _ in server.metrics.tcp.handshakeMean.map { .nanoseconds($0) } },
     Row(
       "tcp.handshake.max", .time, .end, "the longest round trip of a TCP handshake",
-      json: ["tcp.handshake_rtt_us.max"], kind: .gauge
+      json: ["tcp.handshake_rtt_us.max"], text: [FigureText(.tcp, "max", nil, .times("round trip"))], kind: .gauge
     ) { server, _, _ in server.metrics.tcp.handshakeMaximum.map { .nanoseconds($0) } },
   ]
 
@@ -243,7 +279,7 @@ extension Catalogue {
   }
 
   /// The same of any connections, by direction.
-  static let acknowledgmentTimes: [Figure<BothWays>] = [
+  package static let acknowledgmentTimes: [Figure<BothWays>] = [
     acknowledgment("count", .count, "segments whose acknowledgment was timed") {
       $0.count == 0 ? nil : .count(UInt64($0.count))
     },
@@ -258,7 +294,9 @@ extension Catalogue {
     let place = unit == .count ? name : "\(name)_ms"
     return Figure(
       "tcp.ack_rtt.\(name)", unit, .report, help, by: [.direction], json: ["tcp.{direction}.ack_rtt_us.\(name)"],
-      connection: ["tcp.{direction}.ack_rtt.\(place)"], kind: unit == .count ? .counter : .gauge
+      connection: ["tcp.{direction}.ack_rtt.\(place)"],
+      text: unit == .count ? [] : [FigureText(.segments, name, nil, .times("ACK round trip"))],
+      kind: unit == .count ? .counter : .gauge
     ) { ways, way, _ in read(ways[way]) }
   }
 
@@ -310,7 +348,7 @@ extension Catalogue {
     } + [
       Row(
         "reconnects.server", .count, .end, "Reconnects, of ended connections",
-        metric: MetricName("imdump_endpoint_reconnects"), rule: "reconnects"
+        metric: MetricName("imdump_endpoint_reconnects"), rule: FigureRule("reconnects", .reconnects)
       ) { server, _, _ in .count(server.metrics.connections.reconnects) }
     ]
 

@@ -8,7 +8,8 @@ extension Catalogue {
   package static let types: [Figure<KindTotals>] = [
     Row(
       "type.frames", .count, .packet, "Frames decoded", by: [.direction], json: ["frames_", "frames.{direction}"],
-      metric: MetricName("imdump_frames")
+      metric: MetricName("imdump_frames"),
+      text: [.columns(.types, [("client_to_server", "c2s"), ("server_to_client", "s2c")])]
     ) { type, way, _ in .count(type.frames[way]) },
     Row(
       "type.body_bytes", .bytes, .packet, "Bytes of the bodies of frames", by: [.direction],
@@ -17,12 +18,14 @@ extension Catalogue {
     ) { type, way, _ in .count(type.bodyBytes[way]) },
     Row(
       "type.units", .count, .fate, "Exchanges that ask for an answer", by: [.direction],
-      json: ["units_", "exchanges.units"]
+      json: ["units_", "exchanges.units"], text: [.column(.types, "units", absent: "")]
     ) {
       type, way, _ in asks(type) ? .count(UInt64(type.fates[way].units)) : nil
     },
-    Row("type.fates", .count, .fate, "Exchanges {fate}", by: [.direction, .fate], json: ["exchanges.{fate}"]) {
-      type, way, fate in asks(type) ? .count(UInt64(type.fates[way][Dimension.fates[fate].fate])) : nil
+    Row(
+      "type.fates", .count, .fate, "Exchanges {fate}", by: [.direction, .fate], json: ["exchanges.{fate}"],
+      text: [.columns(.types, Dimension.fates.map { ($0.fate.name, $0.fate.name) }, absent: "")]
+    ) { type, way, fate in asks(type) ? .count(UInt64(type.fates[way][Dimension.fates[fate].fate])) : nil
     },
     Row(
       "type.late", .count, .fate, "Exchanges answered after their timeout", by: [.direction],
@@ -57,7 +60,7 @@ extension Catalogue {
     _ read: @escaping @Sendable (SequenceTotals) -> UInt64
   ) -> Figure<SequenceTotals> {
     Figure(
-      "sequences.\(name)", .count, .packet, help, json: [name], text: FigureText(.sequences, words, nil, style)
+      "sequences.\(name)", .count, .packet, help, json: [name], text: [FigureText(.sequences, words, nil, style)]
     ) { totals, _, _ in .count(read(totals)) }
   }
 }

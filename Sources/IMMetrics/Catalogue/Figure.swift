@@ -15,13 +15,14 @@ package struct Figure<Snapshot>: Sendable {
   package init(
     _ id: String, _ unit: FigureUnit = .count, _ moment: FigureMoment, _ help: String, by dimensions: [Dimension] = [],
     json: [String] = [], connection: [String] = [], interval: [String] = [], capture: [String] = [],
-    metric: MetricName? = nil, runMetric: MetricName? = nil, rule: String? = nil, text: FigureText? = nil,
+    metric: MetricName? = nil, runMetric: MetricName? = nil, rule: FigureRule? = nil, text: [FigureText] = [],
     omitsZero: Bool = false, kind: FigureKind = .counter,
     read: @escaping Read
   ) {
     info = FigureInfo(
       id: id, unit: unit, kind: kind, moment: moment, help: help, dimensions: dimensions, json: json,
-      connection: connection, interval: interval, capture: capture, metric: metric, runMetric: runMetric, rule: rule,
+      connection: connection, interval: interval, capture: capture, metric: metric, runMetric: runMetric,
+      rule: rule?.named(by: id),
       text: text, omitsZero: omitsZero)
     self.read = read
   }
@@ -102,10 +103,10 @@ package struct FigureInfo: Sendable {
   package var connection: [String], interval: [String], capture: [String]
   /// Its metric by server (by type, where it is one of types), and its metric of the run.
   package var metric: MetricName?, runMetric: MetricName?
-  /// The metric of rules that counts it.
-  package var rule: String?
-  /// Its words in the lines of text.
-  package var text: FigureText?
+  /// How rules watch it.
+  package var rule: FigureRule?
+  /// Its words in lines of text, and its columns in tables.
+  package var text: [FigureText]
   /// Whether it is left out of JSON where it is 0.
   package var omitsZero: Bool
 
@@ -167,7 +168,7 @@ package enum FigureValue: Sendable {
 
 /// What a figure counts in.
 package enum FigureUnit: String, Sendable {
-  case count, bytes, ratio, time, seconds, histogram
+  case count, bytes, ratio, rate, time, seconds, histogram
 }
 
 /// How a figure moves.
@@ -261,49 +262,5 @@ package struct MetricName: Sendable {
     self.label = label
     self.help = help
     self.isLive = isLive
-  }
-}
-
-/// A figure's words in a line of text, such as `3 duplicate ACKs`.
-package struct FigureText: Sendable {
-  /// The lines that are made of figures.
-  package enum Line: Sendable {
-    case segments, heartbeats, handshakes, connections, sequences, causes, issues, problems
-  }
-
-  /// How it stands in its line.
-  package enum Style: Sendable {
-    /// A part of its own, where it is not 0; or always.
-    case part, always
-    /// In the parentheses behind the part before it; at that part's end.
-    case among, behind
-    /// The words in front of the number, where that is not 0.
-    case labelled
-    /// A part for each value of its dimension whose number is not 0: the value's name, the number, and in parentheses the value's
-    /// words, where there are some.
-    case named([String])
-  }
-
-  /// Its line.
-  package let line: Line
-  /// The words behind one, and behind more.
-  package let one: String, many: String
-  /// How it stands there.
-  package let style: Style
-
-  /// Whether it is there with 0, too.
-  package var isAlways: Bool { if case .always = style { true } else { false } }
-
-  /// A part for each value of its dimension, by name.
-  package static func named(_ line: Line, _ words: [String] = []) -> FigureText {
-    FigureText(line, "", nil, .named(words))
-  }
-
-  /// Words: behind one and, where those are others, behind more.
-  package init(_ line: Line, _ one: String, _ many: String? = nil, _ style: Style = .part) {
-    self.line = line
-    self.one = one
-    self.many = many ?? one
-    self.style = style
   }
 }

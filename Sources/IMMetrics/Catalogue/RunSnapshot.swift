@@ -51,6 +51,11 @@ package final class RunSnapshot {
     traffic = Traffic(summary, frameBytes: total.counts[.frameBytes])
   }
 
+  /// What the engine and the capture counted, where nobody counts by server.
+  package convenience init(_ summary: Summary) {
+    self.init(summary: summary, total: EndpointMetrics(), reconnects: 0, repeatedAnswers: 0)
+  }
+
   /// How often `kind` occurred. The engine counts what it finds in the packets; fates tell the rest, as they are at the end:
   /// a message whose answer came late is no longer unanswered.
   package func count(_ kind: IssueKind) -> UInt64 {

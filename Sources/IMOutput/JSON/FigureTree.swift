@@ -208,6 +208,7 @@ package enum FigureTrees {
   static let connection = FigureTree(Catalogue.connections, .milliseconds) { $0.connection }
   static let interval = FigureTree(Catalogue.intervals, .milliseconds) { $0.interval }
   static let period = FigureTree(Catalogue.periods, .milliseconds) { $0.interval }
+  static let session = FigureTree(Catalogue.sessions, .milliseconds) { $0.json }
   static let capture = FigureTree(Catalogue.captures, .milliseconds) { $0.capture }
 
   // For the documents, which stand in another room: a generic function would not know there what it writes.

@@ -31,7 +31,7 @@ package struct MetricFamily: Sendable {
     switch figure.unit {
     case .bytes: unit = "bytes"
     case .time, .seconds, .histogram: unit = "seconds"
-    case .count, .ratio: unit = ""
+    case .count, .ratio, .rate: unit = ""
     }
   }
 

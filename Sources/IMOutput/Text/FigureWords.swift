@@ -1,48 +1,183 @@
 import IMMetrics
 import IMWire
 
-/// Figures as the parts of a line of text, in the order in which they are declared.
+/// Figures as the parts of a line of text, in the order that they declare.
 enum FigureWords {
   /// The parts of `line`, such as `3 retransmissions (1 fast)`; of direction `way`, where they have one. `remark` adds words to
   /// the part of a named value, beside those that the figure has for it.
   static func parts<Snapshot>(
-    _ line: FigureText.Line, _ figures: [Figure<Snapshot>], _ snapshot: Snapshot, way: Int? = nil,
+    _ line: FigureText.Place, _ figures: [Figure<Snapshot>], _ snapshot: Snapshot, way: Int? = nil,
     remark: (String) -> String? = { _ in nil }
   ) -> [String] {
-    var parts: [String] = []
-    var among: [String] = []
-    func close() {
-      if !among.isEmpty, let last = parts.popLast() { parts.append("\(last) (\(among.joined(separator: ", ")))") }
-      among = []
-    }
-    for figure in figures {
-      guard let text = figure.info.text, text.line == line else { continue }
-      if case .named(let words) = text.style {
-        close()
-        for (place, value) in (figure.info.dimensions.last?.values ?? []).enumerated() {
-          guard case .count(let count)? = figure.value(snapshot, place..<place + 1, 0..<1), count > 0 else { continue }
-          let words = remark(value.name) ?? (place < words.count ? words[place] : nil)
-          parts.append("\(value.name) \(grouped(count))" + (words.map { " (\($0))" } ?? ""))
-        }
-        continue
-      }
-      let all = 0..<(figure.info.dimensions.first?.values.count ?? 1)
-      let range = way.map { $0..<$0 + 1 } ?? all
-      guard case .count(let count)? = figure.value(snapshot, range, 0..<1) else { continue }
-      let words = "\(grouped(count)) \(count == 1 ? text.one : text.many)"
+    var parts = FigureParts()
+    for (figure, text) in Catalogue.texts(line, in: figures) {
       switch text.style {
-      case .among: if count > 0 { among.append(words) }
-      case .behind: if count > 0, let last = parts.popLast() { parts.append("\(last) of \(words)") }
-      case .part, .always:
-        close()
-        if count > 0 || text.isAlways { parts.append(words) }
-      case .labelled:
-        close()
-        if count > 0 { parts.append("\(text.one) \(grouped(count))") }
-      case .named: break
+      case .named(let words):
+        let all = values(figure, snapshot, way)
+        parts.add(
+          named: all.map { ($0.name, $0.count, remark($0.name) ?? ($0.place < words.count ? words[$0.place] : nil)) },
+          head: text.one)
+      case .each(let words): parts.add(each: values(figure, snapshot, way), text, words)
+      case .behindEach(let words): parts.add(behindEach: values(figure, snapshot, way), text, words)
+      default:
+        let isOfWay = way != nil && figure.info.dimensions.first?.name == Dimension.direction.name
+        let value = isOfWay ? figure.value(snapshot, at: way ?? 0) : figure.value(snapshot)
+        parts.add(value, text, figure.info.unit)
       }
     }
+    return parts.all
+  }
+
+  /// The counts of a figure by its last dimension, without those that are 0.
+  private static func values<Snapshot>(
+    _ figure: Figure<Snapshot>, _ snapshot: Snapshot, _ way: Int?
+  ) -> [FigureParts.Value] {
+    (figure.info.dimensions.last?.values ?? []).enumerated().compactMap { place, value in
+      guard case .count(let count)? = figure.value(snapshot, at: place, way: way), count > 0 else { return nil }
+      return (place, value.name, count)
+    }
+  }
+
+  /// A value in a line: `1,234`, `12.50 %`, `3.250 s`.
+  static func text(_ value: FigureValue, _ unit: FigureUnit) -> String {
+    var out = ByteWriter(capacity: 32)
+    switch value {
+    case .count(let count): return grouped(count)
+    case .change(let change): out.number(change)
+    case .ratio(let ratio):
+      if unit == .ratio { return percent(ratio) }
+      out.decimal(ratio, 1)
+    case .microseconds, .mean, .nanoseconds:
+      out.decimal(microseconds(value) / 1_000_000, 3)
+      out.literal(" s")
+    case .seconds(let seconds): out.decimal(seconds, 3)
+    case .percentiles, .coarse, .buckets: break
+    }
+    return out.text
+  }
+
+  /// A time in milliseconds, as it stands in columns.
+  static func milliseconds(_ value: FigureValue) -> String {
+    var out = ByteWriter(capacity: 32)
+    out.milliseconds(Int64(exactly: microseconds(value).rounded(.towardZero)) ?? 0)
+    return out.text
+  }
+
+  private static func microseconds(_ value: FigureValue) -> Double {
+    switch value {
+    case .microseconds(let time): Double(time)
+    case .mean(let time): time
+    case .nanoseconds(let time): Double(time / 1_000)
+    default: 0
+    }
+  }
+}
+
+/// The parts of a line while it is made.
+struct FigureParts {
+  /// A value of a dimension, and how many there are.
+  typealias Value = (place: Int, name: String, count: UInt64)
+
+  private var parts: [String] = []
+  /// What stands in the parentheses behind the last part.
+  private var among: [String] = []
+  /// Whether the figure before is there, and the parts of each of its values.
+  private var isThere = false
+  private var places: [Int: Int] = [:]
+  /// What stands in front of the next part.
+  private var leading = ""
+  /// Times that are joined.
+  private var times: (lead: String, values: [String], labels: [String]) = ("", [], [])
+
+  /// All of them.
+  var all: [String] {
+    mutating get {
+      close()
+      return parts
+    }
+  }
+
+  private mutating func close() {
+    if !among.isEmpty, let last = parts.popLast() { parts.append("\(last) (\(among.joined(separator: ", ")))") }
+    among = []
+    guard !times.values.isEmpty else { return }
+    let lead = times.lead.isEmpty ? "" : times.lead + " "
+    put("\(lead)\(times.values.joined(separator: "/")) ms \(times.labels.joined(separator: "/"))")
+    times = ("", [], [])
+  }
+
+  private mutating func put(_ part: String) {
+    parts.append(leading + part)
+    leading = ""
+  }
+
+  /// Adds a part of its own, if it is there.
+  private mutating func put(if isThere: Bool, _ part: @autoclosure () -> String) {
     close()
-    return parts
+    self.isThere = isThere
+    if isThere { put(part()) }
+  }
+
+  private static func words(_ before: String, _ value: String, _ behind: String) -> String {
+    [before, value, behind].filter { !$0.isEmpty }.joined(separator: " ")
+  }
+
+  /// Adds a figure with this value.
+  mutating func add(_ value: FigureValue?, _ text: FigureText, _ unit: FigureUnit) {
+    var count: UInt64?
+    if case .count(let known)? = value { count = known }
+    let printed = value.map { FigureWords.text($0, unit) } ?? ""
+    let words = Self.words("", printed, count == 1 ? text.one : text.many)
+    switch text.style {
+    case .part: put(if: count.map { $0 > 0 } ?? (value != nil), words)
+    case .always: put(if: value != nil, words)
+    case .labelled: put(if: (count ?? 0) > 0, Self.words(text.one, printed, ""))
+    case .value(let before): put(if: value != nil, Self.words(before, printed, text.one))
+    case .leading(let before):
+      close()
+      if value != nil { leading = Self.words(before, printed, text.one) + ": " }
+    case .among: if isThere, value != nil, count != 0 { among.append(words) }
+    case .behind: if isThere, (count ?? 0) > 0, let last = parts.popLast() { parts.append("\(last) of \(words)") }
+    case .outOf:
+      if isThere, count != nil, let last = parts.popLast() { parts.append(Self.words(printed + " of", last, text.one)) }
+    case .times(let lead):
+      if !times.values.isEmpty, times.lead != lead { close() }
+      guard let value else { return }
+      if times.values.isEmpty { close() }
+      times.lead = lead
+      times.values.append(FigureWords.milliseconds(value))
+      times.labels.append(text.one)
+    case .named, .each, .behindEach, .columns: break
+    }
+  }
+
+  /// Adds a part for each value of a dimension: `name 3 (remark)`.
+  mutating func add(named values: [(name: String, count: UInt64, remark: String?)], head: String) {
+    close()
+    var head = head
+    for (name, count, remark) in values {
+      put(Self.words(head, name, grouped(count)) + (remark.map { " (\($0))" } ?? ""))
+      head = ""
+    }
+  }
+
+  /// Adds a part for each value of a dimension: `3 gaps`; its words are still to come.
+  mutating func add(each values: [Value], _ text: FigureText, _ words: [String]) {
+    close()
+    places = [:]
+    for (place, _, count) in values {
+      places[place] = parts.count
+      let behind = place < words.count ? words[place] : ""
+      put(Self.words(grouped(count), count == 1 ? text.one : text.many, behind))
+    }
+  }
+
+  /// Adds to the parts of these values: `3 gaps of 1,000 bytes`.
+  mutating func add(behindEach values: [Value], _ text: FigureText, _ words: [String]) {
+    for (place, _, count) in values {
+      guard let part = places[place] else { continue }
+      let behind = place < words.count ? words[place] : ""
+      parts[part] += " of " + Self.words(grouped(count), count == 1 ? text.one : text.many, behind)
+    }
   }
 }

@@ -5,107 +5,19 @@ import IMWire
 extension Summary {
   /// The lines, without a line feed at the end.
   package var lines: [String] {
-    var lines: [String] = []
-    lines.append(packets)
-    lines.append(connections)
-    lines.append(bytes)
-    for (i, plan) in plans.enumerated() {
-      if let line = messages(plan, kinds[i]) { lines.append(line) }
+    let run = RunSnapshot(self)
+    func parts(_ line: FigureText.Place) -> String {
+      FigureWords.parts(line, Catalogue.run, run).joined(separator: ", ")
     }
-    if let line = evictions { lines.append(line) }
-    return lines
-  }
-
-  private var evictions: String? {
-    let parts = Eviction.allCases.filter { ledger.evicted[$0] > 0 }.map { "\($0.name) \(grouped(ledger.evicted[$0]))" }
-    return parts.isEmpty ? nil : "forgotten at the limit on memory: " + parts.joined(separator: ", ")
-  }
-
-  private var packets: String {
-    var parts = ["\(count(capture.captured, "packet")) captured"]
-    if let received = capture.received { parts.append("\(grouped(received)) received by filter") }
-    if capture.afterStop > 0 { parts.append("\(grouped(capture.afterStop)) after the stop") }
-    if let filtered = capture.filteredOut, filtered > 0 { parts.append("\(grouped(filtered)) filtered out") }
-    if let dropped = capture.droppedByKernel { parts.append("\(grouped(dropped)) dropped by kernel") }
-    if let dropped = capture.droppedByInterface, dropped > 0 {
-      parts.append("\(grouped(dropped)) dropped by interface")
+    var lines = [parts(.packets), parts(.seen), parts(.bytes)]
+    for (plan, kinds) in zip(plans, kinds) {
+      let profile = ProfileSnapshot(plan, kinds)
+      guard profile.frames > 0 else { continue }
+      let parts = FigureWords.parts(.profile, Catalogue.profiles, profile)
+      lines.append("\(plan.name): " + parts.joined(separator: ", "))
     }
-    var reasons: [String] = []
-    for reason in SkipReason.allCases {
-      let n = ledger.skipped[Int(reason.rawValue)]
-      if n > 0 { reasons.append("\(reason.name) \(grouped(n))") }
-    }
-    parts.append("\(grouped(ledger.segments)) TCP")
-    if !reasons.isEmpty { parts.append("skipped: " + reasons.joined(separator: ", ")) }
-    if ledger.cutPackets > 0 { parts.append("\(grouped(ledger.cutPackets)) cut by snaplen") }
-    if reassembly.copies > 0 { parts.append("\(grouped(reassembly.copies)) captured twice") }
-    if ledger.clockBackwards > 0 { parts.append("\(count(ledger.clockBackwards, "time")) back in time") }
-    if ledger.offloaded > 0 { parts.append("\(grouped(ledger.offloaded)) with offloaded checksum") }
-    return parts.joined(separator: ", ")
-  }
-
-  private var connections: String {
-    var parts = ["\(count(ledger.connections, "connection"))", "\(grouped(ledger.decodedConnections)) decoded"]
-    if ledger.tlsConnections > 0 { parts.append("\(grouped(ledger.tlsConnections)) TLS (encrypted, not readable)") }
-    if ledger.proxiedConnections > 0 { parts.append("\(grouped(ledger.proxiedConnections)) through a proxy") }
-    if ledger.webSocketConnections > 0 { parts.append("\(grouped(ledger.webSocketConnections)) in WebSocket") }
-    if ledger.connectionAttempts > 0 {
-      parts.append("\(grouped(ledger.connectionSuccesses)) of \(count(ledger.connectionAttempts, "attempt")) succeeded")
-    }
-    if ledger.connectionsRefused > 0 { parts.append("\(grouped(ledger.connectionsRefused)) refused") }
-    if ledger.connectionsTimedOut > 0 { parts.append("\(grouped(ledger.connectionsTimedOut)) timed out") }
-    return parts.joined(separator: ", ")
-  }
-
-  private var bytes: String {
-    var parts = [
-      "\(grouped(ledger.decodedBytes)) bytes decoded", "\(grouped(ledger.damagedBytes)) damaged",
-      "\(grouped(ledger.strayBytes)) stray", "\(grouped(ledger.unreadBytes)) not read",
-    ]
-    if ledger.carrierBytes > 0 { parts[2] += " (\(grouped(ledger.carrierBytes)) of carriers)" }
-    for reason in GapReason.allCases {
-      let n = reassembly.gaps[Int(reason.rawValue)]
-      guard n > 0 else { continue }
-      let bytes = reassembly.gapBytes[Int(reason.rawValue)]
-      let what =
-        switch reason {
-        case .captureLoss: "lost by the capture (acknowledged, never seen)"
-        case .snaplen: "cut by snaplen"
-        case .unseen: "never seen"
-        }
-      parts.append("\(count(n, "gap")) of \(grouped(bytes)) bytes \(what)")
-    }
-    if reassembly.retransmissions > 0 { parts.append("\(count(reassembly.retransmissions, "TCP retransmission"))") }
-    if reassembly.outOfWindow > 0 {
-      parts.append("\(count(reassembly.outOfWindow, "segment")) outside the window")
-    }
-    if reassembly.conflicts > 0 {
-      parts.append("\(grouped(reassembly.conflicts)) with other bytes than the first copy")
-    }
-    return parts.joined(separator: ", ")
-  }
-
-  private func messages(_ plan: ProtocolPlan, _ kinds: [KindTotals]) -> String? {
-    var fates = FateCounts()
-    var frames: UInt64 = 0
-    for (i, kind) in kinds.enumerated() {
-      frames += kind.frames[0] + kind.frames[1]
-      let role = i < plan.typeRoles.count ? plan.typeRoles[i] : .other
-      if role == .message {
-        fates.add(kind.fates[0])
-        fates.add(kind.fates[1])
-      }
-    }
-    guard frames > 0 else { return nil }
-    var parts = ["\(plan.name): \(count(frames, "frame"))", "\(count(UInt64(fates.units), "message"))"]
-    let named: [(UInt32, String)] = [
-      (fates.acked, "acked"), (fates.ackedAfterRetry, "acked after retry"), (fates.rejected, "rejected"),
-      (fates.unanswered, "unanswered"), (fates.damaged, "damaged"), (fates.unknown, "unknown"),
-      (fates.pending, "pending"),
-    ]
-    for (n, name) in named where n > 0 { parts.append("\(grouped(UInt64(n))) \(name)") }
-    if let success = FateRatios(fates).success { parts.append("success \(percent(success))") }
-    return parts.joined(separator: ", ")
+    let evictions = parts(.evictions)
+    return evictions.isEmpty ? lines : lines + ["forgotten at the limit on memory: " + evictions]
   }
 }
 

@@ -1,0 +1,130 @@
+/// Where a figure stands in text: a part of a line, such as `3 duplicate ACKs`, or columns of a table.
+package struct FigureText: Sendable {
+  /// The lines and tables that are made of figures.
+  package enum Place: String, Sendable {
+    // The lines at the end of a run.
+    case packets, seen, bytes, profile, evictions
+    // The lines of `imdump stats`.
+    case heartbeats, causes, connections, handshakes, reads, traffic, tcp, segments, sequences, issues, problems
+    // Its tables, and those of `stats --per` and `messages --by session`.
+    case types, servers, worst, periods, sessions
+  }
+
+  /// How a figure stands in its line. What is not known is left out.
+  package enum Style: Sendable {
+    /// A part of its own, where it is not 0; or always.
+    case part, always
+    /// In the parentheses behind the part before it; at that part's end; in front of it: `3 of 5 attempts succeeded`. Only where
+    /// the figure before is there.
+    case among, behind, outOf
+    /// Words in front of the value, where that is not 0.
+    case labelled
+    /// Words in front of what is no count, a ratio or a time, and others behind.
+    case value(String)
+    /// The same, in front of the next part, with a colon.
+    case leading(String)
+    /// Times of one kind, joined: `round trip 1.000/2.000/4.000 ms min/mean/max`. These words stand in front of the first.
+    case times(String)
+    /// A part for each value of the last dimension whose number is not 0: the value's name, the number, and in parentheses the
+    /// value's words, where there are some.
+    case named([String])
+    /// The same, but the number comes first, and the value's words stand behind it; and at the ends of such parts.
+    case each([String]), behindEach([String])
+    /// Columns of a table: for the value of the last dimension with a name, or over all of them. A live table cannot wait for its
+    /// widest cell, so columns there have a width. `absent` stands where the figure is not known.
+    case columns([(value: String?, title: String)], width: Int, absent: String)
+  }
+
+  /// Its line or its table.
+  package let place: Place
+  /// The words behind one, and behind more.
+  package let one: String, many: String
+  /// How it stands there.
+  package let style: Style
+  /// What comes first there has less; of equals, what is declared first.
+  package let order: Int
+
+  /// Where nothing is said of the order.
+  private static let usual = 100
+
+  /// Whether it is there with 0, too.
+  package var isAlways: Bool { if case .always = style { true } else { false } }
+
+  /// Words: behind one and, where those are others, behind more.
+  package init(_ place: Place, _ one: String, _ many: String? = nil, _ style: Style = .part, order: Int? = nil) {
+    self.place = place
+    self.one = one
+    self.many = many ?? one
+    self.style = style
+    self.order = order ?? Self.usual
+  }
+
+  /// A part for each value of its last dimension, by name; `head` stands in front of the first.
+  package static func named(
+    _ place: Place, _ words: [String] = [], head: String = "", order: Int? = nil
+  ) -> FigureText {
+    FigureText(place, head, nil, .named(words), order: order)
+  }
+
+  /// One column.
+  package static func column(
+    _ table: Place, _ title: String, width: Int = 0, absent: String = "-", order: Int? = nil
+  ) -> FigureText {
+    FigureText(table, "", nil, .columns([(nil, title)], width: width, absent: absent), order: order)
+  }
+
+  /// Columns of values of the last dimension.
+  package static func columns(
+    _ table: Place, _ columns: [(value: String, title: String)], width: Int = 0, absent: String = "-",
+    order: Int? = nil
+  ) -> FigureText {
+    let columns = columns.map { (value: String?.some($0.value), title: $0.title) }
+    return FigureText(table, "", nil, .columns(columns, width: width, absent: absent), order: order)
+  }
+}
+
+extension FigureText {
+  /// What it reads like, for lists of figures: `segments: duplicate ACKs`.
+  package var summary: String {
+    let words =
+      switch style {
+      case .columns(let columns, _, _): columns.map(\.title).joined(separator: ", ")
+      case .value(let before), .leading(let before), .times(let before): "\(before) \(one)"
+      case .part, .always, .among, .behind, .outOf, .labelled, .named, .each, .behindEach: many
+      }
+    let text = words.split(separator: " ").joined(separator: " ")
+    return text.isEmpty ? place.rawValue : "\(place.rawValue): \(text)"
+  }
+}
+
+extension Catalogue {
+  /// The figures of a line or a table, with the words they have there, in their order.
+  package static func texts<Snapshot>(
+    _ place: FigureText.Place, in figures: [Figure<Snapshot>]
+  ) -> [(figure: Figure<Snapshot>, text: FigureText)] {
+    let all = figures.flatMap { figure in figure.info.text.filter { $0.place == place }.map { (figure, $0) } }
+    return all.enumerated().sorted { ($0.element.1.order, $0.offset) < ($1.element.1.order, $1.offset) }.map(\.element)
+  }
+
+  /// The count of the figure `id`, over all values of its dimensions; 0 where it is not known.
+  package static func count<Snapshot>(_ id: String, in figures: [Figure<Snapshot>], of snapshot: Snapshot) -> UInt64 {
+    guard let figure = figures.first(where: { $0.info.id == id }),
+      case .count(let count)? = figure.value(snapshot)
+    else { return 0 }
+    return count
+  }
+}
+
+extension Figure {
+  /// Its value over all values of its dimensions.
+  package func value(_ snapshot: Snapshot) -> FigureValue? {
+    let dimensions = info.dimensions.map { 0..<$0.values.count }
+    return value(snapshot, dimensions.first ?? 0..<1, dimensions.count > 1 ? dimensions[1] : 0..<1)
+  }
+
+  /// Its value at a place of the last dimension, over all of the one before it; or, where that is the direction, of `way`.
+  package func value(_ snapshot: Snapshot, at place: Int, way: Int? = nil) -> FigureValue? {
+    guard info.dimensions.count > 1 else { return value(snapshot, place..<place + 1, 0..<1) }
+    return value(snapshot, way.map { $0..<$0 + 1 } ?? 0..<info.dimensions[0].values.count, place..<place + 1)
+  }
+}

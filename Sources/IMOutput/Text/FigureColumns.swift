@@ -1,0 +1,42 @@
+import IMMetrics
+import IMWire
+
+/// The columns of a table that are figures, in the order that they declare.
+struct FigureColumns<Snapshot> {
+  private struct Column {
+    let figure: Figure<Snapshot>
+    /// The place of the last dimension that it is about; `nil` for all.
+    let place: Int?
+    let title: String, width: Int, absent: String
+  }
+
+  private let columns: [Column]
+
+  /// The columns of `table` that `figures` have, as far as `isWanted` takes them.
+  init(
+    _ table: FigureText.Place, _ figures: [Figure<Snapshot>], isWanted: (FigureInfo) -> Bool = { _ in true }
+  ) {
+    columns = Catalogue.texts(table, in: figures).flatMap { figure, text -> [Column] in
+      guard case .columns(let columns, let width, let absent) = text.style, isWanted(figure.info) else { return [] }
+      return columns.map { value, title in
+        let place = value.flatMap { value in figure.info.dimensions.last?.values.firstIndex { $0.name == value } }
+        return Column(figure: figure, place: place, title: title, width: width, absent: absent)
+      }
+    }
+  }
+
+  /// What stands above them.
+  var titles: [String] { columns.map(\.title) }
+  /// How wide each is at least.
+  var widths: [Int] { columns.map { max($0.width, $0.title.count) } }
+
+  /// The cells of a row.
+  func cells(_ snapshot: Snapshot) -> [String] {
+    columns.map { column in
+      let value = column.place.map { column.figure.value(snapshot, at: $0) } ?? column.figure.value(snapshot)
+      guard let value else { return column.absent }
+      return column.figure.info.unit == .time
+        ? FigureWords.milliseconds(value) : FigureWords.text(value, column.figure.info.unit)
+    }
+  }
+}
