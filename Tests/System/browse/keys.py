@@ -78,7 +78,7 @@ def check_sorting_keeps_the_session(bench):
         wait_selected(terminal, "40475")
     terminal.press("s", "s")
     lines = terminal.wait(lambda text: re.search("by messages", text) and "msgs▼" in text and text.split("\n")[3].find("40475") > 0)
-    counts = [int(re.search(r":\d+ +(\d+)", line).group(1)) for line in lines[3:6]]
+    counts = [int(re.search(r":\d+ +\w+ +(\d+)", line).group(1)) for line in lines[3:6]]
     assert counts == sorted(counts, reverse=True), counts
     terminal.press("r")
     lines = terminal.wait(lambda text: "msgs▲" in text and "22509" in text.split("\n")[3])
@@ -308,3 +308,20 @@ def check_unfolding(bench):
     terminal.press("x")
     terminal.wait(lambda text: not re.search("├ packet", text))
     assert terminal.lines()[2:10] == before[2:10]
+
+
+def check_states(bench):
+    """The column, the filter and what a query says are the same."""
+    store = bench.store(bench.sample("tjp-weak-network.pcap"))
+    rows = bench.imdump("query", store, "SELECT name, state FROM sessions", "--format", "csv").stdout.splitlines()[1:]
+    wanted = dict(row.split(",") for row in rows)
+    terminal = opened(bench)
+    for name, state in wanted.items():
+        row_of(terminal.lines(), r" %s .* %s " % (name, {"reconnected": "RECON"}.get(state, state.upper())))
+    for state in sorted(set(wanted.values())) + ["reset"]:
+        for sign in ["", "!"]:
+            terminal.press("/")
+            terminal.press("C-u")
+            terminal.type("%sstate:%s" % (sign, state))
+            terminal.press("Enter")
+            terminal.wait("filter: %sstate:%s +%d of 3" % (sign, state, sum((other == state) != (sign == "!") for other in wanted.values())))

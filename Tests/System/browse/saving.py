@@ -153,7 +153,7 @@ def check_packets_of_a_ladder(bench):
     terminal.type(":ladder 2\n")
     shown(terminal, "ladder")
     name(terminal, "w", "two.pcap")
-    terminal.wait("two.pcap: .*the same message")
+    terminal.wait("two.pcap: .*the same \\d+ messages")
     lines = bench.imdump("messages", "-q", "--json", os.path.join(folder, "two.pcap")).stdout.splitlines()
     wanted = bench.imdump("messages", "-q", "--json", bench.sample("tjp-weak-network.pcap"), "-Y", "conn == 2").stdout.splitlines()
     kept = [re.sub('"conn":\\d+', "", line) for line in lines]
