@@ -7,7 +7,9 @@ import Testing
 
 /// Acknowledgments that answer everything up to their number, and those whose number is another than their message's.
 @Suite struct CumulativeTests {
-  private static func plan(_ more: String = "", bits: Int = 16, wraps: Int = 0x1_0000) throws -> ProtocolPlan {
+  private static func plan(
+    _ more: String = "", bits: Int = 16, wraps: Int = 0x1_0000, outlives: String = "always"
+  ) throws -> ProtocolPlan {
     try ProfileCompiler.compile(
       """
       profile: window
@@ -15,7 +17,7 @@ import Testing
       header: { length: 8, magic: { offset: 0, bytes: C0DE } }
       length: { offset: 2, size: 2 }
       fields: { type: { offset: 4, size: 1 }, sequence: { offset: 6, size: 2 } }
-      sequence: { kind: counter, bits: \(bits), wraps-at: \(wraps) }
+      sequence: { kind: counter, bits: \(bits), wraps-at: \(wraps), outlives-connection: \(outlives) }
       types:
         1: { name: say, role: message, answered: true, numbered: true }
         2: { name: seen, role: acknowledgment, answers: [say], cumulative: true }
@@ -31,16 +33,17 @@ import Testing
     return bytes + [UInt8(truncatingIfNeeded: number)]
   }
 
-  /// What a script of frames comes to: `s5` and `b5` are the client's, `a5` (up to 5) and `g5` (5 alone) the server's; `-` is a
-  /// frame that the capture lacks.
+  /// What a script of frames comes to: `s5` and `b5` are the client's, `a5` (up to 5), `g5` (5 alone) and `e5` (the heartbeat's own
+  /// type) the server's; `-` is a frame that the capture lacks.
   private static func run(_ script: String, _ plan: ProtocolPlan) -> Run {
     var talk = Talk(port: 7_000)
     var lost: [Int] = []
     for word in script.split(separator: " ") {
       let isLost = word.hasPrefix("-")
       let letters = isLost ? word.dropFirst() : word
-      let type: UInt8 = ["s": 1, "a": 2, "g": 3, "b": 4][letters.first ?? " "] ?? 0
-      talk.say(type == 1 || type == 4 ? .clientToServer : .serverToClient, frame(type, Int(letters.dropFirst()) ?? 0))
+      let type: UInt8 = ["s": 1, "a": 2, "g": 3, "b": 4, "e": 4][letters.first ?? " "] ?? 0
+      let isClient = letters.first == "s" || letters.first == "b"
+      talk.say(isClient ? .clientToServer : .serverToClient, frame(type, Int(letters.dropFirst()) ?? 0))
       if isLost, let piece = talk.pieces.last { lost.append(piece.packet) }
     }
     let packets = talk.packets.enumerated().filter { !lost.contains($0.offset) }.map(\.element)
@@ -64,10 +67,14 @@ import Testing
       ("s1 -s2 s3 s4 a4", "1 3 4", "", 1),
       // Numbers that a heartbeat drew.
       ("s1 b2 s3 a3", "1 3", "2", 0),
+      ("b1 e1 s2 b3 e3 a2", "1 2 3", "", 0),
       ("a3", "", "", 1),
-    ] as [(String, String, String, Int)])
-  func upTo(_ script: String, _ answered: String, _ open: String, _ orphans: Int) throws {
-    let run = Self.run(script, try Self.plan())
+    ] as [(String, String, String, Int)],
+    // On one connection it is the same whether numbers outlive it.
+    ["always", "never"])
+  func upTo(_ script: (words: String, answered: String, open: String, orphans: Int), _ outlives: String) throws {
+    let (script, answered, open, orphans) = script
+    let run = Self.run(script, try Self.plan(outlives: outlives))
     let known = Set(run.heard.settled.filter(\.isAnswered).map { Int($0.sequence) }).sorted()
     #expect(known.map(String.init).joined(separator: " ") == answered, "\(script)")
     #expect(run.totals[0].reduce(0) { $0 + Int($1.fates[0].acked) } == known.count, "\(script)")

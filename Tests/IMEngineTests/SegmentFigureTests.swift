@@ -117,6 +117,22 @@ import Testing
       talk.drop(sent[0])
       _ = copy
     },
+    Case(
+      testDescription: "the receiver tells what came twice before what it lacks: two blocks, of which one is a hole's",
+      sent: Expected(again: 2, fast: 1, spurious: 1, lost: 1), received: Expected(duplicates: 3)
+    ) { talk in
+      talk.acknowledges = false
+      let sent = talk.send(bytes + bytes + bytes, .clientToServer, at: at(10))
+      _ = sent
+      let twice = TCPOption.sack([(1_001, 1_101), (1_201, 1_301)])
+      talk.append(.serverToClient, .ack, sequence: 5_001, acknowledgment: 1_101, at: at(20))
+      for i in 0..<3 {
+        talk.append(
+          .serverToClient, .ack, sequence: 5_001, acknowledgment: 1_101, options: [1, 1] + twice, at: at(21 + Int64(i)))
+      }
+      talk.append(.clientToServer, .ack, sequence: 1_101, acknowledgment: 5_001, payload: bytes, at: at(30))
+      talk.append(.clientToServer, .ack, sequence: 1_201, acknowledgment: 5_001, payload: bytes, at: at(31))
+    },
     Case(testDescription: "lost by the capture", sent: Expected(holes: 1, missing: 100)) { talk in
       let sent = talk.send(bytes + bytes, .clientToServer, at: at(10))
       talk.acknowledge(.serverToClient, at: at(11))

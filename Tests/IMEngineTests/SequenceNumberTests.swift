@@ -96,4 +96,34 @@ import Testing
     #expect(few.heldBytes == 0)
     few.expectLedgerAddsUp()
   }
+
+  /// A reset counts by its number; where its sender knows of no connection, which has no numbers, by what it acknowledges
+  /// (RFC 9293, section 3.5.2). One that hits neither is another's.
+  @Test(arguments: [(0, 0, true), (0, 1, false), (1, 0, false), (7, 0, false)])
+  func resetOfTheUnknown(_ sequence: UInt32, _ distance: UInt32, _ ends: Bool) throws {
+    // The client's bytes begin at 1001, the server's in the middle of all numbers.
+    let run = Run(
+      Scene.talk(initial: (1_000, 0x8000_0000)) { talk in
+        talk.open(at: Scene.ms(0))
+        talk.send(Scene.text(1), .clientToServer, at: Scene.ms(10))
+        talk.append(
+          .serverToClient, [.rst, .ack], sequence: sequence, acknowledgment: talk.next[0] &- distance, at: Scene.ms(20))
+        talk.send(Scene.text(2), .clientToServer, at: Scene.ms(30))
+      })
+    let report = try #require(run.heard.reports.last)
+    #expect(report.reason == (ends ? .reset : .open))
+    #expect(run.reassembly.ignoredResets == (ends ? 0 : 1))
+    run.expectLedgerAddsUp()
+  }
+
+  /// Without its beginning a direction is held for a moment, but not more than may be held.
+  @Test(arguments: [10, 100]) func heldBeyondTheLimit(_ segments: Int) {
+    let packets = Scene.talk { talk in
+      talk.acknowledges = false
+      for n in 1...UInt32(segments) { talk.send(Scene.text(n), .clientToServer, at: Scene.ms(10 + Int64(n) / 8)) }
+    }
+    let run = Run(packets) { $0.reassembly.segmentsPerDirection = 40 }
+    #expect(run.sequences == (1...UInt64(segments)).map { $0 })
+    run.expectLedgerAddsUp()
+  }
 }

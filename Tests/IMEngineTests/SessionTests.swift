@@ -225,4 +225,72 @@ import Testing
     #expect(fates.joined(separator: " ") == expected, "\(name)")
     run.expectLedgerAddsUp()
   }
+
+  /// Of 1,100 counters with a gap as many are remembered as the memory is meant for; what the others left out is late when it comes.
+  @Test func manyCounters() {
+    let packets = Scene.talk { talk in
+      talk.open(at: Scene.ms(0))
+      for (round, number) in ([10, 12, 11] as [UInt32]).enumerated() {
+        for session in UInt16(0)..<1_100 {
+          let frame = TJPFrameBuilder(text: "\(number)", sequence: number, session: session)
+          talk.send(frame.bytes, .clientToServer, at: Scene.ms(100 + Int64(round) * 100 + Int64(session) / 20))
+        }
+      }
+    }
+    let run = Run(packets, plans: [Plans.tjp]) { $0.memory = 4 << 20 }
+    let totals = run.orders[0]
+    #expect(totals.map(\.leftOut) == [1_100])
+    #expect(totals.map(\.reordered) == [1_024])
+    #expect(totals.map(\.late) == [76])
+    #expect(totals.map(\.open) == [0])
+    #expect(totals.map(\.missing) == [76])
+    run.expectLedgerAddsUp()
+  }
+
+  /// A session that had to go for others, because its connection was quiet: what it has open is still found by its answer, and
+  /// its connection goes on.
+  @Test func forgottenSession() throws {
+    var quiet = ConversationBuilder(client: Talk.phone, server: Talk.server(8_080))
+    quiet.open(at: Scene.ms(0))
+    quiet.send(Scene.text(5), .clientToServer, at: Scene.ms(1))
+    var busy = ConversationBuilder(
+      client: Endpoint(address: IPAddress(v4: 0xc000_0299), port: 40_002), server: Talk.server(8_080))
+    busy.acknowledges = false
+    busy.open(at: Scene.ms(2))
+    for session in UInt16(1)...30_000 {
+      let frame = TJPFrameBuilder(
+        type: TJPType.receipt, sequence: 7, session: session, body: TLVBuilder().field(0x10, [0, 0, 0, 9]).bytes)
+      busy.send(frame.bytes, .clientToServer, at: Scene.ms(10 + Int64(session) / 20))
+    }
+    quiet.send(TJPFrameBuilder.echoACK(of: 5).bytes, .serverToClient, at: Scene.ms(2_001))
+    quiet.send(Scene.text(6), .clientToServer, at: Scene.ms(2_100))
+    quiet.send(TJPFrameBuilder.echoACK(of: 6).bytes, .serverToClient, at: Scene.ms(2_150))
+    let packets = (quiet.packets + busy.packets).sorted { $0.timestamp < $1.timestamp }
+    let run = Run(packets, plans: [Plans.tjp]) { $0.memory = 4 << 20 }
+    #expect(run.ledger.evicted[.session] > 0)
+    let answered = run.heard.finished.filter(\.isAnswered)
+    #expect(answered.map(\.sequence) == [5, 6] && answered.map(\.roundTrip) == [2_000_000, 50_000])
+    run.expectLedgerAddsUp()
+  }
+
+  /// Answers that the capture has before their messages, more than are kept: the first ones find their messages, the others are
+  /// orphans, and so are their messages.
+  @Test func manyOrphans() {
+    let count: UInt32 = 5_000
+    let packets = Scene.talk { talk in
+      talk.acknowledges = false
+      talk.open(at: Scene.ms(0))
+      for n in 1...count { talk.send(Scene.text(n), .clientToServer, at: Scene.ms(2_000 + Int64(n) / 10)) }
+      // The server's TCP has acknowledged all of them by then.
+      for n in 1...count {
+        talk.send(TJPFrameBuilder.echoACK(of: n).bytes, .serverToClient, at: Scene.ms(100 + Int64(n) / 10))
+      }
+    }
+    let run = Run(packets, plans: [Plans.tjp])
+    let answered = run.heard.finished.filter(\.isAnswered).map(\.sequence)
+    #expect(answered.sorted() == (1...4_096).map { UInt64($0) })
+    #expect(run.heard.finished.count == Int(count))
+    #expect(run.heard.reports.last?.rare.orphanAcks == count - 4_096)
+    run.expectLedgerAddsUp()
+  }
 }

@@ -1,0 +1,138 @@
+import IMTestSupport
+import IMWire
+import Testing
+
+@testable import IMEngine
+
+/// Fates told in batches are those that are told one by one, in the same order.
+@Suite struct SettlementTests {
+  /// Keeps both kinds, as far as they come.
+  private final class Listener: EngineSink {
+    var single: [Exchange] = []
+    var batches: [[Settlement]] = []
+    var all: [Settlement] { batches.flatMap { $0 } }
+
+    func settled(_ exchange: borrowing Exchange) { single.append(copy exchange) }
+    func settled(_ batch: Span<Settlement>) {
+      var part: [Settlement] = []
+      for i in batch.indices { part.append(batch[i]) }
+      batches.append(part)
+    }
+  }
+
+  /// A sink that wants to hear nothing of what it is told.
+  private final class Deaf: EngineSink {}
+
+  @discardableResult
+  private static func lead(
+    _ packets: [TimedPacket], needs: EngineOptions.Needs, into sink: any EngineSink
+  ) -> Ledger {
+    var options = EngineOptions(plans: Plans.both)
+    options.needs = needs
+    var engine = Engine(options: options, sink: sink)
+    let batch = CaptureBuilder(packets).batch(firstNumber: 1)
+    engine.process(batch.bytes.span.bytes, batch.records.span)
+    engine.finish()
+    return engine.totals
+  }
+
+  /// One client and server, of whose messages some are answered at once, some late, some never, and of some the capture lacks the answer.
+  private static func packets() -> [TimedPacket] {
+    Scene.talk { talk in
+      talk.open(at: Scene.ms(0))
+      for n in UInt32(1)...1_500 {
+        let now = Int64(n) * 20
+        talk.send(Scene.text(n), .clientToServer, at: Scene.ms(now))
+        if n % 5 == 0 { talk.send(Scene.text(100_000 + n), .serverToClient, at: Scene.ms(now + 1)) }
+        switch n % 7 {
+        case 1: break
+        case 2: talk.send(TJPFrameBuilder.echoACK(of: n).bytes, .serverToClient, at: Scene.ms(now + 8_000))
+        case 3:
+          talk.send(Scene.text(n), .clientToServer, at: Scene.ms(now + 5))
+          talk.send(TJPFrameBuilder.echoACK(of: n).bytes, .serverToClient, at: Scene.ms(now + 10))
+        case 4:
+          for lost in talk.send(TJPFrameBuilder.echoACK(of: n).bytes, .serverToClient, at: Scene.ms(now + 10)) {
+            talk.drop(lost)
+          }
+        default: talk.send(TJPFrameBuilder.echoACK(of: n).bytes, .serverToClient, at: Scene.ms(now + 10))
+        }
+      }
+    }
+  }
+
+  @Test func batchesAndSingles() {
+    let packets = Self.packets()
+    let (one, many) = (Listener(), Listener())
+    Self.lead(packets, needs: .settled, into: one)
+    Self.lead(packets, needs: .settlements, into: many)
+    #expect(one.batches.isEmpty && many.single.isEmpty)
+    #expect(many.batches.count > 3 && many.batches.allSatisfy { $0.count <= 512 })
+    #expect(many.all.count == one.single.count)
+    var differences = 0
+    for (settlement, exchange) in zip(many.all, one.single) {
+      let expected = Settlement(exchange, endpoint: settlement.endpoint)
+      let isSame =
+        settlement.fate == exchange.fate && settlement.outcome.cause == exchange.cause
+        && settlement.roundTrip == exchange.roundTrip && settlement.direction == exchange.direction
+        && settlement.kind == exchange.kind && settlement.plan == exchange.plan && settlement.status == exchange.status
+        && settlement.flags == exchange.flags && expected.roundTrip == settlement.roundTrip
+        && expected.fate == settlement.fate && expected.isPlain == settlement.isPlain
+      differences += isSame ? 0 : 1
+    }
+    #expect(differences == 0)
+    // All fates that the capture was made of are among them.
+    let fates = Set(one.single.map(\.fate.name))
+    #expect(fates.isSuperset(of: ["acked", "acked_after_retry", "unanswered", "unknown"]), "\(fates)")
+  }
+
+  /// Whoever counts plain ones by their place counts what the others say of themselves.
+  @Test func plainOnes() {
+    let heard = Listener()
+    Self.lead(Self.packets(), needs: .settlements, into: heard)
+    var plain = 0
+    for settlement in heard.all {
+      var place = settlement
+      let found = withUnsafePointer(to: &place) { Settlement.plain($0) }
+      #expect((found != nil) == (settlement.fate == .acked && !settlement.flags.contains(.late)))
+      guard let found else { continue }
+      plain += 1
+      #expect(found.direction == settlement.direction)
+      #expect((found.roundTrip == .max ? nil : Int64(found.roundTrip)) == settlement.roundTrip)
+    }
+    #expect(plain > 500)
+  }
+
+  /// An answer that comes late is told beside what had been told when the time was over.
+  @Test func late() throws {
+    let packets = Scene.talk { talk in
+      talk.open(at: Scene.ms(0))
+      talk.send(Scene.text(1), .clientToServer, at: Scene.ms(10))
+      talk.send(Scene.text(2), .clientToServer, at: Scene.ms(20_000))
+      talk.send(TJPFrameBuilder.echoACK(of: 1).bytes, .serverToClient, at: Scene.ms(20_010))
+    }
+    let heard = Listener()
+    Self.lead(packets, needs: .settlements, into: heard)
+    try #require(heard.all.count == 3)
+    let (first, second) = (heard.all[0], heard.all[1])
+    #expect(first.fate == .unanswered && first.roundTrip == nil && !first.isPlain)
+    #expect(second.fate == .acked && second.roundTrip == 20_000_000 && !second.isPlain)
+    let before = second.beforeLate
+    #expect(before.fate == first.fate && before.outcome.cause == first.outcome.cause)
+    #expect(before.roundTrip == nil && before.flags == first.flags && before.kind == first.kind)
+    #expect(heard.all[2].fate == .pending)
+  }
+
+  /// What a sink wants to hear changes nothing of what is counted, and a sink may leave everything unsaid.
+  @Test(arguments: [Chat.tjp, .mqtt5]) func deaf(_ chat: Chat) {
+    var packets = chat.talk(.across).packets
+    packets.remove(at: packets.count / 2)
+    let all: EngineOptions.Needs = [
+      .frames, .settled, .settlements, .finished, .issues, .connections, .progress, .stretches,
+    ]
+    let (heard, told) = (Recorder(), Self.lead(packets, needs: all, into: Deaf()))
+    let known = Self.lead(packets, needs: all, into: heard)
+    #expect(told.decodedBytes == known.decodedBytes && told.strayBytes == known.strayBytes)
+    #expect(told.issues.indices.allSatisfy { told.issues[$0] == known.issues[$0] } && told.tlvs == known.tlvs)
+    #expect(!heard.frames.isEmpty)
+  }
+}
