@@ -165,6 +165,9 @@ package final class CaptureWriter {
     byteCount &+= UInt64(16 + count)
   }
 
+  /// Bytes that a packet's header has in the file, in front of the packet's own.
+  package var bytesBeforePacket: UInt64 { isPcapng ? 28 : 16 }
+
   /// Bytes that wait to be written.
   package var waitingByteCount: Int { buffer.count - written }
 

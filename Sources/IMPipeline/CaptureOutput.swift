@@ -38,6 +38,8 @@ final class CaptureOutput {
   private var second: Int64 = 0
   /// When the period ends, in nanoseconds since 1970.
   private var periodEnd = Int64.max
+  /// Told where each packet stands.
+  var written: WrittenPackets?
 
   /// Files of `form` at `path`, `-` for standard output. Throws where the folder cannot be opened, or the name is none.
   init(path: String, rotation: RotationOptions, form: CaptureWriter.Form = .pcap) throws(CaptureError) {
@@ -136,7 +138,10 @@ final class CaptureOutput {
           try openNext()
         }
       }
-      try writer?.write(record, bytes, comment: comment?(record))
+      guard let writer else { continue }
+      let offset = writer.byteCount + writer.bytesBeforePacket
+      try writer.write(record, bytes, comment: comment?(record))
+      written?.add(record, at: offset)
     }
     return records.count
   }
@@ -226,6 +231,7 @@ final class CaptureOutput {
   private func begin(_ made: CaptureWriter) throws(CaptureError) {
     try made.flush()
     writer = made
+    written?.begin(made.path)
   }
 
   private func openFolder(_ name: String) throws(CaptureError) {

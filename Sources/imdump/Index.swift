@@ -6,7 +6,10 @@ struct Index: Subcommand {
   static var about: About {
     About(
       "index", "Write messages, sessions, problems and figures over time to a SQLite database.",
-      usage: ["imdump index <file> ... -o <store> [<options>] [<expression> ...]"],
+      usage: [
+        "imdump index <file> ... -o <store> [<options>] [<expression> ...]",
+        "imdump index <file> ... --append <store> [<options>] [<expression> ...]",
+      ],
       discussion: """
         The store has every message with its fate, and sums by session, connection, second, ten seconds and minute. It holds no \
         packets, and of what users write only what --payload asks for. imdump query reads it, and so does everything that \
@@ -24,6 +27,9 @@ struct Index: Subcommand {
       .value(
         "-o <store>", \.store.path,
         "The store to write. A store of that name is replaced; any other file is left alone."),
+      .custom(
+        "--append <store>", "Add the captures to this store, which imdump index has written to its end."
+      ) { options, word in options.store.addsTo = word },
       .flag("--payload", \.store.keepsPayload, "Also keep what users write, to be searched."),
       .group(\.source), .group(\.decode), .group(\.speech),
       .list("<file> ...", \.source.operands, captureFiles),
@@ -31,7 +37,9 @@ struct Index: Subcommand {
   }
 
   func check() throws(ValueError) {
-    guard !store.path.isEmpty else { throw ValueError("name the store to write with -o") }
+    guard store.path.isEmpty != (store.addsTo == nil) else {
+      throw ValueError("name the store to write with -o, or the one to add to with --append")
+    }
   }
 
   func perform() throws(UsageError) -> ExitStatus {

@@ -56,22 +56,36 @@ struct CacheFile {
   func remove() { Self.remove(path) }
 
   private static func remove(_ path: String) {
-    for end in ["", "-wal", "-shm", "-journal"] { unlink(path + end) }
+    removeStore(path)
+    // Packets of a live run.
+    let slash = path.lastIndex(of: "/")
+    let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+    let folder = slash.map { String(path[..<$0]) } ?? "."
+    for found in names(in: folder) where SpillCapture.isFile(found, of: name) { unlink("\(folder)/\(found)") }
+  }
+
+  /// The names in a folder.
+  private static func names(in folder: String) -> [String] {
+    guard let listing = opendir(folder) else { return [] }
+    defer { closedir(listing) }
+    var names: [String] = []
+    while let entry = readdir(listing) {
+      names.append(
+        withUnsafePointer(to: &entry.pointee.d_name) {
+          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        })
+    }
+    return names
   }
 
   private static func removeLeftovers(_ folder: String) {
-    guard let listing = opendir(folder) else { return }
-    defer { closedir(listing) }
-    var names: Set<String> = []
-    while let entry = readdir(listing) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
+    var stores: Set<String> = []
+    for name in names(in: folder) {
       guard name.hasPrefix(prefix), let end = name.firstIndex(of: ".") else { continue }
       let number = name[name.index(name.startIndex, offsetBy: prefix.utf8.count)..<end]
       guard let process = pid_t(number), process > 0, kill(process, 0) != 0, errno == ESRCH else { continue }
-      names.insert("\(folder)/\(prefix)\(number).db")
+      stores.insert("\(folder)/\(prefix)\(number).db")
     }
-    for name in names { remove(name) }
+    for store in stores { remove(store) }
   }
 }

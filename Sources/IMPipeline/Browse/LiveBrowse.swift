@@ -19,7 +19,7 @@ struct LiveBrowse {
   private let plans: (frames: [ProtocolPlan], files: [ProtocolPlan], capture: [ProtocolPlan])
   private let source: BrowsedSource
 
-  /// Bytes of a store behind which no messages are added.
+  /// Bytes of a store at which its oldest messages are removed; half of them are for packets, where `-w` keeps none.
   private static let maximumBytes: UInt64 = 4 << 30
 
   init(
@@ -97,6 +97,7 @@ struct LiveBrowse {
     choices.path = path
     choices.keepsPayload = options.keepsPayload
     choices.maximumBytes = Self.maximumBytes
+    choices.keepsPackets = true
     return choices
   }
 }

@@ -63,7 +63,7 @@ final class StoreLoading: Sendable {
     choices.store = store
     let companions: [any Companion]
     do throws(UsageError) { companions = try run.companions(choices, Output.standard()) } catch { return error.message }
-    let driver = run.driver(run.engine(exchangeCapacity: 1 << 18, companions: companions), companions)
+    let driver = run.driver(run.engine(exchangeCapacity: 1 << 16, companions: companions), companions)
     let share = FileShare(run.input.files)
     let errors = run.lead(
       driver,

@@ -15,10 +15,15 @@ final class StoreReading {
       do throws(StoreError) {
         let reader = try StoreReader(path)
         reader.stop { desk.isStale }
-        if isLists { answers.put(.captures(try reader.captures())) }
+        var captures: [String] = []
         var answering = Answering(reader: reader, finder: PageFinder(reader, zone: zone), desk: desk)
         while let request = desk.take() {
           do throws(StoreError) {
+            // A live run begins one file after another.
+            if isLists, case let now = try reader.captures(), now != captures {
+              captures = now
+              answers.put(.captures(now))
+            }
             if let answer = try answering.answer(request) { answers.put(answer) }
           } catch {
             // What was interrupted is wanted by nobody.

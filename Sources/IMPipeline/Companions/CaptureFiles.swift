@@ -7,6 +7,8 @@ import IMWire
 final class CaptureFiles: Companion {
   private let input: InputOptions
   private let path: String
+  /// Told where packets stand in the files.
+  private let written: WrittenPackets?
   /// What opens further files, where this process may not.
   private let opener: FileOpener?
   private var output: CaptureOutput?
@@ -25,6 +27,7 @@ final class CaptureFiles: Companion {
     input = place.run.input
     self.path = path
     opener = place.opener
+    written = place.written
     if Self.isPcapng(path), let owners = place.run.owners { self.owners = OwnerComments(owners) }
   }
 
@@ -36,6 +39,7 @@ final class CaptureFiles: Companion {
       Self.isPcapng(path)
       ? .pcapng(interface: input.interface ?? "", application: "imdump \(imdumpVersion)") : .pcap
     output = try CaptureOutput(path: path, rotation: input.rotation, form: form)
+    output?.written = written
   }
 
   /// What cannot be written is said at once, and a quiet line leaves a capture of no packets.
@@ -59,6 +63,7 @@ final class CaptureFiles: Companion {
   func confined() throws(CaptureError) { try output?.checkRights() }
 
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
+    written?.clear()
     guard let output, !hasFailed else { return records.count }
     guard let owners else { return try attempt { () throws(CaptureError) in try output.write(records, bytes) } }
     // Made in front of the writing, whose closure may not hold the bytes.

@@ -142,6 +142,8 @@ struct RunPlace {
   let desk: AlertDesk
   /// The process that it has asked for.
   var opener: FileOpener?
+  /// Where packets stand in the files of `-w`; `nil` where nobody asks.
+  var written: WrittenPackets?
   /// The server that texts are given to; `nil` without one.
   var server: WebServer?
 }

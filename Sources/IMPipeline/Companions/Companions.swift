@@ -24,9 +24,11 @@ extension Run {
     // Made first, while there is nothing that they could share.
     let openers = kinds.map { kind in kind.openerOption(self, choices).flatMap { confinement.makeOpener($0) } }
     let server = try server(choices)
+    let written = isLive && choices.store != nil && input.writePath.map { $0 != "-" } ?? false ? WrittenPackets() : nil
     var made: [any Companion] = []
     for (kind, opener) in zip(kinds, openers) {
-      let place = RunPlace(run: self, choices: choices, output: output, desk: desk, opener: opener, server: server)
+      let place = RunPlace(
+        run: self, choices: choices, output: output, desk: desk, opener: opener, written: written, server: server)
       if let companion = try kind.init(place) { made.append(companion) }
     }
     return made

@@ -1,3 +1,4 @@
+import Glibc
 import IMEngine
 import IMStore
 
@@ -5,6 +6,20 @@ import IMStore
 package func runIndex(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, store: StoreChoices
 ) throws(UsageError) -> ExitStatus {
+  var store = store
+  if let target = store.addsTo {
+    // Told before hours of reading, and not behind them.
+    do throws(StoreError) { _ = try StoreMerge(target, called: target) } catch {
+      complain(error.description)
+      return error.kind == .notFound ? .noInput : .failure
+    }
+    let place = realpath(target, nil).map { real in
+      defer { free(real) }
+      return String(cString: real)
+    }
+    store.addsTo = place ?? target
+    store.path = "\(place ?? target).added-\(getpid())"
+  }
   // An eighth is for the figures of sessions, as in `messages --by session`.
   var decode = decode
   decode.memory -= decode.memory / 8
@@ -13,7 +28,7 @@ package func runIndex(
   choices.store = store
   let output = Output.standard()
   let companions = try run.companions(choices, output)
-  let driver = run.driver(run.engine(exchangeCapacity: 1 << 18, companions: companions), companions)
+  let driver = run.driver(run.engine(exchangeCapacity: 1 << 16, companions: companions), companions)
   let errors = run.lead(driver)
   return run.conclude(driver, errors, output)
 }

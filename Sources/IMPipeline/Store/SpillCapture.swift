@@ -92,6 +92,13 @@ final class SpillCapture {
 
   private func fileName(_ number: UInt32) -> String { "\(name).spill-\(number).pcap" }
 
+  /// Whether a file's name is that of packets beside the store `name`.
+  static func isFile(_ found: String, of name: String) -> Bool {
+    let start = "\(name).spill-", end = ".pcap"
+    return found.hasPrefix(start) && found.hasSuffix(end)
+      && UInt32(found.dropFirst(start.utf8.count).dropLast(end.utf8.count)) != nil
+  }
+
   private func openNext() throws(CaptureError) {
     while number >= Self.fileCount, oldest <= number - (Self.fileCount - 1) { removeOldest() }
     let descriptor = imdump_replace_file(folder, fileName(number + 1))
@@ -123,11 +130,7 @@ final class SpillCapture {
       let found = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      let start = "\(name).spill-", end = ".pcap"
-      guard found.hasPrefix(start), found.hasSuffix(end),
-        UInt32(found.dropFirst(start.utf8.count).dropLast(end.utf8.count)) != nil
-      else { continue }
-      names.append(found)
+      if Self.isFile(found, of: name) { names.append(found) }
     }
     for name in names { _ = imdump_remove_file(folder, name) }
   }

@@ -19,6 +19,8 @@ package struct StoreChoices: Sendable {
   package var keepsPackets = false
   /// Bytes of packets that are kept where there is no limit.
   static let defaultSpill: UInt64 = 2 << 30
+  /// The store that what is written is added to in the end; `nil` for none.
+  package var addsTo: String?
   /// Called by the thread that writes when the store is there, and after each batch.
   var written: (@Sendable () -> Void)?
 
@@ -40,6 +42,8 @@ final class StoreKeeper: Companion {
   private var batch = StoreBatch()
   private var size: BatchSize
   private var sink: MessageSink?
+  /// Where `-w` has written the packets of a live run.
+  private let written: WrittenPackets?
   /// The packets of a live run.
   private var spill: SpillCapture?
   /// What packets are read from.
@@ -60,6 +64,7 @@ final class StoreKeeper: Companion {
     guard let choices = place.choices.store else { return nil }
     run = place.run
     isLive = place.run.isLive
+    written = place.written
     self.choices = choices
     size = BatchSize(maximumBytes: choices.maximumBytes)
   }
@@ -121,7 +126,7 @@ final class StoreKeeper: Companion {
     let file = try StoreFile(choices.path)
     // Live, packets are found in what `-w` writes, if anywhere.
     let captures: [StoreOptions.Capture] =
-      spills
+      spills || written != nil
       ? []
       : isLive
         ? [StoreOptions.Capture(path: run.input.writePath ?? run.input.interface ?? "")]
@@ -159,6 +164,12 @@ final class StoreKeeper: Companion {
   }
 
   func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) throws(CaptureError) -> Int {
+    if let written {
+      sink?.places.begin(bytes, written.packets)
+      sink?.capture = max(1, written.number) - 1
+      noteFiles(written)
+      return records.count
+    }
     guard let spill else {
       sink?.places.begin(bytes, at: source?.batchOffset)
       return records.count
@@ -171,6 +182,11 @@ final class StoreKeeper: Companion {
     for file in changes.begun { batch.begin(Int64(file.number), file.path) }
     for number in changes.gone { batch.forget(Int64(number)) }
     return records.count
+  }
+
+  /// Tells the writer of files that were begun.
+  private func noteFiles(_ written: WrittenPackets) {
+    for file in written.takeBegun() { batch.begin(Int64(file.number), file.path) }
   }
 
   func afterBatch(_ driver: Driver) throws(CaptureError) {
@@ -213,6 +229,7 @@ final class StoreKeeper: Companion {
   func finish(_ driver: Driver) {
     sink?.end()
     spill?.close()
+    if let written { noteFiles(written) }
     if !batch.isEmpty { queue.put(batch) }
     batch = StoreBatch()
   }
@@ -224,8 +241,10 @@ final class StoreKeeper: Companion {
       removed = try thread.join(isWhole: status == .success && dropped == 0)
     } catch {
       if !isTold { complain(error.description) }
+      if choices.addsTo != nil { removeStore(choices.path) }
       return max(status, .ioError)
     }
+    if let target = choices.addsTo { return add(to: target, status) }
     let stored = messageCount - removed - dropped
     if !run.report.isQuiet { complain("\(choices.path): \(count(stored, "message"))") }
     if removed > 0, !run.report.isQuiet {
@@ -235,6 +254,30 @@ final class StoreKeeper: Companion {
     complain("\(choices.path): the disk was too slow for \(count(dropped, "message")), which it lacks")
     return max(status, .ioError)
   }
+}
+
+extension StoreKeeper {
+  /// Adds what was written to another store, where captures were read to their end; then it goes.
+  private func add(to target: String, _ status: ExitStatus) -> ExitStatus {
+    defer { removeStore(choices.path) }
+    guard status == .success else {
+      complain("\(target): nothing was added: the captures were not read to their end")
+      return status
+    }
+    do throws(StoreError) {
+      let added = try StoreMerge(target, called: target).add(choices.path)
+      if !run.report.isQuiet { complain("\(target): \(count(UInt64(clamping: added), "message")) added") }
+      return status
+    } catch {
+      complain(error.description)
+      return error.kind == .badStatement ? .failure : .ioError
+    }
+  }
+}
+
+/// Removes a store, with what SQLite has beside it.
+func removeStore(_ path: String) {
+  for end in ["", "-wal", "-shm", "-journal"] { unlink(path + end) }
 }
 
 /// Bytes of a file; `nil` for what is no file.

@@ -11,6 +11,7 @@ final class StoreQueue: @unchecked Sendable {
   private var batches: [StoreBatch] = []
   private var spare: [StoreBatch] = []
   private var isEnded = false
+  private var whole: Bool?
   private var failure: StoreError?
   private var oldest: Int64?
 
@@ -55,9 +56,10 @@ final class StoreQueue: @unchecked Sendable {
   /// An empty batch; with the room of one that was written, where there is one.
   func emptyBatch() -> StoreBatch { lock.locked { spare.popLast() } ?? StoreBatch() }
 
-  /// No batch follows.
-  func end() {
+  /// No batch follows; `isWhole` says that captures were read to their end.
+  func end(isWhole: Bool) {
     lock.locked {
+      whole = isWhole
       isEnded = true
       lock.tell()
     }
@@ -71,6 +73,9 @@ final class StoreQueue: @unchecked Sendable {
       lock.tell()
     }
   }
+
+  /// Whether captures were read to their end; `nil` while they are read.
+  var isWhole: Bool? { lock.locked { whole } }
 
   /// Batches that wait.
   var count: Int { lock.locked { batches.count } }

@@ -21,6 +21,10 @@ final class StoreThread {
         written?()
         queue.giveBack(batch)
       }
+      // By this thread: the memory that it has for pages serves for sorting.
+      if let isWhole = queue.isWhole {
+        do throws(StoreError) { try writer.finish(isWhole: isWhole) } catch { queue.fail(error) }
+      }
     }
   }
 
@@ -28,11 +32,10 @@ final class StoreThread {
   /// stopped the writer.
   func join(isWhole: Bool) throws(StoreError) -> UInt64 {
     guard let thread else { return 0 }
-    queue.end()
+    queue.end(isWhole: isWhole)
     thread.join()
     self.thread = nil
     if let error = queue.error { throw error }
-    try writer.finish(isWhole: isWhole)
     return writer.removed
   }
 }

@@ -12,6 +12,8 @@ final class Connection {
   enum Mode {
     /// An existing file, for reading; nothing can change it.
     case reading
+    /// An existing file, for writing.
+    case changing
     /// An existing file or a new one, for writing.
     case writing
   }
@@ -26,6 +28,7 @@ final class Connection {
     let flags: Int32 =
       switch mode {
       case .reading: SQLITE_OPEN_READONLY
+      case .changing: SQLITE_OPEN_READWRITE
       case .writing: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       }
     var handle: OpaquePointer?

@@ -19,10 +19,10 @@ struct Figures {
   private static let fates = Fate.allCases.map { Int($0.rawValue) }
   /// The columns of fates, in the order of `Fate`.
   private static var fateColumns: [String] { Fate.allCases.map(\.name) }
-  private static var sums: [String] {
+  static var sums: [String] {
     ["messages"] + fateColumns + ["retries", "late", "rtt_count", "rtt_sum_us"]
   }
-  private static let ends = ["rtt_min_us": "min", "rtt_max_us": "max", "first_us": "min", "last_us": "max"]
+  static let ends = ["rtt_min_us": "min", "rtt_max_us": "max", "first_us": "min", "last_us": "max"]
   private static let endColumns = ["rtt_min_us", "rtt_max_us", "first_us", "last_us"]
   private static var columns: [String] { sums + endColumns }
 

@@ -87,6 +87,14 @@ enum Schema {
   /// The index by which a message's problems are found. It is built early where some are to be removed.
   static let problemIndex = "CREATE INDEX IF NOT EXISTS problem_kind_time ON problem (kind, time_us);"
 
+  /// Drops all of them.
+  static var dropIndexes: String {
+    indexes.split(separator: "\n").compactMap { line in
+      let words = line.split(separator: " ")
+      return words.count > 5 ? "DROP INDEX IF EXISTS main.\(words[5]);" : nil
+    }.joined(separator: "\n")
+  }
+
   /// Indexes that are built when all rows are there: with three of them from the start, rows go in six times slower.
   static let indexes = """
     \(problemIndex)

@@ -61,7 +61,7 @@ struct PeriodRows: ~Copyable {
     }
   }
 
-  private static func floor(_ value: Int64, _ width: Int64) -> Int64 {
+  static func floor(_ value: Int64, _ width: Int64) -> Int64 {
     value / width - (value % width < 0 ? 1 : 0)
   }
 

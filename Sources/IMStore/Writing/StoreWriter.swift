@@ -121,7 +121,11 @@ package final class StoreWriter {
   private func write(captures batch: StoreBatch) throws(StoreError) {
     guard !batch.begun.isEmpty || !batch.gone.isEmpty else { return }
     var add = try database.prepare("INSERT OR REPLACE INTO capture VALUES (?1, ?2, NULL)", "write captures")
+    var forget = try database.prepare("UPDATE capture SET path = NULL WHERE path = ?1", "write captures")
     for capture in batch.begun {
+      // Another file has the name from now on.
+      forget.bind(1, capture.path)
+      try forget.run()
       add.bind(1, capture.id)
       add.bind(2, capture.path)
       try add.run()

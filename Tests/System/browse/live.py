@@ -136,6 +136,11 @@ def check_it_leaves_no_file(bench):
             terminal.wait("● live  0 packets")
             send(space, packets(bench, 3, 2))
             terminal.wait(r"\d+ sessions?  \d+ messages")
+            # Packets are kept beside the store: the bytes of a message can be seen.
+            terminal.press("a")
+            terminal.wait("messages of all sessions")
+            terminal.press("Enter")
+            terminal.wait(r"\d+ bytes at \d+")
             if how == "q":
                 terminal.press("q")
             else:

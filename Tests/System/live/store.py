@@ -63,15 +63,45 @@ def check(binary, space, folder, report, is_long):
                       store.execute("SELECT conn, dir, seq, type, fate FROM messages"))
         report.check("in the end it has the messages of the packets' file", len(rows) > 0 and rows == told(binary, packets),
                      "%d rows" % len(rows))
+        places = "SELECT client, dir, seq, type, byte_offset, byte_count FROM messages ORDER BY 1, 2, 3, 4, 5"
+        index = os.path.join(place, "index.db")
+        subprocess.run([binary, "index", "-q", packets, "-o", index], check=True)
+        wanted = sqlite3.connect(index).execute(places).fetchall()
+        report.check("and says where their bytes are in it, as the index of the file does",
+                     any(row[4] for row in wanted) and store.execute(places).fetchall() == wanted, wanted[:3])
         report.check("and is whole", store.execute("SELECT value FROM info WHERE key = 'whole'").fetchone()[0] == 1)
         store.close()
 
-    # One that may not be large.
+    # Packets in files that follow one another; the first names come again.
+    for count in ([], ["-W", "2"]):
+        place = os.path.join(folder, "files-%d" % len(count))
+        os.mkdir(place)
+        path = os.path.join(place, "live.db")
+        run = runs.Run(binary, space.far, folder, "-i", "wire0", "--store", path, "-w", os.path.join(place, "part"), "-C", "20k", *count)
+        if not report.check("a store beside files that follow one another", run.listens(), run.told()):
+            continue
+        os.waitpid(net.send(space.near, sent), 0)
+        run.stop(signal.SIGINT)
+        rows = sqlite3.connect(path).execute("SELECT capture, byte_offset, byte_count FROM messages WHERE byte_offset NOT NULL").fetchall()
+        heads = set()
+        for capture, offset, size in rows:
+            if capture:
+                with open(capture, "rb") as file:
+                    file.seek(offset)
+                    frame = file.read(size)
+                heads.add((len(frame) == size, frame[:2]))
+        captures = {row[0] for row in rows}
+        report.check("says in which file the bytes are, and where", len(captures) > 2 - (not count) and len(heads) == 1 and
+                     (None in captures) == bool(count), (sorted(map(str, captures)), heads, len(rows)))
+
+    # One that may not be large, with the packets beside it.
     path = os.path.join(folder, "small.db")
-    run = runs.Run(binary, space.far, folder, "-i", "wire0", "--store", path, "--store-max", "200k")
+    run = runs.Run(binary, space.far, folder, "-i", "wire0", "--store", path, "--store-max", "1M")
     if report.check("a store with a limit", run.listens(), run.told()):
-        for _ in range(3):
+        for _ in range(6):
             os.waitpid(net.send(space.near, sent), 0)
         run.stop(signal.SIGINT)
-        report.check("is full, and says how much it lacks", "is full (--store-max), and lacks" in run.said, run.said)
-        report.check("is not whole", ask(path, "SELECT value FROM info WHERE key = 'whole'") == (0,))
+        sizes = {name: os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder) if name.startswith("small.db")}
+        report.check("keeps to it", run.status == 0 and sum(sizes.values()) < 1 << 20, (run.said, sizes))
+        rows = ask(path, "SELECT count(*), (SELECT sum(messages) FROM session) FROM message")
+        report.check("and its sums are those of its rows", bool(rows) and rows[0] > 0 and rows[0] == rows[1], rows)
