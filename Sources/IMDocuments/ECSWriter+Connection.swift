@@ -181,7 +181,6 @@ extension ECSWriter {
     _ report: ConnectionReport, _ record: ConnectionBook.Record, _ profile: Profile?, _ end: Timestamp, hasEnded: Bool,
     _ lines: inout JSONLines
   ) {
-    let counts = MessageTally(report).both
     lines.key("message")
     lines.writer.byte(UInt8(ascii: "\""))
     lines.writer.endpoint(report.info.client)
@@ -198,9 +197,7 @@ extension ECSWriter {
     }
     lines.writer.decimal(Double(end.microseconds - report.firstSeen.microseconds) / 1e6, 2)
     lines.writer.literal(" s: ")
-    lines.writer.number(counts.units)
-    lines.writer.literal(counts.units == 1 ? " message" : " messages")
-    sentence(FateRatios(counts), &lines)
+    sentence(MessageTally(report), &lines)
     lines.writer.byte(UInt8(ascii: "\""))
   }
 }

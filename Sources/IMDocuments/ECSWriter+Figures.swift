@@ -4,15 +4,18 @@ import IMOutput
 import IMWire
 
 extension ECSWriter {
-  /// `, success 99.78 %, loss 0.22 %`, as far as there are ratios.
-  func sentence(_ ratios: FateRatios, _ lines: inout JSONLines) {
-    if let success = ratios.success {
-      lines.writer.literal(", success ")
-      lines.writer.percent(success)
-    }
-    if let loss = ratios.loss {
-      lines.writer.literal(", loss ")
-      lines.writer.percent(loss)
-    }
+  /// `311 messages, success 99.78 %, loss 0.22 %`, as far as there are ratios.
+  func sentence(_ messages: MessageTally, _ lines: inout JSONLines) {
+    let units = Catalogue.count("messages.units", in: Catalogue.fates, of: messages)
+    lines.writer.number(units)
+    lines.writer.literal(units == 1 ? " message" : " messages")
+    ratio("messages.success", ", success ", messages, &lines)
+    ratio("messages.loss", ", loss ", messages, &lines)
+  }
+
+  private func ratio(_ id: String, _ words: StaticString, _ messages: MessageTally, _ lines: inout JSONLines) {
+    guard case .ratio(let ratio)? = Catalogue.value(id, in: Catalogue.ratios, of: messages) else { return }
+    lines.writer.literal(words)
+    lines.writer.percent(ratio)
   }
 }

@@ -30,22 +30,21 @@ extension ECSWriter {
     lines.open("summary")
     lines.number("period_s", UInt64(PeriodClock.length / 1_000_000_000))
     lines.flag("partial", period.isPartial)
-    FigureTrees.write(
-      IntervalSnapshot(metrics, hasChecksums: profile?.checksumName != nil), &lines)
+    let minute = IntervalSnapshot(metrics, hasChecksums: profile?.checksumName != nil)
+    FigureTrees.write(minute, &lines)
     lines.flag("lossy", loss.isLossy || metrics.captureGaps > 0)
     lines.decimal("capture_loss_ratio", loss.ratio)
     lines.close()
     lines.close()
-    sentence(key, metrics, period, profile, &lines)
+    sentence(key, minute, period, profile, &lines)
     return lines.end()
   }
 
   /// `203.0.113.9:8080 tjp, 60.0 s: success 99.83 %, loss 0.17 %, RTT p95 160.1 ms, 311 connections`.
   private func sentence(
-    _ key: EndpointKey, _ metrics: PeriodMetrics, _ period: Period, _ profile: Profile?,
+    _ key: EndpointKey, _ minute: IntervalSnapshot, _ period: Period, _ profile: Profile?,
     _ lines: inout JSONLines
   ) {
-    let units = metrics.messages.both.units
     lines.key("message")
     lines.writer.byte(UInt8(ascii: "\""))
     lines.writer.endpoint(key.endpoint)
@@ -54,16 +53,15 @@ extension ECSWriter {
     lines.writer.literal(", ")
     lines.writer.decimal(Double(period.end.microseconds - period.start.microseconds) / 1e6, 2)
     lines.writer.literal(" s: ")
-    lines.writer.number(units)
-    lines.writer.literal(units == 1 ? " message" : " messages")
-    sentence(metrics.ratios, &lines)
-    if let p95 = metrics.roundTrips.percentile(95) {
+    sentence(minute.metrics.messages, &lines)
+    if case .microseconds(let p95)? = Catalogue.value("rtt.coarse.p95_ms", in: Catalogue.intervals, of: minute) {
       lines.writer.literal(", RTT p95 ")
       lines.writer.thousandths(p95)
       lines.writer.literal(" ms")
     }
     lines.writer.literal(", ")
-    lines.writer.number(metrics.active)
-    lines.writer.literal(metrics.active == 1 ? " connection\"" : " connections\"")
+    let active = Catalogue.count("connections.active", in: Catalogue.intervals, of: minute)
+    lines.writer.number(active)
+    lines.writer.literal(active == 1 ? " connection\"" : " connections\"")
   }
 }

@@ -108,11 +108,13 @@ extension Catalogue {
 
   /// The count of the figure `id`, over all values of its dimensions; 0 where it is not known.
   package static func count<Snapshot>(_ id: String, in figures: [Figure<Snapshot>], of snapshot: Snapshot) -> UInt64 {
-    guard let figure = figures.first(where: { $0.info.id == id }),
-      case .count(let count)? = figure.value(snapshot)
-    else { return 0 }
-    return count
+    if case .count(let count)? = value(id, in: figures, of: snapshot) { count } else { 0 }
   }
+
+  /// The value of the figure `id`, over all values of its dimensions; `nil` where it is not known.
+  package static func value<Snapshot>(
+    _ id: String, in figures: [Figure<Snapshot>], of snapshot: Snapshot
+  ) -> FigureValue? { figures.first { $0.info.id == id }?.value(snapshot) }
 }
 
 extension Figure {
