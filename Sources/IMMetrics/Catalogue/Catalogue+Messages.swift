@@ -16,7 +16,7 @@ extension Catalogue {
       connection: ["messages.{direction}.{fate}"], interval: ["messages.{direction}.{fate}"],
       text: [
         FigureText(
-          .profile, "", nil, .each(Dimension.fates.map { $0.fate.name.replacing("_", with: " ") })),
+          .profile, "", nil, .each(Dimension.fates.map { String($0.fate.name.map { $0 == "_" ? " " : $0 }) })),
         .columns(.worst, [.rejected, .unanswered, .damaged].map { (fate: Fate) in (fate.name, fate.name) }, order: 1),
         .columns(.periods, [(Fate.rejected.name, Fate.rejected.name)], width: 8, order: 6),
       ]

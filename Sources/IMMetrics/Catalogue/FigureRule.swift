@@ -15,7 +15,9 @@ package struct FigureRule: Sendable {
   package static let reported = FigureRule("", .reports)
 
   /// The same with a name: where it has none of its own, that of the figure `id`.
-  func named(by id: String) -> FigureRule { name.isEmpty ? FigureRule(id.replacing(".", with: "_"), samples) : self }
+  func named(by id: String) -> FigureRule {
+    name.isEmpty ? FigureRule(String(id.map { $0 == "." ? "_" : $0 }), samples) : self
+  }
 }
 
 /// What the samples are that a rule's window is made of.

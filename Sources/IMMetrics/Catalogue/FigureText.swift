@@ -102,8 +102,13 @@ extension Catalogue {
   package static func texts<Snapshot>(
     _ place: FigureText.Place, in figures: [Figure<Snapshot>]
   ) -> [(figure: Figure<Snapshot>, text: FigureText)] {
-    let all = figures.flatMap { figure in figure.info.text.filter { $0.place == place }.map { (figure, $0) } }
-    return all.enumerated().sorted { ($0.element.1.order, $0.offset) < ($1.element.1.order, $1.offset) }.map(\.element)
+    var all: [(figure: Figure<Snapshot>, text: FigureText)] = []
+    for figure in figures {
+      for text in figure.info.text where text.place == place {
+        all.insert((figure, text), at: all.firstIndex { $0.text.order > text.order } ?? all.count)
+      }
+    }
+    return all
   }
 
   /// The count of the figure `id`, over all values of its dimensions; 0 where it is not known.
