@@ -19,8 +19,15 @@ let checked: [SwiftSetting] =
 let hardWired: [SwiftSetting] =
   Context.environment["IMDUMP_HARDWIRED"] == "1" ? [.define("HARDWIRED")] : []
 
-func room(_ name: String, _ rooms: [Target.Dependency], resources: [Resource]? = nil) -> Target {
-  .target(name: name, dependencies: rooms, resources: resources, swiftSettings: settings + checked + hardWired)
+/// Rooms that work for a person who looks, and not for each packet, are built for size.
+let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
+func room(
+  _ name: String, _ rooms: [Target.Dependency], resources: [Resource]? = nil, isCold: Bool = false
+) -> Target {
+  .target(
+    name: name, dependencies: rooms, resources: resources,
+    swiftSettings: settings + checked + hardWired + (isCold ? small : []))
 }
 
 func tests(_ name: String, _ rooms: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -81,7 +88,7 @@ let package = Package(
     room(
       "IMProfile", ["IMEngine", "IMFields", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
-    room("IMInference", ["IMEngine", "IMWire"]),
+    room("IMInference", ["IMEngine", "IMWire"], isCold: true),
     room("IMRedaction", ["IMEngine", "IMFields", "IMWire"]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
@@ -94,9 +101,9 @@ let package = Package(
       ["IMOutput", "IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMOwners", "IMYAML", "IMWire", "CMachine"]),
     room(
       "IMStore", ["IMOutput", "IMMetrics", "IMEngine", "IMFields", "IMWire", "CSQLite"]),
-    room("IMReport", ["IMOutput", "IMMetrics", "IMEngine", "IMWire"]),
+    room("IMReport", ["IMOutput", "IMMetrics", "IMEngine", "IMWire"], isCold: true),
     room(
-      "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"]),
+      "IMBrowser", ["IMTerminal", "IMStore", "IMOutput", "IMEngine", "IMFilter", "IMWire"], isCold: true),
     room(
       "IMPipeline",
       [
@@ -105,14 +112,14 @@ let package = Package(
         "IMWire", "CSandbox",
       ]),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
-    room("IMCommandLine", ["IMWire"]),
+    room("IMCommandLine", ["IMWire"], isCold: true),
     .executableTarget(
       name: "imdump",
       dependencies: [
         "IMPipeline", "IMBrowser", "IMReport", "IMDocuments", "IMOutput", "IMMetrics", "IMEngine", "IMWire",
         "IMCommandLine",
       ],
-      swiftSettings: settings + checked),
+      swiftSettings: settings + checked + small),
     .executableTarget(
       name: "impeer",
       dependencies: [

@@ -6,8 +6,15 @@ package struct Figure<Snapshot>: Sendable {
   /// Reads a value in a snapshot, at a place of each dimension; `nil` where it is not known, which is not 0.
   package typealias Read = @Sendable (_ snapshot: Snapshot, _ first: Int, _ second: Int) -> FigureValue?
 
+  /// Shared, because a table of figures is copied in part for each line of text.
+  private final class Shared: Sendable {
+    let info: FigureInfo
+    init(_ info: FigureInfo) { self.info = info }
+  }
+
+  private let shared: Shared
   /// Its names and its meaning.
-  package let info: FigureInfo
+  package var info: FigureInfo { _read { yield shared.info } }
   /// Reads its value.
   package let read: Read
 
@@ -19,16 +26,16 @@ package struct Figure<Snapshot>: Sendable {
     omitsZero: Bool = false, kind: FigureKind = .counter,
     read: @escaping Read
   ) {
-    info = FigureInfo(
-      id: id, unit: unit, kind: kind, moment: moment, help: help, dimensions: dimensions, json: json,
-      connection: connection, interval: interval, capture: capture, metric: metric, runMetric: runMetric,
-      rule: rule?.named(by: id),
-      text: text, omitsZero: omitsZero)
+    shared = Shared(
+      FigureInfo(
+        id: id, unit: unit, kind: kind, moment: moment, help: help, dimensions: dimensions, json: json,
+        connection: connection, interval: interval, capture: capture, metric: metric, runMetric: runMetric,
+        rule: rule?.named(by: id), text: text, omitsZero: omitsZero))
     self.read = read
   }
 
   private init(info: FigureInfo, read: @escaping Read) {
-    self.info = info
+    shared = Shared(info)
     self.read = read
   }
 
