@@ -94,7 +94,7 @@ enum WritingMarks {
       }
     }
     if batch.count > 0 { queue.put(batch) }
-    queue.end()
+    queue.end(isWhole: true)
     writing.join()
     if let error = queue.error { throw error }
     if isSingle {
