@@ -14,7 +14,8 @@ def check_every_key_of_help(bench):
     for name in SCREENS:
         terminal = at_screen(bench, name, height=70)
         terminal.press("?")
-        lines = terminal.wait("keys and commands")
+        # With its lower edge: a frame may have been painted in part.
+        lines = terminal.wait(r"keys and commands[\s\S]*└─+┘")
         labels = []
         for line in lines:
             found = re.search("│ (.*?)  +.*│", line)
