@@ -1,6 +1,6 @@
 package import IMOutput
 package import IMStore
-package import IMWire
+import IMWire
 
 extension LadderFinder {
   /// Rows of a whole ladder beside those of frames, at most.
