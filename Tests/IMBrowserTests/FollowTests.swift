@@ -171,7 +171,7 @@ import Testing
   }
 
   @Test func selectedMessagesAreSavedUnderATypedName() throws {
-    var bench = Bench(100)
+    let bench = Bench(100)
     var browser = Browser(BrowsedSource(files: ["a.pcap"], isStore: false), zone: .utc)
     browser.source.captures = ["a.pcap"]
     func settle() throws {

@@ -52,8 +52,8 @@ import Testing
     let witness = Witness()
     var now: Int64 = 1_760_000_000
     func browse() throws -> (batches: Int, named: Int) {
-      var finder = NameFinder(
-        file: ["10.1.0.3": "mine"], cache: try #require(try NameCache(path)), resolver: witness, now: { now })
+      let cache: NameCache = try #require(try NameCache(path))
+      var finder = NameFinder(file: ["10.1.0.3": "mine"], cache: cache, resolver: witness, now: { now })
       var book = NameBook()
       var batches = 0
       book.want(Self.addresses + ["alice", "49147"])

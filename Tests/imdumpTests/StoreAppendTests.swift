@@ -49,7 +49,7 @@ import Testing
 
   @Test(arguments: pair) func isTheStoreOfAllCaptures(_ sample: String) throws {
     let scratch = try Scratch()
-    let first = try Samples.path(Self.pair[0]), second = try later(sample, scratch)
+    let first = Samples.path(Self.pair[0]), second = try later(sample, scratch)
     let all = try Store(["--payload", first, second])
     let parts = try Store(["--payload", first])
     let (status, errors) = try append(parts.path, [second], ["--payload"])
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test func aCaptureIsAddedOnce() throws {
-    let paths = try Self.pair.map { try Samples.path($0) }
+    let paths = Self.pair.map { Samples.path($0) }
     let store = try Store([paths[0]])
     let before = try content(store.path)
     let (status, errors) = try append(store.path, [paths[1], paths[0]])
