@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "CSandbox.h"
+#include "Helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,10 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -116,18 +115,10 @@ static int receive_message(int socket, void *bytes, size_t count, int *passed) {
 // The opener.
 
 /// Its socket and its folder; nothing else is open in it.
-enum { SOCKET, FOLDER };
+enum { SOCKET = IMDUMP_HELPER_SOCKET, FOLDER };
 
-/// Leaves the socket open, as SOCKET, and nothing else.
-static void close_others(int socket) {
-  if (socket != SOCKET) dup2(socket, SOCKET);
-#ifdef SYS_close_range
-  if (syscall(SYS_close_range, SOCKET + 1, ~0u, 0) == 0) return;
-#endif
-  struct rlimit limit = {0, 0};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  for (int i = SOCKET + 1; i < 1 << 20 && (rlim_t)i < limit.rlim_cur; i++) close(i);
-}
+/// What it is started with.
+struct facts { unsigned uid, gid; int is_sandboxed; const char *title; };
 
 /// Lets ps(1) show what this process is, in the place of the command's arguments.
 static void take_name(const char *name) {
@@ -173,20 +164,21 @@ static int name_of(const struct template *names, const struct request *request, 
 }
 
 /// What the opener does, to its end: when its socket is closed, or something comes that no run sends.
-static void serve(unsigned uid, unsigned gid, int is_sandboxed, const char *title, pid_t parent) {
+static void serve(const void *started_with, pid_t parent) {
+  const struct facts *facts = started_with;
   struct template names;
   struct reply reply = {0, 0};
   int folder = -1;
-  take_name(title);
+  take_name(facts->title);
   tzset();
-  reply.error = -imdump_become_opener(uid, gid);
+  reply.error = -imdump_become_opener(facts->uid, facts->gid);
   if (reply.error == 0) reply.error = -imdump_no_new_privileges();
   // Not before: a change of user takes it back. Beside it there is the socket's end, since a run whose signals Landlock
   // holds sends none when it dies either.
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (getppid() != parent || receive_message(SOCKET, &names, sizeof names, &folder) != 0 || folder != FOLDER) return;
   names.formats[sizeof names.formats - 1] = names.suffix[sizeof names.suffix - 1] = 0;
-  if (reply.error == 0) reply.error = confine(is_sandboxed);
+  if (reply.error == 0) reply.error = confine(facts->is_sandboxed);
   if (send_message(SOCKET, &reply, sizeof reply, -1) != 0 || reply.error != 0) return;
   struct request request;
   while (read(SOCKET, &request, sizeof request) == sizeof request && request.action < END) {
@@ -234,30 +226,8 @@ static int await_reply(int opener, uint32_t serial, int *file) {
 }
 
 int imdump_opener_start(unsigned uid, unsigned gid, int is_sandboxed, const char *title, int *process) {
-  int pair[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return -errno;
-  // In the opener signals stay blocked: a terminal sends them to it too, and it is the run that they are for.
-  sigset_t all, before;
-  sigfillset(&all);
-  sigprocmask(SIG_BLOCK, &all, &before);
-  signal(SIGCHLD, SIG_IGN);
-  pid_t parent = getpid(), child = fork();
-  int error = errno;
-  if (child == 0) {
-    close_others(pair[1]);
-    serve(uid, gid, is_sandboxed, title, parent);
-    _exit(0);
-  }
-  sigprocmask(SIG_SETMASK, &before, NULL);
-  close(pair[1]);
-  if (child < 0) {
-    close(pair[0]);
-    return -error;
-  }
-  // A request that an opener does not take is not waited with.
-  fcntl(pair[0], F_SETFL, O_NONBLOCK);
-  *process = child;
-  return pair[0];
+  const struct facts facts = {uid, gid, is_sandboxed, title};
+  return imdump_helper_start(serve, &facts, process);
 }
 
 int imdump_opener_begin(int opener, int folder, const char *formats, const char *suffix, int is_timed, int digits,

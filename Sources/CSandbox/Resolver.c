@@ -1,9 +1,8 @@
 #define _GNU_SOURCE
 #include "CSandbox.h"
+#include "Helper.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -14,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 // What is said: batches, each with one reply. A socket of whole messages carries them.
@@ -26,22 +23,14 @@ struct reply { uint32_t serial, count; struct imdump_resolver_name names[IMDUMP_
 
 // The resolver.
 
-enum { SOCKET, THREADS = 16 };
+enum { SOCKET = IMDUMP_HELPER_SOCKET, THREADS = 16 };
+
+/// What it is started with.
+struct facts { int becomes_user; unsigned uid, gid; int is_sandboxed; };
 
 static struct request request;
 static struct reply reply;
 static atomic_uint next_place;
-
-/// Leaves the socket open, as SOCKET, and nothing else.
-static void close_others(int socket) {
-  if (socket != SOCKET) dup2(socket, SOCKET);
-#ifdef SYS_close_range
-  if (syscall(SYS_close_range, SOCKET + 1, ~0u, 0) == 0) return;
-#endif
-  struct rlimit limit = {0, 0};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  for (int i = SOCKET + 1; i < 1 << 20 && (rlim_t)i < limit.rlim_cur; i++) close(i);
-}
 
 static int is_plain(const char *name) {
   if (!*name) return 0;
@@ -49,16 +38,16 @@ static int is_plain(const char *name) {
 }
 
 static void look_up(const struct imdump_resolver_address *address, struct imdump_resolver_name *found) {
-  struct sockaddr_in six_or_four = {.sin_family = AF_INET};
+  struct sockaddr_in four = {.sin_family = AF_INET};
   struct sockaddr_in6 six = {.sin6_family = AF_INET6};
-  const struct sockaddr *place = (const struct sockaddr *)&six_or_four;
-  socklen_t length = sizeof six_or_four;
+  const struct sockaddr *place = (const struct sockaddr *)&four;
+  socklen_t length = sizeof four;
   if (address->is_ipv6) {
     memcpy(&six.sin6_addr, address->bytes, 16);
     place = (const struct sockaddr *)&six;
     length = sizeof six;
   } else {
-    memcpy(&six_or_four.sin_addr, address->bytes, 4);
+    memcpy(&four.sin_addr, address->bytes, 4);
   }
   memset(found, 0, sizeof *found);
   int error = getnameinfo(place, length, found->name, sizeof found->name, NULL, 0, NI_NAMEREQD);
@@ -77,15 +66,16 @@ static void *work(void *nothing) {
 }
 
 /// Answers batches to the end: when the socket is closed, or something comes that no run sends.
-static void serve(int becomes_user, unsigned uid, unsigned gid, int is_sandboxed, pid_t parent) {
+static void serve(const void *started_with, pid_t parent) {
+  const struct facts *facts = started_with;
   prctl(PR_SET_NAME, "imdump-resolver", 0, 0, 0);
   // A name server that says nothing is not waited for long.
   setenv("RES_OPTIONS", "timeout:2 attempts:1", 1);
-  if (becomes_user && imdump_become(uid, gid) != 0) return;
+  if (facts->becomes_user && imdump_become(facts->uid, facts->gid) != 0) return;
   if (imdump_drop_capabilities() != 0 || imdump_no_new_privileges() != 0) return;
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   if (getppid() != parent) return;
-  if (is_sandboxed) {
+  if (facts->is_sandboxed) {
     // What a kernel lacks of these, the run says of itself.
     imdump_restrict_writing(NULL, 0);
     imdump_filter_resolver();
@@ -106,28 +96,9 @@ static void serve(int becomes_user, unsigned uid, unsigned gid, int is_sandboxed
 // Who asks it.
 
 int imdump_resolver_start(int becomes_user, unsigned uid, unsigned gid, int is_sandboxed) {
-  int pair[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return -errno;
-  // In the resolver signals stay blocked: a terminal sends them to it too, and it is the run that they are for.
-  sigset_t all, before;
-  sigfillset(&all);
-  sigprocmask(SIG_BLOCK, &all, &before);
-  signal(SIGCHLD, SIG_IGN);
-  pid_t parent = getpid(), child = fork();
-  int error = errno;
-  if (child == 0) {
-    close_others(pair[1]);
-    serve(becomes_user, uid, gid, is_sandboxed, parent);
-    _exit(0);
-  }
-  sigprocmask(SIG_SETMASK, &before, NULL);
-  close(pair[1]);
-  if (child < 0) {
-    close(pair[0]);
-    return -error;
-  }
-  fcntl(pair[0], F_SETFL, O_NONBLOCK);
-  return pair[0];
+  const struct facts facts = {becomes_user, uid, gid, is_sandboxed};
+  pid_t process;
+  return imdump_helper_start(serve, &facts, &process);
 }
 
 int imdump_resolver_ask(int resolver, unsigned serial, const struct imdump_resolver_address *addresses, int count) {
