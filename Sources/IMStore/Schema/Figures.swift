@@ -19,16 +19,24 @@ struct Figures {
   private static let fates = Fate.allCases.map { Int($0.rawValue) }
   /// The columns of fates, in the order of `Fate`.
   private static var fateColumns: [String] { Fate.allCases.map(\.name) }
-  static var sums: [String] {
+  private static var sums: [String] {
     ["messages"] + fateColumns + ["retries", "late", "rtt_count", "rtt_sum_us"]
   }
-  static let ends = ["rtt_min_us": "min", "rtt_max_us": "max", "first_us": "min", "last_us": "max"]
-  private static let endColumns = ["rtt_min_us", "rtt_max_us", "first_us", "last_us"]
-  private static var columns: [String] { sums + endColumns }
+  private static let ends = [("rtt_min_us", "min"), ("rtt_max_us", "max"), ("first_us", "min"), ("last_us", "max")]
+  private static var columns: [String] { sums + ends.map(\.0) }
+
+  /// What becomes of each column of `table` when the figures of a row called `new` are added to it, in SQL.
+  static func additions(_ table: String, _ new: String) -> [(column: String, value: String)] {
+    sums.map { ($0, "\(table).\($0) + \(new).\($0)") }
+      + ends.map { column, end in
+        let (mine, other) = ("\(table).\(column)", "\(new).\(column)")
+        return (column, "\(end)(ifnull(\(mine), \(other)), ifnull(\(other), \(mine)))")
+      }
+  }
 
   /// The columns as a table declares them.
   static var declaration: String {
-    (sums.map { "\($0) INTEGER NOT NULL" } + endColumns.map { "\($0) INTEGER" }).joined(separator: ", ")
+    (sums.map { "\($0) INTEGER NOT NULL" } + ends.map { "\($0.0) INTEGER" }).joined(separator: ", ")
   }
 
   /// A statement that adds figures to the row of `table` with `key`, or makes it. Parameters are the key, `others`, and the
@@ -36,11 +44,7 @@ struct Figures {
   static func upsert(_ table: String, key: [String], others: [String], updates: [String]) -> String {
     let names = key + others + columns
     let places = (1...names.count).map { "?\($0)" }.joined(separator: ", ")
-    let sets =
-      updates + sums.map { "\($0) = \($0) + excluded.\($0)" }
-      + endColumns.map { column in
-        "\(column) = \(ends[column] ?? "min")(ifnull(\(column), excluded.\(column)), ifnull(excluded.\(column), \(column)))"
-      }
+    let sets = updates + additions(table, "excluded").map { "\($0.column) = \($0.value)" }
     return "INSERT INTO \(table) (\(names.joined(separator: ", "))) VALUES (\(places)) "
       + "ON CONFLICT (\(key.joined(separator: ", "))) DO UPDATE SET \(sets.joined(separator: ", "))"
   }

@@ -64,7 +64,7 @@ enum Schema {
       CASE m.direction WHEN 0 THEN 'c2s' ELSE 's2c' END AS dir, t.profile, t.name AS type, t.role,
       m.sequence AS seq, s.name AS session, m.length AS len, f.name AS fate, cause.name AS cause,
       status.number AS status, status.name AS status_name, m.retries, m.duplicates AS dup_after_ack, m.rtt_us,
-      CASE WHEN m.retries = 0 OR m.fate = \(Fate.acked.rawValue) THEN m.rtt_us END AS rtt_karn_us, (m.problems & 16) <> 0 AS late,
+      CASE WHEN \(CountedMessage.karn("m.")) THEN m.rtt_us END AS rtt_karn_us, (m.problems & 16) <> 0 AS late,
       x.name AS crc, m.compression AS comp, m.flags, m.problems,
       capture.path AS capture, m.packet, m.stream_offset, m.byte_offset, m.byte_count, text.text
     FROM message AS m
@@ -84,25 +84,25 @@ enum Schema {
       LEFT JOIN connection AS c ON c.id = p.connection LEFT JOIN session AS s ON s.id = p.session;
     """
 
-  /// The index by which a message's problems are found. It is built early where some are to be removed.
-  static let problemIndex = "CREATE INDEX IF NOT EXISTS problem_kind_time ON problem (kind, time_us);"
+  /// The secondary indexes, and what each is on. The first is that by which a message's problems are found.
+  private static let secondary = [
+    ("problem_kind_time", "problem (kind, time_us)"),
+    ("message_session", "message (session, id)"),
+    ("message_connection", "message (connection, id)"),
+    ("message_problem", "message (id, problems) WHERE problems <> 0"),
+    ("message_session_problem", "message (session, id, problems) WHERE problems <> 0"),
+    ("problem_connection", "problem (connection, time_us)"),
+    ("session_name", "session (name)"),
+  ]
 
-  /// Drops all of them.
-  static var dropIndexes: String {
-    indexes.split(separator: "\n").compactMap { line in
-      let words = line.split(separator: " ")
-      return words.count > 5 ? "DROP INDEX IF EXISTS main.\(words[5]);" : nil
-    }.joined(separator: "\n")
+  private static func creates(_ indexes: some Sequence<(String, String)>) -> String {
+    indexes.map { "CREATE INDEX IF NOT EXISTS \($0) ON \($1);" }.joined(separator: "\n")
   }
 
-  /// Indexes that are built when all rows are there: with three of them from the start, rows go in six times slower.
-  static let indexes = """
-    \(problemIndex)
-    CREATE INDEX IF NOT EXISTS message_session ON message (session, id);
-    CREATE INDEX IF NOT EXISTS message_connection ON message (connection, id);
-    CREATE INDEX IF NOT EXISTS message_problem ON message (id, problems) WHERE problems <> 0;
-    CREATE INDEX IF NOT EXISTS message_session_problem ON message (session, id, problems) WHERE problems <> 0;
-    CREATE INDEX IF NOT EXISTS problem_connection ON problem (connection, time_us);
-    CREATE INDEX IF NOT EXISTS session_name ON session (name);
-    """
+  /// Builds the index of problems, early where some are to be removed.
+  static let problemIndex = creates(secondary.prefix(1))
+  /// Builds all, when all rows are there: with three of them from the start, rows go in six times slower.
+  static let indexes = creates(secondary)
+  /// Drops all of them.
+  static let dropIndexes = secondary.map { "DROP INDEX IF EXISTS main.\($0.0);" }.joined(separator: "\n")
 }

@@ -46,8 +46,8 @@ struct ConnectionRows: ~Copyable {
     states.note(info.serial, state)
   }
 
-  /// Connections of which something waits to be written.
-  var count: Int { gathered.count }
+  /// How much waits to be written: figures of connections, or states.
+  var count: Int { max(gathered.count, states.count) }
 
   /// Writes what was gathered, in the order of the table.
   mutating func flush(_ names: borrowing NameRows) throws(StoreError) {

@@ -1,9 +1,10 @@
 /// How far connections have come: `connection.state`.
 ///
-/// A connection's end is told a few seconds behind it, and its messages are final a minute behind their last copies. So a state waits here
-/// until its connection has a row.
+/// A connection's end may be told before its first message has a row, and rows of connections are written at intervals. So a state waits
+/// here until its connection has a row.
 struct ConnectionStates: ~Copyable {
-  /// States that wait, at most: one of a connection without messages would wait for good.
+  /// States that wait for rows behind a `flush`, at most: one of a connection without messages would wait for good. Then the oldest half
+  /// goes: its connections have been silent for longest.
   private static let limit = 65_536
 
   private var waiting: [UInt32: ConnectionState] = [:]
@@ -19,7 +20,6 @@ struct ConnectionStates: ~Copyable {
 
   /// Takes note of a state.
   mutating func note(_ serial: UInt32, _ state: ConnectionState) {
-    if waiting.count >= Self.limit { (waiting, fresh) = ([:], []) }
     waiting[serial] = state
     fresh.insert(serial)
   }
@@ -28,6 +28,9 @@ struct ConnectionStates: ~Copyable {
   mutating func hasRow(_ serial: UInt32) {
     if waiting[serial] != nil { fresh.insert(serial) }
   }
+
+  /// States that were told since the last `flush`, which their memory makes necessary.
+  var count: Int { fresh.count }
 
   /// Writes the states of connections that have rows.
   mutating func flush() throws(StoreError) {
@@ -39,5 +42,7 @@ struct ConnectionStates: ~Copyable {
       if database.changes > 0 { waiting[serial] = nil }
     }
     fresh.removeAll(keepingCapacity: true)
+    guard waiting.count > Self.limit else { return }
+    for serial in waiting.keys.sorted().prefix(waiting.count - Self.limit / 2) { waiting[serial] = nil }
   }
 }

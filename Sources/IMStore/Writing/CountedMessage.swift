@@ -37,6 +37,11 @@ struct CountedMessage: Equatable {
 
   /// Whether its answer came late.
   var isLate: Bool { kinds.contains(.late) }
-  /// The round trip, by Karn's rule as in `Exchange.roundTrip`.
+  /// The round trip, by Karn's rule as in `Exchange.roundTrip`; `karn` is the same in SQL.
   var roundTrip: Int64? { retries == 0 || fate == Int(Fate.acked.rawValue) ? latency : nil }
+
+  /// Whether the row `message` has a round trip by Karn's rule, where it has an answer: SQL for the names of its columns behind `prefix`.
+  static func karn(_ prefix: String = "") -> String {
+    "(\(prefix)retries = 0 OR \(prefix)fate = \(Fate.acked.rawValue))"
+  }
 }

@@ -83,8 +83,7 @@ struct OldRows: ~Copyable {
   private static func subtract(_ table: String, on place: String, key: String = "id", where condition: String = "")
     -> String
   {
-    // By Karn's rule, as in `CountedMessage`.
-    let roundTrip = "iif(retries = 0 OR fate = \(Fate.acked.rawValue), rtt_us, NULL)"
+    let roundTrip = "iif(\(CountedMessage.karn()), rtt_us, NULL)"
     let sums =
       [("messages", "count(*)")] + Fate.allCases.map { ($0.name, "sum(fate = \($0.rawValue))") } + [
         ("retries", "sum(retries)"), ("late", "sum((problems & \(ProblemKinds.late.rawValue)) <> 0)"),

@@ -23,7 +23,7 @@ struct PeriodRows: ~Copyable {
   static let widths: [Int64] = [1, 10, 60]
   /// Periods whose round trips are kept for their percentiles, at most: 2 to 5 KB each. Messages end up to a minute behind
   /// their beginning, and later where they stay open; so half an hour of seconds is far more than is needed.
-  private static let limit = 4_096
+  static let limit = 4_096
 
   private var periods: [Key: Gathered] = [:]
   /// The period of each width that the last message fell into, which the next one does as a rule; it is not in `periods`.

@@ -1,5 +1,4 @@
 import CSQLite
-import IMEngine
 import IMMetrics
 
 /// Adds one store to another: `imdump index --append`.
@@ -9,8 +8,6 @@ import IMMetrics
 package struct StoreMerge {
   /// The share of a store's messages, one in so many, up to which its indexes are kept while others are added.
   private static let smallShare: Int64 = 4
-  /// Periods whose percentiles are found anew, at most, as when a store is written.
-  private static let periodLimit = 4_096
   private static let attempt = "add messages"
 
   private let database: Connection
@@ -179,17 +176,6 @@ package struct StoreMerge {
 
   // MARK: Sums
 
-  /// What becomes of a figure of `table` when that of a row called `new` is added.
-  private static func sums(_ table: String, _ new: String) -> [String: String] {
-    var sets: [String: String] = [:]
-    for column in Figures.sums { sets[column] = "\(table).\(column) + \(new).\(column)" }
-    for (column, end) in Figures.ends {
-      sets[column] =
-        "\(end)(ifnull(\(table).\(column), \(new).\(column)), ifnull(\(new).\(column), \(table).\(column)))"
-    }
-    return sets
-  }
-
   private func addSessions(_ message: Int64, _ connection: Int64) throws(StoreError) {
     try copy(
       "session",
@@ -197,7 +183,7 @@ package struct StoreMerge {
         "id": "(SELECT new FROM temp.session_map WHERE old = id)", "connection": "connection + \(connection)",
         "last_message": "last_message + \(message)",
       ], where: "id IN (SELECT old FROM temp.session_map WHERE NOT is_known)")
-    var sets = Self.sums("session", "n")
+    var sets = Dictionary(uniqueKeysWithValues: Figures.additions("session", "n").map { ($0.column, $0.value) })
     let isNewer = "n.begun_us >= session.begun_us"
     for column in try columns("session") where sets[column] == nil && !["id", "name", "profile"].contains(column) {
       sets[column] = "iif(\(isNewer), n.\(column), session.\(column))"
@@ -215,7 +201,7 @@ package struct StoreMerge {
   }
 
   private func addPeriods() throws(StoreError) {
-    let list = Self.sums("bucket", "excluded").map { "\($0.key) = \($0.value)" }.sorted().joined(separator: ", ")
+    let list = Figures.additions("bucket", "excluded").map { "\($0.column) = \($0.value)" }.joined(separator: ", ")
     try database.run(
       "INSERT INTO main.bucket SELECT * FROM added.bucket WHERE true ON CONFLICT (width_s, start_s) DO UPDATE SET \(list)",
       Self.attempt)
@@ -223,7 +209,7 @@ package struct StoreMerge {
 
   // MARK: Percentiles
 
-  private static let roundTrip = "rtt_us IS NOT NULL AND (retries = 0 OR fate = \(Fate.acked.rawValue))"
+  private static let roundTrip = "rtt_us IS NOT NULL AND \(CountedMessage.karn())"
 
   /// Of sessions that both had. One without a percentile in both has none.
   private func findSessionPercentiles() throws(StoreError) {
@@ -263,7 +249,7 @@ package struct StoreMerge {
   /// Of periods that both had; beyond a limit they have none.
   private func findPercentiles(_ periods: [Period]) throws(StoreError) {
     var histograms: [Period: RTTHistogram] = [:]
-    for period in periods.prefix(Self.periodLimit) { histograms[period] = RTTHistogram() }
+    for period in periods.prefix(PeriodRows.limit) { histograms[period] = RTTHistogram() }
     if let first = histograms.keys.map(\.start).min(), let last = histograms.keys.map({ $0.start + $0.width }).max() {
       var read = try database.prepare(
         "SELECT time_us, rtt_us FROM main.message WHERE time_us >= ?1 AND time_us < ?2 AND \(Self.roundTrip)",
