@@ -206,7 +206,7 @@ package struct Browser: Sendable {
       watch.isCountingProblems = false
     case .news(let news): accept(news)
     case .saved(let request, let outcome): accept(request, outcome)
-    case .names(let request, let found): _ = names?.accept(request, found)
+    case .names(let request, let found, let isLast): _ = names?.accept(request, found, isLast: isLast)
     case .frame(let request, let anatomy):
       guard request == frameAwaited else { return }
       frameAwaited = nil

@@ -41,9 +41,14 @@ package struct NameBook: Sendable {
     return request
   }
 
-  /// Takes the names of a batch; ids that are not among them have none. One that nobody waits for is dropped; tells whether it was taken.
-  package mutating func accept(_ request: NameRequest, _ names: [String: String]) -> Bool {
+  /// Takes the names of a batch; ids that are not among them have none, unless `isLast` says that others follow. One that nobody waits for
+  /// is dropped; tells whether it was taken.
+  package mutating func accept(_ request: NameRequest, _ names: [String: String], isLast: Bool = true) -> Bool {
     guard request == awaited else { return false }
+    guard isLast else {
+      for id in request.ids { if let name = names[id] { entries[id] = .named(name) } }
+      return true
+    }
     awaited = nil
     for id in request.ids { entries[id] = names[id].map { .named($0) } ?? .nameless }
     return true

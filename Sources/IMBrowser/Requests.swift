@@ -50,8 +50,8 @@ package enum BrowserAnswer: Sendable {
   case news(NewsAnswer)
   /// What has become of a file of messages.
   case saved(SaveRequest, SaveOutcome)
-  /// Names of ids, by these; those that are missing have none.
-  case names(NameRequest, [String: String])
+  /// Names of ids, by these; those that are missing have none, unless it is not the last answer.
+  case names(NameRequest, [String: String], isLast: Bool)
   /// What is known of a message, name by name.
   case details(Int64, [(name: String, value: String)])
   /// The bytes and parts of a message's first copy.

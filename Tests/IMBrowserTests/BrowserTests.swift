@@ -51,7 +51,7 @@ import Testing
             parts: [FrameAnatomy.Part(name: "\u{1b}张", value: "\u{7}", range: 3..<60)]))
       case .news(let wanted): try finder.news(wanted).map { .news($0) }
       case .save(let wanted): .saved(wanted, wanted.name.isEmpty || wanted.replaces ? .done("written") : .exists)
-      case .names(let wanted): .names(wanted, [:])
+      case .names(let wanted): .names(wanted, [:], isLast: true)
       case .rows(let wanted):
         Self.laidOut(wanted)
       case .details(let id): .details(id, [("id", "\(id)"), ("text", "\u{1b}[2J")])

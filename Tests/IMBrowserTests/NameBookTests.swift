@@ -31,6 +31,24 @@ import Testing
     for id in ids { #expect(book.name(of: id) == (id.utf8.last == UInt8(ascii: "7") ? nil : "name \(id)")) }
   }
 
+  /// Names that are there before the others of their batch are shown, and the batch is still on its way.
+  @Test func namesThatAreThereDoNotWait() {
+    var book = NameBook()
+    book.want(["a", "b", "c"])
+    let request = book.nextRequest() ?? NameRequest(ids: [])
+    #expect(request.ids == ["a", "b", "c"])
+    let taken = book.accept(request, ["b": "bob"], isLast: false)
+    #expect(taken && book.name(of: "b") == "bob" && book.name(of: "a") == nil)
+    let early = book.nextRequest()
+    #expect(early == nil)
+    let last = book.accept(request, ["a": "alice", "b": "bob"])
+    #expect(last && book.name(of: "a") == "alice" && book.name(of: "b") == "bob" && book.name(of: "c") == nil)
+    // Each was asked for.
+    book.want(["a", "b", "c"])
+    let again = book.nextRequest()
+    #expect(again == nil)
+  }
+
   /// What is on the screen is looked up before what was wanted earlier.
   @Test func whatIsSeenComesFirst() {
     var book = NameBook()

@@ -82,6 +82,21 @@ import Testing
     #expect(try browse() == first && witness.asked.count == wanted.count)
   }
 
+  /// What stands in the file is told before anybody is asked; where nobody has to be, there is one answer.
+  @Test func theFileDoesNotWait() {
+    let witness = Witness()
+    var finder = NameFinder(
+      file: ["10.1.0.1": "mine", "alice": "Alice"], cache: nil, resolver: witness, now: { 1_760_000_000 })
+    var told: [(names: [String: String], asked: Int)] = []
+    let names = finder.names(of: ["10.1.0.1", "10.1.0.2", "alice"], known: { told.append(($0, witness.asked.count)) })
+    #expect(told.count == 1 && told.first?.asked == 0)
+    #expect(told.first?.names == ["10.1.0.1": "mine", "alice": "Alice"])
+    #expect(names == ["10.1.0.1": "mine", "alice": "Alice", "10.1.0.2": "host of 10.1.0.2"])
+    _ = finder.names(of: ["10.1.0.1", "alice"], known: { told.append(($0, 0)) })
+    _ = finder.names(of: ["10.1.0.3"], known: { told.append(($0, 0)) })
+    #expect(told.count == 1)
+  }
+
   /// What nobody has answered is not kept.
   @Test func silenceIsNoAnswer() throws {
     let folder = try Scratch()

@@ -21,8 +21,11 @@ struct NameFinder {
     (self.file, self.cache, self.resolver, self.now) = (file, cache, resolver, now)
   }
 
-  /// The names of ids, by these; those that are missing have none. Ends when `isOver` says that nobody waits any more.
-  mutating func names(of ids: [String], isOver: () -> Bool = { false }) -> [String: String] {
+  /// The names of ids, by these; those that are missing have none. Ends when `isOver` says that nobody waits any more. Where some have to be
+  /// looked up, which takes its time, `known` is told of the others first.
+  mutating func names(
+    of ids: [String], isOver: () -> Bool = { false }, known: ([String: String]) -> Void = { _ in }
+  ) -> [String: String] {
     var names: [String: String] = [:]
     for id in ids { names[id] = file[id] }
     guard let resolver else { return names }
@@ -32,6 +35,7 @@ struct NameFinder {
       wanted.removeAll { kept[$0] != nil }
     }
     guard !wanted.isEmpty else { return names }
+    if !names.isEmpty { known(names) }
     for (id, found) in resolver.names(of: wanted, isOver: isOver) {
       switch found {
       case .named(let name):

@@ -27,7 +27,9 @@ final class NameReading {
         now: { Int64(time(nil)) })
       while let request = desk.take() {
         guard case .names(let wanted) = request else { continue }
-        answers.put(.names(wanted, finder.names(of: wanted.ids, isOver: { desk.isStale })))
+        let names = finder.names(
+          of: wanted.ids, isOver: { desk.isStale }, known: { answers.put(.names(wanted, $0, isLast: false)) })
+        answers.put(.names(wanted, names, isLast: true))
       }
       finder.keep()
     }
