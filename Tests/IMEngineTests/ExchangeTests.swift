@@ -24,13 +24,8 @@ import Testing
   }
 
   private static func watch(_ packets: [TimedPacket]) -> Watcher {
-    var options = EngineOptions(plans: Plans.both)
-    options.needs = [.frames, .finished]
     let watcher = Watcher()
-    var engine = Engine(options: options, sink: watcher)
-    let batch = CaptureBuilder(packets).batch(firstNumber: 1)
-    engine.process(batch.bytes.span.bytes, batch.records.span)
-    engine.finish()
+    lead(packets, Plans.both, needs: [.frames, .finished], into: watcher)
     return watcher
   }
 

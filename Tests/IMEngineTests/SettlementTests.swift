@@ -23,19 +23,6 @@ import Testing
   /// A sink that wants to hear nothing of what it is told.
   private final class Deaf: EngineSink {}
 
-  @discardableResult
-  private static func lead(
-    _ packets: [TimedPacket], needs: EngineOptions.Needs, into sink: any EngineSink
-  ) -> Ledger {
-    var options = EngineOptions(plans: Plans.both)
-    options.needs = needs
-    var engine = Engine(options: options, sink: sink)
-    let batch = CaptureBuilder(packets).batch(firstNumber: 1)
-    engine.process(batch.bytes.span.bytes, batch.records.span)
-    engine.finish()
-    return engine.totals
-  }
-
   /// One client and server, of whose messages some are answered at once, some late, some never, and of some the capture lacks the answer.
   private static func packets() -> [TimedPacket] {
     Scene.talk { talk in
@@ -63,8 +50,8 @@ import Testing
   @Test func batchesAndSingles() {
     let packets = Self.packets()
     let (one, many) = (Listener(), Listener())
-    Self.lead(packets, needs: .settled, into: one)
-    Self.lead(packets, needs: .settlements, into: many)
+    lead(packets, Plans.both, needs: .settled, into: one)
+    lead(packets, Plans.both, needs: .settlements, into: many)
     #expect(one.batches.isEmpty && many.single.isEmpty)
     #expect(many.batches.count > 3 && many.batches.allSatisfy { $0.count <= 512 })
     #expect(many.all.count == one.single.count)
@@ -88,7 +75,7 @@ import Testing
   /// Whoever counts plain ones by their place counts what the others say of themselves.
   @Test func plainOnes() {
     let heard = Listener()
-    Self.lead(Self.packets(), needs: .settlements, into: heard)
+    lead(Self.packets(), Plans.both, needs: .settlements, into: heard)
     var plain = 0
     for settlement in heard.all {
       var place = settlement
@@ -111,7 +98,7 @@ import Testing
       talk.send(TJPFrameBuilder.echoACK(of: 1).bytes, .serverToClient, at: Scene.ms(20_010))
     }
     let heard = Listener()
-    Self.lead(packets, needs: .settlements, into: heard)
+    lead(packets, Plans.both, needs: .settlements, into: heard)
     try #require(heard.all.count == 3)
     let (first, second) = (heard.all[0], heard.all[1])
     #expect(first.fate == .unanswered && first.roundTrip == nil && !first.isPlain)
@@ -129,8 +116,8 @@ import Testing
     let all: EngineOptions.Needs = [
       .frames, .settled, .settlements, .finished, .issues, .connections, .progress, .stretches,
     ]
-    let (heard, told) = (Recorder(), Self.lead(packets, needs: all, into: Deaf()))
-    let known = Self.lead(packets, needs: all, into: heard)
+    let (heard, told) = (Recorder(), lead(packets, Plans.both, needs: all, into: Deaf()))
+    let known = lead(packets, Plans.both, needs: all, into: heard)
     #expect(told.decodedBytes == known.decodedBytes && told.strayBytes == known.strayBytes)
     #expect(told.issues.indices.allSatisfy { told.issues[$0] == known.issues[$0] } && told.tlvs == known.tlvs)
     #expect(!heard.frames.isEmpty)

@@ -29,13 +29,8 @@ import Testing
   }
 
   private static func listen(_ packets: [TimedPacket]) -> Listener {
-    var options = EngineOptions(plans: Plans.usual)
-    options.needs = [.frames, .stretches]
     let listener = Listener()
-    var engine = Engine(options: options, sink: listener)
-    let batch = CaptureBuilder(packets).batch(firstNumber: 1)
-    engine.process(batch.bytes.span.bytes, batch.records.span)
-    engine.finish()
+    lead(packets, Plans.usual, needs: [.frames, .stretches], into: listener)
     return listener
   }
 
