@@ -80,6 +80,18 @@ import Testing
     }
   }
 
+  /// A run that was killed leaves what it had written; the next one takes that away, and leaves what a living one writes.
+  @Test func whatAKilledRunLeftGoes() throws {
+    let store = try Store([Samples.path(Self.pair[0])])
+    // Numbers of processes end at 4,194,304.
+    let left = ["\(store.path).added-4194999", "\(store.path).added-4194999-wal"]
+    let kept = ["\(store.path).added-\(getpid())", "\(store.path).added-", "\(store.path).added-x"]
+    for path in left + kept { #expect(FileManager.default.createFile(atPath: path, contents: nil)) }
+    #expect(try append(store.path, [Samples.path(Self.pair[1])]).0 == 0)
+    #expect(left.allSatisfy { !FileManager.default.fileExists(atPath: $0) })
+    #expect(kept.allSatisfy { FileManager.default.fileExists(atPath: $0) })
+  }
+
   @Test func aCaptureIsAddedOnce() throws {
     let paths = Self.pair.map { Samples.path($0) }
     let store = try Store([paths[0]])

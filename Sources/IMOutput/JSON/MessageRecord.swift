@@ -183,7 +183,7 @@ package final class MessageRecord {
   /// Microseconds since the epoch of the first answer; `nil` without one.
   package var firstAnswer: Int64? { answers.first }
 
-  /// What has become of it as one number, never 0: another one as soon as anything of it has changed, but for one chance in 2⁶⁴.
+  /// What has become of it as one number, never 0: another one as soon as anything of it has changed, but for one chance in 2⁶³.
   package func outcome(_ exchange: Exchange) -> UInt64 {
     var hash: UInt64 = 0x9e37_79b9_7f4a_7c15
     func add(_ value: UInt64) { hash = (hash ^ value) &* 0xff51_afd7_ed55_8ccd ^ (hash >> 29) }

@@ -64,28 +64,7 @@ struct CacheFile {
     for found in names(in: folder) where SpillCapture.isFile(found, of: name) { unlink("\(folder)/\(found)") }
   }
 
-  /// The names in a folder.
-  private static func names(in folder: String) -> [String] {
-    guard let listing = opendir(folder) else { return [] }
-    defer { closedir(listing) }
-    var names: [String] = []
-    while let entry = readdir(listing) {
-      names.append(
-        withUnsafePointer(to: &entry.pointee.d_name) {
-          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        })
-    }
-    return names
-  }
-
   private static func removeLeftovers(_ folder: String) {
-    var stores: Set<String> = []
-    for name in names(in: folder) {
-      guard name.hasPrefix(prefix), let end = name.firstIndex(of: ".") else { continue }
-      let number = name[name.index(name.startIndex, offsetBy: prefix.utf8.count)..<end]
-      guard let process = pid_t(number), process > 0, kill(process, 0) != 0, errno == ESRCH else { continue }
-      stores.insert("\(folder)/\(prefix)\(number).db")
-    }
-    for store in stores { remove(store) }
+    for store in abandoned(in: folder, prefix: prefix, end: ".db") { remove(store) }
   }
 }

@@ -32,7 +32,7 @@ final class LiveRun {
     } catch {
       throw CaptureError(.ioError, store.path, error.message)
     }
-    driver = run.driver(run.engine(exchangeCapacity: 1 << 16, companions: companions), companions)
+    driver = run.driver(run.engine(exchangeCapacity: StoreKeeper.exchangeCapacity, companions: companions), companions)
     driver.tell = { text in loading.change { $0.error = text } }
   }
 

@@ -63,7 +63,8 @@ final class StoreLoading: Sendable {
     choices.store = store
     let companions: [any Companion]
     do throws(UsageError) { companions = try run.companions(choices, Output.standard()) } catch { return error.message }
-    let driver = run.driver(run.engine(exchangeCapacity: 1 << 16, companions: companions), companions)
+    let engine = run.engine(exchangeCapacity: StoreKeeper.exchangeCapacity, companions: companions)
+    let driver = run.driver(engine, companions)
     let share = FileShare(run.input.files)
     let errors = run.lead(
       driver,

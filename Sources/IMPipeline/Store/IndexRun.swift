@@ -17,8 +17,12 @@ package func runIndex(
       defer { free(real) }
       return String(cString: real)
     }
-    store.addsTo = place ?? target
-    store.path = "\(place ?? target).added-\(getpid())"
+    let full = place ?? target
+    let slash = full.lastIndex(of: "/")
+    let prefix = "\(slash.map { String(full[full.index(after: $0)...]) } ?? full).added-"
+    for left in abandoned(in: slash.map { String(full[...$0]) } ?? ".", prefix: prefix, end: "") { removeStore(left) }
+    store.addsTo = full
+    store.path = "\(full).added-\(getpid())"
   }
   // An eighth is for the figures of sessions, as in `messages --by session`.
   var decode = decode
@@ -28,7 +32,8 @@ package func runIndex(
   choices.store = store
   let output = Output.standard()
   let companions = try run.companions(choices, output)
-  let driver = run.driver(run.engine(exchangeCapacity: 1 << 16, companions: companions), companions)
+  let engine = run.engine(exchangeCapacity: StoreKeeper.exchangeCapacity, companions: companions)
+  let driver = run.driver(engine, companions)
   let errors = run.lead(driver)
   return run.conclude(driver, errors, output)
 }

@@ -123,15 +123,6 @@ final class SpillCapture {
   /// Removes what an older store of that name has left.
   private func removeOld() {
     let place = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-    guard let listing = opendir(place) else { return }
-    defer { closedir(listing) }
-    var names: [String] = []
-    while let entry = readdir(listing) {
-      let found = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if Self.isFile(found, of: name) { names.append(found) }
-    }
-    for name in names { _ = imdump_remove_file(folder, name) }
+    for found in names(in: place) where Self.isFile(found, of: name) { _ = imdump_remove_file(folder, found) }
   }
 }

@@ -33,6 +33,9 @@ package struct StoreChoices: Sendable {
 /// Files wait for the disk. A live capture does not: rows that the writer has not taken wait in a batch, and behind a limit they
 /// are dropped and counted.
 final class StoreKeeper: Companion {
+  /// Exchanges that the engine of a run that only writes a store has room for at first; more open ones make it grow.
+  static let exchangeCapacity = 1 << 16
+
   private let run: Run
   private let choices: StoreChoices
   private let queue = StoreQueue()
@@ -273,11 +276,6 @@ extension StoreKeeper {
       return error.kind == .badStatement ? .failure : .ioError
     }
   }
-}
-
-/// Removes a store, with what SQLite has beside it.
-func removeStore(_ path: String) {
-  for end in ["", "-wal", "-shm", "-journal"] { unlink(path + end) }
 }
 
 /// Bytes of a file; `nil` for what is no file.
