@@ -279,6 +279,10 @@ import Testing
     }
     #expect(server.sessionCount == 10 && server.sessionsEvicted == 20 && server.connectionCount == 0)
     #expect(server.sessions.count <= 11)
+    // Those that are left are forgotten when nothing has been heard of them for long enough.
+    let end = Moment.seconds(30).advanced(by: configuration.memory)
+    server.deadlineReached(at: end)
+    #expect(server.sessionCount == 0 && server.sessionsExpired == 10 && server.sessionsEvicted == 20)
   }
 
   @Test func oneConnectionDoesNotFillTheServer() {

@@ -171,8 +171,9 @@ extension ServerCore {
     guard sessions[place].isUsed else { return }
     if let since = sessions[place].detachedAt {
       let end = since.advanced(by: configuration.memory)
-      if now >= end { forget(place) } else { arm(place, by: end) }
-      return
+      guard now >= end else { return arm(place, by: end) }
+      sessionsExpired += 1
+      return forget(place)
     }
     hedge(place, at: now)
     let first = sessions[place].traffic.pending.first

@@ -1,7 +1,7 @@
 /// The server's side of the protocol: sessions of many clients, each over as many connections as its client has opened.
 ///
-/// What a client sends is told exactly once, whatever it sends twice and on which connections; what is sent to a client
-/// waits until it comes back. A session is known by its client's identity and its number, never by an address, as long as
+/// What a client sends is told exactly once, whatever it sends twice and on which connections, for as long as the server
+/// remembers its session (`ServerConfiguration.memory`, `maximumSessions`); what is sent to a client waits until it comes back. A session is known by its client's identity and its number, never by an address, as long as
 /// the client introduces itself.
 public struct ServerCore: EndpointCore, Sendable {
   /// What it was made with.
@@ -12,6 +12,9 @@ public struct ServerCore: EndpointCore, Sendable {
   public internal(set) var undeliverable: UInt64 = 0
   /// Sessions that were forgotten to make room for others.
   public internal(set) var sessionsEvicted: UInt64 = 0
+  /// Sessions that were forgotten because they had been without a connection for `ServerConfiguration.memory`. A message that
+  /// was told and whose acknowledgment never reached its client is told again when that client comes back after this.
+  public internal(set) var sessionsExpired: UInt64 = 0
 
   var sessions: [ServerSession] = []
   var freeSessions: [Int32] = []
