@@ -42,7 +42,7 @@ extension AlertMonitor {
       if frame.kind.pointee.flags.contains(.expectsAck) { wait(note.exchange, known, since: frame.timestamp) }
     case .heartbeat:
       guard let change else { break }
-      for index in jitterWatches { measure(index, known, Double(change) / 1_000, at: frame.timestamp) }
+      for index in jitterWatches { measure(index, known, Double(change.microseconds) / 1_000, at: frame.timestamp) }
     case .acknowledgment, .control, .receipt, .other: break
     }
     guard let place = early.firstIndex(where: { $0.id == note.exchange }) else { return }
@@ -57,7 +57,7 @@ extension AlertMonitor {
   }
 
   /// Keeps what the engine measured of a heartbeat: its frame is told next.
-  package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) { beatChange = change }
+  package func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) { beatChange = change }
 
   /// Counts an exchange whose fate was decided, at the moment at which it was.
   package func settled(_ exchange: borrowing Exchange) {
@@ -329,14 +329,14 @@ extension AlertMonitor {
     contribute(series, known, at: time)
   }
 
-  private func roundTripped(_ index: Int, _ known: MonitoredConnection, _ microseconds: Int64, at time: Timestamp) {
+  private func roundTripped(_ index: Int, _ known: MonitoredConnection, _ roundTrip: Nanoseconds, at time: Timestamp) {
     guard let series = series(index, of: known, at: time) else { return }
     touch(index, series)
     let rule = watches[index].rule
-    let counts = rule.comparison.holds(Double(microseconds) / 1_000, rule.threshold)
+    let counts = rule.comparison.holds(Double(roundTrip.microseconds) / 1_000, rule.threshold)
     series.window[time].add(
       affected: counts ? SlidingWindow.Affected(connection: known.info, at: time) : nil)
-    series.window[time].roundTrips.record(microseconds: microseconds)
+    series.window[time].roundTrips.record(roundTrip)
     contribute(series, known, at: time)
   }
 

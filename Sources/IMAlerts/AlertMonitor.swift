@@ -71,7 +71,7 @@ package final class AlertMonitor: EngineSink {
   /// Exchanges that were settled before the frame of their first copy was told: it comes next.
   @exclusivity(unchecked) var early: [Exchange] = []
   /// By how many microseconds the interval before the heartbeat whose frame is told next differs from the one before it.
-  @exclusivity(unchecked) var beatChange: Int64?
+  @exclusivity(unchecked) var beatChange: Nanoseconds?
   /// Messages that wait for an answer; only where a rule asks for their age.
   @exclusivity(unchecked) var open: Set<UInt32> = []
   /// Connections that are a session's further one, and when they began; their first frame comes next.

@@ -78,9 +78,9 @@ struct LadderPart {
         label: "answer to \(name)", sequence: sequence, isFromClient: !isFromClient,
         facts: i == 0 ? .answer : [.answer, .repeatedAnswer], copy: 0)
       if i == 0 {
-        step.latency = message.latency
+        step.latency = message.latency.map { .microseconds($0) }
         // Karn's rule: which of several copies was answered nobody knows.
-        step.roundTrip = message.retries == 0 ? message.latency : nil
+        step.roundTrip = message.retries == 0 ? step.latency : nil
         if let status = stored.status { step.label += ": \(status)" }
       }
       add(row(at, .answer(i), step))

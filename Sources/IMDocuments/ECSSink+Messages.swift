@@ -46,7 +46,7 @@ extension ECSSink {
   }
 
   /// Keeps what the engine measured of a heartbeat: its frame is told next.
-  package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) { beat = (interval, change) }
+  package func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) { beat = (interval, change) }
 
   /// Counts an exchange whose fate was decided, and writes its document.
   package func settled(_ exchange: borrowing Exchange) {
@@ -105,10 +105,10 @@ extension ECSSink {
     record.pointee.texts?.prefetch()
     let role = roles[exchange.plan, exchange.kind]
     let settlement = Settlement(exchange, endpoint: .max)
-    var roundTrip: Int64?
+    var roundTrip: Nanoseconds?
     if case .heartbeat = role {} else { roundTrip = exchange.roundTrip }
-    let bucket = roundTrip.map { RTTBuckets.index(ofMicroseconds: $0) } ?? 0
-    if let roundTrip { record.pointee.roundTrips.record(microseconds: roundTrip, bucket: bucket) }
+    let bucket = roundTrip.map { RTTBuckets.index(of: $0) } ?? 0
+    if let roundTrip { record.pointee.roundTrips.record(microseconds: roundTrip.microseconds, bucket: bucket) }
     if let endpoint = record.pointee.endpoint {
       periods.settled(
         settlement, id: exchange.id, role: role, endpoint: endpoint, roundTrip: roundTrip, bucket: bucket)

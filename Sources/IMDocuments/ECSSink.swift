@@ -58,7 +58,7 @@ package final class ECSSink: EngineSink {
   /// Exchanges that were settled before the frame of their first copy was told: it comes next.
   @exclusivity(unchecked) var early: [Exchange] = []
   /// The interval before the heartbeat whose frame is told next, and how much it differs from the one before it.
-  @exclusivity(unchecked) var beat: (interval: Int64, change: Int64?)?
+  @exclusivity(unchecked) var beat: (interval: Nanoseconds, change: Nanoseconds?)?
   /// The serial number of the last frame's connection, and the frame's number: orphaned answers that are adopted are told
   /// behind their message.
   @exclusivity(unchecked) var last: (serial: UInt32, sequence: UInt64) = (0, 0)

@@ -155,9 +155,9 @@ extension ECSWriter {
     if count > 0 {
       lines.open("ping_rtt")
       lines.number("count", count)
-      lines.milliseconds("min_ms", figures.roundTripMinimum)
+      lines.milliseconds("min_ms", figures.roundTripMinimum.microseconds)
       lines.milliseconds("mean_ms", Double(figures.roundTripSum) / Double(count))
-      lines.milliseconds("max_ms", figures.roundTripMaximum)
+      lines.milliseconds("max_ms", figures.roundTripMaximum.microseconds)
       lines.close()
     }
     lines.number("not_inflated_bytes", figures.notInflated)

@@ -27,7 +27,7 @@ extension ECSWriter {
     let logged = facts?.pointee.logged
     let way = Int(exchange.direction.rawValue & 1)
     let fate = Int(exchange.fate.rawValue)
-    let latency = exchange.latency
+    let latency = exchange.latency?.microseconds
     let texts = texts(record, keeps: keepsTexts)
     let head = messageHeads[fate &* 2 &+ (isLate ? 1 : 0)]
     let room = Self.room &+ head.bytes.count &+ form.pointee.room &+ 4 &* texts.count
@@ -148,7 +148,7 @@ extension ECSWriter {
     }
     pen.literal(",\"duplicates\":")
     pen.number(UInt64(exchange.duplicates))
-    if let roundTrip = exchange.roundTrip {
+    if let roundTrip = exchange.roundTrip?.microseconds {
       pen.literal(",\"rtt_ms\":")
       pen.thousandths(roundTrip)
     }

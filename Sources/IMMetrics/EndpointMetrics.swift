@@ -98,16 +98,16 @@ package struct EndpointMetrics: Sendable {
     case .message: messages.settled(settlement)
     case .acknowledgment, .control, .receipt, .other: control.settled(settlement)
     }
-    if let roundTrip = settlement.roundTrip { roundTrips.record(microseconds: roundTrip) }
+    if let roundTrip = settlement.roundTrip { roundTrips.record(roundTrip) }
   }
 
-  /// Counts a message that was read `latency` microseconds after its first copy.
-  package mutating func read(after latency: Int64, _ direction: Direction) {
-    reads[Int(direction.rawValue)].record(microseconds: latency)
+  /// Counts a message that was read `latency` after its first copy.
+  package mutating func read(after latency: Nanoseconds, _ direction: Direction) {
+    reads[Int(direction.rawValue)].record(latency)
   }
 
-  /// Counts the time between two heartbeats of a connection, in microseconds.
-  package mutating func heartbeat(after interval: Int64) { heartbeats.spacing.record(microseconds: interval) }
+  /// Counts the time between two heartbeats of a connection.
+  package mutating func heartbeat(after interval: Nanoseconds) { heartbeats.spacing.record(interval) }
 
   /// Adds what another one counted of exchanges; what it counted of connections stays where it is.
   package mutating func addExchanges(_ other: EndpointMetrics) {
@@ -137,7 +137,8 @@ package struct EndpointMetrics: Sendable {
 
   private mutating func silences(_ report: borrowing ConnectionReport, _ figures: ConnectionFigures) {
     guard figures.lastFrameAt != .distantPast else { return }
-    if figures.longestIdle > 0 { longestSilenceSurvived = max(longestSilenceSurvived ?? 0, figures.longestIdle) }
+    let survived = figures.longestSilence.microseconds
+    if survived > 0 { longestSilenceSurvived = max(longestSilenceSurvived ?? 0, survived) }
     // A connection that ended by a reset after a silence died of it, as far as can be told.
     guard report.reason == .reset, let closed = report.closedAt else { return }
     let silence = max(0, closed.nanoseconds(since: figures.lastFrameAt) / 1_000)

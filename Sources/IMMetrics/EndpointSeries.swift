@@ -29,13 +29,13 @@ package struct EndpointSeries: Sendable {
     case .message: messages.settled(settlement)
     case .acknowledgment, .control, .receipt, .other: control.settled(settlement)
     }
-    if role != .heartbeat, let roundTrip = settlement.roundTrip { roundTrips.record(microseconds: roundTrip) }
+    if role != .heartbeat, let roundTrip = settlement.roundTrip { roundTrips.record(roundTrip) }
   }
 
-  /// Counts a message that was read `latency` microseconds after its first copy.
-  package mutating func read(after latency: Int64, _ direction: Direction) { figures.read(after: latency, direction) }
-  /// Counts the time between two heartbeats of a connection, in microseconds.
-  package mutating func heartbeat(after interval: Int64) { figures.heartbeat(after: interval) }
+  /// Counts a message that was read `latency` after its first copy.
+  package mutating func read(after latency: Nanoseconds, _ direction: Direction) { figures.read(after: latency, direction) }
+  /// Counts the time between two heartbeats of a connection.
+  package mutating func heartbeat(after interval: Nanoseconds) { figures.heartbeat(after: interval) }
   /// Adds what a connection counted that is over; `told` is what its report counts.
   package mutating func ended(_ report: borrowing ConnectionReport, _ told: ReportCounts) {
     figures.ended(report, told)

@@ -1,4 +1,5 @@
 package import IMEngine
+package import IMWire
 
 /// Signs of life and their answers, over many connections. Times are microseconds.
 package struct HeartbeatCounts: Sendable {
@@ -43,14 +44,14 @@ package struct HeartbeatCounts: Sendable {
 
   /// Counts a heartbeat that came `interval` after the one before on its connection, and how much that differs from the one
   /// before it; `nil` where there is none.
-  package mutating func sent(after interval: Int64?, change: Int64?) {
+  package mutating func sent(after interval: Nanoseconds?, change: Nanoseconds?) {
     sent += 1
     guard let interval else { return }
     intervals += 1
-    intervalSum &+= interval
+    intervalSum &+= interval.microseconds
     guard let change else { return }
     changes += 1
-    changeSum &+= change
+    changeSum &+= change.microseconds
   }
 
   /// Counts a settlement.
@@ -65,7 +66,7 @@ package struct HeartbeatCounts: Sendable {
           missed -= missed > 0 ? 1 : 0
         }
       }
-      if let roundTrip = settlement.roundTrip { roundTrips.record(microseconds: roundTrip) }
+      if let roundTrip = settlement.roundTrip { roundTrips.record(roundTrip) }
     case .unanswered, .damaged: missed += 1
     case .unknown: unknown += 1
     case .pending, .unacknowledged: break

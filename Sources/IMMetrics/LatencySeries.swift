@@ -1,3 +1,5 @@
+package import IMWire
+
 /// Times in classic buckets with the same boundaries everywhere: each counts the samples that are not above its boundary.
 ///
 /// Boundaries were chosen so that a percentile that is interpolated between them is of use where messages are fast (half as
@@ -27,8 +29,8 @@ package struct LatencySeries: Sendable {
   package init() {}
 
   /// Takes a sample. Negative ones, which a clock that went back makes, count as 0.
-  package mutating func record(microseconds: Int64) {
-    let value = max(0, microseconds)
+  package mutating func record(_ time: Nanoseconds) {
+    let value = max(0, time.microseconds)
     var low = 0
     var high = Self.bounds.count
     while low < high {

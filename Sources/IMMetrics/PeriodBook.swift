@@ -1,4 +1,5 @@
 package import IMEngine
+package import IMWire
 
 /// The figures of the running period, by endpoint.
 ///
@@ -35,7 +36,7 @@ package struct PeriodBook: ~Copyable {
   /// Counts the exchange with the number `id`, whose fate was decided. `role` is that of its type; `roundTrip` its own, and
   /// `bucket` that of it in `RTTBuckets`.
   package mutating func settled(
-    _ settlement: Settlement, id: UInt32, role: FrameRole, endpoint: UInt32, roundTrip: Int64?, bucket: Int
+    _ settlement: Settlement, id: UInt32, role: FrameRole, endpoint: UInt32, roundTrip: Nanoseconds?, bucket: Int
   ) {
     let elsewhere = settlement.isPlain ? false : isElsewhere(settlement, id)
     at(endpoint).pointee.settled(

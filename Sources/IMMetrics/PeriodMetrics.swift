@@ -39,12 +39,12 @@ package struct PeriodMetrics: Sendable {
     let roundTrip = exchange.roundTrip
     settled(
       Settlement(copy exchange, endpoint: .max), role: role, elsewhere: elsewhere, roundTrip: roundTrip,
-      bucket: roundTrip.map { RTTBuckets.index(ofMicroseconds: $0) } ?? 0)
+      bucket: roundTrip.map { RTTBuckets.index(of: $0) } ?? 0)
   }
 
   /// Counts a settlement; `elsewhere` when an earlier period has counted it. `roundTrip` is its own, and `bucket` that of it.
   package mutating func settled(
-    _ settlement: Settlement, role: FrameRole, elsewhere: Bool, roundTrip: Int64?, bucket: Int
+    _ settlement: Settlement, role: FrameRole, elsewhere: Bool, roundTrip: Nanoseconds?, bucket: Int
   ) {
     switch role {
     case .heartbeat:
@@ -63,7 +63,7 @@ package struct PeriodMetrics: Sendable {
         control.settled(settlement)
       }
     }
-    if let roundTrip { roundTrips.record(microseconds: roundTrip, bucket: bucket) }
+    if let roundTrip { roundTrips.record(microseconds: roundTrip.microseconds, bucket: bucket) }
   }
 
   // MARK: A capture
@@ -73,7 +73,7 @@ package struct PeriodMetrics: Sendable {
   /// exceed, 0 for none.
   package mutating func frame(
     _ frame: borrowing Frame, _ note: FrameNote, _ direction: Direction,
-    beat: (interval: Int64, change: Int64?)? = nil, promised: UInt64 = 0
+    beat: (interval: Nanoseconds, change: Nanoseconds?)? = nil, promised: UInt64 = 0
   ) {
     frames.add(frame, note, direction)
     guard case .heartbeat = frame.kind.pointee.role, note.copy == 1 else { return }

@@ -1,3 +1,5 @@
+package import IMWire
+
 /// The boundaries of every round-trip histogram that imdump writes: from 0.1 ms to 120 s, each 1.05 times the one before.
 ///
 /// They are the same everywhere and for ever, so histograms of two sensors, or of two periods, add up bucket by bucket.
@@ -58,6 +60,9 @@ package enum RTTBuckets {
   }()
 
   /// The bucket of a round trip: that of its cell, or the next one.
+  package static func index(of time: Nanoseconds) -> Int { index(ofMicroseconds: time.microseconds) }
+
+  /// The same of microseconds.
   package static func index(ofMicroseconds value: Int64) -> Int {
     let value = min(UInt64(max(0, value)), longest)
     let cell = cells[cell(value)]

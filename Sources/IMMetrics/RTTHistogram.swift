@@ -1,3 +1,5 @@
+package import IMWire
+
 /// Round trips in the buckets of `RTTBuckets`, with exact count, sum, least and greatest.
 ///
 /// Only buckets that are not empty are kept, in order: nothing for no samples, 16 bytes a bucket else, at most 289. Made
@@ -33,6 +35,9 @@ package struct RTTHistogram: Equatable, Sendable {
   package var mean: Double? { count == 0 ? nil : Double(sum) / Double(count) }
 
   /// Takes a sample. Negative ones, which a clock that went back makes, count as 0.
+  package mutating func record(_ time: Nanoseconds) { record(microseconds: time.microseconds) }
+
+  /// The same in microseconds.
   package mutating func record(microseconds: Int64) {
     record(microseconds: microseconds, bucket: RTTBuckets.index(ofMicroseconds: microseconds))
   }

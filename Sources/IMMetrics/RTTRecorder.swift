@@ -1,3 +1,5 @@
+package import IMWire
+
 /// Round trips with percentiles of three significant digits, for endpoints and the run.
 ///
 /// Buckets as in HdrHistogram, from 1 µs to 2 h: as wide as 2ᵏ microseconds where a value has 11 + k bits, so a value is
@@ -48,6 +50,9 @@ package struct RTTRecorder: Sendable {
   }
 
   /// Takes a sample. Negative ones, which a clock that went back makes, count as 0.
+  package mutating func record(_ time: Nanoseconds) { record(microseconds: time.microseconds) }
+
+  /// The same in microseconds.
   package mutating func record(microseconds: Int64) {
     if waitingCount == waiting.count { settle() }
     let value = max(0, microseconds)

@@ -46,7 +46,7 @@ package struct SessionMetrics: Sendable {
     exchanges += 1
     fates[Int(exchange.fate.rawValue)] += 1
     retries += UInt64(exchange.repeats)
-    if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
+    if let roundTrip = exchange.roundTrip { roundTrips.record(roundTrip) }
     firstAt = min(firstAt, exchange.firstAt)
     lastAt = max(lastAt, exchange.lastAt, exchange.ackedAt)
     // Exchanges end in another order than they began.

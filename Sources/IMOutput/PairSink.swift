@@ -48,13 +48,13 @@ package final class PairSink<First: EngineSink>: EngineSink {
   }
 
   /// Tells both.
-  package func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {
+  package func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32) {
     first.read(after: latency, direction, endpoint: endpoint)
     other.read(after: latency, direction, endpoint: endpoint)
   }
 
   /// Tells both.
-  package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) {
+  package func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) {
     first.heartbeat(after: interval, change: change, endpoint: endpoint)
     other.heartbeat(after: interval, change: change, endpoint: endpoint)
   }

@@ -26,12 +26,12 @@ final class StatsSink: EngineSink {
 
   func settled(_ batch: Span<Settlement>) { EndpointMetrics.count(batch, roles, in: &endpoints) }
 
-  func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {
+  func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32) {
     EndpointMetrics.reserve(endpoint, in: &endpoints)
     endpoints[Int(endpoint)].read(after: latency, direction)
   }
 
-  func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) {
+  func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) {
     EndpointMetrics.reserve(endpoint, in: &endpoints)
     endpoints[Int(endpoint)].heartbeat(after: interval)
   }

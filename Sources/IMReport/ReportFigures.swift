@@ -33,7 +33,7 @@ package struct ReportFigures: Sendable {
   package mutating func settled(_ settlement: Settlement, _ role: FrameRole) {
     if role == .heartbeat { return heartbeats.settled(settlement) }
     if role == .message { messages.settled(settlement) }
-    if let roundTrip = settlement.roundTrip { roundTrips.record(microseconds: roundTrip) }
+    if let roundTrip = settlement.roundTrip { roundTrips.record(roundTrip) }
   }
 
   /// Counts a connection that is over. Its heartbeats were counted one by one.

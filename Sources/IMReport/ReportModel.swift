@@ -202,7 +202,7 @@ package struct HeartbeatMarks: Sendable {
   package static let maximumCount = 1_500
 
   /// The time since the one before, for each, as long as there are few.
-  package private(set) var marks: [(at: Timestamp, interval: Int64, serial: UInt32)] = []
+  package private(set) var marks: [(at: Timestamp, interval: Nanoseconds, serial: UInt32)] = []
   /// Intervals in all.
   package private(set) var count: UInt64 = 0
   /// When heartbeats without an answer were sent, as long as there are few.
@@ -216,8 +216,8 @@ package struct HeartbeatMarks: Sendable {
   /// Whether all intervals have marks.
   var isWhole: Bool { count == UInt64(marks.count) }
 
-  /// Counts a heartbeat that came `interval` microseconds after the one before on its connection.
-  package mutating func add(_ at: Timestamp, _ interval: Int64, _ serial: UInt32) {
+  /// Counts a heartbeat that came `interval` after the one before on its connection.
+  package mutating func add(_ at: Timestamp, _ interval: Nanoseconds, _ serial: UInt32) {
     count += 1
     if marks.count < Self.maximumCount { marks.append((at, interval, serial)) }
   }

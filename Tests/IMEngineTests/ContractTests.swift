@@ -55,9 +55,9 @@ import Testing
     #expect(beats.sent == UInt32(seconds.count))
     #expect(beats.answered == beats.sent)
     #expect(beats.absent == absent)
-    #expect(beats.intervalMinimum == intervals[0] * 1_000_000)
-    #expect(beats.intervalMaximum == intervals[1] * 1_000_000)
-    #expect(beats.median == intervals[2] * 1_000_000)
+    #expect(beats.intervalMinimum == .seconds(intervals[0]))
+    #expect(beats.intervalMaximum == .seconds(intervals[1]))
+    #expect(beats.median == .seconds(intervals[2]))
     #expect(beats.roundTripSum == 5_000 * Int64(seconds.count))
   }
 

@@ -98,9 +98,9 @@ import Testing
     let notes = Self.watch(packets).notes.map(\.note)
     try #require(notes.count == 6)
     #expect(notes.map(\.isAck) == [false, true, false, false, true, false])
-    #expect(notes.map(\.latency) == [nil, 30_000, nil, nil, 1_250_000, nil])
-    #expect(notes.map(\.roundTrip) == [nil, 30_000, nil, nil, nil, nil])
-    #expect(notes.map(\.readLatency) == [nil, nil, nil, nil, nil, 2_000_000])
+    #expect(notes.map { $0.latency?.milliseconds } == [nil, 30, nil, nil, 1_250, nil])
+    #expect(notes.map { $0.roundTrip?.milliseconds } == [nil, 30, nil, nil, nil, nil])
+    #expect(notes.map { $0.readLatency?.milliseconds } == [nil, nil, nil, nil, nil, 2_000])
     #expect(notes.map(\.isRetry) == [false, false, false, true, false, false])
     #expect(notes.map(\.ackOf) == [nil, 1, nil, nil, 2, nil])
   }

@@ -107,7 +107,7 @@ import Testing
     talk.drop(first[0])
     let run = Run(talk.packets)
     #expect(run.heard.finished.map(\.fate) == [.acked])
-    #expect(run.heard.finished.map(\.latency) == [4_000])
+    #expect(run.heard.finished.map { $0.latency?.microseconds } == [4_000])
     #expect(run.heard.reports.map(\.rare.orphanAcks) == [0])
     #expect(run.heard.adopted.map(\.times) == [[Timestamp(milliseconds: 15)]])
     run.expectLedgerAddsUp()

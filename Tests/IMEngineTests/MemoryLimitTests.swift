@@ -241,8 +241,8 @@ import Testing
       let run = Run(packets)
       #expect(run.ledger.segments == UInt64(packets.count))
       for report in run.heard.reports {
-        #expect(report.serverHandshake ?? 0 >= 0)
-        #expect(report.clientHandshake ?? 0 >= 0)
+        #expect(report.serverHandshake ?? .zero >= .zero)
+        #expect(report.clientHandshake ?? .zero >= .zero)
       }
       run.expectLedgerAddsUp("\(shift)")
     }

@@ -84,7 +84,7 @@ import Testing
       guard let found else { continue }
       plain += 1
       #expect(found.direction == settlement.direction)
-      #expect((found.roundTrip == .max ? nil : Int64(found.roundTrip)) == settlement.roundTrip)
+      #expect((found.roundTrip == .max ? nil : .microseconds(Int64(found.roundTrip))) == settlement.roundTrip)
     }
     #expect(plain > 500)
   }
@@ -102,7 +102,7 @@ import Testing
     try #require(heard.all.count == 3)
     let (first, second) = (heard.all[0], heard.all[1])
     #expect(first.fate == .unanswered && first.roundTrip == nil && !first.isPlain)
-    #expect(second.fate == .acked && second.roundTrip == 20_000_000 && !second.isPlain)
+    #expect(second.fate == .acked && second.roundTrip == .seconds(20) && !second.isPlain)
     let before = second.beforeLate
     #expect(before.fate == first.fate && before.outcome.cause == first.outcome.cause)
     #expect(before.roundTrip == nil && before.flags == first.flags && before.kind == first.kind)

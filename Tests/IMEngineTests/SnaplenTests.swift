@@ -38,7 +38,7 @@ import Testing
     #expect(exchanges.map(\.sequence) == numbers)
     #expect(exchanges.map(\.fate) == numbers.map { _ in .acked })
     // From the packet that had the header.
-    #expect(exchanges.map(\.roundTrip) == numbers.map { _ in 20_000 })
+    #expect(exchanges.map { $0.roundTrip?.milliseconds } == numbers.map { _ in 20 })
     #expect(run.ledger.checksums[Int(ChecksumStatus.bad.rawValue)] == 0)
     run.expectLedgerAddsUp()
   }

@@ -161,10 +161,10 @@ import Testing
     let stream = try #require(collect(CaptureBuilder(talk)).first)
     // The SYN's answer after 0.1 ms is the other one.
     #expect(stream.directions[1].acknowledgments.count == 2)
-    #expect(stream.directions[1].acknowledgments.least == 100_000)
-    #expect(stream.directions[1].acknowledgments.most == 4_000_000)
-    #expect(stream.serverHandshake == 100_000)
-    #expect(stream.clientHandshake == 100_000)
-    #expect(stream.handshake == 200_000)
+    #expect(stream.directions[1].acknowledgments.least == .microseconds(100))
+    #expect(stream.directions[1].acknowledgments.most == .milliseconds(4))
+    #expect(stream.serverHandshake == .microseconds(100))
+    #expect(stream.clientHandshake == .microseconds(100))
+    #expect(stream.handshake == .microseconds(200))
   }
 }

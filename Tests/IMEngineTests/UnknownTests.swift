@@ -67,7 +67,7 @@ import Testing
     }
     talk.acknowledge(.clientToServer, at: Timestamp(milliseconds: now + 30_000))
     return Run(talk.packets, plans: [Plans.mqtt]).heard.finished.filter { $0.kind == 11 }.map { exchange in
-      exchange.fate.name + (exchange.latency.map { " \($0 / 1_000)" } ?? "")
+      exchange.fate.name + (exchange.latency.map { " \($0.milliseconds)" } ?? "")
     }
   }
 
@@ -103,7 +103,7 @@ import Testing
       $0.kind == 11
     }
     #expect(pings.map(\.fate) == [.unanswered, .acked])
-    #expect(pings.map(\.latency) == [nil, 7_000])
+    #expect(pings.map { $0.latency?.milliseconds } == [nil, 7])
   }
 
   // MARK: Numbers that begin again
@@ -156,7 +156,7 @@ import Testing
     ] as [(String, Int64)])
   func silence(_ drawing: String, _ seconds: Int64) throws {
     let figures = try #require(Timeline(drawing).run.heard.reports.first?.figures)
-    #expect(figures.longestIdle == seconds * 1_000_000, "\(drawing)")
+    #expect(figures.longestSilence == .seconds(seconds), "\(drawing)")
   }
 
   // MARK: Statuses

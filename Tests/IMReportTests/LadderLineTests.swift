@@ -41,11 +41,12 @@ import Testing
     (sent("text 1", copy: 2, [.duplicate], since: 500_000), "D1", "text 1 copy Δ500.0 ms", "answered before"),
     (
       Ladder.Step(
-        label: "ack 1", sequence: 1, isFromClient: false, facts: [.answer], copy: 0, latency: 18_000, roundTrip: 18_000),
+        label: "ack 1", sequence: 1, isFromClient: false, facts: [.answer], copy: 0, latency: .milliseconds(18),
+        roundTrip: .milliseconds(18)),
       "", "ack 1", "RTT 18.0 ms"
     ),
     (
-      Ladder.Step(label: "ack 1", sequence: 1, isFromClient: false, facts: [.answer], copy: 0, latency: 198_000), "",
+      Ladder.Step(label: "ack 1", sequence: 1, isFromClient: false, facts: [.answer], copy: 0, latency: .milliseconds(198)), "",
       "ack 1", "198.0 ms after the first copy (ambiguous, not in RTT)"
     ),
     (

@@ -45,16 +45,13 @@ extension Carriers {
     }
     asker.pointee.pingAt = nil
     record.pointee.webSocket.answered[1 - way] &+= 1
-    let roundTrip = max(0, at.time(since: asked).microseconds)
-    record.pointee.webSocket.roundTripSum &+= roundTrip
-    record.pointee.webSocket.roundTripMinimum = min(record.pointee.webSocket.roundTripMinimum, roundTrip)
-    record.pointee.webSocket.roundTripMaximum = max(record.pointee.webSocket.roundTripMaximum, roundTrip)
+    let roundTrip = max(.zero, at.time(since: asked))
+    record.pointee.webSocket.answered(after: roundTrip)
     guard Int(record.pointee.beatingWay) == 1 - way, record.pointee.beats != .max else { return }
     let beats = streams.tracker.heartbeats.pointer(record.pointee.beats)
     beats.pointee.answered &+= 1
     beats.pointee.missedInARow = 0
-    beats.pointee.roundTrips &+= 1
-    beats.pointee.roundTripSum &+= roundTrip
+    beats.pointee.answered(after: roundTrip)
   }
 
   /// Takes note of a ping as a sign of life: those of the side that began. The last one is missed when the next one comes.

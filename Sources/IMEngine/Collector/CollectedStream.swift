@@ -12,17 +12,16 @@ package struct CollectedStream: Sendable {
   package internal(set) var client: Endpoint, server: Endpoint
   /// Whether the SYN was captured.
   package internal(set) var sawSYN: Bool
-  /// Nanoseconds from the SYN to the SYN+ACK, and from there to the acknowledgment of it.
-  package internal(set) var serverHandshake: Int64?, clientHandshake: Int64?
+  /// From the SYN to the SYN+ACK, and from there to the acknowledgment of it.
+  package internal(set) var serverHandshake: Nanoseconds?, clientHandshake: Nanoseconds?
   /// Client to server, server to client.
   package internal(set) var directions: [CollectedDirection]
 
-  /// Nanoseconds from the SYN to the acknowledgment of the SYN+ACK: a round trip over the whole path, wherever the
-  /// capture was made.
-  package var handshake: Int64? {
+  /// From the SYN to the acknowledgment of the SYN+ACK: a round trip over the whole path, wherever the capture was made.
+  package var handshake: Nanoseconds? {
     guard let serverHandshake, let clientHandshake else { return nil }
-    let (sum, overflow) = serverHandshake.addingReportingOverflow(clientHandshake)
-    return overflow ? nil : sum
+    let (sum, overflow) = serverHandshake.count.addingReportingOverflow(clientHandshake.count)
+    return overflow ? nil : Nanoseconds(sum)
   }
 
   /// Whether no limit of `StreamOptions` took anything away.

@@ -109,11 +109,11 @@ extension StreamAnalyst {
     if isSpurious {
       analysis[.spuriousRetransmission] += 1
     } else if sides[other].duplicateAcks >= 2, acknowledged == view.sequence,
-      Self.isWithin(view.time.nanoseconds(since: sides[other].lastAckTime), Self.fastLimit)
+      Self.isWithin(view.time.time(since: sides[other].lastAckTime), Self.fastLimit)
     {
       analysis[.fastRetransmission] += 1
     } else if end != next,
-      Self.isWithin(view.time.nanoseconds(since: sides[own].nextTime), handshake ?? Self.outOfOrderLimit),
+      Self.isWithin(view.time.time(since: sides[own].nextTime), handshake ?? Self.outOfOrderLimit),
       !sides[own].unacknowledged.contains(where: {
         !Self.isLater($0.sequence, than: view.sequence) && !Self.isLater(end, than: $0.end)
       })
@@ -167,7 +167,7 @@ extension StreamAnalyst {
     // A time that no clock can have tells no round trip.
     if view.time < .distantFuture {
       for entry in sides[other].unacknowledged where entry.end == view.acknowledgment && !entry.isAmbiguous {
-        roundTrips.add(view.time.nanoseconds(since: entry.time))
+        roundTrips.add(view.time.time(since: entry.time))
       }
     }
     sides[other].unacknowledged.removeAll { !Self.isLater($0.end, than: view.acknowledgment) }
@@ -181,7 +181,7 @@ extension StreamAnalyst {
   /// Numbers half the circle apart are each later than the other, as the tool's comparison has it.
   private static func isLater(_ a: UInt32, than b: UInt32) -> Bool { b.isBefore(a) }
 
-  private static func isWithin(_ nanoseconds: Int64, _ limit: Int64) -> Bool {
-    (0..<max(1, limit)).contains(nanoseconds)
+  private static func isWithin(_ time: Nanoseconds, _ limit: Nanoseconds) -> Bool {
+    (Nanoseconds.zero..<max(Nanoseconds(1), limit)).contains(time)
   }
 }

@@ -48,19 +48,19 @@ struct StreamAnalyst {
 
   /// Segments of one side that may wait; further ones are not remembered.
   static var unacknowledgedLimit: Int { 1_000 }
-  /// How soon after the last acknowledgment a fast retransmission comes, in nanoseconds.
-  static var fastLimit: Int64 { 20_000_000 }
-  /// How soon after the highest number an overtaken segment comes when no round trip is known, in nanoseconds.
-  static var outOfOrderLimit: Int64 { 3_000_000 }
+  /// How soon after the last acknowledgment a fast retransmission comes.
+  static var fastLimit: Nanoseconds { .milliseconds(20) }
+  /// How soon after the highest number an overtaken segment comes when no round trip is known.
+  static var outOfOrderLimit: Nanoseconds { .milliseconds(3) }
 
   var sides = InlineArray<2, Side>(repeating: Side())
   /// The SYNs, since the last reset, and when the SYN+ACK was captured.
   var syns: SYNTimes?
   var synAckTime: Timestamp?
-  /// Nanoseconds from the last SYN to the acknowledgment of the SYN+ACK.
-  var handshake: Int64?
-  private(set) var serverHandshake: Int64?
-  private(set) var clientHandshake: Int64?
+  /// From the last SYN to the acknowledgment of the SYN+ACK.
+  var handshake: Nanoseconds?
+  private(set) var serverHandshake: Nanoseconds?
+  private(set) var clientHandshake: Nanoseconds?
 
   /// Whether `segment` opens another connection between the same ends: a SYN with another number.
   func startsAnew(_ segment: Segment) -> Bool {
@@ -96,11 +96,11 @@ struct StreamAnalyst {
     case (true, false):
       syns = SYNTimes(first: syns?.first ?? now, last: now, count: (syns?.count ?? 0) + 1, clock: clocks?.own ?? 0)
     case (true, true):
-      if synAckTime == nil, let syns { serverHandshake = syns.roundTrip(to: now, echoing: clocks?.echoed ?? 0)?.count }
+      if synAckTime == nil, let syns { serverHandshake = syns.roundTrip(to: now, echoing: clocks?.echoed ?? 0) }
       synAckTime = now
     case (false, true) where handshake == nil && sides[own].sawSYN && sides[other].sawSYNACK:
-      handshake = syns.map { now.nanoseconds(since: $0.last) }
-      clientHandshake = synAckTime.map { now.nanoseconds(since: $0) }
+      handshake = syns.map { now.time(since: $0.last) }
+      clientHandshake = synAckTime.map { now.time(since: $0) }
     default: break
     }
   }

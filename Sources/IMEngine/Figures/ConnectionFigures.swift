@@ -37,28 +37,34 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   /// All zero.
   package init() {}
 
-  /// The shortest interval, in microseconds; `nil` before the first.
-  package var intervalMinimum: Int64? { intervals == 0 ? nil : Int64(least) }
-  /// The longest interval, in microseconds; `nil` before the first.
-  package var intervalMaximum: Int64? { intervals == 0 ? nil : Int64(most) }
+  /// The shortest interval, in whole microseconds; `nil` before the first.
+  package var intervalMinimum: Nanoseconds? { intervals == 0 ? nil : .microseconds(Int64(least)) }
+  /// The longest interval, in whole microseconds; `nil` before the first.
+  package var intervalMaximum: Nanoseconds? { intervals == 0 ? nil : .microseconds(Int64(most)) }
 
   /// How many intervals have one before them.
   package var changes: UInt32 { intervals > 1 ? intervals - 1 : 0 }
   /// The jitter: the mean difference of neighbouring intervals, in microseconds; `nil` before the second.
   package var jitter: Double? { changes == 0 ? nil : Double(changeSum) / Double(changes) }
 
-  /// The median of the last ten intervals, in microseconds; `nil` before the first.
-  package var median: Int64? {
+  /// The median of the last ten intervals, in whole microseconds; `nil` before the first.
+  package var median: Nanoseconds? {
     let n = min(10, Int(intervals))
     guard n > 0 else { return nil }
     var values: [Int64] = []
     for i in 0..<n { values.append(Int64(recent[i])) }
     values.sort()
-    return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2
+    return .microseconds(n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2)
   }
 
-  /// The silence after which a heartbeat counts as absent, in microseconds: twice the usual interval, at least 30 s.
-  var patience: Int64 { 2 * max(median ?? 0, 15_000_000) }
+  /// The silence after which a heartbeat counts as absent: twice the usual interval, at least 30 s.
+  var patience: Nanoseconds { 2 * max(median ?? .zero, .seconds(15)) }
+
+  /// Takes note of the first answer to a heartbeat that was sent once.
+  mutating func answered(after roundTrip: Nanoseconds) {
+    roundTrips &+= 1
+    roundTripSum &+= roundTrip.microseconds
+  }
 
   /// Takes note of a heartbeat without an answer in time.
   mutating func wentWithoutAnswer(_ fate: Fate) {
@@ -71,27 +77,27 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   }
 
   /// Takes note of a heartbeat; gives the time since the one before, and how much that differs from the time before it, in
-  /// microseconds.
+  /// whole microseconds.
   @discardableResult
-  mutating func sent(at now: Timestamp) -> (interval: Int64, change: Int64?)? {
+  mutating func sent(at now: Timestamp) -> (interval: Nanoseconds, change: Nanoseconds?)? {
     sent &+= 1
     defer { lastAt = now }
     if lastAt != .distantPast {
       let interval = max(0, now.microseconds - lastAt.microseconds)
-      if limit == 0, intervals > 0, interval > patience { absent &+= 1 }
+      if limit == 0, intervals > 0, interval > patience.microseconds { absent &+= 1 }
       let told = UInt32(clamping: interval)
-      var change: Int64?
+      var change: Nanoseconds?
       if intervals > 0 {
         let difference = abs(Int64(told) - Int64(recent[Int((intervals &- 1) % 10)]))
         changeSum &+= difference
-        change = difference
+        change = .microseconds(difference)
       }
       recent[Int(intervals % 10)] = told
       intervals &+= 1
       intervalSum &+= interval
       least = min(least, told)
       most = max(most, told)
-      return (interval, change)
+      return (.microseconds(interval), change)
     }
     return nil
   }
@@ -118,13 +124,12 @@ package struct HandshakeState: OptionSet, Sendable, BitwiseCopyable {
   package var isReady: Bool { !isDisjoint(with: [.acknowledged, .answered]) }
 }
 
-/// What the tracker counts for one connection in two cache lines; `RareFigures` has the rest. Times are microseconds
-/// unless they say otherwise.
+/// What the tracker counts for one connection in two cache lines; `RareFigures` has the rest.
 package struct ConnectionFigures: Sendable, BitwiseCopyable {
   /// When the last frame came.
   package var lastFrameAt = Timestamp.distantPast
-  /// The longest silence that was survived, in nanoseconds.
-  var longestSilence: Int64 = 0
+  /// The longest silence that was survived: the peer acknowledged the frame that ended it. Zero where there was none.
+  package internal(set) var longestSilence = Nanoseconds.zero
   /// Bytes of frames, headers included, by direction, client to server first.
   package var frameBytes: InlineArray<2, UInt64> = [0, 0]
   /// Frames by direction, client to server first.
@@ -161,9 +166,6 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   var unansweredControls: UInt32 = 0
 
   init(endpoint: UInt32) { self.endpoint = endpoint }
-
-  /// The longest silence that was survived: the peer acknowledged the frame that ended it. 0 where there was none.
-  package var longestIdle: Int64 { longestSilence / 1_000 }
 }
 
 /// What the tracker counts for a connection on which not everything went well.
@@ -197,8 +199,14 @@ package struct RareFigures: Sendable, BitwiseCopyable {
   package var cutFrames: UInt32 = 0
   /// Whether an earlier connection of the same session ended before this one.
   package var isReconnect = false
-  /// From that one's end to this one's beginning; -1 without one.
-  package var reconnectTime: Int64 = -1
+  /// The same as `reconnectTime`; negative without one.
+  private var storedReconnectTime = Nanoseconds(-1)
+
+  /// From that one's end to this one's beginning, in whole microseconds; `nil` where there was none.
+  package var reconnectTime: Nanoseconds? {
+    get { storedReconnectTime < .zero ? nil : storedReconnectTime }
+    set { storedReconnectTime = newValue ?? Nanoseconds(-1) }
+  }
 
   /// Control frames and receipts that were refused, or that no answer came of.
   package var failedControls: UInt32 { rejectedControls &+ unansweredControls }

@@ -1,4 +1,4 @@
-import IMWire
+package import IMWire
 
 /// What the segments of one direction were, as far as they were not simply the next ones. Definitions: `docs/metrics.md`.
 ///
@@ -68,12 +68,12 @@ package struct AckRoundTrips: Equatable, Sendable, BitwiseCopyable {
   /// None.
   package init() {}
 
-  /// Nanoseconds of the shortest, the longest, and the mean; `nil` when there is none.
-  package var minimum: Int64? { count == 0 ? nil : Int64(least) << 8 }
+  /// The shortest; `nil` when there is none, as the others are.
+  package var minimum: Nanoseconds? { count == 0 ? nil : Nanoseconds(Int64(least) << 8) }
   /// The longest.
-  package var maximum: Int64? { count == 0 ? nil : Int64(most) << 8 }
+  package var maximum: Nanoseconds? { count == 0 ? nil : Nanoseconds(Int64(most) << 8) }
   /// The mean.
-  package var mean: Int64? { count == 0 ? nil : Int64(clamping: sum / UInt64(count)) << 8 }
+  package var mean: Nanoseconds? { count == 0 ? nil : Nanoseconds(Int64(clamping: sum / UInt64(count)) << 8) }
 
   /// The tick of a time, which comes round after 18 minutes.
   @inline(__always)

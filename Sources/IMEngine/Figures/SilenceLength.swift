@@ -1,3 +1,5 @@
+import IMWire
+
 /// The length of a silence in 32 bits: microseconds up to 35 minutes, then steps of a millisecond up to 24 days.
 struct SilenceLength: BitwiseCopyable {
   private var bits: UInt32 = 0
@@ -6,9 +8,9 @@ struct SilenceLength: BitwiseCopyable {
 
   init() {}
 
-  /// A silence of so many nanoseconds.
-  init(nanoseconds: Int64) {
-    let microseconds = max(1, nanoseconds / 1_000)
+  /// A silence that lasted for so long.
+  init(_ time: Nanoseconds) {
+    let microseconds = max(1, time.microseconds)
     bits =
       microseconds < Int64(Self.coarse)
       ? UInt32(truncatingIfNeeded: microseconds)
@@ -17,8 +19,8 @@ struct SilenceLength: BitwiseCopyable {
 
   /// Whether there is none.
   var isNone: Bool { bits == 0 }
-  /// Its length in nanoseconds.
-  var nanoseconds: Int64 {
-    bits & Self.coarse == 0 ? Int64(bits) * 1_000 : Int64(bits & ~Self.coarse) * 1_000_000
+  /// Its length.
+  var time: Nanoseconds {
+    bits & Self.coarse == 0 ? .microseconds(Int64(bits)) : .milliseconds(Int64(bits & ~Self.coarse))
   }
 }

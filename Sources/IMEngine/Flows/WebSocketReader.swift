@@ -1,4 +1,4 @@
-import IMWire
+package import IMWire
 
 /// What is known of one direction of WebSocket frames.
 struct WebSocketReader {
@@ -124,8 +124,9 @@ package struct WebSocketFigures: Sendable, BitwiseCopyable {
   package var answered: InlineArray<2, UInt32> = [0, 0]
   /// Pongs that answer no ping that was seen.
   package var unasked: InlineArray<2, UInt32> = [0, 0]
-  /// Times from ping to pong, in microseconds: their sum, the shortest and the longest.
-  package var roundTripSum: Int64 = 0, roundTripMinimum: Int64 = .max, roundTripMaximum: Int64 = 0
+  /// Times from ping to pong: their sum in microseconds, the shortest and the longest, in whole microseconds.
+  package private(set) var roundTripSum: Int64 = 0
+  package private(set) var roundTripMinimum = Nanoseconds(.max), roundTripMaximum = Nanoseconds.zero
   /// The reason that the first close frame gave; 0 where it gave none, or none came.
   package var closeStatus: UInt16 = 0
   /// Whether a close frame came.
@@ -135,4 +136,12 @@ package struct WebSocketFigures: Sendable, BitwiseCopyable {
 
   /// All zero.
   package init() {}
+
+  /// Takes note of the pong that answers a ping.
+  mutating func answered(after time: Nanoseconds) {
+    roundTripSum &+= time.microseconds
+    let roundTrip = Nanoseconds.microseconds(time.microseconds)
+    roundTripMinimum = min(roundTripMinimum, roundTrip)
+    roundTripMaximum = max(roundTripMaximum, roundTrip)
+  }
 }

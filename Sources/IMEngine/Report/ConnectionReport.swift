@@ -64,9 +64,9 @@ package struct ConnectionReport {
   /// When the handshake was complete; `nil` when that was not seen.
   package var establishedAt: Timestamp?
   /// Nanoseconds from the SYN to the SYN+ACK; `nil` when not seen.
-  package var serverHandshake: Int64?
+  package var serverHandshake: Nanoseconds?
   /// Nanoseconds from the SYN+ACK to the client's ACK; `nil` when not seen.
-  package var clientHandshake: Int64?
+  package var clientHandshake: Nanoseconds?
   /// Packets, client to server first.
   package var packets: InlineArray<2, UInt32>
   /// Bytes of those packets on the wire, headers included, whatever the snaplen; client to server first.

@@ -101,16 +101,18 @@ package struct Exchange: Sendable, BitwiseCopyable {
   /// Copies seen, at most 65,535.
   package var copies: UInt16 { UInt16(clamping: 1 + Int(repeats) + Int(duplicates)) }
   /// When the last copy came, to the microsecond.
-  package var lastAt: Timestamp { firstAt.advanced(by: Int64(lastDelay) * 1_000) }
+  package var lastAt: Timestamp { firstAt.advanced(by: Nanoseconds.microseconds(Int64(lastDelay))) }
   /// When the first answer came, to the microsecond; `distantPast` where none came.
   package var ackedAt: Timestamp {
     isAnswered ? Timestamp(microseconds: firstAt.microseconds + Int64(answerDelay)) : .distantPast
   }
   /// From the first copy to the first answer, in whole microseconds of the packets' times; `nil` without an answer, and
   /// where the capture has the answer first.
-  package var latency: Int64? { isAnswered && answerDelay >= 0 ? Int64(answerDelay) : nil }
+  package var latency: Nanoseconds? {
+    isAnswered && answerDelay >= 0 ? .microseconds(Int64(answerDelay)) : nil
+  }
   /// `latency`, when only one copy was seen before the answer: after a repeat nobody can tell which copy was answered
   /// (Karn's rule). It is final with the fate: a copy from before the answer that comes to light later, because it was held
   /// behind a hole, changes neither.
-  package var roundTrip: Int64? { repeats == 0 || flags.contains(.settled) && fate == .acked ? latency : nil }
+  package var roundTrip: Nanoseconds? { repeats == 0 || flags.contains(.settled) && fate == .acked ? latency : nil }
 }

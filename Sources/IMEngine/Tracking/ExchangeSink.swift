@@ -23,8 +23,7 @@ package struct FrameNote: Sendable, BitwiseCopyable {
   package var copy: UInt16 = 0
   private var facts: Facts = []
   private var named: UInt64 = 0
-  private var answeredAfter: Int64 = 0
-  private var readAfter: Int64 = 0
+  private var answeredAfter = Nanoseconds.zero, readAfter = Nanoseconds.zero
 
   /// Nothing is known of it.
   init() {}
@@ -37,16 +36,16 @@ package struct FrameNote: Sendable, BitwiseCopyable {
       named = newValue ?? 0
     }
   }
-  /// For the first answer, microseconds from the first copy to it.
-  package var latency: Int64? { facts[.hasLatency] ? answeredAfter : nil }
-  /// For the first answer of an exchange with one copy, microseconds from the copy to it.
-  package var roundTrip: Int64? { facts[.isOfOneCopy] ? answeredAfter : nil }
-  /// For the first receipt of a message, microseconds from the message's first copy to it.
-  package internal(set) var readLatency: Int64? {
+  /// For the first answer, the time from the first copy to it, in whole microseconds.
+  package var latency: Nanoseconds? { facts[.hasLatency] ? answeredAfter : nil }
+  /// For the first answer of an exchange with one copy, the time from the copy to it, in whole microseconds.
+  package var roundTrip: Nanoseconds? { facts[.isOfOneCopy] ? answeredAfter : nil }
+  /// For the first receipt of a message, the time from the message's first copy to it, in whole microseconds.
+  package internal(set) var readLatency: Nanoseconds? {
     get { facts[.hasReadLatency] ? readAfter : nil }
     set {
       facts[.hasReadLatency] = newValue != nil
-      readAfter = newValue ?? 0
+      readAfter = newValue ?? .zero
     }
   }
   /// Whether the frame is an answer.
@@ -75,10 +74,10 @@ package struct FrameNote: Sendable, BitwiseCopyable {
     set { facts[.isOrphan] = newValue }
   }
 
-  /// Takes note of the first answer, which came `latency` microseconds after the first copy; `isOfOneCopy` says that there
-  /// is no other copy.
+  /// Takes note of the first answer, which came `latency` after the first copy; `isOfOneCopy` says that there is no other
+  /// copy.
   @inline(__always)
-  mutating func answered(after latency: Int64, isOfOneCopy: Bool) {
+  mutating func answered(after latency: Nanoseconds, isOfOneCopy: Bool) {
     answeredAfter = latency
     facts.insert(isOfOneCopy ? [.hasLatency, .isOfOneCopy] : .hasLatency)
   }
@@ -96,12 +95,11 @@ package protocol ExchangeSink: AnyObject {
   /// The connection with this serial number is a further one of a session whose last one, `previous`, is over. `time` is
   /// when it began; its first frame is told next.
   func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp)
-  /// A message that was sent in `direction` was read, `latency` microseconds after its first copy: its first receipt
-  /// came. `endpoint` is the server's index, as in `ConnectionInfo`.
-  func read(after latency: Int64, _ direction: Direction, endpoint: UInt32)
-  /// A heartbeat came `interval` microseconds after the one before on its connection; `change` is how much the interval
-  /// differs from the one before, `nil` for the first.
-  func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32)
+  /// A message that was sent in `direction` was read, `latency` after its first copy: its first receipt came. `endpoint` is the server's index, as in `ConnectionInfo`.
+  func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32)
+  /// A heartbeat came `interval` after the one before on its connection; `change` is how much the interval differs from the
+  /// one before, `nil` for the first. Both are whole microseconds.
+  func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32)
   /// Exchanges know this status by the number `place` from now on: see `Exchange.status`.
   func met(_ status: StatusCode, place: UInt16)
 }
@@ -117,9 +115,9 @@ extension ExchangeSink {
   /// Nothing.
   package func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp) {}
   /// Nothing.
-  package func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {}
+  package func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32) {}
   /// Nothing.
-  package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) {}
+  package func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) {}
   /// Nothing.
   package func met(_ status: StatusCode, place: UInt16) {}
 }

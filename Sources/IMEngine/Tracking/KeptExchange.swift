@@ -109,11 +109,11 @@ struct KeptExchange: BitwiseCopyable {
   var ackedAt: Timestamp {
     isAnswered ? Timestamp(microseconds: firstAt.microseconds + Int64(answerDelay)) : .distantPast
   }
-  /// The round trip in microseconds, where there is one; see `Exchange.roundTrip`.
+  /// The round trip in microseconds, `.max` where there is none; see `Exchange.roundTrip`.
   @inline(__always)
-  var roundTrip: Int64? {
+  var roundTripDelay: UInt32 {
     marks.rawValue & (Marks.isAnswered.rawValue | Marks.isRepeated.rawValue) == Marks.isAnswered.rawValue
-      && storedDelay >= 0 ? Int64(storedDelay) : nil
+      && storedDelay >= 0 ? place : .max
   }
   /// The number in `StatusTable` of the answer's status; 0 without one.
   var status: UInt16 { outcome.hasStatus ? detail : 0 }
@@ -122,10 +122,10 @@ struct KeptExchange: BitwiseCopyable {
   /// The low half of the sender's clock in the last copy; it counts until an answer with a status comes.
   var clock: UInt16 { detail }
 
-  /// Takes note of the first answer; gives the microseconds from the first copy to it, `nil` where the capture has the answer
-  /// first. `status` is its number in `StatusTable`, 0 without one.
+  /// Takes note of the first answer; gives the time from the first copy to it, in whole microseconds, `nil` where the capture
+  /// has the answer first. `status` is its number in `StatusTable`, 0 without one.
   @inline(__always)
-  mutating func answered(at now: Timestamp, status: UInt16) -> Int64? {
+  mutating func answered(at now: Timestamp, status: UInt16) -> Nanoseconds? {
     let delay = now.microseconds &- firstAt.microseconds
     let told =
       now >= firstAt
@@ -137,7 +137,7 @@ struct KeptExchange: BitwiseCopyable {
       detail = status
       outcome.hasStatus = true
     }
-    return told >= 0 ? Int64(told) : nil
+    return told >= 0 ? .microseconds(Int64(told)) : nil
   }
 
   /// Takes note of a copy with the low half of its sender's clock, in the exchange's rest, too.

@@ -20,7 +20,7 @@ package struct Settlement: Sendable, BitwiseCopyable {
   /// The settlement of `exchange`, whose server has the index `endpoint`.
   @inline(__always)
   package init(_ exchange: Exchange, endpoint: UInt32) {
-    delay = UInt32(truncatingIfNeeded: exchange.roundTrip ?? -1)
+    delay = exchange.roundTrip.map { UInt32(truncatingIfNeeded: $0.microseconds) } ?? .max
     self.endpoint = endpoint
     plan = exchange.plan
     kind = exchange.kind
@@ -32,7 +32,7 @@ package struct Settlement: Sendable, BitwiseCopyable {
   /// The settlement of a kept exchange, whose server has the index `endpoint`.
   @inline(__always)
   init(_ exchange: UnsafePointer<KeptExchange>, endpoint: UInt32) {
-    delay = UInt32(truncatingIfNeeded: exchange.pointee.roundTrip ?? -1)
+    delay = exchange.pointee.roundTripDelay
     self.endpoint = endpoint
     plan = exchange.pointee.plan
     kind = exchange.pointee.kind
@@ -41,8 +41,8 @@ package struct Settlement: Sendable, BitwiseCopyable {
     status = exchange.pointee.status
   }
 
-  /// The round trip in microseconds, where there is one.
-  package var roundTrip: Int64? { delay == .max ? nil : Int64(delay) }
+  /// The round trip in whole microseconds, where there is one.
+  package var roundTrip: Nanoseconds? { delay == .max ? nil : .microseconds(Int64(delay)) }
   /// Of one whose answer came late, what was told when its time was over.
   package var beforeLate: Settlement {
     var before = self

@@ -5,12 +5,12 @@ extension Tracker {
   /// Takes note of a frame behind a silence that is longer than every one that was survived so far.
   @inline(never)
   func noteSilence(
-    _ silence: Int64, _ frame: UnsafePointer<Frame>, _ figure: UnsafeMutablePointer<ConnectionFigures>,
+    _ silence: Nanoseconds, _ frame: UnsafePointer<Frame>, _ figure: UnsafeMutablePointer<ConnectionFigures>,
     _ side: FlowSide
   ) {
     figure.pointee.resolveSilence(side.flow)
-    let new = SilenceLength(nanoseconds: silence)
-    guard silence > figure.pointee.longestSilence, new.nanoseconds > figure.pointee.ended.nanoseconds else { return }
+    let new = SilenceLength(silence)
+    guard silence > figure.pointee.longestSilence, new.time > figure.pointee.ended.time else { return }
     figure.pointee.ended = new
     figure.pointee.silenceSide = UInt8(truncatingIfNeeded: side.number)
     figure.pointee.silenceEnd = UInt32(truncatingIfNeeded: frame.pointee.streamOffset &+ UInt64(frame.pointee.count))
@@ -23,7 +23,7 @@ extension ConnectionFigures {
     guard !ended.isNone else { return }
     let direction = flow.pointee.direction(Int(silenceSide))
     guard flow.hasAcknowledged(silenceEnd, direction) == true else { return }
-    longestSilence = max(longestSilence, ended.nanoseconds)
+    longestSilence = max(longestSilence, ended.time)
     ended = SilenceLength()
   }
 }

@@ -75,8 +75,8 @@ extension Tracker {
     var found = find(flow.pointee.session, way, number)
     while let exchange = found, role(exchange) != .message { found = next(after: exchange) }
     guard let exchange = found, !exchange.pointee.flags.contains(.read) else { return }
-    let latency = now.microseconds - exchange.pointee.firstAt.microseconds
-    guard latency >= 0 else { return }
+    let latency = Nanoseconds.microseconds(now.microseconds - exchange.pointee.firstAt.microseconds)
+    guard latency >= .zero else { return }
     exchange.pointee.flags.insert(.read)
     note.readLatency = latency
     sink.read(after: latency, way, endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint)

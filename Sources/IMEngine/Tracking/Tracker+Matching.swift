@@ -335,14 +335,13 @@ extension Tracker {
   /// Counts a heartbeat's answer. One that was given up before is no longer missed, or no longer unknown.
   private func answeredHeartbeat(
     _ exchange: UnsafeMutablePointer<KeptExchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>,
-    _ roundTrip: Int64?
+    _ roundTrip: Nanoseconds?
   ) {
     // There are none where a profile that was read again has made it one.
     guard figure.pointee.heartbeats != .max else { return }
     let beats = heartbeats.pointer(figure.pointee.heartbeats)
     if let roundTrip {
-      beats.pointee.roundTrips &+= 1
-      beats.pointee.roundTripSum &+= roundTrip
+      beats.pointee.answered(after: roundTrip)
     }
     beats.pointee.answered &+= 1
     beats.pointee.missedInARow = 0

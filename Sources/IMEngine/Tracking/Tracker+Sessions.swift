@@ -176,7 +176,7 @@ extension Tracker {
       let rare = self.rare(figures.pointer(flow.pointee.figures))
       rare.pointee.isReconnect = true
       let begun = flow.pointee.establishedAt ?? flow.pointee.firstSeen
-      rare.pointee.reconnectTime = max(0, begun.time(since: closedAt).microseconds)
+      rare.pointee.reconnectTime = .microseconds(max(0, begun.time(since: closedAt).microseconds))
       sink.reconnected(flow.pointee.serial, previous: serial, at: begun)
     }
     if plan.pointee.numberLife == .connection { sessions.beginCounters(index) }

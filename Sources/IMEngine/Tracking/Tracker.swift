@@ -159,7 +159,7 @@ struct Tracker: ~Copyable {
     total.pointee.bodyBytes[way] &+= UInt64(truncatingIfNeeded: frame.pointee.bodyCount)
     if figure.pointee.lastFrameAt != .distantPast {
       // Times 292 years apart wrap to a negative silence, which is none.
-      let silence = frame.pointee.timestamp.nanoseconds &- figure.pointee.lastFrameAt.nanoseconds
+      let silence = Nanoseconds(frame.pointee.timestamp.nanoseconds &- figure.pointee.lastFrameAt.nanoseconds)
       if silence > figure.pointee.longestSilence { noteSilence(silence, frame, figure, side) }
     } else {
       newlyDecoded += 1

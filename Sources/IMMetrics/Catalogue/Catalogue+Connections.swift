@@ -1,4 +1,5 @@
 package import IMEngine
+import IMWire
 
 /// Times from segments to their acknowledgments, by direction.
 package typealias BothWays = InlineArray<2, AckRoundTrips>
@@ -72,7 +73,7 @@ extension Catalogue {
         guard let server = connection.report.serverHandshake, let client = connection.report.clientHandshake else {
           return nil
         }
-        return .microseconds(server / 1_000 + client / 1_000)
+        return .microseconds(server.microseconds + client.microseconds)
       }
     ]
     + counted { $0.contains("{direction}") }
@@ -91,8 +92,8 @@ extension Catalogue {
         "silence.survived", .time, .report, "the longest silence after which the peer still acknowledged data",
         connection: ["idle.longest_survived_s"], kind: .gauge
       ) { connection, _, _ in
-        guard let idle = connection.report.figures?.longestIdle, idle > 0 else { return nil }
-        return .microseconds(idle)
+        guard let silence = connection.report.figures?.longestSilence.microseconds, silence > 0 else { return nil }
+        return .microseconds(silence)
       }
     ] + deltas).filter { !$0.info.connection.isEmpty || !$0.info.text.isEmpty }.map { $0.only(\.connection) }
 

@@ -262,15 +262,15 @@ extension Catalogue {
     Row(
       "tcp.handshake.min", .time, .end, "the shortest round trip of a TCP handshake",
       json: ["tcp.handshake_rtt_us.min"], text: [FigureText(.tcp, "min", nil, .times("round trip"))], kind: .gauge
-    ) { server, _, _ in server.metrics.tcp.handshakeMinimum.map { .nanoseconds($0) } },
+    ) { server, _, _ in server.metrics.tcp.handshakeMinimum.map { .nanoseconds($0.count) } },
     Row(
       "tcp.handshake.mean", .time, .end, "the mean round trip of a TCP handshake",
       json: ["tcp.handshake_rtt_us.mean"], text: [FigureText(.tcp, "mean", nil, .times("round trip"))], kind: .gauge
-    ) { server, _, _ in server.metrics.tcp.handshakeMean.map { .nanoseconds($0) } },
+    ) { server, _, _ in server.metrics.tcp.handshakeMean.map { .nanoseconds($0.count) } },
     Row(
       "tcp.handshake.max", .time, .end, "the longest round trip of a TCP handshake",
       json: ["tcp.handshake_rtt_us.max"], text: [FigureText(.tcp, "max", nil, .times("round trip"))], kind: .gauge
-    ) { server, _, _ in server.metrics.tcp.handshakeMaximum.map { .nanoseconds($0) } },
+    ) { server, _, _ in server.metrics.tcp.handshakeMaximum.map { .nanoseconds($0.count) } },
   ]
 
   /// Times from a segment to its acknowledgment.
@@ -283,9 +283,9 @@ extension Catalogue {
     acknowledgment("count", .count, "segments whose acknowledgment was timed") {
       $0.count == 0 ? nil : .count(UInt64($0.count))
     },
-    acknowledgment("min", .time, "the shortest time to it") { $0.minimum.map { .nanoseconds($0) } },
-    acknowledgment("mean", .time, "the mean time to it") { $0.mean.map { .nanoseconds($0) } },
-    acknowledgment("max", .time, "the longest time to it") { $0.maximum.map { .nanoseconds($0) } },
+    acknowledgment("min", .time, "the shortest time to it") { $0.minimum.map { .nanoseconds($0.count) } },
+    acknowledgment("mean", .time, "the mean time to it") { $0.mean.map { .nanoseconds($0.count) } },
+    acknowledgment("max", .time, "the longest time to it") { $0.maximum.map { .nanoseconds($0.count) } },
   ]
 
   private static func acknowledgment(

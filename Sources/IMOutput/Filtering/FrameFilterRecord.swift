@@ -61,8 +61,8 @@ package struct FrameFilterRecord: FilterRecord {
     case .status: return frame.tellsStatus ? .unsigned(frame.status) : nil
     case .ackOf: return note.ackOf.map { .unsigned($0) }
     case .tlvCount: return .integer(Int64(frame.tlvCount))
-    case .rttMicroseconds: return note.roundTrip.map { .integer($0) }
-    case .rttMilliseconds: return note.roundTrip.map { .real(Double($0) / 1_000) }
+    case .rttMicroseconds: return note.roundTrip.map { .integer($0.microseconds) }
+    case .rttMilliseconds: return note.roundTrip.map { .real(Double($0.microseconds) / 1_000) }
     case .retry: return .flag(note.isRetry && !note.isDuplicate)
     case .duplicate: return .flag(note.isDuplicate)
     case .damaged: return .flag(frame.checksumStatus == .bad || frame.flags.contains(.malformed))

@@ -35,8 +35,8 @@ package struct MessageFilterRecord: FilterRecord {
     case .crc: return record.checksums.first.map { .word($0.filterWord) }
     case .copy: return .integer(Int64(record.copies.count))
     case .tlvCount: return .integer(Int64(record.tlvs.count))
-    case .rttMicroseconds: return exchange.roundTrip.map { .integer($0) }
-    case .rttMilliseconds: return exchange.roundTrip.map { .real(Double($0) / 1_000) }
+    case .rttMicroseconds: return exchange.roundTrip.map { .integer($0.microseconds) }
+    case .rttMilliseconds: return exchange.roundTrip.map { .real(Double($0.microseconds) / 1_000) }
     case .fate: return .word(Int(exchange.fate.rawValue))
     case .cause: return exchange.cause.map { .word(Int($0.rawValue)) }
     case .status: return record.status.map { .unsigned($0.number) }

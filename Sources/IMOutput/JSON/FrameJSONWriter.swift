@@ -119,11 +119,11 @@ package struct FrameJSONWriter: ~Copyable {
       status(of: frame, info, to: &out)
       pen = out.pen(room: Self.room)
     }
-    if let roundTrip = note.roundTrip {
+    if let roundTrip = note.roundTrip?.microseconds {
       pen.literal(",\"rtt_us\":")
       pen.to = Digits.signed(roundTrip, pen.to)
     }
-    if let latency = note.readLatency {
+    if let latency = note.readLatency?.microseconds {
       pen.literal(",\"read_us\":")
       pen.to = Digits.signed(latency, pen.to)
     }

@@ -21,8 +21,8 @@ package struct MessageJSONWriter {
       list("acks", record.answers, &lines)
       lines.exact("retries", exchange.repeats)
       lines.exact("dup_after_ack", exchange.duplicates)
-      if let latency = exchange.latency { lines.signed("rtt_us", latency) }
-      if let roundTrip = exchange.roundTrip { lines.signed("rtt_karn_us", roundTrip) }
+      if let latency = exchange.latency?.microseconds { lines.signed("rtt_us", latency) }
+      if let roundTrip = exchange.roundTrip?.microseconds { lines.signed("rtt_karn_us", roundTrip) }
       if exchange.flags.contains(.late) { lines.literal("\"late\":true") }
       if !record.tlvs.isEmpty {
         var next = 0

@@ -191,7 +191,7 @@ package final class MessageRecord {
       UInt64(exchange.fate.rawValue) | UInt64(exchange.cause?.rawValue ?? 255) << 8 | UInt64(exchange.status) << 16
         | UInt64(exchange.flags.rawValue & Exchange.Flags.late.rawValue) << 32 | (sessionName == nil ? 0 : 1 << 40))
     add(UInt64(exchange.repeats) | UInt64(exchange.duplicates) << 16 | UInt64(flags) << 32)
-    add(UInt64(bitPattern: exchange.latency ?? -1))
+    add(UInt64(bitPattern: exchange.latency?.microseconds ?? -1))
     add(UInt64(truncatingIfNeeded: copies.count) | UInt64(truncatingIfNeeded: answers.count) << 32)
     return hash | 1
   }

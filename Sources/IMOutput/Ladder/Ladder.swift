@@ -42,14 +42,14 @@ package struct Ladder: Sendable {
     /// Of a further copy, microseconds since the copy before; `nil` where that one is not known.
     package var sinceCopy: Int64?
     /// Of a first answer, microseconds from the message's first copy, and the same where it counts as a round trip.
-    package var latency: Int64?, roundTrip: Int64?
+    package var latency: Nanoseconds?, roundTrip: Nanoseconds?
     /// Of a first copy, what became of the message, and why it did not succeed.
     package var fate: Fate?, cause: Cause?
 
     /// A step of its parts.
     package init(
       label: String, sequence: UInt64?, isFromClient: Bool, facts: Facts, copy: UInt16, sinceCopy: Int64? = nil,
-      latency: Int64? = nil, roundTrip: Int64? = nil, fate: Fate? = nil, cause: Cause? = nil
+      latency: Nanoseconds? = nil, roundTrip: Nanoseconds? = nil, fate: Fate? = nil, cause: Cause? = nil
     ) {
       self.label = label
       self.sequence = sequence

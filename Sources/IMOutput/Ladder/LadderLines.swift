@@ -104,9 +104,9 @@ extension Ladder {
         remarks.append("answered before")
         line.mark = "D"
       } else if let roundTrip = step.roundTrip {
-        remarks.append("RTT \(Words.length(roundTrip))")
+        remarks.append("RTT \(Words.length(roundTrip.microseconds))")
       } else if let latency = step.latency {
-        remarks.append("\(Words.length(latency)) after the first copy (ambiguous, not in RTT)")
+        remarks.append("\(Words.length(latency.microseconds)) after the first copy (ambiguous, not in RTT)")
       }
     } else if step.copy > 1 {
       line.form = .copy

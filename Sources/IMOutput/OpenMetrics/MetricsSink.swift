@@ -55,12 +55,12 @@ package final class MetricsSink: EngineSink {
   }
 
   /// Counts a message that was read.
-  package func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) {
+  package func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32) {
     change(endpoint, .max) { $0.read(after: latency, direction) }
   }
 
   /// Counts the time between two heartbeats.
-  package func heartbeat(after interval: Int64, change: Int64?, endpoint: UInt32) {
+  package func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) {
     self.change(endpoint, .max) { $0.heartbeat(after: interval) }
   }
 

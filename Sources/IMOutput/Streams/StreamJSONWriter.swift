@@ -29,8 +29,8 @@ package struct StreamJSONWriter {
       lines.signed("first_us", stream.firstSeen.microseconds)
       lines.signed("last_us", stream.lastSeen.microseconds)
       // Nanoseconds as microseconds with up to three decimals.
-      if let trip = stream.serverHandshake { lines.thousandths("handshake_rtt_server_us", trip) }
-      if let trip = stream.clientHandshake { lines.thousandths("handshake_rtt_client_us", trip) }
+      if let trip = stream.serverHandshake { lines.thousandths("handshake_rtt_server_us", trip.count) }
+      if let trip = stream.clientHandshake { lines.thousandths("handshake_rtt_client_us", trip.count) }
       analysis(stream.analysis, of: StreamEvent.allCases, &lines)
       lines.openList("dirs")
       for (i, direction) in stream.directions.enumerated() { write(direction, StreamName.sides[i & 1], &lines) }
@@ -58,9 +58,9 @@ package struct StreamJSONWriter {
     if trips.count > 0 {
       lines.open("ack_rtt_karn_us")
       lines.exact("n", trips.count)
-      lines.thousandths("min", trips.least)
-      lines.thousandths("mean", trips.mean)
-      lines.thousandths("max", trips.most)
+      lines.thousandths("min", trips.least.count)
+      lines.thousandths("mean", trips.mean.count)
+      lines.thousandths("max", trips.most.count)
       lines.close()
     }
     lines.close()

@@ -85,9 +85,9 @@ package struct StreamTableWriter {
   /// The handshake's round trip as the capture saw it from both sides, or the least of the acknowledgments'.
   private static func roundTrip(_ stream: CollectedStream) -> String {
     let acknowledgments = stream.directions.map(\.acknowledgments).filter { $0.count > 0 }.map(\.least).max()
-    guard let nanoseconds = stream.handshake ?? acknowledgments, nanoseconds >= 0 else { return "-" }
+    guard let time = stream.handshake ?? acknowledgments, time >= .zero else { return "-" }
     var text = ByteWriter(capacity: 32)
-    text.milliseconds(nanoseconds / 1_000)
+    text.milliseconds(time.microseconds)
     return text.text
   }
 

@@ -151,16 +151,16 @@ package struct FrameTextWriter {
   }
 
   private func remarks(_ frame: Frame, _ note: FrameNote, to out: inout ByteWriter) {
-    if let latency = note.readLatency {
+    if let latency = note.readLatency?.microseconds {
       out.literal(", read after ")
       out.milliseconds(latency)
       out.literal(" ms")
     }
-    if let roundTrip = note.roundTrip {
+    if let roundTrip = note.roundTrip?.microseconds {
       out.literal(", rtt ")
       out.milliseconds(roundTrip)
       out.literal(" ms")
-    } else if let latency = note.latency {
+    } else if let latency = note.latency?.microseconds {
       out.literal(", after ")
       out.milliseconds(latency)
       out.literal(" ms (retried: no round trip)")

@@ -36,7 +36,7 @@ package struct MessageTextWriter {
     if style.isColoured { out.text(isBad ? "\u{1b}[31m" : exchange.copies > 1 ? "\u{1b}[33m" : "") }
     out.text(exchange.fate.name)
     if style.isColoured { out.literal("\u{1b}[0m") }
-    if let latency = exchange.latency {
+    if let latency = exchange.latency?.microseconds {
       out.literal(" after ")
       out.milliseconds(latency)
       out.literal(" ms")

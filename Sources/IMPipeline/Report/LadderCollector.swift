@@ -87,8 +87,8 @@ struct LadderCollector {
       guard let found, case .step(var answer) = rows[found].event else { continue }
       answer.facts.remove(.orphan)
       if isFirst {
-        answer.latency = time.microseconds - sentAt.microseconds
-        answer.roundTrip = answer.latency.flatMap { $0 >= 0 ? $0 : nil }
+        answer.latency = .microseconds(time.microseconds - sentAt.microseconds)
+        answer.roundTrip = answer.latency.flatMap { $0 >= .zero ? $0 : nil }
       } else {
         answer.facts.insert(.repeatedAnswer)
       }
@@ -174,7 +174,7 @@ extension Ladder {
       if beats.expected > 0 {
         heartbeat = (Int64(beats.expected) * 1_000, true)
       } else if let median = beats.median {
-        heartbeat = (median, false)
+        heartbeat = (median.microseconds, false)
       }
     }
     func note(_ at: Timestamp, _ text: String, isTrouble: Bool) -> Ladder.Row? {
@@ -196,7 +196,7 @@ extension Ladder {
     guard let time = report.serverHandshake, report.establishedAt != nil else {
       return note(report.firstSeen, "SYN", false)
     }
-    return note(report.firstSeen, "TCP connection opened in \(Words.length(time / 1_000))\(tries)", report.synCount > 1)
+    return note(report.firstSeen, "TCP connection opened in \(Words.length(time.microseconds))\(tries)", report.synCount > 1)
   }
 
   private static func ending(_ reason: CloseReason) -> (words: String?, isTrouble: Bool) {

@@ -58,7 +58,7 @@ final class ReportSink: EngineSink {
       return
     }
     lastBeats[key] = frame.timestamp
-    let interval = max(0, frame.timestamp.microseconds - last.microseconds)
+    let interval = Nanoseconds.microseconds(max(0, frame.timestamp.microseconds - last.microseconds))
     heartbeats.add(frame.timestamp, interval, connection.serial)
     series.change(frame.timestamp) { $0.heartbeat(after: interval) }
   }

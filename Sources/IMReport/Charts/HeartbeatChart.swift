@@ -50,7 +50,7 @@ enum HeartbeatChart {
         page.raw("M")
         page.place(axis.place(mark.at))
         page.raw(" ")
-        page.place(lengths.place(mark.interval))
+        page.place(lengths.place(mark.interval.microseconds))
         page.raw("h0")
       }
       page.raw("\"/>")

@@ -1,6 +1,7 @@
 package import IMEngine
 package import IMMetrics
 import IMOutput
+package import IMWire
 
 /// What a stretch of time came to.
 package struct ReportBucket: Additive {
@@ -41,7 +42,7 @@ package struct ReportBucket: Additive {
       if fate == .unanswered || fate == .damaged { missed &+= 1 }
       return
     }
-    if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
+    if let roundTrip = exchange.roundTrip { roundTrips.record(roundTrip) }
     guard role == .message else { return }
     messages &+= 1
     switch fate {
@@ -59,7 +60,7 @@ package struct ReportBucket: Additive {
       if before == .unanswered || before == .damaged { missed &-= min(missed, 1) }
       return
     }
-    if let roundTrip = exchange.roundTrip { roundTrips.record(microseconds: roundTrip) }
+    if let roundTrip = exchange.roundTrip { roundTrips.record(roundTrip) }
     guard role == .message else { return }
     switch before {
     case .unanswered, .damaged: lost &-= min(lost, 1)
@@ -76,7 +77,7 @@ package struct ReportBucket: Additive {
   }
 
   /// Counts the time since the heartbeat before.
-  package mutating func heartbeat(after interval: Int64) { intervals.record(microseconds: interval) }
+  package mutating func heartbeat(after interval: Nanoseconds) { intervals.record(interval) }
 
   /// Counts missing bytes.
   package mutating func missing(_ byteCount: UInt64) { missingBytes &+= byteCount }

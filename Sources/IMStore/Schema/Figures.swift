@@ -64,7 +64,7 @@ struct Figures {
       fate = Int(exchange.fate.rawValue)
       retries = Int64(exchange.repeats)
       late = exchange.flags.rawValue & Exchange.Flags.late.rawValue == 0 ? 0 : 1
-      roundTrip = exchange.roundTrip ?? -1
+      roundTrip = exchange.roundTrip?.microseconds ?? -1
       roundTripBucket = roundTrip >= 0 ? RTTBuckets.index(ofMicroseconds: roundTrip) : 0
       begun = exchange.firstAt.microseconds
       ended = max(exchange.lastAt, exchange.ackedAt).microseconds

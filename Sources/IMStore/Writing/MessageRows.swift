@@ -46,7 +46,7 @@ struct MessageRows: ~Copyable {
     add.keep(11, status)
     add.keep(12, Int64(exchange.repeats))
     add.keep(13, Int64(exchange.duplicates))
-    add.bind(14, exchange.latency)
+    add.bind(14, exchange.latency?.microseconds)
     add.keep(15, problems.rawValue)
     add.keep(16, Int64(message.flags))
     add.keep(17, Int64(first.checksum.rawValue))

@@ -34,7 +34,7 @@ struct OpenMessages: ~Copyable {
     let isSame =
       old.fate == Int(exchange.fate.rawValue) && old.cause == exchange.cause.map { Int64($0.rawValue) }
       && old.status == status && old.retries == Int64(exchange.repeats) && old.duplicates == Int64(exchange.duplicates)
-      && old.latency == exchange.latency && old.kinds == problems && old.flags == Int64(message.flags)
+      && old.latency == exchange.latency?.microseconds && old.kinds == problems && old.flags == Int64(message.flags)
       && old.copies == copies && old.checksums == checksums && old.answers == answers
     if isSame { return false }
     change.bind(1, message.id)
@@ -43,7 +43,7 @@ struct OpenMessages: ~Copyable {
     change.bind(4, status)
     change.bind(5, Int64(exchange.repeats))
     change.bind(6, Int64(exchange.duplicates))
-    change.bind(7, exchange.latency)
+    change.bind(7, exchange.latency?.microseconds)
     change.bind(8, problems.rawValue)
     change.bind(9, Int64(message.flags))
     change.bind(10, copies)

@@ -56,7 +56,7 @@ struct StoredFacts: Sendable {
   /// Whether time and round trip tell of all answers.
   private static func isTold(_ record: MessageRecord, _ exchange: Exchange) -> Bool {
     guard let answer = record.firstAnswer else { return true }
-    return record.answerCount == 1 && exchange.latency.map { exchange.firstAt.microseconds + $0 == answer } ?? false
+    return record.answerCount == 1 && exchange.latency.map { exchange.firstAt.microseconds + $0.microseconds == answer } ?? false
   }
 
   /// The number of the message in the store: messages count from 1 in the order in which their first copies came.

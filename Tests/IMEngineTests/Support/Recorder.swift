@@ -75,7 +75,7 @@ final class Recorder: EngineSink {
         number: frame.number, streamOffset: frame.streamOffset, type: frame.type,
         sequence: frame.flags.contains(.sequence) ? frame.sequence : nil, status: frame.checksumStatus,
         flags: frame.flags, body: content, fields: fields, exchange: note.exchange, copy: note.copy, ackOf: note.ackOf,
-        roundTrip: note.roundTrip, isRetry: note.isRetry, isDuplicate: note.isDuplicate, isDupAck: note.isDupAck,
+        roundTrip: note.roundTrip?.microseconds, isRetry: note.isRetry, isDuplicate: note.isDuplicate, isDupAck: note.isDupAck,
         isOrphan: note.isOrphan, session: note.session, keepAlive: frame.keepAlive))
   }
 
@@ -85,7 +85,9 @@ final class Recorder: EngineSink {
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) { opened.append((connection, at)) }
   func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) { carriers.append((event, connection)) }
   func connection(_ report: ConnectionReport) { reports.append(report) }
-  func read(after latency: Int64, _ direction: Direction, endpoint: UInt32) { reads.append(latency) }
+  func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32) {
+    reads.append(latency.microseconds)
+  }
   func settled(_ exchange: borrowing Exchange) { settled.append(copy exchange) }
   func finished(_ exchange: borrowing Exchange) { finished.append(copy exchange) }
 }

@@ -61,8 +61,8 @@ struct Timeline {
       if exchange.duplicates > 0 { words.append("dup_after_ack=\(exchange.duplicates)") }
       if exchange.acks > 1 { words.append("acks=\(exchange.acks)") }
       if exchange.flags.contains(.late) { words.append("late") }
-      if let latency = exchange.latency { words.append("latency=\(latency / 1_000)") }
-      if let roundTrip = exchange.roundTrip { words.append("rtt=\(roundTrip / 1_000)") }
+      if let latency = exchange.latency { words.append("latency=\(latency.milliseconds)") }
+      if let roundTrip = exchange.roundTrip { words.append("rtt=\(roundTrip.milliseconds)") }
     }
     if let figures = run.heard.reports.first?.rare {
       if figures.retries > 0 { words.append("retries=\(figures.retries)") }

@@ -82,7 +82,7 @@ final class PageSink: EngineSink {
     let plan = plans[Int(connection.plan)]
     if note.session != .max { met(note.session, plan.hasSession ? frame.session : nil, at) }
     let isBeat = frame.kind.pointee.role == .heartbeat && note.copy == 1 && !note.isAck
-    var interval: Int64?
+    var interval: Nanoseconds?
     let forgotten = connections.carry(connection, at: at) { tracked in
       tracked.info = connection
       tracked.lastSeen = max(tracked.lastSeen, at)
@@ -91,7 +91,7 @@ final class PageSink: EngineSink {
       guard isBeat else { return }
       let last = tracked.lastBeats[Int(direction.rawValue)]
       tracked.lastBeats[Int(direction.rawValue)] = at
-      if last != .distantPast { interval = max(0, at.microseconds - last.microseconds) }
+      if last != .distantPast { interval = .microseconds(max(0, at.microseconds - last.microseconds)) }
     }
     guard isBeat || forgotten > 0 else { return }
     change(at) { slice in
