@@ -121,4 +121,42 @@ import Testing
     #expect(stream.serverHandshake == report.serverHandshake)
     #expect(stream.clientHandshake == report.clientHandshake)
   }
+
+  /// The first packets of a connection in any order are those of one connection, which was tried once and succeeded. The handshake
+  /// is timed where both of its ends can be, and by `streams` in the same cases.
+  @Test func inAnyOrder() throws {
+    let packets = Scene.talk { talk in
+      talk.open(at: Scene.ms(0))
+      talk.send(Scene.text(1), .clientToServer, at: Scene.ms(10))
+      talk.send(Scene.text(1), .serverToClient, at: Scene.ms(40))
+      talk.send(Scene.text(2), .clientToServer, at: Scene.ms(50))
+    }
+    let count = 4
+    for order in Self.orders(of: Array(packets.prefix(count))) {
+      let names = order.map { packet in packets.firstIndex { $0.bytes == packet.bytes } ?? 0 }
+      let swapped = zip(order, packets).map { TimedPacket($0, at: $1.timestamp) } + packets.dropFirst(count)
+      let run = Run(swapped)
+      #expect(run.ledger.connections == 1, "\(names)")
+      #expect(run.ledger.connectionAttempts == 1, "\(names)")
+      #expect(run.ledger.connectionSuccesses == 1, "\(names)")
+      #expect(run.frames.count == 3, "\(names)")
+      run.expectLedgerAddsUp("\(names)")
+      let report = try #require(run.heard.reports.last)
+      let streams = collect(CaptureBuilder(swapped))
+      #expect(streams.count == 1, "\(names)")
+      let isTimed = report.serverHandshake != nil && report.clientHandshake != nil
+      let isTimedThere = streams[0].serverHandshake != nil && streams[0].clientHandshake != nil
+      #expect(isTimed == isTimedThere, "\(names)")
+    }
+  }
+
+  /// All orders of `packets`.
+  private static func orders(of packets: [TimedPacket]) -> [[TimedPacket]] {
+    guard packets.count > 1 else { return [packets] }
+    return packets.indices.flatMap { index in
+      var others = packets
+      let first = others.remove(at: index)
+      return orders(of: others).map { [first] + $0 }
+    }
+  }
 }

@@ -94,6 +94,8 @@ struct StreamAnalyst {
     let clocks = isSYN ? SegmentOptions.clocks(segment.options, bytes) : nil
     switch (isSYN, isACK) {
     case (true, false):
+      // Behind its own acknowledgment nobody can time it.
+      guard sides[own].sawSYN else { break }
       syns = SYNTimes(first: syns?.first ?? now, last: now, count: (syns?.count ?? 0) + 1, clock: clocks?.own ?? 0)
     case (true, true):
       if synAckTime == nil, let syns { serverHandshake = syns.roundTrip(to: now, echoing: clocks?.echoed ?? 0)?.count }

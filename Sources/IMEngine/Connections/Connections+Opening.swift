@@ -77,8 +77,7 @@ extension Connections {
       repeatSyn(side, isFirst: isFirst, clocks?.own)
       return nil
     }
-    let isOpen = side.flow.pointee.phase != .closed
-    let isAnswer = !isFirst && isOpen && side.peer.half.pointee.flags.contains(.syn)
+    let isAnswer = isAnswer(side)
     if !isOverdue(side), !(isAnswer && isUntouched(side)), !isFresh(side.flow) {
       if isAnswer {
         // The server's number changed before any data: the last one counts.
@@ -89,12 +88,14 @@ extension Connections {
         side = replace(side)
       }
     }
+    let isBehindData = side.half.pointee.offset > 0 || side.half.pointee.state == .held
     side.tail.pointee.initial = segment.pointee.sequence
-    side.half.pointee.next = segment.pointee.sequence &+ 1
-    side.half.pointee.state = .open
-    side.half.pointee.flags.formUnion([.syn, .fromStart])
+    side.half.pointee.flags.insert(.syn)
+    if side.half.pointee.offset == 0 { side.half.pointee.flags.insert(.fromStart) }
+    if !isBehindData { reassembler.open(side.half, at: segment.pointee.sequence &+ 1) }
     side.flow.pointee.clientIsCertain = true
-    if isFirst { open(side, clocks?.own) } else { accept(side, clocks?.echoed) }
+    if isFirst { open(side, clocks?.own, isBehindData: isBehindData) } else { accept(side, clocks?.echoed) }
+    openHeld(side)
     return side
   }
 
@@ -104,10 +105,25 @@ extension Connections {
       && side.flow.pointee.phase != .closed
   }
 
-  /// Whether a SYN comes behind the data that follows it.
+  /// Whether a SYN comes behind what follows it, an acknowledgment or data.
   private func isOverdue(_ side: FlowSide) -> Bool {
-    side.half.pointee.state == .open && side.half.pointee.next == segment.pointee.sequence &+ 1
-      && side.half.pointee.offset == 0 && side.flow.pointee.phase != .closed
+    side.flow.pointee.phase != .closed && firstByte(of: side) == segment.pointee.sequence &+ 1
+  }
+
+  /// Whether a SYN+ACK answers the connection's SYN, which may come behind it.
+  private func isAnswer(_ side: FlowSide) -> Bool {
+    segment.pointee.flags.contains(.ack) && side.flow.pointee.phase != .closed
+      && (side.peer.half.pointee.flags.contains(.syn) || firstByte(of: side.peer) == segment.pointee.acknowledgment)
+  }
+
+  /// The number of a side's first byte, as what came of it tells.
+  private func firstByte(of side: FlowSide) -> UInt32? {
+    let half = side.half
+    switch half.pointee.state {
+    case .fresh: return half.pointee.flags.contains(.hinted) ? half.pointee.next : nil
+    case .held: return half.pointee.queue?.pointee.firstStart
+    case .open: return half.pointee.firstSequence
+    }
   }
 
   /// Whether the SYN is the first that was seen of its side, or of its flow.
@@ -131,8 +147,8 @@ extension Connections {
       side, segment, fillsHole: false, reassembler.recent.recall(flow.pointee.serial, segment, name))
   }
 
-  /// The client's first SYN.
-  private mutating func open(_ side: FlowSide, _ clock: UInt32?) {
+  /// The client's first SYN. The capture may have its data in front of it, which tells that it was answered.
+  private mutating func open(_ side: FlowSide, _ clock: UInt32?, isBehindData: Bool) {
     let flow = side.flow
     flow.pointee.client = UInt8(truncatingIfNeeded: side.number)
     flow.pointee.synCount &+= 1
@@ -144,6 +160,8 @@ extension Connections {
         flow: side.index, serial: flow.pointee.serial, due: segment.pointee.timestamp.advanced(by: Self.synPatience))
       self.clock.wake(by: opening.nextDue)
     }
+    if isBehindData { flow.pointee.enter(.data) }
+    if flow.pointee.phase == .established || flow.pointee.phase == .closing { ledger.pointee.connectionSuccesses += 1 }
     streams.inform(flow)
     if needs.contains(.connections) { sink.opened(streams.info, segment.pointee.timestamp) }
   }
