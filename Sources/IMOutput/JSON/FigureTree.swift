@@ -144,7 +144,8 @@ struct FigureTree<Snapshot>: Sendable {
     // Elasticsearch's long is signed.
     case .count(let count): lines.writer.number(min(count, UInt64(Int64.max)))
     case .change(let change): lines.writer.number(change)
-    case .ratio(let ratio), .seconds(let ratio): lines.writer.decimal(ratio, 6)
+    case .ratio, .share: lines.writer.decimal(value.ratio ?? 0, 6)
+    case .seconds(let seconds): lines.writer.decimal(seconds, 6)
     case .microseconds(let time):
       switch form {
       case .milliseconds: lines.writer.thousandths(time)
