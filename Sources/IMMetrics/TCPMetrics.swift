@@ -18,6 +18,15 @@ package struct TCPMetrics: Sendable {
   /// The mean.
   package var handshakeMean: Int64? { handshakes == 0 ? nil : sum / Int64(clamping: handshakes) }
 
+  /// Adds what another one counted.
+  package mutating func add(_ other: TCPMetrics) {
+    for way in 0...1 { acknowledgments[way].add(other.acknowledgments[way]) }
+    handshakes += other.handshakes
+    least = min(least, other.least)
+    most = max(most, other.most)
+    sum = sum &+ other.sum < sum ? .max : sum &+ other.sum
+  }
+
   /// Adds a connection.
   package mutating func add(_ report: borrowing ConnectionReport) {
     for way in 0...1 { acknowledgments[way].add(report.segments[way].roundTrips) }
