@@ -28,7 +28,12 @@ extension ECSSink {
     record.pointee.reports += 1
     releaseOrphans(
       record, before: report.isFinal ? .distantFuture : report.lastSeen.advanced(by: -Self.orphanPatience))
-    if report.isFinal { drainWeird(record) }
+    if report.isFinal {
+      // Where no frame came, what cut and hid frames is told all the same; a gap is no protocol's.
+      for issue in record.pointee.early where issue.kind != .gap { tell(issue, record) }
+      record.pointee.early = []
+      drainWeird(record)
+    }
     record.pointee.roundTrips.gather()
     // One that failed has no plan of its own, but it went to a server that has.
     let plan = report.serverPlan ?? report.info.plan

@@ -14,7 +14,7 @@ extension ECSWriter {
   }
 
   private func ratio(_ id: String, _ words: StaticString, _ messages: MessageTally, _ lines: inout JSONLines) {
-    guard case .ratio(let ratio)? = Catalogue.value(id, in: Catalogue.ratios, of: messages) else { return }
+    guard let ratio = Catalogue.value(id, in: Catalogue.ratios, of: messages)?.ratio else { return }
     lines.writer.literal(words)
     lines.writer.percent(ratio)
   }

@@ -109,6 +109,28 @@ package struct EndpointMetrics: Sendable {
   /// Counts the time between two heartbeats of a connection.
   package mutating func heartbeat(after interval: Nanoseconds) { heartbeats.spacing.record(interval) }
 
+  /// Counts a heartbeat by itself, which came `interval` microseconds after the one before on its connection.
+  package mutating func beat(after interval: Nanoseconds?) {
+    heartbeats.sent(after: interval, change: nil)
+    if let interval { heartbeats.spacing.record(interval) }
+  }
+
+  /// Adds all that another one counted.
+  package mutating func add(_ other: EndpointMetrics) {
+    let beats = heartbeats
+    addExchanges(other)
+    heartbeats = beats
+    heartbeats.add(other.heartbeats)
+    connections.add(other.connections)
+    handshakes.add(other.handshakes)
+    counts.add(other.counts)
+    tcp.add(other.tcp)
+    if let silence = other.longestSilenceSurvived { longestSilenceSurvived = max(longestSilenceSurvived ?? 0, silence) }
+    if let silence = other.shortestSilenceBeforeReset {
+      shortestSilenceBeforeReset = min(shortestSilenceBeforeReset ?? .max, silence)
+    }
+  }
+
   /// Adds what another one counted of exchanges; what it counted of connections stays where it is.
   package mutating func addExchanges(_ other: EndpointMetrics) {
     messages.add(other.messages)
@@ -119,15 +141,24 @@ package struct EndpointMetrics: Sendable {
     for way in 0...1 { reads[way].add(other.reads[way]) }
   }
 
-  /// Adds what a connection counted that is over, or was open when the capture ended; `told` is what its report counts.
-  package mutating func ended(_ report: borrowing ConnectionReport, _ told: ReportCounts) {
+  /// Adds what a connection counted that is over, or was open when the capture ended; `told` is what its report counts. Where
+  /// heartbeats were counted one by one, their cadence is known.
+  package mutating func ended(
+    _ report: borrowing ConnectionReport, _ told: ReportCounts, hasCountedBeats: Bool = false
+  ) {
     counts.add(told)
     connections.add(ConnectionCounts(beginning: report))
     connections.add(ConnectionCounts(end: report))
     tcp.add(report)
     if let beats = report.heartbeats {
-      heartbeats.addCadence(beats)
-      heartbeats.addPings(PingCounts(report))
+      let pings = PingCounts(report)
+      if hasCountedBeats {
+        heartbeats.absent += UInt64(beats.absent)
+        heartbeats.sent += pings.sent
+      } else {
+        heartbeats.addCadence(beats)
+      }
+      heartbeats.addPings(pings)
     }
     guard let figures = report.figures else { return }
     if let outcome = report.handshake { handshakes.add(outcome, figures) }

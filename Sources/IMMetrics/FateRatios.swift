@@ -16,8 +16,15 @@ package struct FateRatios: Equatable, Sendable {
   package init(_ counts: FateCounts) {
     let closed = counts.known
     func ratio(_ part: UInt64) -> Double? { closed == 0 ? nil : Double(part) / Double(closed) }
-    success = ratio(UInt64(counts.acked) + UInt64(counts.ackedAfterRetry))
-    loss = ratio(UInt64(counts.unanswered) + UInt64(counts.damaged))
+    success = ratio(counts.succeeded)
+    loss = ratio(counts.lost)
     retry = ratio(UInt64(counts.ackedAfterRetry))
   }
+}
+
+extension FateCounts {
+  /// Those that were answered and not refused.
+  var succeeded: UInt64 { UInt64(acked) + UInt64(ackedAfterRetry) }
+  /// Those that were not answered in time, or damaged.
+  package var lost: UInt64 { UInt64(unanswered) + UInt64(damaged) }
 }

@@ -21,6 +21,15 @@ package struct TCPMetrics: Sendable {
     handshakes == 0 ? nil : Nanoseconds(sum.count / Int64(clamping: handshakes))
   }
 
+  /// Adds what another one counted.
+  package mutating func add(_ other: TCPMetrics) {
+    for way in 0...1 { acknowledgments[way].add(other.acknowledgments[way]) }
+    handshakes += other.handshakes
+    least = min(least, other.least)
+    most = max(most, other.most)
+    sum = sum + other.sum < sum ? Nanoseconds(.max) : sum + other.sum
+  }
+
   /// Adds a connection.
   package mutating func add(_ report: borrowing ConnectionReport) {
     for way in 0...1 { acknowledgments[way].add(report.segments[way].roundTrips) }

@@ -68,6 +68,16 @@ import Testing
     for (opcode, word) in opcodes { #expect(found[word] == truth.frames[opcode] ?? 0, "\(word)") }
   }
 
+  /// Pings of connections that no profile decodes are frames of the ledger. They are no server's heartbeats, so they are none of the run.
+  @Test func pingsOfNoProtocol() throws {
+    let output = try Command.run(["stats", "-q", "--json", "--profile", "tjp", "Samples/mqtt-websocket-deflate.pcap"])
+      .output
+    let whole = try #require(JSONSerialization.jsonObject(with: Data(output.utf8)) as? [String: Any])
+    #expect(CatalogueTests.value(whole, "ledger.websocket.ping") as? Int == 26)
+    #expect(CatalogueTests.value(whole, "total.heartbeats") == nil)
+    #expect((whole["servers"] as? [Any])?.isEmpty == true)
+  }
+
   /// Clients as `Samples/generator/carriers.py` names them, and tshark's `proxy.src` of the headers that come in one piece; those
   /// of the last four are not named, or not to be believed.
   @Test func proxiedClients() throws {

@@ -263,7 +263,7 @@ import Testing
   private static let places: [String: [FigureText.Place]] = [
     "The run": [.packets, .seen, .bytes, .evictions, .connections, .traffic, .issues, .problems],
     "A server, and all connections": [
-      .servers, .heartbeats, .causes, .connections, .handshakes, .reads, .tcp, .segments, .problems,
+      .servers, .heartbeats, .causes, .connections, .handshakes, .reads, .tcp, .segments, .problems, .diff,
     ],
     "A protocol": [.profile], "A type of frames": [.types], "The numbers of a counter": [.sequences],
     "A connection": [.worst], "A period": [.periods], "A session": [.sessions],

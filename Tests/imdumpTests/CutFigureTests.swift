@@ -62,6 +62,27 @@ import Testing
     func number(_ place: String) -> Int { CatalogueTests.value(stats, place) as? Int ?? 0 }
   }
 
+  /// A connection on which a frame began and none came whole is not decoded: its gap and its end are no protocol's, and the cut
+  /// frame is told wherever issues are.
+  @Test func noWholeFrame() throws {
+    var talk = ConversationBuilder(
+      client: Endpoint(address: IPAddress(v4: 0xc000_0201), port: 40_000),
+      server: Endpoint(address: IPAddress(v4: 0xc000_0202), port: 8_080))
+    talk.open(at: Timestamp(milliseconds: 1_700_000_000_000))
+    talk.segmentSize = 100
+    let frame = TJPFrameBuilder(text: String(repeating: "x", count: 140), sequence: 1).bytes
+    for part in talk.send(frame, .clientToServer, at: Timestamp(milliseconds: 1_700_000_000_010)).dropFirst() {
+      talk.drop(part)
+    }
+    talk.close(.fin(by: .clientToServer), at: Timestamp(milliseconds: 1_700_000_000_100))
+    let told = try Told(talk.packets)
+    #expect(told.number("connections.decoded") == 0 && told.frames.isEmpty)
+    #expect(told.documents("weird").map { $0["name"] as? String } == ["frame_cut"])
+    #expect(told.number("issues.frame_cut") == 1 && told.number("issues.gap") == 1)
+    let lines = told.text.split(separator: "\n")
+    #expect(lines.count { $0.contains(" -- gap ") } == 0 && lines.count == 1, "\(told.text)")
+  }
+
   @Test(
     arguments: ["tjp-racing.pcap", "tjp-weak-network.pcap", "mqtt-websocket.pcap", "mqtt-mosquitto.pcap"], Cut.allCases)
   func theFormatsAgree(_ sample: String, _ cut: Cut) throws {

@@ -12,12 +12,15 @@ extension Connections {
     let f = flow.pointee
     let client = Int(f.client)
     var figures = f.figures == .max ? nil : tracker.figures.pointer(f.figures).pointee
+    // A plan without a frame was a guess.
+    if figures?.lastFrameAt == .distantPast { figures = nil }
     figures?.resolveSilence(flow)
     var beats = figures.flatMap { $0.heartbeats == .max ? nil : tracker.heartbeats.pointer($0.heartbeats).pointee }
     // The last silence ends here.
     beats?.countSilence(until: f.closedAt == .distantFuture ? clock.now : f.closedAt)
-    // A protocol without heartbeats may have a carrier that has some; who promised some and had no need of them has none.
-    let pings = streams.carrier(of: flow)?.pointee.beats ?? .max
+    // A protocol without heartbeats may have a carrier that has some; who promised some and had no need of them has none. A
+    // connection without a protocol has none either.
+    let pings = figures == nil ? .max : streams.carrier(of: flow)?.pointee.beats ?? .max
     let arePings = (beats?.sent ?? 0) == 0 && pings != .max
     if arePings {
       beats = tracker.heartbeats.pointer(pings).pointee

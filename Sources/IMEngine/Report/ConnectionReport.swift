@@ -86,7 +86,7 @@ package struct ConnectionReport {
   package var conflicts: UInt16
   /// SYNs of the client, copies included; 0 where none was seen.
   package var synCount: UInt16
-  /// What the tracker counted; `nil` when no plan decodes the connection.
+  /// What the tracker counted; `nil` when no frame of the connection was decoded.
   package var figures: ConnectionFigures?
   /// What the tracker counted of what did not go well, and the fates of all messages; zero without `figures`.
   package var rare: RareFigures

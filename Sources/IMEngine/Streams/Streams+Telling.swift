@@ -74,12 +74,21 @@ extension Streams {
     sink.adopted(exchange, times)
   }
 
-  /// Counts an issue, and tells of it when somebody listens.
+  /// Whether a frame of the flow has come: until then its plan is a guess.
+  private func isDecoded(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+    let figures = flow.pointee.figures
+    return figures != .max && tracker.figures.pointer(figures).pointee.lastFrameAt != .distantPast
+  }
+
+  /// Counts an issue, and tells of it when somebody listens: of a gap in front of the first frame as one of an unknown protocol.
   mutating func raise(_ issue: Issue, _ flow: UnsafeMutablePointer<Flow>) {
     ledger.pointee.issues[Int(issue.kind.rawValue)] &+= 1
     guard needs.contains(.issues) else { return }
     inform(flow)
-    sink.issue(issue, info)
+    guard issue.kind == .gap, flow.pointee.profile.isPlan, !isDecoded(flow) else { return sink.issue(issue, info) }
+    var connection = info
+    connection.plan = FlowProfile.unknown.told
+    sink.issue(issue, connection)
   }
 
   @inline(never)

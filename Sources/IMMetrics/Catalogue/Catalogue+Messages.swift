@@ -8,7 +8,7 @@ extension Catalogue {
       "units", "messages that asked for an answer; the fates below add up to it",
       [
         .column(.servers, "messages"), .column(.worst, "messages", order: 0),
-        FigureText(.profile, "message", "messages", .always),
+        FigureText(.profile, "message", "messages", .always), .compared("messages", order: 0),
       ]
     ) { $0.units },
     Figure(
@@ -67,36 +67,30 @@ extension Catalogue {
         .column(.servers, "success"), .column(.periods, "success", width: 8, order: 2),
         FigureText(.profile, "", nil, .value("success")),
       ]
-    ) { $0.success },
+    ) { $0.succeeded },
     ratio(
       "loss", .loss, "unanswered and damaged messages, of those decided; 0 to 1",
       [.column(.servers, "loss"), .column(.periods, "loss", width: 7, order: 3)]
-    ) { $0.loss },
-    ratio("retry", .retry, "messages answered after a retry, of those decided; 0 to 1") { $0.retry },
+    ) { $0.lost },
+    ratio("retry", .retry, "messages answered after a retry, of those decided; 0 to 1") { UInt64($0.ackedAfterRetry) },
     Figure(
       "messages.rejected", .ratio, .fate, "refused messages, of those decided; 0 to 1",
-      rule: FigureRule("rejected", .fates(.rejected)), kind: .gauge
-    ) { tally, _, _ in
-      let both = tally.both
-      return both.known == 0 ? nil : .ratio(Double(both.rejected) / Double(both.known))
-    },
+      rule: FigureRule("rejected", .fates(.rejected)), text: [.compared("rejected", order: 1)], kind: .gauge
+    ) { tally, _, _ in .part(UInt64(tally.both.rejected), of: tally.both.known) },
     Figure(
       "messages.unknown", .ratio, .fate, "messages whose answer the capture may lack, of all; 0 to 1",
-      rule: FigureRule("unknown", .fates(.unknown)), kind: .gauge
-    ) { tally, _, _ in
-      let both = tally.both
-      return both.units == 0 ? nil : .ratio(Double(both.unknown) / Double(both.units))
-    },
+      rule: FigureRule("unknown", .fates(.unknown)), text: [.compared("unknown", order: 1)], kind: .gauge
+    ) { tally, _, _ in .part(UInt64(tally.both.unknown), of: UInt64(tally.both.units)) },
   ]
 
   private static func ratio(
     _ name: String, _ part: RuleSamples.FatePart, _ help: String, _ text: [FigureText] = [],
-    _ read: @escaping @Sendable (FateRatios) -> Double?
+    _ read: @escaping @Sendable (FateCounts) -> UInt64
   ) -> Figure<MessageTally> {
     Figure(
       "messages.\(name)", .ratio, .fate, help, json: [name], connection: ["ratio.\(name)"], interval: ["ratio.\(name)"],
-      rule: FigureRule(name, .fates(part)), text: text, kind: .gauge
-    ) { tally, _, _ in read(FateRatios(tally.both)).map { .ratio($0) } }
+      rule: FigureRule(name, .fates(part)), text: text + [.compared(name, order: 1)], kind: .gauge
+    ) { tally, _, _ in .part(read(tally.both), of: tally.both.known) }
   }
 
   /// What was decided first, in counts that never go back.

@@ -26,7 +26,7 @@ extension Catalogue {
 
   private static let everythingOfServers: [Figure<ServerSnapshot>] =
     fates.map { $0.of { $0.metrics.messages } } + ratios.map { $0.of { $0.metrics.messages } } + roundTrips
-    + checksumErrors + heartbeats + reads + handshakes + silences
+    + checksumErrors + heartbeats + reads + handshakes + silences + compared
     // The handshakes of TCP stand behind the connections that had them.
     + reported.prefix(1) + handshakeTimes + reported.dropFirst() + acknowledgments
     + decisions.map { $0.of { $0.series } } + series
@@ -46,14 +46,17 @@ extension Catalogue {
     [
       Row(
         "rtt.count", .count, .fate, "round trips measured: messages sent once and answered", json: ["rtt_us.count"],
-        text: [.column(.servers, "round trips")], omitsZero: true
+        text: [.column(.servers, "round trips"), .compared("round_trips", order: 2)], omitsZero: true
       ) { server, _, _ in .count(server.metrics.roundTrips.count) }
     ]
     + percentiles.map { name, percent in
       Row(
         "rtt.\(name)", .time, .fate, "the round trip that \(percentText(percent)) % do not exceed",
         json: ["rtt_us.\(name)"], rule: name == "p999" ? nil : FigureRule("rtt_\(name)", .roundTrips(percent: percent)),
-        text: [.column(.servers, name == "p999" ? "p99.9" : name, order: 102)], kind: .gauge
+        text: [
+          .column(.servers, name == "p999" ? "p99.9" : name, order: 102),
+          .compared("rtt_\(name)", percent: percent, order: 3),
+        ], kind: .gauge
       ) { server, _, _ in server.metrics.roundTrips.percentile(percent).map { .microseconds($0) } }
     } + [
       Row(
@@ -226,8 +229,40 @@ extension Catalogue {
   private static let checksumErrors: [Figure<ServerSnapshot>] = [
     Row(
       "checksums.errors", .ratio, .report, "frames with a wrong checksum, of those with one; 0 to 1",
-      rule: FigureRule("crc_error_ratio", .checksums), kind: .gauge
-    ) { server, _, _ in server.metrics.damageRatio.map { .ratio($0) } }
+      rule: FigureRule("crc_error_ratio", .checksums), text: [.compared("crc_error_ratio", order: 1)], kind: .gauge
+    ) { server, _, _ in
+      let counts = server.metrics.counts
+      let wrong = counts[.wrongChecksum]
+      return .part(wrong, of: counts[.rightBigEndian] + counts[.rightLittleEndian] + wrong)
+    }
+  ]
+
+  /// What only a comparison of captures tells of a server.
+  private static let compared: [Figure<ServerSnapshot>] = [
+    Row(
+      "heartbeats.loss", .ratio, .fate, "heartbeats not answered in time, of those decided; 0 to 1",
+      text: [.compared("heartbeat_loss", order: 1)], kind: .gauge
+    ) { server, _, _ in
+      let beats = server.metrics.heartbeats
+      return .part(beats.missed, of: beats.answered + beats.missed)
+    },
+    Row(
+      "connections.success", .ratio, .end, "attempts that succeeded, of those with a known outcome; 0 to 1",
+      text: [.compared("connection_success", order: 1)], kind: .gauge
+    ) { server, _, _ in
+      let ends = server.metrics.connections
+      return .part(ends.succeeded, of: ends.succeeded + ends.refused + ends.timedOut)
+    },
+    Row(
+      "tcp.retransmission_ratio", .ratio, .report, "segments retransmitted, of all packets; 0 to 1",
+      text: [.compared("retransmission_ratio", order: 1)], kind: .gauge
+    ) { server, _, _ in
+      let counts = server.metrics.counts
+      return .part(counts[.retransmissions], of: counts[.packets])
+    },
+    Row(
+      "connections.opened", .count, .end, "connections that carried frames", text: [.compared("connections", order: 4)]
+    ) { server, _, _ in .count(server.metrics.connections.opened) },
   ]
 
   private static let silences: [Figure<ServerSnapshot>] = [

@@ -161,8 +161,8 @@ package enum FigureValue: Sendable {
   case count(UInt64)
   /// What came or went since the last report.
   case change(Int64)
-  /// A ratio, or so many a second.
-  case ratio(Double)
+  /// A ratio, or so many a second; a ratio with its parts, of which the second is not 0.
+  case ratio(Double), share(UInt64, of: UInt64)
   /// A time; a mean of times in microseconds.
   case microseconds(Int64), mean(Double), nanoseconds(Int64)
   /// Seconds of a clock.
@@ -171,6 +171,20 @@ package enum FigureValue: Sendable {
   indirect case percentiles(RTTRecorder), coarse(RTTHistogram)
   /// Counts up to fixed boundaries.
   indirect case buckets(LatencySeries)
+}
+
+extension FigureValue {
+  /// A ratio of its parts; `nil` where there is nothing to be a part of.
+  static func part(_ part: UInt64, of whole: UInt64) -> FigureValue? { whole == 0 ? nil : .share(part, of: whole) }
+
+  /// Its number, where it is a ratio or so many a second.
+  package var ratio: Double? {
+    switch self {
+    case .ratio(let ratio): ratio
+    case .share(let part, let whole): Double(part) / Double(whole)
+    default: nil
+    }
+  }
 }
 
 /// What a figure counts in.

@@ -6,8 +6,8 @@ package struct FigureText: Sendable {
     case packets, seen, bytes, profile, evictions
     // The lines of `imdump stats`.
     case heartbeats, causes, connections, handshakes, reads, traffic, tcp, segments, sequences, issues, problems
-    // Its tables, and those of `stats --per` and `messages --by session`.
-    case types, servers, worst, periods, sessions
+    // Its tables, and those of `stats --per`, `messages --by session` and `diff`.
+    case types, servers, worst, periods, sessions, diff
   }
 
   /// How a figure stands in its line. What is not known is left out.
@@ -33,6 +33,8 @@ package struct FigureText: Sendable {
     /// Columns of a table: for the value of the last dimension with a name, or over all of them. A live table cannot wait for its
     /// widest cell, so columns there have a width. `absent` stands where the figure is not known.
     case columns([(value: String?, title: String)], width: Int, absent: String)
+    /// A row of its own, by its name; a percentile of round trips is compared by the ranks of these.
+    case compared(percent: Double?)
   }
 
   /// Its line or its table.
@@ -66,6 +68,11 @@ package struct FigureText: Sendable {
     FigureText(place, head, nil, .named(words), order: order)
   }
 
+  /// A row of `diff`.
+  package static func compared(_ name: String, percent: Double? = nil, order: Int? = nil) -> FigureText {
+    FigureText(.diff, name, nil, .compared(percent: percent), order: order)
+  }
+
   /// One column.
   package static func column(
     _ table: Place, _ title: String, width: Int = 0, absent: String = "-", order: Int? = nil
@@ -90,7 +97,7 @@ extension FigureText {
       switch style {
       case .columns(let columns, _, _): columns.map(\.title).joined(separator: ", ")
       case .value(let before), .leading(let before), .times(let before): "\(before) \(one)"
-      case .part, .always, .among, .behind, .outOf, .labelled, .named, .each, .behindEach: many
+      case .part, .always, .among, .behind, .outOf, .labelled, .named, .each, .behindEach, .compared: many
       }
     let text = words.split(separator: " ").joined(separator: " ")
     return text.isEmpty ? place.rawValue : "\(place.rawValue): \(text)"

@@ -39,60 +39,43 @@ package struct ComparedFigure: Sendable {
 
   /// The figures that are compared, of what two captures came to as a whole or at one server.
   package static func all(_ old: EndpointMetrics, _ new: EndpointMetrics) -> [ComparedFigure] {
-    let (a, b) = (Shares(old), Shares(new))
-    var figures = [count("messages", UInt64(old.messages.both.units), UInt64(new.messages.both.units))]
-    figures += zip(a.all, b.all).map { share($0.name, $0.share, $1.share) }
-    figures.append(count("round_trips", old.roundTrips.count, new.roundTrips.count))
-    figures += Catalogue.percentiles.map { name, percent in
-      ComparedFigure(
-        name: "rtt_\(name)", unit: .milliseconds, old: old.roundTrips.percentile(percent).map { Double($0) / 1_000 },
-        new: new.roundTrips.percentile(percent).map { Double($0) / 1_000 },
-        differs: Chance.differs(percent, old.roundTrips, from: new.roundTrips))
+    let (one, other) = (ServerSnapshot(old), ServerSnapshot(new))
+    return Catalogue.texts(.diff, in: Catalogue.servers).map { figure, text in
+      let (a, b) = (figure.value(one), figure.value(other))
+      return ComparedFigure(
+        name: text.one, unit: Unit(figure.info.unit), old: number(a), new: number(b),
+        differs: differs(a, b, text, old, new))
     }
-    figures.append(count("connections", a.connections, b.connections))
-    return figures
   }
 
   /// The names of all figures.
   package static var names: [String] { all(EndpointMetrics(), EndpointMetrics()).map(\.name) }
 
-  private static func count(_ name: String, _ old: UInt64, _ new: UInt64) -> ComparedFigure {
-    ComparedFigure(name: name, unit: .count, old: Double(old), new: Double(new), differs: false)
+  private static func number(_ value: FigureValue?) -> Double? {
+    switch value {
+    case .count(let count)?: Double(count)
+    case .microseconds(let time)?: Double(time) / 1_000
+    default: value?.ratio
+    }
   }
 
-  private typealias Share = (hits: UInt64, of: UInt64)
-
-  private static func share(_ name: String, _ old: Share, _ new: Share) -> ComparedFigure {
-    func ratio(_ share: Share) -> Double? { share.of == 0 ? nil : Double(share.hits) / Double(share.of) }
-    return ComparedFigure(
-      name: name, unit: .ratio, old: ratio(old), new: ratio(new),
-      differs: Chance.differs(old.hits, of: old.of, from: new.hits, of: new.of))
+  private static func differs(
+    _ a: FigureValue?, _ b: FigureValue?, _ text: FigureText, _ old: EndpointMetrics, _ new: EndpointMetrics
+  ) -> Bool {
+    if case .compared(let percent?) = text.style {
+      return Chance.differs(percent, old.roundTrips, from: new.roundTrips)
+    }
+    guard case .share(let hits, let trials)? = a, case .share(let otherHits, let otherTrials)? = b else { return false }
+    return Chance.differs(hits, of: trials, from: otherHits, of: otherTrials)
   }
+}
 
-  /// Figures that are a part of something, with what they are a part of.
-  private struct Shares {
-    let all: [(name: String, share: Share)]
-    let connections: UInt64
-
-    init(_ metrics: EndpointMetrics) {
-      let fates = metrics.messages.both
-      let known = UInt64(fates.known)
-      let counts = metrics.counts
-      let checked = counts[.rightBigEndian] + counts[.rightLittleEndian] + counts[.wrongChecksum]
-      let ends = metrics.connections.succeeded + metrics.connections.refused + metrics.connections.timedOut
-      let beats = metrics.heartbeats
-      all = [
-        ("success", (UInt64(fates.acked) + UInt64(fates.ackedAfterRetry), known)),
-        ("loss", (UInt64(fates.unanswered) + UInt64(fates.damaged), known)),
-        ("retry", (UInt64(fates.ackedAfterRetry), known)),
-        ("rejected", (UInt64(fates.rejected), known)),
-        ("unknown", (UInt64(fates.unknown), UInt64(fates.units))),
-        ("crc_error_ratio", (counts[.wrongChecksum], checked)),
-        ("heartbeat_loss", (beats.missed, beats.answered + beats.missed)),
-        ("connection_success", (metrics.connections.succeeded, ends)),
-        ("retransmission_ratio", (counts[.retransmissions], counts[.packets])),
-      ]
-      connections = metrics.connections.opened
+extension ComparedFigure.Unit {
+  fileprivate init(_ unit: FigureUnit) {
+    switch unit {
+    case .ratio, .rate: self = .ratio
+    case .time, .seconds: self = .milliseconds
+    case .count, .bytes, .histogram: self = .count
     }
   }
 }

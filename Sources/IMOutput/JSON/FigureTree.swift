@@ -144,7 +144,8 @@ struct FigureTree<Snapshot>: Sendable {
     // Elasticsearch's long is signed.
     case .count(let count): lines.writer.number(min(count, UInt64(Int64.max)))
     case .change(let change): lines.writer.number(change)
-    case .ratio(let ratio), .seconds(let ratio): lines.writer.decimal(ratio, 6)
+    case .ratio, .share: lines.writer.decimal(value.ratio ?? 0, 6)
+    case .seconds(let seconds): lines.writer.decimal(seconds, 6)
     case .microseconds(let time):
       switch form {
       case .milliseconds: lines.writer.thousandths(time)
@@ -211,7 +212,13 @@ package enum FigureTrees {
   static let session = FigureTree(Catalogue.sessions, .milliseconds) { $0.json }
   static let capture = FigureTree(Catalogue.captures, .milliseconds) { $0.capture }
 
-  // For the documents, which stand in another room: a generic function would not know there what it writes.
+  // For documents and pages, which stand in other rooms: a generic function would not know there what it writes.
+
+  /// Writes the members of a server's figures, or of the run's; `aside` is called behind each of the outermost.
+  package static func write(
+    _ snapshot: ServerSnapshot, _ lines: inout JSONLines, aside: (String, inout JSONLines) -> Void,
+    isWanted: (String) -> Bool
+  ) { server.write(snapshot, &lines, aside: aside, isWanted: isWanted) }
 
   /// Writes the members of a connection's report; `aside` is called behind each of the outermost.
   package static func write(

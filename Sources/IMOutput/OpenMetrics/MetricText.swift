@@ -52,9 +52,9 @@ package struct MetricText: ~Copyable {
     switch value {
     case .count(let count): part(suffix, labels, count)
     case .change(let change): part(suffix, labels, UInt64(clamping: change))
-    case .ratio(let number), .seconds(let number):
+    case .ratio, .share, .seconds:
       line(suffix, labels)
-      out.decimal(number, 6)
+      if case .seconds(let seconds) = value { out.decimal(seconds, 6) } else { out.decimal(value.ratio ?? 0, 6) }
       out.literal("\n")
     case .microseconds(let time): part(suffix, labels, microseconds: time)
     case .mean(let time): part(suffix, labels, microseconds: Int64(exactly: time.rounded(.towardZero)) ?? 0)

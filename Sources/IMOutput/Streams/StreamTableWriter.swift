@@ -29,33 +29,25 @@ package struct StreamTableWriter {
     }
   }
 
-  private static func count(_ title: String, _ event: StreamEvent) -> Column {
-    Column(title: title, event: event)
-  }
-
   private static func number(_ title: String, _ value: @escaping (CollectedStream) -> UInt64) -> Column {
     Column(title: title, isRight: true) { "\(value($0))" }
   }
 
-  private let columns: [Column] = [
-    number("id") { UInt64($0.id) },
-    Column(title: "client", isRight: false) { "\($0.client)" },
-    Column(title: "server", isRight: false) { "\($0.server)" },
-    number("packets") { $0.directions.reduce(0) { $0 + $1.packets } },
-    number("bytes c>s") { StreamTableWriter.captured($0.directions.first) },
-    number("bytes s>c") { StreamTableWriter.captured($0.directions.last) },
-    number("gaps") { $0.directions.reduce(0) { $0 + UInt64($1.gaps.count) } },
-    number("missing") { $0.directions.reduce(0) { $1.gaps.reduce($0) { $0 &+ UInt64($1.count) } } },
-    count("retrans", .retransmission),
-    count("out of order", .outOfOrder),
-    count("captured twice", .captureDuplicate),
-    count("lost", .lostSegment),
-    count("dup acks", .duplicateAck),
-    count("keep-alives", .keepAlive),
-    count("zero windows", .zeroWindow),
-    Column(title: "rtt ms", isRight: true) { StreamTableWriter.roundTrip($0) },
-    Column(title: "", isRight: false) { StreamTableWriter.remarks($0) },
-  ]
+  private let columns: [Column] =
+    [
+      number("id") { UInt64($0.id) },
+      Column(title: "client", isRight: false) { "\($0.client)" },
+      Column(title: "server", isRight: false) { "\($0.server)" },
+      number("packets") { $0.directions.reduce(0) { $0 + $1.packets } },
+      number("bytes c>s") { StreamTableWriter.captured($0.directions.first) },
+      number("bytes s>c") { StreamTableWriter.captured($0.directions.last) },
+      number("gaps") { $0.directions.reduce(0) { $0 + UInt64($1.gaps.count) } },
+      number("missing") { $0.directions.reduce(0) { $1.gaps.reduce($0) { $0 &+ UInt64($1.count) } } },
+    ] + StreamEvent.allCases.compactMap { event in event.column.map { Column(title: $0, event: event) } }
+    + [
+      Column(title: "rtt ms", isRight: true) { StreamTableWriter.roundTrip($0) },
+      Column(title: "", isRight: false) { StreamTableWriter.remarks($0) },
+    ]
 
   /// A writer.
   package init() {}

@@ -44,9 +44,9 @@ enum FigureWords {
     switch value {
     case .count(let count): return grouped(count)
     case .change(let change): out.number(change)
-    case .ratio(let ratio):
-      if unit == .ratio { return percent(ratio) }
-      out.decimal(ratio, 1)
+    case .ratio, .share:
+      if unit == .ratio { return percent(value.ratio ?? 0) }
+      out.decimal(value.ratio ?? 0, 1)
     case .microseconds, .mean, .nanoseconds:
       out.decimal(microseconds(value) / 1_000_000, 3)
       out.literal(" s")
@@ -147,7 +147,7 @@ struct FigureParts {
       times.lead = lead
       times.values.append(FigureWords.milliseconds(value))
       times.labels.append(text.one)
-    case .named, .each, .behindEach, .columns: break
+    case .named, .each, .behindEach, .columns, .compared: break
     }
   }
 

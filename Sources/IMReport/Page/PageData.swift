@@ -38,22 +38,16 @@ enum PageData {
     connections(model, &lines)
   }
 
+  /// The figures of the run as `stats --json` has them, but for the percentiles, which are chosen.
   private static func figures(_ model: ReportModel, _ lines: inout JSONLines) {
-    let (fates, ratios) = (model.messages, model.figures.ratios)
     lines.open("figures")
-    lines.decimal("success", ratios.success)
-    lines.decimal("loss", ratios.loss)
-    lines.decimal("retry", ratios.retry)
-    lines.open("messages")
-    lines.exact("units", fates.units)
-    lines.exact("acked", fates.acked)
-    lines.exact("acked_after_retry", fates.ackedAfterRetry)
-    lines.exact("rejected", fates.rejected)
-    lines.exact("unanswered", fates.unanswered)
-    lines.exact("damaged", fates.damaged)
-    lines.exact("unknown", fates.unknown)
-    lines.exact("pending", fates.pending)
+    FigureTrees.write(
+      ServerSnapshot(model.figures.total), &lines, aside: { if $0 == "rtt_us" { roundTrips(model, &$1) } },
+      isWanted: { $0 != "rtt_us" })
     lines.close()
+  }
+
+  private static func roundTrips(_ model: ReportModel, _ lines: inout JSONLines) {
     let trips = model.figures.roundTrips
     lines.open("rtt_us")
     lines.exact("count", trips.count)
@@ -64,11 +58,6 @@ enum PageData {
       }
     }
     trips.maximum.map { lines.signed("max", $0) }
-    lines.close()
-    lines.open("heartbeats")
-    lines.exact("answered", model.figures.heartbeats.answered)
-    lines.exact("missed", model.figures.heartbeats.missed)
-    lines.close()
     lines.close()
   }
 

@@ -22,7 +22,7 @@ package struct Verdict {
   package init(_ model: ReportModel) {
     let fates = model.messages
     let known = fates.known
-    let lost = UInt64(fates.unanswered) + UInt64(fates.damaged)
+    let lost = fates.lost
     var rest: [String] = []
     if known == 0, fates.units == 0 {
       (level, headline) = Self.nothing(model)
@@ -81,9 +81,7 @@ package struct Verdict {
 
   private static func who(_ model: ReportModel) -> [String] {
     var sentences: [String] = []
-    let ways = [model.figures.messages[.clientToServer], model.figures.messages[.serverToClient]].map {
-      UInt64($0.unanswered) + UInt64($0.damaged)
-    }
+    let ways = [model.figures.messages[.clientToServer].lost, model.figures.messages[.serverToClient].lost]
     if ways[0] > 0, ways[1] > 0 {
       sentences.append("Clients sent \(grouped(ways[0])) of them, servers \(grouped(ways[1])).")
     } else {

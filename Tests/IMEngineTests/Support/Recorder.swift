@@ -41,6 +41,8 @@ struct SeenFrame: Equatable {
 final class Recorder: EngineSink {
   private(set) var frames: [SeenFrame] = []
   private(set) var issues: [(issue: IMEngine.Issue, connection: UInt32)] = []
+  /// What their connections were told to speak.
+  private(set) var issuePlans: [UInt8] = []
   private(set) var opened: [(info: ConnectionInfo, at: Timestamp)] = []
   private(set) var reports: [ConnectionReport] = []
   private(set) var carriers: [(event: CarrierEvent, info: ConnectionInfo)] = []
@@ -81,7 +83,10 @@ final class Recorder: EngineSink {
 
   func named(_ session: UInt32, _ name: String) { names[session] = name }
   func adopted(_ exchange: UInt32, _ times: [Timestamp]) { adopted.append((exchange, times)) }
-  func issue(_ issue: IMEngine.Issue, _ connection: ConnectionInfo) { issues.append((issue, connection.serial)) }
+  func issue(_ issue: IMEngine.Issue, _ connection: ConnectionInfo) {
+    issues.append((issue, connection.serial))
+    issuePlans.append(connection.plan)
+  }
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) { opened.append((connection, at)) }
   func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) { carriers.append((event, connection)) }
   func connection(_ report: ConnectionReport) { reports.append(report) }

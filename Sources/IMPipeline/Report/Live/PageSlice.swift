@@ -52,10 +52,8 @@ struct PageSlice {
 
   /// Counts a heartbeat, and the time since the one before on its connection.
   mutating func heartbeat(_ at: Timestamp, after interval: Nanoseconds?, _ serial: UInt32) {
-    figures.heartbeats.sent(after: interval, change: nil)
-    guard let interval else { return }
-    figures.heartbeats.spacing.record(interval)
-    beats.add(at, interval, serial)
+    figures.heartbeat(after: interval)
+    if let interval { beats.add(at, interval, serial) }
   }
 
   /// Counts an issue.
