@@ -43,6 +43,8 @@ final class StoreKeeper: Companion {
   private var writer: StoreWriter?
   private var thread: StoreThread?
   private var batch = StoreBatch()
+  /// Messages of files that wait for older ones.
+  private var order = MessageOrder()
   private var size: BatchSize
   private var sink: MessageSink?
   /// Where `-w` has written the packets of a live run.
@@ -103,8 +105,14 @@ final class StoreKeeper: Companion {
     let outcome = record.outcome(exchange)
     guard record.told != outcome else { return }
     if record.told == 0 { messageCount += 1 }
-    batch.add(record, exchange, isUpdate: record.told != 0)
+    while order.isNextDue(before: exchange) { moveNext() }
+    order.add(record, exchange, isUpdate: record.told != 0, to: &batch)
     record.told = outcome
+    handOn()
+  }
+
+  private func moveNext() {
+    order.moveNext(to: &batch)
     handOn()
   }
 
@@ -231,6 +239,7 @@ final class StoreKeeper: Companion {
 
   func finish(_ driver: Driver) {
     sink?.end()
+    while !order.isEmpty { moveNext() }
     spill?.close()
     if let written { noteFiles(written) }
     if !batch.isEmpty { queue.put(batch) }

@@ -49,15 +49,23 @@ package struct StoreBatch: Sendable {
 
   /// Adds a message that the writer has not been told of, or, with `isUpdate`, what has become of one that it has.
   package mutating func add(_ record: MessageRecord, _ exchange: Exchange, isUpdate: Bool = false) {
-    messages.append(StoredFacts(record, exchange, isUpdate: isUpdate))
+    add(StoredFacts(record, exchange, isUpdate: isUpdate))
   }
 
+  /// Adds a message as it is told to the writer.
+  mutating func add(_ message: consuming StoredFacts) { messages.append(message) }
+
   /// Numbers of its messages in the order in which they are written: rows whose numbers count up are added at the end of the table, where
-  /// others are looked for in the whole of it. Those of one message stay in order.
-  var order: [Int] {
-    var keys = messages.indices.map { UInt64(messages[$0].exchange.id) << 32 | UInt64($0) }
-    keys.sort()
-    return keys.map { Int($0 & 0xffff_ffff) }
+  /// others are looked for in the whole of it. Those of one message stay in order. `nil` where that is how they came.
+  var order: [Int]? {
+    let messages = messages.span
+    var isSorted = true
+    for i in messages.indices.dropFirst() where messages[i].exchange.id < messages[i - 1].exchange.id {
+      isSorted = false
+      break
+    }
+    if isSorted { return nil }
+    return self.messages.map(\.exchange.id).sortedPlaces
   }
 
   /// Lets go of everything, and keeps the room.

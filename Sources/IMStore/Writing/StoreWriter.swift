@@ -18,10 +18,10 @@ package final class StoreWriter {
   /// Times in a batch that old messages are removed, at most.
   private static let mostRemovals = 8
 
-  /// Rows after which sums are written again, at first and in the end, and by how many times these grow; and sessions,
-  /// connections or periods that may wait for that, a quarter of a KB each. A million messages of a hundred thousand clients
-  /// would else change a hundred thousand rows over and over.
-  private static let firstSums = 100, lastSums = 500_000, sumGrowth = 8, sumLimit = 131_072
+  /// Rows after which sums are written again, at first and in the end, and by how many times these grow; but never fewer than
+  /// four for each row that a writing changes. And sessions, connections or periods that may wait for that, a sixth of a KB each.
+  /// A million messages of a hundred thousand clients would else change a hundred thousand rows over and over.
+  private static let firstSums = 100, lastSums = 500_000, sumGrowth = 8, rowsPerSum = 4, sumLimit = 196_608
 
   let database: Connection
   private let isLive: Bool
@@ -98,7 +98,7 @@ package final class StoreWriter {
     try database.run("BEGIN", "write messages")
     do throws(StoreError) {
       try write(captures: batch)
-      for i in batch.order { try write(batch.messages[i]) }
+      try write(messages: batch)
       for issue in batch.issues {
         connections.note(issue.connection)
         try problems.write(issue)
@@ -115,6 +115,16 @@ package final class StoreWriter {
     } catch {
       try? database.run("ROLLBACK", "write messages")
       throw error
+    }
+  }
+
+  private func write(messages batch: StoreBatch) throws(StoreError) {
+    // Borrowed: a copy of each would count references to its texts.
+    let messages = batch.messages.span
+    if let order = batch.order {
+      for i in order { try write(messages[i]) }
+    } else {
+      for i in messages.indices { try write(messages[i]) }
     }
   }
 
@@ -169,11 +179,12 @@ package final class StoreWriter {
   }
 
   private func writeSums() throws(StoreError) {
+    let changed = sessions.count + connections.count
     try sessions.flush(names)
     try connections.flush(names)
     try periods.flush()
     rowsSinceSums = 0
-    rowsBetweenSums = min(Self.lastSums, rowsBetweenSums * Self.sumGrowth)
+    rowsBetweenSums = max(min(Self.lastSums, rowsBetweenSums * Self.sumGrowth), changed * Self.rowsPerSum)
   }
 
   private func write(_ message: borrowing StoredFacts) throws(StoreError) {
@@ -209,9 +220,10 @@ package final class StoreWriter {
       try problems.remove(gone, of: message)
     }
     if new != [] { try problems.write(message, new) }
-    sessions.count(message, sample, instead: old)
-    connections.count(message, sample, instead: old)
-    periods.count(sample, instead: old)
+    let counted = Figures.Counted(old)
+    sessions.count(message, sample, instead: counted)
+    connections.count(message, sample, instead: counted)
+    periods.count(sample, instead: counted)
   }
 
   /// Builds the index by which problems are found, if it is not there.
