@@ -42,10 +42,10 @@ final class StoreKeeper: Companion {
   private var file: StoreFile?
   private var writer: StoreWriter?
   private var thread: StoreThread?
-  private var batch = StoreBatch()
+  @exclusivity(unchecked) private var batch = StoreBatch()
   /// Messages of files that wait for older ones.
-  private var order = MessageOrder()
-  private var size: BatchSize
+  @exclusivity(unchecked) private var order = MessageOrder()
+  @exclusivity(unchecked) private var size: BatchSize
   private var sink: MessageSink?
   /// Where `-w` has written the packets of a live run.
   private let written: WrittenPackets?
@@ -61,7 +61,7 @@ final class StoreKeeper: Companion {
   private var dropped: UInt64 = 0
   /// Captures that were opened.
   private var captureCount = 0
-  private var messageCount: UInt64 = 0
+  @exclusivity(unchecked) private var messageCount: UInt64 = 0
   /// Whether an error of the store has ended the run, which tells it.
   private var isTold = false
 

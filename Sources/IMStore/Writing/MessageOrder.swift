@@ -5,7 +5,7 @@ package import IMOutput
 ///
 /// A row behind all others goes to the end of its table, which costs a fraction of what one in the midst of the table does: that changes
 /// pages that were written before. Messages that are decided long after others that began later go into the batch as they come.
-package struct MessageOrder {
+package struct MessageOrder: ~Copyable {
   private var waiting = ReorderBuffer<StoredFacts>()
 
   /// No messages.

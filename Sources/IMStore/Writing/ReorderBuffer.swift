@@ -10,25 +10,39 @@
 ///                  └──── the window ─────┘
 ///
 /// The window grows with the numbers, so the first elements do not wait for many others: half of all numbers are in it, at most `most`.
-struct ReorderBuffer<Element> {
+struct ReorderBuffer<Element>: ~Copyable {
   /// Numbers in the window, at least and at most.
   static var least: Int { 64 }
   static var most: Int { 32_768 }
 
-  /// A ring of as many elements as a power of two.
-  private var slots: [Element?] = []
+  /// A ring of as many places as a power of two, and which of them have an element: apart from them, so that an empty place is not touched.
+  private var places: UnsafeMutablePointer<Element>
+  private var taken: UnsafeMutablePointer<Bool>
+  private var capacity: Int
   /// The number that comes out next.
   private(set) var next: UInt32 = 0
   /// Elements that wait.
   private(set) var count = 0
 
-  init() { slots = [Element?](repeating: nil, count: Self.least) }
+  init() {
+    capacity = Self.least
+    places = .allocate(capacity: capacity)
+    taken = .allocate(capacity: capacity)
+    taken.initialize(repeating: false, count: capacity)
+  }
 
-  private func slot(_ number: UInt32) -> Int { Int(number) & (slots.count &- 1) }
+  deinit {
+    for place in 0..<capacity where taken[place] { (places + place).deinitialize(count: 1) }
+    places.deallocate()
+    taken.deallocate()
+  }
+
+  @inline(__always)
+  private func place(_ number: UInt32) -> Int { Int(number) & (capacity &- 1) }
 
   /// Whether an element with this number waits.
   func contains(_ number: UInt32) -> Bool {
-    number >= next && Int(number &- next) < slots.count && slots[slot(number)] != nil
+    number >= next && Int(number &- next) < capacity && taken[place(number)]
   }
 
   /// Whether an element with this number is late: it can only go past the buffer.
@@ -37,36 +51,49 @@ struct ReorderBuffer<Element> {
   /// Whether `takeNext` is to be called before `insert` of this number.
   func isNextDue(before number: UInt32) -> Bool {
     guard number >= next else { return false }
-    return slots[slot(next)] != nil || Int(number &- next) >= Self.window(number)
+    return taken[place(next)] || Int(number &- next) >= Self.window(number)
   }
 
   private static func window(_ number: UInt32) -> Int { min(most, max(least, Int(number) / 2)) }
 
   /// Puts in an element that is not late, in place of one with the same number. `isNextDue` has said no.
-  mutating func insert(_ element: Element, _ number: UInt32) {
+  mutating func insert(_ element: consuming Element, _ number: UInt32) {
     precondition(number >= next && Int(number &- next) < Self.most, "a number is outside of the window")
-    while Int(number &- next) >= slots.count { grow() }
-    let place = slot(number)
-    if slots[place] == nil { count += 1 }
-    slots[place] = element
+    while Int(number &- next) >= capacity { grow() }
+    let place = place(number)
+    if taken[place] {
+      places[place] = element
+    } else {
+      (places + place).initialize(to: element)
+      taken[place] = true
+      count += 1
+    }
   }
 
   /// Goes on by one number; gives what waits there, and `nil` where nothing does.
   mutating func takeNext() -> Element? {
-    let element = slots[slot(next)].take()
-    if element != nil { count -= 1 }
+    let place = place(next)
     next &+= 1
-    return element
+    guard taken[place] else { return nil }
+    taken[place] = false
+    count -= 1
+    return (places + place).move()
   }
 
+  /// Takes twice as many places.
   @inline(never)
   private mutating func grow() {
-    let capacity = slots.count
-    var more = [Element?](repeating: nil, count: 2 * capacity)
+    let more = UnsafeMutablePointer<Element>.allocate(capacity: 2 * capacity)
+    let moreTaken = UnsafeMutablePointer<Bool>.allocate(capacity: 2 * capacity)
+    moreTaken.initialize(repeating: false, count: 2 * capacity)
     for i in 0..<UInt32(capacity) {
-      let number = next &+ i
-      more[Int(number) & (2 * capacity - 1)] = slots[slot(number)].take()
+      let old = place(next &+ i), new = Int(next &+ i) & (2 * capacity - 1)
+      guard taken[old] else { continue }
+      (more + new).moveInitialize(from: places + old, count: 1)
+      moreTaken[new] = true
     }
-    slots = more
+    places.deallocate()
+    taken.deallocate()
+    (places, taken, capacity) = (more, moreTaken, 2 * capacity)
   }
 }

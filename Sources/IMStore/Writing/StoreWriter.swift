@@ -21,7 +21,7 @@ package final class StoreWriter {
   /// Rows after which sums are written again, at first and in the end, and by how many times these grow; but never fewer than
   /// four for each row that a writing changes. And sessions, connections or periods that may wait for that, a sixth of a KB each.
   /// A million messages of a hundred thousand clients would else change a hundred thousand rows over and over.
-  private static let firstSums = 100, lastSums = 500_000, sumGrowth = 8, rowsPerSum = 4, sumLimit = 196_608
+  private static let firstSums = 100, lastSums = 500_000, sumGrowth = 16, rowsPerSum = 4, sumLimit = 196_608
 
   let database: Connection
   private let isLive: Bool
