@@ -102,12 +102,10 @@ final class StoreKeeper: Companion {
 
   /// Writes a message of a file, or what has become of it since it was written; nothing where nothing has.
   private func tell(_ record: MessageRecord, _ exchange: Exchange) {
-    let outcome = record.outcome(exchange)
-    guard record.told != outcome else { return }
-    if record.told == 0 { messageCount += 1 }
+    guard let news = record.news(exchange) else { return }
+    if news == .message { messageCount += 1 }
     while order.isNextDue(before: exchange) { moveNext() }
-    order.add(record, exchange, isUpdate: record.told != 0, to: &batch)
-    record.told = outcome
+    order.add(record, exchange, isUpdate: news == .change, to: &batch)
     handOn()
   }
 

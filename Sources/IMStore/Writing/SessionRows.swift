@@ -121,7 +121,7 @@ struct SessionRows: ~Copyable {
       let row = gathered[place]
       let session = row.session
       var fresh = try add(session, row.newest)
-      for connection in row.others where connection != row.newest { fresh += try add(session, connection) }
+      for connection in row.others.sorted() where connection != row.newest { fresh += try add(session, connection) }
       upsert.bind(1, Int64(session) + 1)
       upsert.bind(2, row.name)
       upsert.bind(3, row.nameIsNumber ? 1 : 0)

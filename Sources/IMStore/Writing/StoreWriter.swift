@@ -9,19 +9,20 @@ import IMWire
 /// and a process that dies leaves all but its last ones; sums follow behind. Rows go in without secondary indexes, which `finish`
 /// builds; but not those of a live store.
 package final class StoreWriter {
-  /// Pages that are kept in memory, in KiB, and pages in the log before it is moved into the file. With SQLite's defaults a
-  /// million rows take twice as long.
-  private static let cacheKiB = 65_536, checkpointPages = 10_000
+  /// Pages that are kept in memory, in KiB: rows of a file come in order, so pages that are full are not needed again; the indexes
+  /// that a live store has are changed everywhere. And pages in the log before it is moved into the file.
+  private static let cacheKiB = 16_384, liveCacheKiB = 65_536, checkpointPages = 10_000
   /// The same while indexes are built.
   private static let indexCacheKiB = 4_096
   private static let pageSize: UInt64 = 4_096
   /// Times in a batch that old messages are removed, at most.
   private static let mostRemovals = 8
 
-  /// Rows after which sums are written again, at first and in the end, and by how many times these grow; but never fewer than
-  /// four for each row that a writing changes. And sessions, connections or periods that may wait for that, a sixth of a KB each.
-  /// A million messages of a hundred thousand clients would else change a hundred thousand rows over and over.
-  private static let firstSums = 100, lastSums = 500_000, sumGrowth = 16, rowsPerSum = 4, sumLimit = 196_608
+  /// Rows between two writings of sums: soon at first, for whoever reads meanwhile, then this many, or four for each row that
+  /// a writing changes. A million messages of a hundred thousand clients would else change a hundred thousand rows over and over.
+  private static let firstSums = [100, 2_000], lastSums = 500_000, rowsPerSum = 4
+  /// Sessions, connections or periods that may wait for that, a sixth of a KB each.
+  private static let sumLimit = 196_608
 
   let database: Connection
   private let isLive: Bool
@@ -36,9 +37,10 @@ package final class StoreWriter {
   package private(set) var oldestCapture: Int64?
   /// Messages that were removed to make room.
   package private(set) var removed: UInt64 = 0
-  /// Rows since sums were written, and how many there may be.
+  /// Rows since sums were written, how many there may be, and how often they were written.
   private var rowsSinceSums = 0
-  private var rowsBetweenSums = StoreWriter.firstSums
+  private var rowsBetweenSums = StoreWriter.firstSums[0]
+  private var writtenSums = 0
   @exclusivity(unchecked) private var names: NameRows
   @exclusivity(unchecked) private var rows: MessageRows
   @exclusivity(unchecked) private var openMessages: OpenMessages
@@ -62,7 +64,7 @@ package final class StoreWriter {
       PRAGMA page_size = \(Self.pageSize);
       PRAGMA application_id = \(StoreFormat.applicationID); PRAGMA user_version = \(StoreFormat.version);
       PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-      PRAGMA cache_size = -\(Self.cacheKiB); PRAGMA wal_autocheckpoint = \(Self.checkpoint(options));
+      PRAGMA cache_size = -\(Self.cacheKiB(options)); PRAGMA wal_autocheckpoint = \(Self.checkpoint(options));
       """, "make the store")
     try database.run("BEGIN; " + Schema.tables, "make the tables")
     let names = try NameRows(database, plans, options)
@@ -85,6 +87,11 @@ package final class StoreWriter {
     self.sessions = sessions
     self.connections = connections
     self.periods = periods
+  }
+
+  private static func cacheKiB(_ options: StoreOptions) -> Int {
+    // One with a limit may get its indexes early.
+    options.isLive || options.maximumBytes != nil ? liveCacheKiB : cacheKiB
   }
 
   /// Pages in the log before it is moved into the file: of a small store fewer, so that the log stays small as well.
@@ -184,7 +191,9 @@ package final class StoreWriter {
     try connections.flush(names)
     try periods.flush()
     rowsSinceSums = 0
-    rowsBetweenSums = max(min(Self.lastSums, rowsBetweenSums * Self.sumGrowth), changed * Self.rowsPerSum)
+    writtenSums += 1
+    rowsBetweenSums =
+      writtenSums < Self.firstSums.count ? Self.firstSums[writtenSums] : max(Self.lastSums, changed * Self.rowsPerSum)
   }
 
   private func write(_ message: borrowing StoredFacts) throws(StoreError) {

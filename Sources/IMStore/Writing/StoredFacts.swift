@@ -43,16 +43,17 @@ struct StoredFacts: Sendable {
   }
 
   init(_ record: MessageRecord, _ exchange: Exchange, isUpdate: Bool) {
-    first = record.first
+    let facts = record.facts
+    first = facts.first
     self.exchange = exchange
-    status = record.status
-    sessionName = record.sessionName
-    flags = record.flags
+    status = facts.status
+    sessionName = facts.sessionName
+    flags = facts.flags
     self.isUpdate = isUpdate
     let hasUnknownType = exchange.kind >= FrameKind.unknownIndex
     let hasCopies = record.copyCount > 1
     let hasAnswers = !Self.isTold(record, exchange)
-    let hasDetails = hasUnknownType || hasCopies || hasAnswers || !record.fields.isEmpty
+    let hasDetails = hasUnknownType || hasCopies || hasAnswers || facts.hasFields
     details =
       hasDetails
       ? Details(record, hasUnknownType: hasUnknownType, hasCopies: hasCopies, hasAnswers: hasAnswers) : nil
