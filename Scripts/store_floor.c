@@ -86,7 +86,7 @@ int main(int count, char **words) {
   remove(words[2]);
   check(NULL, sqlite3_open(words[2], &to));
   check(to, sqlite3_exec(to, "PRAGMA page_size = 4096; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-    "PRAGMA cache_size = -65536; PRAGMA wal_autocheckpoint = 10000", NULL, NULL, NULL));
+    "PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 10000", NULL, NULL, NULL));
   struct table tables[TABLES];
   for (int i = 0; i < TABLES; i++) tables[i] = take(from, to, names[i]);
 

@@ -26,26 +26,26 @@ final class MessageSink: EngineSink {
   private let search: SearchFields?
   /// Told of messages whose fate may still change: when it is decided, and when a late answer changes it. What becomes of it in the end
   /// goes to `take`.
-  var follow: ((MessageRecord, Exchange) -> Void)?
+  @exclusivity(unchecked) var follow: ((MessageRecord, Exchange) -> Void)?
   /// Whether `follow` is told of a message when it begins, too.
-  var followsFromStart = false
+  @exclusivity(unchecked) var followsFromStart = false
   /// Told of issues.
   var hear: ((Issue, ConnectionInfo) -> Void)?
   /// Told of connections.
   var watch: ((ConnectionReport) -> Void)?
   /// Which of the run's captures is read, from 0.
-  var capture: UInt32 = 0
+  @exclusivity(unchecked) var capture: UInt32 = 0
   /// Where the batch that the engine has in hand stands in it.
-  var places = BatchPlaces()
+  @exclusivity(unchecked) var places = BatchPlaces()
   /// Exchanges that were decided by a frame that is not told yet: it comes next.
-  private var decided: [Exchange] = []
+  @exclusivity(unchecked) private var decided: [Exchange] = []
   /// The statuses that answers gave.
   private(set) var statuses = StatusBook()
   private var marks = GapMarks()
   /// Reads the named fields that the filter asks for.
   private var book = FieldBook()
   /// Whether there are marks.
-  private var isNearGap = false
+  @exclusivity(unchecked) private var isNearGap = false
 
   /// Hands what is selected to `take`; without one, `includes` answers whoever asks. Fields that `search` wants are kept with
   /// messages.

@@ -20,6 +20,20 @@ import Testing
     }
   }
 
+  /// Adds a row with the state that waits for it, as rows of connections are written.
+  private static func add(
+    _ serial: UInt32, taking states: inout ConnectionStates, to database: Connection
+  ) throws {
+    var add = try database.prepare("INSERT INTO connection VALUES (?1, ?2)", "test")
+    add.bind(1, Int64(serial))
+    add.bind(2, states.take(serial)?.column)
+    try add.run()
+  }
+
+  @Test(arguments: ConnectionState.allCases) func theColumnIsTheName(_ state: ConnectionState) {
+    #expect("\(state.column)" == state.rawValue)
+  }
+
   /// The states of rows; empty for one that has none.
   private static func read(_ database: Connection) throws -> [UInt32: String] {
     var found: [UInt32: String] = [:]
@@ -59,9 +73,8 @@ import Testing
       let serial = UInt32(random.next() % 40)
       switch random.next() % 5 {
       case 0 where !rows.contains(serial):
-        try Self.add([serial], to: database)
+        try Self.add(serial, taking: &states, to: database)
         rows.insert(serial)
-        states.hasRow(serial)
       case 1: try states.flush()
       default:
         let state = random.one(of: ConnectionState.allCases)
@@ -82,8 +95,7 @@ import Testing
     for serial in UInt32(1)...100_000 { states.note(serial, .closed) }
     try states.flush()
     let late: [UInt32] = [1, 99_999, 100_000]
-    try Self.add(late, to: database)
-    for serial in late { states.hasRow(serial) }
+    for serial in late { try Self.add(serial, taking: &states, to: database) }
     try states.flush()
     #expect(try Self.read(database) == [1: "", 99_999: "closed", 100_000: "closed"])
   }

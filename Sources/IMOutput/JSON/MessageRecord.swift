@@ -124,7 +124,7 @@ package final class MessageRecord {
   /// What `body` and `fields` hold.
   @exclusivity(unchecked) var keptBytes = 0
   /// What was told of the message: `outcome` as it was then; 0 where nothing was.
-  @exclusivity(unchecked) package var told: UInt64 = 0
+  @exclusivity(unchecked) private var told: UInt64 = 0
   /// The remarks on any of its copies, as `FrameFlagNames.mask` has them.
   @exclusivity(unchecked) package internal(set) var flags: UInt32 = 0
   /// Whether a copy after the first was made on purpose.
@@ -174,6 +174,35 @@ package final class MessageRecord {
   /// `FirstCopy.compression`.
   package var compression: StaticString? { first.compression }
 
+  /// What most rows of a store take of it. For other rooms, from where each property would be guarded on its own.
+  package struct Facts {
+    /// The property of the same name.
+    package let first: FirstCopy, status: StatusCode?, sessionName: String?, flags: UInt32
+    /// Whether it has fields.
+    package let hasFields: Bool
+  }
+
+  /// What most rows of a store take of it.
+  package var facts: Facts {
+    Facts(first: first, status: status, sessionName: sessionName, flags: flags, hasFields: !fields.isEmpty)
+  }
+
+  /// What there is to tell of a message.
+  package enum News: Sendable {
+    /// All of it: nothing was told.
+    case message
+    /// What has become of it since something was.
+    case change
+  }
+
+  /// What there is to tell of it, which is told then; `nil` where nothing has changed since something was.
+  package func news(_ exchange: Exchange) -> News? {
+    let outcome = outcome(exchange)
+    guard told != outcome else { return nil }
+    defer { told = outcome }
+    return told == 0 ? .message : .change
+  }
+
   // Of the lists, for other rooms, into which the compiler does not see from there.
 
   /// Copies that were kept one by one.
@@ -184,7 +213,7 @@ package final class MessageRecord {
   package var firstAnswer: Int64? { answers.first }
 
   /// What has become of it as one number, never 0: another one as soon as anything of it has changed, but for one chance in 2⁶³.
-  package func outcome(_ exchange: Exchange) -> UInt64 {
+  private func outcome(_ exchange: Exchange) -> UInt64 {
     var hash: UInt64 = 0x9e37_79b9_7f4a_7c15
     func add(_ value: UInt64) { hash = (hash ^ value) &* 0xff51_afd7_ed55_8ccd ^ (hash >> 29) }
     add(

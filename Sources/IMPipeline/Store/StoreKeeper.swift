@@ -42,8 +42,10 @@ final class StoreKeeper: Companion {
   private var file: StoreFile?
   private var writer: StoreWriter?
   private var thread: StoreThread?
-  private var batch = StoreBatch()
-  private var size: BatchSize
+  @exclusivity(unchecked) private var batch = StoreBatch()
+  /// Messages of files that wait for older ones.
+  @exclusivity(unchecked) private var order = MessageOrder()
+  @exclusivity(unchecked) private var size: BatchSize
   private var sink: MessageSink?
   /// Where `-w` has written the packets of a live run.
   private let written: WrittenPackets?
@@ -59,7 +61,7 @@ final class StoreKeeper: Companion {
   private var dropped: UInt64 = 0
   /// Captures that were opened.
   private var captureCount = 0
-  private var messageCount: UInt64 = 0
+  @exclusivity(unchecked) private var messageCount: UInt64 = 0
   /// Whether an error of the store has ended the run, which tells it.
   private var isTold = false
 
@@ -100,11 +102,15 @@ final class StoreKeeper: Companion {
 
   /// Writes a message of a file, or what has become of it since it was written; nothing where nothing has.
   private func tell(_ record: MessageRecord, _ exchange: Exchange) {
-    let outcome = record.outcome(exchange)
-    guard record.told != outcome else { return }
-    if record.told == 0 { messageCount += 1 }
-    batch.add(record, exchange, isUpdate: record.told != 0)
-    record.told = outcome
+    guard let news = record.news(exchange) else { return }
+    if news == .message { messageCount += 1 }
+    while order.isNextDue(before: exchange) { moveNext() }
+    order.add(record, exchange, isUpdate: news == .change, to: &batch)
+    handOn()
+  }
+
+  private func moveNext() {
+    order.moveNext(to: &batch)
     handOn()
   }
 
@@ -231,6 +237,7 @@ final class StoreKeeper: Companion {
 
   func finish(_ driver: Driver) {
     sink?.end()
+    while !order.isEmpty { moveNext() }
     spill?.close()
     if let written { noteFiles(written) }
     if !batch.isEmpty { queue.put(batch) }

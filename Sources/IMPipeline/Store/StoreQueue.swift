@@ -4,8 +4,8 @@ import IMStore
 final class StoreQueue: @unchecked Sendable {
   // SAFETY: what is not constant is touched under `lock` only.
 
-  /// Batches that wait, at most: one is written while others are filled.
-  private static let limit = 4
+  /// Batches that wait, at most, while one is written and another is filled.
+  private static let limit = 2
 
   private let lock = WaitingLock()
   private var batches: [StoreBatch] = []
@@ -46,10 +46,8 @@ final class StoreQueue: @unchecked Sendable {
     }
   }
 
-  /// Takes back a batch that was written, for its room.
+  /// Takes back a batch that was written and cleared, for its room.
   func giveBack(_ batch: StoreBatch) {
-    var batch = batch
-    batch.clear()
     lock.locked { if spare.count < Self.limit { spare.append(batch) } }
   }
 

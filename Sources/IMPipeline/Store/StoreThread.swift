@@ -15,10 +15,12 @@ final class StoreThread {
     self.queue = queue
     self.writer = writer
     thread = try WorkerThread("imdump-store", for: path, "write the store") {
-      while let batch = queue.take() {
+      while var batch = queue.take() {
         do throws(StoreError) { try writer.write(batch) } catch { return queue.fail(error) }
         if let oldest = writer.oldestCapture { queue.oldestCapture = oldest }
         written?()
+        // Cleared where nobody else has it: of a shared one the room would be made anew.
+        batch.clear()
         queue.giveBack(batch)
       }
       // By this thread: the memory that it has for pages serves for sorting.

@@ -6,11 +6,14 @@ import IMWire
 ///
 /// They add up: what a batch brings is added to what the table has, so the writer holds nothing of what it has written.
 struct Figures {
-  private var fates: InlineArray<8, Int64> = InlineArray(repeating: 0)
-  private var messages: Int64 = 0
+  // There are many of them, each touched for a message and then not for a while: so they are small. Counts are of the messages between
+  // two writings, of which there are far fewer than 2³¹.
+
+  /// Messages by fate; together they are all messages.
+  private var fates: InlineArray<8, Int32> = InlineArray(repeating: 0)
+  private var late: Int32 = 0
+  private var roundTrips: Int32 = 0
   private var retries: Int64 = 0
-  private var late: Int64 = 0
-  private var roundTrips: Int64 = 0
   private var roundTripSum: Int64 = 0
   private var shortest = Int64.max, longest = Int64.min
   private var first = Int64.max, last = Int64.min
@@ -53,7 +56,7 @@ struct Figures {
   struct Sample {
     let fate: Int
     let retries: Int64
-    let late: Int64
+    let late: Int32
     /// In microseconds, and its bucket; below 0 where there is none.
     let roundTrip: Int64
     let roundTripBucket: Int
@@ -71,15 +74,32 @@ struct Figures {
     }
   }
 
+  /// What a message has brought before.
+  struct Counted {
+    let fate: Int
+    let retries: Int64
+    let late: Int32
+    /// In microseconds; below 0 where there is none.
+    let roundTrip: Int64
+
+    init(_ old: CountedMessage) {
+      fate = old.fate
+      retries = old.retries
+      late = old.isLate ? 1 : 0
+      roundTrip = old.roundTrip ?? -1
+    }
+  }
+
   /// Counts a message, `instead` of what it was counted as before, if it was.
-  mutating func count(_ sample: Sample, instead old: CountedMessage?) {
+  @inline(__always)
+  mutating func count(_ sample: Sample, instead old: Counted?) {
     if let old { take(back: old) }
     count(sample)
   }
 
   /// Counts a message.
+  @inline(__always)
   private mutating func count(_ sample: Sample) {
-    messages &+= 1
     fates[sample.fate] &+= 1
     retries &+= sample.retries
     late &+= sample.late
@@ -94,14 +114,13 @@ struct Figures {
 
   /// Takes back what a message was counted as. Extremes stay: they cannot be taken back, and a message whose answer is known does not
   /// lose it.
-  private mutating func take(back old: CountedMessage) {
-    messages &-= 1
+  private mutating func take(back old: Counted) {
     if old.fate < fates.count { fates[old.fate] &-= 1 }
     retries &-= old.retries
-    if old.isLate { late &-= 1 }
-    guard let roundTrip = old.roundTrip else { return }
+    late &-= old.late
+    guard old.roundTrip >= 0 else { return }
     roundTrips &-= 1
-    roundTripSum &-= roundTrip
+    roundTripSum &-= old.roundTrip
   }
 
   /// Binds the figures to the parameters behind `place`.
@@ -111,11 +130,13 @@ struct Figures {
       place += 1
       statement.bind(place, value)
     }
+    var messages: Int64 = 0
+    for i in fates.indices { messages += Int64(fates[i]) }
     add(messages, &statement)
-    for fate in Self.fates { add(fates[fate], &statement) }
+    for fate in Self.fates { add(Int64(fates[fate]), &statement) }
     add(retries, &statement)
-    add(late, &statement)
-    add(roundTrips, &statement)
+    add(Int64(late), &statement)
+    add(Int64(roundTrips), &statement)
     add(roundTripSum, &statement)
     add(shortest == .max ? nil : shortest, &statement)
     add(longest == .min ? nil : longest, &statement)

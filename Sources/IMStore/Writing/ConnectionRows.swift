@@ -14,9 +14,10 @@ struct ConnectionRows: ~Copyable {
   init(_ database: Connection) throws(StoreError) {
     let upsert = try database.prepare(
       Figures.upsert(
-        "connection", key: ["id"], others: ["client", "server", "via", "carrier", "profile"],
+        "connection", key: ["id"], others: ["client", "server", "via", "carrier", "profile", "state"],
         updates: [
           "client = excluded.client", "via = excluded.via", "carrier = excluded.carrier", "profile = excluded.profile",
+          "state = ifnull(excluded.state, state)",
         ]), "write connections")
     let states = try ConnectionStates(database)
     self.upsert = upsert
@@ -24,7 +25,7 @@ struct ConnectionRows: ~Copyable {
   }
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
-  mutating func count(_ message: borrowing StoredFacts, _ sample: Figures.Sample, instead old: CountedMessage? = nil) {
+  mutating func count(_ message: borrowing StoredFacts, _ sample: Figures.Sample, instead old: Figures.Counted? = nil) {
     let place = place(message.first.connection)
     gathered[place].figures.count(sample, instead: old)
   }
@@ -51,7 +52,7 @@ struct ConnectionRows: ~Copyable {
 
   /// Writes what was gathered, in the order of the table.
   mutating func flush(_ names: borrowing NameRows) throws(StoreError) {
-    for place in gathered.indices.sorted(by: { gathered[$0].info.serial < gathered[$1].info.serial }) {
+    for place in gathered.map(\.info.serial).sortedPlaces {
       let row = gathered[place]
       let info = row.info
       upsert.bind(1, Int64(info.serial))
@@ -60,9 +61,9 @@ struct ConnectionRows: ~Copyable {
       upsert.bind(4, info.peer == info.client ? nil : text { $0.endpoint(info.peer) })
       upsert.bind(5, info.carriers.isEmpty ? nil : text { $0.names(info.carriers) })
       upsert.bind(6, names.profile(info.plan))
-      row.figures.bind(to: &upsert, behind: 6)
+      upsert.bind(7, states.take(info.serial)?.column)
+      row.figures.bind(to: &upsert, behind: 7)
       try upsert.run()
-      states.hasRow(info.serial)
     }
     try states.flush()
     gathered.removeAll(keepingCapacity: true)

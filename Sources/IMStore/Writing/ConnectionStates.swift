@@ -1,14 +1,14 @@
 /// How far connections have come: `connection.state`.
 ///
 /// A connection's end may be told before its first message has a row, and rows of connections are written at intervals. So a state waits
-/// here until its connection has a row.
+/// here until its connection has a row, or gets one.
 struct ConnectionStates: ~Copyable {
   /// States that wait for rows behind a `flush`, at most: one of a connection without messages would wait for good. Then the oldest half
   /// goes: its connections have been silent for longest.
   private static let limit = 65_536
 
   private var waiting: [UInt32: ConnectionState] = [:]
-  /// Connections whose states may be written: they were told, or their rows came, since the last time.
+  /// Connections whose states were told since the last time: they may have rows.
   private var fresh: Set<UInt32> = []
   private var update: Statement
   private let database: Connection
@@ -24,9 +24,11 @@ struct ConnectionStates: ~Copyable {
     fresh.insert(serial)
   }
 
-  /// A connection has a row.
-  mutating func hasRow(_ serial: UInt32) {
-    if waiting[serial] != nil { fresh.insert(serial) }
+  /// Takes the state of a connection whose row is written now.
+  mutating func take(_ serial: UInt32) -> ConnectionState? {
+    guard let state = waiting.removeValue(forKey: serial) else { return nil }
+    fresh.remove(serial)
+    return state
   }
 
   /// States that were told since the last `flush`, which their memory makes necessary.
@@ -37,7 +39,7 @@ struct ConnectionStates: ~Copyable {
     for serial in fresh.sorted() {
       guard let state = waiting[serial] else { continue }
       update.bind(1, Int64(serial))
-      update.bind(2, state.rawValue)
+      update.bind(2, state.column)
       try update.run()
       if database.changes > 0 { waiting[serial] = nil }
     }

@@ -60,26 +60,26 @@ struct MessageRows: ~Copyable {
     add.bind(21, Int64(clamping: first.streamOffset))
     add.bind(22, first.captureOffset.map { Int64(clamping: $0) })
     add.bind(23, Int64(first.byteCount))
-    add.keep(24, text: message.lists?.copies)
-    add.keep(25, text: message.lists?.checksums)
-    add.keep(26, text: message.lists?.answers)
+    add.keep(24, text: message.details?.copies)
+    add.keep(25, text: message.details?.checksums)
+    add.keep(26, text: message.details?.answers)
     try add.run()
-    if !message.fields.isEmpty { try writeText(message) }
+    if let fields = message.details?.fields, !fields.isEmpty { try writeText(fields, message.id) }
   }
 
-  private mutating func writeText(_ message: borrowing StoredFacts) throws(StoreError) {
+  private mutating func writeText(_ fields: [NamedField], _ id: Int64) throws(StoreError) {
     var text = ""
-    for field in message.fields {
+    for field in fields {
       guard case .text(let part) = field.value, !part.isEmpty else { continue }
       text += text.isEmpty ? part : " " + part
       if text.utf8.count >= SearchText.maximumText { break }
     }
     guard !text.isEmpty else { return }
     text = JSONLines.cut(text)
-    addText.bind(1, message.id)
+    addText.bind(1, id)
     addText.bind(2, text)
     try addText.run()
-    addSearch.bind(1, message.id)
+    addSearch.bind(1, id)
     addSearch.bind(2, SearchText.indexed(text))
     try addSearch.run()
   }

@@ -75,7 +75,7 @@ struct NameRows: ~Copyable {
     let place = Int(exchange.plan) * 64 + Int(exchange.kind)
     let isKnown = exchange.kind < FrameKind.unknownIndex && place < knownTypes.count
     if isKnown, knownTypes[place] != 0 { return knownTypes[place] }
-    let name = message.unknownType ?? plans[Int(exchange.plan)].typeNames[Int(exchange.kind)]
+    let name = message.details?.unknownType ?? plans[Int(exchange.plan)].typeNames[Int(exchange.kind)]
     let key = TypeKey(plan: exchange.plan, name: name)
     if let id = typeIDs[key] { return id }
     let id = Int64(typeIDs.count + 1)

@@ -30,7 +30,7 @@ struct OpenMessages: ~Copyable {
     _ message: borrowing StoredFacts, problems: ProblemKinds, status: Int64?, from old: CountedMessage
   ) throws(StoreError) -> Bool {
     let exchange = message.exchange
-    let (copies, checksums, answers) = (message.lists?.copies, message.lists?.checksums, message.lists?.answers)
+    let (copies, checksums, answers) = (message.details?.copies, message.details?.checksums, message.details?.answers)
     let isSame =
       old.fate == Int(exchange.fate.rawValue) && old.cause == exchange.cause.map { Int64($0.rawValue) }
       && old.status == status && old.retries == Int64(exchange.repeats) && old.duplicates == Int64(exchange.duplicates)

@@ -43,7 +43,7 @@ struct PeriodRows: ~Copyable {
   }
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
-  mutating func count(_ sample: Figures.Sample, instead old: CountedMessage? = nil) {
+  mutating func count(_ sample: Figures.Sample, instead old: Figures.Counted? = nil) {
     let second = Self.floor(sample.begun, 1_000_000)
     for place in 0..<Self.widths.count {
       let width = Self.widths[place]
@@ -55,7 +55,7 @@ struct PeriodRows: ~Copyable {
       if ahead < 0 || ahead >= width { change(place, to: Key(width: width, start: Self.floor(second, width) * width)) }
       current[place].row.isFresh = true
       current[place].row.figures.count(sample, instead: old)
-      if sample.roundTrip >= 0, old?.roundTrip == nil {
+      if sample.roundTrip >= 0, old?.roundTrip ?? -1 < 0 {
         current[place].row.roundTrips.record(microseconds: sample.roundTrip, bucket: sample.roundTripBucket)
       }
     }

@@ -6,15 +6,18 @@ import IMWire
 /// Rows of `session`: what messages bring is gathered, and added to the table now and then.
 struct SessionRows: ~Copyable {
   private struct Gathered {
+    // In an order that leaves no holes: there are many of them.
+
     let session: UInt32
-    var name: String?
-    let nameIsNumber: Bool
-    let plan: UInt8
-    /// The connection of the exchange that began last, and when that was.
+    /// The connection of the exchange that began last.
     var newest: UInt32
-    var begunAt: Int64
     /// Where the round trips of the session are; `nil` where there are none.
     var roundTrips: UInt32?
+    let nameIsNumber: Bool
+    let plan: UInt8
+    /// When the exchange that began last did.
+    var begunAt: Int64
+    var name: String?
     /// The last message that somebody said something by: no heartbeat, no control frame; 0 for none.
     var lastMessage: Int64 = 0
     /// The other connections; most often there are none.
@@ -24,7 +27,7 @@ struct SessionRows: ~Copyable {
     @inline(__always)
     mutating func count(
       _ message: borrowing StoredFacts, _ sample: Figures.Sample, _ serial: UInt32, _ begunAt: Int64,
-      instead old: CountedMessage?
+      instead old: Figures.Counted?
     ) {
       figures.count(sample, instead: old)
       if name == nil { name = message.sessionText }
@@ -78,11 +81,11 @@ struct SessionRows: ~Copyable {
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
   mutating func count(
-    _ message: borrowing StoredFacts, _ sample: Figures.Sample, instead old: CountedMessage? = nil
+    _ message: borrowing StoredFacts, _ sample: Figures.Sample, instead old: Figures.Counted? = nil
   ) {
     let place = place(message, sample)
     gathered[place].count(message, sample, message.first.connection.serial, sample.begun, instead: old)
-    guard sample.roundTrip >= 0, old?.roundTrip == nil else { return }
+    guard sample.roundTrip >= 0, old?.roundTrip ?? -1 < 0 else { return }
     if gathered[place].roundTrips == nil, roundTrips.count < limit {
       gathered[place].roundTrips = UInt32(truncatingIfNeeded: roundTrips.count)
       roundTripPlaces[message.exchange.session] = gathered[place].roundTrips
@@ -106,19 +109,19 @@ struct SessionRows: ~Copyable {
     places[message.exchange.session] = UInt32(truncatingIfNeeded: gathered.count)
     gathered.append(
       Gathered(
-        session: message.exchange.session, name: message.sessionText, nameIsNumber: message.first.sessionIsNumber,
-        plan: message.exchange.plan, newest: message.first.connection.serial, begunAt: sample.begun,
-        roundTrips: roundTripPlaces[message.exchange.session]))
+        session: message.exchange.session, newest: message.first.connection.serial,
+        roundTrips: roundTripPlaces[message.exchange.session], nameIsNumber: message.first.sessionIsNumber,
+        plan: message.exchange.plan, begunAt: sample.begun, name: message.sessionText))
     return gathered.count - 1
   }
 
   /// Writes what was gathered, in the order of the table.
   mutating func flush(_ names: borrowing NameRows) throws(StoreError) {
-    for place in gathered.indices.sorted(by: { gathered[$0].session < gathered[$1].session }) {
+    for place in gathered.map(\.session).sortedPlaces {
       let row = gathered[place]
       let session = row.session
       var fresh = try add(session, row.newest)
-      for connection in row.others where connection != row.newest { fresh += try add(session, connection) }
+      for connection in row.others.sorted() where connection != row.newest { fresh += try add(session, connection) }
       upsert.bind(1, Int64(session) + 1)
       upsert.bind(2, row.name)
       upsert.bind(3, row.nameIsNumber ? 1 : 0)

@@ -36,28 +36,40 @@ package struct StoreBatch: Sendable {
     openPlaces.removeAll()
     issues.removeAll()
     states.removeAll()
+    count = 0
   }
 
   /// Whether there is nothing to write.
   package var isEmpty: Bool { count == 0 && begun.isEmpty && gone.isEmpty }
 
-  /// Rows, which a batch is measured by.
-  package var count: Int { messages.count + issues.count + states.count }
+  /// Rows, which a batch is measured by. Kept and not counted: it is asked for with every message, by another module.
+  package private(set) var count = 0
 
   /// Messages among the rows whose fates are final.
   package var messageCount: Int { messages.count - openPlaces.count }
 
   /// Adds a message that the writer has not been told of, or, with `isUpdate`, what has become of one that it has.
   package mutating func add(_ record: MessageRecord, _ exchange: Exchange, isUpdate: Bool = false) {
-    messages.append(StoredFacts(record, exchange, isUpdate: isUpdate))
+    add(StoredFacts(record, exchange, isUpdate: isUpdate))
+  }
+
+  /// Adds a message as it is told to the writer.
+  mutating func add(_ message: consuming StoredFacts) {
+    messages.append(message)
+    count += 1
   }
 
   /// Numbers of its messages in the order in which they are written: rows whose numbers count up are added at the end of the table, where
-  /// others are looked for in the whole of it. Those of one message stay in order.
-  var order: [Int] {
-    var keys = messages.indices.map { UInt64(messages[$0].exchange.id) << 32 | UInt64($0) }
-    keys.sort()
-    return keys.map { Int($0 & 0xffff_ffff) }
+  /// others are looked for in the whole of it. Those of one message stay in order. `nil` where that is how they came.
+  var order: [Int]? {
+    let messages = messages.span
+    var isSorted = true
+    for i in messages.indices.dropFirst() where messages[i].exchange.id < messages[i - 1].exchange.id {
+      isSorted = false
+      break
+    }
+    if isSorted { return nil }
+    return self.messages.map(\.exchange.id).sortedPlaces
   }
 
   /// Lets go of everything, and keeps the room.
@@ -66,6 +78,7 @@ package struct StoreBatch: Sendable {
     issues.removeAll(keepingCapacity: true)
     openPlaces.removeAll()
     states.removeAll(keepingCapacity: true)
+    count = 0
     (begun, gone) = ([], [])
   }
 
@@ -73,7 +86,7 @@ package struct StoreBatch: Sendable {
   package mutating func addFinal(_ record: MessageRecord, _ exchange: Exchange) {
     let message = StoredFacts(record, exchange, isUpdate: true)
     guard !openPlaces.isEmpty, let place = openPlaces.removeValue(forKey: exchange.id) else {
-      return messages.append(message)
+      return add(message)
     }
     messages[place] = message
   }
@@ -83,19 +96,23 @@ package struct StoreBatch: Sendable {
     let message = StoredFacts(record, exchange, isUpdate: true)
     guard let place = openPlaces[exchange.id] else {
       openPlaces[exchange.id] = messages.count
-      return messages.append(message)
+      return add(message)
     }
     messages[place] = message
   }
 
   /// Adds how far a connection has come; one that no plan decodes is left out.
   package mutating func add(_ report: ConnectionReport) {
-    if report.figures != nil { states.append((report.info, ConnectionState(report))) }
+    guard report.figures != nil else { return }
+    states.append((report.info, ConnectionState(report)))
+    count += 1
   }
 
   /// Adds an issue; one that a message's fate tells is left out.
   package mutating func add(_ issue: Issue, _ connection: ConnectionInfo) {
-    if ProblemKinds.id(of: issue.kind) != nil { issues.append(StreamIssue(issue: issue, connection: connection)) }
+    guard ProblemKinds.id(of: issue.kind) != nil else { return }
+    issues.append(StreamIssue(issue: issue, connection: connection))
+    count += 1
   }
 }
 

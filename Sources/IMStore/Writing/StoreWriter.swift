@@ -9,19 +9,20 @@ import IMWire
 /// and a process that dies leaves all but its last ones; sums follow behind. Rows go in without secondary indexes, which `finish`
 /// builds; but not those of a live store.
 package final class StoreWriter {
-  /// Pages that are kept in memory, in KiB, and pages in the log before it is moved into the file. With SQLite's defaults a
-  /// million rows take twice as long.
-  private static let cacheKiB = 65_536, checkpointPages = 10_000
+  /// Pages that are kept in memory, in KiB: rows of a file come in order, so pages that are full are not needed again; the indexes
+  /// that a live store has are changed everywhere. And pages in the log before it is moved into the file.
+  private static let cacheKiB = 16_384, liveCacheKiB = 65_536, checkpointPages = 10_000
   /// The same while indexes are built.
   private static let indexCacheKiB = 4_096
   private static let pageSize: UInt64 = 4_096
   /// Times in a batch that old messages are removed, at most.
   private static let mostRemovals = 8
 
-  /// Rows after which sums are written again, at first and in the end, and by how many times these grow; and sessions,
-  /// connections or periods that may wait for that, a quarter of a KB each. A million messages of a hundred thousand clients
-  /// would else change a hundred thousand rows over and over.
-  private static let firstSums = 100, lastSums = 500_000, sumGrowth = 8, sumLimit = 131_072
+  /// Rows between two writings of sums: soon at first, for whoever reads meanwhile, then this many, or four for each row that
+  /// a writing changes. A million messages of a hundred thousand clients would else change a hundred thousand rows over and over.
+  private static let firstSums = [100, 2_000], lastSums = 500_000, rowsPerSum = 4
+  /// Sessions, connections or periods that may wait for that, a sixth of a KB each.
+  private static let sumLimit = 196_608
 
   let database: Connection
   private let isLive: Bool
@@ -36,9 +37,10 @@ package final class StoreWriter {
   package private(set) var oldestCapture: Int64?
   /// Messages that were removed to make room.
   package private(set) var removed: UInt64 = 0
-  /// Rows since sums were written, and how many there may be.
+  /// Rows since sums were written, how many there may be, and how often they were written.
   private var rowsSinceSums = 0
-  private var rowsBetweenSums = StoreWriter.firstSums
+  private var rowsBetweenSums = StoreWriter.firstSums[0]
+  private var writtenSums = 0
   @exclusivity(unchecked) private var names: NameRows
   @exclusivity(unchecked) private var rows: MessageRows
   @exclusivity(unchecked) private var openMessages: OpenMessages
@@ -62,7 +64,7 @@ package final class StoreWriter {
       PRAGMA page_size = \(Self.pageSize);
       PRAGMA application_id = \(StoreFormat.applicationID); PRAGMA user_version = \(StoreFormat.version);
       PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-      PRAGMA cache_size = -\(Self.cacheKiB); PRAGMA wal_autocheckpoint = \(Self.checkpoint(options));
+      PRAGMA cache_size = -\(Self.cacheKiB(options)); PRAGMA wal_autocheckpoint = \(Self.checkpoint(options));
       """, "make the store")
     try database.run("BEGIN; " + Schema.tables, "make the tables")
     let names = try NameRows(database, plans, options)
@@ -87,6 +89,11 @@ package final class StoreWriter {
     self.periods = periods
   }
 
+  private static func cacheKiB(_ options: StoreOptions) -> Int {
+    // One with a limit may get its indexes early.
+    options.isLive || options.maximumBytes != nil ? liveCacheKiB : cacheKiB
+  }
+
   /// Pages in the log before it is moved into the file: of a small store fewer, so that the log stays small as well.
   private static func checkpoint(_ options: StoreOptions) -> Int {
     guard let limit = options.maximumBytes else { return checkpointPages }
@@ -98,7 +105,7 @@ package final class StoreWriter {
     try database.run("BEGIN", "write messages")
     do throws(StoreError) {
       try write(captures: batch)
-      for i in batch.order { try write(batch.messages[i]) }
+      try write(messages: batch)
       for issue in batch.issues {
         connections.note(issue.connection)
         try problems.write(issue)
@@ -115,6 +122,16 @@ package final class StoreWriter {
     } catch {
       try? database.run("ROLLBACK", "write messages")
       throw error
+    }
+  }
+
+  private func write(messages batch: StoreBatch) throws(StoreError) {
+    // Borrowed: a copy of each would count references to its texts.
+    let messages = batch.messages.span
+    if let order = batch.order {
+      for i in order { try write(messages[i]) }
+    } else {
+      for i in messages.indices { try write(messages[i]) }
     }
   }
 
@@ -169,11 +186,14 @@ package final class StoreWriter {
   }
 
   private func writeSums() throws(StoreError) {
+    let changed = sessions.count + connections.count
     try sessions.flush(names)
     try connections.flush(names)
     try periods.flush()
     rowsSinceSums = 0
-    rowsBetweenSums = min(Self.lastSums, rowsBetweenSums * Self.sumGrowth)
+    writtenSums += 1
+    rowsBetweenSums =
+      writtenSums < Self.firstSums.count ? Self.firstSums[writtenSums] : max(Self.lastSums, changed * Self.rowsPerSum)
   }
 
   private func write(_ message: borrowing StoredFacts) throws(StoreError) {
@@ -209,9 +229,10 @@ package final class StoreWriter {
       try problems.remove(gone, of: message)
     }
     if new != [] { try problems.write(message, new) }
-    sessions.count(message, sample, instead: old)
-    connections.count(message, sample, instead: old)
-    periods.count(sample, instead: old)
+    let counted = Figures.Counted(old)
+    sessions.count(message, sample, instead: counted)
+    connections.count(message, sample, instead: counted)
+    periods.count(sample, instead: counted)
   }
 
   /// Builds the index by which problems are found, if it is not there.

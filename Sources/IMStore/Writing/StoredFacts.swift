@@ -13,25 +13,28 @@ struct StoredFacts: Sendable {
   let status: StatusCode?
   /// The name that the session's client gave; `nil` where it is not known, or sessions are numbers.
   let sessionName: String?
-  /// The type's name where the profile does not know it.
-  let unknownType: String?
-  /// What is listed of it; `nil` where other columns tell everything, as of nearly every message.
-  let lists: Lists?
-  /// Named fields whose texts are searched.
-  let fields: [NamedField]
+  /// What only few messages have; `nil` of the others.
+  let details: Details?
   /// The remarks on any of its copies, as `FrameFlagNames.mask` has them.
   let flags: UInt32
   /// Whether the writer may have been told of it before.
   let isUpdate: Bool
 
-  /// Copies, their checksums, and answers, as JSON arrays; `nil` for what other columns tell.
-  final class Lists: Sendable {
+  /// What only few messages have. It stands apart, for each message is moved about several times.
+  final class Details: Sendable {
+    /// The type's name where the profile does not know it.
+    let unknownType: String?
+    /// Copies, their checksums, and answers, as JSON arrays; `nil` for what other columns tell.
     let copies: String?, checksums: String?, answers: String?
+    /// Named fields whose texts are searched.
+    let fields: [NamedField]
 
-    init(_ record: MessageRecord, hasCopies: Bool, hasAnswers: Bool) {
+    init(_ record: MessageRecord, hasUnknownType: Bool, hasCopies: Bool, hasAnswers: Bool) {
+      unknownType = hasUnknownType ? record.type : nil
       copies = hasCopies ? Self.list(record.copies) { "\($0)" } : nil
       checksums = hasCopies ? Self.list(record.checksums) { "\"\($0.name)\"" } : nil
       answers = hasAnswers ? Self.list(record.answers) { "\($0)" } : nil
+      fields = record.fields
     }
 
     private static func list<Element>(_ values: ShortList<Element>, _ text: (Element) -> String) -> String {
@@ -40,17 +43,20 @@ struct StoredFacts: Sendable {
   }
 
   init(_ record: MessageRecord, _ exchange: Exchange, isUpdate: Bool) {
-    first = record.first
+    let facts = record.facts
+    first = facts.first
     self.exchange = exchange
-    status = record.status
-    sessionName = record.sessionName
-    unknownType = exchange.kind < FrameKind.unknownIndex ? nil : record.type
-    fields = record.fields
-    flags = record.flags
+    status = facts.status
+    sessionName = facts.sessionName
+    flags = facts.flags
     self.isUpdate = isUpdate
+    let hasUnknownType = exchange.kind >= FrameKind.unknownIndex
     let hasCopies = record.copyCount > 1
     let hasAnswers = !Self.isTold(record, exchange)
-    lists = hasCopies || hasAnswers ? Lists(record, hasCopies: hasCopies, hasAnswers: hasAnswers) : nil
+    let hasDetails = hasUnknownType || hasCopies || hasAnswers || facts.hasFields
+    details =
+      hasDetails
+      ? Details(record, hasUnknownType: hasUnknownType, hasCopies: hasCopies, hasAnswers: hasAnswers) : nil
   }
 
   /// Whether time and round trip tell of all answers.
