@@ -46,7 +46,9 @@ extension ECSSink {
   }
 
   /// Keeps what the engine measured of a heartbeat: its frame is told next.
-  package func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) { beat = (interval, change) }
+  package func heartbeat(after interval: Nanoseconds, change: Nanoseconds?, endpoint: UInt32) {
+    beat = (interval, change)
+  }
 
   /// Counts an exchange whose fate was decided, and writes its document.
   package func settled(_ exchange: borrowing Exchange) {

@@ -33,7 +33,9 @@ package struct EndpointSeries: Sendable {
   }
 
   /// Counts a message that was read `latency` after its first copy.
-  package mutating func read(after latency: Nanoseconds, _ direction: Direction) { figures.read(after: latency, direction) }
+  package mutating func read(after latency: Nanoseconds, _ direction: Direction) {
+    figures.read(after: latency, direction)
+  }
   /// Counts the time between two heartbeats of a connection.
   package mutating func heartbeat(after interval: Nanoseconds) { figures.heartbeat(after: interval) }
   /// Adds what a connection counted that is over; `told` is what its report counts.

@@ -46,8 +46,9 @@ import Testing
       "", "ack 1", "RTT 18.0 ms"
     ),
     (
-      Ladder.Step(label: "ack 1", sequence: 1, isFromClient: false, facts: [.answer], copy: 0, latency: .milliseconds(198)), "",
-      "ack 1", "198.0 ms after the first copy (ambiguous, not in RTT)"
+      Ladder.Step(
+        label: "ack 1", sequence: 1, isFromClient: false, facts: [.answer], copy: 0, latency: .milliseconds(198)),
+      "", "ack 1", "198.0 ms after the first copy (ambiguous, not in RTT)"
     ),
     (
       Ladder.Step(label: "ack 1", sequence: 1, isFromClient: false, facts: [.answer, .orphan], copy: 0), "?", "ack 1",

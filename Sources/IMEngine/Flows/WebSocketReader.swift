@@ -124,8 +124,9 @@ package struct WebSocketFigures: Sendable, BitwiseCopyable {
   package var answered: InlineArray<2, UInt32> = [0, 0]
   /// Pongs that answer no ping that was seen.
   package var unasked: InlineArray<2, UInt32> = [0, 0]
-  /// Times from ping to pong: their sum in microseconds, the shortest and the longest, in whole microseconds.
+  /// Times from ping to pong: their sum in microseconds.
   package private(set) var roundTripSum: Int64 = 0
+  /// The shortest and the longest, in whole microseconds.
   package private(set) var roundTripMinimum = Nanoseconds(.max), roundTripMaximum = Nanoseconds.zero
   /// The reason that the first close frame gave; 0 where it gave none, or none came.
   package var closeStatus: UInt16 = 0

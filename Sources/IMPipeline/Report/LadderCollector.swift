@@ -196,7 +196,8 @@ extension Ladder {
     guard let time = report.serverHandshake, report.establishedAt != nil else {
       return note(report.firstSeen, "SYN", false)
     }
-    return note(report.firstSeen, "TCP connection opened in \(Words.length(time.microseconds))\(tries)", report.synCount > 1)
+    let length = Words.length(time.microseconds)
+    return note(report.firstSeen, "TCP connection opened in \(length)\(tries)", report.synCount > 1)
   }
 
   private static func ending(_ reason: CloseReason) -> (words: String?, isTrouble: Bool) {

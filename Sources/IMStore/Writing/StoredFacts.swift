@@ -62,7 +62,8 @@ struct StoredFacts: Sendable {
   /// Whether time and round trip tell of all answers.
   private static func isTold(_ record: MessageRecord, _ exchange: Exchange) -> Bool {
     guard let answer = record.firstAnswer else { return true }
-    return record.answerCount == 1 && exchange.latency.map { exchange.firstAt.microseconds + $0.microseconds == answer } ?? false
+    guard record.answerCount == 1, let latency = exchange.latency else { return false }
+    return exchange.firstAt.microseconds + latency.microseconds == answer
   }
 
   /// The number of the message in the store: messages count from 1 in the order in which their first copies came.

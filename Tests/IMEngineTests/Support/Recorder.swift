@@ -77,8 +77,8 @@ final class Recorder: EngineSink {
         number: frame.number, streamOffset: frame.streamOffset, type: frame.type,
         sequence: frame.flags.contains(.sequence) ? frame.sequence : nil, status: frame.checksumStatus,
         flags: frame.flags, body: content, fields: fields, exchange: note.exchange, copy: note.copy, ackOf: note.ackOf,
-        roundTrip: note.roundTrip?.microseconds, isRetry: note.isRetry, isDuplicate: note.isDuplicate, isDupAck: note.isDupAck,
-        isOrphan: note.isOrphan, session: note.session, keepAlive: frame.keepAlive))
+        roundTrip: note.roundTrip?.microseconds, isRetry: note.isRetry, isDuplicate: note.isDuplicate,
+        isDupAck: note.isDupAck, isOrphan: note.isOrphan, session: note.session, keepAlive: frame.keepAlive))
   }
 
   func named(_ session: UInt32, _ name: String) { names[session] = name }
