@@ -44,13 +44,10 @@ extension Carriers {
       return
     }
     asker.pointee.pingAt = nil
-    record.pointee.webSocket.answered[1 - way] &+= 1
     let roundTrip = max(.zero, at.time(since: asked))
-    record.pointee.webSocket.answered(after: roundTrip)
+    record.pointee.webSocket.answered(1 - way, after: roundTrip)
     guard Int(record.pointee.beatingWay) == 1 - way, record.pointee.beats != .max else { return }
     let beats = streams.tracker.heartbeats.pointer(record.pointee.beats)
-    beats.pointee.answered &+= 1
-    beats.pointee.missedInARow = 0
     beats.pointee.answered(after: roundTrip)
   }
 

@@ -60,8 +60,11 @@ package struct HeartbeatFigures: Sendable, BitwiseCopyable {
   /// The silence after which a heartbeat counts as absent: twice the usual interval, at least 30 s.
   var patience: Nanoseconds { 2 * max(median ?? .zero, .seconds(15)) }
 
-  /// Takes note of the first answer to a heartbeat that was sent once.
-  mutating func answered(after roundTrip: Nanoseconds) {
+  /// Takes note of a heartbeat's first answer; `roundTrip` is `nil` where nobody can tell which copy it answers.
+  mutating func answered(after roundTrip: Nanoseconds?) {
+    answered &+= 1
+    missedInARow = 0
+    guard let roundTrip else { return }
     roundTrips &+= 1
     roundTripSum &+= roundTrip.microseconds
   }
@@ -197,14 +200,14 @@ package struct RareFigures: Sendable, BitwiseCopyable {
   package var strayBytes: UInt64 = 0
   /// Frames cut by a gap or by the end of the connection.
   package var cutFrames: UInt32 = 0
-  /// Whether an earlier connection of the same session ended before this one.
-  package var isReconnect = false
   /// The same as `reconnectTime`; negative without one.
   private var storedReconnectTime = Nanoseconds(-1)
 
+  /// Whether an earlier connection of the same session ended before this one.
+  package var isReconnect: Bool { storedReconnectTime >= .zero }
   /// From that one's end to this one's beginning, in whole microseconds; `nil` where there was none.
   package var reconnectTime: Nanoseconds? {
-    get { storedReconnectTime < .zero ? nil : storedReconnectTime }
+    get { isReconnect ? storedReconnectTime : nil }
     set { storedReconnectTime = newValue ?? Nanoseconds(-1) }
   }
 

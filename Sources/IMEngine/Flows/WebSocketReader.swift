@@ -138,8 +138,9 @@ package struct WebSocketFigures: Sendable, BitwiseCopyable {
   /// All zero.
   package init() {}
 
-  /// Takes note of the pong that answers a ping.
-  mutating func answered(after time: Nanoseconds) {
+  /// Takes note of the pong that answers a ping of the direction `way`.
+  mutating func answered(_ way: Int, after time: Nanoseconds) {
+    answered[way] &+= 1
     roundTripSum &+= time.microseconds
     let roundTrip = Nanoseconds.microseconds(time.microseconds)
     roundTripMinimum = min(roundTripMinimum, roundTrip)

@@ -340,11 +340,7 @@ extension Tracker {
     // There are none where a profile that was read again has made it one.
     guard figure.pointee.heartbeats != .max else { return }
     let beats = heartbeats.pointer(figure.pointee.heartbeats)
-    if let roundTrip {
-      beats.pointee.answered(after: roundTrip)
-    }
-    beats.pointee.answered &+= 1
-    beats.pointee.missedInARow = 0
+    beats.pointee.answered(after: roundTrip)
     guard exchange.pointee.flags.contains(.settled) else { return }
     switch exchange.pointee.fate {
     case .unanswered, .damaged: beats.pointee.missed &-= beats.pointee.missed > 0 ? 1 : 0

@@ -174,7 +174,6 @@ extension Tracker {
     if flow.pointee.session == .max, closedAt <= flow.pointee.lastSeen, serial < flow.pointee.serial {
       reconnects += 1
       let rare = self.rare(figures.pointer(flow.pointee.figures))
-      rare.pointee.isReconnect = true
       let begun = flow.pointee.establishedAt ?? flow.pointee.firstSeen
       rare.pointee.reconnectTime = .microseconds(max(0, begun.time(since: closedAt).microseconds))
       sink.reconnected(flow.pointee.serial, previous: serial, at: begun)

@@ -57,6 +57,6 @@ extension Lane.Bar {
     self.init(
       serial: report.info.serial, from: report.firstSeen, to: max(report.firstSeen, report.closedAt ?? report.lastSeen),
       state: report.reason.words, isBroken: report.reason == .reset, isFailed: report.isFailure,
-      reconnectTime: report.rare.isReconnect ? report.rare.reconnectTime?.microseconds : nil)
+      reconnectTime: report.rare.reconnectTime?.microseconds)
   }
 }

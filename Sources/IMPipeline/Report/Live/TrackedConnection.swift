@@ -86,7 +86,7 @@ struct TrackedConnection {
     info = report.info
     session = report.session ?? session
     lastSeen = max(lastSeen, report.closedAt ?? report.lastSeen)
-    if report.rare.isReconnect, let time = report.rare.reconnectTime { reconnectTime = time.microseconds }
+    if let time = report.rare.reconnectTime { reconnectTime = time.microseconds }
     if isFirst, report.reason == .reset { trouble(1, report.closedAt ?? report.lastSeen) }
   }
 
