@@ -51,18 +51,4 @@ package enum StreamEvent: Int, CaseIterable, Sendable {
     case .windowUpdate: "window_update"
     }
   }
-
-  /// What its column is called in the table of streams; `nil` where it has none.
-  package var column: String? {
-    switch self {
-    case .retransmission: "retrans"
-    case .outOfOrder: "out of order"
-    case .captureDuplicate: "captured twice"
-    case .lostSegment: "lost"
-    case .duplicateAck: "dup acks"
-    case .keepAlive: "keep-alives"
-    case .zeroWindow: "zero windows"
-    default: nil
-    }
-  }
 }

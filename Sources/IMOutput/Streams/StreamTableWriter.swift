@@ -98,3 +98,19 @@ package struct StreamTableWriter {
     return remarks.joined(separator: ", ")
   }
 }
+
+extension StreamEvent {
+  /// What its column is called in the table of streams; `nil` where it has none.
+  fileprivate var column: String? {
+    switch self {
+    case .retransmission: "retrans"
+    case .outOfOrder: "out of order"
+    case .captureDuplicate: "captured twice"
+    case .lostSegment: "lost"
+    case .duplicateAck: "dup acks"
+    case .keepAlive: "keep-alives"
+    case .zeroWindow: "zero windows"
+    default: nil
+    }
+  }
+}
