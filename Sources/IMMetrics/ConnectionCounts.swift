@@ -47,9 +47,6 @@ package struct ConnectionCounts: Equatable, Sendable {
     reconnects += other.reconnects
   }
 
-  /// The part of the attempts whose end is known that succeeded; `nil` when there were none.
-  package var success: Double? {
-    let known = succeeded + refused + timedOut
-    return known == 0 ? nil : Double(succeeded) / Double(known)
-  }
+  /// Attempts whose outcome is known.
+  var known: UInt64 { succeeded + refused + timedOut }
 }

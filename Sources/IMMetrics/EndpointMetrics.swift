@@ -40,12 +40,6 @@ package struct EndpointMetrics: Sendable {
   package var ratios: FateRatios { FateRatios(messages.both) }
   /// The ratios of one direction's messages.
   package func ratios(_ direction: Direction) -> FateRatios { FateRatios(messages[direction]) }
-  /// The part of the checked frames whose checksum is wrong; `nil` when none was checked.
-  package var damageRatio: Double? {
-    let wrong = counts[.wrongChecksum]
-    let checked = counts[.rightBigEndian] + counts[.rightLittleEndian] + wrong
-    return checked == 0 ? nil : Double(wrong) / Double(checked)
-  }
 
   /// Counts a batch of settlements in `endpoints`, which have the places that the engine gives servers; `roles` tells what
   /// their types are for.
@@ -109,17 +103,15 @@ package struct EndpointMetrics: Sendable {
   /// Counts the time between two heartbeats of a connection.
   package mutating func heartbeat(after interval: Nanoseconds) { heartbeats.spacing.record(interval) }
 
-  /// Counts a heartbeat by itself, which came `interval` microseconds after the one before on its connection.
+  /// Counts a heartbeat by itself, which came `interval` after the one before on its connection; `nil` of the first.
   package mutating func beat(after interval: Nanoseconds?) {
     heartbeats.sent(after: interval, change: nil)
-    if let interval { heartbeats.spacing.record(interval) }
+    if let interval { heartbeat(after: interval) }
   }
 
   /// Adds all that another one counted.
   package mutating func add(_ other: EndpointMetrics) {
-    let beats = heartbeats
-    addExchanges(other)
-    heartbeats = beats
+    addOutcomes(other)
     heartbeats.add(other.heartbeats)
     connections.add(other.connections)
     handshakes.add(other.handshakes)
@@ -133,10 +125,15 @@ package struct EndpointMetrics: Sendable {
 
   /// Adds what another one counted of exchanges; what it counted of connections stays where it is.
   package mutating func addExchanges(_ other: EndpointMetrics) {
+    addOutcomes(other)
+    heartbeats.addAnswers(other.heartbeats)
+  }
+
+  /// Adds what became of messages and control frames.
+  private mutating func addOutcomes(_ other: EndpointMetrics) {
     messages.add(other.messages)
     control.add(other.control)
     refusals.add(other.refusals)
-    heartbeats.addAnswers(other.heartbeats)
     roundTrips.add(other.roundTrips)
     for way in 0...1 { reads[way].add(other.reads[way]) }
   }

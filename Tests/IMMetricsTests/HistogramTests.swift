@@ -115,9 +115,11 @@ struct ECSPeriodTests {
     counts.units = 3
     counts.pending = 3
     #expect(FateRatios(counts).success == nil)
-    #expect(ConnectionCounts().success == nil)
     #expect(HeartbeatCounts().loss == nil)
-    #expect(EndpointMetrics().damageRatio == nil)
+    for id in ["connections.success", "heartbeats.loss", "checksums.errors", "tcp.retransmission_ratio"] {
+      #expect(Catalogue.servers.contains { $0.info.id == id })
+      #expect(Catalogue.value(id, in: Catalogue.servers, of: ServerSnapshot(EndpointMetrics())) == nil, "\(id)")
+    }
   }
 
   @Test("success, loss and refusals add up to one, and open messages have no part")

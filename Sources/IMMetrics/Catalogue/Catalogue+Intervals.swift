@@ -24,12 +24,7 @@ extension Catalogue {
         minute, status, _ in minute.hasChecksums ? .count(minute.metrics.frames.checksums[status]) : nil
       }
     ] + minuteHeartbeats + ratios.map { $0.of { $0.metrics.messages } }
-    + [
-      Row(
-        "connections.success", .ratio, .end, "attempts that succeeded; 0 to 1", interval: ["ratio.connection_success"],
-        rule: FigureRule("connection_success", .attempts), kind: .gauge
-      ) { minute, _, _ in minute.metrics.connections.success.map { .ratio($0) } }
-    ] + minuteRoundTrips
+    + [connectionSuccess.of { $0.metrics.connections }] + minuteRoundTrips
     + [
       Row(
         "frames.bytes", .bytes, .packet, "bytes of frames {direction}", by: [.direction],

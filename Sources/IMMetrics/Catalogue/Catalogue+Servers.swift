@@ -243,27 +243,26 @@ extension Catalogue {
       "heartbeats.loss", .ratio, .fate, "heartbeats not answered in time, of those decided; 0 to 1",
       text: [.compared("heartbeat_loss", order: 1)], kind: .gauge
     ) { server, _, _ in
-      let beats = server.metrics.heartbeats
-      return .part(beats.missed, of: beats.answered + beats.missed)
+      .part(server.metrics.heartbeats.missed, of: server.metrics.heartbeats.decided)
     },
-    Row(
-      "connections.success", .ratio, .end, "attempts that succeeded, of those with a known outcome; 0 to 1",
-      text: [.compared("connection_success", order: 1)], kind: .gauge
-    ) { server, _, _ in
-      let ends = server.metrics.connections
-      return .part(ends.succeeded, of: ends.succeeded + ends.refused + ends.timedOut)
-    },
+    connectionSuccess.of { $0.metrics.connections },
     Row(
       "tcp.retransmission_ratio", .ratio, .report, "segments retransmitted, of all packets; 0 to 1",
       text: [.compared("retransmission_ratio", order: 1)], kind: .gauge
     ) { server, _, _ in
-      let counts = server.metrics.counts
-      return .part(counts[.retransmissions], of: counts[.packets])
+      .part(server.metrics.counts[.retransmissions], of: server.metrics.counts[.packets])
     },
     Row(
       "connections.opened", .count, .end, "connections that carried frames", text: [.compared("connections", order: 4)]
     ) { server, _, _ in .count(server.metrics.connections.opened) },
   ]
+
+  /// Of a server, and of its minutes.
+  static let connectionSuccess = Figure<ConnectionCounts>(
+    "connections.success", .ratio, .end, "attempts that succeeded, of those with a known outcome; 0 to 1",
+    interval: ["ratio.connection_success"], rule: FigureRule("connection_success", .attempts),
+    text: [.compared("connection_success", order: 1)], kind: .gauge
+  ) { connections, _, _ in .part(connections.succeeded, of: connections.known) }
 
   private static let silences: [Figure<ServerSnapshot>] = [
     Row(
