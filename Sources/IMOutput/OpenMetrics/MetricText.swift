@@ -52,10 +52,8 @@ package struct MetricText: ~Copyable {
     switch value {
     case .count(let count): part(suffix, labels, count)
     case .change(let change): part(suffix, labels, UInt64(clamping: change))
-    case .ratio, .share, .seconds:
-      line(suffix, labels)
-      if case .seconds(let seconds) = value { out.decimal(seconds, 6) } else { out.decimal(value.ratio ?? 0, 6) }
-      out.literal("\n")
+    case .ratio, .share: part(suffix, labels, decimal: value.ratio ?? 0)
+    case .seconds(let seconds): part(suffix, labels, decimal: seconds)
     case .microseconds(let time): part(suffix, labels, microseconds: time)
     case .mean(let time): part(suffix, labels, microseconds: Int64(exactly: time.rounded(.towardZero)) ?? 0)
     case .nanoseconds(let time): part(suffix, labels, microseconds: time / 1_000)
@@ -87,6 +85,13 @@ package struct MetricText: ~Copyable {
   private mutating func part(_ suffix: StaticString, _ labels: String, _ value: UInt64, _ extra: StaticString = "") {
     line(suffix, labels, extra)
     out.number(value)
+    out.literal("\n")
+  }
+
+  /// The same with six decimals.
+  private mutating func part(_ suffix: StaticString, _ labels: String, decimal value: Double) {
+    line(suffix, labels)
+    out.decimal(value, 6)
     out.literal("\n")
   }
 
