@@ -26,12 +26,8 @@ import Testing
   ) throws {
     var add = try database.prepare("INSERT INTO connection VALUES (?1, ?2)", "test")
     add.bind(1, Int64(serial))
-    add.bind(2, states.take(serial)?.column)
+    add.bind(2, states.take(serial)?.rawValue)
     try add.run()
-  }
-
-  @Test(arguments: ConnectionState.allCases) func theColumnIsTheName(_ state: ConnectionState) {
-    #expect("\(state.column)" == state.rawValue)
   }
 
   /// The states of rows; empty for one that has none.

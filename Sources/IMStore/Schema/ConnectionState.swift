@@ -22,20 +22,6 @@ package enum ConnectionState: String, CaseIterable, Sendable {
   /// What a session is called instead that came back: its latest connection is open, and another one is over.
   package static let reconnected = "reconnected"
 
-  /// What the column says: text of the program, which SQLite does not copy.
-  var column: StaticString {
-    switch self {
-    case .open: "open"
-    case .half: "half"
-    case .closed: "closed"
-    case .reset: "reset"
-    case .refused: "refused"
-    case .timeout: "timeout"
-    case .reused: "reused"
-    case .evicted: "evicted"
-    }
-  }
-
   /// The state that a report tells.
   package init(_ report: ConnectionReport) {
     self =

@@ -74,7 +74,7 @@ struct Figures {
     }
   }
 
-  /// What a message has brought before.
+  /// What a message has brought before: of a `CountedMessage` the numbers, which are handed about without its texts.
   struct Counted {
     let fate: Int
     let retries: Int64

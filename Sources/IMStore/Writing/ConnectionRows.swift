@@ -61,7 +61,7 @@ struct ConnectionRows: ~Copyable {
       upsert.bind(4, info.peer == info.client ? nil : text { $0.endpoint(info.peer) })
       upsert.bind(5, info.carriers.isEmpty ? nil : text { $0.names(info.carriers) })
       upsert.bind(6, names.profile(info.plan))
-      upsert.bind(7, states.take(info.serial)?.column)
+      upsert.bind(7, states.take(info.serial)?.rawValue)
       row.figures.bind(to: &upsert, behind: 7)
       try upsert.run()
     }

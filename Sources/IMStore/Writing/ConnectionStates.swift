@@ -39,7 +39,7 @@ struct ConnectionStates: ~Copyable {
     for serial in fresh.sorted() {
       guard let state = waiting[serial] else { continue }
       update.bind(1, Int64(serial))
-      update.bind(2, state.column)
+      update.bind(2, state.rawValue)
       try update.run()
       if database.changes > 0 { waiting[serial] = nil }
     }

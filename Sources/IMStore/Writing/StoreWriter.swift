@@ -20,7 +20,7 @@ package final class StoreWriter {
 
   /// Rows between two writings of sums: soon at first, for whoever reads meanwhile, then this many, or four for each row that
   /// a writing changes. A million messages of a hundred thousand clients would else change a hundred thousand rows over and over.
-  private static let firstSums = [100, 2_000], lastSums = 500_000, rowsPerSum = 4
+  private static let firstSums = [100, 2_000, 50_000], lastSums = 500_000, rowsPerSum = 4
   /// Sessions, connections or periods that may wait for that, a sixth of a KB each.
   private static let sumLimit = 196_608
 
