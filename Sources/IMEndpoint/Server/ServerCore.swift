@@ -1,8 +1,9 @@
 /// The server's side of the protocol: sessions of many clients, each over as many connections as its client has opened.
 ///
 /// What a client sends is told exactly once, whatever it sends twice and on which connections, for as long as the server
-/// remembers its session (`ServerConfiguration.memory`, `maximumSessions`); what is sent to a client waits until it comes back. A session is known by its client's identity and its number, never by an address, as long as
-/// the client introduces itself.
+/// remembers its session (`ServerConfiguration.memory`, `maximumSessions`); what is sent to a client waits until it comes
+/// back. A session is known by its client's identity and its number, never by an address, as long as the client introduces
+/// itself.
 public struct ServerCore: EndpointCore, Sendable {
   /// What it was made with.
   public let configuration: ServerConfiguration

@@ -63,9 +63,9 @@ package struct ConnectionReport {
   package var closedAt: Timestamp?
   /// When the handshake was complete; `nil` when that was not seen.
   package var establishedAt: Timestamp?
-  /// Nanoseconds from the SYN to the SYN+ACK; `nil` when not seen.
+  /// From the SYN to the SYN+ACK; `nil` when not seen.
   package var serverHandshake: Nanoseconds?
-  /// Nanoseconds from the SYN+ACK to the client's ACK; `nil` when not seen.
+  /// From the SYN+ACK to the client's ACK; `nil` when not seen.
   package var clientHandshake: Nanoseconds?
   /// Packets, client to server first.
   package var packets: InlineArray<2, UInt32>

@@ -95,7 +95,8 @@ package protocol ExchangeSink: AnyObject {
   /// The connection with this serial number is a further one of a session whose last one, `previous`, is over. `time` is
   /// when it began; its first frame is told next.
   func reconnected(_ connection: UInt32, previous: UInt32, at time: Timestamp)
-  /// A message that was sent in `direction` was read, `latency` after its first copy: its first receipt came. `endpoint` is the server's index, as in `ConnectionInfo`.
+  /// A message that was sent in `direction` was read, `latency` after its first copy: its first receipt came. `endpoint` is
+  /// the server's index, as in `ConnectionInfo`.
   func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32)
   /// A heartbeat came `interval` after the one before on its connection; `change` is how much the interval differs from the
   /// one before, `nil` for the first. Both are whole microseconds.
