@@ -24,7 +24,12 @@ extension Catalogue {
         minute, status, _ in minute.hasChecksums ? .count(minute.metrics.frames.checksums[status]) : nil
       }
     ] + minuteHeartbeats + ratios.map { $0.of { $0.metrics.messages } }
-    + [connectionSuccess.of { $0.metrics.connections }] + minuteRoundTrips
+    + [
+      connectionSuccess.of { $0.metrics.connections }.named {
+        $0.interval = ["ratio.connection_success"]
+        $0.rule = FigureRule("connection_success", .attempts)
+      }
+    ] + minuteRoundTrips
     + [
       Row(
         "frames.bytes", .bytes, .packet, "bytes of frames {direction}", by: [.direction],

@@ -260,7 +260,6 @@ extension Catalogue {
   /// Of a server, and of its minutes.
   static let connectionSuccess = Figure<ConnectionCounts>(
     "connections.success", .ratio, .end, "attempts that succeeded, of those with a known outcome; 0 to 1",
-    interval: ["ratio.connection_success"], rule: FigureRule("connection_success", .attempts),
     text: [.compared("connection_success", order: 1)], kind: .gauge
   ) { connections, _, _ in .part(connections.succeeded, of: connections.known) }
 
