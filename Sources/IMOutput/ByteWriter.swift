@@ -147,6 +147,14 @@ public struct ByteWriter: ~Copyable {
     count &+= bytes.count
   }
 
+  /// Appends a text that was made once.
+  @inline(__always)
+  mutating func piece(_ piece: Piece) {
+    var pen = pen(room: piece.bytes.count)
+    pen.piece(piece)
+    take(pen)
+  }
+
   // MARK: Numbers
 
   /// Appends a number in decimal.

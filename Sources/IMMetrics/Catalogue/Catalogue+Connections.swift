@@ -102,11 +102,10 @@ extension Catalogue {
     reports.compactMap { figure in
       let places = figure.info.connection.filter(isWanted)
       if places.isEmpty { return nil }
+      let named = figure.named { $0.connection = places }
+      guard figure.info.id == "checksums.connection" else { return named.of { $0.counts } }
       // A protocol without checksums has no such figures.
-      let isOfChecksums = figure.info.id == "checksums.connection"
-      return figure.named { $0.connection = places }.of { connection in
-        isOfChecksums && (!connection.hasChecksums || connection.report.figures == nil) ? nil : connection.counts
-      }
+      return named.of(ifAny: { $0.hasChecksums && $0.report.figures != nil ? $0.counts : nil })
     }
   }
 

@@ -25,11 +25,13 @@ extension Catalogue {
   package static let servers: [Figure<ServerSnapshot>] = everythingOfServers.map(\.withoutDocuments)
 
   private static let everythingOfServers: [Figure<ServerSnapshot>] =
-    fates.map { $0.of { $0.metrics.messages } } + ratios.map { $0.of { $0.metrics.messages } } + roundTrips
-    + checksumErrors + heartbeats + reads + handshakes + silences + compared
+    ofMessages + roundTrips + checksumErrors + heartbeats + reads + handshakes + silences + compared
     // The handshakes of TCP stand behind the connections that had them.
     + reported.prefix(1) + handshakeTimes + reported.dropFirst() + acknowledgments
-    + decisions.map { $0.of { $0.series } } + series
+    + ofSeries + series
+
+  private static let ofMessages: [Figure<ServerSnapshot>] = (fates + ratios).map { $0.of { $0.metrics.messages } }
+  private static let ofSeries: [Figure<ServerSnapshot>] = decisions.map { $0.of(ifAny: { $0.series }) }
 
   /// What reports count: for people, where it is known; for monitoring systems always, since a counter never goes away.
   private static let reported: [Figure<ServerSnapshot>] =

@@ -40,11 +40,17 @@ package struct Figure<Snapshot>: Sendable {
   }
 
   /// The same figure of a larger snapshot that has this one as a part; absent where it has none.
-  package func of<Whole>(_ part: @escaping @Sendable (Whole) -> Snapshot?) -> Figure<Whole> {
+  package func of<Whole>(ifAny part: @escaping @Sendable (Whole) -> Snapshot?) -> Figure<Whole> {
     let read = read
     return Figure<Whole>(info: info) { whole, first, second in
       part(whole).flatMap { read($0, first, second) }
     }
+  }
+
+  /// The same figure of a larger snapshot that always has this one as a part.
+  package func of<Whole>(_ part: @escaping @Sendable (Whole) -> Snapshot) -> Figure<Whole> {
+    let read = read
+    return Figure<Whole>(info: info) { whole, first, second in read(part(whole), first, second) }
   }
 
   /// The same figure with other names.

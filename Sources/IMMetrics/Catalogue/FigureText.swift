@@ -126,7 +126,12 @@ extension Catalogue {
   /// The value of the figure `id`, over all values of its dimensions; `nil` where it is not known.
   package static func value<Snapshot>(
     _ id: String, in figures: [Figure<Snapshot>], of snapshot: Snapshot
-  ) -> FigureValue? { figures.first { $0.info.id == id }?.value(snapshot) }
+  ) -> FigureValue? { figure(id, in: figures)?.value(snapshot) }
+
+  /// The figure `id`. Looking for it takes longer than reading it.
+  package static func figure<Snapshot>(_ id: String, in figures: [Figure<Snapshot>]) -> Figure<Snapshot>? {
+    figures.first { $0.info.id == id }
+  }
 }
 
 extension Figure {

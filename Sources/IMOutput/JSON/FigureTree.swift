@@ -8,42 +8,30 @@ struct FigureTree<Snapshot>: Sendable {
     case microseconds, milliseconds
   }
 
-  /// A member: a figure at one of its names, or an object.
-  private final class Member: Sendable {
-    let key: StaticText
+  /// A member: a figure at one of its names, or an object, whose members follow it.
+  private struct Member: Sendable {
+    /// Its name with quotes and a colon.
+    let key: Piece
     /// Reads the figure; `nil` for an object. By itself, since a figure's names would be copied with it.
     let read: Figure<Snapshot>.Read?
     /// Places of the figure's dimensions.
     let first: Range<Int>, second: Range<Int>
     let form: Form
-    let omitsZero: Bool
-    /// What stands in the object.
-    let members: [Member]
+    /// Whether a figure is left out where it is 0, and whether an object is there without members, too.
+    let omitsZero: Bool, isKeptEmpty: Bool
+    /// How many members it and what stands in it are.
+    let count: Int
 
-    /// The figure at `leaf`.
-    init(_ key: String, _ figure: Figure<Snapshot>, _ leaf: FigureInfo.Leaf, _ form: Form) {
-      self.key = StaticText(key)
-      read = figure.read
-      (first, second) = (leaf.first, leaf.second)
-      self.form = form
-      omitsZero = figure.info.omitsZero
-      members = []
-    }
+  }
 
-    /// An object.
-    init(_ key: String, _ members: [Member]) {
-      self.key = StaticText(key)
-      read = nil
-      (first, second, form, omitsZero) = (0..<0, 0..<0, .whole, false)
-      self.members = members
-    }
-
-    /// The figure's value, added up where it has several places; `nil` where it is not known, and for an object.
-    func value(_ snapshot: Snapshot) -> FigureValue? {
-      guard let read else { return nil }
-      if first.count == 1, second.count == 1 { return read(snapshot, first.lowerBound, second.lowerBound) }
-      return Figure.sum(read, snapshot, first, second)
-    }
+  /// The figure's value, added up where it has several places; `nil` where it is not known, and for an object. Takes a pointer,
+  /// since a method of the member's own would copy it.
+  @inline(__always)
+  private static func value(_ member: UnsafePointer<Member>, _ snapshot: Snapshot) -> FigureValue? {
+    guard let read = member.pointee.read else { return nil }
+    let (first, second) = (member.pointee.first, member.pointee.second)
+    if first.count == 1, second.count == 1 { return read(snapshot, first.lowerBound, second.lowerBound) }
+    return Figure.sum(read, snapshot, first, second)
   }
 
   /// How a value is written.
@@ -51,19 +39,21 @@ struct FigureTree<Snapshot>: Sendable {
     case whole, milliseconds, microseconds, seconds
   }
 
-  private let members: [Member]
+  /// All members, each in front of those that stand in it, and the names of the outermost.
+  private let members: ContiguousArray<Member>
+  private let outermost: [(name: String, place: Int)]
 
   /// The tree of `figures` at the places that `places` gives.
   init(_ figures: [Figure<Snapshot>], _ times: Times, at places: (FigureInfo) -> [String]) {
     let root = Branch()
     for figure in figures {
       for place in places(figure.info) {
-        for leaf in figure.info.leaves(place) {
-          root.add(leaf.path[...]) { Member($0, figure, leaf, Self.form(leaf.path, figure.info.unit, times)) }
-        }
+        for leaf in figure.info.leaves(place) { root.add(leaf.path[...], figure, leaf) }
       }
     }
-    members = root.members
+    var members: ContiguousArray<Member> = []
+    outermost = root.lay(&members, times)
+    self.members = members
   }
 
   private static func form(_ path: [String], _ unit: FigureUnit, _ times: Times) -> Form {
@@ -75,23 +65,46 @@ struct FigureTree<Snapshot>: Sendable {
 
   /// A tree while it is made.
   private final class Branch {
-    private var entries: [(key: String, branch: Branch?, member: Member?)] = []
+    private enum Content {
+      case branch(Branch), figure(Figure<Snapshot>, FigureInfo.Leaf)
+    }
+    private var entries: [(key: String, content: Content)] = []
 
-    func add(_ path: ArraySlice<String>, _ member: (String) -> Member) {
+    func add(_ path: ArraySlice<String>, _ figure: Figure<Snapshot>, _ leaf: FigureInfo.Leaf) {
       guard let key = path.first else { return }
-      if path.count == 1 {
-        entries.append((key, nil, member(key)))
-      } else if let branch = entries.first(where: { $0.key == key })?.branch {
-        branch.add(path.dropFirst(), member)
-      } else {
-        let branch = Branch()
-        entries.append((key, branch, nil))
-        branch.add(path.dropFirst(), member)
+      if path.count == 1 { return entries.append((key, .figure(figure, leaf))) }
+      for case (key, .branch(let branch)) in entries { return branch.add(path.dropFirst(), figure, leaf) }
+      let branch = Branch()
+      entries.append((key, .branch(branch)))
+      branch.add(path.dropFirst(), figure, leaf)
+    }
+
+    /// Appends what stands in it to `members`, and gives names and places of its own members.
+    @discardableResult
+    func lay(_ members: inout ContiguousArray<Member>, _ times: Times) -> [(name: String, place: Int)] {
+      entries.map { key, content in
+        let place = members.count
+        let name = Piece("\"\(key)\":")
+        switch content {
+        case .figure(let figure, let leaf):
+          members.append(
+            Member(
+              key: name, read: figure.read, first: leaf.first, second: leaf.second,
+              form: FigureTree.form(leaf.path, figure.info.unit, times), omitsZero: figure.info.omitsZero,
+              isKeptEmpty: false, count: 1))
+        case .branch(let branch):
+          members.append(object(name, key, count: 1))
+          branch.lay(&members, times)
+          members[place] = object(name, key, count: members.count - place)
+        }
+        return (key, place)
       }
     }
 
-    var members: [Member] {
-      entries.compactMap { entry in entry.member ?? entry.branch.map { Member(entry.key, $0.members) } }
+    private func object(_ name: Piece, _ key: String, count: Int) -> Member {
+      Member(
+        key: name, read: nil, first: 0..<0, second: 0..<0, form: .whole, omitsZero: false,
+        isKeptEmpty: ["skipped_packets", "gaps", "issues"].contains(key), count: count)
     }
   }
 
@@ -103,35 +116,53 @@ struct FigureTree<Snapshot>: Sendable {
     _ snapshot: Snapshot, _ lines: inout JSONLines, aside: (String, inout JSONLines) -> Void = { _, _ in },
     isWanted: (String) -> Bool = { _ in true }
   ) {
-    for member in members {
-      if isWanted(member.key.text) { _ = Self.write(member, snapshot, &lines) }
-      aside(member.key.text, &lines)
+    members.withUnsafeBufferPointer { members in
+      guard let start = members.baseAddress else { return }
+      for (name, place) in outermost {
+        if isWanted(name) { _ = Self.write(start + place, snapshot, &lines) }
+        aside(name, &lines)
+      }
     }
   }
 
   /// The numbers in the object `key`, by name.
   func counts(_ snapshot: Snapshot, in key: String) -> [(name: String, value: UInt64)] {
-    let object = members.first { $0.key.text == key }
-    return (object?.members ?? []).compactMap { member in
-      guard case .count(let value)? = member.value(snapshot) else { return nil }
-      return (member.key.text, value)
+    guard let object = outermost.first(where: { $0.name == key })?.place else { return [] }
+    return members[object + 1..<object + members[object].count].compactMap { member in
+      guard case .count(let count)? = withUnsafePointer(to: member, { Self.value($0, snapshot) }) else { return nil }
+      // Without the quotes and the colon.
+      return (String(member.key.description.dropFirst().dropLast(2)), count)
     }
   }
 
-  private static func write(_ member: Member, _ snapshot: Snapshot, _ lines: inout JSONLines) -> Bool {
-    guard member.read == nil else {
-      guard let value = member.value(snapshot) else { return false }
-      if member.omitsZero, case .count(0) = value { return false }
-      lines.beginMember(member.key)
-      put(value, member.form, &lines)
-      return true
-    }
+  /// Writes a member, and what stands in it; false where there is nothing to write.
+  @inline(__always)
+  private static func write(
+    _ member: UnsafePointer<Member>, _ snapshot: Snapshot, _ lines: inout JSONLines
+  ) -> Bool {
+    guard member.pointee.read != nil else { return writeObject(member, snapshot, &lines) }
+    guard let value = value(member, snapshot) else { return false }
+    if member.pointee.omitsZero, case .count(0) = value { return false }
+    lines.beginMember(member.pointee.key)
+    put(value, member.pointee.form, &lines)
+    return true
+  }
+
+  /// Writes an object, whose members stand behind it.
+  private static func writeObject(
+    _ object: UnsafePointer<Member>, _ snapshot: Snapshot, _ lines: inout JSONLines
+  ) -> Bool {
     let mark = lines.mark
-    lines.beginMember(member.key)
+    lines.beginMember(object.pointee.key)
     lines.openObject()
     var isEmpty = true
-    for inner in member.members where write(inner, snapshot, &lines) { isEmpty = false }
-    if isEmpty, !member.key.isKeptEmpty {
+    var member = object + 1
+    let end = object + object.pointee.count
+    while member < end {
+      if write(member, snapshot, &lines) { isEmpty = false }
+      member += member.pointee.count
+    }
+    if isEmpty, !object.pointee.isKeptEmpty {
       lines.takeBack(to: mark)
       return false
     }
@@ -181,22 +212,6 @@ struct FigureTree<Snapshot>: Sendable {
     for count in counts { lines.item(Int64(clamping: count)) }
     lines.closeList()
     lines.close()
-  }
-}
-
-/// The name of a member, with its quotes and its colon, made once.
-final class StaticText: Sendable {
-  /// The name.
-  let text: String
-  /// The name as it is written.
-  let quoted: Piece
-  /// Whether it is an object that is there without members, too.
-  let isKeptEmpty: Bool
-
-  init(_ text: String) {
-    self.text = text
-    quoted = Piece("\"\(text)\":")
-    isKeptEmpty = ["skipped_packets", "gaps", "issues"].contains(text)
   }
 }
 

@@ -78,10 +78,11 @@ public struct JSONLines: ~Copyable {
     isFirst = mark.isFirst
   }
 
-  /// The comma and the name of a member whose value follows.
-  mutating func beginMember(_ name: StaticText) {
+  /// The comma and the name of a member, with its quotes and its colon; its value follows.
+  @inline(__always)
+  mutating func beginMember(_ name: Piece) {
     comma()
-    writer.raw(name.quoted.bytes)
+    writer.piece(name)
   }
 
   /// Begins an object that is the value of a member.
@@ -114,7 +115,7 @@ public struct JSONLines: ~Copyable {
     writer.raw(bytes)
   }
 
-  /// The comma and the name of a member whose value follows.
+  /// The comma and the name of a member, with its quotes and its colon; its value follows.
   @inlinable @inline(__always)
   public mutating func key(_ key: StaticString) {
     writer.key(key, isFirst: isFirst)
