@@ -6,7 +6,7 @@ import Testing
 
 /// Protocols whose headers are drawn, and what is guessed of them.
 @Suite struct FramingTests {
-  @Test(arguments: 0..<24) func drawnHeadersAreFound(seed: Int) throws {
+  @Test(arguments: 0..<(LongRun.isWanted ? 96 : 12)) func drawnHeadersAreFound(seed: Int) throws {
     var random = SeededRandom(UInt64(seed) &* 0x9e37_79b9 &+ 11)
     let truth = DrawnProtocol(&random)
     let (samples, boundaries) = truth.samples(&random)
@@ -40,7 +40,7 @@ import Testing
   }
 
   /// What is written is a profile, whatever was drawn.
-  @Test(arguments: 0..<16) func skeletonsCompile(seed: Int) throws {
+  @Test(arguments: 0..<(LongRun.isWanted ? 32 : 8)) func skeletonsCompile(seed: Int) throws {
     var random = SeededRandom(UInt64(seed) &+ 7_000)
     let truth = DrawnProtocol(&random)
     let guess = try #require(GuessedProtocol(truth.samples(&random, frames: 30).samples, seconds: 0...0), "\(truth)")
@@ -54,7 +54,7 @@ import Testing
   }
 
   /// A capture that begins in the midst of connections, and lacks a stretch of each.
-  @Test(arguments: 0..<10) func gapsAreSteppedOver(seed: Int) throws {
+  @Test(arguments: 0..<(LongRun.isWanted ? 40 : 6)) func gapsAreSteppedOver(seed: Int) throws {
     var random = SeededRandom(UInt64(seed) &+ 300)
     let truth = DrawnProtocol(&random)
     let (samples, _) = truth.samples(&random)
