@@ -169,6 +169,33 @@ import Testing
     }
   }
 
+  /// `streams --json` has the declared names, those of the stream and its ends, and no others.
+  @Test func streamsHaveTheDeclaredNames() throws {
+    var streams: Set<String> = [], sides: Set<String> = []
+    for path in Self.captures {
+      for line in try Command.run(["streams", "-q", "--json", path]).output.split(separator: "\n") {
+        var stream = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        for side in stream.removeValue(forKey: "dirs") as? [[String: Any]] ?? [] { Self.names(side, "", &sides) }
+        Self.names(stream, "", &streams)
+      }
+    }
+    for (printed, figures, besides): (Set<String>, [FigureInfo], Set<String>) in [
+      (
+        streams, Catalogue.streams.map(\.info),
+        [
+          "id", "first_frame", "client", "server", "proxied_client", "carrier", "saw_syn", "first_us", "last_us",
+        ]
+      ),
+      (sides, Catalogue.streamSides.map(\.info), ["dir", "ranges", "gaps"]),
+    ] {
+      let declared = figures.flatMap { info in
+        info.json.flatMap { info.leaves($0).map { (name: $0.path.joined(separator: "."), isSeldom: info.omitsZero) } }
+      }
+      #expect(printed.subtracting(declared.map(\.name)).subtracting(besides).isEmpty)
+      for (name, isSeldom) in declared where !isSeldom { #expect(printed.contains(name), "\(name) is nowhere") }
+    }
+  }
+
   /// The dotted names of what is no object.
   private static func names(_ value: Any, _ place: String, _ names: inout Set<String>) {
     guard let object = value as? [String: Any] else {
@@ -231,7 +258,7 @@ import Testing
     let words = Set(page.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init))
     let figures =
       Catalogue.servers.map(\.info) + Catalogue.run.map(\.info) + Catalogue.types.map(\.info)
-      + Catalogue.sequences.map(\.info)
+      + Catalogue.sequences.map(\.info) + Catalogue.streams.map(\.info) + Catalogue.streamSides.map(\.info)
     for info in figures {
       for name in info.json.compactMap({ $0.split(separator: ".").last }) where !name.contains("{") {
         // `fast_` and its like stand for `fast_retransmissions`, and `units_TYPE` for a counter of each type.
@@ -261,19 +288,23 @@ import Testing
 
   /// The lines and tables that have the figures of a scope.
   private static let places: [String: [FigureText.Place]] = [
-    "The run": [.packets, .seen, .bytes, .evictions, .connections, .traffic, .issues, .problems],
+    "The run": [
+      .packets, .seen, .bytes, .evictions, .connections, .traffic, .issues, .problems, .tiles, .also, .unseen,
+    ],
     "A server, and all connections": [
-      .servers, .heartbeats, .causes, .connections, .handshakes, .reads, .tcp, .segments, .problems, .diff,
+      .servers, .heartbeats, .causes, .connections, .handshakes, .reads, .tcp, .segments, .problems, .diff, .tiles,
+      .losses,
+      .also,
     ],
     "A protocol": [.profile], "A type of frames": [.types], "The numbers of a counter": [.sequences],
-    "A connection": [.worst], "A period": [.periods], "A session": [.sessions],
+    "A connection": [.worst], "A period": [.periods], "A session": [.sessions], "A stream": [.streams],
   ]
 
   @Test func theDocumentationListsTheFigures() throws {
     var list = ""
     var listed: Set<String> = []
     for (scope, figures) in Catalogue.all {
-      list += "\n## \(scope)\n\n| Figure | Says | Text | `stats --json` | Document | Metric | Rule | Moment |\n"
+      list += "\n## \(scope)\n\n| Figure | Says | Text | JSON | Document | Metric | Rule | Moment |\n"
       list += "|---|---|---|---|---|---|---|---|\n"
       func code(_ names: [String]) -> String { names.map { "`\($0)`" }.joined(separator: ", ") }
       for info in figures {

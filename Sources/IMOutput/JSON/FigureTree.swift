@@ -196,7 +196,7 @@ final class StaticText: Sendable {
   init(_ text: String) {
     self.text = text
     quoted = Piece("\"\(text)\":")
-    isKeptEmpty = ["skipped_packets", "gaps", "issues"].contains(text)
+    isKeptEmpty = ["skipped_packets", "gaps", "issues", "analysis"].contains(text)
   }
 }
 
@@ -210,6 +210,8 @@ package enum FigureTrees {
   static let interval = FigureTree(Catalogue.intervals, .milliseconds) { $0.interval }
   static let period = FigureTree(Catalogue.periods, .milliseconds) { $0.interval }
   static let session = FigureTree(Catalogue.sessions, .milliseconds) { $0.json }
+  static let stream = FigureTree(Catalogue.streams, .microseconds) { $0.json }
+  static let streamSide = FigureTree(Catalogue.streamSides, .microseconds) { $0.json }
   static let capture = FigureTree(Catalogue.captures, .milliseconds) { $0.capture }
 
   // For documents and pages, which stand in other rooms: a generic function would not know there what it writes.
