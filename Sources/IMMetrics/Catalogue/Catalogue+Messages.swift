@@ -121,7 +121,7 @@ extension Catalogue {
   ]
 
   private static func tile(_ title: String) -> FigureText {
-    FigureText(.tiles, "message with a known fate", "messages with a known fate", .tile(title), order: 0)
+    FigureText(.tiles, "decided message", "decided messages", .tile(title), order: 0)
   }
 
   private static func ratio(

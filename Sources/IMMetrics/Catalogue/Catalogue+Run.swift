@@ -304,8 +304,10 @@ extension Catalogue {
   }
 
   private static func failedText(_ words: String) -> [FigureText] {
-    let texts = (one: "connection attempt \(words)", many: "connection attempts \(words)")
-    return [FigureText(.tiles, texts.one, texts.many, order: 1), FigureText(.also, texts.one, texts.many)]
+    [
+      FigureText(.tiles, words, order: 1),
+      FigureText(.also, "connection attempt \(words)", "connection attempts \(words)"),
+    ]
   }
 
   private static func result(
