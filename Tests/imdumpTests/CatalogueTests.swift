@@ -4,6 +4,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMTestSupport
+import IMWire
 import Testing
 
 /// The catalogue of figures against what the formats print, and against what the manual says. `IMDUMP_RECORD=1` writes the
@@ -121,6 +122,32 @@ import Testing
       guard let server = info.json.first, let connection = info.connection.first else { continue }
       #expect(
         Self.sum(info, server, in: told.servers) == Self.sum(info, connection, in: last), "\(info.id)")
+    }
+  }
+
+  /// A client that went away without a word: its server sends its FIN again for a minute. What comes behind the usual time of
+  /// the connection's last report counts in every format.
+  @Test func aFINThatIsSentAgainForLong() throws {
+    func at(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: 1_700_000_000_000 + milliseconds) }
+    var talk = ConversationBuilder(
+      client: Endpoint(address: IPAddress(v4: 0xc000_0201), port: 40_000),
+      server: Endpoint(address: IPAddress(v4: 0xc000_0202), port: 8_080))
+    talk.open(at: at(0))
+    talk.send(TJPFrameBuilder(text: "hello", sequence: 10).bytes, .clientToServer, at: at(10))
+    talk.send(TJPFrameBuilder.echoACK(of: 10).bytes, .serverToClient, at: at(20))
+    let (fin, acknowledgment) = (talk.next[1], talk.next[0] &+ 1)
+    let closing = talk.close(.fin(by: .clientToServer), at: at(1_000))
+    talk.drop(closing[2])
+    for time: Int64 in [1_300, 1_900, 3_100, 5_500, 10_300, 19_900, 39_100] {
+      talk.append(.serverToClient, [.fin, .ack], sequence: fin, acknowledgment: acknowledgment, at: at(time))
+    }
+    let path = "/tmp/imdump-fin-\(UUID().uuidString).pcap"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try Data(CaptureBuilder(talk.packets).pcap()).write(to: URL(filePath: path))
+    try formatsAgree(path)
+    let told = try Told(path)
+    for name in ["fins_sent_again", "retransmissions"] {
+      #expect(Self.value(told.servers[0], "tcp.server_to_client.\(name)") as? Int == 7, "\(name)")
     }
   }
 
