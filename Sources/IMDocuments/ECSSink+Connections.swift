@@ -17,7 +17,11 @@ extension ECSSink {
     record.pointee.inform(report.info)
     if report.isFinal { connections.finish(record) }
     let endpoint = record.pointee.endpoint ?? servers.index(of: report)
-    guard let endpoint else { return }
+    guard let endpoint else {
+      // What a carrier did wrong may be why nothing was decoded.
+      if report.isFinal { tellEarly(record) { [.proxyHeader, .webSocketFrame, .notInflated].contains($0) } }
+      return
+    }
     let told = ReportCounts(report)
     let news = record.pointee.history.take(report, told, isDecoded: record.pointee.endpoint != nil)
     periods.at(endpoint).pointee.reported(report, news)
@@ -30,9 +34,7 @@ extension ECSSink {
       record, before: report.isFinal ? .distantFuture : report.lastSeen.advanced(by: -Self.orphanPatience))
     if report.isFinal {
       // Where no frame came, what cut and hid frames is told all the same; a gap is no protocol's.
-      for issue in record.pointee.early where issue.kind != .gap { tell(issue, record) }
-      record.pointee.early = []
-      drainWeird(record)
+      tellEarly(record) { $0 != .gap }
     }
     record.pointee.roundTrips.gather()
     // One that failed has no plan of its own, but it went to a server that has.
@@ -64,6 +66,13 @@ extension ECSSink {
     } else {
       tell(issue, record)
     }
+  }
+
+  /// Writes the documents of what was found before any frame, and of what the limit kept back.
+  private func tellEarly(_ record: ConnectionBook.Record, _ isTold: (IssueKind) -> Bool) {
+    for issue in record.pointee.early where isTold(issue.kind) { tell(issue, record) }
+    record.pointee.early = []
+    drainWeird(record)
   }
 
   // MARK: Parts

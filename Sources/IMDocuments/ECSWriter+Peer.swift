@@ -49,7 +49,8 @@ extension ECSWriter {
     let units = metrics.messages.both.units
     var text = "\(role == .client ? "clients of " : "server ")\(server): "
     text += "\(units) \(units == 1 ? "message" : "messages") decided"
-    if let success = metrics.ratios.success { text += ", success \(percent(success))" }
+    let success = Catalogue.value("messages.success", in: Catalogue.ratios, of: metrics.messages)?.ratio
+    if let success { text += ", success \(percent(success))" }
     return text + ", \(metrics.active) \(metrics.active == 1 ? "connection" : "connections")"
   }
 }

@@ -36,11 +36,6 @@ package struct EndpointMetrics: Sendable {
   /// Nothing counted.
   package init() {}
 
-  /// The ratios of the messages of both directions.
-  package var ratios: FateRatios { FateRatios(messages.both) }
-  /// The ratios of one direction's messages.
-  package func ratios(_ direction: Direction) -> FateRatios { FateRatios(messages[direction]) }
-
   /// Counts a batch of settlements in `endpoints`, which have the places that the engine gives servers; `roles` tells what
   /// their types are for.
   package static func count(_ batch: Span<Settlement>, _ roles: RoleTable, in endpoints: inout [EndpointMetrics]) {

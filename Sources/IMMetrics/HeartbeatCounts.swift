@@ -26,8 +26,6 @@ package struct HeartbeatCounts: Sendable {
 
   /// Whether nothing was counted.
   package var isEmpty: Bool { sent | answered | missed | unknown | absent | intervals == 0 }
-  /// The part of the closed heartbeats without an answer; `nil` when there were none.
-  package var loss: Double? { decided == 0 ? nil : Double(missed) / Double(decided) }
   /// Those that were answered, and those that were not in time.
   var decided: UInt64 { answered + missed }
   /// The mean interval; `nil` before the first.

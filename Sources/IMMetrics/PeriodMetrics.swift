@@ -31,9 +31,6 @@ package struct PeriodMetrics: Sendable {
   /// Nothing counted.
   package init() {}
 
-  /// The ratios of the messages of both directions.
-  package var ratios: FateRatios { FateRatios(messages.both) }
-
   /// Counts an exchange whose fate was decided; `elsewhere` when an earlier period has counted it.
   package mutating func settled(_ exchange: borrowing Exchange, role: FrameRole, elsewhere: Bool) {
     let roundTrip = exchange.roundTrip

@@ -23,8 +23,6 @@ package struct ReportFigures: Sendable {
   package var heartbeats: HeartbeatCounts { total.heartbeats }
   /// How connections began and ended.
   package var connections: ConnectionCounts { total.connections }
-  /// The ratios of the messages of both directions.
-  package var ratios: FateRatios { total.ratios }
 
   /// Counts a message whose fate was decided, or decided anew.
   package mutating func settled(_ settlement: Settlement, _ role: FrameRole) { total.settled(settlement, role: role) }

@@ -119,6 +119,11 @@ package struct ReportModel {
   }
   /// What became of messages.
   var messages: FateCounts { figures.messages.both }
+  /// The figures that stand first, as the catalogue declares them.
+  var declared: PageFigures {
+    PageFigures(
+      RunSnapshot(summary: summary, total: figures.total, reconnects: figures.reconnects, repeatedAnswers: 0))
+  }
   /// The span of the charts over time.
   var span: (begin: Timestamp, end: Timestamp)? { series.span }
 }

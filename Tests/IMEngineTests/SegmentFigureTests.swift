@@ -23,15 +23,15 @@ import Testing
 
   struct Expected: Equatable, Sendable {
     var again = 0, fast = 0, spurious = 0, timeouts = 0, late = 0, lost = 0, holes = 0, missing = 0
-    var duplicates = 0, keepAlives = 0, keepAliveAcks = 0
+    var duplicates = 0, keepAlives = 0, keepAliveAcks = 0, fins = 0
 
     init(
       again: Int = 0, fast: Int = 0, spurious: Int = 0, timeouts: Int = 0, late: Int = 0, lost: Int = 0,
-      holes: Int = 0, missing: Int = 0, duplicates: Int = 0, keepAlives: Int = 0, keepAliveAcks: Int = 0
+      holes: Int = 0, missing: Int = 0, duplicates: Int = 0, keepAlives: Int = 0, keepAliveAcks: Int = 0, fins: Int = 0
     ) {
       (self.again, self.fast, self.spurious, self.timeouts) = (again, fast, spurious, timeouts)
       (self.late, self.lost, self.holes, self.missing) = (late, lost, holes, missing)
-      (self.duplicates, self.keepAlives, self.keepAliveAcks) = (duplicates, keepAlives, keepAliveAcks)
+      (self.duplicates, self.keepAlives, self.keepAliveAcks, self.fins) = (duplicates, keepAlives, keepAliveAcks, fins)
     }
 
     init(_ figures: SegmentFigures) {
@@ -39,7 +39,7 @@ import Testing
         again: Int(figures.retransmissions), fast: Int(figures.fast), spurious: Int(figures.spurious),
         timeouts: Int(figures.timeouts), late: Int(figures.outOfOrder), lost: Int(figures.lost),
         holes: Int(figures.missedHoles), missing: Int(figures.missedBytes), duplicates: Int(figures.duplicateAcks),
-        keepAlives: Int(figures.keepAlives), keepAliveAcks: Int(figures.keepAliveAcks))
+        keepAlives: Int(figures.keepAlives), keepAliveAcks: Int(figures.keepAliveAcks), fins: Int(figures.finsAgain))
     }
   }
 
@@ -97,11 +97,21 @@ import Testing
       talk.acknowledge(.serverToClient, at: at(11))
       talk.duplicate(sent[0], at: at(310))
     },
-    Case(testDescription: "the SYN and the FIN again", sent: Expected(again: 2, spurious: 1, timeouts: 2, lost: 1)) {
-      talk in
+    Case(
+      testDescription: "the SYN and the FIN again", sent: Expected(again: 2, spurious: 1, timeouts: 2, lost: 1, fins: 1)
+    ) { talk in
       talk.append(.clientToServer, .syn, sequence: 1_000, acknowledgment: 0, at: at(500))
       talk.append(.clientToServer, [.fin, .ack], sequence: 1_001, acknowledgment: 5_001, at: at(600))
       talk.append(.clientToServer, [.fin, .ack], sequence: 1_001, acknowledgment: 5_001, at: at(900))
+    },
+    Case(
+      testDescription: "a FIN twice more, once with the data in front of it",
+      sent: Expected(again: 2, timeouts: 2, lost: 2, fins: 2)
+    ) { talk in
+      talk.append(.clientToServer, .ack, sequence: 1_001, acknowledgment: 5_001, payload: bytes, at: at(10))
+      talk.append(.clientToServer, [.fin, .ack], sequence: 1_101, acknowledgment: 5_001, at: at(20))
+      talk.append(.clientToServer, [.fin, .ack], sequence: 1_101, acknowledgment: 5_001, at: at(320))
+      talk.append(.clientToServer, [.fin, .ack], sequence: 1_001, acknowledgment: 5_001, payload: bytes, at: at(920))
     },
     Case(testDescription: "overtaken within the round trip", sent: Expected(late: 1)) { talk in
       talk.spacing = 50_000

@@ -110,12 +110,11 @@ struct ECSPeriodTests {
   @Test("a ratio without samples is absent")
   func absent() {
     var counts = FateCounts()
-    #expect(FateRatios(counts).success == nil)
-    #expect(FateRatios(counts).loss == nil)
+    #expect(ratio("success", of: counts) == nil)
+    #expect(ratio("loss", of: counts) == nil)
     counts.units = 3
     counts.pending = 3
-    #expect(FateRatios(counts).success == nil)
-    #expect(HeartbeatCounts().loss == nil)
+    #expect(ratio("success", of: counts) == nil)
     for id in ["connections.success", "heartbeats.loss", "checksums.errors", "tcp.retransmission_ratio"] {
       #expect(Catalogue.servers.contains { $0.info.id == id })
       #expect(Catalogue.value(id, in: Catalogue.servers, of: ServerSnapshot(EndpointMetrics())) == nil, "\(id)")
@@ -132,10 +131,17 @@ struct ECSPeriodTests {
     counts.unanswered = 2
     counts.damaged = 1
     counts.pending = 5
-    let ratios = FateRatios(counts)
-    #expect(ratios.success == 0.8)
-    #expect(ratios.loss == 0.15)
-    #expect(ratios.retry == 0.2)
+    #expect(ratio("success", of: counts) == 0.8)
+    #expect(ratio("loss", of: counts) == 0.15)
+    #expect(ratio("retry", of: counts) == 0.2)
+  }
+
+  private func ratio(_ name: String, of counts: FateCounts) -> Double? {
+    var kind = KindTotals()
+    kind.fates[0] = counts
+    var tally = MessageTally()
+    tally.add(kind)
+    return Catalogue.value("messages.\(name)", in: Catalogue.ratios, of: tally)?.ratio
   }
 
   @Test("periods end at whole minutes; the first one is partial, quiet minutes are passed over")

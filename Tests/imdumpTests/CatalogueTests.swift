@@ -4,6 +4,7 @@ import IMEngine
 import IMMetrics
 import IMOutput
 import IMTestSupport
+import IMWire
 import Testing
 
 /// The catalogue of figures against what the formats print, and against what the manual says. `IMDUMP_RECORD=1` writes the
@@ -124,6 +125,32 @@ import Testing
     }
   }
 
+  /// A client that went away without a word: its server sends its FIN again for a minute. What comes behind the usual time of
+  /// the connection's last report counts in every format.
+  @Test func aFINThatIsSentAgainForLong() throws {
+    func at(_ milliseconds: Int64) -> Timestamp { Timestamp(milliseconds: 1_700_000_000_000 + milliseconds) }
+    var talk = ConversationBuilder(
+      client: Endpoint(address: IPAddress(v4: 0xc000_0201), port: 40_000),
+      server: Endpoint(address: IPAddress(v4: 0xc000_0202), port: 8_080))
+    talk.open(at: at(0))
+    talk.send(TJPFrameBuilder(text: "hello", sequence: 10).bytes, .clientToServer, at: at(10))
+    talk.send(TJPFrameBuilder.echoACK(of: 10).bytes, .serverToClient, at: at(20))
+    let (fin, acknowledgment) = (talk.next[1], talk.next[0] &+ 1)
+    let closing = talk.close(.fin(by: .clientToServer), at: at(1_000))
+    talk.drop(closing[2])
+    for time: Int64 in [1_300, 1_900, 3_100, 5_500, 10_300, 19_900, 39_100] {
+      talk.append(.serverToClient, [.fin, .ack], sequence: fin, acknowledgment: acknowledgment, at: at(time))
+    }
+    let path = "/tmp/imdump-fin-\(UUID().uuidString).pcap"
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try Data(CaptureBuilder(talk.packets).pcap()).write(to: URL(filePath: path))
+    try formatsAgree(path)
+    let told = try Told(path)
+    for name in ["fins_sent_again", "retransmissions"] {
+      #expect(Self.value(told.servers[0], "tcp.server_to_client.\(name)") as? Int == 7, "\(name)")
+    }
+  }
+
   /// `stats --json` has the declared names and no others, and every declared figure somewhere in the samples.
   @Test func jsonHasTheDeclaredNames() throws {
     var printed: [String: Set<String>] = [:]
@@ -166,6 +193,33 @@ import Testing
         !counters.contains { name.hasPrefix("counters.\($0)") }
       }
       #expect(unknown.isEmpty, "\(scope): \(unknown.sorted())")
+    }
+  }
+
+  /// `streams --json` has the declared names, those of the stream and its ends, and no others.
+  @Test func streamsHaveTheDeclaredNames() throws {
+    var streams: Set<String> = [], sides: Set<String> = []
+    for path in Self.captures {
+      for line in try Command.run(["streams", "-q", "--json", path]).output.split(separator: "\n") {
+        var stream = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        for side in stream.removeValue(forKey: "dirs") as? [[String: Any]] ?? [] { Self.names(side, "", &sides) }
+        Self.names(stream, "", &streams)
+      }
+    }
+    for (printed, figures, besides): (Set<String>, [FigureInfo], Set<String>) in [
+      (
+        streams, Catalogue.streams.map(\.info),
+        [
+          "id", "first_frame", "client", "server", "proxied_client", "carrier", "saw_syn", "first_us", "last_us",
+        ]
+      ),
+      (sides, Catalogue.streamSides.map(\.info), ["dir", "ranges", "gaps"]),
+    ] {
+      let declared = figures.flatMap { info in
+        info.json.flatMap { info.leaves($0).map { (name: $0.path.joined(separator: "."), isSeldom: info.omitsZero) } }
+      }
+      #expect(printed.subtracting(declared.map(\.name)).subtracting(besides).isEmpty)
+      for (name, isSeldom) in declared where !isSeldom { #expect(printed.contains(name), "\(name) is nowhere") }
     }
   }
 
@@ -231,7 +285,7 @@ import Testing
     let words = Set(page.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init))
     let figures =
       Catalogue.servers.map(\.info) + Catalogue.run.map(\.info) + Catalogue.types.map(\.info)
-      + Catalogue.sequences.map(\.info)
+      + Catalogue.sequences.map(\.info) + Catalogue.streams.map(\.info) + Catalogue.streamSides.map(\.info)
     for info in figures {
       for name in info.json.compactMap({ $0.split(separator: ".").last }) where !name.contains("{") {
         // `fast_` and its like stand for `fast_retransmissions`, and `units_TYPE` for a counter of each type.
@@ -261,19 +315,23 @@ import Testing
 
   /// The lines and tables that have the figures of a scope.
   private static let places: [String: [FigureText.Place]] = [
-    "The run": [.packets, .seen, .bytes, .evictions, .connections, .traffic, .issues, .problems],
+    "The run": [
+      .packets, .seen, .bytes, .evictions, .connections, .traffic, .issues, .problems, .tiles, .also, .unseen,
+    ],
     "A server, and all connections": [
-      .servers, .heartbeats, .causes, .connections, .handshakes, .reads, .tcp, .segments, .problems, .diff,
+      .servers, .heartbeats, .causes, .connections, .handshakes, .reads, .tcp, .segments, .problems, .diff, .tiles,
+      .losses,
+      .also,
     ],
     "A protocol": [.profile], "A type of frames": [.types], "The numbers of a counter": [.sequences],
-    "A connection": [.worst], "A period": [.periods], "A session": [.sessions],
+    "A connection": [.worst], "A period": [.periods], "A session": [.sessions], "A stream": [.streams],
   ]
 
   @Test func theDocumentationListsTheFigures() throws {
     var list = ""
     var listed: Set<String> = []
     for (scope, figures) in Catalogue.all {
-      list += "\n## \(scope)\n\n| Figure | Says | Text | `stats --json` | Document | Metric | Rule | Moment |\n"
+      list += "\n## \(scope)\n\n| Figure | Says | Text | JSON | Document | Metric | Rule | Moment |\n"
       list += "|---|---|---|---|---|---|---|---|\n"
       func code(_ names: [String]) -> String { names.map { "`\($0)`" }.joined(separator: ", ") }
       for info in figures {

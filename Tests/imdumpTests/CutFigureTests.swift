@@ -58,6 +58,9 @@ import Testing
       documents.compactMap { ($0["imdump"] as? [String: Any])?[name] as? [String: Any] }
     }
 
+    /// How often `stats --json` counts an issue, whose name may have a dot.
+    func issue(_ name: String) -> Int { (stats["issues"] as? [String: Any])?[name] as? Int ?? 0 }
+
     /// A number of `stats --json`; 0 where it is not there.
     func number(_ place: String) -> Int { CatalogueTests.value(stats, place) as? Int ?? 0 }
   }
@@ -81,6 +84,35 @@ import Testing
     #expect(told.number("issues.frame_cut") == 1 && told.number("issues.gap") == 1)
     let lines = told.text.split(separator: "\n")
     #expect(lines.count { $0.contains(" -- gap ") } == 0 && lines.count == 1, "\(told.text)")
+  }
+
+  private static let client = Endpoint(address: IPAddress(v4: 0xc000_0201), port: 40_000)
+  private static let server = Endpoint(address: IPAddress(v4: 0xc000_0202), port: 8_080)
+  private static func at(_ milliseconds: Int64) -> Timestamp {
+    Timestamp(milliseconds: 1_700_000_000_000 + milliseconds)
+  }
+
+  /// A PROXY header that cannot be believed is told wherever issues are, also where no frame follows it.
+  @Test func onlyABadProxyHeader() throws {
+    var talk = ConversationBuilder(client: Self.client, server: Self.server)
+    talk.open(at: Self.at(0))
+    talk.send(Array("PROXY TCP4 192.0.2.300 192.0.2.2 40000 8080\r\n".utf8), .clientToServer, at: Self.at(10))
+    let told = try Told(talk.packets)
+    #expect(told.issue("carrier.proxy_header") == 1)
+    #expect(told.documents("weird").map { $0["name"] as? String } == ["carrier.proxy_header"])
+    #expect(told.text.contains("PROXY header that cannot be believed"), "\(told.text)")
+  }
+
+  /// A SYN whose answer takes longer than anybody waits has none: no format times its handshake.
+  @Test(arguments: [(29_000, 1), (31_000, 0)]) func aLateAnswerToASYN(_ milliseconds: Int64, _ count: Int) throws {
+    var talk = ConversationBuilder(client: Self.client, server: Self.server)
+    talk.append(.clientToServer, .syn, sequence: 1_000, acknowledgment: 0, at: Self.at(0))
+    talk.append(.serverToClient, [.syn, .ack], sequence: 5_000, acknowledgment: 1_001, at: Self.at(milliseconds))
+    talk.append(.clientToServer, .ack, sequence: 1_001, acknowledgment: 5_001, at: Self.at(milliseconds + 20))
+    let told = try Told(talk.packets)
+    #expect(told.number("total.tcp.handshake_rtt_us.count") == count)
+    #expect(
+      told.streams.count { $0["handshake_rtt_server_us"] != nil && $0["handshake_rtt_client_us"] != nil } == count)
   }
 
   @Test(

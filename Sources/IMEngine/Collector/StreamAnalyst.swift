@@ -98,11 +98,14 @@ struct StreamAnalyst {
       guard sides[own].sawSYN else { break }
       syns = SYNTimes(first: syns?.first ?? now, last: now, count: (syns?.count ?? 0) + 1, clock: clocks?.own ?? 0)
     case (true, true):
-      if synAckTime == nil, let syns { serverHandshake = syns.roundTrip(to: now, echoing: clocks?.echoed ?? 0) }
+      // Later than that nobody waits for it.
+      if synAckTime == nil, let syns, now.time(since: syns.first) <= Connections.synPatience {
+        serverHandshake = syns.roundTrip(to: now, echoing: clocks?.echoed ?? 0)
+      }
       synAckTime = now
     case (false, true) where handshake == nil && sides[own].sawSYN && sides[other].sawSYNACK:
       handshake = syns.map { now.time(since: $0.last) }
-      clientHandshake = synAckTime.map { now.time(since: $0) }
+      clientHandshake = synAckTime.map { max(.zero, now.time(since: $0)) }
     default: break
     }
   }

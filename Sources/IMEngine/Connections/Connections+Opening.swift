@@ -7,6 +7,8 @@ extension Connections {
   /// no longer count. It is forgotten later.
   static var endingDelay: Nanoseconds { .seconds(6) }
   static var lingering: Nanoseconds { .seconds(60) }
+  /// Behind a connection's end nothing comes later than this where both sides know of it.
+  static var quiet: Nanoseconds { .seconds(1) }
   /// How often expired exchanges are looked for.
   static var tick: Nanoseconds { .milliseconds(100) }
 
@@ -55,13 +57,17 @@ extension Connections {
   /// Takes note of where a FIN stands, or that it was sent again.
   private mutating func noteFin(_ side: FlowSide, _ name: RecentSegments.Name) {
     let count = segment.pointee.payloadCount + segment.pointee.cutCount
+    let sequence = segment.pointee.sequence &+ UInt32(truncatingIfNeeded: count)
     if !side.half.pointee.flags.contains(.fin) {
-      side.tail.pointee.finSequence = segment.pointee.sequence &+ UInt32(truncatingIfNeeded: count)
+      side.tail.pointee.finSequence = sequence
       side.half.pointee.flags.insert(.fin)
       if side.half.pointee.state == .fresh, segment.pointee.payloadCount == 0 {
         reassembler.open(side.half, at: segment.pointee.sequence)
       }
-    } else if count == 0, segment.pointee.sequence == side.tail.pointee.finSequence {
+    } else if sequence == side.tail.pointee.finSequence {
+      reassembler.journals.note(side).pointee.figures.finsAgain &+= 1
+      // Payload is judged with the bytes that it repeats.
+      guard count == 0 else { return }
       let memory = reassembler.recent.recall(side.flow.pointee.serial, segment, name)
       reassembler.judge(side, segment, fillsHole: false, memory)
     }

@@ -111,8 +111,22 @@ extension Connections {
       ending.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.endingDelay))
       return
     }
-    if !needs.contains(.lateReports) { report(flow, isFinal: true) }
+    if !needs.contains(.lateReports) {
+      if !isNoisy(flow) {
+        report(flow, isFinal: true)
+      } else if flow.pointee.figures != .max {
+        // Its last report comes when it is forgotten.
+        report(flow, isFinal: false)
+      }
+    }
     recycling.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.lingering))
+  }
+
+  /// Whether packets came long behind the end of a connection: a FIN, or what a reset left unanswered, that is sent again and
+  /// again at growing distances, of which more than one may still come.
+  private func isNoisy(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+    (flow.pointee.closeReason == .fin || flow.pointee.closeReason == .reset)
+      && flow.pointee.lastSeen.time(since: flow.pointee.closedAt) >= Self.quiet
   }
 
   private mutating func forget(_ entry: ClosingQueue.Entry) {

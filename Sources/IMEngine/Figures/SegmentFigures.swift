@@ -30,6 +30,8 @@ package struct SegmentFigures: Equatable, Sendable, BitwiseCopyable {
   package var keepAlives: UInt32 = 0, keepAliveAcks: UInt32 = 0
   /// Segments that closed this side's window, or kept it closed.
   package var zeroWindows: UInt32 = 0
+  /// FINs after the first: the other side did not acknowledge that this one closes.
+  package var finsAgain: UInt32 = 0
   /// Times from a segment of this side to its acknowledgment.
   package var roundTrips = AckRoundTrips()
 
@@ -51,6 +53,7 @@ package struct SegmentFigures: Equatable, Sendable, BitwiseCopyable {
     keepAlives &+= other.keepAlives
     keepAliveAcks &+= other.keepAliveAcks
     zeroWindows &+= other.zeroWindows
+    finsAgain &+= other.finsAgain
     roundTrips.add(other.roundTrips)
   }
 }

@@ -19,6 +19,7 @@ extension Catalogue {
           .profile, "", nil, .each(Dimension.fates.map { String($0.fate.name.map { $0 == "_" ? " " : $0 }) })),
         .columns(.worst, [.rejected, .unanswered, .damaged].map { (fate: Fate) in (fate.name, fate.name) }, order: 1),
         .columns(.periods, [(Fate.rejected.name, Fate.rejected.name)], width: 8, order: 6),
+        FigureText(.also, "message", "messages", .each(Dimension.fates.map { alsoWords($0.fate) }), order: 0),
       ]
     ) { tally, way, fate in .count(UInt64(tally.way(way)[Dimension.fates[fate].fate])) },
     fate(
@@ -38,15 +39,49 @@ extension Catalogue {
             case .status: "refused"
             case .checksum: "every copy damaged"
             }
-          })
+          }),
+        FigureText(
+          .losses, "", nil,
+          .each(
+            Cause.allCases.map { cause in
+              switch cause {
+              case .network: "never acknowledged by the other side's TCP (network)"
+              case .peer: "received by the other side's TCP and not answered (peer)"
+              case .checksum: "damaged in transit (checksum)"
+              case .capture, .status: ""
+              }
+            })),
       ]
     ) { tally, cause, _ in .count(UInt64(tally.both[Cause.allCases[cause]])) },
+    Figure(
+      "messages.unexplained", .count, .fate,
+      "unanswered messages of which the capture does not show whether they arrived",
+      text: [
+        FigureText(
+          .losses, "unanswered, and the capture does not show whether it arrived",
+          "unanswered, and the capture does not show whether they arrived")
+      ]
+    ) { tally, _, _ in
+      let both = tally.both
+      return .count(UInt64(both.unanswered &- both.unansweredByNetwork &- both.unansweredByPeer))
+    },
     Figure(
       "messages.unanswered.causes", .count, .fate, "messages {cause}",
       by: [.direction, Dimension("cause", Array(Dimension.cause.values.prefix(2)))],
       connection: ["messages.{direction}.causes.{cause}"], interval: ["messages.{direction}.causes.{cause}"]
     ) { tally, way, cause in .count(UInt64(tally.way(way)[Cause.allCases[cause]])) },
   ]
+
+  /// What a verdict says of messages with a fate, where nothing is lost by it.
+  private static func alsoWords(_ fate: Fate) -> String {
+    switch fate {
+    case .ackedAfterRetry: "sent again"
+    case .rejected: "refused"
+    case .unknown: "whose answer may be among bytes that the capture lacks"
+    case .pending: "still open when the capture ended"
+    default: ""
+    }
+  }
 
   private static func fate(
     _ name: String, _ help: String, _ text: [FigureText] = [], rule: FigureRule? = nil,
@@ -65,14 +100,16 @@ extension Catalogue {
       "success", .success, "answered messages, of those whose fate is decided; 0 to 1",
       [
         .column(.servers, "success"), .column(.periods, "success", width: 8, order: 2),
-        FigureText(.profile, "", nil, .value("success")),
+        FigureText(.profile, "", nil, .value("success")), tile("Success"),
       ]
     ) { $0.succeeded },
     ratio(
       "loss", .loss, "unanswered and damaged messages, of those decided; 0 to 1",
-      [.column(.servers, "loss"), .column(.periods, "loss", width: 7, order: 3)]
+      [.column(.servers, "loss"), .column(.periods, "loss", width: 7, order: 3), tile("Loss")]
     ) { $0.lost },
-    ratio("retry", .retry, "messages answered after a retry, of those decided; 0 to 1") { UInt64($0.ackedAfterRetry) },
+    ratio("retry", .retry, "messages answered after a retry, of those decided; 0 to 1", [tile("Retry")]) {
+      UInt64($0.ackedAfterRetry)
+    },
     Figure(
       "messages.rejected", .ratio, .fate, "refused messages, of those decided; 0 to 1",
       rule: FigureRule("rejected", .fates(.rejected)), text: [.compared("rejected", order: 1)], kind: .gauge
@@ -82,6 +119,10 @@ extension Catalogue {
       rule: FigureRule("unknown", .fates(.unknown)), text: [.compared("unknown", order: 1)], kind: .gauge
     ) { tally, _, _ in .part(UInt64(tally.both.unknown), of: UInt64(tally.both.units)) },
   ]
+
+  private static func tile(_ title: String) -> FigureText {
+    FigureText(.tiles, "decided message", "decided messages", .tile(title), order: 0)
+  }
 
   private static func ratio(
     _ name: String, _ part: RuleSamples.FatePart, _ help: String, _ text: [FigureText] = [],

@@ -90,6 +90,13 @@ extension Catalogue {
         "imdump_endpoint_tcp_zero_windows", help: "TCP segments without a window, of ended connections"),
       text: [FigureText(.segments, "zero window", "zero windows")]),
     segments(
+      .finsAgain, "fins_sent_again", "FINs retransmitted: the other side did not acknowledge the close",
+      interval: "tcp.fins_sent_again", sum: "tcp.fins_sent_again",
+      metric: MetricName(
+        "imdump_endpoint_tcp_fins_sent_again", help: "FINs that were sent again, of ended connections"),
+      runMetric: MetricName("imdump_tcp_fins_sent_again", help: "FINs that were sent again, of ended connections"),
+      text: [FigureText(.segments, "FIN sent again", "FINs sent again")]),
+    segments(
       .copies, "captured_twice", "packets that the capture contains twice", sum: "tcp.captured_twice",
       text: [FigureText(.segments, "captured twice")]),
     frames(
@@ -130,12 +137,13 @@ extension Catalogue {
   /// A figure of segments, counted for the side that sent them.
   private static func segments(
     _ count: ReportCount, _ name: String, _ help: String, unit: FigureUnit = .count, needs need: Need = .side,
-    interval: String? = nil, sum: String? = nil, metric: MetricName? = nil, text: [FigureText]
+    interval: String? = nil, sum: String? = nil, metric: MetricName? = nil, runMetric: MetricName? = nil,
+    text: [FigureText]
   ) -> Figure<ReportCounts> {
     Figure(
       "tcp.\(name)", unit, .report, help, by: [.direction], json: ["tcp.{direction}.\(name)"],
       connection: [sum, "tcp.{direction}.\(name)"].compactMap { $0 }, interval: interval.map { [$0] } ?? [],
-      metric: metric, rule: .reported, text: text
+      metric: metric, runMetric: runMetric, rule: .reported, text: text
     ) { counts, way, _ in
       let value = counts[count, way]
       // What came since the last report tells nothing of who was heard.

@@ -6,7 +6,7 @@ extension Catalogue {
 
   /// The figures of a whole run, beside those of all its connections, which `servers` has.
   package static let run: [Figure<RunSnapshot>] =
-    (process + packets + streams + connectionsOfRun + frames
+    (process + packets + payload + connectionsOfRun + frames
     + rest).map(\.withoutDocuments)
 
   // MARK: The process
@@ -69,7 +69,10 @@ extension Catalogue {
     Row(
       "packets.dropped.kernel", .count, .packet, "Packets dropped before imdump received them; live only",
       metric: MetricName("imdump_capture_packets_dropped", .counter, ("by", "kernel"), isLive: true),
-      text: [FigureText(.packets, "dropped by kernel", nil, .always)]
+      text: [
+        FigureText(.packets, "dropped by kernel", nil, .always),
+        FigureText(.unseen, "packet dropped by the kernel", "packets dropped by the kernel"),
+      ]
     ) { run, _, _ in run.summary.capture.droppedByKernel.map { .count($0) } },
     Row(
       "packets.dropped.interface", .count, .packet, "Packets dropped before imdump received them; live only",
@@ -89,7 +92,7 @@ extension Catalogue {
     },
   ]
 
-  private static let streams: [Figure<RunSnapshot>] =
+  private static let payload: [Figure<RunSnapshot>] =
     [
       part("decoded", "bytes decoded") { $0.summary.ledger.decodedBytes },
       part("damaged", "damaged") { $0.summary.ledger.damagedBytes },
@@ -133,12 +136,20 @@ extension Catalogue {
       Row(
         "gaps.run", .count, .packet, "Gaps: places where bytes are missing from a stream", by: [.gap],
         json: ["ledger.gaps.{reason}.count"], metric: MetricName("imdump_stream_gaps"),
-        text: [FigureText(.bytes, "gap", "gaps", .each([]), order: 102)], omitsZero: true
+        text: [
+          FigureText(.bytes, "gap", "gaps", .each([]), order: 102),
+          FigureText(.tiles, "", nil, .tile("Gaps"), order: 2),
+          FigureText(.unseen, "gap", "gaps", .each(["in the capture"]), order: 0),
+        ], omitsZero: true
       ) { run, reason, _ in .count(run.summary.reassembly.gaps[Int(GapReason.allCases[reason].rawValue)]) },
       Row(
         "gaps.run.bytes", .bytes, .packet, "Bytes missing from streams", by: [.gap],
         json: ["ledger.gaps.{reason}.bytes"], metric: MetricName("imdump_stream_gap_bytes"),
-        text: [FigureText(.bytes, "bytes", nil, .behindEach(gapWords), order: 102)], omitsZero: true
+        text: [
+          FigureText(.bytes, "bytes", nil, .behindEach(gapWords), order: 102),
+          FigureText(.tiles, "byte missing", "bytes missing", .always, order: 3),
+          FigureText(.unseen, "byte", "bytes", .behindEach(["that reached the other side"]), order: 0),
+        ], omitsZero: true
       ) { run, reason, _ in .count(run.summary.reassembly.gapBytes[Int(GapReason.allCases[reason].rawValue)]) },
       Row(
         "packets.offloaded", .count, .packet, "Segments whose checksum was left to the network card",
@@ -147,7 +158,10 @@ extension Catalogue {
       Row(
         "packets.truncated", .count, .packet, "Packets cut by the snaplen", json: ["ledger.truncated"],
         metric: MetricName("imdump_capture_packets_truncated"),
-        text: [FigureText(.packets, "cut by snaplen", order: 101)]
+        text: [
+          FigureText(.packets, "cut by snaplen", order: 101),
+          FigureText(.unseen, "packet cut by the snaplen", "packets cut by the snaplen"),
+        ]
       ) { run, _, _ in .count(run.summary.ledger.cutPackets) },
       Row(
         "packets.bytes", .bytes, .packet, "Captured bytes of the packets processed",
@@ -185,11 +199,15 @@ extension Catalogue {
         "connections", "TCP connections seen, however they began", "all", "imdump_connections",
         [
           FigureText(.seen, "connection", "connections", .always), FigureText(.connections, "", nil, .always),
+          FigureText(.tiles, "seen", nil, .always, order: 1),
         ]
       ) { $0.connections },
       one(
         "connections.decoded", "Connections that a profile decodes", "decoded", "imdump_connections_decoded",
-        [FigureText(.seen, "decoded", nil, .always), FigureText(.connections, "decoded", nil, .always)]
+        [
+          FigureText(.seen, "decoded", nil, .always), FigureText(.connections, "decoded", nil, .always),
+          FigureText(.tiles, "", nil, .tile("Connections decoded"), order: 0),
+        ]
       ) { $0.decodedConnections },
       one(
         "connections.tls", "TLS connections, which are not decoded", "tls", "imdump_connections_tls",
@@ -230,12 +248,16 @@ extension Catalogue {
         let ledger = run.summary.ledger
         return .count(ledger.connectionAttempts - min(ledger.connectionAttempts, ledger.knownAttempts))
       },
-      result("refused", "connection_refused", attemptText("refused")) { $0.connectionsRefused },
-      result("timed_out", "connection_timeout", attemptText("timed out")) { $0.connectionsTimedOut },
+      result("refused", "connection_refused", attemptText("refused") + failedText("refused")) { $0.connectionsRefused },
+      result("timed_out", "connection_timeout", attemptText("timed out") + failedText("not answered")) {
+        $0.connectionsTimedOut
+      },
       Row(
         "reconnects", .count, .packet, "Sessions that resumed on another connection after the previous one had ended",
         json: ["counters.reconnects"], metric: MetricName("imdump_reconnects"),
-        text: [FigureText(.connections, "reconnect", "reconnects", order: 102)]
+        text: [
+          FigureText(.connections, "reconnect", "reconnects", order: 102), FigureText(.also, "reconnect", "reconnects"),
+        ]
       ) { run, _, _ in .count(run.reconnects) },
       Row(
         "tcp.retransmissions.run", .count, .packet, "TCP segments retransmitted",
@@ -279,6 +301,13 @@ extension Catalogue {
     _ one: String, _ many: String? = nil, style: FigureText.Style = .part
   ) -> [FigureText] {
     [FigureText(.seen, one, many, style, order: 102), FigureText(.connections, one, many, style)]
+  }
+
+  private static func failedText(_ words: String) -> [FigureText] {
+    [
+      FigureText(.tiles, words, order: 1),
+      FigureText(.also, "connection attempt \(words)", "connection attempts \(words)"),
+    ]
   }
 
   private static func result(
@@ -365,7 +394,13 @@ extension Catalogue {
     ) { run, _, _ in .count(run.summary.ledger.clockBackwards) },
     Row(
       "evictions", .count, .packet, "Entries evicted to stay within a memory limit", by: [.eviction],
-      json: ["evictions.{what}"], metric: MetricName("imdump_evictions"), text: [.named(.evictions)], omitsZero: true
+      json: ["evictions.{what}"], metric: MetricName("imdump_evictions"),
+      text: [
+        .named(.evictions),
+        FigureText(
+          .unseen, "open message", "open messages",
+          .each(Eviction.allCases.map { $0 == .exchange ? "forgotten at the limit on memory (--mem)" : "" })),
+      ], omitsZero: true
     ) { run, what, _ in .count(run.summary.ledger.evicted[Eviction.allCases[what]]) },
     Row(
       "issues", .count, .fate, "Problems found", by: [.issue], json: ["issues.{name}"],

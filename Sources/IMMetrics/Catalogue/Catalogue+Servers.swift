@@ -83,14 +83,17 @@ extension Catalogue {
   private static let heartbeats: [Figure<ServerSnapshot>] = [
     beats("sent", .end, "heartbeats, without copies", FigureText(.heartbeats, "sent", nil, .always)) { $0.sent },
     beats("answered", .fate, "heartbeats answered", FigureText(.heartbeats, "answered", nil, .always)) { $0.answered },
-    beats("missed", .fate, "heartbeats not answered in time", FigureText(.heartbeats, "missed")) { $0.missed },
+    beats(
+      "missed", .fate, "heartbeats not answered in time", FigureText(.heartbeats, "missed"),
+      FigureText(.also, "heartbeat unanswered", "heartbeats unanswered")
+    ) { $0.missed },
     beats("unknown", .fate, "heartbeats whose answer the capture may lack", FigureText(.heartbeats, "unknown")) {
       $0.unknown
     },
     beats(
       "absent", .end, "times none came for twice the usual interval",
       FigureText(.heartbeats, "time absent", "times absent"),
-      MetricName(
+      metric: MetricName(
         "imdump_heartbeats_absent",
         help: "Times when a connection was silent for longer than agreed or usual, of ended connections")
     ) { $0.absent },
@@ -129,10 +132,10 @@ extension Catalogue {
   }
 
   private static func beats(
-    _ name: String, _ moment: FigureMoment, _ help: String, _ text: FigureText, _ metric: MetricName? = nil,
-    _ read: @escaping @Sendable (HeartbeatCounts) -> UInt64
+    _ name: String, _ moment: FigureMoment, _ help: String, _ text: FigureText..., metric: MetricName? = nil,
+    read: @escaping @Sendable (HeartbeatCounts) -> UInt64
   ) -> Figure<ServerSnapshot> {
-    Row("heartbeats.\(name)", .count, moment, help, json: ["heartbeats.\(name)"], metric: metric, text: [text]) {
+    Row("heartbeats.\(name)", .count, moment, help, json: ["heartbeats.\(name)"], metric: metric, text: text) {
       server, _, _ in
       // Monitoring systems have a counter from the start.
       server.series == nil && server.metrics.heartbeats.sent == 0 ? nil : .count(read(server.metrics.heartbeats))
@@ -243,7 +246,10 @@ extension Catalogue {
   private static let compared: [Figure<ServerSnapshot>] = [
     Row(
       "heartbeats.loss", .ratio, .fate, "heartbeats not answered in time, of those decided; 0 to 1",
-      text: [.compared("heartbeat_loss", order: 1)], kind: .gauge
+      text: [
+        .compared("heartbeat_loss", order: 1),
+        FigureText(.tiles, "heartbeat", "heartbeats", .tile("Heartbeat loss"), order: 2),
+      ], kind: .gauge
     ) { server, _, _ in
       .part(server.metrics.heartbeats.missed, of: server.metrics.heartbeats.decided)
     },
@@ -355,8 +361,10 @@ extension Catalogue {
         metric: MetricName("imdump_rtt_seconds", .histogram)
       ) { server, _, _ in server.series.map { .buckets($0.roundTrips) } },
       Row(
-        "rtt.run", .histogram, .fate, "The same round trips: percentiles of the whole run, as imdump stats prints them",
-        metric: MetricName("imdump_run_rtt_seconds", .summary), kind: .gauge
+        "rtt.run", .histogram, .fate,
+        "Round trips of everything but heartbeats: percentiles of the whole run, as imdump stats prints them",
+        metric: MetricName("imdump_run_rtt_seconds", .summary),
+        text: [FigureText(.tiles, "round trip", "round trips", .tile("Round trip"), order: 1)], kind: .gauge
       ) { server, _, _ in .percentiles(server.metrics.roundTrips) },
       Row(
         "heartbeats.rtt", .histogram, .fate, "Round trips of heartbeats: percentiles of the whole run",

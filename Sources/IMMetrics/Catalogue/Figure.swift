@@ -240,7 +240,7 @@ package enum FigureMoment: String, CaseIterable, Sendable {
       "final 60 s after the last copy, or with the connection's last report: a late answer moves it until then"
     case .firstFate: "final at once: a late answer is counted beside it, in `late`"
     case .report:
-      "final 6 s after the connection's end, 66 s where answers may still come; before, as of its last report"
+      "final 6 s after the connection's end, 66 s where answers or copies may still come; before, as of its last report"
     case .end: "counted 6 s after the connection's end, 66 s where answers may still come, or at the end of the run"
     case .now: "never final"
     }

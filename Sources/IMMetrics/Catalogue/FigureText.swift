@@ -6,8 +6,10 @@ package struct FigureText: Sendable {
     case packets, seen, bytes, profile, evictions
     // The lines of `imdump stats`.
     case heartbeats, causes, connections, handshakes, reads, traffic, tcp, segments, sequences, issues, problems
-    // Its tables, and those of `stats --per`, `messages --by session` and `diff`.
-    case types, servers, worst, periods, sessions, diff
+    // Its tables, and those of `stats --per`, `messages --by session`, `streams` and `diff`.
+    case types, servers, worst, periods, sessions, streams, diff
+    // A page's: its tiles, and in its verdict the causes of what was lost, what else went wrong, and what was not seen.
+    case tiles, losses, also, unseen
   }
 
   /// How a figure stands in its line. What is not known is left out.
@@ -28,8 +30,12 @@ package struct FigureText: Sendable {
     /// A part for each value of the last dimension whose number is not 0: the value's name, the number, and in parentheses the
     /// value's words, where there are some.
     case named([String])
-    /// The same, but the number comes first, and the value's words stand behind it; and at the ends of such parts.
+    /// The same, but the number comes first, and the value's words stand behind it; and at the ends of such parts. Where some
+    /// values have words, those without have no part.
     case each([String]), behindEach([String])
+    /// A tile with this title; what follows up to the next one is its remark. A share's parts stand in the remark, too: `3 of 51`
+    /// and the words.
+    case tile(String)
     /// Columns of a table: for the value of the last dimension with a name, or over all of them. A live table cannot wait for its
     /// widest cell, so columns there have a width. `absent` stands where the figure is not known.
     case columns([(value: String?, title: String)], width: Int, absent: String)
@@ -96,6 +102,7 @@ extension FigureText {
     let words =
       switch style {
       case .columns(let columns, _, _): columns.map(\.title).joined(separator: ", ")
+      case .tile(let title): title
       case .value(let before), .leading(let before), .times(let before): "\(before) \(one)"
       case .part, .always, .among, .behind, .outOf, .labelled, .named, .each, .behindEach, .compared: many
       }

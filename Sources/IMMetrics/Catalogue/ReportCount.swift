@@ -9,7 +9,7 @@ package enum ReportCount: Int, CaseIterable, Sendable {
   case attempts, repeatedSYNs
   /// Segments, by direction: see `SegmentFigures`.
   case retransmissions, fast, spurious, timeouts, outOfOrder, lost, missedHoles, missedBytes, duplicateAcks
-  case keepAlives, keepAliveAcks, zeroWindows, copies
+  case keepAlives, keepAliveAcks, zeroWindows, finsAgain, copies
   /// Retransmissions with other bytes.
   case conflicts
   /// Holes in streams, and the bytes in them.
@@ -59,6 +59,7 @@ package struct ReportCounts: Equatable, Sendable {
         count(.keepAlives, way, segments.keepAlives)
         count(.keepAliveAcks, way, segments.keepAliveAcks)
         count(.zeroWindows, way, segments.zeroWindows)
+        count(.finsAgain, way, segments.finsAgain)
         count(.copies, way, segments.copies)
         count(.packets, way, report.packets[way])
         count(.wireBytes, way, report.wireBytes[way])

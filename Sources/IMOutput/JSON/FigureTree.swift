@@ -104,7 +104,7 @@ struct FigureTree<Snapshot>: Sendable {
     private func object(_ name: Piece, _ key: String, count: Int) -> Member {
       Member(
         key: name, read: nil, first: 0..<0, second: 0..<0, form: .whole, omitsZero: false,
-        isKeptEmpty: ["skipped_packets", "gaps", "issues"].contains(key), count: count)
+        isKeptEmpty: ["skipped_packets", "gaps", "issues", "analysis"].contains(key), count: count)
     }
   }
 
@@ -225,6 +225,8 @@ package enum FigureTrees {
   static let interval = FigureTree(Catalogue.intervals, .milliseconds) { $0.interval }
   static let period = FigureTree(Catalogue.periods, .milliseconds) { $0.interval }
   static let session = FigureTree(Catalogue.sessions, .milliseconds) { $0.json }
+  static let stream = FigureTree(Catalogue.streams, .microseconds) { $0.json }
+  static let streamSide = FigureTree(Catalogue.streamSides, .microseconds) { $0.json }
   static let capture = FigureTree(Catalogue.captures, .milliseconds) { $0.capture }
 
   // For documents and pages, which stand in other rooms: a generic function would not know there what it writes.

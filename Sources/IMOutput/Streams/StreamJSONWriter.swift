@@ -28,10 +28,7 @@ package struct StreamJSONWriter {
       lines.flag("saw_syn", stream.sawSYN)
       lines.signed("first_us", stream.firstSeen.microseconds)
       lines.signed("last_us", stream.lastSeen.microseconds)
-      // Nanoseconds as microseconds with up to three decimals.
-      if let trip = stream.serverHandshake { lines.thousandths("handshake_rtt_server_us", trip.count) }
-      if let trip = stream.clientHandshake { lines.thousandths("handshake_rtt_client_us", trip.count) }
-      analysis(stream.analysis, of: StreamEvent.allCases, &lines)
+      FigureTrees.stream.write(stream, &lines)
       lines.openList("dirs")
       for (i, direction) in stream.directions.enumerated() { write(direction, StreamName.sides[i & 1], &lines) }
       lines.closeList()
@@ -41,27 +38,10 @@ package struct StreamJSONWriter {
   private func write(_ direction: CollectedDirection, _ name: String, _ lines: inout JSONLines) {
     lines.openItem()
     lines.name("dir", name)
-    lines.number("packets", direction.packets)
-    lines.number("wire_bytes", direction.wireBytes)
-    lines.number("payload_captured", direction.payloadCaptured)
-    ranges("ranges", direction.ranges, &lines)
-    ranges("gaps", direction.gaps, &lines)
-    lines.signed("overlap_bytes", Int64(direction.overlapBytes))
-    lines.signed("overlap_conflict_bytes", Int64(direction.conflictBytes))
-    if direction.resetBytes > 0 { lines.signed("rst_payload_bytes_left_out", Int64(direction.resetBytes)) }
-    if direction.farBytes > 0 { lines.signed("far_bytes_left_out", Int64(direction.farBytes)) }
-    if direction.damagedBytes > 0 { lines.signed("checksum_bytes_left_out", Int64(direction.damagedBytes)) }
-    if direction.bytesNotKept > 0 { lines.signed("limit_bytes_not_kept", Int64(direction.bytesNotKept)) }
-    if direction.payloadLeftOut > 0 { lines.signed("limit_bytes_left_out", Int64(direction.payloadLeftOut)) }
-    analysis(direction.analysis, of: StreamEvent.allCases.filter { direction.analysis[$0] > 0 }, &lines)
-    let trips = direction.acknowledgments
-    if trips.count > 0 {
-      lines.open("ack_rtt_karn_us")
-      lines.exact("n", trips.count)
-      lines.thousandths("min", trips.least.count)
-      lines.thousandths("mean", trips.mean.count)
-      lines.thousandths("max", trips.most.count)
-      lines.close()
+    FigureTrees.streamSide.write(direction, &lines) { name, lines in
+      guard name == "payload_captured" else { return }
+      ranges("ranges", direction.ranges, &lines)
+      ranges("gaps", direction.gaps, &lines)
     }
     lines.close()
   }
@@ -75,12 +55,6 @@ package struct StreamJSONWriter {
       lines.closeList()
     }
     lines.closeList()
-  }
-
-  private func analysis(_ analysis: StreamAnalysis, of events: [StreamEvent], _ lines: inout JSONLines) {
-    lines.open("analysis")
-    for event in events { lines.exact(named: event.name, analysis[event]) }
-    lines.close()
   }
 }
 

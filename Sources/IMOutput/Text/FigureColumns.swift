@@ -11,11 +11,16 @@ struct FigureColumns<Snapshot> {
   }
 
   private let columns: [Column]
+  /// Whether counts have commas: `1,234`.
+  private let isGrouped: Bool
 
-  /// The columns of `table` that `figures` have, as far as `isWanted` takes them.
+  /// The columns of `table` that `figures` have, as far as `isWanted` takes them. Counts of a table that programs read are not
+  /// grouped.
   init(
-    _ table: FigureText.Place, _ figures: [Figure<Snapshot>], isWanted: (FigureInfo) -> Bool = { _ in true }
+    _ table: FigureText.Place, _ figures: [Figure<Snapshot>], isGrouped: Bool = true,
+    isWanted: (FigureInfo) -> Bool = { _ in true }
   ) {
+    self.isGrouped = isGrouped
     columns = Catalogue.texts(table, in: figures).flatMap { figure, text -> [Column] in
       guard case .columns(let columns, let width, let absent) = text.style, isWanted(figure.info) else { return [] }
       return columns.map { value, title in
@@ -35,6 +40,7 @@ struct FigureColumns<Snapshot> {
     columns.map { column in
       let value = column.place.map { column.figure.value(snapshot, at: $0) } ?? column.figure.value(snapshot)
       guard let value else { return column.absent }
+      if !isGrouped, case .count(let count) = value { return "\(count)" }
       return column.figure.info.unit == .time
         ? FigureWords.milliseconds(value) : FigureWords.text(value, column.figure.info.unit)
     }

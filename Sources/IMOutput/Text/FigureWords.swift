@@ -4,10 +4,10 @@ import IMWire
 /// Figures as the parts of a line of text, in the order that they declare.
 enum FigureWords {
   /// The parts of `line`, such as `3 retransmissions (1 fast)`; of direction `way`, where they have one. `remark` adds words to
-  /// the part of a named value, beside those that the figure has for it.
+  /// the part of a named value, beside those that the figure has for it; values that `isWanted` does not take have no part.
   static func parts<Snapshot>(
     _ line: FigureText.Place, _ figures: [Figure<Snapshot>], _ snapshot: Snapshot, way: Int? = nil,
-    remark: (String) -> String? = { _ in nil }
+    remark: (String) -> String? = { _ in nil }, isWanted: (String) -> Bool = { _ in true }
   ) -> [String] {
     var parts = FigureParts()
     for (figure, text) in Catalogue.texts(line, in: figures) {
@@ -17,7 +17,11 @@ enum FigureWords {
         parts.add(
           named: all.map { ($0.name, $0.count, remark($0.name) ?? ($0.place < words.count ? words[$0.place] : nil)) },
           head: text.one)
-      case .each(let words): parts.add(each: values(figure, snapshot, way), text, words)
+      case .each(let words):
+        let all = values(figure, snapshot, way).filter { value in
+          isWanted(value.name) && (words.isEmpty || value.place < words.count && !words[value.place].isEmpty)
+        }
+        parts.add(each: all, text, words)
       case .behindEach(let words): parts.add(behindEach: values(figure, snapshot, way), text, words)
       default:
         let isOfWay = way != nil && figure.info.dimensions.first?.name == Dimension.direction.name
@@ -147,7 +151,7 @@ struct FigureParts {
       times.lead = lead
       times.values.append(FigureWords.milliseconds(value))
       times.labels.append(text.one)
-    case .named, .each, .behindEach, .columns, .compared: break
+    case .named, .each, .behindEach, .columns, .tile, .compared: break
     }
   }
 

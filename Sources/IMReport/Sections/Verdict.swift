@@ -21,17 +21,17 @@ package struct Verdict {
   /// The verdict on a run.
   package init(_ model: ReportModel) {
     let fates = model.messages
-    let known = fates.known
-    let lost = fates.lost
+    let declared = model.declared
+    let (lost, known) = declared.loss ?? (0, 0)
     var rest: [String] = []
     if known == 0, fates.units == 0 {
       (level, headline) = Self.nothing(model)
       rest += model.hints
     } else if lost > 0 {
       level = .bad
-      let ratio = model.figures.ratios.loss.map { " (\(percent($0)))" } ?? ""
       headline =
-        "\(grouped(lost)) of \(count(known, "message")) \(lost == 1 ? "was" : "were") lost\(ratio): \(Self.causes(fates))."
+        "\(grouped(lost)) of \(count(known, "message")) \(lost == 1 ? "was" : "were") lost (\(percent(lost, known))): "
+        + Words.list(declared.losses) + "."
       rest += Self.when(model) + Self.who(model)
     } else if fates.unknown > 0 {
       level = .unknown
@@ -49,7 +49,11 @@ package struct Verdict {
         (isWhole ? "No message was lost: " : "In what was read, no message was lost: ")
         + (known == 1 ? "the only one was answered." : "all \(grouped(known)) were answered.")
     }
-    rest += Self.more(model, isLost: lost > 0) + Self.doubts(model)
+    // What the headline has said is not said again.
+    let told: [Fate] = lost > 0 ? [] : fates.unknown > 0 ? [.unknown] : known == 0 ? [.pending] : []
+    let also = declared.also { name in !told.contains { $0.name == name } }
+    if !also.isEmpty { rest.append("\(lost > 0 ? "Also" : "But"): \(Words.list(also)).") }
+    rest += Self.doubts(model)
     sentences = rest
   }
 
@@ -57,18 +61,6 @@ package struct Verdict {
   private static func isWhole(_ model: ReportModel) -> Bool {
     let summary = model.summary
     return model.errors.isEmpty && summary.capture.interruption == nil && summary.ledger.evicted[.exchange] == 0
-  }
-
-  /// What of the lost ones is known of each cause.
-  private static func causes(_ fates: FateCounts) -> String {
-    let unexplained = UInt64(fates.unanswered) - UInt64(fates.unansweredByNetwork) - UInt64(fates.unansweredByPeer)
-    let parts: [(UInt64, String)] = [
-      (UInt64(fates.damaged), "damaged in transit (checksum)"),
-      (UInt64(fates.unansweredByNetwork), "never acknowledged by the other side's TCP (network)"),
-      (UInt64(fates.unansweredByPeer), "received by the other side's TCP and not answered (peer)"),
-      (unexplained, "unanswered, and the capture does not show whether it arrived"),
-    ]
-    return Words.list(parts.filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" })
   }
 
   private static func when(_ model: ReportModel) -> [String] {
@@ -98,65 +90,12 @@ package struct Verdict {
     return sentences
   }
 
-  /// What else went wrong.
-  private static func more(_ model: ReportModel, isLost: Bool) -> [String] {
-    let fates = model.messages
-    var parts: [String] = []
-    if fates.ackedAfterRetry > 0 {
-      parts.append("\(count(UInt64(fates.ackedAfterRetry), "message")) had to be sent again")
-    }
-    if fates.rejected > 0 {
-      parts.append("\(count(UInt64(fates.rejected), "message")) \(fates.rejected == 1 ? "was" : "were") refused")
-    }
-    let total = model.figures
-    if total.heartbeats.missed > 0 {
-      parts.append("\(count(total.heartbeats.missed, "heartbeat")) got no answer")
-    }
-    let failed = total.connections.refused + total.connections.timedOut
-    if failed > 0 { parts.append("\(count(failed, "connection attempt")) failed") }
-    let reconnects = model.figures.reconnects
-    if reconnects > 0 {
-      parts.append(reconnects == 1 ? "a session reconnected" : "sessions reconnected \(grouped(reconnects)) times")
-    }
-    var sentences = parts.isEmpty ? [] : ["\(isLost ? "Also: " : "But: ")\(Words.list(parts))."]
-    if fates.pending > 0, fates.known > 0 {
-      sentences.append(
-        "\(count(UInt64(fates.pending), "message")) \(fates.pending == 1 ? "was" : "were") still open when the capture ended."
-      )
-    }
-    if fates.unknown > 0, isLost {
-      sentences.append(
-        "For \(count(UInt64(fates.unknown), "more message")) it cannot be known: the capture lacks bytes among which their answers may be."
-      )
-    }
-    return sentences
-  }
-
   /// Why it may be otherwise.
   private static func doubts(_ model: ReportModel) -> [String] {
     var sentences: [String] = []
-    let summary = model.summary
-    let holes = summary.reassembly.gaps[Int(GapReason.captureLoss.rawValue)]
-    if holes > 0 {
-      let bytes = summary.reassembly.gapBytes[Int(GapReason.captureLoss.rawValue)]
-      sentences.append(
-        "The capture has holes: \(count(bytes, "byte")) in \(count(holes, "place")) reached the other side and were not captured."
-      )
-    }
-    if summary.ledger.cutPackets > 0 {
-      sentences.append(
-        "\(count(summary.ledger.cutPackets, "packet")) \(summary.ledger.cutPackets == 1 ? "was" : "were") cut to the snaplen."
-      )
-    }
-    if let dropped = summary.capture.droppedByKernel, dropped > 0 {
-      sentences.append("The kernel dropped \(count(dropped, "packet")) while capturing.")
-    }
-    let forgotten = summary.ledger.evicted[.exchange]
-    if forgotten > 0 {
-      sentences.append(
-        "\(count(forgotten, "open message")) had to be forgotten at the limit on memory: more may be lost; see --mem.")
-    }
-    if let interruption = summary.capture.interruption {
+    let unseen = model.declared.unseen
+    if !unseen.isEmpty { sentences.append("Not everything was seen: \(Words.list(unseen)).") }
+    if let interruption = model.summary.capture.interruption {
       sentences.append("Reading was \(interruption.text): the figures are of what was read until then.")
     }
     return sentences + model.errors.map { "Not all was read: \($0)." }

@@ -19,9 +19,12 @@ enum VerdictSection {
     page.raw("</h2>\n")
     if !verdict.sentences.isEmpty { Page.paragraph(verdict.sentences.joined(separator: " "), &page) }
     page.raw("</section>\n<ul class=\"tiles\" id=\"tiles\" aria-label=\"Key figures\">\n")
-    for tile in tiles(model) {
-      page.raw("<li><span class=\"name\">")
-      page.text(tile.name)
+    let percentiles = model.percentiles.all.map { (name: PagePercentiles.name($0), percent: $0) }
+    for tile in model.declared.tiles(percentiles: percentiles) {
+      page.raw("<li title=\"")
+      page.text(tile.help)
+      page.raw("\"><span class=\"name\">")
+      page.text(tile.title)
       page.raw("</span><b>")
       page.text(tile.value)
       page.raw("</b><span>")
@@ -61,52 +64,5 @@ enum VerdictSection {
     }
     table.end(&page)
     Page.end(&page)
-  }
-
-  /// A figure. What is not known is a dash, never 0.
-  static func tiles(_ model: ReportModel) -> [(name: String, value: String, remark: String)] {
-    let total = model.figures
-    let fates = model.messages
-    func ratio(_ value: Double?) -> String { value.map(percent) ?? "–" }
-    let beats = total.heartbeats
-    let gaps = model.summary.reassembly
-    let holes = (0..<3).reduce(UInt64(0)) { $0 + gaps.gaps[$1] }
-    let missing = (0..<3).reduce(UInt64(0)) { $0 + gaps.gapBytes[$1] }
-    let attempts = total.connections
-    let closed = "of \(count(fates.known, "message")) whose fate is known"
-    return [
-      ("Success", ratio(total.ratios.success), closed),
-      (
-        "Loss", ratio(total.ratios.loss),
-        "\(grouped(UInt64(fates.unanswered))) unanswered, \(grouped(UInt64(fates.damaged))) damaged"
-      ),
-      ("Retry", ratio(total.ratios.retry), "\(grouped(UInt64(fates.ackedAfterRetry))) answered after a retry"),
-    ] + roundTrips(model) + [
-      (
-        "Heartbeat loss", ratio(beats.loss),
-        beats.isEmpty
-          ? "no heartbeats" : "\(grouped(beats.missed)) of \(count(beats.answered + beats.missed, "heartbeat"))"
-      ),
-      (
-        "Connections", grouped(model.summary.ledger.decodedConnections),
-        attempts.refused + attempts.timedOut > 0
-          ? "\(count(attempts.refused + attempts.timedOut, "attempt")) failed"
-          : "decoded of \(grouped(model.summary.ledger.connections))"
-      ),
-      ("Gaps", grouped(holes), holes == 0 ? "no byte of a stream is missing" : "\(count(missing, "byte")) missing"),
-    ]
-  }
-
-  /// The lowest of the percentiles, and the others.
-  private static func roundTrips(_ model: ReportModel) -> [(name: String, value: String, remark: String)] {
-    let trips = model.figures.roundTrips
-    func length(_ value: Int64?) -> String { value.map(Words.length) ?? "–" }
-    let all = model.percentiles.all.map { (PagePercentiles.name($0), length(trips.percentile($0))) }
-    guard let first = all.first else { return [] }
-    let counted = trips.count == 0 ? "none was measured" : "of \(count(trips.count, "round trip"))"
-    let lowest = ("Round trip \(first.0)", first.1, counted)
-    guard all.count > 1 else { return [lowest] }
-    let rest = all.dropFirst(2).map { "\($0.0) \($0.1)" }.joined(separator: ", ")
-    return [lowest, ("Round trip \(all[1].0)", all[1].1, rest.isEmpty ? counted : rest)]
   }
 }

@@ -22,6 +22,8 @@ struct SummaryMark {
     rest.ledger.decodedConnections &-= ledger.decodedConnections
     rest.ledger.midstreamConnections &-= ledger.midstreamConnections
     rest.ledger.tlsConnections &-= ledger.tlsConnections
+    rest.ledger.connectionsRefused &-= ledger.connectionsRefused
+    rest.ledger.connectionsTimedOut &-= ledger.connectionsTimedOut
     for i in ledger.issues.indices { rest.ledger.issues[i] &-= ledger.issues[i] }
     for i in ledger.evicted.indices { rest.ledger.evicted[i] &-= ledger.evicted[i] }
     for i in reassembly.gaps.indices {

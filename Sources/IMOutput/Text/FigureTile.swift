@@ -1,0 +1,71 @@
+import IMMetrics
+import IMWire
+
+/// A figure that people ask for first: a title, a value, and a remark beneath it.
+package struct FigureTile {
+  /// What it is called, and what that means.
+  package let title: String, help: String
+  /// Its value; a dash where it is not known, never 0.
+  package let value: String
+  /// What it is of, and more.
+  package let remark: String
+
+  /// The tiles that `figures` declare, in their order. Round trips have a tile for the first of `percentiles` and one for the others.
+  static func all<Snapshot>(
+    _ figures: [Figure<Snapshot>], _ snapshot: Snapshot, percentiles: [(name: String, percent: Double)] = []
+  ) -> [FigureTile] {
+    var tiles: [FigureTile] = []
+    var remark = FigureParts()
+    var head: (figure: Figure<Snapshot>, text: FigureText, title: String)?
+    func finish() {
+      guard let (figure, text, title) = head else { return }
+      let value = figure.value(snapshot)
+      if case .percentiles(let times)? = value {
+        tiles += all(title, figure.info, text, times, percentiles)
+        return
+      }
+      var parts = remark.all
+      // A ratio without its parts is of nothing.
+      if figure.info.unit == .ratio { parts.insert(share(value, text), at: 0) }
+      tiles.append(
+        FigureTile(
+          title: title, help: figure.info.help, value: value.map { FigureWords.text($0, figure.info.unit) } ?? "–",
+          remark: parts.joined(separator: ", ")))
+    }
+    for (figure, text) in Catalogue.texts(.tiles, in: figures) {
+      if case .tile(let title) = text.style {
+        finish()
+        head = (figure, text, title)
+        remark = FigureParts()
+      } else {
+        remark.add(figure.value(snapshot), text, figure.info.unit)
+      }
+    }
+    finish()
+    return tiles
+  }
+
+  /// `3 of 51 messages`, `no messages`.
+  private static func share(_ value: FigureValue?, _ text: FigureText) -> String {
+    guard case .share(let part, let whole)? = value else { return "no \(text.many)" }
+    return "\(grouped(part)) of \(counted(whole, text))"
+  }
+
+  private static func counted(_ count: UInt64, _ text: FigureText) -> String {
+    "\(grouped(count)) \(count == 1 ? text.one : text.many)"
+  }
+
+  private static func all(
+    _ title: String, _ info: FigureInfo, _ text: FigureText, _ times: RTTRecorder,
+    _ percentiles: [(name: String, percent: Double)]
+  ) -> [FigureTile] {
+    let all = percentiles.map { ($0.name, times.percentile($0.percent).map(Words.length) ?? "–") }
+    let counted = times.count == 0 ? "no \(text.many)" : "of \(counted(times.count, text))"
+    let rest = all.dropFirst(2).map { "\($0.0) \($0.1)" }
+    return all.prefix(2).enumerated().map { place, one in
+      FigureTile(
+        title: "\(title) \(one.0)", help: info.help, value: one.1,
+        remark: place == 0 || rest.isEmpty ? counted : rest.joined(separator: ", "))
+    }
+  }
+}

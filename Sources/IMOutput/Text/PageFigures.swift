@@ -1,0 +1,38 @@
+package import IMMetrics
+
+/// The figures that a page shows first, and those of its verdict, as they are declared.
+package struct PageFigures {
+  private let run: RunSnapshot
+  private let server: ServerSnapshot
+
+  /// Those of a run, or of the part of one that a page covers.
+  package init(_ run: RunSnapshot) {
+    self.run = run
+    server = ServerSnapshot(run.total)
+  }
+
+  /// The tiles; of round trips these percentiles.
+  package func tiles(percentiles: [(name: String, percent: Double)]) -> [FigureTile] {
+    FigureTile.all(Catalogue.servers, server, percentiles: percentiles) + FigureTile.all(Catalogue.run, run)
+  }
+
+  /// Messages that were lost, and those whose fate is known; `nil` without any of these.
+  package var loss: (lost: UInt64, known: UInt64)? {
+    guard case .share(let lost, let known)? = Catalogue.value("messages.loss", in: Catalogue.servers, of: server) else {
+      return nil
+    }
+    return (lost, known)
+  }
+
+  /// Why messages were lost: `2 damaged in transit (checksum)`.
+  package var losses: [String] { FigureWords.parts(.losses, Catalogue.servers, server) }
+
+  /// What else went wrong: `3 messages sent again`; of messages with fates that `isWanted` takes.
+  package func also(isWanted: (String) -> Bool) -> [String] {
+    FigureWords.parts(.also, Catalogue.servers, server, isWanted: isWanted)
+      + FigureWords.parts(.also, Catalogue.run, run)
+  }
+
+  /// What was not seen: `3 packets cut by the snaplen`.
+  package var unseen: [String] { FigureWords.parts(.unseen, Catalogue.run, run) }
+}
