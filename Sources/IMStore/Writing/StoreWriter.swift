@@ -106,6 +106,8 @@ package final class StoreWriter {
     do throws(StoreError) {
       try write(captures: batch)
       try write(messages: batch)
+      for change in batch.changes { try write(change) }
+      for (session, name) in batch.names { sessions.note(session, name) }
       for issue in batch.issues {
         connections.note(issue.connection)
         try problems.write(issue)
@@ -212,27 +214,47 @@ package final class StoreWriter {
     periods.count(sample)
   }
 
-  /// Writes what has become of a message since `old` was written of it.
+  /// Writes what has become of a live message since `old` was written of it.
   private func write(
     _ message: borrowing StoredFacts, _ sample: Figures.Sample, _ kinds: ProblemKinds, over old: CountedMessage
   ) throws(StoreError) {
-    let status = try names.status(message)
-    // A session may have got its name since.
-    if !isLive { sessions.note(message, sample) }
-    guard try openMessages.update(message, problems: kinds, status: status, from: old) else { return }
-    // A fate's problem tells its cause.
-    let isOfOldCause = old.cause != message.exchange.cause.map { Int64($0.rawValue) }
-    let kept = old.kinds.intersection(kinds).subtracting(isOfOldCause ? .fates : [])
-    let (gone, new) = (old.kinds.subtracting(kept), kinds.subtracting(kept))
-    if gone != [] {
-      try indexProblems()
-      try problems.remove(gone, of: message)
-    }
-    if new != [] { try problems.write(message, new) }
+    let new = CountedMessage(message, kinds, status: try names.status(message))
+    guard try openMessages.update(message.id, to: new, from: old) else { return }
+    try change(message.exchange, MessagePlace(message.first), from: old, to: new)
     let counted = Figures.Counted(old)
     sessions.count(message, sample, instead: counted)
     connections.count(message, sample, instead: counted)
     periods.count(sample, instead: counted)
+  }
+
+  /// Writes what has become of a message of a file.
+  private func write(_ change: MessageChange) throws(StoreError) {
+    // None where it was removed to make room.
+    guard let (old, checksum, place) = try openMessages.counted(change.id) else { return }
+    let exchange = change.exchange
+    let new = CountedMessage(
+      old, change, ProblemKinds(of: exchange), status: try names.status(change.status, exchange.status),
+      checksum: checksum)
+    guard try openMessages.update(change.id, to: new, from: old) else { return }
+    try self.change(exchange, place, from: old, to: new)
+    let sample = Figures.Sample(exchange), counted = Figures.Counted(old)
+    sessions.count(change, sample, nameIsNumber: names.hasNumbers(exchange.plan), instead: counted)
+    connections.count(place.connection, sample, instead: counted)
+    periods.count(sample, instead: counted)
+  }
+
+  /// Changes the problems of a message whose row said `old` and says `new`.
+  private func change(
+    _ exchange: borrowing Exchange, _ place: MessagePlace, from old: CountedMessage, to new: CountedMessage
+  ) throws(StoreError) {
+    // A fate's problem tells its cause.
+    let kept = old.kinds.intersection(new.kinds).subtracting(old.cause != new.cause ? .fates : [])
+    let (gone, come) = (old.kinds.subtracting(kept), new.kinds.subtracting(kept))
+    if gone != [] {
+      try indexProblems()
+      try problems.remove(gone, of: exchange)
+    }
+    if come != [] { try problems.write(exchange, place, come) }
   }
 
   /// Builds the index by which problems are found, if it is not there.
