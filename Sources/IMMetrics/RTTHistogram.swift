@@ -61,26 +61,36 @@ package struct RTTHistogram: Equatable, Sendable {
   /// Puts the last samples to the others.
   @inline(never)
   private mutating func settle() {
-    for i in 0..<waitingCount { loose.append(waiting[i]) }
+    if settled.isEmpty, loose.count + waitingCount <= Self.mostLoose {
+      loose.reserveCapacity(loose.count + waitingCount)
+      for i in 0..<waitingCount { loose.append(waiting[i]) }
+    } else {
+      fold()
+    }
     waitingCount = 0
-    if loose.count > Self.mostLoose { fold() }
   }
 
   /// Counts all samples in buckets.
   private mutating func fold() {
-    for i in 0..<waitingCount { loose.append(waiting[i]) }
+    for index in loose { count(index) }
+    loose = []
+    for i in 0..<waitingCount { count(waiting[i]) }
     waitingCount = 0
-    loose.sort()
-    var runs: [Bucket] = []
-    for index in loose {
-      if let last = runs.indices.last, runs[last].index == index {
-        runs[last].count += 1
-      } else {
-        runs.append(Bucket(index: index, count: 1))
-      }
+  }
+
+  private mutating func count(_ index: UInt16) {
+    // Round trips of one connection are alike, so the search is short; new buckets are rare.
+    var low = 0
+    var high = settled.count
+    while low < high {
+      let middle = (low + high) / 2
+      if settled[middle].index < index { low = middle + 1 } else { high = middle }
     }
-    settled = settled.isEmpty ? runs : Self.merged(settled, runs)
-    loose.removeAll(keepingCapacity: true)
+    if low < settled.count, settled[low].index == index {
+      settled[low].count += 1
+    } else {
+      settled.insert(Bucket(index: index, count: 1), at: low)
+    }
   }
 
   private static func merged(_ ours: [Bucket], _ theirs: [Bucket]) -> [Bucket] {
@@ -133,16 +143,31 @@ package struct RTTHistogram: Equatable, Sendable {
   package func percentile(_ percent: Double) -> Int64? {
     guard count > 0 else { return nil }
     let rank = max(1, (percent / 100 * Double(count)).rounded(.up))
+    if settled.isEmpty {
+      let place = min(Int(rank), Int(count)) - 1
+      return value(of: sortedSamples[place])
+    }
     var seen: UInt64 = 0
     for bucket in buckets {
       seen += bucket.count
-      if Double(seen) >= rank {
-        let value = Int64((RTTBuckets.value(Int(bucket.index)) * 1_000).rounded())
-        // In the first and the last bucket the exact ends are known.
-        return min(max(value, least), greatest)
-      }
+      if Double(seen) >= rank { return value(of: bucket.index) }
     }
     return greatest
+  }
+
+  /// The value of a bucket, in microseconds.
+  private func value(of bucket: UInt16) -> Int64 {
+    let value = Int64((RTTBuckets.value(Int(bucket)) * 1_000).rounded())
+    // In the first and the last bucket the exact ends are known.
+    return min(max(value, least), greatest)
+  }
+
+  /// The buckets of all samples, one for each, in order; there are few.
+  private var sortedSamples: [UInt16] {
+    var samples = loose
+    for i in 0..<waitingCount { samples.append(waiting[i]) }
+    samples.sort()
+    return samples
   }
 
   /// The buckets that are not empty, as an Elasticsearch `histogram` wants them: milliseconds and counts.

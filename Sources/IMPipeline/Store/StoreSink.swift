@@ -10,8 +10,8 @@ import IMWire
 ///
 /// Live messages go through a `MessageSink`, which keeps all of each until its fate is final.
 final class StoreSink: EngineSink {
-  /// What is kept of an exchange beyond what all captures take: most have nothing here, since their rows are written.
-  static let costPerMessage = 64
+  /// What is kept of an exchange beyond what all captures take, on average: most have nothing, since their rows are written.
+  static let costPerMessage = 16
 
   private let plans: [ProtocolPlan]
   private let search: SearchFields

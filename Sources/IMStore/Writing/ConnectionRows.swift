@@ -12,6 +12,9 @@ struct ConnectionRows: ~Copyable {
   private var upsert: Statement
   private var update: Statement
   private var states: ConnectionStates
+  /// What `upsert` has as the server and as the profile: many connections in a row have the same.
+  private var boundServer: Endpoint?
+  private var boundPlan: UInt8?
   private var out = ByteWriter(capacity: 128)
 
   init(_ database: Connection) throws(StoreError) {
@@ -70,10 +73,16 @@ struct ConnectionRows: ~Copyable {
       let info = row.info
       upsert.bind(1, Int64(info.serial))
       upsert.bind(2, text { $0.endpoint(info.client) })
-      upsert.bind(3, text { $0.endpoint(info.server) })
+      if info.server != boundServer {
+        upsert.bind(3, text { $0.endpoint(info.server) })
+        boundServer = info.server
+      }
       upsert.bind(4, info.peer == info.client ? nil : text { $0.endpoint(info.peer) })
       upsert.bind(5, info.carriers.isEmpty ? nil : text { $0.names(info.carriers) })
-      upsert.bind(6, names.profile(info.plan))
+      if info.plan != boundPlan {
+        upsert.bind(6, names.profile(info.plan))
+        boundPlan = info.plan
+      }
       upsert.bind(7, states.take(info.serial)?.rawValue)
       row.figures.bind(to: &upsert, behind: 7)
       try upsert.run()

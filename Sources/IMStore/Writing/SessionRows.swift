@@ -49,6 +49,8 @@ struct SessionRows: ~Copyable {
   private var roundTripPlaces = NumberTable<UInt32>()
   /// Names that sessions have got behind their first messages.
   private var lateNames: [UInt32: String] = [:]
+  /// What `upsert` has as the profile.
+  private var boundPlan: UInt8?
   private var upsert: Statement
   private var addName: Statement
   private var addConnection: Statement
@@ -154,7 +156,10 @@ struct SessionRows: ~Copyable {
       upsert.bind(1, Int64(session) + 1)
       upsert.bind(2, row.name)
       upsert.bind(3, row.nameIsNumber ? 1 : 0)
-      upsert.bind(4, names.profile(row.plan))
+      if row.plan != boundPlan {
+        upsert.bind(4, names.profile(row.plan))
+        boundPlan = row.plan
+      }
       upsert.bind(5, Int64(row.newest))
       upsert.bind(6, row.begunAt)
       upsert.bind(7, fresh)

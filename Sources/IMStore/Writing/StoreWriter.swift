@@ -20,7 +20,7 @@ package final class StoreWriter {
 
   /// Rows between two writings of sums: soon at first, for whoever reads meanwhile, then this many, or four for each row that
   /// a writing changes. A million messages of a hundred thousand clients would else change a hundred thousand rows over and over.
-  private static let firstSums = [100, 2_000, 50_000], lastSums = 500_000, rowsPerSum = 4
+  private static let firstSums = [100, 2_000], watchedSums = 50_000, lastSums = 500_000, rowsPerSum = 4
   /// Sessions, connections or periods that may wait for that, a sixth of a KB each.
   private static let sumLimit = 196_608
 
@@ -39,7 +39,8 @@ package final class StoreWriter {
   package private(set) var removed: UInt64 = 0
   /// Rows since sums were written, how many there may be, and how often they were written.
   private var rowsSinceSums = 0
-  private var rowsBetweenSums = StoreWriter.firstSums[0]
+  private var rowsBetweenSums: Int
+  private let firstSums: [Int]
   private var writtenSums = 0
   @exclusivity(unchecked) private var names: NameRows
   @exclusivity(unchecked) private var rows: MessageRows
@@ -80,6 +81,8 @@ package final class StoreWriter {
     isLive = options.isLive
     hasIndexes = options.isLive
     maximumBytes = options.maximumBytes
+    firstSums = Self.firstSums + (options.isWatched ? [Self.watchedSums] : [])
+    rowsBetweenSums = Self.firstSums[0]
     self.names = names
     self.rows = rows
     self.openMessages = openMessages
@@ -130,11 +133,10 @@ package final class StoreWriter {
   private func write(messages batch: StoreBatch) throws(StoreError) {
     // Borrowed: a copy of each would count references to its texts.
     let messages = batch.messages.span
-    if let order = batch.order {
-      for i in order { try write(messages[i]) }
-    } else {
-      for i in messages.indices { try write(messages[i]) }
-    }
+    // One that has a row is looked for: by then those before it are to have theirs.
+    let together = isLive ? 0 : messages.count / MessageRows.together * MessageRows.together
+    let order = batch.order
+    for i in messages.indices { try write(messages[order?[i] ?? i], isTogether: i < together) }
   }
 
   private func write(captures batch: StoreBatch) throws(StoreError) {
@@ -195,10 +197,10 @@ package final class StoreWriter {
     rowsSinceSums = 0
     writtenSums += 1
     rowsBetweenSums =
-      writtenSums < Self.firstSums.count ? Self.firstSums[writtenSums] : max(Self.lastSums, changed * Self.rowsPerSum)
+      writtenSums < firstSums.count ? firstSums[writtenSums] : max(Self.lastSums, changed * Self.rowsPerSum)
   }
 
-  private func write(_ message: borrowing StoredFacts) throws(StoreError) {
+  private func write(_ message: borrowing StoredFacts, isTogether: Bool) throws(StoreError) {
     let kinds = ProblemKinds(of: message.exchange)
     let sample = Figures.Sample(message.exchange)
     if message.isUpdate {
@@ -206,8 +208,9 @@ package final class StoreWriter {
       // Removed to make room, while its fate could still change.
       if message.id <= oldRows?.last ?? 0 { return }
     }
-    try rows.write(
-      message, begun: sample.begun, problems: kinds, type: names.type(message), status: names.status(message))
+    let found = MessageRows.Found(
+      begun: sample.begun, problems: kinds, type: try names.type(message), status: try names.status(message))
+    try rows.write(message, found, isTogether: isTogether)
     if kinds.rawValue != 0 { try problems.write(message, kinds) }
     sessions.count(message, sample)
     connections.count(message, sample)
