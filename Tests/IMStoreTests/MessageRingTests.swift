@@ -50,8 +50,8 @@ import Testing
     /// Message `number`, which came at as many microseconds.
     private func exchange(_ number: UInt32, _ fate: Fate) -> Exchange {
       var kept = KeptExchange(
-        number: number, session: 0, direction: .clientToServer, firstAt: Timestamp(microseconds: Int64(number)), flow: 0,
-        connection: 1, bodyCount: 0, end: 0, fingerprint: 0, clock: 0, flags: .good, plan: 0, kind: 0)
+        number: number, session: 0, direction: .clientToServer, firstAt: Timestamp(microseconds: Int64(number)),
+        flow: 0, connection: 1, bodyCount: 0, end: 0, fingerprint: 0, clock: 0, flags: .good, plan: 0, kind: 0)
       kept.outcome.decide(fate)
       return Exchange(kept, sequence: UInt64(number), id: number, rest: ExchangeRest())
     }

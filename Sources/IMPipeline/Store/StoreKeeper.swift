@@ -74,7 +74,9 @@ final class StoreKeeper: Companion {
   var wantsClock: Bool { isLive }
   /// Of connections, the end, and once a minute whether one side is done.
   var needs: EngineOptions.Needs { MessageSink.needs(hearsDecided: true).union([.connections, .progress]) }
-  var cost: (connection: Int, exchange: Int, server: Int) { (0, isLive ? MessageStore.costPerMessage : StoreSink.costPerMessage, 0) }
+  var cost: (connection: Int, exchange: Int, server: Int) {
+    (0, isLive ? MessageStore.costPerMessage : StoreSink.costPerMessage, 0)
+  }
 
   func ears(before other: (any EngineSink)?) -> (any EngineSink)? {
     let search = SearchFields(run.plans, includesPayload: choices.keepsPayload)

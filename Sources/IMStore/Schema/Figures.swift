@@ -56,7 +56,8 @@ struct Figures {
   static func update(_ table: String, key: String) -> String {
     let places = columns.enumerated().map { "?\($0 + 2) AS \($1)" }.joined(separator: ", ")
     let sets = additions(table, "new").map { "\($0.column) = \($0.value)" }
-    return "UPDATE \(table) SET \(sets.joined(separator: ", ")) FROM (SELECT \(places)) AS new WHERE \(table).\(key) = ?1"
+    return "UPDATE \(table) SET \(sets.joined(separator: ", ")) FROM (SELECT \(places)) AS new "
+      + "WHERE \(table).\(key) = ?1"
   }
 
   /// What a message brings, by the definitions of `SessionMetrics`: found once, and counted several times.

@@ -23,9 +23,15 @@ struct MessageChange: Sendable {
     private(set) var flags: UInt32 = 0
     /// Whether the row has a copy or an answer that its counts lack.
     var isTouched = false
+    /// The time of an answer that the row tells of, and that is still to come.
+    var awaited: Int64?
 
     mutating func add(_ frame: TimedFrame) {
       guard !frame.isAnswer else {
+        if frame.time == awaited {
+          awaited = nil
+          return
+        }
         if answers.count < TimedFrame.most { answers.append(frame.time) }
         return
       }

@@ -1,6 +1,7 @@
 package import IMEngine
 package import IMFields
 package import IMOutput
+import IMWire
 
 /// The messages of a file from their first copies until what became of them is with the writer, which gets them in the order in which
 /// they began.
@@ -108,6 +109,11 @@ package struct MessageRing: ~Copyable {
       message.name = names[message.exchange.session]
     }
     if let extras = message.extras { textBytes -= extras.byteCount }
+    // Its fate may be told before the frame that decided it: the row tells of the answer then, by the round trip.
+    if message.firstAnswer == OpenMessage.none, let latency = message.exchange.latency {
+      later[message.exchange.id, default: MessageChange.Later()].awaited =
+        message.exchange.firstAt.microseconds + latency.microseconds
+    }
     batch.add(StoredFacts(message))
   }
 

@@ -140,8 +140,8 @@ package struct StoreBatch: Sendable {
 package struct BatchSize: Equatable, Sendable {
   /// Rows of the first batch: two pages of a screen.
   static let first = 100
-  /// Rows of all batches in the end; ten times as many are not faster.
-  static let last = 5_000
+  /// Rows of all batches in the end, 272 bytes each; more are not faster.
+  static let last = 2_500
 
   /// Rows of the next batch.
   package private(set) var next: Int
