@@ -163,7 +163,7 @@ let package = Package(
         "IMPipeline", "IMBrowser", "IMCapture", "IMEngine", "IMMetrics", "IMDocuments", "IMOutput", "IMProfile",
         "IMReport", "IMStore", "IMTerminal", "IMWire",
       ]),
-    tests("IMStoreTests", ["IMStore", "IMWire"]),
+    tests("IMStoreTests", ["IMStore", "IMEngineTestSupport", "IMOutput", "IMEngine", "IMWire"]),
     tests("IMReportTests", ["IMReport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
     tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
     tests(

@@ -5,7 +5,8 @@ package import IMWire
 /// Only buckets that are not empty are kept, in order: nothing for no samples, 16 bytes a bucket else, at most 289. Made
 /// for connections and periods, of which there are many. Percentiles are within 2.5 % from 0.1 ms to 120 s.
 ///
-/// The last few samples wait for the others, so that the buckets, which lie elsewhere, are asked for once for all of them.
+/// The last few samples wait for the others, so that what lies elsewhere is asked for once for all of them; and up to `mostLoose` are
+/// a list of buckets, 2 bytes each: many connections have no more.
 package struct RTTHistogram: Equatable, Sendable {
   /// A bucket that is not empty.
   struct Bucket: Equatable, Sendable {
@@ -13,8 +14,11 @@ package struct RTTHistogram: Equatable, Sendable {
     var count: UInt64
   }
 
+  private static var mostLoose: Int { 96 }
+
   private var settled: [Bucket] = []
-  /// The buckets of samples that `settled` does not count yet.
+  /// The buckets of samples that `settled` does not count yet, in no order; and of the last ones.
+  private var loose: [UInt16] = []
   private var waiting = InlineArray<12, UInt16>(repeating: 0)
   private var waitingCount = 0
   /// Samples.
@@ -54,40 +58,42 @@ package struct RTTHistogram: Equatable, Sendable {
     greatest = max(greatest, value)
   }
 
-  /// Counts the samples that wait.
+  /// Puts the last samples to the others.
   @inline(never)
   private mutating func settle() {
-    for i in 0..<waitingCount {
-      let index = waiting[i]
-      let place = position(index)
-      if place < settled.count, settled[place].index == index {
-        settled[place].count += 1
-      } else {
-        settled.insert(Bucket(index: index, count: 1), at: place)
-      }
+    if settled.isEmpty, loose.count + waitingCount <= Self.mostLoose {
+      loose.reserveCapacity(loose.count + waitingCount)
+      for i in 0..<waitingCount { loose.append(waiting[i]) }
+    } else {
+      fold()
     }
     waitingCount = 0
   }
 
-  /// Counts the samples that wait, before several questions: each asks for them.
-  package mutating func gather() { if waitingCount > 0 { settle() } }
-
-  /// The buckets of all samples.
-  var buckets: [Bucket] {
-    guard waitingCount > 0 else { return settled }
-    var all = self
-    all.settle()
-    return all.settled
+  /// Counts all samples in buckets.
+  private mutating func fold() {
+    for index in loose { count(index) }
+    loose = []
+    for i in 0..<waitingCount { count(waiting[i]) }
+    waitingCount = 0
   }
 
-  /// Two that have the same samples, as far as buckets tell.
-  package static func == (a: RTTHistogram, b: RTTHistogram) -> Bool {
-    a.count == b.count && a.sum == b.sum && a.least == b.least && a.greatest == b.greatest && a.buckets == b.buckets
+  private mutating func count(_ index: UInt16) {
+    // Round trips of one connection are alike, so the search is short; new buckets are rare.
+    var low = 0
+    var high = settled.count
+    while low < high {
+      let middle = (low + high) / 2
+      if settled[middle].index < index { low = middle + 1 } else { high = middle }
+    }
+    if low < settled.count, settled[low].index == index {
+      settled[low].count += 1
+    } else {
+      settled.insert(Bucket(index: index, count: 1), at: low)
+    }
   }
 
-  /// Adds the samples of another histogram; the result is that of all samples taken by one.
-  package mutating func add(_ other: RTTHistogram) {
-    let (ours, theirs) = (buckets, other.buckets)
+  private static func merged(_ ours: [Bucket], _ theirs: [Bucket]) -> [Bucket] {
     var merged: [Bucket] = []
     merged.reserveCapacity(max(ours.count, theirs.count))
     var i = 0
@@ -103,7 +109,29 @@ package struct RTTHistogram: Equatable, Sendable {
       if a <= b { i += 1 }
       if b <= a { j += 1 }
     }
-    settled = merged
+    return merged
+  }
+
+  /// Counts all samples in buckets, before several questions: each does so for itself.
+  package mutating func gather() { if waitingCount > 0 || !loose.isEmpty { fold() } }
+
+  /// The buckets of all samples.
+  var buckets: [Bucket] {
+    guard waitingCount > 0 || !loose.isEmpty else { return settled }
+    var all = self
+    all.fold()
+    return all.settled
+  }
+
+  /// Two that have the same samples, as far as buckets tell.
+  package static func == (a: RTTHistogram, b: RTTHistogram) -> Bool {
+    a.count == b.count && a.sum == b.sum && a.least == b.least && a.greatest == b.greatest && a.buckets == b.buckets
+  }
+
+  /// Adds the samples of another histogram; the result is that of all samples taken by one.
+  package mutating func add(_ other: RTTHistogram) {
+    settled = Self.merged(buckets, other.buckets)
+    loose = []
     waitingCount = 0
     count += other.count
     sum &+= other.sum
@@ -115,31 +143,35 @@ package struct RTTHistogram: Equatable, Sendable {
   package func percentile(_ percent: Double) -> Int64? {
     guard count > 0 else { return nil }
     let rank = max(1, (percent / 100 * Double(count)).rounded(.up))
+    if settled.isEmpty {
+      let place = min(Int(rank), Int(count)) - 1
+      return value(of: sortedSamples[place])
+    }
     var seen: UInt64 = 0
     for bucket in buckets {
       seen += bucket.count
-      if Double(seen) >= rank {
-        let value = Int64((RTTBuckets.value(Int(bucket.index)) * 1_000).rounded())
-        // In the first and the last bucket the exact ends are known.
-        return min(max(value, least), greatest)
-      }
+      if Double(seen) >= rank { return value(of: bucket.index) }
     }
     return greatest
+  }
+
+  /// The value of a bucket, in microseconds.
+  private func value(of bucket: UInt16) -> Int64 {
+    let value = Int64((RTTBuckets.value(Int(bucket)) * 1_000).rounded())
+    // In the first and the last bucket the exact ends are known.
+    return min(max(value, least), greatest)
+  }
+
+  /// The buckets of all samples, one for each, in order; there are few.
+  private var sortedSamples: [UInt16] {
+    var samples = loose
+    for i in 0..<waitingCount { samples.append(waiting[i]) }
+    samples.sort()
+    return samples
   }
 
   /// The buckets that are not empty, as an Elasticsearch `histogram` wants them: milliseconds and counts.
   package func forEachBucket(_ body: (_ milliseconds: Double, _ count: UInt64) -> Void) {
     for bucket in buckets { body(RTTBuckets.value(Int(bucket.index)), bucket.count) }
-  }
-
-  private func position(_ index: UInt16) -> Int {
-    // Round trips of one connection are alike, so the search is short; new buckets are rare.
-    var low = 0
-    var high = settled.count
-    while low < high {
-      let middle = (low + high) / 2
-      if settled[middle].index < index { low = middle + 1 } else { high = middle }
-    }
-    return low
   }
 }

@@ -119,9 +119,9 @@ extension Tracker {
       table.dropOldest()
       if flags.contains(.moved) { continue }
       if !flags.contains(.settled) {
-        // At most fifteen in sixteen are moved in a round: a flood of messages without answers must not make each of them
-        // expensive.
-        if moved < table.capacity / 16 * 15 {
+        // At most three in four are moved in a round, so three for each that finds room: a flood of messages without answers must
+        // not make each of them expensive.
+        if moved < table.capacity / 4 * 3 {
           moved += 1
           moveDropped(exchange)
           continue

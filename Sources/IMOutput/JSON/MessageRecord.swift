@@ -32,7 +32,8 @@ package struct FirstCopy: Sendable, BitwiseCopyable {
   /// Whether sessions are numbers on the wire.
   package let sessionIsNumber: Bool
 
-  init(
+  /// What `frame` tells, a first copy; `place` is its offset in `capture`.
+  package init(
     _ frame: Frame, _ info: ConnectionInfo, _ direction: Direction, _ plan: ProtocolPlan, capture: UInt32,
     place: UInt64?
   ) {
@@ -123,8 +124,6 @@ package final class MessageRecord {
   @exclusivity(unchecked) package internal(set) var owner: SocketOwner?
   /// What `body` and `fields` hold.
   @exclusivity(unchecked) var keptBytes = 0
-  /// What was told of the message: `outcome` as it was then; 0 where nothing was.
-  @exclusivity(unchecked) private var told: UInt64 = 0
   /// The remarks on any of its copies, as `FrameFlagNames.mask` has them.
   @exclusivity(unchecked) package internal(set) var flags: UInt32 = 0
   /// Whether a copy after the first was made on purpose.
@@ -146,7 +145,7 @@ package final class MessageRecord {
     (status, statusName) = (nil, nil)
     (tlvs, body, fields) = ([], [], [])
     owner = nil
-    (keptBytes, told) = (0, 0)
+    keptBytes = 0
     self.flags = flags
     isRetried = false
   }
@@ -187,22 +186,6 @@ package final class MessageRecord {
     Facts(first: first, status: status, sessionName: sessionName, flags: flags, hasFields: !fields.isEmpty)
   }
 
-  /// What there is to tell of a message.
-  package enum News: Sendable {
-    /// All of it: nothing was told.
-    case message
-    /// What has become of it since something was.
-    case change
-  }
-
-  /// What there is to tell of it, which is told then; `nil` where nothing has changed since something was.
-  package func news(_ exchange: Exchange) -> News? {
-    let outcome = outcome(exchange)
-    guard told != outcome else { return nil }
-    defer { told = outcome }
-    return told == 0 ? .message : .change
-  }
-
   // Of the lists, for other rooms, into which the compiler does not see from there.
 
   /// Copies that were kept one by one.
@@ -211,17 +194,4 @@ package final class MessageRecord {
   package var answerCount: Int { answers.count }
   /// Microseconds since the epoch of the first answer; `nil` without one.
   package var firstAnswer: Int64? { answers.first }
-
-  /// What has become of it as one number, never 0: another one as soon as anything of it has changed, but for one chance in 2⁶³.
-  private func outcome(_ exchange: Exchange) -> UInt64 {
-    var hash: UInt64 = 0x9e37_79b9_7f4a_7c15
-    func add(_ value: UInt64) { hash = (hash ^ value) &* 0xff51_afd7_ed55_8ccd ^ (hash >> 29) }
-    add(
-      UInt64(exchange.fate.rawValue) | UInt64(exchange.cause?.rawValue ?? 255) << 8 | UInt64(exchange.status) << 16
-        | UInt64(exchange.flags.rawValue & Exchange.Flags.late.rawValue) << 32 | (sessionName == nil ? 0 : 1 << 40))
-    add(UInt64(exchange.repeats) | UInt64(exchange.duplicates) << 16 | UInt64(flags) << 32)
-    add(UInt64(bitPattern: exchange.latency?.microseconds ?? -1))
-    add(UInt64(truncatingIfNeeded: copies.count) | UInt64(truncatingIfNeeded: answers.count) << 32)
-    return hash | 1
-  }
 }

@@ -38,14 +38,13 @@ final class StoreKeeper: Companion {
 
   private let run: Run
   private let choices: StoreChoices
-  private let queue = StoreQueue()
+  private let queue: StoreQueue
   private var file: StoreFile?
   private var writer: StoreWriter?
   private var thread: StoreThread?
-  @exclusivity(unchecked) private var batch = StoreBatch()
-  /// Messages of files that wait for older ones.
-  @exclusivity(unchecked) private var order = MessageOrder()
-  @exclusivity(unchecked) private var size: BatchSize
+  private let feed: StoreFeed
+  /// What hears of the messages of files, and of live ones.
+  private var fileSink: StoreSink?
   private var sink: MessageSink?
   /// Where `-w` has written the packets of a live run.
   private let written: WrittenPackets?
@@ -53,14 +52,10 @@ final class StoreKeeper: Companion {
   private var spill: SpillCapture?
   /// What packets are read from.
   private var source: (any PacketSource)?
-  /// Live, seconds after which a batch is handed on whatever it has, and rows that may wait.
-  private static let patience = 0.1, maximumWaiting = 50_000
   private let isLive: Bool
-  private var handedOnAt = LiveWatch.clock()
-  /// Messages for which the disk was too slow.
-  private var dropped: UInt64 = 0
   /// Captures that were opened.
   private var captureCount = 0
+  /// Live messages whose fates are final.
   @exclusivity(unchecked) private var messageCount: UInt64 = 0
   /// Whether an error of the store has ended the run, which tells it.
   private var isTold = false
@@ -71,58 +66,50 @@ final class StoreKeeper: Companion {
     isLive = place.run.isLive
     written = place.written
     self.choices = choices
-    size = BatchSize(maximumBytes: choices.maximumBytes)
+    queue = StoreQueue()
+    feed = StoreFeed(queue, isLive: isLive, BatchSize(maximumBytes: choices.maximumBytes))
   }
 
   /// A message whose line has gone quiet is decided and stored all the same.
   var wantsClock: Bool { isLive }
   /// Of connections, the end, and once a minute whether one side is done.
   var needs: EngineOptions.Needs { MessageSink.needs(hearsDecided: true).union([.connections, .progress]) }
-  var cost: (connection: Int, exchange: Int, server: Int) { (0, MessageStore.costPerMessage, 0) }
+  var cost: (connection: Int, exchange: Int, server: Int) {
+    (0, isLive ? MessageStore.costPerMessage : StoreSink.costPerMessage, 0)
+  }
 
   func ears(before other: (any EngineSink)?) -> (any EngineSink)? {
-    let sink = MessageSink(
-      plans: run.plans, selection: MessageSelection(MessageChoice(), Run.MessageFilter()),
-      search: SearchFields(run.plans, includesPayload: choices.keepsPayload),
-      take: { [unowned self] record, exchange in isLive ? takeFinal(record, exchange) : tell(record, exchange) })
-    sink.hear = { [unowned self] issue, connection in
-      batch.add(issue, connection)
-      handOn()
+    let search = SearchFields(run.plans, includesPayload: choices.keepsPayload)
+    guard isLive else {
+      let sink = StoreSink(plans: run.plans, search: search, feed)
+      fileSink = sink
+      return other.map { PairSink(sink, $0) } ?? sink
     }
-    sink.watch = { [unowned self] report in
-      batch.add(report)
-      handOn()
+    let sink = MessageSink(
+      plans: run.plans, selection: MessageSelection(MessageChoice(), Run.MessageFilter()), search: search,
+      take: { [unowned self] record, exchange in takeFinal(record, exchange) })
+    sink.hear = { [feed] issue, connection in
+      feed.batch.add(issue, connection)
+      feed.handOn()
+    }
+    sink.watch = { [feed] report in
+      feed.batch.add(report)
+      feed.handOn()
     }
     // Whoever watches sees a message when it is sent; one of a file when its fate is decided, and not a minute later.
-    sink.followsFromStart = isLive
-    sink.follow = { [unowned self] record, exchange in isLive ? takeOpen(record, exchange) : tell(record, exchange) }
+    sink.followsFromStart = true
+    sink.follow = { [feed] record, exchange in
+      feed.batch.addOpen(record, exchange)
+      feed.handOn()
+    }
     self.sink = sink
     return other.map { PairSink(sink, $0) } ?? sink
   }
 
-  /// Writes a message of a file, or what has become of it since it was written; nothing where nothing has.
-  private func tell(_ record: MessageRecord, _ exchange: Exchange) {
-    guard let news = record.news(exchange) else { return }
-    if news == .message { messageCount += 1 }
-    while order.isNextDue(before: exchange) { moveNext() }
-    order.add(record, exchange, isUpdate: news == .change, to: &batch)
-    handOn()
-  }
-
-  private func moveNext() {
-    order.moveNext(to: &batch)
-    handOn()
-  }
-
   private func takeFinal(_ record: MessageRecord, _ exchange: Exchange) {
     messageCount += 1
-    batch.addFinal(record, exchange)
-    handOn()
-  }
-
-  private func takeOpen(_ record: MessageRecord, _ exchange: Exchange) {
-    batch.addOpen(record, exchange)
-    handOn()
+    feed.batch.addFinal(record, exchange)
+    feed.handOn()
   }
 
   /// The file is made when there is something to read, so a name that is mistyped costs no store that is there; and while this
@@ -130,6 +117,7 @@ final class StoreKeeper: Companion {
   func opened(_ source: any PacketSource) throws(CaptureError) {
     captureCount += 1
     sink?.capture = UInt32(clamping: captureCount - 1)
+    fileSink?.capture = UInt32(clamping: captureCount - 1)
     self.source = source
     guard file == nil else { return }
     let file = try StoreFile(choices.path)
@@ -143,6 +131,7 @@ final class StoreKeeper: Companion {
     var options = StoreOptions(
       captures: captures, writer: "imdump \(imdumpVersion)", sessionLimit: min(65_536, run.decode.memory >> 12))
     options.isLive = isLive
+    options.isWatched = choices.written != nil
     options.maximumBytes = choices.maximumBytes.map { spills ? $0 / 2 : $0 }
     do throws(StoreError) { writer = try StoreWriter(file.place, called: file.path, run.plans, options) } catch {
       throw CaptureError(error)
@@ -152,6 +141,7 @@ final class StoreKeeper: Companion {
     spill = SpillCapture(
       file.place, folder: file.folder, maximumBytes: choices.maximumBytes.map { $0 / 2 } ?? StoreChoices.defaultSpill,
       linkType: link, user: run.confinement.user)
+    feed.willOffer = { [unowned self] in spill?.flush() }
   }
 
   /// Whether packets are kept beside the store.
@@ -181,6 +171,7 @@ final class StoreKeeper: Companion {
     }
     guard let spill else {
       sink?.places.begin(bytes, at: source?.batchOffset)
+      fileSink?.places.begin(bytes, at: source?.batchOffset)
       return records.count
     }
     if let oldest = queue.oldestCapture { spill.forget(before: UInt32(clamping: oldest)) }
@@ -188,14 +179,14 @@ final class StoreKeeper: Companion {
     sink?.places.begin(bytes, packets)
     sink?.capture = spill.number > 0 ? spill.number - 1 : 0
     let changes = spill.takeChanges()
-    for file in changes.begun { batch.begin(Int64(file.number), file.path) }
-    for number in changes.gone { batch.forget(Int64(number)) }
+    for file in changes.begun { feed.batch.begin(Int64(file.number), file.path) }
+    for number in changes.gone { feed.batch.forget(Int64(number)) }
     return records.count
   }
 
   /// Tells the writer of files that were begun.
   private func noteFiles(_ written: WrittenPackets) {
-    for file in written.takeBegun() { batch.begin(Int64(file.number), file.path) }
+    for file in written.takeBegun() { feed.batch.begin(Int64(file.number), file.path) }
   }
 
   func afterBatch(_ driver: Driver) throws(CaptureError) {
@@ -205,57 +196,30 @@ final class StoreKeeper: Companion {
     }
     guard isLive else { return }
     sink?.tellDecided()
-    guard !batch.isEmpty else { return }
-    let now = LiveWatch.clock()
-    if now - handedOnAt >= Self.patience { offer(now) }
-  }
-
-  /// Hands a batch on without waiting.
-  private func offer(_ now: Double) {
-    spill?.flush()
-    if queue.offer(batch) {
-      handedOnAt = now
-      size.grow()
-      batch = StoreBatch()
-    } else if batch.count >= Self.maximumWaiting {
-      dropped += UInt64(batch.messageCount)
-      batch.drop()
-    }
-  }
-
-  private func handOn() {
-    guard batch.count >= size.next else { return }
-    // Where there was no room, it is asked for again every so many rows, not for each.
-    if isLive {
-      if batch.count % size.next == 0 { offer(LiveWatch.clock()) }
-      return
-    }
-    queue.put(batch)
-    size.grow()
-    batch = queue.emptyBatch()
+    feed.offerInTime()
   }
 
   func finish(_ driver: Driver) {
     sink?.end()
-    while !order.isEmpty { moveNext() }
+    fileSink?.end()
     spill?.close()
     if let written { noteFiles(written) }
-    if !batch.isEmpty { queue.put(batch) }
-    batch = StoreBatch()
+    feed.end()
   }
 
   func conclude(_ status: ExitStatus) -> ExitStatus {
     guard let thread else { return status }
     let removed: UInt64
     do throws(StoreError) {
-      removed = try thread.join(isWhole: status == .success && dropped == 0)
+      removed = try thread.join(isWhole: status == .success && feed.dropped == 0)
     } catch {
       if !isTold { complain(error.description) }
       if choices.addsTo != nil { removeStore(choices.path) }
       return max(status, .ioError)
     }
     if let target = choices.addsTo { return add(to: target, status) }
-    let stored = messageCount - removed - dropped
+    let dropped = feed.dropped
+    let stored = messageCount + (fileSink?.messageCount ?? 0) - removed - dropped
     if !run.report.isQuiet { complain("\(choices.path): \(count(stored, "message"))") }
     if removed > 0, !run.report.isQuiet {
       complain("\(choices.path): \(count(removed, "older message")) removed to keep to --store-max")

@@ -9,9 +9,9 @@ struct Statement: ~Copyable {
   private let handle: OpaquePointer
   private let attempt: String
   private var bound = SQLITE_OK
-  /// Whole numbers that `keep` has bound, by place, and a bit for each place: that it has a number, that it has NULL.
-  private var kept = InlineArray<32, Int64>(repeating: 0)
-  private var numbers: UInt32 = 0, nulls: UInt32 = 0
+  /// What `keep` has bound at a place: nothing that it knows, NULL, a whole number, or text of the program, by its address.
+  private enum Kept: Equatable { case other, null, number(Int64), text(Int) }
+  private let kept: UnsafeMutablePointer<Kept>
 
   /// Compiles what `sql` begins with; `attempt` says in errors what it is for. With `isOnly`, refuses what another statement
   /// follows.
@@ -37,9 +37,15 @@ struct Statement: ~Copyable {
     self.connection = connection
     self.handle = handle
     self.attempt = attempt
+    let places = Int(sqlite3_bind_parameter_count(handle)) + 1
+    kept = .allocate(capacity: places)
+    kept.initialize(repeating: .other, count: places)
   }
 
-  deinit { sqlite3_finalize(handle) }
+  deinit {
+    sqlite3_finalize(handle)
+    kept.deallocate()
+  }
 
   // MARK: Values
 
@@ -53,16 +59,12 @@ struct Statement: ~Copyable {
     if let value { bind(place, value) } else { bound |= sqlite3_bind_null(handle, place) }
   }
 
-  /// Binds a whole number of which most rows have the same: SQLite is told only when it changes. Such a place, below 32, is bound
-  /// by nothing else.
+  /// Binds a whole number of which most rows have the same: SQLite is told only when it changes. Such a place is bound by `keep` alone.
   @inline(__always)
   mutating func keep(_ place: Int32, _ value: Int64) {
-    let bit = UInt32(1) << UInt32(truncatingIfNeeded: place)
-    if numbers & bit != 0, kept[Int(place)] == value { return }
+    if kept[Int(place)] == .number(value) { return }
     bind(place, value)
-    kept[Int(place)] = value
-    numbers |= bit
-    nulls &= ~bit
+    kept[Int(place)] = .number(value)
   }
 
   /// The same of a whole number or NULL.
@@ -75,19 +77,27 @@ struct Statement: ~Copyable {
   /// Binds NULL, where something else is bound.
   @inline(__always)
   mutating func keepNull(_ place: Int32) {
-    let bit = UInt32(1) << UInt32(truncatingIfNeeded: place)
-    if nulls & bit != 0 { return }
+    if kept[Int(place)] == .null { return }
     bind(place, nil as Int64?)
-    nulls |= bit
-    numbers &= ~bit
+    kept[Int(place)] = .null
   }
 
   /// Binds text, or NULL where something else is bound.
   @inline(__always)
   mutating func keep(_ place: Int32, text value: String?) {
     guard let value else { return keepNull(place) }
-    nulls &= ~(UInt32(1) << UInt32(truncatingIfNeeded: place))
+    kept[Int(place)] = .other
     bind(place, value)
+  }
+
+  /// Binds text of the program, or NULL, where something else is bound.
+  @inline(__always)
+  mutating func keep(_ place: Int32, static value: StaticString?) {
+    guard let value else { return keepNull(place) }
+    let text = Kept.text(Int(bitPattern: value.utf8Start))
+    if kept[Int(place)] == text { return }
+    bind(place, value)
+    kept[Int(place)] = text
   }
 
   /// Binds text, or NULL. SQLite copies it.

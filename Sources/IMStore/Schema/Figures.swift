@@ -52,6 +52,14 @@ struct Figures {
       + "ON CONFLICT (\(key.joined(separator: ", "))) DO UPDATE SET \(sets.joined(separator: ", "))"
   }
 
+  /// A statement that adds figures to the row of `table` whose `key` is the first parameter; the figures are the others.
+  static func update(_ table: String, key: String) -> String {
+    let places = columns.enumerated().map { "?\($0 + 2) AS \($1)" }.joined(separator: ", ")
+    let sets = additions(table, "new").map { "\($0.column) = \($0.value)" }
+    return "UPDATE \(table) SET \(sets.joined(separator: ", ")) FROM (SELECT \(places)) AS new "
+      + "WHERE \(table).\(key) = ?1"
+  }
+
   /// What a message brings, by the definitions of `SessionMetrics`: found once, and counted several times.
   struct Sample {
     let fate: Int

@@ -69,6 +69,9 @@ struct NameRows: ~Copyable {
   /// A profile's name by its plan's index.
   func profile(_ plan: UInt8) -> String { Int(plan) < plans.count ? plans[Int(plan)].name : "" }
 
+  /// Whether sessions are numbers on the wire, where the plan with this index decodes them.
+  func hasNumbers(_ plan: UInt8) -> Bool { Int(plan) < plans.count && plans[Int(plan)].hasSession }
+
   /// The number of a message's type.
   mutating func type(_ message: borrowing StoredFacts) throws(StoreError) -> Int64 {
     let exchange = message.exchange
@@ -91,14 +94,19 @@ struct NameRows: ~Copyable {
 
   /// The number of the status that a message's answer gave; `nil` where it gave none.
   mutating func status(_ message: borrowing StoredFacts) throws(StoreError) -> Int64? {
-    guard let status = message.status else { return nil }
-    if let id = statusIDs[message.exchange.status] { return id }
+    try status(message.status, message.exchange.status)
+  }
+
+  /// The same of a status that exchanges know by `place`.
+  mutating func status(_ status: StatusCode?, _ place: UInt16) throws(StoreError) -> Int64? {
+    guard let status else { return nil }
+    if let id = statusIDs[place] { return id }
     let id = Int64(statusIDs.count + 1)
     addStatus.bind(1, id)
     addStatus.bind(2, "\(status.number)")
     addStatus.bind(3, plans[Int(status.plan)].name(of: status))
     try addStatus.run()
-    statusIDs[message.exchange.status] = id
+    statusIDs[place] = id
     return id
   }
 }

@@ -6,15 +6,20 @@ import IMWire
 /// becomes of the message.
 struct OpenMessages: ~Copyable {
   private var look: Statement
+  private var lookWhole: Statement
   private var change: Statement
 
   init(_ database: Connection) throws(StoreError) {
     let look = try database.prepare(
       "SELECT \(CountedMessage.columns) FROM message WHERE id = ?1", "read messages")
+    let lookWhole = try database.prepare(
+      "SELECT \(CountedMessage.columns), checksum, connection, direction, stream_offset, length FROM message WHERE id = ?1",
+      "read messages")
     let names = CountedMessage.columns.split(separator: ", ")
     let sets = names.enumerated().map { "\($1) = ?\($0 + 2)" }.joined(separator: ", ")
     let change = try database.prepare("UPDATE message SET \(sets) WHERE id = ?1", "write messages")
     self.look = look
+    self.lookWhole = lookWhole
     self.change = change
   }
 
@@ -25,30 +30,35 @@ struct OpenMessages: ~Copyable {
     return try look.step() ? CountedMessage(look.row) : nil
   }
 
-  /// Changes the row of a message that `old` is said of; false where there is nothing to change.
-  mutating func update(
-    _ message: borrowing StoredFacts, problems: ProblemKinds, status: Int64?, from old: CountedMessage
-  ) throws(StoreError) -> Bool {
-    let exchange = message.exchange
-    let (copies, checksums, answers) = (message.details?.copies, message.details?.checksums, message.details?.answers)
-    let isSame =
-      old.fate == Int(exchange.fate.rawValue) && old.cause == exchange.cause.map { Int64($0.rawValue) }
-      && old.status == status && old.retries == Int64(exchange.repeats) && old.duplicates == Int64(exchange.duplicates)
-      && old.latency == exchange.latency?.microseconds && old.kinds == problems && old.flags == Int64(message.flags)
-      && old.copies == copies && old.checksums == checksums && old.answers == answers
-    if isSame { return false }
-    change.bind(1, message.id)
-    change.bind(2, Int64(exchange.fate.rawValue))
-    change.bind(3, exchange.cause.map { Int64($0.rawValue) })
-    change.bind(4, status)
-    change.bind(5, Int64(exchange.repeats))
-    change.bind(6, Int64(exchange.duplicates))
-    change.bind(7, exchange.latency?.microseconds)
-    change.bind(8, problems.rawValue)
-    change.bind(9, Int64(message.flags))
-    change.bind(10, copies)
-    change.bind(11, checksums)
-    change.bind(12, answers)
+  /// The same of a message of a file, with the checksum of its first copy and its place.
+  mutating func counted(
+    _ id: Int64
+  ) throws(StoreError) -> (said: CountedMessage, checksum: Int64, place: MessagePlace)? {
+    lookWhole.bind(1, id)
+    defer { lookWhole.reset() }
+    guard try lookWhole.step() else { return nil }
+    let row = lookWhole.row
+    func number(_ column: Int32) -> Int64 { row.number(column) ?? 0 }
+    let place = MessagePlace(
+      connection: number(12), direction: number(13), streamOffset: number(14), byteCount: number(15))
+    return (CountedMessage(row), number(11), place)
+  }
+
+  /// Changes the row of a message from `old` to `new`; false where there is nothing to change.
+  mutating func update(_ id: Int64, to new: CountedMessage, from old: CountedMessage) throws(StoreError) -> Bool {
+    if old == new { return false }
+    change.bind(1, id)
+    change.bind(2, Int64(new.fate))
+    change.bind(3, new.cause)
+    change.bind(4, new.status)
+    change.bind(5, new.retries)
+    change.bind(6, new.duplicates)
+    change.bind(7, new.latency)
+    change.bind(8, new.kinds.rawValue)
+    change.bind(9, new.flags)
+    change.bind(10, new.copies)
+    change.bind(11, new.checksums)
+    change.bind(12, new.answers)
     try change.run()
     return true
   }

@@ -2,6 +2,24 @@ import IMEngine
 import IMOutput
 import IMWire
 
+/// Where the first copy of a message is, as its row has it.
+struct MessagePlace {
+  /// The connection's number; 0 from the client to the server and 1 back; the offset in the stream; the length of the body.
+  let connection: Int64, direction: Int64, streamOffset: Int64, byteCount: Int64
+
+  init(_ first: FirstCopy) {
+    connection = Int64(first.connection.serial)
+    direction = first.direction.column
+    streamOffset = Int64(clamping: first.streamOffset)
+    byteCount = Int64(first.bodyCount)
+  }
+
+  init(connection: Int64, direction: Int64, streamOffset: Int64, byteCount: Int64) {
+    (self.connection, self.direction) = (connection, direction)
+    (self.streamOffset, self.byteCount) = (streamOffset, byteCount)
+  }
+}
+
 /// Rows of `problem`: a row for each kind of problem of a message, and one for each issue of a stream.
 struct ProblemRows: ~Copyable {
   private var add: Statement
@@ -20,11 +38,11 @@ struct ProblemRows: ~Copyable {
   }
 
   /// Removes what was wrong with a message as long as its fate was another.
-  mutating func remove(_ kinds: ProblemKinds, of message: borrowing StoredFacts) throws(StoreError) {
+  mutating func remove(_ kinds: ProblemKinds, of exchange: borrowing Exchange) throws(StoreError) {
     for bit in 0..<ProblemKinds.names.count where kinds.rawValue >> Int64(bit) & 1 == 1 {
       remove.bind(1, ProblemKinds.id(ofBit: bit))
-      remove.bind(2, message.exchange.firstAt.microseconds)
-      remove.bind(3, message.id)
+      remove.bind(2, exchange.firstAt.microseconds)
+      remove.bind(3, Int64(exchange.id) + 1)
       try remove.run()
     }
   }
@@ -33,18 +51,24 @@ struct ProblemRows: ~Copyable {
   mutating func write(
     _ message: borrowing StoredFacts, _ kinds: ProblemKinds
   ) throws(StoreError) {
-    let (first, exchange) = (message.first, message.exchange)
+    try write(message.exchange, MessagePlace(message.first), kinds)
+  }
+
+  /// The same of a message that is at `place`.
+  mutating func write(
+    _ exchange: borrowing Exchange, _ place: MessagePlace, _ kinds: ProblemKinds
+  ) throws(StoreError) {
     for bit in 0..<ProblemKinds.names.count where kinds.rawValue >> Int64(bit) & 1 == 1 {
       let isFate = kinds.isFate(bit)
       add.bind(1, exchange.firstAt.microseconds)
       add.bind(2, ProblemKinds.id(ofBit: bit))
       add.bind(3, isFate ? exchange.cause.map { Int64($0.rawValue) } : nil)
-      add.bind(4, Int64(first.connection.serial))
-      add.bind(5, message.session)
-      add.bind(6, first.direction.column)
-      add.bind(7, message.id)
-      add.bind(8, Int64(clamping: first.streamOffset))
-      add.bind(9, Int64(first.bodyCount))
+      add.bind(4, place.connection)
+      add.bind(5, Int64(exchange.session) + 1)
+      add.bind(6, place.direction)
+      add.bind(7, Int64(exchange.id) + 1)
+      add.bind(8, place.streamOffset)
+      add.bind(9, place.byteCount)
       try add.run()
     }
   }

@@ -47,7 +47,12 @@ struct SessionRows: ~Copyable {
   /// Round trips of whole sessions, for percentiles, and where in them a session's are.
   private var roundTrips: [RTTHistogram] = []
   private var roundTripPlaces = NumberTable<UInt32>()
+  /// Names that sessions have got behind their first messages.
+  private var lateNames: [UInt32: String] = [:]
+  /// What `upsert` has as the profile.
+  private var boundPlan: UInt8?
   private var upsert: Statement
+  private var addName: Statement
   private var addConnection: Statement
   private let database: Connection
 
@@ -70,14 +75,17 @@ struct SessionRows: ~Copyable {
         ]), "write sessions")
     let addConnection = try database.prepare(
       "INSERT OR IGNORE INTO session_connection VALUES (?1, ?2)", "write sessions")
+    let addName = try database.prepare(
+      "UPDATE session SET name = ifnull(name, ?2) WHERE id = ?1", "write sessions")
     self.database = database
+    self.addName = addName
     self.limit = limit
     self.upsert = upsert
     self.addConnection = addConnection
   }
 
   /// Sessions of which something waits to be written.
-  var count: Int { gathered.count }
+  var count: Int { max(gathered.count, lateNames.count) }
 
   /// Counts a message, `instead` of what it was counted as before, if it was.
   mutating func count(
@@ -86,32 +94,55 @@ struct SessionRows: ~Copyable {
     let place = place(message, sample)
     gathered[place].count(message, sample, message.first.connection.serial, sample.begun, instead: old)
     guard sample.roundTrip >= 0, old?.roundTrip ?? -1 < 0 else { return }
+    record(message.exchange.session, sample, place)
+  }
+
+  /// Adds a round trip to those of the session at `place`, for its percentile.
+  @inline(__always)
+  private mutating func record(_ session: UInt32, _ sample: Figures.Sample, _ place: Int) {
     if gathered[place].roundTrips == nil, roundTrips.count < limit {
       gathered[place].roundTrips = UInt32(truncatingIfNeeded: roundTrips.count)
-      roundTripPlaces[message.exchange.session] = gathered[place].roundTrips
+      roundTripPlaces[session] = gathered[place].roundTrips
       roundTrips.append(RTTHistogram())
     }
     guard let known = gathered[place].roundTrips else { return }
     roundTrips[Int(known)].record(microseconds: sample.roundTrip, bucket: sample.roundTripBucket)
   }
 
-  /// Takes note of the name of a message's session.
-  mutating func note(_ message: borrowing StoredFacts, _ sample: Figures.Sample) {
-    guard message.sessionName != nil else { return }
-    let place = place(message, sample)
-    if gathered[place].name == nil { gathered[place].name = message.sessionName }
+  /// Counts a message whose row has changed, `instead` of what it was counted as before. The row of its session is there, or waits to
+  /// be written. `nameIsNumber` says of what kind the session's name is.
+  mutating func count(
+    _ change: MessageChange, _ sample: Figures.Sample, nameIsNumber: Bool, instead old: Figures.Counted
+  ) {
+    let place = place(
+      change.exchange, change.exchange.connection, nameIsNumber: nameIsNumber, sample.begun, name: change.name)
+    gathered[place].figures.count(sample, instead: old)
+    if gathered[place].name == nil { gathered[place].name = change.name }
+    if sample.roundTrip >= 0, old.roundTrip < 0 { record(change.exchange.session, sample, place) }
   }
+
+  /// Takes note of the name that a session has got behind its first messages.
+  mutating func note(_ session: UInt32, _ name: String) { lateNames[session] = name }
 
   /// Where in `gathered` the session of a message is.
   @inline(__always)
   private mutating func place(_ message: borrowing StoredFacts, _ sample: Figures.Sample) -> Int {
-    if let known = places[message.exchange.session] { return Int(known) }
-    places[message.exchange.session] = UInt32(truncatingIfNeeded: gathered.count)
+    place(
+      message.exchange, message.first.connection.serial, nameIsNumber: message.first.sessionIsNumber, sample.begun,
+      name: message.sessionText)
+  }
+
+  @inline(__always)
+  private mutating func place(
+    _ exchange: borrowing Exchange, _ connection: UInt32, nameIsNumber: Bool, _ begun: Int64,
+    name: @autoclosure () -> String?
+  ) -> Int {
+    if let known = places[exchange.session] { return Int(known) }
+    places[exchange.session] = UInt32(truncatingIfNeeded: gathered.count)
     gathered.append(
       Gathered(
-        session: message.exchange.session, newest: message.first.connection.serial,
-        roundTrips: roundTripPlaces[message.exchange.session], nameIsNumber: message.first.sessionIsNumber,
-        plan: message.exchange.plan, begunAt: sample.begun, name: message.sessionText))
+        session: exchange.session, newest: connection, roundTrips: roundTripPlaces[exchange.session],
+        nameIsNumber: nameIsNumber, plan: exchange.plan, begunAt: begun, name: name()))
     return gathered.count - 1
   }
 
@@ -125,7 +156,10 @@ struct SessionRows: ~Copyable {
       upsert.bind(1, Int64(session) + 1)
       upsert.bind(2, row.name)
       upsert.bind(3, row.nameIsNumber ? 1 : 0)
-      upsert.bind(4, names.profile(row.plan))
+      if row.plan != boundPlan {
+        upsert.bind(4, names.profile(row.plan))
+        boundPlan = row.plan
+      }
       upsert.bind(5, Int64(row.newest))
       upsert.bind(6, row.begunAt)
       upsert.bind(7, fresh)
@@ -136,6 +170,12 @@ struct SessionRows: ~Copyable {
     }
     gathered.removeAll(keepingCapacity: true)
     places.removeAll()
+    for (session, name) in lateNames.sorted(by: { $0.key < $1.key }) {
+      addName.bind(1, Int64(session) + 1)
+      addName.bind(2, name)
+      try addName.run()
+    }
+    lateNames = [:]
   }
 
   /// Adds a connection to a session; gives 1 where it is a new one.

@@ -12,6 +12,10 @@ package struct StoreBatch: Sendable {
   }
 
   private(set) var messages: [StoredFacts] = []
+  /// What has become of messages of a file that the writer has, or that are among `messages`.
+  private(set) var changes: [MessageChange] = []
+  /// Names that sessions of such messages have got.
+  private(set) var names: [(session: UInt32, name: String)] = []
   private(set) var issues: [StreamIssue] = []
   /// How far connections have come, the last word on each last.
   private(set) var states: [(connection: ConnectionInfo, state: ConnectionState)] = []
@@ -33,6 +37,8 @@ package struct StoreBatch: Sendable {
   /// Lets go of all rows, and keeps what is said of captures: nobody says it again.
   package mutating func drop() {
     messages.removeAll()
+    changes.removeAll()
+    names.removeAll()
     openPlaces.removeAll()
     issues.removeAll()
     states.removeAll()
@@ -48,14 +54,26 @@ package struct StoreBatch: Sendable {
   /// Messages among the rows whose fates are final.
   package var messageCount: Int { messages.count - openPlaces.count }
 
-  /// Adds a message that the writer has not been told of, or, with `isUpdate`, what has become of one that it has.
-  package mutating func add(_ record: MessageRecord, _ exchange: Exchange, isUpdate: Bool = false) {
-    add(StoredFacts(record, exchange, isUpdate: isUpdate))
+  /// Adds a message that the writer has not been told of.
+  package mutating func add(_ record: MessageRecord, _ exchange: Exchange) {
+    add(StoredFacts(record, exchange, isUpdate: false))
   }
 
   /// Adds a message as it is told to the writer.
   mutating func add(_ message: consuming StoredFacts) {
     messages.append(message)
+    count += 1
+  }
+
+  /// Adds what has become of a message of a file.
+  mutating func add(_ change: MessageChange) {
+    changes.append(change)
+    count += 1
+  }
+
+  /// Adds the name that a session of a file has got behind its first messages.
+  mutating func name(_ session: UInt32, _ name: String) {
+    names.append((session, name))
     count += 1
   }
 
@@ -75,6 +93,8 @@ package struct StoreBatch: Sendable {
   /// Lets go of everything, and keeps the room.
   package mutating func clear() {
     messages.removeAll(keepingCapacity: true)
+    changes.removeAll(keepingCapacity: true)
+    names.removeAll()
     issues.removeAll(keepingCapacity: true)
     openPlaces.removeAll()
     states.removeAll(keepingCapacity: true)
@@ -120,8 +140,8 @@ package struct StoreBatch: Sendable {
 package struct BatchSize: Equatable, Sendable {
   /// Rows of the first batch: two pages of a screen.
   static let first = 100
-  /// Rows of all batches in the end; ten times as many are not faster.
-  static let last = 5_000
+  /// Rows of all batches in the end, 272 bytes each; more are not faster.
+  static let last = 2_500
 
   /// Rows of the next batch.
   package private(set) var next: Int

@@ -10,6 +10,8 @@ package struct StoreOptions: Sendable {
   /// Whether it is read while it is written, for hours: it has its indexes from the start, and every batch brings the sums up
   /// to date.
   package var isLive = false
+  /// Whether somebody looks at it while it is written: sums are written once more early on.
+  package var isWatched = false
   /// Bytes of the file at which its oldest messages are removed; `nil` for no limit.
   package var maximumBytes: UInt64?
 

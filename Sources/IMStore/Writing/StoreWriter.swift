@@ -20,7 +20,7 @@ package final class StoreWriter {
 
   /// Rows between two writings of sums: soon at first, for whoever reads meanwhile, then this many, or four for each row that
   /// a writing changes. A million messages of a hundred thousand clients would else change a hundred thousand rows over and over.
-  private static let firstSums = [100, 2_000, 50_000], lastSums = 500_000, rowsPerSum = 4
+  private static let firstSums = [100, 2_000], watchedSums = 50_000, lastSums = 500_000, rowsPerSum = 4
   /// Sessions, connections or periods that may wait for that, a sixth of a KB each.
   private static let sumLimit = 196_608
 
@@ -39,7 +39,8 @@ package final class StoreWriter {
   package private(set) var removed: UInt64 = 0
   /// Rows since sums were written, how many there may be, and how often they were written.
   private var rowsSinceSums = 0
-  private var rowsBetweenSums = StoreWriter.firstSums[0]
+  private var rowsBetweenSums: Int
+  private let firstSums: [Int]
   private var writtenSums = 0
   @exclusivity(unchecked) private var names: NameRows
   @exclusivity(unchecked) private var rows: MessageRows
@@ -80,6 +81,8 @@ package final class StoreWriter {
     isLive = options.isLive
     hasIndexes = options.isLive
     maximumBytes = options.maximumBytes
+    firstSums = Self.firstSums + (options.isWatched ? [Self.watchedSums] : [])
+    rowsBetweenSums = Self.firstSums[0]
     self.names = names
     self.rows = rows
     self.openMessages = openMessages
@@ -106,6 +109,8 @@ package final class StoreWriter {
     do throws(StoreError) {
       try write(captures: batch)
       try write(messages: batch)
+      for change in batch.changes { try write(change) }
+      for (session, name) in batch.names { sessions.note(session, name) }
       for issue in batch.issues {
         connections.note(issue.connection)
         try problems.write(issue)
@@ -128,11 +133,10 @@ package final class StoreWriter {
   private func write(messages batch: StoreBatch) throws(StoreError) {
     // Borrowed: a copy of each would count references to its texts.
     let messages = batch.messages.span
-    if let order = batch.order {
-      for i in order { try write(messages[i]) }
-    } else {
-      for i in messages.indices { try write(messages[i]) }
-    }
+    // One that has a row is looked for: by then those before it are to have theirs.
+    let together = isLive ? 0 : messages.count / MessageRows.together * MessageRows.together
+    let order = batch.order
+    for i in messages.indices { try write(messages[order?[i] ?? i], isTogether: i < together) }
   }
 
   private func write(captures batch: StoreBatch) throws(StoreError) {
@@ -193,10 +197,10 @@ package final class StoreWriter {
     rowsSinceSums = 0
     writtenSums += 1
     rowsBetweenSums =
-      writtenSums < Self.firstSums.count ? Self.firstSums[writtenSums] : max(Self.lastSums, changed * Self.rowsPerSum)
+      writtenSums < firstSums.count ? firstSums[writtenSums] : max(Self.lastSums, changed * Self.rowsPerSum)
   }
 
-  private func write(_ message: borrowing StoredFacts) throws(StoreError) {
+  private func write(_ message: borrowing StoredFacts, isTogether: Bool) throws(StoreError) {
     let kinds = ProblemKinds(of: message.exchange)
     let sample = Figures.Sample(message.exchange)
     if message.isUpdate {
@@ -204,35 +208,56 @@ package final class StoreWriter {
       // Removed to make room, while its fate could still change.
       if message.id <= oldRows?.last ?? 0 { return }
     }
-    try rows.write(
-      message, begun: sample.begun, problems: kinds, type: names.type(message), status: names.status(message))
+    let found = MessageRows.Found(
+      begun: sample.begun, problems: kinds, type: try names.type(message), status: try names.status(message))
+    try rows.write(message, found, isTogether: isTogether)
     if kinds.rawValue != 0 { try problems.write(message, kinds) }
     sessions.count(message, sample)
     connections.count(message, sample)
     periods.count(sample)
   }
 
-  /// Writes what has become of a message since `old` was written of it.
+  /// Writes what has become of a live message since `old` was written of it.
   private func write(
     _ message: borrowing StoredFacts, _ sample: Figures.Sample, _ kinds: ProblemKinds, over old: CountedMessage
   ) throws(StoreError) {
-    let status = try names.status(message)
-    // A session may have got its name since.
-    if !isLive { sessions.note(message, sample) }
-    guard try openMessages.update(message, problems: kinds, status: status, from: old) else { return }
-    // A fate's problem tells its cause.
-    let isOfOldCause = old.cause != message.exchange.cause.map { Int64($0.rawValue) }
-    let kept = old.kinds.intersection(kinds).subtracting(isOfOldCause ? .fates : [])
-    let (gone, new) = (old.kinds.subtracting(kept), kinds.subtracting(kept))
-    if gone != [] {
-      try indexProblems()
-      try problems.remove(gone, of: message)
-    }
-    if new != [] { try problems.write(message, new) }
+    let new = CountedMessage(message, kinds, status: try names.status(message))
+    guard try openMessages.update(message.id, to: new, from: old) else { return }
+    try change(message.exchange, MessagePlace(message.first), from: old, to: new)
     let counted = Figures.Counted(old)
     sessions.count(message, sample, instead: counted)
     connections.count(message, sample, instead: counted)
     periods.count(sample, instead: counted)
+  }
+
+  /// Writes what has become of a message of a file.
+  private func write(_ change: MessageChange) throws(StoreError) {
+    // None where it was removed to make room.
+    guard let (old, checksum, place) = try openMessages.counted(change.id) else { return }
+    let exchange = change.exchange
+    let new = CountedMessage(
+      old, change, ProblemKinds(of: exchange), status: try names.status(change.status, exchange.status),
+      checksum: checksum)
+    guard try openMessages.update(change.id, to: new, from: old) else { return }
+    try self.change(exchange, place, from: old, to: new)
+    let sample = Figures.Sample(exchange), counted = Figures.Counted(old)
+    sessions.count(change, sample, nameIsNumber: names.hasNumbers(exchange.plan), instead: counted)
+    connections.count(place.connection, sample, instead: counted)
+    periods.count(sample, instead: counted)
+  }
+
+  /// Changes the problems of a message whose row said `old` and says `new`.
+  private func change(
+    _ exchange: borrowing Exchange, _ place: MessagePlace, from old: CountedMessage, to new: CountedMessage
+  ) throws(StoreError) {
+    // A fate's problem tells its cause.
+    let kept = old.kinds.intersection(new.kinds).subtracting(old.cause != new.cause ? .fates : [])
+    let (gone, come) = (old.kinds.subtracting(kept), new.kinds.subtracting(kept))
+    if gone != [] {
+      try indexProblems()
+      try problems.remove(gone, of: exchange)
+    }
+    if come != [] { try problems.write(exchange, place, come) }
   }
 
   /// Builds the index by which problems are found, if it is not there.

@@ -31,15 +31,42 @@ struct StoredFacts: Sendable {
 
     init(_ record: MessageRecord, hasUnknownType: Bool, hasCopies: Bool, hasAnswers: Bool) {
       unknownType = hasUnknownType ? record.type : nil
-      copies = hasCopies ? Self.list(record.copies) { "\($0)" } : nil
-      checksums = hasCopies ? Self.list(record.checksums) { "\"\($0.name)\"" } : nil
-      answers = hasAnswers ? Self.list(record.answers) { "\($0)" } : nil
+      copies = hasCopies ? MessageLists.text(record.copies) { "\($0)" } : nil
+      checksums = hasCopies ? MessageLists.text(record.checksums, MessageLists.quoted) : nil
+      answers = hasAnswers ? MessageLists.text(record.answers) { "\($0)" } : nil
       fields = record.fields
     }
 
-    private static func list<Element>(_ values: ShortList<Element>, _ text: (Element) -> String) -> String {
-      "[" + values.map(text).joined(separator: ",") + "]"
+    init(_ message: OpenMessage, _ extras: OpenMessage.Extras?, hasAnswers: Bool) {
+      unknownType = extras?.unknownType
+      let further = extras?.copies ?? []
+      copies = further.isEmpty ? nil : MessageLists.text([message.exchange.firstAt.microseconds] + further) { "\($0)" }
+      checksums =
+        further.isEmpty
+        ? nil : MessageLists.text([message.first.checksum] + (extras?.checksums ?? []), MessageLists.quoted)
+      answers =
+        hasAnswers ? MessageLists.text([message.firstAnswer] + (extras?.answers ?? [])) { "\($0)" } : nil
+      fields = extras?.fields ?? []
     }
+  }
+
+  /// A message of a file.
+  init(_ message: borrowing OpenMessage) {
+    first = message.first
+    exchange = message.exchange
+    status = message.status
+    sessionName = message.name
+    flags = message.flags
+    isUpdate = false
+    let hasAnswers = message.firstAnswer != OpenMessage.none && !Self.isTold(message)
+    details =
+      message.extras != nil || hasAnswers ? Details(copy message, message.extras, hasAnswers: hasAnswers) : nil
+  }
+
+  /// Whether time and round trip tell of all answers.
+  private static func isTold(_ message: borrowing OpenMessage) -> Bool {
+    guard message.extras?.answers.isEmpty ?? true, let latency = message.exchange.latency else { return false }
+    return message.exchange.firstAt.microseconds + latency.microseconds == message.firstAnswer
   }
 
   init(_ record: MessageRecord, _ exchange: Exchange, isUpdate: Bool) {
