@@ -257,7 +257,9 @@ import Testing
   /// Prefixes and damaged copies of the built-in profiles compile or fail with an error, and never trap.
   @Test(arguments: BuiltInProfiles.names) func damaged(_ name: String) throws {
     let bytes = Array(try #require(BuiltInProfiles.text(name)).utf8)
-    for end in stride(from: 0, to: bytes.count, by: LongRun.isWanted ? 1 : 29) { _ = error(String(decoding: bytes[..<end], as: UTF8.self)) }
+    for end in stride(from: 0, to: bytes.count, by: LongRun.isWanted ? 1 : 29) {
+      _ = error(String(decoding: bytes[..<end], as: UTF8.self))
+    }
     var state: UInt64 = 42
     func next(_ bound: Int) -> Int {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
