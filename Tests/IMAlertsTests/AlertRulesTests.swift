@@ -22,6 +22,9 @@ import Testing
     "    labels: { team: im }",
   ]
 
+  /// The metrics: every figure that declares a rule.
+  static let names = AlertMetric.allCases.map(\.rawValue)
+
   static func read(_ text: String) throws(SourceError) -> [AlertRule] {
     try AlertRules(
       text, source: "im.yml", profiles: ["tjp", "mqtt"],
@@ -68,7 +71,7 @@ import Testing
     arguments: [
       (
         4, "    metric: lost",
-        "im.yml:4:13: 'lost' is none of tcp_syns_sent_again, late_answers, success, loss, retry, rejected, unknown, rtt_p50, rtt_p90, rtt_p95, rtt_p99, crc_error_ratio, heartbeat_jitter, tcp_retransmissions, tcp_fast_retransmissions, tcp_spurious_retransmissions, tcp_timeout_retransmissions, tcp_out_of_order, tcp_conflicting_retransmissions, tcp_lost_segments, tcp_not_captured_gaps, tcp_not_captured_bytes, tcp_duplicate_acks, tcp_keep_alives, tcp_keep_alive_acks, tcp_zero_windows, tcp_captured_twice, copies_retries, copies_immediate, copies_after_answer, answers_repeated, handshakes_refused, reconnects, gaps, gaps_bytes, connections_refused, connection_success, messages, handshake_failures, capture_drop_ratio, heartbeat_missed_consecutive and unacked_age"
+        "im.yml:4:13: 'lost' is none of \(names.dropLast().joined(separator: ", ")) and \(names.last ?? "")"
       ),
       (3, "  - name: Lost", "im.yml:3:11: a rule's name is 1 to 64 of a-z, 0-9, - and _"),
       (5, "    scope: host", "im.yml:5:12: 'host' is none of profile, endpoint, connection, capture and owner"),

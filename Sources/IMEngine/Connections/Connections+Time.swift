@@ -112,9 +112,10 @@ extension Connections {
       return
     }
     if !needs.contains(.lateReports) {
-      if !isNoisy(flow) {
+      let since = entry.due.time(since: flow.pointee.closedAt)
+      if since >= Self.lingering || !isNoisy(entry.flow, flow) {
         report(flow, isFinal: true)
-      } else if flow.pointee.figures != .max {
+      } else if since < 2 * Self.endingDelay, flow.pointee.figures != .max {
         // Its last report comes when it is forgotten.
         report(flow, isFinal: false)
       }
@@ -123,10 +124,11 @@ extension Connections {
   }
 
   /// Whether packets came long behind the end of a connection: a FIN, or what a reset left unanswered, that is sent again and
-  /// again at growing distances, of which more than one may still come.
-  private func isNoisy(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  /// again at growing distances, of which more than one may still come; unless another connection has taken its place.
+  private func isNoisy(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
     (flow.pointee.closeReason == .fin || flow.pointee.closeReason == .reset)
       && flow.pointee.lastSeen.time(since: flow.pointee.closedAt) >= Self.quiet
+      && reassembler.flows.find(flow.pointee.key) == index
   }
 
   private mutating func forget(_ entry: ClosingQueue.Entry) {
