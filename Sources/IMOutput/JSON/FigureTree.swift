@@ -43,7 +43,8 @@ struct FigureTree<Snapshot>: Sendable {
   private let members: ContiguousArray<Member>
   private let outermost: [(name: String, place: Int)]
 
-  /// The tree of `figures` at the places that `places` gives.
+  /// The tree of `figures` at the places that `places` gives. What makes a tree is compiled once for all scopes: it runs once.
+  @_semantics("optimize.sil.specialize.generic.never")
   init(_ figures: [Figure<Snapshot>], _ times: Times, at places: (FigureInfo) -> [String]) {
     let root = Branch()
     for figure in figures {
@@ -70,6 +71,7 @@ struct FigureTree<Snapshot>: Sendable {
     }
     private var entries: [(key: String, content: Content)] = []
 
+    @_semantics("optimize.sil.specialize.generic.never")
     func add(_ path: ArraySlice<String>, _ figure: Figure<Snapshot>, _ leaf: FigureInfo.Leaf) {
       guard let key = path.first else { return }
       if path.count == 1 { return entries.append((key, .figure(figure, leaf))) }
@@ -80,6 +82,7 @@ struct FigureTree<Snapshot>: Sendable {
     }
 
     /// Appends what stands in it to `members`, and gives names and places of its own members.
+    @_semantics("optimize.sil.specialize.generic.never")
     @discardableResult
     func lay(_ members: inout ContiguousArray<Member>, _ times: Times) -> [(name: String, place: Int)] {
       entries.map { key, content in
@@ -101,6 +104,7 @@ struct FigureTree<Snapshot>: Sendable {
       }
     }
 
+    @_semantics("optimize.sil.specialize.generic.never")
     private func object(_ name: Piece, _ key: String, count: Int) -> Member {
       Member(
         key: name, read: nil, first: 0..<0, second: 0..<0, form: .whole, omitsZero: false,

@@ -15,7 +15,8 @@ struct FigureColumns<Snapshot> {
   private let isGrouped: Bool
 
   /// The columns of `table` that `figures` have, as far as `isWanted` takes them. Counts of a table that programs read are not
-  /// grouped.
+  /// grouped. Compiled once for all scopes: it runs once for a table.
+  @_semantics("optimize.sil.specialize.generic.never")
   init(
     _ table: FigureText.Place, _ figures: [Figure<Snapshot>], isGrouped: Bool = true,
     isWanted: (FigureInfo) -> Bool = { _ in true }

@@ -11,6 +11,7 @@ package struct FigureTile {
   package let remark: String
 
   /// The tiles that `figures` declare, in their order. Round trips have a tile for the first of `percentiles` and one for the others.
+  @_semantics("optimize.sil.specialize.generic.never")
   static func all<Snapshot>(
     _ figures: [Figure<Snapshot>], _ snapshot: Snapshot, percentiles: [(name: String, percent: Double)] = []
   ) -> [FigureTile] {

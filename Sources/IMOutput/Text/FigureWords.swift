@@ -1,10 +1,12 @@
 import IMMetrics
 import IMWire
 
-/// Figures as the parts of a line of text, in the order that they declare.
+/// Figures as the parts of a line of text, in the order that they declare. Compiled once for all scopes, not for each: a report has
+/// a few lines of them.
 enum FigureWords {
   /// The parts of `line`, such as `3 retransmissions (1 fast)`; of direction `way`, where they have one. `remark` adds words to
   /// the part of a named value, beside those that the figure has for it; values that `isWanted` does not take have no part.
+  @_semantics("optimize.sil.specialize.generic.never")
   static func parts<Snapshot>(
     _ line: FigureText.Place, _ figures: [Figure<Snapshot>], _ snapshot: Snapshot, way: Int? = nil,
     remark: (String) -> String? = { _ in nil }, isWanted: (String) -> Bool = { _ in true }
@@ -33,6 +35,7 @@ enum FigureWords {
   }
 
   /// The counts of a figure by its last dimension, without those that are 0.
+  @_semantics("optimize.sil.specialize.generic.never")
   private static func values<Snapshot>(
     _ figure: Figure<Snapshot>, _ snapshot: Snapshot, _ way: Int?
   ) -> [FigureParts.Value] {
