@@ -13,7 +13,7 @@ struct MessageChange: Sendable {
   let later: Later
 
   /// The number of the message in the store.
-  var id: Int64 { Int64(exchange.id) + 1 }
+  var id: Int64 { exchange.row }
 
   /// Copies and answers of a message that its row lacks.
   struct Later: Sendable {

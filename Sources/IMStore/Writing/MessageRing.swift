@@ -97,7 +97,7 @@ package struct MessageRing: ~Copyable {
     guard states[place] != .empty else { return }
     var message = (places + place).move()
     if states[place] == .open, waiting.count < mostWaiting {
-      waiting.add(WaitingMessages.Message(message), message.exchange.id)
+      waiting.add(message.begun, message.exchange.id)
     } else {
       hand(&message, to: &batch)
     }
@@ -105,12 +105,12 @@ package struct MessageRing: ~Copyable {
   }
 
   private mutating func hand(_ message: inout OpenMessage, to batch: inout StoreBatch) {
-    if message.name == nil, !names.isEmpty, !message.first.sessionIsNumber {
-      message.name = names[message.exchange.session]
+    if message.begun.name == nil, !names.isEmpty, !message.begun.first.sessionIsNumber {
+      message.begun.name = names[message.exchange.session]
     }
-    if let extras = message.extras { textBytes -= extras.byteCount }
+    if let extras = message.begun.extras { textBytes -= extras.byteCount }
     // Its fate may be told before the frame that decided it: the row tells of the answer then, by the round trip.
-    if message.firstAnswer == OpenMessage.none, let latency = message.exchange.latency {
+    if message.begun.firstAnswer == BegunMessage.none, let latency = message.exchange.latency {
       later[message.exchange.id, default: MessageChange.Later()].awaited =
         message.exchange.firstAt.microseconds + latency.microseconds
     }
@@ -129,7 +129,7 @@ package struct MessageRing: ~Copyable {
     if next == end { next = number }
     while Int(number &- next) >= capacity { grow() }
     end = number &+ 1
-    var message = OpenMessage(first: first, exchange: exchange, flags: flags)
+    var message = OpenMessage(begun: BegunMessage(first, flags: flags), exchange: exchange)
     if !first.sessionIsNumber { noteName(of: &message) }
     if unknownType != nil || !fields.isEmpty { add(unknownType, fields, to: &message) }
     (places + place(number)).initialize(to: message)
@@ -138,13 +138,13 @@ package struct MessageRing: ~Copyable {
   }
 
   private mutating func noteName(of message: inout OpenMessage) {
-    message.name = names[message.exchange.session]
-    if message.name == nil { nameless.insert(message.exchange.session) }
+    message.begun.name = names[message.exchange.session]
+    if message.begun.name == nil { nameless.insert(message.exchange.session) }
   }
 
   @inline(never)
   private mutating func add(_ unknownType: String?, _ fields: [NamedField], to message: inout OpenMessage) {
-    let extras = message.madeExtras()
+    let extras = message.begun.madeExtras()
     extras.unknownType = unknownType
     let byteCount = fields.reduce(0) { $0 + $1.byteCount }
     guard textBytes + byteCount <= Self.mostTextBytes else { return leftOut += 1 }
@@ -156,7 +156,7 @@ package struct MessageRing: ~Copyable {
   /// A further copy of a message came at `time`, or an answer to it.
   package mutating func add(_ number: UInt32, _ frame: TimedFrame) {
     if let place = place(ifThere: number) {
-      places[place].add(frame)
+      places[place].begun.add(frame)
       if states[place] == .decided { later[number, default: MessageChange.Later()].isTouched = true }
     } else if number < end, !waiting.change(number, { $0.add(frame) }) {
       later[number, default: MessageChange.Later()].add(frame)
@@ -172,8 +172,7 @@ package struct MessageRing: ~Copyable {
       return
     }
     if let found = waiting.remove(exchange.id) {
-      var message = OpenMessage(found, copy exchange)
-      message.status = status
+      var message = OpenMessage(begun: found, exchange: copy exchange, status: status)
       return hand(&message, to: &batch)
     }
     change(exchange, status, later.removeValue(forKey: exchange.id) ?? MessageChange.Later(), to: &batch)

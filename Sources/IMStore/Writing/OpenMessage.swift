@@ -33,22 +33,18 @@ package struct TimedFrame {
   }
 }
 
-/// What is known of a message of a file that its writer does not have.
-struct OpenMessage {
+/// What the frames of a message of a file have told of it.
+struct BegunMessage {
   /// What its first copy told.
   let first: FirstCopy
-  /// What became of it; until that is decided, what its first copy tells.
-  var exchange: Exchange
-  /// The status that its answer gave; `nil` where there is none.
-  var status: StatusCode?
   /// The name that the session's client gave; `nil` where it is not known, or sessions are numbers.
   var name: String?
   /// What only few messages have; `nil` of the others.
-  var extras: Extras?
+  private(set) var extras: Extras?
   /// Microseconds since the epoch of the first answer; `none` without one.
-  var firstAnswer = OpenMessage.none
+  private(set) var firstAnswer = BegunMessage.none
   /// The remarks on any of its copies.
-  var flags: UInt32
+  private(set) var flags: UInt32
 
   static var none: Int64 { .min }
 
@@ -63,49 +59,32 @@ struct OpenMessage {
     var byteCount = 0
   }
 
-  init(first: FirstCopy, exchange: Exchange, flags: UInt32) {
+  init(_ first: FirstCopy, flags: UInt32) {
     self.first = first
-    self.exchange = exchange
     self.flags = flags
   }
 
-  /// One that has waited, of which `exchange` tells what became of it.
-  init(_ waiting: WaitingMessages.Message, _ exchange: Exchange) {
-    first = waiting.first
-    self.exchange = exchange
-    name = waiting.name
-    extras = waiting.extras
-    firstAnswer = waiting.firstAnswer
-    flags = waiting.flags
-  }
-
   /// Its extras, made where it has none.
-  mutating func madeExtras() -> Extras { Self.made(&extras) }
-
-  @inline(__always)
-  mutating func add(_ frame: TimedFrame) { Self.add(frame, &firstAnswer, &flags, &extras) }
-
-  private static func made(_ extras: inout Extras?) -> Extras {
+  mutating func madeExtras() -> Extras {
     if let extras { return extras }
     let made = Extras()
     extras = made
     return made
   }
 
-  /// Adds a copy or an answer to what is known of a message.
+  /// Adds a copy or an answer.
   @inline(__always)
-  static func add(
-    _ frame: TimedFrame, _ firstAnswer: inout Int64, _ flags: inout UInt32, _ extras: inout Extras?
-  ) {
-    if frame.isAnswer, firstAnswer == none {
+  mutating func add(_ frame: TimedFrame) {
+    if frame.isAnswer, firstAnswer == Self.none {
       firstAnswer = frame.time
     } else {
-      addFurther(frame, &flags, made(&extras))
+      addFurther(frame)
     }
   }
 
   @inline(never)
-  private static func addFurther(_ frame: TimedFrame, _ flags: inout UInt32, _ extras: Extras) {
+  private mutating func addFurther(_ frame: TimedFrame) {
+    let extras = madeExtras()
     guard !frame.isAnswer else {
       if extras.answers.count < TimedFrame.most - 1 { extras.answers.append(frame.time) }
       return
@@ -117,31 +96,22 @@ struct OpenMessage {
   }
 }
 
+/// What is known of a message of a file that its writer does not have.
+struct OpenMessage {
+  /// What its frames have told.
+  var begun: BegunMessage
+  /// What became of it; until that is decided, what its first copy tells.
+  var exchange: Exchange
+  /// The status that its answer gave; `nil` where there is none.
+  var status: StatusCode?
+}
+
 /// Messages that have left a `MessageRing` before their fates were decided, by their numbers.
 struct WaitingMessages: ~Copyable {
-  /// What is kept of one.
-  struct Message {
-    let first: FirstCopy
-    let name: String?
-    var extras: OpenMessage.Extras?
-    var firstAnswer: Int64
-    var flags: UInt32
-
-    init(_ message: OpenMessage) {
-      first = message.first
-      name = message.name
-      extras = message.extras
-      firstAnswer = message.firstAnswer
-      flags = message.flags
-    }
-
-    mutating func add(_ frame: TimedFrame) { OpenMessage.add(frame, &firstAnswer, &flags, &extras) }
-  }
-
   /// Messages in a piece of memory: pieces stay where they are, so none is ever copied to make room for more.
   private static var pieceCount: Int { 1_024 }
 
-  private var pieces: [UnsafeMutablePointer<Message>] = []
+  private var pieces: [UnsafeMutablePointer<BegunMessage>] = []
   private var numbers = NumberTable<UInt32>()
   /// Places that nobody has.
   private var free: [UInt32] = []
@@ -154,12 +124,12 @@ struct WaitingMessages: ~Copyable {
     for piece in pieces { piece.deallocate() }
   }
 
-  private func pointer(_ place: UInt32) -> UnsafeMutablePointer<Message> {
+  private func pointer(_ place: UInt32) -> UnsafeMutablePointer<BegunMessage> {
     pieces[Int(place) / Self.pieceCount] + Int(place) % Self.pieceCount
   }
 
   /// Adds one.
-  mutating func add(_ message: consuming Message, _ number: UInt32) {
+  mutating func add(_ message: consuming BegunMessage, _ number: UInt32) {
     if free.isEmpty {
       let first = UInt32(truncatingIfNeeded: pieces.count * Self.pieceCount)
       pieces.append(.allocate(capacity: Self.pieceCount))
@@ -174,14 +144,14 @@ struct WaitingMessages: ~Copyable {
   func has(_ number: UInt32) -> Bool { numbers.count > 0 && numbers[number] != nil }
 
   /// Changes the one with this number; false where it does not wait.
-  func change(_ number: UInt32, _ body: (inout Message) -> Void) -> Bool {
+  func change(_ number: UInt32, _ body: (inout BegunMessage) -> Void) -> Bool {
     guard numbers.count > 0, let place = numbers[number] else { return false }
     body(&pointer(place).pointee)
     return true
   }
 
   /// Takes one out.
-  mutating func remove(_ number: UInt32) -> Message? {
+  mutating func remove(_ number: UInt32) -> BegunMessage? {
     guard numbers.count > 0, let place = numbers.remove(number) else { return nil }
     free.append(place)
     return pointer(place).move()

@@ -3,41 +3,30 @@ import IMOutput
 import IMWire
 
 /// Rows of messages whose fates are not final: a live store has a row as soon as a message is there, and changes it with what
-/// becomes of the message.
+/// becomes of the message; a store of files has some, too.
 struct OpenMessages: ~Copyable {
   private var look: Statement
-  private var lookWhole: Statement
   private var change: Statement
 
   init(_ database: Connection) throws(StoreError) {
     let look = try database.prepare(
-      "SELECT \(CountedMessage.columns) FROM message WHERE id = ?1", "read messages")
-    let lookWhole = try database.prepare(
       "SELECT \(CountedMessage.columns), checksum, connection, direction, stream_offset, length FROM message WHERE id = ?1",
       "read messages")
     let names = CountedMessage.columns.split(separator: ", ")
     let sets = names.enumerated().map { "\($1) = ?\($0 + 2)" }.joined(separator: ", ")
     let change = try database.prepare("UPDATE message SET \(sets) WHERE id = ?1", "write messages")
     self.look = look
-    self.lookWhole = lookWhole
     self.change = change
   }
 
-  /// What the row of a message says; `nil` where it has none.
-  mutating func counted(_ message: borrowing StoredFacts) throws(StoreError) -> CountedMessage? {
-    look.bind(1, message.id)
-    defer { look.reset() }
-    return try look.step() ? CountedMessage(look.row) : nil
-  }
-
-  /// The same of a message of a file, with the checksum of its first copy and its place.
+  /// What the row of a message says, with the checksum of its first copy and its place; `nil` where it has no row.
   mutating func counted(
     _ id: Int64
   ) throws(StoreError) -> (said: CountedMessage, checksum: Int64, place: MessagePlace)? {
-    lookWhole.bind(1, id)
-    defer { lookWhole.reset() }
-    guard try lookWhole.step() else { return nil }
-    let row = lookWhole.row
+    look.bind(1, id)
+    defer { look.reset() }
+    guard try look.step() else { return nil }
+    let row = look.row
     func number(_ column: Int32) -> Int64 { row.number(column) ?? 0 }
     let place = MessagePlace(
       connection: number(12), direction: number(13), streamOffset: number(14), byteCount: number(15))

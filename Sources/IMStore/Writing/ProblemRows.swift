@@ -42,7 +42,7 @@ struct ProblemRows: ~Copyable {
     for bit in 0..<ProblemKinds.names.count where kinds.rawValue >> Int64(bit) & 1 == 1 {
       remove.bind(1, ProblemKinds.id(ofBit: bit))
       remove.bind(2, exchange.firstAt.microseconds)
-      remove.bind(3, Int64(exchange.id) + 1)
+      remove.bind(3, exchange.row)
       try remove.run()
     }
   }
@@ -64,9 +64,9 @@ struct ProblemRows: ~Copyable {
       add.bind(2, ProblemKinds.id(ofBit: bit))
       add.bind(3, isFate ? exchange.cause.map { Int64($0.rawValue) } : nil)
       add.bind(4, place.connection)
-      add.bind(5, Int64(exchange.session) + 1)
+      add.bind(5, exchange.sessionRow)
       add.bind(6, place.direction)
-      add.bind(7, Int64(exchange.id) + 1)
+      add.bind(7, exchange.row)
       add.bind(8, place.streamOffset)
       add.bind(9, place.byteCount)
       try add.run()

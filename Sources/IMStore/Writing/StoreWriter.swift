@@ -204,7 +204,7 @@ package final class StoreWriter {
     let kinds = ProblemKinds(of: message.exchange)
     let sample = Figures.Sample(message.exchange)
     if message.isUpdate {
-      if let old = try openMessages.counted(message) { return try write(message, sample, kinds, over: old) }
+      if let old = try openMessages.counted(message.id)?.said { return try write(message, sample, kinds, over: old) }
       // Removed to make room, while its fate could still change.
       if message.id <= oldRows?.last ?? 0 { return }
     }

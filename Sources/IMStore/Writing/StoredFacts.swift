@@ -37,36 +37,37 @@ struct StoredFacts: Sendable {
       fields = record.fields
     }
 
-    init(_ message: OpenMessage, _ extras: OpenMessage.Extras?, hasAnswers: Bool) {
+    init(_ exchange: borrowing Exchange, _ begun: BegunMessage, hasAnswers: Bool) {
+      let extras = begun.extras
       unknownType = extras?.unknownType
       let further = extras?.copies ?? []
-      copies = further.isEmpty ? nil : MessageLists.text([message.exchange.firstAt.microseconds] + further) { "\($0)" }
+      copies = further.isEmpty ? nil : MessageLists.text([exchange.firstAt.microseconds] + further) { "\($0)" }
       checksums =
         further.isEmpty
-        ? nil : MessageLists.text([message.first.checksum] + (extras?.checksums ?? []), MessageLists.quoted)
+        ? nil : MessageLists.text([begun.first.checksum] + (extras?.checksums ?? []), MessageLists.quoted)
       answers =
-        hasAnswers ? MessageLists.text([message.firstAnswer] + (extras?.answers ?? [])) { "\($0)" } : nil
+        hasAnswers ? MessageLists.text([begun.firstAnswer] + (extras?.answers ?? [])) { "\($0)" } : nil
       fields = extras?.fields ?? []
     }
   }
 
   /// A message of a file.
   init(_ message: borrowing OpenMessage) {
-    first = message.first
+    first = message.begun.first
     exchange = message.exchange
     status = message.status
-    sessionName = message.name
-    flags = message.flags
+    sessionName = message.begun.name
+    flags = message.begun.flags
     isUpdate = false
-    let hasAnswers = message.firstAnswer != OpenMessage.none && !Self.isTold(message)
+    let hasAnswers = message.begun.firstAnswer != BegunMessage.none && !Self.isTold(message)
     details =
-      message.extras != nil || hasAnswers ? Details(copy message, message.extras, hasAnswers: hasAnswers) : nil
+      message.begun.extras != nil || hasAnswers ? Details(exchange, message.begun, hasAnswers: hasAnswers) : nil
   }
 
   /// Whether time and round trip tell of all answers.
   private static func isTold(_ message: borrowing OpenMessage) -> Bool {
-    guard message.extras?.answers.isEmpty ?? true, let latency = message.exchange.latency else { return false }
-    return message.exchange.firstAt.microseconds + latency.microseconds == message.firstAnswer
+    guard message.begun.extras?.answers.isEmpty ?? true, let latency = message.exchange.latency else { return false }
+    return message.exchange.firstAt.microseconds + latency.microseconds == message.begun.firstAnswer
   }
 
   init(_ record: MessageRecord, _ exchange: Exchange, isUpdate: Bool) {
@@ -93,14 +94,24 @@ struct StoredFacts: Sendable {
     return exchange.firstAt.microseconds + latency.microseconds == answer
   }
 
-  /// The number of the message in the store: messages count from 1 in the order in which their first copies came.
+  /// The number of the message in the store.
   @inline(__always)
-  var id: Int64 { Int64(exchange.id) + 1 }
+  var id: Int64 { exchange.row }
 
-  /// The number of its session in the store, from 1.
+  /// The number of its session in the store.
   @inline(__always)
-  var session: Int64 { Int64(exchange.session) + 1 }
+  var session: Int64 { exchange.sessionRow }
 
   /// The session's number on the wire, or the name that its client gave; `nil` where neither is known.
   var sessionText: String? { first.sessionIsNumber ? String(first.sessionNumber) : sessionName }
+}
+
+extension Exchange {
+  /// The number of the message in a store: messages count from 1 in the order in which their first copies came.
+  @inline(__always)
+  var row: Int64 { Int64(id) + 1 }
+
+  /// The number of its session in a store, from 1.
+  @inline(__always)
+  var sessionRow: Int64 { Int64(session) + 1 }
 }
