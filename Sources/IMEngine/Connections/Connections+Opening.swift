@@ -7,7 +7,7 @@ extension Connections {
   /// no longer count. It is forgotten later.
   static var endingDelay: Nanoseconds { .seconds(6) }
   static var lingering: Nanoseconds { .seconds(60) }
-  /// Behind a connection's end nothing comes later than this where both sides know of it.
+  /// The longest time after a connection's end in which packets still arrive when both sides know of it.
   static var quiet: Nanoseconds { .seconds(1) }
   /// How often expired exchanges are looked for.
   static var tick: Nanoseconds { .milliseconds(100) }

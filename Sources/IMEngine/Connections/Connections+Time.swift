@@ -101,30 +101,30 @@ extension Connections {
   private mutating func end(_ entry: ClosingQueue.Entry) {
     let flow = reassembler.flows.pointer(entry.flow)
     guard flow.pointee.serial == entry.serial, !flow.pointee.reported else { return }
-    if flow.pointee.figures != .max, tracker.mayStillChange(flow.pointee.figures),
-      entry.due.time(since: flow.pointee.closedAt) < Self.lingering
-    {
-      // That it is over is told now; what it counted, when it is final.
-      if entry.due.time(since: flow.pointee.closedAt) < 2 * Self.endingDelay {
-        report(flow, isFinal: false)
-      }
+    let since = entry.due.time(since: flow.pointee.closedAt)
+    if since < Self.lingering, flow.pointee.figures != .max, tracker.mayStillChange(flow.pointee.figures) {
+      tellEnd(flow, since: since)
       ending.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.endingDelay))
       return
     }
     if !needs.contains(.lateReports) {
-      let since = entry.due.time(since: flow.pointee.closedAt)
-      if since >= Self.lingering || !isNoisy(entry.flow, flow) {
+      if since < Self.lingering, isNoisy(entry.flow, flow) {
+        tellEnd(flow, since: since)
+      } else {
         report(flow, isFinal: true)
-      } else if since < 2 * Self.endingDelay, flow.pointee.figures != .max {
-        // Its last report comes when it is forgotten.
-        report(flow, isFinal: false)
       }
     }
     recycling.add(flow: entry.flow, serial: entry.serial, due: entry.due.advanced(by: Self.lingering))
   }
 
-  /// Whether packets came long behind the end of a connection: a FIN, or what a reset left unanswered, that is sent again and
-  /// again at growing distances, of which more than one may still come; unless another connection has taken its place.
+  /// Tells that a connection is over, once; what it counted is told when that is final.
+  private mutating func tellEnd(_ flow: UnsafeMutablePointer<Flow>, since time: Nanoseconds) {
+    if time < 2 * Self.endingDelay, flow.pointee.figures != .max { report(flow, isFinal: false) }
+  }
+
+  /// Whether packets arrived long after the end of a connection, so that more may come: one side does not know that it is over, and
+  /// retransmits its FIN, or data that a reset made void, at growing intervals. Not where another connection has the same addresses
+  /// by now: they would be its own.
   private func isNoisy(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
     (flow.pointee.closeReason == .fin || flow.pointee.closeReason == .reset)
       && flow.pointee.lastSeen.time(since: flow.pointee.closedAt) >= Self.quiet

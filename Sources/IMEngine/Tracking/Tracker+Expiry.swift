@@ -119,8 +119,8 @@ extension Tracker {
       table.dropOldest()
       if flags.contains(.moved) { continue }
       if !flags.contains(.settled) {
-        // At most three in four are moved in a round, so three for each that finds room: a flood of messages without answers must
-        // not make each of them expensive.
+        // At most three in four are moved in a round, three for each message that is added: in a flood of messages without answers,
+        // making room must not become expensive.
         if moved < table.capacity / 4 * 3 {
           moved += 1
           moveDropped(exchange)
