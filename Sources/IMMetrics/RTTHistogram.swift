@@ -2,11 +2,11 @@ package import IMWire
 
 /// Round trips in the buckets of `RTTBuckets`, with exact count, sum, least and greatest.
 ///
-/// Only buckets that are not empty are kept, in order: nothing for no samples, 16 bytes a bucket else, at most 289. Made
-/// for connections and periods, of which there are many. Percentiles are within 2.5 % from 0.1 ms to 120 s.
+/// Only buckets that are not empty are kept, in order, 16 bytes each, at most 289; of few samples, as most connections have
+/// them, a list of their buckets, 2 bytes each; of none, nothing. Made for connections and periods, of which there are many.
+/// Percentiles are within 2.5 % from 0.1 ms to 120 s.
 ///
-/// The last few samples wait for the others, so that what lies elsewhere is asked for once for all of them; and up to `mostLoose` are
-/// a list of buckets, 2 bytes each: many connections have no more.
+/// The last few samples wait in the value itself, so that the memory of the others is touched once for all of them.
 package struct RTTHistogram: Equatable, Sendable {
   /// A bucket that is not empty.
   struct Bucket: Equatable, Sendable {
@@ -14,10 +14,11 @@ package struct RTTHistogram: Equatable, Sendable {
     var count: UInt64
   }
 
+  /// The most samples that are a list: it takes as much memory as twelve buckets.
   private static var mostLoose: Int { 96 }
 
   private var settled: [Bucket] = []
-  /// The buckets of samples that `settled` does not count yet, in no order; and of the last ones.
+  /// The bucket of each sample as it came, while there are few and `settled` is empty; and of the last samples.
   private var loose: [UInt16] = []
   private var waiting = InlineArray<12, UInt16>(repeating: 0)
   private var waitingCount = 0
@@ -93,25 +94,6 @@ package struct RTTHistogram: Equatable, Sendable {
     }
   }
 
-  private static func merged(_ ours: [Bucket], _ theirs: [Bucket]) -> [Bucket] {
-    var merged: [Bucket] = []
-    merged.reserveCapacity(max(ours.count, theirs.count))
-    var i = 0
-    var j = 0
-    while i < ours.count || j < theirs.count {
-      let a = i < ours.count ? ours[i].index : .max
-      let b = j < theirs.count ? theirs[j].index : .max
-      if a == b {
-        merged.append(Bucket(index: a, count: ours[i].count + theirs[j].count))
-      } else {
-        merged.append(a < b ? ours[i] : theirs[j])
-      }
-      if a <= b { i += 1 }
-      if b <= a { j += 1 }
-    }
-    return merged
-  }
-
   /// Counts all samples in buckets, before several questions: each does so for itself.
   package mutating func gather() { if waitingCount > 0 || !loose.isEmpty { fold() } }
 
@@ -130,7 +112,23 @@ package struct RTTHistogram: Equatable, Sendable {
 
   /// Adds the samples of another histogram; the result is that of all samples taken by one.
   package mutating func add(_ other: RTTHistogram) {
-    settled = Self.merged(buckets, other.buckets)
+    let (ours, theirs) = (buckets, other.buckets)
+    var merged: [Bucket] = []
+    merged.reserveCapacity(max(ours.count, theirs.count))
+    var i = 0
+    var j = 0
+    while i < ours.count || j < theirs.count {
+      let a = i < ours.count ? ours[i].index : .max
+      let b = j < theirs.count ? theirs[j].index : .max
+      if a == b {
+        merged.append(Bucket(index: a, count: ours[i].count + theirs[j].count))
+      } else {
+        merged.append(a < b ? ours[i] : theirs[j])
+      }
+      if a <= b { i += 1 }
+      if b <= a { j += 1 }
+    }
+    settled = merged
     loose = []
     waitingCount = 0
     count += other.count

@@ -320,8 +320,7 @@ import Testing
     ],
     "A server, and all connections": [
       .servers, .heartbeats, .causes, .connections, .handshakes, .reads, .tcp, .segments, .problems, .diff, .tiles,
-      .losses,
-      .also,
+      .losses, .also,
     ],
     "A protocol": [.profile], "A type of frames": [.types], "The numbers of a counter": [.sequences],
     "A connection": [.worst], "A period": [.periods], "A session": [.sessions], "A stream": [.streams],

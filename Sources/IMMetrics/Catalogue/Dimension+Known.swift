@@ -53,6 +53,31 @@ extension Dimension {
   /// What was forgotten.
   package static let eviction = Dimension("what", Eviction.allCases.map { ($0.name, $0.text) })
 
+  /// What a segment was, by Wireshark's rules.
+  package static let event = Dimension(
+    "event",
+    StreamEvent.allCases.map { event in
+      let help =
+        switch event {
+        case .retransmission: "sent again, the next two among them"
+        case .fastRetransmission: "sent again after duplicate acknowledgments asked for it"
+        case .spuriousRetransmission: "sent again after its acknowledgment"
+        case .outOfOrder: "overtaken by a later one"
+        case .captureDuplicate: "captured twice, by imdump's rule"
+        case .lostSegment: "behind a hole"
+        case .ackLostSegment: "acknowledging bytes that were not captured"
+        case .duplicateAck: "repeating the last acknowledgment"
+        case .keepAlive: "keep-alives"
+        case .keepAliveAck: "answers to keep-alives"
+        case .zeroWindow: "closing the window"
+        case .zeroWindowProbe: "one byte sent into a closed window"
+        case .zeroWindowProbeAck: "answers to it, with the window still closed"
+        case .windowFull: "filling the receiver's window"
+        case .windowUpdate: "repeating the last acknowledgment with another window"
+        }
+      return (event.name, help)
+    })
+
   /// What a checksum says.
   package static let checksum = Dimension(
     "result",
