@@ -21,7 +21,6 @@ struct FigureTree<Snapshot>: Sendable {
     let omitsZero: Bool, isKeptEmpty: Bool
     /// How many members it and what stands in it are.
     let count: Int
-
   }
 
   /// The figure's value, added up where it has several places; `nil` where it is not known, and for an object. Takes a pointer,

@@ -78,7 +78,7 @@ public struct JSONLines: ~Copyable {
     isFirst = mark.isFirst
   }
 
-  /// The comma and the name of a member, with its quotes and its colon; its value follows.
+  /// The comma and the name of a member whose value follows; `name` has its quotes and its colon.
   @inline(__always)
   mutating func beginMember(_ name: Piece) {
     comma()
@@ -115,7 +115,7 @@ public struct JSONLines: ~Copyable {
     writer.raw(bytes)
   }
 
-  /// The comma and the name of a member, with its quotes and its colon; its value follows.
+  /// The comma and the name of a member whose value follows.
   @inlinable @inline(__always)
   public mutating func key(_ key: StaticString) {
     writer.key(key, isFirst: isFirst)
