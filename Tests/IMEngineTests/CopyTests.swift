@@ -98,6 +98,22 @@ import Testing
     }
   }
 
+  /// None of many is missed when one other packet stands between the two.
+  @Test func ofMany() {
+    let talk = Scene.talk { talk in
+      talk.open(at: Scene.ms(0))
+      for i in 0..<6_000 { talk.send(Scene.text(UInt32(i + 1)), .clientToServer, at: Scene.ms(Int64(10 + 20 * i))) }
+    }
+    var packets: [TimedPacket] = []
+    for first in stride(from: 0, to: talk.count, by: 2) {
+      let pair = Array(talk[first..<min(first + 2, talk.count)])
+      for (place, packet) in (pair + pair).enumerated() {
+        packets.append(TimedPacket(packet, at: pair[0].timestamp.advanced(by: Int64(place) * 50_000)))
+      }
+    }
+    #expect(Run(packets).reassembly.copies == UInt64(talk.count))
+  }
+
   /// What is sent twice is not captured twice: it has another identification, or comes later.
   @Test func sentTwice() {
     let talk = Chat.all[0].0.talk(Chat.all[0].1)
@@ -145,5 +161,24 @@ import Testing
       #expect(report?.segments[1].duplicateAcks == 3, "IPv6 \(isIPv6)")
       #expect(run.reassembly.copies == 0, "IPv6 \(isIPv6)")
     }
+  }
+
+  /// Those ask for no acknowledgment that has the same number: two of it are one that was captured twice.
+  @Test func anAcknowledgmentIsAskedForByNobody() {
+    var talk = ConversationBuilder(
+      client: Endpoint(address: OnePacket.v6.0, port: 40_001), server: Endpoint(address: OnePacket.v6.1, port: 8_080))
+    talk.acknowledges = false
+    talk.open(at: Scene.ms(0))
+    talk.send(Scene.text(1), .clientToServer, at: Scene.ms(10))
+    let news = talk.send(Scene.text(2), .serverToClient, at: Scene.ms(20))
+    for i in 0..<4 { talk.acknowledge(.serverToClient, at: Scene.ms(30).advanced(by: Int64(i) * 100_000)) }
+    talk.acknowledge(.clientToServer, at: Scene.ms(40))
+    var packets = talk.packets
+    for place in [news[0], packets.count - 1] {
+      packets.append(TimedPacket(talk.packets[place], at: talk.packets[place].timestamp.advanced(by: 1_000)))
+    }
+    let run = Run(packets.sorted { $0.timestamp < $1.timestamp })
+    #expect(run.reassembly.copies == 2)
+    #expect(run.heard.reports.map { $0.segments[0].duplicateAcks } == [0])
   }
 }

@@ -73,7 +73,7 @@ struct StreamAnalyst {
   /// Whether two duplicate acknowledgments in a row have asked for `segment`.
   func isAskedFor(_ segment: Segment) -> Bool {
     let peer = sides[1 - segment.side]
-    return peer.duplicateAcks >= 2 && peer.lastAck == segment.sequence
+    return segment.sequenceCount > 0 && peer.duplicateAcks >= 2 && peer.lastAck == segment.sequence
   }
 
   /// Notes the first numbers of both sides and the times of the handshake. A copy tells neither.

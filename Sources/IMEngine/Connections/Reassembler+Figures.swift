@@ -69,9 +69,9 @@ extension Reassembler {
 
   // MARK: Sent again, or late
 
-  /// Whether two duplicate acknowledgments in a row have asked for this segment.
+  /// Whether two duplicate acknowledgments in a row have asked for this segment. Nobody asks for one that takes no sequence number.
   private mutating func isAskedFor(_ side: FlowSide, _ segment: UnsafePointer<Segment>) -> Bool {
-    guard side.flow.pointee.journal != .max else { return false }
+    guard side.flow.pointee.journal != .max, segment.pointee.sequenceCount > 0 else { return false }
     let peer = journals.note(side.peer)
     let half = side.half
     return peer.pointee.repeats >= 2 && peer.pointee.repeatedAck == segment.pointee.sequence
