@@ -59,13 +59,12 @@ extension ECSSink {
     if issue.details == .gap(.captureLoss), let endpoint = record.pointee.endpoint {
       periods.at(endpoint).pointee.missed()
     }
-    if issue.kind == .orphanAck, record.pointee.orphans.count < Self.maximumOrphans {
-      releaseOrphans(record, before: issue.timestamp.advanced(by: -Self.orphanPatience))
-      record.pointee.orphans.append(issue)
-      orphaned.insert(record.pointee.info.serial)
-    } else {
-      tell(issue, record)
-    }
+    guard issue.kind == .orphanAck, orphanCount < Self.maximumOrphans else { return tell(issue, record) }
+    releaseOrphans(record, before: issue.timestamp.advanced(by: -Self.orphanPatience))
+    if record.pointee.orphans.count == Self.maximumOrphansOfOne { releaseOrphans(record, Self.maximumOrphansOfOne / 4) }
+    record.pointee.orphans.append(issue)
+    orphanCount += 1
+    orphaned.insert(record.pointee.info.serial)
   }
 
   /// Writes the documents of what was found before any frame, and of what the limit kept back.
@@ -83,7 +82,8 @@ extension ECSSink {
   /// Only what arrives tells that they have passed: in a long silence a hole is given up with the next packet, and the gap
   /// is told with that packet's time, in front of the messages that it held back.
   static let orphanPatience: Int64 = 10_200_000_000
-  private static let maximumOrphans = 32
+  /// As many as the engine keeps, of all connections, in 6 MB; and of one connection, where the oldest are told when more come.
+  private static let maximumOrphans = 65_536, maximumOrphansOfOne = 1_024
   private static let maximumEarly = 64
 
   /// Writes the document of an exchange that was not answered, or too late, unless there were enough of them.
@@ -99,11 +99,22 @@ extension ECSSink {
 
   func releaseOrphans(_ record: ConnectionBook.Record, before time: Timestamp) {
     guard !record.pointee.orphans.isEmpty else { return }
-    defer { if record.pointee.orphans.isEmpty { orphaned.remove(record.pointee.info.serial) } }
-    while let first = record.pointee.orphans.first, first.timestamp < time {
-      record.pointee.orphans.removeFirst()
-      tell(first, record)
-    }
+    let kept = record.pointee.orphans.firstIndex { $0.timestamp >= time }
+    releaseOrphans(record, kept ?? record.pointee.orphans.count)
+  }
+
+  /// Tells the first `count` answers that wait for their messages.
+  private func releaseOrphans(_ record: ConnectionBook.Record, _ count: Int) {
+    guard count > 0 else { return }
+    for i in 0..<count { tell(record.pointee.orphans[i], record) }
+    forgetOrphans(0..<count, record)
+  }
+
+  /// Takes answers out of those that wait for their messages.
+  func forgetOrphans(_ range: Range<Int>, _ record: ConnectionBook.Record) {
+    record.pointee.orphans.removeSubrange(range)
+    orphanCount -= range.count
+    if record.pointee.orphans.isEmpty { orphaned.remove(record.pointee.info.serial) }
   }
 
   /// Gives a connection its endpoint with its first frame, which proves that it was opened.

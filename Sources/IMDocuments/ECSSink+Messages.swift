@@ -82,8 +82,7 @@ extension ECSSink {
           return names == nil || names == last.sequence
         }
         guard let place else { continue }
-        holder.pointee.orphans.remove(at: place)
-        if holder.pointee.orphans.isEmpty { orphaned.remove(holder.pointee.info.serial) }
+        forgetOrphans(place..<place + 1, holder)
         break
       }
     }

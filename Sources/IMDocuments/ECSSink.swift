@@ -62,8 +62,9 @@ package final class ECSSink: EngineSink {
   /// The serial number of the last frame's connection, and the frame's number: orphaned answers that are adopted are told
   /// behind their message.
   @exclusivity(unchecked) var last: (serial: UInt32, sequence: UInt64) = (0, 0)
-  /// The serial numbers of connections on which orphaned answers wait.
+  /// The serial numbers of connections on which orphaned answers wait, and how many wait there.
   @exclusivity(unchecked) var orphaned: Set<UInt32> = []
+  @exclusivity(unchecked) var orphanCount = 0
   /// The bits of types that name the client.
   let naming = FrameKind.Flags.opensSession.rawValue | FrameKind.Flags.assignsIdentity.rawValue
   /// When the capture began, as far as its start was written, and the figures of its last document and when that was.

@@ -60,6 +60,22 @@ struct ECSTroubleTests {
     #expect(documents.first?.text("@timestamp") == "2026-11-21T00:11:30.020000Z")
   }
 
+  /// One of many is as much as one alone.
+  @Test("an answer that overtook its message has no document where fifty others have none either")
+  func overtakenByMany() throws {
+    var talk = ECSTalk()
+    talk.talk.open(at: ECSTalk.at(0))
+    for number in 1...50 { talk.echo(UInt32(1_000 + number), at: Int64(10 * number)) }
+    talk.talk.drop(
+      talk.talk.send(TJPFrameBuilder(text: "lost", sequence: 1).bytes, .clientToServer, at: ECSTalk.at(1_000))[0])
+    talk.data(2, at: 1_100)
+    talk.echo(2, at: 1_110)
+    talk.data(3, at: 20_000)
+    talk.echo(3, at: 20_010)
+    let counts = try weird(talk.talk.packets).map { 1 + ($0.number("imdump.weird.suppressed") ?? 0) }
+    #expect(counts.reduce(0, +) == 50)
+  }
+
   @Test("many of them are a few documents, which count all")
   func limit() throws {
     var talk = ECSTalk()
