@@ -365,9 +365,10 @@ import Testing
     #expect(try Command.run(["report", path]).status == 64)
     let input = try Command.run(["report", "-", "-o", folder.path("r.html")])
     #expect(input.status == 64 && input.errors.contains("read twice"))
-    // A capture that is not there costs no report that is.
+    // A capture that is not there, or is a folder, costs no report that is there.
     let old = try folder.file("r.html", "old".utf8)
     #expect(try Command.run(["report", folder.path("none.pcap"), "-o", old]).status == 66)
+    #expect(try Command.run(["report", folder.url.path, "-o", old]).status == 1)
     #expect(try String(contentsOfFile: old, encoding: .utf8) == "old")
     // What is read cannot be written.
     let copy = try folder.file("c.pcap", Samples.bytes("tjp-clean-chat.pcap"))

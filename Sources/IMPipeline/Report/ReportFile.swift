@@ -10,13 +10,19 @@ struct ReportFile {
   /// mistyped costs no report that is there. Throws where it cannot be opened, or is one of `inputs` or `others`, which are read, too.
   init?(_ path: String, inputs: [String], others: [String]) throws(CaptureError) {
     self.path = path
-    guard inputs.contains(where: { access($0, R_OK) == 0 }) else { return nil }
+    guard inputs.contains(where: Self.isReadable) else { return nil }
     guard path != "-" else {
       descriptor = STDOUT_FILENO
       return
     }
     try ExportFile.check(path, inputs + others)
     descriptor = try CaptureWriter.open(path)
+  }
+
+  /// Whether there is a file at `path` that may be read, and not a folder.
+  private static func isReadable(_ path: String) -> Bool {
+    var status = stat()
+    return access(path, R_OK) == 0 && stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR
   }
 
   /// Opens the file at `path`, `-` for standard output, for a page that is written when a capture ends.
