@@ -40,7 +40,8 @@ enum WritingMarks {
       nil)
   }
 
-  /// Writes a store as `imdump index` does, and reads it meanwhile. With `isSingle` both use one connection, one after the other.
+  /// Writes a store as `imdump browse` does, decoding and writing at a lower priority than what a person waits for, and reads it
+  /// meanwhile. With `isSingle` both use one connection, one after the other.
   private static func write(_ capture: String, _ path: String, _ plans: [ProtocolPlan], isSingle: Bool) throws -> Seen {
     let writer = try Decoding.writer(path, plans)
     let queue = StoreQueue()
@@ -67,7 +68,7 @@ enum WritingMarks {
         }
       }
     }
-    let writing = try WorkerThread("bench-write", for: path, "write a store") {
+    let writing = try WorkerThread("bench-write", isBehind: true, for: path, "write a store") {
       while let batch = queue.take() {
         do throws(StoreError) {
           if isSingle {
@@ -83,18 +84,23 @@ enum WritingMarks {
       }
     }
     let begun = milliseconds()
-    var batch = StoreBatch(), size = BatchSize(), count = 0
-    Decoding.messages(of: capture, plans) { record, exchange in
-      batch.add(record, exchange)
-      count += 1
-      if batch.count >= size.next {
-        queue.put(batch)
-        batch = StoreBatch()
-        size.grow()
+    let decoded = Mutex(0)
+    let decoding = try WorkerThread("bench-decode", isBehind: true, for: path, "read captures") {
+      var batch = StoreBatch(), size = BatchSize(), count = 0
+      Decoding.messages(of: capture, plans) { record, exchange in
+        batch.add(record, exchange)
+        count += 1
+        if batch.count >= size.next {
+          queue.put(batch)
+          batch = StoreBatch()
+          size.grow()
+        }
       }
+      if batch.count > 0 { queue.put(batch) }
+      queue.end(isWhole: true)
+      decoded.withLock { $0 = count }
     }
-    if batch.count > 0 { queue.put(batch) }
-    queue.end(isWhole: true)
+    decoding.join()
     writing.join()
     if let error = queue.error { throw error }
     if isSingle {
@@ -108,7 +114,7 @@ enum WritingMarks {
     isOver.store(true, ordering: .relaxed)
     reading.join()
     return seen.withLock { seen in
-      (seen.wall, seen.messages) = (milliseconds() - begun, count)
+      (seen.wall, seen.messages) = (milliseconds() - begun, decoded.withLock { $0 })
       return seen
     }
   }
