@@ -24,11 +24,11 @@ extension Catalogue {
   /// The figures of a server, and of the run's total.
   package static let servers: [Figure<ServerSnapshot>] = everythingOfServers.map(\.withoutDocuments)
 
-  private static let everythingOfServers: [Figure<ServerSnapshot>] =
-    ofMessages + roundTrips + checksumErrors + heartbeats + reads + handshakes + silences + compared
+  private static let everythingOfServers: [Figure<ServerSnapshot>] = [
+    ofMessages, roundTrips, checksumErrors, heartbeats, reads, handshakes, silences, compared,
     // The handshakes of TCP stand behind the connections that had them.
-    + reported.prefix(1) + handshakeTimes + reported.dropFirst() + acknowledgments
-    + ofSeries + series
+    Array(reported.prefix(1)), handshakeTimes, Array(reported.dropFirst()), acknowledgments, ofSeries, series,
+  ].flatMap(\.self)
 
   private static let ofMessages: [Figure<ServerSnapshot>] = (fates + ratios).map { $0.of { $0.metrics.messages } }
   private static let ofSeries: [Figure<ServerSnapshot>] = decisions.map { $0.of(ifAny: { $0.series }) }
