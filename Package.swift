@@ -22,12 +22,19 @@ let hardWired: [SwiftSetting] =
 /// Rooms that work for a person who looks, and not for each packet, are built for size.
 let small: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 
+/// Rooms in which the tests spend much of their time are optimised in a debug build as well, with its assertions; not with
+/// `IMDUMP_DEBUG=1`, for a debugger.
+let quick: [SwiftSetting] =
+  Context.environment["IMDUMP_DEBUG"] == "1"
+  ? [] : [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))]
+
 func room(
-  _ name: String, _ rooms: [Target.Dependency], resources: [Resource]? = nil, isCold: Bool = false
+  _ name: String, _ rooms: [Target.Dependency], resources: [Resource]? = nil, isCold: Bool = false,
+  isQuick: Bool = false
 ) -> Target {
   .target(
     name: name, dependencies: rooms, resources: resources,
-    swiftSettings: settings + checked + hardWired + (isCold ? small : []))
+    swiftSettings: settings + checked + hardWired + (isCold ? small : []) + (isQuick ? quick : []))
 }
 
 func tests(_ name: String, _ rooms: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -77,18 +84,18 @@ let package = Package(
       name: "CSSL", pkgConfig: "libssl",
       providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
-    room("IMWire", []),
+    room("IMWire", [], isQuick: true),
     room("IMTerminal", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
     .target(name: "CMachine"),
     .target(name: "CSandbox"),
     room("IMFields", ["IMWire"]),
     room("IMEngine", ["IMWire", "IMFields", "CDeflate", "CMachine", "CZlib"]),
-    room("IMYAML", ["CYAML"]),
+    room("IMYAML", ["CYAML"], isQuick: true),
     room(
       "IMProfile", ["IMEngine", "IMFields", "IMYAML", "IMWire"],
-      resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")]),
-    room("IMInference", ["IMEngine", "IMWire"], isCold: true),
+      resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")], isQuick: true),
+    room("IMInference", ["IMEngine", "IMWire"], isCold: true, isQuick: true),
     room("IMRedaction", ["IMEngine", "IMFields", "IMWire"]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
@@ -132,7 +139,7 @@ let package = Package(
 
     .target(
       name: "IMTestSupport", dependencies: ["IMWire"], path: "Tests/IMTestSupport",
-      swiftSettings: settings + checked),
+      swiftSettings: settings + checked + quick),
     .target(
       name: "IMEngineTestSupport", dependencies: ["IMEngine"], path: "Tests/IMEngineTestSupport",
       swiftSettings: settings + checked),

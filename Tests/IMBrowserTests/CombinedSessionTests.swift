@@ -14,10 +14,10 @@ import Testing
     return (1...12 + commit % 7).map { .made(Int64($0), name: "name\($0 % 5)", random: &random) }
   }
 
-  /// A thousand drawn schedules: keys and commits at any time, answers late and out of turn. What is shown in the end is what comes
+  /// Drawn schedules: keys and commits at any time, answers late and out of turn. What is shown in the end is what comes
   /// of the inputs as they are in the end, and what is shown on the way is never older than what was shown before.
   @Test func theLastInputsWin() throws {
-    for seed in 0..<1_000 {
+    for seed in 0..<LongRun.times(150, of: 1_000) {
       var random = SeededRandom(UInt64(seed) &* 77 &+ 5)
       var browser = Browser(BrowsedSource(files: ["a.db"], isStore: true), zone: .utc)
       var travelling: [(at: Int, request: SessionsRequest)] = []

@@ -96,7 +96,7 @@ import Testing
             for id in request.ids { known[id] = .some(names[id]) }
           }
         }
-        for id in wanted { #expect(book.name(of: id) == (known[id] ?? nil)) }
+        #expect(wanted.allSatisfy { book.name(of: $0) == (known[$0] ?? nil) })
       }
     }
   }

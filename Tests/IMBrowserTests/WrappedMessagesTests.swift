@@ -67,14 +67,17 @@ import Testing
     }
   }
 
-  /// Fifty pages come in front of what is seen, their rows first estimated and then counted: no row of the screen moves.
+  /// Pages that come in front of what is seen.
+  private static let pages = LongRun.times(15, of: 50)
+
+  /// Pages come in front of what is seen, their rows first estimated and then counted: no row of the screen moves.
   @Test(arguments: [40, 80, 140]) func nothingJumpsWhilePagesComeInFront(_ width: Int) throws {
     var bench = Bench(2_700, seed: UInt64(width))
     bench.layout.width = width
     bench.window.use(bench.layout)
     bench.window.open(PageRequest.Choice(), at: .before(.max))
     var (pages, estimates) = (0, 0)
-    for _ in 0..<100_000 where pages < 50 {
+    for _ in 0..<100_000 where pages < Self.pages {
       guard let request = bench.window.nextRequest() else {
         bench.window.move(-1)
         continue
@@ -96,7 +99,7 @@ import Testing
       }
       #expect(bench.window.items.count <= MessageWindow.limit)
     }
-    #expect(pages == 50 && estimates > 40)
+    #expect(pages == Self.pages && estimates > pages * 4 / 5)
   }
 
   /// The same on the other side, and while the list is read again.
@@ -104,7 +107,7 @@ import Testing
     var bench = Bench(2_000, seed: 9)
     bench.window.open(PageRequest.Choice())
     var random = SeededRandom(10)
-    for step in 0..<1_500 {
+    for step in 0..<LongRun.times(400, of: 1_500) {
       if random.once(in: 20) { bench.window.refresh() }
       while let request = bench.window.nextRequest() {
         guard bench.window.isLoaded else {

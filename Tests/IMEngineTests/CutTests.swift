@@ -90,7 +90,7 @@ import Testing
   }
 
   /// The same of captures that are drawn: in every thing that is told, and in its order and time.
-  @Test(arguments: UInt64(0)..<32) func everyBatchOfDrawn(_ seed: UInt64) throws {
+  @Test(arguments: UInt64(0)..<UInt64(LongRun.times(6, of: 32))) func everyBatchOfDrawn(_ seed: UInt64) throws {
     let capture = DrawnCapture.capture(seed)
     func told(_ batches: Int) -> Told {
       Told(Run(capture.packets, plans: Plans.usual, snapLength: capture.snapLength, batches: batches))
@@ -102,7 +102,7 @@ import Testing
   /// One batch ends behind any packet.
   @Test(arguments: [UInt64(101), 105, 108, 110]) func everyPlaceOfACut(_ seed: UInt64) throws {
     var capture = DrawnCapture.capture(seed)
-    capture.packets = Array(capture.packets.prefix(120))
+    capture.packets = Array(capture.packets.prefix(LongRun.times(40, of: 120)))
     let whole = Told(Run(capture.packets, plans: Plans.usual, snapLength: capture.snapLength))
     for place in 1..<capture.packets.count {
       let run = Run(capture.packets, plans: Plans.usual, snapLength: capture.snapLength, cut: place)

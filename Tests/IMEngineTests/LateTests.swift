@@ -11,7 +11,7 @@ import Testing
   /// Each segment in turn comes 200 ms after its acknowledgment; a hole is given up after 50.
   @Test(arguments: Chat.all) func oneSegmentLate(_ chat: Chat, _ shape: Chat.Shape) {
     let talk = chat.talk(shape)
-    for piece in talk.pieces {
+    for piece in LongRun.some(talk.pieces) {
       let run = Run(delayed(talk, [piece]))
       expect(run, talk, "\(piece)")
       if !run.gaps.isEmpty {
@@ -26,7 +26,7 @@ import Testing
   /// The same, and the late segment comes twice: the second copy is a repetition.
   @Test(arguments: Chat.all) func lateAndRepeated(_ chat: Chat, _ shape: Chat.Shape) {
     let talk = chat.talk(shape)
-    for piece in talk.pieces.dropLast(15) {
+    for piece in LongRun.some(talk.pieces.dropLast(15)) {
       let run = Run(delayed(talk, [piece, piece]))
       expect(run, talk, "\(piece)")
       #expect(run.reassembly.lateBytes == UInt64(piece.range.count), "\(piece)")
@@ -42,7 +42,7 @@ import Testing
       let talk = chat.talk(shape)
       for direction in [Direction.clientToServer, .serverToClient] {
         let pieces = talk.pieces.filter { $0.direction == direction }
-        for first in 0..<max(0, pieces.count - 9) {
+        for first in LongRun.some(0..<max(0, pieces.count - 9)) {
           let three = Array(pieces[first..<first + 3])
           let run = Run(delayed(talk, order.map { three[$0] }, missing: three))
           let came = Set(order).map { three[$0].range }
@@ -65,7 +65,7 @@ import Testing
     for direction in [Direction.clientToServer, .serverToClient] {
       let pieces = talk.pieces.filter { $0.direction == direction }
       for step in [1, 2, 4] {
-        for (a, b) in zip(pieces, pieces.dropFirst(step)) {
+        for (a, b) in LongRun.some(Array(zip(pieces, pieces.dropFirst(step)))) {
           var packets = talk.packets
           packets[a.packet] = TimedPacket(talk.packets[b.packet], at: talk.packets[a.packet].timestamp)
           packets[b.packet] = TimedPacket(talk.packets[a.packet], at: talk.packets[b.packet].timestamp)
@@ -82,7 +82,7 @@ import Testing
   @Test(arguments: Chat.all) func lateMessageIsAnswered(_ chat: Chat, _ shape: Chat.Shape) {
     let talk = chat.talk(shape)
     let clean = fates(Run(talk.packets))
-    for piece in talk.pieces {
+    for piece in LongRun.some(talk.pieces) {
       let run = Run(delayed(talk, [piece], by: 1_000_000_000))
       #expect(fates(run) == clean, "\(piece)")
       for exchange in run.heard.finished where exchange.ackedAt < exchange.firstAt {

@@ -12,7 +12,7 @@ import Testing
   @Test(arguments: Chat.all) func oneSegmentMissing(_ chat: Chat, _ shape: Chat.Shape) {
     let talk = chat.talk(shape)
     let packets = talk.packets
-    for piece in talk.pieces {
+    for piece in LongRun.some(talk.pieces) {
       var left = packets
       left.remove(at: piece.packet)
       let run = Run(left)
@@ -28,7 +28,7 @@ import Testing
   /// The network lost the segment: nobody acknowledges it before its copy comes.
   @Test(arguments: Chat.all) func oneSegmentRetransmitted(_ chat: Chat, _ shape: Chat.Shape) {
     let talk = chat.talk(shape)
-    for piece in talk.pieces where piece.packet + 1 < talk.packets.count {
+    for piece in LongRun.some(talk.pieces) where piece.packet + 1 < talk.packets.count {
       // The capture stands before the loss: it sees both copies.
       var both = talk.packets
       both.insert(both[piece.packet].sentAgain(at: both[piece.packet + 1].timestamp), at: piece.packet + 2)
@@ -69,7 +69,7 @@ import Testing
   /// The capture begins at each packet in turn, without the connection's beginning.
   @Test(arguments: Chat.all) func beginsInTheMiddle(_ chat: Chat, _ shape: Chat.Shape) {
     let talk = chat.talk(shape)
-    for first in 1..<talk.packets.count {
+    for first in LongRun.some(1..<talk.packets.count) {
       let lost = talk.pieces.filter { $0.packet < first }.map { ($0.direction, $0.range) }
       let run = Run([TimedPacket](talk.packets[first...]))
       expect(run, talk, losing: lost, "from packet \(first)")
@@ -80,7 +80,7 @@ import Testing
   /// Neighbouring segments change places.
   @Test(arguments: Chat.all) func neighboursSwapped(_ chat: Chat, _ shape: Chat.Shape) {
     let talk = chat.talk(shape)
-    for (a, b) in zip(talk.pieces, talk.pieces.dropFirst()) {
+    for (a, b) in LongRun.some(Array(zip(talk.pieces, talk.pieces.dropFirst()))) {
       var packets = talk.packets
       packets[a.packet] = TimedPacket(talk.packets[b.packet], at: talk.packets[a.packet].timestamp)
       packets[b.packet] = TimedPacket(talk.packets[a.packet], at: talk.packets[b.packet].timestamp)
@@ -93,7 +93,7 @@ import Testing
   /// Several segments at random are missing, in both directions, and at times the beginning too.
   @Test(arguments: Chat.all) func severalMissing(_ chat: Chat, _ shape: Chat.Shape) {
     let talk = chat.talk(shape)
-    for seed in 0..<60 {
+    for seed in 0..<LongRun.times(20, of: 60) {
       var random = SeededRandom(UInt64(seed))
       let first = seed % 3 == 0 ? Int.random(in: 1..<talk.packets.count / 2, using: &random) : 0
       let missing = talk.pieces.filter { $0.packet >= first }.shuffled(using: &random).prefix(2 + seed % 5)

@@ -1,4 +1,5 @@
 import IMFilter
+import IMTestSupport
 import IMWire
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
   @Test func randomBytes() {
     let record = FilterTests.message
     var random = SplitMix(state: 1)
-    for _ in 0..<100_000 {
+    for _ in 0..<LongRun.times(20_000, of: 100_000) {
       let bytes = (0..<Int.random(in: 0...48, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
       Self.compile(String(decoding: bytes, as: UTF8.self), record)
     }
@@ -38,7 +39,7 @@ import Testing
       ]
     let record = FilterTests.message
     var random = SplitMix(state: 2)
-    for _ in 0..<30_000 {
+    for _ in 0..<LongRun.times(8_000, of: 30_000) {
       let count = Int.random(in: 1...9, using: &random)
       let separator = Bool.random(using: &random) ? " " : ""
       Self.compile(
@@ -55,7 +56,7 @@ import Testing
     ].map { Array($0.utf8) }
     let record = FilterTests.message
     var random = SplitMix(state: 3)
-    for _ in 0..<30_000 {
+    for _ in 0..<LongRun.times(8_000, of: 30_000) {
       var bytes = seeds.randomElement(using: &random) ?? []
       for _ in 0..<Int.random(in: 1...3, using: &random) {
         let place = Int.random(in: bytes.indices, using: &random)
@@ -87,7 +88,7 @@ import Testing
       }
     }
     var random = SplitMix(state: 4)
-    for _ in 0..<3_000 {
+    for _ in 0..<LongRun.times(1_000, of: 3_000) {
       let (text, value) = expression(6, &random)
       #expect(try Filter(text, schema: .messages).matches(FilterTests.message) == value, "\(text)")
     }
