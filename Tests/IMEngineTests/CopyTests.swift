@@ -171,8 +171,8 @@ import Testing
     talk.open(at: Scene.ms(0))
     talk.send(Scene.text(1), .clientToServer, at: Scene.ms(10))
     let news = talk.send(Scene.text(2), .serverToClient, at: Scene.ms(20))
-    for i in 0..<4 { talk.acknowledge(.serverToClient, at: Scene.ms(30).advanced(by: Int64(i) * 100_000)) }
-    talk.acknowledge(.clientToServer, at: Scene.ms(40))
+    for i in 0..<4 { talk.acknowledge(.serverToClient, at: Scene.ms(30 + 5 * Int64(i))) }
+    talk.acknowledge(.clientToServer, at: Scene.ms(60))
     var packets = talk.packets
     for place in [news[0], packets.count - 1] {
       packets.append(TimedPacket(talk.packets[place], at: talk.packets[place].timestamp.advanced(by: 1_000)))

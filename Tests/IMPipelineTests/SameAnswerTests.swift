@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test(arguments: UInt64(0)..<(LongRun.isWanted ? 500 : 10)) func drawn(_ group: UInt64) throws {
+  @Test(arguments: UInt64(0)..<UInt64(LongRun.times(4, of: 500))) func drawn(_ group: UInt64) throws {
     for seed in group * 4..<group * 4 + 4 {
       let path = "/tmp/imdump-drawn-\(getpid())-\(seed).pcap"
       try Data(DrawnCapture.capture(seed).pcap()).write(to: URL(fileURLWithPath: path))

@@ -1,4 +1,4 @@
-package import IMWire
+import IMWire
 
 /// Captures drawn from a seed: several connections of several protocols, with all that happens to packets on their way.
 ///

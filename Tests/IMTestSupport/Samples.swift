@@ -1,5 +1,5 @@
 internal import Foundation
-package import IMWire
+import IMWire
 
 /// Finds the files of the repository's `Samples` folder, wherever the tests run.
 package enum Samples {
