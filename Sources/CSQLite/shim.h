@@ -20,6 +20,11 @@ static inline int imdump_sqlite_switch(sqlite3 *database, int name, int value) {
   return sqlite3_db_config(database, name, value, (int *)0);
 }
 
+/// `sqlite3_config` is variadic. Statistics of memory are left out, which nobody reads: for them one lock of the whole process is
+/// taken for each piece of memory, and who reads pages waits until a writer that was preempted gives it back. To be called before
+/// all others.
+static inline int imdump_sqlite_configure(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+
 /// Sorters and temporary tables spill into files of this folder: `sqlite3_temp_directory` is a variable, which has to be
 /// set before the first connection is used. Returns 0 where there is no memory for its name.
 static inline int imdump_sqlite_spill_into(const char *folder) {

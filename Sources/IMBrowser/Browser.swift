@@ -66,7 +66,7 @@ package struct Browser: Sendable {
   package internal(set) var sessions = SelectableList<StoredSession, Int64> { $0.id }
   var totals = SessionTotals()
   var sessionSignal = CombinedSignal(
-    SessionsRequest(), quiet: .milliseconds(25), patience: .milliseconds(45))
+    SessionsRequest(), quiet: .milliseconds(20), patience: .milliseconds(40))
   /// What the sessions that are shown were asked for with; `nil` before the first ones.
   var sessionsShown: SessionsRequest?
   var sessionsAwaited: SessionsRequest?

@@ -13,6 +13,13 @@ package protocol MessageSource: AnyObject {
   func ends(ofConnection id: Int64) throws(StoreError) -> (client: String, server: String)?
   /// A message's text, where there is one.
   func text(ofMessage id: Int64) throws(StoreError) -> String?
+  /// Does what reads several times, and sees all of it as it is at one moment.
+  func atOnce<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value
+}
+
+extension MessageSource {
+  /// Does what reads several times, where nobody writes meanwhile.
+  package func atOnce<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value { try body() }
 }
 
 extension StoreReader: MessageSource {
@@ -62,12 +69,15 @@ package final class PageFinder {
       isLast = found.isEnd
       if request.place == .after(0) { isFirst = true }
     }
-    var items: [MessageItem] = []
-    for message in messages {
-      items.append(
-        MessageItem(
-          message, client: try ends(message.connection)?.client ?? "",
-          text: try source.text(ofMessage: message.id) ?? "", zone: zone))
+    let items = try source.atOnce { () throws(StoreError) in
+      var items: [MessageItem] = []
+      for message in messages {
+        items.append(
+          MessageItem(
+            message, client: try ends(message.connection)?.client ?? "",
+            text: try source.text(ofMessage: message.id) ?? "", zone: zone))
+      }
+      return items
     }
     return PageAnswer(request: request, items: items, isFirst: isFirst, isLast: isLast)
   }

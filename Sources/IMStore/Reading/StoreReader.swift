@@ -44,6 +44,20 @@ package final class StoreReader {
     return try prepared.statement.step() ? read(prepared.statement.row) : nil
   }
 
+  /// Does what reads several times in one transaction, which sees the store as it is at one moment. Each call by itself would take
+  /// SQLite's locks, which a writer in the same process shares, and read pages anew when somebody has written in between.
+  package func atOnce<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
+    guard !database.isInTransaction else { return try body() }
+    try database.run("BEGIN", "read messages")
+    let value: Value
+    do throws(StoreError) { value = try body() } catch {
+      try? database.run("COMMIT", "read messages")
+      throw error
+    }
+    try database.run("COMMIT", "read messages")
+    return value
+  }
+
   /// A number that is another one when somebody else has changed the store since the last call.
   package func changeNumber() throws(StoreError) -> Int64 {
     try database.number("PRAGMA data_version", "look for changes") ?? 0

@@ -22,9 +22,20 @@ final class Connection {
   let path: String
   let handle: OpaquePointer
 
+  /// SQLite's settings for the whole process, made once.
+  private static let settings = imdump_sqlite_configure()
+
+  /// Has what sorting spills written into `folder`; false where there is no memory for its name. To be called before the first
+  /// connection is used.
+  static func spill(into folder: String) -> Bool {
+    _ = settings
+    return imdump_sqlite_spill_into(folder) != 0
+  }
+
   /// Opens the file at `path`, which errors call `name`. SQLite reads it when the first statement is made, not before.
   init(_ path: String, called name: String? = nil, _ mode: Mode) throws(StoreError) {
     self.path = name ?? path
+    _ = Self.settings
     let flags: Int32 =
       switch mode {
       case .reading: SQLITE_OPEN_READONLY
@@ -49,6 +60,9 @@ final class Connection {
   }
 
   deinit { sqlite3_close_v2(handle) }
+
+  /// Whether a transaction was begun that has not ended.
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
   /// Runs statements of ours that return nothing; `attempt` names them in errors.
   func run(_ sql: String, _ attempt: String) throws(StoreError) {

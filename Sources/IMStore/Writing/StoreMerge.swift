@@ -1,4 +1,3 @@
-import CSQLite
 import IMMetrics
 
 /// Adds one store to another: `imdump index --append`.
@@ -15,7 +14,7 @@ package struct StoreMerge {
   /// The store at `path`, which errors call `name`. Throws where it is no store, or lacks messages.
   package init(_ path: String, called name: String) throws(StoreError) {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-    guard imdump_sqlite_spill_into(folder) != 0 else {
+    guard Connection.spill(into: folder) else {
       throw StoreError(.failed, path: name, attempt: Self.attempt, text: "out of memory")
     }
     database = try Connection(path, called: name, .changing)

@@ -1,4 +1,3 @@
-import CSQLite
 package import IMEngine
 import IMOutput
 import IMWire
@@ -56,7 +55,7 @@ package final class StoreWriter {
     throws(StoreError)
   {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-    guard imdump_sqlite_spill_into(folder) != 0 else {
+    guard Connection.spill(into: folder) else {
       throw StoreError(.failed, path: name ?? path, attempt: "make the store", text: "out of memory")
     }
     let database = try Connection(path, called: name, .writing)
