@@ -1,16 +1,20 @@
 /// When the screen is painted: behind a key at once, behind what nobody has asked for at most 30 times a second.
 ///
-/// Answers that come soon after a key are most often what the key has asked for, so they wait less. A pure state machine: times are
-/// those of whoever calls it.
+/// Of the latter, one more may come at once behind one that has waited for nothing: two answers that come one after the other are
+/// both seen soon, and what keeps changing is not seen more often. Answers that come soon after a key are most often what the key
+/// has asked for, so they wait less. A pure state machine: times are those of whoever calls it.
 package struct FramePace: Sendable {
-  /// Between two frames that no key has asked for; the same soon behind a key, and how long that is.
-  private static let calm = Duration.milliseconds(34), hurried = Duration.milliseconds(8)
-  private static let afterKey = Duration.milliseconds(300)
+  /// Between two frames that no key has asked for, in the long run: 28 of them in a second, and two more.
+  private static let calm = Duration.milliseconds(36)
+  /// Between any two; the same soon behind a key, and how long that is.
+  private static let hurried = Duration.milliseconds(8), afterKey = Duration.milliseconds(300)
 
   private var paintedAt: Duration?
   private var keyAt: Duration?
   /// Whether a key waits for its frame.
   private var isKeyWaiting = true
+  /// When the next frame would be due that no key has asked for, if all of them came as often as they may.
+  private var calmAt = Duration.zero
 
   /// A pace that begins with a frame.
   package init() {}
@@ -24,12 +28,19 @@ package struct FramePace: Sendable {
   /// When what has changed is to be painted: now, or later.
   package var due: Duration {
     guard !isKeyWaiting, let paintedAt else { return .zero }
-    let isHurried = keyAt.map { paintedAt - $0 < Self.afterKey } ?? false
-    return paintedAt + (isHurried ? Self.hurried : Self.calm)
+    let next = paintedAt + Self.hurried
+    return isHurried ? next : max(next, calmAt - Self.calm)
+  }
+
+  /// Whether the last frame came soon after a key.
+  private var isHurried: Bool {
+    guard let keyAt, let paintedAt else { return false }
+    return paintedAt - keyAt < Self.afterKey
   }
 
   /// A frame was painted.
   package mutating func paint(at now: Duration) {
+    if !isKeyWaiting, !isHurried { calmAt = max(calmAt, now) + Self.calm }
     paintedAt = now
     isKeyWaiting = false
   }
