@@ -20,9 +20,9 @@ static inline int imdump_sqlite_switch(sqlite3 *database, int name, int value) {
   return sqlite3_db_config(database, name, value, (int *)0);
 }
 
-/// `sqlite3_config` is variadic. Statistics of memory are left out, which nobody reads: for them one lock of the whole process is
-/// taken for each piece of memory, and who reads pages waits until a writer that was preempted gives it back. To be called before
-/// all others.
+/// `sqlite3_config` is variadic. Turns off SQLite's statistics of memory, which nobody reads: they take one lock of the process for
+/// each allocation, and a reader waits there for a writer that was preempted while it held the lock. Has to be called before any
+/// other function of SQLite.
 static inline int imdump_sqlite_configure(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
 
 /// Sorters and temporary tables spill into files of this folder: `sqlite3_temp_directory` is a variable, which has to be

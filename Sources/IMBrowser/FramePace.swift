@@ -4,7 +4,7 @@
 /// both seen soon, and what keeps changing is not seen more often. Answers that come soon after a key are most often what the key
 /// has asked for, so they wait less. A pure state machine: times are those of whoever calls it.
 package struct FramePace: Sendable {
-  /// Between two frames that no key has asked for, in the long run: 28 of them in a second, and two more.
+  /// Between two frames that no key has asked for, in the long run: with the one more, at most 30 in any second.
   private static let calm = Duration.milliseconds(36)
   /// Between any two; the same soon behind a key, and how long that is.
   private static let hurried = Duration.milliseconds(8), afterKey = Duration.milliseconds(300)

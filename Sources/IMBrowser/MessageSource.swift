@@ -13,12 +13,12 @@ package protocol MessageSource: AnyObject {
   func ends(ofConnection id: Int64) throws(StoreError) -> (client: String, server: String)?
   /// A message's text, where there is one.
   func text(ofMessage id: Int64) throws(StoreError) -> String?
-  /// Does what reads several times, and sees all of it as it is at one moment.
+  /// Runs `body`; all it reads is of one moment.
   func atOnce<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value
 }
 
 extension MessageSource {
-  /// Does what reads several times, where nobody writes meanwhile.
+  /// Runs `body`, where nobody writes meanwhile.
   package func atOnce<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value { try body() }
 }
 

@@ -82,7 +82,7 @@ extension ECSSink {
   /// Only what arrives tells that they have passed: in a long silence a hole is given up with the next packet, and the gap
   /// is told with that packet's time, in front of the messages that it held back.
   static let orphanPatience: Int64 = 10_200_000_000
-  /// As many as the engine keeps, of all connections, in 6 MB; and of one connection, where the oldest are told when more come.
+  /// Of all connections as many as the engine keeps; of one connection, where the oldest are told when more come.
   private static let maximumOrphans = 65_536, maximumOrphansOfOne = 1_024
   private static let maximumEarly = 64
 

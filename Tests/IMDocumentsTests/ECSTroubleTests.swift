@@ -48,8 +48,7 @@ struct ECSTroubleTests {
     talk.talk.open(at: ECSTalk.at(0))
     talk.data(1, at: 100)
     talk.echo(1, at: 110)
-    talk.talk.drop(
-      talk.talk.send(TJPFrameBuilder(text: "lost", sequence: 2).bytes, .clientToServer, at: ECSTalk.at(200))[0])
+    lose(2, at: 200, of: &talk)
     talk.data(3, at: 300)
     talk.echo(3, at: 310)
     talk.data(4, at: 30_000)
@@ -60,14 +59,19 @@ struct ECSTroubleTests {
     #expect(documents.first?.text("@timestamp") == "2026-11-21T00:11:30.020000Z")
   }
 
-  /// One of many is as much as one alone.
+  /// A message that is not in the capture: the next one waits behind it.
+  private func lose(_ number: UInt32, at time: Int64, of talk: inout ECSTalk) {
+    let frame = TJPFrameBuilder(text: "lost", sequence: number).bytes
+    talk.talk.drop(talk.talk.send(frame, .clientToServer, at: ECSTalk.at(time))[0])
+  }
+
+  /// The fifty answer messages that are in no capture.
   @Test("an answer that overtook its message has no document where fifty others have none either")
   func overtakenByMany() throws {
     var talk = ECSTalk()
     talk.talk.open(at: ECSTalk.at(0))
     for number in 1...50 { talk.echo(UInt32(1_000 + number), at: Int64(10 * number)) }
-    talk.talk.drop(
-      talk.talk.send(TJPFrameBuilder(text: "lost", sequence: 1).bytes, .clientToServer, at: ECSTalk.at(1_000))[0])
+    lose(1, at: 1_000, of: &talk)
     talk.data(2, at: 1_100)
     talk.echo(2, at: 1_110)
     talk.data(3, at: 20_000)

@@ -5,10 +5,10 @@ package enum LongRun {
   /// Whether it is wanted.
   package static let isWanted = ProcessInfo.processInfo.environment["IMDUMP_LONG"] == "1"
 
-  /// How often something drawn is tried: `count` times, in a long run `all` times.
+  /// `count`; in a long run `all`.
   package static func times(_ count: Int, of all: Int) -> Int { isWanted ? all : count }
 
-  /// What is tried one after the other: every third, in a long run all.
+  /// Every third of `items`, from the first on; in a long run all.
   package static func some<Items: RandomAccessCollection>(_ items: Items) -> [Items.Element] {
     items.enumerated().filter { isWanted || $0.offset % 3 == 0 }.map(\.element)
   }

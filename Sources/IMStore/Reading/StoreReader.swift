@@ -44,8 +44,8 @@ package final class StoreReader {
     return try prepared.statement.step() ? read(prepared.statement.row) : nil
   }
 
-  /// Does what reads several times in one transaction, which sees the store as it is at one moment. Each call by itself would take
-  /// SQLite's locks, which a writer in the same process shares, and read pages anew when somebody has written in between.
+  /// Runs `body` in one transaction, so that all it reads is of one moment. As transactions of their own, its statements would each
+  /// take SQLite's locks, which a writer in the same process shares, and read pages again after each commit.
   package func atOnce<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
     guard !database.isInTransaction else { return try body() }
     try database.run("BEGIN", "read messages")

@@ -25,11 +25,14 @@ final class Connection {
   /// SQLite's settings for the whole process, made once.
   private static let settings = imdump_sqlite_configure()
 
-  /// Has what sorting spills written into `folder`; false where there is no memory for its name. To be called before the first
-  /// connection is used.
-  static func spill(into folder: String) -> Bool {
+  /// Has sorters spill into the folder of the store at `path`, which errors call `name`. Has to be called before the first connection
+  /// is used.
+  static func spill(beside path: String, called name: String, _ attempt: String) throws(StoreError) {
     _ = settings
-    return imdump_sqlite_spill_into(folder) != 0
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+    guard imdump_sqlite_spill_into(folder) != 0 else {
+      throw StoreError(.failed, path: name, attempt: attempt, text: "out of memory")
+    }
   }
 
   /// Opens the file at `path`, which errors call `name`. SQLite reads it when the first statement is made, not before.

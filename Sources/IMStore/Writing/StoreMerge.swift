@@ -13,10 +13,7 @@ package struct StoreMerge {
 
   /// The store at `path`, which errors call `name`. Throws where it is no store, or lacks messages.
   package init(_ path: String, called name: String) throws(StoreError) {
-    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-    guard Connection.spill(into: folder) else {
-      throw StoreError(.failed, path: name, attempt: Self.attempt, text: "out of memory")
-    }
+    try Connection.spill(beside: path, called: name, Self.attempt)
     database = try Connection(path, called: name, .changing)
     try StoreFormat.check(database)
     let whole = try database.number("SELECT value FROM info WHERE key = 'whole'", Self.attempt)

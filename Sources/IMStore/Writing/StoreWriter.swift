@@ -54,10 +54,7 @@ package final class StoreWriter {
   package init(_ path: String, called name: String? = nil, _ plans: [ProtocolPlan], _ options: StoreOptions)
     throws(StoreError)
   {
-    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-    guard Connection.spill(into: folder) else {
-      throw StoreError(.failed, path: name ?? path, attempt: "make the store", text: "out of memory")
-    }
+    try Connection.spill(beside: path, called: name ?? path, "make the store")
     let database = try Connection(path, called: name, .writing)
     try database.run(
       """
