@@ -85,22 +85,22 @@ let package = Package(
       providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
     room("IMWire", [], isQuick: true),
-    room("IMTerminal", []),
+    room("IMTerminal", [], isCold: true),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
     .target(name: "CMachine"),
     .target(name: "CSandbox"),
     room("IMFields", ["IMWire"]),
     room("IMEngine", ["IMWire", "IMFields", "CDeflate", "CMachine", "CZlib"]),
-    room("IMYAML", ["CYAML"], isQuick: true),
+    room("IMYAML", ["CYAML"], isCold: true, isQuick: true),
     room(
       "IMProfile", ["IMEngine", "IMFields", "IMYAML", "IMWire"],
-      resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")], isQuick: true),
+      resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")], isCold: true, isQuick: true),
     room("IMInference", ["IMEngine", "IMWire"], isCold: true, isQuick: true),
-    room("IMRedaction", ["IMEngine", "IMFields", "IMWire"]),
+    room("IMRedaction", ["IMEngine", "IMFields", "IMWire"], isCold: true),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
-    room("IMOwners", ["IMWire"]),
-    room("IMAlerts", ["IMMetrics", "IMEngine", "IMYAML", "IMWire"]),
+    room("IMOwners", ["IMWire"], isCold: true),
+    room("IMAlerts", ["IMMetrics", "IMEngine", "IMYAML", "IMWire"], isCold: true),
     room(
       "IMOutput", ["IMAlerts", "IMMetrics", "IMEngine", "IMFields", "IMFilter", "IMOwners", "IMTerminal", "IMWire"]),
     room(
@@ -117,7 +117,7 @@ let package = Package(
         "IMCapture", "IMEngine", "IMFields", "IMProfile", "IMInference", "IMRedaction", "IMMetrics", "IMFilter",
         "IMAlerts", "IMOutput", "IMDocuments", "IMStore", "IMReport", "IMBrowser", "IMTerminal", "IMOwners", "IMYAML",
         "IMWire", "CSandbox",
-      ]),
+      ], isCold: true),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
     room("IMCommandLine", ["IMWire"], isCold: true),
     .executableTarget(
