@@ -27,12 +27,8 @@ struct TLVWalker: ~Copyable {
     _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, at offset: Int, count length: Int,
     _ frame: UnsafeMutablePointer<Frame>
   ) {
-    var position = offset
     let end = offset &+ length
-    var found = 0
-    // One bit a tag, by a hash of it: a tag whose bit is set already may stand there twice.
-    var seen: UInt64 = 0
-    var repeated: UInt64 = 0
+    var walk = Walk(position: offset)
     // A list, and lists in it that hold no further ones, are nearly every body. Anything else takes the long way round, from
     // the element of the body's own list at which it stands.
     #if HARDWIRED
@@ -41,42 +37,10 @@ struct TLVWalker: ~Copyable {
       let (isPlain, nested) = (plan.pointee.tlv.shape == .tag2Length4, plan.pointee.tlv.nestedTag)
     #endif
     if isPlain {
-      let room = capacity
-      var place = references
-      // The list in hand, and of an inner one, where its element began and what the outer list held in front of it.
-      var (listEnd, depth) = (end, UInt16(0))
-      var outer = (position: position, found: 0, seen: UInt64(0))
-      walk: while true {
-        while listEnd &- position >= 6 {
-          let head = bytes.u64(position)
-          let tag = UInt32(truncatingIfNeeded: head >> 48)
-          let size = Int(truncatingIfNeeded: (head >> 16) & 0xffff_ffff)
-          if size > listEnd &- position &- 6 || found == room { break walk }
-          let isList = tag == nested
-          if isList, depth != 0 || plan.pointee.tlv.maximumDepth < 1 { break walk }
-          place.initialize(
-            to: TLVRef(
-              tag: tag, offset: UInt32(truncatingIfNeeded: position &+ 6 &- offset),
-              count: UInt32(truncatingIfNeeded: size), depth: depth, isList: isList))
-          place += 1
-          found &+= 1
-          let bit = 1 &<< UInt64((tag &* GoldenRatio.of32Bits) &>> 26)
-          repeated |= seen & bit
-          seen |= bit
-          if isList {
-            outer = (position, found &- 1, seen)
-            (position, depth, seen) = (position &+ 6, 1, 0)
-            listEnd = position &+ size
-            frame.pointee.tlvDepth = 1
-          } else {
-            position = position &+ 6 &+ size
-          }
-        }
-        if depth == 0 || position < listEnd { break }
-        (listEnd, depth, seen) = (end, 0, outer.seen)
-      }
-      if depth != 0 { (position, found) = (outer.position, outer.found) }
+      walkList(bytes, offset, end, nested, &walk)
+      if end &- walk.position >= Self.plainHeader { walk = walkLists(plan, bytes, offset, end, from: walk, frame) }
     }
+    let (position, found, repeated) = (walk.position, walk.found, walk.repeated)
     count = found
     if position < end {
       walkNested(plan, bytes, body: offset, from: position, end: end, frame)
@@ -85,6 +49,96 @@ struct TLVWalker: ~Copyable {
       noteDuplicates(frame)
     }
     frame.pointee.tlvCount = Int32(truncatingIfNeeded: count)
+  }
+
+  /// How far the quick walks have come.
+  private struct Walk {
+    /// The element that comes next.
+    var position: Int
+    /// Elements in front of it.
+    var found = 0
+    /// One bit for each tag of the list in hand, by a hash of it: a tag whose bit is set already may stand there twice, and then
+    /// it is set in `repeated`.
+    var seen: UInt64 = 0, repeated: UInt64 = 0
+
+    /// Takes note of the element in hand.
+    @inline(__always)
+    mutating func note(_ tag: UInt32) {
+      let bit: UInt64 = 1 &<< UInt64((tag &* GoldenRatio.of32Bits) &>> 26)
+      repeated |= seen & bit
+      seen |= bit
+      found &+= 1
+    }
+  }
+
+  /// Bytes of tag and length in lists of the shape `tag2Length4`.
+  private static var plainHeader: Int { 6 }
+
+  /// Walks a body's own list, of the shape `tag2Length4`, up to the first element that holds a list or does not fit.
+  @inline(__always)
+  private mutating func walkList(
+    _ bytes: borrowing Bytes, _ offset: Int, _ end: Int, _ nested: UInt32, _ walk: inout Walk
+  ) {
+    let references = references
+    // So short a body has room for all its elements.
+    guard end &- offset <= Self.plainHeader &* capacity else { return }
+    while end &- walk.position >= Self.plainHeader {
+      let head = bytes.u64(walk.position)
+      let tag = UInt32(truncatingIfNeeded: head >> 48)
+      let size = UInt32(truncatingIfNeeded: head >> 16)
+      let value = walk.position &+ Self.plainHeader
+      guard Int(size) <= end &- value, tag != nested else { return }
+      (references + walk.found).initialize(
+        to: TLVRef(tag: tag, offset: UInt32(truncatingIfNeeded: value &- offset), count: size, depth: 0, isList: false))
+      walk.note(tag)
+      walk.position = value &+ Int(size)
+    }
+  }
+
+  /// Goes on with a body's own list, of the shape `tag2Length4`, and with the lists in it that hold no further ones.
+  @inline(never)
+  private mutating func walkLists(
+    _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ offset: Int, _ end: Int, from start: Walk,
+    _ frame: UnsafeMutablePointer<Frame>
+  ) -> Walk {
+    var walk = start
+    #if HARDWIRED
+      let nested: UInt32 = 0xffff
+    #else
+      let nested = plan.pointee.tlv.nestedTag
+    #endif
+    // The list in hand, and of an inner one, where its element began and what the outer list held in front of it.
+    var (listEnd, depth) = (end, UInt16(0))
+    var outer = walk
+    elements: while true {
+      while listEnd &- walk.position >= Self.plainHeader {
+        let head = bytes.u64(walk.position)
+        let tag = UInt32(truncatingIfNeeded: head >> 48)
+        let size = UInt32(truncatingIfNeeded: head >> 16)
+        let value = walk.position &+ Self.plainHeader
+        if Int(size) > listEnd &- value || walk.found == capacity { break elements }
+        let isList = tag == nested
+        if isList, depth != 0 || plan.pointee.tlv.maximumDepth < 1 { break elements }
+        (references + walk.found).initialize(
+          to: TLVRef(
+            tag: tag, offset: UInt32(truncatingIfNeeded: value &- offset), count: size, depth: depth, isList: isList))
+        if isList {
+          outer = walk
+          walk.note(tag)
+          outer.seen = walk.seen
+          walk.seen = 0
+          (walk.position, listEnd, depth) = (value, value &+ Int(size), 1)
+          frame.pointee.tlvDepth = 1
+        } else {
+          walk.note(tag)
+          walk.position = value &+ Int(size)
+        }
+      }
+      if depth == 0 || walk.position < listEnd { break }
+      (listEnd, depth, walk.seen) = (end, 0, outer.seen)
+    }
+    if depth != 0 { (walk.position, walk.found) = (outer.position, outer.found) }
+    return walk
   }
 
   /// The long way round: any shape and depth of list, from the element at `from` on. The body goes from `offset` to `end`.
