@@ -73,7 +73,7 @@ extension Carriers {
         record.pointee.hint = UInt8(plan)
       }
       guard upgrade.isAnswer else { return count }
-      for side in [side, side.peer] {
+      for side in side.both {
         guard let reader = record.pointee.readers[side.number] else { continue }
         reader.pointee.allowsCompression = upgrade.hasDeflate
         reader.pointee.isCompressionKnown = upgrade.hasDeflate

@@ -104,7 +104,7 @@ extension Carriers {
       case .upgrade:
         guard let count = takeAnswer(side, reader, bytes, from: position, end: end, of: source) else {
           streams.giveUp(flow)
-          for side in [side, side.peer] { streams.reader(side)?.pointee.state = .ended }
+          for side in side.both { streams.reader(side)?.pointee.state = .ended }
           break
         }
         guard count > 0 else { break loop }

@@ -65,7 +65,7 @@ extension Connections {
     evict(found)
   }
 
-  private func isThere(_ entry: ClosingQueue.Entry) -> Bool {
+  private mutating func isThere(_ entry: ClosingQueue.Entry) -> Bool {
     reassembler.flows.pointer(entry.flow).pointee.serial == entry.serial
   }
 

@@ -106,24 +106,24 @@ extension Connections {
   }
 
   /// Whether a SYN has the number of the one before it.
-  private func isSentAgain(_ side: FlowSide) -> Bool {
+  private mutating func isSentAgain(_ side: FlowSide) -> Bool {
     side.half.pointee.flags.contains(.syn) && side.tail.pointee.initial == segment.pointee.sequence
       && side.flow.pointee.phase != .closed
   }
 
   /// Whether a SYN comes behind what follows it, an acknowledgment or data.
-  private func isOverdue(_ side: FlowSide) -> Bool {
+  private mutating func isOverdue(_ side: FlowSide) -> Bool {
     side.flow.pointee.phase != .closed && firstByte(of: side) == segment.pointee.sequence &+ 1
   }
 
   /// Whether a SYN+ACK answers the connection's SYN, which may come behind it.
-  private func isAnswer(_ side: FlowSide) -> Bool {
+  private mutating func isAnswer(_ side: FlowSide) -> Bool {
     segment.pointee.flags.contains(.ack) && side.flow.pointee.phase != .closed
       && (side.peer.half.pointee.flags.contains(.syn) || firstByte(of: side.peer) == segment.pointee.acknowledgment)
   }
 
   /// The number of a side's first byte, as what came of it tells.
-  private func firstByte(of side: FlowSide) -> UInt32? {
+  private mutating func firstByte(of side: FlowSide) -> UInt32? {
     let half = side.half
     switch half.pointee.state {
     case .fresh: return half.pointee.flags.contains(.hinted) ? half.pointee.next : nil
@@ -133,10 +133,10 @@ extension Connections {
   }
 
   /// Whether the SYN is the first that was seen of its side, or of its flow.
-  private func isUntouched(_ side: FlowSide) -> Bool {
+  private mutating func isUntouched(_ side: FlowSide) -> Bool {
     side.half.pointee.state == .fresh && side.half.pointee.packets <= 1
   }
-  private func isFresh(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  private mutating func isFresh(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
     flow.half(0).pointee.packets + flow.half(1).pointee.packets <= 1
   }
 
@@ -327,7 +327,7 @@ extension Connections {
 
   /// How many acknowledged bytes stand behind the last one that came. A FIN has a number too: one that was seen is not
   /// counted, and a single number without one is taken for one that was not.
-  private func unseenTail(_ side: FlowSide) -> Int {
+  private mutating func unseenTail(_ side: FlowSide) -> Int {
     let half = side.half
     let missing = half.pointee.acknowledged.distance(from: half.pointee.next)
     guard missing > 0, missing < Int(Reassembler.farthest) else { return 0 }

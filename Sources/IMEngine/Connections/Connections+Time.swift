@@ -45,10 +45,14 @@ extension Connections {
   }
 
   /// When the next hole's time comes.
-  private var nextHole: Timestamp { min(reassembler.holes.nextDeadline, reassembler.patientHoles.nextDeadline) }
+  private var nextHole: Timestamp {
+    @inline(__always) get { min(reassembler.holes.nextDeadline, reassembler.patientHoles.nextDeadline) }
+  }
   /// When something else than a hole is due, at the latest a tick from now.
   private var nextDue: Timestamp {
-    min(min(opening.nextDue, ending.nextDue), min(recycling.nextDue, clock.now.advanced(by: Self.tick)))
+    @inline(__always) get {
+      min(min(opening.nextDue, ending.nextDue), min(recycling.nextDue, clock.now.advanced(by: Self.tick)))
+    }
   }
 
   /// Does what is due at `time`: holes, if it is their time or the end, timeouts, reports.
@@ -125,7 +129,7 @@ extension Connections {
   /// Whether packets arrived long after the end of a connection, so that more may come: one side does not know that it is over, and
   /// retransmits its FIN, or data that a reset made void, at growing intervals. Not where another connection has the same addresses
   /// by now: they would be its own.
-  private func isNoisy(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  private mutating func isNoisy(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
     (flow.pointee.closeReason == .fin || flow.pointee.closeReason == .reset)
       && flow.pointee.lastSeen.time(since: flow.pointee.closedAt) >= Self.quiet
       && reassembler.flows.find(flow.pointee.key) == index
@@ -149,7 +153,7 @@ extension Connections {
   mutating func discard(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
     streams.closeIslands(flow)
     streams.trackRecords()
-    streams.roles.awaited[flow.pointee.serial] = nil
+    streams.roles.stopWaiting(for: flow.pointee.serial)
     if flow.pointee.session != .max {
       let session = tracker.sessions.pointer(flow.pointee.session)
       if tracker.sessions.isKnown(flow.pointee.session), session.pointee.flowSerial == flow.pointee.serial {
@@ -196,7 +200,7 @@ extension Connections {
   }
 
   /// Asks for the cache lines that reports read, of the connections some places behind `index`, of which there are `count`.
-  private func askForReport(of index: UInt32, _ count: UInt32) {
+  private mutating func askForReport(of index: UInt32, _ count: UInt32) {
     let (far, middle, near) = (index + 24, index + 16, index + 8)
     if far < count {
       let flow = UnsafeRawPointer(reassembler.flows.pointer(far))
@@ -213,7 +217,7 @@ extension Connections {
     }
   }
 
-  private func figures(at index: UInt32) -> UnsafeMutablePointer<ConnectionFigures>? {
+  private mutating func figures(at index: UInt32) -> UnsafeMutablePointer<ConnectionFigures>? {
     let flow = reassembler.flows.pointer(index)
     guard flow.pointee.serial != 0, flow.pointee.figures != .max else { return nil }
     return tracker.figures.pointer(flow.pointee.figures)

@@ -32,9 +32,30 @@ struct FlowSide: BitwiseCopyable {
   var direction: Direction { flow.pointee.direction(number) }
 }
 
+/// Both sides of a connection, one after the other.
+struct FlowSides: Sequence, IteratorProtocol {
+  private var side: FlowSide
+  private var left = 2
+
+  /// The sides of its connection, `first` first.
+  init(_ first: FlowSide) { side = first }
+
+  mutating func next() -> FlowSide? {
+    guard left > 0 else { return nil }
+    left -= 1
+    defer { side = side.peer }
+    return side
+  }
+}
+
+extension FlowSide {
+  /// This side, and then the other.
+  var both: FlowSides { FlowSides(self) }
+}
+
 extension UnsafeMutablePointer<Flow> {
   /// Both sides.
-  var sides: [FlowSide] { [FlowSide(self, 0), FlowSide(self, 1)] }
+  var sides: FlowSides { FlowSides(FlowSide(self, 0)) }
 }
 
 /// Bytes of a stream that have become contiguous together: where they stand in a buffer, and what brought them.

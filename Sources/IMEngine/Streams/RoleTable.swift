@@ -27,8 +27,11 @@ struct PortUse: ~Copyable {
 
   /// Takes note of a new connection between two ports, as `FlowKey.ports` has them.
   func add(_ ports: UInt32) {
-    for port in [Int(ports >> 16), Int(ports & 0xffff)] where counts[port] < .max { counts[port] += 1 }
+    count(Int(ports >> 16))
+    count(Int(ports & 0xffff))
   }
+
+  private func count(_ port: Int) { counts[port] += counts[port] == .max ? 0 : 1 }
 
   /// The side whose port is shared so much that it must be the server's; `nil` where neither is.
   func server(_ ports: UInt32) -> Int? {
@@ -45,4 +48,10 @@ struct RoleTable: ~Copyable {
   var awaited: [UInt32: AwaitedRoles] = [:]
   /// How many connections each port has.
   let portUse = PortUse()
+
+  /// Waits no longer for the client of the connection `serial`; whether it was waited for.
+  @discardableResult
+  mutating func stopWaiting(for serial: UInt32) -> Bool {
+    !awaited.isEmpty && awaited.removeValue(forKey: serial) != nil
+  }
 }

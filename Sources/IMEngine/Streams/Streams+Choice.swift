@@ -10,7 +10,7 @@ extension Streams {
   }
 
   /// Whether a connection's protocol is known, and its client is waited for.
-  func awaitsRoles(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  mutating func awaitsRoles(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
     !roles.awaited.isEmpty && roles.awaited[flow.pointee.serial] != nil
   }
 
@@ -204,13 +204,13 @@ extension Streams {
   }
 
   /// Whether one of the connection's ports is one of the plan's, or of those that the user named.
-  private func isHinted(_ flow: UnsafeMutablePointer<Flow>, _ plan: Int) -> Bool {
+  private mutating func isHinted(_ flow: UnsafeMutablePointer<Flow>, _ plan: Int) -> Bool {
     isServerPort(FlowSide(flow, 0), plan) || isServerPort(FlowSide(flow, 1), plan)
       || carrier(of: flow).map { Int($0.pointee.hint) == plan } == true
   }
 
   /// Whether a side's port is one of the plan's, or of those that the user named.
-  func isServerPort(_ side: FlowSide, _ plan: Int) -> Bool {
+  mutating func isServerPort(_ side: FlowSide, _ plan: Int) -> Bool {
     let ports = side.flow.pointee.key.ports
     let port = UInt16(truncatingIfNeeded: side.number == 0 ? ports >> 16 : ports)
     return protocols.plans[plan].ports.contains(port) || self.ports.contains(port)
@@ -223,7 +223,7 @@ extension Streams {
     let flow = side.flow
     var profile = found
     guard settleRoles(side, &profile, isEnd: isEnd) else { return }
-    let hasWaited = roles.awaited.removeValue(forKey: flow.pointee.serial) != nil
+    let hasWaited = roles.stopWaiting(for: flow.pointee.serial)
     flow.pointee.profile = profile
     let plan = profile.plan
     let server = flow.pointee.key.endpoint(1 - Int(flow.pointee.client))
@@ -232,13 +232,13 @@ extension Streams {
     makeRoomForFigures()
     flow.pointee.figures = tracker.figures.allocate(ConnectionFigures(endpoint: endpoint))
     watch(side.index, flow)
-    for side in [side, side.peer] where !side.half.pointee.flags.contains(.fromStart) {
+    for side in side.both where !side.half.pointee.flags.contains(.fromStart) {
       side.half.pointee.flags.insert(.lost)
     }
     if currentPlan.pointee.framing.isDelimited {
-      for side in [side, side.peer] { side.half.pointee.flags.insert(.delimited) }
+      for side in side.both { side.half.pointee.flags.insert(.delimited) }
     }
-    for side in [side, side.peer] { side.half.pointee.rest?.pointee.beginSearch() }
+    for side in side.both { side.half.pointee.rest?.pointee.beginSearch() }
     // What came first is decoded first; what has waited, in turns.
     defer { decodeLimit = .distantFuture }
     var turn = isEarlier(side.peer) ? side.peer : side
@@ -250,11 +250,11 @@ extension Streams {
       turns -= 1
     }
     decodeLimit = .distantFuture
-    for side in [turn, turn.peer] { decodeRest(side) }
+    for side in turn.both { decodeRest(side) }
   }
 
   /// When the first of the bytes came that a direction holds and that may be a frame's.
-  private func start(_ side: FlowSide) -> Timestamp? {
+  private mutating func start(_ side: FlowSide) -> Timestamp? {
     guard let rest = side.half.pointee.rest, rest.pointee.count > 0, rest.pointee.count >= rest.pointee.needed
     else { return nil }
     return rest.pointee.mark(at: rest.pointee.start).timestamp

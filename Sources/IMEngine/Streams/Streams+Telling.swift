@@ -14,7 +14,7 @@ extension Streams {
     informedOf = flow.pointee.profile
   }
 
-  func connectionInfo(_ flow: UnsafeMutablePointer<Flow>) -> ConnectionInfo {
+  mutating func connectionInfo(_ flow: UnsafeMutablePointer<Flow>) -> ConnectionInfo {
     let client = Int(flow.pointee.client)
     let peer = flow.pointee.key.endpoint(client)
     let carrier = carrier(of: flow)
@@ -75,7 +75,7 @@ extension Streams {
   }
 
   /// Whether a frame of the flow has come: until then its plan is a guess.
-  private func isDecoded(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  private mutating func isDecoded(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
     let figures = flow.pointee.figures
     return figures != .max && tracker.figures.pointer(figures).pointee.lastFrameAt != .distantPast
   }

@@ -94,6 +94,9 @@ struct KeptExchange: BitwiseCopyable {
   /// Whether it has an `ExchangeRest`.
   @inline(__always)
   var hasRest: Bool { marks.rawValue & Marks.hasRest.rawValue != 0 }
+  /// Whether a copy of it may have been on another connection: only one that was sent again has an entry in `Tracker.elsewhere`.
+  @inline(__always)
+  var mayHaveCopyElsewhere: Bool { hasRest }
   /// Whether more than one copy came before the first answer.
   @inline(__always)
   var isRepeated: Bool { marks.rawValue & Marks.isRepeated.rawValue != 0 }

@@ -66,6 +66,7 @@ extension Tracker {
     return min(table.lastAt(exchange).advanced(by: timeouts(exchange)), last.pointee.closedAt)
   }
 
+  @inline(__always)
   private func timeouts(_ exchange: UnsafeMutablePointer<KeptExchange>) -> Nanoseconds {
     planTimeouts[Int(exchange.pointee.plan) * Self.kinds + min(Self.kinds - 1, Int(exchange.pointee.kind))]
   }
@@ -95,6 +96,21 @@ extension Tracker {
     let firstAt = exchange.pointee.firstAt
     moveToFront(exchange)
     waits(firstAt)
+  }
+
+  /// Makes room for one more exchange in a full table where that takes no more than to forget the oldest one: it is settled, nobody is
+  /// to be told of it, and the table has the size that it was meant to have.
+  @inline(__always)
+  mutating func dropsOldest() -> Bool {
+    guard table.indexed == 0, !wantsFinished, !table.canGrow, table.head < roundEnd, moved &* 2 <= table.capacity else {
+      return false
+    }
+    let oldest = table.pointer(table.head)
+    guard oldest.pointee.flags.intersection([.settled, .moved]) == .settled, !oldest.pointee.hasRest else {
+      return false
+    }
+    table.dropOldest()
+    return true
   }
 
   /// Makes room for one more exchange: forgets settled ones, moves open ones, or grows.
@@ -195,7 +211,7 @@ extension Tracker {
   @inline(__always)
   private mutating func finish(_ exchange: UnsafeMutablePointer<KeptExchange>) {
     if wantsFinished { sink.finished(table.told(exchange)) }
-    if !elsewhere.isEmpty { elsewhere[table.link(of: exchange)] = nil }
+    if exchange.pointee.mayHaveCopyElsewhere, !elsewhere.isEmpty { elsewhere[table.link(of: exchange)] = nil }
     table.release(exchange)
   }
 }

@@ -45,7 +45,7 @@ extension Tracker {
   }
 
   /// The other figures as reports have them.
-  func rareFigures(of figures: ConnectionFigures) -> RareFigures {
+  mutating func rareFigures(of figures: ConnectionFigures) -> RareFigures {
     var result = figures.rare == .max ? RareFigures() : rareFigures.pointer(figures.rare).pointee
     for way in 0...1 {
       result.fates[way].units = figures.units[way]
@@ -56,7 +56,7 @@ extension Tracker {
   }
 
   /// Whether an answer, perhaps on another connection of the session, may still change these figures.
-  func mayStillChange(_ index: UInt32) -> Bool {
+  mutating func mayStillChange(_ index: UInt32) -> Bool {
     let figure = figures.pointer(index)
     if figure.pointee.unsettled > 0 || figure.pointee.unansweredControls > 0 { return true }
     if figure.pointee.heartbeats != .max {

@@ -37,19 +37,19 @@ extension Tracker {
   }
 
   /// The number under which a frame that expects an answer is known.
-  private func number(of frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>) -> UInt64 {
+  private mutating func number(of frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>) -> UInt64 {
     let kind = frame.pointee.kind
     return kind.pointee.flags.contains(.unnumbered)
       ? FrameRecord.ownNumber(flow, kind.pointee.index) : frame.pointee.sequence
   }
 
-  private func isInTime(_ now: Timestamp, _ begun: Timestamp, _ limit: Nanoseconds) -> Bool {
+  private mutating func isInTime(_ now: Timestamp, _ begun: Timestamp, _ limit: Nanoseconds) -> Bool {
     let passed = now.time(since: begun)
     return passed >= .zero && passed <= limit
   }
 
   /// The request's exchange was answered by an acknowledgment.
-  func acknowledgeHandshake(
+  mutating func acknowledgeHandshake(
     _ exchange: UnsafeMutablePointer<KeptExchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>
   ) {
     if exchange.pointee.flags.contains(.refused) {
@@ -60,7 +60,7 @@ extension Tracker {
     ready(figure, exchange.pointee.ackedAt)
   }
 
-  private func ready(_ figure: UnsafeMutablePointer<ConnectionFigures>, _ now: Timestamp) {
+  private mutating func ready(_ figure: UnsafeMutablePointer<ConnectionFigures>, _ now: Timestamp) {
     if figure.pointee.readyAt == .distantPast { figure.pointee.readyAt = now }
   }
 }

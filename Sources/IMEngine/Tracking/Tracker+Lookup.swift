@@ -36,7 +36,9 @@ extension Tracker {
     let place = sessions.pointer(session).exchanges(session, exchange.pointee.direction, table.sequence(of: exchange))
     let moved = table.move(exchange, to: place)
     let link = table.link(of: moved)
-    if !elsewhere.isEmpty, let copy = elsewhere.removeValue(forKey: former) { elsewhere[link] = copy }
+    if moved.pointee.mayHaveCopyElsewhere, !elsewhere.isEmpty, let copy = elsewhere.removeValue(forKey: former) {
+      elsewhere[link] = copy
+    }
     guard moved.pointee.isHandshake else { return }
     let figure = figures.pointer(flows.pointer(moved.pointee.flow).pointee.figures)
     if figure.pointee.handshakeExchange == former { figure.pointee.handshakeExchange = link }

@@ -74,7 +74,7 @@ extension Tracker {
   }
 
   /// The last time, not behind `end`, at which bytes of `side` turned out to be missing; `nil` where none are.
-  func lastLoss(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, upTo end: Timestamp) -> Timestamp? {
+  mutating func lastLoss(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, upTo end: Timestamp) -> Timestamp? {
     let rare = figures.pointer(flow.pointee.figures).pointee.rare
     guard rare != .max else { return nil }
     let losses = rareFigures.pointer(rare)
@@ -106,7 +106,8 @@ extension Tracker {
   func copyElsewhere(
     _ exchange: UnsafeMutablePointer<KeptExchange>
   ) -> (flow: UnsafeMutablePointer<Flow>, end: UInt32)? {
-    guard !elsewhere.isEmpty, let copy = elsewhere[table.link(of: exchange)] else { return nil }
+    guard exchange.pointee.mayHaveCopyElsewhere, !elsewhere.isEmpty, let copy = elsewhere[table.link(of: exchange)]
+    else { return nil }
     let flow = flows.pointer(copy.flow)
     return flow.pointee.serial == copy.serial ? (flow, copy.end) : nil
   }

@@ -91,7 +91,7 @@ extension Tracker {
     }
     guard let exchange = found else { return false }
     let isElsewhere = exchange.pointee.connection != flow.pointee.serial
-    if isElsewhere, !outlives(plan, record), !isHere(exchange, flow) { return false }
+    if isElsewhere, !Self.outlives(plan, record), !isHere(exchange, flow) { return false }
     let isAnswered = exchange.pointee.isAnswered
     let isSame = table.fingerprint(of: exchange) == fingerprint
     if plan.pointee.sequenceCounts {
@@ -158,7 +158,7 @@ extension Tracker {
   }
 
   /// Whether a frame may be a copy of one on another connection of its session.
-  private func outlives(_ plan: UnsafePointer<Plan>, _ record: UnsafePointer<FrameRecord>) -> Bool {
+  private static func outlives(_ plan: UnsafePointer<Plan>, _ record: UnsafePointer<FrameRecord>) -> Bool {
     switch plan.pointee.numberLife {
     case .session: true
     case .marked: record.pointee.facts.contains(.isMarked)
@@ -167,9 +167,17 @@ extension Tracker {
   }
 
   /// Whether a copy of an exchange was on this connection.
+  @inline(__always)
   func isHere(_ exchange: UnsafeMutablePointer<KeptExchange>, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
     exchange.pointee.connection == flow.pointee.serial
-      || !elsewhere.isEmpty && elsewhere[table.link(of: exchange)]?.serial == flow.pointee.serial
+      || exchange.pointee.mayHaveCopyElsewhere
+        && Self.isOn(flow.pointee.serial, elsewhere, table.link(of: exchange))
+  }
+
+  /// Whether the last copy of the exchange with that link was on the connection `serial`.
+  @inline(never)
+  private static func isOn(_ serial: UInt32, _ copies: [UInt32: CopyElsewhere], _ link: UInt32) -> Bool {
+    !copies.isEmpty && copies[link]?.serial == serial
   }
 
   // MARK: Answers
@@ -333,7 +341,7 @@ extension Tracker {
   }
 
   /// Counts a heartbeat's answer. One that was given up before is no longer missed, or no longer unknown.
-  private func answeredHeartbeat(
+  private mutating func answeredHeartbeat(
     _ exchange: UnsafeMutablePointer<KeptExchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>,
     _ roundTrip: Nanoseconds?
   ) {

@@ -71,7 +71,7 @@ extension Tracker {
   }
 
   /// Whether the connection that a session was last seen on is open, and has carried a frame since `time`.
-  private func isTalking(_ session: UnsafeMutablePointer<Session>, since time: Timestamp) -> Bool {
+  private mutating func isTalking(_ session: UnsafeMutablePointer<Session>, since time: Timestamp) -> Bool {
     let last = flows.pointer(session.pointee.flow)
     guard last.pointee.serial == session.pointee.flowSerial, last.pointee.phase != .closed,
       last.pointee.figures != .max
