@@ -90,7 +90,7 @@ import Testing
     /// What there is of a number, newest first.
     func found(_ key: Key) -> [UInt32] {
       var result: [UInt32] = []
-      var next: UnsafeMutablePointer<KeptExchange>?
+      var next: Ref<KeptExchange>?
       if let window = windows[key.session], key.sequence >> 32 == 0 {
         var newest = window.newest[ExchangeWindow.place(key.direction, key.sequence)]
         next = table.find(key.session, key.direction, key.sequence, at: &newest).found

@@ -9,7 +9,7 @@ import Testing
   @Test func restsComeAsNew() throws {
     let budget = MemoryBudget(limit: 64 << 20)
     let store = RestStore(budget: budget)
-    var rest: UnsafeMutablePointer<StreamRest>? = store.make()
+    var rest: Ref<StreamRest>? = store.make()
     let first = try #require(rest)
     let bytes = [UInt8](repeating: 7, count: 300)
     first.pointee.append(

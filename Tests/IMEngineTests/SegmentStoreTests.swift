@@ -64,7 +64,7 @@ import Testing
   @Test func queuesComeEmpty() throws {
     let budget = MemoryBudget(limit: 64 << 20)
     let store = SegmentStore(budget: budget)
-    var queue: UnsafeMutablePointer<SegmentQueue>? = store.makeQueue()
+    var queue: Ref<SegmentQueue>? = store.makeQueue()
     let first = try #require(queue)
     let bytes = [UInt8](repeating: 7, count: 1_000)
     for start in [100, 2_000, 5_000] as [UInt32] {
@@ -93,13 +93,13 @@ import Testing
     let queues = (0..<count).map { _ in store.makeQueue() }
     #expect(Set(queues).count == count)
     for queue in queues {
-      var queue: UnsafeMutablePointer<SegmentQueue>? = queue
+      var queue: Ref<SegmentQueue>? = queue
       store.take(back: &queue)
     }
     // The last three were freed: the first that comes again is the last that was kept.
     let again = store.makeQueue()
     #expect(again == queues[SegmentStore.maximumSpareQueues - 1])
-    var back: UnsafeMutablePointer<SegmentQueue>? = again
+    var back: Ref<SegmentQueue>? = again
     store.take(back: &back)
   }
 }

@@ -39,7 +39,10 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable {
 
     /// The element at `index`, which `allocate` has given out.
     @inline(__always)
-    func pointer(_ index: UInt32) -> UnsafeMutablePointer<Element> {
+    func pointer(_ index: UInt32) -> Ref<Element> { Ref(address(index)) }
+
+    @inline(__always)
+    fileprivate func address(_ index: UInt32) -> UnsafeMutablePointer<Element> {
       (chunks[Int(index) &>> shift] + (Int(index) & (chunkCount &- 1)) &* stride)
         .assumingMemoryBound(to: Element.self)
     }
@@ -51,18 +54,18 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable {
 
   /// The element at `index`, which `allocate` has given out.
   @inline(__always)
-  func pointer(_ index: UInt32) -> UnsafeMutablePointer<Element> { places.pointer(index) }
+  func pointer(_ index: UInt32) -> Ref<Element> { places.pointer(index) }
 
   /// A place holding `element`.
   mutating func allocate(_ element: Element) -> UInt32 {
     if let index = free.popLast() {
-      pointer(index).initialize(to: element)
+      places.address(index).initialize(to: element)
       return index
     }
     if count == capacity { grow() }
     let index = UInt32(truncatingIfNeeded: count)
     count += 1
-    pointer(index).initialize(to: element)
+    places.address(index).initialize(to: element)
     return index
   }
 

@@ -3,7 +3,7 @@
 /// The one that was used last is handed out first: it is in the cache still. What stands ready is not counted by the limit on
 /// memory, so whoever makes one says how many that may be.
 struct Spares<Value: ~Copyable>: ~Copyable {
-  private var ready: [UnsafeMutablePointer<Value>] = []
+  private var ready: [Ref<Value>] = []
   private let maximum: Int
 
   /// None; `maximum` stand ready at most.
@@ -12,27 +12,19 @@ struct Spares<Value: ~Copyable>: ~Copyable {
     ready.reserveCapacity(maximum)
   }
 
-  deinit { for value in ready { Self.free(value) } }
+  deinit { for value in ready { value.free() } }
 
   /// One that stands ready, as it was put back; a new one where none does.
   @inline(__always)
-  mutating func take(_ new: () -> Value) -> UnsafeMutablePointer<Value> {
+  mutating func take(_ new: () -> Value) -> Ref<Value> {
     if let value = ready.popLast() { return value }
-    let value = UnsafeMutablePointer<Value>.allocate(capacity: 1)
-    value.initialize(to: new())
-    return value
+    return .make(new())
   }
 
   /// Takes one back that holds nothing any more; frees it where enough stand ready.
   @inline(__always)
-  mutating func put(back value: UnsafeMutablePointer<Value>) {
-    guard ready.count < maximum else { return Self.free(value) }
+  mutating func put(back value: Ref<Value>) {
+    guard ready.count < maximum else { return value.free() }
     ready.append(value)
-  }
-
-  /// Frees one for good, with what it holds.
-  static func free(_ value: UnsafeMutablePointer<Value>) {
-    value.deinitialize(count: 1)
-    value.deallocate()
   }
 }

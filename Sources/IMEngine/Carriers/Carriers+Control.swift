@@ -5,7 +5,7 @@ extension Carriers {
   /// Takes a control frame that is there to its end.
   mutating func takeControl(
     _ header: WebSocketHeader, _ side: FlowSide,
-    _ reader: UnsafeMutablePointer<WebSocketReader>, _ bytes: borrowing Bytes, at position: Int, of source: CarriedBytes
+    _ reader: Ref<WebSocketReader>, _ bytes: borrowing Bytes, at position: Int, of source: CarriedBytes
   ) {
     countCarrier(header.frameCount)
     guard let record = streams.carrier(of: side.flow) else { return }
@@ -35,7 +35,7 @@ extension Carriers {
 
   /// A pong answers the last ping of the other side when it says the same.
   private mutating func takePong(
-    _ side: FlowSide, _ record: UnsafeMutablePointer<CarrierRecord>, way: Int, at: Timestamp, hash: UInt64
+    _ side: FlowSide, _ record: Ref<CarrierRecord>, way: Int, at: Timestamp, hash: UInt64
   ) {
     guard let asker = record.pointee.readers[side.peer.number], let asked = asker.pointee.pingAt,
       asker.pointee.pingHash == hash
@@ -53,7 +53,7 @@ extension Carriers {
 
   /// Takes note of a ping as a sign of life: those of the side that began. The last one is missed when the next one comes.
   private mutating func beat(
-    _ record: UnsafeMutablePointer<CarrierRecord>, _ way: Int, _ at: Timestamp, isMissed: Bool
+    _ record: Ref<CarrierRecord>, _ way: Int, _ at: Timestamp, isMissed: Bool
   ) {
     if record.pointee.beatingWay == 255 { record.pointee.beatingWay = UInt8(way) }
     guard Int(record.pointee.beatingWay) == way else { return }

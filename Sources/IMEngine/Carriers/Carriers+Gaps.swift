@@ -35,7 +35,7 @@ extension Carriers {
 
   /// The next frame is not where it should be: it is looked for, and so is the protocol's next one.
   mutating func loseCarrier(
-    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>
   ) {
     guard reader.pointee.state != .lost else { return }
     dropIdle(side.flow, reader)
@@ -59,7 +59,7 @@ extension Carriers {
 
   /// Passes over what a reader holds.
   private mutating func dropHeld(
-    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>
   ) {
     guard let held = reader.pointee.held else { return }
     if held.pointee.count > 0 { passOver(side, held, held.pointee.count) }
@@ -67,14 +67,14 @@ extension Carriers {
   }
 
   /// Bytes of a compressed message that have made nothing yet never will.
-  private mutating func dropIdle(_ flow: UnsafeMutablePointer<Flow>, _ reader: UnsafeMutablePointer<WebSocketReader>) {
+  private mutating func dropIdle(_ flow: Ref<Flow>, _ reader: Ref<WebSocketReader>) {
     guard reader.pointee.idle > 0 else { return }
     countSkipped(flow, reader.pointee.idle)
     reader.pointee.idle = 0
   }
 
   private mutating func passOver(
-    _ side: FlowSide, _ held: UnsafeMutablePointer<StreamRest>, _ count: Int
+    _ side: FlowSide, _ held: Ref<StreamRest>, _ count: Int
   ) {
     let flow = side.flow
     guard count > 0 else { return }
@@ -114,7 +114,7 @@ extension Carriers {
   }
 
   /// Frees the readers of a connection that is not read any more; what they hold was not read.
-  mutating func dropReaders(_ flow: UnsafeMutablePointer<Flow>) {
+  mutating func dropReaders(_ flow: Ref<Flow>) {
     guard let record = streams.carrier(of: flow) else { return }
     if record.pointee.beats != .max { streams.tracker.heartbeats.release(record.pointee.beats) }
     record.pointee.beats = .max
@@ -130,8 +130,7 @@ extension Carriers {
       streams.rests.take(back: &half.pointee.rest)
       reader.pointee.clear(budget)
       budget.take(.connections, -WebSocketReader.cost)
-      reader.deinitialize(count: 1)
-      reader.deallocate()
+      reader.free()
       record.pointee.readers[side.number] = nil
       half.pointee.flags.subtract([.carried, .inflating])
     }
@@ -146,8 +145,8 @@ extension Carriers {
   ///
   /// A place that was rejected is not looked at again; those that more bytes would tell are, at most 32 of them.
   mutating func findCarried(
-    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
-    _ held: UnsafeMutablePointer<StreamRest>, isEnd: Bool
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>,
+    _ held: Ref<StreamRest>, isEnd: Bool
   ) -> Bool {
     let bytes = Bytes(RawSpan(_unsafeStart: held.pointee.memoryStart, byteCount: held.pointee.readableCount))
     let start = held.pointee.start
@@ -188,8 +187,8 @@ extension Carriers {
 
   /// A lost direction has found its frames again, behind `count` bytes.
   private mutating func stand(
-    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
-    _ held: UnsafeMutablePointer<StreamRest>, at count: Int
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>,
+    _ held: Ref<StreamRest>, at count: Int
   ) -> Bool {
     passOver(side, held, count)
     held.pointee.search.candidates.removeAll()
@@ -201,8 +200,8 @@ extension Carriers {
   /// Weighs a place where a frame may begin: whether headers follow one another from there on, and whether what they carry
   /// is the protocol's.
   private mutating func weighCarrier(
-    _ bytes: borrowing Bytes, at position: Int, end: Int, _ reader: UnsafeMutablePointer<WebSocketReader>,
-    _ held: UnsafeMutablePointer<StreamRest>, _ flow: UnsafeMutablePointer<Flow>
+    _ bytes: borrowing Bytes, at position: Int, end: Int, _ reader: Ref<WebSocketReader>,
+    _ held: Ref<StreamRest>, _ flow: Ref<Flow>
   ) -> FrameSearch.Verdict {
     guard
       var chain = Self.chain(
@@ -233,7 +232,7 @@ extension Carriers {
     /// Bytes of payload that were looked at.
     var looked = 0
     /// What the first messages carry, uncompressed and without mask, if they begin in the chain.
-    var content: UnsafeMutablePointer<StreamRest>?
+    var content: Ref<StreamRest>?
   }
 
   /// The frames from `position` on; `nil` when something else follows one of them, or stands there.
@@ -284,7 +283,7 @@ extension Carriers {
   ) {
     carried.reserve(count)
     WebSocketHeader.unmask(bytes, offset, count, key: key, phase: 0, to: carried.pointer)
-    let content: UnsafeMutablePointer<StreamRest>
+    let content: Ref<StreamRest>
     if let existing = chain.content {
       content = existing
     } else {
@@ -298,20 +297,20 @@ extension Carriers {
     chain.looked += count
   }
 
-  mutating func free(_ content: UnsafeMutablePointer<StreamRest>?) {
+  mutating func free(_ content: Ref<StreamRest>?) {
     var content = content
     streams.rests.take(back: &content)
   }
 
   /// Bits of proof that what frames carry is the plan's in use.
-  mutating func innerEvidence(_ content: UnsafeMutablePointer<StreamRest>?, needed: Int) -> Int {
+  mutating func innerEvidence(_ content: Ref<StreamRest>?, needed: Int) -> Int {
     guard let content else { return 0 }
     let bytes = Bytes(RawSpan(_unsafeStart: content.pointee.memoryStart, byteCount: content.pointee.readableCount))
     if streams.currentPlan.pointee.framing.isDelimited {
       var half = Half()
       half.flags = .fromStart
       let stands = streams.standsDelimited(
-        &half, bytes, content.pointee.start, content.pointee.end, isHinted: true, isThorough: true)
+        Ref(&half), bytes, content.pointee.start, content.pointee.end, isHinted: true, isThorough: true)
       return stands ? needed : 0
     }
     switch streams.search.verify(

@@ -6,7 +6,7 @@ extension Carriers {
   /// more, or were taken.
   @inline(never)
   mutating func readUpgrade(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>,
+    _ side: FlowSide, _ rest: Ref<StreamRest>,
     isEnd: Bool
   ) -> Bool {
     let flow = side.flow
@@ -29,18 +29,17 @@ extension Carriers {
   }
 
   /// Makes both directions carried ones. Where one has its beginning, HTTP stands there; else its frames are looked for.
-  private mutating func beginCarrying(_ flow: UnsafeMutablePointer<Flow>, _ index: UInt32) {
+  private mutating func beginCarrying(_ flow: Ref<Flow>, _ index: UInt32) {
     let record = carrierRecord(flow)
     streams.closeIslands(flow)
     for side in flow.sides {
       let half = side.half
       budget.take(.connections, WebSocketReader.cost)
-      let reader = UnsafeMutablePointer<WebSocketReader>.allocate(capacity: 1)
       let begins =
         half.pointee.flags.contains(.fromStart)
         && half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset == record.pointee.begin[side.number]
-      reader.initialize(
-        to: WebSocketReader(isMasked: side.number == Int(flow.pointee.client), state: begins ? .upgrade : .lost))
+      let reader = Ref.make(
+        WebSocketReader(isMasked: side.number == Int(flow.pointee.client), state: begins ? .upgrade : .lost))
       record.pointee.readers[side.number] = reader
       reader.pointee.held = half.pointee.rest
       half.pointee.rest = nil
@@ -52,7 +51,7 @@ extension Carriers {
   /// Takes the HTTP in front of a direction's first frame: how many bytes it has, 0 when more are needed, `nil` when it is
   /// something else.
   mutating func takeAnswer(
-    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>,
     _ bytes: borrowing Bytes, from position: Int, end: Int, of source: CarriedBytes
   ) -> Int? {
     let flow = side.flow
@@ -107,7 +106,7 @@ extension Carriers {
   /// and whose payload one of the plans reads. True when they were found; then both directions are carried.
   @inline(never)
   mutating func findWebSocket(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>,
+    _ side: FlowSide, _ rest: Ref<StreamRest>,
     isThorough: Bool
   ) -> Bool {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))

@@ -6,7 +6,7 @@ extension Carriers {
   /// the bytes were taken or wait for more. Most streams begin otherwise, and their first byte tells.
   @inline(__always)
   mutating func readsCarrier(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>,
+    _ side: FlowSide, _ rest: Ref<StreamRest>,
     isEnd: Bool
   ) -> Bool {
     let first = rest.pointee.memoryStart.load(fromByteOffset: rest.pointee.start, as: UInt8.self)
@@ -23,7 +23,7 @@ extension Carriers {
   /// bytes have to wait for more.
   @inline(never)
   mutating func readProxyHeader(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool
+    _ side: FlowSide, _ rest: Ref<StreamRest>, isEnd: Bool
   ) -> Bool {
     let flow = side.flow
     guard side.number == Int(flow.pointee.client) || !flow.pointee.clientIsCertain else { return false }
@@ -44,7 +44,7 @@ extension Carriers {
 
   private mutating func take(
     _ header: ProxyHeader, _ count: Int, _ side: FlowSide,
-    _ rest: UnsafeMutablePointer<StreamRest>
+    _ rest: Ref<StreamRest>
   ) {
     let flow = side.flow
     if !flow.pointee.clientIsCertain { flow.pointee.client = UInt8(truncatingIfNeeded: side.number) }
@@ -76,7 +76,7 @@ extension Carriers {
 
   /// A header that cannot be believed: what is known to be of it is passed over, and the first frame is looked for.
   private mutating func refuseProxyHeader(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int
+    _ side: FlowSide, _ rest: Ref<StreamRest>, _ count: Int
   ) {
     streams.raise(
       Issue(
@@ -97,7 +97,7 @@ extension Carriers {
   // MARK: Records
 
   /// The same, made when it is not there.
-  mutating func carrierRecord(_ flow: UnsafeMutablePointer<Flow>) -> UnsafeMutablePointer<CarrierRecord> {
+  mutating func carrierRecord(_ flow: Ref<Flow>) -> Ref<CarrierRecord> {
     if flow.pointee.carrier == .max {
       if streams.tracker.carriers.room == 0 { budget.take(.connections, Tracker.carrierGrowth) }
       flow.pointee.carrier = streams.tracker.carriers.allocate(CarrierRecord())

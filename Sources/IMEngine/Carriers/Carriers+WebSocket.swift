@@ -7,7 +7,7 @@ import IMWire
 extension Carriers {
   /// What one call reads of: a packet's bytes, or those that a reader holds.
   struct CarriedBytes {
-    var held: UnsafeMutablePointer<StreamRest>?
+    var held: Ref<StreamRest>?
     var at: Timestamp
     var number: UInt64
     /// Where the stream's first byte would stand in the bytes.
@@ -54,7 +54,7 @@ extension Carriers {
 
   /// Keeps a stretch, the first byte of which is the direction's at `streamOffset`, until more has come.
   private mutating func hold(
-    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>, _ bytes: borrowing Bytes, _ stretch: Stretch,
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>, _ bytes: borrowing Bytes, _ stretch: Stretch,
     at streamOffset: UInt64
   ) {
     if reader.pointee.held == nil {
@@ -88,7 +88,7 @@ extension Carriers {
 
   /// Reads frames between `first` and `end`; answers where it stopped. The connection may be one that is not read then.
   private mutating func readCarried(
-    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>,
     _ bytes: borrowing Bytes, from first: Int, to end: Int, of source: CarriedBytes
   ) -> Int {
     let flow = side.flow
@@ -163,14 +163,14 @@ extension Carriers {
   }
 
   /// Whether a frame goes on with the message in hand, or begins one where none is.
-  private func isInOrder(_ header: WebSocketHeader, _ reader: UnsafeMutablePointer<WebSocketReader>) -> Bool {
+  private func isInOrder(_ header: WebSocketHeader, _ reader: Ref<WebSocketReader>) -> Bool {
     if header.isControl || reader.pointee.message == .unknown { return true }
     return (header.opcode == 0) == (reader.pointee.message != .none)
   }
 
   private mutating func beginFrame(
     _ header: WebSocketHeader, _ side: FlowSide,
-    _ reader: UnsafeMutablePointer<WebSocketReader>, _ place: UInt64
+    _ reader: Ref<WebSocketReader>, _ place: UInt64
   ) {
     let flow = side.flow
     countCarrier(header.count)
@@ -207,7 +207,7 @@ extension Carriers {
   }
 
   private mutating func endFrame(
-    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>,
     _ bringer: Bringer
   ) {
     reader.pointee.state = .header
@@ -236,7 +236,7 @@ extension Carriers {
 
   /// Takes a part of a message's payload: the `count` bytes at `position`, which stand at `place` of the direction's stream.
   private mutating func takePayload(
-    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>,
     _ bytes: borrowing Bytes, at position: Int, count: Int, place: UInt64, _ bringer: Bringer
   ) {
     let flow = side.flow
@@ -280,7 +280,7 @@ extension Carriers {
 
   /// Adds `count` bytes, which `wireCount` bytes at `place` have made, to the stream that frames carry.
   private mutating func handOn(
-    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>,
     _ bytes: borrowing Bytes, count: Int, place: UInt64, wireCount: Int, _ bringer: Bringer
   ) {
     let flow = side.flow
@@ -296,7 +296,7 @@ extension Carriers {
       countSkipped(flow, reader.pointee.offsets.wireCount(inner, passed))
     }
     guard passed < count else { return }
-    let rest: UnsafeMutablePointer<StreamRest>
+    let rest: Ref<StreamRest>
     if let existing = half.pointee.rest {
       rest = existing
     } else {
@@ -312,7 +312,7 @@ extension Carriers {
 
   /// Decodes what was handed on, `new` bytes of it for the first time.
   private mutating func decodeCarried(
-    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>,
     new: Int
   ) {
     let flow = side.flow
@@ -329,7 +329,7 @@ extension Carriers {
 
   /// Inflates a part of a message and hands on what it makes. Without a `place` it is no part of the wire.
   private mutating func inflate(
-    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>,
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>,
     _ input: UnsafeRawBufferPointer, place: UInt64?, _ bringer: Bringer
   ) {
     let flow = side.flow
@@ -386,7 +386,7 @@ extension Carriers {
   /// Counts a frame.
   mutating func count(
     _ header: WebSocketHeader, _ side: FlowSide,
-    _ record: UnsafeMutablePointer<CarrierRecord>
+    _ record: Ref<CarrierRecord>
   ) {
     let type = Int(WebSocketFrameType(opcode: header.opcode).rawValue)
     foundWebSocket(record)
@@ -395,7 +395,7 @@ extension Carriers {
   }
 
   /// Takes note that a connection speaks WebSocket, which its first frame tells where the HTTP in front was not captured.
-  mutating func foundWebSocket(_ record: UnsafeMutablePointer<CarrierRecord>) {
+  mutating func foundWebSocket(_ record: Ref<CarrierRecord>) {
     guard record.pointee.carriers.isDisjoint(with: .webSocket) else { return }
     record.pointee.carriers.insert(.webSocket)
     ledger.pointee.webSocketConnections += 1
@@ -408,7 +408,7 @@ extension Carriers {
   }
 
   /// Counts bytes of a connection's messages that are passed over.
-  mutating func countSkipped(_ flow: UnsafeMutablePointer<Flow>, _ count: Int) {
+  mutating func countSkipped(_ flow: Ref<Flow>, _ count: Int) {
     guard flow.pointee.profile.isPlan else {
       ledger.pointee.unreadBytes += UInt64(count)
       streams.undecoded.add(flow.pointee.key.ports, count)
@@ -422,7 +422,7 @@ extension Carriers {
   }
 
   private mutating func countNotInflated(
-    _ flow: UnsafeMutablePointer<Flow>, _ reader: UnsafeMutablePointer<WebSocketReader>, _ count: Int, _ place: UInt64
+    _ flow: Ref<Flow>, _ reader: Ref<WebSocketReader>, _ count: Int, _ place: UInt64
   ) {
     if reader.pointee.unread == 0 { reader.pointee.unreadFrom = place }
     reader.pointee.unread += UInt64(count)
@@ -432,7 +432,7 @@ extension Carriers {
 
   /// Tells of a compressed message that could not be read.
   mutating func tellNotInflated(
-    _ side: FlowSide, _ reader: UnsafeMutablePointer<WebSocketReader>, _ at: Timestamp
+    _ side: FlowSide, _ reader: Ref<WebSocketReader>, _ at: Timestamp
   ) {
     guard reader.pointee.unread > 0 else { return }
     streams.raise(

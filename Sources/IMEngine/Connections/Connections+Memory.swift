@@ -101,7 +101,7 @@ extension Connections {
   ///
   /// It looks at all connections, and `settleLeaving` at all messages, so it takes a sixteenth, and where few are meant
   /// up to half of them: else one would cost too much.
-  private mutating func evictQuiet(_ isMeant: (UnsafeMutablePointer<Flow>) -> Bool) {
+  private mutating func evictQuiet(_ isMeant: (Ref<Flow>) -> Bool) {
     let count = UInt32(truncatingIfNeeded: reassembler.flows.pool.count)
     guard count > 0 else { return }
     var sample: [Timestamp] = []
@@ -149,7 +149,7 @@ extension Connections {
   }
 
   /// Gives up the holes of both directions and cuts their frames. A connection that is not known yet stays unread.
-  private mutating func releaseHeld(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+  private mutating func releaseHeld(_ index: UInt32, _ flow: Ref<Flow>) {
     for side in flow.sides {
       let half = side.half
       openHeld(side)

@@ -136,7 +136,7 @@ extension Connections {
   private mutating func isUntouched(_ side: FlowSide) -> Bool {
     side.half.pointee.state == .fresh && side.half.pointee.packets <= 1
   }
-  private mutating func isFresh(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  private mutating func isFresh(_ flow: Ref<Flow>) -> Bool {
     flow.half(0).pointee.packets + flow.half(1).pointee.packets <= 1
   }
 
@@ -296,7 +296,7 @@ extension Connections {
   }
 
   /// Releases everything that both directions hold; holes are given up.
-  mutating func flush(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+  mutating func flush(_ index: UInt32, _ flow: Ref<Flow>) {
     for side in flow.sides {
       let half = side.half
       openHeld(side)

@@ -2,7 +2,7 @@ import IMWire
 
 /// What is told of a connection.
 extension Connections {
-  mutating func report(_ flow: UnsafeMutablePointer<Flow>, isFinal: Bool) {
+  mutating func report(_ flow: Ref<Flow>, isFinal: Bool) {
     if isFinal {
       flow.pointee.reported = true
       if !flow.pointee.sawSyn { ledger.pointee.midstreamConnections += 1 }
@@ -65,7 +65,7 @@ extension Connections {
 
   /// What became of the handshake of a connection; `nil` where none was seen to begin.
   private mutating func handshakeOutcome(
-    _ figures: ConnectionFigures, _ flow: UnsafeMutablePointer<Flow>
+    _ figures: ConnectionFigures, _ flow: Ref<Flow>
   ) -> HandshakeOutcome? {
     let state = figures.handshake
     guard state.contains(.requested), flow.pointee.profile.isPlan else { return nil }

@@ -25,17 +25,13 @@ extension Connections {
   /// Asks for the memory of the holes whose turn comes next, each step a hole earlier than the one that needs it: flows were last
   /// touched long ago, and what hangs on them stands elsewhere.
   private mutating func askForHoles() {
-    func ask<T: ~Copyable>(_ place: UnsafeMutablePointer<T>) {
-      let start = UnsafeRawPointer(place)
-      for line in stride(from: 0, to: MemoryLayout<T>.size, by: 64) { imdump_prefetch(start + line) }
-    }
-    if let hole = reassembler.holes.upcoming(2) { ask(reassembler.flows.pointer(hole.flow)) }
+    if let hole = reassembler.holes.upcoming(2) { reassembler.flows.pointer(hole.flow).prefetch() }
     if let hole = reassembler.holes.upcoming(1) {
       let flow = reassembler.flows.pointer(hole.flow)
-      if let queue = flow.half(hole.side).pointee.queue { ask(queue) }
-      if let rest = flow.half(hole.side).pointee.rest { ask(rest) }
-      if let journal = journals.existing(flow) { ask(journal) }
-      if flow.pointee.figures != .max { ask(tracker.figures.pointer(flow.pointee.figures)) }
+      if let queue = flow.half(hole.side).pointee.queue { queue.prefetch() }
+      if let rest = flow.half(hole.side).pointee.rest { rest.prefetch() }
+      if let journal = journals.existing(flow) { journal.prefetch() }
+      if flow.pointee.figures != .max { tracker.figures.pointer(flow.pointee.figures).prefetch() }
     }
     if let hole = reassembler.holes.upcoming(0) {
       let flow = reassembler.flows.pointer(hole.flow)
@@ -122,14 +118,14 @@ extension Connections {
   }
 
   /// Tells that a connection is over, once; what it counted is told when that is final.
-  private mutating func tellEnd(_ flow: UnsafeMutablePointer<Flow>, since time: Nanoseconds) {
+  private mutating func tellEnd(_ flow: Ref<Flow>, since time: Nanoseconds) {
     if time < 2 * Self.endingDelay, flow.pointee.figures != .max { report(flow, isFinal: false) }
   }
 
   /// Whether packets arrived long after the end of a connection, so that more may come: one side does not know that it is over, and
   /// retransmits its FIN, or data that a reset made void, at growing intervals. Not where another connection has the same addresses
   /// by now: they would be its own.
-  private mutating func isNoisy(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  private mutating func isNoisy(_ index: UInt32, _ flow: Ref<Flow>) -> Bool {
     (flow.pointee.closeReason == .fin || flow.pointee.closeReason == .reset)
       && flow.pointee.lastSeen.time(since: flow.pointee.closedAt) >= Self.quiet
       && reassembler.flows.find(flow.pointee.key) == index
@@ -150,7 +146,7 @@ extension Connections {
   }
 
   /// Gives the place of a flow back, and those of what was counted for it. It is over, reported, and flushed.
-  mutating func discard(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+  mutating func discard(_ index: UInt32, _ flow: Ref<Flow>) {
     streams.closeIslands(flow)
     streams.trackRecords()
     streams.roles.stopWaiting(for: flow.pointee.serial)
@@ -202,22 +198,14 @@ extension Connections {
   /// Asks for the cache lines that reports read, of the connections some places behind `index`, of which there are `count`.
   private mutating func askForReport(of index: UInt32, _ count: UInt32) {
     let (far, middle, near) = (index + 24, index + 16, index + 8)
-    if far < count {
-      let flow = UnsafeRawPointer(reassembler.flows.pointer(far))
-      for line in stride(from: 0, to: MemoryLayout<Flow>.size, by: 64) { imdump_prefetch(flow + line) }
-    }
-    if middle < count, let figures = figures(at: middle) {
-      imdump_prefetch(figures)
-      imdump_prefetch(UnsafeRawPointer(figures) + 64)
-    }
+    if far < count { reassembler.flows.pointer(far).prefetch() }
+    if middle < count { figures(at: middle)?.prefetch() }
     if near < count, let beats = figures(at: near)?.pointee.heartbeats, beats != .max {
-      let place = UnsafeRawPointer(tracker.heartbeats.pointer(beats))
-      imdump_prefetch(place)
-      imdump_prefetch(place + 64)
+      tracker.heartbeats.pointer(beats).prefetch()
     }
   }
 
-  private mutating func figures(at index: UInt32) -> UnsafeMutablePointer<ConnectionFigures>? {
+  private mutating func figures(at index: UInt32) -> Ref<ConnectionFigures>? {
     let flow = reassembler.flows.pointer(index)
     guard flow.pointee.serial != 0, flow.pointee.figures != .max else { return nil }
     return tracker.figures.pointer(flow.pointee.figures)

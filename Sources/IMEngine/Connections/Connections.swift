@@ -62,7 +62,7 @@ struct Connections: ~Copyable {
 
   /// One segment: admit its payload, decode what is in order, take note of its acknowledgment.
   @inline(__always)
-  mutating func accept(_ bytes: borrowing Bytes, _ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+  mutating func accept(_ bytes: borrowing Bytes, _ index: UInt32, _ flow: Ref<Flow>) {
     ledger.pointee.segments &+= 1
     let side = FlowSide(flow, index, segment.pointee.side)
     let half = side.half
@@ -167,7 +167,7 @@ struct Connections: ~Copyable {
 
   /// A segment whose checksum is not right: offloaded and cut ones count; a wrong one only where no right one was seen.
   @inline(never)
-  private mutating func acceptsChecksum(_ half: UnsafeMutablePointer<Half>) -> Bool {
+  private mutating func acceptsChecksum(_ half: Ref<Half>) -> Bool {
     switch segment.pointee.checksum {
     case .good, .unknown: return true
     case .offloaded:

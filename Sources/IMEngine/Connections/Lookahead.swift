@@ -14,7 +14,7 @@ struct Lookahead: ~Copyable {
   let wanted: UnsafeMutablePointer<WantedExchange>
   var wantedEnd: UnsafeMutablePointer<WantedExchange>
   /// The flows of the group that was last asked for of which something is held beyond a hole; the first `troubledCount`.
-  let troubled: UnsafeMutablePointer<UnsafeMutablePointer<Flow>>
+  let troubled: UnsafeMutablePointer<Ref<Flow>>
   var troubledCount = 0
 
   init() {
@@ -79,13 +79,10 @@ extension Connections {
       let flow = lookahead.troubled[i]
       for side in 0...1 {
         guard let queue = flow.half(side).pointee.queue else { continue }
-        imdump_prefetch(queue)
-        imdump_prefetch(UnsafeRawPointer(queue) + 64)
+        queue.prefetch(at: 0)
+        queue.prefetch(at: 64)
       }
-      if let journal = journals.existing(flow) {
-        let start = UnsafeRawPointer(journal)
-        for line in stride(from: 0, to: MemoryLayout<FlowJournal>.size, by: 64) { imdump_prefetch(start + line) }
-      }
+      journals.existing(flow)?.prefetch()
       tracker.prefetchLosses(of: flow)
     }
     lookahead.troubledCount = 0
@@ -117,21 +114,21 @@ extension Connections {
       guard let flow = guess.pointee.flow else { continue }
       if flow.holdsSegments {
         // Its last line names its journal.
-        imdump_prefetch(UnsafeRawPointer(flow) + 256)
+        flow.prefetch(at: 256)
         lookahead.troubled[lookahead.troubledCount] = flow
         lookahead.troubledCount &+= 1
       }
       let figures = flow.pointee.figures
       if figures != .max {
-        let place = UnsafeRawPointer(figurePlaces.pointer(figures))
-        imdump_prefetch(place)
-        imdump_prefetch(place + 64)
+        let place = figurePlaces.pointer(figures)
+        place.prefetch(at: 0)
+        place.prefetch(at: 64)
       }
       let session = flow.pointee.session
       guard looksForExchanges, session != .max else { continue }
-      let place = UnsafeRawPointer(tracker.sessions.pointer(session))
-      imdump_prefetch(place)
-      imdump_prefetch(place + 64)
+      let place = tracker.sessions.pointer(session)
+      place.prefetch(at: 0)
+      place.prefetch(at: 64)
       let payload = packet.pointee.segment.payload
       guard packet.pointee.segment.payloadCount >= least, flow.pointee.profile.rawValue == planIndex,
         bytes.u64(payload) & magicMask == magic

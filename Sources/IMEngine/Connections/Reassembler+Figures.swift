@@ -48,7 +48,7 @@ extension Reassembler {
 
   /// Whether packets of a connection were captured twice. Acknowledgments without an identifier that follow one another are
   /// alike, as a receiver sends one for each segment behind a hole: only where others have copies are theirs such.
-  private mutating func showsCopies(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  private mutating func showsCopies(_ flow: Ref<Flow>) -> Bool {
     guard flow.pointee.journal != .max else { return false }
     return journals.note(flow, 0).pointee.figures.copies + journals.note(flow, 1).pointee.figures.copies > 0
   }
@@ -136,7 +136,7 @@ extension Reassembler {
   }
 
   /// The round trip of the handshake, where it was seen: whatever comes behind it may have been asked for.
-  private static func overtakenLimit(_ flow: UnsafeMutablePointer<Flow>) -> Nanoseconds {
+  private static func overtakenLimit(_ flow: Ref<Flow>) -> Nanoseconds {
     let (server, client) = (flow.pointee.serverHandshake, flow.pointee.clientHandshake)
     return server >= .zero && client >= .zero ? max(Nanoseconds(1), server + client) : overtakenLimit
   }

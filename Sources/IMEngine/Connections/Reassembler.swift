@@ -75,7 +75,7 @@ struct Reassembler: ~Copyable {
       for side in 0...1 {
         let half = flows.pointer(index).half(side)
         segments.take(back: &half.pointee.queue)
-        if let rest = half.pointee.rest { RestStore.free(rest) }
+        if let rest = half.pointee.rest { rest.free() }
       }
     }
   }
@@ -195,7 +195,7 @@ struct Reassembler: ~Copyable {
     hasNews = true
   }
 
-  private mutating func noteConflict(_ flow: UnsafeMutablePointer<Flow>, _ found: OverlapConflict) {
+  private mutating func noteConflict(_ flow: Ref<Flow>, _ found: OverlapConflict) {
     counters.conflicts += 1
     let journal = journals.journal(flow)
     journal.pointee.conflicts &+= journal.pointee.conflicts == .max ? 0 : 1
@@ -219,7 +219,7 @@ struct Reassembler: ~Copyable {
   ) {
     let flow = side.flow
     let half = side.half
-    let queue: UnsafeMutablePointer<SegmentQueue>
+    let queue: Ref<SegmentQueue>
     if let existing = half.pointee.queue {
       queue = existing
     } else {
@@ -304,13 +304,13 @@ struct Reassembler: ~Copyable {
 
   /// Whether a direction holds more in its queue than it may; its first hole is given up then.
   @inline(__always)
-  func isOverLimit(_ queue: UnsafeMutablePointer<SegmentQueue>) -> Bool {
+  func isOverLimit(_ queue: Ref<SegmentQueue>) -> Bool {
     queue.pointee.byteCount > options.bytesPerDirection || queue.pointee.count > options.segmentsPerDirection
       || heldBytes > options.bytesInAll
   }
 
   /// Begins a direction at `sequence`.
-  func open(_ half: UnsafeMutablePointer<Half>, at sequence: UInt32) {
+  func open(_ half: Ref<Half>, at sequence: UInt32) {
     half.pointee.next = sequence
     half.pointee.state = .open
   }

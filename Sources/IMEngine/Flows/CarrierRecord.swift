@@ -11,7 +11,7 @@ struct CarrierRecord {
   /// Offsets in the streams of side 0 and side 1 behind what carriers put in front of them.
   var begin: InlineArray<2, UInt64> = [0, 0]
   /// The readers of WebSocket frames of side 0 and side 1; `nil` where a side is not known to speak them yet.
-  var readers: InlineArray<2, UnsafeMutablePointer<WebSocketReader>?> = [nil, nil]
+  var readers: InlineArray<2, Ref<WebSocketReader>?> = [nil, nil]
   /// What was counted of WebSocket frames.
   var webSocket = WebSocketFigures()
   /// The plan that the subprotocol names; 255 for none.

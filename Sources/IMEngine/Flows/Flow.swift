@@ -52,9 +52,9 @@ struct Half {
   /// Offset in the stream of `next`: bytes delivered and bytes lost.
   var offset: UInt64 = 0
   /// Segments beyond a hole, or held.
-  var queue: UnsafeMutablePointer<SegmentQueue>?
+  var queue: Ref<SegmentQueue>?
   /// Delivered bytes that the decoder has not used yet.
-  var rest: UnsafeMutablePointer<StreamRest>?
+  var rest: Ref<StreamRest>?
   /// Bytes of its packets on the wire.
   var wireBytes: UInt64 = 0
   /// Packets seen.
@@ -262,29 +262,37 @@ struct FlowProfile: Equatable {
   static func variant(of index: Int) -> FlowProfile {
     FlowProfile(rawValue: UInt8(truncatingIfNeeded: 192 + min(variantCount - 1, index)))
   }
+  /// The other variant of its protocol, of which it is one; `nil` where it is a plan that was read again.
+  var otherVariant: FlowProfile? {
+    switch generation {
+    case 0: plan < Self.variantCount ? .variant(of: Int(plan)) : nil
+    case 3: FlowProfile(rawValue: plan)
+    default: nil
+    }
+  }
   /// What is told of it: the plan's index, or one of the values from 253 on.
   @inline(__always) var told: UInt8 { isPlan ? plan : rawValue }
 }
 
-extension UnsafeMutablePointer<Flow> {
+extension Ref<Flow> {
   /// The half of `side`.
   @inline(__always)
-  func half(_ side: Int) -> UnsafeMutablePointer<Half> {
-    (UnsafeMutableRawPointer(self) + 64).assumingMemoryBound(to: Half.self) + side
+  func half(_ side: Int) -> Ref<Half> {
+    Ref<Half>((bytes + 64).assumingMemoryBound(to: Half.self) + side)
   }
 
   /// The tail of `side`.
   @inline(__always)
-  func tail(_ side: Int) -> UnsafeMutablePointer<HalfTail> {
-    (UnsafeMutableRawPointer(self) + 192).assumingMemoryBound(to: HalfTail.self) + side
+  func tail(_ side: Int) -> Ref<HalfTail> {
+    Ref<HalfTail>((bytes + 192).assumingMemoryBound(to: HalfTail.self) + side)
   }
 }
 
-extension UnsafeMutablePointer<Flow> {
+extension Ref<Flow> {
   /// Whether one of its directions holds segments beyond a hole, or before it is known where it begins.
   @inline(__always)
   var holdsSegments: Bool {
-    UInt(bitPattern: half(0).pointee.queue) | UInt(bitPattern: half(1).pointee.queue) != 0
+    Ref<SegmentQueue>.bits(half(0).pointee.queue) | Ref<SegmentQueue>.bits(half(1).pointee.queue) != 0
   }
 }
 

@@ -19,12 +19,12 @@ final class FlowJournals {
   private static var growth: Int { Pool<FlowJournal>.growth * Pool<FlowJournal>.costPerElement }
 
   /// The journal of a flow that has one.
-  func existing(_ flow: UnsafeMutablePointer<Flow>) -> UnsafeMutablePointer<FlowJournal>? {
+  func existing(_ flow: Ref<Flow>) -> Ref<FlowJournal>? {
     flow.pointee.journal == .max ? nil : pool.pointer(flow.pointee.journal)
   }
 
   /// A flow's journal, made when it is not there.
-  func journal(_ flow: UnsafeMutablePointer<Flow>) -> UnsafeMutablePointer<FlowJournal> {
+  func journal(_ flow: Ref<Flow>) -> Ref<FlowJournal> {
     if flow.pointee.journal == .max {
       if pool.room == 0 { budget.take(.connections, Self.growth) }
       flow.pointee.journal = pool.allocate(FlowJournal())
@@ -34,18 +34,18 @@ final class FlowJournals {
   }
 
   /// The journal of a side, made when it is not there.
-  func note(_ flow: UnsafeMutablePointer<Flow>, _ side: Int) -> UnsafeMutablePointer<SegmentJournal> {
-    UnsafeMutableRawPointer(journal(flow)).assumingMemoryBound(to: SegmentJournal.self) + side
+  func note(_ flow: Ref<Flow>, _ side: Int) -> Ref<SegmentJournal> {
+    Ref(journal(flow).bytes.assumingMemoryBound(to: SegmentJournal.self) + side)
   }
 
   /// The same of a side by its name.
-  func note(_ side: FlowSide) -> UnsafeMutablePointer<SegmentJournal> { note(side.flow, side.number) }
+  func note(_ side: FlowSide) -> Ref<SegmentJournal> { note(side.flow, side.number) }
 
   /// Whether bytes of a flow were given up.
-  func hasGaps(_ flow: UnsafeMutablePointer<Flow>) -> Bool { (existing(flow)?.pointee.gapCount ?? 0) > 0 }
+  func hasGaps(_ flow: Ref<Flow>) -> Bool { (existing(flow)?.pointee.gapCount ?? 0) > 0 }
 
   /// Gives a flow's journal back, if it has one.
-  func release(_ flow: UnsafeMutablePointer<Flow>) {
+  func release(_ flow: Ref<Flow>) {
     if flow.pointee.journal != .max { pool.release(flow.pointee.journal) }
   }
 }

@@ -2,31 +2,31 @@ import IMWire
 
 /// One side of a connection, and with it the direction in which it sends.
 struct FlowSide: BitwiseCopyable {
-  let flow: UnsafeMutablePointer<Flow>
+  let flow: Ref<Flow>
   /// The flow's place in the table.
   let index: UInt32
   /// 0 or 1, as `FlowKey` counts sides.
   let number: Int
 
   @inline(__always)
-  init(_ flow: UnsafeMutablePointer<Flow>, _ index: UInt32, _ number: Int) {
+  init(_ flow: Ref<Flow>, _ index: UInt32, _ number: Int) {
     self.flow = flow
     self.index = index
     self.number = number
   }
 
   /// The same where the flow's place is not at hand.
-  init(_ flow: UnsafeMutablePointer<Flow>, _ number: Int) { self.init(flow, flow.pointee.index, number) }
+  init(_ flow: Ref<Flow>, _ number: Int) { self.init(flow, flow.pointee.index, number) }
 
   /// The other side.
   @inline(__always)
   var peer: FlowSide { FlowSide(flow, index, 1 &- number) }
   /// What is known of the direction in which it sends.
   @inline(__always)
-  var half: UnsafeMutablePointer<Half> { flow.half(number) }
+  var half: Ref<Half> { flow.half(number) }
   /// What of that is seldom asked for.
   @inline(__always)
-  var tail: UnsafeMutablePointer<HalfTail> { flow.tail(number) }
+  var tail: Ref<HalfTail> { flow.tail(number) }
   /// The direction in which it sends.
   @inline(__always)
   var direction: Direction { flow.pointee.direction(number) }
@@ -53,7 +53,7 @@ extension FlowSide {
   var both: FlowSides { FlowSides(self) }
 }
 
-extension UnsafeMutablePointer<Flow> {
+extension Ref<Flow> {
   /// Both sides.
   var sides: FlowSides { FlowSides(FlowSide(self, 0)) }
 }

@@ -7,7 +7,7 @@ typealias FlowPlaces = Pool<Flow>.Places
 /// The flow that a packet seems to belong to.
 struct FlowGuess {
   /// `nil` where none has the packet's hash, or the packet is no plain one.
-  var flow: UnsafeMutablePointer<Flow>?
+  var flow: Ref<Flow>?
   /// Its index.
   var index: UInt32 = 0
   /// `FlowTable.generation` when the table named it.
@@ -66,10 +66,10 @@ struct FlowTable: ~Copyable {
           if (slots[place] ^ hash) >> 32 == 0 {
             let index = UInt32(truncatingIfNeeded: slots[place]) &- 1
             let flow = places.pointer(index)
-            imdump_prefetch(flow)
-            imdump_prefetch(UnsafeRawPointer(flow) + 64)
-            imdump_prefetch(UnsafeRawPointer(flow) + 128)
-            imdump_prefetch(UnsafeRawPointer(flow) + 192)
+            flow.prefetch(at: 0)
+            flow.prefetch(at: 64)
+            flow.prefetch(at: 128)
+            flow.prefetch(at: 192)
             guess.pointee.flow = flow
             guess.pointee.index = index
             guess.pointee.generation = generation
@@ -145,10 +145,10 @@ struct FlowTable: ~Copyable {
   var places: FlowPlaces { pool.places }
 
   @inline(__always)
-  func pointer(_ index: UInt32) -> UnsafeMutablePointer<Flow> { pool.pointer(index) }
+  func pointer(_ index: UInt32) -> Ref<Flow> { pool.pointer(index) }
 
   /// Calls `body` with each flow.
-  func forEach(_ body: (UnsafeMutablePointer<Flow>) -> Void) {
+  func forEach(_ body: (Ref<Flow>) -> Void) {
     for index in 0..<UInt32(truncatingIfNeeded: pool.count) {
       let flow = pointer(index)
       if flow.pointee.serial != 0 { body(flow) }

@@ -39,8 +39,8 @@ final class HolderQueue {
     let ahead = 8
     for i in head..<entries.count {
       if i + ahead < entries.count {
-        let next = UnsafeRawPointer(flows.pointer(entries[i + ahead].flow))
-        for line in stride(from: 0, through: 192, by: 64) { imdump_prefetch(next + line) }
+        let next = flows.pointer(entries[i + ahead].flow)
+        for line in stride(from: 0, through: 192, by: 64) { next.prefetch(at: line) }
       }
       let entry = entries[i]
       let flow = flows.pointer(entry.flow)
@@ -63,7 +63,7 @@ final class HolderQueue {
   }
 }
 
-extension UnsafeMutablePointer<Flow> {
+extension Ref<Flow> {
   /// Whether one of its directions has memory of its own.
   var holdsBytes: Bool {
     half(0).pointee.queue != nil || half(0).pointee.rest != nil || half(1).pointee.queue != nil

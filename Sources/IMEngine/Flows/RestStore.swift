@@ -9,16 +9,13 @@ final class RestStore {
   init(budget: MemoryBudget) { self.budget = budget }
 
   /// An empty one.
-  func make() -> UnsafeMutablePointer<StreamRest> { spares.take { StreamRest(budget: budget) } }
+  func make() -> Ref<StreamRest> { spares.take { StreamRest(budget: budget) } }
 
   /// Takes one back, with what it holds, if there is one.
-  func take(back rest: inout UnsafeMutablePointer<StreamRest>?) {
+  func take(back rest: inout Ref<StreamRest>?) {
     guard let old = rest else { return }
     rest = nil
     old.pointee.retire()
     spares.put(back: old)
   }
-
-  /// Frees one for good.
-  static func free(_ rest: UnsafeMutablePointer<StreamRest>) { Spares.free(rest) }
 }

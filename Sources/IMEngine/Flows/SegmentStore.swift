@@ -35,10 +35,10 @@ final class SegmentStore {
   // MARK: Queues
 
   /// An empty queue.
-  func makeQueue() -> UnsafeMutablePointer<SegmentQueue> { queues.take { SegmentQueue(budget: budget) } }
+  func makeQueue() -> Ref<SegmentQueue> { queues.take { SegmentQueue(budget: budget) } }
 
   /// Takes a queue back, with what it holds, if there is one.
-  func take(back queue: inout UnsafeMutablePointer<SegmentQueue>?) {
+  func take(back queue: inout Ref<SegmentQueue>?) {
     guard let old = queue else { return }
     queue = nil
     old.pointee.retire(self)

@@ -45,7 +45,7 @@ struct WebSocketReader {
   var phase = 0
   var isFinal = false
   /// Bytes that wait: the beginning of a header, a control frame, or what a search looks at.
-  var held: UnsafeMutablePointer<StreamRest>?
+  var held: Ref<StreamRest>?
   var offsets = CarrierOffsets()
   /// What the budget was told that `offsets` and the inflater hold.
   var accounted = 0
@@ -83,7 +83,7 @@ struct WebSocketReader {
   mutating func clear(_ budget: MemoryBudget) {
     inflater?.destroy()
     inflater = nil
-    if let held { RestStore.free(held) }
+    if let held { held.free() }
     held = nil
     budget.held -= accounted
     accounted = 0

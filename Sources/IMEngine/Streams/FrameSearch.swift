@@ -34,7 +34,7 @@ struct FrameSearch {
   /// fields, and the headers that follow it. At the end, when no more bytes come, half of it will do, or, without a magic
   /// number, the best of all candidates, when chance would hardly bring as much among so many bytes.
   func find(
-    _ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool, countsParts: Bool = false
+    _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, isEnd: Bool, countsParts: Bool = false
   ) -> SearchResult {
     if plan.pointee.framing.isDelimited { return findBeginning(bytes, rest) }
     let needed = Int(plan.pointee.confirmEvidence) + doubt
@@ -135,7 +135,7 @@ struct FrameSearch {
   ///
   /// `isTrusted` says that the plan is known to be that of the connection: then what a body's fields hold counts in full.
   func verify(
-    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ rest: UnsafeMutablePointer<StreamRest>, needed: Int,
+    _ bytes: borrowing Bytes, _ position: Int, _ end: Int, _ rest: Ref<StreamRest>, needed: Int,
     isTrusted: Bool
   ) -> Verdict {
     var fit = 0
@@ -272,7 +272,7 @@ struct FrameSearch {
   }
 
   /// Where frames may begin in bytes of a direction that is lost.
-  func findBeginning(_ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>) -> SearchResult {
+  func findBeginning(_ bytes: borrowing Bytes, _ rest: Ref<StreamRest>) -> SearchResult {
     let end = rest.pointee.end
     guard let place = plan.nextBeginning(bytes, rest.pointee.start, end) else { return .none }
     // A flag alone may be the last of a frame or the first of another; behind a line feed nothing is left to be held.

@@ -61,7 +61,7 @@ struct PlanTable: ~Copyable {
   /// Puts `fresh` in the place of the plan at `index`; `flows` calls its argument with each flow that the plan decodes. See
   /// `Engine.reload`.
   mutating func reload(
-    _ index: Int, _ fresh: ProtocolPlan, flows: ((UnsafeMutablePointer<Flow>) -> Void) -> Void
+    _ index: Int, _ fresh: ProtocolPlan, flows: ((Ref<Flow>) -> Void) -> Void
   ) -> ReloadOutcome {
     guard plans.indices.contains(index) else { return .refused }
     let plan = plans[index]

@@ -3,19 +3,19 @@ import IMWire
 /// Which plan decodes a connection.
 extension Streams {
   /// Counts stream bytes of a connection that nothing decodes.
-  mutating func countUnread(_ flow: UnsafeMutablePointer<Flow>, _ count: Int) {
+  mutating func countUnread(_ flow: Ref<Flow>, _ count: Int) {
     ledger.pointee.unreadBytes += UInt64(count)
     if flow.pointee.profile == .tls { ledger.pointee.tlsBytes += UInt64(count) }
     undecoded.add(flow.pointee.key.ports, count)
   }
 
   /// Whether a connection's protocol is known, and its client is waited for.
-  mutating func awaitsRoles(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  mutating func awaitsRoles(_ flow: Ref<Flow>) -> Bool {
     !roles.awaited.isEmpty && roles.awaited[flow.pointee.serial] != nil
   }
 
   /// How many bytes a direction may hold before its connection counts as none of the protocols.
-  private mutating func patience(_ half: UnsafeMutablePointer<Half>) -> Int {
+  private mutating func patience(_ half: Ref<Half>) -> Int {
     half.pointee.flags.contains(.fromStart) ? Self.patienceAtStart : Self.patienceInMidst
   }
 
@@ -78,7 +78,7 @@ extension Streams {
   /// Whether every byte that an undecided direction holds is to be looked at: when the amount has doubled. Else a look is
   /// taken only where a delivery begins.
   mutating func isThorough(
-    _ half: UnsafeMutablePointer<Half>, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool
+    _ half: Ref<Half>, _ rest: Ref<StreamRest>, isEnd: Bool
   ) -> Bool {
     let isThorough =
       isEnd || rest.pointee.count >= max(256, rest.pointee.needed)
@@ -90,7 +90,7 @@ extension Streams {
   /// The plan that the connection's ports promise, where the direction's first bytes speak for it and only the rest of a
   /// long frame is missing: with nothing before it, half of the proof is enough there.
   private mutating func promisedAtStart(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, _ bytes: borrowing Bytes
+    _ side: FlowSide, _ rest: Ref<StreamRest>, _ bytes: borrowing Bytes
   ) -> FlowProfile? {
     guard side.half.pointee.flags.contains(.fromStart) else { return nil }
     let (start, end) = (rest.pointee.start, rest.pointee.end)
@@ -115,7 +115,7 @@ extension Streams {
   private static var promisedEvidence: Int { 24 }
 
   /// Whether a direction without its beginning may still be inside one long frame of a protocol that its ports promise.
-  private mutating func isAwaited(_ flow: UnsafeMutablePointer<Flow>, _ half: UnsafeMutablePointer<Half>) -> Bool {
+  private mutating func isAwaited(_ flow: Ref<Flow>, _ half: Ref<Half>) -> Bool {
     guard !half.pointee.flags.contains(.fromStart) else { return false }
     return protocols.plans.indices.contains {
       isHinted(flow, $0)
@@ -126,7 +126,7 @@ extension Streams {
 
   /// Drops the older half of what an undecided direction holds: no frame was found to begin there.
   private mutating func passOver(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>
+    _ side: FlowSide, _ rest: Ref<StreamRest>
   ) {
     let count = rest.pointee.count / 2
     let unread = wireCount(side, rest, count)
@@ -138,7 +138,7 @@ extension Streams {
 
   /// Whether frames of the plan in use stand in `bytes`, where `rest` holds its own; the last `count` of them are new.
   private mutating func stands(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>,
+    _ side: FlowSide, _ rest: Ref<StreamRest>,
     _ bytes: borrowing Bytes, new count: Int, isThorough: Bool, isEnd: Bool
   ) -> Bool {
     let flow = side.flow
@@ -204,7 +204,7 @@ extension Streams {
   }
 
   /// Whether one of the connection's ports is one of the plan's, or of those that the user named.
-  private mutating func isHinted(_ flow: UnsafeMutablePointer<Flow>, _ plan: Int) -> Bool {
+  private mutating func isHinted(_ flow: Ref<Flow>, _ plan: Int) -> Bool {
     isServerPort(FlowSide(flow, 0), plan) || isServerPort(FlowSide(flow, 1), plan)
       || carrier(of: flow).map { Int($0.pointee.hint) == plan } == true
   }
@@ -268,19 +268,19 @@ extension Streams {
   }
 
   /// None of the plans' protocols: what both directions hold stays unread.
-  mutating func giveUp(_ flow: UnsafeMutablePointer<Flow>) {
+  mutating func giveUp(_ flow: Ref<Flow>) {
     flow.pointee.profile = .none
     dropUnread(flow)
   }
 
-  private mutating func noteTLS(_ flow: UnsafeMutablePointer<Flow>, _ hello: TLSHello) {
+  private mutating func noteTLS(_ flow: Ref<Flow>, _ hello: TLSHello) {
     flow.pointee.profile = .tls
     ledger.pointee.tlsConnections += 1
     if tlsHellos.count < 4_096 { tlsHellos[flow.pointee.serial] = hello }
     dropUnread(flow)
   }
 
-  private mutating func dropUnread(_ flow: UnsafeMutablePointer<Flow>) {
+  private mutating func dropUnread(_ flow: Ref<Flow>) {
     for side in flow.sides {
       let half = side.half
       let count = half.pointee.rest.map { wireCount(side, $0, $0.pointee.count) } ?? 0

@@ -8,7 +8,7 @@ extension Streams {
   private static var margin: Int { 64 }
 
   /// Takes note of a connection that has just got its plan; its first report is due in a minute.
-  mutating func watch(_ index: UInt32, _ flow: UnsafeMutablePointer<Flow>) {
+  mutating func watch(_ index: UInt32, _ flow: Ref<Flow>) {
     guard needs.contains(.progress) else { return }
     let due = clock.moment.advanced(by: Self.reportInterval)
     living.add(flow: index, serial: flow.pointee.serial, due: due)

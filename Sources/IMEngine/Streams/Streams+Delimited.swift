@@ -96,7 +96,7 @@ extension Streams {
   /// What stands between delimiters has to be a frame with everything that proves one, again and again until that is
   /// enough; of those that are none, there may be three more than of those that are.
   mutating func standsDelimited(
-    _ half: UnsafeMutablePointer<Half>, _ bytes: borrowing Bytes, _ start: Int, _ end: Int, isHinted: Bool,
+    _ half: Ref<Half>, _ bytes: borrowing Bytes, _ start: Int, _ end: Int, isHinted: Bool,
     isThorough: Bool
   ) -> Bool {
     let plan = currentPlan
@@ -130,7 +130,7 @@ extension Streams {
 
   /// The client, where what side `side` holds has a frame that only clients, or only servers, send.
   mutating func clientOfStretch(
-    _ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>, _ side: FlowSide
+    _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>, _ side: FlowSide
   ) -> Int? {
     guard var position = currentPlan.nextBeginning(bytes, rest.pointee.start, rest.pointee.end) else { return nil }
     var probe = frame.pointee

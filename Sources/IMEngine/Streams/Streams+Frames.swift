@@ -110,7 +110,7 @@ extension Streams {
   /// message. Of its body nothing is judged; what is missing reads as zeros. False where a direction holds no such frame.
   @inline(never)
   mutating func completeCut(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>
+    _ side: FlowSide, _ rest: Ref<StreamRest>
   ) -> Bool {
     let flow = side.flow
     let have = rest.pointee.count
@@ -161,7 +161,7 @@ extension Streams {
   /// A frame whose tags tell the tracker something: a handshake's, or a receipt.
   @inline(never)
   private mutating func readTags(
-    _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction, _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes
+    _ flow: Ref<Flow>, _ direction: Direction, _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes
   ) {
     guard frame.pointee.checksumStatus != .bad else { return }
     if frame.pointee.kind.pointee.flags.contains(.tellsVariant) { flow.pointee.variantIsCertain = true }

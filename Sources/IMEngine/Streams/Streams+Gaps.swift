@@ -50,7 +50,7 @@ extension Streams {
 
   /// Whether what a direction holds begins with a packet, and the packet with a header of the plan in use, of a type that it
   /// knows: where the snaplen cuts what is behind it, no more will ever prove it.
-  mutating func beginsWithHeader(_ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>) -> Bool {
+  mutating func beginsWithHeader(_ bytes: borrowing Bytes, _ rest: Ref<StreamRest>) -> Bool {
     let start = rest.pointee.start
     var probe = frame.pointee
     guard !currentPlan.pointee.framing.isDelimited, currentPlan.pointee.lengthRule == .field,
@@ -61,7 +61,7 @@ extension Streams {
   }
 
   /// The length of the frame that a direction in step holds the beginning of, as far as its header tells; else 0.
-  mutating func frameLength(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
+  mutating func frameLength(_ rest: Ref<StreamRest>) -> Int {
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
     var probe = frame.pointee
     // Where a delimiter ends frames, nobody knows how long one is before it is over.

@@ -27,7 +27,7 @@ extension Streams {
     return place == IslandTable.none ? nil : islands.coast(at: place, flow: side.index, side: side.number)
   }
 
-  private mutating func putBack(_ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>) {
+  private mutating func putBack(_ coast: IslandTable.CoastPointer, _ flow: Ref<Flow>) {
     journals.note(flow, coast.pointee.side).pointee.coast = islands.put(coast)
   }
 
@@ -99,7 +99,7 @@ extension Streams {
 
   /// The same for the first `count` bytes that a direction holds.
   mutating func setAside(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int
+    _ side: FlowSide, _ rest: Ref<StreamRest>, _ count: Int
   ) {
     guard !islands.isEmpty else { return }
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
@@ -129,7 +129,7 @@ extension Streams {
   }
 
   private mutating func endOpen(
-    _ coast: IslandTable.CoastPointer, _ open: Island, _ flow: UnsafeMutablePointer<Flow>
+    _ coast: IslandTable.CoastPointer, _ open: Island, _ flow: Ref<Flow>
   ) {
     coast.pointee.open = nil
     _ = settle(open, coast, flow, isFinal: true)
@@ -231,7 +231,7 @@ extension Streams {
 
   /// Decodes what stands in an island as far as it goes, and gives what is left of it: between the frames that were found.
   private mutating func settle(
-    _ island: consuming Island, _ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>, isFinal: Bool
+    _ island: consuming Island, _ coast: IslandTable.CoastPointer, _ flow: Ref<Flow>, isFinal: Bool
   ) -> [Island] {
     guard flow.pointee.profile.isPlan else { return isFinal ? [] : [island] }
     guard !island.pieces.isEmpty else { return island.start < island.end ? [island] : [] }
@@ -265,7 +265,7 @@ extension Streams {
 
   /// Decodes the frames at an island's beginning.
   private mutating func decode(
-    _ island: inout Island, _ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>
+    _ island: inout Island, _ coast: IslandTable.CoastPointer, _ flow: Ref<Flow>
   ) {
     let piece = island.pieces.removeFirst()
     let half = flow.half(coast.pointee.side)
@@ -302,7 +302,7 @@ extension Streams {
 
   /// Where a frame begins that its bytes prove to be one, in a part of the island that nothing else tells of.
   private mutating func search(
-    _ island: inout Island, _ flow: UnsafeMutablePointer<Flow>, isFinal: Bool
+    _ island: inout Island, _ flow: Ref<Flow>, isFinal: Bool
   ) -> Int? {
     let held = island.held
     guard isFinal || held >= 2 * island.searched else { return nil }
@@ -310,7 +310,7 @@ extension Streams {
     island.join()
     for i in island.pieces.indices {
       if island.isKnown, island.pieces[i].start == island.start { continue }
-      var rest: UnsafeMutablePointer<StreamRest>? = self.rest(island.pieces[i])
+      var rest: Ref<StreamRest>? = self.rest(island.pieces[i])
       defer { rests.take(back: &rest) }
       guard let found = rest else { continue }
       let bytes = Bytes(RawSpan(_unsafeStart: found.pointee.memoryStart, byteCount: found.pointee.readableCount))
@@ -322,13 +322,13 @@ extension Streams {
     return nil
   }
 
-  private mutating func count(_ count: Int, _ flow: UnsafeMutablePointer<Flow>) {
+  private mutating func count(_ count: Int, _ flow: Ref<Flow>) {
     ledger.pointee.strayBytes &+= UInt64(count)
     let figures = flow.pointee.figures
     if figures != .max { tracker.rare(tracker.figures.pointer(figures)).pointee.strayBytes &+= UInt64(count) }
   }
 
-  private mutating func uncount(_ count: Int, _ flow: UnsafeMutablePointer<Flow>) {
+  private mutating func uncount(_ count: Int, _ flow: Ref<Flow>) {
     ledger.pointee.strayBytes &-= UInt64(count)
     let figures = flow.pointee.figures
     if figures != .max {
@@ -338,7 +338,7 @@ extension Streams {
     }
   }
 
-  private mutating func rest(_ piece: IslandPiece) -> UnsafeMutablePointer<StreamRest> {
+  private mutating func rest(_ piece: IslandPiece) -> Ref<StreamRest> {
     let rest = rests.make()
     let bytes = Bytes(piece.bytes.span.bytes)
     for (i, mark) in piece.marks.enumerated() {
@@ -352,7 +352,7 @@ extension Streams {
     return rest
   }
 
-  private static func piece(_ rest: UnsafeMutablePointer<StreamRest>) -> IslandPiece {
+  private static func piece(_ rest: Ref<StreamRest>) -> IslandPiece {
     let start = Int(truncatingIfNeeded: rest.pointee.streamOffset)
     let base = start - rest.pointee.start
     let memory = UnsafeRawBufferPointer(
@@ -366,7 +366,7 @@ extension Streams {
   // MARK: Leaving
 
   /// Decodes what the islands of a connection hold as far as it goes; a straggler behind its end may still fill them.
-  mutating func flushIslands(_ flow: UnsafeMutablePointer<Flow>) {
+  mutating func flushIslands(_ flow: Ref<Flow>) {
     guard !islands.isEmpty else { return }
     for side in flow.sides {
       guard let coast = takeCoast(side) else { continue }
@@ -378,7 +378,7 @@ extension Streams {
   }
 
   /// Ends the islands of a connection: no more will come.
-  mutating func closeIslands(_ flow: UnsafeMutablePointer<Flow>) {
+  mutating func closeIslands(_ flow: Ref<Flow>) {
     guard !islands.isEmpty else { return }
     for side in flow.sides {
       if let coast = takeCoast(side) { close(coast) }
@@ -402,7 +402,7 @@ extension Streams {
   }
 
   /// Puts a direction's islands back, as many as may be.
-  private mutating func keep(_ coast: IslandTable.CoastPointer, _ flow: UnsafeMutablePointer<Flow>) {
+  private mutating func keep(_ coast: IslandTable.CoastPointer, _ flow: Ref<Flow>) {
     while coast.pointee.islands.count > IslandTable.maximumPerSide {
       _ = settle(coast.pointee.islands.removeFirst(), coast, flow, isFinal: true)
     }

@@ -4,20 +4,20 @@ import IMWire
 extension Streams {
   /// What is kept of a flow's carriers; `nil` where it has none.
   @inline(__always)
-  func carrier(of flow: UnsafeMutablePointer<Flow>) -> UnsafeMutablePointer<CarrierRecord>? {
+  func carrier(of flow: Ref<Flow>) -> Ref<CarrierRecord>? {
     flow.pointee.carrier == .max ? nil : tracker.carriers.pointer(flow.pointee.carrier)
   }
 
   /// The reader of a direction's WebSocket frames.
   @inline(__always)
-  func reader(_ side: FlowSide) -> UnsafeMutablePointer<WebSocketReader>? {
+  func reader(_ side: FlowSide) -> Ref<WebSocketReader>? {
     carrier(of: side.flow)?.pointee.readers[side.number]
   }
 
   /// The bytes on the wire that have made the first `count` bytes that a direction holds.
   @inline(__always)
   mutating func wireCount(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int
+    _ side: FlowSide, _ rest: Ref<StreamRest>, _ count: Int
   ) -> Int {
     guard side.half.pointee.flags.contains(.carried), let reader = reader(side) else { return count }
     return reader.pointee.offsets.wireCount(rest.pointee.streamOffset, count)
@@ -32,7 +32,7 @@ extension Streams {
   /// Takes back what the frame in hand was counted for beyond what it was on the wire; it is still held.
   @inline(never)
   mutating func countOnWire(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>
+    _ side: FlowSide, _ rest: Ref<StreamRest>
   ) {
     let excess = UInt64(bitPattern: Int64(frame.pointee.count - wireCount(side, rest, frame.pointee.count)))
     if frame.pointee.checksumStatus == .bad {
@@ -43,7 +43,7 @@ extension Streams {
   }
   /// Takes note of where the bytes begin that are passed over in search of a frame of the protocol.
   mutating func noteSkipped(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>
+    _ side: FlowSide, _ rest: Ref<StreamRest>
   ) {
     reader(side)?.pointee.innerSkippedFrom = wireOffset(side, rest.pointee.streamOffset)
   }
@@ -54,7 +54,7 @@ extension Streams {
   }
 
   /// Tells of bytes that were passed over in search of a frame which never came.
-  mutating func tellSkipped(_ flow: UnsafeMutablePointer<Flow>) {
+  mutating func tellSkipped(_ flow: Ref<Flow>) {
     guard flow.pointee.journal != .max else { return }
     for side in flow.sides {
       let note = journals.note(side)

@@ -4,7 +4,7 @@ import IMWire
 extension Streams {
   /// Bytes held while a header waits for its proof; then it is passed over. A magic number is proof enough to wait for as
   /// long as its frame may be, unless that was in vain too often.
-  private mutating func maximumHeld(_ rest: UnsafeMutablePointer<StreamRest>) -> Int {
+  private mutating func maximumHeld(_ rest: Ref<StreamRest>) -> Int {
     let isPatient = currentPlan.pointee.magicEvidence >= 32 && rest.pointee.search.wasted < Self.mostWasted
     return isPatient ? Int(currentPlan.pointee.maximumBody) + (64 << 10) : Self.usuallyHeld
   }
@@ -18,7 +18,7 @@ extension Streams {
   ///
   /// Bytes that no frame can begin at are dropped and counted.
   mutating func resynchronise(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, isEnd: Bool
+    _ side: FlowSide, _ rest: Ref<StreamRest>, isEnd: Bool
   ) -> Bool {
     let flow = side.flow
     let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
@@ -62,7 +62,7 @@ extension Streams {
     return true
   }
 
-  private mutating func noteWaste(_ rest: UnsafeMutablePointer<StreamRest>, _ result: SearchResult) {
+  private mutating func noteWaste(_ rest: Ref<StreamRest>, _ result: SearchResult) {
     switch result {
     case .at(let position) where position == rest.pointee.start: return
     case .open(let position) where position == rest.pointee.start: return
@@ -72,7 +72,7 @@ extension Streams {
 
   /// Passes over bytes that are no frame.
   mutating func drop(
-    _ side: FlowSide, _ rest: UnsafeMutablePointer<StreamRest>, _ count: Int,
+    _ side: FlowSide, _ rest: Ref<StreamRest>, _ count: Int,
     isFound: Bool
   ) {
     let flow = side.flow

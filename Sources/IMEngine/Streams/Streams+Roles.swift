@@ -52,7 +52,7 @@ extension Streams {
 
   /// Changes `profile` to that of the plan which explains most of what both directions hold, where it explains more than twice
   /// as much, and selects it. Gives the bytes that are explained.
-  private mutating func weighProfiles(_ flow: UnsafeMutablePointer<Flow>, _ profile: inout FlowProfile) -> Int {
+  private mutating func weighProfiles(_ flow: Ref<Flow>, _ profile: inout FlowProfile) -> Int {
     select(profile)
     guard !currentPlan.pointee.framing.isDelimited,
       !(0...1).contains(where: { flow.half($0).pointee.flags.contains(.fromStart) })
@@ -72,7 +72,7 @@ extension Streams {
   }
 
   /// Bytes of whole frames of the plan in use that follow one another in what both directions hold, from the first one found.
-  private mutating func coverage(_ flow: UnsafeMutablePointer<Flow>) -> Int {
+  private mutating func coverage(_ flow: Ref<Flow>) -> Int {
     var covered = 0
     for side in flow.sides {
       guard let rest = side.half.pointee.rest else { continue }

@@ -4,17 +4,17 @@ import IMWire
 extension Streams {
   /// Brings `info` up to date for `flow`.
   @inline(__always)
-  mutating func inform(_ flow: UnsafeMutablePointer<Flow>) {
+  mutating func inform(_ flow: Ref<Flow>) {
     if info.serial != flow.pointee.serial || informedOf != flow.pointee.profile { describe(flow) }
   }
 
   @inline(never)
-  mutating func describe(_ flow: UnsafeMutablePointer<Flow>) {
+  mutating func describe(_ flow: Ref<Flow>) {
     info = connectionInfo(flow)
     informedOf = flow.pointee.profile
   }
 
-  mutating func connectionInfo(_ flow: UnsafeMutablePointer<Flow>) -> ConnectionInfo {
+  mutating func connectionInfo(_ flow: Ref<Flow>) -> ConnectionInfo {
     let client = Int(flow.pointee.client)
     let peer = flow.pointee.key.endpoint(client)
     let carrier = carrier(of: flow)
@@ -28,7 +28,7 @@ extension Streams {
 
   @inline(never)
   mutating func tellFrame(
-    _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction, _ bytes: borrowing Bytes
+    _ flow: Ref<Flow>, _ direction: Direction, _ bytes: borrowing Bytes
   ) {
     inform(flow)
     let tlvs = Span(_unsafeStart: UnsafePointer(bodies.walker.references), count: bodies.walker.count)
@@ -75,13 +75,13 @@ extension Streams {
   }
 
   /// Whether a frame of the flow has come: until then its plan is a guess.
-  private mutating func isDecoded(_ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  private mutating func isDecoded(_ flow: Ref<Flow>) -> Bool {
     let figures = flow.pointee.figures
     return figures != .max && tracker.figures.pointer(figures).pointee.lastFrameAt != .distantPast
   }
 
   /// Counts an issue, and tells of it when somebody listens: of a gap in front of the first frame as one of an unknown protocol.
-  mutating func raise(_ issue: Issue, _ flow: UnsafeMutablePointer<Flow>) {
+  mutating func raise(_ issue: Issue, _ flow: Ref<Flow>) {
     ledger.pointee.issues[Int(issue.kind.rawValue)] &+= 1
     guard needs.contains(.issues) else { return }
     inform(flow)
@@ -92,7 +92,7 @@ extension Streams {
   }
 
   @inline(never)
-  mutating func remark(_ flow: UnsafeMutablePointer<Flow>, _ direction: Direction) {
+  mutating func remark(_ flow: Ref<Flow>, _ direction: Direction) {
     func issue(_ details: IssueDetails) -> Issue {
       Issue(
         details, timestamp: frame.pointee.timestamp, direction: direction, streamOffset: frame.pointee.streamOffset,

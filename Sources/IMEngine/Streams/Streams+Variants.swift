@@ -6,12 +6,8 @@ import IMWire
 extension Streams {
   /// The other of a protocol's two variants, where it has one and neither was replaced.
   var otherVariant: FlowProfile? {
-    guard currentPlan.pointee.hasVariant else { return nil }
-    let profile = FlowProfile(rawValue: protocols.currentIndex)
-    switch profile.generation {
-    case 0: return profile.plan < FlowProfile.variantCount ? .variant(of: Int(profile.plan)) : nil
-    case 3: return FlowProfile(rawValue: profile.plan)
-    default: return nil
+    @inline(__always) get {
+      currentPlan.pointee.hasVariant ? FlowProfile(rawValue: protocols.currentIndex).otherVariant : nil
     }
   }
 
@@ -25,7 +21,7 @@ extension Streams {
   /// then that is the one in use from now on. A variant that a message told is left only for one that a message tells.
   @inline(never)
   mutating func speaksVariant(
-    _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes, _ position: Int, _ end: Int
+    _ flow: Ref<Flow>, _ bytes: borrowing Bytes, _ position: Int, _ end: Int
   ) -> Bool {
     guard let other = otherVariant else { return false }
     let plan = protocols[other]
@@ -46,14 +42,14 @@ extension Streams {
   }
 
   /// Makes another variant that of a connection.
-  mutating func speak(_ flow: UnsafeMutablePointer<Flow>, _ profile: FlowProfile) {
+  mutating func speak(_ flow: Ref<Flow>, _ profile: FlowProfile) {
     flow.pointee.profile = profile
     select(profile)
   }
 
   /// Opens the frame in hand, which the variant in use refuses, by another one, if it is whole there.
   @inline(never)
-  mutating func reopens(_ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes, _ end: Int) -> Bool {
+  mutating func reopens(_ flow: Ref<Flow>, _ bytes: borrowing Bytes, _ end: Int) -> Bool {
     let before = frame.pointee
     let own = flow.pointee.profile
     guard speaksVariant(flow, bytes, before.start, end) else { return false }
@@ -71,7 +67,7 @@ extension Streams {
   /// Looks for the first frame in what `rest` holds by the variant in use, and, as far as no message told which one it is,
   /// by the other: for one that stands where a delivery begins, in front of what that one finds.
   mutating func findAny(
-    _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes, _ rest: UnsafeMutablePointer<StreamRest>,
+    _ flow: Ref<Flow>, _ bytes: borrowing Bytes, _ rest: Ref<StreamRest>,
     isEnd: Bool, countsParts: Bool = false
   ) -> SearchResult {
     let result = self.search.find(bytes, rest, isEnd: isEnd, countsParts: countsParts)

@@ -194,7 +194,7 @@ extension Streams {
   /// Keeps the last bytes that were delivered.
   mutating func append(_ side: FlowSide, _ bytes: borrowing Bytes, _ stretch: Stretch) {
     let half = side.half
-    let rest: UnsafeMutablePointer<StreamRest>
+    let rest: Ref<StreamRest>
     if let existing = half.pointee.rest {
       rest = existing
     } else {
@@ -273,7 +273,7 @@ extension Streams {
   /// it is a damaged frame all the same; too long, and a sound frame stands inside it.
   @inline(__always)
   private mutating func isSound(
-    _ flow: UnsafeMutablePointer<Flow>, _ bytes: borrowing Bytes, _ end: Int
+    _ flow: Ref<Flow>, _ bytes: borrowing Bytes, _ end: Int
   ) -> Bool {
     let isOpen = currentPlan.open(bytes, frame)
     if isOpen, frame.pointee.checksumStatus != .bad { return true }

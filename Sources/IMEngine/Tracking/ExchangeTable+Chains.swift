@@ -12,15 +12,15 @@ extension ExchangeTable {
   }
 
   /// The exchange whose position has the lower half `link`, `nil` where it was forgotten.
-  func pointer(ifThere link: UInt32) -> UnsafeMutablePointer<KeptExchange>? {
-    age(link) > 0 ? ring + Int(truncatingIfNeeded: UInt64(link) & mask) : nil
+  func pointer(ifThere link: UInt32) -> Ref<KeptExchange>? {
+    age(link) > 0 ? Ref(ring + Int(truncatingIfNeeded: UInt64(link) & mask)) : nil
   }
 
   /// The newest exchange of a number among those that hang behind `first`, and how many of other numbers stood before it.
   @inline(__always)
   func find(
     _ session: UInt32, _ direction: Direction, _ sequence: UInt64, from first: UInt32
-  ) -> (found: UnsafeMutablePointer<KeptExchange>?, steps: Int) {
+  ) -> (found: Ref<KeptExchange>?, steps: Int) {
     var link = first
     var steps = 0
     var last: UInt32 = 0
@@ -29,7 +29,7 @@ extension ExchangeTable {
       // What hangs behind an exchange is older; a link that 2³² exchanges have passed may say otherwise.
       guard age > last else { return (nil, steps) }
       last = age
-      let exchange = ring + Int(truncatingIfNeeded: UInt64(link) & mask)
+      let exchange = Ref(ring + Int(truncatingIfNeeded: UInt64(link) & mask))
       guard exchange.pointee.session == session, exchange.pointee.direction == direction else { return (nil, steps) }
       if has(sequence, exchange), !exchange.pointee.flags.contains(.moved) { return (exchange, steps) }
       link = exchange.pointee.previous
@@ -42,15 +42,15 @@ extension ExchangeTable {
   @inline(__always)
   func find(
     _ session: UInt32, _ direction: Direction, _ sequence: UInt64, at place: UnsafeMutablePointer<UInt32>
-  ) -> (found: UnsafeMutablePointer<KeptExchange>?, steps: Int) {
+  ) -> (found: Ref<KeptExchange>?, steps: Int) {
     find(session, direction, sequence, from: place.pointee)
   }
 
   /// The next older one with the same number, and how many of other numbers stood before it.
   @inline(__always)
   func next(
-    after exchange: UnsafeMutablePointer<KeptExchange>
-  ) -> (found: UnsafeMutablePointer<KeptExchange>?, steps: Int) {
+    after exchange: Ref<KeptExchange>
+  ) -> (found: Ref<KeptExchange>?, steps: Int) {
     find(
       exchange.pointee.session, exchange.pointee.direction, sequence(of: exchange), from: exchange.pointee.previous)
   }
@@ -58,8 +58,8 @@ extension ExchangeTable {
   /// The same, for exchanges without a number, which are answered in their order: those that were answered before `now` are
   /// passed over, and left out of the chain, so that nobody comes to them again. They stand in the index.
   mutating func nextOpen(
-    after exchange: UnsafeMutablePointer<KeptExchange>, _ now: Timestamp
-  ) -> UnsafeMutablePointer<KeptExchange>? {
+    after exchange: Ref<KeptExchange>, _ now: Timestamp
+  ) -> Ref<KeptExchange>? {
     var older = next(after: exchange).found
     while let passed = older, passed.pointee.isAnswered, passed.pointee.firstAt <= now {
       older = next(after: passed).found

@@ -42,7 +42,7 @@ extension ExchangeTable {
     if slots[i] == Self.empty { i = (i &+ 1) & slotMask }
     while slots[i] != Self.empty {
       if slots[i] >> 32 & ~1 == hash & 0xffff_ffff {
-        imdump_prefetch(place(slots[i]))
+        imdump_prefetch(place(slots[i]).bytes)
         return
       }
       i = (i &+ 1) & slotMask
@@ -50,8 +50,8 @@ extension ExchangeTable {
   }
 
   @inline(__always)
-  func place(_ slot: UInt64) -> UnsafeMutablePointer<KeptExchange> {
-    ring + Int(truncatingIfNeeded: slot & mask)
+  func place(_ slot: UInt64) -> Ref<KeptExchange> {
+    Ref(ring + Int(truncatingIfNeeded: slot & mask))
   }
 
   /// The slot of a number, or the empty one where it would stand.
@@ -77,13 +77,13 @@ extension ExchangeTable {
 
   /// The newest exchange of that number in the index, `nil` when there is none.
   @inline(__always)
-  func find(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> UnsafeMutablePointer<KeptExchange>? {
+  func find(_ session: UInt32, _ direction: Direction, _ sequence: UInt64) -> Ref<KeptExchange>? {
     let i = slot(hash(session, direction, sequence), session, direction, sequence)
     return slots[i] == Self.empty ? nil : place(slots[i])
   }
 
   /// Makes the exchange at `position` the newest of its number in the index.
-  mutating func index(_ exchange: UnsafeMutablePointer<KeptExchange>, position: UInt64) {
+  mutating func index(_ exchange: Ref<KeptExchange>, position: UInt64) {
     if (indexed + 1) * Self.slotsPerExchange > slotMask + 1 { growIndex() }
     let sequence = sequence(of: exchange)
     let h = hash(exchange.pointee.session, exchange.pointee.direction, sequence)
@@ -98,16 +98,16 @@ extension ExchangeTable {
   @inline(never)
   mutating func index(_ window: inout ExchangeWindow) {
     var links: [(age: UInt32, link: UInt32)] = []
-    for place in 0..<ExchangeWindow.places {
-      var link = window.newest[place]
-      window.newest[place] = 0
+    for number in 0..<ExchangeWindow.places {
+      var link = window.newest[number]
+      window.newest[number] = 0
       var last: UInt32 = 0
       var session: UInt32?
       while true {
         let age = age(link)
         guard age > last else { break }
         last = age
-        let exchange = ring + Int(truncatingIfNeeded: UInt64(link) & mask)
+        let exchange = place(UInt64(link))
         if session ?? exchange.pointee.session != exchange.pointee.session { break }
         session = exchange.pointee.session
         links.append((age, link))
@@ -116,7 +116,7 @@ extension ExchangeTable {
     }
     links.sort { $0.age > $1.age }
     for (age, link) in links {
-      let exchange = ring + Int(truncatingIfNeeded: UInt64(link) & mask)
+      let exchange = place(UInt64(link))
       exchange.pointee.previous = 0
       // What has moved is found where it moved to.
       if !exchange.pointee.flags.contains(.moved) { index(exchange, position: tail &- UInt64(age)) }

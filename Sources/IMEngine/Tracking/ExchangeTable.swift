@@ -92,63 +92,64 @@ struct ExchangeTable: ~Copyable {
   }
 
   @inline(__always)
-  func pointer(_ position: UInt64) -> UnsafeMutablePointer<KeptExchange> {
-    ring + Int(truncatingIfNeeded: position & mask)
+  func pointer(_ position: UInt64) -> Ref<KeptExchange> {
+    Ref(ring + Int(truncatingIfNeeded: position & mask))
   }
 
   // MARK: One exchange
 
   /// The lower half of an exchange's position, by which it is known as long as it is not moved.
   @inline(__always)
-  func link(of exchange: UnsafeMutablePointer<KeptExchange>) -> UInt32 {
+  func link(of exchange: Ref<KeptExchange>) -> UInt32 {
     let newest = tail &- 1
-    return UInt32(truncatingIfNeeded: newest &- ((newest &- UInt64(truncatingIfNeeded: exchange - ring)) & mask))
+    let place = UInt64(truncatingIfNeeded: exchange.index(from: ring))
+    return UInt32(truncatingIfNeeded: newest &- ((newest &- place) & mask))
   }
 
   /// An exchange's number in the run; `.max` where nobody is told of it.
   @inline(__always)
-  func id(of exchange: UnsafeMutablePointer<KeptExchange>) -> UInt32 {
+  func id(of exchange: Ref<KeptExchange>) -> UInt32 {
     guard let ids else { return .max }
-    return ids[exchange - ring]
+    return ids[exchange.index(from: ring)]
   }
 
   /// An exchange's number.
   @inline(__always)
-  func sequence(of exchange: UnsafeMutablePointer<KeptExchange>) -> UInt64 {
+  func sequence(of exchange: Ref<KeptExchange>) -> UInt64 {
     exchange.pointee.hasRest
       ? UInt64(rests.pointer(exchange.pointee.fingerprint).pointee.numberHigh) << 32 | UInt64(exchange.pointee.number)
       : UInt64(exchange.pointee.number)
   }
 
   @inline(__always)
-  func has(_ sequence: UInt64, _ exchange: UnsafeMutablePointer<KeptExchange>) -> Bool {
+  func has(_ sequence: UInt64, _ exchange: Ref<KeptExchange>) -> Bool {
     exchange.pointee.number == UInt32(truncatingIfNeeded: sequence) && self.sequence(of: exchange) == sequence
   }
 
   /// The fingerprint of an exchange's body.
   @inline(__always)
-  func fingerprint(of exchange: UnsafeMutablePointer<KeptExchange>) -> UInt32 {
+  func fingerprint(of exchange: Ref<KeptExchange>) -> UInt32 {
     exchange.pointee.hasRest
       ? rests.pointer(exchange.pointee.fingerprint).pointee.fingerprint : exchange.pointee.fingerprint
   }
 
   /// When the last copy of an exchange came, to the microsecond.
   @inline(__always)
-  func lastAt(_ exchange: UnsafeMutablePointer<KeptExchange>) -> Timestamp {
+  func lastAt(_ exchange: Ref<KeptExchange>) -> Timestamp {
     guard exchange.pointee.hasRest else { return exchange.pointee.firstAt }
     let delay = rests.pointer(exchange.pointee.fingerprint).pointee.lastDelay
     return exchange.pointee.firstAt.advanced(by: Int64(delay) * 1_000)
   }
 
   /// Copies of an exchange, at most 65,535.
-  func copies(of exchange: UnsafeMutablePointer<KeptExchange>) -> UInt16 {
+  func copies(of exchange: Ref<KeptExchange>) -> UInt16 {
     guard exchange.pointee.hasRest else { return 1 }
     let rest = rests.pointer(exchange.pointee.fingerprint)
     return UInt16(clamping: 1 + Int(rest.pointee.repeats) + Int(rest.pointee.duplicates))
   }
 
   /// The rest of an exchange, made when it has none; it stays there until another one is made.
-  mutating func rest(of exchange: UnsafeMutablePointer<KeptExchange>) -> UnsafeMutablePointer<ExchangeRest> {
+  mutating func rest(of exchange: Ref<KeptExchange>) -> Ref<ExchangeRest> {
     if !exchange.pointee.hasRest {
       exchange.pointee.fingerprint = rests.add(ExchangeRest(fingerprint: exchange.pointee.fingerprint))
       exchange.pointee.marks.insert(.hasRest)
@@ -158,7 +159,7 @@ struct ExchangeTable: ~Copyable {
 
   /// Gives back what an exchange has beside its place in the ring, which it has left.
   @inline(__always)
-  mutating func release(_ exchange: UnsafeMutablePointer<KeptExchange>) {
+  mutating func release(_ exchange: Ref<KeptExchange>) {
     if exchange.pointee.hasRest { rests.remove(exchange.pointee.fingerprint) }
   }
 
@@ -167,7 +168,7 @@ struct ExchangeTable: ~Copyable {
   static var unnumbered: UInt64 { 1 << 41 }
 
   /// All of an exchange, for who is told of it.
-  func told(_ exchange: UnsafeMutablePointer<KeptExchange>) -> Exchange {
+  func told(_ exchange: Ref<KeptExchange>) -> Exchange {
     let isOneWay = exchange.pointee.fate == .unacknowledged
     return Exchange(
       exchange.pointee,
@@ -182,13 +183,13 @@ struct ExchangeTable: ~Copyable {
   @inline(__always)
   mutating func append(
     _ exchange: KeptExchange, id: UInt32, behind previous: UInt32 = 0
-  ) -> UnsafeMutablePointer<KeptExchange> {
-    let place = pointer(tail)
-    place.initialize(to: exchange)
-    place.pointee.previous = previous
-    if let ids { (ids + (place - ring)).initialize(to: id) }
+  ) -> Ref<KeptExchange> {
+    let place = Int(truncatingIfNeeded: tail & mask)
+    (ring + place).initialize(to: exchange)
+    ring[place].previous = previous
+    if let ids { (ids + place).initialize(to: id) }
     tail &+= 1
-    return place
+    return Ref(ring + place)
   }
 
   /// Puts `exchange`, whose number is below 2³², at the front, and at the front of those that begin at a window's `place`; there
@@ -196,7 +197,7 @@ struct ExchangeTable: ~Copyable {
   @inline(__always)
   mutating func append(
     _ exchange: KeptExchange, id: UInt32, at place: UnsafeMutablePointer<UInt32>
-  ) -> UnsafeMutablePointer<KeptExchange> {
+  ) -> Ref<KeptExchange> {
     let older = place.pointee
     place.pointee = UInt32(truncatingIfNeeded: tail)
     return append(exchange, id: id, behind: older)
@@ -205,7 +206,7 @@ struct ExchangeTable: ~Copyable {
   /// Puts `exchange` at the front and into the index; there is room. `numberHigh` is the high half of its number.
   mutating func appendIndexed(
     _ exchange: KeptExchange, numberHigh: UInt32, id: UInt32
-  ) -> UnsafeMutablePointer<KeptExchange> {
+  ) -> Ref<KeptExchange> {
     let place = append(exchange, id: id)
     if numberHigh != 0 { rest(of: place).pointee.numberHigh = numberHigh }
     index(place, position: tail &- 1)
@@ -215,8 +216,8 @@ struct ExchangeTable: ~Copyable {
   /// Puts an exchange that is there at the front, where a window's `place` or, without one, the index says where it is; there
   /// is room. Its former place may be the new one, if it was dropped from there.
   mutating func move(
-    _ exchange: UnsafeMutablePointer<KeptExchange>, to place: UnsafeMutablePointer<UInt32>?
-  ) -> UnsafeMutablePointer<KeptExchange> {
+    _ exchange: Ref<KeptExchange>, to place: UnsafeMutablePointer<UInt32>?
+  ) -> Ref<KeptExchange> {
     let (copy, id) = (exchange.pointee, id(of: exchange))
     exchange.pointee.flags.insert(.moved)
     if let place {
@@ -249,8 +250,9 @@ struct ExchangeTable: ~Copyable {
       // Those whose place has changed go to the half that was not in use.
       if position & mask != position & old {
         let former = Int(truncatingIfNeeded: position & old)
-        pointer(position).initialize(to: ring[former])
-        if let ids { (ids + (pointer(position) - ring)).initialize(to: ids[former]) }
+        let place = Int(truncatingIfNeeded: position & mask)
+        (ring + place).initialize(to: ring[former])
+        if let ids { (ids + place).initialize(to: ids[former]) }
       }
       position &+= 1
     }

@@ -122,7 +122,7 @@ struct FrameRecord: BitwiseCopyable {
 
   /// The number of all frames of a type on one connection, where they carry none: their answers are their connection's.
   @inline(__always)
-  static func ownNumber(_ flow: UnsafeMutablePointer<Flow>, _ kind: UInt8) -> UInt64 {
+  static func ownNumber(_ flow: Ref<Flow>, _ kind: UInt8) -> UInt64 {
     1 << 63 | UInt64(flow.pointee.serial) << 8 | UInt64(kind)
   }
 

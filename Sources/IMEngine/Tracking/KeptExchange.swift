@@ -186,7 +186,7 @@ struct ExchangeRests: ~Copyable {
 
   /// The rest at `place`; it stays there until another is added.
   @inline(__always)
-  func pointer(_ place: UInt32) -> UnsafeMutablePointer<ExchangeRest> { rests + Int(place) }
+  func pointer(_ place: UInt32) -> Ref<ExchangeRest> { Ref(rests + Int(place)) }
 
   /// Adds one; there are never more than exchanges.
   mutating func add(_ rest: ExchangeRest) -> UInt32 {

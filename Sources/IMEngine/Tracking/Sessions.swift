@@ -33,14 +33,14 @@ struct Session {
   var window = ExchangeWindow()
 }
 
-extension UnsafeMutablePointer<Session> {
+extension Ref<Session> {
   /// Where the exchanges of a number begin; `nil` where the index of all says it.
   @inline(__always)
   func exchanges(_ id: UInt32, _ direction: Direction, _ sequence: UInt64) -> UnsafeMutablePointer<UInt32>? {
     guard pointee.hasWindow, sequence >> 32 == 0, pointee.generation == UInt8(truncatingIfNeeded: id &>> 24) else {
       return nil
     }
-    return (UnsafeMutableRawPointer(self) + 64).assumingMemoryBound(to: UInt32.self)
+    return (bytes + 64).assumingMemoryBound(to: UInt32.self)
       + ExchangeWindow.place(direction, sequence)
   }
 }
@@ -137,10 +137,10 @@ struct SessionTable: ~Copyable {
 
   /// The session `id`, or the one that has its place now: see `isKnown`.
   @inline(__always)
-  func pointer(_ id: UInt32) -> UnsafeMutablePointer<Session> { pool.pointer(id & 0xff_ffff) }
+  func pointer(_ id: UInt32) -> Ref<Session> { pool.pointer(id & 0xff_ffff) }
 
   /// The root of the session `id`, or of the one that has its place now.
-  func root(_ id: UInt32) -> UnsafeMutablePointer<SessionRoot> { roots.pointer(id & 0xff_ffff) }
+  func root(_ id: UInt32) -> Ref<SessionRoot> { roots.pointer(id & 0xff_ffff) }
 
   /// What the wire calls the session `id`: the session number, or a hash of the client's name.
   func key(_ id: UInt32) -> UInt64 { SessionRoot.name(root(id).pointee.name, pointer(id).pointee.plan) }
@@ -196,9 +196,9 @@ struct SessionTable: ~Copyable {
     session.generation = old.pointee.generation &+ 1
     // The last generation of the last place is what stands for no session.
     if session.older == id { session.older = .max }
-    old.initialize(to: session)
+    old.pointee = session
     let new = UInt32(session.generation) << 24 | place
-    roots.pointer(place).initialize(to: root)
+    roots.pointer(place).pointee = root
     newest.set(root.name, new, roots)
     return new
   }

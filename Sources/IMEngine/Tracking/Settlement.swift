@@ -31,7 +31,7 @@ package struct Settlement: Sendable, BitwiseCopyable {
 
   /// The settlement of a kept exchange, whose server has the index `endpoint`.
   @inline(__always)
-  init(_ exchange: UnsafePointer<KeptExchange>, endpoint: UInt32) {
+  init(_ exchange: Ref<KeptExchange>, endpoint: UInt32) {
     delay = exchange.pointee.roundTripDelay
     self.endpoint = endpoint
     plan = exchange.pointee.plan

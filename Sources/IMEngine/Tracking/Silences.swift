@@ -5,7 +5,7 @@ extension Tracker {
   /// Takes note of a frame behind a silence that is longer than every one that was survived so far.
   @inline(never)
   func noteSilence(
-    _ silence: Nanoseconds, _ frame: UnsafePointer<Frame>, _ figure: UnsafeMutablePointer<ConnectionFigures>,
+    _ silence: Nanoseconds, _ frame: UnsafePointer<Frame>, _ figure: Ref<ConnectionFigures>,
     _ side: FlowSide
   ) {
     figure.pointee.resolveSilence(side.flow)
@@ -19,7 +19,7 @@ extension Tracker {
 
 extension ConnectionFigures {
   /// Counts the silence that waits as survived when the frame that ended it was acknowledged.
-  mutating func resolveSilence(_ flow: UnsafeMutablePointer<Flow>) {
+  mutating func resolveSilence(_ flow: Ref<Flow>) {
     guard !ended.isNone else { return }
     let direction = flow.pointee.direction(Int(silenceSide))
     guard flow.hasAcknowledged(silenceEnd, direction) == true else { return }

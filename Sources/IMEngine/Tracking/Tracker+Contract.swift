@@ -6,7 +6,7 @@ extension Tracker {
   /// Takes note of an interval that `frame` tells, and of a client's silence that was longer than agreed.
   @inline(never)
   mutating func keepContract(
-    _ frame: UnsafePointer<Frame>, _ figure: UnsafeMutablePointer<ConnectionFigures>, _ direction: Direction,
+    _ frame: UnsafePointer<Frame>, _ figure: Ref<ConnectionFigures>, _ direction: Direction,
     _ plan: UnsafePointer<Plan>
   ) {
     let beats = beats(figure)
@@ -19,7 +19,7 @@ extension Tracker {
   }
 
   /// The interval that a profile fixes, from the first heartbeat on.
-  mutating func fixContract(_ figure: UnsafeMutablePointer<ConnectionFigures>, _ plan: UnsafePointer<Plan>) {
+  mutating func fixContract(_ figure: Ref<ConnectionFigures>, _ plan: UnsafePointer<Plan>) {
     let beats = beats(figure)
     guard beats.pointee.expected == 0 else { return }
     beats.pointee.agree(

@@ -60,20 +60,20 @@ extension Tracker {
   }
 
   private mutating func deadline(
-    _ exchange: UnsafeMutablePointer<KeptExchange>, _ flow: UnsafeMutablePointer<Flow>
+    _ exchange: Ref<KeptExchange>, _ flow: Ref<Flow>
   ) -> Timestamp {
     let last = copyElsewhere(exchange)?.flow ?? flow
     return min(table.lastAt(exchange).advanced(by: timeouts(exchange)), last.pointee.closedAt)
   }
 
   @inline(__always)
-  private func timeouts(_ exchange: UnsafeMutablePointer<KeptExchange>) -> Nanoseconds {
+  private func timeouts(_ exchange: Ref<KeptExchange>) -> Nanoseconds {
     planTimeouts[Int(exchange.pointee.plan) * Self.kinds + min(Self.kinds - 1, Int(exchange.pointee.kind))]
   }
 
   /// Settles an exchange whose time for an answer ended at `deadline`, or, with `nil`, that is still open and given up.
   private mutating func expire(
-    _ exchange: UnsafeMutablePointer<KeptExchange>, _ flow: UnsafeMutablePointer<Flow>,
+    _ exchange: Ref<KeptExchange>, _ flow: Ref<Flow>,
     at deadline: Timestamp?
   ) {
     let fate = deadline.map { outcomeWithoutAnswer(exchange, flow, $0) } ?? .pending
@@ -87,12 +87,12 @@ extension Tracker {
 
   /// What an exchange's type is for.
   @inline(__always)
-  func role(_ exchange: UnsafeMutablePointer<KeptExchange>) -> FrameRole {
+  func role(_ exchange: Ref<KeptExchange>) -> FrameRole {
     planRoles[Int(exchange.pointee.plan) &* Self.kinds &+ min(Self.kinds &- 1, Int(exchange.pointee.kind))]
   }
 
   /// Puts an open exchange at the front of the table.
-  private mutating func move(_ exchange: UnsafeMutablePointer<KeptExchange>) {
+  private mutating func move(_ exchange: Ref<KeptExchange>) {
     let firstAt = exchange.pointee.firstAt
     moveToFront(exchange)
     waits(firstAt)
@@ -150,7 +150,7 @@ extension Tracker {
   }
 
   /// Puts an open exchange that was dropped from the tail at the front.
-  private mutating func moveDropped(_ exchange: UnsafeMutablePointer<KeptExchange>) {
+  private mutating func moveDropped(_ exchange: Ref<KeptExchange>) {
     let firstAt = exchange.pointee.firstAt
     if waiting.count >= 2 * table.capacity { waiting.removeAll { table.pointer(ifThere: $0) == nil } }
     moveToFront(exchange)
@@ -209,7 +209,7 @@ extension Tracker {
   }
 
   @inline(__always)
-  private mutating func finish(_ exchange: UnsafeMutablePointer<KeptExchange>) {
+  private mutating func finish(_ exchange: Ref<KeptExchange>) {
     if wantsFinished { sink.finished(table.told(exchange)) }
     if exchange.pointee.mayHaveCopyElsewhere, !elsewhere.isEmpty { elsewhere[table.link(of: exchange)] = nil }
     table.release(exchange)

@@ -21,7 +21,7 @@ extension Tracker {
 
   /// The other figures of a connection, made when they are not there. They are made also beyond the limit; room is made
   /// behind the frame.
-  mutating func rare(_ figure: UnsafeMutablePointer<ConnectionFigures>) -> UnsafeMutablePointer<RareFigures> {
+  mutating func rare(_ figure: Ref<ConnectionFigures>) -> Ref<RareFigures> {
     if figure.pointee.rare == .max {
       if rareFigures.room == 0 { budget.take(.decoded, Self.rareGrowth) }
       figure.pointee.rare = rareFigures.allocate(RareFigures())
@@ -31,7 +31,7 @@ extension Tracker {
   }
 
   /// The figures of a connection's heartbeats, in the same way.
-  mutating func beats(_ figure: UnsafeMutablePointer<ConnectionFigures>) -> UnsafeMutablePointer<HeartbeatFigures> {
+  mutating func beats(_ figure: Ref<ConnectionFigures>) -> Ref<HeartbeatFigures> {
     if figure.pointee.heartbeats == .max { figure.pointee.heartbeats = newBeats() }
     return heartbeats.pointer(figure.pointee.heartbeats)
   }
@@ -74,7 +74,7 @@ extension Tracker {
   /// Counts one more, or with `step` -1 one less, of `outcome` in direction `way`, for a type that has this role.
   @inline(__always)
   mutating func count(
-    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ role: FrameRole, _ outcome: FateAndCause, _ way: Int,
+    _ figure: Ref<ConnectionFigures>, _ role: FrameRole, _ outcome: FateAndCause, _ way: Int,
     by step: Int32 = 1
   ) {
     if role != .message {
@@ -87,7 +87,7 @@ extension Tracker {
   }
 
   private mutating func countControl(
-    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ fate: Fate, _ step: Int32
+    _ figure: Ref<ConnectionFigures>, _ fate: Fate, _ step: Int32
   ) {
     guard fate.isFailure else { return }
     let n = UInt32(bitPattern: step)

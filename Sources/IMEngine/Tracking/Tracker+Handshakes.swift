@@ -4,7 +4,7 @@ import IMWire
 extension Tracker {
   /// Takes note of a frame of the handshake's type, which was tracked just now.
   mutating func handshake(
-    _ frame: UnsafePointer<Frame>, as step: HandshakeStep, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
+    _ frame: UnsafePointer<Frame>, as step: HandshakeStep, _ flow: Ref<Flow>, _ direction: Direction,
     _ plan: UnsafePointer<Plan>
   ) {
     let figure = figures.pointer(flow.pointee.figures)
@@ -37,7 +37,7 @@ extension Tracker {
   }
 
   /// The number under which a frame that expects an answer is known.
-  private mutating func number(of frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>) -> UInt64 {
+  private mutating func number(of frame: UnsafePointer<Frame>, _ flow: Ref<Flow>) -> UInt64 {
     let kind = frame.pointee.kind
     return kind.pointee.flags.contains(.unnumbered)
       ? FrameRecord.ownNumber(flow, kind.pointee.index) : frame.pointee.sequence
@@ -50,7 +50,7 @@ extension Tracker {
 
   /// The request's exchange was answered by an acknowledgment.
   mutating func acknowledgeHandshake(
-    _ exchange: UnsafeMutablePointer<KeptExchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>
+    _ exchange: Ref<KeptExchange>, _ figure: Ref<ConnectionFigures>
   ) {
     if exchange.pointee.flags.contains(.refused) {
       figure.pointee.handshake.insert(.refused)
@@ -60,7 +60,7 @@ extension Tracker {
     ready(figure, exchange.pointee.ackedAt)
   }
 
-  private mutating func ready(_ figure: UnsafeMutablePointer<ConnectionFigures>, _ now: Timestamp) {
+  private mutating func ready(_ figure: Ref<ConnectionFigures>, _ now: Timestamp) {
     if figure.pointee.readyAt == .distantPast { figure.pointee.readyAt = now }
   }
 }
@@ -68,7 +68,7 @@ extension Tracker {
 extension Tracker {
   /// Takes note of a receipt for the message `number`, which went against `direction` in the flow's session.
   mutating func receipt(
-    _ number: UInt64, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction, at now: Timestamp,
+    _ number: UInt64, _ flow: Ref<Flow>, _ direction: Direction, at now: Timestamp,
     _ note: inout FrameNote
   ) {
     let way: Direction = direction == .clientToServer ? .serverToClient : .clientToServer

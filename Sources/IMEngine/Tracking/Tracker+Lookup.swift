@@ -12,7 +12,7 @@ extension Tracker {
   @inline(__always)
   mutating func find(
     _ session: UInt32, _ direction: Direction, _ sequence: UInt64
-  ) -> UnsafeMutablePointer<KeptExchange>? {
+  ) -> Ref<KeptExchange>? {
     guard let place = sessions.pointer(session).exchanges(session, direction, sequence) else {
       return table.find(session, direction, sequence)
     }
@@ -22,7 +22,7 @@ extension Tracker {
   }
 
   /// The next older one with the same number.
-  mutating func next(after exchange: UnsafeMutablePointer<KeptExchange>) -> UnsafeMutablePointer<KeptExchange>? {
+  mutating func next(after exchange: Ref<KeptExchange>) -> Ref<KeptExchange>? {
     let (found, steps) = table.next(after: exchange)
     if steps > Self.shortWalk { noteLongWalk(exchange.pointee.session) }
     return found
@@ -30,7 +30,7 @@ extension Tracker {
 
   /// Puts an open exchange at the front, where its number is looked for; there is room. Who knows it by its link learns of the
   /// new one. Its connection is remembered, as those of all open exchanges are.
-  mutating func moveToFront(_ exchange: UnsafeMutablePointer<KeptExchange>) {
+  mutating func moveToFront(_ exchange: Ref<KeptExchange>) {
     let former = table.link(of: exchange)
     let session = exchange.pointee.session
     let place = sessions.pointer(session).exchanges(session, exchange.pointee.direction, table.sequence(of: exchange))
@@ -46,21 +46,20 @@ extension Tracker {
 
   /// Asks for what is known of bytes of a flow that are missing.
   @inline(__always)
-  func prefetchLosses(of flow: UnsafeMutablePointer<Flow>) {
+  func prefetchLosses(of flow: Ref<Flow>) {
     guard flow.pointee.figures != .max else { return }
     let rare = figures.pointer(flow.pointee.figures).pointee.rare
     guard rare != .max else { return }
-    let start = UnsafeRawPointer(rareFigures.pointer(rare))
-    for line in stride(from: 0, to: MemoryLayout<RareFigures>.size, by: 64) { imdump_prefetch(start + line) }
+    rareFigures.pointer(rare).prefetch()
   }
 
   /// Asks for what exchanges of a record's frame are found by.
   @inline(__always)
-  func prefetchSession(of record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>) {
+  func prefetchSession(of record: UnsafePointer<FrameRecord>, _ flow: Ref<Flow>) {
     let session = flow.pointee.session
-    let place = UnsafeRawPointer(sessions.pointer(session))
-    imdump_prefetch(place)
-    imdump_prefetch(place + 64)
+    let place = sessions.pointer(session)
+    place.prefetch(at: 0)
+    place.prefetch(at: 64)
     if table.hasIndex { table.prefetchSlots(WantedExchange(session: session, sequence: record.pointee.wanted)) }
   }
 
@@ -108,7 +107,7 @@ extension Tracker {
 
   /// Begins a session called `key`. What the one that had to go for it has open is found in the index from now on.
   mutating func beginSession(
-    _ key: UInt64, on flow: UnsafeMutablePointer<Flow>, _ flowIndex: UInt32, place: UInt64, _ plan: UnsafePointer<Plan>
+    _ key: UInt64, on flow: Ref<Flow>, _ flowIndex: UInt32, place: UInt64, _ plan: UnsafePointer<Plan>
   ) -> UInt32 {
     let index = sessions.add(
       key, flow.pointee.profile.plan, flow: flowIndex, serial: flow.pointee.serial, place: place,

@@ -42,7 +42,7 @@ extension Tracker {
   /// Whether the capture lacks bytes of `side` of a decoded connection that were sent behind `begin` and not behind `end`.
   // Mutating, because a struct that cannot be copied is copied all the same to call what does not change it.
   private mutating func lacks(
-    _ flow: UnsafeMutablePointer<Flow>, _ side: Int, after begin: Timestamp, upTo end: Timestamp
+    _ flow: Ref<Flow>, _ side: Int, after begin: Timestamp, upTo end: Timestamp
   ) -> Bool {
     let half = flow.half(side)
     // A hole that may still be filled is one as long as it is not.
@@ -63,7 +63,7 @@ extension Tracker {
   /// Whether an answer may still come out from a hole that opened before the time for it was over.
   @inline(__always)
   func mayBeFilled(
-    _ exchange: UnsafeMutablePointer<KeptExchange>, _ flow: UnsafeMutablePointer<Flow>, _ deadline: Timestamp,
+    _ exchange: Ref<KeptExchange>, _ flow: Ref<Flow>, _ deadline: Timestamp,
     _ now: Timestamp
   ) -> Bool {
     let half = flow.half(flow.pointee.side(exchange.pointee.direction.reversed))
@@ -74,7 +74,7 @@ extension Tracker {
   }
 
   /// The last time, not behind `end`, at which bytes of `side` turned out to be missing; `nil` where none are.
-  mutating func lastLoss(_ flow: UnsafeMutablePointer<Flow>, _ side: Int, upTo end: Timestamp) -> Timestamp? {
+  mutating func lastLoss(_ flow: Ref<Flow>, _ side: Int, upTo end: Timestamp) -> Timestamp? {
     let rare = figures.pointer(flow.pointee.figures).pointee.rare
     guard rare != .max else { return nil }
     let losses = rareFigures.pointer(rare)
@@ -84,7 +84,7 @@ extension Tracker {
 
   /// Decides what a message is whose time for an answer ended at `deadline`, and takes note of where it stopped.
   mutating func outcomeWithoutAnswer(
-    _ exchange: UnsafeMutablePointer<KeptExchange>, _ flow: UnsafeMutablePointer<Flow>,
+    _ exchange: Ref<KeptExchange>, _ flow: Ref<Flow>,
     _ deadline: Timestamp
   ) -> Fate {
     guard exchange.pointee.flags.contains(.good) else { return .damaged }
@@ -104,8 +104,8 @@ extension Tracker {
   /// The last copy of an exchange on another connection than its first, as long as that is remembered.
   @inline(__always)
   func copyElsewhere(
-    _ exchange: UnsafeMutablePointer<KeptExchange>
-  ) -> (flow: UnsafeMutablePointer<Flow>, end: UInt32)? {
+    _ exchange: Ref<KeptExchange>
+  ) -> (flow: Ref<Flow>, end: UInt32)? {
     guard exchange.pointee.mayHaveCopyElsewhere, !elsewhere.isEmpty, let copy = elsewhere[table.link(of: exchange)]
     else { return nil }
     let flow = flows.pointer(copy.flow)
@@ -113,7 +113,7 @@ extension Tracker {
   }
 }
 
-extension UnsafeMutablePointer<Flow> {
+extension Ref<Flow> {
   /// Whether the peer has acknowledged what was sent in `direction` up to the stream offset with the low half `end`; `nil`
   /// where no packet of the peer was captured.
   func hasAcknowledged(_ end: UInt32, _ direction: Direction) -> Bool? {

@@ -6,7 +6,7 @@ extension Tracker {
   /// Joins a frame that expects an answer to its exchange, or begins one.
   @inline(__always)
   mutating func exchange(
-    _ record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>, _ plan: UnsafePointer<Plan>,
+    _ record: UnsafePointer<FrameRecord>, _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>,
     _ note: inout FrameNote
   ) {
     let (direction, sequence) = (record.pointee.direction, record.pointee.sequence)
@@ -57,7 +57,7 @@ extension Tracker {
   /// A message that asks for no answer: it is what it is at once, and counts among no units.
   @inline(never)
   mutating func oneWay(
-    _ record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>, _ note: inout FrameNote
+    _ record: UnsafePointer<FrameRecord>, _ flow: Ref<Flow>, _ note: inout FrameNote
   ) {
     note.exchange = nextID
     note.copy = 1
@@ -80,12 +80,12 @@ extension Tracker {
   /// Makes the frame a copy of a known exchange; false when it is a new one that uses the number again.
   @inline(never)
   private mutating func join(
-    _ record: UnsafePointer<FrameRecord>, to known: UnsafeMutablePointer<KeptExchange>,
-    _ flow: UnsafeMutablePointer<Flow>, _ plan: UnsafePointer<Plan>, _ note: inout FrameNote
+    _ record: UnsafePointer<FrameRecord>, to known: Ref<KeptExchange>,
+    _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>, _ note: inout FrameNote
   ) -> Bool {
     let fingerprint = record.pointee.fingerprint
     let isBad = record.pointee.facts.contains(.isBad)
-    var found: UnsafeMutablePointer<KeptExchange>? = known
+    var found: Ref<KeptExchange>? = known
     while let candidate = found, candidate.pointee.kind != record.pointee.kind.pointee.index {
       found = next(after: candidate)
     }
@@ -168,7 +168,7 @@ extension Tracker {
 
   /// Whether a copy of an exchange was on this connection.
   @inline(__always)
-  func isHere(_ exchange: UnsafeMutablePointer<KeptExchange>, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  func isHere(_ exchange: Ref<KeptExchange>, _ flow: Ref<Flow>) -> Bool {
     exchange.pointee.connection == flow.pointee.serial
       || exchange.pointee.mayHaveCopyElsewhere
         && Self.isOn(flow.pointee.serial, elsewhere, table.link(of: exchange))
@@ -185,7 +185,7 @@ extension Tracker {
   /// Joins an acknowledgment to what it names.
   @inline(__always)
   mutating func acknowledge(
-    _ record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>, _ plan: UnsafePointer<Plan>,
+    _ record: UnsafePointer<FrameRecord>, _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>,
     _ note: inout FrameNote
   ) {
     let sequence = record.pointee.named
@@ -241,7 +241,7 @@ extension Tracker {
   /// that is answered already, or to where none was seen for long.
   @inline(never)
   mutating func answerEarlier(
-    _ answer: Answer, than sequence: UInt64, _ flow: UnsafeMutablePointer<Flow>, _ direction: Direction,
+    _ answer: Answer, than sequence: UInt64, _ flow: Ref<Flow>, _ direction: Direction,
     _ plan: UnsafePointer<Plan>
   ) {
     let isScoped = plan.pointee.numberLife != .session
@@ -273,21 +273,21 @@ extension Tracker {
 
   /// Whether a frame whose type answers `answers` can answer that exchange at `now`.
   @inline(__always)
-  func isAnswer(_ answers: UInt64, _ now: Timestamp, _ exchange: UnsafeMutablePointer<KeptExchange>) -> Bool {
+  func isAnswer(_ answers: UInt64, _ now: Timestamp, _ exchange: Ref<KeptExchange>) -> Bool {
     answers &>> UInt64(exchange.pointee.kind & 63) & 1 == 1 && exchange.pointee.firstAt <= now
       && !isTooLate(now, exchange)
   }
 
   /// Whether an answer at `now` no longer counts: its message was given up, and is to be forgotten.
   @inline(__always)
-  func isTooLate(_ now: Timestamp, _ exchange: UnsafeMutablePointer<KeptExchange>) -> Bool {
+  func isTooLate(_ now: Timestamp, _ exchange: Ref<KeptExchange>) -> Bool {
     exchange.pointee.flags.contains(.settled) && !exchange.pointee.isAnswered
       && now.time(since: table.lastAt(exchange)) > Self.retention
   }
 
   /// The same type and number in the other direction answers, where the protocol does it so.
   mutating func answerEcho(
-    _ record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>, isScoped: Bool, _ note: inout FrameNote
+    _ record: UnsafePointer<FrameRecord>, _ flow: Ref<Flow>, isScoped: Bool, _ note: inout FrameNote
   ) -> Bool {
     var found = find(flow.pointee.session, record.pointee.direction.reversed, record.pointee.sequence)
     if isScoped {
@@ -312,7 +312,7 @@ extension Tracker {
   /// Takes note of an answer that came on the connection `answering`.
   @inline(__always)
   mutating func answer(
-    _ exchange: UnsafeMutablePointer<KeptExchange>, _ answer: Answer, on answering: UnsafeMutablePointer<Flow>,
+    _ exchange: Ref<KeptExchange>, _ answer: Answer, on answering: Ref<Flow>,
     _ note: inout FrameNote
   ) {
     note.exchange = table.id(of: exchange)
@@ -342,7 +342,7 @@ extension Tracker {
 
   /// Counts a heartbeat's answer. One that was given up before is no longer missed, or no longer unknown.
   private mutating func answeredHeartbeat(
-    _ exchange: UnsafeMutablePointer<KeptExchange>, _ figure: UnsafeMutablePointer<ConnectionFigures>,
+    _ exchange: Ref<KeptExchange>, _ figure: Ref<ConnectionFigures>,
     _ roundTrip: Nanoseconds?
   ) {
     // There are none where a profile that was read again has made it one.

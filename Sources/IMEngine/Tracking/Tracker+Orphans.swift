@@ -31,8 +31,8 @@ extension Tracker {
   /// message.
   @inline(never)
   mutating func adopt(
-    _ exchange: UnsafeMutablePointer<KeptExchange>, _ record: UnsafePointer<FrameRecord>,
-    _ flow: UnsafeMutablePointer<Flow>,
+    _ exchange: Ref<KeptExchange>, _ record: UnsafePointer<FrameRecord>,
+    _ flow: Ref<Flow>,
     _ plan: UnsafePointer<Plan>
   ) {
     let key = OrphanKey(

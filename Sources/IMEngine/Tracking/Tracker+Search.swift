@@ -10,11 +10,11 @@ extension Tracker {
   // Mutating, because a struct that cannot be copied is copied all the same to call what does not change it.
   @inline(never)
   mutating func search(
-    from newest: UnsafeMutablePointer<KeptExchange>, _ answer: Answer, _ flow: UnsafeMutablePointer<Flow>,
+    from newest: Ref<KeptExchange>, _ answer: Answer, _ flow: Ref<Flow>,
     counts: Bool, isScoped: Bool
-  ) -> UnsafeMutablePointer<KeptExchange>? {
-    var early: UnsafeMutablePointer<KeptExchange>?
-    var candidate: UnsafeMutablePointer<KeptExchange>? = newest
+  ) -> Ref<KeptExchange>? {
+    var early: Ref<KeptExchange>?
+    var candidate: Ref<KeptExchange>? = newest
     var steps = 0
     while let exchange = candidate {
       steps &+= 1
@@ -38,15 +38,15 @@ extension Tracker {
   /// that looking through them for each answer would cost their square are not looked through.
   @inline(never)
   mutating func searchInOrder(
-    from newest: UnsafeMutablePointer<KeptExchange>, _ now: Timestamp, _ flow: UnsafeMutablePointer<Flow>
-  ) -> UnsafeMutablePointer<KeptExchange>? {
+    from newest: Ref<KeptExchange>, _ now: Timestamp, _ flow: Ref<Flow>
+  ) -> Ref<KeptExchange>? {
     let asking = flow.pointee.side(newest.pointee.direction)
     let loss = lastLoss(flow, 1 - asking, upTo: now) ?? .distantPast
-    var oldest: UnsafeMutablePointer<KeptExchange>?
-    var early: UnsafeMutablePointer<KeptExchange>?
-    var doubtful: UnsafeMutablePointer<KeptExchange>?
+    var oldest: Ref<KeptExchange>?
+    var early: Ref<KeptExchange>?
+    var doubtful: Ref<KeptExchange>?
     var doubts = 0
-    var candidate: UnsafeMutablePointer<KeptExchange>? = newest
+    var candidate: Ref<KeptExchange>? = newest
     var steps = 0
     searchCredit = min(searchCredit &+ 16, Self.maximumSearchCredit)
     while let exchange = candidate {

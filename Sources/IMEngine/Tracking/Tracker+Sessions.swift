@@ -71,7 +71,7 @@ extension Tracker {
   }
 
   /// Whether the connection that a session was last seen on is open, and has carried a frame since `time`.
-  private mutating func isTalking(_ session: UnsafeMutablePointer<Session>, since time: Timestamp) -> Bool {
+  private mutating func isTalking(_ session: Ref<Session>, since time: Timestamp) -> Bool {
     let last = flows.pointer(session.pointee.flow)
     guard last.pointee.serial == session.pointee.flowSerial, last.pointee.phase != .closed,
       last.pointee.figures != .max
@@ -96,7 +96,7 @@ extension Tracker {
   /// session did: two clients that share the session's number. False where a session is no number.
   @inline(never)
   mutating func part(
-    _ flow: UnsafeMutablePointer<Flow>, _ flowIndex: UInt32, _ plan: UnsafePointer<Plan>
+    _ flow: Ref<Flow>, _ flowIndex: UInt32, _ plan: UnsafePointer<Plan>
   ) -> Bool {
     guard plan.pointee.session.isPresent, !plan.pointee.framing.sessionIsUnique else { return false }
     flow.pointee.session = beginSession(
@@ -187,12 +187,12 @@ extension Tracker {
   }
 
   /// A name of our own, which no client's can equal in the table but by a collision of 64 bits.
-  private static func ownKey(_ flow: UnsafeMutablePointer<Flow>) -> UInt64 {
+  private static func ownKey(_ flow: Ref<Flow>) -> UInt64 {
     UInt64(flow.pointee.serial) &* GoldenRatio.of64Bits | 1 << 63
   }
 
   /// A hash of the client's address and the server's endpoint.
-  private mutating func place(_ flow: UnsafeMutablePointer<Flow>) -> UInt64 {
+  private mutating func place(_ flow: Ref<Flow>) -> UInt64 {
     var client = flow.pointee.key.endpoint(Int(flow.pointee.client)).address
     if flow.pointee.carrier != .max, let named = carriers.pointer(flow.pointee.carrier).pointee.client {
       client = named.address

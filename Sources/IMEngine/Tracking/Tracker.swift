@@ -136,8 +136,8 @@ struct Tracker: ~Copyable {
 
   /// The totals of a plan's type.
   @inline(__always)
-  func total(_ plan: UInt8, _ kind: UInt8) -> UnsafeMutablePointer<KindTotals> {
-    totals + (Int(plan) &* Self.kinds &+ min(Self.kinds &- 1, Int(kind)))
+  func total(_ plan: UInt8, _ kind: UInt8) -> Ref<KindTotals> {
+    Ref(totals + (Int(plan) &* Self.kinds &+ min(Self.kinds &- 1, Int(kind))))
   }
 
   // MARK: One frame
@@ -171,14 +171,14 @@ struct Tracker: ~Copyable {
 
   /// Whether a frame, or its connection, tells how long the client may be silent.
   @inline(__always)
-  func hasContract(_ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  func hasContract(_ frame: UnsafePointer<Frame>, _ flow: Ref<Flow>) -> Bool {
     frame.pointee.keepAlive > 0 || figures.pointer(flow.pointee.figures).pointee.hasContract
   }
 
   /// Whether a frame says something of its session beyond its number, or names another one than its flow's last frame: then
   /// `resolveSession` comes before `track`.
   @inline(__always)
-  func namesSession(_ frame: UnsafePointer<Frame>, _ flow: UnsafeMutablePointer<Flow>) -> Bool {
+  func namesSession(_ frame: UnsafePointer<Frame>, _ flow: Ref<Flow>) -> Bool {
     let folded = UInt32(truncatingIfNeeded: frame.pointee.session ^ frame.pointee.session >> 32)
     return folded != flow.pointee.sessionKey || flow.pointee.session == .max
       || !frame.pointee.kind.pointee.flags.isDisjoint(with: [.opensSession, .assignsIdentity])
@@ -215,7 +215,7 @@ struct Tracker: ~Copyable {
   /// Takes note of the number that a sender's counter has come to.
   @inline(__always)
   private mutating func count(
-    _ record: UnsafePointer<FrameRecord>, _ flow: UnsafeMutablePointer<Flow>, _ plan: UnsafePointer<Plan>
+    _ record: UnsafePointer<FrameRecord>, _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>
   ) {
     switch sessions.advance(
       flow.pointee.session, record.pointee.direction, record.pointee.sequence, plan, at: record.pointee.timestamp)
@@ -230,7 +230,7 @@ struct Tracker: ~Copyable {
   /// Takes note of a heartbeat's first copy.
   @inline(never)
   mutating func heartbeat(
-    _ now: Timestamp, _ figure: UnsafeMutablePointer<ConnectionFigures>, _ plan: UnsafePointer<Plan>
+    _ now: Timestamp, _ figure: Ref<ConnectionFigures>, _ plan: UnsafePointer<Plan>
   ) {
     if plan.pointee.heartbeatInterval > .zero { fixContract(figure, plan) }
     if let (interval, change) = beats(figure).pointee.sent(at: now) {
@@ -243,7 +243,7 @@ struct Tracker: ~Copyable {
   /// Decides the fate of an exchange, whose type is for `role`, and tells.
   @inline(__always)
   mutating func settle(
-    _ exchange: UnsafeMutablePointer<KeptExchange>, _ role: FrameRole, _ fate: Fate, _ flow: UnsafeMutablePointer<Flow>
+    _ exchange: Ref<KeptExchange>, _ role: FrameRole, _ fate: Fate, _ flow: Ref<Flow>
   ) {
     let figure = figures.pointer(flow.pointee.figures)
     let way = Int(exchange.pointee.direction.rawValue)
@@ -267,8 +267,8 @@ struct Tracker: ~Copyable {
   /// Takes back what was decided before an answer came late.
   @inline(never)
   private mutating func settleLate(
-    _ exchange: UnsafeMutablePointer<KeptExchange>, _ role: FrameRole, to fate: Fate,
-    _ figure: UnsafeMutablePointer<ConnectionFigures>, _ total: UnsafeMutablePointer<KindTotals>
+    _ exchange: Ref<KeptExchange>, _ role: FrameRole, to fate: Fate,
+    _ figure: Ref<ConnectionFigures>, _ total: Ref<KindTotals>
   ) {
     let way = Int(exchange.pointee.direction.rawValue)
     count(figure, role, exchange.pointee.outcome, way, by: -1)
@@ -281,7 +281,7 @@ struct Tracker: ~Copyable {
 
   /// Tells of a fate at once, or keeps it for a batch.
   @inline(__always)
-  mutating func tellSettled(_ exchange: UnsafeMutablePointer<KeptExchange>, _ endpoint: UInt32) {
+  mutating func tellSettled(_ exchange: Ref<KeptExchange>, _ endpoint: UInt32) {
     if wantsSettlements {
       settlements.append(Settlement(exchange, endpoint: endpoint))
       if settlements.isFull { tellSettlements() }
