@@ -97,12 +97,15 @@ package struct PeriodSeries: Sendable {
 
   private mutating func change(_ time: Timestamp, _ body: (inout Row) -> Void) {
     let key = max(begin, period(of: time))
-    if rows[key] == nil, rows.count >= Self.maximumCount {
+    if let place = rows.index(forKey: key) {
+      // Where it stands: a row is a kilobyte.
+      body(&rows.values[place])
+    } else if rows.count < Self.maximumCount {
+      body(&rows[key, default: Row()])
+    } else {
       var row = others ?? Row()
       body(&row)
       others = row
-    } else {
-      body(&rows[key, default: Row()])
     }
   }
 }
