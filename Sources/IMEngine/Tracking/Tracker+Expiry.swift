@@ -98,10 +98,10 @@ extension Tracker {
     waits(firstAt)
   }
 
-  /// Makes room for one more exchange in a full table where that takes no more than to forget the oldest one: it is settled, nobody is
-  /// to be told of it, and the table has the size that it was meant to have.
+  /// Forgets the oldest exchange of a full table where that is all there is to do: it is settled, nobody is to be told of it, and the
+  /// table has the size that it was meant to have.
   @inline(__always)
-  mutating func dropsOldest() -> Bool {
+  private mutating func dropsOldest() -> Bool {
     guard table.indexed == 0, !wantsFinished, !table.canGrow, table.head < roundEnd, moved &* 2 <= table.capacity else {
       return false
     }
@@ -116,6 +116,7 @@ extension Tracker {
   /// Makes room for one more exchange: forgets settled ones, moves open ones, or grows.
   @inline(never)
   mutating func makeRoom(_ now: Timestamp) {
+    if dropsOldest() { return }
     let oldest = table.pointer(table.head)
     if table.canGrow, !oldest.pointee.flags.contains(.moved),
       now.time(since: table.lastAt(oldest)) < Self.retention, grow()

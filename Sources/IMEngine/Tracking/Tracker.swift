@@ -187,7 +187,7 @@ struct Tracker: ~Copyable {
   /// Joins a frame to what its sender and the other side meant as one.
   @inline(never)
   mutating func track(_ record: UnsafePointer<FrameRecord>, _ plan: UnsafePointer<Plan>, _ note: inout FrameNote) {
-    if table.isFull, !dropsOldest() { makeRoom(record.pointee.timestamp) }
+    if table.isFull { makeRoom(record.pointee.timestamp) }
     let flow = flows.pointer(record.pointee.flow)
     let kind = record.pointee.kind
     note = FrameNote()
