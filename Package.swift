@@ -85,7 +85,7 @@ let package = Package(
       providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
 
     room("IMWire", [], isQuick: true),
-    room("IMTerminal", [], isCold: true),
+    room("IMTerminal", []),
     room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
     .target(name: "CMachine"),
     .target(name: "CSandbox"),
