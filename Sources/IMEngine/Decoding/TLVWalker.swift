@@ -28,7 +28,7 @@ struct TLVWalker: ~Copyable {
     _ frame: UnsafeMutablePointer<Frame>
   ) {
     let end = offset &+ length
-    var walk = Walk(position: offset)
+    var walk = Walk(start: offset, end: end)
     // A list, and lists in it that hold no further ones, are nearly every body. Anything else takes the long way round, from
     // the element of the body's own list at which it stands.
     #if HARDWIRED
@@ -37,8 +37,8 @@ struct TLVWalker: ~Copyable {
       let (isPlain, nested) = (plan.pointee.tlv.shape == .tag2Length4, plan.pointee.tlv.nestedTag)
     #endif
     if isPlain {
-      walkList(bytes, offset, end, nested, &walk)
-      if end &- walk.position >= Self.plainHeader { walk = walkLists(plan, bytes, offset, end, from: walk, frame) }
+      walkList(bytes, nested, &walk)
+      if end &- walk.position >= Self.plainHeader { walk = walkLists(plan, bytes, from: walk, frame) }
     }
     let (position, found, repeated) = (walk.position, walk.found, walk.repeated)
     count = found
@@ -51,8 +51,10 @@ struct TLVWalker: ~Copyable {
     frame.pointee.tlvCount = Int32(truncatingIfNeeded: count)
   }
 
-  /// How far the quick walks have come.
+  /// A body, and how far the quick walks have come in it.
   private struct Walk {
+    /// Where the body begins and ends.
+    let start: Int, end: Int
     /// The element that comes next.
     var position: Int
     /// Elements in front of it.
@@ -60,6 +62,9 @@ struct TLVWalker: ~Copyable {
     /// One bit for each tag of the list in hand, by a hash of it: a tag whose bit is set already may stand there twice, and then
     /// it is set in `repeated`.
     var seen: UInt64 = 0, repeated: UInt64 = 0
+
+    /// At the beginning of the body from `start` to `end`.
+    init(start: Int, end: Int) { (self.start, self.end, position) = (start, end, start) }
 
     /// Takes note of the element in hand.
     @inline(__always)
@@ -76,12 +81,10 @@ struct TLVWalker: ~Copyable {
 
   /// Walks a body's own list, of the shape `tag2Length4`, up to the first element that holds a list or does not fit.
   @inline(__always)
-  private mutating func walkList(
-    _ bytes: borrowing Bytes, _ offset: Int, _ end: Int, _ nested: UInt32, _ walk: inout Walk
-  ) {
-    let references = references
+  private mutating func walkList(_ bytes: borrowing Bytes, _ nested: UInt32, _ walk: inout Walk) {
+    let (references, start, end) = (references, walk.start, walk.end)
     // So short a body has room for all its elements.
-    guard end &- offset <= Self.plainHeader &* capacity else { return }
+    guard end &- start <= Self.plainHeader &* capacity else { return }
     while end &- walk.position >= Self.plainHeader {
       let head = bytes.u64(walk.position)
       let tag = UInt32(truncatingIfNeeded: head >> 48)
@@ -89,7 +92,7 @@ struct TLVWalker: ~Copyable {
       let value = walk.position &+ Self.plainHeader
       guard Int(size) <= end &- value, tag != nested else { return }
       (references + walk.found).initialize(
-        to: TLVRef(tag: tag, offset: UInt32(truncatingIfNeeded: value &- offset), count: size, depth: 0, isList: false))
+        to: TLVRef(tag: tag, offset: UInt32(truncatingIfNeeded: value &- start), count: size, depth: 0, isList: false))
       walk.note(tag)
       walk.position = value &+ Int(size)
     }
@@ -98,17 +101,16 @@ struct TLVWalker: ~Copyable {
   /// Goes on with a body's own list, of the shape `tag2Length4`, and with the lists in it that hold no further ones.
   @inline(never)
   private mutating func walkLists(
-    _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, _ offset: Int, _ end: Int, from start: Walk,
-    _ frame: UnsafeMutablePointer<Frame>
+    _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, from begun: Walk, _ frame: UnsafeMutablePointer<Frame>
   ) -> Walk {
-    var walk = start
+    var walk = begun
     #if HARDWIRED
       let nested: UInt32 = 0xffff
     #else
       let nested = plan.pointee.tlv.nestedTag
     #endif
     // The list in hand, and of an inner one, where its element began and what the outer list held in front of it.
-    var (listEnd, depth) = (end, UInt16(0))
+    var (listEnd, depth) = (walk.end, UInt16(0))
     var outer = walk
     elements: while true {
       while listEnd &- walk.position >= Self.plainHeader {
@@ -121,7 +123,8 @@ struct TLVWalker: ~Copyable {
         if isList, depth != 0 || plan.pointee.tlv.maximumDepth < 1 { break elements }
         (references + walk.found).initialize(
           to: TLVRef(
-            tag: tag, offset: UInt32(truncatingIfNeeded: value &- offset), count: size, depth: depth, isList: isList))
+            tag: tag, offset: UInt32(truncatingIfNeeded: value &- walk.start), count: size, depth: depth,
+            isList: isList))
         if isList {
           outer = walk
           walk.note(tag)
@@ -135,7 +138,7 @@ struct TLVWalker: ~Copyable {
         }
       }
       if depth == 0 || walk.position < listEnd { break }
-      (listEnd, depth, walk.seen) = (end, 0, outer.seen)
+      (listEnd, depth, walk.seen) = (walk.end, 0, outer.seen)
     }
     if depth != 0 { (walk.position, walk.found) = (outer.position, outer.found) }
     return walk
