@@ -63,9 +63,11 @@ extension Tracker {
     if table.hasIndex { table.prefetchSlots(WantedExchange(session: session, sequence: record.pointee.wanted)) }
   }
 
-  /// Asks for the newest exchange that a record's frame seems to belong to; its session was asked for before.
+  /// Asks for the newest exchange that a record's frame seems to belong to; its session was asked for before. A message whose
+  /// number counts is new, but for the few that are sent again.
   @inline(__always)
   func prefetchExchange(of record: UnsafePointer<FrameRecord>) {
+    guard record.pointee.isAnswer || !record.pointee.kind.pointee.flags.contains(.numbered) else { return }
     let id = flows.pointer(record.pointee.flow).pointee.session
     let sequence = record.pointee.wanted
     let direction = record.pointee.isAnswer ? record.pointee.direction.reversed : record.pointee.direction
