@@ -307,10 +307,8 @@ extension Carriers {
     guard let content else { return 0 }
     let bytes = Bytes(RawSpan(_unsafeStart: content.pointee.memoryStart, byteCount: content.pointee.readableCount))
     if streams.currentPlan.pointee.framing.isDelimited {
-      var half = Half()
-      half.flags = .fromStart
       let stands = streams.standsDelimited(
-        Ref(&half), bytes, content.pointee.start, content.pointee.end, isHinted: true, isThorough: true)
+        bytes, content.pointee.start, content.pointee.end, isFromStart: true, isHinted: true, isThorough: true)
       return stands ? needed : 0
     }
     switch streams.search.verify(

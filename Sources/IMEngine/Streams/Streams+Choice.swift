@@ -146,7 +146,9 @@ extension Streams {
     let plan = currentPlan
     let isHinted = isHinted(flow, Int(protocols.currentIndex & 63))
     if plan.pointee.framing.isDelimited {
-      return standsDelimited(side.half, bytes, start, end, isHinted: isHinted, isThorough: isThorough)
+      return standsDelimited(
+        bytes, start, end, isFromStart: side.half.pointee.flags.contains(.fromStart), isHinted: isHinted,
+        isThorough: isThorough)
     }
     // A magic number with its version is proof in itself; without one, frames must follow one another.
     // Where the port promises another protocol, one has to say more for itself.
@@ -243,7 +245,7 @@ extension Streams {
     defer { decodeLimit = .distantFuture }
     var turn = isEarlier(side.peer) ? side.peer : side
     var turns = hasWaited ? 4_096 : 0
-    while turns > 0, let other = start(turn.peer), start(turn) != nil {
+    while turns > 0, let other = Self.start(turn.peer), Self.start(turn) != nil {
       decodeLimit = other
       decodeRest(turn)
       turn = turn.peer
@@ -254,7 +256,7 @@ extension Streams {
   }
 
   /// When the first of the bytes came that a direction holds and that may be a frame's.
-  private mutating func start(_ side: FlowSide) -> Timestamp? {
+  private static func start(_ side: FlowSide) -> Timestamp? {
     guard let rest = side.half.pointee.rest, rest.pointee.count > 0, rest.pointee.count >= rest.pointee.needed
     else { return nil }
     return rest.pointee.mark(at: rest.pointee.start).timestamp

@@ -91,16 +91,15 @@ extension Streams {
     if let rest = half.pointee.rest, rest.pointee.count == 0 { rests.take(back: &half.pointee.rest) }
   }
 
-  /// Whether frames of the plan in use stand in bytes of a direction that no plan has been chosen for.
+  /// Whether frames of the plan in use stand in bytes of a direction that no plan has been chosen for; `isFromStart` says that they
+  /// are its first.
   ///
   /// What stands between delimiters has to be a frame with everything that proves one, again and again until that is
   /// enough; of those that are none, there may be three more than of those that are.
   mutating func standsDelimited(
-    _ half: Ref<Half>, _ bytes: borrowing Bytes, _ start: Int, _ end: Int, isHinted: Bool,
-    isThorough: Bool
+    _ bytes: borrowing Bytes, _ start: Int, _ end: Int, isFromStart: Bool, isHinted: Bool, isThorough: Bool
   ) -> Bool {
     let plan = currentPlan
-    let isFromStart = half.pointee.flags.contains(.fromStart)
     var position = start
     if !isFromStart {
       guard let place = plan.nextBeginning(bytes, start, end) else { return false }
