@@ -98,7 +98,7 @@ package struct PeriodSeries: Sendable {
   private mutating func change(_ time: Timestamp, _ body: (inout Row) -> Void) {
     let key = max(begin, period(of: time))
     if let place = rows.index(forKey: key) {
-      // Where it stands: a row is a kilobyte.
+      // In place: a row has about a kilobyte.
       body(&rows.values[place])
     } else if rows.count < Self.maximumCount {
       body(&rows[key, default: Row()])

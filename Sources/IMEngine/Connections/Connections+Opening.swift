@@ -84,7 +84,7 @@ extension Connections {
       return nil
     }
     let isAnswer = isAnswer(side)
-    if !isOverdue(side), !(isAnswer && isUntouched(side)), !isFresh(side.flow) {
+    if !isOverdue(side), !(isAnswer && Self.isUntouched(side)), !Self.isFresh(side.flow) {
       if isAnswer {
         // The server's number changed before any data: the last one counts.
         guard side.half.pointee.offset == 0, side.half.pointee.rest == nil, side.half.pointee.queue == nil else {
@@ -113,17 +113,18 @@ extension Connections {
 
   /// Whether a SYN comes behind what follows it, an acknowledgment or data.
   private mutating func isOverdue(_ side: FlowSide) -> Bool {
-    side.flow.pointee.phase != .closed && firstByte(of: side) == segment.pointee.sequence &+ 1
+    side.flow.pointee.phase != .closed && Self.firstByte(of: side) == segment.pointee.sequence &+ 1
   }
 
   /// Whether a SYN+ACK answers the connection's SYN, which may come behind it.
   private mutating func isAnswer(_ side: FlowSide) -> Bool {
     segment.pointee.flags.contains(.ack) && side.flow.pointee.phase != .closed
-      && (side.peer.half.pointee.flags.contains(.syn) || firstByte(of: side.peer) == segment.pointee.acknowledgment)
+      && (side.peer.half.pointee.flags.contains(.syn)
+        || Self.firstByte(of: side.peer) == segment.pointee.acknowledgment)
   }
 
   /// The number of a side's first byte, as what came of it tells.
-  private mutating func firstByte(of side: FlowSide) -> UInt32? {
+  private static func firstByte(of side: FlowSide) -> UInt32? {
     let half = side.half
     switch half.pointee.state {
     case .fresh: return half.pointee.flags.contains(.hinted) ? half.pointee.next : nil
@@ -133,10 +134,10 @@ extension Connections {
   }
 
   /// Whether the SYN is the first that was seen of its side, or of its flow.
-  private mutating func isUntouched(_ side: FlowSide) -> Bool {
+  private static func isUntouched(_ side: FlowSide) -> Bool {
     side.half.pointee.state == .fresh && side.half.pointee.packets <= 1
   }
-  private mutating func isFresh(_ flow: Ref<Flow>) -> Bool {
+  private static func isFresh(_ flow: Ref<Flow>) -> Bool {
     flow.half(0).pointee.packets + flow.half(1).pointee.packets <= 1
   }
 
@@ -308,7 +309,7 @@ extension Connections {
       }
       // Bytes that the peer acknowledged and nobody saw, at the very end.
       if half.pointee.state == .open, half.pointee.flags.contains(.acknowledged), half.pointee.offset > 0 {
-        let missing = unseenTail(side)
+        let missing = Self.unseenTail(side)
         if missing > 0 { carriers.lose(side, reassembler.skip(side, missing, .captureLoss)) }
       }
       if half.pointee.flags.contains(.carried) { carriers.endCarrier(side) }
@@ -327,7 +328,7 @@ extension Connections {
 
   /// How many acknowledged bytes stand behind the last one that came. A FIN has a number too: one that was seen is not
   /// counted, and a single number without one is taken for one that was not.
-  private mutating func unseenTail(_ side: FlowSide) -> Int {
+  private static func unseenTail(_ side: FlowSide) -> Int {
     let half = side.half
     let missing = half.pointee.acknowledged.distance(from: half.pointee.next)
     guard missing > 0, missing < Int(Reassembler.farthest) else { return 0 }

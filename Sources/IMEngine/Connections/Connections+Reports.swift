@@ -9,7 +9,7 @@ extension Connections {
       streams.tellSkipped(flow)
     }
     guard needs.contains(.connections) else { return }
-    let client = Int(flow.pointee.client)
+    let side = Int(flow.pointee.client)
     var figures = flow.pointee.figures == .max ? nil : tracker.figures.pointer(flow.pointee.figures).pointee
     // A plan without a frame was a guess.
     if figures?.lastFrameAt == .distantPast { figures = nil }
@@ -29,11 +29,11 @@ extension Connections {
     var rare = RareFigures()
     if let figures { rare = tracker.rareFigures(of: figures) }
     let journal = journals.existing(flow)?.pointee ?? FlowJournal()
-    let (ours, theirs) = (flow.half(client), flow.half(1 - client))
+    let (client, server) = (flow.half(side), flow.half(1 - side))
     var info = streams.connectionInfo(flow)
     var serverPlan = info.endpoint == .max ? nil : info.plan
     if isFinal, flow.pointee.closeReason == .refused || flow.pointee.closeReason == .timeout,
-      ours.pointee.offset == 0, theirs.pointee.offset == 0
+      client.pointee.offset == 0, server.pointee.offset == 0
     {
       info.endpoint = streams.servers.index(ofFailed: info.server, streams.protocols.plans)
       let keys = streams.servers.keys
@@ -48,12 +48,12 @@ extension Connections {
         establishedAt: flow.pointee.establishedAt,
         serverHandshake: flow.pointee.serverHandshake < .zero ? nil : flow.pointee.serverHandshake,
         clientHandshake: flow.pointee.clientHandshake < .zero ? nil : flow.pointee.clientHandshake,
-        packets: [ours.pointee.packets, theirs.pointee.packets],
-        wireBytes: [ours.pointee.wireBytes, theirs.pointee.wireBytes],
-        streamBytes: [ours.pointee.offset, theirs.pointee.offset],
-        firstSequences: [ours.pointee.firstSequence, theirs.pointee.firstSequence],
+        packets: [client.pointee.packets, server.pointee.packets],
+        wireBytes: [client.pointee.wireBytes, server.pointee.wireBytes],
+        streamBytes: [client.pointee.offset, server.pointee.offset],
+        firstSequences: [client.pointee.firstSequence, server.pointee.firstSequence],
         segments: [
-          reassembler.figures(FlowSide(flow, client)), reassembler.figures(FlowSide(flow, 1 - client)),
+          reassembler.figures(FlowSide(flow, side)), reassembler.figures(FlowSide(flow, 1 - side)),
         ],
         gapCount: journal.gapCount, gapBytes: journal.gapBytes, conflicts: journal.conflicts,
         synCount: flow.pointee.synCount,

@@ -28,7 +28,6 @@ struct TLVWalker: ~Copyable {
     _ frame: UnsafeMutablePointer<Frame>
   ) {
     let end = offset &+ length
-    var walk = Walk(start: offset, end: end)
     // A list, and lists in it that hold no further ones, are nearly every body. Anything else takes the long way round, from
     // the element of the body's own list at which it stands.
     #if HARDWIRED
@@ -36,8 +35,9 @@ struct TLVWalker: ~Copyable {
     #else
       let (isPlain, nested) = (plan.pointee.tlv.shape == .tag2Length4, plan.pointee.tlv.nestedTag)
     #endif
+    var walk = Walk(start: offset, end: end, nested: nested)
     if isPlain {
-      walkList(bytes, nested, &walk)
+      walkList(bytes, &walk)
       if end &- walk.position >= Self.plainHeader { walk = walkLists(plan, bytes, from: walk, frame) }
     }
     let (position, found, repeated) = (walk.position, walk.found, walk.repeated)
@@ -55,6 +55,8 @@ struct TLVWalker: ~Copyable {
   private struct Walk {
     /// Where the body begins and ends.
     let start: Int, end: Int
+    /// The tag whose value is a list again.
+    let nested: UInt32
     /// The element that comes next.
     var position: Int
     /// Elements in front of it.
@@ -64,7 +66,9 @@ struct TLVWalker: ~Copyable {
     var seen: UInt64 = 0, repeated: UInt64 = 0
 
     /// At the beginning of the body from `start` to `end`.
-    init(start: Int, end: Int) { (self.start, self.end, position) = (start, end, start) }
+    init(start: Int, end: Int, nested: UInt32) {
+      (self.start, self.end, self.nested, position) = (start, end, nested, start)
+    }
 
     /// Takes note of the element in hand.
     @inline(__always)
@@ -81,8 +85,8 @@ struct TLVWalker: ~Copyable {
 
   /// Walks a body's own list, of the shape `tag2Length4`, up to the first element that holds a list or does not fit.
   @inline(__always)
-  private mutating func walkList(_ bytes: borrowing Bytes, _ nested: UInt32, _ walk: inout Walk) {
-    let (references, start, end) = (references, walk.start, walk.end)
+  private mutating func walkList(_ bytes: borrowing Bytes, _ walk: inout Walk) {
+    let (references, start, end, nested) = (references, walk.start, walk.end, walk.nested)
     // So short a body has room for all its elements.
     guard end &- start <= Self.plainHeader &* capacity else { return }
     while end &- walk.position >= Self.plainHeader {
@@ -104,11 +108,6 @@ struct TLVWalker: ~Copyable {
     _ plan: UnsafePointer<Plan>, _ bytes: borrowing Bytes, from begun: Walk, _ frame: UnsafeMutablePointer<Frame>
   ) -> Walk {
     var walk = begun
-    #if HARDWIRED
-      let nested: UInt32 = 0xffff
-    #else
-      let nested = plan.pointee.tlv.nestedTag
-    #endif
     // The list in hand, and of an inner one, where its element began and what the outer list held in front of it.
     var (listEnd, depth) = (walk.end, UInt16(0))
     var outer = walk
@@ -119,7 +118,7 @@ struct TLVWalker: ~Copyable {
         let size = UInt32(truncatingIfNeeded: head >> 16)
         let value = walk.position &+ Self.plainHeader
         if Int(size) > listEnd &- value || walk.found == capacity { break elements }
-        let isList = tag == nested
+        let isList = tag == walk.nested
         if isList, depth != 0 || plan.pointee.tlv.maximumDepth < 1 { break elements }
         (references + walk.found).initialize(
           to: TLVRef(

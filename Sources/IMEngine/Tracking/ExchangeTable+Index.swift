@@ -42,7 +42,7 @@ extension ExchangeTable {
     if slots[i] == Self.empty { i = (i &+ 1) & slotMask }
     while slots[i] != Self.empty {
       if slots[i] >> 32 & ~1 == hash & 0xffff_ffff {
-        imdump_prefetch(place(slots[i]).bytes)
+        place(slots[i]).prefetch(at: 0)
         return
       }
       i = (i &+ 1) & slotMask

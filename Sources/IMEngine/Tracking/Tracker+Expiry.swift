@@ -212,7 +212,7 @@ extension Tracker {
   @inline(__always)
   private mutating func finish(_ exchange: Ref<KeptExchange>) {
     if wantsFinished { sink.finished(table.told(exchange)) }
-    if exchange.pointee.mayHaveCopyElsewhere, !elsewhere.isEmpty { elsewhere[table.link(of: exchange)] = nil }
+    if exchange.pointee.mayHaveCopyElsewhere { elsewhere[table.link(of: exchange)] = nil }
     table.release(exchange)
   }
 }

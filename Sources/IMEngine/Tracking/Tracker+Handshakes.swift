@@ -13,13 +13,13 @@ extension Tracker {
       // One that is open for too long is over; the next copy of it, or the next request, is another try.
       let isOpen =
         figure.pointee.handshake.contains(.requested)
-        && isInTime(frame.pointee.timestamp, figure.pointee.handshakeAt, plan.pointee.handshakeLimit)
+        && Self.isInTime(frame.pointee.timestamp, figure.pointee.handshakeAt, plan.pointee.handshakeLimit)
       if !isOpen, !figure.pointee.handshake.isReady {
         figure.pointee.handshakeAt = frame.pointee.timestamp
         figure.pointee.handshake.insert(.requested)
         if direction == .serverToClient { figure.pointee.handshake.insert(.fromServer) }
       }
-      guard let exchange = find(flow.pointee.session, direction, number(of: frame, flow)),
+      guard let exchange = find(flow.pointee.session, direction, Self.number(of: frame, flow)),
         exchange.pointee.connection == flow.pointee.serial
       else { return }
       figure.pointee.handshakeExchange = table.link(of: exchange)
@@ -29,7 +29,7 @@ extension Tracker {
     case .answer:
       let asked: Direction = figure.pointee.handshake.contains(.fromServer) ? .serverToClient : .clientToServer
       guard figure.pointee.handshake.contains(.requested), direction != asked,
-        isInTime(frame.pointee.timestamp, figure.pointee.handshakeAt, plan.pointee.handshakeLimit)
+        Self.isInTime(frame.pointee.timestamp, figure.pointee.handshakeAt, plan.pointee.handshakeLimit)
       else { return }
       figure.pointee.handshake.insert(.answered)
       ready(figure, frame.pointee.timestamp)
@@ -37,13 +37,13 @@ extension Tracker {
   }
 
   /// The number under which a frame that expects an answer is known.
-  private mutating func number(of frame: UnsafePointer<Frame>, _ flow: Ref<Flow>) -> UInt64 {
+  private static func number(of frame: UnsafePointer<Frame>, _ flow: Ref<Flow>) -> UInt64 {
     let kind = frame.pointee.kind
     return kind.pointee.flags.contains(.unnumbered)
       ? FrameRecord.ownNumber(flow, kind.pointee.index) : frame.pointee.sequence
   }
 
-  private mutating func isInTime(_ now: Timestamp, _ begun: Timestamp, _ limit: Nanoseconds) -> Bool {
+  private static func isInTime(_ now: Timestamp, _ begun: Timestamp, _ limit: Nanoseconds) -> Bool {
     let passed = now.time(since: begun)
     return passed >= .zero && passed <= limit
   }

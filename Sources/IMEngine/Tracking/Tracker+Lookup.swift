@@ -36,7 +36,7 @@ extension Tracker {
     let place = sessions.pointer(session).exchanges(session, exchange.pointee.direction, table.sequence(of: exchange))
     let moved = table.move(exchange, to: place)
     let link = table.link(of: moved)
-    if moved.pointee.mayHaveCopyElsewhere, !elsewhere.isEmpty, let copy = elsewhere.removeValue(forKey: former) {
+    if moved.pointee.mayHaveCopyElsewhere, let copy = elsewhere.removeValue(forKey: former) {
       elsewhere[link] = copy
     }
     guard moved.pointee.isHandshake else { return }

@@ -106,7 +106,7 @@ extension Tracker {
   func copyElsewhere(
     _ exchange: Ref<KeptExchange>
   ) -> (flow: Ref<Flow>, end: UInt32)? {
-    guard exchange.pointee.mayHaveCopyElsewhere, !elsewhere.isEmpty, let copy = elsewhere[table.link(of: exchange)]
+    guard exchange.pointee.mayHaveCopyElsewhere, let copy = elsewhere[table.link(of: exchange)]
     else { return nil }
     let flow = flows.pointer(copy.flow)
     return flow.pointee.serial == copy.serial ? (flow, copy.end) : nil

@@ -177,7 +177,7 @@ extension Tracker {
   /// Whether the last copy of the exchange with that link was on the connection `serial`.
   @inline(never)
   private static func isOn(_ serial: UInt32, _ copies: [UInt32: CopyElsewhere], _ link: UInt32) -> Bool {
-    !copies.isEmpty && copies[link]?.serial == serial
+    copies[link]?.serial == serial
   }
 
   // MARK: Answers
