@@ -56,6 +56,8 @@ struct ForgetfulCore: EndpointCore {
     inner.closed(connection, because: reason, at: now)
   }
 
+  mutating func descriptorsRanOut(at now: Moment) { inner.descriptorsRanOut(at: now) }
+
   mutating func measured(_ facts: TransportFacts, on connection: ConnectionID, at now: Moment) {
     inner.measured(facts, on: connection, at: now)
   }

@@ -47,6 +47,7 @@ struct Serve: Command {
 
   func run() -> Int32 {
     handleSignals()
+    raiseDescriptorLimit()
     do throws(Complaint) {
       let ledger: Ledger? = if let path = self.ledger { try Ledger(path) } else { nil }
       let security = try server.security()

@@ -57,6 +57,11 @@ extension ServerCore {
       switch FrameReader.read(bytes, at: offset, accepting: configuration.speech.version.major) {
       case .needs(let wanted):
         metrics.bytesReceived += UInt64(offset)
+        // Who has not introduced itself does not fill memory with the beginning of a long frame.
+        if !links[link].isIntroduced, offset == 0, wanted > Self.longestFirstFrame {
+          giveUp(link, at: now)
+          return all
+        }
         if links[link].output.byteCount > configuration.maximumWaitingBytes {
           giveUp(link, at: now)
           return all
@@ -95,6 +100,23 @@ extension ServerCore {
     }
     if let most = configuration.faults.silentAfter, links[link].frames > most { return true }
     return false
+  }
+
+  /// The longest frame that a connection may begin with, in bytes: a handshake has a few hundred.
+  private static var longestFirstFrame: Int { 65_536 }
+
+  /// See `EndpointCore`: who is connected and has said nothing makes room; then those whose sessions carried no message,
+  /// the ones that were silent longest first.
+  public mutating func descriptorsRanOut(at now: Moment) {
+    var idle: [Int] = []
+    for link in links.indices where links[link].phase == .open && !links[link].isIntroduced { idle.append(link) }
+    if idle.isEmpty {
+      for link in links.indices where links[link].phase == .open {
+        if links[link].sessions.allSatisfy({ !sessions[Int($0)].isUsed }) { idle.append(link) }
+      }
+    }
+    idle.sort { links[$0].heardAt < links[$1].heardAt }
+    for link in idle.prefix(max(16, idle.count / 2)) { giveUp(link, at: now) }
   }
 
   private mutating func close(_ link: Int) {
@@ -168,6 +190,7 @@ extension ServerCore {
       return
     }
     metrics.messagesReceived += 1
+    sessions[place].isUsed = true
     metrics.payloadBytes += UInt64(body.byteCount)
     guard configuration.tellsMessages || configuration.service != .deliver else { return }
     if configuration.service != .deliver { serve(content, header.sequence, place, at: now) }

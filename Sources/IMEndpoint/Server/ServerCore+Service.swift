@@ -37,7 +37,8 @@ extension ServerCore {
     var letter = Letterbox.Letter(
       body: [], category: sequence.category ?? .normal, origin: id(place), sequence: sequence, at: now)
     if let sender = sessions[place].user { TLV.append(.sender, sender.utf8, to: &letter.body) }
-    letter.body += Self.without(.sender, body)
+    // Nobody writes under another name.
+    TLV.append(body, without: [.sender], to: &letter.body)
     let targets = users[user] ?? []
     for target in targets { hand(letter, to: Int(target), at: now) }
     guard targets.allSatisfy({ sessions[Int($0)].linkMask == 0 }) else { return }
@@ -60,14 +61,6 @@ extension ServerCore {
     let letters = letterbox.take(user)
     if sessions[place].hasNewName { for letter in letters { hand(letter, to: place, at: now) } }
     sessions[place].hasNewName = false
-  }
-
-  /// A body without one value of its outermost list: nobody writes under another name.
-  private static func without(_ tag: Tag, _ body: [UInt8]) -> [UInt8] {
-    guard let range = TLV.value(of: tag, in: body.span.bytes) else { return body }
-    var rest = body
-    rest.removeSubrange(range.lowerBound - TLV.headCount..<range.upperBound)
-    return without(tag, rest)
   }
 
   /// A client has read a message.

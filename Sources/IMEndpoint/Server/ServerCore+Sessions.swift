@@ -97,6 +97,8 @@ extension ServerCore {
     guard sessions[place].detachedAt == nil else { return }
     if isForGood { unname(place) }
     sessions[place].detachedAt = now
+    evictions.append(id(place), since: now, isUsed: sessions[place].isUsed)
+    evictions.compact(above: 1_024 + 2 * index.count) { [sessions] in Self.isAway(sessions, $0, since: $1) }
     arm(place, by: now.advanced(by: configuration.memory))
     tell(.left(id(place)))
   }
@@ -112,17 +114,19 @@ extension ServerCore {
     openLinks -= 1
   }
 
-  /// Forgets the session that has been without a connection longest.
+  /// Forgets the session that has been without a connection longest, of those that were never used if there are any.
   private mutating func evictOldest() -> Bool {
-    var oldest: (place: Int, since: Moment)?
-    for place in sessions.indices where sessions[place].isUsed {
-      guard let since = sessions[place].detachedAt, since < oldest?.since ?? .distantFuture else { continue }
-      oldest = (place, since)
-    }
-    guard let oldest else { return false }
+    guard let oldest = evictions.popFirst({ [sessions] in Self.isAway(sessions, $0, since: $1) }) else { return false }
     sessionsEvicted += 1
-    forget(oldest.place)
+    forget(Int(oldest.place))
     return true
+  }
+
+  /// Whether a session is remembered and has had no connection since then.
+  private static func isAway(_ sessions: [ServerSession], _ id: SessionID, since: Moment) -> Bool {
+    let place = Int(id.place)
+    return place < sessions.count && sessions[place].isKnown && sessions[place].generation == id.generation
+      && sessions[place].detachedAt == since
   }
 
   mutating func forget(_ place: Int) {
@@ -130,7 +134,7 @@ extension ServerCore {
     index[sessions[place].key] = nil
     let (key, generation) = (sessions[place].key, sessions[place].generation)
     let traffic = Traffic(wireID: 0, strategy: configuration.strategy, major: 0, start: 0, epoch: 0)
-    sessions[place] = ServerSession(key: key, generation: generation, isUsed: false, traffic: traffic)
+    sessions[place] = ServerSession(key: key, generation: generation, isKnown: false, traffic: traffic)
     freeSessions.append(Int32(place))
   }
 
@@ -168,7 +172,7 @@ extension ServerCore {
   private mutating func checkSession(_ place: Int, at now: Moment) {
     guard place < sessions.count, let timer = sessions[place].timer, timer <= now else { return }
     sessions[place].timer = nil
-    guard sessions[place].isUsed else { return }
+    guard sessions[place].isKnown else { return }
     if let since = sessions[place].detachedAt {
       let end = since.advanced(by: configuration.memory)
       guard now >= end else { return arm(place, by: end) }

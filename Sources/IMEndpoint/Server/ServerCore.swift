@@ -32,6 +32,7 @@ public struct ServerCore: EndpointCore, Sendable {
   var origins = OriginLog()
   var letterbox = Letterbox()
   var delayed = DelayedAcknowledgments()
+  var evictions = EvictionQueue()
   var framesWritten = 0
   /// The last session a frame came from, whose acknowledgments and messages are likely next.
   var openLinks = 0
@@ -68,7 +69,7 @@ public struct ServerCore: EndpointCore, Sendable {
 
   func place(of id: SessionID) -> Int? {
     let place = Int(id.place)
-    guard place < sessions.count, sessions[place].isUsed, sessions[place].generation == id.generation else {
+    guard place < sessions.count, sessions[place].isKnown, sessions[place].generation == id.generation else {
       return nil
     }
     return place

@@ -16,7 +16,10 @@ struct SessionKey: Hashable, Sendable {
 struct ServerSession: Sendable {
   var key: SessionKey
   var generation: UInt32 = 0
-  var isUsed = true
+  /// Whether it is remembered; its place is free otherwise.
+  var isKnown = true
+  /// Whether it has carried a message.
+  var isUsed = false
   var user: String?
   /// It has come by its user's name, and has not looked for letters yet.
   var hasNewName = false

@@ -22,6 +22,8 @@ final class Channel<Core: EndpointCore>: Watcher {
   /// The most bytes one read takes, and the reads of one turn, so that one connection cannot keep the others waiting.
   private static var readSize: Int { 65_536 }
   private static var readsATurn: Int { 8 }
+  /// Nanoseconds after which the others come first, whatever one has to read.
+  private static var longestTurn: Int64 { 4_000_000 }
   /// Nanoseconds for a TLS handshake, and for the peer's end after ours.
   static var patience: Int64 { 10_000_000_000 }
 
@@ -140,8 +142,10 @@ final class Channel<Core: EndpointCore>: Watcher {
         break
       }
       if tls == nil, ring.capacity - ring.count > 0, lastRead < room { break }
+      if monotonicNow() - loop.now > Self.longestTurn { break }
     }
     ring.settle(&loop.pool)
+    transport.keeps(ring.capacity, self)
   }
 
   /// Why reading stops: nothing more for now, or the end.

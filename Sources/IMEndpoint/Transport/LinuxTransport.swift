@@ -23,7 +23,11 @@ public final class LinuxTransport<Core: EndpointCore> {
   let tls: TLSContext?
   /// The most bytes of a message that has not arrived in full, a power of two.
   let receiveLimit: Int
+  /// The most bytes of messages that have not arrived in full, on all connections of the loop.
+  public var receiveTotal = 256 << 20
   private var channels: [Channel<Core>?] = []
+  /// Connections that keep much of a frame that has not arrived in full.
+  private var partial: [ObjectIdentifier: (channel: Channel<Core>, byteCount: Int)] = [:]
   private var listener: Listener<Core>?
   private var path: PathWatch?
   private var clockwork: Clockwork<Core>?
@@ -135,6 +139,7 @@ public final class LinuxTransport<Core: EndpointCore> {
       return
     }
     if Int(id.place) < channels.count, channels[Int(id.place)] === channel { channels[Int(id.place)] = nil }
+    if !partial.isEmpty { partial[ObjectIdentifier(channel)] = nil }
     guard let clockwork else { return }
     clockwork.wake()
     tap?.closed(id, because: reason, at: moment)
@@ -150,9 +155,14 @@ public final class LinuxTransport<Core: EndpointCore> {
 
   // MARK: what the core asks for
 
+  /// Nanoseconds that may be spent on what the core asks for before connections that wait have their turn.
+  private static var longestTurn: Int64 { 5_000_000 }
+
   /// Carries out what the core asks for; false when it asks for so much that others come first.
   func carryOut() -> Bool {
-    for _ in 0..<10_000 {
+    let begin = monotonicNow()
+    for number in 1...10_000 {
+      if number & 31 == 0, monotonicNow() - begin > Self.longestTurn { return false }
       guard let command = core.nextCommand() else { return true }
       switch command {
       case .open(let id, let endpoint, let options): open(id, endpoint, options)
@@ -167,6 +177,28 @@ public final class LinuxTransport<Core: EndpointCore> {
   }
 
   func deadlineCame() { core.deadlineReached(at: moment) }
+
+  func descriptorsRanOut() { update { $0.descriptorsRanOut(at: $1) } }
+
+  // MARK: memory
+
+  /// Bytes of storage that a connection keeps between two reads, when they are many: a frame that has not arrived in full.
+  func keeps(_ byteCount: Int, _ channel: Channel<Core>) {
+    let name = ObjectIdentifier(channel)
+    if byteCount > 1 << 16 {
+      partial[name] = (channel, byteCount)
+      if loop.pool.lentBytes > receiveTotal { dropLargest() }
+    } else if !partial.isEmpty {
+      partial[name] = nil
+    }
+  }
+
+  /// All connections together may keep so much of frames that have not arrived in full: the one that keeps most loses its
+  /// connection, and its peer sends the frame again on another.
+  private func dropLargest() {
+    guard let largest = partial.values.max(by: { $0.byteCount < $1.byteCount }) else { return }
+    largest.channel.fail(.system(ENOBUFS))
+  }
 
   var deadline: Moment? { core.deadline }
 

@@ -4,11 +4,13 @@ import IMWire
 /// Accepts connections for a server's core.
 ///
 /// It leaves connections in the kernel's queue while as many TLS handshakes are under way as memory is meant for (OpenSSL
-/// keeps about 50 KB for each), and for a moment when the system has no descriptors left.
+/// keeps about 50 KB for each), and for a moment when the system has no descriptors left, after asking the core to spare some.
 final class Listener<Core: EndpointCore>: Watcher {
   /// TLS handshakes under way at once.
   private static var mostHandshakes: Int { 64 }
   private static var acceptsATurn: Int { 64 }
+  /// Nanoseconds without accepting where there were no descriptors.
+  private static var pauseLength: Int64 { 20_000_000 }
   private static var backlog: Int32 { 4_096 }
 
   private let transport: LinuxTransport<Core>
@@ -36,7 +38,8 @@ final class Listener<Core: EndpointCore>: Watcher {
       guard let (connection, remote) = Sockets.accept(file) else {
         if errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM {
           pause()
-          _ = loop.schedule(watch, at: loop.now + 100_000_000, kind: 0)
+          transport.descriptorsRanOut()
+          _ = loop.schedule(watch, at: loop.now + Self.pauseLength, kind: 0)
         }
         return
       }

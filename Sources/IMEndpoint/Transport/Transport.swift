@@ -25,6 +25,9 @@ public protocol EndpointCore {
   /// The unread bytes of a connection, in one piece from the first that was not consumed yet. The borrow ends with the call.
   mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake
 
+  /// The system has no descriptors left for a connection that waits to be accepted. A core that can spare some gives them up.
+  mutating func descriptorsRanOut(at now: Moment)
+
   /// A connection is gone, or never came about; also after `abort`, when the transport has let go of it.
   mutating func closed(_ connection: ConnectionID, because reason: CloseReason, at now: Moment)
 
@@ -49,6 +52,11 @@ public protocol EndpointCore {
   /// is writable and calls `drain` again; no second `write` command comes for it meanwhile.
   /// - Returns: whether all has been written.
   mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool
+}
+
+extension EndpointCore {
+  /// Nothing to spare: what waits to be accepted waits on.
+  public mutating func descriptorsRanOut(at now: Moment) {}
 }
 
 /// What a core wants its transport to do.

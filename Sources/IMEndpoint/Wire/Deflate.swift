@@ -5,7 +5,13 @@ enum Deflate {
   /// Shorter bodies are not worth it.
   static let minimumCount = 96
 
-  /// `body` compressed; `nil` when that would not save a tenth.
+  /// A body may be so many times as long as it is compressed, or `freeCount` if that is more. What is longer is made to fill
+  /// memory, not to be read: text becomes four to ten times shorter, and zlib's format allows a factor of 1,032.
+  static let largestRatio = 100
+  /// See `largestRatio`.
+  static let freeCount = 64 << 10
+
+  /// `body` compressed; `nil` when that would not save a tenth, or when a receiver would not inflate it again.
   static func compressed(_ body: [UInt8]) -> [UInt8]? {
     guard body.count >= minimumCount, let compressor = libdeflate_alloc_compressor(6) else { return nil }
     defer { libdeflate_free_compressor(compressor) }
@@ -13,12 +19,18 @@ enum Deflate {
     let result = [UInt8](unsafeUninitializedCapacity: limit) { output, count in
       count = libdeflate_zlib_compress(compressor, body, body.count, output.baseAddress, output.count)
     }
-    return result.isEmpty ? nil : result
+    return result.isEmpty || body.count > longest(result.count) ? nil : result
   }
 
-  /// What `body` was before it was compressed; `nil` when it is not zlib's format or would be longer than `limit`.
-  /// The memory taken follows what comes out, and is at most twice that.
+  /// The most bytes that so many compressed ones may stand for.
+  static func longest(_ count: Int) -> Int {
+    min(FrameHeader.maximumBodyCount, max(freeCount, min(count, FrameHeader.maximumBodyCount) * largestRatio))
+  }
+
+  /// What `body` was before it was compressed; `nil` when it is not zlib's format or would be longer than `limit` or
+  /// `largestRatio` allows. The memory taken follows what comes out, and is at most four times that.
   static func inflated(_ body: RawSpan, limit: Int = FrameHeader.maximumBodyCount) -> [UInt8]? {
+    let limit = min(limit, longest(body.byteCount))
     guard let decompressor = libdeflate_alloc_decompressor() else { return nil }
     defer { libdeflate_free_decompressor(decompressor) }
     var capacity = min(limit, max(1_024, body.byteCount * 4))

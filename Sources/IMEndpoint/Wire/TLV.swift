@@ -145,6 +145,21 @@ public enum TLV {
     return nil
   }
 
+  /// Appends the values of the outermost list of `body` that have none of `tags`, and after them what is no value, as it is.
+  /// One pass, whatever the body holds.
+  static func append(_ body: [UInt8], without tags: Set<Tag>, to rest: inout [UInt8]) {
+    let bytes = body.span.bytes
+    var (kept, offset) = (0, 0)
+    while let element = try? element(of: bytes, at: offset, end: bytes.byteCount, depth: 0) {
+      if tags.contains(element.tag) {
+        rest.append(contentsOf: body[kept..<offset])
+        kept = element.value.upperBound
+      }
+      offset = element.value.upperBound
+    }
+    rest.append(contentsOf: body[kept...])
+  }
+
   /// Appends a value.
   static func append(_ tag: Tag, _ value: some Collection<UInt8>, to body: inout [UInt8]) {
     append(head: tag, count: value.count, to: &body)
