@@ -13,7 +13,7 @@ let bob = try Client(ClientConfiguration(server: server, user: "bob"))
 await ann.connect()
 await bob.connect()
 
-// Bob says when he is there, and reads what comes.
+// Bob says when he is there, and reads what comes. Asking for the next event says that he has the message.
 let reading = Task {
   for await event in bob.events {
     switch event {
@@ -31,7 +31,8 @@ let reading = Task {
 // Ann need not wait for her connection, nor for Bob's: what is sent early waits.
 let hello = try await ann.send(Message(.text("Hello, Bob"), to: "bob"))
 for await state in hello.states {
-  print("ann's message is \(state)")  // created, sending, sent, delivered, read; retrying on a bad network
+  // created, sending, sent, accepted by the server, delivered to bob, read; retrying on a bad network
+  print("ann's message is \(state)")
 }
 
 // What is large goes in a session of its own, which holds no text up.

@@ -11,9 +11,12 @@ struct Chat: Command {
       usage: ["impeer chat --name <me> --to <user> [--host <host>] [<options>]"],
       discussion: """
         Each of two people runs it in a terminal of their own, with an `impeer serve` between them. Lines are sent with \
-        Enter. A message has no mark while it waits, one tick when the server has it, two when the other has read it. \
-        Ctrl-D ends, after what waits has been sent. Without a terminal, lines are read from standard input and events are \
-        printed one a line.
+        Enter. A message has a dot while it waits, one tick when the server is responsible for it, two when the other's \
+        app has it, bright ones when it was read, and a cross with the reason when it will not arrive. Ctrl-D ends, after \
+        what waits has been accepted. Without a terminal, lines are read from standard input and events are printed one a \
+        line: [accepted], [delivered], [read] or [failed: reason], and the message.
+
+        Exit status: 0 when everything was accepted, 1 when something was refused, 69 when there was no server.
         """)
   }
 
@@ -42,8 +45,7 @@ struct Chat: Command {
     handleSignals()
     do throws(Complaint) {
       let session = try ChatSession(self)
-      do throws(TransportError) { try session.run() } catch { throw Complaint(error.description, .system) }
-      return 0
+      do throws(TransportError) { return try session.run() } catch { throw Complaint(error.description, .system) }
     } catch {
       complain(error.message)
       return error.status.rawValue

@@ -14,8 +14,23 @@ final class ChatSession: Watcher {
   private var inbox = Inbox()
   private var typed = LineEditor()
   private var isEnding = false
+  private var endedAt: Int64 = 0
+  /// Standard input is a file.
+  private var isFile = false
+  /// Lines that the queue has no room for; nothing more is read meanwhile.
+  private var waiting: [String] = []
+  private var isConnected = false
+  private var lostAt: Int64 = 0
+  private var hasFailed = false
+  /// The status to end with, once that is certain.
+  private var status: Int32?
+  /// The names that devices go by.
+  private var names: [ClientIdentity: String] = [:]
   private var toldTyping = false
   private var messages: [MessageID: Int] = [:]
+  private var reasons: [MessageID: FailureReason] = [:]
+  private var isRoom = false
+  private var isRefused = false
 
   init(_ options: Chat) throws(Complaint) {
     let server = try options.connection.resolved()[0]
@@ -35,23 +50,28 @@ final class ChatSession: Watcher {
     if let ledger { transport.tap = LedgerTap(ledger) }
   }
 
-  /// Talks until the input ends.
-  func run() throws(TransportError) {
+  /// Talks until the input ends; the status to end with.
+  func run() throws(TransportError) -> Int32 {
     transport.onTurn = { [unowned self] core, now in turn(&core, now) }
     transport.update { core, now in try? core.connect(session, at: now) }
     watch = loop.enroll(self)
     let flags = fcntl(0, F_GETFL)
     if view.isTerminal { _ = fcntl(0, F_SETFL, flags | O_NONBLOCK) }
-    // A file is always ready, and epoll takes none: it is read at once.
-    if (try? loop.watch(0, for: .reading, by: watch)) == nil { readFile() }
+    // A file is always ready, and epoll takes none: it is read as far as there is room.
+    isFile = (try? loop.watch(0, for: .reading, by: watch)) == nil
     // A terminal of another size ends the loop's wait.
     signal(SIGWINCH) { _ in }
     view.begin()
-    while !isInterrupted {
-      try loop.turn(longest: 500_000_000)
+    while !isInterrupted, status == nil {
+      if isFile, waiting.isEmpty, !isEnding { readInput() }
+      try loop.turn(longest: isEnding || view.isTerminal ? 200_000_000 : 500_000_000)
       view.show()
-      let (queued, open) = transport.core.waiting(in: session)
-      if isEnding, queued == 0, open == 0, view.areAllRead || waitedLongEnough { break }
+      if isRefused { fail(because: .refused, 1) }
+      if isRoom {
+        isRoom = false
+        sendWaiting()
+      }
+      if isEnding { end() }
     }
     transport.update { core, now in try? core.disconnect(session, at: now) }
     let end = monotonicNow() + 2_000_000_000
@@ -59,17 +79,46 @@ final class ChatSession: Watcher {
     transport.shutDown()
     view.end()
     _ = fcntl(0, F_SETFL, flags)
+    return status ?? 0
   }
 
-  private var endedAt: Int64 = 0
+  /// Nanoseconds after the end of the input for which a server is waited for, and for which marks are.
+  private static let longestWait: Int64 = 15_000_000_000
+  private static let longestFarewell: Int64 = 3_000_000_000
 
-  /// After the end of the input, read marks are waited for a little.
-  private var waitedLongEnough: Bool { monotonicNow() - endedAt > 3_000_000_000 }
+  /// The input has ended: is there anything left to wait for?
+  private func end() {
+    let (queued, open) = transport.core.waiting(in: session)
+    let now = monotonicNow()
+    if waiting.isEmpty, queued == 0, open == 0, view.areAllSettled {
+      // Everything was accepted or refused; marks that may still come are waited for a little.
+      let isDone = view.areAllRead || now - endedAt > Self.longestFarewell || !isConnected
+      if isDone { status = hasFailed ? 1 : 0 }
+    } else if !isConnected, now - max(endedAt, lostAt) > Self.longestWait {
+      fail(because: .noServer, 69)
+    }
+  }
+
+  /// What was not accepted will not be.
+  private func fail(because reason: FailureReason, _ code: Int32) {
+    for line in waiting {
+      let place = view.sent(line)
+      view.mark(place, .failed, reason)
+    }
+    waiting = []
+    transport.update { core, now in
+      core.abandon(session, because: reason, at: now)
+      turn(&core, now)
+    }
+    status = code
+  }
 
   // MARK: what is typed
 
-  func isReady(_ readiness: Readiness) {
-    var bytes = [UInt8](repeating: 0, count: 4_096)
+  func isReady(_ readiness: Readiness) { readInput() }
+
+  private func readInput() {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = read(0, &bytes, bytes.count)
     if count < 0, errno == EAGAIN || errno == EINTR { return }
     guard count > 0 else { return finish() }
@@ -78,16 +127,6 @@ final class ChatSession: Watcher {
 
   func deadlineCame(_ kind: UInt8) {}
   func flush() {}
-
-  private func readFile() {
-    var bytes = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = read(0, &bytes, bytes.count)
-      guard count > 0 else { break }
-      take(bytes[..<count])
-    }
-    finish()
-  }
 
   private func take(_ bytes: ArraySlice<UInt8>) {
     for key in typed.take(bytes, isTerminal: view.isTerminal) {
@@ -112,19 +151,37 @@ final class ChatSession: Watcher {
     guard !isEnding else { return }
     isEnding = true
     endedAt = monotonicNow()
+    if !isFile { try? loop.change(watch, 0, to: []) }
     loop.forget(watch)
     if typed.line.isEmpty == false, !view.isTerminal { send(typed.line) }
   }
 
   private func send(_ line: String) {
     toldTyping = false
-    let message = Message(.text(line), to: peer)
-    let id = transport.update { core, now in try? core.send(message, in: session, at: now) }
-    guard let id else {
-      view.note("the queue is full; nothing was sent")
+    // A pipe waits for room; a person is told.
+    guard waiting.isEmpty, accept(line) else {
+      if view.isTerminal { return view.note("too much waits; nothing was sent") }
+      waiting.append(line)
+      if waiting.count == 1, !isFile { try? loop.change(watch, 0, to: []) }
       return
     }
+  }
+
+  private func accept(_ line: String) -> Bool {
+    let message = Message(.text(line), to: peer)
+    guard let id = transport.update({ core, now in try? core.send(message, in: session, at: now) }) else {
+      return false
+    }
     messages[id] = view.sent(line)
+    return true
+  }
+
+  /// The queue has room again.
+  private func sendWaiting() {
+    guard !waiting.isEmpty else { return }
+    let sent = waiting.prefix { accept($0) }.count
+    waiting.removeFirst(sent)
+    if waiting.isEmpty, !isFile, !isEnding { try? loop.change(watch, 0, to: .reading) }
   }
 
   // MARK: what comes
@@ -132,33 +189,52 @@ final class ChatSession: Watcher {
   private func turn(_ core: inout ClientCore, _ now: Moment) {
     core.take(&inbox)
     guard !inbox.events.isEmpty else { return }
+    var hasRoom = false
     for event in inbox.events {
       switch event {
       case .message(let message): came(message, &core, now)
+      case .failure(let id, _, let reason): reasons[id] = reason
       case .progress(let id, _, let state):
-        if let place = messages[id] { view.mark(place, state) }
-      case .connection(_, let state, _, let reason): view.state(state, reason)
-      case .handshake(_, .refused(let refusal)):
-        view.note("the server refuses: it speaks version \(refusal.version)")
+        hasFailed = hasFailed || state == .failed
+        if let place = messages[id] { view.mark(place, state, reasons.removeValue(forKey: id)) }
+      case .connection(_, let state, _, let reason):
+        if isConnected, state != .connected { lostAt = monotonicNow() }
+        isConnected = state == .connected
+        view.state(state, reason)
+      case .handshake(_, .refused(let refusal)): refused(refusal)
       case .gaveUp(let attempts): view.note("gave up after \(attempts) attempts")
+      case .gap(_, let device, let first, let last):
+        let count = last - first + 1
+        view.note(
+          "\(count) message\(count == 1 ? "" : "s") of \(names[device] ?? peer) \(count == 1 ? "is" : "are") missing")
+      case .room: hasRoom = true
       default: break
       }
     }
+    if hasRoom { isRoom = true }
     view.show()
+  }
+
+  private func refused(_ refusal: HandshakeRefusal) {
+    let version = refusal.reason == .version ? ": it speaks version \(refusal.version)" : ""
+    view.note("the server refuses: \(refusal.reason)\(version)")
+    isRefused = true
   }
 
   private func came(_ message: ReceivedMessage, _ core: inout ClientCore, _ now: Moment) {
     guard let content = try? inbox.content(of: message) else { return }
-    let sender = content.sender ?? "server"
+    let name = content.sender ?? "server"
+    if let device = message.origin?.device, names[device] == nil, names.count < 1_024 { names[device] = name }
+    let sender = message.isLate ? "\(name) (late)" : name
     switch content.content {
     case .text(let text):
       view.came(sender, text)
       try? core.markRead(message.sequence, in: session, at: now)
     case .typing(let isTyping):
-      if sender == peer { view.isPeerTyping = isTyping }
+      if name == peer { view.isPeerTyping = isTyping }
     case .location(let place): view.came(sender, "is at \(place.name ?? "a place without a name")")
     case .image(let media), .audio(let media), .video(let media), .file(let media):
-      view.came(sender, "sent \(media.name ?? "a file") (\(media.bytes.count) bytes)")
+      view.reported(sender, "sent \(media.name ?? "a file") (\(media.bytes.count) bytes)")
     default: break
     }
   }

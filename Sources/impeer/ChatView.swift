@@ -5,8 +5,9 @@ import IMEndpoint
 struct ChatView {
   private struct Entry {
     var text: String
-    /// The state of a message of one's own.
+    /// The state of a message of one's own, and why it has failed.
     var state: MessageState?
+    var reason: FailureReason?
   }
 
   /// Whether both ends of this are a person's.
@@ -37,6 +38,16 @@ struct ChatView {
   /// Whether no message of one's own waits for anything.
   var areAllRead: Bool { entries.allSatisfy { $0.state?.isFinal ?? true } }
 
+  /// Whether the server has accepted or refused every message of one's own.
+  var areAllSettled: Bool {
+    entries.allSatisfy { entry in
+      switch entry.state {
+      case .created, .sending, .sent, .retrying: false
+      case nil, .accepted, .delivered, .read, .failed, .cancelled: true
+      }
+    }
+  }
+
   // MARK: what happens
 
   /// A line was sent; the number under which its mark is kept.
@@ -51,13 +62,23 @@ struct ChatView {
     add(Entry(text: "\(TerminalText.plain(sender)): \(TerminalText.plain(text))"))
   }
 
-  /// A message of one's own has come to another state.
-  mutating func mark(_ place: Int, _ state: MessageState) {
+  /// Somebody has sent something that is no text.
+  mutating func reported(_ sender: String, _ what: String) {
+    isPeerTyping = false
+    add(Entry(text: "\(TerminalText.plain(sender)) \(TerminalText.plain(what))"))
+  }
+
+  /// A message of one's own has come to another state, and why.
+  mutating func mark(_ place: Int, _ state: MessageState, _ reason: FailureReason? = nil) {
     guard place < entries.count, entries[place].state != state else { return }
     entries[place].state = state
+    entries[place].reason = reason
     isDirty = true
-    if !isTerminal, state == .delivered || state == .read || state == .failed {
-      say("[\(state)] \(entries[place].text)\n")
+    guard !isTerminal else { return }
+    switch state {
+    case .accepted, .delivered, .read, .failed:
+      say("[\(state)\(reason.map { ": \($0)" } ?? "")] \(entries[place].text)\n")
+    case .created, .sending, .sent, .retrying, .cancelled: break
     }
   }
 
@@ -122,14 +143,17 @@ struct ChatView {
     say(screen)
   }
 
-  private func line(_ entry: Entry) -> String { entry.text + (entry.state.map { "  " + Self.sign($0) } ?? "") }
+  private func line(_ entry: Entry) -> String {
+    entry.text + (entry.state.map { "  " + Self.sign($0) } ?? "") + (entry.reason.map { " \($0)" } ?? "")
+  }
 
   private static func sign(_ state: MessageState) -> String {
     switch state {
     case .created, .sending, .sent: "·"
     case .retrying: "↻"
-    case .delivered: "✓"
-    case .read: "✓✓"
+    case .accepted: "✓"
+    case .delivered: "✓✓"
+    case .read: "✓✓ read"
     case .failed, .cancelled: "✗"
     }
   }

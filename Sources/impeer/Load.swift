@@ -10,7 +10,7 @@ struct Load: Command {
       "load", "Send messages from many connections, and say what became of each.",
       usage: ["impeer load [--host <host>] [--port <port>] [--rate <n>] [<options>]"],
       discussion: """
-        A message counts as delivered when its acknowledgment has come. After --duration nothing new is sent; the command \
+        A message counts as delivered when the server has accepted it. After --duration nothing new is sent; the command \
         ends when the fate of every message is known, or after --drain.
 
         Exit status: 0 when every message was delivered, 1 when one was not, 2 when an alert fired.

@@ -110,8 +110,11 @@ final class LoadClient {
   }
 
   private func progress(_ id: MessageID, _ state: MessageState, _ now: Moment) {
-    guard state == .delivered || state == .failed || state == .cancelled || state == .read, id.rawValue >= firstID
-    else { return }
+    switch state {
+    case .accepted, .delivered, .read, .failed, .cancelled: break
+    case .created, .sending, .sent, .retrying: return
+    }
+    guard id.rawValue >= firstID else { return }
     let place = head + Int(id.rawValue - firstID)
     guard place < accepted.count, accepted[place] > 0 else { return }
     let began = accepted[place]

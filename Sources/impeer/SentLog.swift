@@ -23,7 +23,8 @@ struct SentLog {
       } else {
         entries[message] = Entry(report: reporter.sent(by: client, at: now), at: now, copies: 1)
       }
-    case .delivered, .read, .failed:
+    // Accepted is what a hop can know; what comes later finds no entry any more.
+    case .accepted, .delivered, .read, .failed:
       guard let entry = entries.removeValue(forKey: message) else { return }
       reporter.settled(
         entry.report, by: client, isAnswered: state != .failed, copies: entry.copies, sentAt: entry.at, at: now)

@@ -1,3 +1,4 @@
+import Glibc
 import IMCommandLine
 import IMDocuments
 import IMEndpoint
@@ -25,6 +26,9 @@ struct Serve: Command {
   var faults: [Fault] = []
   var policy = Policy.race
   var quirks = Quirks.none
+  var mailbox = MailboxSize()
+  var mailboxTotal = ByteCount(256 << 20)
+  var users: String?
   var report = ReportOptions()
   var ledger: String?
   var isJSON = false
@@ -38,6 +42,9 @@ struct Serve: Command {
       .list("--fault <fault>", \.faults, "Do this wrong; may be given several times."),
       .value("--policy <policy>", \.policy, "What is done on a bad network: racing, or plain TCP alone, to compare."),
       .value("--quirks <whose>", \.quirks, "Speak as the article's code does (seed)."),
+      .value("--mailbox <n:size>", \.mailbox, "Letters kept for a user who is away, and their bytes."),
+      .value("--mailbox-total <size>", \.mailboxTotal, "Bytes of letters kept for all users."),
+      .value("--users <file>", \.users, "Take letters for the users in this file alone, one name a line."),
       .group(\.report),
       .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
       .flag("--json", \.isJSON, "Print what was counted as one JSON object at the end."),
@@ -49,12 +56,13 @@ struct Serve: Command {
     handleSignals()
     raiseDescriptorLimit()
     do throws(Complaint) {
+      let names = try readUsers()
       let ledger: Ledger? = if let path = self.ledger { try Ledger(path) } else { nil }
       let security = try server.security()
       let endpoint = try server.endpoint()
       let reporter = try Reporter(report, .server, server: endpoint, isQuiet: isQuiet)
       do throws(TransportError) {
-        try serve(at: endpoint, security, ledger, reporter)
+        try serve(at: endpoint, security, ledger, reporter, names)
       } catch {
         throw Complaint(error.description, .system)
       }
@@ -74,15 +82,41 @@ struct Serve: Command {
     configuration.service = isEcho ? .echo : isSink ? .deliver : .forward
     if quirks == .seed { configuration.speech = .seed }
     faults.apply(to: &configuration)
+    configuration.mailboxes = MailboxLimits(
+      letters: mailbox.letters, bytes: mailbox.bytes.bytes, total: mailboxTotal.bytes)
     configuration.tellsMessages = ledger != nil || !isSink
     configuration.reports = report.isWanted ? .all : []
     return configuration
   }
 
-  private func serve(at endpoint: Endpoint, _ security: TLSContext?, _ ledger: Ledger?, _ reporter: Reporter?)
-    throws(TransportError)
-  {
+  /// The users that `--users` names; nil without it.
+  private func readUsers() throws(Complaint) -> Set<String>? {
+    guard let users else { return nil }
+    guard let file = fopen(users, "re") else {
+      throw Complaint("open \(users): \(String(cString: strerror(errno)))", .noInput)
+    }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 65_536)
+    while bytes.count <= Self.longestUsers {
+      let count = fread(&piece, 1, piece.count, file)
+      guard count > 0 else { break }
+      bytes += piece[..<count]
+    }
+    guard bytes.count <= Self.longestUsers, let text = String(validating: bytes, as: UTF8.self) else {
+      throw Complaint("\(users) is not text in UTF-8 of at most 64 MiB", .data)
+    }
+    return Set(text.split(whereSeparator: \.isNewline).map(String.init))
+  }
+
+  private static var longestUsers: Int { 64 << 20 }
+
+  private func serve(
+    at endpoint: Endpoint, _ security: TLSContext?, _ ledger: Ledger?, _ reporter: Reporter?, _ names: Set<String>?
+  ) throws(TransportError) {
     let loop = try EventLoop()
+    var configuration = configuration
+    configuration.users = names
     let transport = LinuxTransport(
       ForgetfulCore(ServerCore(configuration), memory: faults.memory), loop: loop, tls: security)
     transport.tunesSockets = policy == .race && quirks == .none

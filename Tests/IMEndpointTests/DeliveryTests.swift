@@ -42,7 +42,7 @@ func deliver(
   }
   simulation.onClientEvent = { client, event, _ in
     guard case .progress(let id, _, let state) = event else { return }
-    if state == .delivered, let at = sentAt[client].removeValue(forKey: id) {
+    if state == .accepted, let at = sentAt[client].removeValue(forKey: id) {
       outcome.delivered += 1
       outcome.latencies.append(simulation.now - at)
     }

@@ -89,7 +89,7 @@ import Testing
     var delivered = 0
     simulation.onClientEvent = { _, event, _ in
       if case .handshake(_, let outcome) = event { outcomes.append(outcome) }
-      if case .progress(_, _, .delivered) = event { delivered += 1 }
+      if case .progress(_, _, .accepted) = event { delivered += 1 }
     }
     var configuration = simulation.configuration()
     configuration.useSeedPolicy()

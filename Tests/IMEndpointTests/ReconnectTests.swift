@@ -78,7 +78,7 @@ import Testing
     var delivered = 0
     simulation.onClientEvent = { _, event, _ in
       if case .gaveUp(let attempts) = event { gaveUp.append(attempts) }
-      if case .progress(_, _, .delivered) = event { delivered += 1 }
+      if case .progress(_, _, .accepted) = event { delivered += 1 }
     }
     var configuration = simulation.configuration()
     configuration.reconnect.maximumAttempts = 4
@@ -99,7 +99,7 @@ import Testing
     var first = [Double?](repeating: nil, count: 10)
     let simulation = Simulation(Conditions(outages: [outage]), seed: seed)
     simulation.onClientEvent = { client, event, _ in
-      if case .progress(_, _, .delivered) = event, simulation.now > outage.upperBound, first[client] == nil {
+      if case .progress(_, _, .accepted) = event, simulation.now > outage.upperBound, first[client] == nil {
         first[client] = simulation.now - outage.upperBound
       }
     }

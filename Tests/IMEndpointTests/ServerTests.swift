@@ -32,7 +32,7 @@ import Testing
     simulation.settle(client: 0)
     simulation.run(until: 1_003)
     #expect(heard == [Message(.text("hello"), to: "user1", from: "user0")])
-    #expect(life == [.created, .sending, .sent, .delivered, .read])
+    #expect(life.filter { $0 != .failed } == [.created, .sending, .sent, .accepted, .delivered, .read])
     try simulation.clients[0].send(Message(.text("to whom?")), in: sessions[0], at: simulation.moment)
     simulation.settle(client: 0)
     simulation.run(until: 1_004)
@@ -92,24 +92,6 @@ import Testing
     #expect(heard[first.client]?.count == 1)
     #expect(read == 3)
     #expect(simulation.server.undeliverable == 0)
-  }
-
-  @Test func theLetterboxIsBounded() {
-    var box = Letterbox()
-    func letter(_ count: Int, at seconds: Double) -> Letterbox.Letter {
-      Letterbox.Letter(
-        body: [UInt8](repeating: 0, count: count), category: .normal, origin: SessionID(place: 0),
-        sequence: SequenceNumber(.normal, 1), at: .seconds(seconds))
-    }
-    let ofOne = (0..<2_000).count { _ in box.put(letter(10, at: 1), for: "a", memory: .seconds(60)) }
-    #expect(ofOne == Letterbox.limitOfUser)
-    let large = (0..<20).count { box.put(letter(1 << 20, at: 2), for: "b\($0)", memory: .seconds(60)) }
-    #expect(large == 15)
-    // What is too old makes room.
-    let isPut = box.put(letter(1 << 20, at: 61.5), for: "c", memory: .seconds(60))
-    #expect(isPut && box.count == 16)
-    let (old, kept) = (box.take("a"), box.take("b0"))
-    #expect(old.isEmpty && kept.count == 1 && box.count == 15)
   }
 
   @Test func whoIsAwayGetsItLater() throws {
@@ -215,7 +197,7 @@ import Testing
     server.faults = faults
     let simulation = Simulation(server: server, seed: 1)
     var delivered = 0
-    simulation.onClientEvent = { _, event, _ in if case .progress(_, _, .delivered) = event { delivered += 1 } }
+    simulation.onClientEvent = { _, event, _ in if case .progress(_, _, .accepted) = event { delivered += 1 } }
     let (client, session) = try simulation.addClient()
     for number in 0..<count {
       simulation.after(Double(number) * 0.1) {
@@ -272,7 +254,13 @@ import Testing
     var server = ServerCore(configuration)
     for session: UInt16 in 0..<30 {
       guard let id = server.accepted(from: Simulation.address, at: .seconds(Double(session))) else { continue }
+      let body = HandshakeRequest(
+        version: .current, features: .all, identity: ClientIdentity(high: 1, low: UInt64(session)), secret: .random()
+      ).encoded
       var bytes: [UInt8] = []
+      FrameHeader(control: body, SequenceNumber(.control, 1), version: .current, time: 0, session: session)
+        .append(to: &bytes)
+      bytes += body
       FrameHeader(kind: .data, sequence: SequenceNumber(.normal, 1), time: 0, session: session).append(to: &bytes)
       _ = server.received(bytes.span.bytes, on: id, at: .seconds(Double(session)))
       server.closed(id, because: .finished, at: .seconds(Double(session)))
@@ -283,6 +271,25 @@ import Testing
     let end = Moment.seconds(30).advanced(by: configuration.memory)
     server.deadlineReached(at: end)
     #expect(server.sessionCount == 0 && server.sessionsExpired == 10 && server.sessionsEvicted == 20)
+    #expect(server.devices.allSatisfy { !$0.isKnown })
+  }
+
+  /// Who does not say who it is cannot be told from anybody else: its sessions end with their connection.
+  @Test func aSessionWithoutASecretIsItsConnections() {
+    var server = ServerCore(ServerConfiguration(seed: 1))
+    for identity in [nil, ClientIdentity(high: 1, low: 2)] {
+      guard let id = server.accepted(from: Simulation.address, at: .seconds(1)),
+        let other = server.accepted(from: Simulation.address, at: .seconds(1))
+      else { return }
+      let body = HandshakeRequest(version: .current, features: .all, identity: identity).encoded
+      var bytes: [UInt8] = []
+      FrameHeader(control: body, SequenceNumber(.control, 1), version: .current, time: 0, session: 9).append(to: &bytes)
+      bytes += body
+      for connection in [id, other] { _ = server.received(bytes.span.bytes, on: connection, at: .seconds(1)) }
+      #expect(server.sessionCount == 2)
+      for connection in [id, other] { server.closed(connection, because: .finished, at: .seconds(2)) }
+      #expect(server.sessionCount == 0 && server.devices.allSatisfy { !$0.isKnown })
+    }
   }
 
   @Test func oneConnectionDoesNotFillTheServer() {

@@ -6,22 +6,23 @@ import Testing
   /// What the tables are to say, written a second time: a row a state, a column an event, `.` for illegal.
   private static let connection = """
                     connect connectSuccess connectFailure networkError disconnect disconnectComplete forceDisconnect reconnect
-      disconnected  connecting . . . . . disconnected connecting
-      connecting    . connected disconnected disconnected disconnecting . disconnected .
-      connected     . . . disconnected disconnecting . disconnected connecting
-      disconnecting . . . disconnected . disconnected disconnected .
+      disconnected  connecting connected disconnected . . disconnected disconnected connecting
+      connecting    connecting connected disconnected disconnected disconnecting . disconnected .
+      connected     . . . disconnected disconnecting . disconnected .
+      disconnecting . . . . . disconnected disconnected .
     """
 
   private static let message = """
-                dequeue write acknowledge receipt retry fail cancel
-      created   sending . . . . failed cancelled
-      sending   . sent . . retrying failed cancelled
-      sent      . . delivered read retrying failed cancelled
-      delivered . . . read . . .
-      read      . . . . . . .
-      failed    . . . . . . .
-      retrying  . sent delivered read . failed cancelled
-      cancelled . . . . . . .
+                dequeue write acknowledge deliver receipt retry fail cancel
+      created   sending . . . . . failed cancelled
+      sending   . sent . . . retrying failed cancelled
+      sent      . . accepted delivered read retrying failed cancelled
+      accepted  . . . delivered read . failed .
+      delivered . . . . read . . .
+      read      . . . . . . . .
+      failed    . . . . . . . .
+      retrying  . sent accepted delivered read . failed cancelled
+      cancelled . . . . . . . .
     """
 
   private func rows(_ text: String) -> (columns: [String], rows: [[String]]) {
@@ -57,7 +58,7 @@ import Testing
 
   @Test func everyPairOfStateAndEventOfAMessage() {
     let (columns, rows) = rows(Self.message)
-    let events: [MessageEvent] = [.dequeue, .write, .acknowledge, .receipt, .retry, .fail, .cancel]
+    let events: [MessageEvent] = [.dequeue, .write, .acknowledge, .deliver, .receipt, .retry, .fail, .cancel]
     #expect(columns == events.map { "\($0)" } && rows.map { $0[0] } == MessageState.allCases.map { "\($0)" })
     for (state, row) in zip(MessageState.allCases, rows) {
       for (event, wanted) in zip(events, row.dropFirst()) {
@@ -70,8 +71,8 @@ import Testing
 
   @Test func anIllegalEventNamesBothAndChangesNothing() throws {
     var machine = ConnectionMachine(at: .seconds(0))
-    let illegal = #expect(throws: IllegalConnectionEvent.self) { try machine.handle(.connectSuccess, at: .seconds(1)) }
-    #expect(illegal?.description == "connectSuccess is not possible while disconnected")
+    let illegal = #expect(throws: IllegalConnectionEvent.self) { try machine.handle(.networkError, at: .seconds(1)) }
+    #expect(illegal?.description == "networkError is not possible while disconnected")
     #expect(machine.state == .disconnected)
     #expect(machine.time(in: .disconnected, until: .seconds(2)) == .seconds(2))
   }
@@ -106,7 +107,7 @@ import Testing
     try simulation.clients[client].send(Message(.text("hello")), in: session, at: simulation.moment)
     simulation.settle(client: client)
     simulation.run(until: 1_010)
-    #expect(life == [.created, .sending, .sent, .delivered, .read])
+    #expect(life == [.created, .sending, .sent, .accepted, .read])
   }
 
   @Test func aMessageCanBeFollowed() async throws {
@@ -130,7 +131,7 @@ import Testing
     observers.finishAll()
     var seen: [MessageState] = []
     for await state in states { seen.append(state) }
-    #expect(seen == [.created, .sending, .sent, .delivered, .read])
+    #expect(seen == [.created, .sending, .sent, .accepted, .read])
     var count = 0
     for await _ in others { count += 1 }
     #expect(count == 5)
@@ -146,7 +147,7 @@ import Testing
     try simulation.clients[client].send(Message(.text("hello")), in: session, at: simulation.moment)
     simulation.settle(client: client)
     simulation.run(until: 1_010)
-    #expect(life == [.created, .sending, .sent, .retrying, .sent, .delivered])
+    #expect(life == [.created, .sending, .sent, .retrying, .sent, .accepted])
   }
 
   /// What has gone out is not sent again; its answer, which comes all the same, is counted and changes nothing.
@@ -173,7 +174,7 @@ import Testing
     #expect(simulation.clients[client].waiting(in: session).unacknowledged == 1)
     simulation.run(until: 1_007)
     #expect(!cancel(messages[0]))
-    #expect(lives[messages[0]] == [.created, .sending, .sent, .delivered])
+    #expect(lives[messages[0]] == [.created, .sending, .sent, .accepted])
     #expect(lives[messages[1]] == [.created, .sending, .sent, .cancelled])
     let metrics = simulation.clients[client].metrics
     #expect(metrics.duplicateAcknowledgments == 1 && metrics.messagesAcknowledged == 1)
@@ -185,7 +186,7 @@ import Testing
     simulation.run(until: 1_009)
     #expect(cancel(lost[1]))
     simulation.run(until: 1_020)
-    #expect(lives[lost[0]]?.last == .delivered && lives[lost[1]]?.last == .cancelled)
+    #expect(lives[lost[0]]?.last == .accepted && lives[lost[1]]?.last == .cancelled)
     #expect(simulation.clients[client].waiting(in: session) == (0, 0))
   }
 

@@ -11,15 +11,18 @@
 /// `ClientCore` itself.
 public final class Client: Sendable {
   /// What happens, in its order. One task can go through it; events that nobody takes are kept, and messages with them.
-  public let events: AsyncStream<ClientEvent>
+  public let events: ClientEvents
   private let thread: LoopThread<ClientDriver>
 
   /// A client that does nothing yet. `tls` secures every connection. Throws where the system has no descriptors or threads
   /// left.
   public init(_ configuration: ClientConfiguration, tls: sending TLSContext? = nil) throws(TransportError) {
     let (events, continuation) = AsyncStream.makeStream(of: ClientEvent.self)
-    self.events = events
-    thread = try LoopThread { loop in ClientDriver(configuration, loop, tls, continuation) }
+    let thread = try LoopThread { loop in ClientDriver(configuration, loop, tls, continuation) }
+    self.thread = thread
+    self.events = ClientEvents(stream: events) { kind, sequence in
+      thread.tell { $0.took(kind, sequence, isAsked: false) }
+    }
   }
 
   deinit { thread.stop { $0.shutDown() } }
@@ -27,9 +30,18 @@ public final class Client: Sendable {
   /// Begins to connect, and goes on until `disconnect`: `events` say what comes of it.
   public func connect() async { await thread.perform { $0.connect() } }
 
-  /// Sends what waits, for at most `ClientConfiguration.farewell`, then ends the connection. Returns when it is gone. Messages
-  /// that were not delivered are kept, and go out after another `connect`.
-  public func disconnect() async { await thread.wait { $0.disconnect($1) } }
+  /// Sends what waits, for at most `ClientConfiguration.farewell`, then ends the connection; at once where there is none, and
+  /// no further attempt follows. Returns when it is gone. Messages that were not accepted are kept, and go out after another
+  /// `connect`.
+  /// - Returns: how many are kept, receipts included.
+  @discardableResult
+  public func disconnect() async -> Int {
+    await thread.wait { $0.disconnect($1) }
+    return await thread.perform { $0.waiting }
+  }
+
+  /// Ends the connection, or the attempt to make one, at once. What waits is kept, for another `connect`.
+  public func forceDisconnect() async { await thread.perform { $0.forceDisconnect() } }
 
   /// Takes a message. It goes out as soon as its turn comes, now or when there is a connection again.
   ///
@@ -45,6 +57,11 @@ public final class Client: Sendable {
   /// - Returns: whether it was taken back.
   @discardableResult
   public func cancel(_ message: SentMessage) async -> Bool { await thread.perform { $0.cancel(message) } }
+
+  /// Tells the sender of a message that the application has it, where `ClientConfiguration.acknowledges` is `.manual`.
+  public func acknowledge(_ message: IncomingMessage) async {
+    await thread.perform { $0.took(message.kind, message.sequence, isAsked: true) }
+  }
 
   /// Tells the sender of a message that it has been read.
   public func markRead(_ message: IncomingMessage) async throws(SendError) {

@@ -5,6 +5,7 @@ final class ClientDriver {
   private var sessions: [SessionKind: SessionID] = [:]
   private var inbox = Inbox()
   private var observers = MessageObservers()
+  private let acknowledges: Acknowledgment
   private var isWanted = false
   /// Who waits until there is no connection any more.
   private var leaving: [CheckedContinuation<Void, Never>] = []
@@ -14,6 +15,9 @@ final class ClientDriver {
     _ events: AsyncStream<ClientEvent>.Continuation
   ) {
     self.events = events
+    acknowledges = configuration.acknowledges
+    var configuration = configuration
+    configuration.acknowledges = .manual
     transport = LinuxTransport(ClientCore(configuration), loop: loop, tls: tls)
     // Where the system does not tell of routes, the path counts as one that never changes.
     try? transport.watchPath(to: configuration.server)
@@ -37,12 +41,21 @@ final class ClientDriver {
   func disconnect(_ continuation: CheckedContinuation<Void, Never>) {
     isWanted = false
     leaving.append(continuation)
-    for session in sessions.values {
-      transport.update { core, now in
-        if core.state(of: session) != .disconnected { try? core.disconnect(session, at: now) }
-      }
-    }
+    for session in sessions.values { transport.update { try? $0.disconnect(session, at: $1) } }
     tellWhoLeaves(transport.core)
+  }
+
+  func forceDisconnect() {
+    isWanted = false
+    for session in sessions.values { transport.update { $0.forceDisconnect(session, at: $1) } }
+  }
+
+  /// Messages that wait, for their turn or for their answer.
+  var waiting: Int {
+    sessions.values.reduce(0) { count, session in
+      let waiting = transport.core.waiting(in: session)
+      return count + waiting.queued + waiting.unacknowledged
+    }
   }
 
   func shutDown() {
@@ -84,6 +97,13 @@ final class ClientDriver {
     return transport.update { $0.cancel(message.id, in: session, at: $1) }
   }
 
+  /// The application has taken a message: `isAsked` when it says so, else because it came for the next event.
+  func took(_ kind: SessionKind, _ sequence: SequenceNumber, isAsked: Bool) {
+    guard isAsked || acknowledges == .onTake else { return }
+    let session = session(kind)
+    transport.update { $0.acknowledge(sequence, in: session, at: $1) }
+  }
+
   func markRead(_ message: IncomingMessage) -> Result<Void, SendError> {
     let session = session(message.kind)
     return transport.update { core, now in
@@ -106,6 +126,8 @@ final class ClientDriver {
     case .connection(let session, let state, _, let reason) where session == sessions[.chat]:
       events.yield(.connection(state, reason))
     case .handshake(let session, .refused(let refusal)): events.yield(.refused(kind(session), refusal))
+    case .failure(let message, _, let reason): events.yield(.failed(message, reason))
+    case .gap(_, let device, let first, let last): events.yield(.gap(device, first...last))
     case .read(_, let sequence): events.yield(.read(sequence))
     case .gaveUp(let attempts): events.yield(.gaveUp(attempts: attempts))
     case .quality(let quality): events.yield(.quality(quality))
@@ -122,10 +144,14 @@ final class ClientDriver {
       events.yield(
         .message(
           IncomingMessage(
-            content: message.content, sender: message.sender, group: message.group, sentAt: received.time,
+            content: message.content, sender: message.sender, group: message.group,
+            sentAt: received.origin?.milliseconds ?? UInt64(received.time) * 1_000, serverAt: received.time,
+            device: received.origin?.device, number: received.origin?.number ?? 0, isLate: received.isLate,
             kind: kind(received.session), sequence: received.sequence)))
     } catch {
       events.yield(.unreadable(error, body: [UInt8](body)))
+      // It will be no better a second time.
+      took(kind(received.session), received.sequence, isAsked: true)
     }
   }
 

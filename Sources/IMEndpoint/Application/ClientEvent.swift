@@ -2,6 +2,10 @@
 public enum ClientEvent: Sendable {
   /// A message has come. Each comes once, however often it was sent.
   case message(IncomingMessage)
+  /// A message that was sent will not arrive, and why. `SentMessage.states` ends with `failed`.
+  case failed(MessageID, FailureReason)
+  /// Messages of this device, from one number to another, have not come in time. Those after them go on without.
+  case gap(ClientIdentity, ClosedRange<UInt64>)
   /// Something has come that is no message: why, and its bytes.
   case unreadable(MessageError, body: [UInt8])
   /// The connection has come to another state, and why it is gone. Messages can be sent in every state.
@@ -26,8 +30,16 @@ public struct IncomingMessage: Sendable {
   public var sender: String?
   /// The group it was sent to.
   public var group: String?
-  /// When it was sent, by the sender's clock: seconds since 1970.
-  public var sentAt: UInt32
+  /// When it was sent, by the sender's clock: milliseconds since 1970.
+  public var sentAt: UInt64
+  /// When the server sent it here, by the server's clock: seconds since 1970.
+  public var serverAt: UInt32
+  /// The device that it comes from, and its number there; 0: outside the order.
+  public var device: ClientIdentity?
+  /// See `device`.
+  public var number: UInt64
+  /// Whether it comes after messages that were sent later.
+  public var isLate: Bool
   /// The kind of session it came in.
   public var kind: SessionKind
   /// Its number in that session.
@@ -40,7 +52,8 @@ public struct SentMessage: Sendable {
   public var id: MessageID
   /// The kind of session it is sent in.
   public var kind: SessionKind
-  /// The states that it comes to: `created`, `sending`, `sent`, `delivered`, `read`, and `retrying` where the network is bad.
+  /// The states that it comes to: `created`, `sending`, `sent`, `accepted` by the server, `delivered` to a recipient's
+  /// application, `read`, and `retrying` where the network is bad.
   /// The sequence ends behind `read`, `failed` and `cancelled`, and with the client. One task can go through it.
   public var states: AsyncStream<MessageState>
 }

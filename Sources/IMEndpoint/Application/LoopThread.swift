@@ -37,6 +37,11 @@ final class LoopThread<Content>: @unchecked Sendable {
     }
   }
 
+  /// Has `work` run on the loop's thread, and goes on.
+  func tell(_ work: @escaping @Sendable (Content) -> Void) {
+    loop.remote.perform { [self] in work(content) }
+  }
+
   /// Has `work` run on the loop's thread, and waits for what it gives.
   func perform<Result: Sendable>(_ work: @escaping @Sendable (Content) -> Result) async -> Result {
     await withCheckedContinuation { continuation in

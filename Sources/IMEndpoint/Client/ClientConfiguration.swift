@@ -6,6 +6,8 @@ public struct ClientConfiguration: Hashable, Sendable {
   public var server: Endpoint
   /// Who this client is.
   public var identity: ClientIdentity
+  /// What proves that this client is the one its identity names.
+  public var secret: DeviceSecret
   /// The name under which others can write to it.
   public var user: String?
   /// What everything drawn at random follows from. Clients that start together need different ones.
@@ -32,13 +34,22 @@ public struct ClientConfiguration: Hashable, Sendable {
   public var messageLifetime: Duration?
   /// Which states of messages are told.
   public var reports = MessageStates.all
+  /// When senders are told that the application has their messages.
+  public var acknowledges = Acknowledgment.onTake
+  /// A message that has overtaken others waits for them for so long; then the application is told what is missing.
+  public var orderTimeout = Duration.seconds(10)
+  /// For how long the server is to wait for this client without a connection, keeping what comes for it: for an application
+  /// that keeps its identity and its secret. Zero: as long as a network may be away for a moment.
+  public var expiry = Duration.zero
 
   /// What this library recommends, for a client of `server`.
   public init(
-    server: Endpoint, identity: ClientIdentity = .random(), user: String? = nil, seed: UInt64 = .random(in: 0 ... .max)
+    server: Endpoint, identity: ClientIdentity = .random(), secret: DeviceSecret = .random(), user: String? = nil,
+    seed: UInt64 = .random(in: 0 ... .max)
   ) {
     self.server = server
     self.identity = identity
+    self.secret = secret
     self.user = user
     self.seed = seed
   }
@@ -60,6 +71,14 @@ public struct ClientConfiguration: Hashable, Sendable {
     reconnect.cellularDelay = .zero
     reconnect.firstIsDelayed = true
   }
+}
+
+/// When senders are told that an application has their messages.
+public enum Acknowledgment: Hashable, Sendable {
+  /// When it has taken them: it comes back for more.
+  case onTake
+  /// When it says so.
+  case manual
 }
 
 /// What happens to messages whose answer is overdue.

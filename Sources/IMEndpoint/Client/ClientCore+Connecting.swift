@@ -1,9 +1,11 @@
 /// Connections: when one is wanted, when another, and when one is given up.
 extension ClientCore {
-  /// Connects a session. If the client has a connection, that is at once.
+  /// Connects a session. If the client has a connection, that is at once. One that is connecting goes on.
   public mutating func connect(_ id: SessionID, at now: Moment) throws(IllegalConnectionEvent) {
     guard let place = place(of: id) else { return }
     let before = sessions[place].machine.state
+    sessions[place].isWanted = before == .connecting || sessions[place].isWanted
+    if before == .connecting { return }
     let after = try sessions[place].machine.handle(.connect, at: now)
     tell(.connection(id, after, .connect, nil))
     sessions[place].isWanted = true
@@ -17,9 +19,17 @@ extension ClientCore {
     steer(at: now)
   }
 
-  /// Disconnects a session once what waits has been sent and answered, or when the farewell has lasted too long.
+  /// Disconnects a session once what waits has been sent and answered, or when the farewell has lasted too long; at once where
+  /// there is no connection, and then no further attempt is made. It may be called in every state.
   public mutating func disconnect(_ id: SessionID, at now: Moment) throws(IllegalConnectionEvent) {
     guard let place = place(of: id) else { return }
+    switch sessions[place].machine.state {
+    case .disconnected:
+      sessions[place].isWanted = false
+      return steer(at: now)
+    case .disconnecting: return
+    case .connecting, .connected: break
+    }
     let after = try sessions[place].machine.handle(.disconnect, at: now)
     tell(.connection(id, after, .disconnect, .requested))
     sessions[place].isWanted = false

@@ -122,7 +122,7 @@ extension ClientCore {
     isProbing = false
     abandonDead(racing, at: now)
     var needsMore = false
-    for place in sessions.indices where sessions[place].announced != 0 {
+    for place in sessions.indices where sessions[place].announced != 0 && mayTransmit(place) {
       var entry = sessions[place].traffic.pending.first
       for _ in 0..<min(512, sessions[place].traffic.pending.count) where entry >= 0 {
         let next = sessions[place].traffic.pending.after(entry)
@@ -210,12 +210,17 @@ extension ClientCore {
   }
 
   /// Gives a frame up.
-  mutating func giveUp(_ entry: Int32, of place: Int) {
+  mutating func giveUp(_ entry: Int32, of place: Int, because reason: FailureReason = .timedOut) {
     let pending = sessions[place].traffic.pending[entry]
     withdraw(entry, of: place)
-    guard pending.kind == .data else { return }
+    if pending.kind == .data { failed(pending.id, place, because: reason) }
+  }
+
+  /// A message will not arrive.
+  mutating func failed(_ message: MessageID, _ place: Int, because reason: FailureReason) {
     metrics.messagesFailed += 1
-    tell(pending.id, sessions[place].id, .failed)
+    tell(.failure(message, sessions[place].id, reason))
+    tell(message, sessions[place].id, .failed)
   }
 
   /// Takes a frame out that is not waited for any more.

@@ -84,11 +84,20 @@ extension ClientCore {
     case .control:
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
       if let response = HandshakeResponse(decoding: body) { answered(place, response, at: now) }
+      if let range = TLV.value(of: .refused, in: body), range.count == 10 {
+        turnedAway(body, range, place, on: link, at: now)
+      }
     case .receipt:
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
       guard sessions[place].traffic.isFirst(header.sequence) else {
         metrics.duplicatesReceived += 1
         return
+      }
+      if let range = TLV.value(of: .delivered, in: body) {
+        for start in stride(from: range.lowerBound, to: range.upperBound - 3, by: 4) {
+          let number = UInt32(truncatingIfNeeded: TLV.number(body, start..<start + 4))
+          wasDelivered(SequenceNumber(rawValue: number), in: place, at: now)
+        }
       }
       if let range = TLV.value(of: .readReceipt, in: body), range.count == 4 {
         let number = UInt32(truncatingIfNeeded: TLV.number(body, range))
@@ -100,9 +109,7 @@ extension ClientCore {
         metrics.duplicatesReceived += 1
         return
       }
-      metrics.messagesReceived += 1
-      metrics.payloadBytes += UInt64(body.byteCount)
-      tell(.message(inbox.add(header, body, session: sessions[place].id, connection: connection(link))))
+      arrived(header, body, place, on: link, at: now)
     }
   }
 
@@ -152,7 +159,41 @@ extension ClientCore {
     guard pending.kind == .data else { return }
     metrics.messagesAcknowledged += 1
     sessions[place].traffic.reads.note(sequence, pending.id)
-    if MessageMachine.next(pending.state, .acknowledge) != nil { tell(pending.id, sessions[place].id, .delivered) }
+    if MessageMachine.next(pending.state, .acknowledge) != nil { tell(pending.id, sessions[place].id, .accepted) }
+  }
+
+  /// A recipient's application has taken a message.
+  private mutating func wasDelivered(_ sequence: SequenceNumber, in place: Int, at now: Moment) {
+    if let entry = sessions[place].traffic.pending.find(sequence) {
+      // The receipt has overtaken the acknowledgment, and says more.
+      let pending = sessions[place].traffic.pending[entry]
+      guard pending.kind == .data else { return }
+      release(pending.carriers, heardOn: 8, at: now)
+      sessions[place].traffic.pending.remove(entry)
+      metrics.messagesAcknowledged += 1
+      sessions[place].traffic.reads.note(sequence, pending.id)
+      tell(pending.id, sessions[place].id, .delivered)
+    } else if let id = sessions[place].traffic.reads.message(sequence) {
+      tell(id, sessions[place].id, .delivered)
+    }
+  }
+
+  /// The server says that a message will not arrive.
+  private mutating func turnedAway(_ body: RawSpan, _ range: Range<Int>, _ place: Int, on link: Int, at now: Moment) {
+    let sequence = SequenceNumber(
+      rawValue: UInt32(truncatingIfNeeded: TLV.number(body, range.lowerBound..<range.lowerBound + 4)))
+    let number = UInt16(truncatingIfNeeded: TLV.number(body, range.lowerBound + 4..<range.lowerBound + 6))
+    let reason = FailureReason(rawValue: number) ?? .other
+    if let entry = sessions[place].traffic.pending.find(sequence) {
+      let pending = sessions[place].traffic.pending[entry]
+      guard pending.kind == .data else { return }
+      budget.acknowledged()
+      release(pending.carriers, heardOn: link, at: now)
+      sessions[place].traffic.pending.remove(entry)
+      failed(pending.id, place, because: reason)
+    } else if let id = sessions[place].traffic.reads.take(sequence) {
+      failed(id, place, because: reason)
+    }
   }
 
   /// Connections that carried a frame have one less to wait for.
@@ -210,6 +251,14 @@ extension ClientCore {
     guard sessions[place].handshake.phase != .refused else { return }
     sessions[place].handshake.phase = .refused
     sessions[place].isWanted = false
+    // Nothing of it goes out on any connection, nor is waited for there.
+    sessions[place].announced = 0
+    var entry = sessions[place].traffic.pending.first
+    while entry >= 0 {
+      release(sessions[place].traffic.pending[entry].carriers, heardOn: 8, at: now)
+      entry = sessions[place].traffic.pending.after(entry)
+    }
+    sessions[place].traffic.pending.dropCarriers(0xff)
     tell(.handshake(sessions[place].id, .refused(refusal)))
     move(place, .forceDisconnect, refusal.reason == .version ? .version : .rejected, at: now)
   }
@@ -241,6 +290,7 @@ extension Inbox {
     body.withUnsafeBytes { bytes.append(contentsOf: $0) }
     return ReceivedMessage(
       session: session, sequence: header.sequence, connection: connection, time: header.time, offset: offset,
-      byteCount: body.byteCount, isCompressed: header.compression == 1, isEncrypted: header.encryption > 1)
+      byteCount: body.byteCount, isCompressed: header.compression == 1, origin: nil, isLate: false,
+      isEncrypted: header.encryption > 1)
   }
 }

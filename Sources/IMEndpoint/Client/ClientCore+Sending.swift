@@ -15,7 +15,19 @@ extension ClientCore {
   public mutating func send(_ message: Message, priority: Priority = .normal, in session: SessionID, at now: Moment)
     throws(SendError) -> MessageID
   {
-    try send(body: message.encoded, category: message.category, priority: priority, in: session, at: now)
+    guard let name = message.group ?? message.recipient else {
+      return try send(body: message.encoded, category: message.category, priority: priority, in: session, at: now)
+    }
+    let conversation = Conversation(
+      name: name, isGroup: message.group != nil, lane: MessageOrigin.lane(message.content.category, priority))
+    let origin = MessageOrigin(
+      device: configuration.identity, number: message.isOrdered ? numbers.upcoming(conversation) : 0,
+      milliseconds: unixMilliseconds(now))
+    var body = message.encoded
+    TLV.append(.origin, origin.outgoing, to: &body)
+    let id = try send(body: body, category: message.category, priority: priority, in: session, at: now)
+    if message.isOrdered { numbers.take(conversation) }
+    return id
   }
 
   /// Takes a message whose body is encoded already.
@@ -32,6 +44,30 @@ extension ClientCore {
     var body: [UInt8] = []
     TLV.append(.readReceipt, TLV.bigEndian(sequence.rawValue), to: &body)
     try accept(.receipt, body, .normal, .normal, session, at: now)
+  }
+
+  mutating func sendReceipt(_ body: [UInt8], in session: SessionID, at now: Moment) throws(SendError) {
+    try accept(.receipt, body, .normal, .normal, session, at: now)
+  }
+
+  /// Gives up everything that waits in a session, for its turn or for its answer, and says why. It may have arrived.
+  /// - Returns: how many messages that were.
+  @discardableResult
+  public mutating func abandon(_ session: SessionID, because reason: FailureReason, at now: Moment) -> Int {
+    guard let place = place(of: session) else { return 0 }
+    var count = 0
+    while sessions[place].traffic.pending.first >= 0 {
+      let entry = sessions[place].traffic.pending.first
+      if sessions[place].traffic.pending[entry].kind == .data { count += 1 }
+      giveUp(entry, of: place, because: reason)
+    }
+    for message in sessions[place].traffic.queues.removeOlder(than: .seconds(-1), at: now)
+    where message.id.rawValue != 0 {
+      count += 1
+      failed(message.id, place, because: reason)
+    }
+    if sessions[place].machine.state == .disconnecting { finishFarewells(at: now) }
+    return count
   }
 
   /// Takes a message back that has no answer yet. One that has gone out is not sent again, though it may have arrived; an
@@ -134,7 +170,7 @@ extension ClientCore {
     return moved == share
   }
 
-  private func mayTransmit(_ place: Int) -> Bool {
+  func mayTransmit(_ place: Int) -> Bool {
     sessions[place].machine.state == .connected || sessions[place].machine.state == .disconnecting
   }
 
@@ -205,7 +241,12 @@ extension ClientCore {
     var request = HandshakeRequest(version: speech.version, features: speech.features)
     if speech.introducesItself {
       request.identity = configuration.identity
+      request.secret = configuration.secret
       request.user = configuration.user
+      request.instance = instance
+      if configuration.expiry > .zero {
+        request.expiry = UInt32(clamping: configuration.expiry.wholeNanoseconds / 1_000_000_000)
+      }
       request.unsettled = sessions[place].traffic.unsettled()
     }
     writeControl(request.encoded, of: place, on: link, at: now)

@@ -78,6 +78,7 @@ extension ClientCore {
 
   /// See `EndpointCore`.
   public mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
+    clock = now
     guard let link = link(connection), links[link].phase == .open else {
       metrics.bytesReceived += UInt64(bytes.byteCount)
       return Intake(consumed: bytes.byteCount, wanted: FrameHeader.byteCount)
@@ -87,6 +88,10 @@ extension ClientCore {
     guard links[link].phase == .open, intake.consumed > 0 else { return intake }
     links[link].heardAt = now
     links[link].suspectSince = nil
+    if !unconfirmed.isEmpty {
+      handed += unconfirmed
+      unconfirmed = []
+    }
     if reconnector.attempts != 0 { reconnector.succeeded() }
     heartbeat.alive(at: now)
     pump(at: now)
@@ -182,6 +187,8 @@ extension ClientCore {
   /// See `EndpointCore`.
   public mutating func deadlineReached(at now: Moment) {
     deadlineAt = nil
+    clock = now
+    checkOrder(at: now)
     finishFarewells(at: now)
     checkHandshakes(at: now)
     beatIfDue(at: now)
@@ -259,15 +266,17 @@ extension ClientCore {
       }
       for message in sessions[place].traffic.queues.removeOlder(than: lifetime, at: now) where message.id.rawValue != 0
       {
-        metrics.messagesFailed += 1
-        tell(message.id, sessions[place].id, .failed)
+        failed(message.id, place, because: .timedOut)
       }
       if let oldest = sessions[place].traffic.queues.oldest { wake(by: oldest.advanced(by: lifetime)) }
     }
   }
 
   /// See `EndpointCore`.
-  public mutating func nextCommand() -> TransportCommand? { commands.next() }
+  public mutating func nextCommand() -> TransportCommand? {
+    if !handed.isEmpty { confirm() }
+    return commands.next()
+  }
 
   /// See `EndpointCore`.
   public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {

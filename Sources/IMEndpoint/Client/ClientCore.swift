@@ -55,6 +55,18 @@ public struct ClientCore: EndpointCore, Sendable {
   var nextMessage: UInt64 = 1
   var turn = 0
   var unixOffset: Int64 = 0
+  /// Which process of the client this is.
+  let instance: UInt64
+  var numbers = OutgoingNumbers()
+  var arrivals: [IncomingConversation: ArrivalOrder] = [:]
+  /// When the application is told that messages are missing.
+  var ordersAt: Moment?
+  /// Messages in the inbox, those that the application has taken out of it, and those of which the server cannot be told yet.
+  var untaken: [(place: Int, sequence: SequenceNumber)] = []
+  var handed: [(place: Int, sequence: SequenceNumber)] = []
+  var unconfirmed: [(place: Int, sequence: SequenceNumber)] = []
+  /// The moment of the last call.
+  var clock = Moment(nanoseconds: 0)
 
   /// A client that does nothing yet.
   public init(_ configuration: ClientConfiguration) {
@@ -62,6 +74,8 @@ public struct ClientCore: EndpointCore, Sendable {
     configuration.maximumConnections = min(8, max(1, configuration.maximumConnections))
     self.configuration = configuration
     random = SeededGenerator(seed: configuration.seed)
+    var other = SeededGenerator(seed: ~configuration.seed)
+    instance = other.next()
     heartbeat = HeartbeatTimer(policy: configuration.heartbeat)
     reconnector = Reconnector(policy: configuration.reconnect)
     pool = Pool(limits: configuration.pool)
@@ -150,9 +164,15 @@ public struct ClientCore: EndpointCore, Sendable {
   // MARK: what came of it
 
   /// Takes what the core has to tell since the last call. The inbox is emptied first, and its memory used on.
+  ///
+  /// With `Acknowledgment.onTake` the senders of the messages are told that they are delivered when the core is called next:
+  /// by then the application has looked at the inbox.
   public mutating func take(_ inbox: inout Inbox) {
     inbox.removeAll()
     swap(&inbox, &self.inbox)
+    guard !untaken.isEmpty else { return }
+    handed += untaken
+    untaken.removeAll(keepingCapacity: untaken.count <= 4_096)
   }
 
   /// Whether `take` would bring anything.
@@ -180,6 +200,10 @@ public struct ClientCore: EndpointCore, Sendable {
   }
 
   // MARK: time
+
+  func unixMilliseconds(_ now: Moment) -> UInt64 {
+    UInt64(clamping: now.nanoseconds / 1_000_000 &+ unixOffset &* 1_000)
+  }
 
   func unixTime(_ now: Moment) -> UInt32 {
     UInt32(truncatingIfNeeded: now.nanoseconds / 1_000_000_000 &+ unixOffset)

@@ -53,6 +53,16 @@ struct DuplicateFilter: Sendable {
     return true
   }
 
+  /// Whether `counter` has come, or counts as come.
+  func contains(_ counter: UInt32) -> Bool {
+    guard hasFloor else { return false }
+    let step = distance(counter % SequenceNumber.modulus)
+    guard step > 0, step < SequenceNumber.modulus / 2 else { return true }
+    guard step <= span, !bits.isEmpty else { return false }
+    let index = Int(counter % SequenceNumber.modulus) & (bits.count * 64 - 1)
+    return bits[index >> 6] >> UInt64(index & 63) & 1 != 0
+  }
+
   /// Steps from the floor up to `counter`, going round.
   private func distance(_ counter: UInt32) -> UInt32 {
     counter >= floor ? counter - floor : counter + SequenceNumber.modulus - floor

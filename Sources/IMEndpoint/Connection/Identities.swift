@@ -49,6 +49,45 @@ public struct ClientIdentity: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
+extension ClientIdentity {
+  /// The 16 bytes on the wire.
+  var bytes: [UInt8] { TLV.bigEndian(high) + TLV.bigEndian(low) }
+
+  /// The identity in 16 bytes.
+  init(_ bytes: some Collection<UInt8>) {
+    high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    low = bytes.dropFirst(8).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}
+
+/// What proves to a server that a client is the one its identity names.
+///
+/// The identity travels to everybody who gets a message, so it proves nothing. The secret goes to the server alone, which
+/// keeps a hash of it. An application that keeps its identity keeps its secret with it.
+public struct DeviceSecret: Hashable, Sendable, CustomStringConvertible {
+  /// Bytes of a secret.
+  public static var byteCount: Int { 16 }
+  /// The bytes on the wire.
+  public let bytes: [UInt8]
+
+  /// A secret that was kept; `nil` when it is not of `byteCount` bytes.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == Self.byteCount else { return nil }
+    self.bytes = bytes
+  }
+
+  private init(random: Void) {
+    var generator = SystemRandomNumberGenerator()
+    bytes = (0..<Self.byteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+  }
+
+  /// One that nobody has had before.
+  public static func random() -> DeviceSecret { DeviceSecret(random: ()) }
+
+  /// No secret: it may stand in a log.
+  public var description: String { "DeviceSecret" }
+}
+
 /// How much a message matters beside others that wait.
 public enum Priority: UInt8, Sendable, CaseIterable, Comparable, BitwiseCopyable {
   /// Before everything else.

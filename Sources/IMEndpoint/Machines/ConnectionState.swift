@@ -35,11 +35,15 @@ public typealias IllegalConnectionEvent = IllegalTransition<ConnectionState, Con
 
 /// The state of one session's connection, and how long it was in each.
 public struct ConnectionMachine: Sendable {
-  /// All legal transitions.
+  /// All legal transitions: those of the article.
   public static let table = TransitionTable<ConnectionState, ConnectionEvent>([
     (.disconnected, .connect, .connecting),
+    (.disconnected, .connectSuccess, .connected),
+    (.disconnected, .connectFailure, .disconnected),
+    (.disconnected, .disconnectComplete, .disconnected),
     (.disconnected, .reconnect, .connecting),
     (.disconnected, .forceDisconnect, .disconnected),
+    (.connecting, .connect, .connecting),
     (.connecting, .connectSuccess, .connected),
     (.connecting, .connectFailure, .disconnected),
     (.connecting, .networkError, .disconnected),
@@ -48,9 +52,7 @@ public struct ConnectionMachine: Sendable {
     (.connected, .networkError, .disconnected),
     (.connected, .disconnect, .disconnecting),
     (.connected, .forceDisconnect, .disconnected),
-    (.connected, .reconnect, .connecting),
     (.disconnecting, .disconnectComplete, .disconnected),
-    (.disconnecting, .networkError, .disconnected),
     (.disconnecting, .forceDisconnect, .disconnected),
   ])
 

@@ -6,7 +6,9 @@ public enum MessageState: UInt8, Sendable, CaseIterable, BitwiseCopyable {
   case sending
   /// All of it was handed to a connection.
   case sent
-  /// The other end has acknowledged it.
+  /// The server has acknowledged it and is responsible for it.
+  case accepted
+  /// The application of a recipient has taken it.
   case delivered
   /// Somebody has read it.
   case read
@@ -27,8 +29,10 @@ public enum MessageEvent: UInt8, Sendable, CaseIterable, BitwiseCopyable {
   case dequeue
   /// It was handed to a connection.
   case write
-  /// The other end has acknowledged it.
+  /// The server has acknowledged it.
   case acknowledge
+  /// A receipt says that a recipient's application has taken it.
+  case deliver
   /// A receipt says that it was read.
   case receipt
   /// Its answer is overdue, or its connection is gone.
@@ -41,7 +45,8 @@ public enum MessageEvent: UInt8, Sendable, CaseIterable, BitwiseCopyable {
 
 /// The life of a message.
 public enum MessageMachine {
-  /// All legal transitions. A receipt may overtake its acknowledgment, which took another connection.
+  /// All legal transitions. A receipt implies what is below it, and may overtake the acknowledgment, which took another
+  /// connection. What was accepted can still fail: it may expire, or its recipient may be gone.
   public static let table = TransitionTable<MessageState, MessageEvent>([
     (.created, .dequeue, .sending),
     (.created, .cancel, .cancelled),
@@ -50,16 +55,21 @@ public enum MessageMachine {
     (.sending, .retry, .retrying),
     (.sending, .fail, .failed),
     (.sending, .cancel, .cancelled),
-    (.sent, .acknowledge, .delivered),
+    (.sent, .acknowledge, .accepted),
+    (.sent, .deliver, .delivered),
     (.sent, .receipt, .read),
     (.sent, .retry, .retrying),
     (.sent, .fail, .failed),
     (.sent, .cancel, .cancelled),
     (.retrying, .write, .sent),
-    (.retrying, .acknowledge, .delivered),
+    (.retrying, .acknowledge, .accepted),
+    (.retrying, .deliver, .delivered),
     (.retrying, .receipt, .read),
     (.retrying, .fail, .failed),
     (.retrying, .cancel, .cancelled),
+    (.accepted, .deliver, .delivered),
+    (.accepted, .receipt, .read),
+    (.accepted, .fail, .failed),
     (.delivered, .receipt, .read),
   ])
 
@@ -69,10 +79,11 @@ public enum MessageMachine {
     switch (state, event) {
     case (.created, .dequeue): .sending
     case (.sending, .write), (.retrying, .write): .sent
-    case (.sent, .acknowledge), (.retrying, .acknowledge): .delivered
-    case (.sent, .receipt), (.retrying, .receipt), (.delivered, .receipt): .read
+    case (.sent, .acknowledge), (.retrying, .acknowledge): .accepted
+    case (.sent, .deliver), (.retrying, .deliver), (.accepted, .deliver): .delivered
+    case (.sent, .receipt), (.retrying, .receipt), (.accepted, .receipt), (.delivered, .receipt): .read
     case (.sending, .retry), (.sent, .retry): .retrying
-    case (.created, .fail), (.sending, .fail), (.sent, .fail), (.retrying, .fail): .failed
+    case (.created, .fail), (.sending, .fail), (.sent, .fail), (.retrying, .fail), (.accepted, .fail): .failed
     case (.created, .cancel), (.sending, .cancel), (.sent, .cancel), (.retrying, .cancel): .cancelled
     default: nil
     }

@@ -24,6 +24,18 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var maximumWaitingBytes = 4 << 20
   /// A session without a connection is remembered for so long: then its numbers are not known any more.
   public var memory = Duration.seconds(86_400)
+  /// What is kept for users who are away.
+  public var mailboxes = MailboxLimits()
+  /// The users there are; `nil`: everybody that somebody writes to.
+  public var users: Set<String>?
+  /// A device that asks for it is waited for without a connection, at most for so long.
+  public var expiry = Duration.seconds(30 * 86_400)
+  /// A device that does not ask is waited for as long as a network may be away for a moment.
+  public var grace = Duration.seconds(60)
+  /// A connection that carries something unanswered is given up when nothing was heard on it for so long.
+  public var answerTimeout = Duration.seconds(60)
+  /// Bytes that may wait on all connections together. When it is more, those that take nothing are given up.
+  public var maximumWaitingTotal = 64 << 20
   /// A connection that has sent no good frame for so long since it was opened is given up.
   public var handshakeTimeout = Duration.seconds(15)
   /// A connection on which nothing has been heard for so long is given up: three of the longest intervals between heartbeats.
@@ -44,6 +56,26 @@ public struct ServerConfiguration: Hashable, Sendable {
 
   /// What this library recommends.
   public init(seed: UInt64 = .random(in: 0 ... .max)) { self.seed = seed }
+}
+
+/// How much a server keeps for users who are away. What is more is refused; what was accepted is never given up for it.
+public struct MailboxLimits: Hashable, Sendable {
+  /// Letters of one user.
+  public var letters: Int
+  /// Bytes of one user's letters.
+  public var bytes: Int
+  /// Bytes of all letters.
+  public var total: Int
+  /// Bytes of the letters of one sender.
+  public var sender: Int
+
+  /// Limits of their parts. A letter counts 256 bytes beside its body.
+  public init(letters: Int = 10_000, bytes: Int = 64 << 20, total: Int = 256 << 20, sender: Int = 32 << 20) {
+    self.letters = letters
+    self.bytes = bytes
+    self.total = total
+    self.sender = sender
+  }
 }
 
 /// What a server does wrong, so that clients and observers can be tested.

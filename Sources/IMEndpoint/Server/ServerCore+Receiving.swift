@@ -13,11 +13,13 @@ extension ServerCore {
     if let free = freeLinks.popLast() {
       link = Int(free)
       let generation = links[link].generation
-      links[link] = ServerLink(remote: remote, openedAt: now, heardAt: now, peer: .address(remote.address))
+      let peer = ServerPeer.connection(ConnectionID(place: free.magnitude, generation: generation))
+      links[link] = ServerLink(remote: remote, openedAt: now, heardAt: now, peer: peer)
       links[link].generation = generation
     } else {
       link = links.count
-      links.append(ServerLink(remote: remote, openedAt: now, heardAt: now, peer: .address(remote.address)))
+      let peer = ServerPeer.connection(ConnectionID(place: UInt32(link), generation: 0))
+      links.append(ServerLink(remote: remote, openedAt: now, heardAt: now, peer: peer))
     }
     links[link].phase = .open
     openLinks += 1
@@ -49,6 +51,13 @@ extension ServerCore {
 
   /// See `EndpointCore`.
   public mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
+    let intake = read(bytes, on: connection, at: now)
+    if !informed.isEmpty { inform(at: now) }
+    serveLine(at: now)
+    return intake
+  }
+
+  private mutating func read(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
     let all = Intake(consumed: bytes.byteCount, wanted: FrameHeader.byteCount)
     guard let link = link(connection), links[link].phase == .open else { return all }
     links[link].heardAt = now
@@ -119,7 +128,7 @@ extension ServerCore {
     for link in idle.prefix(max(16, idle.count / 2)) { giveUp(link, at: now) }
   }
 
-  private mutating func close(_ link: Int) {
+  mutating func close(_ link: Int) {
     guard links[link].phase == .open else { return }
     links[link].phase = .closing
     commands.append(.close(connection(link)))
@@ -135,7 +144,7 @@ extension ServerCore {
     return true
   }
 
-  private mutating func giveUp(_ link: Int, at now: Moment) {
+  mutating func giveUp(_ link: Int, at now: Moment) {
     metrics.disconnects += 1
     commands.append(.abort(connection(link)))
     release(link, at: now)
@@ -181,9 +190,23 @@ extension ServerCore {
   }
 
   private mutating func message(_ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment) {
-    // A message that has no room where it is to go is not acknowledged: its sender waits, as it would for a network.
-    let content = configuration.service == .deliver ? [] : plain(body, header)
-    if configuration.service != .deliver, !serviceHasRoom(content, place) { return }
+    var content: [UInt8] = []
+    if configuration.service != .deliver {
+      if sessions[place].traffic.hasCome(header.sequence) {
+        acknowledge(header.sequence, of: place, cameOn: link, at: now)
+        metrics.duplicatesReceived += 1
+        return
+      }
+      content = plain(body, header)
+      // What cannot be taken is not acknowledged. Where it may be later, its sender waits, as it would for a network.
+      switch admission(of: content, place) {
+      case .taken: break
+      case .noRoom: return
+      case .refused(let reason):
+        undeliverable += 1
+        return refuse(header.sequence, reason, place, on: link, at: now)
+      }
+    }
     acknowledge(header.sequence, of: place, cameOn: link, at: now)
     guard sessions[place].traffic.isFirst(header.sequence) else {
       metrics.duplicatesReceived += 1
@@ -193,7 +216,7 @@ extension ServerCore {
     sessions[place].isUsed = true
     metrics.payloadBytes += UInt64(body.byteCount)
     guard configuration.tellsMessages || configuration.service != .deliver else { return }
-    if configuration.service != .deliver { serve(content, header.sequence, place, at: now) }
+    if configuration.service != .deliver { serve(content, header, place, at: now) }
     guard configuration.tellsMessages else { return }
     tell(.message(inbox.add(header, body, session: id(place), connection: connection(link))))
   }
@@ -260,7 +283,11 @@ extension ServerCore {
     guard pending.kind == .data else { return }
     metrics.messagesAcknowledged += 1
     sessions[place].traffic.reads.note(sequence, pending.id)
-    tell(pending.id, place, .delivered)
+    tell(pending.id, place, .accepted)
+    let device = Int(sessions[place].device)
+    // A client that knows no levels says nothing more.
+    if !sessions[place].traffic.features.contains(.levels) { took(pending.id, device, at: now) }
+    enqueue(device)
   }
 
   // MARK: handshakes
@@ -291,10 +318,9 @@ extension ServerCore {
     }
     resendOrphans(place, at: now)
     pump(place, at: now)
-    openLetters(place, at: now)
   }
 
-  private mutating func writeControl(
+  mutating func writeControl(
     _ body: [UInt8], _ session: UInt16, _ sequence: SequenceNumber, _ version: ProtocolVersion, on link: Int,
     at now: Moment
   ) {
@@ -314,9 +340,20 @@ extension ServerCore {
   public mutating func drain(_ connection: ConnectionID, at now: Moment, _ write: (OutgoingPieces) -> Int) -> Bool {
     guard let link = link(connection) else { return true }
     while true {
-      metrics.bytesSent += UInt64(links[link].output.drain(write))
-      guard links[link].output.isEmpty else { return false }
-      for place in links[link].sessions where !sessions[Int(place)].traffic.queues.isEmpty { pump(Int(place), at: now) }
+      let written = links[link].output.drain(write)
+      metrics.bytesSent += UInt64(written)
+      waitingBytes += links[link].output.byteCount - links[link].waiting
+      links[link].waiting = links[link].output.byteCount
+      guard links[link].output.isEmpty else {
+        if written > 0 || links[link].stalledSince == nil { links[link].stalledSince = now }
+        return false
+      }
+      links[link].stalledSince = nil
+      for place in links[link].sessions {
+        enqueue(Int(sessions[Int(place)].device))
+        if !sessions[Int(place)].traffic.queues.isEmpty { pump(Int(place), at: now) }
+      }
+      serveLine(at: now)
       if links[link].output.isEmpty { break }
     }
     links[link].isWriting = false

@@ -1,90 +1,223 @@
 /// What a server does with messages by itself: send them back, or forward them.
 extension ServerCore {
+  /// Whether a message can be taken.
+  enum Admission: Equatable, Sendable {
+    case taken
+    /// There is no room now where it is to go.
+    case noRoom
+    case refused(FailureReason)
+  }
+
   /// A body as its sender wrote it.
   func plain(_ body: RawSpan, _ header: FrameHeader) -> [UInt8] {
     if header.compression == 1, let inflated = Deflate.inflated(body) { return inflated }
     return body.withUnsafeBytes { [UInt8]($0) }
   }
 
-  /// Whether a message has room where the service will put it.
-  func serviceHasRoom(_ body: [UInt8], _ place: Int) -> Bool {
-    guard configuration.service == .forward else { return sessions[place].traffic.hasRoom(body.count, .normal) }
-    guard let user = recipient(in: body) else { return true }
-    return (users[user] ?? []).allSatisfy { sessions[Int($0)].traffic.hasRoom(body.count + 300, .normal) }
+  /// Whether a message can be taken that a session has sent.
+  func admission(of body: [UInt8], _ place: Int) -> Admission {
+    guard configuration.service == .forward else {
+      return sessions[place].traffic.hasRoom(body.count, .normal) ? .taken : .noRoom
+    }
+    guard let user = recipient(in: body) else { return .refused(.namesNobody) }
+    guard body.count <= FrameHeader.maximumBodyCount - Self.addedBytes else { return .refused(.tooLarge) }
+    if isTransient(body) { return .taken }
+    let device = Int(sessions[place].device)
+    // What has come before is acknowledged again, whatever room there is now.
+    if let (number, _) = origin(in: body), number > 0,
+      devices[device].conversations[conversation(user, number)]?.contains(MessageOrigin.counter(of: number)) ?? false
+    {
+      return .taken
+    }
+    return refusal(of: body.count + Self.addedBytes, for: user, from: device).map { .refused($0) } ?? .taken
   }
 
+  /// What a server adds to a body, at most: the sender's name and the origin.
+  private static var addedBytes: Int { 320 }
+
   private func recipient(in body: [UInt8]) -> String? {
-    guard let range = TLV.value(of: .recipient, in: body.span.bytes), range.count <= 256 else { return nil }
+    guard let range = TLV.value(of: .recipient, in: body.span.bytes), range.count <= 256, !range.isEmpty else {
+      return nil
+    }
     return String(validating: body[range], as: UTF8.self)
   }
 
+  /// The number and the time that a client has written into its message.
+  private func origin(in body: [UInt8]) -> (number: UInt64, milliseconds: UInt64)? {
+    let bytes = body.span.bytes
+    guard let range = TLV.value(of: .origin, in: bytes), range.count == 16 else { return nil }
+    let middle = range.lowerBound + 8
+    return (TLV.number(bytes, range.lowerBound..<middle), TLV.number(bytes, middle..<range.upperBound))
+  }
+
+  /// Whether a message is of use to those who are there alone.
+  private func isTransient(_ body: [UInt8]) -> Bool {
+    let bytes = body.span.bytes
+    return TLV.value(of: .typing, in: bytes) != nil || TLV.value(of: .userStatus, in: bytes) != nil
+  }
+
+  private func conversation(_ user: String, _ number: UInt64) -> Conversation {
+    Conversation(name: user, isGroup: false, lane: MessageOrigin.lane(of: number))
+  }
+
   /// Does with a message that came for the first time what the service says.
-  mutating func serve(_ body: [UInt8], _ sequence: SequenceNumber, _ place: Int, at now: Moment) {
+  mutating func serve(_ body: [UInt8], _ header: FrameHeader, _ place: Int, at now: Moment) {
     switch configuration.service {
     case .deliver: break
-    case .echo: _ = try? accept(.data, body, sequence.category ?? .normal, .normal, place, at: now)
-    case .forward: forward(body, sequence, place, at: now)
+    case .echo: _ = try? accept(.data, body, header.sequence.category ?? .normal, .normal, place, at: now)
+    case .forward: forward(body, header, place, at: now)
     }
   }
 
-  /// Sends a message on to all sessions of the user it names, with its sender's name as the server knows it. While none of
-  /// them has a connection, it is kept for one that may come instead.
-  private mutating func forward(_ body: [UInt8], _ sequence: SequenceNumber, _ place: Int, at now: Moment) {
-    guard let user = recipient(in: body) else {
-      undeliverable += 1
-      return
+  /// Sends a message on to the user it names, with its sender's name, device and number as the server knows them.
+  private mutating func forward(_ body: [UInt8], _ header: FrameHeader, _ place: Int, at now: Moment) {
+    guard let user = recipient(in: body) else { return }
+    let device = Int(sessions[place].device)
+    let category = header.sequence.category ?? .normal
+    var origin = MessageOrigin(
+      device: devices[device].identity, number: 0, milliseconds: UInt64(header.time) * 1_000)
+    let said = self.origin(in: body)
+    if let said { (origin.number, origin.milliseconds) = said }
+    let isTransient = isTransient(body)
+    var missing: UInt64?
+    if !isTransient, said == nil || origin.number > 0 {
+      let lane = said == nil ? MessageOrigin.lane(category, .normal) : MessageOrigin.lane(of: origin.number)
+      let conversation = Conversation(name: user, isGroup: false, lane: lane)
+      guard let counter = number(origin.number, isSaid: said != nil, in: conversation, of: device, &missing) else {
+        metrics.duplicatesReceived += 1
+        return
+      }
+      origin.number = UInt64(lane) << 56 | counter
+    } else {
+      origin.number = 0
     }
-    var letter = Letterbox.Letter(
-      body: [], category: sequence.category ?? .normal, origin: id(place), sequence: sequence, at: now)
-    if let sender = sessions[place].user { TLV.append(.sender, sender.utf8, to: &letter.body) }
+    var forwarded: [UInt8] = []
+    if let sender = devices[device].user { TLV.append(.sender, sender.utf8, to: &forwarded) }
+    TLV.append(.origin, origin.forwarded, to: &forwarded)
+    if let missing { TLV.append(.missing, TLV.bigEndian(missing), to: &forwarded) }
     // Nobody writes under another name.
-    TLV.append(body, without: [.sender], to: &letter.body)
-    let targets = users[user] ?? []
-    for target in targets { hand(letter, to: Int(target), at: now) }
-    guard targets.allSatisfy({ sessions[Int($0)].linkMask == 0 }) else { return }
-    if !letterbox.put(letter, for: user, memory: configuration.memory), targets.isEmpty { undeliverable += 1 }
+    TLV.append(body, without: [.sender, .origin, .missing], to: &forwarded)
+    if isTransient { return pass(forwarded, category, to: user, at: now) }
+    let compressed = configuration.speech.compresses ? Deflate.compressed(forwarded) : nil
+    let id = MessageID(rawValue: nextMessage)
+    nextMessage += 1
+    origins.note(id, self.id(place), header.sequence)
+    put(
+      Letter(
+        id: id, body: compressed ?? forwarded, isCompressed: compressed != nil, category: category,
+        sender: self.id(ofDevice: device), at: now), for: user, at: now)
   }
 
-  /// Sends a message to a session of its recipient's, and notes whom a receipt of it is for.
-  private mutating func hand(_ letter: Letterbox.Letter, to place: Int, at now: Moment) {
-    guard let id = try? accept(.data, letter.body, letter.category, .normal, place, at: now) else {
-      undeliverable += 1
-      return
+  /// The counter of a message in its conversation, which has come with it; `nil` when it had come before. A client that
+  /// does not number its messages has them numbered as they come.
+  private mutating func number(
+    _ number: UInt64, isSaid: Bool, in conversation: Conversation, of device: Int, _ missing: inout UInt64?
+  ) -> UInt64? {
+    if devices[device].conversations[conversation] == nil {
+      if devices[device].conversations.count >= ServerDevice.mostConversations,
+        let some = devices[device].conversations.keys.first
+      {
+        devices[device].conversations[some] = nil
+      }
+      devices[device].conversations[conversation] = NumberWindow(floor: 1)
     }
-    origins.note(id, letter.origin, letter.sequence)
+    let floor = devices[device].conversations[conversation]?.floor ?? 1
+    let counter = isSaid ? MessageOrigin.counter(of: number) : floor
+    guard devices[device].conversations[conversation]?.insert(counter) ?? false else { return nil }
+    if floor < counter { missing = floor }
+    return counter
   }
 
-  /// A session has introduced itself: it gets what came while nobody of its user's was there, unless it was one of those
-  /// that had lost their connections and has that already.
-  mutating func openLetters(_ place: Int, at now: Moment) {
-    guard let user = sessions[place].user else { return }
-    let letters = letterbox.take(user)
-    if sessions[place].hasNewName { for letter in letters { hand(letter, to: place, at: now) } }
-    sessions[place].hasNewName = false
+  /// Hands a message that is kept for nobody to those of its recipient's devices that are there.
+  private mutating func pass(_ body: [UInt8], _ category: SequenceCategory, to user: String, at now: Moment) {
+    guard let box = users[user].map({ Int($0) }) else { return }
+    for device in mailboxes[box].devices {
+      guard let session = devices[Int(device)].sessions.first(where: { sessions[Int($0)].linkMask != 0 }) else {
+        continue
+      }
+      _ = try? accept(.data, body, category, .normal, Int(session), at: now)
+    }
   }
 
-  /// A client has read a message.
+  // MARK: answers
+
+  /// Tells a client that its message will not arrive, if it understands that: else its patience ends it.
+  mutating func refuse(
+    _ sequence: SequenceNumber, _ reason: FailureReason, _ place: Int, on link: Int, at now: Moment
+  ) {
+    guard sessions[place].traffic.features.contains(.refusals) else { return }
+    var body: [UInt8] = []
+    let value = TLV.bigEndian(sequence.rawValue) + TLV.bigEndian(reason.rawValue) + TLV.bigEndian(UInt32(0))
+    TLV.append(.refused, value, to: &body)
+    let number = sessions[place].traffic.counters.take(.control)
+    let (wireID, version) = (sessions[place].traffic.wireID, sessions[place].traffic.version)
+    writeControl(body, wireID, number, version, on: link, at: now)
+  }
+
+  /// A device of the recipient's has a message, the first one: its sender is told soon.
+  mutating func reportDelivered(_ id: MessageID, at now: Moment) {
+    guard let origin = origins.origin(of: id), let sender = place(of: origin.session),
+      sessions[sender].traffic.features.contains(.levels)
+    else { return }
+    if sessions[sender].delivered.isEmpty { informed.append(origin.session) }
+    sessions[sender].delivered.append(origin.sequence.rawValue)
+    if sessions[sender].delivered.count >= 1_024 { inform(sender, at: now) }
+  }
+
+  /// Tells senders what was delivered.
+  mutating func inform(at now: Moment) {
+    for session in informed { if let place = place(of: session) { inform(place, at: now) } }
+    informed.removeAll(keepingCapacity: informed.count <= 1_024)
+  }
+
+  private mutating func inform(_ place: Int, at now: Moment) {
+    guard !sessions[place].delivered.isEmpty else { return }
+    var body: [UInt8] = []
+    TLV.append(.delivered, sessions[place].delivered.flatMap { TLV.bigEndian($0) }, to: &body)
+    sessions[place].delivered = []
+    _ = try? accept(.receipt, body, .normal, .normal, place, at: now)
+  }
+
+  /// A client has taken messages, or its user has read one.
   /// - Returns: whether the receipt is to be acknowledged.
   mutating func receipt(_ header: FrameHeader, _ body: RawSpan, _ place: Int, at now: Moment) -> Bool {
     guard sessions[place].traffic.isFirst(header.sequence) else {
       metrics.duplicatesReceived += 1
       return true
     }
+    if let range = TLV.value(of: .delivered, in: body) {
+      for start in stride(from: range.lowerBound, to: range.upperBound - 3, by: 4) {
+        taken(SequenceNumber(rawValue: UInt32(truncatingIfNeeded: TLV.number(body, start..<start + 4))), place, at: now)
+      }
+    }
     guard let range = TLV.value(of: .readReceipt, in: body), range.count == 4 else { return true }
     let sequence = SequenceNumber(rawValue: UInt32(truncatingIfNeeded: TLV.number(body, range)))
     tell(.read(id(place), sequence))
-    var message = sessions[place].traffic.reads.take(sequence)
-    if message == nil, let entry = sessions[place].traffic.pending.find(sequence) {
-      // The receipt has overtaken the acknowledgment, which took another connection.
-      message = sessions[place].traffic.pending[entry].id
-      sessions[place].traffic.pending.remove(entry)
-      metrics.messagesAcknowledged += 1
-    }
-    guard let message, message.rawValue != 0 else { return true }
+    settle(sequence, place, at: now)
+    guard let message = sessions[place].traffic.reads.take(sequence) else { return true }
     tell(message, place, .read)
+    took(message, Int(sessions[place].device), at: now)
     if let origin = origins.origin(of: message), let sender = self.place(of: origin.session) {
       try? sendReceipt(origin.sequence, sender, at: now)
     }
     return true
+  }
+
+  /// The application of a client has taken the message with this number.
+  private mutating func taken(_ sequence: SequenceNumber, _ place: Int, at now: Moment) {
+    settle(sequence, place, at: now)
+    guard let message = sessions[place].traffic.reads.message(sequence) else { return }
+    tell(message, place, .delivered)
+    took(message, Int(sessions[place].device), at: now)
+  }
+
+  /// A receipt may overtake its acknowledgment, which took another connection: it says as much.
+  private mutating func settle(_ sequence: SequenceNumber, _ place: Int, at now: Moment) {
+    guard let entry = sessions[place].traffic.pending.find(sequence) else { return }
+    let message = sessions[place].traffic.pending[entry].id
+    sessions[place].traffic.pending.remove(entry)
+    guard message.rawValue != 0 else { return }
+    metrics.messagesAcknowledged += 1
+    sessions[place].traffic.reads.note(sequence, message)
   }
 }

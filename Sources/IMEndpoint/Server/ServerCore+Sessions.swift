@@ -13,11 +13,18 @@ extension ServerCore {
   /// The session of a frame, which joins the connection if it does not yet; `nil` when there is no room for a new one.
   mutating func join(_ wireID: UInt16, _ request: HandshakeRequest?, on link: Int, at now: Moment) -> Int? {
     guard links[link].sessions.count < configuration.sessionsPerConnection else { return nil }
-    if let identity = request?.identity { links[link].peer = .client(identity) }
+    if let identity = request?.identity, let secret = request?.secret {
+      links[link].peer = .client(DeviceKey(identity, secret))
+    }
     let key = SessionKey(peer: links[link].peer, wireID: wireID)
+    if index[key] == nil, index.count >= configuration.maximumSessions, !evictOldest() { return nil }
+    let device = device(of: key.peer, claiming: request?.identity)
+    if let request { takeOver(device, request, keeping: link, at: now) }
     let known = index[key].map { Int($0) }
-    guard let place = known ?? make(key, at: now) else { return nil }
-    if let user = request?.user { name(place, user) }
+    let place = known ?? make(key, device, at: now)
+    devices[device].detachedAt = nil
+    if let expiry = request?.expiry { devices[device].expiry = min(.seconds(Int64(expiry)), configuration.expiry) }
+    if let user = request?.user { join(device, user) }
     let isNew = known == nil
     if !links[link].sessions.contains(Int32(place)) {
       attach(place, to: link)
@@ -27,8 +34,7 @@ extension ServerCore {
     return place
   }
 
-  private mutating func make(_ key: SessionKey, at now: Moment) -> Int? {
-    if index.count >= configuration.maximumSessions, !evictOldest() { return nil }
+  private mutating func make(_ key: SessionKey, _ device: Int, at now: Moment) -> Int {
     let start = UInt32(truncatingIfNeeded: random.next() % UInt64(SequenceNumber.modulus))
     let traffic = Traffic(
       wireID: key.wireID, strategy: configuration.strategy, major: configuration.speech.version.major, start: start,
@@ -37,28 +43,14 @@ extension ServerCore {
     if let free = freeSessions.popLast() {
       place = Int(free)
       let generation = sessions[place].generation &+ 1
-      sessions[place] = ServerSession(key: key, generation: generation, traffic: traffic)
+      sessions[place] = ServerSession(key: key, generation: generation, device: Int32(device), traffic: traffic)
     } else {
       place = sessions.count
-      sessions.append(ServerSession(key: key, traffic: traffic))
+      sessions.append(ServerSession(key: key, device: Int32(device), traffic: traffic))
     }
     index[key] = Int32(place)
+    devices[device].sessions.append(Int32(place))
     return place
-  }
-
-  private mutating func name(_ place: Int, _ user: String) {
-    guard sessions[place].user != user else { return }
-    unname(place)
-    sessions[place].user = user
-    sessions[place].hasNewName = true
-    users[user, default: []].append(Int32(place))
-  }
-
-  private mutating func unname(_ place: Int) {
-    guard let user = sessions[place].user else { return }
-    users[user]?.removeAll { $0 == Int32(place) }
-    if users[user]?.isEmpty ?? false { users[user] = nil }
-    sessions[place].user = nil
   }
 
   private mutating func attach(_ place: Int, to link: Int) {
@@ -87,28 +79,33 @@ extension ServerCore {
     if links[link].lastSession == Int32(place) { links[link].lastSession = -1 }
   }
 
-  /// A session leaves a connection; `isForGood` when its client has said so. Then what comes for its user does not wait for it.
+  /// A session leaves a connection; `isForGood` when its client has said so. Then what comes for its user does not wait for
+  /// it, unless it has asked for that.
   mutating func leave(_ place: Int, _ link: Int, isForGood: Bool = false, at now: Moment) {
     for bit in 0..<8 where sessions[place].links[bit] == Int32(link) { detach(place, bit: bit) }
     guard sessions[place].linkMask == 0 else {
       resendOrphans(place, at: now)
       return
     }
-    guard sessions[place].detachedAt == nil else { return }
-    if isForGood { unname(place) }
+    guard sessions[place].detachedAt == nil, sessions[place].isKnown else { return }
     sessions[place].detachedAt = now
     evictions.append(id(place), since: now, isUsed: sessions[place].isUsed)
     evictions.compact(above: 1_024 + 2 * index.count) { [sessions] in Self.isAway(sessions, $0, since: $1) }
     arm(place, by: now.advanced(by: configuration.memory))
     tell(.left(id(place)))
+    let device = Int(sessions[place].device)
+    if isForGood { resetCursor(device) }
+    detached(device, isForGood: isForGood, at: now)
   }
 
   /// A connection is gone: all its sessions leave it.
   mutating func release(_ link: Int, at now: Moment) {
-    for place in links[link].sessions { leave(Int(place), link, at: now) }
+    for place in links[link].sessions where sessions[Int(place)].isKnown { leave(Int(place), link, at: now) }
+    waitingBytes -= links[link].waiting
     let generation = links[link].generation &+ 1
     let remote = links[link].remote
-    links[link] = ServerLink(remote: remote, openedAt: now, heardAt: now, peer: .address(remote.address))
+    let next = ConnectionID(place: UInt32(link), generation: generation)
+    links[link] = ServerLink(remote: remote, openedAt: now, heardAt: now, peer: .connection(next))
     links[link].generation = generation
     freeLinks.append(Int32(link))
     openLinks -= 1
@@ -129,13 +126,21 @@ extension ServerCore {
       && sessions[place].detachedAt == since
   }
 
-  mutating func forget(_ place: Int) {
-    unname(place)
+  /// Forgets a session, and its device with the last one unless letters wait for it.
+  mutating func forget(_ place: Int, keepsDevice: Bool = false) {
+    guard sessions[place].isKnown else { return }
     index[sessions[place].key] = nil
     let (key, generation) = (sessions[place].key, sessions[place].generation)
+    let device = Int(sessions[place].device)
     let traffic = Traffic(wireID: 0, strategy: configuration.strategy, major: 0, start: 0, epoch: 0)
-    sessions[place] = ServerSession(key: key, generation: generation, isKnown: false, traffic: traffic)
+    sessions[place] = ServerSession(
+      key: key, generation: generation, isKnown: false, device: -1, traffic: traffic)
     freeSessions.append(Int32(place))
+    devices[device].sessions.removeAll { $0 == Int32(place) }
+    guard !keepsDevice else { return }
+    // What was under way in it goes out in another one, or when the device is back.
+    if devices[device].mailbox >= 0 { resetCursor(device) }
+    if devices[device].sessions.isEmpty, devices[device].mailbox < 0 { forgetDevice(device) }
   }
 
   // MARK: time
@@ -145,11 +150,17 @@ extension ServerCore {
   mutating func arm(_ place: Int, by moment: Moment) {
     if let timer = sessions[place].timer, timer <= moment { return }
     sessions[place].timer = moment
-    timers.insert(UInt64(place) << 1, at: moment)
+    timers.insert(UInt64(place) << 2, at: moment)
+  }
+
+  mutating func armDevice(_ place: Int, by moment: Moment) {
+    if let timer = devices[place].timer, timer <= moment { return }
+    devices[place].timer = moment
+    timers.insert(UInt64(place) << 2 | 2, at: moment)
   }
 
   mutating func armLink(_ link: Int, by moment: Moment) {
-    timers.insert(UInt64(link) << 33 | UInt64(links[link].generation & 0x7fff_ffff) << 1 | 1, at: moment)
+    timers.insert(UInt64(link) << 34 | UInt64(links[link].generation) << 2 | 1, at: moment)
   }
 
   /// See `EndpointCore`.
@@ -159,14 +170,21 @@ extension ServerCore {
     }
     // What is put back is later than now, so this ends.
     while let key = timers.pop(until: now) {
-      if key & 1 == 0 { checkSession(Int(key >> 1), at: now) } else { checkLink(key, at: now) }
+      switch key & 3 {
+      case 0: checkSession(Int(key >> 2), at: now)
+      case 1: checkLink(key, at: now)
+      default: checkDevice(Int(key >> 2), at: now)
+      }
     }
+    serveLine(at: now)
   }
 
   /// See `EndpointCore`.
   public var deadline: Moment? {
-    guard let late = delayed.first else { return timers.first }
-    return min(late, timers.first ?? late)
+    [delayed.first, timers.first, lineAt].reduce(nil as Moment?) { earliest, moment in
+      guard let moment else { return earliest }
+      return min(earliest ?? moment, moment)
+    }
   }
 
   private mutating func checkSession(_ place: Int, at now: Moment) {
@@ -180,10 +198,27 @@ extension ServerCore {
       return forget(place)
     }
     hedge(place, at: now)
+    dropDead(place, at: now)
+    guard sessions[place].isKnown else { return }
     let first = sessions[place].traffic.pending.first
     if first >= 0 {
       let due = sessions[place].traffic.pending[first].lastSentAt.advanced(by: configuration.resendAfter)
       arm(place, by: max(due, now.advanced(by: configuration.resendAfter)))
+    }
+  }
+
+  /// Gives up connections that carry something unanswered and on which nothing was heard for long: their client is gone, and
+  /// the network has not told.
+  private mutating func dropDead(_ place: Int, at now: Moment) {
+    let first = sessions[place].traffic.pending.first
+    guard first >= 0 else { return }
+    let pending = sessions[place].traffic.pending[first]
+    let limit = configuration.answerTimeout
+    guard now >= pending.firstSentAt.advanced(by: limit) else { return }
+    for bit in 0..<8 where pending.carriers & Self.bit(bit) & sessions[place].linkMask != 0 {
+      let link = Int(sessions[place].links[bit])
+      if now >= links[link].heardAt.advanced(by: limit) { giveUp(link, at: now) }
+      guard sessions[place].isKnown else { return }
     }
   }
 
@@ -221,9 +256,8 @@ extension ServerCore {
   }
 
   private mutating func checkLink(_ key: UInt64, at now: Moment) {
-    let link = Int(key >> 33)
-    guard link < links.count, links[link].phase == .open,
-      UInt64(links[link].generation & 0x7fff_ffff) == key >> 1 & 0x7fff_ffff
+    let link = Int(key >> 34)
+    guard link < links.count, links[link].phase == .open, UInt64(links[link].generation) == key >> 2 & 0xffff_ffff
     else { return }
     let end =
       links[link].isIntroduced

@@ -9,7 +9,7 @@ public struct ServerCore: EndpointCore, Sendable {
   public let configuration: ServerConfiguration
   /// What it has counted, over all sessions.
   public internal(set) var metrics = EndpointMetrics()
-  /// Messages that could be kept for nobody: they name no user, or too many wait for users who are not there.
+  /// Messages that were refused: they name no user, or one who is not known or for whom too many wait.
   public internal(set) var undeliverable: UInt64 = 0
   /// Sessions that were forgotten to make room for others.
   public internal(set) var sessionsEvicted: UInt64 = 0
@@ -20,7 +20,24 @@ public struct ServerCore: EndpointCore, Sendable {
   var sessions: [ServerSession] = []
   var freeSessions: [Int32] = []
   var index: [SessionKey: Int32] = [:]
-  var users: [String: [Int32]] = [:]
+  var devices: [ServerDevice] = []
+  var freeDevices: [Int32] = []
+  var deviceIndex: [ServerPeer: Int32] = [:]
+  var identities: [ClientIdentity: Int32] = [:]
+  var mailboxes: [Mailbox] = []
+  var freeMailboxes: [Int32] = []
+  /// The mailbox of each user.
+  var users: [String: Int32] = [:]
+  /// Bytes of all letters.
+  var storedBytes = 0
+  /// Devices that are to be sent letters, and when those are served that had no turn.
+  var line = DeviceLine()
+  var lineAt: Moment?
+  /// Sessions whose clients are to be told what was delivered.
+  var informed: [SessionID] = []
+  /// Bytes that wait on all connections, and when those that take nothing were last looked for.
+  var waitingBytes = 0
+  var stallsSoughtAt = Moment(nanoseconds: .min)
   var links: [ServerLink] = []
   var freeLinks: [Int32] = []
   var timers = DeadlineQueue()
@@ -30,7 +47,6 @@ public struct ServerCore: EndpointCore, Sendable {
   var nextMessage: UInt64 = 1
   var unixOffset: Int64 = 0
   var origins = OriginLog()
-  var letterbox = Letterbox()
   var delayed = DelayedAcknowledgments()
   var evictions = EvictionQueue()
   var framesWritten = 0
@@ -51,7 +67,9 @@ public struct ServerCore: EndpointCore, Sendable {
   public var sessionCount: Int { index.count }
 
   /// The name a session's client goes by.
-  public func user(of id: SessionID) -> String? { place(of: id).flatMap { sessions[$0].user } }
+  public func user(of id: SessionID) -> String? {
+    place(of: id).flatMap { devices[Int(sessions[$0].device)].user }
+  }
   /// The number that stands for a session in frames.
   public func wireID(of id: SessionID) -> UInt16? { place(of: id).map { sessions[$0].traffic.wireID } }
   /// How many connections carry a session.
@@ -59,7 +77,18 @@ public struct ServerCore: EndpointCore, Sendable {
     place(of: id).map { sessions[$0].linkMask.nonzeroBitCount } ?? 0
   }
   /// The sessions of a user.
-  public func sessions(of user: String) -> [SessionID] { (users[user] ?? []).map { id(Int($0)) } }
+  public func sessions(of user: String) -> [SessionID] {
+    guard let box = users[user] else { return [] }
+    return mailboxes[Int(box)].devices.flatMap { devices[Int($0)].sessions.map { id(Int($0)) } }
+  }
+
+  /// Letters that wait for a user, and their bytes with what each costs beside its body.
+  public func mailbox(of user: String) -> (letters: Int, byteCount: Int) {
+    guard let box = users[user].map({ Int($0) }) else { return (0, 0) }
+    return (mailboxes[box].count, mailboxes[box].byteCount)
+  }
+  /// Bytes of the letters that wait for all users.
+  public var mailboxBytes: Int { storedBytes }
 
   /// Messages for a session that wait: for their turn, and for their answer.
   public func waiting(in id: SessionID) -> (queued: Int, unacknowledged: Int) {
@@ -155,6 +184,7 @@ public struct ServerCore: EndpointCore, Sendable {
 
   /// Hands over a session's messages whose turn it is.
   mutating func pump(_ place: Int, at now: Moment) {
+    enqueue(Int(sessions[place].device))
     guard !sessions[place].traffic.queues.isEmpty, let bit = bestBit(place) else { return }
     let link = Int(sessions[place].links[bit])
     let limit = sessions[place].traffic.strategy.bufferBytes
@@ -193,6 +223,8 @@ public struct ServerCore: EndpointCore, Sendable {
 
   @inline(__always)
   mutating func writable(_ link: Int) {
+    waitingBytes += links[link].output.byteCount - links[link].waiting
+    links[link].waiting = links[link].output.byteCount
     guard !links[link].isWriting else { return }
     links[link].isWriting = true
     commands.append(.write(connection(link)))

@@ -1,11 +1,5 @@
 internal import IMWire
 
-/// Who a session belongs to: a client that has introduced itself, or else an address.
-enum ServerPeer: Hashable, Sendable {
-  case client(ClientIdentity)
-  case address(IPAddress)
-}
-
 /// Under what a session is found again on another connection.
 struct SessionKey: Hashable, Sendable {
   var peer: ServerPeer
@@ -20,10 +14,11 @@ struct ServerSession: Sendable {
   var isKnown = true
   /// Whether it has carried a message.
   var isUsed = false
-  var user: String?
-  /// It has come by its user's name, and has not looked for letters yet.
-  var hasNewName = false
+  /// The place of the device that it belongs to.
+  var device: Int32
   var traffic: Traffic
+  /// Messages of the client's that a recipient has taken, which it is to be told.
+  var delivered: [UInt32] = []
   /// Places of the connections that carry it, by the bit each has in this session.
   var links: InlineArray<8, Int32> = .init(repeating: -1)
   var linkMask: UInt8 = 0
@@ -45,6 +40,10 @@ struct ServerLink: Sendable {
   var output = OutgoingBytes()
   var openedAt: Moment
   var heardAt: Moment
+  /// Since when the connection has taken nothing of what waits.
+  var stalledSince: Moment?
+  /// Bytes that wait on it, as far as they are counted.
+  var waiting = 0
   var peer: ServerPeer
   /// The session of the last frame: most connections carry one.
   var lastSession: Int32 = -1

@@ -4,6 +4,11 @@ public enum EndpointEvent: Hashable, Sendable, BitwiseCopyable {
   case message(ReceivedMessage)
   /// A message of the application's has come to another state.
   case progress(MessageID, SessionID, MessageState)
+  /// A message of the application's will not arrive: the reason, which comes before the state `failed`.
+  case failure(MessageID, SessionID, FailureReason)
+  /// Messages of this device, from one number to another, have not come in time: those after them go on without. One that
+  /// comes yet is late.
+  case gap(SessionID, ClientIdentity, first: UInt64, last: UInt64)
   /// A session's connection has come to another state, and why.
   case connection(SessionID, ConnectionState, ConnectionEvent, DisconnectReason?)
   /// A handshake has ended.
@@ -42,8 +47,26 @@ public struct ReceivedMessage: Hashable, Sendable, BitwiseCopyable {
   public var byteCount: Int
   /// The body is labelled as compressed: `Inbox.body` inflates it.
   public var isCompressed: Bool
+  /// Where it comes from, end to end, when its server says so.
+  public var origin: MessageOrigin?
+  /// It comes after messages that were sent later.
+  public var isLate: Bool
   /// The body is labelled as encrypted in a way that no code does: it is as it was on the wire.
   public var isEncrypted: Bool
+}
+
+extension HandshakeRefusal.Reason: CustomStringConvertible {
+  /// The reason in words.
+  public var description: String {
+    switch self {
+    case .version: "another version"
+    case .full: "the server is full"
+    case .malformed: "the handshake could not be read"
+    case .unwelcome: "unwelcome"
+    case .takenOver: "taken over by another process"
+    case .other: "no known reason"
+    }
+  }
 }
 
 /// How a handshake ended.
@@ -68,6 +91,8 @@ public struct HandshakeRefusal: Hashable, Sendable, BitwiseCopyable {
     case malformed = 3
     /// The application said no.
     case unwelcome = 4
+    /// Another process of the same client has taken its place.
+    case takenOver = 5
     /// Any other number.
     case other = 0
   }
@@ -123,18 +148,19 @@ public struct Inbox: Sendable {
 /// Which states of messages a core tells about.
 public struct MessageStates: OptionSet, Hashable, Sendable, BitwiseCopyable {
   /// The number that stands for the value.
-  public var rawValue: UInt8
+  public var rawValue: UInt16
 
   /// The value with this number.
-  @inlinable public init(rawValue: UInt8) { self.rawValue = rawValue }
+  @inlinable public init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// The set with `state` alone.
   @inlinable public init(_ state: MessageState) { rawValue = 1 << state.rawValue }
 
   /// All of them.
-  public static let all = MessageStates(rawValue: 0xff)
-  /// The end of each message, and when it was delivered: the least an application needs.
+  public static let all = MessageStates(rawValue: 0x1ff)
+  /// The end of each message, and when it was accepted and delivered: the least an application needs.
   public static let outcomes: MessageStates = [
-    MessageStates(.delivered), MessageStates(.read), MessageStates(.failed), MessageStates(.cancelled),
+    MessageStates(.accepted), MessageStates(.delivered), MessageStates(.read), MessageStates(.failed),
+    MessageStates(.cancelled),
   ]
 }

@@ -4,6 +4,11 @@ struct HandshakeRequest: Equatable, Sendable {
   var version: ProtocolVersion
   var features: Features
   var identity: ClientIdentity?
+  var secret: DeviceSecret?
+  /// Which process of the client this is.
+  var instance: UInt64?
+  /// Seconds for which the client wants to be remembered without a connection.
+  var expiry: UInt32?
   var user: String?
   var unsettled: UnsettledNumbers?
 
@@ -11,19 +16,23 @@ struct HandshakeRequest: Equatable, Sendable {
   var encoded: [UInt8] {
     var body: [UInt8] = []
     TLV.append(.versionRequest, [version.major, version.minor] + TLV.bigEndian(features.rawValue), to: &body)
-    if let identity { TLV.append(.identity, TLV.bigEndian(identity.high) + TLV.bigEndian(identity.low), to: &body) }
+    if let identity { TLV.append(.identity, identity.bytes, to: &body) }
+    if let secret { TLV.append(.secret, secret.bytes, to: &body) }
+    if let instance { TLV.append(.instance, TLV.bigEndian(instance), to: &body) }
+    if let expiry { TLV.append(.expiry, TLV.bigEndian(expiry), to: &body) }
     if let user { TLV.append(.user, user.utf8, to: &body) }
     unsettled?.append(to: &body)
     return body
   }
 
   init(
-    version: ProtocolVersion, features: Features, identity: ClientIdentity? = nil, user: String? = nil,
-    unsettled: UnsettledNumbers? = nil
+    version: ProtocolVersion, features: Features, identity: ClientIdentity? = nil, secret: DeviceSecret? = nil,
+    user: String? = nil, unsettled: UnsettledNumbers? = nil
   ) {
     self.version = version
     self.features = features
     self.identity = identity
+    self.secret = secret
     self.user = user
     self.unsettled = unsettled
   }
@@ -36,6 +45,13 @@ struct HandshakeRequest: Equatable, Sendable {
       let middle = range.lowerBound + 8
       identity = ClientIdentity(
         high: TLV.number(body, range.lowerBound..<middle), low: TLV.number(body, middle..<range.upperBound))
+    }
+    if let range = TLV.value(of: .secret, in: body), range.count == DeviceSecret.byteCount {
+      secret = body.extracting(range).withUnsafeBytes { DeviceSecret([UInt8]($0)) }
+    }
+    if let range = TLV.value(of: .instance, in: body), range.count == 8 { instance = TLV.number(body, range) }
+    if let range = TLV.value(of: .expiry, in: body), range.count == 4 {
+      expiry = UInt32(truncatingIfNeeded: TLV.number(body, range))
     }
     if let range = TLV.value(of: .user, in: body), range.count <= 256 {
       user = body.extracting(range).withUnsafeBytes { String(validating: $0, as: UTF8.self) }

@@ -19,6 +19,13 @@ struct ReadLog: Sendable {
     }
   }
 
+  /// The message that had this number; `nil` when it is not known, or was read already.
+  func message(_ sequence: SequenceNumber) -> MessageID? {
+    guard !slots.isEmpty else { return nil }
+    let entry = slots[Int(sequence.rawValue) & (slots.count - 1)]
+    return entry.sequence == sequence && entry.id.rawValue != 0 ? entry.id : nil
+  }
+
   /// Takes the message that had this number; `nil` when it is not known, or was read already.
   mutating func take(_ sequence: SequenceNumber) -> MessageID? {
     guard !slots.isEmpty else { return nil }

@@ -56,6 +56,12 @@ struct Traffic: Sendable {
     return filters[Int(category.rawValue)].insert(sequence.counter)
   }
 
+  /// Whether a frame of the other end has come already; it is not noted.
+  func hasCome(_ sequence: SequenceNumber) -> Bool {
+    guard let category = sequence.category else { return false }
+    return filters[Int(category.rawValue)].contains(sequence.counter)
+  }
+
   /// Whether another message may go out now.
   @inline(__always)
   func windowIsOpen(_ strategy: SessionStrategy) -> Bool {
@@ -82,6 +88,9 @@ struct Traffic: Sendable {
   }
 
   // MARK: sending
+
+  /// Puts a message that is a letter of the server's into its queue: as it is stored, whatever the queue holds.
+  mutating func enqueue(_ message: consuming QueuedMessage) { queues.append(message) }
 
   /// Puts a message into its queue, compressed where that helps and the other end can read it.
   mutating func accept(_ message: consuming QueuedMessage, _ speech: Speech) throws(SendError) {

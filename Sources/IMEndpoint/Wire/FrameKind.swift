@@ -65,6 +65,12 @@ public struct Features: OptionSet, Hashable, Sendable, BitwiseCopyable {
   /// Messages to groups.
   public static let groups = Features(rawValue: 0x10)
 
+  /// Acknowledgments say that the server is responsible, and receipts that an application has taken a message; messages
+  /// carry the number and the time that their sender gave them.
+  public static let levels = Features(rawValue: 0x20)
+  /// What will not arrive is answered with the reason.
+  public static let refusals = Features(rawValue: 0x40)
+
   /// What this library can do.
-  public static let all: Features = [.basic, .compression, .receipts, .groups]
+  public static let all: Features = [.basic, .compression, .receipts, .groups, .levels, .refusals]
 }

@@ -54,6 +54,21 @@ public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   public static let unsettled = Tag(rawValue: 0xf006)
   /// The session is over; its connection may go on.
   public static let leave = Tag(rawValue: 0xf007)
+  /// Where a message comes from: its number and its time, and before them the device, once a server has written it.
+  public static let origin = Tag(rawValue: 0xf020)
+  /// Messages that the application has taken, by their numbers: four bytes each.
+  public static let delivered = Tag(rawValue: 0xf021)
+  /// A message that will not arrive: its number, the reason, and milliseconds after which to try again.
+  public static let refused = Tag(rawValue: 0xf022)
+  /// Which process of a client this is: eight bytes, drawn at its start.
+  public static let instance = Tag(rawValue: 0xf023)
+  /// How many seconds a device is remembered without a connection.
+  public static let expiry = Tag(rawValue: 0xf024)
+  /// The first number of a message's conversation that had not reached the server when the message did, where that is
+  /// not its own: eight bytes.
+  public static let missing = Tag(rawValue: 0xf02c)
+  /// What proves that a client is the one that its identity names: 16 bytes that no other client ever sees.
+  public static let secret = Tag(rawValue: 0xf02b)
   /// The name of a file, or of a place.
   public static let name = Tag(rawValue: 0xf010)
   /// A media type, such as `image/jpeg`.

@@ -1,0 +1,139 @@
+/// Messages that come: in their sender's order, each once, and acknowledged when the application has taken them.
+extension ClientCore {
+  /// Conversations whose order is remembered.
+  static var mostConversations: Int { 16_384 }
+
+  /// A message has come for the first time on its hop.
+  mutating func arrived(_ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment) {
+    // What says where it comes from may be compressed.
+    if header.compression == 1, header.encryption <= 1, let inflated = Deflate.inflated(body) {
+      var header = header
+      header.compression = 0
+      order(header, inflated.span.bytes, place, on: link, at: now)
+    } else {
+      order(header, body, place, on: link, at: now)
+    }
+  }
+
+  private mutating func order(_ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment) {
+    let origin = MessageOrigin(forwardedIn: body)
+    guard let origin, MessageOrigin.counter(of: origin.number) > 0 else {
+      deliver(header, body, place, connection(link), origin)
+      return
+    }
+    let number = MessageOrigin.counter(of: origin.number)
+    var group: String?
+    if let range = TLV.value(of: .group, in: body) {
+      group = body.extracting(range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+    let key = IncomingConversation(device: origin.device, group: group, lane: MessageOrigin.lane(of: origin.number))
+    if arrivals[key] == nil { begin(key, number, body) }
+    switch arrivals[key]?.take(number) {
+    case .told?:
+      deliver(header, body, place, connection(link), origin)
+      release(key)
+    case .late?: deliver(header, body, place, connection(link), origin, isLate: true)
+    case .held?:
+      let bytes = body.withUnsafeBytes { [UInt8]($0) }
+      let held = ArrivalOrder.Held(
+        header: header, body: bytes, origin: origin, place: place, connection: connection(link), at: now)
+      arrivals[key]?.hold(held, number)
+      if arrivals[key]?.isOverfull ?? false { skip(key) }
+      wake(by: now.advanced(by: configuration.orderTimeout))
+      ordersAt = min(ordersAt ?? .distantFuture, now.advanced(by: configuration.orderTimeout))
+    case .duplicate?, nil:
+      metrics.duplicatesReceived += 1
+      // It need not come again.
+      handed.append((place, header.sequence))
+    }
+  }
+
+  /// A conversation of which nothing is known: it begins with this message, or with the first that had not reached the
+  /// server when this one did.
+  private mutating func begin(_ key: IncomingConversation, _ number: UInt64, _ body: RawSpan) {
+    if arrivals.count >= Self.mostConversations, let old = arrivals.first(where: { !$0.value.isWaiting })?.key {
+      arrivals[old] = nil
+    }
+    var first = number
+    if let range = TLV.value(of: .missing, in: body), range.count == 8 { first = min(first, TLV.number(body, range)) }
+    arrivals[key] = ArrivalOrder(first: first)
+  }
+
+  private mutating func release(_ key: IncomingConversation) {
+    while let message = arrivals[key]?.releaseNext() {
+      deliver(message.header, message.body.span.bytes, message.place, message.connection, message.origin)
+    }
+  }
+
+  private mutating func skip(_ key: IncomingConversation) {
+    guard let missing = arrivals[key]?.skip() else { return }
+    tell(
+      .gap(sessions.first?.id ?? SessionID(place: 0), key.device, first: missing.lowerBound, last: missing.upperBound))
+    release(key)
+  }
+
+  /// Goes on without what has not come in time.
+  mutating func checkOrder(at now: Moment) {
+    guard let due = ordersAt, now >= due else { return wake(by: ordersAt) }
+    ordersAt = nil
+    for key in arrivals.keys {
+      while let since = arrivals[key]?.waitingSince {
+        let end = since.advanced(by: configuration.orderTimeout)
+        guard now >= end else {
+          ordersAt = min(ordersAt ?? .distantFuture, end)
+          break
+        }
+        skip(key)
+      }
+    }
+    wake(by: ordersAt)
+  }
+
+  private mutating func deliver(
+    _ header: FrameHeader, _ body: RawSpan, _ place: Int, _ connection: ConnectionID, _ origin: MessageOrigin?,
+    isLate: Bool = false
+  ) {
+    metrics.messagesReceived += 1
+    metrics.payloadBytes += UInt64(body.byteCount)
+    var message = inbox.add(header, body, session: sessions[place].id, connection: connection)
+    message.origin = origin
+    message.isLate = isLate
+    tell(.message(message))
+    if configuration.acknowledges == .onTake { untaken.append((place, header.sequence)) }
+  }
+
+  // MARK: what the application has
+
+  /// The application has taken a message and needs it no more: its sender is told. For `Acknowledgment.manual`.
+  public mutating func acknowledge(_ sequence: SequenceNumber, in session: SessionID, at now: Moment) {
+    guard let place = place(of: session) else { return }
+    clock = now
+    handed.append((place, sequence))
+  }
+
+  /// Tells the server what the application has taken, in one frame for each session.
+  mutating func confirm() {
+    let all = handed
+    handed.removeAll(keepingCapacity: all.count <= 4_096)
+    for place in sessions.indices where all.contains(where: { $0.place == place }) {
+      switch sessions[place].handshake.phase {
+      case .none, .asked:
+        // Whether the server wants to know is not known yet.
+        unconfirmed += all.filter { $0.place == place }
+        continue
+      case .agreed: break
+      case .unanswered, .refused: continue
+      }
+      guard sessions[place].traffic.features.contains(.levels) else { continue }
+      let numbers = all.filter { $0.place == place }.map(\.sequence)
+      for start in stride(from: 0, to: numbers.count, by: 1_024) {
+        var body: [UInt8] = []
+        let part = numbers[start..<min(numbers.count, start + 1_024)]
+        TLV.append(.delivered, part.flatMap { TLV.bigEndian($0.rawValue) }, to: &body)
+        do { try sendReceipt(body, in: sessions[place].id, at: clock) } catch {
+          unconfirmed += part.map { (place, $0) }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,197 @@
+/// Letters: taken in, sent to devices, taken out.
+extension ServerCore {
+  /// The mailbox of a user, made if there is none.
+  mutating func openMailbox(of user: String) -> Int {
+    if let known = users[user] { return Int(known) }
+    let box: Int
+    if let free = freeMailboxes.popLast() {
+      box = Int(free)
+      mailboxes[box] = Mailbox(user: user)
+    } else {
+      box = mailboxes.count
+      mailboxes.append(Mailbox(user: user))
+    }
+    users[user] = Int32(box)
+    return box
+  }
+
+  /// Why a letter of so many bytes from a device cannot be taken in for a user; `nil` when it can.
+  func refusal(of byteCount: Int, for user: String, from sender: Int) -> FailureReason? {
+    let limits = configuration.mailboxes
+    let cost = byteCount + Letter.overhead
+    let box = users[user].map { Int($0) }
+    if let known = configuration.users, !known.contains(user) { return .unknownUser }
+    if let box {
+      guard mailboxes[box].count < limits.letters, mailboxes[box].byteCount + cost <= limits.bytes else {
+        return .mailboxFull
+      }
+    }
+    // What strangers fill with letters to names that nobody has come by leaves room for the others.
+    let isVisited = box.map { mailboxes[$0].isVisited } ?? false
+    let total = isVisited ? limits.total : limits.total / 4 * 3
+    guard storedBytes + cost <= total, devices[sender].stored + cost <= limits.sender else { return .mailboxFull }
+    return nil
+  }
+
+  /// Takes a letter in, for every device of the user's.
+  mutating func put(_ letter: Letter, for user: String, at now: Moment) {
+    let box = openMailbox(of: user)
+    mailboxes[box].append(letter)
+    storedBytes += letter.byteCount
+    if let sender = place(of: letter.sender) { devices[sender].stored += letter.byteCount }
+    for device in mailboxes[box].devices { enqueue(Int(device)) }
+  }
+
+  // MARK: sending
+
+  /// Puts a device into the line of those who are to be sent letters.
+  mutating func enqueue(_ device: Int) {
+    guard !devices[device].isInLine, devices[device].mailbox >= 0 else { return }
+    devices[device].isInLine = true
+    line.append(Int32(device))
+  }
+
+  /// Devices that are served before others have their turn.
+  private static var servedAtOnce: Int { 128 }
+
+  /// Serves those who are in the line, some of them: what remains has its turn when the deadline comes, which is at once.
+  mutating func serveLine(at now: Moment) {
+    guard !line.isEmpty else { return }
+    guard !isOverfull(at: now) else {
+      lineAt = now.advanced(by: .milliseconds(100))
+      return
+    }
+    for _ in 0..<Self.servedAtOnce {
+      guard let device = line.popFirst() else { break }
+      devices[Int(device)].isInLine = false
+      feed(Int(device), at: now)
+    }
+    lineAt = line.isEmpty ? nil : now
+  }
+
+  /// Whether so much waits on all connections that nothing may be added. Those that take nothing are given up then.
+  private mutating func isOverfull(at now: Moment) -> Bool {
+    guard waitingBytes > configuration.maximumWaitingTotal else { return false }
+    guard now.nanoseconds(since: stallsSoughtAt) >= 100_000_000 else { return true }
+    stallsSoughtAt = now
+    for link in links.indices where links[link].phase == .open {
+      guard let since = links[link].stalledSince, now.nanoseconds(since: since) >= 1_000_000_000 else { continue }
+      giveUp(link, at: now)
+    }
+    return waitingBytes > configuration.maximumWaitingTotal
+  }
+
+  /// Sends a device the letters that it may be sent now.
+  private mutating func feed(_ device: Int, at now: Moment) {
+    let box = Int(devices[device].mailbox)
+    guard devices[device].isKnown, box >= 0, devices[device].cursor.next < mailboxes[box].end,
+      let place = lane(of: device), let bit = bestBit(place)
+    else { return }
+    let link = Int(sessions[place].links[bit])
+    let limit = sessions[place].traffic.strategy.bufferBytes
+    var hasSkipped = false
+    while devices[device].cursor.isOpen, links[link].output.byteCount < limit,
+      let letter = mailboxes[box][devices[device].cursor.next]
+    {
+      let at = devices[device].cursor.next
+      let isOld = letter.isDelivered && at < devices[device].joinedAt
+      if isOld || devices[device].cursor.has(at) {
+        devices[device].cursor.next += 1
+        if isOld { hasSkipped = devices[device].cursor.add(at) || hasSkipped }
+        continue
+      }
+      let isFirst = devices[device].byteCount == 0
+      guard isFirst || devices[device].byteCount + letter.byteCount <= ServerDevice.mostBytes,
+        sessions[place].traffic.windowIsOpen(sessions[place].traffic.strategy)
+      else { break }
+      devices[device].cursor.next += 1
+      devices[device].byteCount += letter.byteCount
+      send(letter, place, bit, at: now)
+    }
+    if hasSkipped { trim(box) }
+  }
+
+  /// The session of a device that a letter goes in: one of those that have a connection and nothing that waits.
+  private func lane(of device: Int) -> Int? {
+    devices[device].sessions.first {
+      sessions[Int($0)].linkMask != 0 && sessions[Int($0)].hasHandshake && sessions[Int($0)].traffic.queues.isEmpty
+    }.map { Int($0) }
+  }
+
+  private mutating func send(_ letter: Letter, _ place: Int, _ bit: Int, at now: Moment) {
+    var message = QueuedMessage(
+      id: letter.id, kind: .data, category: letter.category, priority: .normal, body: letter.body, acceptedAt: now)
+    if letter.isCompressed {
+      if sessions[place].traffic.features.contains(.compression) {
+        message.compression = 1
+      } else {
+        message.body = Deflate.inflated(letter.body.span.bytes) ?? letter.body
+      }
+    }
+    metrics.messagesSent += 1
+    let entry = sessions[place].traffic.insert(message, at: now)
+    tell(letter.id, place, .sending)
+    transmit(entry, of: place, on: bit, at: now)
+  }
+
+  // MARK: what devices have
+
+  /// A device has the letter with this number.
+  mutating func took(_ id: MessageID, _ device: Int, at now: Moment) {
+    let box = Int(devices[device].mailbox)
+    guard box >= 0, let place = mailboxes[box].place(of: id), let letter = mailboxes[box][place] else { return }
+    let before = devices[device].cursor.done
+    guard devices[device].cursor.add(place) else { return }
+    devices[device].byteCount = max(0, devices[device].byteCount - letter.byteCount)
+    if !letter.isDelivered {
+      mailboxes[box].setDelivered(place)
+      reportDelivered(id, at: now)
+    }
+    if before == mailboxes[box].base { trim(box) }
+    if devices[device].cursor.next < mailboxes[box].end { enqueue(device) }
+  }
+
+  /// Removes the letters at the beginning of a log that a device has, and that nobody is waited for any more.
+  mutating func trim(_ box: Int) {
+    var end = mailboxes[box].end
+    for device in mailboxes[box].devices { end = min(end, devices[Int(device)].cursor.done) }
+    while mailboxes[box].base < end, mailboxes[box][mailboxes[box].base]?.isDelivered ?? false { removeFirst(box) }
+    // Who is not waited for leaves nothing behind but what nobody has.
+    if mailboxes[box].devices.isEmpty, mailboxes[box].count == 0 { free(box) }
+  }
+
+  private mutating func removeFirst(_ box: Int) {
+    guard let letter = mailboxes[box].removeFirst() else { return }
+    storedBytes -= letter.byteCount
+    if let sender = place(of: letter.sender) { devices[sender].stored -= letter.byteCount }
+  }
+
+  private mutating func free(_ box: Int) {
+    guard !mailboxes[box].isFree else { return }
+    users[mailboxes[box].user] = nil
+    mailboxes[box] = Mailbox(user: "")
+    mailboxes[box].isFree = true
+    freeMailboxes.append(Int32(box))
+  }
+}
+
+/// Devices that are to be sent letters, in their order.
+struct DeviceLine: Sendable {
+  private var devices: [Int32] = []
+  private var head = 0
+
+  var isEmpty: Bool { head == devices.count }
+
+  mutating func append(_ device: Int32) { devices.append(device) }
+
+  mutating func popFirst() -> Int32? {
+    guard head < devices.count else { return nil }
+    head += 1
+    let first = devices[head - 1]
+    if head == devices.count {
+      devices.removeAll(keepingCapacity: devices.count <= 4_096)
+      head = 0
+    }
+    return first
+  }
+}

@@ -1,0 +1,45 @@
+/// Why a message will not arrive.
+public enum FailureReason: UInt16, Sendable, CaseIterable, BitwiseCopyable, CustomStringConvertible {
+  /// It names neither a user nor a group.
+  case namesNobody = 1
+  /// The server does not know the user.
+  case unknownUser = 2
+  /// As much waits for the recipient as the server keeps.
+  case mailboxFull = 3
+  /// It is longer than the server or the recipient takes.
+  case tooLarge = 4
+  /// The sender is not in the group.
+  case notAMember = 5
+  /// The server, or the recipient, does not want it.
+  case unwelcome = 6
+  /// Nobody came for it in time.
+  case expired = 7
+  /// Another process has taken the device over.
+  case takenOver = 8
+  /// The server refused the session.
+  case refused = 0x100
+  /// There was no server to send it to.
+  case noServer = 0x101
+  /// It was not acknowledged within `ClientConfiguration.messageLifetime`, or as often as it may be sent.
+  case timedOut = 0x102
+  /// The server gave a reason that this library does not know.
+  case other = 0
+
+  /// The reason in words.
+  public var description: String {
+    switch self {
+    case .namesNobody: "no recipient"
+    case .unknownUser: "unknown user"
+    case .mailboxFull: "mailbox full"
+    case .tooLarge: "too large"
+    case .notAMember: "not a member"
+    case .unwelcome: "unwelcome"
+    case .expired: "expired"
+    case .takenOver: "taken over"
+    case .refused: "refused"
+    case .noServer: "no server"
+    case .timedOut: "no acknowledgment"
+    case .other: "refused by the server"
+    }
+  }
+}
