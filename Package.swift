@@ -62,6 +62,7 @@ let package = Package(
     .executable(name: "imdump", targets: ["imdump"]),
     .executable(name: "impeer", targets: ["impeer"]),
     .library(name: "IMEndpoint", targets: ["IMEndpoint"]),
+    .library(name: "IMMailbox", targets: ["IMMailbox"]),
   ] + offered,
   targets: [
     .systemLibrary(
@@ -119,6 +120,7 @@ let package = Package(
         "IMWire", "CSandbox",
       ], isCold: true),
     room("IMEndpoint", ["IMWire", "CDeflate", "CEpoll", "CSSL"]),
+    room("IMMailbox", ["IMEndpoint", "CSQLite"]),
     room("IMCommandLine", ["IMWire"], isCold: true),
     .executableTarget(
       name: "imdump",
@@ -130,7 +132,7 @@ let package = Package(
     .executableTarget(
       name: "impeer",
       dependencies: [
-        "IMEndpoint", "IMPipeline", "IMDocuments", "IMOutput", "IMAlerts", "IMMetrics", "IMYAML", "IMWire",
+        "IMEndpoint", "IMMailbox", "IMPipeline", "IMDocuments", "IMOutput", "IMAlerts", "IMMetrics", "IMYAML", "IMWire",
         "IMCommandLine",
       ],
       swiftSettings: settings + checked),
@@ -172,7 +174,7 @@ let package = Package(
       ]),
     tests("IMStoreTests", ["IMStore", "IMEngineTestSupport", "IMOutput", "IMEngine", "IMWire"]),
     tests("IMReportTests", ["IMReport", "IMEngine", "IMMetrics", "IMOutput", "IMWire"]),
-    tests("IMEndpointTests", ["IMEndpoint", "IMWire"]),
+    tests("IMEndpointTests", ["IMEndpoint", "IMMailbox", "IMWire"]),
     tests(
       "imdumpTests",
       [

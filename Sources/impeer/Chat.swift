@@ -24,12 +24,14 @@ struct Chat: Command {
   var client = ClientOptions()
   var name = ""
   var to = ""
+  var state: String?
   var ledger: String?
 
   static var table: [Option<Self>] {
     [
       .value("--name <me>", \.name, "Your name, by which others write to you."),
       .value("--to <user>", \.to, "Who you talk to."),
+      .value("--state <folder>", \.state, "Keep who you are, what waits and what has come in this folder."),
       .group(\.connection),
       .group(\.client),
       .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),

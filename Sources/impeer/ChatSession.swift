@@ -9,6 +9,8 @@ final class ChatSession: Watcher {
   private let session: SessionID
   private let peer: String
   private let ledger: Ledger?
+  private let store: FileStore?
+  private var storeProblem: StoreError?
   private var view: ChatView
   private var watch = EventLoop.Watch.none
   private var inbox = Inbox()
@@ -36,12 +38,22 @@ final class ChatSession: Watcher {
     let server = try options.connection.resolved()[0]
     let tls = try options.connection.security()
     ledger = if let path = options.ledger { try Ledger(path) } else { nil }
+    do throws(StoreError) {
+      store = if let folder = options.state { try FileStore(folder: folder) } else { nil }
+    } catch {
+      throw Complaint(error.description, .cannotCreate)
+    }
     peer = options.to
     view = ChatView(me: options.name, peer: options.to)
+    var configuration = options.client.configuration(server: server, user: options.name, number: 0)
+    if let store {
+      (configuration.identity, configuration.secret) = (store.identity, store.secret)
+      configuration.isKept = true
+      configuration.expiry = .seconds(30 * 86_400)
+    }
     do throws(TransportError) {
       loop = try EventLoop()
-      transport = LinuxTransport(
-        ClientCore(options.client.configuration(server: server, user: options.name, number: 0)), loop: loop, tls: tls)
+      transport = LinuxTransport(ClientCore(configuration), loop: loop, tls: tls)
       session = transport.update { $0.addSession(at: $1) }
       try transport.watchPath(to: server)
     } catch {
@@ -53,6 +65,7 @@ final class ChatSession: Watcher {
   /// Talks until the input ends; the status to end with.
   func run() throws(TransportError) -> Int32 {
     transport.onTurn = { [unowned self] core, now in turn(&core, now) }
+    restore()
     transport.update { core, now in try? core.connect(session, at: now) }
     watch = loop.enroll(self)
     let flags = fcntl(0, F_GETFL)
@@ -76,10 +89,32 @@ final class ChatSession: Watcher {
     transport.update { core, now in try? core.disconnect(session, at: now) }
     let end = monotonicNow() + 2_000_000_000
     while transport.connectionCount > 0, monotonicNow() < end { try loop.turn(longest: 100_000_000) }
+    transport.update { core, _ in keep(&core) }
     transport.shutDown()
     view.end()
     _ = fcntl(0, F_SETFL, flags)
+    if let storeProblem { throw TransportError("keep", reason: storeProblem.description) }
     return status ?? 0
+  }
+
+  /// What an earlier process of this person's left.
+  private func restore() {
+    guard let store else { return }
+    transport.update { core, now in
+      for (message, id) in core.restore(store.state, in: session, at: now) {
+        guard case .text(let text)? = (try? Message(decoding: message.body))?.content else { continue }
+        messages[id] = view.sent(text)
+      }
+    }
+  }
+
+  /// Writes down what is to be known to the next process; what cannot be written is not sent.
+  private func keep(_ core: inout ClientCore) {
+    guard let store, storeProblem == nil else { return }
+    do throws(StoreError) { try store.append(core.takeOperations()) } catch {
+      storeProblem = error
+      status = Complaint.Status.cannotCreate.rawValue
+    }
   }
 
   /// Nanoseconds after the end of the input for which a server is waited for, and for which marks are.
@@ -169,9 +204,12 @@ final class ChatSession: Watcher {
 
   private func accept(_ line: String) -> Bool {
     let message = Message(.text(line), to: peer)
-    guard let id = transport.update({ core, now in try? core.send(message, in: session, at: now) }) else {
-      return false
+    let sent = transport.update { core, now in
+      let id = try? core.send(message, in: session, at: now)
+      keep(&core)
+      return id
     }
+    guard let id = sent else { return false }
     messages[id] = view.sent(line)
     return true
   }
@@ -187,6 +225,7 @@ final class ChatSession: Watcher {
   // MARK: what comes
 
   private func turn(_ core: inout ClientCore, _ now: Moment) {
+    defer { keep(&core) }
     core.take(&inbox)
     guard !inbox.events.isEmpty else { return }
     var hasRoom = false
@@ -213,6 +252,7 @@ final class ChatSession: Watcher {
     }
     if hasRoom { isRoom = true }
     view.show()
+    core.confirmTaken(at: now)
   }
 
   private func refused(_ refusal: HandshakeRefusal) {

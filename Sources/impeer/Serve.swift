@@ -2,6 +2,7 @@ import Glibc
 import IMCommandLine
 import IMDocuments
 import IMEndpoint
+import IMMailbox
 import IMWire
 
 /// `impeer serve`.
@@ -29,6 +30,7 @@ struct Serve: Command {
   var mailbox = MailboxSize()
   var mailboxTotal = ByteCount(256 << 20)
   var users: String?
+  var store: String?
   var report = ReportOptions()
   var ledger: String?
   var isJSON = false
@@ -45,6 +47,7 @@ struct Serve: Command {
       .value("--mailbox <n:size>", \.mailbox, "Letters kept for a user who is away, and their bytes."),
       .value("--mailbox-total <size>", \.mailboxTotal, "Bytes of letters kept for all users."),
       .value("--users <file>", \.users, "Take letters for the users in this file alone, one name a line."),
+      .value("--store <folder>", \.store, "Keep letters in this folder: what was accepted survives this process."),
       .group(\.report),
       .value("--ledger <file>", \.ledger, "Write every connection and every frame to this file, as JSON lines."),
       .flag("--json", \.isJSON, "Print what was counted as one JSON object at the end."),
@@ -57,12 +60,13 @@ struct Serve: Command {
     raiseDescriptorLimit()
     do throws(Complaint) {
       let names = try readUsers()
+      let mailbox = try openStore()
       let ledger: Ledger? = if let path = self.ledger { try Ledger(path) } else { nil }
       let security = try server.security()
       let endpoint = try server.endpoint()
       let reporter = try Reporter(report, .server, server: endpoint, isQuiet: isQuiet)
       do throws(TransportError) {
-        try serve(at: endpoint, security, ledger, reporter, names)
+        try serve(at: endpoint, security, ledger, reporter, names, mailbox)
       } catch {
         throw Complaint(error.description, .system)
       }
@@ -109,29 +113,44 @@ struct Serve: Command {
     return Set(text.split(whereSeparator: \.isNewline).map(String.init))
   }
 
+  private func openStore() throws(Complaint) -> LetterStore? {
+    guard let store else { return nil }
+    do throws(MailboxError) { return try LetterStore(folder: store) } catch {
+      throw Complaint(error.description, .cannotCreate)
+    }
+  }
+
   private static var longestUsers: Int { 64 << 20 }
 
   private func serve(
-    at endpoint: Endpoint, _ security: TLSContext?, _ ledger: Ledger?, _ reporter: Reporter?, _ names: Set<String>?
+    at endpoint: Endpoint, _ security: TLSContext?, _ ledger: Ledger?, _ reporter: Reporter?, _ names: Set<String>?,
+    _ store: LetterStore?
   ) throws(TransportError) {
     let loop = try EventLoop()
     var configuration = configuration
     configuration.users = names
+    configuration.isDurable = store != nil
     let transport = LinuxTransport(
       ForgetfulCore(ServerCore(configuration), memory: faults.memory), loop: loop, tls: security)
     transport.tunesSockets = policy == .race && quirks == .none
     let watcher = ServerWatcher(ledger, reporter)
-    transport.onTurn = { core, now in watcher.turn(&core.inner, now) }
+    if let store { transport.update { store.restore(&$0.inner, $1) } }
+    transport.onTurn = { core, now in
+      store?.keep(&core.inner, now)
+      watcher.turn(&core.inner, now)
+    }
     transport.tap = Taps.joined(ledger.map { LedgerTap($0) }, reporter?.tap(client: nil))
     reporter?.metrics = { [unowned transport] in transport.core.inner.metrics }
     let bound = try transport.listen(at: endpoint)
     if !isQuiet { say("impeer: listening at \(bound)\n", to: 2) }
-    while !isInterrupted {
+    while !isInterrupted, store?.problem == nil {
       try loop.turn(longest: 200_000_000)
       reporter?.advance(to: loop.now)
     }
     reporter?.metrics = { [metrics = transport.core.inner.metrics] in metrics }
+    if let store { transport.update { store.keep(&$0.inner, $1) } }
     transport.shutDown()
+    if let problem = store?.problem { throw TransportError("store", reason: problem.description) }
     if isJSON { say(watcher.summary(transport.core.inner) + "\n") }
   }
 }

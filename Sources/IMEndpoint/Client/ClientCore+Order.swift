@@ -30,9 +30,12 @@ extension ClientCore {
     if arrivals[key] == nil { begin(key, number, body) }
     switch arrivals[key]?.take(number) {
     case .told?:
+      note(key, origin, place, header)
       deliver(header, body, place, connection(link), origin)
       release(key)
-    case .late?: deliver(header, body, place, connection(link), origin, isLate: true)
+    case .late?:
+      note(key, origin, place, header)
+      deliver(header, body, place, connection(link), origin, isLate: true)
     case .held?:
       let bytes = body.withUnsafeBytes { [UInt8]($0) }
       let held = ArrivalOrder.Held(
@@ -61,8 +64,20 @@ extension ClientCore {
 
   private mutating func release(_ key: IncomingConversation) {
     while let message = arrivals[key]?.releaseNext() {
+      note(key, message.origin, message.place, message.header)
       deliver(message.header, message.body.span.bytes, message.place, message.connection, message.origin)
     }
+  }
+
+  /// Remembers where a message comes from until the application has it, for a store.
+  private mutating func note(
+    _ key: IncomingConversation, _ origin: MessageOrigin, _ place: Int, _ header: FrameHeader
+  ) {
+    if configuration.isKept { arrived[Self.name(place, header.sequence)] = (key, origin.number) }
+  }
+
+  private static func name(_ place: Int, _ sequence: SequenceNumber) -> UInt64 {
+    UInt64(place) << 32 | UInt64(sequence.rawValue)
   }
 
   private mutating func skip(_ key: IncomingConversation) {
@@ -115,6 +130,12 @@ extension ClientCore {
   mutating func confirm() {
     let all = handed
     handed.removeAll(keepingCapacity: all.count <= 4_096)
+    if configuration.isKept {
+      for (place, sequence) in all {
+        guard let (key, number) = arrived.removeValue(forKey: Self.name(place, sequence)) else { continue }
+        operations.append(.received(device: key.device, group: key.group, number: number))
+      }
+    }
     for place in sessions.indices where all.contains(where: { $0.place == place }) {
       switch sessions[place].handshake.phase {
       case .none, .asked:

@@ -26,7 +26,16 @@ extension ClientCore {
     var body = message.encoded
     TLV.append(.origin, origin.outgoing, to: &body)
     let id = try send(body: body, category: message.category, priority: priority, in: session, at: now)
-    if message.isOrdered { numbers.take(conversation) }
+    guard message.isOrdered else { return id }
+    numbers.take(conversation)
+    if configuration.isKept {
+      kept[id] = KeptMessage(conversation: name, isGroup: conversation.isGroup, number: origin.number)
+      operations.append(
+        .sent(
+          StoredMessage(
+            conversation: name, isGroup: conversation.isGroup, number: origin.number, category: message.category,
+            priority: priority, body: body)))
+    }
     return id
   }
 

@@ -65,6 +65,11 @@ public struct ClientCore: EndpointCore, Sendable {
   var untaken: [(place: Int, sequence: SequenceNumber)] = []
   var handed: [(place: Int, sequence: SequenceNumber)] = []
   var unconfirmed: [(place: Int, sequence: SequenceNumber)] = []
+  /// What is to be kept, and the messages that a store keeps.
+  var operations: [ClientOperation] = []
+  var kept: [MessageID: KeptMessage] = [:]
+  /// Where messages come from that the application has not taken, by the session and their number there.
+  var arrived: [UInt64: (key: IncomingConversation, number: UInt64)] = [:]
   /// The moment of the last call.
   var clock = Moment(nanoseconds: 0)
 
@@ -183,6 +188,12 @@ public struct ClientCore: EndpointCore, Sendable {
 
   @inline(__always)
   mutating func tell(_ id: MessageID, _ session: SessionID, _ state: MessageState) {
+    if configuration.isKept {
+      switch state {
+      case .accepted, .delivered, .read, .failed, .cancelled: settle(id)
+      case .created, .sending, .sent, .retrying: break
+      }
+    }
     if id.rawValue != 0, configuration.reports.contains(MessageStates(state)) {
       inbox.events.append(.progress(id, session, state))
     }

@@ -1,6 +1,9 @@
 /// The numbers of the messages that a client sends: 1, 2, 3 and on, for each user, group and lane.
 struct OutgoingNumbers: Sendable {
-  private var last: [Conversation: UInt64] = [:]
+  private var last: [Conversation: UInt64]
+
+  /// Nothing was sent after these.
+  init(last: [Conversation: UInt64] = [:]) { self.last = last }
 
   /// The number that the next message has, with its lane.
   func upcoming(_ conversation: Conversation) -> UInt64 {

@@ -22,6 +22,12 @@ struct NumberWindow: Hashable, Sendable {
     return bits[Self.word(number)] & Self.bit(number) != 0
   }
 
+  /// Numbers above the floor that have come.
+  var others: [UInt64] {
+    guard count > 0 else { return [] }
+    return (floor + 1..<floor + Self.width).filter { bits[Self.word($0)] & Self.bit($0) != 0 }
+  }
+
   /// Notes that `number` has come; false when it had.
   mutating func insert(_ number: UInt64) -> Bool {
     guard number < .max, !contains(number) else { return false }

@@ -77,6 +77,16 @@ struct Mailbox: Sendable {
     return letter
   }
 
+  /// The place of the first letter whose number is `id` or larger.
+  func firstPlace(after id: MessageID) -> UInt64 {
+    var (low, high) = (head, letters.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if let letter = letters[middle], letter.id < id { low = middle + 1 } else { high = middle }
+    }
+    return base + UInt64(low - head)
+  }
+
   /// The place of the letter with this number, which is looked for by halves.
   func place(of id: MessageID) -> UInt64? {
     var (low, high) = (head, letters.count)

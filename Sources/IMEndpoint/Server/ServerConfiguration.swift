@@ -24,6 +24,8 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var maximumWaitingBytes = 4 << 20
   /// A session without a connection is remembered for so long: then its numbers are not known any more.
   public var memory = Duration.seconds(86_400)
+  /// Whether letters are kept by a store: then they are acknowledged once it has them. See `ServerCore.takeOperations`.
+  public var isDurable = false
   /// What is kept for users who are away.
   public var mailboxes = MailboxLimits()
   /// The users there are; `nil`: everybody that somebody writes to.

@@ -90,6 +90,7 @@ extension ServerCore {
     devices[place].cursor = MailboxCursor(at: mailboxes[box].base)
     devices[place].joinedAt = mailboxes[box].end
     devices[place].byteCount = 0
+    keepDevice(place)
     enqueue(place)
   }
 
@@ -97,6 +98,7 @@ extension ServerCore {
   mutating func unsubscribe(_ place: Int) {
     let box = Int(devices[place].mailbox)
     guard box >= 0 else { return }
+    if let key = keptKey(place) { keep(.forgot(key: key)) }
     devices[place].mailbox = -1
     devices[place].byteCount = 0
     mailboxes[box].devices.removeAll { $0 == Int32(place) }

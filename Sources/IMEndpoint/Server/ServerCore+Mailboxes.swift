@@ -37,9 +37,21 @@ extension ServerCore {
   mutating func put(_ letter: Letter, for user: String, at now: Moment) {
     let box = openMailbox(of: user)
     mailboxes[box].append(letter)
+    if configuration.isDurable {
+      let kept = stored(letter, user)
+      operations.append(.put(kept))
+    }
     storedBytes += letter.byteCount
     if let sender = place(of: letter.sender) { devices[sender].stored += letter.byteCount }
     for device in mailboxes[box].devices { enqueue(Int(device)) }
+  }
+
+  private func stored(_ letter: Letter, _ user: String) -> StoredLetter {
+    var sender: [UInt8] = []
+    if let place = place(of: letter.sender), case .client(let key) = devices[place].peer { sender = key.bytes }
+    return StoredLetter(
+      id: letter.id.rawValue, user: user, body: letter.body, isCompressed: letter.isCompressed,
+      category: letter.category, sender: sender)
   }
 
   // MARK: sending
@@ -143,8 +155,10 @@ extension ServerCore {
     let before = devices[device].cursor.done
     guard devices[device].cursor.add(place) else { return }
     devices[device].byteCount = max(0, devices[device].byteCount - letter.byteCount)
+    if let key = keptKey(device) { keep(.took(id.rawValue, key: key)) }
     if !letter.isDelivered {
       mailboxes[box].setDelivered(place)
+      keep(.delivered(id.rawValue))
       reportDelivered(id, at: now)
     }
     if before == mailboxes[box].base { trim(box) }
@@ -163,6 +177,7 @@ extension ServerCore {
   private mutating func removeFirst(_ box: Int) {
     guard let letter = mailboxes[box].removeFirst() else { return }
     storedBytes -= letter.byteCount
+    keep(.removed(letter.id.rawValue))
     if let sender = place(of: letter.sender) { devices[sender].stored -= letter.byteCount }
   }
 

@@ -193,7 +193,7 @@ extension ServerCore {
     var content: [UInt8] = []
     if configuration.service != .deliver {
       if sessions[place].traffic.hasCome(header.sequence) {
-        acknowledge(header.sequence, of: place, cameOn: link, at: now)
+        answer(header.sequence, of: place, cameOn: link, at: now)
         metrics.duplicatesReceived += 1
         return
       }
@@ -207,7 +207,7 @@ extension ServerCore {
         return refuse(header.sequence, reason, place, on: link, at: now)
       }
     }
-    acknowledge(header.sequence, of: place, cameOn: link, at: now)
+    answer(header.sequence, of: place, cameOn: link, at: now)
     guard sessions[place].traffic.isFirst(header.sequence) else {
       metrics.duplicatesReceived += 1
       return
@@ -223,8 +223,16 @@ extension ServerCore {
 
   // MARK: acknowledgments
 
+  /// Acknowledges a message, once it is kept where something keeps it.
+  private mutating func answer(_ sequence: SequenceNumber, of place: Int, cameOn link: Int, at now: Moment) {
+    guard configuration.isDurable, configuration.service == .forward else {
+      return acknowledge(sequence, of: place, cameOn: link, at: now)
+    }
+    unstored.append((id(place), sequence, connection(link)))
+  }
+
   /// Acknowledges a frame on the connection it came on and on others of its session: one of them may be stalled.
-  private mutating func acknowledge(_ sequence: SequenceNumber, of place: Int, cameOn link: Int, at now: Moment) {
+  mutating func acknowledge(_ sequence: SequenceNumber, of place: Int, cameOn link: Int?, at now: Moment) {
     if let delay = configuration.faults.acknowledgmentDelay, !delayed.isFull {
       delayed.append(id(place), sequence, at: now.advanced(by: delay))
     } else {
@@ -304,7 +312,9 @@ extension ServerCore {
       return
     }
     if let unsettled = request.unsettled { sessions[place].traffic.settle(unsettled) }
-    let common = request.features.intersection(configuration.speech.features)
+    var offered = configuration.speech.features
+    if configuration.isDurable { offered.insert(.durable) } else { offered.remove(.durable) }
+    let common = request.features.intersection(offered)
     let version = min(request.version, own)
     sessions[place].traffic.features = common
     sessions[place].traffic.version = version

@@ -124,6 +124,9 @@ extension ServerCore {
     let floor = devices[device].conversations[conversation]?.floor ?? 1
     let counter = isSaid ? MessageOrigin.counter(of: number) : floor
     guard devices[device].conversations[conversation]?.insert(counter) ?? false else { return nil }
+    if configuration.isDurable {
+      changedNumbers.insert(ChangedNumbers(device: self.id(ofDevice: device), conversation: conversation))
+    }
     if floor < counter { missing = floor }
     return counter
   }

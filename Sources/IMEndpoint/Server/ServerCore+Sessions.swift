@@ -23,7 +23,13 @@ extension ServerCore {
     let known = index[key].map { Int($0) }
     let place = known ?? make(key, device, at: now)
     devices[device].detachedAt = nil
-    if let expiry = request?.expiry { devices[device].expiry = min(.seconds(Int64(expiry)), configuration.expiry) }
+    if let expiry = request?.expiry {
+      let granted = min(Duration.seconds(Int64(expiry)), configuration.expiry)
+      if granted != devices[device].expiry {
+        devices[device].expiry = granted
+        keepDevice(device)
+      }
+    }
     if let user = request?.user { join(device, user) }
     let isNew = known == nil
     if !links[link].sessions.contains(Int32(place)) {

@@ -47,6 +47,11 @@ public struct ServerCore: EndpointCore, Sendable {
   var nextMessage: UInt64 = 1
   var unixOffset: Int64 = 0
   var origins = OriginLog()
+  /// What is to be kept, and numbers that have changed.
+  var operations: [StoreOperation] = []
+  var changedNumbers: Set<ChangedNumbers> = []
+  /// Messages that are acknowledged once they are kept.
+  var unstored: [(session: SessionID, sequence: SequenceNumber, connection: ConnectionID)] = []
   var delayed = DelayedAcknowledgments()
   var evictions = EvictionQueue()
   var framesWritten = 0

@@ -18,6 +18,15 @@ struct DeviceKey: Hashable, Sendable {
     let hash = ClientIdentity(SHA256.hash(Array("tjp device".utf8) + identity.bytes + secret.bytes).prefix(16))
     (high, low) = (hash.high, hash.low)
   }
+
+  /// The key in 16 bytes.
+  init(_ bytes: [UInt8]) {
+    let halves = ClientIdentity(bytes)
+    (high, low) = (halves.high, halves.low)
+  }
+
+  /// The 16 bytes of the key.
+  var bytes: [UInt8] { TLV.bigEndian(high) + TLV.bigEndian(low) }
 }
 
 /// The name of a device within a server: a place is used again with another generation.

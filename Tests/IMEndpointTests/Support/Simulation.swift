@@ -91,6 +91,8 @@ final class Simulation {
   var hasFacts = true
   var onClientEvent: (Int, EndpointEvent, Inbox) -> Void = { _, _, _ in }
   var onServerEvent: (EndpointEvent, Inbox) -> Void = { _, _ in }
+  /// Called after the server was called, before what it asks for is done.
+  var onServerTurn: (inout ServerCore) -> Void = { _ in }
   private(set) var opens = 0
   /// When the line up and the line down are free again.
   private var lineFreeAt = [0.0, 0.0]
@@ -213,6 +215,7 @@ final class Simulation {
 
   func settleServer() {
     while true {
+      onServerTurn(&server)
       server.take(&inbox)
       let events = inbox
       for event in events.events { onServerEvent(event, events) }

@@ -1,0 +1,53 @@
+/// What is kept beyond the life of a client's process.
+extension ClientCore {
+  /// Takes what is to be kept, for a store; with `ClientConfiguration.isKept`. To be written before the core's commands are
+  /// carried out: so nothing is sent, and no sender told, that the next process would not know of.
+  public mutating func takeOperations() -> [ClientOperation] {
+    guard !operations.isEmpty else { return [] }
+    let all = operations
+    operations.removeAll(keepingCapacity: all.count <= 4_096)
+    return all
+  }
+
+  /// The application has looked at the inbox that it took last. Only a client with a store needs to say so: what follows from
+  /// it is then in `takeOperations`.
+  public mutating func confirmTaken(at now: Moment) {
+    clock = now
+    if !handed.isEmpty { confirm() }
+  }
+
+  /// Begins with what a store has kept: messages that wait go out in `session`, under the numbers they had. To be called
+  /// before anything else.
+  /// - Returns: the messages, and their names from now on.
+  public mutating func restore(_ state: ClientState, in session: SessionID, at now: Moment) -> [(
+    message: StoredMessage, id: MessageID
+  )] {
+    numbers = OutgoingNumbers(last: state.last)
+    for (key, window) in state.received { arrivals[key] = ArrivalOrder(seen: window) }
+    var restored: [(message: StoredMessage, id: MessageID)] = []
+    for message in state.waiting {
+      guard
+        let id = try? send(
+          body: message.body, category: message.category, priority: message.priority, in: session, at: now)
+      else { continue }
+      kept[id] = KeptMessage(
+        conversation: message.conversation, isGroup: message.isGroup, number: message.number)
+      restored.append((message, id))
+    }
+    return restored
+  }
+
+  /// The name of a message that a store keeps.
+  struct KeptMessage: Sendable {
+    var conversation: String
+    var isGroup: Bool
+    var number: UInt64
+  }
+
+  /// A message of the application's has come to a state in which it waits no more.
+  mutating func settle(_ id: MessageID) {
+    guard let message = kept.removeValue(forKey: id) else { return }
+    operations.append(
+      .settled(conversation: message.conversation, isGroup: message.isGroup, number: message.number))
+  }
+}

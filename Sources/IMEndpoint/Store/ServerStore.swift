@@ -1,0 +1,114 @@
+/// A letter as a server's store keeps it.
+public struct StoredLetter: Hashable, Sendable {
+  /// Counts up in the order in which letters were accepted.
+  public var id: UInt64
+  /// Whom it is for.
+  public var user: String
+  /// The body of its frame.
+  public var body: [UInt8]
+  /// Whether `body` is in zlib's format.
+  public var isCompressed: Bool
+  /// The category that numbers it.
+  public var category: SequenceCategory
+  /// The key of the device that it comes from, 16 bytes; empty where that is not known.
+  public var sender: [UInt8]
+  /// Whether a device has it.
+  public var isDelivered = false
+
+  /// A letter of its parts.
+  public init(
+    id: UInt64, user: String, body: [UInt8], isCompressed: Bool, category: SequenceCategory, sender: [UInt8],
+    isDelivered: Bool = false
+  ) {
+    self.id = id
+    self.user = user
+    self.body = body
+    self.isCompressed = isCompressed
+    self.category = category
+    self.sender = sender
+    self.isDelivered = isDelivered
+  }
+}
+
+/// A device that is waited for, as a server's store keeps it.
+public struct StoredDevice: Hashable, Sendable {
+  /// A hash of the device's identity and secret, 16 bytes.
+  public var key: [UInt8]
+  /// What recipients of its messages see, 16 bytes.
+  public var identity: [UInt8]
+  /// The user's name that it goes by.
+  public var user: String
+  /// Seconds for which it is waited for.
+  public var expiry: Int64
+  /// Letters with smaller numbers are its only if no device had them when it came.
+  public var joined: UInt64
+
+  /// A device of its parts.
+  public init(key: [UInt8], identity: [UInt8], user: String, expiry: Int64, joined: UInt64) {
+    self.key = key
+    self.identity = identity
+    self.user = user
+    self.expiry = expiry
+    self.joined = joined
+  }
+}
+
+/// Which numbers of one conversation have come from a device, as a server's store keeps it.
+public struct StoredNumbers: Hashable, Sendable {
+  /// The key of the device.
+  public var key: [UInt8]
+  /// The user or the group that the messages go to.
+  public var conversation: String
+  /// Whether that is a group.
+  public var isGroup: Bool
+  /// The lane that the numbers are of.
+  public var lane: UInt8
+  /// All numbers below have come.
+  public var floor: UInt64
+  /// Numbers above that have come.
+  public var others: [UInt64]
+
+  /// Numbers of their parts.
+  public init(key: [UInt8], conversation: String, isGroup: Bool, lane: UInt8, floor: UInt64, others: [UInt64]) {
+    self.key = key
+    self.conversation = conversation
+    self.isGroup = isGroup
+    self.lane = lane
+    self.floor = floor
+    self.others = others
+  }
+}
+
+/// What a server wants kept. A store does what it is told in order, all of one turn or nothing, and says so with
+/// `ServerCore.stored(at:)`; before that nothing of it is acknowledged.
+public enum StoreOperation: Hashable, Sendable {
+  /// A letter was taken in.
+  case put(StoredLetter)
+  /// A device has a letter, the first one.
+  case delivered(UInt64)
+  /// A device that is waited for has a letter.
+  case took(UInt64, key: [UInt8])
+  /// A letter is not needed any more.
+  case removed(UInt64)
+  /// A device is waited for, or under other terms than before.
+  case device(StoredDevice)
+  /// A device is not waited for any more.
+  case forgot(key: [UInt8])
+  /// Numbers have come.
+  case numbers(StoredNumbers)
+}
+
+/// All that a store has kept.
+public struct StoredState: Sendable {
+  /// Letters, in the order of their numbers.
+  public var letters: [StoredLetter] = []
+  /// Devices that are waited for.
+  public var devices: [StoredDevice] = []
+  /// Which letters devices have.
+  public var taken: [(letter: UInt64, key: [UInt8])] = []
+  /// Which numbers have come.
+  public var numbers: [StoredNumbers] = []
+
+  /// Nothing.
+  public init() {}
+}

@@ -1,0 +1,234 @@
+internal import CSQLite
+public import IMEndpoint
+
+/// Why a store could not be used.
+public struct MailboxError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What was attempted.
+  public var operation: String
+  /// The reason, as SQLite gives it.
+  public var reason: String
+
+  /// An error of its parts.
+  public init(operation: String, reason: String) {
+    self.operation = operation
+    self.reason = reason
+  }
+
+  /// The attempt and the reason, as a person reads them.
+  public var description: String { "\(operation): \(reason)" }
+}
+
+/// A server's letters, devices and numbers in a SQLite database: each batch of operations is one transaction, on the disk
+/// when `apply` returns (WAL, `synchronous=FULL`).
+public final class SQLiteMailbox {
+  private var database: OpaquePointer?
+  private var statements: [String: OpaquePointer] = [:]
+
+  /// Opens the database in a folder, and makes both where they are missing. Nobody else may use it meanwhile.
+  public init(folder: String) throws(MailboxError) {
+    let path = folder + "/letters.db"
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
+    guard sqlite3_open_v2(path, &database, flags, nil) == SQLITE_OK else {
+      let error = problem("open " + path)
+      sqlite3_close_v2(database)
+      database = nil
+      throw error
+    }
+    for statement in Self.preparation { try execute(statement) }
+  }
+
+  deinit {
+    for statement in statements.values { sqlite3_finalize(statement) }
+    sqlite3_close_v2(database)
+  }
+
+  /// The lock is taken at once and kept: two servers on one folder would each give out what the other does not know of.
+  private static let preparation = [
+    "PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL",
+    "PRAGMA wal_autocheckpoint=4000", "BEGIN IMMEDIATE",
+    """
+    CREATE TABLE IF NOT EXISTS letter(
+      id INTEGER PRIMARY KEY, user TEXT NOT NULL, category INTEGER NOT NULL, compressed INTEGER NOT NULL,
+      delivered INTEGER NOT NULL, sender BLOB NOT NULL, body BLOB NOT NULL)
+    """,
+    """
+    CREATE TABLE IF NOT EXISTS device(
+      key BLOB PRIMARY KEY, identity BLOB NOT NULL, user TEXT NOT NULL, expiry INTEGER NOT NULL,
+      joined INTEGER NOT NULL) WITHOUT ROWID
+    """,
+    "CREATE TABLE IF NOT EXISTS taken(letter INTEGER, device BLOB, PRIMARY KEY(letter, device)) WITHOUT ROWID",
+    """
+    CREATE TABLE IF NOT EXISTS number(
+      device BLOB, conversation TEXT, isGroup INTEGER, lane INTEGER, floor INTEGER NOT NULL, others BLOB NOT NULL,
+      seen INTEGER NOT NULL, PRIMARY KEY(device, conversation, isGroup, lane)) WITHOUT ROWID
+    """,
+    // Who has written nothing for a day sends nothing again.
+    """
+    DELETE FROM number WHERE seen < unixepoch() - 86400 AND NOT EXISTS (SELECT 1 FROM device WHERE key = number.device)
+    """,
+    "PRAGMA user_version=1", "COMMIT",
+  ]
+
+  // MARK: writing
+
+  /// Keeps all of `operations`, or nothing of them.
+  public func apply(_ operations: [StoreOperation]) throws(MailboxError) {
+    guard !operations.isEmpty else { return }
+    try run("BEGIN IMMEDIATE")
+    do throws(MailboxError) {
+      for operation in operations { try apply(operation) }
+      try run("COMMIT")
+    } catch {
+      try? run("ROLLBACK")
+      throw error
+    }
+  }
+
+  private func apply(_ operation: StoreOperation) throws(MailboxError) {
+    switch operation {
+    case .put(let letter):
+      try run(
+        "INSERT OR REPLACE INTO letter VALUES(?, ?, ?, ?, ?, ?, ?)", .number(letter.id), .text(letter.user),
+        .number(UInt64(letter.category.rawValue)), .number(letter.isCompressed ? 1 : 0),
+        .number(letter.isDelivered ? 1 : 0), .bytes(letter.sender), .bytes(letter.body))
+    case .delivered(let id): try run("UPDATE letter SET delivered = 1 WHERE id = ?", .number(id))
+    case .took(let id, let key): try run("INSERT OR IGNORE INTO taken VALUES(?, ?)", .number(id), .bytes(key))
+    case .removed(let id):
+      try run("DELETE FROM letter WHERE id = ?", .number(id))
+      try run("DELETE FROM taken WHERE letter = ?", .number(id))
+    case .device(let device):
+      try run(
+        "INSERT OR REPLACE INTO device VALUES(?, ?, ?, ?, ?)", .bytes(device.key), .bytes(device.identity),
+        .text(device.user), .number(UInt64(max(0, device.expiry))), .number(device.joined))
+    case .forgot(let key):
+      try run("DELETE FROM device WHERE key = ?", .bytes(key))
+      try run("DELETE FROM taken WHERE device = ?", .bytes(key))
+    case .numbers(let numbers):
+      let others = numbers.others.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - $0 * 8)) }
+      }
+      try run(
+        "INSERT OR REPLACE INTO number VALUES(?, ?, ?, ?, ?, ?, unixepoch())", .bytes(numbers.key),
+        .text(numbers.conversation), .number(numbers.isGroup ? 1 : 0), .number(UInt64(numbers.lane)),
+        .number(numbers.floor), .bytes(others))
+    }
+  }
+
+  // MARK: reading
+
+  /// All that was kept.
+  public func load() throws(MailboxError) -> StoredState {
+    var state = StoredState()
+    try rows("SELECT id, user, category, compressed, delivered, sender, body FROM letter ORDER BY id") { row in
+      state.letters.append(
+        StoredLetter(
+          id: row.number(0), user: row.text(1), body: row.bytes(6), isCompressed: row.number(3) != 0,
+          category: SequenceCategory(rawValue: UInt8(truncatingIfNeeded: row.number(2))) ?? .normal,
+          sender: row.bytes(5), isDelivered: row.number(4) != 0))
+    }
+    try rows("SELECT key, identity, user, expiry, joined FROM device") { row in
+      state.devices.append(
+        StoredDevice(
+          key: row.bytes(0), identity: row.bytes(1), user: row.text(2), expiry: Int64(clamping: row.number(3)),
+          joined: row.number(4)))
+    }
+    try rows("SELECT letter, device FROM taken ORDER BY letter") { row in
+      state.taken.append((row.number(0), row.bytes(1)))
+    }
+    try rows("SELECT device, conversation, isGroup, lane, floor, others FROM number") { row in
+      let others = row.bytes(5)
+      state.numbers.append(
+        StoredNumbers(
+          key: row.bytes(0), conversation: row.text(1), isGroup: row.number(2) != 0,
+          lane: UInt8(truncatingIfNeeded: row.number(3)), floor: row.number(4),
+          others: stride(from: 0, to: others.count - 7, by: 8).map { start in
+            others[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
+          }))
+    }
+    return state
+  }
+
+  // MARK: statements
+
+  private enum Value {
+    case number(UInt64)
+    case text(String)
+    case bytes([UInt8])
+  }
+
+  /// The columns of a row; they are good until the next row.
+  private struct Row {
+    let statement: OpaquePointer
+
+    func number(_ column: Int32) -> UInt64 { UInt64(bitPattern: sqlite3_column_int64(statement, column)) }
+
+    func bytes(_ column: Int32) -> [UInt8] {
+      let first = sqlite3_column_blob(statement, column)
+      return [UInt8](UnsafeRawBufferPointer(start: first, count: Int(sqlite3_column_bytes(statement, column))))
+    }
+
+    func text(_ column: Int32) -> String { String(decoding: bytes(column), as: UTF8.self) }
+  }
+
+  private func problem(_ operation: String) -> MailboxError {
+    MailboxError(operation: operation, reason: sqlite3_errmsg(database).map { String(cString: $0) } ?? "no memory")
+  }
+
+  private func execute(_ text: String) throws(MailboxError) {
+    guard sqlite3_exec(database, text, nil, nil, nil) == SQLITE_OK else { throw problem("store") }
+  }
+
+  private func prepared(_ text: String) throws(MailboxError) -> OpaquePointer {
+    if let known = statements[text] { return known }
+    var statement: OpaquePointer?
+    guard sqlite3_prepare_v2(database, text, -1, &statement, nil) == SQLITE_OK, let statement else {
+      throw problem("store")
+    }
+    statements[text] = statement
+    return statement
+  }
+
+  private func run(_ text: String, _ values: Value...) throws(MailboxError) {
+    let statement = try prepared(text)
+    for (index, value) in values.enumerated() { try bind(value, Int32(index + 1), statement) }
+    let status = sqlite3_step(statement)
+    let error = status == SQLITE_DONE || status == SQLITE_ROW ? nil : problem("store")
+    sqlite3_reset(statement)
+    sqlite3_clear_bindings(statement)
+    if let error { throw error }
+  }
+
+  private func bind(_ value: Value, _ index: Int32, _ statement: OpaquePointer) throws(MailboxError) {
+    // SQLITE_TRANSIENT: SQLite copies what it is given.
+    let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    let status: Int32
+    switch value {
+    case .number(let number): status = sqlite3_bind_int64(statement, index, Int64(bitPattern: number))
+    case .text(var text):
+      status = text.withUTF8 { bytes in
+        bytes.withMemoryRebound(to: CChar.self) {
+          sqlite3_bind_text(statement, index, $0.baseAddress, Int32(clamping: $0.count), copies)
+        }
+      }
+    case .bytes(let bytes):
+      status = bytes.withUnsafeBytes { bytes in
+        // An empty blob is none without a place.
+        bytes.isEmpty
+          ? sqlite3_bind_zeroblob(statement, index, 0)
+          : sqlite3_bind_blob(statement, index, bytes.baseAddress, Int32(clamping: bytes.count), copies)
+      }
+    }
+    guard status == SQLITE_OK else { throw problem("store") }
+  }
+
+  private func rows(_ text: String, _ body: (Row) -> Void) throws(MailboxError) {
+    let statement = try prepared(text)
+    defer { sqlite3_reset(statement) }
+    while true {
+      switch sqlite3_step(statement) {
+      case SQLITE_ROW: body(Row(statement: statement))
+      case SQLITE_DONE: return
+      default: throw problem("store")
+      }
+    }
+  }
+}
