@@ -106,7 +106,17 @@ final class AlertSeries {
   /// when the packets that the capture dropped are out of the window.
   func wake(_ rule: AlertRule, after boundary: Timestamp, heldUntil: Timestamp) -> Timestamp? {
     let next = boundary.advanced(by: rule.step)
-    if !window.isEmpty || isOver { return next }
+    guard let first = window.nextBoundary(after: boundary) else {
+      return isOver ? next : quietWake(rule, after: boundary, heldUntil: heldUntil)
+    }
+    if first <= next { return next }
+    // Only what a packet with a time far ahead has left: until then it is as quiet as without it.
+    return quietWake(rule, after: boundary, heldUntil: heldUntil).map { min($0, first) } ?? first
+  }
+
+  /// The same while nothing is in the window.
+  private func quietWake(_ rule: AlertRule, after boundary: Timestamp, heldUntil: Timestamp) -> Timestamp? {
+    let next = boundary.advanced(by: rule.step)
     if rule.seesZero, case .pending(let since) = state.phase {
       let due = since.advanced(by: rule.patience)
       return due <= next ? next : SlidingWindow.boundary(after: due.advanced(by: -1), step: rule.step)

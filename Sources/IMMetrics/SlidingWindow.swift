@@ -116,6 +116,16 @@ package struct SlidingWindow: Sendable {
     return sum
   }
 
+  /// The first boundary behind `boundary` at which the window is not empty, though nothing comes; `nil` where it is empty from there on.
+  /// What has a time of its own far ahead leaves the window empty until then.
+  package func nextBoundary(after boundary: Timestamp) -> Timestamp? {
+    let end = Self.number(boundary, step)
+    guard let first = steps.first(where: { $0.number >= end - count }) else { return nil }
+    if first.number < end { return boundary.advanced(by: step) }
+    let (begin, isTooLate) = first.number.multipliedReportingOverflow(by: step)
+    return isTooLate ? .distantFuture : Timestamp(nanoseconds: begin).advanced(by: step)
+  }
+
   /// Takes back the last sample that counted against somebody: it turned out well after all. False where there is none.
   package mutating func forgive() -> Bool {
     guard let place = steps.lastIndex(where: { $0.counts.affected > 0 }) else { return false }
