@@ -20,10 +20,10 @@ static inline int imdump_sqlite_switch(sqlite3 *database, int name, int value) {
   return sqlite3_db_config(database, name, value, (int *)0);
 }
 
-/// `sqlite3_config` is variadic. Turns off SQLite's statistics of memory, which nobody reads: they take one lock of the process for
-/// each allocation, and a reader waits there for a writer that was preempted while it held the lock. Has to be called before any
-/// other function of SQLite.
-static inline int imdump_sqlite_configure(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }
+/// `sqlite3_config` is variadic. Turns SQLite's statistics of memory on or off: they take one lock of the process for each allocation,
+/// and a reader waits there for a writer that was preempted while it held the lock; but without them there is no limit on the heap.
+/// Has to be called before any other function of SQLite.
+static inline int imdump_sqlite_configure(int counts_memory) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, counts_memory); }
 
 /// Sorters and temporary tables spill into files of this folder: `sqlite3_temp_directory` is a variable, which has to be
 /// set before the first connection is used. Returns 0 where there is no memory for its name.

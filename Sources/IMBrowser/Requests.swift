@@ -86,8 +86,8 @@ package struct SessionTotals: Equatable, Sendable {
   package init(_ sessions: [StoredSession] = []) {
     self.sessions = sessions.count
     for session in sessions {
-      messages += session.messages
-      failed += session.failed
+      messages &+= session.messages
+      failed &+= session.failed
     }
   }
 }

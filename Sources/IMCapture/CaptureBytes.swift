@@ -20,7 +20,10 @@ package enum CaptureBytes {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw .system(path, "open", errno) }
     defer { close(descriptor) }
-    guard let start = off_t(exactly: offset) else { return [] }
+    var status = stat()
+    guard let start = off_t(exactly: offset), fstat(descriptor, &status) == 0 else { return [] }
+    // No more than there is, however much is asked for.
+    let count = start < status.st_size ? min(count, Int(status.st_size - start)) : 0
     var bytes = [UInt8](repeating: 0, count: count)
     var made = 0
     while made < count {

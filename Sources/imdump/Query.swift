@@ -20,6 +20,7 @@ struct Query: Subcommand {
 
   var form = QueryForm.text
   var search: String?
+  var seconds = 60
   var store = ""
   var words: [String] = []
 
@@ -29,6 +30,7 @@ struct Query: Subcommand {
       .flag("--json", \.isJSON, "The same as --format json: JSON objects, one per line."),
       .value(
         "--search <text>", \.search, "Messages whose text contains all these words; two Chinese characters are enough."),
+      .value("--timeout <seconds>", \.seconds, in: 0...86_400, "End a statement that takes longer; 0 for no limit."),
       .value("<store>", \.store, "The store.", completing: .files),
       .list("<sql> ...", \.words, "One SQL statement; several words are one."),
     ]
@@ -46,8 +48,8 @@ struct Query: Subcommand {
   }
 
   func perform() throws(UsageError) -> ExitStatus {
-    if let search { return try runSearch(store, search, form: form) }
-    return try runQuery(store, words.joined(separator: " "), form: form)
+    if let search { return try runSearch(store, search, form: form, seconds: seconds) }
+    return try runQuery(store, words.joined(separator: " "), form: form, seconds: seconds)
   }
 }
 

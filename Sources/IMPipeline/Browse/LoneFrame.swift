@@ -20,6 +20,8 @@ struct LoneFrame {
     guard let plan = plans.first(where: { $0.name == place.profile }), plan.fields?.remembers != true else {
       return nil
     }
+    // A store may say any length.
+    guard place.byteCount <= Self.maximumPayload else { return nil }
     (self.place, self.direction, self.plan) = (place, direction, plan)
   }
 

@@ -9,7 +9,7 @@ package func runIndex(
   var store = store
   if let target = store.addsTo {
     // Told before hours of reading, and not behind them.
-    do throws(StoreError) { _ = try StoreMerge(target, called: target) } catch {
+    do throws(StoreError) { try StoreMerge(target, called: target).check() } catch {
       complain(error.description)
       return error.kind == .notFound ? .noInput : .failure
     }

@@ -2,37 +2,80 @@ import Glibc
 import IMCapture
 import IMOutput
 import IMStore
+import Synchronization
 
-/// Prints the rows of a statement over a store: `imdump query`.
-package func runQuery(_ path: String, _ sql: String, form: QueryForm) throws(UsageError) -> ExitStatus {
-  try printRows(path, form) { query throws(StoreError) in try query.rows(sql) }
+/// Prints the rows of a statement over a store: `imdump query`. It may take `seconds`; 0 is no limit.
+package func runQuery(
+  _ path: String, _ sql: String, form: QueryForm, seconds: Int
+) throws(UsageError) -> ExitStatus {
+  try printRows(path, form, seconds) { query throws(StoreError) in try query.rows(sql) }
 }
 
 /// Prints the messages of a store whose text has all words of `text`: `imdump query --search`.
-package func runSearch(_ path: String, _ text: String, form: QueryForm) throws(UsageError) -> ExitStatus {
+package func runSearch(
+  _ path: String, _ text: String, form: QueryForm, seconds: Int
+) throws(UsageError) -> ExitStatus {
   guard SearchText.query(text) != nil else {
     throw UsageError(message: "--search: letters or digits are wanted")
   }
-  return try printRows(path, form) { query throws(StoreError) in try query.search(text) }
+  return try printRows(path, form, seconds) { query throws(StoreError) in try query.search(text) }
+}
+
+/// The time that a statement may take. That in which its rows are printed does not count: whoever reads them may read slowly.
+private final class StatementTime: Sendable {
+  /// Seconds that are left, and when they are over while the statement runs, as the bits of numbers.
+  private let left: Atomic<UInt64>
+  private let last = Atomic<UInt64>(Double.infinity.bitPattern)
+
+  /// `seconds` in all; 0 is no limit.
+  init(seconds: Int) { left = Atomic((seconds == 0 ? .infinity : Double(seconds)).bitPattern) }
+
+  /// Whether the time is over.
+  var isOver: Bool { LiveWatch.clock() > Double(bitPattern: last.load(ordering: .relaxed)) }
+
+  /// The statement goes on, from the moment that this gives.
+  func begin() -> Double {
+    let now = LiveWatch.clock()
+    last.store((now + Double(bitPattern: left.load(ordering: .relaxed))).bitPattern, ordering: .relaxed)
+    return now
+  }
+
+  /// It has a row, having gone on at `begun`.
+  func end(_ begun: Double) {
+    let rest = Double(bitPattern: left.load(ordering: .relaxed)) - (LiveWatch.clock() - begun)
+    left.store(rest.bitPattern, ordering: .relaxed)
+  }
 }
 
 private func printRows(
-  _ path: String, _ form: QueryForm, _ ask: (StoreQuery) throws(StoreError) -> StoreRows
+  _ path: String, _ form: QueryForm, _ seconds: Int, _ ask: (StoreQuery) throws(StoreError) -> StoreRows
 ) throws(UsageError) -> ExitStatus {
   guard access(path, R_OK) == 0 else {
     complain("\(path): \(systemText(errno))")
     return .noInput
   }
   let stop = Stopping().stop
+  let time = StatementTime(seconds: seconds)
   let output = Output.standard()
   var printer = RowPrinter(form, output)
   do throws(StoreError) {
-    let query = try StoreQuery(confined(path), called: path) { stop.isStopped }
+    let query = try StoreQuery(confined(path), called: path) { stop.isStopped || time.isOver }
     var rows = try ask(query)
     printer.begin(rows.columns)
-    while output.error == nil, try rows.next() { printer.print(rows) }
+    while output.error == nil {
+      let begun = time.begin()
+      guard try rows.next() else { break }
+      time.end(begun)
+      printer.print(rows)
+    }
   } catch {
     printer.end(isWhole: false)
+    if error.kind == .interrupted, !stop.isStopped {
+      complain(
+        "\(path): the statement has taken \(count(UInt64(seconds), "second")), and is ended: --timeout gives it more, 0 all"
+      )
+      return .failure
+    }
     return try tell(error)
   }
   printer.end(isWhole: true)

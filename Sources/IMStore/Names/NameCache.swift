@@ -28,8 +28,7 @@ package final class NameCache {
 
   /// The cache of the store at `path`; `nil` where that is still being written, or was not written to its end.
   package init?(_ path: String) throws(StoreError) {
-    database = try Connection(path, .writing)
-    try StoreFormat.check(database)
+    database = try Connection(store: path, .adding)
     // Readers of this process are done soon.
     try database.run("PRAGMA busy_timeout = 2000", "open the store")
     var mode = try database.prepare("PRAGMA journal_mode", "open the store")

@@ -2,8 +2,8 @@ import CSQLite
 
 /// Statements that somebody else has written, over a store that may be somebody else's as well: they read, and do nothing else.
 package final class StoreQuery {
-  /// Bytes that a statement may take of memory, and those of its longest text.
-  private static let memoryLimit: Int64 = 512 << 20, textLimit: Int32 = 64 << 20
+  /// Bytes that a statement may take of memory.
+  private static let memoryLimit: Int64 = 512 << 20
   /// Steps of SQLite's machine between two looks at whether it is to end: some 50 µs.
   private static let stepsBetweenLooks: Int32 = 10_000
 
@@ -14,13 +14,9 @@ package final class StoreQuery {
   package init(
     _ path: String, called name: String? = nil, isStopped: @escaping @Sendable () -> Bool = { false }
   ) throws(StoreError) {
-    database = try Connection(path, called: name, .reading)
+    Connection.limitMemory(to: Self.memoryLimit)
+    database = try Connection(store: path, called: name, .asking)
     self.isStopped = isStopped
-    try StoreFormat.check(database)
-    sqlite3_hard_heap_limit64(Self.memoryLimit)
-    try database.run("PRAGMA query_only = 1; PRAGMA temp_store = MEMORY", "open the store")
-    sqlite3_limit(database.handle, SQLITE_LIMIT_LENGTH, Self.textLimit)
-    sqlite3_limit(database.handle, SQLITE_LIMIT_ATTACHED, 0)
     let code = sqlite3_create_function_v2(
       database.handle, "imdump_search", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, nil,
       { context, _, values in
@@ -35,21 +31,6 @@ package final class StoreQuery {
         }
       }, nil, nil, nil)
     guard code == SQLITE_OK else { throw database.error(code, "open the store") }
-    // FTS5 declares its table when it is used first, which the rules below would take for a change.
-    _ = try database.prepare("SELECT rowid FROM message_search", "open the store")
-    // Whatever reads is allowed, by name; what is new in a later SQLite is not.
-    sqlite3_set_authorizer(
-      database.handle,
-      { _, action, first, second, _, _ in
-        switch action {
-        case SQLITE_SELECT, SQLITE_READ, SQLITE_RECURSIVE: return SQLITE_OK
-        case SQLITE_FUNCTION:
-          // A program's own code.
-          return second.map { String(cString: $0) } == "load_extension" ? SQLITE_DENY : SQLITE_OK
-        case SQLITE_PRAGMA: return StoreQuery.allows(first, second) ? SQLITE_OK : SQLITE_DENY
-        default: return SQLITE_DENY
-        }
-      }, nil)
     let looks = Unmanaged.passUnretained(self).toOpaque()
     sqlite3_progress_handler(
       database.handle, Self.stepsBetweenLooks,
@@ -60,18 +41,6 @@ package final class StoreQuery {
   }
 
   deinit { sqlite3_progress_handler(database.handle, 0, nil, nil) }
-
-  /// Whether a pragma only tells: of the schema by a name, of the rest without a value. `data_version` is asked by FTS5.
-  private static func allows(_ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?) -> Bool {
-    switch name.map({ String(cString: $0).lowercased() }) {
-    case "table_info", "table_xinfo", "table_list", "index_info", "index_xinfo", "index_list", "foreign_key_list": true
-    case "user_version", "application_id", "data_version", "schema_version", "page_count", "page_size",
-      "freelist_count",
-      "journal_mode", "encoding", "compile_options", "function_list", "collation_list", "pragma_list", "database_list":
-      value == nil
-    default: false
-    }
-  }
 
   /// The rows of one statement.
   package func rows(_ sql: String) throws(StoreError) -> StoreRows {

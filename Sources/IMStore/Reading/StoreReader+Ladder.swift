@@ -108,7 +108,9 @@ extension StoreReader {
     guard let text else { return nil }
     var numbers = text.dropFirst().split(separator: ",")
     if text.last != "]", numbers.count > 1 { numbers.removeLast() }
-    return numbers.prefix(copyLimit).compactMap { Int64($0.last == "]" ? $0.dropLast() : $0) }
+    return numbers.prefix(copyLimit).compactMap {
+      Int64($0.last == "]" ? $0.dropLast() : $0).map(Row.microseconds)
+    }
   }
 
   /// What went wrong on a connection's streams within a time, both ends included, and concerns no message.
@@ -130,8 +132,8 @@ extension StoreReader {
       let row = statement.row
       issues.append(
         StoredStreamIssue(
-          id: row.number(0) ?? 0, time: Timestamp(microseconds: row.number(1) ?? 0), kind: row.text(2) ?? "",
-          direction: row.number(3) == 0 ? .clientToServer : .serverToClient, byteCount: row.number(4) ?? 0))
+          id: row.number(0) ?? 0, time: Timestamp(microseconds: row.microseconds(1) ?? 0), kind: row.text(2) ?? "",
+          direction: row.number(3) == 0 ? .clientToServer : .serverToClient, byteCount: row.counted(4) ?? 0))
     }
     return issues
   }
@@ -147,7 +149,7 @@ extension StoreReader {
     statement.bind(1, connection)
     statement.bind(2, Int64(Self.heartbeatReach))
     var times: [Int64] = []
-    while try statement.step() { times.append(statement.row.number(0) ?? 0) }
+    while try statement.step() { times.append(statement.row.microseconds(0) ?? 0) }
     let intervals = zip(times.dropFirst(), times).map { $0 - $1 }.sorted()
     return intervals.count >= 3 ? intervals[intervals.count / 2] : nil
   }

@@ -69,8 +69,8 @@ extension StoreReader {
       let row = statement.row
       counts.append(
         StoredProblemCount(
-          kind: row.text(0) ?? "", bit: row.number(1), cause: row.text(2), count: row.number(3) ?? 0,
-          first: Timestamp(microseconds: row.number(4) ?? 0)))
+          kind: row.text(0) ?? "", bit: row.number(1), cause: row.text(2), count: row.counted(3) ?? 0,
+          first: Timestamp(microseconds: row.microseconds(4) ?? 0)))
     }
     return counts
   }

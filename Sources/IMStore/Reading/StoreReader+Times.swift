@@ -49,10 +49,8 @@ extension StoreReader {
   /// Figures of a time, or of all that the store has; at most `limit` stretches. `nil` where there are none.
   package func periods(_ times: Range<Timestamp>? = nil, limit: Int) throws(StoreError) -> StoredPeriods? {
     guard
-      let first = try database.number(
-        "SELECT start_s FROM bucket WHERE width_s = 1 ORDER BY start_s LIMIT 1", "read periods"),
-      let last = try database.number(
-        "SELECT start_s FROM bucket WHERE width_s = 1 ORDER BY start_s DESC LIMIT 1", "read periods")
+      let first = try seconds("SELECT start_s FROM bucket WHERE width_s = 1 ORDER BY start_s LIMIT 1"),
+      let last = try seconds("SELECT start_s FROM bucket WHERE width_s = 1 ORDER BY start_s DESC LIMIT 1")
     else { return nil }
     let begin = times?.lowerBound.seconds ?? first
     let end =
@@ -60,7 +58,8 @@ extension StoreReader {
       ?? last + 1
     let limit = Int64(max(1, limit))
     var width = Self.lengths.first { Self.count(begin, end, $0) <= limit } ?? 86_400
-    while Self.count(begin, end, width) > limit { width *= 2 }
+    // Two meet at 1970, however long they are.
+    while Self.count(begin, end, width) > limit, width < Row.mostSeconds { width *= 2 }
     let start = Self.floor(begin, width)
     let count = Int(Self.count(begin, end, width))
     var found = StoredPeriods(
@@ -68,6 +67,12 @@ extension StoreReader {
     try read(&found)
     try readHeartbeats(&found)
     return found
+  }
+
+  /// The seconds in the first row of a statement; `nil` without a row.
+  private func seconds(_ sql: String) throws(StoreError) -> Int64? {
+    var statement = try database.prepare(sql, "read periods")
+    return try statement.step() ? statement.row.seconds(0) : nil
   }
 
   private static func floor(_ value: Int64, _ width: Int64) -> Int64 {
@@ -91,12 +96,12 @@ extension StoreReader {
     statement.bind(3, found.start + Int64(found.periods.count) * found.width)
     while try statement.step() {
       let row = statement.row
-      let place = Int(((row.number(0) ?? 0) - found.start) / found.width)
+      let place = Int(((row.seconds(0) ?? 0) - found.start) / found.width)
       guard found.periods.indices.contains(place) else { continue }
-      found.periods[place].messages += row.number(1) ?? 0
-      found.periods[place].failed += row.number(2) ?? 0
-      found.periods[place].retries += row.number(3) ?? 0
-      if let roundTrip = row.number(4) {
+      found.periods[place].messages &+= row.counted(1) ?? 0
+      found.periods[place].failed &+= row.counted(2) ?? 0
+      found.periods[place].retries &+= row.counted(3) ?? 0
+      if let roundTrip = row.microseconds(4) {
         found.periods[place].roundTrip95 = max(found.periods[place].roundTrip95 ?? 0, roundTrip)
       }
     }
@@ -120,7 +125,7 @@ extension StoreReader {
     var count: Int64 = 0
     while try statement.step() {
       count += 1
-      let place = Int(((statement.row.number(0) ?? 0) / 1_000_000 - found.start) / found.width)
+      let place = Int(((statement.row.microseconds(0) ?? 0) / 1_000_000 - found.start) / found.width)
       if found.periods.indices.contains(place) { found.periods[place].missedHeartbeats += 1 }
     }
     found.knowsHeartbeats = count < Self.missedLimit

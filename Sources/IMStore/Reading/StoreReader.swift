@@ -29,9 +29,7 @@ package final class StoreReader {
 
   /// Opens the store at `path`.
   package init(_ path: String) throws(StoreError) {
-    database = try Connection(path, .reading)
-    try StoreFormat.check(database)
-    try database.run("PRAGMA query_only = 1", "open the store")
+    database = try Connection(store: path, .reading)
   }
 
   deinit { sqlite3_progress_handler(database.handle, 0, nil, nil) }

@@ -55,22 +55,22 @@ extension StoredMessage {
   init(_ row: Row, types: [Int64: StoredType]) {
     func number(_ column: Int32) -> Int64 { row.number(column) ?? 0 }
     id = number(0)
-    time = Timestamp(microseconds: number(1))
+    time = Timestamp(microseconds: row.microseconds(1) ?? 0)
     connection = number(2)
     session = number(3)
     direction = number(4) == 0 ? .clientToServer : .serverToClient
     type = types[number(5)]?.name ?? ""
     role = types[number(5)]?.role
     sequence = row.number(6).map { "\($0)" } ?? row.text(6)
-    byteCount = number(7)
+    byteCount = row.counted(7) ?? 0
     fate = Fate(rawValue: UInt8(truncatingIfNeeded: number(8)))
     cause = row.number(9).flatMap { Cause(rawValue: UInt8(truncatingIfNeeded: $0)) }
-    retries = number(10)
-    duplicates = number(11)
-    latency = row.number(12)
+    retries = row.counted(10) ?? 0
+    duplicates = row.counted(11) ?? 0
+    latency = row.microseconds(12)
     problems = ProblemKinds(rawValue: number(13))
-    capture = number(14)
-    packet = number(15)
-    streamOffset = number(16)
+    capture = row.counted(14) ?? 0
+    packet = row.counted(15) ?? 0
+    streamOffset = row.counted(16) ?? 0
   }
 }

@@ -29,8 +29,8 @@ extension StoreReader {
     ) { row in
       StoredPlace(
         capture: row.text(0), captureByteCount: row.number(1).flatMap { UInt64(exactly: $0) },
-        offset: row.number(2).flatMap { UInt64(exactly: $0) }, byteCount: Int(row.number(3) ?? 0),
-        bodyCount: Int(row.number(4) ?? 0), type: row.text(5) ?? "",
+        offset: row.number(2).flatMap { UInt64(exactly: $0) }, byteCount: Int(row.counted(3) ?? 0),
+        bodyCount: Int(row.counted(4) ?? 0), type: row.text(5) ?? "",
         sequence: row.number(6).map { "\($0)" } ?? row.text(6), profile: row.text(7) ?? "", client: row.text(8) ?? "",
         server: row.text(9) ?? "")
     }

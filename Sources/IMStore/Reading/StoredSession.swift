@@ -46,13 +46,14 @@ extension StoredSession {
     connection = number(3)
     client = row.text(4) ?? ""
     server = row.text(5) ?? ""
-    connections = number(6)
-    (messages, unanswered, rejected, damaged) = (number(7), number(8), number(9), number(10))
-    (retries, late) = (number(11), number(12))
-    roundTrip95 = row.number(13)
+    func count(_ column: Int32) -> Int64 { row.counted(column) ?? 0 }
+    connections = count(6)
+    (messages, unanswered, rejected, damaged) = (count(7), count(8), count(9), count(10))
+    (retries, late) = (count(11), count(12))
+    roundTrip95 = row.microseconds(13)
     lastMessage = row.number(14)
-    first = row.number(15).map { Timestamp(microseconds: $0) }
-    last = row.number(16).map { Timestamp(microseconds: $0) }
+    first = row.microseconds(15).map { Timestamp(microseconds: $0) }
+    last = row.microseconds(16).map { Timestamp(microseconds: $0) }
     state = row.text(17) ?? state
   }
 }

@@ -22,8 +22,8 @@ final class Connection {
   let path: String
   let handle: OpaquePointer
 
-  /// SQLite's settings for the whole process, made once.
-  private static let settings = imdump_sqlite_configure()
+  /// SQLite's settings for the whole process, made once: as SQLite is used first.
+  private static let settings = imdump_sqlite_configure(0), countingSettings = imdump_sqlite_configure(1)
 
   /// Has sorters spill into the folder of the store at `path`, which errors call `name`. Has to be called before the first connection
   /// is used.
@@ -35,7 +35,16 @@ final class Connection {
     }
   }
 
+  /// Gives SQLite's heap in this process a limit, in bytes. Has to be called before anything else of SQLite: it counts memory only where
+  /// it was told so first, and then every allocation takes a lock.
+  static func limitMemory(to bytes: Int64) {
+    _ = countingSettings
+    sqlite3_hard_heap_limit64(bytes)
+  }
+
   /// Opens the file at `path`, which errors call `name`. SQLite reads it when the first statement is made, not before.
+  ///
+  /// For a file that was just made: one that is there is opened by `Connection(store:)`.
   init(_ path: String, called name: String? = nil, _ mode: Mode) throws(StoreError) {
     self.path = name ?? path
     _ = Self.settings
@@ -58,6 +67,7 @@ final class Connection {
     // A name in double quotes is a name, and a file's schema runs nothing that writes elsewhere.
     _ = imdump_sqlite_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
     _ = imdump_sqlite_switch(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    _ = imdump_sqlite_switch(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     _ = imdump_sqlite_switch(handle, SQLITE_DBCONFIG_DQS_DML, 0)
     _ = imdump_sqlite_switch(handle, SQLITE_DBCONFIG_DQS_DDL, 0)
   }
@@ -97,7 +107,13 @@ final class Connection {
       case SQLITE_AUTH, SQLITE_ERROR, SQLITE_READONLY, SQLITE_SCHEMA, SQLITE_TOOBIG, SQLITE_MISMATCH: .badStatement
       default: .failed
       }
-    let text = code & 0xff == SQLITE_AUTH ? "a store is only read" : String(cString: sqlite3_errmsg(handle))
+    let limit = sqlite3_hard_heap_limit64(-1)
+    let text =
+      switch code & 0xff {
+      case SQLITE_AUTH: "a store is only read"
+      case SQLITE_NOMEM where limit > 0: "it needs more memory than the \(limit >> 20) MiB that a statement may take"
+      default: String(cString: sqlite3_errmsg(handle))
+      }
     return StoreError(kind, code: code, path: path, attempt: attempt, text: text)
   }
 }

@@ -26,6 +26,26 @@ struct Row {
     if case .integer(let value) = self[column] { value } else { nil }
   }
 
+  /// The most that is counted, and seconds from 1970 that a time lies away, at most: what a store says may be any number, and sums and
+  /// differences of these have room.
+  static let mostCounted: Int64 = 1 << 48, mostSeconds: Int64 = 9_000_000_000
+
+  /// What is counted: not less than 0, and not more than anything is; `nil` where there is none.
+  func counted(_ column: Int32) -> Int64? { number(column).map { min(max($0, 0), Self.mostCounted) } }
+
+  /// Seconds, as far as a `Timestamp` reaches; `nil` where there are none.
+  func seconds(_ column: Int32) -> Int64? {
+    number(column).map { min(max($0, -Self.mostSeconds), Self.mostSeconds) }
+  }
+
+  /// Microseconds, of a time or between two, as far as a `Timestamp` reaches; `nil` where there are none.
+  func microseconds(_ column: Int32) -> Int64? { number(column).map(Self.microseconds) }
+
+  /// The same of a number.
+  static func microseconds(_ value: Int64) -> Int64 {
+    min(max(value, -mostSeconds * 1_000_000), mostSeconds * 1_000_000)
+  }
+
   /// Text; `nil` where there is none.
   func text(_ column: Int32) -> String? {
     if case .text(let bytes) = self[column] { String(decoding: bytes, as: UTF8.self) } else { nil }

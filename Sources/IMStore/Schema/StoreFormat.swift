@@ -35,5 +35,6 @@ package enum StoreFormat {
         .notAStore, path: connection.path, attempt: attempt,
         text: "is a store of format \(found), and this imdump reads format \(version): index its captures again")
     }
+    try SchemaShape.check(connection, attempt)
   }
 }

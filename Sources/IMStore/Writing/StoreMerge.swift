@@ -14,8 +14,7 @@ package struct StoreMerge {
   /// The store at `path`, which errors call `name`. Throws where it is no store, or lacks messages.
   package init(_ path: String, called name: String) throws(StoreError) {
     try Connection.spill(beside: path, called: name, Self.attempt)
-    database = try Connection(path, called: name, .changing)
-    try StoreFormat.check(database)
+    database = try Connection(store: path, called: name, .merging)
     let whole = try database.number("SELECT value FROM info WHERE key = 'whole'", Self.attempt)
     guard whole == 1 else {
       throw StoreError(
@@ -23,6 +22,9 @@ package struct StoreMerge {
         text: "is not whole, or is being written: only a store that was written to its end is added to")
     }
   }
+
+  /// Throws where pages of the store contradict each other: what is added would be lost in them. It reads the whole file.
+  package func check() throws(StoreError) { try database.checkPages() }
 
   /// Adds the store at `path`, all of it or nothing. Gives how many messages it had.
   package func add(_ path: String) throws(StoreError) -> Int64 {
@@ -164,7 +166,7 @@ package struct StoreMerge {
     var texts = try database.prepare("SELECT id, text FROM added.message_text ORDER BY id", Self.attempt)
     var add = try database.prepare("INSERT INTO main.message_search (rowid, text) VALUES (?1, ?2)", Self.attempt)
     while try texts.step() {
-      add.bind(1, (texts.row.number(0) ?? 0) + message)
+      add.bind(1, (texts.row.number(0) ?? 0) &+ message)
       add.bind(2, SearchText.indexed(texts.row.text(1) ?? ""))
       try add.run()
     }
@@ -220,7 +222,7 @@ package struct StoreMerge {
     for session in known {
       var histogram = RTTHistogram()
       read.bind(1, session)
-      while try read.step() { histogram.record(microseconds: read.row.number(0) ?? 0) }
+      while try read.step() { histogram.record(microseconds: read.row.microseconds(0) ?? 0) }
       read.reset()
       set.bind(1, session)
       set.bind(2, histogram.percentile(95))
@@ -234,7 +236,7 @@ package struct StoreMerge {
       "SELECT width_s, start_s FROM main.bucket JOIN added.bucket USING (width_s, start_s) ORDER BY start_s DESC",
       Self.attempt)
     var periods: [Period] = []
-    while try read.step() { periods.append(Period(width: read.row.number(0) ?? 1, start: read.row.number(1) ?? 0)) }
+    while try read.step() { periods.append(Period(width: read.row.seconds(0) ?? 1, start: read.row.seconds(1) ?? 0)) }
     return periods
   }
 
@@ -253,7 +255,7 @@ package struct StoreMerge {
       read.bind(1, first * 1_000_000)
       read.bind(2, last * 1_000_000)
       while try read.step() {
-        let (time, roundTrip) = (read.row.number(0) ?? 0, read.row.number(1) ?? 0)
+        let (time, roundTrip) = (read.row.microseconds(0) ?? 0, read.row.microseconds(1) ?? 0)
         for width in PeriodRows.widths {
           let start = PeriodRows.floor(PeriodRows.floor(time, 1_000_000), width) * width
           histograms[Period(width: width, start: start)]?.record(microseconds: roundTrip)
