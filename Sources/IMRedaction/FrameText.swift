@@ -86,7 +86,12 @@ extension FrameRedactor {
     case .number(let littleEndian):
       return number(bytes, littleEndian) { names.number($0, maximum: $1) }
     case .amount(let littleEndian):
-      return number(bytes, littleEndian) { min($1, UInt64(String(repeating: "1", count: String($0).count)) ?? $0) }
+      // The least that has as many digits, so that there is room for it.
+      return number(bytes, littleEndian) { value, _ in
+        var made: UInt64 = 1
+        while made <= value / 10 { made *= 10 }
+        return made
+      }
     case .address(let family): return address(bytes, family)
     case .text(let encoding): return CharacterShape.text(bytes, encoding)
     case .anything: return CharacterShape.anything(bytes)

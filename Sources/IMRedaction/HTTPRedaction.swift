@@ -20,9 +20,16 @@ enum HTTPRedaction {
     return result
   }
 
-  /// A request's path goes; an answer has none.
+  /// A request's path goes, and what an answer says behind its status, unless it is what the standard says.
   private static func first(_ line: [UInt8]) -> [UInt8] {
-    guard !line.starts(with: "HTTP/".utf8), let from = line.firstIndex(of: 0x20), let to = line.lastIndex(of: 0x20),
+    if line.starts(with: "HTTP/".utf8) {
+      let words = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
+      guard words.count == 3 else { return line }
+      let phrase = Array(words[2])
+      let isUsual = phrase.prefix { $0 != 0x0d }.elementsEqual("Switching Protocols".utf8)
+      return isUsual ? line : line[..<words[2].startIndex] + CharacterShape.text(phrase, .utf8)
+    }
+    guard let from = line.firstIndex(of: 0x20), let to = line.lastIndex(of: 0x20),
       from < to
     else { return line }
     return line[...from] + CharacterShape.text(Array(line[(from + 1)..<to]), .utf8) + line[to...]

@@ -37,6 +37,7 @@ package struct PacketRedactor {
         (pseudo, end) = (ipv4(at - base), last - base)
       case .ipv6(let at, let last):
         (pseudo, end) = (ipv6(at - base), last - base)
+        padOptions(ofIPv6: at - base, upTo: tcp)
       }
     }
     // Behind a datagram stands what filled the frame up, which may be anything.
@@ -78,6 +79,50 @@ package struct PacketRedactor {
       put(made.low, at + 8, 8)
     }
     return ip + 8..<ip + 40
+  }
+
+  /// Headers that may stand between IPv6's and what it carries (RFC 8200, RFC 4302).
+  private enum Extension {
+    static let hopByHop: UInt8 = 0, routing: UInt8 = 43, fragment: UInt8 = 44, authentication: UInt8 = 51
+    static let destination: UInt8 = 60
+  }
+  /// Options of such headers: one byte of padding, several, and the length of a jumbogram, by which it is read.
+  private static let pad1: UInt8 = 0, padN: UInt8 = 1, jumbo: UInt8 = 0xc2
+
+  /// Options of IPv6 may name hosts as well: padding as long stands in their place.
+  private mutating func padOptions(ofIPv6 ip: Int, upTo limit: Int) {
+    let limit = min(limit, new.count)
+    guard ip + 40 <= limit else { return }
+    var (kind, at) = (old[ip + 6], ip + 40)
+    while at + 8 <= limit {
+      let end: Int
+      switch kind {
+      case Extension.hopByHop, Extension.destination, Extension.routing: end = at + 8 + Int(old[at + 1]) * 8
+      case Extension.fragment: end = at + 8
+      case Extension.authentication: end = at + 8 + Int(old[at + 1]) * 4
+      default: return
+      }
+      guard end <= limit else { return }
+      if kind == Extension.hopByHop || kind == Extension.destination { pad(at + 2..<end) }
+      (kind, at) = (old[at], end)
+    }
+  }
+
+  private mutating func pad(_ options: Range<Int>) {
+    var at = options.lowerBound
+    while at < options.upperBound {
+      guard old[at] != Self.pad1 else {
+        at += 1
+        continue
+      }
+      let end = at + 1 < options.upperBound ? at + 2 + Int(old[at + 1]) : options.upperBound + 1
+      guard end <= options.upperBound else { return clear(at..<options.upperBound, with: Self.pad1) }
+      if old[at] != Self.jumbo {
+        new[at] = Self.padN
+        clear(at + 2..<end, with: 0)
+      }
+      at = end
+    }
   }
 
   private func word(_ at: Int, _ count: Int) -> UInt64 { old[at..<at + count].reduce(0) { $0 << 8 | UInt64($1) } }

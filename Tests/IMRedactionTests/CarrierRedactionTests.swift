@@ -32,6 +32,51 @@ import Testing
         """)
     let answer = [UInt8]("HTTP/1.1 101 Switching Protocols\r\nServer: mine\r\n\r\n".utf8)
     #expect(HTTPRedaction.rewritten(answer) == [UInt8]("HTTP/1.1 101 Switching Protocols\r\nServer: xxxx\r\n\r\n".utf8))
+    // What a server says instead may name it.
+    let named = [UInt8]("HTTP/1.1 101 node7 of Alice\r\nServer: mine\r\n\r\n".utf8)
+    #expect(HTTPRedaction.rewritten(named) == [UInt8]("HTTP/1.1 101 xxxx1 xx Xxxxx\r\nServer: xxxx\r\n\r\n".utf8))
+  }
+
+  /// Options of IPv6 (RFC 8200, 4.2): a home address (0xc9) and a router alert get padding as long; padding stays, and so does the
+  /// length of a jumbogram.
+  @Test func optionsOfIPv6SayNothing() throws {
+    let home: [UInt8] = [0xc9, 16] + [UInt8](0xa0...0xaf), alert: [UInt8] = [5, 2, 0, 7],
+      jumbo: [UInt8] = [0xc2, 4, 0, 1, 0, 0]
+    var builder = PacketBuilder(link: .raw)
+    builder.extensionHeaders = [
+      IPv6ExtensionHeader(kind: 0, content: alert + jumbo + [0, 1, 1, 9]),
+      IPv6ExtensionHeader(kind: 60, content: home + [1, 2, 8, 8]),
+    ]
+    var segment = TCPSegment(sourcePort: 40_000, destinationPort: 443, sequence: 1, flags: .ack)
+    segment.payload = [1, 2, 3]
+    let packet = builder.packet(
+      segment, from: try #require(IPAddress("2001:db8::1")), to: try #require(IPAddress("2001:db8::2")))
+    let batch = CaptureBuilder([
+      TimedPacket(timestamp: Timestamp(seconds: 1, fraction: 0), bytes: packet, linkType: 101)
+    ]).batch()
+    var finder = EndpointFinder()
+    let layers = try #require(finder.layers(batch.bytes.span.bytes, batch.records[0]).layers)
+    var redactor = PacketRedactor(names)
+    let made = redactor.rewrite(batch.bytes.span.bytes, batch.records[0], layers, payload: [9, 9, 9])
+    #expect(made.count == packet.count)
+    let padded: [UInt8] = [60, 1] + [1, 2, 0, 0] + jumbo + [0, 1, 1, 0]
+    #expect(Array(made[40..<56]) == padded)
+    #expect(Array(made[56..<80]) == [6, 2, 1, 16] + [UInt8](repeating: 0, count: 16) + [1, 2, 0, 0])
+    // The checksum says of the new bytes what it said of the old ones: that they are right.
+    let again = CaptureBuilder([TimedPacket(timestamp: Timestamp(seconds: 1, fraction: 0), bytes: made, linkType: 101)])
+      .batch()
+    let found = try #require(finder.layers(again.bytes.span.bytes, again.records[0]).layers)
+    #expect(found.payload.count == 3 && !found.isOffloaded)
+  }
+
+  /// A number that is nobody's business becomes the least one with as many digits, also where it is nearly that.
+  @Test func amountsAreAlwaysTheSame() {
+    let redactor = FrameRedactor(names)
+    for (old, new) in [(0, 1), (1, 1), (9, 1), (10, 10), (11, 10), (99, 10), (100, 100), (111, 100), (65_535, 10_000)] {
+      let bytes = [UInt8(old >> 8), UInt8(old & 255)]
+      #expect(redactor.replacement(bytes, .amount(littleEndian: false)) == [UInt8(new >> 8), UInt8(new & 255)])
+    }
+    #expect(redactor.replacement([0xff], .amount(littleEndian: true)) == [100])
   }
 
   @Test func aProxyLineNamesThePseudonym() throws {

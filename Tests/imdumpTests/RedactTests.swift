@@ -1,5 +1,6 @@
 import Foundation
 import IMTestSupport
+import IMWire
 import Testing
 
 /// `imdump export --redact`: the same messages and the same fates, and nobody's names, addresses or words.
@@ -162,5 +163,36 @@ import Testing
     let streams = try Store.objects(["streams", copy, "--json", "-q"])
     #expect(streams.count == 1)
     #expect(try Store.objects(["-r", copy, "--json", "-q"]).allSatisfy { $0["conn"] as? Int == 1 })
+  }
+
+  /// Fragments of datagrams are left out, and with them a message here: the copy is not what was exported, and the status says so.
+  @Test func aCopyThatDiffersIsAFailure() throws {
+    let folder = try Scratch()
+    let (client, server) = (IPAddress(v4: 0x0a00_0001), IPAddress(v4: 0xc000_0201))
+    var talk = ConversationBuilder(
+      client: Endpoint(address: client, port: 20_000), server: Endpoint(address: server, port: 8_080))
+    talk.open(at: Timestamp(milliseconds: 1_700_000_000_000))
+    for sequence in 1...3 as ClosedRange<UInt32> {
+      let time = Timestamp(milliseconds: 1_700_000_000_000 + 1_000 * Int64(sequence))
+      talk.send(TJPFrameBuilder(text: "message", sequence: sequence, session: 7).bytes, .clientToServer, at: time)
+      talk.send(
+        TJPFrameBuilder.echoACK(of: sequence, session: 7).bytes, .serverToClient, at: time.advanced(by: 20_000_000))
+    }
+    var packets = talk.packets
+    func export(_ name: String) throws -> Command.Result {
+      let path = try folder.file(name, CaptureBuilder(packets).pcap())
+      return try Command.run(["export", path, "--redact", "-w", folder.path("copy-\(name)")])
+    }
+    let whole = try export("whole.pcap")
+    #expect(whole.status == 0 && whole.errors.contains("decoded again: the same 3 messages"), "\(whole.errors)")
+    // The second message: Ethernet and IPv4 without options in front of TCP.
+    let place = try #require(packets.indices.filter { packets[$0].bytes.count > 14 + 20 + 20 + 40 }.dropFirst(2).first)
+    var builder = PacketBuilder()
+    let parts = builder.fragments(
+      protocolNumber: 6, Array(packets[place].bytes[34...]), from: client, to: server, size: 40)
+    packets.replaceSubrange(
+      place...place, with: parts.map { TimedPacket(timestamp: packets[place].timestamp, bytes: $0) })
+    let cut = try export("cut.pcap")
+    #expect(cut.status == 1 && cut.errors.contains("not as in the whole capture"), "\(cut.errors)")
   }
 }
