@@ -87,7 +87,7 @@ let package = Package(
 
     room("IMWire", [], isQuick: true),
     room("IMTerminal", []),
-    room("IMCapture", ["IMWire", "CPcap", "CZlib"]),
+    room("IMCapture", ["IMWire", "CPcap", "CSandbox", "CZlib"]),
     .target(name: "CMachine"),
     .target(name: "CSandbox"),
     room("IMFields", ["IMWire"]),

@@ -10,11 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int imdump_open_folder(const char *path) {
-  int descriptor = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-  return descriptor >= 0 ? descriptor : -errno;
-}
-
 /// What no program that is run could get back.  Allowed to those who have CAP_SETPCAP.
 static void drop_bounds(void) {
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);

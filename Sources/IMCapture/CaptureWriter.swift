@@ -16,7 +16,6 @@ package final class CaptureWriter {
     case pcapng(interface: String, application: String)
   }
 
-  private static var flags: Int32 { O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC }
   /// Where buffered bytes are written once this many are waiting.
   private static var bufferSize: Int { 65_536 }
 
@@ -47,7 +46,7 @@ package final class CaptureWriter {
 
   /// Creates or empties the file at `path` (mode 0640; `-` is standard output) for packets of one link type.
   ///
-  /// Throws in a sticky folder that others may write to where the file, or the link that stands there, is somebody else's.
+  /// Throws where `OutputFile.open` does.
   ///
   /// - Parameter snapLength: what the file's header says was kept of a packet.
   /// - Parameter nanoseconds: whether times keep nanoseconds; otherwise they are cut to microseconds.
@@ -55,47 +54,11 @@ package final class CaptureWriter {
     path: String, linkType: UInt16, form: Form = .pcap, snapLength: UInt32 = 262_144, nanoseconds: Bool = true
   ) throws(CaptureError) {
     let isStandard = path == "-"
-    let descriptor = try isStandard ? STDOUT_FILENO : Self.open(path)
+    let descriptor = try isStandard ? STDOUT_FILENO : OutputFile.open(path)
     self.init(
       descriptor: descriptor, isOwned: !isStandard, name: isStandard ? "standard output" : path, linkType: linkType,
       form: form,
       snapLength: snapLength, nanoseconds: nanoseconds)
-  }
-
-  /// Opens and empties the file at `path`, by a link only where it may be followed.
-  package static func open(_ path: String) throws(CaptureError) -> Int32 {
-    var descriptor = Glibc.open(path, flags | O_NOFOLLOW, 0o640)
-    var there = stat()
-    if descriptor < 0, errno == ELOOP {
-      guard lstat(path, &there) == 0 else { throw .system(path, "open", errno) }
-      try checkOwner(path, there)
-      descriptor = Glibc.open(path, flags, 0o640)
-    }
-    guard descriptor >= 0 else { throw .system(path, "open", errno) }
-    do throws(CaptureError) {
-      guard fstat(descriptor, &there) == 0 else { throw .system(path, "open", errno) }
-      if there.st_mode & S_IFMT == S_IFREG {
-        try checkOwner(path, there)
-        // Emptied only now that it is known to be ours.
-        guard ftruncate(descriptor, 0) == 0 else { throw .system(path, "empty", errno) }
-      }
-    } catch {
-      _ = Glibc.close(descriptor)
-      throw error
-    }
-    return descriptor
-  }
-
-  /// Throws where whoever owns `there` may have laid it in the way: in a sticky folder that others may write to.
-  private static func checkOwner(_ path: String, _ there: stat) throws(CaptureError) {
-    let name = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-    var folder = stat()
-    guard stat(name, &folder) == 0, folder.st_mode & S_ISVTX != 0, folder.st_mode & (S_IWGRP | S_IWOTH) != 0,
-      there.st_uid != geteuid(), there.st_uid != folder.st_uid
-    else { return }
-    let what = there.st_mode & S_IFMT == S_IFLNK ? "link" : "file"
-    throw CaptureError(
-      .ioError, path, "is a \(what) of user \(there.st_uid) in a folder that others may write to; name another")
   }
 
   /// Writes to an open descriptor, for files opened in a directory that was opened earlier.
@@ -225,6 +188,17 @@ package final class CaptureWriter {
   }
 }
 
+/// Waits until a pipe that was full takes more; false where it has taken nothing for half a second since the process was asked to end.
+package func waitForReader(of descriptor: Int32) -> Bool {
+  var idle = 0
+  while idle < 5 {
+    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    if poll(&request, 1, 100) > 0 { return true }
+    idle = StopSwitch.ofProcess.isStopped ? idle + 1 : 0
+  }
+  return false
+}
+
 /// Writes what of `bytes` stands from `written` on, which moves along; waits for a pipe that is full. Gives the system's error
 /// number where not all could be written.
 func writeRest(of bytes: [UInt8], from written: inout Int, to descriptor: Int32) -> Int32? {
@@ -239,8 +213,8 @@ func writeRest(of bytes: [UInt8], from written: inout Int, to descriptor: Int32)
     let number = result == 0 ? ENOSPC : Glibc.errno
     if number == EINTR { continue }
     guard number == EAGAIN else { return number }
-    var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    poll(&request, 1, 100)
+    // A run that is to end does not wait for a reader who takes nothing.
+    guard waitForReader(of: descriptor) else { return number }
   }
   return nil
 }

@@ -8,6 +8,9 @@ package final class StopSwitch: Sendable {
   /// Nanoseconds since the epoch on the system's clock; 0 while nobody has asked.
   private let moment = Atomic<Int64>(0)
 
+  /// The switch that the signals of this process press.
+  package static let ofProcess = StopSwitch()
+
   /// A switch nobody has pressed.
   package init() {}
 

@@ -1,4 +1,5 @@
 import Glibc
+import IMCapture
 package import IMOutput
 
 /// Why output could not be written.
@@ -59,9 +60,8 @@ package final class Output {
         byteCount += UInt64(n)
       } else if n < 0, errno == EINTR {
         continue
-      } else if n < 0, errno == EAGAIN {
-        var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-        _ = poll(&poller, 1, 1_000)
+      } else if n < 0, errno == EAGAIN, waitForReader(of: descriptor) {
+        continue
       } else {
         error = OutputError(name: name, errno: errno)
         return

@@ -1,4 +1,5 @@
 import Glibc
+import IMCapture
 import IMEngine
 import IMOutput
 import IMProfile
@@ -56,9 +57,9 @@ package func exportProfile(
     throw UsageError(message: error.description)
   }
   guard let path else { return finish(Output.standard(), &out) }
-  let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-  guard descriptor >= 0 else {
-    complain("\(path): \(systemText(errno))")
+  let descriptor: Int32
+  do throws(CaptureError) { descriptor = try OutputFile.open(path, mode: 0o666) } catch {
+    complain(error.description)
     return .ioError
   }
   defer { close(descriptor) }

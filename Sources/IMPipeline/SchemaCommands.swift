@@ -1,4 +1,5 @@
 import Glibc
+import IMCapture
 import IMDocuments
 import IMEngine
 import IMFields
@@ -88,8 +89,11 @@ package func writeTemplates(_ fields: SchemaFields, _ path: String, isTimeSeries
   var names = ""
   for (name, text) in IndexTemplates.files(fields.all, isTimeSeries: isTimeSeries) {
     let whole = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
-    let descriptor = open(whole, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { return fail(whole) }
+    let descriptor: Int32
+    do throws(CaptureError) { descriptor = try OutputFile.open(whole, mode: 0o644) } catch {
+      complain(error.description)
+      return .ioError
+    }
     let output = Output(descriptor: descriptor, name: whole)
     var out = ByteWriter()
     out.text(text)

@@ -5,7 +5,7 @@ import Synchronization
 /// What the signals of this process have asked for. A process has one set of them, so this is global; the handlers touch
 /// nothing but atomics.
 private enum Signals {
-  static let stop = StopSwitch()
+  static var stop: StopSwitch { StopSwitch.ofProcess }
   static let reports = Atomic<Int>(0)
   static let hangups = Atomic<Int>(0)
   /// Whether SIGHUP ends the run, because there is nothing to open again.

@@ -95,6 +95,102 @@ import Testing
     #expect(Self.mode(folder.path("target")) != nil)
   }
 
+  /// What the owner of a folder laid into it is not followed by root, which might become that user: a link in the place of the file, a
+  /// link on the way to it, a second name of a file of root's, and a pipe.
+  @Test(
+    .enabled(if: geteuid() == 0, "only root can make files of others"), arguments: ["link", "way", "name", "pipe"],
+    [
+      ["-q", "-r", clean, "-w", "@"], ["export", clean, "--conn", "1", "-w", "@"], ["index", clean, "-o", "@"],
+      ["report", clean, "-o", "@"], ["profile", "export", "tjp", "--markdown", "-o", "@"],
+    ])
+  func whatAFoldersOwnerLaidInTheWayIsNotWritten(_ what: String, _ words: [String]) throws {
+    let folder = try Scratch()
+    #expect(chmod(folder.url.path, 0o755) == 0)
+    let place = folder.path("theirs"), target = folder.path("target")
+    #expect(mkdir(place, 0o755) == 0 && chown(place, 65_534, 65_534) == 0 && mkdir(target, 0o700) == 0)
+    let victim = try folder.file("target/trap.pcap", "untouched".utf8)
+    var trap = place + "/trap.pcap"
+    switch what {
+    case "link": #expect(symlink(victim, trap) == 0 && lchown(trap, 65_534, 65_534) == 0)
+    case "way":
+      #expect(symlink(target, place + "/way") == 0 && lchown(place + "/way", 65_534, 65_534) == 0)
+      trap = place + "/way/trap.pcap"
+    case "name": #expect(link(victim, trap) == 0)
+    default: #expect(mkfifo(trap, 0o666) == 0 && chown(trap, 65_534, 65_534) == 0)
+    }
+    // A pipe with a reader.
+    let reader = what == "pipe" ? open(trap, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1
+    defer { if reader >= 0 { close(reader) } }
+    let result = try Command.run(words.map { $0.replacing("@", with: trap) })
+    #expect(result.status == 74 && result.errors.contains(trap), "\(result.status) \(result.errors)")
+    #expect(try String(contentsOfFile: victim, encoding: .utf8) == "untouched")
+    if reader >= 0 {
+      var byte: UInt8 = 0
+      #expect(read(reader, &byte, 1) <= 0)
+    }
+  }
+
+  /// A file of the folder's owner is written: it was made by an earlier run, which had become that user.
+  @Test(.enabled(if: geteuid() == 0, "only root can make files of others"))
+  func aFileOfAFoldersOwnerIsWritten() throws {
+    let folder = try Scratch()
+    let place = folder.path("theirs"), path = place + "/trace.pcap"
+    #expect(mkdir(place, 0o755) == 0 && chown(place, 65_534, 65_534) == 0)
+    try Data("old".utf8).write(to: URL(filePath: path))
+    #expect(chown(path, 65_534, 65_534) == 0)
+    #expect(try Command.run(["-q", "-r", Self.clean, "-w", path]).status == 0)
+    #expect(try Command.run(["stats", "-q", path]).status == 0)
+  }
+
+  /// Names by which a process has what is open already, which are links of the kernel's.
+  @Test(arguments: ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1", "-"])
+  func whatIsOpenIsWritten(_ name: String) throws {
+    let folder = try Scratch()
+    #expect(try Command.run(["-q", "-r", Self.clean, "-w", folder.path("file")]).status == 0)
+    let file = try Data(contentsOf: URL(filePath: folder.path("file")))
+    let shell = "'\(Command.program.path)' -q -r \(Self.clean) -w \(name)"
+    // A pipe, a file, and a process that reads what the shell gives a name.
+    for words in ["\(shell) | cat > @", "\(shell) > @"]
+      + (name == "-" ? ["\(shell.dropLast())>(cat > @) && wait $!"] : [])
+    {
+      let made = folder.path("made")
+      try? FileManager.default.removeItem(atPath: made)
+      let run = try Program.run(
+        "/bin/bash", ["-c", words.replacing("@", with: made)], environment: Command.environment,
+        folder: Command.folder.path)
+      #expect(run.ending == .exit(0), "\(words): \(run.errors)")
+      #expect(try Data(contentsOf: URL(filePath: made)) == file, "\(words)")
+    }
+  }
+
+  /// A pipe without a reader, and one whose reader takes nothing: the first signal ends the run.
+  @Test(.timeLimit(.minutes(1)), arguments: [false, true], [SIGINT, SIGTERM])
+  func aPipeIsNotWaitedForWhenARunIsToEnd(_ hasReader: Bool, _ number: Int32) throws {
+    let folder = try Scratch()
+    let input = folder.path("in.pcap"), pipe = folder.path("out.pcap")
+    // More than a pipe holds.
+    _ = try folder.file("in.pcap", Store.repeated("tjp-clean-chat.pcap", 10))
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let reader = hasReader ? open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1
+    defer { if reader >= 0 { close(reader) } }
+    let run = try Program(
+      Command.program.path, ["-q", "-r", input, "-w", pipe], environment: Command.environment, folder: folder.url.path)
+    while try !Self.waits(run.id) { usleep(2_000) }
+    let begun = ContinuousClock.now
+    kill(run.id, number)
+    #expect(run.wait() == .exit(130))
+    #expect(ContinuousClock.now - begun < .seconds(3))
+  }
+
+  /// Whether a process catches signals, and waits in poll(2) for the pipe.
+  private static func waits(_ process: Int32) throws -> Bool {
+    let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+    guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("SigCgt:") }),
+      let mask = UInt64(line.dropFirst(7).trimmingCharacters(in: .whitespaces), radix: 16), mask & 1 << 14 != 0
+    else { return false }
+    return status.contains("State:\tS")
+  }
+
   // MARK: Keys
 
   @Test func aKeyThatIsNoFileIsRefused() throws {

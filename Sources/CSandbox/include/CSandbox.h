@@ -7,9 +7,6 @@
 ///
 /// No system header is included here, so that the types of the system keep their own module.
 
-/// Opens the folder at `path` for what is done to names in it, which takes no right to read it.  A descriptor, or -errno.
-int imdump_open_folder(const char *path);
-
 /// Becomes the user `uid` with the group `gid` and no other group, for good.  0, or -errno.
 int imdump_become(unsigned uid, unsigned gid);
 
@@ -52,6 +49,7 @@ int imdump_filter_opener(int socket);
 
 #include "Crash.h"
 #include "Opener.h"
+#include "Outputs.h"
 #include "Resolver.h"
 #include "Serving.h"
 

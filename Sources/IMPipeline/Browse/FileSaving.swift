@@ -95,7 +95,11 @@ private struct Saver {
 
   /// Makes the file; below 0 where it cannot be made.
   private func make() -> Int32 {
-    open(wanted.name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (wanted.replaces ? O_TRUNC : O_EXCL), 0o640)
+    guard wanted.replaces else { return open(wanted.name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_EXCL, 0o640) }
+    do throws(CaptureError) { return try OutputFile.open(wanted.name) } catch {
+      errno = error.errno ?? EIO
+      return -1
+    }
   }
 
   // MARK: Ladders

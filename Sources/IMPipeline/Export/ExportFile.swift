@@ -23,7 +23,7 @@ final class ExportFile {
     let isStandard = path == "-"
     if !isStandard { try Self.check(path, inputs) }
     // Before rights are given up, and by a link only where it may be followed, as -w does.
-    descriptor = try isStandard ? STDOUT_FILENO : CaptureWriter.open(path)
+    descriptor = try isStandard ? STDOUT_FILENO : OutputFile.open(path)
     if path.hasSuffix(".pcap") || path.hasSuffix(".cap") {
       form = .pcap(nil)
     } else {

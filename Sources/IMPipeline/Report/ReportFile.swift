@@ -16,7 +16,7 @@ struct ReportFile {
       return
     }
     try ExportFile.check(path, inputs + others)
-    descriptor = try CaptureWriter.open(path)
+    descriptor = try OutputFile.open(path)
   }
 
   /// Whether there is a file at `path` that may be read, and not a folder.
@@ -28,7 +28,7 @@ struct ReportFile {
   /// Opens the file at `path`, `-` for standard output, for a page that is written when a capture ends.
   init(live path: String) throws(CaptureError) {
     self.path = path
-    descriptor = path == "-" ? STDOUT_FILENO : try CaptureWriter.open(path)
+    descriptor = path == "-" ? STDOUT_FILENO : try OutputFile.open(path)
   }
 
   /// Writes the whole of it, and closes the file.

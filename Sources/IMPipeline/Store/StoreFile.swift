@@ -16,7 +16,7 @@ struct StoreFile {
   init(_ path: String) throws(CaptureError) {
     self.path = path
     try Self.remove(path)
-    let descriptor = try CaptureWriter.open(path)
+    let descriptor = try OutputFile.open(path)
     close(descriptor)
     place = try Self.place(path)
     folder = try Self.openFolder(place)
