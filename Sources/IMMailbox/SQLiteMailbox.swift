@@ -62,6 +62,7 @@ public final class SQLiteMailbox {
       device BLOB, conversation TEXT, isGroup INTEGER, lane INTEGER, floor INTEGER NOT NULL, others BLOB NOT NULL,
       seen INTEGER NOT NULL, PRIMARY KEY(device, conversation, isGroup, lane)) WITHOUT ROWID
     """,
+    "CREATE TABLE IF NOT EXISTS member(groupName TEXT, user TEXT, PRIMARY KEY(groupName, user)) WITHOUT ROWID",
     // Who has written nothing for a day sends nothing again.
     """
     DELETE FROM number WHERE seen < unixepoch() - 86400 AND NOT EXISTS (SELECT 1 FROM device WHERE key = number.device)
@@ -103,6 +104,10 @@ public final class SQLiteMailbox {
     case .forgot(let key):
       try run("DELETE FROM device WHERE key = ?", .bytes(key))
       try run("DELETE FROM taken WHERE device = ?", .bytes(key))
+    case .member(let group, let user, let isMember):
+      let statement =
+        isMember ? "INSERT OR IGNORE INTO member VALUES(?, ?)" : "DELETE FROM member WHERE groupName = ? AND user = ?"
+      try run(statement, .text(group), .text(user))
     case .numbers(let numbers):
       let others = numbers.others.flatMap { number in (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - $0 * 8)) }
       }
@@ -144,6 +149,7 @@ public final class SQLiteMailbox {
             others[start..<start + 8].reduce(0) { $0 << 8 | UInt64($1) }
           }))
     }
+    try rows("SELECT groupName, user FROM member") { row in state.members.append((row.text(0), row.text(1))) }
     return state
   }
 

@@ -8,6 +8,8 @@ final class ChatSession: Watcher {
   private let transport: LinuxTransport<ClientCore>
   private let session: SessionID
   private let peer: String
+  private let group: String?
+  private let saves: String?
   private let ledger: Ledger?
   private let store: FileStore?
   private var storeProblem: StoreError?
@@ -43,8 +45,8 @@ final class ChatSession: Watcher {
     } catch {
       throw Complaint(error.description, .cannotCreate)
     }
-    peer = options.to
-    view = ChatView(me: options.name, peer: options.to)
+    (peer, group, saves) = (options.group ?? options.to, options.group, options.save)
+    view = ChatView(me: options.name, peer: peer)
     var configuration = options.client.configuration(server: server, user: options.name, number: 0)
     if let store {
       (configuration.identity, configuration.secret) = (store.identity, store.secret)
@@ -66,6 +68,7 @@ final class ChatSession: Watcher {
   func run() throws(TransportError) -> Int32 {
     transport.onTurn = { [unowned self] core, now in turn(&core, now) }
     restore()
+    if let group { transport.update { $0.join(group, in: session, at: $1) } }
     transport.update { core, now in try? core.connect(session, at: now) }
     watch = loop.enroll(self)
     let flags = fcntl(0, F_GETFL)
@@ -173,7 +176,7 @@ final class ChatSession: Watcher {
         let isTyping = !typed.line.isEmpty
         if isTyping != toldTyping {
           toldTyping = isTyping
-          let note = Message(.typing(isTyping), to: peer)
+          let note = message(.typing(isTyping))
           transport.update { core, now in _ = try? core.send(note, priority: .low, in: session, at: now) }
         }
       }
@@ -203,15 +206,41 @@ final class ChatSession: Watcher {
   }
 
   private func accept(_ line: String) -> Bool {
-    let message = Message(.text(line), to: peer)
+    if line == "/leave", let group {
+      transport.update { $0.leave(group, in: session, at: $1) }
+      view.note("left \(group)")
+      return true
+    }
+    let isFile = line.hasPrefix("/send ")
+    guard let message = isFile ? file(String(line.dropFirst(6))) : message(.text(line)) else { return true }
     let sent = transport.update { core, now in
       let id = try? core.send(message, in: session, at: now)
       keep(&core)
       return id
     }
     guard let id = sent else { return false }
-    messages[id] = view.sent(line)
+    if case .file(let media) = message.content {
+      messages[id] = view.sent("sent \(media.name ?? "a file") (\(media.bytes.count) bytes)")
+    } else {
+      messages[id] = view.sent(line)
+    }
     return true
+  }
+
+  private func message(_ content: MessageContent) -> Message {
+    group.map { Message(content, group: $0) } ?? Message(content, to: peer)
+  }
+
+  /// A file as a message; nil, with a note, where it cannot be read or is too long.
+  private func file(_ path: String) -> Message? {
+    do throws(Complaint) {
+      let bytes = try SharedFile.read(path)
+      return message(.file(.init(bytes, name: SharedFile.name(path))))
+    } catch {
+      hasFailed = true
+      view.note(error.message)
+      return nil
+    }
   }
 
   /// The queue has room again.
@@ -274,7 +303,13 @@ final class ChatSession: Watcher {
       if name == peer { view.isPeerTyping = isTyping }
     case .location(let place): view.came(sender, "is at \(place.name ?? "a place without a name")")
     case .image(let media), .audio(let media), .video(let media), .file(let media):
+      if let saves {
+        do throws(Complaint) { try SharedFile.save(media.bytes, as: media.name, in: saves) } catch {
+          view.note(error.message)
+        }
+      }
       view.reported(sender, "sent \(media.name ?? "a file") (\(media.bytes.count) bytes)")
+      try? core.markRead(message.sequence, in: session, at: now)
     default: break
     }
   }

@@ -63,6 +63,12 @@ public final class Client: Sendable {
     await thread.perform { $0.took(message.kind, message.sequence, isAsked: true) }
   }
 
+  /// Makes this client's user a member of a group: `Message.group` names it. It stays one until `leave`.
+  public func join(_ group: String) async { await thread.perform { $0.join(group) } }
+
+  /// Ends the user's membership in a group.
+  public func leave(_ group: String) async { await thread.perform { $0.leave(group) } }
+
   /// Tells the sender of a message that it has been read.
   public func markRead(_ message: IncomingMessage) async throws(SendError) {
     try await thread.perform { $0.markRead(message) }.get()

@@ -104,6 +104,16 @@ final class ClientDriver {
     transport.update { $0.acknowledge(sequence, in: session, at: $1) }
   }
 
+  func join(_ group: String) {
+    let session = session(.chat)
+    transport.update { $0.join(group, in: session, at: $1) }
+  }
+
+  func leave(_ group: String) {
+    let session = session(.chat)
+    transport.update { $0.leave(group, in: session, at: $1) }
+  }
+
   func markRead(_ message: IncomingMessage) -> Result<Void, SendError> {
     let session = session(message.kind)
     return transport.update { core, now in

@@ -349,6 +349,34 @@ extension ClientCore {
       request.unsettled = sessions[place].traffic.unsettled()
     }
     writeControl(request.encoded, of: place, on: link, at: now)
+    for group in sessions[place].groups { writeMembership(1, group, of: place, on: link, at: now) }
+  }
+
+  private mutating func writeMembership(
+    _ what: UInt8, _ group: String, of place: Int, on link: Int, at now: Moment
+  ) {
+    var body: [UInt8] = []
+    TLV.append(.membership, [what] + group.utf8, to: &body)
+    writeControl(body, of: place, on: link, at: now)
+  }
+
+  /// Makes this client's user a member of a group, and says so again on every connection. A message to a group of which its
+  /// sender is no member is refused.
+  public mutating func join(_ group: String, in session: SessionID, at now: Moment) {
+    guard let place = place(of: session), !sessions[place].groups.contains(group) else { return }
+    sessions[place].groups.append(group)
+    for link in 0..<8 where sessions[place].announced & openMask & Self.bit(link) != 0 {
+      writeMembership(1, group, of: place, on: link, at: now)
+    }
+  }
+
+  /// Ends the membership, for all devices of the user's.
+  public mutating func leave(_ group: String, in session: SessionID, at now: Moment) {
+    guard let place = place(of: session) else { return }
+    sessions[place].groups.removeAll { $0 == group }
+    for link in 0..<8 where sessions[place].announced & openMask & Self.bit(link) != 0 {
+      writeMembership(2, group, of: place, on: link, at: now)
+    }
   }
 
   mutating func writeControl(_ body: [UInt8], of place: Int, on link: Int, at now: Moment) {

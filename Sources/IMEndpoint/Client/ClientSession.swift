@@ -7,6 +7,8 @@ struct ClientSession: Sendable {
   var handshake = HandshakeProgress()
   /// Connections on which the session has introduced itself, one bit for each.
   var announced: UInt8 = 0
+  /// Groups that its user is in, as far as the application has said so.
+  var groups: [String] = []
   /// Whether the application wants a connection for it.
   var isWanted = false
   /// When a disconnect is carried out, even if something still waits.

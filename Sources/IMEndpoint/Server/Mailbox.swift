@@ -11,6 +11,8 @@ struct Letter: Sendable {
   var at: Moment
   /// Whether a device of the recipient's has it.
   var isDelivered = false
+  /// Whether it is for the other devices of its sender's alone.
+  var skipsSender = false
 
   /// What a letter costs beside its body.
   static var overhead: Int { 256 }

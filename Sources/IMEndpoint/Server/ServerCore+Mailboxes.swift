@@ -106,7 +106,9 @@ extension ServerCore {
       let letter = mailboxes[box][devices[device].cursor.next]
     {
       let at = devices[device].cursor.next
-      let isOld = letter.isDelivered && at < devices[device].joinedAt
+      let isOld =
+        letter.isDelivered && at < devices[device].joinedAt
+        || letter.skipsSender && letter.sender == id(ofDevice: device)
       if isOld || devices[device].cursor.has(at) {
         devices[device].cursor.next += 1
         if isOld { hasSkipped = devices[device].cursor.add(at) || hasSkipped }

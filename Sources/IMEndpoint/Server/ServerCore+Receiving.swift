@@ -184,6 +184,7 @@ extension ServerCore {
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
     case .control:
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
+      if let range = TLV.value(of: .membership, in: body) { membership(body, range, place) }
       if TLV.value(of: .leave, in: body) != nil { leave(place, link, isForGood: true, at: now) }
     case .receipt:
       if receipt(header, body, place, at: now) { acknowledge(header.sequence, of: place, cameOn: link, at: now) }

@@ -19,27 +19,34 @@ extension ServerCore {
     guard configuration.service == .forward else {
       return sessions[place].traffic.hasRoom(body.count, .normal) ? .taken : .noRoom
     }
-    guard let user = recipient(in: body) else { return .refused(.namesNobody) }
+    guard let target = target(of: body) else { return .refused(.namesNobody) }
     guard body.count <= OutgoingTransfer.most - Self.addedBytes else { return .refused(.tooLarge) }
     if isTransient(body) { return .taken }
     let device = Int(sessions[place].device)
     // What has come before is acknowledged again, whatever room there is now.
     if let (number, _) = origin(in: body), number > 0,
-      devices[device].conversations[conversation(user, number)]?.contains(MessageOrigin.counter(of: number)) ?? false
+      devices[device].conversations[conversation(target, number)]?.contains(MessageOrigin.counter(of: number)) ?? false
     {
       return .taken
     }
-    return refusal(of: body.count + Self.addedBytes, for: user, from: device).map { .refused($0) } ?? .taken
+    let count = body.count + Self.addedBytes
+    let reason =
+      target.isGroup
+      ? refusal(of: count, forGroup: target.name, from: device) : refusal(of: count, for: target.name, from: device)
+    return reason.map { .refused($0) } ?? .taken
   }
 
   /// What a server adds to a body, at most: the sender's name and the origin.
   private static var addedBytes: Int { 320 }
 
-  private func recipient(in body: [UInt8]) -> String? {
-    guard let range = TLV.value(of: .recipient, in: body.span.bytes), range.count <= 256, !range.isEmpty else {
+  /// The user or the group that a message names; the group, where it names both.
+  private func target(of body: [UInt8]) -> (name: String, isGroup: Bool)? {
+    let bytes = body.span.bytes
+    let group = TLV.value(of: .group, in: bytes)
+    guard let range = group ?? TLV.value(of: .recipient, in: bytes), range.count <= 256, !range.isEmpty else {
       return nil
     }
-    return String(validating: body[range], as: UTF8.self)
+    return String(validating: body[range], as: UTF8.self).map { ($0, group != nil) }
   }
 
   /// The number and the time that a client has written into its message.
@@ -56,8 +63,8 @@ extension ServerCore {
     return TLV.value(of: .typing, in: bytes) != nil || TLV.value(of: .userStatus, in: bytes) != nil
   }
 
-  private func conversation(_ user: String, _ number: UInt64) -> Conversation {
-    Conversation(name: user, isGroup: false, lane: MessageOrigin.lane(of: number))
+  private func conversation(_ target: (name: String, isGroup: Bool), _ number: UInt64) -> Conversation {
+    Conversation(name: target.name, isGroup: target.isGroup, lane: MessageOrigin.lane(of: number))
   }
 
   /// Does with a message that came for the first time what the service says.
@@ -71,7 +78,7 @@ extension ServerCore {
 
   /// Sends a message on to the user it names, with its sender's name, device and number as the server knows them.
   private mutating func forward(_ body: [UInt8], _ header: FrameHeader, _ place: Int, at now: Moment) {
-    guard let user = recipient(in: body) else { return }
+    guard let target = target(of: body) else { return }
     let device = Int(sessions[place].device)
     let category = header.sequence.category ?? .normal
     var origin = MessageOrigin(
@@ -82,7 +89,7 @@ extension ServerCore {
     var missing: UInt64?
     if !isTransient, said == nil || origin.number > 0 {
       let lane = said == nil ? MessageOrigin.lane(category, .normal) : MessageOrigin.lane(of: origin.number)
-      let conversation = Conversation(name: user, isGroup: false, lane: lane)
+      let conversation = Conversation(name: target.name, isGroup: target.isGroup, lane: lane)
       guard let counter = number(origin.number, isSaid: said != nil, in: conversation, of: device, &missing) else {
         metrics.duplicatesReceived += 1
         return
@@ -97,16 +104,25 @@ extension ServerCore {
     if let missing { TLV.append(.missing, TLV.bigEndian(missing), to: &forwarded) }
     // Nobody writes under another name.
     TLV.append(body, without: [.sender, .origin, .missing], to: &forwarded)
-    if isTransient { return pass(forwarded, category, to: user, at: now) }
+    if isTransient {
+      guard target.isGroup else { return pass(forwarded, category, to: target.name, at: now) }
+      let sender = devices[device].user
+      guard let sender, let members = groups[target.name], members.contains(sender) else { return }
+      for member in members where member != sender { pass(forwarded, category, to: member, at: now) }
+      return
+    }
     let isShort = forwarded.count <= Deflate.largestCount
     let compressed = configuration.speech.compresses && isShort ? Deflate.compressed(forwarded) : nil
-    let id = MessageID(rawValue: nextMessage)
+    var letter = Letter(
+      id: MessageID(rawValue: nextMessage), body: compressed ?? forwarded, isCompressed: compressed != nil,
+      category: category, sender: self.id(ofDevice: device), at: now)
+    guard !target.isGroup else {
+      return putAll(letter, in: target.name, from: place, header.sequence, at: now)
+    }
+    letter.id = MessageID(rawValue: nextMessage)
     nextMessage += 1
-    origins.note(id, self.id(place), header.sequence)
-    put(
-      Letter(
-        id: id, body: compressed ?? forwarded, isCompressed: compressed != nil, category: category,
-        sender: self.id(ofDevice: device), at: now), for: user, at: now)
+    origins.note(letter.id, self.id(place), header.sequence)
+    put(letter, for: target.name, at: now)
   }
 
   /// The counter of a message in its conversation, which has come with it; `nil` when it had come before. A client that
@@ -160,7 +176,8 @@ extension ServerCore {
 
   /// A device of the recipient's has a message, the first one: its sender is told soon.
   mutating func reportDelivered(_ id: MessageID, at now: Moment) {
-    guard let origin = origins.origin(of: id), let sender = place(of: origin.session),
+    let found = groupLetters.isEmpty || groupLetters[id] == nil ? origins.origin(of: id) : allHave(id, isRead: false)
+    guard let origin = found, let sender = place(of: origin.session),
       sessions[sender].traffic.features.contains(.levels)
     else { return }
     if sessions[sender].delivered.isEmpty { informed.append(origin.session) }
@@ -201,7 +218,8 @@ extension ServerCore {
     guard let message = sessions[place].traffic.reads.take(sequence) else { return true }
     tell(message, place, .read)
     took(message, Int(sessions[place].device), at: now)
-    if let origin = origins.origin(of: message), let sender = self.place(of: origin.session) {
+    let found = groupLetters[message] == nil ? origins.origin(of: message) : allHave(message, isRead: true)
+    if let origin = found, let sender = self.place(of: origin.session) {
       try? sendReceipt(origin.sequence, sender, at: now)
     }
     return true

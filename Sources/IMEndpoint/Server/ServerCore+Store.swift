@@ -22,7 +22,7 @@ extension ServerCore {
         switch operation {
         case .put(let letter): brief.contains(letter.id)
         case .delivered(let id), .removed(let id), .took(let id, _): brief.contains(id)
-        case .device, .forgot, .numbers: false
+        case .device, .forgot, .numbers, .member: false
         }
       }
     }
@@ -74,6 +74,7 @@ extension ServerCore {
         armDevice(place, by: now.advanced(by: configuration.memory))
       }
     }
+    for (group, user) in state.members { groups[group, default: []].insert(user) }
     for letter in state.letters {
       let sender = letter.sender.count == 16 ? deviceIndex[.client(DeviceKey(letter.sender))] : nil
       let kept = Letter(

@@ -37,6 +37,11 @@ public struct ServerCore: EndpointCore, Sendable {
   var informed: [SessionID] = []
   /// Bytes that wait on all connections, and when those that take nothing were last looked for.
   var waitingBytes = 0
+  /// The users in each group.
+  var groups: [String: Set<String>] = [:]
+  /// The first of the letters that a letter to a group was taken in with, and what is known of those.
+  var groupLetters: [MessageID: MessageID] = [:]
+  var groupReceipts: [MessageID: GroupReceipts] = [:]
   /// Bytes of large messages that have not come in full.
   var incomingBytes = 0
   var stallsSoughtAt = Moment(nanoseconds: .min)

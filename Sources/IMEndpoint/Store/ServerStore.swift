@@ -96,6 +96,8 @@ public enum StoreOperation: Hashable, Sendable {
   case forgot(key: [UInt8])
   /// Numbers have come.
   case numbers(StoredNumbers)
+  /// A user has joined a group, or left it.
+  case member(group: String, user: String, isMember: Bool)
 }
 
 /// All that a store has kept.
@@ -108,6 +110,8 @@ public struct StoredState: Sendable {
   public var taken: [(letter: UInt64, key: [UInt8])] = []
   /// Which numbers have come.
   public var numbers: [StoredNumbers] = []
+  /// Who is in which group.
+  public var members: [(group: String, user: String)] = []
 
   /// Nothing.
   public init() {}

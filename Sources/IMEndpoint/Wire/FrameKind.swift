@@ -72,11 +72,13 @@ public struct Features: OptionSet, Hashable, Sendable, BitwiseCopyable {
   public static let refusals = Features(rawValue: 0x40)
   /// Large messages go in pieces.
   public static let transfers = Features(rawValue: 0x80)
+  /// The server knows who is in a group, and passes messages on to all of them.
+  public static let membership = Features(rawValue: 0x100)
   /// What was accepted is kept in a store: it survives the server's process.
   public static let durable = Features(rawValue: 0x200)
 
   /// What this library can do.
   public static let all: Features = [
-    .basic, .compression, .receipts, .groups, .levels, .refusals, .transfers, .durable,
+    .basic, .compression, .receipts, .groups, .levels, .refusals, .transfers, .membership, .durable,
   ]
 }

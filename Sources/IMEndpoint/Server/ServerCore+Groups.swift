@@ -1,0 +1,101 @@
+/// What is known of a message to a group until all have it.
+struct GroupReceipts: Sendable {
+  var session: SessionID
+  var sequence: SequenceNumber
+  /// Members of whom no device has it yet, and those who have not read it.
+  var undelivered: Int
+  var unread: Int
+}
+
+/// Groups: who is in them, and messages to all who are.
+extension ServerCore {
+  /// The most groups, and the most members of one.
+  static var mostGroups: Int { 100_000 }
+  static var mostMembers: Int { 1_024 }
+  /// Messages to groups of whose receipts account is kept.
+  private static var mostReceipts: Int { 65_536 }
+
+  /// The users in a group, in the order of their names.
+  public func members(of group: String) -> [String] { (groups[group] ?? []).sorted() }
+
+  /// A client's user joins a group, or leaves it. A group is there while somebody is in it.
+  mutating func membership(_ body: RawSpan, _ range: Range<Int>, _ place: Int) {
+    guard configuration.service == .forward, range.count > 1, range.count <= 257,
+      let user = devices[Int(sessions[place].device)].user
+    else { return }
+    let name = body.extracting(range.dropFirst()).withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+    guard let name else { return }
+    switch TLV.number(body, range.lowerBound..<range.lowerBound + 1) {
+    case 1: join(user, name)
+    case 2: leave(user, name)
+    default: break
+    }
+  }
+
+  /// Makes a user a member of a group: for an application that decides itself who is in it.
+  public mutating func join(_ user: String, _ group: String) {
+    guard groups[group] != nil || groups.count < Self.mostGroups, groups[group]?.count ?? 0 < Self.mostMembers,
+      groups[group, default: []].insert(user).inserted
+    else { return }
+    keep(.member(group: group, user: user, isMember: true))
+  }
+
+  /// Ends a user's membership.
+  public mutating func leave(_ user: String, _ group: String) {
+    guard groups[group]?.remove(user) != nil else { return }
+    if groups[group]?.isEmpty ?? false { groups[group] = nil }
+    keep(.member(group: group, user: user, isMember: false))
+  }
+
+  /// Why a message of so many bytes cannot be passed on to a group; `nil` when it can, to all of its members.
+  func refusal(of byteCount: Int, forGroup group: String, from device: Int) -> FailureReason? {
+    guard let user = devices[device].user, let members = groups[group], members.contains(user) else {
+      return .notAMember
+    }
+    for member in members where member != user {
+      if let reason = refusal(of: byteCount, for: member, from: device) { return reason }
+    }
+    return nil
+  }
+
+  /// Takes a message in for every member of a group. The sender's own device does not get it, its other devices do.
+  mutating func putAll(_ letter: Letter, in group: String, from place: Int, _ sequence: SequenceNumber, at now: Moment)
+  {
+    let device = Int(sessions[place].device)
+    let sender = devices[device].user
+    let others = (groups[group] ?? []).filter { $0 != sender }
+    let first = MessageID(rawValue: nextMessage)
+    for member in others.sorted() {
+      var copy = letter
+      copy.id = MessageID(rawValue: nextMessage)
+      nextMessage += 1
+      groupLetters[copy.id] = first
+      put(copy, for: member, at: now)
+    }
+    if groupLetters.count > Self.mostReceipts {
+      groupLetters = [:]
+      groupReceipts = [:]
+    }
+    if !others.isEmpty {
+      groupReceipts[first] = GroupReceipts(
+        session: id(place), sequence: sequence, undelivered: others.count, unread: others.count)
+    }
+    guard let sender, let box = users[sender].map({ Int($0) }), mailboxes[box].devices.count > 1 else { return }
+    var own = letter
+    own.id = MessageID(rawValue: nextMessage)
+    nextMessage += 1
+    own.isDelivered = true
+    own.skipsSender = true
+    put(own, for: sender, at: now)
+  }
+
+  /// A member has a message to a group, or has read it: where its sender is told once all have.
+  mutating func allHave(_ id: MessageID, isRead: Bool) -> (session: SessionID, sequence: SequenceNumber)? {
+    guard let first = groupLetters[id], var receipts = groupReceipts[first] else { return nil }
+    if isRead { receipts.unread -= 1 } else { receipts.undelivered -= 1 }
+    groupReceipts[first] = receipts
+    if isRead { groupLetters[id] = nil }
+    if receipts.unread <= 0, receipts.undelivered <= 0 { groupReceipts[first] = nil }
+    return (isRead ? receipts.unread : receipts.undelivered) == 0 ? (receipts.session, receipts.sequence) : nil
+  }
+}
