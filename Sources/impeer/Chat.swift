@@ -8,7 +8,10 @@ struct Chat: Command {
   static var about: About {
     About(
       "chat", "Talk to another user of a server.",
-      usage: ["impeer chat --name <me> --to <user> | --group <name> [--host <host>] [<options>]"],
+      usage: [
+        "impeer chat --name <me> --to <user> [--host <host>] [<options>]",
+        "impeer chat --name <me> --group <name> [--host <host>] [<options>]",
+      ],
       discussion: """
         Each of two people runs it in a terminal of their own, with an `impeer serve` between them. Lines are sent with \
         Enter. A message has a dot while it waits, one tick when the server is responsible for it, two when the other's \

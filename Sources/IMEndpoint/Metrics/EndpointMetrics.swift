@@ -71,11 +71,12 @@ public struct EndpointMetrics: Hashable, Sendable {
     heartbeatInterval = other.heartbeatInterval ?? heartbeatInterval
   }
 
-  private static var counts: [WritableKeyPath<EndpointMetrics, UInt64>] {
+  static var counts: [WritableKeyPath<EndpointMetrics, UInt64>] {
     [
       \.connectionAttempts, \.connectionSuccesses, \.bytesSent, \.bytesReceived, \.framesReceived, \.payloadBytes,
       \.parseErrors, \.parserResets, \.messagesSent, \.messagesAcknowledged, \.messageTimeouts, \.messagesRetried,
-      \.messagesFailed, \.controlSent, \.messagesReceived, \.duplicatesReceived, \.duplicateAcknowledgments,
+      \.messagesFailed, \.messagesCancelled, \.controlSent, \.messagesReceived, \.duplicatesReceived,
+      \.duplicateAcknowledgments,
       \.heartbeatsSent, \.heartbeatsAnswered, \.heartbeatsLost, \.disconnects, \.reconnects, \.racingConnections,
       \.illegalEvents,
     ]
@@ -96,6 +97,7 @@ public struct EndpointMetrics: Hashable, Sendable {
       ("parse_errors_total", Double(parseErrors)), ("parser_forced_resets", Double(parserResets)),
       ("message_send_total", Double(messagesSent)), ("message_acked_total", Double(messagesAcknowledged)),
       ("message_timeout_total", Double(messageTimeouts)), ("message_retried_total", Double(messagesRetried)),
+      ("messages_cancelled", Double(messagesCancelled)),
       ("control_message_send", Double(controlSent)), ("normal_message_send", Double(messagesSent)),
       ("error_count", Double(parseErrors + messagesFailed + illegalEvents)),
       ("heartbeat_send", Double(heartbeatsSent)), ("heartbeat_loss", Double(heartbeatsLost)),
