@@ -63,17 +63,18 @@ extension ServerCore {
     line.append(Int32(device))
   }
 
-  /// Devices that are served before others have their turn.
-  private static var servedAtOnce: Int { 128 }
+  /// Devices that are served when their deadline comes, and with each read, before others have their turn.
+  static var servedAtOnce: Int { 128 }
+  static var servedWithARead: Int { 8 }
 
   /// Serves those who are in the line, some of them: what remains has its turn when the deadline comes, which is at once.
-  mutating func serveLine(at now: Moment) {
+  mutating func serveLine(_ most: Int, at now: Moment) {
     guard !line.isEmpty else { return }
     guard !isOverfull(at: now) else {
       lineAt = now.advanced(by: .milliseconds(100))
       return
     }
-    for _ in 0..<Self.servedAtOnce {
+    for _ in 0..<most {
       guard let device = line.popFirst() else { break }
       devices[Int(device)].isInLine = false
       feed(Int(device), at: now)
@@ -94,7 +95,7 @@ extension ServerCore {
   }
 
   /// Sends a device the letters that it may be sent now.
-  private mutating func feed(_ device: Int, at now: Moment) {
+  mutating func feed(_ device: Int, at now: Moment) {
     let box = Int(devices[device].mailbox)
     guard devices[device].isKnown, box >= 0, devices[device].cursor.next < mailboxes[box].end,
       let place = lane(of: device), let bit = bestBit(place)

@@ -53,7 +53,7 @@ extension ServerCore {
   public mutating func received(_ bytes: RawSpan, on connection: ConnectionID, at now: Moment) -> Intake {
     let intake = read(bytes, on: connection, at: now)
     if !informed.isEmpty { inform(at: now) }
-    serveLine(at: now)
+    serveLine(Self.servedWithARead, at: now)
     return intake
   }
 
@@ -376,13 +376,19 @@ extension ServerCore {
         return false
       }
       links[link].stalledSince = nil
+      // Only those whose connection this is: each write costs the same, whoever else waits.
       for place in links[link].sessions {
-        enqueue(Int(sessions[Int(place)].device))
+        let device = Int(sessions[Int(place)].device)
+        if waitingBytes <= configuration.maximumWaitingTotal {
+          feed(device, at: now)
+        } else {
+          enqueue(device)
+          lineAt = lineAt ?? now.advanced(by: .milliseconds(100))
+        }
         if !sessions[Int(place)].traffic.queues.isEmpty || !sessions[Int(place)].traffic.transfers.isEmpty {
           pump(Int(place), at: now)
         }
       }
-      serveLine(at: now)
       if links[link].output.isEmpty { break }
     }
     links[link].isWriting = false

@@ -186,7 +186,7 @@ extension ServerCore {
       default: checkDevice(Int(key >> 2), at: now)
       }
     }
-    serveLine(at: now)
+    serveLine(Self.servedAtOnce, at: now)
   }
 
   /// See `EndpointCore`.
