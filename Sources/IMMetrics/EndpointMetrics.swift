@@ -14,8 +14,8 @@ package struct EndpointMetrics: Sendable {
   package private(set) var refusals = RefusalCounts()
   /// Signs of life.
   package private(set) var heartbeats = HeartbeatCounts()
-  /// Round trips by Karn's rule, of everything but heartbeats.
-  package private(set) var roundTrips = RTTRecorder()
+  /// Round trips by Karn's rule, of everything but heartbeats, by direction of what was answered, client to server first.
+  package private(set) var roundTripsByDirection: InlineArray<2, RTTRecorder> = [RTTRecorder(), RTTRecorder()]
   /// From messages' first copies to their first receipts, by direction of the message, client to server first.
   package private(set) var reads: InlineArray<2, RTTRecorder> = [RTTRecorder(), RTTRecorder()]
   /// How connections began and ended.
@@ -26,9 +26,10 @@ package struct EndpointMetrics: Sendable {
   package private(set) var counts = ReportCounts()
   /// How long TCP took.
   package private(set) var tcp = TCPMetrics()
-  /// The longest silence that a connection survived and the shortest, above a second, that a reset ended, in microseconds;
-  /// `nil` where there was none.
-  package private(set) var longestSilenceSurvived: Int64?, shortestSilenceBeforeReset: Int64?
+  /// The longest silence that a connection survived, in microseconds; `nil` where there was none.
+  package private(set) var longestSilenceSurvived: Int64?
+  /// The shortest silence that a connection did not survive, in microseconds; `nil` where there was none.
+  package private(set) var shortestFatalSilence: Int64?
 
   /// What the figures of one server may cost in memory, in bytes: round trips of every length fill their whole histogram.
   package static let cost = 200 << 10
@@ -66,12 +67,23 @@ package struct EndpointMetrics: Sendable {
   @inline(__always)
   private mutating func acked(_ direction: Direction, _ roundTrip: UInt32) {
     messages.acked(direction)
-    if roundTrip != .max { roundTrips.record(microseconds: Int64(roundTrip)) }
+    if roundTrip != .max {
+      roundTripsByDirection[Int(direction.rawValue & 1)].record(microseconds: Int64(roundTrip))
+    }
   }
 
   /// Makes a place for the server with the index `endpoint`.
   package static func reserve(_ endpoint: UInt32, in endpoints: inout [EndpointMetrics]) {
     while endpoints.count <= Int(endpoint) { endpoints.append(EndpointMetrics()) }
+  }
+
+  /// The round trips of both directions, put together at each call.
+  package var roundTrips: RTTRecorder {
+    if roundTripsByDirection[1].count == 0 { return roundTripsByDirection[0] }
+    if roundTripsByDirection[0].count == 0 { return roundTripsByDirection[1] }
+    var both = roundTripsByDirection[0]
+    both.add(roundTripsByDirection[1])
+    return both
   }
 
   /// Whether no exchange was counted.
@@ -87,7 +99,9 @@ package struct EndpointMetrics: Sendable {
     case .message: messages.settled(settlement)
     case .acknowledgment, .control, .receipt, .other: control.settled(settlement)
     }
-    if let roundTrip = settlement.roundTrip { roundTrips.record(roundTrip) }
+    if let roundTrip = settlement.roundTrip {
+      roundTripsByDirection[Int(settlement.direction.rawValue)].record(roundTrip)
+    }
   }
 
   /// Counts a message that was read `latency` after its first copy.
@@ -113,9 +127,7 @@ package struct EndpointMetrics: Sendable {
     counts.add(other.counts)
     tcp.add(other.tcp)
     if let silence = other.longestSilenceSurvived { longestSilenceSurvived = max(longestSilenceSurvived ?? 0, silence) }
-    if let silence = other.shortestSilenceBeforeReset {
-      shortestSilenceBeforeReset = min(shortestSilenceBeforeReset ?? .max, silence)
-    }
+    if let silence = other.shortestFatalSilence { shortestFatalSilence = min(shortestFatalSilence ?? .max, silence) }
   }
 
   /// Adds what another one counted of exchanges; what it counted of connections stays where it is.
@@ -129,8 +141,10 @@ package struct EndpointMetrics: Sendable {
     messages.add(other.messages)
     control.add(other.control)
     refusals.add(other.refusals)
-    roundTrips.add(other.roundTrips)
-    for way in 0...1 { reads[way].add(other.reads[way]) }
+    for way in 0...1 {
+      roundTripsByDirection[way].add(other.roundTripsByDirection[way])
+      reads[way].add(other.reads[way])
+    }
   }
 
   /// Adds what a connection counted that is over, or was open when the capture ended; `told` is what its report counts. Where
@@ -162,10 +176,9 @@ package struct EndpointMetrics: Sendable {
     guard figures.lastFrameAt != .distantPast else { return }
     let survived = figures.longestSilence.microseconds
     if survived > 0 { longestSilenceSurvived = max(longestSilenceSurvived ?? 0, survived) }
-    // A connection that ended by a reset after a silence died of it, as far as can be told.
-    guard report.reason == .reset, let closed = report.closedAt else { return }
-    let silence = max(0, closed.nanoseconds(since: figures.lastFrameAt) / 1_000)
-    if silence > 1_000_000 { shortestSilenceBeforeReset = min(shortestSilenceBeforeReset ?? .max, silence) }
+    if let silence = report.fatalSilence?.microseconds {
+      shortestFatalSilence = min(shortestFatalSilence ?? .max, silence)
+    }
   }
 }
 

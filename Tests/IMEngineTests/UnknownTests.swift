@@ -147,18 +147,6 @@ import Testing
     run.expectLedgerAddsUp()
   }
 
-  // MARK: Silences
-
-  /// A silence is survived when the peer acknowledges what ended it.
-  @Test(
-    arguments: [
-      ("dsd....s", 2), ("ds..h", 0), ("dsh.....h.s", 6), ("ds......h.........", 0),
-    ] as [(String, Int64)])
-  func silence(_ drawing: String, _ seconds: Int64) throws {
-    let figures = try #require(Timeline(drawing).run.heard.reports.first?.figures)
-    #expect(figures.longestSilence == .seconds(seconds), "\(drawing)")
-  }
-
   // MARK: Statuses
 
   /// An exchange knows its answer's status by a number, which is told once.

@@ -13,7 +13,7 @@ extension Connections {
     var figures = flow.pointee.figures == .max ? nil : tracker.figures.pointer(flow.pointee.figures).pointee
     // A plan without a frame was a guess.
     if figures?.lastFrameAt == .distantPast { figures = nil }
-    figures?.resolveSilence(flow)
+    let fatalSilence = figures.flatMap { self.fatalSilence($0, flow) }
     var beats = figures.flatMap { $0.heartbeats == .max ? nil : tracker.heartbeats.pointer($0.heartbeats).pointee }
     // The last silence ends here.
     beats?.countSilence(until: flow.pointee.closedAt == .distantFuture ? clock.now : flow.pointee.closedAt)
@@ -60,7 +60,8 @@ extension Connections {
         figures: figures, rare: rare,
         handshake: figures.flatMap { handshakeOutcome($0, flow) }, heartbeats: beats,
         session: flow.pointee.session == .max ? nil : flow.pointee.session, heartbeatsArePings: arePings,
-        carrier: streams.carrier(of: flow).map { CarrierReport($0.pointee) }, serverPlan: serverPlan))
+        carrier: streams.carrier(of: flow).map { CarrierReport($0.pointee) }, serverPlan: serverPlan,
+        fatalSilence: fatalSilence))
   }
 
   /// What became of the handshake of a connection; `nil` where none was seen to begin.

@@ -71,6 +71,9 @@ struct Connections: ~Copyable {
     } else if !acceptsChecksum(half) {
       return
     }
+    // Times 292 years apart wrap to a negative silence, which is none.
+    let silence = Nanoseconds(segment.pointee.timestamp.nanoseconds &- flow.pointee.lastSeen.nanoseconds)
+    if silence > Self.leastSilence || half.pointee.flags.contains(.awaited) { noteSilence(silence, side) }
     flow.pointee.lastSeen = segment.pointee.timestamp
     if flow.pointee.phase == .accepted || flow.pointee.phase == .opening { establish(side) }
     half.pointee.packets &+= 1

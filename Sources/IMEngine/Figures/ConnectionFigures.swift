@@ -131,7 +131,8 @@ package struct HandshakeState: OptionSet, Sendable, BitwiseCopyable {
 package struct ConnectionFigures: Sendable, BitwiseCopyable {
   /// When the last frame came.
   package var lastFrameAt = Timestamp.distantPast
-  /// The longest silence that was survived: the peer acknowledged the frame that ended it. Zero where there was none.
+  /// The longest silence, above a second, that was survived: no packet crossed, and the peer answered the one that ended it. Zero
+  /// where there was none.
   package internal(set) var longestSilence = Nanoseconds.zero
   /// Bytes of frames, headers included, by direction, client to server first.
   package var frameBytes: InlineArray<2, UInt64> = [0, 0]
@@ -150,8 +151,8 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   package var handshake: HandshakeState = []
   /// Whether it is known for how long the client may be silent.
   var hasContract = false
-  /// The side that ended the silence in `ended`.
-  var silenceSide: UInt8 = 0
+  /// What is known of the silence in `openSilence`.
+  var silenceFacts: SilenceFacts = []
   /// When it was asked for, and when it was acknowledged or answered first; `distantPast` where that was not seen.
   package var handshakeAt = Timestamp.distantPast, readyAt = Timestamp.distantPast
   /// The exchange by which it was asked for last; `.max` without one.
@@ -161,10 +162,10 @@ package struct ConnectionFigures: Sendable, BitwiseCopyable {
   /// The place of the other figures in the tracker; `.max` while all of them are zero.
   var rare: UInt32 = .max
 
-  /// A longer silence that ended with a frame which the peer has not acknowledged yet; 0 is none.
-  var ended = SilenceLength()
-  /// The low half of the stream offset behind that frame.
-  var silenceEnd: UInt32 = 0
+  /// A silence that ended with a packet which the peer has not answered yet; none while no direction is `awaited`.
+  var openSilence = SilenceLength()
+  /// When that packet came, in milliseconds since the connection's first packet.
+  var openSilenceEnd: UInt32 = 0
   /// Control frames and receipts that no answer came of.
   var unansweredControls: UInt32 = 0
 

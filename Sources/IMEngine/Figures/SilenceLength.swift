@@ -1,5 +1,16 @@
 import IMWire
 
+/// Facts of a silence whose ending packet has no answer yet.
+struct SilenceFacts: OptionSet, BitwiseCopyable {
+  let rawValue: UInt8
+  /// The packet that ended it asks TCP for an answer: it carries data or a FIN, or is a keep-alive.
+  static let asks = SilenceFacts(rawValue: 1)
+  /// The packet that ended it is a reset.
+  static let isReset = SilenceFacts(rawValue: 2)
+  /// The peer answered with a reset.
+  static let isRefused = SilenceFacts(rawValue: 4)
+}
+
 /// The length of a silence in 32 bits: microseconds up to 35 minutes, then steps of a millisecond up to 24 days.
 struct SilenceLength: BitwiseCopyable {
   private var bits: UInt32 = 0

@@ -39,6 +39,8 @@ struct HalfFlags: OptionSet {
   static let inflating = HalfFlags(rawValue: 4096)
   /// Its frames end at a delimiter.
   static let delimited = HalfFlags(rawValue: 8192)
+  /// A silence that the other side ended waits for a packet of this side; see `Silences`.
+  static let awaited = HalfFlags(rawValue: 16384)
   /// What keeps bytes from being read where their packet holds them: `lost`, `passing`, `carried` and `delimited`.
   static var detour: HalfFlags { HalfFlags(rawValue: 64 | 1024 | 2048 | 8192) }
 }

@@ -142,7 +142,7 @@ struct Tracker: ~Copyable {
 
   // MARK: One frame
 
-  /// Counts a frame for its connection and its type, and takes note of the silence in front of it. Comes before `track`;
+  /// Counts a frame for its connection and its type. Comes before `track`;
   /// `hasContract` is what the function of that name says.
   @inline(__always)
   mutating func count(
@@ -157,11 +157,7 @@ struct Tracker: ~Copyable {
     let total = total(side.flow.pointee.profile.plan, kind.pointee.index)
     total.pointee.frames[way] &+= 1
     total.pointee.bodyBytes[way] &+= UInt64(truncatingIfNeeded: frame.pointee.bodyCount)
-    if figure.pointee.lastFrameAt != .distantPast {
-      // Times 292 years apart wrap to a negative silence, which is none.
-      let silence = Nanoseconds(frame.pointee.timestamp.nanoseconds &- figure.pointee.lastFrameAt.nanoseconds)
-      if silence > figure.pointee.longestSilence { noteSilence(silence, frame, figure, side) }
-    } else {
+    if figure.pointee.lastFrameAt == .distantPast {
       newlyDecoded += 1
       sessions.hasNews = true
     }

@@ -89,7 +89,8 @@ extension Catalogue {
     + coarse(["p50", "p95", "p99"]).map { $0.of { $0.roundTrips } } + beats + counted { $0.contains("{result}") }
     + [
       Row(
-        "silence.survived", .time, .report, "the longest silence after which the peer still acknowledged data",
+        "silence.survived", .time, .report,
+        "the longest time above one second in which no packet crossed, and after which the connection went on",
         connection: ["idle.longest_survived_s"], kind: .gauge
       ) { connection, _, _ in
         guard let silence = connection.report.figures?.longestSilence.microseconds, silence > 0 else { return nil }

@@ -5,12 +5,15 @@ import IMWire
 package final class ServerSnapshot {
   /// What `imdump stats` counts.
   package let metrics: EndpointMetrics
+  /// Its round trips, of both directions together.
+  package let roundTrips: RTTRecorder
   /// What never goes back; `nil` where nobody counts it.
   package let series: EndpointSeries?
 
   /// A snapshot of its parts.
   package init(_ metrics: EndpointMetrics, series: EndpointSeries? = nil) {
     self.metrics = metrics
+    roundTrips = metrics.roundTrips
     self.series = series
   }
 }
@@ -49,7 +52,7 @@ extension Catalogue {
       Row(
         "rtt.count", .count, .fate, "round trips measured: messages sent once and answered", json: ["rtt_us.count"],
         text: [.column(.servers, "round trips"), .compared("round_trips", order: 2)], omitsZero: true
-      ) { server, _, _ in .count(server.metrics.roundTrips.count) }
+      ) { server, _, _ in .count(server.roundTrips.count) }
     ]
     + percentiles.map { name, percent in
       Row(
@@ -59,23 +62,58 @@ extension Catalogue {
           .column(.servers, name == "p999" ? "p99.9" : name, order: 102),
           .compared("rtt_\(name)", percent: percent, order: 3),
         ], kind: .gauge
-      ) { server, _, _ in server.metrics.roundTrips.percentile(percent).map { .microseconds($0) } }
+      ) { server, _, _ in server.roundTrips.percentile(percent).map { .microseconds($0) } }
     } + [
       Row(
         "rtt.min", .time, .fate, "the shortest round trip", json: ["rtt_us.min"],
         text: [.column(.servers, "min", order: 101)], kind: .gauge
-      ) { server, _, _ in server.metrics.roundTrips.minimum.map { .microseconds($0) } },
+      ) { server, _, _ in server.roundTrips.minimum.map { .microseconds($0) } },
       Row("rtt.mean", .time, .fate, "the mean round trip", json: ["rtt_us.mean"], kind: .gauge) { server, _, _ in
-        server.metrics.roundTrips.mean.map { .mean($0) }
+        server.roundTrips.mean.map { .mean($0) }
       },
       Row("rtt.sum", .time, .fate, "all round trips together", json: ["rtt_us.sum"]) { server, _, _ in
-        server.metrics.roundTrips.count == 0 ? nil : .microseconds(server.metrics.roundTrips.sum)
+        server.roundTrips.count == 0 ? nil : .microseconds(server.roundTrips.sum)
       },
       Row(
         "rtt.max", .time, .fate, "the longest round trip", json: ["rtt_us.max"],
         text: [.column(.servers, "max ms", order: 103)], kind: .gauge
-      ) { server, _, _ in server.metrics.roundTrips.maximum.map { .microseconds($0) } },
+      ) { server, _, _ in server.roundTrips.maximum.map { .microseconds($0) } },
+    ] + roundTripsByDirection
+
+  /// The same of each direction: what a server answers and what its clients answer are two things.
+  private static let roundTripsByDirection: [Figure<ServerSnapshot>] =
+    [
+      roundTrip("count", .count, "round trips of messages {direction}", FigureText(.roundTrips, "", nil, .always)) {
+        .count($0.count)
+      }
     ]
+    + percentiles.map { name, percent in
+      roundTrip(
+        name, .time, "the round trip of messages {direction} that \(percentText(percent)) % do not exceed",
+        ["p50", "p95", "p99"].contains(name) ? FigureText(.roundTrips, name, nil, .times("")) : nil
+      ) { $0.percentile(percent).map { .microseconds($0) } }
+    } + [
+      roundTrip("min", .time, "the shortest round trip of messages {direction}") {
+        $0.minimum.map { .microseconds($0) }
+      },
+      roundTrip("mean", .time, "the mean round trip of messages {direction}") { $0.mean.map { .mean($0) } },
+      roundTrip(
+        "max", .time, "the longest round trip of messages {direction}", FigureText(.roundTrips, "max", nil, .times(""))
+      ) { $0.maximum.map { .microseconds($0) } },
+    ]
+
+  private static func roundTrip(
+    _ name: String, _ unit: FigureUnit, _ help: String, _ text: FigureText? = nil,
+    _ read: @escaping @Sendable (RTTRecorder) -> FigureValue?
+  ) -> Figure<ServerSnapshot> {
+    Figure(
+      "rtt.direction.\(name)", unit, .fate, help, by: [.direction], json: ["rtt_us.{direction}.\(name)"],
+      text: text.map { [$0] } ?? [], kind: unit == .count ? .counter : .gauge
+    ) { server, way, _ in
+      let trips = server.metrics.roundTripsByDirection[way]
+      return trips.count == 0 ? nil : read(trips)
+    }
+  }
 
   static func percentText(_ percent: Double) -> String { percent == 99.9 ? "99.9" : "\(Int(percent))" }
 
@@ -274,22 +312,26 @@ extension Catalogue {
   private static let silences: [Figure<ServerSnapshot>] = [
     Row(
       "silence.longest_survived", .time, .end,
-      "the longest silence after which the peer still acknowledged data", json: ["silence.longest_survived_us"],
+      "the longest time above one second in which no packet crossed a connection that went on",
+      json: ["silence.longest_survived_us"],
       metric: MetricName(
         "imdump_endpoint_longest_silence_survived_seconds", .gauge,
-        help: "The longest silence after which the peer still acknowledged data, of ended connections"),
+        help:
+          "The longest time above one second in which no packet crossed a connection that went on, of ended connections"
+      ),
       text: [FigureText(.heartbeats, "", nil, .value("longest silence survived"))],
       kind: .gauge
     ) { server, _, _ in server.metrics.longestSilenceSurvived.map { .microseconds($0) } },
     Row(
-      "silence.shortest_before_reset", .time, .end, "the shortest silence above one second that ended in a reset",
+      "silence.shortest_before_reset", .time, .end,
+      "the shortest silence above one second that a connection did not survive: a reset or no answer at all followed",
       json: ["silence.shortest_before_reset_us"],
       metric: MetricName(
         "imdump_endpoint_shortest_silence_before_reset_seconds", .gauge,
-        help: "The shortest silence above one second that ended in a reset"),
-      text: [FigureText(.heartbeats, "", nil, .value("shortest silence before a reset"))],
+        help: "The shortest silence above one second that a connection did not survive, of ended connections"),
+      text: [FigureText(.heartbeats, "", nil, .value("shortest silence not survived"))],
       kind: .gauge
-    ) { server, _, _ in server.metrics.shortestSilenceBeforeReset.map { .microseconds($0) } },
+    ) { server, _, _ in server.metrics.shortestFatalSilence.map { .microseconds($0) } },
   ]
 
   private static let handshakeTimes: [Figure<ServerSnapshot>] = [
@@ -365,7 +407,7 @@ extension Catalogue {
         "Round trips of everything but heartbeats: percentiles of the whole run, as imdump stats prints them",
         metric: MetricName("imdump_run_rtt_seconds", .summary),
         text: [FigureText(.tiles, "round trip", "round trips", .tile("Round trip"), order: 1)], kind: .gauge
-      ) { server, _, _ in .percentiles(server.metrics.roundTrips) },
+      ) { server, _, _ in .percentiles(server.roundTrips) },
       Row(
         "heartbeats.rtt", .histogram, .fate, "Round trips of heartbeats: percentiles of the whole run",
         metric: MetricName("imdump_run_heartbeat_rtt_seconds", .summary), kind: .gauge

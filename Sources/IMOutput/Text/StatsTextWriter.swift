@@ -19,6 +19,7 @@ package struct StatsTextWriter {
       return problems(figures, to: &out)
     }
     endpoints(figures, to: &out)
+    roundTrips(figures.total, to: &out)
     heartbeats(figures, to: &out)
     causes(figures.total, to: &out)
     refusals(figures, to: &out)
@@ -76,10 +77,22 @@ package struct StatsTextWriter {
     out.literal("\n")
   }
 
+  /// The round trips of each direction, where both have some.
+  private func roundTrips(_ metrics: EndpointMetrics, to out: inout ByteWriter) {
+    guard metrics.roundTripsByDirection[0].count > 0, metrics.roundTripsByDirection[1].count > 0 else { return }
+    let server = ServerSnapshot(metrics)
+    let parts = Self.ways.enumerated().map { way, name in
+      "\(name) " + FigureWords.parts(.roundTrips, Catalogue.servers, server, way: way).joined(separator: " ")
+    }
+    line("round trips: ", parts, to: &out)
+  }
+
   private func heartbeats(_ figures: RunFigures, to out: inout ByteWriter) {
     let total = ServerSnapshot(figures.total)
-    guard Catalogue.count("heartbeats.sent", in: Catalogue.servers, of: total) > 0 else { return }
-    line("heartbeats: ", FigureWords.parts(.heartbeats, Catalogue.servers, total), to: &out)
+    if Catalogue.count("heartbeats.sent", in: Catalogue.servers, of: total) > 0 {
+      line("heartbeats: ", FigureWords.parts(.heartbeats, Catalogue.servers, total), to: &out)
+    }
+    if let verdict = SilenceText.verdict(figures.total) { line("silence: ", [verdict], to: &out) }
   }
 
   /// Messages that did not succeed, by why: `not successful, by cause: network 3 (...), peer 1 (...)`.
