@@ -48,7 +48,7 @@ extension ECSWriter {
     lines.decimal("old", figure.old)
     lines.decimal("new", figure.new)
     lines.decimal("change", figure.change)
-    lines.flag("more_than_chance", figure.differs)
+    if let differs = figure.differs { lines.flag("more_than_chance", differs) }
     if !failed.isEmpty {
       lines.openList("failed")
       for condition in failed { lines.item(condition) }

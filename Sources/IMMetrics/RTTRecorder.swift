@@ -129,6 +129,26 @@ package struct RTTRecorder: Sendable {
     greatest = max(greatest, other.greatest)
   }
 
+  /// How many samples are below `value`, in microseconds, and how many cannot be told from it.
+  package func counts(at value: Int64) -> (below: UInt64, equal: UInt64) {
+    guard count > 0 else { return (0, 0) }
+    if waitingCount > 0 {
+      var all = self
+      all.settle()
+      return all.counts(at: value)
+    }
+    let bucket = Self.bucket(min(UInt64(max(0, value)), Self.longest))
+    var (below, equal): (UInt64, UInt64) = (0, 0)
+    for (page, number) in pages.enumerated() where number > 0 && page <= bucket / Self.pageSize {
+      let start = Int(number - 1) * Self.pageSize
+      for i in 0..<Self.pageSize {
+        let place = page * Self.pageSize + i
+        if place < bucket { below &+= counts[start + i] } else if place == bucket { equal = counts[start + i] }
+      }
+    }
+    return (below, equal)
+  }
+
   /// The sample, in microseconds, that `percent` of all are not above; `nil` without samples.
   package func percentile(_ percent: Double) -> Int64? {
     guard count > 0 else { return nil }

@@ -16,12 +16,18 @@ package struct ComparisonWriter {
       var table = TextTable([group.name ?? "all", "old", "new", "change", ""])
       for figure in group.figures where figure.old != nil || figure.new != nil {
         let (old, new, change) = cells(figure)
-        table.add([figure.name, old, new, change, figure.differs ? "*" : ""])
+        table.add([figure.name, old, new, change, figure.differs == true ? "*" : ""])
       }
       table.write(to: &out, width: width)
     }
-    let isMarked = groups.contains { $0.figures.contains(where: \.differs) }
-    out.text(isMarked ? "\n* more than chance explains, at 1 in 1,000\n" : "\nno more than chance explains\n")
+    let figures = groups.flatMap(\.figures)
+    if figures.contains(where: { $0.differs == true }) {
+      out.literal("\n* more than chance explains, at 1 in 1,000; connections are the observations\n")
+    } else if figures.contains(where: { $0.unit != .count && $0.differs != nil }) {
+      out.literal("\nno more than chance explains\n")
+    } else {
+      out.literal("\ntoo few connections to tell differences from chance: both captures need eight or so\n")
+    }
   }
 
   /// A figure's two values and its change, as text.
@@ -52,7 +58,7 @@ package struct ComparisonWriter {
   package static func sentence(_ figure: ComparedFigure) -> String {
     let change = change(figure)
     return "\(figure.name) \(text(figure.new, figure.unit)), was \(text(figure.old, figure.unit))"
-      + (change.isEmpty ? "" : " (\(change))") + (figure.differs ? ", more than chance explains" : "")
+      + (change.isEmpty ? "" : " (\(change))") + (figure.differs == true ? ", more than chance explains" : "")
   }
 
   // MARK: Parts
@@ -66,7 +72,7 @@ package struct ComparisonWriter {
       number("old", figure.old, figure.unit, &lines)
       number("new", figure.new, figure.unit, &lines)
       number("change", figure.change, figure.unit, &lines)
-      lines.flag("more_than_chance", figure.differs)
+      if let differs = figure.differs { lines.flag("more_than_chance", differs) }
       lines.close()
     }
     lines.closeList()

@@ -20,20 +20,25 @@ package func runDiff(
   input.files = [new]
   let second = first.again(over: input)
   let output = Output.standard()
-  let (before, earlier) = measure(first, output)
-  let (after, later) = measure(second, output)
+  let (before, old, earlier) = measure(first, output)
+  let (after, new, later) = measure(second, output)
   var status = max(earlier, later)
   // Figures of a capture that cannot be read would be those of nothing.
   if status == .noInput || status == .noPermission || status == .interrupted { return status }
 
-  let all = ComparedFigure.all(before.total, after.total)
+  let all = ComparedFigure.all(before.total, after.total, (old.all, new.all))
+  func figures(_ one: (Int, EndpointMetrics), _ other: (Int, EndpointMetrics)) -> [ComparedFigure] {
+    let groups = old.server(one.0).flatMap { old in new.server(other.0).map { (old, $0) } }
+    return ComparedFigure.all(one.1, other.1, groups)
+  }
   var servers: [(key: EndpointKey, figures: [ComparedFigure])] = []
-  let common = before.endpoints.compactMap { endpoint in
-    after.endpoints.first { $0.key.endpoint == endpoint.key.endpoint && $0.key.plan == endpoint.key.plan }
-      .map { (endpoint.key, endpoint.metrics, $0.metrics) }
+  let common = before.endpoints.indices.compactMap { i in
+    let endpoint = before.endpoints[i]
+    return after.endpoints.firstIndex { $0.key.endpoint == endpoint.key.endpoint && $0.key.plan == endpoint.key.plan }
+      .map { (endpoint.key, (i, endpoint.metrics), ($0, after.endpoints[$0].metrics)) }
   }
   if before.endpoints.count > 1 || after.endpoints.count > 1 {
-    servers = common.prefix(maximumServers).map { key, one, other in (key, ComparedFigure.all(one, other)) }
+    servers = common.prefix(maximumServers).map { key, one, other in (key, figures(one, other)) }
   }
   let failed = conditions.filter { condition in all.contains { $0.name == condition.name && condition.holds($0) } }
   let groups: [ComparisonWriter.Group] =
@@ -74,11 +79,11 @@ extension RunFigures {
   }
 }
 
-/// What a capture came to, and how reading it ended.
-private func measure(_ run: Run, _ output: Output) -> (RunFigures, ExitStatus) {
-  let sink = StatsSink(plans: run.plans)
+/// What a capture and its connections came to, and how reading it ended.
+private func measure(_ run: Run, _ output: Output) -> (RunFigures, ComparedConnections, ExitStatus) {
+  let sink = StatsSink(plans: run.plans, comparesConnections: true)
   let driver = run.driver(run.statsEngine(sink))
   let errors = run.lead(driver)
   let status = run.conclude(driver, errors, output, summary: false)
-  return (sink.figures(run, driver), status)
+  return (sink.figures(run, driver), sink.compared ?? ComparedConnections(), status)
 }

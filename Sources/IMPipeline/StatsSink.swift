@@ -15,7 +15,13 @@ final class StatsSink: EngineSink {
   /// The statuses that answers gave.
   private(set) var statuses = StatusBook()
 
-  init(plans: [ProtocolPlan]) { roles = RoleTable(plans: plans) }
+  /// The connections, where two captures are compared.
+  private(set) var compared: ComparedConnections?
+
+  init(plans: [ProtocolPlan], comparesConnections: Bool = false) {
+    roles = RoleTable(plans: plans)
+    if comparesConnections { compared = ComparedConnections() }
+  }
 
   /// The whole run.
   var total: EndpointMetrics {
@@ -24,7 +30,11 @@ final class StatsSink: EngineSink {
     return sum
   }
 
-  func settled(_ batch: Span<Settlement>) { EndpointMetrics.count(batch, roles, in: &endpoints) }
+  func settled(_ batch: Span<Settlement>) {
+    EndpointMetrics.count(batch, roles, in: &endpoints)
+    guard compared != nil else { return }
+    for i in batch.indices { compared?.settled(batch[i], role: roles[batch[i].plan, batch[i].kind]) }
+  }
 
   func read(after latency: Nanoseconds, _ direction: Direction, endpoint: UInt32) {
     EndpointMetrics.reserve(endpoint, in: &endpoints)
@@ -40,6 +50,7 @@ final class StatsSink: EngineSink {
     guard report.isFinal else { return }
     let told = ReportCounts(report)
     all.ended(report, told)
+    compared?.ended(report, told)
     guard report.info.endpoint != .max else { return }
     EndpointMetrics.reserve(report.info.endpoint, in: &endpoints)
     endpoints[Int(report.info.endpoint)].ended(report, told)

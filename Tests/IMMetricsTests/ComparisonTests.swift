@@ -1,81 +1,118 @@
-import IMMetrics
+import Foundation
+import IMEngine
 import IMTestSupport
+import IMWire
 import Testing
 
-/// Two captures side by side. The probabilities are scipy's (`scipy.stats.fisher_exact`, two-sided; the test of proportions by
-/// hand).
+@testable import IMMetrics
+
+/// Two captures side by side.
 @Suite struct ComparisonTests {
-  struct Table: CustomTestStringConvertible {
-    let hits: UInt64, trials: UInt64, others: UInt64, otherTrials: UInt64, differs: Bool
-    var testDescription: String { "\(hits)/\(trials) and \(others)/\(otherTrials)" }
+  /// The servers, the losses and the delays of a made-up capture.
+  private struct Capture {
+    /// Connections, and messages of each.
+    var connections = 200, messages = 20
+    /// How much longer everything takes, and how many connections lose all that they send.
+    var scale = 1.0, lost = 0.02
 
-    init(_ hits: UInt64, _ trials: UInt64, _ others: UInt64, _ otherTrials: UInt64, _ differs: Bool) {
-      (self.hits, self.trials, self.others, self.otherTrials, self.differs) = (
-        hits, trials, others, otherTrials, differs
-      )
-    }
-  }
-
-  @Test(arguments: [
-    Table(0, 50, 8, 60, false),  // p = 0.0076
-    Table(1, 1_000, 12, 1_000, false),  // p = 0.0033
-    Table(0, 100, 9, 90, true),  // p = 0.00096
-    Table(99, 100, 80, 100, true),  // p = 0.000008
-    Table(5, 200, 30, 210, true),  // p = 0.000012
-    Table(990, 1_000, 1_000, 1_000, false),  // p = 0.0019
-    Table(985, 1_000, 1_000, 1_000, true),  // p = 0.000058
-    Table(0, 24, 2, 50, false),  // p = 1
-    Table(3, 4, 1, 9, false),  // p = 0.052
-    Table(100, 1_000, 150, 1_000, true),  // 3.38 standard deviations
-    Table(100, 1_000, 140, 1_000, false),  // 2.75
-    Table(5_000, 100_000, 5_400, 100_000, true),  // 4.03
-    Table(5_000, 100_000, 5_300, 100_000, false),  // 3.04
-    Table(0, 10, 0, 1_000, false), Table(10, 10, 7, 7, false), Table(0, 0, 5, 9, false), Table(3, 2, 1, 9, false),
-    Table(0, .max / 4, 3, .max / 4, false),
-  ]) func sharesDiffer(_ table: Table) {
-    #expect(Chance.differs(table.hits, of: table.trials, from: table.others, of: table.otherTrials) == table.differs)
-    // Neither the order of the two nor what is called a hit changes it.
-    #expect(Chance.differs(table.others, of: table.otherTrials, from: table.hits, of: table.trials) == table.differs)
-    guard table.hits <= table.trials, table.others <= table.otherTrials else { return }
-    let misses = Chance.differs(
-      table.trials - table.hits, of: table.trials, from: table.otherTrials - table.others, of: table.otherTrials)
-    #expect(misses == table.differs)
-  }
-
-  /// Round trips drawn from one distribution are seldom called different; of two that are 40 % apart, always.
-  @Test func percentilesDiffer() {
-    var random = SeededRandom(9)
-    func recorder(_ scale: Double) -> RTTRecorder {
-      var recorder = RTTRecorder()
-      for _ in 0..<2_000 {
-        // Long tails, as round trips have them: 1 ms and more.
-        let draw = Double(random.next() >> 11) / Double(1 << 53)
-        recorder.record(microseconds: Int64(1_000 * scale / (1 - draw * 0.99)))
+    /// Every client has a delay of its own, log-normal about 50 ms, and its messages differ little from it.
+    func groups(_ random: inout SeededRandom) -> (EndpointMetrics, ConnectionGroups) {
+      func normal() -> Double {
+        let (u, v) = (Double(random.next() >> 11 + 1) / 0x1p53, Double(random.next() >> 11) / 0x1p53)
+        return (-2 * log(u)).squareRoot() * cos(2 * .pi * v)
       }
-      return recorder
+      var (total, groups) = (EndpointMetrics(), ConnectionGroups())
+      let start = Timestamp(milliseconds: 1_760_000_000_000)
+      for connection in 1...UInt32(connections) {
+        let delay = 50_000 * scale * exp(0.3 * normal())
+        let isLost = Double(random.next() >> 11) / 0x1p53 < lost
+        for message in 0..<UInt32(messages) {
+          let trip = Int64(delay * exp(0.05 * normal()))
+          let settlement = Settlement(
+            Exchange(
+              told: isLost ? .unanswered : .acked, role: 0, direction: .clientToServer, id: message,
+              connection: connection, sentAt: start, decidedAt: start.advanced(by: .microseconds(trip)), copies: 1),
+            endpoint: 0)
+          total.settled(settlement, role: .message)
+          groups.settled(settlement, role: .message)
+        }
+      }
+      return (total, groups)
     }
-    var falseMarks = 0
-    for _ in 0..<200 {
-      let (one, other) = (recorder(1), recorder(1))
-      for percent in [50.0, 90, 95, 99] where Chance.differs(percent, one, from: other) { falseMarks += 1 }
+  }
+
+  /// How many of `pairs` comparisons mark each metric.
+  private static func marks(_ old: Capture, _ new: Capture, pairs: Int, seed: UInt64) -> [String: Int] {
+    var random = SeededRandom(seed)
+    var marks: [String: Int] = [:]
+    for _ in 0..<pairs {
+      let (one, other) = (old.groups(&random), new.groups(&random))
+      for figure in ComparedFigure.all(one.0, other.0, (one.1, other.1)) where figure.differs == true {
+        marks[figure.name, default: 0] += 1
+      }
     }
-    // 800 comparisons at one in a thousand, and intervals that may not overlap are stricter than that.
-    #expect(falseMarks <= 2)
-    for _ in 0..<20 {
-      let isSeen = Chance.differs(50, recorder(1), from: recorder(1.4))
-      #expect(isSeen)
+    return marks
+  }
+
+  /// Two captures of one distribution, where the connection decides the delay and the loss: messages are no observations. Chance marks
+  /// a metric in at most 10 of 5,000 comparisons, and in none or one of the few that a short run makes.
+  @Test func chanceMarksNothing() {
+    let isLong = ProcessInfo.processInfo.environment["IMDUMP_LONG"] != nil
+    for (pairs, most, capture) in [
+      (isLong ? 5_000 : 100, isLong ? 10 : 1, Capture()),
+      (isLong ? 1_000 : 30, isLong ? 5 : 1, Capture(connections: 20, messages: 50, lost: 0.2)),
+      (isLong ? 300 : 5, isLong ? 3 : 1, Capture(connections: 700, messages: 5)),
+    ] {
+      let marks = Self.marks(capture, capture, pairs: pairs, seed: 11)
+      #expect(marks.allSatisfy { $0.value <= most }, "\(pairs) pairs: \(marks)")
     }
-    // Too few samples for a verdict, however far apart they are.
-    var few = RTTRecorder(), others = RTTRecorder()
-    for i in 1...20 {
-      few.record(microseconds: Int64(i) * 10)
-      others.record(microseconds: Int64(i) * 1_000_000)
+  }
+
+  /// A median that is a fifth higher is marked in nine of ten comparisons of 200 connections; so are 50 connections lost of 200 where 4 were.
+  @Test func differencesAreMarked() throws {
+    let slower = Self.marks(Capture(), Capture(scale: 1.2), pairs: 40, seed: 12)
+    #expect(slower["rtt_p50", default: 0] >= 36, "\(slower)")
+    let lossier = Self.marks(Capture(), Capture(lost: 0.25), pairs: 20, seed: 13)
+    #expect(lossier["loss", default: 0] >= 16 && lossier["success", default: 0] >= 16, "\(lossier)")
+  }
+
+  /// A share of ten connections each, whose messages were all lost or all answered: hypergeometric, two-sided.
+  @Test(
+    arguments: [
+      // 2 / C(16, 8) is rare enough, 2 / C(14, 7) is not; nor is any deal of ten and one.
+      (8, 0, 8, 8, true), (7, 0, 7, 7, nil), (10, 0, 1, 1, nil), (1, 1, 1, 0, nil), (0, 0, 8, 8, nil),
+      // 0 of 10 and 6 of 10: p = 0.011; 0 of 20 and 12 of 20: p = 0.00002.
+      (10, 0, 10, 6, false), (20, 0, 20, 12, true), (20, 5, 20, 5, false), (20, 0, 20, 0, false),
+      (20, 20, 20, 20, false),
+    ] as [(Int, Int, Int, Int, Bool?)])
+  func wholeConnections(_ one: Int, _ hits: Int, _ other: Int, _ otherHits: Int, _ expected: Bool?) {
+    func observations(_ count: Int, _ hits: Int) -> [Chance.Observation] {
+      (0..<count).map { Chance.Observation(hits: $0 < hits ? 20 : 0, trials: 20) }
     }
-    let verdicts = [
-      Chance.differs(99, few, from: others), Chance.differs(50, few, from: others),
-      Chance.differs(50, RTTRecorder(), from: others),
-    ]
-    #expect(verdicts == [false, true, false])
+    let (here, there) = (observations(one, hits), observations(other, otherHits))
+    #expect(Chance.differs(here, from: there) == expected)
+    // Neither the order of the two nor what is called a hit changes it; nor do connections without a trial.
+    #expect(Chance.differs(there, from: here) == expected)
+    let misses = [here, there].map { $0.map { Chance.Observation(hits: $0.trials - $0.hits, trials: $0.trials) } }
+    #expect(Chance.differs(misses[0], from: misses[1]) == expected)
+    let empty = [Chance.Observation](repeating: Chance.Observation(hits: 0, trials: 0), count: 100)
+    #expect(Chance.differs(here + empty, from: there) == expected)
+  }
+
+  /// One connection with nearly all messages decides nothing: it is one observation.
+  @Test func oneLargeConnectionDecidesNothing() {
+    let small = (0..<50).map { _ in Chance.Observation(hits: 1, trials: 2) }
+    let large = small + [Chance.Observation(hits: 0, trials: 100_000)]
+    #expect(Chance.differs(small, from: large) == false)
+  }
+
+  /// Samples below a value and at it, by the recorder's three digits.
+  @Test func countsAtAValue() {
+    var recorder = RTTRecorder()
+    #expect(recorder.counts(at: 5) == (0, 0))
+    for value in [5, 5, 7, 1_000, 1_000_000, 1_000_001, 2_000_000] as [Int64] { recorder.record(microseconds: value) }
+    #expect(recorder.counts(at: 4) == (0, 0) && recorder.counts(at: 5) == (0, 2) && recorder.counts(at: 6) == (2, 0))
+    #expect(recorder.counts(at: 1_000_000) == (4, 2) && recorder.counts(at: .max) == (7, 0))
   }
 
   private static func figure(_ name: String, _ unit: ComparedFigure.Unit, _ old: Double?, _ new: Double?)

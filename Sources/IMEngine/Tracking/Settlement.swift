@@ -6,6 +6,8 @@ package struct Settlement: Sendable, BitwiseCopyable {
   private var delay: UInt32
   /// The server's index, as in `ConnectionInfo.endpoint`.
   package var endpoint: UInt32
+  /// The serial number of the connection of its first copy.
+  package var connection: UInt32
   /// The index of the plan that decodes it.
   package var plan: UInt8
   /// Its type, by `FrameKind.index`.
@@ -22,6 +24,7 @@ package struct Settlement: Sendable, BitwiseCopyable {
   package init(_ exchange: Exchange, endpoint: UInt32) {
     delay = exchange.roundTrip.map { UInt32(truncatingIfNeeded: $0.microseconds) } ?? .max
     self.endpoint = endpoint
+    connection = exchange.connection
     plan = exchange.plan
     kind = exchange.kind
     outcome = exchange.outcome
@@ -34,6 +37,7 @@ package struct Settlement: Sendable, BitwiseCopyable {
   init(_ exchange: Ref<KeptExchange>, endpoint: UInt32) {
     delay = exchange.pointee.roundTripDelay
     self.endpoint = endpoint
+    connection = exchange.pointee.connection
     plan = exchange.pointee.plan
     kind = exchange.pointee.kind
     outcome = exchange.pointee.outcome

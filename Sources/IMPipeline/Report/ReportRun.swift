@@ -67,8 +67,9 @@ private struct ReportRun {
     guard let file else { return status }
 
     if let old {
-      let (figures, ending) = measure(old, output, &model)
-      model.comparison = (old, ComparedFigure.all(figures.total, first.total))
+      let (figures, connections, ending) = measure(old, output, &model)
+      let groups = connections.flatMap { old in first.compared.map { (old.all, $0.all) } }
+      model.comparison = (old, ComparedFigure.all(figures.total, first.total, groups))
       status = max(status, ending)
     }
     readAgain(first.worst, sink, &model)
@@ -97,9 +98,9 @@ private struct ReportRun {
 
   /// Reads the capture for its figures. Gives what they show, the worst connections, and how reading ended.
   private func read(_ sink: ReportSink, _ output: Output) -> (
-    model: ReportModel, total: EndpointMetrics, worst: [UInt32], status: ExitStatus
+    model: ReportModel, total: EndpointMetrics, compared: ComparedConnections?, worst: [UInt32], status: ExitStatus
   ) {
-    let stats = StatsSink(plans: run.plans)
+    let stats = StatsSink(plans: run.plans, comparesConnections: old != nil)
     let driver = run.driver(engine(run, ReportSink.needs.union([.settlements]), PairSink(stats, sink)))
     let errors = run.lead(driver)
     let status = run.conclude(driver, errors, output, summary: false)
@@ -123,21 +124,21 @@ private struct ReportRun {
     model.connectionsLeftOut = sink.connectionCount - UInt64(model.connections.count)
     model.heartbeats = sink.heartbeats
     model.ambiguous = sink.ambiguous
-    return (model, figures.run.total, figures.worst.entries.map(\.report.info.serial), status)
+    return (model, figures.run.total, stats.compared, figures.worst.entries.map(\.report.info.serial), status)
   }
 
   /// What the old capture came to, and how reading it ended.
   private func measure(
     _ path: String, _ output: Output, _ model: inout ReportModel
-  ) -> (figures: RunFigures, status: ExitStatus) {
+  ) -> (figures: RunFigures, connections: ComparedConnections?, status: ExitStatus) {
     var input = run.input
     input.files = [path]
     let other = run.again(over: input)
-    let sink = StatsSink(plans: other.plans)
+    let sink = StatsSink(plans: other.plans, comparesConnections: true)
     let driver = other.driver(other.statsEngine(sink))
     let errors = other.lead(driver)
     model.errors += errors.map(Self.words)
-    return (sink.figures(other, driver), other.conclude(driver, errors, output, summary: false))
+    return (sink.figures(other, driver), sink.compared, other.conclude(driver, errors, output, summary: false))
   }
 
   /// What was wrong with a capture, without the folders that it lies in: the page is for others.
