@@ -87,8 +87,7 @@ package struct PeriodMetrics: Sendable {
   /// Counts what a report of a connection says that those before it did not.
   package mutating func reported(_ report: borrowing ConnectionReport, _ news: ReportHistory.News) {
     counts.add(news.counts)
-    heartbeats.sent += news.pings.sent
-    heartbeats.addPings(news.pings)
+    pinged(news.pings)
     if report.isFinal, let outcome = report.handshake, let figures = report.figures { handshakes.add(outcome, figures) }
     if news.isReconnect { connections.reconnects += 1 }
     // One that never carried a frame is a failed attempt, or none that was seen.
@@ -96,6 +95,12 @@ package struct PeriodMetrics: Sendable {
     guard news.isEnd else { return }
     connections.add(ConnectionCounts(end: report))
     if active > 0 { active -= 1 }
+  }
+
+  /// Counts pings of a carrier that stand for heartbeats.
+  package mutating func pinged(_ pings: PingCounts) {
+    heartbeats.sent += pings.sent
+    heartbeats.addPings(pings)
   }
 
   /// Counts a connection that is over where it began.

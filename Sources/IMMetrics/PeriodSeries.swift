@@ -33,6 +33,11 @@ package struct PeriodSeries: Sendable {
   package private(set) var rows: [Int64: Row] = [:]
   /// What came when there was no room for another period.
   package private(set) var others: Row?
+  /// Pings of connections that have no last report yet, which says whether these stand for heartbeats: by connection and period.
+  private var pings: [UInt32: [Int64: PingCounts]] = [:]
+  /// Connections and periods in `pings`, and the most that there may be; further pings count where their connection began.
+  private var pingRows = 0
+  private static let maximumPingRows = 262_144
   /// Periods below this number have been taken.
   private var begin = Int64.min
   private let number: @Sendable (Int64) -> Int64
@@ -72,9 +77,39 @@ package struct PeriodSeries: Sendable {
     change(time) { $0.missingBytes &+= byteCount }
   }
 
+  /// Takes note of a step of a carrier's ping, which counts when its connection has its last report.
+  package mutating func ping(_ step: PingStep, _ connection: UInt32, sentAt: Timestamp) {
+    let number = period(of: sentAt)
+    if pings[connection]?[number] == nil {
+      guard pingRows < Self.maximumPingRows else { return }
+      pingRows += 1
+    }
+    pings[connection, default: [:]][number, default: PingCounts()].add(PingCounts(step))
+  }
+
+  /// Counts a step of a carrier's ping that stands for a heartbeat, at once.
+  package mutating func heartbeat(_ step: PingStep, sentAt: Timestamp) {
+    change(sentAt) { $0.metrics.pinged(PingCounts(step)) }
+  }
+
+  /// Counts the pings of a connection that has its last report, each in the period in which it was sent.
+  private mutating func countPings(_ report: borrowing ConnectionReport) {
+    let known = pings.removeValue(forKey: report.info.serial) ?? [:]
+    pingRows -= known.count
+    guard report.heartbeatsArePings else { return }
+    var counted = PingCounts()
+    for (number, counts) in known {
+      counted.add(counts)
+      change(period: number) { $0.metrics.pinged(counts) }
+    }
+    let others = PingCounts(report).since(counted)
+    if others != PingCounts() { change(report.firstSeen) { $0.metrics.pinged(others) } }
+  }
+
   /// Counts a connection that has its last report: where it began, and where it ended.
   package mutating func ended(_ report: borrowing ConnectionReport) {
     let report = copy report
+    countPings(report)
     change(report.firstSeen) { $0.metrics.began(report) }
     // What no profile decodes ends in no period.
     guard report.figures != nil, let closedAt = report.closedAt else { return }
@@ -96,7 +131,11 @@ package struct PeriodSeries: Sendable {
   }
 
   private mutating func change(_ time: Timestamp, _ body: (inout Row) -> Void) {
-    let key = max(begin, period(of: time))
+    change(period: period(of: time), body)
+  }
+
+  private mutating func change(period number: Int64, _ body: (inout Row) -> Void) {
+    let key = max(begin, number)
     if let place = rows.index(forKey: key) {
       // In place: a row has about a kilobyte.
       body(&rows.values[place])

@@ -22,6 +22,11 @@ package struct PingCounts: Equatable, Sendable {
     self.init(sent: UInt64(figures.sent), answered: UInt64(figures.answered), missed: UInt64(figures.missed))
   }
 
+  /// One step of one ping.
+  init(_ step: PingStep) {
+    self.init(sent: step == .sent ? 1 : 0, answered: step == .answered ? 1 : 0, missed: step == .missed ? 1 : 0)
+  }
+
   /// Those of which nothing is known when their connection is over, or the capture.
   package var pending: UInt64 { sent &- min(sent, answered &+ missed) }
 

@@ -102,6 +102,12 @@ package final class PairSink<First: EngineSink>: EngineSink {
   }
 
   /// Tells both.
+  package func ping(_ step: PingStep, _ connection: UInt32, sentAt: Timestamp) {
+    first.ping(step, connection, sentAt: sentAt)
+    other.ping(step, connection, sentAt: sentAt)
+  }
+
+  /// Tells both.
   package func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) {
     first.carrier(event, connection)
     other.carrier(event, connection)

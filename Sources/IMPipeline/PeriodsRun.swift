@@ -21,9 +21,15 @@ package struct PeriodLength: Equatable, Sendable {
 
 /// Counts a run over time.
 final class PeriodSink: EngineSink {
-  private(set) var series: PeriodSeries
+  /// The most connections with heartbeats of their own that are remembered.
+  private static let maximumCount = 65_536
 
-  init(_ series: PeriodSeries) { self.series = series }
+  private(set) var series: PeriodSeries
+  private let isLive: Bool
+  /// Live, connections whose protocol has heartbeats: pings of what carries it are none there.
+  private var beating: Set<UInt32> = []
+
+  init(_ series: PeriodSeries, isLive: Bool) { (self.series, self.isLive) = (series, isLive) }
 
   static func needs(isLive: Bool) -> EngineOptions.Needs {
     isLive ? [.frames, .settled, .issues] : [.frames, .settled, .issues, .connections, .lateReports]
@@ -32,7 +38,21 @@ final class PeriodSink: EngineSink {
   func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
-  ) { series.frame(frame, note, direction) }
+  ) {
+    series.frame(frame, note, direction)
+    if isLive, frame.kind.pointee.role == .heartbeat, beating.count < Self.maximumCount {
+      beating.insert(connection.serial)
+    }
+  }
+
+  func ping(_ step: PingStep, _ connection: UInt32, sentAt: Timestamp) {
+    // Live, no report of a connection comes that says what its heartbeats are.
+    if !isLive {
+      series.ping(step, connection, sentAt: sentAt)
+    } else if !beating.contains(connection) {
+      series.heartbeat(step, sentAt: sentAt)
+    }
+  }
 
   func settled(_ exchange: borrowing Exchange) { series.settled(exchange) }
 
@@ -53,7 +73,7 @@ final class PeriodSink: EngineSink {
 func printPeriods(_ run: Run, _ output: Output, per length: PeriodLength, isJSON: Bool) -> ExitStatus {
   // Whole minutes and hours of the clock on the wall.
   let periods = ClockPeriods(seconds: length.seconds)
-  let sink = PeriodSink(PeriodSeries(plans: run.plans) { periods.period(at: $0).number })
+  let sink = PeriodSink(PeriodSeries(plans: run.plans) { periods.period(at: $0).number }, isLive: run.isLive)
   let driver = run.driver(
     run.engine(
       PeriodSink.needs(isLive: run.isLive), cost: (0, 0, 0), sink: sink))

@@ -71,6 +71,9 @@ import Testing
       let both = sum("messages", "client_to_server", fate) + sum("messages", "server_to_client", fate)
       #expect(both == Self.int(whole, "total", "messages", fate), "\(fate)")
     }
+    for fate in ["sent", "answered", "missed", "unknown"] {
+      #expect(sum("heartbeat", fate) == Self.int(whole, "total", "heartbeats", fate), "\(fate)")
+    }
     #expect(sum("frames") == Self.int(whole, "traffic", "frames"))
     #expect(sum("rtt", "count") == Self.int(whole, "total", "rtt_us", "count"))
     #expect(sum("connections", "opened") == Self.int(whole, "connections", "decoded"))

@@ -18,7 +18,7 @@ extension Carriers {
     let way = Int(side.direction.rawValue)
     switch header.opcode {
     case 9:
-      beat(record, way, at, isMissed: reader.pointee.pingAt != nil)
+      beat(side, record, way, at, missed: reader.pointee.pingAt)
       reader.pointee.pingAt = at
       reader.pointee.pingHash = FNV1a.hash(payload)
     case 10: takePong(side, record, way: way, at: at, hash: FNV1a.hash(payload))
@@ -49,20 +49,28 @@ extension Carriers {
     guard Int(record.pointee.beatingWay) == 1 - way, record.pointee.beats != .max else { return }
     let beats = streams.tracker.heartbeats.pointer(record.pointee.beats)
     beats.pointee.answered(after: roundTrip)
+    tellPing(.answered, side, asked)
   }
 
   /// Takes note of a ping as a sign of life: those of the side that began. The last one is missed when the next one comes.
   private mutating func beat(
-    _ record: Ref<CarrierRecord>, _ way: Int, _ at: Timestamp, isMissed: Bool
+    _ side: FlowSide, _ record: Ref<CarrierRecord>, _ way: Int, _ at: Timestamp, missed: Timestamp?
   ) {
     if record.pointee.beatingWay == 255 { record.pointee.beatingWay = UInt8(way) }
     guard Int(record.pointee.beatingWay) == way else { return }
     if record.pointee.beats == .max { record.pointee.beats = streams.tracker.newBeats() }
     let beats = streams.tracker.heartbeats.pointer(record.pointee.beats)
-    if isMissed {
+    if let missed {
+      tellPing(.missed, side, missed)
       beats.pointee.missed &+= 1
       beats.pointee.missedInARow &+= 1
     }
     beats.pointee.sent(at: at)
+    tellPing(.sent, side, at)
+  }
+
+  private func tellPing(_ step: PingStep, _ side: FlowSide, _ sentAt: Timestamp) {
+    guard streams.needs.contains(.issues) else { return }
+    streams.sink.ping(step, side.flow.pointee.serial, sentAt: sentAt)
   }
 }

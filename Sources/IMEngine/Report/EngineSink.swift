@@ -19,6 +19,9 @@ package protocol EngineSink: ExchangeSink {
   func issue(_ issue: Issue, _ connection: ConnectionInfo)
   /// A carrier told something, such as the client's address. Told where issues are.
   func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo)
+  /// A ping of a carrier was sent at `sentAt` on the connection with the serial number `connection`, or what became of it is known. Told
+  /// where issues are.
+  func ping(_ step: PingStep, _ connection: UInt32, sentAt: Timestamp)
   /// A connection was opened, as far as a SYN tells.
   func opened(_ connection: ConnectionInfo, _ at: Timestamp)
   /// A connection ended, or is to be reported on.
@@ -52,7 +55,15 @@ extension EngineSink {
   /// Nothing.
   package func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) {}
   /// Nothing.
+  package func ping(_ step: PingStep, _ connection: UInt32, sentAt: Timestamp) {}
+  /// Nothing.
   package func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   /// Nothing.
   package func connection(_ report: ConnectionReport) {}
+}
+
+/// What becomes of a carrier's ping.
+package enum PingStep: Sendable {
+  /// It was sent; it was answered; the next one came first.
+  case sent, answered, missed
 }
