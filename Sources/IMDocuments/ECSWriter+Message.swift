@@ -125,6 +125,10 @@ extension ECSWriter {
     identity(exchange, texts, way, &pen)
     pen.byte(UInt8(ascii: "\""))
     pen.piece(form.pointee.type(exchange.kind))
+    if let facts, !form.pointee.knows(exchange.kind) {
+      pen.literal(",\"type_id\":")
+      pen.number(min(facts.pointee.type, UInt64(Int64.max)))
+    }
     if isNumbered {
       pen.literal(",\"sequence\":")
       pen.number(exchange.sequence)

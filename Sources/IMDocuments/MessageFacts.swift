@@ -8,6 +8,8 @@ struct MessageFacts {
   /// At most so many TLVs are named; `tlv_count` tells of all.
   static let maximumTLVs = 64
 
+  /// The number of the type on the wire.
+  var type: UInt64 = 0
   var byteCount: UInt32 = 0
   var headerCount: UInt32 = 0
   var streamOffset: UInt64 = 0
@@ -31,6 +33,7 @@ struct MessageFacts {
 
   /// Takes the facts of another message.
   mutating func take(_ frame: borrowing Frame, _ references: Span<TLVRef>) {
+    type = frame.type
     byteCount = UInt32(clamping: frame.count)
     headerCount = UInt32(clamping: frame.headerCount)
     streamOffset = frame.streamOffset

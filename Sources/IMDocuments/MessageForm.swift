@@ -61,6 +61,9 @@ struct MessageForm: BitwiseCopyable {
       + (statuses.map(\.bytes.count).max() ?? 0) + 64
   }
 
+  /// Whether the profile has a name for a type.
+  @inline(__always)
+  func knows(_ kind: UInt8) -> Bool { Int(kind) < typeCount }
   /// The members that tell a type; nothing for one that the profile does not know.
   @inline(__always)
   func type(_ kind: UInt8) -> Piece { Int(kind) < typeCount ? types[Int(kind)] : otherType }
