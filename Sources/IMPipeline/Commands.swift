@@ -102,6 +102,7 @@ func printStats(_ run: Run, _ output: Output, isJSON: Bool) -> ExitStatus {
       screen.paint(summary.lines.flatMap { wrappedLines($0, output.terminalWidth) } + [""] + tables)
     })
   screen?.end()
+  guard !run.hasReadNothing(driver, errors) else { return run.conclude(driver, errors, output) }
   var out = ByteWriter()
   let figures = sink.figures(run, driver)
   if isJSON {
@@ -135,6 +136,7 @@ private func printChosenStats(
   }
   let errors = run.lead(driver, isOver: { output.error != nil })
   sink.end()
+  guard !run.hasReadNothing(driver, errors) else { return run.conclude(driver, errors, output) }
   var total = EndpointMetrics()
   for metrics in metrics { total.addExchanges(metrics) }
   let figures = run.figures(driver, total: total, servers: metrics, statuses: sink.statuses, omitsEmpty: true)

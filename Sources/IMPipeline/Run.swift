@@ -234,6 +234,11 @@ struct Run {
     return status
   }
 
+  /// Whether no capture could be read at all: metrics of nothing would look like those of a capture in which nothing happened.
+  func hasReadNothing(_ driver: Driver, _ errors: [CaptureError]) -> Bool {
+    !errors.isEmpty && driver.engine.totals.packets == 0
+  }
+
   /// How far the files were read when a signal came before their end; `nil` where none did.
   func interruption(_ driver: Driver) -> Interruption? {
     guard input.interface == nil, stopping.stop.isStopped else { return nil }

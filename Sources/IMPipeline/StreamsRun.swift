@@ -41,7 +41,7 @@ func printStreams(
     try confinement.enter(folders: folders, mayWrite: folder != nil)
   }
   // Nothing was read: a table without rows would look like an answer.
-  if status == .usage { return status }
+  if status == .usage || status != .success && collector.packets == 0 { return status }
   let count = collector.count
   let (writer, rows) = (StreamJSONWriter(), StreamTableWriter())
   var table = rows.table()
