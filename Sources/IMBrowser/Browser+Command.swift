@@ -87,7 +87,9 @@ extension Browser {
 
   /// Filters that say of a message that it has a problem, in the order of the problems' bits.
   private static let problemFilters = [
-    "fate == rejected", "fate == unanswered", "fate == damaged", "retries > 0", "late", "dup > 0", "fate == unknown",
+    "fate == rejected", "fate == unanswered && not heartbeat", "fate == damaged && not heartbeat", "retries > 0",
+    "late",
+    "dup > 0", "fate == unknown", "heartbeat && fate == unanswered", "fate == unanswered && not heartbeat",
   ]
 
   private var messageCommand: String {

@@ -1,6 +1,6 @@
 import IMStore
 
-/// The kinds of problems of messages, in the order of the keys 1 to 7.
+/// The kinds of problems of messages, in the order of the keys 1 to 9.
 enum ProblemNames {
   static var all: [String] { ProblemKinds.names }
 

@@ -5,7 +5,7 @@ import IMWire
 
 /// Which messages `imdump messages` is about, besides what a filter says; where nothing is chosen, all.
 package struct MessageChoice: Sendable {
-  /// Those without an answer, or without an undamaged copy.
+  /// Messages that were lost: no answer came, or no copy was undamaged. Heartbeats and control frames are no messages.
   package var lost = false
   /// Those with more than one copy.
   package var retried = false
@@ -45,7 +45,7 @@ struct MessageSelection {
   /// Whether the message is wanted.
   func includes(_ record: MessageRecord, _ exchange: Exchange, _ plan: ProtocolPlan) -> Bool {
     if !choice.isEmpty {
-      let isLost = exchange.fate == .unanswered || exchange.fate == .damaged
+      let isLost = record.role == .message && (exchange.fate == .unanswered || exchange.fate == .damaged)
       let isWanted =
         (choice.lost && isLost) || (choice.retried && exchange.copies > 1)
         || (choice.damaged && record.checksums.contains(.bad))

@@ -27,9 +27,11 @@ package struct PageFigures {
   /// Why messages were lost: `2 damaged in transit (checksum)`.
   package var losses: [String] { FigureWords.parts(.losses, Catalogue.servers, server) }
 
-  /// What else went wrong: `3 messages sent again`; of messages with fates that `isWanted` takes.
-  package func also(isWanted: (String) -> Bool) -> [String] {
-    FigureWords.parts(.also, Catalogue.servers, server, isWanted: isWanted)
+  /// What else went wrong: `3 messages sent again`; of messages with fates that `isWanted` takes, and without the figures that are
+  /// named.
+  package func also(without told: [String] = [], isWanted: (String) -> Bool) -> [String] {
+    let figures = Catalogue.servers.filter { !told.contains($0.info.id) }
+    return FigureWords.parts(.also, figures, server, isWanted: isWanted)
       + FigureWords.parts(.also, Catalogue.run, run)
   }
 

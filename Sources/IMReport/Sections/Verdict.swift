@@ -7,8 +7,9 @@ import IMWire
 package struct Verdict {
   /// How it looks.
   package enum Level: Sendable {
-    /// Nothing was lost; something was; it cannot be known; there was nothing to look at.
-    case good, bad, unknown, nothing
+    /// Nothing was lost; no message was lost, but heartbeats went unanswered; messages were lost; it cannot be known; there was nothing
+    /// to look at.
+    case good, heartbeats, bad, unknown, nothing
   }
 
   /// How it looks.
@@ -23,9 +24,14 @@ package struct Verdict {
     let fates = model.messages
     let declared = model.declared
     let (lost, known) = declared.loss ?? (0, 0)
+    let missed = model.figures.heartbeats.missed
+    // Heartbeats are no messages: they have words of their own in whatever comes first.
+    let silent = "\(count(missed, "heartbeat")) \(missed == 1 ? "was" : "were") not answered"
     var rest: [String] = []
     if known == 0, fates.units == 0 {
-      (level, headline) = Self.nothing(model)
+      let (nothing, text) = Self.nothing(model)
+      level = missed > 0 ? .heartbeats : nothing
+      headline = missed > 0 ? "\(text.dropLast()), but \(silent)." : text
       rest += model.hints
     } else if lost > 0 {
       level = .bad
@@ -44,15 +50,19 @@ package struct Verdict {
         "\(count(UInt64(fates.units), "message")) \(fates.units == 1 ? "was" : "were") still open when the capture ended."
     } else {
       let isWhole = Self.isWhole(model)
-      level = isWhole ? .good : .unknown
+      level = missed > 0 ? .heartbeats : isWhole ? .good : .unknown
       headline =
         (isWhole ? "No message was lost: " : "In what was read, no message was lost: ")
-        + (known == 1 ? "the only one was answered." : "all \(grouped(known)) were answered.")
+        + (known == 1 ? "the only one was answered" : "all \(grouped(known)) were answered")
+        + (missed > 0 ? ", but \(silent)." : ".")
     }
     // What the headline has said is not said again.
     let told: [Fate] = lost > 0 ? [] : fates.unknown > 0 ? [.unknown] : known == 0 ? [.pending] : []
-    let also = declared.also { name in !told.contains { $0.name == name } }
+    let also = declared.also(without: level == .heartbeats ? ["heartbeats.missed"] : []) { name in
+      !told.contains { $0.name == name }
+    }
     if !also.isEmpty { rest.append("\(lost > 0 ? "Also" : "But"): \(Words.list(also)).") }
+    if let silence = SilenceText.verdict(model.figures.total) { rest.append("Silence: \(silence).") }
     rest += Self.doubts(model)
     sentences = rest
   }

@@ -10,6 +10,7 @@ enum VerdictSection {
     page.raw("<section id=\"verdict\" aria-labelledby=\"verdict-h\" class=\"")
     switch verdict.level {
     case .good: page.raw("good\"><p class=\"sign\">\u{2713} Nothing lost</p>")
+    case .heartbeats: page.raw("unknown\"><p class=\"sign\">! Heartbeats not answered</p>")
     case .bad: page.raw("bad\"><p class=\"sign\">\u{2717} Messages lost</p>")
     case .unknown: page.raw("unknown\"><p class=\"sign\">? Cannot be known</p>")
     case .nothing: page.raw("nothing\"><p class=\"sign\">\u{2013} No messages</p>")
@@ -41,13 +42,15 @@ enum VerdictSection {
     page.text(name)
     page.raw("</h3>\n")
     let writer = ComparisonWriter()
-    let changed = figures.filter(\.differs).map { figure in
+    let changed = figures.filter { $0.differs == true }.map { figure in
       let (old, new, _) = writer.cells(figure)
       return "\(figure.name) from \(old) to \(new)"
     }
     Page.paragraph(
       changed.isEmpty
-        ? "Nothing differs by more than chance explains."
+        ? figures.contains { $0.unit != .count && $0.differs != nil }
+          ? "Nothing differs by more than chance explains."
+          : "There are too few connections to tell differences from chance."
         : "By more than chance explains, at 1 in 1,000, these differ: \(changed.joined(separator: ", ")).", &page)
     let table = TableWriter([
       .init(name: "figure", isNumber: false), .init(name: "old", isNumber: true), .init(name: "new", isNumber: true),
@@ -59,7 +62,7 @@ enum VerdictSection {
       table.row(
         [
           .text(figure.name), .text(old), .text(new), .text(change),
-          figure.differs ? .marked("* yes", "yes") : .text("no"),
+          figure.differs.map { $0 ? .marked("* yes", "yes") : .text("no") } ?? .text("-"),
         ], &page)
     }
     table.end(&page)

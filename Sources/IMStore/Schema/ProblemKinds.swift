@@ -12,9 +12,9 @@ package struct ProblemKinds: OptionSet, Sendable, Hashable {
 
   /// The answer refused it.
   package static let rejected = ProblemKinds(rawValue: 1)
-  /// No answer came.
+  /// No answer came to a message. Together with `damaged`: the messages that were lost.
   package static let unanswered = ProblemKinds(rawValue: 2)
-  /// No copy had a right checksum.
+  /// No copy of a message had a right checksum.
   package static let damaged = ProblemKinds(rawValue: 4)
   /// It was sent more than once before an answer came.
   package static let retried = ProblemKinds(rawValue: 8)
@@ -25,19 +25,28 @@ package struct ProblemKinds: OptionSet, Sendable, Hashable {
   /// The capture lacks bytes among which an answer may have been.
   package static let unknown = ProblemKinds(rawValue: 64)
 
+  /// A heartbeat without an answer: it is no message, and none was lost.
+  package static let heartbeatMissed = ProblemKinds(rawValue: 128)
+  /// A control frame, a receipt or another frame that is no message went without an answer.
+  package static let controlUnanswered = ProblemKinds(rawValue: 256)
+
   /// All kinds.
-  package static let all = ProblemKinds(rawValue: 127)
+  package static let all = ProblemKinds(rawValue: 511)
 
   /// The kinds of messages by their names, in the order of their bits.
-  package static let names = ["rejected", "unanswered", "damaged", "retried", "late", "duplicate", "unknown"]
+  package static let names = [
+    "rejected", "unanswered", "damaged", "retried", "late", "duplicate", "unknown", "heartbeat_missed",
+    "control_unanswered",
+  ]
 
-  /// What is wrong with a message.
-  init(of exchange: Exchange) {
+  /// What is wrong with a message, or with another exchange, whose type has this role.
+  init(of exchange: Exchange, role: FrameRole) {
     var kinds: ProblemKinds =
       switch exchange.fate {
       case .rejected: .rejected
-      case .unanswered: .unanswered
-      case .damaged: .damaged
+      case .unanswered where role == .message: .unanswered
+      case .damaged where role == .message: .damaged
+      case .unanswered, .damaged: role == .heartbeat ? .heartbeatMissed : .controlUnanswered
       case .unknown: .unknown
       case .acked, .ackedAfterRetry, .pending, .unacknowledged: []
       }
@@ -51,7 +60,9 @@ package struct ProblemKinds: OptionSet, Sendable, Hashable {
   func isFate(_ bit: Int) -> Bool { !ProblemKinds(rawValue: Int64(1) << Int64(bit)).isDisjoint(with: .fates) }
 
   /// The kinds that say what became of the message, of which there is a cause.
-  static let fates: ProblemKinds = [.rejected, .unanswered, .damaged, .unknown]
+  static let fates: ProblemKinds = [
+    .rejected, .unanswered, .damaged, .unknown, .heartbeatMissed, .controlUnanswered,
+  ]
 
   /// The number in `problem_kind` of the kind with bit `bit`: from 1.
   static func id(ofBit bit: Int) -> Int64 { Int64(bit) + 1 }

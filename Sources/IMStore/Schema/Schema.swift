@@ -10,7 +10,7 @@ enum Schema {
     CREATE TABLE info (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
     CREATE TABLE capture (id INTEGER PRIMARY KEY, path TEXT, byte_count INTEGER);
     CREATE TABLE type (id INTEGER PRIMARY KEY, profile TEXT NOT NULL, name TEXT NOT NULL, role TEXT NOT NULL);
-    CREATE TABLE status (id INTEGER PRIMARY KEY, number TEXT NOT NULL, name TEXT);
+    CREATE TABLE status (id INTEGER PRIMARY KEY, number NOT NULL, name TEXT);
     CREATE TABLE fate (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
     CREATE TABLE cause (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
     CREATE TABLE checksum (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -77,11 +77,12 @@ enum Schema {
       p.id, strftime('%Y-%m-%dT%H:%M:%S', p.time_us / 1000000, 'unixepoch')
         || printf('.%06dZ', p.time_us % 1000000) AS time, p.time_us,
       k.name AS kind, cause.name AS cause, p.connection AS conn, c.client, c.server,
-      CASE p.direction WHEN 0 THEN 'c2s' ELSE 's2c' END AS dir, s.name AS session, p.message,
+      CASE p.direction WHEN 0 THEN 'c2s' ELSE 's2c' END AS dir, s.name AS session, p.message, t.name AS type, t.role,
       p.stream_offset, p.byte_count
     FROM problem AS p
       JOIN problem_kind AS k ON k.id = p.kind LEFT JOIN cause ON cause.id = p.cause
-      LEFT JOIN connection AS c ON c.id = p.connection LEFT JOIN session AS s ON s.id = p.session;
+      LEFT JOIN connection AS c ON c.id = p.connection LEFT JOIN session AS s ON s.id = p.session
+      LEFT JOIN message AS m ON m.id = p.message LEFT JOIN type AS t ON t.id = m.type;
     """
 
   /// The secondary indexes, and what each is on. The first is that by which a message's problems are found.

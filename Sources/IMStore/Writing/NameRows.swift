@@ -1,4 +1,5 @@
 import IMEngine
+import IMMetrics
 import IMOutput
 
 /// Tables of names, which are written when a name is met first.
@@ -15,6 +16,7 @@ struct NameRows: ~Copyable {
   private var addType: Statement
   private var addStatus: Statement
   private let plans: [ProtocolPlan]
+  private let roles: RoleTable
 
   /// Writes the names that are known from the start.
   init(_ database: Connection, _ plans: [ProtocolPlan], _ options: StoreOptions) throws(StoreError) {
@@ -61,6 +63,7 @@ struct NameRows: ~Copyable {
     let addType = try database.prepare("INSERT INTO type VALUES (?1, ?2, ?3, ?4)", attempt)
     let addStatus = try database.prepare("INSERT INTO status VALUES (?1, ?2, ?3)", attempt)
     self.plans = plans
+    roles = RoleTable(plans: plans)
     knownTypes = [Int64](repeating: 0, count: plans.count * 64)
     self.addType = addType
     self.addStatus = addStatus
@@ -68,6 +71,9 @@ struct NameRows: ~Copyable {
 
   /// A profile's name by its plan's index.
   func profile(_ plan: UInt8) -> String { Int(plan) < plans.count ? plans[Int(plan)].name : "" }
+
+  /// What the type of an exchange is for.
+  func role(of exchange: borrowing Exchange) -> FrameRole { roles[exchange.plan, exchange.kind] }
 
   /// Whether sessions are numbers on the wire, where the plan with this index decodes them.
   func hasNumbers(_ plan: UInt8) -> Bool { Int(plan) < plans.count && plans[Int(plan)].hasSession }
@@ -103,7 +109,12 @@ struct NameRows: ~Copyable {
     if let id = statusIDs[place] { return id }
     let id = Int64(statusIDs.count + 1)
     addStatus.bind(1, id)
-    addStatus.bind(2, "\(status.number)")
+    if let number = Int64(exactly: status.number) {
+      addStatus.bind(2, number)
+    } else {
+      // SQLite has no larger number; the column keeps text as it is.
+      addStatus.bind(2, "\(status.number)")
+    }
     addStatus.bind(3, plans[Int(status.plan)].name(of: status))
     try addStatus.run()
     statusIDs[place] = id

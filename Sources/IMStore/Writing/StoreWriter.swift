@@ -197,7 +197,7 @@ package final class StoreWriter {
   }
 
   private func write(_ message: borrowing StoredFacts, isTogether: Bool) throws(StoreError) {
-    let kinds = ProblemKinds(of: message.exchange)
+    let kinds = ProblemKinds(of: message.exchange, role: names.role(of: message.exchange))
     let sample = Figures.Sample(message.exchange)
     if message.isUpdate {
       if let old = try openMessages.counted(message.id)?.said { return try write(message, sample, kinds, over: old) }
@@ -232,7 +232,8 @@ package final class StoreWriter {
     guard let (old, checksum, place) = try openMessages.counted(change.id) else { return }
     let exchange = change.exchange
     let new = CountedMessage(
-      old, change, ProblemKinds(of: exchange), status: try names.status(change.status, exchange.status),
+      old, change, ProblemKinds(of: exchange, role: names.role(of: exchange)),
+      status: try names.status(change.status, exchange.status),
       checksum: checksum)
     guard try openMessages.update(change.id, to: new, from: old) else { return }
     try self.change(exchange, place, from: old, to: new)
