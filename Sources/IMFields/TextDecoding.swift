@@ -4,7 +4,11 @@ package enum TextDecoding {
   package static func text(_ bytes: ArraySlice<UInt8>, _ encoding: TextEncoding) -> String {
     switch encoding {
     case .utf8: String(decoding: bytes, as: UTF8.self)
-    case .ascii: scalars(bytes.map { $0 < 0x80 ? UInt16($0) : 0xFFFD })
+    case .ascii:
+      // Nearly all text is what it says.
+      bytes.allSatisfy { $0 < 0x80 }
+        ? String(decoding: bytes, as: UTF8.self)
+        : scalars(bytes.map { $0 < 0x80 ? UInt16($0) : 0xFFFD })
     case .latin1: scalars(bytes.map { UInt16($0) })
     case .gsm7: gsm7(bytes)
     case .utf16: utf16(bytes)
@@ -12,7 +16,46 @@ package enum TextDecoding {
     }
   }
 
-  private static func scalars(_ units: [UInt16]) -> String { String(decoding: units, as: UTF16.self) }
+  /// The text of UTF-16's units; a surrogate without its other half becomes U+FFFD. The standard library's own way takes ten times as
+  /// long.
+  private static func scalars(_ units: [UInt16]) -> String {
+    String(unsafeUninitializedCapacity: 3 * units.count) { utf8 in
+      var (i, count) = (0, 0)
+      func add(_ byte: UInt32) {
+        utf8[count] = UInt8(truncatingIfNeeded: byte)
+        count += 1
+      }
+      while i < units.count {
+        var value = UInt32(units[i])
+        i += 1
+        if value & 0xF800 == 0xD800 {
+          if value < 0xDC00, i < units.count, units[i] & 0xFC00 == 0xDC00 {
+            value = 0x10000 + ((value & 0x3FF) << 10 | UInt32(units[i] & 0x3FF))
+            i += 1
+          } else {
+            value = 0xFFFD
+          }
+        }
+        if value < 0x80 {
+          add(value)
+          continue
+        }
+        if value < 0x800 {
+          add(0xC0 | value >> 6)
+        } else {
+          if value < 0x10000 {
+            add(0xE0 | value >> 12)
+          } else {
+            add(0xF0 | value >> 18)
+            add(0x80 | value >> 12 & 0x3F)
+          }
+          add(0x80 | value >> 6 & 0x3F)
+        }
+        add(0x80 | value & 0x3F)
+      }
+      return count
+    }
+  }
 
   /// Big endian; an odd byte in the end does not count.
   private static func utf16(_ bytes: ArraySlice<UInt8>) -> String {
@@ -36,8 +79,17 @@ package enum TextDecoding {
     0x0A: "\u{C}", 0x14: "^", 0x28: "{", 0x29: "}", 0x2F: "\\", 0x3C: "[", 0x3D: "~", 0x3E: "]", 0x40: "|", 0x65: "€",
   ]
 
+  /// Whether a code stands for the character of ASCII with its number.
+  private static func isASCII(_ code: UInt8) -> Bool {
+    switch code {
+    case 0x20...0x23, 0x25...0x3F, 0x41...0x5A, 0x61...0x7A, 0x0A, 0x0D: true
+    default: false
+    }
+  }
+
   /// One code a byte. A code that has no extension is read as it is; an escape in the end is a space.
   private static func gsm7(_ bytes: ArraySlice<UInt8>) -> String {
+    if bytes.allSatisfy(isASCII) { return String(decoding: bytes, as: UTF8.self) }
     var units: [UInt16] = []
     units.reserveCapacity(bytes.count)
     var i = bytes.startIndex

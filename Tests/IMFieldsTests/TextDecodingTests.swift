@@ -29,4 +29,27 @@ import Testing
   @Test("is what the standard says", arguments: cases) func texts(_ one: Case) {
     #expect(TextDecoding.text(one.bytes[...], one.encoding) == one.text)
   }
+
+  /// UTF-16 as the standard library reads it, which is a second implementation: pairs, halves of pairs, and everything between.
+  @Test func utf16IsThatOfTheStandardLibrary() {
+    var state: UInt64 = 5
+    func next() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state >> 33
+    }
+    for _ in 0..<5_000 {
+      let units = (0..<Int(next() % 12)).map { _ -> UInt16 in
+        let draw = UInt16(truncatingIfNeeded: next())
+        switch next() % 4 {
+        case 0: return draw & 0x7F
+        case 1: return 0xD800 | draw & 0x7FF
+        case 2: return draw & 0x7FF
+        default: return draw
+        }
+      }
+      let bytes = units.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+      let expected = String(decoding: units, as: UTF16.self)
+      #expect(Array(TextDecoding.text(bytes[...], .utf16).utf8) == Array(expected.utf8), "\(units)")
+    }
+  }
 }
