@@ -106,17 +106,16 @@ private func redact(_ bytes: [UInt8], _ records: [PacketRecord], plans: [Protoco
   var engine = Engine(options: options, sink: sink)
   engine.process(bytes.span.bytes, records.span)
   engine.finish()
-  sink.finish()
+  sink.settle()
   var finder = EndpointFinder()
   var packets = PacketRedactor(names)
   for record in records {
     guard let layers = finder.layers(bytes.span.bytes, record).layers else { continue }
     let way = RedactionSink.Way(serial: 1, isBack: layers.source.port < layers.destination.port)
-    let old = bytes[layers.payload.lowerBound..<layers.payload.upperBound]
-    let offset = Int64(layers.sequence.distance(from: sink.firstSequences[way] ?? 0))
-    let payload = (sink.patches[way] ?? StreamPatches()).apply(to: Array(old), at: offset)
-    if payload.count != old.count { fail("\(old.count) payload bytes became \(payload.count)") }
-    let new = packets.rewrite(bytes.span.bytes, record, layers, payload: payload)
+    packets.rewrite(bytes.span.bytes, record, layers) { old, new, range in
+      sink.apply(old, to: &new, range, at: Int64(layers.sequence), way)
+    }
+    let new = packets.new
     if new.count != Int(record.capturedLength) { fail("\(record.capturedLength) bytes became \(new.count)") }
   }
 }
