@@ -15,8 +15,8 @@ package func runExport(
   guard !options.isEmpty || options.redacts else {
     throw UsageError(message: "say what to export: with -Y, --lost, --conn, --session, --from or --to")
   }
-  guard !input.files.contains("-") else {
-    throw UsageError(message: "the capture is read twice, which standard input cannot be: name a file")
+  if let once = input.readOnce {
+    throw UsageError(message: "the capture is read twice, which \(once) cannot be: name a file")
   }
   let run = try Run(input: input, decode: decode, report: report)
   let range = try readRange(from: options.from, to: options.to)
@@ -163,7 +163,7 @@ private final class Export {
     let engine = run.engine(
       ExportSink.needs.union(needsMessages ? MessageSink.needs(hearsDecided: false) : []), exchangeCapacity: 1 << 18,
       cost: (0, MessageStore.costPerMessage, 0), sink: PairSink(sink, messages))
-    let driver = run.driver(engine, [CaptureIndex(messages)])
+    let driver = run.driver(engine)
     let errors = run.lead(driver)
     messages.end()
     return (driver, errors)
@@ -188,10 +188,11 @@ private final class Export {
     chosen.add(record, exchange)
     guard commented, choosesMessages, comments.count < Self.maximumComments, let first = record.copies.first
     else { return }
-    let number = record.sequence.map { " seq \($0)" } ?? ""
+    let sequence = record.sequence.map { " seq \($0)" } ?? ""
     let cause = exchange.cause.map { ", cause \($0.name)" } ?? ""
-    let place = Place(number: record.number, microseconds: first)
-    let text = "imdump: \(record.type)\(number): \(exchange.fate.name)\(cause)"
+    let number = PacketNumber.base(file: Int(record.capture)) | record.number
+    let place = Place(number: number, microseconds: first)
+    let text = "imdump: \(record.type)\(sequence): \(exchange.fate.name)\(cause)"
     comments[place] = comments[place].map { $0 + "\n" + text } ?? text
   }
 
@@ -204,44 +205,39 @@ private final class Export {
     var latest: PacketRecord?
     var lastWritten: Timestamp?
     var left = run.input.packetLimit ?? .max
-    for path in run.input.files where failure == nil && left > 0 {
-      do throws(CaptureError) {
-        let source = try CaptureFile(
-          path: path, filter: run.input.captureFilter, stop: run.stopping.stop, steps: run.input.steps)
-        while failure == nil, left > 0,
-          try source.nextBatch({ bytes, records in
-            for i in 0..<Int(min(UInt64(records.count), left)) {
-              total += 1
-              let isIncluded: Bool
-              var new: (record: PacketRecord, bytes: [UInt8])?
-              if let redaction {
-                new = redaction.rewritten(records[i], bytes, selection)
-                isIncluded = new != nil
-              } else {
-                isIncluded = selection.includes(records[i], bytes)
-              }
-              if latest.map({ $0.timestamp < records[i].timestamp }) ?? true { latest = records[i] }
-              guard isIncluded else { continue }
-              lastWritten = max(lastWritten ?? .distantPast, records[i].timestamp)
-              do throws(CaptureError) {
-                if let new {
-                  try write(new.record, new.bytes.span.bytes, source, file)
-                } else {
-                  try write(records[i], bytes, source, file)
-                }
-              } catch {
-                failure = error
-                return
-              }
+    // What is wrong with the files was told when they were read for what is chosen; what stands in front of it counts.
+    let source = run.input.capture(stop: run.stopping.stop)
+    while failure == nil, left > 0,
+      try source.nextBatch({ bytes, records in
+        for i in 0..<Int(min(UInt64(records.count), left)) {
+          total += 1
+          let isIncluded: Bool
+          var new: (record: PacketRecord, bytes: [UInt8])?
+          if let redaction {
+            new = redaction.rewritten(records[i], bytes, selection)
+            isIncluded = new != nil
+          } else {
+            isIncluded = selection.includes(records[i], bytes)
+          }
+          if latest.map({ $0.timestamp < records[i].timestamp }) ?? true { latest = records[i] }
+          guard isIncluded else { continue }
+          lastWritten = max(lastWritten ?? .distantPast, records[i].timestamp)
+          do throws(CaptureError) {
+            if let new {
+              try write(new.record, new.bytes.span.bytes, source, file)
+            } else {
+              try write(records[i], bytes, source, file)
             }
-            left -= min(UInt64(records.count), left)
-          })
-        {}
-      } catch  where error.code == .damaged || error.code == .truncated {
-        // Told when it was read for what is chosen; what stands in front of it counts.
-      }
-    }
+          } catch {
+            failure = error
+            return
+          }
+        }
+        left -= min(UInt64(records.count), left)
+      })
+    {}
     if let failure { throw failure }
+    if let error = source.failures.first(where: { $0.code != .damaged && $0.code != .truncated }) { throw error }
     if let latest, let lastWritten { try writeEnd(latest, behind: lastWritten, file) }
     return total
   }
@@ -263,7 +259,7 @@ private final class Export {
   }
 
   private func write(
-    _ record: PacketRecord, _ bytes: RawSpan, _ source: CaptureFile, _ file: ExportFile
+    _ record: PacketRecord, _ bytes: RawSpan, _ source: MergedCapture, _ file: ExportFile
   ) throws(CaptureError) {
     let index = Int(record.interface)
     let name = index < source.interfaces.count ? source.interfaces[index].name : nil
@@ -309,19 +305,5 @@ private final class Export {
     }
     if redaction.fragments > 0 { say("\(count(redaction.fragments, "fragment")) of datagrams left out") }
     return redaction.leftOut.isEmpty && redaction.counts.gone == 0 ? .success : .failure
-  }
-}
-
-/// Has a sink know which capture is read.
-private final class CaptureIndex: Companion {
-  private let sink: MessageSink
-  private var count = 0
-
-  init?(_ place: RunPlace) throws(UsageError) { return nil }
-  init(_ sink: MessageSink) { self.sink = sink }
-
-  func opened(_ source: any PacketSource) throws(CaptureError) {
-    sink.capture = UInt32(clamping: count)
-    count += 1
   }
 }
