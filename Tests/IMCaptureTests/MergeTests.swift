@@ -63,6 +63,15 @@ import Testing
     return reading
   }
 
+  /// Packets without their interfaces, which differ where files count time in other units.
+  static func bare(_ packets: [Packet]) -> [Packet] {
+    packets.map { packet in
+      var packet = packet
+      packet.interface = 0
+      return packet
+    }
+  }
+
   // MARK: The order
 
   /// Files of any number and length, sorted and not, with equal times, packed and not, read in any steps.
@@ -89,7 +98,7 @@ import Testing
     Self.withFiles(bytes) { paths in
       let source = MergedCapture(paths: paths, steps: steps)
       let reading = Self.read(source)
-      #expect(reading.packets == Self.merged(files), "seed \(seed)")
+      #expect(Self.bare(reading.packets) == Self.merged(files), "seed \(seed)")
       #expect(source.failures.isEmpty)
       #expect(reading.statistics.received == UInt64(files.reduce(0) { $0 + $1.count }))
       #expect(reading.statistics.delivered == reading.statistics.received)
@@ -266,7 +275,7 @@ import Testing
     long.replaceSubrange(16..<20, with: withUnsafeBytes(of: UInt32(count)) { [UInt8]($0) })
     long.replaceSubrange(32..<36, with: withUnsafeBytes(of: UInt32(count)) { [UInt8]($0) })
     long.replaceSubrange(36..<40, with: withUnsafeBytes(of: UInt32(count)) { [UInt8]($0) })
-    long += [UInt8](repeating: 0, count: count)
+    long += [UInt8](repeating: 0, count: count - 40)
     let short = CaptureBuilder([Self.packet(1, file: 1, 0)]).pcap()
     Self.withFiles([long, short]) { paths in
       let source = MergedCapture(paths: paths)

@@ -72,7 +72,7 @@ struct PacketParser: ~Copyable {
     let payload = PayloadPlace(start: ip &+ header, wireEnd: ip &+ total, end: min(end, ip &+ total))
     guard bytes.u8(ip &+ 9) == IPProtocol.tcp else {
       if bytes.u8(ip &+ 9) == IPProtocol.authentication {
-        return authenticated(bytes, at: ip, payload, into: &segment)
+        return authenticated(bytes, payload, from: bytes.u32(ip &+ 12), to: bytes.u32(ip &+ 16), into: &segment)
       }
       return other(bytes, bytes.u8(ip &+ 9), ip &+ header, payload.end, into: &segment)
     }
@@ -80,17 +80,18 @@ struct PacketParser: ~Copyable {
       bytes, payload, from: bytes.u32(ip &+ 12), to: bytes.u32(ip &+ 16), into: &segment)
   }
 
-  /// An IPv4 packet at `ip` whose payload begins with an authentication header (RFC 4302): the next protocol, words of its own less two.
+  /// The payload of an IPv4 datagram that begins with an authentication header (RFC 4302): the next protocol, words of its own less two.
   @inline(never)
-  private mutating func authenticated(
-    _ bytes: borrowing Bytes, at ip: Int, _ payload: PayloadPlace, into segment: inout Segment
+  mutating func authenticated(
+    _ bytes: borrowing Bytes, _ payload: PayloadPlace, from source: UInt32, to destination: UInt32,
+    into segment: inout Segment
   ) -> Outcome {
     guard payload.captured >= 8 else { return .skipped(.ipHeader) }
     let next = bytes.u8(payload.start)
     let inner = payload.from(payload.start &+ (Int(bytes.u8(payload.start &+ 1)) &+ 2) &* 4)
     guard inner.captured >= 0 else { return .skipped(.ipHeader) }
     guard next == IPProtocol.tcp else { return other(bytes, next, inner.start, inner.end, into: &segment) }
-    return tcpOverIPv4(bytes, inner, from: bytes.u32(ip &+ 12), to: bytes.u32(ip &+ 16), into: &segment)
+    return tcpOverIPv4(bytes, inner, from: source, to: destination, into: &segment)
   }
 
   func tcpOverIPv4(

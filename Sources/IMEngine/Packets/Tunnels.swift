@@ -29,7 +29,7 @@ enum Tunnel {
     guard ipProtocol == udp, range.count >= 4 else { return true }
     let ports = (packet.u16(range.lowerBound), packet.u16(range.lowerBound + 2))
     if kind(ports.0, ports.1) != nil { return true }
-    return range.count >= 16 && PacketParser.mayBeVXLAN(packet, range.lowerBound + 8)
+    return range.count < 16 || PacketParser.mayBeVXLAN(packet, range.lowerBound + 8)
   }
 
   /// What is expected between two ports: where the answers of a tunnel come from its port, either one tells.
