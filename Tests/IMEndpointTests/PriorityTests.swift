@@ -73,9 +73,9 @@ import Testing
       try simulation.clients[client].send(
         body: [UInt8](repeating: 0, count: 96), priority: .urgent, in: session, at: simulation.moment)
     }
-    #expect(throws: SendError.tooLong(10 * 1_048_576 + 1)) {
+    #expect(throws: SendError.tooLong(64 * 1_048_576 + 1)) {
       try simulation.clients[client].send(
-        body: [UInt8](repeating: 0, count: 10 * 1_048_576 + 1), in: session, at: simulation.moment)
+        body: [UInt8](repeating: 0, count: 64 * 1_048_576 + 1), in: session, at: simulation.moment)
     }
     try simulation.clients[client].connect(session, at: simulation.moment)
     simulation.settle(client: client)

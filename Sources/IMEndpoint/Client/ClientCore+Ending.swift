@@ -32,6 +32,7 @@ extension ClientCore {
   private mutating func detach(_ place: Int) {
     for session in sessions.indices {
       sessions[session].announced &= ~Self.bit(place)
+      sessions[session].traffic.transfers.pieces.dropCarriers(Self.bit(place))
       if !sessions[session].traffic.pending.isEmpty { sessions[session].traffic.pending.dropCarriers(Self.bit(place)) }
     }
   }
@@ -99,7 +100,7 @@ extension ClientCore {
   mutating func finishFarewells(at now: Moment) {
     var hasEnded = false
     for place in sessions.indices where sessions[place].machine.state == .disconnecting {
-      let isDone = sessions[place].traffic.pending.isEmpty && sessions[place].traffic.queues.isEmpty
+      let isDone = sessions[place].traffic.isIdle
       guard isDone || openMask == 0 || now >= sessions[place].farewellEnds ?? now else { continue }
       leave(place, at: now)
       sessions[place].farewellEnds = nil

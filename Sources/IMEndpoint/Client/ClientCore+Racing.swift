@@ -228,6 +228,8 @@ extension ClientCore {
     let carriers = sessions[place].traffic.pending[entry].carriers
     for link in 0..<8 where carriers & Self.bit(link) != 0 {
       links[link].outstanding = max(0, links[link].outstanding - 1)
+      let pending = sessions[place].traffic.pending[entry]
+      if Self.isHeldBack(pending) { links[link].window.released(pending.body.count) }
     }
     sessions[place].traffic.pending.remove(entry)
   }

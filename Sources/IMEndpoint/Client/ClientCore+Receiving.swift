@@ -104,12 +104,32 @@ extension ClientCore {
         wasRead(SequenceNumber(rawValue: number), in: place, at: now)
       }
     default:
+      if let arrival = sessions[place].traffic.arrivedPiece(
+        header, body, limit: configuration.largestBody, keepsBytes: true)
+      {
+        return arrivedPiece(arrival, header, place, on: link, at: now)
+      }
       acknowledge(header.sequence, of: place, cameOn: link, at: now)
       guard sessions[place].traffic.isFirst(header.sequence) else {
         metrics.duplicatesReceived += 1
         return
       }
       arrived(header, body, place, on: link, at: now)
+    }
+  }
+
+  private mutating func arrivedPiece(
+    _ arrival: Transfers.Arrival, _ header: FrameHeader, _ place: Int, on link: Int, at now: Moment
+  ) {
+    switch arrival {
+    case .waits: break
+    // What is longer than the application takes is acknowledged, or it would come again and again.
+    case .taken, .refused: acknowledge(header.sequence, of: place, cameOn: link, at: now)
+    case .whole(let whole, let bytes):
+      acknowledge(header.sequence, of: place, cameOn: link, at: now)
+      if whole.sequence != header.sequence { acknowledge(whole.sequence, of: place, cameOn: link, at: now) }
+      guard sessions[place].traffic.isFirst(whole.sequence) else { return }
+      arrived(whole, bytes.span.bytes, place, on: link, at: now)
     }
   }
 
@@ -136,6 +156,9 @@ extension ClientCore {
   private mutating func acknowledged(_ sequence: SequenceNumber, in place: Int, on link: Int, at now: Moment) {
     budget.acknowledged()
     guard let entry = sessions[place].traffic.pending.find(sequence) else {
+      if let piece = sessions[place].traffic.transfers.pieces.find(sequence) {
+        return acknowledgedPiece(piece, in: place, at: now)
+      }
       if sequence.category != .control { metrics.duplicateAcknowledgments += 1 }
       return
     }
@@ -154,7 +177,7 @@ extension ClientCore {
         judge(roundTrip, at: now)
       }
     }
-    release(pending.carriers, heardOn: link, at: now)
+    release(pending, heardOn: link, at: now)
     sessions[place].traffic.pending.remove(entry)
     guard pending.kind == .data else { return }
     metrics.messagesAcknowledged += 1
@@ -168,7 +191,7 @@ extension ClientCore {
       // The receipt has overtaken the acknowledgment, and says more.
       let pending = sessions[place].traffic.pending[entry]
       guard pending.kind == .data else { return }
-      release(pending.carriers, heardOn: 8, at: now)
+      release(pending, heardOn: 8, at: now)
       sessions[place].traffic.pending.remove(entry)
       metrics.messagesAcknowledged += 1
       sessions[place].traffic.reads.note(sequence, pending.id)
@@ -188,20 +211,42 @@ extension ClientCore {
       let pending = sessions[place].traffic.pending[entry]
       guard pending.kind == .data else { return }
       budget.acknowledged()
-      release(pending.carriers, heardOn: link, at: now)
+      release(pending, heardOn: link, at: now)
       sessions[place].traffic.pending.remove(entry)
       failed(pending.id, place, because: reason)
+    } else if let owner = sessions[place].traffic.transfers.owner(of: sequence) {
+      withdrawPieces(sessions[place].traffic.transfers.remove(owner.message) ?? [], of: place)
+      failed(owner.message, place, because: reason)
     } else if let id = sessions[place].traffic.reads.take(sequence) {
       failed(id, place, because: reason)
     }
   }
 
+  /// A piece of a large message is there; with the last one the message.
+  private mutating func acknowledgedPiece(_ entry: Int32, in place: Int, at now: Moment) {
+    let piece = sessions[place].traffic.transfers.pieces[entry]
+    let roundTrip = piece.transmissions == 1 ? now.nanoseconds(since: piece.firstSentAt) : nil
+    for link in 0..<8 where piece.carriers & Self.bit(link) != 0 {
+      links[link].window.acknowledged(piece.body.count, isPiece: true, after: roundTrip, at: now)
+      links[link].pieces = max(0, links[link].pieces - 1)
+    }
+    sessions[place].traffic.transfers.pieces.remove(entry)
+    guard let id = sessions[place].traffic.transfers.acknowledged(piece.sequence) else { return }
+    withdrawPieces(sessions[place].traffic.transfers.remove(id) ?? [], of: place)
+    metrics.messagesAcknowledged += 1
+    sessions[place].traffic.reads.note(piece.sequence, id)
+    tell(id, sessions[place].id, .accepted)
+  }
+
   /// Connections that carried a frame have one less to wait for.
-  private mutating func release(_ carriers: UInt8, heardOn link: Int, at now: Moment) {
-    var carriers = carriers
+  private mutating func release(_ pending: PendingTable.Entry, heardOn link: Int, at now: Moment) {
+    var carriers = pending.carriers
+    let isHeldBack = Self.isHeldBack(pending)
+    let roundTrip = pending.transmissions == 1 ? now.nanoseconds(since: pending.firstSentAt) : nil
     while carriers != 0 {
       let place = carriers.trailingZeroBitCount
       carriers &= carriers &- 1
+      if isHeldBack { links[place].window.acknowledged(pending.body.count, after: roundTrip, at: now) }
       links[place].outstanding = max(0, links[place].outstanding - 1)
       if place == link { links[place].waitingSince = now }
     }
@@ -213,7 +258,7 @@ extension ClientCore {
     if let entry = sessions[place].traffic.pending.find(sequence) {
       let pending = sessions[place].traffic.pending[entry]
       guard pending.kind == .data, MessageMachine.next(pending.state, .receipt) != nil else { return }
-      release(pending.carriers, heardOn: 8, at: now)
+      release(pending, heardOn: 8, at: now)
       sessions[place].traffic.pending.remove(entry)
       metrics.messagesAcknowledged += 1
       tell(pending.id, sessions[place].id, .read)
@@ -255,10 +300,11 @@ extension ClientCore {
     sessions[place].announced = 0
     var entry = sessions[place].traffic.pending.first
     while entry >= 0 {
-      release(sessions[place].traffic.pending[entry].carriers, heardOn: 8, at: now)
+      release(sessions[place].traffic.pending[entry], heardOn: 8, at: now)
       entry = sessions[place].traffic.pending.after(entry)
     }
     sessions[place].traffic.pending.dropCarriers(0xff)
+    sessions[place].traffic.transfers.pieces.dropCarriers(0xff)
     tell(.handshake(sessions[place].id, .refused(refusal)))
     move(place, .forceDisconnect, refusal.reason == .version ? .version : .rejected, at: now)
   }

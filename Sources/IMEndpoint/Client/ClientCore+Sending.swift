@@ -70,6 +70,11 @@ extension ClientCore {
       if sessions[place].traffic.pending[entry].kind == .data { count += 1 }
       giveUp(entry, of: place, because: reason)
     }
+    for message in sessions[place].traffic.transfers.messages {
+      withdrawPieces(sessions[place].traffic.transfers.remove(message) ?? [], of: place)
+      count += 1
+      failed(message, place, because: reason)
+    }
     for message in sessions[place].traffic.queues.removeOlder(than: .seconds(-1), at: now)
     where message.id.rawValue != 0 {
       count += 1
@@ -84,7 +89,10 @@ extension ClientCore {
   /// - Returns: whether it was taken back.
   public mutating func cancel(_ message: MessageID, in session: SessionID, at now: Moment) -> Bool {
     guard let place = place(of: session), message.rawValue != 0 else { return false }
-    if sessions[place].traffic.queues.remove(message) == nil {
+    if let pieces = sessions[place].traffic.transfers.remove(message) {
+      withdrawPieces(pieces, of: place)
+      pump(at: now)
+    } else if sessions[place].traffic.queues.remove(message) == nil {
       guard let entry = sessions[place].traffic.pending.find(message) else { return false }
       withdraw(entry, of: place)
       pump(at: now)
@@ -159,14 +167,17 @@ extension ClientCore {
 
   /// One session's share. - Returns: whether the session could go on.
   private mutating func pump(_ place: Int, on link: Int, at now: Moment) -> Bool {
-    guard !sessions[place].traffic.queues.isEmpty, mayTransmit(place) else { return false }
+    guard mayTransmit(place) else { return false }
+    defer { if !sessions[place].traffic.transfers.isEmpty { pumpPieces(place, on: link, at: now) } }
+    guard !sessions[place].traffic.queues.isEmpty else { return false }
     let isWeak = heartbeat.quality.isWeak
     let share = sessions.count == 1 ? Int.max : sessions[place].traffic.strategy.turn
     let limit = sessions[place].traffic.strategy.bufferBytes
     let session = sessions[place].id
     var moved = 0
     while moved < share, links[link].output.byteCount < limit {
-      guard let entry = sessions[place].traffic.dequeue(isWeak: isWeak, at: now) else {
+      let isOpen = links[link].window.takesMessages
+      guard let entry = sessions[place].traffic.dequeue(isWeak: isWeak, urgentOnly: !isOpen, at: now) else {
         if isWeak { wake(by: sessions[place].traffic.queues.lowDeadline) }
         break
       }
@@ -177,6 +188,78 @@ extension ClientCore {
     }
     if moved > 0, sessions[place].traffic.fullQueues != 0 { tellRoom(place) }
     return moved == share
+  }
+
+  /// Sends pieces of large messages: those that no connection carries any more, then new ones, as far as the path carries
+  /// them without a queue, and only while nothing else waits to be written.
+  private mutating func pumpPieces(_ place: Int, on link: Int, at now: Moment) {
+    switch sessions[place].handshake.phase {
+    case .agreed where sessions[place].traffic.features.contains(.transfers): break
+    case .agreed, .unanswered: return pumpWhole(place, on: link, at: now)
+    // Whether the other end knows pieces is not known yet.
+    case .none, .asked, .refused: return
+    }
+    let session = sessions[place].id
+    while links[link].output.isEmpty, links[link].window.takesPieces {
+      if let orphan = orphanedPiece(place) {
+        metrics.messagesRetried += 1
+        transmitPiece(orphan, of: place, on: link, at: now)
+        continue
+      }
+      guard let piece = sessions[place].traffic.dequeuePiece(links[link].window.pieceCount, at: now) else { return }
+      if piece.isFirst { tell(piece.message, session, .sending) }
+      transmitPiece(piece.place, of: place, on: link, at: now)
+      if piece.isLast { tell(piece.message, session, .sent) }
+    }
+  }
+
+  /// The piece that waits longest for its answer and that no connection carries.
+  private func orphanedPiece(_ place: Int) -> Int32? {
+    var entry = sessions[place].traffic.transfers.pieces.first
+    for _ in 0..<min(64, sessions[place].traffic.transfers.pieces.count) where entry >= 0 {
+      if sessions[place].traffic.transfers.pieces[entry].carriers & openMask == 0 { return entry }
+      entry = sessions[place].traffic.transfers.pieces.after(entry)
+    }
+    return nil
+  }
+
+  private mutating func transmitPiece(_ entry: Int32, of place: Int, on link: Int, at now: Moment) {
+    let bit = Self.bit(link)
+    if sessions[place].announced & bit == 0 { announce(place, on: link, at: now) }
+    let count = sessions[place].traffic.transmitPiece(
+      entry, to: &links[link].output, bit: bit, time: unixTime(now), configuration.speech, at: now)
+    links[link].window.sent(count, isPiece: true)
+    if links[link].pieces == 0 { links[link].pieceAt = now }
+    links[link].pieces += 1
+    writable(link)
+  }
+
+  /// The other end knows no pieces: a large message goes in one frame, when nothing else waits.
+  private mutating func pumpWhole(_ place: Int, on link: Int, at now: Moment) {
+    while links[link].output.byteCount < sessions[place].traffic.strategy.bufferBytes,
+      sessions[place].traffic.queues.isEmpty, let first = sessions[place].traffic.transfers.outgoing.first
+    {
+      guard first.message.body.count <= FrameHeader.maximumBodyCount else {
+        sessions[place].traffic.transfers.outgoing.removeFirst()
+        failed(first.message.id, place, because: .tooLarge)
+        continue
+      }
+      guard let entry = sessions[place].traffic.dequeueWhole(at: now) else { return }
+      tell(first.message.id, sessions[place].id, .sending)
+      transmit(entry, of: place, on: link, at: now)
+    }
+  }
+
+  /// Takes the pieces at these places out: they are not waited for any more.
+  mutating func withdrawPieces(_ entries: [Int32], of place: Int) {
+    for entry in entries {
+      let piece = sessions[place].traffic.transfers.pieces[entry]
+      for link in 0..<8 where piece.carriers & Self.bit(link) != 0 {
+        links[link].window.released(piece.body.count, isPiece: true)
+        links[link].pieces = max(0, links[link].pieces - 1)
+      }
+      sessions[place].traffic.transfers.pieces.remove(entry)
+    }
   }
 
   func mayTransmit(_ place: Int) -> Bool {
@@ -194,6 +277,9 @@ extension ClientCore {
     if sessions[place].traffic.pending[entry].carriers & bit == 0 {
       if links[link].outstanding == 0 { links[link].waitingSince = now }
       links[link].outstanding += 1
+      if Self.isHeldBack(sessions[place].traffic.pending[entry]) {
+        links[link].window.sent(sessions[place].traffic.pending[entry].body.count)
+      }
     }
     sessions[place].traffic.transmit(
       entry, to: &links[link].output, bit: bit, time: unixTime(now), configuration.speech, at: now)
@@ -203,6 +289,10 @@ extension ClientCore {
     writable(link)
     if raceAt == nil { planRace(at: now) }
   }
+
+  /// Whether a frame waits while as much is under way as the path carries.
+  @inline(__always)
+  static func isHeldBack(_ entry: PendingTable.Entry) -> Bool { entry.kind == .data && entry.priority != .urgent }
 
   /// A frame goes out once more.
   mutating func retransmit(_ entry: Int32, of place: Int, on link: Int, at now: Moment) {

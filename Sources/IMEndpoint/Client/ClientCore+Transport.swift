@@ -197,7 +197,7 @@ extension ClientCore {
     checkLifetimes(at: now)
     for id in sweepPool(at: now) { try? disconnect(id, at: now) }
     steer(at: now)
-    if sessions.contains(where: { !$0.traffic.queues.isEmpty }) { pump(at: now) }
+    if sessions.contains(where: { !$0.traffic.queues.isEmpty || !$0.traffic.transfers.isEmpty }) { pump(at: now) }
     wake(by: pool.deadline)
     wake(by: raceAt)
     wake(by: heartbeat.due)
@@ -226,8 +226,9 @@ extension ClientCore {
   /// Gives up connections on which something waits and nothing has been heard for as long as an answer may take.
   private mutating func checkSilence(at now: Moment) {
     let limit = heartbeat.policy.timeout(roundTrip: heartbeat.window.roundTrip).wholeNanoseconds
-    for place in 0..<8 where openMask & Self.bit(place) != 0 && links[place].outstanding > 0 {
-      let since = racing == nil ? beatSince(on: place) : max(links[place].waitingSince, links[place].heardAt)
+    for place in 0..<8 where openMask & Self.bit(place) != 0 && links[place].outstanding + links[place].pieces > 0 {
+      var since = racing == nil ? beatSince(on: place) : max(links[place].waitingSince, links[place].heardAt)
+      if links[place].outstanding == 0 { since = max(links[place].pieceAt, links[place].heardAt) }
       guard let since else { continue }
       let end = since.advanced(byNanoseconds: limit)
       guard now >= end else {

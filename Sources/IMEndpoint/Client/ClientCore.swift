@@ -151,7 +151,8 @@ public struct ClientCore: EndpointCore, Sendable {
   /// Messages of a session that wait: for their turn, and for their answer.
   public func waiting(in id: SessionID) -> (queued: Int, unacknowledged: Int) {
     guard let place = place(of: id) else { return (0, 0) }
-    return (sessions[place].traffic.queues.count, sessions[place].traffic.pending.count)
+    let traffic = sessions[place].traffic
+    return (traffic.queues.count + traffic.transfers.count, traffic.pending.count)
   }
 
   /// Connections that stand now.

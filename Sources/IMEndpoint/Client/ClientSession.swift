@@ -59,8 +59,13 @@ struct ClientLink: Sendable {
   var requestedAt = Moment(nanoseconds: 0)
   /// When something was last read.
   var heardAt = Moment(nanoseconds: 0)
-  /// Frames that wait for an answer and went out here.
+  /// Frames that wait for an answer and went out here; pieces of large messages are not among them.
   var outstanding = 0
+  /// How much that is not urgent may be under way.
+  var window = DelayWindow()
+  /// Pieces of large messages that wait for an answer, and when the last went out.
+  var pieces = 0
+  var pieceAt = Moment(nanoseconds: 0)
   /// Since when something waits without anything being heard.
   var waitingSince = Moment(nanoseconds: 0)
   /// Since when the connection counts as stalled.

@@ -78,10 +78,10 @@ struct PriorityQueues: Sendable {
   }
 
   /// Takes the message whose turn it is; `nil` when there is none, or only what waits for a better network.
-  mutating func next(isWeak: Bool, isIdle: Bool, at now: Moment) -> QueuedMessage? {
+  mutating func next(isWeak: Bool, isIdle: Bool, urgentOnly: Bool = false, at now: Moment) -> QueuedMessage? {
     guard count > 0 else { return nil }
     var chosen = -1
-    for lane in 0..<4 where lanes[lane].count > 0 {
+    for lane in 0..<(urgentOnly ? 1 : 4) where lanes[lane].count > 0 {
       if lane == 3, isWeak, !lowMayGo(isIdle: isIdle && chosen < 0, at: now) { continue }
       if chosen < 0 || lanes[lane].passedOver >= Self.passes { chosen = lane }
     }

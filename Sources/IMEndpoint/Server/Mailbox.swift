@@ -16,6 +16,8 @@ struct Letter: Sendable {
   static var overhead: Int { 256 }
   /// Bytes that it counts for.
   var byteCount: Int { body.count + Self.overhead }
+  /// Bytes that it counts for while it is under way to a device: a large one goes in pieces, and others pass beside it.
+  var cost: Int { min(body.count, OutgoingTransfer.least) }
 }
 
 /// The letters of one user: a log, of which each device has read a part.

@@ -38,6 +38,8 @@ public struct ServerConfiguration: Hashable, Sendable {
   public var answerTimeout = Duration.seconds(60)
   /// Bytes that may wait on all connections together. When it is more, those that take nothing are given up.
   public var maximumWaitingTotal = 64 << 20
+  /// Bytes of large messages that have not come in full, of all sessions together; what is more is refused.
+  public var maximumIncomingTotal = 256 << 20
   /// A connection that has sent no good frame for so long since it was opened is given up.
   public var handshakeTimeout = Duration.seconds(15)
   /// A connection on which nothing has been heard for so long is given up: three of the longest intervals between heartbeats.

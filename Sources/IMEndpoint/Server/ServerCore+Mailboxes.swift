@@ -102,7 +102,7 @@ extension ServerCore {
     let link = Int(sessions[place].links[bit])
     let limit = sessions[place].traffic.strategy.bufferBytes
     var hasSkipped = false
-    while devices[device].cursor.isOpen, links[link].output.byteCount < limit,
+    while devices[device].cursor.isOpen, links[link].output.byteCount < limit, links[link].window.takesMessages,
       let letter = mailboxes[box][devices[device].cursor.next]
     {
       let at = devices[device].cursor.next
@@ -113,11 +113,11 @@ extension ServerCore {
         continue
       }
       let isFirst = devices[device].byteCount == 0
-      guard isFirst || devices[device].byteCount + letter.byteCount <= ServerDevice.mostBytes,
+      guard isFirst || devices[device].byteCount + letter.cost <= ServerDevice.mostBytes,
         sessions[place].traffic.windowIsOpen(sessions[place].traffic.strategy)
       else { break }
       devices[device].cursor.next += 1
-      devices[device].byteCount += letter.byteCount
+      devices[device].byteCount += letter.cost
       send(letter, place, bit, at: now)
     }
     if hasSkipped { trim(box) }
@@ -141,6 +141,10 @@ extension ServerCore {
       }
     }
     metrics.messagesSent += 1
+    if message.body.count > OutgoingTransfer.least {
+      sessions[place].traffic.transfers.append(message)
+      return pumpPieces(place, at: now)
+    }
     let entry = sessions[place].traffic.insert(message, at: now)
     tell(letter.id, place, .sending)
     transmit(entry, of: place, on: bit, at: now)
@@ -154,7 +158,7 @@ extension ServerCore {
     guard box >= 0, let place = mailboxes[box].place(of: id), let letter = mailboxes[box][place] else { return }
     let before = devices[device].cursor.done
     guard devices[device].cursor.add(place) else { return }
-    devices[device].byteCount = max(0, devices[device].byteCount - letter.byteCount)
+    devices[device].byteCount = max(0, devices[device].byteCount - letter.cost)
     if let key = keptKey(device) { keep(.took(id.rawValue, key: key)) }
     if !letter.isDelivered {
       mailboxes[box].setDelivered(place)

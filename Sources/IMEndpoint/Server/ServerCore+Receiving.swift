@@ -76,7 +76,10 @@ extension ServerCore {
           return all
         }
         if !links[link].isIntroduced, offset > 0 { links[link].isIntroduced = true }
-        for place in links[link].sessions where !sessions[Int(place)].traffic.queues.isEmpty {
+        for place in links[link].sessions
+        where !sessions[Int(place)].traffic.queues.isEmpty
+          || !sessions[Int(place)].traffic.transfers.isEmpty
+        {
           pump(Int(place), at: now)
         }
         return Intake(consumed: offset, wanted: wanted)
@@ -185,11 +188,12 @@ extension ServerCore {
     case .receipt:
       if receipt(header, body, place, at: now) { acknowledge(header.sequence, of: place, cameOn: link, at: now) }
     default:
+      if arrivedPiece(header, body, place, on: link, at: now) { break }
       message(header, body, place, on: link, at: now)
     }
   }
 
-  private mutating func message(_ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment) {
+  mutating func message(_ header: FrameHeader, _ body: RawSpan, _ place: Int, on link: Int, at now: Moment) {
     var content: [UInt8] = []
     if configuration.service != .deliver {
       if sessions[place].traffic.hasCome(header.sequence) {
@@ -282,19 +286,31 @@ extension ServerCore {
 
   private mutating func acknowledged(_ sequence: SequenceNumber, _ place: Int, at now: Moment) {
     guard let entry = sessions[place].traffic.pending.find(sequence) else {
+      if let piece = sessions[place].traffic.transfers.pieces.find(sequence) {
+        if let id = acknowledgedPiece(piece, place, at: now) { accepted(id, sequence, place, at: now) }
+        return
+      }
       metrics.duplicateAcknowledgments += 1
       return
     }
     let pending = sessions[place].traffic.pending[entry]
     if pending.transmissions == 1 { metrics.roundTrip = now.nanoseconds(since: pending.firstSentAt) }
+    if ClientCore.isHeldBack(pending) {
+      let roundTrip = pending.transmissions == 1 ? now.nanoseconds(since: pending.firstSentAt) : nil
+      answered(pending.body.count, pending.carriers, of: place, after: roundTrip, at: now)
+    }
     sessions[place].traffic.pending.remove(entry)
-    guard pending.kind == .data else { return }
+    if pending.kind == .data { accepted(pending.id, sequence, place, at: now) }
+  }
+
+  /// A client has acknowledged a message.
+  private mutating func accepted(_ id: MessageID, _ sequence: SequenceNumber, _ place: Int, at now: Moment) {
     metrics.messagesAcknowledged += 1
-    sessions[place].traffic.reads.note(sequence, pending.id)
-    tell(pending.id, place, .accepted)
+    sessions[place].traffic.reads.note(sequence, id)
+    tell(id, place, .accepted)
     let device = Int(sessions[place].device)
     // A client that knows no levels says nothing more.
-    if !sessions[place].traffic.features.contains(.levels) { took(pending.id, device, at: now) }
+    if !sessions[place].traffic.features.contains(.levels) { took(id, device, at: now) }
     enqueue(device)
   }
 
@@ -361,7 +377,9 @@ extension ServerCore {
       links[link].stalledSince = nil
       for place in links[link].sessions {
         enqueue(Int(sessions[Int(place)].device))
-        if !sessions[Int(place)].traffic.queues.isEmpty { pump(Int(place), at: now) }
+        if !sessions[Int(place)].traffic.queues.isEmpty || !sessions[Int(place)].traffic.transfers.isEmpty {
+          pump(Int(place), at: now)
+        }
       }
       serveLine(at: now)
       if links[link].output.isEmpty { break }

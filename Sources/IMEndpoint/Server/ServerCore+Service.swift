@@ -20,7 +20,7 @@ extension ServerCore {
       return sessions[place].traffic.hasRoom(body.count, .normal) ? .taken : .noRoom
     }
     guard let user = recipient(in: body) else { return .refused(.namesNobody) }
-    guard body.count <= FrameHeader.maximumBodyCount - Self.addedBytes else { return .refused(.tooLarge) }
+    guard body.count <= OutgoingTransfer.most - Self.addedBytes else { return .refused(.tooLarge) }
     if isTransient(body) { return .taken }
     let device = Int(sessions[place].device)
     // What has come before is acknowledged again, whatever room there is now.
@@ -98,7 +98,8 @@ extension ServerCore {
     // Nobody writes under another name.
     TLV.append(body, without: [.sender, .origin, .missing], to: &forwarded)
     if isTransient { return pass(forwarded, category, to: user, at: now) }
-    let compressed = configuration.speech.compresses ? Deflate.compressed(forwarded) : nil
+    let isShort = forwarded.count <= Deflate.largestCount
+    let compressed = configuration.speech.compresses && isShort ? Deflate.compressed(forwarded) : nil
     let id = MessageID(rawValue: nextMessage)
     nextMessage += 1
     origins.note(id, self.id(place), header.sequence)
@@ -217,7 +218,9 @@ extension ServerCore {
   /// A receipt may overtake its acknowledgment, which took another connection: it says as much.
   private mutating func settle(_ sequence: SequenceNumber, _ place: Int, at now: Moment) {
     guard let entry = sessions[place].traffic.pending.find(sequence) else { return }
-    let message = sessions[place].traffic.pending[entry].id
+    let pending = sessions[place].traffic.pending[entry]
+    let message = pending.id
+    if ClientCore.isHeldBack(pending) { answered(pending.body.count, pending.carriers, of: place, after: nil, at: now) }
     sessions[place].traffic.pending.remove(entry)
     guard message.rawValue != 0 else { return }
     metrics.messagesAcknowledged += 1

@@ -81,6 +81,7 @@ extension ServerCore {
     sessions[place].links[bit] = -1
     sessions[place].linkMask &= ~Self.bit(bit)
     if !sessions[place].traffic.pending.isEmpty { sessions[place].traffic.pending.dropCarriers(Self.bit(bit)) }
+    sessions[place].traffic.transfers.pieces.dropCarriers(Self.bit(bit))
     links[link].sessions.removeAll { $0 == Int32(place) }
     if links[link].lastSession == Int32(place) { links[link].lastSession = -1 }
   }
@@ -136,6 +137,9 @@ extension ServerCore {
   mutating func forget(_ place: Int, keepsDevice: Bool = false) {
     guard sessions[place].isKnown else { return }
     index[sessions[place].key] = nil
+    if configuration.service != .deliver || configuration.tellsMessages {
+      incomingBytes -= sessions[place].traffic.transfers.incomingBytes
+    }
     let (key, generation) = (sessions[place].key, sessions[place].generation)
     let device = Int(sessions[place].device)
     let traffic = Traffic(wireID: 0, strategy: configuration.strategy, major: 0, start: 0, epoch: 0)

@@ -37,6 +37,8 @@ public struct ServerCore: EndpointCore, Sendable {
   var informed: [SessionID] = []
   /// Bytes that wait on all connections, and when those that take nothing were last looked for.
   var waitingBytes = 0
+  /// Bytes of large messages that have not come in full.
+  var incomingBytes = 0
   var stallsSoughtAt = Moment(nanoseconds: .min)
   var links: [ServerLink] = []
   var freeLinks: [Int32] = []
@@ -98,7 +100,8 @@ public struct ServerCore: EndpointCore, Sendable {
   /// Messages for a session that wait: for their turn, and for their answer.
   public func waiting(in id: SessionID) -> (queued: Int, unacknowledged: Int) {
     guard let place = place(of: id) else { return (0, 0) }
-    return (sessions[place].traffic.queues.count, sessions[place].traffic.pending.count)
+    let traffic = sessions[place].traffic
+    return (traffic.queues.count + traffic.transfers.count, traffic.pending.count)
   }
 
   func place(of id: SessionID) -> Int? {
@@ -190,11 +193,12 @@ public struct ServerCore: EndpointCore, Sendable {
   /// Hands over a session's messages whose turn it is.
   mutating func pump(_ place: Int, at now: Moment) {
     enqueue(Int(sessions[place].device))
+    if !sessions[place].traffic.transfers.isEmpty { pumpPieces(place, at: now) }
     guard !sessions[place].traffic.queues.isEmpty, let bit = bestBit(place) else { return }
     let link = Int(sessions[place].links[bit])
     let limit = sessions[place].traffic.strategy.bufferBytes
     while links[link].output.byteCount < limit,
-      let entry = sessions[place].traffic.dequeue(isWeak: false, at: now)
+      let entry = sessions[place].traffic.dequeue(isWeak: false, urgentOnly: !links[link].window.takesMessages, at: now)
     {
       tell(sessions[place].traffic.pending[entry].id, place, .sending)
       transmit(entry, of: place, on: bit, at: now)
@@ -217,6 +221,11 @@ public struct ServerCore: EndpointCore, Sendable {
 
   mutating func transmit(_ entry: Int32, of place: Int, on bit: Int, at now: Moment) {
     let link = Int(sessions[place].links[bit])
+    if ClientCore.isHeldBack(sessions[place].traffic.pending[entry]),
+      sessions[place].traffic.pending[entry].carriers & Self.bit(bit) == 0
+    {
+      links[link].window.sent(sessions[place].traffic.pending[entry].body.count)
+    }
     sessions[place].traffic.transmit(
       entry, to: &links[link].output, bit: Self.bit(bit), time: unixTime(now), configuration.speech, at: now)
     if let next = sessions[place].traffic.advance(entry, .write) {

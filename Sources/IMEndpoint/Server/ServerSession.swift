@@ -42,6 +42,8 @@ struct ServerLink: Sendable {
   var heardAt: Moment
   /// Since when the connection has taken nothing of what waits.
   var stalledSince: Moment?
+  /// How much may be under way to it.
+  var window = DelayWindow()
   /// Bytes that wait on it, as far as they are counted.
   var waiting = 0
   var peer: ServerPeer

@@ -10,6 +10,8 @@ struct Traffic: Sendable {
   var version: ProtocolVersion
   var counters: SequenceCounters
   var pending = PendingTable()
+  /// Large messages, both ways.
+  var transfers = Transfers()
   var queues = PriorityQueues()
   var reads = ReadLog()
   /// Queues whose rejection the application has seen and that have had no room since, one bit for each priority.
@@ -43,7 +45,10 @@ struct Traffic: Sendable {
   /// The other end has said which of its numbers are settled.
   mutating func settle(_ numbers: UnsettledNumbers) {
     if numbers.epoch != otherEpoch {
-      if otherEpoch != nil { filters = InlineArray(repeating: DuplicateFilter()) }
+      if otherEpoch != nil {
+        filters = InlineArray(repeating: DuplicateFilter())
+        transfers.restart()
+      }
       otherEpoch = numbers.epoch
     }
     for index in 0..<5 { filters[index].settle(before: numbers.counters[index]) }
@@ -83,7 +88,7 @@ struct Traffic: Sendable {
   private mutating func raiseFloor(_ category: SequenceCategory) {
     let end = counters.upcoming(category)
     var floor = SequenceNumber(category, floors[Int(category.rawValue)])
-    while floor != end, pending.find(floor) == nil { floor = floor.next }
+    while floor != end, pending.find(floor) == nil, transfers.pieces.find(floor) == nil { floor = floor.next }
     floors[Int(category.rawValue)] = floor.counter
   }
 
@@ -94,22 +99,32 @@ struct Traffic: Sendable {
 
   /// Puts a message into its queue, compressed where that helps and the other end can read it.
   mutating func accept(_ message: consuming QueuedMessage, _ speech: Speech) throws(SendError) {
-    guard message.body.count <= FrameHeader.maximumBodyCount else { throw .tooLong(message.body.count) }
+    guard message.body.count <= OutgoingTransfer.most else { throw .tooLong(message.body.count) }
     guard hasRoom(message.body.count, message.priority) else {
       fullQueues |= 1 << message.priority.rawValue
       throw .queueFull(message.priority)
     }
-    if speech.compresses, features.contains(.compression), let compressed = Deflate.compressed(message.body) {
+    if speech.compresses, message.body.count <= Deflate.largestCount, features.contains(.compression),
+      let compressed = Deflate.compressed(message.body)
+    {
       message.compression = 1
       message.body = compressed
     }
-    queues.append(message)
+    if message.kind == .data, message.body.count > OutgoingTransfer.least {
+      transfers.append(message)
+    } else {
+      queues.append(message)
+    }
   }
 
   /// Whether another message has room.
   func hasRoom(_ byteCount: Int, _ priority: Priority) -> Bool {
-    queues.hasRoom(priority, byteCount: byteCount, strategy.queues)
+    guard queues.hasRoom(priority, byteCount: byteCount, strategy.queues) else { return false }
+    return transfers.outgoing.isEmpty || queues.byteCount + transfers.byteCount + byteCount <= strategy.queues.bytes
   }
+
+  /// Whether nothing waits, for its turn or for its answer.
+  var isIdle: Bool { pending.isEmpty && queues.isEmpty && transfers.isEmpty }
 
   /// The priorities whose queues were full and are half empty now: the application is told of each once.
   mutating func roomAgain() -> [Priority] {
@@ -132,12 +147,67 @@ struct Traffic: Sendable {
 
   /// Takes the next message that may go out, with a number of its own, into the table of what waits for its answer.
   /// - Returns: its place there; `nil` when nothing may go out.
-  mutating func dequeue(isWeak: Bool, at now: Moment) -> Int32? {
+  mutating func dequeue(isWeak: Bool, urgentOnly: Bool = false, at now: Moment) -> Int32? {
     guard !queues.isEmpty, windowIsOpen(strategy), isNear(.normal), isNear(.media), isNear(.broadcast) else {
       return nil
     }
-    guard let message = queues.next(isWeak: isWeak, isIdle: pending.isEmpty, at: now) else { return nil }
+    guard let message = queues.next(isWeak: isWeak, isIdle: pending.isEmpty, urgentOnly: urgentOnly, at: now) else {
+      return nil
+    }
     return insert(message, at: now)
+  }
+
+  /// Takes the next piece of a large message that may go out, with a number of its own, into the table of pieces.
+  /// - Returns: its place there, the message, and whether it is its first piece and its last.
+  mutating func dequeuePiece(_ most: Int, at now: Moment) -> (
+    place: Int32, message: MessageID, isFirst: Bool, isLast: Bool
+  )? {
+    guard isNear(.media), let piece = transfers.nextPiece(most) else { return nil }
+    let sequence = counters.take(.media)
+    transfers.sent(sequence, of: piece.name, isLast: piece.isLast)
+    let place = transfers.pieces.insert(
+      sequence, id: piece.message.id, kind: .data, priority: piece.message.priority, compression: 0,
+      checksum: Checksum.of(piece.body.span.bytes), body: piece.body, acceptedAt: piece.message.acceptedAt, at: now)
+    return (place, piece.message.id, piece.isFirst, piece.isLast)
+  }
+
+  /// Takes a large message out of its line to be sent in one frame, for a peer that knows no pieces.
+  mutating func dequeueWhole(at now: Moment) -> Int32? {
+    guard let first = transfers.outgoing.first, windowIsOpen(strategy), isNear(.media), isNear(.broadcast) else {
+      return nil
+    }
+    transfers.outgoing.removeFirst()
+    return insert(first.message, at: now)
+  }
+
+  /// Writes the piece at `place` to a connection, which has `bit` in this session. - Returns: its bytes.
+  mutating func transmitPiece(
+    _ place: Int32, to output: inout OutgoingBytes, bit: UInt8, time: UInt32, _ speech: Speech, at now: Moment
+  ) -> Int {
+    let body = transfers.pieces[place].body
+    let header = FrameHeader(
+      version: version, kind: .data, sequence: transfers.pieces[place].sequence, time: time,
+      encryption: speech.encryptionLabel, compression: 0, session: wireID,
+      bodyCount: UInt32(truncatingIfNeeded: body.count), checksum: transfers.pieces[place].checksum)
+    output.append(header, body)
+    transfers.pieces.sent(place, on: bit, at: now)
+    return body.count
+  }
+
+  /// A frame that may be a piece of a large message; `nil` when it is none.
+  mutating func arrivedPiece(_ header: FrameHeader, _ body: RawSpan, limit: Int, keepsBytes: Bool)
+    -> Transfers.Arrival?
+  {
+    guard features.contains(.transfers), header.kind == .data, header.sequence.category == .media,
+      header.compression == 0, let piece = IncomingTransfer.Piece(body)
+    else { return nil }
+    if hasCome(header.sequence) { return .taken }
+    var filters = filters
+    defer { self.filters = filters }
+    return transfers.arrived(header, piece, body, limit: limit, keepsBytes: keepsBytes) { sequence in
+      guard let category = sequence.category else { return true }
+      return filters[Int(category.rawValue)].insert(sequence.counter)
+    }
   }
 
   /// Gives a frame its number and notes it.

@@ -8,6 +8,8 @@ enum Deflate {
   /// A body may be so many times as long as it is compressed, or `freeCount` if that is more. What is longer is made to fill
   /// memory, not to be read: text becomes four to ten times shorter, and zlib's format allows a factor of 1,032.
   static let largestRatio = 100
+  /// Longer bodies are not compressed: they are films and archives.
+  static let largestCount = 1 << 20
   /// See `largestRatio`.
   static let freeCount = 64 << 10
 

@@ -70,9 +70,13 @@ public struct Features: OptionSet, Hashable, Sendable, BitwiseCopyable {
   public static let levels = Features(rawValue: 0x20)
   /// What will not arrive is answered with the reason.
   public static let refusals = Features(rawValue: 0x40)
+  /// Large messages go in pieces.
+  public static let transfers = Features(rawValue: 0x80)
   /// What was accepted is kept in a store: it survives the server's process.
   public static let durable = Features(rawValue: 0x200)
 
   /// What this library can do.
-  public static let all: Features = [.basic, .compression, .receipts, .groups, .levels, .refusals, .durable]
+  public static let all: Features = [
+    .basic, .compression, .receipts, .groups, .levels, .refusals, .transfers, .durable,
+  ]
 }

@@ -60,6 +60,12 @@ public struct Tag: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
   public static let delivered = Tag(rawValue: 0xf021)
   /// A message that will not arrive: its number, the reason, and milliseconds after which to try again.
   public static let refused = Tag(rawValue: 0xf022)
+  /// The length of a message that goes in pieces, eight bytes; whether it is compressed, and its category.
+  public static let transfer = Tag(rawValue: 0xf025)
+  /// Where a piece belongs: the name of the transfer and the offset, eight bytes each.
+  public static let piece = Tag(rawValue: 0xf026)
+  /// The bytes of a piece.
+  public static let pieceBytes = Tag(rawValue: 0xf028)
   /// Which process of a client this is: eight bytes, drawn at its start.
   public static let instance = Tag(rawValue: 0xf023)
   /// How many seconds a device is remembered without a connection.

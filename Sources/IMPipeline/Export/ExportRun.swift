@@ -15,8 +15,8 @@ package func runExport(
   guard !options.isEmpty || options.redacts else {
     throw UsageError(message: "say what to export: with -Y, --lost, --conn, --session, --from or --to")
   }
-  guard !input.files.contains("-") else {
-    throw UsageError(message: "the capture is read twice, which standard input cannot be: name a file")
+  if let once = input.readOnce {
+    throw UsageError(message: "the capture is read twice, which \(once) cannot be: name a file")
   }
   let run = try Run(input: input, decode: decode, report: report)
   let range = try readRange(from: options.from, to: options.to)
@@ -191,7 +191,7 @@ private final class Export {
     let engine = run.engine(
       ExportSink.needs.union(needsMessages ? MessageSink.needs(hearsDecided: false) : []), exchangeCapacity: 1 << 18,
       cost: (0, MessageStore.costPerMessage, 0), sink: PairSink(sink, messages))
-    let driver = run.driver(engine, [CaptureIndex(messages)])
+    let driver = run.driver(engine)
     let errors = run.lead(driver)
     messages.end()
     return (driver, errors)
@@ -216,10 +216,11 @@ private final class Export {
     chosen.add(record, exchange)
     guard commented, choosesMessages, comments.count < Self.maximumComments, let first = record.copies.first
     else { return }
-    let number = record.sequence.map { " seq \($0)" } ?? ""
+    let sequence = record.sequence.map { " seq \($0)" } ?? ""
     let cause = exchange.cause.map { ", cause \($0.name)" } ?? ""
-    let place = Place(number: record.number, microseconds: first)
-    let text = "imdump: \(record.type)\(number): \(exchange.fate.name)\(cause)"
+    let number = PacketNumber.base(file: Int(record.capture)) | record.number
+    let place = Place(number: number, microseconds: first)
+    let text = "imdump: \(record.type)\(sequence): \(exchange.fate.name)\(cause)"
     comments[place] = comments[place].map { $0 + "\n" + text } ?? text
   }
 
@@ -274,19 +275,5 @@ private final class Export {
     }
     if redaction.fragments > 0 { say("\(count(redaction.fragments, "fragment")) of datagrams left out") }
     return redaction.leftOut.isEmpty && redaction.counts.gone == 0 ? .success : .failure
-  }
-}
-
-/// Has a sink know which capture is read.
-private final class CaptureIndex: Companion {
-  private let sink: MessageSink
-  private var count = 0
-
-  init?(_ place: RunPlace) throws(UsageError) { return nil }
-  init(_ sink: MessageSink) { self.sink = sink }
-
-  func opened(_ source: any PacketSource) throws(CaptureError) {
-    sink.capture = UInt32(clamping: count)
-    count += 1
   }
 }

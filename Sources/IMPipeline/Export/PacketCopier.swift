@@ -3,15 +3,14 @@ import IMWire
 
 /// Copies the packets that an export includes, in their order, up to one and then on from there.
 final class PacketCopier {
-  private let run: Run
   private let file: ExportFile
   private let selection: ExportSelection
   /// What stands for packets; `nil` where they are copied as they are.
   private let redaction: ExportRedaction?
   private let range: ExportRange?
   private let comment: (PacketRecord) -> String?
-  private var source: CaptureFile?
-  private var nextFile = 0
+  private let source: MergedCapture
+  private var isOver = false
   private var left: UInt64
   private var latest: PacketRecord?
   private var lastWritten: Timestamp?
@@ -24,51 +23,32 @@ final class PacketCopier {
     _ run: Run, to file: ExportFile, _ selection: ExportSelection, _ redaction: ExportRedaction?, _ range: ExportRange?,
     comment: @escaping (PacketRecord) -> String?
   ) {
-    (self.run, self.file, self.selection, self.redaction, self.range) = (run, file, selection, redaction, range)
+    (self.file, self.selection, self.redaction, self.range) = (file, selection, redaction, range)
     self.comment = comment
     left = run.input.packetLimit ?? .max
+    source = run.input.capture(stop: run.stopping.stop)
   }
 
   /// Copies packets until so many have been read, or some more: all of a batch.
   func copy(upTo end: UInt64) throws(CaptureError) {
-    while total < end, failure == nil, left > 0, try open() {
-      do throws(CaptureError) {
-        if let source, try source.nextBatch({ take($1, $0, source) }) { continue }
-      } catch  where error.code == .damaged || error.code == .truncated {
-        // Told when it was read for what is chosen; what stands in front of it counts.
-      }
-      source = nil
-    }
+    while total < end, failure == nil, left > 0, !isOver { isOver = try !source.nextBatch { take($1, $0) } }
     if let failure { throw failure }
+    // What is wrong with the files was told when they were read for what is chosen; what stands in front of it counts.
+    guard isOver, let error = source.failures.first(where: { $0.code != .damaged && $0.code != .truncated }) else { return }
+    throw error
   }
 
-  /// Opens the next file if none is open; false where there is none.
-  private func open() throws(CaptureError) -> Bool {
-    while source == nil {
-      guard nextFile < run.input.files.count else { return false }
-      nextFile += 1
-      do throws(CaptureError) {
-        source = try CaptureFile(
-          path: run.input.files[nextFile - 1], filter: run.input.captureFilter, stop: run.stopping.stop,
-          steps: run.input.steps)
-      } catch  where error.code == .damaged || error.code == .truncated {
-        continue
-      }
-    }
-    return true
-  }
-
-  private func take(_ records: Span<PacketRecord>, _ bytes: RawSpan, _ source: CaptureFile) {
+  private func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) {
     for i in 0..<Int(min(UInt64(records.count), left)) {
       total += 1
       if latest.map({ $0.timestamp < records[i].timestamp }) ?? true { latest = records[i] }
       do throws(CaptureError) {
         if let redaction {
           guard let record = redaction.rewrite(records[i], bytes) else { continue }
-          try write(record, redaction.packet.span.bytes, source)
+          try write(record, redaction.packet.span.bytes)
         } else {
           guard selection.includes(records[i], bytes) else { continue }
-          try write(records[i], bytes, source)
+          try write(records[i], bytes)
         }
       } catch {
         failure = error
@@ -78,7 +58,7 @@ final class PacketCopier {
     left -= min(UInt64(records.count), left)
   }
 
-  private func write(_ record: PacketRecord, _ bytes: RawSpan, _ source: CaptureFile) throws(CaptureError) {
+  private func write(_ record: PacketRecord, _ bytes: RawSpan) throws(CaptureError) {
     lastWritten = max(lastWritten ?? .distantPast, record.timestamp)
     let index = Int(record.interface)
     let name = index < source.interfaces.count ? source.interfaces[index].name : nil

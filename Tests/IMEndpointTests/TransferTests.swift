@@ -1,0 +1,175 @@
+import IMWire
+import Testing
+
+@testable import IMEndpoint
+
+/// Large messages, and what passes beside them.
+@Suite struct TransferTests {
+  /// Bytes that do not compress, and that are not alike anywhere.
+  static func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var random = TestGenerator(seed)
+    return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+  }
+
+  @Test func theWindowFollowsTheQueue() {
+    var window = DelayWindow()
+    func pass(_ bytes: Int, _ milliseconds: Int64, at second: Double) {
+      window.sent(bytes)
+      window.acknowledged(bytes, after: milliseconds * 1_000_000, at: .seconds(second))
+    }
+    let first = window.limit
+    for step in 0..<4 { pass(window.limit, 50, at: Double(step) / 100) }
+    #expect(window.limit == 16 * first)
+    // What is not used does not grow.
+    pass(first, 50, at: 0.5)
+    #expect(window.limit == 16 * first)
+    // One that is late may have been lost; three show a queue.
+    for _ in 0..<2 { pass(first, 300, at: 1) }
+    #expect(window.limit == 16 * first)
+    for _ in 0..<30 { pass(first, 300, at: 1) }
+    #expect(window.limit == first)
+    // Between short and long it stays.
+    for _ in 0..<10 { pass(first, 160, at: 2) }
+    #expect(window.limit == first)
+    window.sent(first)
+    #expect(!window.takesMessages)
+    window.released(first)
+    window.sent(window.pieceCount, isPiece: true)
+    #expect(window.takesMessages && window.takesPieces)
+    window.sent(window.pieceCount, isPiece: true)
+    #expect(window.takesMessages && !window.takesPieces)
+  }
+
+  /// Pieces in any order, some of them twice, are the message.
+  @Test(arguments: UInt64(1)...6) func piecesInAnyOrder(seed: UInt64) throws {
+    var random = TestGenerator(seed)
+    let body = Self.noise(Int.random(in: 40_000...300_000, using: &random), seed: seed)
+    var sender = Transfers()
+    sender.append(
+      QueuedMessage(
+        id: MessageID(rawValue: 1), kind: .data, category: .media, priority: .normal, compression: 1, body: body,
+        acceptedAt: .seconds(1)))
+    var frames: [(FrameHeader, [UInt8])] = []
+    while let piece = sender.nextPiece(Int.random(in: 1_000...20_000, using: &random)) {
+      let header = FrameHeader(
+        kind: .data, sequence: SequenceNumber(.media, UInt32(frames.count + 1)), time: 0, session: 1)
+      frames.append((header, piece.body))
+    }
+    let last = try #require(frames.last?.0.sequence)
+    var receiver = Transfers()
+    var seen: Set<SequenceNumber> = []
+    var whole: [(FrameHeader, [UInt8])] = []
+    for (header, frame) in (frames + frames.dropLast()).shuffled(using: &random) {
+      let bytes = frame.span.bytes
+      let found = IncomingTransfer.Piece(bytes)
+      let piece = try #require(found)
+      if whole.isEmpty {
+        let arrival = receiver.arrived(header, piece, bytes, limit: .max, keepsBytes: true) { seen.insert($0).inserted }
+        if case .whole(let header, let body) = arrival { whole.append((header, body)) }
+      }
+    }
+    #expect(whole.count == 1 && whole.first?.1 == body)
+    #expect(whole.first?.0.sequence == last && whole.first?.0.compression == 1)
+    #expect(receiver.incomingBytes == 0)
+    for count in 0..<200 { _ = IncomingTransfer.Piece(Array(frames[0].1.prefix(count)).span.bytes) }
+  }
+
+  /// A piece that says that it lies far behind takes the memory of its bytes.
+  @Test func memoryFollowsWhatCame() throws {
+    var transfers = Transfers()
+    var body: [UInt8] = []
+    TLV.append(.transfer, TLV.bigEndian(UInt64(60 << 20)) + [0, 3], to: &body)
+    TLV.append(.piece, TLV.bigEndian(UInt64(9)) + TLV.bigEndian(UInt64(50 << 20)), to: &body)
+    TLV.append(.pieceBytes, [1, 2, 3], to: &body)
+    let header = FrameHeader(kind: .data, sequence: SequenceNumber(.media, 1), time: 0, session: 1)
+    let found = IncomingTransfer.Piece(body.span.bytes)
+    let piece = try #require(found)
+    let arrival = transfers.arrived(header, piece, body.span.bytes, limit: 64 << 20, keepsBytes: true) { _ in true }
+    guard case .taken = arrival else { return #expect(Bool(false)) }
+    #expect(transfers.incomingBytes == 3)
+    let other = transfers.arrived(header, piece, body.span.bytes, limit: 1 << 20, keepsBytes: true) { _ in true }
+    guard case .refused = other else { return #expect(Bool(false)) }
+    #expect(transfers.incomingBytes == 0)
+  }
+
+  /// A film over a thin link, and small messages beside it: the film takes the time that the link needs, and the others
+  /// hardly notice.
+  @Test func aFilmHoldsNothingUp() throws {
+    // 128 kB a second, 25 ms each way.
+    let simulation = Simulation(Conditions(delay: 0.025, rate: 128_000), seed: 1)
+    simulation.sendsAtMost = 32_768
+    var (films, texts): ([[UInt8]], Int) = ([], 0)
+    simulation.onServerEvent = { event, inbox in
+      guard case .message(let message) = event else { return }
+      let body = inbox.body(of: message)
+      if body.count > 1_000 { films.append(Array(body)) } else { texts += 1 }
+    }
+    var sentAt: [MessageID: Double] = [:]
+    var (waits, filmAt): ([Double], Double?) = ([], nil)
+    let (client, session) = try simulation.addClient()
+    simulation.run(until: 1_001)
+    let film = Self.noise(1_280_000)
+    let id = try simulation.clients[client].send(body: film, category: .media, in: session, at: simulation.moment)
+    simulation.onClientEvent = { _, event, _ in
+      guard case .progress(let message, _, .accepted) = event else { return }
+      if message == id { filmAt = simulation.now - 1_001 }
+      if let at = sentAt[message] { waits.append(simulation.now - at) }
+    }
+    simulation.settle(client: client)
+    for step in 0..<20 {
+      simulation.after(Double(step) / 2 + 0.1) {
+        let message = try? simulation.clients[client].send(
+          Message(.text("beside"), to: nil), in: session, at: simulation.moment)
+        if let message { sentAt[message] = simulation.now }
+        simulation.settle(client: client)
+      }
+    }
+    simulation.run(until: 1_030)
+    #expect(films == [film] && texts == 20 && waits.count == 20)
+    #expect(filmAt.map { $0 >= 10 && $0 <= 11.5 } == true, "\(filmAt ?? 0)")
+    #expect(waits.max() ?? 9 <= 0.6, "\(waits)")
+    #expect(simulation.clients[client].metrics.messagesRetried == 0)
+  }
+
+  /// Connections that are lost in the middle: what has arrived does not go out again.
+  @Test(arguments: [UInt64(1), 2, 3]) func aFilmGoesOnWhereItWas(seed: UInt64) throws {
+    let simulation = Simulation(
+      Conditions(delay: 0.025, loss: 0.02, outages: [1_003...1_005, 1_008...1_009.5], rate: 128_000), seed: seed)
+    simulation.sendsAtMost = 32_768
+    var films: [[UInt8]] = []
+    simulation.onServerEvent = { event, inbox in
+      if case .message(let message) = event { films.append(Array(inbox.body(of: message))) }
+    }
+    let (client, session) = try simulation.addClient()
+    simulation.run(until: 1_001)
+    let film = Self.noise(1_000_000, seed: seed)
+    try simulation.clients[client].send(body: film, category: .media, in: session, at: simulation.moment)
+    simulation.settle(client: client)
+    for moment in [2.0, 6, 11] { simulation.after(moment) { simulation.resetAll() } }
+    simulation.run(until: 1_060)
+    #expect(films == [film])
+    #expect(simulation.clients[client].waiting(in: session) == (0, 0))
+    #expect(simulation.clients[client].metrics.bytesSent < 1_300_000, "\(simulation.clients[client].metrics.bytesSent)")
+  }
+
+  /// A peer that knows no pieces gets one frame; what no frame can carry fails.
+  @Test func withoutPiecesOneFrame() throws {
+    var server = ServerConfiguration(seed: 1)
+    server.speech.features.remove(.transfers)
+    let simulation = Simulation(server: server, seed: 1)
+    var counts: [Int] = []
+    var reasons: [FailureReason] = []
+    simulation.onServerEvent = { event, inbox in
+      if case .message(let message) = event { counts.append(inbox.body(of: message).count) }
+    }
+    simulation.onClientEvent = { _, event, _ in if case .failure(_, _, let reason) = event { reasons.append(reason) } }
+    let (client, session) = try simulation.addClient()
+    for count in [200_000, 11 << 20, 50_000] {
+      try simulation.clients[client].send(
+        body: [UInt8](repeating: 7, count: count), category: .media, in: session, at: simulation.moment)
+      simulation.settle(client: client)
+      simulation.run(until: simulation.now + 5)
+    }
+    #expect(counts == [200_000, 50_000] && reasons == [.tooLarge])
+  }
+}
