@@ -24,7 +24,8 @@ final class ExportSelection {
 
   /// The connections by the ends that they are between, and by the time at which they began: ports are used again.
   private var spans: [Span] = []
-  /// Where in `spans` the first connection between two ends is, by their hash, and 1 more; 0 for nowhere.
+  /// Where in `spans` a connection between two ends is, by their hash, and 1 more; 0 for nowhere. At first it is the first one, then the
+  /// one that was asked for last.
   private var slots: [UInt32]
   private let range: ExportRange?
   private var finder = EndpointFinder()
@@ -60,7 +61,7 @@ final class ExportSelection {
   /// About how many bytes of memory it takes.
   var byteCount: Int { spans.count * MemoryLayout<Span>.stride + slots.count * 4 + wanted.count * 32 }
 
-  /// Where the first connection between two ends stands in `slots`, or would.
+  /// Where two ends stand in `slots`, or would.
   private func slot(_ ends: EndpointPair) -> Int {
     var slot = ends.hashValue & (slots.count - 1)
     while slots[slot] != 0, spans[Int(slots[slot]) - 1].ends != ends { slot = (slot + 1) & (slots.count - 1) }
@@ -82,10 +83,13 @@ final class ExportSelection {
 
   /// Where the wanted connection of a packet of that time between two ends is, for `self[]`.
   func place(_ ends: EndpointPair, _ time: Timestamp) -> Int? {
-    let first = Int(slots[slot(ends)]) - 1
-    guard first >= 0 else { return nil }
-    var place = first
+    let slot = slot(ends)
+    guard slots[slot] != 0 else { return nil }
+    // From the one of the packet before: times go on, as a rule.
+    var place = Int(slots[slot]) - 1
     while place + 1 < spans.count, spans[place + 1].firstSeen <= time, spans[place + 1].ends == ends { place += 1 }
+    while place > 0, spans[place].firstSeen > time, spans[place - 1].ends == ends { place -= 1 }
+    slots[slot] = UInt32(place + 1)
     guard spans[place].isWanted, range?.contains(time) ?? true || time <= spans[place].opening else { return nil }
     return place
   }
