@@ -34,6 +34,9 @@ package final class CaptureFingerprint: EngineSink {
   /// No messages.
   package init() {}
 
+  /// Nothing more is told of the capture.
+  package func end() { hashes = NumberTable() }
+
   /// What is told from here on is the other capture.
   package func beginOther() {
     hashes = NumberTable()

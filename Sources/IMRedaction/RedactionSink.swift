@@ -79,6 +79,9 @@ package final class RedactionSink: EngineSink {
     generations.append(Generation())
   }
 
+  /// Forgets all new bytes: the packets are written.
+  package func clear() { (generations, used) = ([Generation()], 0) }
+
   /// Puts what was made in order, so that it can be applied.
   package func settle() {
     for i in generations.indices {

@@ -56,6 +56,7 @@ final class ExportRedaction {
     guard goesOn, !run.stopping.stop.isStopped else { return }
     sink.settle()
     _ = copy(.max)
+    sink.clear()
   }
 
   /// Has `packet` be what stands for a packet, and gives its record; `nil` for one that is not exported.

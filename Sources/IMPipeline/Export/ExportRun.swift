@@ -108,14 +108,7 @@ private final class Export {
       keepsUndecoded: isAll || !options.connections.isEmpty,
       followsSessions: choosesMessages || !options.connections.isEmpty, findsOpenings: range != nil,
       memory: run.decode.memory)
-    let (driver, errors) = try choose(sink, commented: file.hasComments)
-    var status: ExitStatus
-    if places == nil {
-      status = run.conclude(driver, errors, output, summary: false)
-    } else {
-      for error in errors { say(error.description) }
-      status = errors.reduce(.success) { max($0, ExitStatus($1)) }
-    }
+    var status = try read(sink, commented: file.hasComments)
     // What was not read yet cannot be chosen: half of a choice would look like all of it.
     if run.stopping.stop.isStopped { return status }
     for session in sessions { serials.formUnion(sink.serials(ofSession: session)) }
@@ -154,6 +147,16 @@ private final class Export {
     guard file.isRegular, messageCount > 0 else { return status }
     status = max(status, try verify())
     return status
+  }
+
+  /// Reads for what is chosen, and says how that went. What it was decoded with is gone then: the next engine takes as much memory.
+  @inline(never)
+  private func read(_ sink: ExportSink, commented: Bool) throws(UsageError) -> ExitStatus {
+    let (driver, errors) = try choose(sink, commented: commented)
+    fingerprint?.end()
+    guard places != nil else { return run.conclude(driver, errors, output, summary: false) }
+    for error in errors { say(error.description) }
+    return errors.reduce(.success) { max($0, ExitStatus($1)) }
   }
 
   /// Copies all packets, behind the decoder where they are rewritten.
