@@ -97,7 +97,7 @@ let package = Package(
       "IMProfile", ["IMEngine", "IMFields", "IMYAML", "IMWire"],
       resources: [.embedInCode("Profiles"), .embedInCode("Export/dissector.lua")], isCold: true, isQuick: true),
     room("IMInference", ["IMEngine", "IMWire"], isCold: true, isQuick: true),
-    room("IMRedaction", ["IMEngine", "IMFields", "IMWire"], isCold: true),
+    room("IMRedaction", ["IMEngine", "IMFields", "IMWire"]),
     room("IMMetrics", ["IMEngine", "IMWire"]),
     room("IMFilter", ["IMWire"]),
     room("IMOwners", ["IMWire"], isCold: true),

@@ -21,14 +21,19 @@ package struct ReadingSteps: Sendable {
 /// allocation. The buffer grows only when a whole buffer of bytes of one record has arrived.
 package final class CaptureFile: PacketSource {
   private var input: CaptureInput
-  private let path: String
+  /// The name for messages.
+  let path: String
   private let stopSwitch: StopSwitch
   /// Owns the programs that the walkers run.
   private let filter: PacketFilter?
 
   /// The bytes that were read and not yet used stand at [start, end) of `capacity`; `slack` more follow.
   private var buffer: UnsafeMutableRawPointer
-  private var capacity = 2 * FileInput.step
+  private var capacity: Int
+  /// The most bytes that are buffered: of a longer record or block nothing is read.
+  private let mostBytes: Int
+  /// What the packets' numbers begin after.
+  private let base: UInt64
   private var start = 0
   private var end = 0
   /// Where in the capture the byte at `start` stands.
@@ -43,13 +48,18 @@ package final class CaptureFile: PacketSource {
 
   /// Opens the capture at `path` (`-` is standard input), reads its header, and compiles `filter`.
   ///
-  /// A pipe is waited for. Throws `.notFound`, `.noPermission`, `.notACapture`, `.emptyFile`, `.unsupported`,
+  /// The packets' numbers are those of the file with the index `file`; see `PacketNumber`. A record or block of more than `mostBytes`
+  /// bytes ends the reading with an error. A pipe is waited for. Throws `.notFound`, `.noPermission`, `.notACapture`, `.emptyFile`, `.unsupported`,
   /// `.truncated` (inside the header), `.badFilter`; for a pcapng file a bad filter is noticed at the first packet.
   package init(
-    path: String, filter: String? = nil, stop: StopSwitch = StopSwitch(), steps: ReadingSteps = ReadingSteps()
+    path: String, filter: String? = nil, stop: StopSwitch = StopSwitch(), steps: ReadingSteps = ReadingSteps(),
+    opener: CaptureOpener = .system, file: Int = 0, mostBytes: Int = .max
   ) throws(CaptureError) {
-    input = try CaptureInput.open(path: path, stop: stop, step: steps.bytes)
-    batch = RecordBatch(limit: steps.packets)
+    input = try CaptureInput.open(path: path, stop: stop, step: steps.bytes, opener: opener)
+    base = PacketNumber.base(file: file)
+    batch = RecordBatch(limit: steps.packets, base: base)
+    capacity = 2 * min(max(steps.bytes, 4_096), FileInput.step)
+    self.mostBytes = mostBytes
     self.path = path
     stopSwitch = stop
     let packetFilter = filter.map { PacketFilter($0, subject: path) }
@@ -78,6 +88,13 @@ package final class CaptureFile: PacketSource {
 
   /// See `PacketSource.nextBatch`.
   package func nextBatch(_ body: (RawSpan, Span<PacketRecord>) -> Void) throws(CaptureError) -> Bool {
+    guard try advance() else { return false }
+    withBatch(0..<batch.count, body)
+    return true
+  }
+
+  /// Makes the next packets the batch; false when there will be no more. What was the batch before is gone.
+  func advance() throws(CaptureError) -> Bool {
     while !hasEnded, !stopSwitch.isStopped {
       switch lastEnd {
       case .full: break
@@ -92,15 +109,38 @@ package final class CaptureFile: PacketSource {
         throw error
       }
       walk()
-      if batch.count > 0 {
-        // SAFETY: the buffer has `slack` bytes after `end`, and lives as long as self.
-        let bytes = RawSpan(_unsafeStart: UnsafeRawPointer(buffer), byteCount: end &+ PacketRecord.slack)
-        let records = UnsafePointer(batch.records)
-        body(bytes, Span(_unsafeStart: records, count: batch.count))
-        return true
-      }
+      if batch.count > 0 { return true }
     }
+    batch.count = 0
     return false
+  }
+
+  /// Hands packets of the batch to `body`.
+  func withBatch(_ range: Range<Int>, _ body: (RawSpan, Span<PacketRecord>) -> Void) {
+    // SAFETY: the buffer has `slack` bytes after `end`, and lives as long as self; `range` is one of the batch's records.
+    let bytes = RawSpan(_unsafeStart: UnsafeRawPointer(buffer), byteCount: end &+ PacketRecord.slack)
+    let records = UnsafePointer(batch.records + range.lowerBound)
+    body(bytes, Span(_unsafeStart: records, count: range.count))
+  }
+
+  /// The packets of the batch; they stand in `bytes`. Both are valid until `advance` is called.
+  var records: UnsafePointer<PacketRecord> { UnsafePointer(batch.records) }
+  /// How many there are.
+  var recordCount: Int { batch.count }
+  /// The memory that the records' offsets count in.
+  var bytes: UnsafeRawPointer { UnsafeRawPointer(buffer) }
+
+  /// Whether it is a regular file.
+  var isRegular: Bool { input.isRegular }
+
+  /// See `FileInput.closesBetweenReads`.
+  func closesBetweenReads() { input.closesBetweenReads() }
+
+  /// Gives the interfaces of the batch's packets other indices: those that `indices` has in the places of their own.
+  func renumberInterfaces(_ indices: [UInt16]) {
+    for i in 0..<batch.count where Int(batch.records[i].interface) < indices.count {
+      batch.records[i].interface = indices[Int(batch.records[i].interface)]
+    }
   }
 
   /// See `PacketSource.batchOffset`. It holds while `body` runs: the batch has been stepped over by then.
@@ -109,8 +149,8 @@ package final class CaptureFile: PacketSource {
   /// Counts so far.
   package var statistics: CaptureStatistics {
     var statistics = batch.statistics
-    statistics.received = batch.number
-    statistics.filteredOut = batch.number &- statistics.delivered
+    statistics.received = batch.number &- base
+    statistics.filteredOut = batch.number &- base &- statistics.delivered
     statistics.droppedByKernel = pcapng?.drops.kernelTotal
     statistics.droppedByInterface = pcapng?.drops.interfaceTotal
     return statistics
@@ -166,7 +206,16 @@ package final class CaptureFile: PacketSource {
       start = 0
       end = left
     }
-    if end == capacity { try grow() }
+    if end == capacity {
+      guard capacity < mostBytes else {
+        hasEnded = true
+        throw CaptureError(
+          .unsupported, path,
+          "\(element) at offset \(position) has more than the \(mostBytes >> 20) MiB that are buffered of each of several files; read this file alone, or with --in-order",
+          offset: position, wanted: UInt64(count), available: UInt64(left))
+      }
+      try grow()
+    }
     let room = UnsafeMutableRawBufferPointer(start: buffer + end, count: capacity - end)
     let received: Int
     do throws(CaptureError) {

@@ -13,15 +13,17 @@ struct CaptureInput: ~Copyable {
   private var hasEnded = false
 
   /// Opens `path` (`-` is standard input) and looks whether it is packed. A read asks for `step` bytes at most.
-  static func open(path: String, stop: StopSwitch, step: Int = FileInput.step) throws(CaptureError) -> CaptureInput {
-    var input = CaptureInput(try FileInput(path: path, stop: stop, step: step))
+  static func open(
+    path: String, stop: StopSwitch, step: Int = FileInput.step, opener: CaptureOpener = .system
+  ) throws(CaptureError) -> CaptureInput {
+    var input = CaptureInput(try FileInput(path: path, stop: stop, step: step, opener: opener), step: step)
     try input.detectPacking()
     return input
   }
 
-  private init(_ file: consuming FileInput) {
+  private init(_ file: consuming FileInput, step: Int) {
     self.file = file
-    pending = .allocate(byteCount: FileInput.step, alignment: 16)
+    pending = .allocate(byteCount: min(max(step, 4_096), FileInput.step), alignment: 16)
     inflater = nil
   }
 
@@ -37,6 +39,12 @@ struct CaptureInput: ~Copyable {
   }
 
   deinit { pending.deallocate() }
+
+  /// Whether it is a regular file.
+  var isRegular: Bool { file.isRegular }
+
+  /// See `FileInput.closesBetweenReads`.
+  mutating func closesBetweenReads() { file.closesBetweenReads() }
 
   /// Whether the file is packed.
   var isPacked: Bool { inflater != nil }

@@ -13,6 +13,8 @@ package struct CaptureStatistics: Equatable, Sendable {
   package var received: UInt64? = 0
   /// Packets the filter left out; nil for a live capture, where the kernel filters and does not count.
   package var filteredOut: UInt64? = 0
+  /// Of those, packets that match the filter behind tags or in a tunnel, where it does not look.
+  package var hidden = HiddenCounts()
   /// Packets captured after the stop was asked for, read and left out.
   package var afterStop: UInt64 = 0
   /// Packets lost because the kernel's buffer was full; from a pcapng file, what its statistics blocks say.

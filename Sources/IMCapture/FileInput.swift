@@ -7,18 +7,26 @@ struct FileInput: ~Copyable {
 
   /// The name for messages.
   let path: String
-  private let descriptor: Int32
+  /// Negative between reads of a file that is opened for each.
+  private var descriptor: Int32
+  private let opener: CaptureOpener
   private let isOwned: Bool
-  private let isRegular: Bool
+  /// Whether it is a regular file.
+  let isRegular: Bool
+  /// Which file it is, so that no other one is read on.
+  private let device: dev_t, inode: ino_t
+  private var isOpenedForReads = false
   private let stop: StopSwitch
   private let step: Int
   /// Bytes read so far.
   private(set) var position: UInt64 = 0
 
-  /// Opens `path`, `-` for standard input. A read asks for `step` bytes at most.
-  init(path: String, stop: StopSwitch, step: Int = Self.step) throws(CaptureError) {
-    let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .system(path, "open", Glibc.errno) }
+  /// Opens `path` by `opener`, `-` for standard input. A read asks for `step` bytes at most.
+  init(
+    path: String, stop: StopSwitch, step: Int = Self.step, opener: CaptureOpener = .system
+  ) throws(CaptureError) {
+    let descriptor = path == "-" ? STDIN_FILENO : opener.open(path)
+    guard descriptor >= 0 else { throw .system(path, "open", -descriptor) }
     var status = stat()
     let isKnown = fstat(descriptor, &status) == 0
     if isKnown, status.st_mode & S_IFMT == S_IFDIR {
@@ -27,6 +35,8 @@ struct FileInput: ~Copyable {
     }
     self.path = path
     self.descriptor = descriptor
+    self.opener = opener
+    (device, inode) = (status.st_dev, status.st_ino)
     self.stop = stop
     self.step = max(1, step)
     isOwned = path != "-"
@@ -35,12 +45,41 @@ struct FileInput: ~Copyable {
   }
 
   deinit {
-    if isOwned { close(descriptor) }
+    if isOwned, descriptor >= 0 { close(descriptor) }
+  }
+
+  /// Has a regular file opened for each read from now on, and closed after it: for one of more files than may be open at a time.
+  mutating func closesBetweenReads() {
+    guard isRegular, isOwned, !isOpenedForReads else { return }
+    isOpenedForReads = true
+    close(descriptor)
+    descriptor = -1
+  }
+
+  /// Opens the file again, where it was closed after the last read.
+  private mutating func reopen() throws(CaptureError) {
+    let descriptor = opener.open(path)
+    guard descriptor >= 0 else { throw .system(path, "open", -descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_dev == device, status.st_ino == inode,
+      let offset = off_t(exactly: position), lseek(descriptor, offset, SEEK_SET) == offset
+    else {
+      close(descriptor)
+      throw CaptureError(.ioError, path, "is another file than when it was opened first")
+    }
+    self.descriptor = descriptor
   }
 
   /// Reads what is there into `target`, at most `step` bytes.  Returns 0 at the end, or when a stop was asked for while
   /// a pipe had nothing to give.
   mutating func read(into target: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Int {
+    if isOpenedForReads { try reopen() }
+    defer {
+      if isOpenedForReads {
+        close(descriptor)
+        descriptor = -1
+      }
+    }
     while true {
       guard isRegular || waitForBytes() else { return 0 }
       let count = Glibc.read(descriptor, target.baseAddress, min(target.count, step))

@@ -13,6 +13,10 @@ package protocol PacketSource: AnyObject {
   /// Where in the capture, unpacked, the first byte of the bytes stands that `nextBatch` is handing out; `nil` but for a file.
   var batchOffset: UInt64? { get }
 
+  /// Where in its capture, unpacked, the bytes of each packet begin that `nextBatch` is handing out; empty where `batchOffset` says so, and
+  /// for a live capture. The packets' numbers say which capture that is.
+  var packetOffsets: [UInt64] { get }
+
   /// What has been counted so far.
   var statistics: CaptureStatistics { get }
 
@@ -25,6 +29,11 @@ package protocol PacketSource: AnyObject {
   /// Asks the source to end: a file at the next batch, a live capture after it has handed out what the kernel had
   /// accepted before this call.  Safe in a signal handler and from any thread.
   func stop()
+}
+
+extension PacketSource {
+  /// None.
+  package var packetOffsets: [UInt64] { [] }
 }
 
 /// Something a capture noticed that does not end it.

@@ -71,7 +71,10 @@ struct PcapWalker {
       number &+= 1
       let packet = offset &+ headerLength
       offset &+= length
-      if !isPlain, let program, !program.accepts(bytes + packet, captured: captured, original: original) { continue }
+      if !isPlain, let program, !program.accepts(bytes + packet, captured: captured, original: original) {
+        batch.leaveOut(bytes + packet, captured: captured, original: original, linkType: linkType, program)
+        continue
+      }
       appender.append(
         PacketRecord(
           timestamp: time, number: number, offset: UInt32(truncatingIfNeeded: packet), capturedLength: captured,

@@ -170,6 +170,7 @@ struct PcapngWalker {
       guard program.accepts(packet, captured: captured, original: original) else {
         batch.number &+= 1
         batch.time = time
+        batch.leaveOut(packet, captured: captured, original: original, linkType: lanes[lane].linkType, program)
         return nil
       }
     }

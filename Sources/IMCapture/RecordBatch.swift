@@ -16,12 +16,15 @@ struct RecordBatch: ~Copyable {
   var number: UInt64 = 0
   /// The time of the last record seen.
   var time = Timestamp(nanoseconds: 0)
+  private var hiddenFinder = HiddenFinder()
   /// Counts of all batches so far.
   var statistics = CaptureStatistics()
 
-  init(limit: Int = Self.capacity) {
+  /// A batch of at most `limit` records, the first of which gets the number after `base`.
+  init(limit: Int = Self.capacity, base: UInt64 = 0) {
     self.limit = min(max(1, limit), Self.capacity)
-    records = .allocate(capacity: Self.capacity)
+    records = .allocate(capacity: self.limit)
+    number = base
   }
 
   deinit { records.deallocate() }
@@ -37,6 +40,15 @@ struct RecordBatch: ~Copyable {
         timestamp: time, number: number, offset: UInt32(truncatingIfNeeded: offset), capturedLength: captured,
         originalLength: original, linkType: linkType, interface: interface))
     take(appender)
+  }
+
+  /// Takes note of a packet that the filter has left out.
+  @inline(never)
+  mutating func leaveOut(
+    _ packet: UnsafeRawPointer, captured: UInt32, original: UInt32, linkType: UInt16, _ program: PacketFilter.Program
+  ) {
+    let kind = hiddenFinder.kind(packet, captured: captured, original: original, linkType: linkType, program)
+    if let kind { statistics.hidden[kind] &+= 1 }
   }
 
   /// Where the next records go, as a value that a loop can keep in registers; `take` makes them the batch's.

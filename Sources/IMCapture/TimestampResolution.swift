@@ -1,7 +1,7 @@
 import IMWire
 
 /// The unit a capture counts time in: a second divided by a power of ten or of two.
-package struct TimestampResolution: Equatable, Sendable {
+package struct TimestampResolution: Hashable, Sendable {
   /// The power: 6 with `isBinary` false is the microsecond.
   package var exponent: UInt8
   /// Whether the unit is 2⁻ᵉ of a second instead of 10⁻ᵉ.

@@ -19,7 +19,9 @@ extension ECSSink {
     let endpoint = record.pointee.endpoint ?? servers.index(of: report)
     guard let endpoint else {
       // What a carrier did wrong may be why nothing was decoded.
-      if report.isFinal { tellEarly(record) { [.proxyHeader, .webSocketFrame, .notInflated].contains($0) } }
+      if report.isFinal {
+        tellEarly(record) { [.proxyHeader, .webSocketFrame, .notInflated, .webSocketMask].contains($0) }
+      }
       return
     }
     let told = ReportCounts(report)

@@ -67,7 +67,7 @@ extension ECSWriter {
     case .orphanAck, .unanswered, .lateAck, .heartbeatMissed, .timestampWindow: "tracking"
     case .checksumMismatch, .resynchronised, .frameCut, .unsupportedVersion, .incompleteTag, .incompleteLength,
       .incompleteValue, .tlvLimit, .nestedTooDeep, .duplicateTag, .compressLabelOnly, .inflateLimit, .malformedBody,
-      .unknownType, .proxyHeader, .webSocketFrame, .notInflated:
+      .unknownType, .proxyHeader, .webSocketFrame, .notInflated, .webSocketMask:
       "decode"
     }
   }
@@ -173,6 +173,7 @@ extension ECSWriter {
     case .proxyHeader: "a PROXY header that cannot be believed"
     case .webSocketFrame: "bytes that are no WebSocket frame were skipped"
     case .notInflated: "a compressed WebSocket message cannot be inflated"
+    case .webSocketMask: "WebSocket frames are masked by the server, or not by the client"
     }
   }
 }

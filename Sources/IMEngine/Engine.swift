@@ -114,6 +114,7 @@ package struct Engine: ~Copyable {
         Bytes(datagram.span.bytes), connections.reassembler.flows.hasher.hash(segment.pointee.key))
     case .skipped(let reason):
       shared.ledger.pointee.skipped[Int(reason.rawValue)] &+= 1
+      packets.parser.noteSkipped(reason)
       if reason == .linkType, unknownLinkTypes.count < 16 { unknownLinkTypes.insert(record.linkType) }
     }
   }
@@ -187,9 +188,17 @@ extension Engine {
   /// What TLS connections said of themselves, by serial number.
   package var tls: [UInt32: TLSHello] { connections.streams.tlsHellos }
 
-  /// The ports with the most undecoded bytes, busiest first.
-  package func busiestUndecodedPorts(_ count: Int) -> [(port: UInt16, bytes: UInt64)] {
+  /// The ports with the most undecoded bytes, busiest first, with what they look like; `nil` where that may be a protocol.
+  package func busiestUndecodedPorts(_ count: Int) -> [(port: UInt16, bytes: UInt64, look: UndecodedLook?)] {
     connections.streams.undecoded.busiest(count)
+  }
+
+  /// Packets that are no TCP, by what they are.
+  package func unread(_ kind: UnreadKind) -> UInt64 { packets.parser.unread.count(kind) }
+
+  /// The ports with the most packets of UDP that is not read, busiest first; of each packet the lower one counts.
+  package func busiestDatagramPorts(_ count: Int) -> [(port: UInt16, packets: UInt64)] {
+    packets.parser.unread.busiestPorts(count)
   }
 
   /// Bytes held beyond holes, in all directions.

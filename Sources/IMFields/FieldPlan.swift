@@ -58,17 +58,18 @@ package final class FieldPlan: Sendable {
   /// Tables that name numbers.
   package let enums: [[UInt64: String]]
   /// Steps that read a header, from its first byte.
-  let header: [FieldStep]
+  let header: FieldSteps
   /// What must hold of the header for the body to be read.
   let readable: [FieldCondition]
   /// Layouts that messages share.
-  let layouts: [[FieldStep]]
+  let layouts: [FieldSteps]
   /// Tables of elements.
   let tables: [ElementTable]
-  /// Steps that read a body, by the name of the type; `*` for all others.
-  let messages: [String: [FieldStep]]
+  /// Steps that read a body, by the name of the type; those of all others, if there are some.
+  private let messages: [String: FieldSteps]
+  private let otherMessages: FieldSteps?
   /// What is made of the fields in the end, whether or not the body was whole.
-  let derived: [FieldStep]
+  let derived: FieldSteps
   /// The field that tells a connection's variant of the protocol, and its value in the variant; negative without one.
   let variable: Int, variant: UInt64
   /// The classes of values that the profile hides beside credentials.
@@ -77,39 +78,51 @@ package final class FieldPlan: Sendable {
   package let remembers: Bool
   /// What reading and printing ask of each field.
   let traits: [Traits]
-  /// The fields' names as keys of JSON, with quotation marks and colon.
-  package let keys: [String]
+  /// The fields' names as keys of JSON, with quotation marks and colon, one behind the other.
+  package let keyText: [UInt8]
   /// Whether there are fields that are for conditions only.
   let hasUnshown: Bool
 
   /// What reading and printing ask of a field, in few bytes.
   struct Traits: BitwiseCopyable {
     var isRepeated, isShown, isCredential, isHidden: Bool
+    /// Whether its value is noted as it is.
+    let isPlain: Bool
     var names: Int32
+    /// Where its key is among all.
+    fileprivate var keyStart = 0, keyEnd = 0
   }
+
+  /// A plan that names no field.
+  package static let none = FieldPlan(Draft())
 
   /// A plan of what was compiled.
   package init(_ draft: Draft) {
     fields = draft.fields
     enums = draft.enums
-    header = draft.header
+    header = FieldSteps(draft.header)
     readable = draft.readable
-    layouts = draft.layouts
+    layouts = draft.layouts.map { FieldSteps($0) }
     tables = draft.tables
-    messages = draft.messages
-    derived = draft.derived
+    messages = draft.messages.filter { $0.key != "*" }.mapValues { FieldSteps($0) }
+    otherMessages = draft.messages["*"].map { FieldSteps($0) }
+    derived = FieldSteps(draft.derived)
     variable = draft.variable
     variant = draft.variant
     hidden = draft.hidden
     remembers = draft.remembers
     let hidden = draft.hidden
+    var keyText: [UInt8] = []
     traits = draft.fields.map { info in
       let isCredential = info.sensitivity == .credential
+      let isHidden = isCredential || info.sensitivity.map(hidden.contains) ?? false
+      let keyStart = keyText.count
+      keyText += "\"\(info.name)\":".utf8
       return Traits(
-        isRepeated: info.isRepeated, isShown: info.isShown, isCredential: isCredential,
-        isHidden: isCredential || info.sensitivity.map(hidden.contains) ?? false, names: Int32(info.names))
+        isRepeated: info.isRepeated, isShown: info.isShown, isCredential: isCredential, isHidden: isHidden,
+        isPlain: !isHidden && !info.isRepeated, names: Int32(info.names), keyStart: keyStart, keyEnd: keyText.count)
     }
-    keys = draft.fields.map { "\"\($0.name)\":" }
+    self.keyText = keyText
     hasUnshown = draft.fields.contains { !$0.isShown }
   }
 
@@ -140,6 +153,19 @@ package final class FieldPlan: Sendable {
 
     /// An empty draft.
     package init() {}
+  }
+
+  /// The steps that read the body of a message of this type; `nil` where there are none.
+  func body(of type: String) -> FieldSteps? {
+    guard !messages.isEmpty else { return otherMessages }
+    return messages[type] ?? otherMessages
+  }
+
+  /// Where the key of a field is in `keyText`.
+  @inline(__always)
+  package func key(of field: Int) -> Range<Int> {
+    let traits = traits[field]
+    return traits.keyStart..<traits.keyEnd
   }
 
   /// Whether the profile keeps values of `field` from being shown.

@@ -24,17 +24,22 @@ extension FieldReader {
         }
         guard count >= 0 else { throw FieldsEnd() }
       }
-      let known = table.known[ElementKey(vendor: vendor, tag: tag)]
+      let place = table.known.find(ElementKey(vendor: vendor, tag: tag))
       if table.lengthCount == 0 {
         // How long the value is only the tag tells.
-        guard case .value(let step)? = known else { throw FieldsEnd() }
+        guard let place, case .value(let step) = table.known.values[place] else { throw FieldsEnd() }
         try value(step)
         continue
       }
-      let range = try take(.fixed(count))
-      let fill = (table.padding - (at - from) % table.padding) % table.padding
-      at = min(end, at + fill)
-      switch known {
+      guard count <= left else { throw FieldsEnd() }
+      let range = at..<at + count
+      at = range.upperBound
+      if table.padding > 1 {
+        let fill = (table.padding - (at - from) % table.padding) % table.padding
+        at = min(end, at + fill)
+      }
+      guard let place, try !takes(quick: table.known.quick[place], range) else { continue }
+      switch table.known.values[place] {
       case .value(let step): try? part(range) { (reader) throws(FieldsEnd) in try reader.value(step) }
       case .group(let field):
         let group = group(range) { (reader) throws(FieldsEnd) in try reader.elements(table) }
@@ -47,8 +52,24 @@ extension FieldReader {
           let group = group(range) { (reader) throws(FieldsEnd) in try reader.run(steps) }
           try note(field, .object(group.fields))
         }
-      case nil: break
       }
     }
+  }
+  /// Notes the value of an element that is read in a moment; gives false for others, and where it says more than what it is.
+  private mutating func takes(quick step: QuickStep, _ range: Range<Int>) throws(FieldsEnd) -> Bool {
+    guard marks == nil, step.kind != .other, plan.traits[Int(step.field)].isPlain else { return false }
+    switch step.kind {
+    case .number:
+      let (next, last) = (at, end)
+      (at, end) = (range.lowerBound, range.upperBound)
+      // One that ends too early is absent.
+      try? number(step)
+      (at, end) = (next, last)
+    case .text: try? note(Int(step.field), .text(text(range, .utf8)), names: Int(step.names))
+    case .bytes:
+      try? note(Int(step.field), .bytes(Array(bytes[range].prefix(Self.maximumBytes))), names: Int(step.names))
+    case .skip, .other: return false
+    }
+    return true
   }
 }

@@ -1,7 +1,29 @@
 extension FieldReader {
   /// Takes `steps` one after the other.
-  mutating func run(_ steps: [FieldStep]) throws(FieldsEnd) {
-    for step in steps where hold(step.conditions) { try run(step.action) }
+  mutating func run(_ steps: FieldSteps) throws(FieldsEnd) {
+    // What somebody asks for marks of is read by the steps themselves.
+    let isQuick = marks == nil
+    for (i, quick) in steps.quick.enumerated() {
+      switch quick.kind {
+      case .skip where isQuick:
+        guard Int(quick.count) <= left else { throw FieldsEnd() }
+        at += Int(quick.count)
+      case .number where isQuick && plan.traits[Int(quick.field)].isPlain: try number(quick)
+      default: try run(steps.steps[i])
+      }
+    }
+  }
+
+  /// Reads a plain number.
+  @inline(__always)
+  mutating func number(_ step: QuickStep) throws(FieldsEnd) {
+    let number = try number(Int(step.count), littleEndian: step.isLittleEndian)
+    let names = step.names >= 0 ? step.names : plan.traits[Int(step.field)].names
+    try note(plain: number, Int(step.field), names: Int(names))
+  }
+
+  private mutating func run(_ step: FieldStep) throws(FieldsEnd) {
+    if hold(step.conditions) { try run(step.action) }
   }
 
   private mutating func run(_ action: FieldStep.Action) throws(FieldsEnd) {
@@ -79,18 +101,21 @@ extension FieldReader {
   mutating func group(
     _ range: Range<Int>, _ read: (inout FieldReader) throws(FieldsEnd) -> Void
   ) -> (fields: [NamedField], isWhole: Bool) {
-    guard groups.count <= Self.maximumDepth else { return ([], false) }
-    let depth = groups.count
-    groups.append([])
+    guard outerStarts.count < Self.maximumDepth else { return ([], false) }
+    let (outer, first) = (start, found.count)
+    outerStarts.append(outer)
+    start = first
     var isWhole = true
     do throws(FieldsEnd) { try part(range, read) } catch { isWhole = false }
-    let fields = Self.shown(groups[depth], plan)
-    groups.removeSubrange(depth...)
+    let fields = first == found.count ? [] : shown(from: first)
+    found.removeSubrange(first...)
+    start = outer
+    outerStarts.removeLast()
     return (fields, isWhole)
   }
 
   /// Reads the bytes of a value that was read before.
-  private mutating func inside(_ inner: [UInt8], _ steps: [FieldStep]) {
+  private mutating func inside(_ inner: [UInt8], _ steps: FieldSteps) {
     let (outer, next, last) = (bytes, at, end)
     let isFrame = isOutermost
     (bytes, at, end, isOutermost) = (inner, 0, inner.count, false)
@@ -101,12 +126,12 @@ extension FieldReader {
   /// The value at `path`: a field, and fields in its groups.
   private func value(at path: [Int]) -> NamedField? {
     guard let first = path.first else { return nil }
-    var found = groups[groups.count - 1].first { $0.field == first }
+    var value = found[start...].first { $0.field == first }
     for name in path.dropFirst() {
-      guard case .object(let fields)? = found?.value else { return nil }
-      found = fields.first { $0.field == name }
+      guard case .object(let fields)? = value?.value else { return nil }
+      value = fields.first { $0.field == name }
     }
-    return found
+    return value
   }
 
   private mutating func list(_ field: Int, _ count: FieldCount, _ item: ListItem) throws(FieldsEnd) {

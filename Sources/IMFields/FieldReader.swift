@@ -22,7 +22,8 @@ package struct FieldFrame {
 /// That bytes end before a value does.
 struct FieldsEnd: Error {}
 
-/// Reads the named fields of one frame.
+/// Reads the named fields of frames, one after the other: what it reads into is used again for the next one. It keeps what one message
+/// tells of the next.
 ///
 /// Bytes are not trusted: each read is bounded by what is left of its part, lists by `maximumValues` in all, and groups by
 /// `maximumDepth`. A frame that ends before a field does has the fields in front of it.
@@ -36,24 +37,30 @@ package struct FieldReader: ~Copyable {
   /// The most bytes of one value that are kept.
   package static let maximumBytes = 1 << 20
 
-  let plan: FieldPlan
-  var bytes: [UInt8]
-  let frame: (connection: UInt32, isBack: Bool)
+  var plan = FieldPlan.none
+  var bytes: [UInt8] = []
+  var frame: (connection: UInt32, isBack: Bool) = (0, false)
   /// Where the next byte is read, and where the part ends that is being read.
   var at = 0, end = 0
-  /// Fields that were read, outermost group first; of each group its own.
-  var groups: [[NamedField]] = [[]]
+  /// Fields that were read; those of a group behind those of the one that it is in.
+  var found: [NamedField] = []
+  /// Where the fields of the innermost group begin, and those of the groups that it is in.
+  var start = 0
+  var outerStarts: [Int] = []
   var valueCount = 0
-  var remembered: [NamedField]
+  var remembered: [NamedField] = []
   var news: [NamedField] = []
   var alias: (key: UInt64, text: String)?
-  /// Where values stand that are not to be shown, from the header's first byte.
-  var secrets: [Range<Int>] = []
+  /// Where values of the last frame stand that are not to be shown, from the header's first byte.
+  package internal(set) var secrets: [Range<Int>] = []
   /// What stands where, where somebody asks for that.
   var marks: [FieldMark]?
   /// Whether the bytes are the frame's, and not those of a value.
   var isOutermost = true
-  private var memory: FieldMemory
+  private var memory = FieldMemory()
+
+  /// A reader that has read nothing.
+  package init() {}
 
   /// The fields of `frame`, in the order in which they stand in it.
   package static func fields(of frame: FieldFrame, _ plan: FieldPlan, _ memory: inout FieldMemory) -> [NamedField] {
@@ -64,25 +71,41 @@ package struct FieldReader: ~Copyable {
   package static func read(
     _ frame: FieldFrame, _ plan: FieldPlan, _ memory: inout FieldMemory
   ) -> (fields: [NamedField], secrets: [Range<Int>]) {
-    var reader = FieldReader(frame, plan, memory)
-    reader.read(frame)
-    // Given back, so that what follows changes the memory in its place.
-    reader.memory = FieldMemory()
-    for field in reader.news { memory.remember(field, frame.connection) }
-    if let (key, text) = reader.alias { memory.alias(key, text, frame.connection, back: frame.isBack) }
-    return (shown(reader.groups[0], plan), reader.secrets)
+    var reader = FieldReader()
+    var frame = frame
+    swap(&reader.memory, &memory)
+    let fields = reader.fields(of: &frame, plan)
+    swap(&reader.memory, &memory)
+    return (fields, reader.secrets)
   }
 
   /// What stands where in `frame`, from the header's first byte: of two marks for one byte the later one counts. What has none is
   /// read by nobody.
   package static func marks(of frame: FieldFrame, _ plan: FieldPlan, _ memory: inout FieldMemory) -> [FieldMark] {
-    var reader = FieldReader(frame, plan, memory)
-    reader.marks = []
-    reader.read(frame)
-    reader.memory = FieldMemory()
-    for field in reader.news { memory.remember(field, frame.connection) }
-    return reader.marks ?? []
+    var reader = FieldReader()
+    var frame = frame
+    swap(&reader.memory, &memory)
+    let marks = reader.marks(of: &frame, plan)
+    swap(&reader.memory, &memory)
+    return marks
   }
+
+  /// The fields of `frame`, which stays what it is, in the order in which they stand in it.
+  package mutating func fields(of frame: inout FieldFrame, _ plan: FieldPlan) -> [NamedField] {
+    readAll(&frame, plan)
+    return shown(from: 0)
+  }
+
+  /// What stands where in `frame`, which stays what it is.
+  package mutating func marks(of frame: inout FieldFrame, _ plan: FieldPlan) -> [FieldMark] {
+    marks = []
+    readAll(&frame, plan)
+    defer { marks = nil }
+    return marks ?? []
+  }
+
+  /// Forgets a connection that is over.
+  package mutating func forget(_ connection: UInt32) { memory.forget(connection) }
 
   /// Takes note of what stands in `range`.
   mutating func mark(_ range: Range<Int>, _ kind: FieldMark.Kind) {
@@ -90,33 +113,46 @@ package struct FieldReader: ~Copyable {
     marks?.append(FieldMark(range: range, kind: kind))
   }
 
-  /// Fields without those that are for conditions only.
-  static func shown(_ fields: [NamedField], _ plan: FieldPlan) -> [NamedField] {
-    guard plan.hasUnshown else { return fields }
-    return fields.filter { plan.traits[$0.field].isShown }
+  /// Fields from a place on without those that are for conditions only.
+  func shown(from place: Int) -> [NamedField] {
+    guard plan.hasUnshown else { return place == 0 ? found : Array(found[place...]) }
+    return found[place...].filter { plan.traits[$0.field].isShown }
   }
 
-  private init(_ frame: FieldFrame, _ plan: FieldPlan, _ memory: FieldMemory) {
-    self.plan = plan
-    self.memory = memory
-    bytes = frame.bytes
+  /// Reads a frame. Its bytes are borrowed meanwhile.
+  private mutating func readAll(_ frame: inout FieldFrame, _ plan: FieldPlan) {
+    if self.plan !== plan { self.plan = plan }
+    swap(&bytes, &frame.bytes)
     self.frame = (frame.connection, frame.isBack)
+    found.removeAll(keepingCapacity: true)
+    if found.capacity == 0 { found.reserveCapacity(16) }
+    start = 0
+    (at, end, valueCount) = (0, 0, 0)
+    if !secrets.isEmpty { secrets.removeAll(keepingCapacity: true) }
+    if plan.remembers || frame.isVariant { recall(frame.isVariant) }
+    run(body: min(max(0, frame.body), bytes.count), type: frame.type, isReadable: frame.isReadable)
+    swap(&bytes, &frame.bytes)
+    guard plan.remembers || !news.isEmpty || alias != nil || !remembered.isEmpty else { return }
+    for field in news { memory.remember(field, frame.connection) }
+    if let (key, text) = alias { memory.alias(key, text, frame.connection, back: frame.isBack) }
+    (news, alias, remembered) = ([], nil, [])
+  }
+
+  private mutating func recall(_ isVariant: Bool) {
     remembered = plan.remembers ? memory.values(frame.connection) : []
-    if frame.isVariant, plan.variable >= 0, !remembered.contains(where: { $0.field == plan.variable }) {
+    if isVariant, plan.variable >= 0, !remembered.contains(where: { $0.field == plan.variable }) {
       remembered.append(NamedField(plan.variable, .unsigned(plan.variant)))
     }
   }
 
-  private mutating func read(_ frame: FieldFrame) {
-    let body = min(max(0, frame.body), bytes.count)
+  private mutating func run(body: Int, type: String, isReadable: Bool) {
     end = body
     try? run(plan.header)
-    guard frame.isReadable, hold(plan.readable) else { return }
+    guard isReadable, hold(plan.readable) else { return }
     (at, end) = (body, bytes.count)
-    if let steps = plan.messages[frame.type] ?? plan.messages["*"] { try? run(steps) }
-    groups.removeSubrange(1...)
+    if let steps = plan.body(of: type) { try? run(steps) }
     at = end
-    try? run(plan.derived)
+    if !plan.derived.isEmpty { try? run(plan.derived) }
   }
 
   /// What an earlier message said that `key` stands for.
@@ -126,8 +162,12 @@ package struct FieldReader: ~Copyable {
 
   /// The value of `field`: of the innermost group that has it, or what the connection remembers.
   func value(_ field: Int) -> FieldValue? {
-    for group in groups.reversed() {
-      if let found = group.first(where: { $0.field == field }) { return found.value }
+    var (from, to, depth) = (start, found.count, outerStarts.count)
+    while true {
+      if let place = found[from..<to].firstIndex(where: { $0.field == field }) { return found[place].value }
+      guard depth > 0 else { break }
+      depth -= 1
+      (from, to) = (outerStarts[depth], from)
     }
     return remembered.first { $0.field == field }?.value
   }
@@ -164,17 +204,34 @@ package struct FieldReader: ~Copyable {
     valueCount += 1
     let traits = plan.traits[field]
     let value = traits.isCredential ? .hidden : value
-    let last = groups.count - 1
-    if let place = groups[last].firstIndex(where: { $0.field == field }) {
-      guard traits.isRepeated, case .list(var list) = groups[last][place].value else { return }
+    if let place = place(of: field) {
+      guard traits.isRepeated, case .list(var list) = found[place].value else { return }
       // Taken out, so that the list is not copied for each of its values.
-      groups[last][place].value = .hidden
+      found[place].value = .hidden
       list.append(value)
-      groups[last][place].value = .list(list)
+      found[place].value = .list(list)
       return
     }
-    groups[last].append(
+    found.append(
       NamedField(field, traits.isRepeated ? .list([value]) : value, names: names >= 0 ? names : Int(traits.names)))
+  }
+
+  /// Where the innermost group has a field.
+  private func place(of field: Int) -> Int? {
+    var place = start
+    while place < found.count {
+      if found[place].field == field { return place }
+      place += 1
+    }
+    return nil
+  }
+
+  /// Notes a number of a field that is neither hidden nor repeated.
+  @inline(__always)
+  mutating func note(plain number: UInt64, _ field: Int, names: Int) throws(FieldsEnd) {
+    guard valueCount < Self.maximumValues else { throw FieldsEnd() }
+    valueCount += 1
+    if place(of: field) == nil { found.append(NamedField(field, .unsigned(number), names: names)) }
   }
 
   // MARK: Bytes

@@ -173,7 +173,7 @@ package enum FieldCount: Sendable {
 /// What a list is made of.
 package enum ListItem: Sendable {
   case value(SharedValue)
-  case steps([FieldStep])
+  case steps(FieldSteps)
 
   /// A list of such values.
   package static func value(_ step: ValueStep) -> Self { .value(SharedValue(step)) }
@@ -219,9 +219,9 @@ package struct FieldStep: Sendable {
     case elements(table: Int, FieldExtent)
     case list(field: Int, FieldCount, ListItem)
     /// Steps within so many bytes; as an object where it has a field.
-    case within(field: Int, FieldExtent, [FieldStep])
+    case within(field: Int, FieldExtent, FieldSteps)
     /// Steps within the bytes of a field that was read.
-    case inside(of: Int, [FieldStep])
+    case inside(of: Int, FieldSteps)
     /// The first of these fields that is there, each by its path.
     case first(field: Int, [[Int]], names: Int)
     /// The number of a field, and so much more.
@@ -272,7 +272,7 @@ package struct ElementTable: Sendable {
     /// Elements of the same table, as an object.
     case group(field: Int)
     /// Steps; as an object where it has a field.
-    case steps(field: Int, lengths: [Int], [FieldStep])
+    case steps(field: Int, lengths: [Int], FieldSteps)
 
     /// A value that is read.
     package static func value(_ step: ValueStep) -> Self { .value(SharedValue(step)) }
@@ -303,13 +303,18 @@ package struct KnownElements: Sendable {
   private var keys: [ElementKey] = []
   /// What they are, at the same places.
   package private(set) var values: [ElementTable.Known] = []
+  /// The same in few bytes.
+  private(set) var quick: [QuickStep] = []
+
+  /// Where what the element of `key` is stands in `values`; `nil` where it is not known.
+  func find(_ key: ElementKey) -> Int? {
+    let place = place(of: key)
+    return place < keys.count && keys[place] == key ? place : nil
+  }
 
   /// What the element of `key` is; `nil` where it is not known.
   package subscript(key: ElementKey) -> ElementTable.Known? {
-    get {
-      let place = place(of: key)
-      return place < keys.count && keys[place] == key ? values[place] : nil
-    }
+    get { find(key).map { values[$0] } }
     set {
       let place = place(of: key)
       let isThere = place < keys.count && keys[place] == key
@@ -317,14 +322,17 @@ package struct KnownElements: Sendable {
       case let known?:
         if isThere {
           values[place] = known
+          quick[place] = QuickStep(known)
         } else {
           keys.insert(key, at: place)
           values.insert(known, at: place)
+          quick.insert(QuickStep(known), at: place)
         }
       case nil:
         guard isThere else { return }
         keys.remove(at: place)
         values.remove(at: place)
+        quick.remove(at: place)
       }
     }
   }

@@ -3,10 +3,14 @@ package import IMFields
 package import IMWire
 
 /// The named fields of frames, as outputs and filters want them; it keeps what one message tells of the next.
-package struct FieldBook {
-  private var memory = FieldMemory()
+package struct FieldBook: ~Copyable {
+  private var reader = FieldReader()
+  /// The last frame: the next one has its memory.
+  private var frame = FieldFrame(bytes: [], body: 0, type: "")
   /// Where values stand in the last frame that are not to be shown, from its header's first byte.
-  package private(set) var secrets: [Range<Int>] = []
+  package var secrets: [Range<Int>] { hasRead ? reader.secrets : [] }
+  /// Whether the last frame's profile names fields.
+  private var hasRead = false
 
   /// A book with nothing in it.
   package init() {}
@@ -15,14 +19,13 @@ package struct FieldBook {
   package mutating func fields(
     _ frame: Frame, _ info: ConnectionInfo, _ direction: Direction, _ plan: ProtocolPlan, bytes: RawSpan, body: RawSpan
   ) -> [NamedField]? {
-    secrets = []
+    hasRead = false
     guard let fields = plan.fields else { return nil }
-    let whole = plan.fieldFrame(frame, info, direction, bytes: bytes, body: body)
-    let found: [NamedField]
-    (found, secrets) = FieldReader.read(whole, fields, &memory)
-    return found
+    hasRead = true
+    plan.read(frame, info, direction, bytes: bytes, body: body, into: &self.frame)
+    return reader.fields(of: &self.frame, fields)
   }
 
   /// Forgets a connection that is over.
-  package mutating func forget(_ connection: UInt32) { memory.forget(connection) }
+  package mutating func forget(_ connection: UInt32) { reader.forget(connection) }
 }

@@ -28,7 +28,8 @@ func printFrames(
   let filter = try prints || choices.documents == nil ? run.frameFilter(filter) : Run.FrameFilter()
   let sink = FrameSink(
     plans: run.plans, format: format, style: style, filter: filter.filter, names: filter.names,
-    outcomes: filter.outcomes, owners: run.owners, output: output)
+    outcomes: filter.outcomes, owners: run.owners, files: run.input.files,
+    output: output)
   if isFree { desk.hear { sink.write($0, style) } }
   let driver = run.driver(
     run.engine(prints ? [.frames, .issues] : [], sink: prints ? sink : nil, companions: companions), companions)

@@ -41,8 +41,8 @@ final class Driver {
   private var isEnded = false
   /// Packet time, in minutes, where a companion wants to know of them.
   private var minutes: PeriodClock?
-  /// Link types of which it was told that they are not read.
-  private var toldLinkTypes: Set<UInt16> = []
+  /// What is to be said of the order of files, in lines.
+  private(set) var notes: [String] = []
 
   init(
     engine: consuming Engine, input: InputOptions, stopping: Stopping, confinement: Confinement?,
@@ -59,22 +59,10 @@ final class Driver {
 
   /// Everything counted by all sources so far.
   var statistics: CaptureStatistics {
-    var sum = CaptureStatistics()
-    for s in finishedStatistics + (source.map { [$0.statistics] } ?? []) {
-      sum.delivered += s.delivered
-      sum.deliveredBytes += s.deliveredBytes
-      sum.truncated += s.truncated
-      sum.withoutTime += s.withoutTime
-      sum.afterStop += s.afterStop
-      sum.received = sum.received.flatMap { a in s.received.map { a + $0 } }
-      sum.filteredOut = sum.filteredOut.flatMap { a in s.filteredOut.map { a + $0 } }
-      if let dropped = s.droppedByKernel { sum.droppedByKernel = (sum.droppedByKernel ?? 0) + dropped }
-      if let dropped = s.droppedByInterface { sum.droppedByInterface = (sum.droppedByInterface ?? 0) + dropped }
-    }
-    return sum
+    (finishedStatistics + (source.map { [$0.statistics] } ?? [])).reduce(into: CaptureStatistics()) { $0.add($1) }
   }
 
-  /// Runs all sources to their end. Errors are collected: what came before one has been processed, and the next file is
+  /// Runs the source to its end. Errors are collected: what came before one has been processed, and the other files are
   /// still read.
   func run(_ hooks: Hooks) -> [CaptureError] {
     var errors: [CaptureError] = []
@@ -107,28 +95,19 @@ final class Driver {
       defer { retire() }
       if self.source == nil { self.source = try openLive(interface) }
       guard let source else { return }
-      defer { noteLinkTypes(interface, &errors) }
+      defer { errors += CaptureError.unread(engine.unknownLinkTypes) { _ in interface } }
       return try drive(source, hooks)
     }
-    for file in input.files {
-      if stopping.stop.isStopped || left == 0 || isEnded || hooks.isOver() { break }
-      do throws(CaptureError) {
-        let source = try CaptureFile(
-          path: file, filter: input.captureFilter, stop: stopping.stop, steps: input.steps)
-        self.source = source
-        try drive(source, hooks)
-      } catch {
-        errors.append(error)
-      }
-      noteLinkTypes(file, &errors)
+    if stopping.stop.isStopped || left == 0 || hooks.isOver() { return }
+    let files = input.capture(stop: stopping.stop)
+    source = files
+    defer {
+      errors += files.failures
+      errors += CaptureError.unread(engine.unknownLinkTypes) { files.path(ofLinkType: $0) ?? input.files[0] }
+      notes = files.notes
       retire()
     }
-  }
-
-  /// Packets of a link type that is not read are an error of the capture that holds them.
-  private func noteLinkTypes(_ subject: String, _ errors: inout [CaptureError]) {
-    errors += CaptureError.unread(engine.unknownLinkTypes.subtracting(toldLinkTypes), of: subject)
-    toldLinkTypes = engine.unknownLinkTypes
+    if !files.isEmpty { try drive(files, hooks) }
   }
 
   /// Opens the interface; nil when the run was stopped while it waited for one.
@@ -236,10 +215,11 @@ final class Driver {
 }
 
 extension CaptureError {
-  /// What is told of a capture with packets of link types that are not read.
-  static func unread(_ linkTypes: Set<UInt16>, of subject: String) -> [CaptureError] {
+  /// Packets of a link type that is not read are an error of the capture that has them, which `subject` names.
+  static func unread(_ linkTypes: Set<UInt16>, of subject: (UInt16) -> String) -> [CaptureError] {
     linkTypes.sorted().map {
-      CaptureError(.unsupported, subject, "packets of link type \($0) are passed over: imdump does not read it")
+      CaptureError(
+        .unsupported, subject($0), "packets of link type \($0) are passed over: imdump does not read it")
     }
   }
 }

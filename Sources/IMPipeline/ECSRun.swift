@@ -330,7 +330,7 @@ private func identity(
     parts.append("rules \(text)")
   }
   for file in input.files {
-    guard file != "-", let handle = fopen(file, "re") else {
+    guard fileByteCount(file) != nil, let handle = fopen(file, "re") else {
       parts.append(file)
       continue
     }

@@ -79,7 +79,7 @@ final class FrameSink: EngineSink {
 
   init(
     plans: [ProtocolPlan], format: OutputFormat, style: TextStyle, filter: Filter?, names: NamedFilterFields?,
-    outcomes: MessageOutcomes? = nil, owners: ConnectionOwners? = nil, output: Output
+    outcomes: MessageOutcomes? = nil, owners: ConnectionOwners? = nil, files: [String] = [], output: Output
   ) {
     self.plans = plans
     self.filter = filter
@@ -87,8 +87,8 @@ final class FrameSink: EngineSink {
     self.outcomes = outcomes
     self.output = output
     isJSON = format == .json
-    text = FrameTextWriter(plans: plans, style: style)
-    page = Page(json: FrameJSONWriter(plans: plans))
+    text = FrameTextWriter(plans: plans, style: style, files: files.map { shown($0) })
+    page = Page(json: FrameJSONWriter(plans: plans, files: files))
     showsElements = isJSON && style.verbosity > 0
     showsValues = style.showsText
     let showsOwners = isJSON || style.verbosity > 0
@@ -204,7 +204,7 @@ final class FrameSink: EngineSink {
     isNearGap = !marks.isEmpty || held != nil
     guard !isJSON, FrameTextWriter.hasLine(issue.kind) else { return }
     guard Int(connection.plan) < plans.count else {
-      if issue.kind == .proxyHeader || issue.kind == .webSocketFrame, filter == nil {
+      if issue.kind == .proxyHeader || issue.kind == .webSocketFrame || issue.kind == .webSocketMask, filter == nil {
         tellHeld()
         text.write(issue, connection, isTCP: true, to: &page.out)
       }

@@ -13,8 +13,9 @@ import IMYAML
 package func guessProfile(
   _ input: InputOptions, port: UInt16?, name: String, report: ReportOptions
 ) throws(UsageError) -> ExitStatus {
-  guard !input.files.contains("-") else {
-    throw UsageError(message: "profile new reads the capture twice, so it wants a file, and no standard input")
+  if let once = input.readOnce {
+    throw UsageError(
+      message: "profile new reads the capture twice, so it wants a file, and no \(once == "a pipe" ? "pipe" : once)")
   }
   let stopping = Stopping()
   let confinement = try Confinement(input.confinement, isLive: false)

@@ -127,13 +127,8 @@ final class ProfileTestSink: EngineSink {
     options.keepsStarts = true
     options.memory = 128 << 20
     var collector = StreamCollector(options: options)
-    for file in run.input.files {
-      guard
-        let source = try? CaptureFile(
-          path: file, filter: run.input.captureFilter, stop: run.stopping.stop, steps: run.input.steps)
-      else { continue }
-      while (try? source.nextBatch { collector.process($0, $1) }) == true {}
-    }
+    let source = run.input.capture(stop: run.stopping.stop)
+    while (try? source.nextBatch { collector.process($0, $1) }) == true {}
     var streams: [Set<Endpoint>: [CollectedStream]] = [:]
     collector.finish { streams[[$0.client, $0.server], default: []].append($0) }
     if isNothing { explainNothing(streams.values.flatMap { $0 }.sorted { $0.id < $1.id }) }

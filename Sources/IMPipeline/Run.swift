@@ -109,7 +109,7 @@ struct Run {
   }
 
   /// Whether the input can be read twice: files, no interface and no pipe.
-  var isReadTwice: Bool { !isLive && !input.files.contains("-") }
+  var isReadTwice: Bool { !isLive && input.readOnce == nil }
 
   /// Whether packets come from an interface.
   var isLive: Bool { input.interface != nil }
@@ -206,9 +206,9 @@ struct Run {
     }
     guard isReadTwice else {
       let name = FilterCompiler(plans: plans).schema.fields[first].name
-      let source = isLive ? "imdump messages -i \(input.interface ?? "") -Y ..." : "imdump messages -Y ..."
+      let command = isLive ? "imdump messages -i \(input.interface ?? "") -Y ..." : "imdump messages -Y ..."
       throw UsageError(
-        message: "filter: '\(name)' is not known yet when a frame comes: use \(source), or read a capture file")
+        message: "filter: '\(name)' is not known yet when a frame comes: use \(command), or read a capture file")
     }
     result.outcomes = MessageOutcomes()
     return result
@@ -273,6 +273,7 @@ struct Run {
       }
       hint(driver)
     }
+    if !report.isQuiet { for note in driver.notes { complain(note) } }
     return status
   }
 
@@ -311,27 +312,6 @@ struct Run {
       kinds: plans.indices.map { plan in (0..<65).map { driver.engine.totals(plan: plan, kind: $0) } },
       sequences: plans.indices.map { driver.engine.sequenceTotals(plan: $0) },
       checksums: driver.engine.totals.checksums)
-  }
-
-  /// When nothing was decoded: what there was instead, and what to try.
-  func hint(_ driver: Driver) {
-    let totals = driver.engine.totals
-    if totals.tlsConnections > 0 {
-      let hellos = driver.engine.tls.sorted { $0.key < $1.key }.prefix(3).map { hello in
-        let names = [hello.value.serverName, hello.value.protocols.first].compactMap { $0 }
-        return hello.value.versionName + (names.isEmpty ? "" : " to " + names.joined(separator: ", "))
-      }
-      complain(
-        "\(count(totals.tlsConnections, "connection")) of TLS (\(hellos.joined(separator: "; "))): imdump cannot read what is encrypted"
-      )
-    }
-    guard totals.decodedConnections == 0, totals.unreadBytes > totals.tlsBytes else { return }
-    let ports = driver.engine.busiestUndecodedPorts(3).filter { $0.bytes > 0 }.map {
-      "\($0.port) (\(count($0.bytes, "byte")))"
-    }
-    let names = plans.map(\.name).joined(separator: ", ")
-    let busiest = ports.isEmpty ? "" : "; the busiest ports are \(ports.joined(separator: ", "))"
-    complain("no connection speaks \(names)\(busiest). Try --profile FILE.yaml, or --port N")
   }
 }
 

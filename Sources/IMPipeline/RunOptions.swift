@@ -1,3 +1,4 @@
+import Glibc
 package import IMCapture
 package import IMEngine
 package import IMWire
@@ -33,8 +34,12 @@ package enum OutputFormat: String, CaseIterable, Sendable {
 
 /// Where packets come from, and how they are read.
 package struct InputOptions: Sendable {
-  /// Capture files in this order, `-` for standard input; none for a live capture.
+  /// Capture files, `-` for standard input; none for a live capture.
   package var files: [String] = []
+  /// In which order their packets come.
+  package var order = MergeOrder.time
+  /// Opens them.
+  package var opener = CaptureOpener.system
   /// The interface of a live capture.
   package var interface: String?
   /// A capture filter in libpcap's language.
@@ -130,6 +135,28 @@ package struct ConfinementOptions: Equatable, Sendable {
 }
 
 extension InputOptions {
+  /// Whether files are read in the order in which they are given.
+  package var isInOrder: Bool {
+    get { order == .given }
+    set { order = newValue ? .given : .time }
+  }
+
+  /// What of the input can be read only once, in words; `nil` where all of it are files.
+  var readOnce: String? {
+    for file in files {
+      if file == "-" { return "standard input" }
+      var info = stat()
+      let kind = stat(file, &info) == 0 ? info.st_mode & S_IFMT : S_IFREG
+      if kind == S_IFIFO || kind == S_IFSOCK || kind == S_IFCHR { return "a pipe" }
+    }
+    return nil
+  }
+
+  /// The files as one source.
+  func capture(stop: StopSwitch) -> MergedCapture {
+    MergedCapture(paths: files, order: order, filter: captureFilter, stop: stop, steps: steps, opener: opener)
+  }
+
   /// How the interface is opened.
   var live: LiveOptions {
     var options = LiveOptions()

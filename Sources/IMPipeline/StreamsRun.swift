@@ -37,7 +37,7 @@ func printStreams(
     complain(error.description)
     return .ioError
   }
-  status = readStreams(input, stopping, into: &collector) { () throws(CaptureError) in
+  status = readStreams(input, stopping, says: !report.isQuiet, into: &collector) { () throws(CaptureError) in
     try confinement.enter(folders: folders, mayWrite: folder != nil)
   }
   // Nothing was read: a table without rows would look like an answer.
@@ -85,41 +85,35 @@ func printStreams(
   return status
 }
 
-/// Reads the files of `input` into `collector`, and says what is wrong with them. `begin` is called when the first file is
-/// open.
+/// Reads the files of `input` into `collector`, and says what is wrong with them; with `says`, what there is to say of their order.
+/// `begin` is called when the first file is open.
 func readStreams(
-  _ input: InputOptions, _ stopping: Stopping, into collector: inout StreamCollector,
+  _ input: InputOptions, _ stopping: Stopping, says: Bool = true, into collector: inout StreamCollector,
   begin: () throws(CaptureError) -> Void
 ) -> ExitStatus {
   var status = ExitStatus.success
   var left = input.packetLimit ?? .max
-  var hasBegun = false
-  var toldLinkTypes: Set<UInt16> = []
-  for file in input.files where left > 0 && !stopping.stop.isStopped {
-    do throws(CaptureError) {
-      let source = try CaptureFile(
-        path: file, filter: input.captureFilter, stop: stopping.stop, steps: input.steps)
-      if !hasBegun {
-        hasBegun = true
-        try begin()
-      }
-      while left > 0,
-        try source.nextBatch({ bytes, records in
-          let taken = min(UInt64(records.count), left)
-          left -= taken
-          collector.process(bytes, records.extracting(first: Int(taken)))
-        })
-      {}
-    } catch {
-      complain(error.description)
-      status = max(status, ExitStatus(error))
-    }
-    for error in CaptureError.unread(collector.unknownLinkTypes.subtracting(toldLinkTypes), of: file) {
-      complain(error.description)
-      status = max(status, ExitStatus(error))
-    }
-    toldLinkTypes = collector.unknownLinkTypes
+  let source = input.capture(stop: stopping.stop)
+  var errors: [CaptureError] = []
+  do throws(CaptureError) {
+    if !source.isEmpty { try begin() }
+    while left > 0,
+      try source.nextBatch({ bytes, records in
+        let taken = min(UInt64(records.count), left)
+        left -= taken
+        collector.process(bytes, records.extracting(first: Int(taken)))
+      })
+    {}
+  } catch {
+    errors.append(error)
   }
+  errors += source.failures
+  errors += CaptureError.unread(collector.unknownLinkTypes) { source.path(ofLinkType: $0) ?? input.files[0] }
+  for error in errors {
+    complain(error.description)
+    status = max(status, ExitStatus(error))
+  }
+  if says { for note in source.notes { complain(note) } }
   return status
 }
 

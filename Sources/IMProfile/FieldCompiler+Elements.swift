@@ -83,7 +83,7 @@ extension FieldCompiler {
       try reader.allow("field", "steps", "lengths")
       guard table.lengthCount > 0 else { throw steps.error("steps need elements with a length") }
       let field = try reader.optional("field").map { (field) throws(ProfileError) in try id(field, .object) } ?? -1
-      return .steps(field: field, lengths: try lengths(reader.optional("lengths")), try self.steps(steps))
+      return .steps(field: field, lengths: try lengths(reader.optional("lengths")), FieldSteps(try self.steps(steps)))
     }
     var step = try value(reader, hasField: true)
     if table.lengthCount > 0, case .fixed(let count) = step.extent {

@@ -44,17 +44,17 @@ extension FieldCompiler {
         let field = try id(value, .list)
         let each = try reader.required("each")
         if let steps = try? each.elements(), !steps.isEmpty {
-          return .list(field: field, count, .steps(try self.steps(each)))
+          return .list(field: field, count, .steps(FieldSteps(try self.steps(each))))
         }
         return .list(field: field, count, .value(try self.value(each, hasField: false)))
       case "within":
         try reader.allow("within", "field", "size", "counted", "varint", "when", "unless")
         let field = try reader.optional("field").map { (field) throws(ProfileError) in try id(field, .object) } ?? -1
         let extent = try extent(reader) ?? .rest
-        return .within(field: field, extent, try steps(value))
+        return .within(field: field, extent, FieldSteps(try steps(value)))
       case "inside":
         try reader.allow("inside", "steps", "when", "unless")
-        return .inside(of: try known(value), try steps(reader.required("steps")))
+        return .inside(of: try known(value), FieldSteps(try steps(reader.required("steps"))))
       case "json":
         try reader.allow("json", "when", "unless")
         var members: [(field: Int, key: String, kind: JSONKind)] = []

@@ -174,16 +174,16 @@ extension FieldCompiler {
           case .group(let field): note(field, type, isOutermost)
           case .steps(let field, _, let steps):
             note(field, type, isOutermost)
-            walk(steps, type, isOutermost: isOutermost && field < 0)
+            walk(steps.steps, type, isOutermost: isOutermost && field < 0)
           }
         }
       case .list(let field, _, let item):
         note(field, type, isOutermost)
-        if case .steps(let steps) = item { walk(steps, type, isOutermost: false) }
+        if case .steps(let steps) = item { walk(steps.steps, type, isOutermost: false) }
       case .within(let field, _, let steps):
         note(field, type, isOutermost)
-        walk(steps, type, isOutermost: isOutermost && field < 0)
-      case .inside(_, let steps): walk(steps, type, isOutermost: isOutermost)
+        walk(steps.steps, type, isOutermost: isOutermost && field < 0)
+      case .inside(_, let steps): walk(steps.steps, type, isOutermost: isOutermost)
       case .first(let field, _, _), .sum(let field, _, _), .left(let field), .gather(let field, _),
         .alias(let field, _, _), .keys(let field, _, _):
         note(field, type, isOutermost)

@@ -7,16 +7,27 @@ package struct AddressPseudonyms: Sendable {
 
   private let names: Pseudonyms
   private var known: [IPAddress: IPAddress] = [:]
+  /// The addresses asked for last, by some bits of theirs: a packet asks for two.
+  private var recent: [(address: IPAddress, pseudonym: IPAddress)?]
+  private var recentLinks: [(address: UInt64, pseudonym: [UInt8])?]
+  private static let recentCount = 1_024, recentLinkCount = 64
 
   /// Addresses by the key of `names`.
-  package init(_ names: Pseudonyms) { self.names = names }
+  package init(_ names: Pseudonyms) {
+    self.names = names
+    recent = Array(repeating: nil, count: Self.recentCount)
+    recentLinks = Array(repeating: nil, count: Self.recentLinkCount)
+  }
 
   /// What stands for `address`. Addresses of nobody stay: all zeros, all ones.
   package mutating func pseudonym(_ address: IPAddress) -> IPAddress {
-    if let found = known[address] { return found }
-    let made = make(address)
+    let bits = (address.low ^ address.high) &* 0x9e37_79b9_7f4a_7c15
+    let place = Int(truncatingIfNeeded: bits >> 40) & (Self.recentCount - 1)
+    if let (old, found) = recent[place], old == address { return found }
+    let made = known[address] ?? make(address)
     if known.count >= Self.maximumCount { known.removeAll() }
     known[address] = made
+    recent[place] = (address, made)
     return made
   }
 
@@ -53,7 +64,18 @@ package struct AddressPseudonyms: Sendable {
 
   /// What stands for an address of a link layer: one that somebody has made up, as its second bit says; groups stay groups, and all
   /// ones and all zeros what they are.
-  package func link(_ bytes: [UInt8]) -> [UInt8] {
+  package mutating func link(_ bytes: [UInt8]) -> [UInt8] {
+    guard bytes.count <= 8 else { return makeLink(bytes) }
+    // Those of fewer bytes stand apart.
+    let address = bytes.reduce(UInt64(bytes.count)) { $0 << 8 | UInt64($1) }
+    let place = Int(truncatingIfNeeded: (address &* 0x9e37_79b9_7f4a_7c15) >> 40) & (Self.recentLinkCount - 1)
+    if bytes.count < 8, let (old, found) = recentLinks[place], old == address { return found }
+    let made = makeLink(bytes)
+    if bytes.count < 8 { recentLinks[place] = (address, made) }
+    return made
+  }
+
+  private func makeLink(_ bytes: [UInt8]) -> [UInt8] {
     guard let first = bytes.first, !bytes.allSatisfy({ $0 == 0xff }), !bytes.allSatisfy({ $0 == 0 }) else {
       return bytes
     }

@@ -27,6 +27,12 @@ enum CharacterShape {
     result.reserveCapacity(bytes.count)
     var i = 0
     while i < bytes.count {
+      // Most characters have one byte, in all encodings but one.
+      if encoding != .utf16, bytes[i] < 0x80 {
+        result.append(signs[Int(bytes[i])])
+        i += 1
+        continue
+      }
       let count = min(count(bytes[i...], encoding), bytes.count - i)
       switch (encoding, count) {
       case (.utf16, 2):
@@ -44,6 +50,8 @@ enum CharacterShape {
     return result
   }
 
+  private static let signs = (0..<128).map { sign(UInt8($0)) }
+
   private static func sign(_ byte: UInt8) -> UInt8 {
     switch byte {
     case 0x30...0x39: UInt8(ascii: "1")
@@ -55,8 +63,8 @@ enum CharacterShape {
 
   /// What stands for bytes of which nobody knows what they are: a text for a text in UTF-8.
   static func anything(_ bytes: [UInt8]) -> [UInt8] {
-    guard String(validating: bytes, as: UTF8.self) != nil,
-      bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || (0x09...0x0d).contains($0) })
+    guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || (0x09...0x0d).contains($0) }),
+      bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil
     else { return [UInt8](repeating: byte, count: bytes.count) }
     return text(bytes, .utf8)
   }

@@ -28,12 +28,18 @@ package final class FrameRedactor {
 
   let names: Pseudonyms
   var addresses: AddressPseudonyms
-  private var memory = FieldMemory()
+  var cache: PseudonymCache
+  /// The frame in hand: the next one has its memory.
+  private var text = FrameText()
+  private var reader = FieldReader()
+  /// The frame as its fields are read: the next one has its memory.
+  private var whole = FieldFrame(bytes: [], body: 0, type: "")
 
   /// A redactor whose pseudonyms are `names`.
   package init(_ names: Pseudonyms) {
     self.names = names
     addresses = AddressPseudonyms(names)
+    cache = PseudonymCache(names)
   }
 
   /// A frame as it travels, rewritten; `nil` where it cannot be, since what is compressed in it would have another length, or
@@ -43,32 +49,43 @@ package final class FrameRedactor {
     _ frame: Frame, _ plan: ProtocolPlan, _ info: ConnectionInfo, _ direction: Direction, bytes: RawSpan, body: RawSpan,
     tlvs: Span<TLVRef>, wire: [UInt8]?, isPlain: Bool = false
   ) -> [UInt8]? {
+    // Taken out meanwhile, so that it is changed in its place.
+    var text = FrameText()
+    swap(&text, &self.text)
+    defer { swap(&text, &self.text) }
+    let trailer = trailerCount(frame, plan)
     guard let wire, plan.isDelimited else {
-      let whole = bytes.withUnsafeBytes { Array($0[frame.start..<frame.start + frame.count]) }
       let isInflated = frame.flags.contains(.inflated)
-      let old = isInflated ? whole[..<frame.headerCount] + body.withUnsafeBytes { Array($0) } : whole
-      var text = FrameText(
-        old: old, headerCount: frame.headerCount, trailerCount: isInflated ? 0 : trailerCount(frame, plan))
+      text.begin(headerCount: frame.headerCount, trailerCount: isInflated ? 0 : trailer) { old in
+        bytes.withUnsafeBytes { bytes in
+          let count = isInflated ? frame.headerCount : frame.count
+          old.append(contentsOf: bytes[frame.start..<frame.start + count])
+        }
+        if isInflated { body.withUnsafeBytes { old.append(contentsOf: $0) } }
+      }
       treat(&text, frame, plan, info, direction, bytes, body, tlvs)
       text.replace(self, isPlain: isPlain)
-      var new = text.new
-      if isInflated {
-        var packed = pack(text, frame, whole)
-        if packed == nil {
-          text.replace(self, isPlain: true)
-          packed = pack(text, frame, whole)
+      guard isInflated else {
+        var new = text.new
+        if frame.checksumStatus != .unchecked {
+          plan.mendChecksum(of: &new, from: text.old, headerCount: frame.headerCount)
         }
-        guard let packed else { return nil }
-        new = packed
+        return new
       }
+      let whole = bytes.withUnsafeBytes { Array($0[frame.start..<frame.start + frame.count]) }
+      var packed = pack(text, frame, whole)
+      if packed == nil {
+        text.replace(self, isPlain: true)
+        packed = pack(text, frame, whole)
+      }
+      guard var new = packed else { return nil }
       if frame.checksumStatus != .unchecked { plan.mendChecksum(of: &new, from: whole, headerCount: frame.headerCount) }
       return new
     }
     guard let unescaped = plan.unescaped(wire) else { return nil }
-    let trailer = trailerCount(frame, plan)
     let header = unescaped.bytes.count - frame.bodyCount - trailer
     guard header >= 0 else { return nil }
-    var text = FrameText(old: unescaped.bytes, headerCount: header, trailerCount: trailer)
+    text.begin(headerCount: header, trailerCount: trailer) { $0 = unescaped.bytes }
     treat(&text, frame, plan, info, direction, bytes, body, tlvs)
     text.replace(self, isPlain: isPlain)
     return fit(text, plan, unescaped, wire)
@@ -128,7 +145,7 @@ package final class FrameRedactor {
   }
 
   /// Forgets a connection that is over.
-  func forget(_ connection: UInt32) { memory.forget(connection) }
+  func forget(_ connection: UInt32) { reader.forget(connection) }
 
   // MARK: What becomes of which byte
 
@@ -151,9 +168,9 @@ package final class FrameRedactor {
       }
     }
     if let fields = plan.fields {
-      let whole = plan.fieldFrame(frame, info, direction, bytes: bytes, body: body)
+      plan.read(frame, info, direction, bytes: bytes, body: body, into: &whole)
       if whole.body == text.headerCount {
-        for mark in FieldReader.marks(of: whole, fields, &memory) { treat(mark, fields, &text) }
+        for mark in reader.marks(of: &whole, fields) { treat(mark, fields, &text) }
       }
     }
     for (offset, count) in [

@@ -3,24 +3,34 @@ import IMWire
 
 /// A frame's bytes while they are rewritten, and what becomes of each.
 struct FrameText {
-  let old: [UInt8]
-  var new: [UInt8]
-  let headerCount: Int
+  private(set) var old: [UInt8] = []
+  private(set) var new: [UInt8] = []
+  private(set) var headerCount = 0
   /// The treatment of each byte, by its place in `treatments`.
-  private var which: [UInt16]
+  private var which: [UInt16] = []
   private var treatments: [FrameRedactor.Treatment] = [.keep, .anything]
   /// Whether the engine reads the frame by a byte, so that it is what it is.
-  private var isFixed: [Bool]
+  private var isFixed: [Bool] = []
 
-  /// A frame whose header and trailer stay, and whose body goes.
-  init(old: [UInt8], headerCount: Int, trailerCount: Int) {
-    self.old = old
-    new = old
+  /// A frame without bytes.
+  init() {}
+
+  /// Takes a frame in place of the last one, whose memory it has: one that `fill` gives, whose header and trailer stay, and whose body
+  /// goes.
+  mutating func begin(headerCount: Int, trailerCount: Int, _ fill: (inout [UInt8]) -> Void) {
+    old.removeAll(keepingCapacity: true)
+    fill(&old)
+    new.removeAll(keepingCapacity: true)
+    new.append(contentsOf: old)
     self.headerCount = min(headerCount, old.count)
-    which = [UInt16](repeating: 0, count: old.count)
-    isFixed = [Bool](repeating: false, count: old.count)
     let end = max(self.headerCount, old.count - trailerCount)
-    for i in self.headerCount..<end { which[i] = 1 }
+    which.removeAll(keepingCapacity: true)
+    which.append(contentsOf: repeatElement(0, count: self.headerCount))
+    which.append(contentsOf: repeatElement(1, count: end - self.headerCount))
+    which.append(contentsOf: repeatElement(0, count: old.count - end))
+    isFixed.removeAll(keepingCapacity: true)
+    isFixed.append(contentsOf: repeatElement(false, count: old.count))
+    treatments.removeSubrange(2...)
   }
 
   /// Has the bytes in `range` stay, since the frame is read by them.
@@ -80,11 +90,11 @@ extension FrameRedactor {
   func replacement(_ bytes: [UInt8], _ treatment: Treatment) -> [UInt8] {
     switch treatment {
     case .keep: return bytes
-    case .name(let encoding): return names.text(bytes, encoding)
+    case .name(let encoding): return cache.text(bytes, encoding)
     case .digits: return names.digits(bytes)
     case .bytes: return names.bytes(bytes)
     case .number(let littleEndian):
-      return number(bytes, littleEndian) { names.number($0, maximum: $1) }
+      return number(bytes, littleEndian) { cache.number($0, maximum: $1) }
     case .amount(let littleEndian):
       // The least that has as many digits, so that there is room for it.
       return number(bytes, littleEndian) { value, _ in

@@ -7,7 +7,8 @@ package struct PacketRedactor {
   private var addresses: AddressPseudonyms
   /// Bytes of the last packet, old and new.
   private var old: [UInt8] = []
-  private var new: [UInt8] = []
+  /// What stands for the last packet.
+  package private(set) var new: [UInt8] = []
   /// The first byte of a packet in its batch.
   private var base = 0
 
@@ -19,11 +20,29 @@ package struct PacketRedactor {
   package mutating func rewrite(
     _ bytes: RawSpan, _ record: PacketRecord, _ layers: PacketLayers, payload: [UInt8]
   ) -> [UInt8] {
+    rewrite(bytes, record, layers) { _, new, range in
+      let count = min(payload.count, range.count)
+      new.replaceSubrange(range.lowerBound..<range.lowerBound + count, with: payload[..<count])
+    }
+    return new
+  }
+
+  /// Has `new` be what stands for a packet. `replace` is given its old bytes, its new ones, and where in both its TCP payload is, and
+  /// replaces that.
+  package mutating func rewrite(
+    _ bytes: RawSpan, _ record: PacketRecord, _ layers: PacketLayers,
+    replace: ([UInt8], inout [UInt8], Range<Int>) -> Void
+  ) {
     base = Int(record.offset)
-    old = bytes.withUnsafeBytes { Array($0[base..<base + Int(record.capturedLength)]) }
-    new = old
+    old.removeAll(keepingCapacity: true)
+    new.removeAll(keepingCapacity: true)
+    bytes.withUnsafeBytes { bytes in
+      let packet = bytes[base..<base + Int(record.capturedLength)]
+      old.append(contentsOf: packet)
+      new.append(contentsOf: packet)
+    }
     let (tcp, start) = (layers.tcp - base, layers.payload.lowerBound - base)
-    new.replaceSubrange(start..<start + min(payload.count, layers.payload.count), with: payload)
+    if !layers.payload.isEmpty { replace(old, &new, start..<layers.payload.upperBound - base) }
     options(tcp + 20..<start)
     var pseudo = 0..<0
     var end = new.count
@@ -45,7 +64,6 @@ package struct PacketRedactor {
     let covered = layers.isOffloaded ? tcp..<tcp : tcp..<max(tcp, end)
     mend(at: tcp + 16, [pseudo, covered], isPartial: layers.isOffloaded)
     outer(layers)
-    return new
   }
 
   private mutating func clear(_ range: Range<Int>, with byte: UInt8) {
@@ -68,7 +86,7 @@ package struct PacketRedactor {
     // Options may name routers: in their place nothing is asked for.
     let header = Int(old[ip] & 15) * 4
     clear(ip + 20..<ip + header, with: 1)
-    mend(at: ip + 10, [ip..<ip + header])
+    mend(at: ip + 10, [ip..<ip + header], mayLack: true)
     return ip + 12..<ip + 20
   }
 
@@ -152,22 +170,47 @@ package struct PacketRedactor {
 
   // MARK: Checksums
 
-  /// Changes the checksum at `field` by what was changed in `ranges` (RFC 1624, equation 3). One of zeros was not made and stays
-  /// so. A partial one is a sum, and not what makes it up to ones.
-  private mutating func mend(at field: Int, _ ranges: [Range<Int>], isPartial: Bool = false) {
-    guard field >= 0, field + 2 <= new.count, old[field] != 0 || old[field + 1] != 0 else { return }
+  /// Changes the checksum at `field` by what was changed in `ranges` (RFC 1624, equation 3). With `mayLack` one of zeros was not made
+  /// and stays so: of TCP it is one as good as any other. A partial one is a sum, and not what makes it up to ones.
+  private mutating func mend(at field: Int, _ ranges: [Range<Int>], isPartial: Bool = false, mayLack: Bool = false) {
+    guard field >= 0, field + 2 <= new.count, !mayLack || old[field] != 0 || old[field + 1] != 0 else { return }
     let complement: UInt16 = isPartial ? 0 : .max
     var sum = UInt64(UInt16(truncatingIfNeeded: word(field, 2)) ^ complement)
+    var isChanged = false
     for range in ranges {
       let range = range.clamped(to: 0..<new.count)
-      for i in range where i != field && i != field + 1 && old[i] != new[i] {
-        let isHigh = (i - range.lowerBound) & 1 == 0
-        sum += UInt64(isHigh ? UInt16(~old[i]) << 8 | 0xff : 0xff00 | UInt16(~old[i]))
-        sum += UInt64(isHigh ? UInt16(new[i]) << 8 : UInt16(new[i]))
+      // The field itself has not changed yet, so that it makes no difference.
+      let (before, after) = (Self.sum(old, range), Self.sum(new, range))
+      guard before != after else { continue }
+      isChanged = true
+      sum += UInt64(~before) + UInt64(after)
+    }
+    guard isChanged else { return }
+    while sum >> 16 != 0 { sum = sum & 0xffff + sum >> 16 }
+    put(UInt64(UInt16(truncatingIfNeeded: sum) ^ complement), field, 2)
+  }
+
+  /// The ones' complement sum of the 16-bit words in `range`; an odd byte in the end is the upper half of one.
+  private static func sum(_ bytes: [UInt8], _ range: Range<Int>) -> UInt16 {
+    var sum: UInt64 = 0
+    bytes.withUnsafeBytes { all in
+      let part = UnsafeRawBufferPointer(rebasing: all[range])
+      var i = 0
+      while part.count - i >= 4 {
+        sum &+= UInt64(part.loadUnaligned(fromByteOffset: i, as: UInt32.self))
+        i += 4
+      }
+      var place: UInt64 = 0
+      while i < part.count {
+        // In the order of the machine, as the words above are; a packet is no longer than fits.
+        sum &+= UInt64(part[i]) << place
+        place += 8
+        i += 1
       }
     }
     while sum >> 16 != 0 { sum = sum & 0xffff + sum >> 16 }
-    put(UInt64(UInt16(truncatingIfNeeded: sum) ^ complement), field, 2)
+    // Words of either order add up to byte swaps of one another (RFC 1071).
+    return UInt16(littleEndian: UInt16(truncatingIfNeeded: sum)).byteSwapped
   }
 
   /// The checksums of the tunnels that a packet comes through, from the innermost one on.
@@ -184,7 +227,7 @@ package struct PacketRedactor {
       }
     }
     for tunnel in tunnels.reversed() {
-      mend(at: tunnel.field, tunnel.ranges)
+      mend(at: tunnel.field, tunnel.ranges, mayLack: true)
       // A sum of zeros would say that there is none (RFC 768).
       if new[tunnel.field] == 0, new[tunnel.field + 1] == 0, old[tunnel.field] != 0 || old[tunnel.field + 1] != 0 {
         clear(tunnel.field..<tunnel.field + 2, with: 0xff)

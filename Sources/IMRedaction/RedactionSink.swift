@@ -3,6 +3,9 @@ package import IMWire
 
 /// Rewrites what the chosen connections of a capture say while it is decoded, and keeps the new bytes by their places in the
 /// streams.
+///
+/// New bytes are kept by when they were made. Whoever writes packets behind the decoder begins another generation of them from time to
+/// time; the oldest of three is forgotten then.
 package final class RedactionSink: EngineSink {
   /// What the engine has to tell for that.
   package static let needs: EngineOptions.Needs = [.frames, .connections, .issues, .stretches]
@@ -26,10 +29,18 @@ package final class RedactionSink: EngineSink {
     package var gone: UInt64 = 0
   }
 
-  /// The new bytes of each direction.
-  package private(set) var patches: [Way: StreamPatches] = [:]
-  /// The sequence number of each direction's first byte.
-  package private(set) var firstSequences: [Way: UInt32] = [:]
+  /// New bytes that were made in one stretch of time.
+  private struct Generation {
+    /// Where in `streams` those of a direction are, by its number.
+    var places = NumberTable<UInt32>()
+    var streams: [StreamPatches] = []
+    var used = 0
+  }
+
+  /// Generations that are kept, and what a direction takes in one beside its bytes.
+  private static let generationCount = 3, costOfStream = 192
+  /// The new bytes of each direction, the oldest generation first.
+  private var generations = [Generation()]
   /// What became of frames.
   package private(set) var counts = Counts()
   /// Connections of which there was no room for the new bytes.
@@ -38,7 +49,10 @@ package final class RedactionSink: EngineSink {
   private let redactor: FrameRedactor
   private let plans: [ProtocolPlan]
   private let isWanted: (UInt32) -> Bool
+  /// The most bytes that may be kept; connections that do not fit are left out.
   private let memory: Int
+  /// How much all generations are to have.
+  package var window: Int
   private var used = 0
   /// The frame that is told next, as it travels, where it is not read from the stream itself.
   private var next: (stretch: StreamStretch, bytes: [UInt8])?
@@ -52,12 +66,68 @@ package final class RedactionSink: EngineSink {
     redactor = FrameRedactor(names)
     self.plans = plans
     self.memory = memory
+    window = memory
     self.isWanted = isWanted
   }
 
-  /// Orders what was kept. Nothing more is told.
-  package func finish() {
-    for way in Array(patches.keys) { patches[way]?.finish() }
+  /// Whether another generation should begin.
+  package var isFull: Bool { generations[generations.count - 1].used > window / Self.generationCount }
+
+  /// Begins another generation; the oldest one is forgotten where there are three.
+  package func turn() {
+    if generations.count == Self.generationCount { used -= generations.removeFirst().used }
+    generations.append(Generation())
+  }
+
+  /// Forgets all new bytes: the packets are written.
+  package func clear() { (generations, used) = ([Generation()], 0) }
+
+  /// Puts what was made in order, so that it can be applied.
+  package func settle() {
+    for i in generations.indices {
+      for k in generations[i].streams.indices { generations[i].streams[k].finish() }
+    }
+  }
+
+  /// Has what stands for them be in place of the bytes in `range` of `new`, which are at `offset` of a direction's stream. What nobody
+  /// has told is a stand-in. `old` has the old bytes at the same places.
+  package func apply(_ old: [UInt8], to new: inout [UInt8], _ range: Range<Int>, at offset: Int64, _ way: Way) {
+    var kept: Set<UInt8> = []
+    for generation in generations {
+      if let place = generation.places[Self.number(way)] { kept.formUnion(generation.streams[Int(place)].kept) }
+    }
+    StreamPatches.clear(&new, range, keeping: kept)
+    // Of two that stand for the same bytes the first counts.
+    for generation in generations {
+      guard let place = generation.places[Self.number(way)] else { continue }
+      generation.streams[Int(place)].put(heads: old, into: &new, range, at: offset)
+    }
+    for generation in generations.reversed() {
+      guard let place = generation.places[Self.number(way)] else { continue }
+      generation.streams[Int(place)].put(into: &new, range, at: offset)
+    }
+  }
+
+  private static func number(_ way: Way) -> UInt32 { way.serial &* 2 &+ (way.isBack ? 1 : 0) }
+
+  /// Changes the new bytes of a direction.
+  private func change(_ way: Way, _ body: (inout StreamPatches) -> Void) {
+    let last = generations.count - 1
+    let number = Self.number(way)
+    var place = generations[last].places[number].map { Int($0) } ?? -1
+    var more = 0
+    if place < 0 {
+      place = generations[last].streams.count
+      generations[last].places[number] = UInt32(place)
+      generations[last].streams.append(StreamPatches())
+      more = Self.costOfStream
+    }
+    more -= generations[last].streams[place].byteCount
+    body(&generations[last].streams[place])
+    more += generations[last].streams[place].byteCount
+    generations[last].used += more
+    used += more
+    if used > memory { leaveOut(way.serial) }
   }
 
   // MARK: What the engine tells
@@ -84,9 +154,7 @@ package final class RedactionSink: EngineSink {
       return
     }
     counts.rewritten += 1
-    if plan.isDelimited {
-      patches[way, default: StreamPatches()].kept = plan.hasLines ? [plan.delimiter, 0x0d] : [plan.delimiter]
-    }
+    if plan.isDelimited { change(way) { $0.kept = plan.hasLines ? [plan.delimiter, 0x0d] : [plan.delimiter] } }
     guard isCarried else { return put(new, at: offset, way) }
     var plain: [UInt8]?
     if carried[way]?.isPacked == true {
@@ -149,18 +217,15 @@ package final class RedactionSink: EngineSink {
     let plan = plans[Int(connection.plan)]
     guard !plan.isDelimited else { return }
     let count = min(plan.headOfCut, Int(clamping: issue.byteCount))
-    patches[way, default: StreamPatches()].keepHead(at: issue.streamOffset, count: count)
-    used += StreamPatches.costOfHead
+    change(way) { $0.keepHead(at: issue.streamOffset, count: count) }
   }
 
-  /// A connection: where its streams begin.
+  /// A connection that is over: what it says compressed is whole.
   package func connection(_ report: ConnectionReport) {
     let serial = report.info.serial
     guard report.isFinal, isWanted(serial) else { return }
-    for (number, isBack) in [(0, false), (1, true)] where report.streamBytes[number] > 0 {
-      firstSequences[Way(serial: serial, isBack: isBack)] = report.firstSequences[number]
-    }
     redactor.forget(serial)
+    guard !carried.isEmpty else { return }
     for isBack in [false, true] {
       let way = Way(serial: serial, isBack: isBack)
       guard var places = forgetCarried(way) else { continue }
@@ -171,10 +236,7 @@ package final class RedactionSink: EngineSink {
 
   private func put(_ new: [UInt8], at offset: UInt64, _ way: Way) {
     guard !leftOut.contains(way.serial) else { return }
-    let before = patches[way]?.byteCount ?? 0
-    patches[way, default: StreamPatches()].put(new, at: offset)
-    used += (patches[way]?.byteCount ?? 0) - before
-    if used > memory { leaveOut(way.serial) }
+    change(way) { $0.put(new, at: offset) }
   }
 
   /// Counts what the carrier of a direction keeps now.
@@ -193,10 +255,16 @@ package final class RedactionSink: EngineSink {
   private func leaveOut(_ serial: UInt32) {
     leftOut.insert(serial)
     for way in [Way(serial: serial, isBack: false), Way(serial: serial, isBack: true)] {
-      used -= patches.removeValue(forKey: way)?.byteCount ?? 0
+      for i in generations.indices {
+        guard let place = generations[i].places.remove(Self.number(way)) else { continue }
+        let gone = generations[i].streams[Int(place)].byteCount
+        generations[i].streams[Int(place)] = StreamPatches()
+        generations[i].used -= gone
+        used -= gone
+      }
       _ = forgetCarried(way)
     }
   }
 
-  private func wants(_ serial: UInt32) -> Bool { isWanted(serial) && !leftOut.contains(serial) }
+  private func wants(_ serial: UInt32) -> Bool { isWanted(serial) && (leftOut.isEmpty || !leftOut.contains(serial)) }
 }

@@ -11,6 +11,8 @@ package struct StreamPatches: Sendable {
   private var runs: [Run] = []
   private var bytes: [UInt8] = []
   private var isSorted = true
+  /// Whether something was put since they were put in order.
+  private var hasNews = false
   /// Places at which a frame's header stays whose rest is not there, and how many bytes of it, or up to which it may have.
   private var heads: [(offset: UInt64, count: Int)] = []
   /// Bytes that stay wherever they stand outside of frames: delimiters.
@@ -20,7 +22,9 @@ package struct StreamPatches: Sendable {
   package init() {}
 
   /// Memory that they take.
-  package var byteCount: Int { bytes.count + runs.count * MemoryLayout<Run>.stride + heads.count * Self.costOfHead }
+  package var byteCount: Int {
+    bytes.capacity + runs.capacity * MemoryLayout<Run>.stride + heads.count * Self.costOfHead
+  }
   static let costOfHead = 16
 
   /// Has `new` stand at `offset`. Of two frames at one place the first one counts.
@@ -33,14 +37,20 @@ package struct StreamPatches: Sendable {
       runs.append(Run(offset: offset, start: bytes.count, count: new.count))
     }
     bytes += new
+    hasNews = true
   }
 
   /// Has the first `count` bytes at `offset` stay what they are.
-  package mutating func keepHead(at offset: UInt64, count: Int) { heads.append((offset, min(count, Self.longestHead))) }
+  package mutating func keepHead(at offset: UInt64, count: Int) {
+    heads.append((offset, min(count, Self.longestHead)))
+    hasNews = true
+  }
   private static let longestHead = 256
 
   /// Orders what was put.
   package mutating func finish() {
+    guard hasNews else { return }
+    hasNews = false
     heads.sort { $0.offset < $1.offset }
     guard !isSorted else { return }
     runs = runs.enumerated().sorted { ($0.element.offset, $0.offset) < ($1.element.offset, $1.offset) }.map(\.element)
@@ -58,29 +68,59 @@ package struct StreamPatches: Sendable {
 
   /// What stands for `old`, the bytes from `offset` on. What no frame has is a stand-in.
   package func apply(to old: [UInt8], at offset: Int64) -> [UInt8] {
-    var new = old.map { kept.contains($0) ? $0 : CharacterShape.byte }
+    var new = old
+    Self.clear(&new, old.indices, keeping: kept)
+    put(heads: old, into: &new, old.indices, at: offset)
+    put(into: &new, old.indices, at: offset)
+    return new
+  }
+
+  /// Has stand-ins in `range` but for the bytes of `kept`.
+  static func clear(_ bytes: inout [UInt8], _ range: Range<Int>, keeping kept: Set<UInt8>) {
+    guard !kept.isEmpty else {
+      for i in range { bytes[i] = CharacterShape.byte }
+      return
+    }
+    let (first, second) = (kept.first ?? 0, kept.dropFirst().first ?? kept.first ?? 0)
+    let isFew = kept.count <= 2
+    for i in range {
+      let byte = bytes[i]
+      let stays = isFew ? byte == first || byte == second : kept.contains(byte)
+      if !stays { bytes[i] = CharacterShape.byte }
+    }
+  }
+
+  /// Puts headers of cut frames into `range` of `new`, which is at `offset` of the stream; `old` has its old bytes at the same places.
+  func put(heads old: [UInt8], into new: inout [UInt8], _ range: Range<Int>, at offset: Int64) {
+    guard !heads.isEmpty else { return }
     var head = firstHead(behind: offset - Int64(Self.longestHead))
-    while head < heads.count, Int64(heads[head].offset) < offset + Int64(old.count) {
+    while head < heads.count, Int64(heads[head].offset) < offset + Int64(range.count) {
       let from = Int(Int64(heads[head].offset) - offset)
-      let end = min(old.count, from + heads[head].count)
-      if max(0, from) < end { for i in max(0, from)..<end { new[i] = old[i] } }
+      let end = min(range.count, from + heads[head].count)
+      if max(0, from) < end {
+        for i in max(0, from)..<end { new[range.lowerBound + i] = old[range.lowerBound + i] }
+      }
       head += 1
     }
-    guard offset + Int64(old.count) > 0 else { return new }
+  }
+
+  /// Puts what stands for the bytes in `range` of `new`, which is at `offset` of the stream.
+  func put(into new: inout [UInt8], _ range: Range<Int>, at offset: Int64) {
+    let count = range.count
+    guard offset + Int64(count) > 0 else { return }
     let first = UInt64(max(0, offset))
     var i = place(first)
-    while i < runs.count, Int64(runs[i].offset) < offset + Int64(old.count) {
+    while i < runs.count, Int64(runs[i].offset) < offset + Int64(count) {
       let run = runs[i]
       let from = max(first, run.offset)
-      let to = min(UInt64(offset + Int64(old.count)), run.end)
+      let to = min(UInt64(offset + Int64(count)), run.end)
       if from < to {
         let source = run.start + Int(from - run.offset)
-        let target = Int(Int64(from) - offset)
-        new.replaceSubrange(target..<target + Int(to - from), with: bytes[source..<source + Int(to - from)])
+        let target = range.lowerBound + Int(Int64(from) - offset)
+        for k in 0..<Int(to - from) { new[target + k] = bytes[source + k] }
       }
       i += 1
     }
-    return new
   }
 
   private func firstHead(behind offset: Int64) -> Int {

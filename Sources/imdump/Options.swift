@@ -16,6 +16,8 @@ struct SourceOptions: OptionGroup {
     [
       .list(
         "-r <file>", \.input.files, "Read packets from this file; '-' is standard input. Repeatable."),
+      .flag(
+        "--in-order", \.input.isInOrder, "Read the files in the order given, instead of merging their packets by time."),
       .value("-c <count>", \.input.packetLimit, "Stop after this many packets."),
       .value("-F <file>", \.filterFile, "Read the capture filter from this file."),
       .flag(

@@ -66,6 +66,56 @@ import Testing
     }
   }
 
+  /// Segments longer than 16 bits can say, as segmentation offload makes them: with a length of 0, and as jumbograms (RFC 2675). The sum
+  /// is right with the real length, or left to the card.
+  @Test(arguments: ["IPv4", "IPv6", "jumbogram"], [true, false]) func long(_ kind: String, _ isCut: Bool) {
+    let isIPv6 = kind != "IPv4"
+    let frames = (0..<70).map {
+      TJPFrameBuilder(text: String(repeating: "x", count: 990), sequence: UInt32($0 + 1)).bytes
+    }
+    let payload = frames.flatMap { $0 }
+    #expect(payload.count > 66_000)
+    let (source, destination) = isIPv6 ? OnePacket.v6 : OnePacket.v4
+    var tcp: [UInt8] = []
+    tcp.append(big: UInt16(40_001))
+    tcp.append(big: UInt16(8_080))
+    tcp.append(big: UInt32(1_000))
+    tcp += [0, 0, 0, 0, 0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0]
+    tcp += payload
+    var pseudo = pseudoHeader(from: source, to: destination, protocolNumber: 6, length: 0)
+    // The length has 32 bits in IPv6's, and counts as much in IPv4's.
+    pseudo.append(big: UInt32(tcp.count))
+    tcp.overwrite(at: 16, big: internetChecksum(pseudo + tcp))
+    var ip: [UInt8] = []
+    if isIPv6 {
+      ip.append(big: UInt32(0x6000_0000))
+      ip += [0, 0, kind == "jumbogram" ? 0 : 6, 64]
+      for address in [source, destination] {
+        ip.append(big: address.high)
+        ip.append(big: address.low)
+      }
+      if kind == "jumbogram" {
+        ip += [6, 0, 0xc2, 4]
+        ip.append(big: UInt32(8 + tcp.count))
+      }
+    } else {
+      ip += [0x45, 0, 0, 0, 0, 1, 0x40, 0, 64, 6, 0, 0]
+      ip.append(big: UInt32(truncatingIfNeeded: source.low))
+      ip.append(big: UInt32(truncatingIfNeeded: destination.low))
+      ip.overwrite(at: 10, big: internetChecksum(ip))
+    }
+    let type: UInt16 = isIPv6 ? 0x86dd : 0x0800
+    var bytes = [UInt8](repeating: 2, count: 12)
+    bytes.append(big: type)
+    bytes += ip + tcp
+    let run = Run([OnePacket.timed(bytes)], snapLength: isCut ? bytes.count - 10 : 262_144)
+    #expect(run.skipped.isEmpty)
+    #expect(run.frames.count >= (isCut ? 69 : 70))
+    #expect(run.reassembly.payloadBytes == UInt64(payload.count - (isCut ? 10 : 0)))
+    #expect(run.ledger.unverified == 0)
+    if isCut { #expect(run.gaps.map(\.byteCount) == [10] || run.ledger.cutBytes == 10) }
+  }
+
   // MARK: Checksums
 
   /// What a receiver would have done with the second packet.

@@ -164,6 +164,13 @@ import Testing
     for i in 0..<40 { tell(3, .payload(inner: UInt64(i * 9), key: 7, phase: 0), 9, at: i * 9) }
     for i in 0..<40 { tell(4, .packed(key: nil, phase: 0), 9, at: i * 9) }
     #expect(sink.leftOut == [2, 3, 4])
-    #expect(Set(sink.patches.keys) == [RedactionSink.Way(serial: 1, isBack: false)])
+    sink.settle()
+    for serial in UInt32(1)...4 {
+      let old = [UInt8](repeating: 65, count: 100)
+      var new = old
+      sink.apply(old, to: &new, 0..<100, at: 0, RedactionSink.Way(serial: serial, isBack: false))
+      let hasNothing = new == [UInt8](repeating: CharacterShape.byte, count: 100)
+      #expect(hasNothing == (serial > 1))
+    }
   }
 }

@@ -7,6 +7,7 @@ let captureTargets = [
   Target(name: "pcap") { readCapture($0, magic: [0xd4, 0xc3, 0xb2, 0xa1]) },
   Target(name: "pcapng") { readCapture($0, magic: [0x0a, 0x0d, 0x0d, 0x0a]) },
   Target(name: "gzip") { readCapture($0, magic: [0x1f, 0x8b, 0x08]) },
+  Target(name: "merge", run: mergeCaptures),
 ]
 
 /// A file in memory, the same one for every input; its name is gone as soon as it is open.
@@ -43,4 +44,56 @@ private func readCapture(_ bytes: UnsafeRawBufferPointer, magic: [UInt8]) {
     // What is wrong is told with its place, and a source that has failed gives nothing more.
     if let offset = error.offset, offset > 1 << 40 { fail("an error at \(offset)") }
   }
+}
+
+/// Files in memory for a merge.
+private let files: [Int32] = (0..<4).map { index in
+  let name = "/dev/shm/imdump-fuzz-\(getpid())-\(index)"
+  let file = open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
+  unlink(name)
+  return file
+}
+
+/// Merges up to four files: a byte for the options, and for each file one for its form and two for its length. Files that begin with a
+/// good header have the bytes as their records.
+@Sendable private func mergeCaptures(_ bytes: UnsafeRawBufferPointer) {
+  var script = Script(bytes)
+  let options = script.byte()
+  var paths: [String] = []
+  for file in files where !script.isEmpty {
+    let form = script.byte()
+    let content = script.take(script.u16() & 0x7ff)
+    let header: [UInt8] =
+      form & 3 == 0 ? [] : [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0]
+    let all = header + content
+    ftruncate(file, 0)
+    guard pwrite(file, all, all.count, 0) == all.count else { return }
+    paths.append("/proc/self/fd/\(file)")
+  }
+  let source = MergedCapture(
+    paths: paths, order: options & 1 == 0 ? .time : .given, filter: options & 2 == 0 ? nil : "tcp",
+    steps: ReadingSteps(bytes: options & 4 == 0 ? 65_536 : 64, packets: options & 8 == 0 ? 4_096 : 3))
+  var numbers = [UInt64](repeating: 0, count: 4)
+  var count: UInt64 = 0
+  do throws(CaptureError) {
+    while try source.nextBatch({ bytes, records in
+      let offsets = source.packetOffsets
+      if (source.batchOffset == nil) == offsets.isEmpty { fail("a batch without a place, or with two") }
+      if !offsets.isEmpty, offsets.count != records.count { fail("\(offsets.count) places of \(records.count) packets") }
+      for i in records.indices {
+        let record = records[i]
+        if Int(record.offset) + Int(record.capturedLength) + PacketRecord.slack > bytes.byteCount {
+          fail("a packet outside its batch")
+        }
+        if Int(record.interface) >= source.interfaces.count { fail("a packet of no interface") }
+        let file = Int(PacketNumber.file(record.number)), number = PacketNumber.inFile(record.number)
+        if file >= paths.count || number <= numbers[file] { fail("packets of a file out of order") }
+        numbers[file] = number
+        count += 1
+      }
+    }) {}
+  } catch {
+    fail("a merge throws \(error)")
+  }
+  if count != source.statistics.delivered { fail("\(count) packets, and \(source.statistics.delivered) told") }
 }

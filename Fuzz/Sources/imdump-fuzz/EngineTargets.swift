@@ -6,6 +6,7 @@
 /// Packets and streams, through the engine from the link layer to the tracker.
 let engineTargets = [
   Target(name: "packets", run: packets),
+  Target(name: "tunnels", run: tunnels),
   Target(name: "reassembly", run: reassembly),
   Target(name: "tjp") { stream($0, plans: [tjp], port: 8_080) },
   Target(name: "mqtt") { stream($0, plans: [mqtt], port: 1_883) },
@@ -106,24 +107,25 @@ private func redact(_ bytes: [UInt8], _ records: [PacketRecord], plans: [Protoco
   var engine = Engine(options: options, sink: sink)
   engine.process(bytes.span.bytes, records.span)
   engine.finish()
-  sink.finish()
+  sink.settle()
   var finder = EndpointFinder()
   var packets = PacketRedactor(names)
   for record in records {
     guard let layers = finder.layers(bytes.span.bytes, record).layers else { continue }
     let way = RedactionSink.Way(serial: 1, isBack: layers.source.port < layers.destination.port)
-    let old = bytes[layers.payload.lowerBound..<layers.payload.upperBound]
-    let offset = Int64(layers.sequence.distance(from: sink.firstSequences[way] ?? 0))
-    let payload = (sink.patches[way] ?? StreamPatches()).apply(to: Array(old), at: offset)
-    if payload.count != old.count { fail("\(old.count) payload bytes became \(payload.count)") }
-    let new = packets.rewrite(bytes.span.bytes, record, layers, payload: payload)
+    packets.rewrite(bytes.span.bytes, record, layers) { old, new, range in
+      sink.apply(old, to: &new, range, at: Int64(layers.sequence), way)
+    }
+    let new = packets.new
     if new.count != Int(record.capturedLength) { fail("\(record.capturedLength) bytes became \(new.count)") }
   }
 }
 
 /// Whole packets of any link type: a byte for the type, one for the time, two for the length, then the bytes.
 @Sendable private func packets(_ input: UnsafeRawBufferPointer) {
-  let linkTypes: [UInt16] = [1, 1, 1, 0, 12, 14, 101, 108, 113, 178, 228, 229, 276, 147]
+  let linkTypes: [UInt16] = [
+    1, 1, 1, 0, 12, 14, 101, 108, 113, 178, 228, 229, 276, 147, 100, 105, 109, 117, 119, 127, 163, 192, 239, 258,
+  ]
   var script = Script(input)
   let options = script.byte()
   var bytes: [UInt8] = []
@@ -144,6 +146,42 @@ private func redact(_ bytes: [UInt8], _ records: [PacketRecord], plans: [Protoco
   }
   bytes += [UInt8](repeating: 0, count: PacketRecord.slack)
   _ = run(bytes, records, plans: [tjp, mqtt], sums: options & 1 == 0, memory: options & 2 == 0 ? 256 << 20 : 1 << 20)
+}
+
+/// What tunnels carry: a byte for the kind, two for the length, then the bytes behind a header of IP and, for most kinds, UDP.
+@Sendable private func tunnels(_ input: UnsafeRawBufferPointer) {
+  let ports: [UInt16] = [4_789, 8_472, 4_790, 6_081, 2_152, 1_701, 5_247, 37_008, 6_635, 443, 12_345]
+  let protocols: [UInt8] = [4, 41, 47, 51, 97, 137]
+  let types: [UInt16] = [0x8100, 0x8847, 0x8864, 0x88e5, 0x88e7, 0x8909, 0x8926, 0x893f, 0x894f]
+  var script = Script(input)
+  let options = script.byte()
+  var bytes: [UInt8] = []
+  var records: [PacketRecord] = []
+  while !script.isEmpty, records.count < 64 {
+    let kind = Int(script.byte()) % (ports.count + protocols.count + types.count)
+    let content = script.take(script.u16() & 0x7ff)
+    var packet: [UInt8] = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2]
+    if kind >= ports.count + protocols.count {
+      let type = types[kind - ports.count - protocols.count]
+      packet += [UInt8(type >> 8), UInt8(type & 0xff)] + content
+    } else {
+      let port = kind < ports.count ? ports[kind] : 0
+      let datagram = kind < ports.count ? [0x9c, 0x40, UInt8(port >> 8), UInt8(port & 0xff), 0, 0, 0, 0] : [] as [UInt8]
+      let total = 20 + datagram.count + content.count
+      // A checksum of 0 is what offload leaves behind.
+      packet += [8, 0, 0x45, 0, UInt8(total >> 8), UInt8(total & 0xff), 0, 0, 0, 0, 64]
+      packet += [kind < ports.count ? 17 : protocols[kind - ports.count], 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]
+      packet += datagram + content
+    }
+    records.append(
+      PacketRecord(
+        timestamp: Timestamp(nanoseconds: 1_700_000_000_000_000_000 + Int64(records.count)), number: UInt64(records.count + 1),
+        offset: UInt32(bytes.count), capturedLength: UInt32(packet.count), originalLength: UInt32(packet.count), linkType: 1,
+        interface: 0))
+    bytes += packet
+  }
+  bytes += [UInt8](repeating: 0, count: PacketRecord.slack)
+  _ = run(bytes, records, plans: [tjp, mqtt], sums: options & 1 == 0, memory: 256 << 20)
 }
 
 /// Lays TCP segments of one connection out as packets.

@@ -54,6 +54,24 @@ func writeSeeds(from samples: String, to folder: String) {
       seed("websocket", [0, 0x02, UInt8(payload.count)] + payload + [0x01, UInt8(payload.count)] + payload)
     }
   }
+  for (kind, header) in [
+    (0, [8, 0, 0, 0, 0, 0, 7, 0]), (2, [12, 0, 0, 3, 0, 0, 7, 0]), (3, [0, 0, 0x65, 0x58, 0, 0, 7, 0]), (5, [0, 2, 0, 1, 0, 2, 0, 0x21]),
+    (6, [0, 0x10, 2, 0, 0, 0, 0, 0]), (7, [1, 0, 0, 1, 1]), (13, [0, 0, 8, 0]), (22, [1, 1, 0, 1, 0, 7, 8, 0]),
+  ] as [(UInt8, [UInt8])] {
+    let inner = packets("\(samples)/mqtt-mosquitto.pcap").prefix(4)
+    for packet in inner {
+      let content = header + ([5, 13, 22].contains(kind) ? [UInt8](packet.dropFirst(14)) : packet)
+      seed("tunnels", [0, kind, UInt8(content.count >> 8 & 7), UInt8(content.count & 255)] + content)
+    }
+  }
+  for step: UInt8 in [0, 4, 8] {
+    var script: [UInt8] = [step]
+    for file: UInt8 in 0..<3 {
+      let records: [UInt8] = (0..<5).flatMap { [$0 * 3 + file, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 4, 0, 0, 0, file, $0, 1, 2] }
+      script += [1, 0, UInt8(records.count)] + records
+    }
+    seed("merge", script)
+  }
   seed("terminal", Array("\u{1b}[A\u{1b}OP\u{1b}[<0;10;7M\u{1b}[200~paste\u{1b}[201~x\u{1b}[1;5C张三👍🏽".utf8))
   seed("sockets", Array("/system.slice/docker-\(String(repeating: "0123456789abcdef", count: 4)).scope".utf8))
   seed("sockets", [88, 0, 0, 0, 20, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 1] + [UInt8](repeating: 1, count: 70))

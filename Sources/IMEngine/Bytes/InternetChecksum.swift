@@ -53,6 +53,10 @@ struct InternetChecksum {
   @inline(__always)
   mutating func add(_ value: UInt16) { add(UInt64(value.bigEndian)) }
 
+  /// Adds the length of a pseudo header. Its field has 32 bits in IPv6, and counts as if it had in IPv4 where offload makes longer packets.
+  @inline(__always)
+  mutating func add(length: Int) { add(UInt64(UInt32(truncatingIfNeeded: length).bigEndian)) }
+
   /// The sum in 32 bits; equal bytes give equal sums.
   @inline(__always)
   var folded32: UInt32 {

@@ -205,7 +205,8 @@ extension Carriers {
   ) -> FrameSearch.Verdict {
     guard
       var chain = Self.chain(
-        bytes, position, end, isMasked: reader.pointee.isMasked, allowsCompression: reader.pointee.allowsCompression)
+        bytes, position, end, isMasked: reader.pointee.isMasked != reader.pointee.hasToldMask,
+        allowsCompression: reader.pointee.allowsCompression)
     else { return .rejected }
     held.pointee.search.credit -= 4 * chain.frames
     let begins = held.pointee.startsDelivery(at: position)

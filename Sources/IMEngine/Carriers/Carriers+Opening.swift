@@ -37,7 +37,7 @@ extension Carriers {
       budget.take(.connections, WebSocketReader.cost)
       let begins =
         half.pointee.flags.contains(.fromStart)
-        && half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset == record.pointee.begin[side.number]
+        && half.pointee.rest?.pointee.streamOffset ?? half.pointee.offset <= record.pointee.begin[side.number]
       let reader = Ref.make(
         WebSocketReader(isMasked: side.number == Int(flow.pointee.client), state: begins ? .upgrade : .lost))
       record.pointee.readers[side.number] = reader
@@ -57,7 +57,13 @@ extension Carriers {
     let flow = side.flow
     guard let record = streams.carrier(of: flow) else { return nil }
     switch HTTPUpgrade.read(bytes, position, end) {
-    case .none: return nil
+    case .none:
+      // Another exchange comes first: a refusal, an early hint, or a request that asks for something else.
+      guard record.pointee.carriers.isDisjoint(with: .webSocket),
+        let count = takeHTTP(side, record, bytes, position, end, at: source.base &+ UInt64(position))
+      else { return nil }
+      countSkipped(flow, count)
+      return count
     case .needMore: return 0
     case .upgrade(let upgrade, let count):
       guard upgrade.isAnswer == (side.number != Int(flow.pointee.client)) else { return nil }

@@ -16,7 +16,8 @@ extension Carriers {
       return true
     }
     let next = rest.pointee.memoryStart.load(fromByteOffset: rest.pointee.start, as: UInt8.self)
-    return (next == 0x47 || next == 0x48) && readUpgrade(side, rest, isEnd: isEnd)
+    // The first letters of methods and of answers are from C to T.
+    return (next &- 0x43 <= 0x11 || side.flow.pointee.carrier != .max) && readHTTP(side, rest, isEnd: isEnd)
   }
 
   /// Reads the PROXY header in front of the first frame of side `side`, whose first bytes `rest` holds. True when the

@@ -102,6 +102,13 @@ extension Carriers {
         countSkipped(flow, end - position)
         position = end
       case .upgrade:
+        let body = countOfBody(side, at: source.base &+ UInt64(position))
+        guard body == 0 else {
+          let count = min(body, end - position)
+          countSkipped(flow, count)
+          position += count
+          break
+        }
         guard let count = takeAnswer(side, reader, bytes, from: position, end: end, of: source) else {
           streams.giveUp(flow)
           for side in side.both { streams.reader(side)?.pointee.state = .ended }
@@ -111,12 +118,15 @@ extension Carriers {
         position += count
       case .header:
         let outcome = WebSocketHeader.read(
-          bytes, position, end, isMasked: reader.pointee.isMasked,
-          allowsCompression: reader.pointee.allowsCompression)
+          bytes, position, end, isMasked: nil, allowsCompression: reader.pointee.allowsCompression)
         guard outcome != .needMore else { break loop }
         guard case .header(let header) = outcome, isInOrder(header, reader) else {
+          if returnsToHTTP(side, reader, bytes, position, end) { break }
           loseCarrier(side, reader)
           break loop
+        }
+        if (header.key != nil) != reader.pointee.isMasked {
+          noteMask(header, side, reader, at: bringer(source, position).at, source.base &+ UInt64(position))
         }
         if header.isControl {
           guard end - position >= header.frameCount else { break loop }
@@ -162,6 +172,19 @@ extension Carriers {
     return Bringer(at: mark.timestamp, number: mark.number, end: end)
   }
 
+  /// Takes note of a frame that is masked although its sender must not mask, or the other way round: once for each direction. Its length is
+  /// where it always is, so that the frame can be read all the same.
+  private mutating func noteMask(
+    _ header: WebSocketHeader, _ side: FlowSide, _ reader: Ref<WebSocketReader>, at: Timestamp, _ place: UInt64
+  ) {
+    guard !reader.pointee.hasToldMask else { return }
+    reader.pointee.hasToldMask = true
+    streams.raise(
+      Issue(
+        .webSocketMask, timestamp: at, direction: side.direction, streamOffset: place,
+        byteCount: UInt64(header.frameCount)), side.flow)
+  }
+
   /// Whether a frame goes on with the message in hand, or begins one where none is.
   private func isInOrder(_ header: WebSocketHeader, _ reader: Ref<WebSocketReader>) -> Bool {
     if header.isControl || reader.pointee.message == .unknown { return true }
@@ -200,6 +223,7 @@ extension Carriers {
     }
     reader.pointee.packed = 0
     reader.pointee.unpacked = 0
+    reader.pointee.isBehindFinalBlock = false
     if reader.pointee.inflater == nil { reader.pointee.inflater = RawInflater() }
     reader.pointee.message = reader.pointee.inflater == nil ? .unreadable : .compressed
     side.half.pointee.flags.insert(.inflating)
@@ -215,11 +239,14 @@ extension Carriers {
     let way = Int(side.direction.rawValue)
     record.pointee.webSocket.messages[way] &+= 1
     if reader.pointee.message == .compressed {
-      // What a sender leaves out at the end of a message (RFC 7692, section 7.2.2).
-      carried.reserve(4)
-      carried.pointer.storeBytes(of: UInt32(bigEndian: 0x0000_ffff), as: UInt32.self)
-      let tail = UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: 4)
-      inflate(side, reader, tail, place: nil, bringer)
+      // What a sender leaves out at the end of a message (RFC 7692, section 7.2.2): the end of an empty block. Behind a final block nothing
+      // was left out, unless the sender has begun another block for it (section 7.2.3.4).
+      if !reader.pointee.isBehindFinalBlock {
+        carried.reserve(4)
+        carried.pointer.storeBytes(of: UInt32(bigEndian: 0x0000_ffff), as: UInt32.self)
+        let tail = UnsafeRawBufferPointer(start: UnsafeRawPointer(carried.pointer), count: 4)
+        inflate(side, reader, tail, place: nil, bringer)
+      }
       // What has made nothing belongs to the carrier.
       countCarrier(reader.pointee.idle)
       reader.pointee.idle = 0
@@ -337,6 +364,7 @@ extension Carriers {
     var input = input
     var place = place
     reader.pointee.packed += input.count
+    if !input.isEmpty { reader.pointee.isBehindFinalBlock = false }
     inflated.reserve(Self.inflatedAtOnce)
     let output = UnsafeMutableRawBufferPointer(start: inflated.pointer, count: Self.inflatedAtOnce)
     while true {
@@ -375,7 +403,10 @@ extension Carriers {
         loseCarried(side)
         return
       }
-      if progress == .end { raw.restart() }
+      if progress == .end {
+        raw.restart()
+        reader.pointee.isBehindFinalBlock = input.isEmpty
+      }
       if progress == .full { continue }
       if input.isEmpty || (used == 0 && made == 0) { return }
     }

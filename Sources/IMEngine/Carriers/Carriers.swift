@@ -42,6 +42,16 @@ struct Carriers: ~Copyable {
     if side.half.pointee.flags.contains(.carried) {
       carry(side, bytes, stretch)
     } else if side.flow.pointee.profile == .unknown {
+      if side.flow.pointee.carrier != .max {
+        let start = side.half.pointee.offset &- UInt64(stretch.count)
+        let body = min(stretch.count, countOfBody(side, at: start))
+        if body > 0 {
+          streams.countUnread(side.flow, body)
+          guard body < stretch.count else { return }
+          consumeOther(side, bytes, stretch.from(stretch.offset + body))
+          return
+        }
+      }
       streams.append(side, bytes, stretch)
       choose(side, new: stretch.count, isEnd: false)
     } else {
@@ -99,6 +109,12 @@ struct Carriers: ~Copyable {
       choose(side, new: held, isEnd: true, isCut: true)
     }
     if streams.passesOver(side, gap) { return }
+    // Of the body of an HTTP message whose length is known nothing is read anyway.
+    if side.flow.pointee.profile == .unknown, side.flow.pointee.carrier != .max,
+      side.half.pointee.offset <= streams.carrier(of: side.flow)?.pointee.begin[side.number] ?? 0
+    {
+      return
+    }
     chooseAtEnd(side)
     streams.lose(side, gap)
   }

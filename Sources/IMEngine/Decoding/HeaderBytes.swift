@@ -1,18 +1,31 @@
 extension ProtocolPlan {
   /// The bytes of a frame's header as the protocol lays it out, its parts at their places, without delimiters and escapes; none
-  /// for a line. `bytes` is what the frame was read from. There is room for `more` bytes behind it. It is made for outputs, a
-  /// frame at a time.
-  package func headerBytes(_ frame: Frame, in bytes: RawSpan, reserving more: Int = 0) -> [UInt8] {
+  /// for a line. `bytes` is what the frame was read from. It is made for outputs, a frame at a time.
+  package func headerBytes(_ frame: Frame, in bytes: RawSpan) -> [UInt8] {
+    var all: [UInt8] = []
+    headerBytes(frame, in: bytes, into: &all)
+    return all
+  }
+
+  /// The same in place of what stands in `all`, with room for `more` bytes behind.
+  func headerBytes(_ frame: Frame, in bytes: RawSpan, reserving more: Int = 0, into all: inout [UInt8]) {
     let framing = pointer.pointee.framing
     let start = frame.start
+    all.removeAll(keepingCapacity: true)
     guard framing.kind != .line, start >= 0, frame.headerCount >= 0, start + frame.headerCount <= bytes.byteCount else {
-      return []
+      return
     }
-    var all: [UInt8] = []
-    all.reserveCapacity(frame.headerCount + more)
+    if all.capacity < frame.headerCount + more { all.reserveCapacity(frame.headerCount + more) }
     bytes.withUnsafeBytes { all.append(contentsOf: $0[start..<start + frame.headerCount]) }
+    if framing.kind == .delimited { all = joined(all, frame, bytes) }
+  }
+
+  /// The header `all` of a delimited frame with its parts at their places.
+  private func joined(_ all: [UInt8], _ frame: Frame, _ bytes: RawSpan) -> [UInt8] {
+    let framing = pointer.pointee.framing
+    let start = frame.start
     let least = Int(pointer.pointee.headerCount)
-    guard framing.kind == .delimited, least <= all.count else { return all }
+    guard least <= all.count else { return all }
     var header = Array(all[..<least])
     var counts: [(at: Int, count: Int)] = []
     do {

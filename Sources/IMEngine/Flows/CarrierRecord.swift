@@ -10,6 +10,8 @@ struct CarrierRecord {
   var usesTLS = false
   /// Offsets in the streams of side 0 and side 1 behind what carriers put in front of them.
   var begin: InlineArray<2, UInt64> = [0, 0]
+  /// What HTTP has said in front of it.
+  var http = HTTPExchanges()
   /// The readers of WebSocket frames of side 0 and side 1; `nil` where a side is not known to speak them yet.
   var readers: InlineArray<2, Ref<WebSocketReader>?> = [nil, nil]
   /// What was counted of WebSocket frames.

@@ -53,6 +53,10 @@ struct WebSocketReader {
   /// Of the message in hand, compressed bytes and what they made; bytes on the wire that have made nothing yet, and where
   /// they begin.
   var packed = 0, unpacked = 0
+  /// Whether what it was given last ended with a final block.
+  var isBehindFinalBlock = false
+  /// Whether it was told that its frames have a mask, or lack one, against the rules.
+  var hasToldMask = false
   var idle = 0, idleFrom: UInt64 = 0
   /// Bytes of compressed messages passed over since the last one that was read, and where they begin.
   var unread: UInt64 = 0, unreadFrom: UInt64 = 0

@@ -166,7 +166,10 @@ extension PacketParser {
     let key = FragmentTable.Key(
       source: IPAddress(v4: bytes.u32(ip + 12)), destination: IPAddress(v4: bytes.u32(ip + 16)),
       identification: UInt32(bytes.u16(ip + 4)), ipProtocol: bytes.u8(ip + 9), depth: depth)
-    guard key.ipProtocol == IPProtocol.tcp || Tunnel.carriesIP(key.ipProtocol) else { return .skipped(.notTCP) }
+    guard
+      key.ipProtocol == IPProtocol.tcp || key.ipProtocol == IPProtocol.authentication
+        || Tunnel.carriesIP(key.ipProtocol)
+    else { return .skipped(.notTCP) }
     let verdict = fragments.add(
       key, bytes, (ip + header)..<(ip + total), at: Int(field & 0x1fff) * 8, isLast: field & 0x2000 == 0,
       segment.timestamp)
@@ -175,13 +178,17 @@ extension PacketParser {
     let datagram = fragments.datagram
     let whole = Bytes(datagram.span.bytes)
     let count = datagram.count - RawBuffer.slack
-    guard key.ipProtocol == IPProtocol.tcp else {
-      return Self.reassembled(other(whole, key.ipProtocol, 0, count, into: &segment))
+    let payload = PayloadPlace(start: 0, wireEnd: count, end: count)
+    let (source, destination) = (
+      UInt32(truncatingIfNeeded: key.source.low), UInt32(truncatingIfNeeded: key.destination.low)
+    )
+    switch key.ipProtocol {
+    case IPProtocol.tcp:
+      return Self.reassembled(tcpOverIPv4(whole, payload, from: source, to: destination, into: &segment))
+    case IPProtocol.authentication:
+      return Self.reassembled(authenticated(whole, payload, from: source, to: destination, into: &segment))
+    default: return Self.reassembled(other(whole, key.ipProtocol, 0, count, into: &segment))
     }
-    return Self.reassembled(
-      tcpOverIPv4(
-        whole, PayloadPlace(start: 0, wireEnd: count, end: count), from: UInt32(truncatingIfNeeded: key.source.low),
-        to: UInt32(truncatingIfNeeded: key.destination.low), into: &segment))
   }
 
   /// One fragment of an IPv6 datagram; its fragment header, eight bytes of which are there, is at the beginning of `rest`.

@@ -16,12 +16,38 @@ extension PacketParser {
     segment.identification = 0
     let source = IPAddress(v6High: bytes.u64(ip + 8), v6Low: bytes.u64(ip + 16))
     let destination = IPAddress(v6High: bytes.u64(ip + 24), v6Low: bytes.u64(ip + 32))
-    // A payload length of 0 is a jumbogram or segmentation offload: as long as was captured.
     let declared = Int(bytes.u16(ip + 4))
-    let wireEnd = declared == 0 ? end : ip + 40 + declared
+    let wireEnd = ip + 40 + (declared == 0 ? jumboLength(bytes, ip, end) : declared)
     layers?.pointee.headers.append(.ipv6(at: ip, end: min(end, wireEnd)))
     let payload = PayloadPlace(start: ip + 40, wireEnd: wireEnd, end: min(end, wireEnd))
     return ipv6Payload(bytes, payload, kind: bytes.u8(ip + 6), from: source, to: destination, into: &segment)
+  }
+
+  /// The payload's length where the field is 0: a jumbogram says it in an option; segmentation offload leaves it out, and then the packet
+  /// is as long as it was on the wire.
+  ///
+  ///      0      1        2      3   4        8
+  ///     +------+--------+------+---+--------+
+  ///     | next | words  | 0xc2 | 4 | length |   among the hop-by-hop options (RFC 2675)
+  ///     +------+--------+------+---+--------+
+  @inline(never)
+  private func jumboLength(_ bytes: borrowing Bytes, _ ip: Int, _ end: Int) -> Int {
+    let rest = end - ip - 40 + cutTail
+    guard bytes.u8(ip + 6) == IPProtocol.hopByHop, end - ip >= 48 else { return rest }
+    let last = min(end, ip + 40 + (Int(bytes.u8(ip + 41)) + 1) * 8)
+    var option = ip + 42
+    while last - option >= 2 {
+      guard bytes.u8(option) != 0 else {
+        option += 1
+        continue
+      }
+      if bytes.u8(option) == 0xc2, bytes.u8(option + 1) == 4, last - option >= 6 {
+        let length = Int(bytes.u32(option + 2))
+        return length > 65_535 ? length : rest
+      }
+      option += 2 + Int(bytes.u8(option + 1))
+    }
+    return rest
   }
 
   /// Walks the extension headers at the beginning of `payload`, the first of which is of `kind`, until TCP.

@@ -26,6 +26,16 @@ package enum LinkType {
   package static let juniperEthernet: UInt16 = 178
   /// IPv4 or IPv6 without a link layer.
   package static let ipv4: UInt16 = 228, ipv6: UInt16 = 229
+  /// Wireless LAN: bare, and behind the headers of drivers.
+  package static let wireless: UInt16 = 105, prism: UInt16 = 119, radiotap: UInt16 = 127, avs: UInt16 = 163
+  /// Behind a header that names another link type: that of wireless tools, and Apple's.
+  package static let perPacketInformation: UInt16 = 192, pktap: UInt16 = 258
+  /// What packet filters log: OpenBSD's and Linux's.
+  package static let pflog: UInt16 = 117, nflog: UInt16 = 239
+  /// What OpenBSD's IPsec interface has: 12 bytes in front of IP.
+  package static let ipsecInterface: UInt16 = 109
+  /// LLC and SNAP, as ATM carries them (RFC 2684).
+  package static let llcOverATM: UInt16 = 100
 
   /// Whether it is one of the links that `PacketParser.pointToPoint` reads.
   static func isPointToPoint(_ value: UInt16) -> Bool {
@@ -51,6 +61,16 @@ package enum LinkType {
     case juniperEthernet: "JUNIPER_ETHER"
     case ipv4: "IPV4"
     case ipv6: "IPV6"
+    case wireless: "IEEE802_11"
+    case prism: "PRISM_HEADER"
+    case radiotap: "IEEE802_11_RADIO"
+    case avs: "IEEE802_11_RADIO_AVS"
+    case perPacketInformation: "PPI"
+    case pktap: "PKTAP"
+    case pflog: "PFLOG"
+    case nflog: "NFLOG"
+    case ipsecInterface: "ENC"
+    case llcOverATM: "ATM_RFC1483"
     default: "\(value)"
     }
   }
@@ -65,6 +85,14 @@ enum EtherType {
   static let vlan: UInt16 = 0x8100
   static let qinq: UInt16 = 0x88a8
   static let oldQinq: UInt16 = 0x9100
+  /// A backbone's tag (IEEE 802.1ah), in front of a whole frame.
+  static let backbone: UInt16 = 0x88e7
+  /// Cisco's metadata with a security group tag, tags of virtual network interfaces and of bridge port extensions (IEEE 802.1BR).
+  static let metadata: UInt16 = 0x8909, virtualTag: UInt16 = 0x8926, extensionTag: UInt16 = 0x893f
+  /// Integrity or encryption of frames (IEEE 802.1AE).
+  static let macSec: UInt16 = 0x88e5
+  /// A network service header (RFC 8300).
+  static let serviceHeader: UInt16 = 0x894f
   static let mpls: UInt16 = 0x8847, mplsMulticast: UInt16 = 0x8848
   static let pppoeSession: UInt16 = 0x8864
   /// Ethernet, as tunnels name it.
@@ -72,7 +100,10 @@ enum EtherType {
 
   /// Whether something of that type is walked down to IP.
   static func carriesIP(_ type: UInt16) -> Bool {
-    [ipv4, ipv6, vlan, qinq, oldQinq, mpls, mplsMulticast, pppoeSession].contains(type)
+    [
+      ipv4, ipv6, vlan, qinq, oldQinq, mpls, mplsMulticast, pppoeSession, backbone, metadata, virtualTag, extensionTag,
+      macSec, serviceHeader,
+    ].contains(type)
   }
 }
 
@@ -84,9 +115,14 @@ extension PacketParser {
   ) -> Outcome {
     switch linkType {
     case LinkType.ethernet:
-      guard end - start >= 14 else { return .skipped(.linkHeader) }
-      layers?.pointee.headers.append(.ethernet(at: start))
-      return etherType(bytes, bytes.u16(start + 12), start + 14, end, into: &segment)
+      let outcome = ethernet(bytes, start, end, into: &segment)
+      // Some writers have IP without a link layer, and say Ethernet.
+      guard case .skipped(let reason) = outcome, reason != .fragmentHeld, reason != .tooDeep,
+        isWholeIP(bytes, start, end, wireCount: end - start + cutTail)
+      else { return outcome }
+      layers?.pointee.headers.removeAll()
+      unreadKind = nil
+      return anyIP(bytes, start, end, into: &segment)
     case LinkType.linuxSLL:
       // 0 packet type, 2 ARPHRD, 4 address length, 6 address (8 bytes), 14 protocol.
       guard end - start >= 16 else { return .skipped(.linkHeader) }
@@ -102,9 +138,40 @@ extension PacketParser {
       guard end - start >= 4 else { return .skipped(.linkHeader) }
       return family(bytes, start, end, into: &segment)
     case LinkType.raw, LinkType.rawBSD, LinkType.rawOpenBSD, LinkType.ipv4, LinkType.ipv6:
-      return anyIP(bytes, start, end, into: &segment)
+      let outcome = anyIP(bytes, start, end, into: &segment)
+      // And the other way round.
+      guard case .skipped(let reason) = outcome, [.ipVersion, .ipHeader, .ipChecksum].contains(reason),
+        isEthernetWithIP(bytes, start, end, wireCount: end - start + cutTail)
+      else { return outcome }
+      layers?.pointee.headers.removeAll()
+      unreadKind = nil
+      return ethernet(bytes, start, end, into: &segment)
     case LinkType.juniperEthernet:
       return juniper(bytes, start, end, into: &segment)
+    case LinkType.wireless:
+      return wireless(bytes, start, end, isPadded: false, into: &segment)
+    case LinkType.radiotap:
+      return radiotap(bytes, start, end, into: &segment)
+    case LinkType.prism:
+      // A driver may call the newer header by the older one's type: its magic number tells.
+      let isNew = end - start >= 4 && bytes.u32(start) >> 12 == 0x80211
+      return driverHeader(bytes, start, end, lengthAt: 4, isBig: isNew, into: &segment)
+    case LinkType.avs:
+      return driverHeader(bytes, start, end, lengthAt: 4, isBig: true, into: &segment)
+    case LinkType.perPacketInformation:
+      return perPacketInformation(bytes, start, end, into: &segment)
+    case LinkType.pktap:
+      return pktap(bytes, start, end, into: &segment)
+    case LinkType.nflog:
+      return nflog(bytes, start, end, into: &segment)
+    case LinkType.pflog:
+      return pflog(bytes, start, end, into: &segment)
+    case LinkType.ipsecInterface:
+      guard end - start >= 12 else { return .skipped(.linkHeader) }
+      return anyIP(bytes, start + 12, end, into: &segment)
+    case LinkType.llcOverATM:
+      guard end - start >= 8 else { return .skipped(.linkHeader) }
+      return etherType(bytes, 0, start, end, into: &segment)
     default:
       return pointToPoint(bytes, linkType, start, end, into: &segment)
     }
@@ -140,6 +207,13 @@ extension PacketParser {
         position += 4
       case EtherType.mpls, EtherType.mplsMulticast:
         return mpls(bytes, position, end, into: &segment)
+      case EtherType.metadata, EtherType.virtualTag, EtherType.extensionTag, EtherType.macSec:
+        guard let next = tag(bytes, type, position, end) else { return tagOutcome(type, position, end) }
+        (type, position) = next
+      case EtherType.backbone:
+        return backbone(bytes, position, end, into: &segment)
+      case EtherType.serviceHeader:
+        return serviceHeader(bytes, position, end, into: &segment)
       case EtherType.pppoeSession:
         return pppoe(bytes, position, end, into: &segment)
       case ...EtherType.longest:

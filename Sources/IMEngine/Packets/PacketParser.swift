@@ -21,6 +21,13 @@ struct PacketParser: ~Copyable {
   var fragments = FragmentTable()
   /// Tunnels entered at the moment.
   var depth = 0
+  /// What the packet in hand is, where it is skipped; its lower port, where it is UDP.
+  var unreadKind: UnreadKind?
+  var udpPort: UInt16 = 0
+  /// What was skipped so far because it is no TCP.
+  var unread = UnreadTraffic()
+  /// Bytes of the packet in hand that its capture cut off.
+  var cutTail = 0
   /// Whether TCP and IP checksums are verified.
   let verifiesChecksums: Bool
   /// Takes note of the headers on the way, where somebody asks for them.
@@ -35,6 +42,8 @@ struct PacketParser: ~Copyable {
     segment.timestamp = record.timestamp
     segment.number = record.number
     segment.wireCount = record.originalLength
+    unreadKind = nil
+    cutTail = Int(record.originalLength) &- min(Int(record.capturedLength), Int(record.originalLength))
     return link(bytes, record.linkType, start, end, into: &segment)
   }
 
@@ -44,9 +53,9 @@ struct PacketParser: ~Copyable {
     guard first >> 4 == 4 else { return .skipped(.ipVersion) }
     let header = Int(first & 15) &* 4
     guard header >= 20, end &- ip >= header else { return .skipped(.ipHeader) }
-    // A length of 0 is what segmentation offload leaves in the field: the packet is as long as was captured.
+    // A length of 0 is what segmentation offload leaves in the field: the packet is as long as it was on the wire.
     var total = Int(bytes.u16(ip &+ 2))
-    if total == 0 { total = max(end &- ip, header) }
+    if total == 0 { total = max(end &- ip &+ cutTail, header) }
     guard total >= header else { return .skipped(.ipHeader) }
     if verifiesChecksums {
       var sum = InternetChecksum()
@@ -60,12 +69,29 @@ struct PacketParser: ~Copyable {
     if fragment & 0x3fff != 0 {
       return ipv4Fragment(bytes, at: ip, header: header, total: total, end: end, field: fragment, into: &segment)
     }
-    guard bytes.u8(ip &+ 9) == IPProtocol.tcp else {
-      return other(bytes, bytes.u8(ip &+ 9), ip &+ header, min(end, ip &+ total), into: &segment)
-    }
     let payload = PayloadPlace(start: ip &+ header, wireEnd: ip &+ total, end: min(end, ip &+ total))
+    guard bytes.u8(ip &+ 9) == IPProtocol.tcp else {
+      if bytes.u8(ip &+ 9) == IPProtocol.authentication {
+        return authenticated(bytes, payload, from: bytes.u32(ip &+ 12), to: bytes.u32(ip &+ 16), into: &segment)
+      }
+      return other(bytes, bytes.u8(ip &+ 9), ip &+ header, payload.end, into: &segment)
+    }
     return tcpOverIPv4(
       bytes, payload, from: bytes.u32(ip &+ 12), to: bytes.u32(ip &+ 16), into: &segment)
+  }
+
+  /// The payload of an IPv4 datagram that begins with an authentication header (RFC 4302): the next protocol, words of its own less two.
+  @inline(never)
+  mutating func authenticated(
+    _ bytes: borrowing Bytes, _ payload: PayloadPlace, from source: UInt32, to destination: UInt32,
+    into segment: inout Segment
+  ) -> Outcome {
+    guard payload.captured >= 8 else { return .skipped(.ipHeader) }
+    let next = bytes.u8(payload.start)
+    let inner = payload.from(payload.start &+ (Int(bytes.u8(payload.start &+ 1)) &+ 2) &* 4)
+    guard inner.captured >= 0 else { return .skipped(.ipHeader) }
+    guard next == IPProtocol.tcp else { return other(bytes, next, inner.start, inner.end, into: &segment) }
+    return tcpOverIPv4(bytes, inner, from: source, to: destination, into: &segment)
   }
 
   func tcpOverIPv4(
@@ -114,7 +140,7 @@ struct PacketParser: ~Copyable {
     sum.addLong(bytes, segment.payload, segment.payloadCount)
     segment.payloadSum = sum.folded32
     sum.add(pseudo)
-    sum.add(UInt16(truncatingIfNeeded: count))
+    sum.add(length: count)
     sum.addShort(bytes, tcp, header)
     segment.checksum = sum.isRight ? .good : Self.wrongChecksum(bytes, tcp, count, pseudo)
     return true
@@ -128,7 +154,7 @@ struct PacketParser: ~Copyable {
   ) -> SegmentChecksum {
     let field = bytes.u16(tcp &+ 16)
     var partial = pseudo
-    partial.add(UInt16(truncatingIfNeeded: count))
+    partial.add(length: count)
     return field == partial.folded || field == pseudo.folded ? .offloaded : .bad
   }
 
@@ -165,6 +191,9 @@ enum IPProtocol {
   static let noNext: UInt8 = 59
   static let destinationOptions: UInt8 = 60
   static let mobility: UInt8 = 135
+  static let control: UInt8 = 1, groups: UInt8 = 2, control6: UInt8 = 58
+  static let encrypted: UInt8 = 50
+  static let sctp: UInt8 = 132
 
   /// Whether it is an IPv6 extension header that may stand behind a fragment header.
   static func isExtension(_ value: UInt8) -> Bool {

@@ -44,6 +44,8 @@ package enum IssueKind: UInt8, CaseIterable, Sendable, BitwiseCopyable {
   case webSocketFrame
   /// A compressed WebSocket message that cannot be inflated: its beginning is missing, or what it goes on with.
   case notInflated
+  /// A WebSocket frame of a server that is masked, or one of a client that is not.
+  case webSocketMask
 
   /// The name in counters and documents.
   package var name: String {
@@ -74,6 +76,7 @@ package enum IssueKind: UInt8, CaseIterable, Sendable, BitwiseCopyable {
     case .proxyHeader: "carrier.proxy_header"
     case .webSocketFrame: "carrier.websocket_frame"
     case .notInflated: "carrier.not_inflated"
+    case .webSocketMask: "carrier.websocket_mask"
     }
   }
 }

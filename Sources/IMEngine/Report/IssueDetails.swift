@@ -29,6 +29,7 @@ package enum IssueDetails: Equatable, Sendable, BitwiseCopyable {
   case proxyHeader
   case webSocketFrame
   case notInflated
+  case webSocketMask
 
   /// The message that an issue is about.
   package struct Message: Equatable, Sendable, BitwiseCopyable {
@@ -73,6 +74,7 @@ package enum IssueDetails: Equatable, Sendable, BitwiseCopyable {
     case .proxyHeader: .proxyHeader
     case .webSocketFrame: .webSocketFrame
     case .notInflated: .notInflated
+    case .webSocketMask: .webSocketMask
     }
   }
 }

@@ -206,7 +206,7 @@ extension Streams {
   }
 
   /// Whether one of the connection's ports is one of the plan's, or of those that the user named.
-  private mutating func isHinted(_ flow: Ref<Flow>, _ plan: Int) -> Bool {
+  mutating func isHinted(_ flow: Ref<Flow>, _ plan: Int) -> Bool {
     isServerPort(FlowSide(flow, 0), plan) || isServerPort(FlowSide(flow, 1), plan)
       || carrier(of: flow).map { Int($0.pointee.hint) == plan } == true
   }
@@ -289,7 +289,14 @@ extension Streams {
       ledger.pointee.unreadBytes += UInt64(count)
       if flow.pointee.profile == .tls { ledger.pointee.tlsBytes += UInt64(count) }
       undecoded.add(flow.pointee.key.ports, count)
+      if flow.pointee.profile != .tls, let rest = half.pointee.rest { look(flow, rest) }
       rests.take(back: &half.pointee.rest)
     }
+  }
+
+  /// Takes note of what the bytes of an undecoded direction look like.
+  mutating func look(_ flow: Ref<Flow>, _ rest: Ref<StreamRest>) {
+    let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
+    undecoded.look(flow.pointee.key.ports, bytes, rest.pointee.start, count: rest.pointee.count)
   }
 }

@@ -92,6 +92,7 @@ extension Streams {
     if !flow.pointee.profile.isPlan {
       ledger.pointee.unreadBytes += UInt64(count)
       undecoded.add(flow.pointee.key.ports, count)
+      look(flow, rest)
     } else if count > 0 {
       setAside(side, rest, rest.pointee.count)
       ledger.pointee.strayBytes += UInt64(count)

@@ -51,7 +51,7 @@ package struct FrameFilterRecord: FilterRecord {
     guard index == 0 else { return nil }
     switch field {
     case .ts: return .time(frame.timestamp)
-    case .number: return .unsigned(frame.number)
+    case .number: return .unsigned(PacketNumber.inFile(frame.number))
     case .type: return .unsigned(frame.type)
     case .seq: return frame.flags.contains(.sequence) ? .unsigned(frame.sequence) : nil
     case .session: return plan.hasSession ? .unsigned(frame.session) : nil

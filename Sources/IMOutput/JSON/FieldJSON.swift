@@ -6,7 +6,7 @@ extension FrameJSONWriter {
   package static func amend(fields: [NamedField], _ plan: FieldPlan, to out: inout ByteWriter) {
     JSONLines.amend(&out) { lines in
       lines.key("fields")
-      lines.writer.json(.object(fields), plan)
+      lines.writer.json(fields, plan)
     }
   }
 }
@@ -31,16 +31,29 @@ extension ByteWriter {
         json(value, plan)
       }
       literal("]")
-    case .object(let fields):
-      literal("{")
-      for (i, field) in fields.enumerated() {
-        if i > 0 { literal(",") }
-        text(plan.keys[field.field])
-        if plan.hides(field.field) { literal("null") } else { json(field.value, plan) }
-      }
-      literal("}")
+    case .object(let fields): json(fields, plan)
     case .hidden: literal("null")
     }
+  }
+
+  /// Appends fields as an object of JSON.
+  mutating func json(_ fields: [NamedField], _ plan: FieldPlan) {
+    literal("{")
+    // Borrowed: a copy of each would count references to its value.
+    let fields = fields.span
+    for i in fields.indices {
+      if i > 0 { literal(",") }
+      let range = plan.key(of: fields[i].field)
+      plan.keyText.withUnsafeBytes { raw(UnsafeRawBufferPointer(rebasing: $0[range])) }
+      if plan.hides(fields[i].field) {
+        literal("null")
+      } else if case .unsigned(let number) = fields[i].value {
+        self.number(number)
+      } else {
+        json(fields[i].value, plan)
+      }
+    }
+    literal("}")
   }
 
   /// Appends `units` of so many decimal places, with as few digits as tell the number.

@@ -3,7 +3,7 @@ package import IMWire
 
 /// One frame as one JSON object of at most a few hundred bytes: `imdump --format json`.
 ///
-/// Fields: `ts` (microseconds since the epoch), `number` (of the packet that completed it), `conn`, `client`, `server`, `dir`,
+/// Fields: `ts` (microseconds since the epoch), `number` (of the packet that completed it), `file` (the packet's, of several), `conn`, `client`, `server`, `dir`,
 /// `profile`, `via` (the load balancer, where a PROXY header names the client), `carrier` (what the protocol travels in beside
 /// TCP), `type`, `seq`, `session`, `len` (body bytes), `crc`, `copy`, `ack_of`, `status` and `status_name` (of an answer),
 /// `rtt_us`, `read_us`, `tlv` (count), `gap_bytes` (missing in front of it), `flags`, `answered` (microseconds of answers that
@@ -17,13 +17,24 @@ package struct FrameJSONWriter: ~Copyable {
   private var hasSession: [Bool] = []
   /// `","profile":"tjp"`, by plan.
   private var profiles: [Piece] = []
+  /// `,"file":"..."`, by file where there are several.
+  private let files: [Piece]
   /// `"conn":...,"client":...,"server":...` of the connection that was written last, where `isBare` is false of it.
   private var connection = ByteWriter(capacity: 256)
   private var connectionSerial: UInt32 = 0
 
-  /// A writer for frames of `plans`.
-  package init(plans: [ProtocolPlan]) {
+  /// A writer for frames of `plans`; where packets come from several files, `files` are their names.
+  package init(plans: [ProtocolPlan], files: [String] = []) {
     self.plans = plans
+    self.files =
+      files.count < 2
+      ? []
+      : files.map {
+        var text = ByteWriter(capacity: 64)
+        text.literal(",\"file\":")
+        text.jsonString($0)
+        return Piece(text.withBytes { String(decoding: $0, as: UTF8.self) })
+      }
     reload(plans)
   }
 
@@ -54,11 +65,14 @@ package struct FrameJSONWriter: ~Copyable {
     let profile = profiles[Int(info.plan)]
     let isBare = Self.isBare(info)
     if !isBare, info.serial != connectionSerial { describe(info) }
-    var pen = out.pen(room: Self.room &+ connection.count &+ profile.bytes.count &+ name.bytes.count)
+    let file = files.isEmpty ? nil : files[Int(PacketNumber.file(frame.number))]
+    var pen = out.pen(
+      room: Self.room &+ connection.count &+ profile.bytes.count &+ name.bytes.count &+ (file?.bytes.count ?? 0))
     pen.literal("{\"ts\":")
     pen.to = out.microseconds(frame.timestamp, pen.to)
     pen.literal(",\"number\":")
-    pen.number(frame.number)
+    pen.number(PacketNumber.inFile(frame.number))
+    if let file { pen.piece(file) }
     if isBare {
       // Connections take turns, so what was made of this one before would have to be fetched from far away.
       pen.literal(",\"conn\":")

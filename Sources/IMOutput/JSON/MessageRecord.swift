@@ -32,16 +32,16 @@ package struct FirstCopy: Sendable, BitwiseCopyable {
   /// Whether sessions are numbers on the wire.
   package let sessionIsNumber: Bool
 
-  /// What `frame` tells, a first copy; `place` is its offset in `capture`.
+  /// What `frame` tells, a first copy; `place` is its offset in its capture: `capture`, or that which its packet's number names.
   package init(
     _ frame: Frame, _ info: ConnectionInfo, _ direction: Direction, _ plan: ProtocolPlan, capture: UInt32,
     place: UInt64?
   ) {
     connection = info
     self.direction = direction
-    self.capture = capture
+    self.capture = capture &+ PacketNumber.file(frame.number)
     self.place = place ?? .max
-    number = frame.number
+    number = PacketNumber.inFile(frame.number)
     streamOffset = frame.streamOffset
     // By raw values: sets of another module's flags are made at run time.
     hasSequence = frame.flags.rawValue & Frame.Flags.sequence.rawValue != 0

@@ -6,7 +6,7 @@ extension FrameTextWriter {
   package static func hasLine(_ kind: IssueKind) -> Bool {
     switch kind {
     case .gap, .frameCut, .resynchronised, .inconsistentRetransmission, .unsupportedVersion, .ignoredReset,
-      .outOfWindow, .proxyHeader, .webSocketFrame, .notInflated:
+      .outOfWindow, .proxyHeader, .webSocketFrame, .notInflated, .webSocketMask:
       true
     default: false
     }
@@ -59,6 +59,11 @@ extension FrameTextWriter {
     case .notInflated:
       out.literal("compressed WebSocket message that cannot be inflated, ")
       bytes(issue.byteCount, to: &out)
+    case .webSocketMask:
+      out.literal(
+        issue.direction == .serverToClient
+          ? "WebSocket frames masked by the server, which it must not do (RFC 6455, 5.1); read all the same"
+          : "WebSocket frames not masked by the client, as they must be (RFC 6455, 5.1); read all the same")
     case .ignoredReset: out.literal("reset outside the window, ignored")
     case .outOfWindow:
       bytes(issue.byteCount, to: &out)

@@ -30,9 +30,13 @@ package struct FrameTextWriter {
   let style: TextStyle
   var times: TimeText
 
-  /// A writer for frames of `plans`.
-  package init(plans: [ProtocolPlan], style: TextStyle) {
+  /// The names of the files that packets come from, where there are several.
+  private let files: [String]
+
+  /// A writer for frames of `plans`; where packets come from several files, `files` are their names.
+  package init(plans: [ProtocolPlan], style: TextStyle, files: [String] = []) {
     self.plans = plans
+    self.files = files.count < 2 ? [] : files
     self.style = style
     times = TimeText(style)
   }
@@ -187,7 +191,11 @@ package struct FrameTextWriter {
   ) {
     if style.verbosity > 1 {
       out.literal("\tpacket ")
-      out.number(frame.number)
+      out.number(PacketNumber.inFile(frame.number))
+      if !files.isEmpty {
+        out.literal(" of ")
+        out.text(files[Int(PacketNumber.file(frame.number))])
+      }
       out.literal(", stream offset ")
       out.number(frame.streamOffset)
       out.literal("\n")

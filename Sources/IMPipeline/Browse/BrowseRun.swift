@@ -143,6 +143,7 @@ private func checked(_ input: InputOptions) throws(UsageError) -> Bool {
   guard !input.files.contains("-") else {
     throw UsageError(message: "browse reads files: keys come on standard input")
   }
+  if input.readOnce != nil { throw UsageError(message: "browse reads captures more than once, which a pipe cannot be") }
   let stores = input.files.filter { StoreFile.isStore($0) }
   guard stores.isEmpty || (input.files.count == 1 && input.captureFilter == nil) else {
     throw UsageError(message: "browse shows one store, or captures")

@@ -74,7 +74,7 @@ struct FrameSearch {
     // Those of a live run that are there no more have no path.
     input.files = wanted.files.filter { !$0.isEmpty }
     if let filter { input.captureFilter = input.captureFilter.map { "(\($0)) and \(filter)" } ?? filter }
-    let finder = FrameFinder(wanted, place, plans)
+    let finder = FrameFinder(wanted, place, plans, input.files)
     var report = ReportOptions()
     report.isQuiet = true
     report.showsProgress = false
@@ -104,17 +104,21 @@ private final class FrameFinder: EngineSink {
   private let wanted: FrameRequest
   private let place: StoredPlace
   private let plans: [ProtocolPlan]
+  /// The files that are read.
+  private let paths: [String]
   private(set) var found: FrameAnatomy?
 
-  init(_ wanted: FrameRequest, _ place: StoredPlace, _ plans: [ProtocolPlan]) {
-    (self.wanted, self.place, self.plans) = (wanted, place, plans)
+  init(_ wanted: FrameRequest, _ place: StoredPlace, _ plans: [ProtocolPlan], _ paths: [String]) {
+    (self.wanted, self.place, self.plans, self.paths) = (wanted, place, plans, paths)
   }
 
   func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
-    guard found == nil, frame.number == wanted.packet, frame.streamOffset == wanted.streamOffset,
+    guard found == nil, PacketNumber.inFile(frame.number) == wanted.packet,
+      paths.count < 2 || paths[Int(PacketNumber.file(frame.number))] == place.capture,
+      frame.streamOffset == wanted.streamOffset,
       direction == wanted.direction, Int(connection.plan) < plans.count
     else { return }
     let plan = plans[Int(connection.plan)]

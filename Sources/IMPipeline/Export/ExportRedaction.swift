@@ -7,14 +7,16 @@ import IMWire
 /// What stands in an export for the bytes of its packets: `imdump export --redact`.
 ///
 /// The capture is decoded once more for the connections that are exported: of what each of their frames becomes, its place in the
-/// stream is kept, and packets are rewritten by their places.
+/// stream is kept, and packets are rewritten by their places. They are written behind the decoder, as far as memory makes it
+/// necessary: a frame may end long behind the packet in which it begins, and a packet may come again.
 final class ExportRedaction {
-  private let names: Pseudonyms
+  /// Memory that everything beside the engine's tables may take, in addition to `--mem`, and the least that new bytes may.
+  private static let more = 32 << 20, least = 16 << 20
+
+  private let selection: ExportSelection
   private let sink: RedactionSink
   private var packets: PacketRedactor
   private var finder = EndpointFinder()
-  /// How far each direction has come, which tells which of the many places with a sequence number is meant.
-  private var reached: [RedactionSink.Way: Int64] = [:]
   /// Packets that are pieces of datagrams; they are not written.
   private(set) var fragments: UInt64 = 0
 
@@ -23,45 +25,77 @@ final class ExportRedaction {
   /// Connections of which nothing is kept, for want of memory.
   var leftOut: Set<UInt32> { sink.leftOut }
 
-  /// Decodes the input of `run` for the connections `wanted`. Gives the errors.
-  init(_ run: Run, wanted: Set<UInt32>) {
-    names = Pseudonyms(run.decode.identities)
+  /// For the connections that `selection` wants.
+  init(_ run: Run, _ selection: ExportSelection) {
+    self.selection = selection
+    let names = Pseudonyms(run.decode.identities)
     packets = PacketRedactor(names)
-    sink = RedactionSink(names, plans: run.plans, memory: run.decode.memory, isWanted: { wanted.contains($0) })
-    let again = run.again(over: run.input)
-    let engine = again.engine(RedactionSink.needs, exchangeCapacity: 1 << 18, sink: sink)
-    // What is wrong with the input was told when it was read for what is chosen.
-    _ = again.lead(again.driver(engine))
-    sink.finish()
+    sink = RedactionSink(
+      names, plans: run.plans, memory: run.decode.memory, isWanted: { [unowned selection] in selection.wants($0) })
   }
 
-  /// What stands for a packet, and its record; `nil` for one that is not exported.
-  func rewritten(
-    _ record: PacketRecord, _ bytes: RawSpan, _ selection: borrowing ExportSelection
-  ) -> (record: PacketRecord, bytes: [UInt8])? {
+  /// Decodes the input of `run`, and has `copy` write the packets up to a number, counted from 1, whenever memory makes it necessary,
+  /// and all that are left in the end. It says whether to go on.
+  func lead(_ run: Run, copy: @escaping (UInt64) -> Bool) {
+    let again = run.again(over: run.input)
+    let driver = again.driver(again.engine(RedactionSink.needs, exchangeCapacity: 1 << 18, sink: sink))
+    let memory = run.decode.memory + Self.more - selection.byteCount
+    var turnedAt: UInt64 = 0
+    var goesOn = true
+    // What is wrong with the input was told when it was read for what is chosen.
+    _ = again.lead(
+      driver, isOver: { !goesOn },
+      afterBatch: { [sink] in
+        sink.window = max(Self.least, memory - driver.engine.memoryBytes)
+        guard sink.isFull else { return }
+        sink.settle()
+        goesOn = copy(turnedAt)
+        sink.turn()
+        turnedAt = driver.engine.totals.packets
+      })
+    guard goesOn, !run.stopping.stop.isStopped else { return }
+    sink.settle()
+    _ = copy(.max)
+    sink.clear()
+  }
+
+  /// Has `packet` be what stands for a packet, and gives its record; `nil` for one that is not exported.
+  func rewrite(_ record: PacketRecord, _ bytes: RawSpan) -> PacketRecord? {
     let (found, isFragment) = finder.layers(bytes, record)
     if isFragment { fragments += 1 }
     guard let layers = found,
-      let span = selection.span(EndpointPair(layers.source, layers.destination), record.timestamp),
-      !leftOut.contains(span.serial)
+      let place = selection.place(EndpointPair(layers.source, layers.destination), record.timestamp),
+      sink.leftOut.isEmpty || !sink.leftOut.contains(selection[place].serial)
     else { return nil }
-    let way = RedactionSink.Way(serial: span.serial, isBack: layers.source != span.client)
-    let payload = bytes.withUnsafeBytes { Array($0[layers.payload]) }
-    let new = packets.rewrite(bytes, record, layers, payload: standIn(payload, layers.sequence, way))
+    let serial = selection[place].serial
+    let isBack = !selection[place].isClient(layers.source)
+    packets.rewrite(bytes, record, layers) { old, new, range in
+      let start = offset(layers.sequence, place, isBack)
+      sink.apply(old, to: &new, range, at: start, RedactionSink.Way(serial: serial, isBack: isBack))
+    }
     var copy = record
     copy.offset = 0
-    return (copy, new)
+    return copy
   }
 
-  private func standIn(_ payload: [UInt8], _ sequence: UInt32, _ way: RedactionSink.Way) -> [UInt8] {
-    guard !payload.isEmpty else { return payload }
-    let patches = sink.patches[way] ?? StreamPatches()
-    guard let first = sink.firstSequences[way] else { return patches.apply(to: payload, at: 0) }
-    let near = reached[way] ?? 0
+  /// What stands for the last packet.
+  var packet: [UInt8] { packets.new }
+
+  /// The place in its stream of a segment with bytes.
+  private func offset(_ sequence: UInt32, _ place: Int, _ isBack: Bool) -> Int64 {
+    let first = isBack ? selection[place].firstSequences.1 : selection[place].firstSequences.0
+    guard let first else { return 0 }
+    let near = isBack ? selection[place].reached.1 : selection[place].reached.0
     let distance = Int64(sequence.distance(from: first &+ UInt32(truncatingIfNeeded: near)))
     let offset = near + distance
     // What is far away belongs to no stream, and must not lead others astray.
-    if abs(distance) < 1 << 30 { reached[way] = max(near, offset) }
-    return patches.apply(to: payload, at: offset)
+    if abs(distance) < 1 << 30 {
+      if isBack {
+        selection[place].reached.1 = max(near, offset)
+      } else {
+        selection[place].reached.0 = max(near, offset)
+      }
+    }
+    return offset
   }
 }

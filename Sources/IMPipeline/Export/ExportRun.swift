@@ -15,8 +15,8 @@ package func runExport(
   guard !options.isEmpty || options.redacts else {
     throw UsageError(message: "say what to export: with -Y, --lost, --conn, --session, --from or --to")
   }
-  guard !input.files.contains("-") else {
-    throw UsageError(message: "the capture is read twice, which standard input cannot be: name a file")
+  if let once = input.readOnce {
+    throw UsageError(message: "the capture is read twice, which \(once) cannot be: name a file")
   }
   let run = try Run(input: input, decode: decode, report: report)
   let range = try readRange(from: options.from, to: options.to)
@@ -76,7 +76,8 @@ private final class Export {
   private var serials: Set<UInt32>
   private var sessions: Set<UInt32> = []
   private var comments: [Place: String] = [:]
-  private var redaction: ExportRedaction?
+  /// All messages, where all are exported and names are replaced; else `chosen` has them.
+  private let fingerprint: CaptureFingerprint?
   /// The messages that are wanted, where they are named one by one.
   private let places: Set<MessagePlace>?
   private let say: (String) -> Void
@@ -92,6 +93,7 @@ private final class Export {
     self.options = options
     self.range = range
     chosen = ChosenMessages(hasNames: !options.redacts)
+    fingerprint = options.redacts && options.isEmpty && places == nil ? CaptureFingerprint() : nil
     serials = Set(options.connections)
   }
 
@@ -102,15 +104,11 @@ private final class Export {
       return .ioError
     }
     let isAll = !choosesMessages && options.connections.isEmpty
-    let sink = ExportSink(keepsUndecoded: isAll || !options.connections.isEmpty, memory: run.decode.memory)
-    let (driver, errors) = try choose(sink, commented: file.hasComments)
-    var status: ExitStatus
-    if places == nil {
-      status = run.conclude(driver, errors, output, summary: false)
-    } else {
-      for error in errors { say(error.description) }
-      status = errors.reduce(.success) { max($0, ExitStatus($1)) }
-    }
+    let sink = ExportSink(
+      keepsUndecoded: isAll || !options.connections.isEmpty,
+      followsSessions: choosesMessages || !options.connections.isEmpty, findsOpenings: range != nil,
+      memory: run.decode.memory)
+    var status = try read(sink, commented: file.hasComments)
     // What was not read yet cannot be chosen: half of a choice would look like all of it.
     if run.stopping.stop.isStopped { return status }
     for session in sessions { serials.formUnion(sink.serials(ofSession: session)) }
@@ -118,24 +116,26 @@ private final class Export {
       say("a limit (--mem) left \(count(sink.leftOut, "connection")) out")
       status = max(status, .failure)
     }
-    var selection = ExportSelection(
-      sink.connections,
+    let selection = ExportSelection(
+      sink.takeConnections(),
       wanted: { connection in
         guard isAll || serials.contains(connection.serial) else { return false }
         return range.map { connection.firstSeen <= $0.to && connection.lastSeen >= $0.from } ?? true
       }, range: range)
-    if options.redacts {
-      redaction = ExportRedaction(run, wanted: selection.wanted)
-      if run.stopping.stop.isStopped { return .interrupted }
+    let redaction = options.redacts ? ExportRedaction(run, selection) : nil
+    let copier = PacketCopier(run, to: file, selection, redaction, range) { [unowned self] in
+      comments.isEmpty ? nil : comments[Place(number: $0.number, microseconds: $0.timestamp.microseconds)]
     }
-    var total: UInt64 = 0
     do throws(CaptureError) {
-      total = try copyPackets(to: file, &selection)
+      try copy(copier, redaction)
+      if redaction != nil, run.stopping.stop.isStopped { return .interrupted }
+      try copier.end()
       try file.close()
     } catch {
       say(error.description)
       return max(status, ExitStatus(error))
     }
+    let total = copier.total
     if let redaction { status = max(status, tell(redaction)) }
     guard file.packetCount > 0 else {
       say("nothing of \(count(total, "packet")) is chosen: \(options.path) has no packets")
@@ -143,16 +143,47 @@ private final class Export {
     }
     tell(
       "\(count(UInt64(selection.count), "connection")), \(grouped(file.packetCount)) of \(count(total, "packet"))"
-        + (chosen.count > 0 ? ", \(count(chosen.count, "message")) chosen" : ""))
-    guard file.isRegular, chosen.count > 0 else { return status }
+        + (messageCount > 0 ? ", \(count(messageCount, "message")) chosen" : ""))
+    guard file.isRegular, messageCount > 0 else { return status }
     status = max(status, try verify())
     return status
   }
+
+  /// Reads for what is chosen, and says how that went. What it was decoded with is gone then: the next engine takes as much memory.
+  @inline(never)
+  private func read(_ sink: ExportSink, commented: Bool) throws(UsageError) -> ExitStatus {
+    let (driver, errors) = try choose(sink, commented: commented)
+    fingerprint?.end()
+    guard places != nil else { return run.conclude(driver, errors, output, summary: false) }
+    for error in errors { say(error.description) }
+    return errors.reduce(.success) { max($0, ExitStatus($1)) }
+  }
+
+  /// Copies all packets, behind the decoder where they are rewritten.
+  private func copy(_ copier: PacketCopier, _ redaction: ExportRedaction?) throws(CaptureError) {
+    guard let redaction else { return try copier.copy(upTo: .max) }
+    var failure: CaptureError?
+    redaction.lead(run) { end in
+      do throws(CaptureError) { try copier.copy(upTo: end) } catch { failure = error }
+      return failure == nil
+    }
+    if let failure { throw failure }
+  }
+
+  /// Messages that the copy has to have.
+  private var messageCount: UInt64 { fingerprint?.count ?? chosen.count }
 
   private var choosesMessages: Bool { options.choosesMessages || places != nil }
 
   /// Reads for what is chosen.
   private func choose(_ sink: ExportSink, commented: Bool) throws(UsageError) -> (Driver, [CaptureError]) {
+    if let fingerprint {
+      let engine = run.engine(
+        ExportSink.needs.union(CaptureFingerprint.needs), exchangeCapacity: 1 << 18,
+        cost: (0, CaptureFingerprint.costPerMessage, 0), sink: PairSink(sink, fingerprint))
+      let driver = run.driver(engine)
+      return (driver, run.lead(driver))
+    }
     let filter = try run.filter(options.filter)
     let names = Set(options.sessions)
     let needsMessages = options.redacts || choosesMessages || !options.connections.isEmpty || range != nil
@@ -163,7 +194,7 @@ private final class Export {
     let engine = run.engine(
       ExportSink.needs.union(needsMessages ? MessageSink.needs(hearsDecided: false) : []), exchangeCapacity: 1 << 18,
       cost: (0, MessageStore.costPerMessage, 0), sink: PairSink(sink, messages))
-    let driver = run.driver(engine, [CaptureIndex(messages)])
+    let driver = run.driver(engine)
     let errors = run.lead(driver)
     messages.end()
     return (driver, errors)
@@ -188,88 +219,12 @@ private final class Export {
     chosen.add(record, exchange)
     guard commented, choosesMessages, comments.count < Self.maximumComments, let first = record.copies.first
     else { return }
-    let number = record.sequence.map { " seq \($0)" } ?? ""
+    let sequence = record.sequence.map { " seq \($0)" } ?? ""
     let cause = exchange.cause.map { ", cause \($0.name)" } ?? ""
-    let place = Place(number: record.number, microseconds: first)
-    let text = "imdump: \(record.type)\(number): \(exchange.fate.name)\(cause)"
+    let number = PacketNumber.base(file: Int(record.capture)) | record.number
+    let place = Place(number: number, microseconds: first)
+    let text = "imdump: \(record.type)\(sequence): \(exchange.fate.name)\(cause)"
     comments[place] = comments[place].map { $0 + "\n" + text } ?? text
-  }
-
-  /// Copies the packets that `selection` includes. Gives how many there are in all.
-  private func copyPackets(
-    to file: ExportFile, _ selection: inout ExportSelection
-  ) throws(CaptureError) -> UInt64 {
-    var total: UInt64 = 0
-    var failure: CaptureError?
-    var latest: PacketRecord?
-    var lastWritten: Timestamp?
-    var left = run.input.packetLimit ?? .max
-    for path in run.input.files where failure == nil && left > 0 {
-      do throws(CaptureError) {
-        let source = try CaptureFile(
-          path: path, filter: run.input.captureFilter, stop: run.stopping.stop, steps: run.input.steps)
-        while failure == nil, left > 0,
-          try source.nextBatch({ bytes, records in
-            for i in 0..<Int(min(UInt64(records.count), left)) {
-              total += 1
-              let isIncluded: Bool
-              var new: (record: PacketRecord, bytes: [UInt8])?
-              if let redaction {
-                new = redaction.rewritten(records[i], bytes, selection)
-                isIncluded = new != nil
-              } else {
-                isIncluded = selection.includes(records[i], bytes)
-              }
-              if latest.map({ $0.timestamp < records[i].timestamp }) ?? true { latest = records[i] }
-              guard isIncluded else { continue }
-              lastWritten = max(lastWritten ?? .distantPast, records[i].timestamp)
-              do throws(CaptureError) {
-                if let new {
-                  try write(new.record, new.bytes.span.bytes, source, file)
-                } else {
-                  try write(records[i], bytes, source, file)
-                }
-              } catch {
-                failure = error
-                return
-              }
-            }
-            left -= min(UInt64(records.count), left)
-          })
-        {}
-      } catch  where error.code == .damaged || error.code == .truncated {
-        // Told when it was read for what is chosen; what stands in front of it counts.
-      }
-    }
-    if let failure { throw failure }
-    if let latest, let lastWritten { try writeEnd(latest, behind: lastWritten, file) }
-    return total
-  }
-
-  /// Writes a packet without bytes at the time to which the capture goes, where other connections took it there: an answer that
-  /// never came is known by the time that went by.
-  private func writeEnd(
-    _ latest: PacketRecord, behind lastWritten: Timestamp, _ file: ExportFile
-  ) throws(CaptureError) {
-    guard latest.timestamp > lastWritten, range.map({ latest.timestamp <= $0.to }) ?? true else { return }
-    var record = latest
-    record.offset = 0
-    record.capturedLength = 0
-    record.linkType = file.linkType ?? record.linkType
-    let none: [UInt8] = []
-    try file.write(
-      record, none.span.bytes, interface: nil, comment: "imdump: no packet, but the end of the whole capture",
-      counts: false)
-  }
-
-  private func write(
-    _ record: PacketRecord, _ bytes: RawSpan, _ source: CaptureFile, _ file: ExportFile
-  ) throws(CaptureError) {
-    let index = Int(record.interface)
-    let name = index < source.interfaces.count ? source.interfaces[index].name : nil
-    try file.write(
-      record, bytes, interface: name,
-      comment: comments[Place(number: record.number, microseconds: record.timestamp.microseconds)])
   }
 
   /// Reads what was written, and looks for the chosen messages in it.
@@ -279,19 +234,33 @@ private final class Export {
     again.captureFilter = nil
     again.packetLimit = nil
     let second = run.again(over: again)
-    let (driver, _) = try second.messages(MessageChoice(), nil) { [unowned self] in chosen.remove($0, $1) }
+    let (driver, missing) = try verifier(second)
     let errors = second.lead(driver)
     for error in errors { say(error.description) }
-    if chosen.missing == 0 {
-      tell("decoded again: \(chosen.count == 1 ? "the same message" : "the same \(count(chosen.count, "message"))")")
+    let lacking = missing()
+    if lacking == 0 {
+      tell("decoded again: \(messageCount == 1 ? "the same message" : "the same \(count(messageCount, "message"))")")
     } else {
       say(
-        "decoded again: \(grouped(chosen.missing)) of \(count(chosen.count, "message")) not as in the whole capture"
+        "decoded again: \(grouped(lacking)) of \(count(messageCount, "message")) not as in the whole capture"
           + (range == nil ? "" : ": what decides them lies outside of --from and --to"))
     }
     // A copy that was only cut in time may differ; one in which names were replaced may not.
-    let isSame = chosen.missing == 0 || (range != nil && !options.redacts)
+    let isSame = lacking == 0 || (range != nil && !options.redacts)
     return errors.isEmpty && isSame ? .success : .failure
+  }
+
+  /// A driver that looks for the messages in the copy, and what says afterwards how many were not there.
+  private func verifier(_ run: Run) throws(UsageError) -> (Driver, () -> UInt64) {
+    if let fingerprint {
+      fingerprint.beginOther()
+      let engine = run.engine(
+        CaptureFingerprint.needs, exchangeCapacity: 1 << 18, cost: (0, CaptureFingerprint.costPerMessage, 0),
+        sink: fingerprint)
+      return (run.driver(engine), { max(fingerprint.missing, fingerprint.added) })
+    }
+    let (driver, _) = try run.messages(MessageChoice(), nil) { [unowned self] in chosen.remove($0, $1) }
+    return (driver, { [unowned self] in chosen.missing })
   }
 
   private func tell(_ text: String) {
@@ -309,19 +278,5 @@ private final class Export {
     }
     if redaction.fragments > 0 { say("\(count(redaction.fragments, "fragment")) of datagrams left out") }
     return redaction.leftOut.isEmpty && redaction.counts.gone == 0 ? .success : .failure
-  }
-}
-
-/// Has a sink know which capture is read.
-private final class CaptureIndex: Companion {
-  private let sink: MessageSink
-  private var count = 0
-
-  init?(_ place: RunPlace) throws(UsageError) { return nil }
-  init(_ sink: MessageSink) { self.sink = sink }
-
-  func opened(_ source: any PacketSource) throws(CaptureError) {
-    sink.capture = UInt32(clamping: count)
-    count += 1
   }
 }

@@ -15,12 +15,14 @@ final class ExportSink: EngineSink {
     let lastSeen: Timestamp
     /// Up to here it opens: TCP's handshake, and the protocol's own as far as no message comes in front of its end.
     let opening: Timestamp
+    /// The sequence numbers of its streams' first bytes, the client's first; `nil` for a stream without bytes.
+    let firstSequences: (UInt32?, UInt32?)
   }
 
   /// What is kept of a connection and of what was on it, in bytes, at most.
   static let costPerConnection = 256
 
-  private(set) var connections: [Connection] = []
+  private var connections: [Connection] = []
   /// Connections of which there was no room to take note; they are not exported.
   private(set) var leftOut: UInt64 = 0
   private var serialsOfSession: [UInt32: Set<UInt32>] = [:]
@@ -30,11 +32,15 @@ final class ExportSink: EngineSink {
   static let needs: EngineOptions.Needs = [.frames, .connections, .lateReports]
 
   private let keepsUndecoded: Bool
+  private let followsSessions: Bool, findsOpenings: Bool
   private let maximumCount: Int
 
-  /// A sink that takes at most `memory` bytes. `keepsUndecoded`: whether connections that no profile decodes may be wanted.
-  init(keepsUndecoded: Bool, memory: Int) {
+  /// A sink that takes at most `memory` bytes. `keepsUndecoded`: whether connections that no profile decodes may be wanted;
+  /// `followsSessions`: whether `serials(ofSession:)` will be asked for, and `findsOpenings`: whether `Connection.opening` will.
+  init(keepsUndecoded: Bool, followsSessions: Bool, findsOpenings: Bool, memory: Int) {
     self.keepsUndecoded = keepsUndecoded
+    self.followsSessions = followsSessions
+    self.findsOpenings = findsOpenings
     maximumCount = max(1_024, memory / Self.costPerConnection)
   }
 
@@ -42,13 +48,16 @@ final class ExportSink: EngineSink {
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
+    guard followsSessions || findsOpenings else { return }
     let serial = connection.serial
     guard max(lastSession.count, serialsOfSession.count, firstMessage.count) < maximumCount else { return }
-    if note.session != .max, lastSession[serial] != note.session {
+    if followsSessions, note.session != .max, lastSession[serial] != note.session {
       lastSession[serial] = note.session
       serialsOfSession[note.session, default: []].insert(serial)
     }
-    if frame.kind.pointee.role == .message, firstMessage[serial] == nil { firstMessage[serial] = frame.timestamp }
+    if findsOpenings, frame.kind.pointee.role == .message, firstMessage[serial] == nil {
+      firstMessage[serial] = frame.timestamp
+    }
   }
 
   func connection(_ report: ConnectionReport) {
@@ -65,7 +74,17 @@ final class ExportSink: EngineSink {
       Connection(
         serial: serial, ends: EndpointPair(report.info.peer, report.info.server), client: report.info.peer,
         firstSeen: report.firstSeen,
-        lastSeen: max(report.lastSeen, report.closedAt ?? report.lastSeen), opening: opening))
+        lastSeen: max(report.lastSeen, report.closedAt ?? report.lastSeen), opening: opening,
+        firstSequences: (
+          report.streamBytes[0] > 0 ? report.firstSequences[0] : nil,
+          report.streamBytes[1] > 0 ? report.firstSequences[1] : nil
+        )))
+  }
+
+  /// The connections, which are not kept here any longer.
+  func takeConnections() -> [Connection] {
+    defer { connections = [] }
+    return connections
   }
 
   /// The connections on which a session was.

@@ -122,7 +122,7 @@ struct LadderCollector {
     case .resynchronised: return "\(count(issue.byteCount, "byte")) that are no frame"
     case .frameCut: return "a frame was cut"
     case .unsupportedVersion: return "a frame of an unsupported version"
-    case .proxyHeader, .webSocketFrame, .notInflated: return issue.kind.name
+    case .proxyHeader, .webSocketFrame, .notInflated, .webSocketMask: return issue.kind.name
     default: return nil
     }
   }

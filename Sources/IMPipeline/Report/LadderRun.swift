@@ -36,8 +36,8 @@ package struct LadderOptions: Sendable {
 package func runLadder(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, options: LadderOptions
 ) throws(UsageError) -> ExitStatus {
-  if options.filter != nil, input.files.contains("-") {
-    throw UsageError(message: "-Y reads the capture twice, which standard input cannot be: name a file")
+  if options.filter != nil, let once = input.readOnce {
+    throw UsageError(message: "-Y reads the capture twice, which \(once) cannot be: name a file")
   }
   let run = try Run(input: input, decode: decode, report: report)
   var plan = LadderPlan()

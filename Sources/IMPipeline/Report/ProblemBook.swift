@@ -157,7 +157,7 @@ extension IssueKind {
     switch self {
     case .resynchronised, .gap, .inconsistentRetransmission, .notInflated: "stream"
     case .ignoredReset, .outOfWindow: "TCP segment"
-    case .proxyHeader, .webSocketFrame: "carrier"
+    case .proxyHeader, .webSocketFrame, .webSocketMask: "carrier"
     case .orphanAck, .lateAck, .unanswered, .heartbeatMissed: "answer"
     case .checksumMismatch, .frameCut, .unsupportedVersion, .incompleteTag, .incompleteLength, .incompleteValue,
       .tlvLimit,
@@ -170,7 +170,8 @@ extension IssueKind {
   fileprivate var isWarning: Bool {
     switch self {
     case .checksumMismatch, .resynchronised, .frameCut, .inconsistentRetransmission, .unsupportedVersion, .notInflated,
-      .proxyHeader, .webSocketFrame, .malformedBody, .incompleteTag, .incompleteLength, .incompleteValue:
+      .proxyHeader, .webSocketFrame, .webSocketMask, .malformedBody, .incompleteTag, .incompleteLength,
+      .incompleteValue:
       true
     default: false
     }

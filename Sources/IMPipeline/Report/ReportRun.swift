@@ -15,8 +15,10 @@ package func runReport(
   input: InputOptions, decode: DecodeOptions, report: ReportOptions, path: String, old: String?, style: PageStyle,
   conditions: [FailCondition]
 ) throws(UsageError) -> ExitStatus {
-  guard !input.files.contains("-"), old != "-" else {
-    throw UsageError(message: "the capture is read twice, which standard input cannot be: name a file")
+  var all = input
+  all.files += old.map { [$0] } ?? []
+  if let once = all.readOnce {
+    throw UsageError(message: "the capture is read twice, which \(once) cannot be: name a file")
   }
   if old == nil, let condition = conditions.first(where: \.isOfChange) {
     throw UsageError(

@@ -12,8 +12,8 @@ struct BatchPlaces {
     var first: Int, end: Int
     /// Where they begin in the file.
     var offset: UInt64
-    /// The number of that file among the run's captures, from 0.
-    var capture: UInt32
+    /// The number of that file among the run's captures, from 0; `nil` where the packet's number has it.
+    var capture: UInt32?
   }
 
   /// The address of the batch's first byte, which is compared and never read, and how many there are.
@@ -31,6 +31,17 @@ struct BatchPlaces {
   mutating func begin(_ bytes: RawSpan, at offset: UInt64?) {
     begin(bytes, [])
     self.offset = offset
+  }
+
+  /// A batch is in hand whose packets were read of several captures, and stand at `offsets` of these.
+  mutating func begin(_ bytes: RawSpan, _ records: Span<PacketRecord>, at offsets: [UInt64]) {
+    begin(bytes, [])
+    packets.reserveCapacity(records.count)
+    for i in 0..<min(records.count, offsets.count) {
+      let first = Int(records[i].offset)
+      packets.append(
+        Packet(first: first, end: first + Int(records[i].capturedLength), offset: offsets[i], capture: nil))
+    }
   }
 
   /// A batch is in hand whose packets this run has written.

@@ -53,8 +53,6 @@ final class StoreKeeper: Companion {
   /// What packets are read from.
   private var source: (any PacketSource)?
   private let isLive: Bool
-  /// Captures that were opened.
-  private var captureCount = 0
   /// Live messages whose fates are final.
   @exclusivity(unchecked) private var messageCount: UInt64 = 0
   /// Whether an error of the store has ended the run, which tells it.
@@ -115,9 +113,6 @@ final class StoreKeeper: Companion {
   /// The file is made when there is something to read, so a name that is mistyped costs no store that is there; and while this
   /// process may still make files in its folder.
   func opened(_ source: any PacketSource) throws(CaptureError) {
-    captureCount += 1
-    sink?.capture = UInt32(clamping: captureCount - 1)
-    fileSink?.capture = UInt32(clamping: captureCount - 1)
     self.source = source
     guard file == nil else { return }
     let file = try StoreFile(choices.path)
@@ -170,8 +165,13 @@ final class StoreKeeper: Companion {
       return records.count
     }
     guard let spill else {
-      sink?.places.begin(bytes, at: source?.batchOffset)
-      fileSink?.places.begin(bytes, at: source?.batchOffset)
+      if let offsets = source?.packetOffsets, !offsets.isEmpty {
+        sink?.places.begin(bytes, records, at: offsets)
+        fileSink?.places.begin(bytes, records, at: offsets)
+      } else {
+        sink?.places.begin(bytes, at: source?.batchOffset)
+        fileSink?.places.begin(bytes, at: source?.batchOffset)
+      }
       return records.count
     }
     if let oldest = queue.oldestCapture { spill.forget(before: UInt32(clamping: oldest)) }

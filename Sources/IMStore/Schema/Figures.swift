@@ -13,7 +13,7 @@ struct Figures {
   private var fates: InlineArray<8, Int32> = InlineArray(repeating: 0)
   private var late: Int32 = 0
   private var roundTrips: Int32 = 0
-  private var retries: Int64 = 0
+  private var retries: Int32 = 0
   private var roundTripSum: Int64 = 0
   private var shortest = Int64.max, longest = Int64.min
   private var first = Int64.max, last = Int64.min
@@ -109,7 +109,7 @@ struct Figures {
   @inline(__always)
   private mutating func count(_ sample: Sample) {
     fates[sample.fate] &+= 1
-    retries &+= sample.retries
+    retries &+= Int32(truncatingIfNeeded: sample.retries)
     late &+= sample.late
     first = min(first, sample.begun)
     last = max(last, sample.ended)
@@ -124,7 +124,7 @@ struct Figures {
   /// lose it.
   private mutating func take(back old: Counted) {
     if old.fate < fates.count { fates[old.fate] &-= 1 }
-    retries &-= old.retries
+    retries &-= Int32(truncatingIfNeeded: old.retries)
     late &-= old.late
     guard old.roundTrip >= 0 else { return }
     roundTrips &-= 1
@@ -142,7 +142,7 @@ struct Figures {
     for i in fates.indices { messages += Int64(fates[i]) }
     add(messages, &statement)
     for fate in Self.fates { add(Int64(fates[fate]), &statement) }
-    add(retries, &statement)
+    add(Int64(retries), &statement)
     add(Int64(late), &statement)
     add(Int64(roundTrips), &statement)
     add(roundTripSum, &statement)

@@ -4,7 +4,23 @@ import IMWire
 
 /// Rows of `connection`: what messages bring is gathered, and added to the table now and then.
 struct ConnectionRows: ~Copyable {
-  private var gathered: [(info: ConnectionInfo, figures: Figures)] = []
+  /// What is written of a connection. There are many of them: what few have stands apart.
+  private struct Gathered {
+    let serial: UInt32
+    /// The server's place in `servers`.
+    let server: UInt32
+    let client: Endpoint
+    let carriers: CarrierSet
+    let plan: UInt8
+    var figures = Figures()
+  }
+
+  private var gathered: [Gathered] = []
+  /// Servers, and where they are.
+  private var servers: [Endpoint] = []
+  private var serverPlaces: [Endpoint: UInt32] = [:]
+  /// Load balancers of connections whose clients are told by a PROXY header.
+  private var peers: [UInt32: Endpoint] = [:]
   /// Where in `gathered` a connection is.
   private var places = NumberTable<UInt32>()
   /// What changes of rows have brought whose connections are in their table already.
@@ -49,8 +65,22 @@ struct ConnectionRows: ~Copyable {
   private mutating func place(_ info: ConnectionInfo) -> Int {
     if let place = places[info.serial] { return Int(place) }
     places[info.serial] = UInt32(truncatingIfNeeded: gathered.count)
-    gathered.append((info, Figures()))
+    gathered.append(
+      Gathered(
+        serial: info.serial, server: serverPlace(info.server), client: info.client, carriers: info.carriers,
+        plan: info.plan))
+    if info.peer != info.client { peers[info.serial] = info.peer }
     return gathered.count - 1
+  }
+
+  private mutating func serverPlace(_ server: Endpoint) -> UInt32 {
+    // Many connections in a row have the same.
+    if let last = gathered.last?.server, servers[Int(last)] == server { return last }
+    if let place = serverPlaces[server] { return place }
+    let place = UInt32(truncatingIfNeeded: servers.count)
+    serverPlaces[server] = place
+    servers.append(server)
+    return place
   }
 
   /// Takes note of a connection that has an issue; it may have no message.
@@ -68,22 +98,23 @@ struct ConnectionRows: ~Copyable {
 
   /// Writes what was gathered, in the order of the table.
   mutating func flush(_ names: borrowing NameRows) throws(StoreError) {
-    for place in gathered.map(\.info.serial).sortedPlaces {
+    for place in gathered.map(\.serial).sortedPlaces {
       let row = gathered[place]
-      let info = row.info
-      upsert.bind(1, Int64(info.serial))
-      upsert.bind(2, text { $0.endpoint(info.client) })
-      if info.server != boundServer {
-        upsert.bind(3, text { $0.endpoint(info.server) })
-        boundServer = info.server
+      let server = servers[Int(row.server)]
+      upsert.bind(1, Int64(row.serial))
+      upsert.bind(2, text { $0.endpoint(row.client) })
+      if server != boundServer {
+        upsert.bind(3, text { $0.endpoint(server) })
+        boundServer = server
       }
-      upsert.bind(4, info.peer == info.client ? nil : text { $0.endpoint(info.peer) })
-      upsert.bind(5, info.carriers.isEmpty ? nil : text { $0.names(info.carriers) })
-      if info.plan != boundPlan {
-        upsert.bind(6, names.profile(info.plan))
-        boundPlan = info.plan
+      let peer = peers.isEmpty ? nil : peers[row.serial]
+      upsert.bind(4, peer.map { peer in text { $0.endpoint(peer) } })
+      upsert.bind(5, row.carriers.isEmpty ? nil : text { $0.names(row.carriers) })
+      if row.plan != boundPlan {
+        upsert.bind(6, names.profile(row.plan))
+        boundPlan = row.plan
       }
-      upsert.bind(7, states.take(info.serial)?.rawValue)
+      upsert.bind(7, states.take(row.serial)?.rawValue)
       row.figures.bind(to: &upsert, behind: 7)
       try upsert.run()
     }
@@ -95,6 +126,7 @@ struct ConnectionRows: ~Copyable {
     changed = [:]
     try states.flush()
     gathered.removeAll(keepingCapacity: true)
+    (servers, serverPlaces, peers) = ([], [:], [:])
     places.removeAll()
   }
 

@@ -8,9 +8,9 @@ import IMWire
 /// and a process that dies leaves all but its last ones; sums follow behind. Rows go in without secondary indexes, which `finish`
 /// builds; but not those of a live store.
 package final class StoreWriter {
-  /// Pages that are kept in memory, in KiB: rows of a file come in order, so pages that are full are not needed again; the indexes
+  /// Pages that are kept in memory, in KiB: rows of a file come in order, so pages that are full are seldom needed again; the indexes
   /// that a live store has are changed everywhere. And pages in the log before it is moved into the file.
-  private static let cacheKiB = 16_384, liveCacheKiB = 65_536, checkpointPages = 10_000
+  private static let cacheKiB = 2_048, liveCacheKiB = 65_536, checkpointPages = 10_000
   /// The same while indexes are built.
   private static let indexCacheKiB = 4_096
   private static let pageSize: UInt64 = 4_096

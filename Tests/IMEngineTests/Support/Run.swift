@@ -25,6 +25,8 @@ struct Run {
   let reassembly: ReassemblyCounters
   let heldBytes: Int
   let reconnects: UInt64
+  /// Packets that are no TCP, by what they are.
+  let unread: [UnreadKind: UInt64]
   /// Totals by plan, type (64 for unknown ones).
   let totals: [[KindTotals]]
   /// What was not in order in sequence numbers, by plan.
@@ -62,6 +64,9 @@ struct Run {
     reassembly = engine.reassembly
     heldBytes = engine.heldBytes
     reconnects = engine.reconnects
+    var unread: [UnreadKind: UInt64] = [:]
+    for kind in UnreadKind.allCases where engine.unread(kind) > 0 { unread[kind] = engine.unread(kind) }
+    self.unread = unread
     orders = plans.indices.map { engine.sequenceTotals(plan: $0) }
     totals = plans.indices.map { plan in (0...64).map { engine.totals(plan: plan, kind: $0) } }
   }

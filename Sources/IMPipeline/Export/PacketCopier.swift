@@ -1,0 +1,82 @@
+import IMCapture
+import IMWire
+
+/// Copies the packets that an export includes, in their order, up to one and then on from there.
+final class PacketCopier {
+  private let file: ExportFile
+  private let selection: ExportSelection
+  /// What stands for packets; `nil` where they are copied as they are.
+  private let redaction: ExportRedaction?
+  private let range: ExportRange?
+  private let comment: (PacketRecord) -> String?
+  private let source: MergedCapture
+  private var isOver = false
+  private var left: UInt64
+  private var latest: PacketRecord?
+  private var lastWritten: Timestamp?
+  private var failure: CaptureError?
+  /// Packets that were read.
+  private(set) var total: UInt64 = 0
+
+  /// Nothing is read yet. `comment` gives what is to be said of a packet.
+  init(
+    _ run: Run, to file: ExportFile, _ selection: ExportSelection, _ redaction: ExportRedaction?, _ range: ExportRange?,
+    comment: @escaping (PacketRecord) -> String?
+  ) {
+    (self.file, self.selection, self.redaction, self.range) = (file, selection, redaction, range)
+    self.comment = comment
+    left = run.input.packetLimit ?? .max
+    source = run.input.capture(stop: run.stopping.stop)
+  }
+
+  /// Copies packets until so many have been read, or some more: all of a batch.
+  func copy(upTo end: UInt64) throws(CaptureError) {
+    while total < end, failure == nil, left > 0, !isOver { isOver = try !source.nextBatch { take($1, $0) } }
+    if let failure { throw failure }
+    // What is wrong with the files was told when they were read for what is chosen; what stands in front of it counts.
+    guard isOver, let error = source.failures.first(where: { $0.code != .damaged && $0.code != .truncated }) else { return }
+    throw error
+  }
+
+  private func take(_ records: Span<PacketRecord>, _ bytes: RawSpan) {
+    for i in 0..<Int(min(UInt64(records.count), left)) {
+      total += 1
+      if latest.map({ $0.timestamp < records[i].timestamp }) ?? true { latest = records[i] }
+      do throws(CaptureError) {
+        if let redaction {
+          guard let record = redaction.rewrite(records[i], bytes) else { continue }
+          try write(record, redaction.packet.span.bytes)
+        } else {
+          guard selection.includes(records[i], bytes) else { continue }
+          try write(records[i], bytes)
+        }
+      } catch {
+        failure = error
+        return
+      }
+    }
+    left -= min(UInt64(records.count), left)
+  }
+
+  private func write(_ record: PacketRecord, _ bytes: RawSpan) throws(CaptureError) {
+    lastWritten = max(lastWritten ?? .distantPast, record.timestamp)
+    let index = Int(record.interface)
+    let name = index < source.interfaces.count ? source.interfaces[index].name : nil
+    try file.write(record, bytes, interface: name, comment: comment(record))
+  }
+
+  /// Writes a packet without bytes at the time to which the capture goes, where other connections took it there: an answer that
+  /// never came is known by the time that went by.
+  func end() throws(CaptureError) {
+    guard let latest, let lastWritten, latest.timestamp > lastWritten, range.map({ latest.timestamp <= $0.to }) ?? true
+    else { return }
+    var record = latest
+    record.offset = 0
+    record.capturedLength = 0
+    record.linkType = file.linkType ?? record.linkType
+    let none: [UInt8] = []
+    try file.write(
+      record, none.span.bytes, interface: nil, comment: "imdump: no packet, but the end of the whole capture",
+      counts: false)
+  }
+}

@@ -1,0 +1,131 @@
+import IMCapture
+import IMEngine
+import IMMetrics
+import IMOutput
+import IMWire
+
+/// What of a capture was not read, and what to do about it: lines after the summary.
+extension Run {
+  /// Packets that are no TCP are always named; what to do about them is said from this share of all packets on.
+  private static let notableShare: UInt64 = 20
+
+  /// Says what there is of a capture beside what was decoded.
+  func hint(_ driver: Driver) {
+    hintTLS(driver)
+    hintUndecoded(driver)
+    hintDatagrams(driver)
+    hintFiltered(driver)
+    hintCut(driver)
+  }
+
+  private func hintTLS(_ driver: Driver) {
+    let totals = driver.engine.totals
+    guard totals.tlsConnections > 0 else { return }
+    let hellos = driver.engine.tls.sorted { $0.key < $1.key }.prefix(3).map { hello in
+      let names = [hello.value.serverName, hello.value.protocols.first].compactMap { $0 }
+      return hello.value.versionName + (names.isEmpty ? "" : " to " + names.joined(separator: ", "))
+    }
+    complain(
+      "\(count(totals.tlsConnections, "connection")) of TLS (\(hellos.joined(separator: "; "))): imdump cannot read what is encrypted"
+    )
+  }
+
+  /// Connections that no profile decodes: where they are all, or a twentieth of the payload.
+  private func hintUndecoded(_ driver: Driver) {
+    let totals = driver.engine.totals
+    let unread = totals.unreadBytes - min(totals.unreadBytes, totals.tlsBytes)
+    guard unread > 0 else { return }
+    let payload = driver.engine.reassembly.payloadBytes
+    guard totals.decodedConnections == 0 || unread >= payload / Self.notableShare else { return }
+    let busiest = driver.engine.busiestUndecodedPorts(3).filter { $0.bytes > 0 }
+    let ports = busiest.map {
+      "\($0.port) (\($0.look.map { "\($0.text), " } ?? "")\(count($0.bytes, "byte")))"
+    }
+    let names = plans.map(\.name).joined(separator: ", ")
+    let list = ports.isEmpty ? "" : "; the busiest ports are \(ports.joined(separator: ", "))"
+    let what =
+      totals.decodedConnections == 0
+      ? "no connection speaks \(names)\(list)"
+      : "\(count(unread, "byte")) (\(percent(unread, max(unread, payload)))) of connections that speak none of \(names) are not read\(list)"
+    guard let port = busiest.first(where: { $0.look == nil })?.port else {
+      return complain("\(what). Try --profile FILE.yaml, or --port N")
+    }
+    let file = isLive ? "FILE" : input.files.first.map { shown($0) } ?? "FILE"
+    complain(
+      "\(what). Try --profile FILE.yaml, or --port N; 'imdump profile new \(file) --port \(port)' drafts a profile from what is said there"
+    )
+  }
+
+  /// Packets that are no TCP.
+  private func hintDatagrams(_ driver: Driver) {
+    let totals = driver.engine.totals
+    let kinds = UnreadKind.allCases.map { (kind: $0, count: driver.engine.unread($0)) }.filter { $0.count > 0 }
+    let all = kinds.reduce(0) { $0 + $1.count }
+    let notable = kinds.filter { !$0.kind.isHousekeeping }.reduce(0) { $0 + $1.count }
+    guard notable > 0 else { return }
+    let parts = kinds.sorted { $0.count > $1.count }.map { kind, packets -> String in
+      guard kind == .udp else { return "\(kind.text) \(grouped(packets))" }
+      let ports = driver.engine.busiestDatagramPorts(3).map { port in
+        "port \(port.port)\(Self.datagramName(port.port).map { " \($0)" } ?? "") \(grouped(port.packets))"
+      }
+      return "\(kind.text) \(grouped(packets)) (\(ports.joined(separator: ", ")))"
+    }
+    let line = "not read: \(grouped(all)) of \(count(totals.packets, "packet")): \(parts.joined(separator: ", "))"
+    guard totals.decodedConnections == 0 || notable >= totals.packets / Self.notableShare else { return complain(line) }
+    complain(line + ". imdump reads TCP only, as it is and in tunnels; tshark reads others")
+  }
+
+  /// Names of UDP's ports that a capture of messages is likely to have.
+  private static func datagramName(_ port: UInt16) -> String? {
+    switch port {
+    case 53: "DNS"
+    case 67, 68: "DHCP"
+    case 123: "NTP"
+    case 137, 138: "NetBIOS"
+    case 161, 162: "SNMP"
+    case 443: "HTTPS"
+    case 500, 4_500: "IPsec"
+    case 514: "syslog"
+    case 1_194: "OpenVPN"
+    case 1_701: "L2TP"
+    case 1_883, 1_884, 10_000: nil
+    case 1_900: "SSDP"
+    case 2_152: "GTP-U"
+    case 3_478: "STUN"
+    case 3_544: "Teredo"
+    case 3_784, 4_784: "BFD"
+    case 4_341: "LISP"
+    case 4_789, 8_472: "VXLAN"
+    case 4_790: "VXLAN-GPE"
+    case 5_060, 5_061: "SIP"
+    case 5_247: "CAPWAP"
+    case 5_353: "mDNS"
+    case 5_355: "LLMNR"
+    case 5_683, 5_684: "CoAP"
+    case 6_081: "Geneve"
+    case 37_008: "TZSP"
+    case 51_820: "WireGuard"
+    default: nil
+    }
+  }
+
+  /// Packets that the capture filter left out because it does not look behind tags and tunnels.
+  private func hintFiltered(_ driver: Driver) {
+    guard let filter = input.captureFilter else { return }
+    let hidden = driver.statistics.hidden
+    for kind in HiddenKind.allCases where hidden[kind] > 0 {
+      complain(
+        "\(count(hidden[kind], "packet")) left out by the filter \(hidden[kind] == 1 ? "matches" : "match") it behind \(kind.text): \(kind.advice(filter))"
+      )
+    }
+  }
+
+  /// Packets that are shorter than they were on the wire.
+  private func hintCut(_ driver: Driver) {
+    let totals = driver.engine.totals
+    guard totals.cutPackets > 0 else { return }
+    complain(
+      "\(count(totals.cutPackets, "packet")) of \(grouped(totals.packets)) \(totals.cutPackets == 1 ? "was" : "were") cut when captured: what is missing of \(totals.cutPackets == 1 ? "it" : "them") cannot be read; capture whole packets (-s 0)"
+    )
+  }
+}
