@@ -13,8 +13,8 @@ package final class MergedCapture: PacketSource {
   private static let directRun = 32
   /// Packets longer than this, too.
   private static let directBytes: UInt32 = 65_536
-  /// Files that stay open between reads at the same time. Further ones are opened for each read.
-  private static let mostHeld = 128
+  /// Files that stay open between reads at the same time, at most. Further ones are opened for each read.
+  private var mostHeld = 128
   /// The most bytes buffered of one file where several are merged: its longest record or block.
   private static let mostBytes = 16 << 20
 
@@ -192,9 +192,28 @@ package final class MergedCapture: PacketSource {
   }
 
   private func open(_ index: Int) throws(CaptureError) -> CaptureFile {
-    try CaptureFile(
-      path: inputs[index].path, filter: filter, stop: stopSwitch, steps: stepsForNext, opener: opener, file: index,
-      mostBytes: inputs.count > 1 && order == .time ? Self.mostBytes : .max)
+    while true {
+      do throws(CaptureError) {
+        return try CaptureFile(
+          path: inputs[index].path, filter: filter, stop: stopSwitch, steps: stepsForNext, opener: opener, file: index,
+          mostBytes: inputs.count > 1 && order == .time ? Self.mostBytes : .max)
+      } catch {
+        // This process may have fewer files open than expected.
+        guard error.errno == EMFILE || error.errno == ENFILE, releaseHeld() else { throw error }
+      }
+    }
+  }
+
+  /// Has half of the files that stay open between reads opened for each read from now on; false where there are none.
+  private func releaseHeld() -> Bool {
+    let held = inputs.indices.filter { inputs[$0].isHeld }
+    for index in held.prefix((held.count + 1) / 2) {
+      inputs[index].file?.closesBetweenReads()
+      inputs[index].isHeld = false
+      heldCount -= 1
+    }
+    mostHeld = heldCount
+    return !held.isEmpty
   }
 
   /// Opens the file whose turn it is.
@@ -213,7 +232,7 @@ package final class MergedCapture: PacketSource {
     hasOpened = true
     activeCount += 1
     if file.isRegular {
-      if heldCount < Self.mostHeld {
+      if heldCount < mostHeld {
         heldCount += 1
         inputs[index].isHeld = true
       } else {
@@ -262,6 +281,7 @@ package final class MergedCapture: PacketSource {
     inputs[index].file = nil
     activeCount -= 1
     if inputs[index].isHeld { heldCount -= 1 }
+    inputs[index].isHeld = false
   }
 
   private func fail(_ index: Int, _ error: CaptureError) { failuresByFile.append((index, error)) }

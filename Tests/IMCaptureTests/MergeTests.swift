@@ -160,6 +160,11 @@ import Testing
       var most = 0, count = 0
     }
     private let state = Mutex(State())
+    /// How many may be open at a time.
+    private let limit: Int
+
+    init(limit: Int = .max) { self.limit = limit }
+
     var most: Int { state.withLock { $0.most } }
     var count: Int { state.withLock { $0.count } }
 
@@ -171,13 +176,17 @@ import Testing
     var opener: CaptureOpener {
       CaptureOpener { [self] path in
         let descriptor = CaptureOpener.system.open(path)
-        state.withLock { state in
+        return state.withLock { state in
           state.count += 1
           for (old, inode) in state.open where Self.inode(old) != inode { state.open[old] = nil }
+          guard state.open.count < limit else {
+            close(descriptor)
+            return -EMFILE
+          }
           state.open[descriptor] = Self.inode(descriptor)
           state.most = max(state.most, state.open.count)
+          return descriptor
         }
-        return descriptor
       }
     }
   }
@@ -209,6 +218,17 @@ import Testing
       let reading = Self.read(MergedCapture(paths: paths, opener: openings.opener))
       #expect(reading.packets == Self.merged(files))
       #expect(openings.most <= 130)
+    }
+  }
+
+  /// More files at a time than this process may have open: it finds out, and opens more of them for each read.
+  @Test func fewDescriptors() {
+    let files = (0..<40).map { file in (0..<4).map { Self.packet(Int64($0 * 10), file: file, $0, count: 3_000) } }
+    Self.withFiles(files.map { CaptureBuilder($0).pcap() }) { paths in
+      let openings = Openings(limit: 12)
+      let source = MergedCapture(paths: paths, opener: openings.opener)
+      #expect(Self.read(source).packets == Self.merged(files))
+      #expect(source.failures.isEmpty)
     }
   }
 
