@@ -25,6 +25,13 @@ static inline int imdump_sqlite_switch(sqlite3 *database, int name, int value) {
 /// Has to be called before any other function of SQLite.
 static inline int imdump_sqlite_configure(int counts_memory) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, counts_memory); }
 
+/// Has SQLite call `call` in the place of a function of the system's, by its name in SQLite's table. Has to be called while no connection
+/// uses it.
+static inline int imdump_sqlite_replace(const char *name, void (*call)(void)) {
+  sqlite3_vfs *system = sqlite3_vfs_find(NULL);
+  return system && system->iVersion >= 3 ? system->xSetSystemCall(system, name, call) : SQLITE_ERROR;
+}
+
 /// Sorters and temporary tables spill into files of this folder: `sqlite3_temp_directory` is a variable, which has to be
 /// set before the first connection is used. Returns 0 where there is no memory for its name.
 static inline int imdump_sqlite_spill_into(const char *folder) {

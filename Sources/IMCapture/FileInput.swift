@@ -17,8 +17,8 @@ struct FileInput: ~Copyable {
 
   /// Opens `path`, `-` for standard input. A read asks for `step` bytes at most.
   init(path: String, stop: StopSwitch, step: Int = Self.step) throws(CaptureError) {
-    let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .system(path, "open", Glibc.errno) }
+    let descriptor = path == "-" ? STDIN_FILENO : InputFile.open(path)
+    guard descriptor >= 0 else { throw .system(path, "open", -descriptor) }
     var status = stat()
     let isKnown = fstat(descriptor, &status) == 0
     if isKnown, status.st_mode & S_IFMT == S_IFDIR {
@@ -43,7 +43,11 @@ struct FileInput: ~Copyable {
   mutating func read(into target: UnsafeMutableRawBufferPointer) throws(CaptureError) -> Int {
     while true {
       guard isRegular || waitForBytes() else { return 0 }
-      let count = Glibc.read(descriptor, target.baseAddress, min(target.count, step))
+      // By its own offset: somebody else may read by the same descriptor.
+      let count =
+        isRegular && isOwned
+        ? pread(descriptor, target.baseAddress, min(target.count, step), off_t(clamping: position))
+        : Glibc.read(descriptor, target.baseAddress, min(target.count, step))
       if count >= 0 {
         position &+= UInt64(count)
         return count
