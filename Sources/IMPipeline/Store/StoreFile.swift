@@ -25,7 +25,9 @@ struct StoreFile {
     lock = descriptor
     do throws(CaptureError) {
       try Self.lock(descriptor, path)
-      guard ftruncate(descriptor, 0) == 0 else { throw CaptureError(.ioError, path, "empty: \(systemText(errno))", errno: errno) }
+      guard ftruncate(descriptor, 0) == 0 else {
+        throw CaptureError(.ioError, path, "empty: \(systemText(errno))", errno: errno)
+      }
     } catch {
       close(descriptor)
       throw error
