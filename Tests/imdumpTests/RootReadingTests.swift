@@ -35,6 +35,8 @@ struct RootReadingTests {
     .timeLimit(.minutes(2)), arguments: [[], ["-Z", "root"], ["--no-sandbox"], ["-Z", "nobody"]],
     ["stats", "messages", "streams", "check"])
   func whoReads(_ words: [String], _ command: String) throws {
+    // These have no -Z.
+    guard !words.contains("-Z") || command == "stats" || command == "messages" else { return }
     let folder = try Scratch()
     let pipe = folder.path("pipe.pcap")
     try #require(mkfifo(pipe, 0o600) == 0)
@@ -46,7 +48,8 @@ struct RootReadingTests {
       kill(run.id, SIGKILL)
       _ = run.wait()
     }
-    let end = open(pipe, O_WRONLY | O_CLOEXEC)
+    // Not for writing alone, which would wait for a run that has failed.
+    let end = open(pipe, O_RDWR | O_CLOEXEC)
     defer { close(end) }
     let bytes = try Samples.bytes(Self.sample)
     #expect(bytes.withUnsafeBytes { write(end, $0.baseAddress, 4_096) } == 4_096)
@@ -104,7 +107,7 @@ struct RootReadingTests {
         name == "a.pcap" || made.contains { name.hasPrefix($0) } && !name.hasSuffix("-wal") && !name.hasSuffix("-shm")
       }, "\(names)")
     for name in made { try FileManager.default.removeItem(atPath: folder.path(name)) }
-    #expect(try run(["-Z", "root"]).ending == .exit(0))
+    #expect(try run(["--no-sandbox"]).ending == .exit(0))
     // A redacted copy has a key of its own, a page its date.
     guard !words.contains("--redact"), words[0] != "report", words[0] != "index", !words.contains("--store") else {
       return
