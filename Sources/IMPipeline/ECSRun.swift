@@ -330,7 +330,9 @@ private func identity(
     parts.append("rules \(text)")
   }
   for file in input.files {
-    guard file != "-", let handle = fopen(file, "re") else {
+    // What is read of a pipe is gone.
+    var there = stat()
+    guard file != "-", stat(file, &there) == 0, there.st_mode & S_IFMT == S_IFREG, let handle = fopen(file, "re") else {
       parts.append(file)
       continue
     }
