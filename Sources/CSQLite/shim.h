@@ -25,6 +25,30 @@ static inline int imdump_sqlite_switch(sqlite3 *database, int name, int value) {
 /// Has to be called before any other function of SQLite.
 static inline int imdump_sqlite_configure(int counts_memory) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, counts_memory); }
 
+/// Has SQLite call `call` in the place of a function of the system's, by its name in SQLite's table. Has to be called while no connection
+/// uses it.
+static inline int imdump_sqlite_replace(const char *name, void (*call)(void)) {
+  sqlite3_vfs *system = sqlite3_vfs_find(NULL);
+  return system && system->iVersion >= 3 ? system->xSetSystemCall(system, name, call) : SQLITE_ERROR;
+}
+
+/// Reads the first bytes of a connection's database as they are in the file.
+static inline int imdump_sqlite_header(sqlite3 *database, unsigned char *bytes, int count) {
+  sqlite3_file *file = 0;
+  if (sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file || !file->pMethods)
+    return SQLITE_ERROR;
+  return file->pMethods->xRead(file, bytes, count, 0);
+}
+
+/// Whether SQLite finds a file, which may be empty where it can be written.
+static inline int imdump_sqlite_has_file(const char *path) {
+  int found = 0, usable = 0;
+  sqlite3_vfs *system = sqlite3_vfs_find(NULL);
+  if (!system || system->xAccess(system, path, SQLITE_ACCESS_EXISTS, &found) != SQLITE_OK) return 1;
+  if (system->xAccess(system, path, SQLITE_ACCESS_READWRITE, &usable) != SQLITE_OK) return 1;
+  return found || usable;
+}
+
 /// Sorters and temporary tables spill into files of this folder: `sqlite3_temp_directory` is a variable, which has to be
 /// set before the first connection is used. Returns 0 where there is no memory for its name.
 static inline int imdump_sqlite_spill_into(const char *folder) {

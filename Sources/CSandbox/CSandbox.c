@@ -90,4 +90,11 @@ int imdump_restrict_writing(const int *folders, int count) {
   return restrict_files(folders, count, READ_FILE | READ_DIR);
 }
 
+int imdump_restrict_reading(const int *folders, int count) { return restrict_files(folders, count, 0); }
+
+int imdump_keep_opening(void) {
+  drop_bounds();
+  return keep_capabilities(1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH);
+}
+
 int imdump_restrict_opener(int folder) { return restrict_files(&folder, 1, 0); }

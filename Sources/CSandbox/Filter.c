@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <termios.h>
@@ -65,6 +66,10 @@ static int install(struct sock_filter *code, unsigned short n) {
 }
 #endif
 
+static int is_capture = 0;
+
+void imdump_allow_capture(void) { is_capture = 1; }
+
 int imdump_filter_system_calls(int may_write, const int *openers, int count, int listener, int database,
                                int terminal) {
 #ifndef IMDUMP_ARCH
@@ -76,10 +81,9 @@ int imdump_filter_system_calls(int may_write, const int *openers, int count, int
     SYS_mremap, SYS_madvise, SYS_ppoll, SYS_futex, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn,
     SYS_sigaltstack, SYS_restart_syscall, SYS_clock_gettime, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday,
     SYS_getrusage, SYS_getrandom, SYS_getpid, SYS_gettid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_exit,
-    SYS_exit_group, SYS_fcntl, SYS_ftruncate, SYS_fsync, SYS_fadvise64, SYS_sched_yield, SYS_sched_getaffinity,
-    SYS_uname, SYS_getsockopt, SYS_setsockopt, SYS_getsockname, SYS_bind, SYS_faccessat, SYS_readlinkat,
-    SYS_prlimit64, SYS_getdents64, SYS_set_robust_list, SYS_sysinfo,
-    SYS_setpriority,
+    SYS_exit_group, SYS_ftruncate, SYS_fsync, SYS_fadvise64, SYS_sched_yield, SYS_sched_getaffinity,
+    SYS_uname, SYS_getsockopt, SYS_setsockopt, SYS_getsockname, SYS_faccessat, SYS_readlinkat,
+    SYS_getdents64, SYS_set_robust_list, SYS_sysinfo,
 #ifdef SYS_rseq
     SYS_rseq,
 #endif
@@ -114,13 +118,46 @@ int imdump_filter_system_calls(int may_write, const int *openers, int count, int
     IMDUMP_ALLOW;
     IMDUMP_REFUSE;
   }
-  // Sockets that only ask the kernel: nothing can be sent or connected.
-  IMDUMP_SKIP_UNLESS(SYS_socket, 5);
+  // Of this process alone: a limit of zero would end another one.
+  IMDUMP_ALLOW_FOR(SYS_prlimit64, 0);
+  IMDUMP_SKIP_UNLESS(SYS_setpriority, 6);
   IMDUMP_LOAD(IMDUMP_ARGUMENT(0));
-  IMDUMP_ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0));
-  IMDUMP_SKIP_UNLESS(AF_INET, 1);
+  IMDUMP_SKIP_UNLESS(PRIO_PROCESS, 3);
+  IMDUMP_LOAD(IMDUMP_ARGUMENT(1));
+  IMDUMP_SKIP_UNLESS(0, 1);
   IMDUMP_ALLOW;
   IMDUMP_REFUSE;
+  // Not F_SETOWN and F_SETSIG, by which the kernel sends signals for whoever may send none.
+  static const unsigned descriptors[] = {
+    F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW, F_DUPFD_CLOEXEC, F_OFD_GETLK, F_OFD_SETLK,
+    F_OFD_SETLKW, F_GETPIPE_SZ, F_SETPIPE_SZ,
+  };
+  IMDUMP_SKIP_UNLESS(SYS_fcntl, (unsigned char)(2 * (sizeof descriptors / sizeof *descriptors) + 2));
+  IMDUMP_LOAD(IMDUMP_ARGUMENT(1));
+  for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++) {
+    IMDUMP_SKIP_UNLESS(descriptors[i], 1);
+    IMDUMP_ALLOW;
+  }
+  IMDUMP_REFUSE;
+  if (is_capture) {
+    // Sockets that only ask the kernel: nothing can be sent or connected.
+    IMDUMP_SKIP_UNLESS(SYS_socket, 9);
+    IMDUMP_LOAD(IMDUMP_ARGUMENT(1));
+    IMDUMP_ADD(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf));
+    IMDUMP_SKIP_UNLESS(SOCK_DGRAM, 5);
+    IMDUMP_LOAD(IMDUMP_ARGUMENT(0));
+    IMDUMP_ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0));
+    IMDUMP_SKIP_UNLESS(AF_INET, 1);
+    IMDUMP_ALLOW;
+    IMDUMP_REFUSE;
+    IMDUMP_REFUSE;
+    // By its length the address is that of an interface.
+    IMDUMP_SKIP_UNLESS(SYS_bind, 4);
+    IMDUMP_LOAD(IMDUMP_ARGUMENT(2));
+    IMDUMP_SKIP_UNLESS(sizeof(struct sockaddr_ll), 1);
+    IMDUMP_ALLOW;
+    IMDUMP_REFUSE;
+  }
   // A thread, which is confined like this one, and no process. clone3 keeps its flags in memory, where a filter cannot
   // look; the C library takes clone when it is told that there is none.
   IMDUMP_SKIP_UNLESS(SYS_clone, 4);
@@ -208,6 +245,36 @@ int imdump_filter_opener(int socket) {
 #else
   static const int allowed[] = {
     SYS_read, SYS_openat, SYS_unlinkat, SYS_fstat, SYS_close, SYS_brk, SYS_exit, SYS_exit_group,
+#ifdef SYS_newfstatat
+    SYS_newfstatat,
+#endif
+#ifdef SYS_statx
+    SYS_statx,
+#endif
+  };
+  struct sock_filter code[64];
+  unsigned short n = 0;
+  IMDUMP_BEGIN;
+  IMDUMP_ALLOW_ALL(allowed);
+  IMDUMP_ALLOW_FOR(SYS_sendmsg, socket);
+  IMDUMP_REFUSE;
+  return install(code, n);
+#endif
+}
+
+int imdump_filter_broker(int socket) {
+#ifndef IMDUMP_ARCH
+  (void)socket;
+  return -ENOSYS;
+#else
+  static const int allowed[] = {
+    SYS_read, SYS_openat, SYS_unlinkat, SYS_renameat2, SYS_fstat, SYS_close, SYS_brk, SYS_getpid, SYS_exit, SYS_exit_group,
+#ifdef SYS_open
+    SYS_open, SYS_unlink, SYS_lstat, SYS_stat,
+#endif
+#ifdef SYS_renameat
+    SYS_renameat,
+#endif
 #ifdef SYS_newfstatat
     SYS_newfstatat,
 #endif

@@ -78,40 +78,6 @@ struct request { uint32_t serial; uint16_t action, format; int64_t number, secon
 struct reply { uint32_t serial; int32_t error; };
 enum { NOT_NEEDED = -1 };
 
-/// Room for one descriptor beside a message, aligned as its header is.
-union passing { struct cmsghdr header; char bytes[CMSG_SPACE(sizeof(int))]; };
-
-/// Sends a message, and the descriptor `passed` unless it is -1.
-static int send_message(int socket, const void *bytes, size_t count, int passed) {
-  union passing passing = {0};
-  struct iovec part = {(void *)bytes, count};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-  if (passed >= 0) {
-    passing.header.cmsg_len = CMSG_LEN(sizeof passed);
-    passing.header.cmsg_level = SOL_SOCKET;
-    passing.header.cmsg_type = SCM_RIGHTS;
-    memcpy(CMSG_DATA(&passing.header), &passed, sizeof passed);
-    message.msg_control = &passing;
-    message.msg_controllen = sizeof passing;
-  }
-  return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)count ? 0 : -1;
-}
-
-/// Receives a message of `count` bytes and a descriptor, -1 where none came with it. -1 for a message of another length.
-static int receive_message(int socket, void *bytes, size_t count, int *passed) {
-  union passing passing;
-  struct iovec part = {bytes, count};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &passing, .msg_controllen = sizeof passing};
-  ssize_t found;
-  do { found = recvmsg(socket, &message, MSG_CMSG_CLOEXEC); } while (found < 0 && errno == EINTR);
-  *passed = -1;
-  struct cmsghdr *header = found < 0 ? NULL : CMSG_FIRSTHDR(&message);
-  if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
-    memcpy(passed, CMSG_DATA(header), sizeof *passed);
-  }
-  return found == (ssize_t)count ? 0 : -1;
-}
-
 // The opener.
 
 /// Its socket and its folder; nothing else is open in it.
@@ -134,17 +100,21 @@ static void take_name(const char *name) {
   memcpy(program_invocation_name, name, (size_t)count <= length ? (size_t)count - 1 : length);
 }
 
+static int restrict_to_folder(void) {
+  imdump_restrict_opener(FOLDER);
+  imdump_filter_opener(SOCKET);
+  return 0;
+}
+
 /// Gives up all but what opens files in FOLDER. 0, NOT_NEEDED, or an error's number.
 static int confine(int is_sandboxed) {
+  // What root stays root for is the caller's, and made by nobody else.
+  if (geteuid() == 0) return is_sandboxed ? restrict_to_folder() : 0;
   // Asked with the rights of the user alone: the capability does not count here.
   if (faccessat(FOLDER, ".", W_OK | X_OK, 0) == 0) return NOT_NEEDED;
   if (errno != EACCES) return errno;
   // What a kernel lacks of these, the run says of itself.
-  if (is_sandboxed) {
-    imdump_restrict_opener(FOLDER);
-    imdump_filter_opener(SOCKET);
-  }
-  return 0;
+  return is_sandboxed ? restrict_to_folder() : 0;
 }
 
 /// Writes the name that a request means. Its length, or -1.
@@ -176,10 +146,10 @@ static void serve(const void *started_with, pid_t parent) {
   // Not before: a change of user takes it back. Beside it there is the socket's end, since a run whose signals Landlock
   // holds sends none when it dies either.
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (getppid() != parent || receive_message(SOCKET, &names, sizeof names, &folder) != 0 || folder != FOLDER) return;
+  if (getppid() != parent || imdump_helper_receive(SOCKET, &names, sizeof names, &folder) != 0 || folder != FOLDER) return;
   names.formats[sizeof names.formats - 1] = names.suffix[sizeof names.suffix - 1] = 0;
   if (reply.error == 0) reply.error = confine(facts->is_sandboxed);
-  if (send_message(SOCKET, &reply, sizeof reply, -1) != 0 || reply.error != 0) return;
+  if (imdump_helper_send(SOCKET, &reply, sizeof reply, -1) != 0 || reply.error != 0) return;
   struct request request;
   while (read(SOCKET, &request, sizeof request) == sizeof request && request.action < END) {
     char name[IMDUMP_NAME_SIZE];
@@ -194,7 +164,7 @@ static void serve(const void *started_with, pid_t parent) {
     reply.serial = request.serial;
     reply.error = file < 0 ? -file : 0;
     int is_open = file >= 0 && request.action != IMDUMP_REMOVE;
-    int result = send_message(SOCKET, &reply, sizeof reply, is_open ? file : -1);
+    int result = imdump_helper_send(SOCKET, &reply, sizeof reply, is_open ? file : -1);
     if (is_open) close(file);
     if (result != 0) return;
   }
@@ -217,7 +187,7 @@ static int await_reply(int opener, uint32_t serial, int *file) {
     if (count < 0 && errno != EINTR) return errno;
     if (count <= 0) continue;
     struct reply reply;
-    if (receive_message(opener, &reply, sizeof reply, file) != 0) return ECHILD;
+    if (imdump_helper_receive(opener, &reply, sizeof reply, file) != 0) return ECHILD;
     if (reply.serial == serial) return reply.error;
     // It comes after its time.
     if (*file >= 0) close(*file);
@@ -237,7 +207,7 @@ int imdump_opener_begin(int opener, int folder, const char *formats, const char 
   if (strlen(formats) >= sizeof names.formats || strlen(suffix) >= sizeof names.suffix) return -ENAMETOOLONG;
   strcpy(names.formats, formats);
   strcpy(names.suffix, suffix);
-  if (send_message(opener, &names, sizeof names, folder) != 0) return -ECHILD;
+  if (imdump_helper_send(opener, &names, sizeof names, folder) != 0) return -ECHILD;
   int error = await_reply(opener, 0, &file);
   return error == 0 ? 1 : error == NOT_NEEDED ? 0 : -error;
 }

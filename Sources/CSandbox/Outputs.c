@@ -137,7 +137,7 @@ static int open_file(int folder, const char *name, int flags, unsigned mode, int
 }
 
 /// Looks at what was opened, and empties a regular file, now that it is known to be ours. 0, or -errno.
-static int take_over(int file, const struct stat *folder, struct imdump_output_refusal *refusal) {
+static int take_over(int file, int keeps, const struct stat *folder, struct imdump_output_refusal *refusal) {
   struct stat opened;
   if (fstat(file, &opened) != 0) return -errno;
   int reason = folder ? trap_in(folder, &opened) : 0;
@@ -145,14 +145,14 @@ static int take_over(int file, const struct stat *folder, struct imdump_output_r
     *refusal = (struct imdump_output_refusal){reason, opened.st_uid};
     return -EPERM;
   }
-  if (S_ISREG(opened.st_mode) && ftruncate(file, 0) != 0) return -errno;
+  if (S_ISREG(opened.st_mode) && !keeps && ftruncate(file, 0) != 0) return -errno;
   // A pipe that is full is not waited for in write(2): then a signal would not end it.
   int flags = S_ISFIFO(opened.st_mode) ? -1 : fcntl(file, F_GETFL);
   if (flags >= 0) fcntl(file, F_SETFL, flags & ~O_NONBLOCK);
   return 0;
 }
 
-int imdump_open_output(const char *path, unsigned mode, int (*is_stopped)(void), struct imdump_output_refusal *refusal) {
+int imdump_open_output(const char *path, unsigned mode, int keeps, int (*is_stopped)(void), struct imdump_output_refusal *refusal) {
   struct walk walk;
   char name[NAME_MAX + 1];
   *refusal = (struct imdump_output_refusal){IMDUMP_OUTPUT_FAILED, 0};
@@ -180,7 +180,7 @@ int imdump_open_output(const char *path, unsigned mode, int (*is_stopped)(void),
     }
     int is_door = is_link && is_trusted_link(&walk.facts, &there);
     file = open_file(walk.folder, name, is_door ? 0 : O_NOFOLLOW, mode, is_stopped);
-    error = file < 0 ? file : take_over(file, is_door ? NULL : &walk.facts, refusal);
+    error = file < 0 ? file : take_over(file, keeps, is_door ? NULL : &walk.facts, refusal);
     if (error != 0 && file >= 0) close(file);
     break;
   }

@@ -17,8 +17,8 @@ package enum CaptureBytes {
   }
 
   private static func plain(_ path: String, _ offset: UInt64, _ count: Int) throws(CaptureError) -> [UInt8] {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw .system(path, "open", errno) }
+    let descriptor = InputFile.open(path)
+    guard descriptor >= 0 else { throw .system(path, "open", -descriptor) }
     defer { close(descriptor) }
     var status = stat()
     guard let start = off_t(exactly: offset), fstat(descriptor, &status) == 0 else { return [] }

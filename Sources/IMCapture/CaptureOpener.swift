@@ -1,5 +1,3 @@
-import Glibc
-
 /// Opens capture files for reading. Every file that is read as a capture is opened by one of these, so that a process that may not open
 /// files any more can have them opened by another one.
 package struct CaptureOpener: Sendable {
@@ -10,9 +8,6 @@ package struct CaptureOpener: Sendable {
   /// An opener that calls `open`.
   package init(open: @escaping @Sendable (String) -> Int32) { self.open = open }
 
-  /// Opens files with the rights of this process.
-  package static let system = CaptureOpener { path in
-    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-    return descriptor >= 0 ? descriptor : -Glibc.errno
-  }
+  /// Opens files by `InputFile`: with the rights of this process, or of the one that kept them.
+  package static let system = CaptureOpener { InputFile.open($0) }
 }

@@ -61,9 +61,7 @@ struct FileInput: ~Copyable {
     let descriptor = opener.open(path)
     guard descriptor >= 0 else { throw .system(path, "open", -descriptor) }
     var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_dev == device, status.st_ino == inode,
-      let offset = off_t(exactly: position), lseek(descriptor, offset, SEEK_SET) == offset
-    else {
+    guard fstat(descriptor, &status) == 0, status.st_dev == device, status.st_ino == inode else {
       close(descriptor)
       throw CaptureError(.ioError, path, "is another file than when it was opened first")
     }
@@ -82,7 +80,11 @@ struct FileInput: ~Copyable {
     }
     while true {
       guard isRegular || waitForBytes() else { return 0 }
-      let count = Glibc.read(descriptor, target.baseAddress, min(target.count, step))
+      // By its own offset: several readers may share a descriptor's.
+      let count =
+        isRegular && isOwned
+        ? pread(descriptor, target.baseAddress, min(target.count, step), off_t(clamping: position))
+        : Glibc.read(descriptor, target.baseAddress, min(target.count, step))
       if count >= 0 {
         position &+= UInt64(count)
         return count

@@ -172,7 +172,7 @@ package final class MergedCapture: PacketSource {
   /// not known yet, so its turn comes first.
   private func firstTime(_ index: Int) throws(CaptureError) -> Timestamp? {
     let path = inputs[index].path
-    guard path != "-", !isPipe(path) else {
+    guard path != "-", !InputFile.isPipe(path) else {
       take(try open(index), index)
       return .distantPast
     }
@@ -183,12 +183,6 @@ package final class MergedCapture: PacketSource {
     let hasPacket = try file.advance()
     for interface in file.interfaces { note(interface, of: index) }
     return hasPacket ? file.records[0].timestamp : nil
-  }
-
-  /// Whether something at `path` can be read only once.
-  private func isPipe(_ path: String) -> Bool {
-    var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
   }
 
   private func open(_ index: Int) throws(CaptureError) -> CaptureFile {

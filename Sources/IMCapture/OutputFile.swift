@@ -8,9 +8,11 @@ package enum OutputFile {
   ///
   /// Links are followed where nobody else may have laid them: not in a folder that another user may write to, nor one on the way. There
   /// a file is written only if it is the caller's or its folder's owner's, and has no other name.
-  package static func open(_ path: String, mode: UInt32 = 0o640) throws(CaptureError) -> Int32 {
+  ///
+  /// With `keeps` nothing is emptied.
+  package static func open(_ path: String, mode: UInt32 = 0o640, keeps: Bool = false) throws(CaptureError) -> Int32 {
     var refusal = imdump_output_refusal()
-    let descriptor = imdump_open_output(path, mode, { StopSwitch.ofProcess.isStopped ? 1 : 0 }, &refusal)
+    let descriptor = imdump_open_output(path, mode, keeps ? 1 : 0, { StopSwitch.ofProcess.isStopped ? 1 : 0 }, &refusal)
     guard descriptor < 0 else { return descriptor }
     switch Int(refusal.reason) {
     case IMDUMP_OUTPUT_LINK:

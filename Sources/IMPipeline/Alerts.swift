@@ -56,7 +56,7 @@ final class Alerts: Companion {
     let sensor = place.choices.sensor ?? (run.input.interface != nil ? hostName() : nil)
     let deliverer =
       options.isDelivered
-      ? try Deliverer(options, isQuiet: run.report.isQuiet, user: run.confinement.user, sensor: sensor) : nil
+      ? try Deliverer(options, isQuiet: run.report.isQuiet, user: run.confinement.owner, sensor: sensor) : nil
     (self.evidence, self.deliverer) = (evidence, deliverer)
     var limits = AlertLimits()
     // An eighth of the memory, at half a kilobyte each.
@@ -91,6 +91,7 @@ final class Alerts: Companion {
     guard let evidence else { return }
     if let user = rights.user { evidence.give(to: user) }
     rights.folders.append(evidence.folder)
+    rights.places.append(Rights.Place(folder: evidence.folder, pattern: "*.pcap"))
   }
 
   func confined() throws(CaptureError) { try evidence?.checkRights() }
@@ -159,6 +160,7 @@ package func checkRules(_ path: String, profiles names: [String]) throws(UsageEr
   var plans: [ProtocolPlan]?
   let profiles: [String]
   do throws(ProfileError) {
+    try confineReader(of: [path] + names.filter(isProfileFile))
     if !names.isEmpty { plans = try loadProfiles(profileNames(names)) }
     // What the usual ones are called is known without reading them.
     profiles = plans?.map(\.name) ?? BuiltInProfiles.usual

@@ -26,6 +26,8 @@ final class CaptureOutput {
   /// The folder, where files are made in it; its name, as messages have it, and that of the open file.
   private var folder: Int32?
   private var folderName = ""
+  /// The file that is to be written, before its header can be.
+  private var prepared: Int32?
   /// What opens further files, where this process may not.
   private(set) var opener: FileOpener?
   private var name = ""
@@ -56,6 +58,7 @@ final class CaptureOutput {
   }
 
   deinit {
+    if let prepared { _ = Glibc.close(prepared) }
     if let folder { _ = Glibc.close(folder) }
   }
 
@@ -82,7 +85,13 @@ final class CaptureOutput {
       return try openNext()
     }
     // Whatever the reason, it is output that cannot be written, and no input that is not there.
-    let made = try output { () throws(CaptureError) in try CaptureWriter(path: path, linkType: linkType, form: form) }
+    try prepare()
+    let isStandard = path == "-"
+    let descriptor = isStandard ? STDOUT_FILENO : prepared ?? -1
+    prepared = nil
+    let made = CaptureWriter(
+      descriptor: descriptor, isOwned: !isStandard, name: isStandard ? "standard output" : path, linkType: linkType,
+      form: form)
     try begin(made)
     // What the path stands for, when it is a link.
     var status = stat()
@@ -95,6 +104,12 @@ final class CaptureOutput {
     name = String(whole[whole.index(after: slash)...])
     names = FileNames(name, rotation)
     try? openFolder(String(whole[...slash]))
+  }
+
+  /// Opens the one file before it is known what will be in it, while this process may.
+  func prepare() throws(CaptureError) {
+    guard !rotation.isOn, path != "-", prepared == nil, writer == nil else { return }
+    prepared = try output { () throws(CaptureError) in try OutputFile.open(path) }
   }
 
   /// Gives the open file to the user that the run becomes, where further ones will be that user's too.

@@ -1,6 +1,7 @@
 import CSandbox
 import Glibc
 import IMCapture
+import IMStore
 
 /// What a run gives up once its inputs and outputs are open, before it reads the first packet.
 ///
@@ -21,6 +22,9 @@ struct Confinement {
       self.init(name: name, uid: entry.pointee.pw_uid, gid: entry.pointee.pw_gid)
     }
 
+    /// Root.
+    static var root: User { User(name: "root", uid: 0, gid: 0) }
+
     init(name: String, uid: uid_t, gid: gid_t) {
       self.name = name
       self.uid = uid
@@ -30,6 +34,11 @@ struct Confinement {
 
   /// Who the process shall be; nil where it stays who it is.
   let user: User?
+  /// Whether what is written stays the caller's all the same: where files are read, and `-Z` does not say otherwise. Files are then held
+  /// open, or opened by a process that keeps the caller's rights.
+  let keepsOwner: Bool
+  /// Who gets what is written; nil for the caller.
+  var owner: User? { keepsOwner ? nil : user }
   private var isSandboxed: Bool
   private let isVerbose: Bool
   private var givesUpNothing: Bool
@@ -37,15 +46,27 @@ struct Confinement {
   /// Of a process that keeps what it has.
   static var none: Confinement { Confinement() }
 
-  /// Of a command that reads a file and prints, as whoever has started it.
-  static var ofReader: Confinement {
-    var reader = Confinement()
-    (reader.isSandboxed, reader.givesUpNothing) = (true, false)
-    return reader
+  /// Of a command that reads files and prints; root becomes another user for that.
+  static var ofReader: Confinement { Confinement(reader: usualUser) }
+
+  /// The user that root becomes where nobody says which: as of Debian's tcpdump, or else nobody. nil where it cannot, as in some
+  /// containers.
+  private static var usualUser: User? {
+    guard geteuid() == 0, let user = User(named: "tcpdump") ?? User(named: "nobody") else { return nil }
+    return user
+  }
+
+  private init(reader: User?) {
+    user = reader.flatMap { imdump_can_become($0.uid, $0.gid) != 0 ? $0 : nil }
+    keepsOwner = user != nil
+    isSandboxed = true
+    isVerbose = false
+    givesUpNothing = false
   }
 
   private init() {
     user = nil
+    keepsOwner = false
     isSandboxed = false
     isVerbose = false
     givesUpNothing = true
@@ -53,21 +74,26 @@ struct Confinement {
 
   /// Chooses the user.
   ///
-  /// `-Z` names it; a live capture that root has started becomes `tcpdump` or else `nobody`, as Debian's tcpdump does. Who
-  /// is not root stays who he is, whatever `-Z` says.
-  init(_ options: ConfinementOptions, isLive: Bool) throws(UsageError) {
+  /// `-Z` names it; else root becomes `tcpdump` or `nobody`, as Debian's tcpdump does: live in any case, to read files where it can and
+  /// `isReader`, but not with `--no-sandbox`. Who is not root stays who he is, whatever `-Z` says.
+  init(_ options: ConfinementOptions, isLive: Bool, isReader: Bool = true) throws(UsageError) {
     givesUpNothing = false
     isSandboxed = options.isSandboxed
     isVerbose = options.isVerbose
     guard geteuid() == 0 else {
-      user = nil
+      (user, keepsOwner) = (nil, false)
       return
     }
     if let name = options.user {
       guard let named = User(named: name) else { throw UsageError(message: "-Z: there is no user '\(name)'") }
-      user = named.uid == 0 ? nil : named
+      (user, keepsOwner) = (named.uid == 0 ? nil : named, false)
+    } else if isLive {
+      (user, keepsOwner) = (Self.usualUser, false)
     } else {
-      user = isLive ? User(named: "tcpdump") ?? User(named: "nobody") : nil
+      user =
+        isReader && options.isSandboxed
+        ? Self.usualUser.flatMap { imdump_can_become($0.uid, $0.gid) != 0 ? $0 : nil } : nil
+      keepsOwner = user != nil
     }
   }
 
@@ -75,7 +101,7 @@ struct Confinement {
   /// user.
   func makeOpener(_ option: String) -> FileOpener? {
     guard let user else { return nil }
-    return FileOpener(for: user, isSandboxed: isSandboxed, option: option)
+    return FileOpener(for: keepsOwner ? .root : user, isSandboxed: isSandboxed, option: option)
   }
 
   /// Starts the process that looks names of addresses up, since this one may not.
@@ -89,15 +115,17 @@ struct Confinement {
 
   /// Gives it all up. `folders` are descriptors of those in which files will still be made, unless `openers` make them;
   /// `listener` is the socket on which connections will be taken; `keepsDatabase` says that SQLite writes; `isInteractive` that the
-  /// terminal is switched to raw mode and back.
+  /// terminal is switched to raw mode and back. `stores` are paths of databases from the root, and `places` folders in which files will
+  /// be made whose names match a pattern: where what is written stays the caller's, a process that keeps the caller's rights opens these.
   ///
   /// Throws when the rights of root or a capability stay. Where the kernel lacks Landlock or system call filters, goes on,
   /// and says so under `-v`.
   func enter(
     folders: [Int32], mayWrite: Bool, openers: [FileOpener] = [], listener: Int32? = nil, keepsDatabase: Bool = false,
-    isInteractive: Bool = false
+    isInteractive: Bool = false, stores: [String] = [], places: [Rights.Place] = []
   ) throws(CaptureError) {
     if givesUpNothing { return }
+    let broker = keepsOwner ? try startBroker(stores, places) : nil
     // What the time in a file's name needs to know of zones is read while all can be.
     tzset()
     if let user {
@@ -107,14 +135,53 @@ struct Confinement {
     if geteuid() != 0 { try check("give up capabilities", imdump_drop_capabilities()) }
     try check("set no_new_privs", imdump_no_new_privileges())
     guard isSandboxed else { return }
-    let landlock = folders.withUnsafeBufferPointer { imdump_restrict_writing($0.baseAddress, Int32($0.count)) }
+    let landlock = folders.withUnsafeBufferPointer {
+      // What is written comes from the broker, or from openers.
+      keepsOwner ? imdump_restrict_reading(nil, 0) : imdump_restrict_writing($0.baseAddress, Int32($0.count))
+    }
     if landlock < 0 { note("no Landlock here, so files can be written elsewhere", -landlock) }
-    let filter = openers.map(\.descriptor).withUnsafeBufferPointer {
+    let filter = (openers.map(\.descriptor) + (broker.map { [$0] } ?? [])).withUnsafeBufferPointer {
       imdump_filter_system_calls(
         mayWrite ? 1 : 0, $0.baseAddress, Int32($0.count), listener ?? -1, keepsDatabase ? 1 : 0,
         isInteractive ? 1 : 0)
     }
     if filter < 0 { note("no filter of system calls here", -filter) }
+  }
+
+  /// Opens what is to be read, and starts the process that opens the rest. Its socket; nil where there is nothing to open.
+  private func startBroker(_ stores: [String], _ places: [Rights.Place]) throws(CaptureError) -> Int32? {
+    let more = InputFile.hold()
+    guard !more.isEmpty || !stores.isEmpty || !places.isEmpty else { return nil }
+    var texts: [UnsafeMutablePointer<CChar>?] = []
+    func text(_ text: String) -> UnsafePointer<CChar>? {
+      // As long as the process lives: both processes look names up in this list.
+      let copy = strdup(text)
+      texts.append(copy)
+      return UnsafePointer(copy)
+    }
+    var items: [imdump_broker_item] = []
+    for path in more {
+      items.append(
+        imdump_broker_item(kind: Int32(IMDUMP_BROKER_INPUT), path: text(path), pattern: nil, folder: -1))
+    }
+    for path in stores {
+      items.append(
+        imdump_broker_item(kind: Int32(IMDUMP_BROKER_STORE), path: text(path), pattern: nil, folder: -1))
+    }
+    for place in places {
+      items.append(
+        imdump_broker_item(
+          kind: Int32(IMDUMP_BROKER_FOLDER), path: text(""), pattern: text(place.pattern), folder: place.folder))
+    }
+    guard texts.allSatisfy({ $0 != nil }) else {
+      throw CaptureError(.captureFailed, "giving up rights", "start a process: \(systemText(ENOMEM))", errno: ENOMEM)
+    }
+    let socket = items.withUnsafeBufferPointer {
+      imdump_broker_start($0.baseAddress, Int32($0.count), isSandboxed ? 1 : 0)
+    }
+    try check("start a process that opens files", socket)
+    if !stores.isEmpty { useDatabaseCalls { imdump_database_call($0) } }
+    return socket
   }
 
   private func check(_ action: String, _ result: Int32) throws(CaptureError) {

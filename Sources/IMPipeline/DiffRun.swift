@@ -14,6 +14,7 @@ package func runDiff(
   var input = input
   // Named before anything is given up: it looks into both files.
   input.files = [old, new]
+  InputFile.expect(input.files)
   let context = documentContext(input, decode, DocumentOptions(), AlertOptions())
   input.files = [old]
   let first = try Run(input: input, decode: decode, report: report)

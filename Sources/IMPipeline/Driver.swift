@@ -1,3 +1,4 @@
+import CSandbox
 import Glibc
 import IMCapture
 import IMEngine
@@ -204,12 +205,15 @@ final class Driver {
   private func confine() throws(CaptureError) {
     guard let confinement else { return }
     self.confinement = nil
-    var rights = Rights(user: confinement.user)
+    var rights = Rights(user: confinement.owner)
     for companion in companions { companion.confine(&rights) }
     if rights.hearsHangup { stopping.hangupReopens() }
+    InputFile.expect(input.files)
+    if input.interface != nil { imdump_allow_capture() }
     try confinement.enter(
       folders: rights.folders, mayWrite: !rights.folders.isEmpty, openers: rights.openers, listener: rights.listener,
-      keepsDatabase: rights.keepsDatabase, isInteractive: rights.isInteractive)
+      keepsDatabase: rights.keepsDatabase, isInteractive: rights.isInteractive,
+      stores: rights.stores, places: rights.places)
     for companion in companions { try companion.confined() }
   }
 }

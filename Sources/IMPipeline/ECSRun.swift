@@ -330,6 +330,7 @@ private func identity(
     parts.append("rules \(text)")
   }
   for file in input.files {
+    // What is read of a pipe is gone.
     guard fileByteCount(file) != nil, let handle = fopen(file, "re") else {
       parts.append(file)
       continue

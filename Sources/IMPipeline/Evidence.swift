@@ -64,11 +64,12 @@ final class Evidence {
 
   /// Throws where this process may not make files in the folder.
   func checkRights() throws(CaptureError) {
-    guard faccessat(folder, ".", W_OK | X_OK, 0) != 0 else { return }
+    let error = -imdump_may_make_files(folder)
+    guard error != 0 else { return }
     throw CaptureError(
       .ioError, path,
-      "captures of evidence cannot be made: \(systemText(errno)) for user \(geteuid()); give the folder to that user, or name another with -Z",
-      errno: errno)
+      "captures of evidence cannot be made: \(systemText(error)) for user \(geteuid()); give the folder to that user, or name another with -Z",
+      errno: error)
   }
 
   /// Keeps a batch.
@@ -162,10 +163,9 @@ final class Evidence {
 
   private func begin(_ name: String, _ linkType: UInt16) throws(CaptureError) -> CaptureWriter {
     let whole = "\(path)/\(name)"
-    let descriptor = openat(
-      folder, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_TRUNC | O_NOFOLLOW, 0o640)
+    let descriptor = imdump_open_at(folder, name, O_WRONLY | O_CREAT | O_APPEND | O_TRUNC, 0o640)
     guard descriptor >= 0 else {
-      throw CaptureError(.ioError, whole, "create: \(systemText(errno))", errno: errno)
+      throw CaptureError(.ioError, whole, "create: \(systemText(-descriptor))", errno: -descriptor)
     }
     return CaptureWriter(descriptor: descriptor, isOwned: true, name: whole, linkType: linkType)
   }

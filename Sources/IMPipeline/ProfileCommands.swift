@@ -69,7 +69,9 @@ package func exportProfile(
 /// Compiles a profile file: `imdump profile check`.
 package func checkProfile(_ path: String) throws(UsageError) -> ExitStatus {
   do throws(ProfileError) {
-    let plan = try loadProfiles([path.contains("/") ? path : "./" + path])[0]
+    let name = path.contains("/") ? path : "./" + path
+    try confineReader(of: [name])
+    let plan = try loadProfiles([name])[0]
     return print { $0.text("\(shown(path)): profile \(plan.name), \(plan.typeNames.count) types, in order\n") }
   } catch {
     throw UsageError(message: error.description)

@@ -21,6 +21,7 @@ package func guessProfile(
   let confinement = try Confinement(input.confinement, isLive: false)
   var collector = StreamCollector(options: SampleLimits.streams)
   let status = readStreams(input, stopping, into: &collector) { () throws(CaptureError) in
+    InputFile.expect(input.files)
     try confinement.enter(folders: [], mayWrite: false)
   }
   guard status != .usage, collector.packets > 0 || status == .success else { return status }

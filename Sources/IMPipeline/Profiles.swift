@@ -1,4 +1,5 @@
 import Glibc
+import IMCapture
 package import IMEngine
 package import IMProfile
 import IMYAML
@@ -39,13 +40,23 @@ package func systemText(_ number: Int32) -> String {
   return words.prefix(1).lowercased() + words.dropFirst()
 }
 
+/// Gives up what a command does not need that reads these files alone, and prints.
+func confineReader(of paths: [String]) throws(SourceError) {
+  InputFile.expect(paths)
+  do throws(CaptureError) { try Confinement.ofReader.enter(folders: [], mayWrite: false) } catch {
+    throw SourceError(source: error.subject, message: error.message)
+  }
+}
+
 /// The text of a file that a person wrote, which is read no further than it may be long.
 func readSource(
   _ path: String, subject: String, maximumBytes: Int = YAMLReader.maximumBytes
 ) throws(SourceError) -> String {
-  let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-  guard descriptor >= 0 else { throw SourceError(source: path, message: systemText(errno)) }
+  let descriptor = InputFile.open(path)
+  guard descriptor >= 0 else { throw SourceError(source: path, message: systemText(-descriptor)) }
   defer { close(descriptor) }
+  // One that is held open may have been read before.
+  lseek(descriptor, 0, SEEK_SET)
   return try readSource(descriptor, path, subject: subject, maximumBytes: maximumBytes)
 }
 
@@ -58,6 +69,11 @@ func readSource(
   while bytes.count <= maximumBytes {
     let n = read(descriptor, &chunk, chunk.count)
     if n < 0, errno == EINTR { continue }
+    if n < 0, errno == EAGAIN, !StopSwitch.ofProcess.isStopped {
+      var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      poll(&request, 1, 100)
+      continue
+    }
     guard n >= 0 else { throw SourceError(source: path, message: systemText(errno)) }
     if n == 0 { break }
     bytes += chunk[..<n]

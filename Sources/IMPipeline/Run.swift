@@ -16,12 +16,15 @@ struct Run {
   let report: ReportOptions
   let stopping: Stopping
   private let told = ToldEvictions()
+  /// The size of the files, as it was before rights were given up.
+  private let share: FileShare
   let confinement: Confinement
   /// Who has the ends of connections on this host; `nil` but live.
   let owners: ConnectionOwners?
 
   init(input: InputOptions, decode: DecodeOptions, report: ReportOptions) throws(UsageError) {
     self.input = input
+    share = FileShare(input.files)
     settleZone(isUTC: report.isUTC)
     stopping = Stopping()
     var decode = decode
@@ -39,6 +42,7 @@ struct Run {
   /// A run inside of a process that is to stay as it is: it gives up nothing, and hears no signal.
   init(guest input: InputOptions, plans: [ProtocolPlan], decode: DecodeOptions, report: ReportOptions) {
     self.input = input
+    share = FileShare(input.files)
     self.plans = plans
     self.decode = decode
     self.report = report
@@ -54,6 +58,7 @@ struct Run {
     confinement: Confinement
   ) {
     self.input = input
+    share = FileShare(input.files)
     self.plans = plans
     self.decode = decode
     self.report = report
@@ -67,6 +72,7 @@ struct Run {
 
   private init(again input: InputOptions, _ other: Run) {
     self.input = input
+    share = input.files == other.input.files ? other.share : FileShare(input.files)
     (plans, decode, report, stopping) = (other.plans, other.decode, other.report, other.stopping)
     confinement = .none
     owners = nil
@@ -243,7 +249,7 @@ struct Run {
   func interruption(_ driver: Driver) -> Interruption? {
     guard input.interface == nil, stopping.stop.isStopped else { return nil }
     return Interruption(
-      packets: driver.engine.totals.packets, share: FileShare(input.files).read(driver.statistics))
+      packets: driver.engine.totals.packets, share: share.read(driver.statistics))
   }
 
   private func tell(

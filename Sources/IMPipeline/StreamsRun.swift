@@ -1,3 +1,5 @@
+import CSandbox
+import Glibc
 import IMCapture
 import IMEngine
 import IMOutput
@@ -29,7 +31,9 @@ func printStreams(
   var folders: [Int32] = []
   do throws(StreamFolder.Failure) {
     if let folder {
-      let opened = try StreamFolder(path: folder)
+      let opened = try StreamFolder(
+        path: folder, open: { imdump_open_folder($0) },
+        make: { imdump_open_at($0, $1, O_WRONLY | O_CREAT | O_EXCL, 0o600) })
       folders = [opened.descriptor]
       target = consume opened
     }
@@ -38,7 +42,9 @@ func printStreams(
     return .ioError
   }
   status = readStreams(input, stopping, says: !report.isQuiet, into: &collector) { () throws(CaptureError) in
-    try confinement.enter(folders: folders, mayWrite: folder != nil)
+    InputFile.expect(input.files)
+    try confinement.enter(
+      folders: folders, mayWrite: folder != nil, places: folders.map { Rights.Place(folder: $0, pattern: "*.bin") })
   }
   // Nothing was read: a table without rows would look like an answer.
   if status == .usage || status != .success && collector.packets == 0 { return status }

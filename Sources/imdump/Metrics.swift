@@ -12,6 +12,9 @@ extension MetricsOptions: OptionGroup {
       .value(
         "--metrics-listen <address:port>", \.listen, "Serve Prometheus metrics at this address, such as 127.0.0.1:9464."
       ),
+      .list(
+        "--allow-host <name>", \.hosts,
+        "A name by which a server on a loopback address may be called, as behind a proxy; may be repeated."),
       .value(
         "--metrics-interval <seconds>", \.interval, "Seconds between writes of --metrics-file."),
       .value(

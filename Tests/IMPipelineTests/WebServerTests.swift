@@ -83,7 +83,7 @@ import Testing
   private func serve(
     lines: Int = 0, hasPage: Bool = false, _ body: @escaping @Sendable (UInt16) -> Void
   ) throws -> Int {
-    let server = try WebServer(address: "127.0.0.1:0", option: "--listen", hasPage: hasPage)
+    let server = try WebServer(address: "127.0.0.1:0", option: "--listen", hasPage: hasPage, hosts: ["X"])
     try server.begin()
     defer { server.end() }
     let port = ListenAddress.port(of: server.descriptor)
@@ -162,7 +162,7 @@ import Testing
     }
   }
 
-  /// The page is there for those who name the server by an address of its own; the metrics are as without it.
+  /// The page is there for those who name the server by an address of its own, and so are the metrics.
   @Test(
     .enabled(if: loopbackIsUp, "the loopback interface is down"),
     arguments: [
@@ -176,7 +176,8 @@ import Testing
       ("GET /index.html HTTP/1.1\r\nHost: localhost\r\n\r\n", "404 Not Found", "Not Found\n"),
       ("GET //metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", "404 Not Found", "Not Found\n"),
       ("DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n", "405 Method Not Allowed", "Method Not Allowed\n"),
-      ("GET /metrics HTTP/1.1\r\nHost: sensor\r\n\r\n", "200 OK", "imdump_connections_total 7\n"),
+      ("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", "200 OK", "imdump_connections_total 7\n"),
+      ("GET /metrics HTTP/1.1\r\nHost: evil.example\r\n\r\n", "421 Misdirected Request", "Misdirected Request\n"),
     ])
   func requestsForThePage(_ request: String, _ status: String, _ end: String) throws {
     _ = try serve(hasPage: true) { port in
@@ -258,7 +259,7 @@ import Testing
 
   /// The thread ends at once, whoever is connected.
   @Test(.enabled(if: loopbackIsUp, "the loopback interface is down")) func theEnd() throws {
-    let server = try WebServer(address: "127.0.0.1:0", option: "--metrics-listen", hasPage: false)
+    let server = try WebServer(address: "127.0.0.1:0", option: "--metrics-listen", hasPage: false, hosts: ["X"])
     let port = ListenAddress.port(of: server.descriptor)
     try server.begin()
     let sockets = try (0..<3).map { _ in try connect(port) }

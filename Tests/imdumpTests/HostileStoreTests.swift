@@ -52,6 +52,24 @@ import Testing
     #expect(try store.number("SELECT count(*) FROM messages") == 58)
   }
 
+  /// A store whose writer was killed is in a mode in which it has a log. Without the log, in a folder that nobody may write to, it is what it
+  /// was when the log was last moved into it.
+  @Test func aStoreThatWasLeftIsReadElsewhere() throws {
+    let store = try Store("tjp-clean-chat.pcap")
+    let left = try Connection(store.path, .changing)
+    try left.run("PRAGMA journal_mode = WAL; UPDATE info SET value = 0 WHERE key = 'whole'", "change")
+    try left.run("PRAGMA wal_checkpoint(TRUNCATE)", "change")
+    let folder = try Scratch()
+    let copy = folder.path("100%?#.db")
+    try FileManager.default.copyItem(atPath: store.path, toPath: copy)
+    #expect(chmod(folder.url.path, 0o555) == 0)
+    defer { chmod(folder.url.path, 0o755) }
+    let run = try Command.run(["query", copy, "SELECT count(*) FROM messages"])
+    #expect(run.status == 0 && run.output.hasSuffix(" 58\n"), "\(run.errors)")
+    #expect(try StoreReader(copy).messages(after: 0, count: 100).count == 58)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["100%?#.db"])
+  }
+
   @Test func damagedPagesAreNotAddedTo() throws {
     let store = try Store("tjp-weak-network.pcap")
     var bytes = try Data(contentsOf: URL(filePath: store.path))

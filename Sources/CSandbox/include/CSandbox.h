@@ -47,6 +47,19 @@ int imdump_become_opener(unsigned uid, unsigned gid);
 int imdump_restrict_opener(int folder);
 int imdump_filter_opener(int socket);
 
+/// What a broker gives up (Broker.h): all capabilities but those to open files, and the system calls that it does not need.  0, or -errno.
+int imdump_keep_opening(void);
+int imdump_filter_broker(int socket);
+
+/// Lets the process open no file that is not open yet, but make, write and remove files in the folders whose descriptors these are; else as
+/// `imdump_restrict_writing`.
+int imdump_restrict_reading(const int *folders, int count);
+
+/// From now on `imdump_filter_system_calls` leaves what a capture takes: sockets that only ask the kernel, and to bind that of the
+/// capture to an interface that is there again.
+void imdump_allow_capture(void);
+
+#include "Broker.h"
 #include "Crash.h"
 #include "Opener.h"
 #include "Outputs.h"

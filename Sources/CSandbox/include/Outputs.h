@@ -15,9 +15,10 @@ enum { IMDUMP_OUTPUT_FAILED, IMDUMP_OUTPUT_LINK, IMDUMP_OUTPUT_OWNER, IMDUMP_OUT
 /// What was not opened, and whose it is.
 struct imdump_output_refusal { int reason; unsigned uid; };
 
-/// Opens the file at `path` for appending, makes it with `mode` where there is none, and empties it if it is a regular one. A pipe without
+/// Opens the file at `path` for appending, makes it with `mode` where there is none, and empties it if it is a regular one, unless `keeps` says
+/// that what is in it stays. A pipe without
 /// a reader is waited for until `is_stopped` says that it is not; -EINTR then.  A descriptor, or -errno.
-int imdump_open_output(const char *path, unsigned mode, int (*is_stopped)(void), struct imdump_output_refusal *refusal);
+int imdump_open_output(const char *path, unsigned mode, int keeps, int (*is_stopped)(void), struct imdump_output_refusal *refusal);
 
 /// Opens the folder at `path` for what is done to names in it, which takes no right to read it.  A descriptor, or -errno; -ELOOP for a
 /// link on the way that another user may have laid.

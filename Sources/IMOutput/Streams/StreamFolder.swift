@@ -30,13 +30,28 @@ package struct StreamFolder: ~Copyable {
   private let path: String
   /// The open folder.
   package let descriptor: Int32
+  /// Makes a file in it that is not there yet. Gives its descriptor, or the error's number, negative.
+  private let make: (Int32, String) -> Int32
 
   /// Opens the folder at `path`, and makes it (but not its parents) when it does not exist.
-  package init(path: String) throws(Failure) {
+  ///
+  /// `open` opens the folder, and `make` a file in it; both give a descriptor or the error's number, negative.
+  package init(
+    path: String,
+    open: (String) -> Int32 = { path in
+      let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      return descriptor >= 0 ? descriptor : -errno
+    },
+    make: @escaping (Int32, String) -> Int32 = { folder, name in
+      let file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
+      return file >= 0 ? file : -errno
+    }
+  ) throws(Failure) {
     if mkdir(path, 0o700) != 0, errno != EEXIST { throw Failure(action: "create", path: path, code: errno) }
-    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw Failure(action: "open", path: path, code: errno) }
+    let descriptor = open(path)
+    guard descriptor >= 0 else { throw Failure(action: "open", path: path, code: -descriptor) }
     self.path = path
+    self.make = make
     self.descriptor = descriptor
   }
 
@@ -55,8 +70,8 @@ package struct StreamFolder: ~Copyable {
   }
 
   private borrowing func write(_ content: [StreamContent], name: String) throws(Failure) -> Int {
-    let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
-    guard file >= 0 else { throw failure("create", name) }
+    let file = make(descriptor, name)
+    guard file >= 0 else { throw Failure(action: "create", path: "\(path)/\(name)", code: -file) }
     var isOpen = true
     defer { if isOpen { close(file) } }
     var written = 0

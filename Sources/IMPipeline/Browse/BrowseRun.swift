@@ -45,7 +45,7 @@ package func runBrowse(
     return .noInput
   }
   let session = try takeTerminal(options)
-  let confinement = try Confinement(input.confinement, isLive: false)
+  let confinement = try Confinement(input.confinement, isLive: false, isReader: false)
   let asked = decode
   let decode = try settled(decode)
   // Each thread that decodes has plans of its own.

@@ -45,8 +45,9 @@ final class CaptureFiles: Companion {
   /// What cannot be written is said at once, and a quiet line leaves a capture of no packets.
   func opened(_ source: any PacketSource) throws(CaptureError) {
     hasFailed = false
-    guard let output, let interface = source.interfaces.first, input.interface != nil || !output.needsTime else {
-      return
+    guard let output else { return }
+    guard let interface = source.interfaces.first, input.interface != nil || !output.needsTime else {
+      return try output.prepare()
     }
     try output.open(interface.linkType, at: .wallClock)
   }

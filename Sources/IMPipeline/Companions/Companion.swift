@@ -91,6 +91,14 @@ struct Rights {
   var openers: [FileOpener] = []
   /// The socket on which connections will be taken.
   var listener: Int32?
+  /// A folder, and the names of files that are made in it, as a pattern of fnmatch(3).
+  struct Place {
+    let folder: Int32, pattern: String
+  }
+
+  /// Databases, by their paths from the root, and folders in which files are made: for a process that opens them where this one may
+  /// not.
+  var stores: [String] = [], places: [Place] = []
   /// Whether SQLite writes in these folders.
   var keepsDatabase = false
   /// Whether a terminal is switched to raw mode and back.

@@ -37,15 +37,16 @@ extension Run {
   /// The server that the choices ask for, whose socket is bound here, before rights are given up. There is one at most: `--listen` has
   /// the metrics, too.
   private func server(_ choices: RunChoices) throws(UsageError) -> WebServer? {
+    let hosts = choices.metrics.hosts
     guard let address = choices.page?.listen else {
       return try choices.metrics.listen.map { address throws(UsageError) in
-        try WebServer(address: address, option: "--metrics-listen", hasPage: false)
+        try WebServer(address: address, option: "--metrics-listen", hasPage: false, hosts: hosts)
       }
     }
     guard isLive else { throw UsageError(message: "--listen serves the page of a live capture: give -i") }
     guard choices.metrics.listen == nil else {
       throw UsageError(message: "--listen serves /metrics as well: leave --metrics-listen out")
     }
-    return try WebServer(address: address, option: "--listen", hasPage: true)
+    return try WebServer(address: address, option: "--listen", hasPage: true, hosts: hosts)
   }
 }

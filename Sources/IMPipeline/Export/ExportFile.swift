@@ -24,6 +24,9 @@ final class ExportFile {
     if !isStandard { try Self.check(path, inputs) }
     // Before rights are given up, and by a link only where it may be followed, as -w does.
     descriptor = try isStandard ? STDOUT_FILENO : OutputFile.open(path)
+    var info = stat()
+    isRegular = !isStandard && fstat(descriptor, &info) == 0 && info.st_mode & S_IFMT == S_IFREG
+    if isRegular { InputFile.expect([path]) }
     if path.hasSuffix(".pcap") || path.hasSuffix(".cap") {
       form = .pcap(nil)
     } else {
@@ -35,10 +38,7 @@ final class ExportFile {
   }
 
   /// Whether it is a file that can be read again, and no pipe or terminal.
-  var isRegular: Bool {
-    var info = stat()
-    return path != "-" && stat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFREG
-  }
+  let isRegular: Bool
 
   /// Whether packets can have comments.
   var hasComments: Bool { if case .pcapng = form { true } else { false } }

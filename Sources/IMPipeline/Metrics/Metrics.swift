@@ -42,7 +42,9 @@ final class Metrics: Companion {
   func ears(before other: (any EngineSink)?) -> (any EngineSink)? { other.map { PairSink(sink, $0) } ?? sink }
 
   func confine(_ rights: inout Rights) {
-    if let file { rights.folders.append(file.folder) }
+    guard let file else { return }
+    rights.folders.append(file.folder)
+    rights.places.append(Rights.Place(folder: file.folder, pattern: file.pattern))
   }
 
   func confined() throws(CaptureError) { try file?.checkRights() }

@@ -12,6 +12,11 @@ final class MetricsFile {
   private let path: String
   private let name: String
   private var temporary: String { ".\(name).tmp" }
+  /// The two names of files that are made in the folder, as a pattern of fnmatch(3).
+  var pattern: String {
+    func quoted(_ name: String) -> String { String(name.flatMap { "*?[@!+()|".contains($0) ? "[\($0)]" : "\($0)" }) }
+    return "@(\(quoted(name))|\(quoted(temporary)))"
+  }
   /// Why the last text could not be written; nil where it could.
   private(set) var error: OutputError?
 
@@ -32,11 +37,12 @@ final class MetricsFile {
 
   /// Throws where this process may not make files in the folder.
   func checkRights() throws(CaptureError) {
-    guard faccessat(folder, ".", W_OK | X_OK, 0) != 0 else { return }
+    let error = -imdump_may_make_files(folder)
+    guard error != 0 else { return }
     throw CaptureError(
       .ioError, path,
-      "metrics cannot be written: \(systemText(errno)) for user \(geteuid()); give the folder to that user, or name another with -Z",
-      errno: errno)
+      "metrics cannot be written: \(systemText(error)) for user \(geteuid()); give the folder to that user, or name another with -Z",
+      errno: error)
   }
 
   /// Puts `text` in the place of the file. What fails is told once and tried again the next time.
@@ -49,15 +55,18 @@ final class MetricsFile {
   /// The number of the error, if there is one.
   private func replace(_ text: borrowing MetricText) -> Int32? {
     // Whatever has that name is not written through.
-    _ = unlinkat(folder, temporary, 0)
-    let descriptor = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
-    guard descriptor >= 0 else { return errno }
+    _ = imdump_unlink_at(folder, temporary)
+    let descriptor = imdump_open_at(folder, temporary, O_WRONLY | O_CREAT | O_EXCL, 0o644)
+    guard descriptor >= 0 else { return -descriptor }
     let output = Output(descriptor: descriptor, name: path)
     text.out.withBytes { output.write($0) }
     var number = output.error?.errno
     if close(descriptor) != 0, number == nil { number = errno }
-    if number == nil, renameat(folder, temporary, folder, name) != 0 { number = errno }
-    if number != nil { _ = unlinkat(folder, temporary, 0) }
+    if number == nil {
+      let error = imdump_rename_at(folder, temporary, name)
+      if error < 0 { number = -error }
+    }
+    if number != nil { _ = imdump_unlink_at(folder, temporary) }
     return number
   }
 }

@@ -6,6 +6,8 @@ package struct MetricsOptions: Equatable, Sendable {
   package var file: String?
   /// An address and a port on which the metrics are served.
   package var listen: String?
+  /// Names by which a server on the loopback may be called, beside its address.
+  package var hosts: [String] = []
   /// Seconds.
   package var interval = 15
   /// Servers that have labels of their own.

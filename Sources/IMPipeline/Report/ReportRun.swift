@@ -50,6 +50,7 @@ private struct ReportRun {
   }
 
   func perform() throws(UsageError) -> ExitStatus {
+    if let old { InputFile.expect([old]) }
     if let old, access(old, R_OK) != 0 {
       complain("\(old): \(systemText(errno))")
       return .noInput

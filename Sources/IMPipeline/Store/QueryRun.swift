@@ -58,6 +58,7 @@ private func printRows(
   let time = StatementTime(seconds: seconds)
   let output = Output.standard()
   var printer = RowPrinter(form, output)
+  StoreQuery.prepare()
   do throws(StoreError) {
     let query = try StoreQuery(confined(path), called: path) { stop.isStopped || time.isOver }
     var rows = try ask(query)
@@ -113,7 +114,8 @@ func confined(
     let needsFolder = writesDatabase || access(file.place + "-wal", F_OK) == 0
     let folders = needsFolder ? [file.folder] + others : others
     try confinement.enter(
-      folders: folders, mayWrite: !folders.isEmpty, keepsDatabase: true, isInteractive: isInteractive)
+      folders: folders, mayWrite: !folders.isEmpty, keepsDatabase: true, isInteractive: isInteractive,
+      stores: [file.place])
     return file.place
   } catch {
     throw StoreError(

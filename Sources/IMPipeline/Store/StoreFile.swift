@@ -11,13 +11,27 @@ struct StoreFile {
   let place: String
   /// A descriptor of its folder, in which SQLite makes files beside it.
   let folder: Int32
+  /// Holds the lock by which another run knows that this one writes the store, for as long as the process lives. Not one of SQLite's
+  /// locks, which would go with any descriptor of the file that is closed.
+  private let lock: Int32?
 
   /// Makes the file anew. One that is there is replaced where it is a store, or empty.
   init(_ path: String) throws(CaptureError) {
     self.path = path
-    try Self.remove(path)
-    let descriptor = try OutputFile.open(path)
-    close(descriptor)
+    let old = try Self.remove(path)
+    defer { if let old { close(old) } }
+    // Emptied only when nobody else writes it.
+    let descriptor = try OutputFile.open(path, keeps: true)
+    lock = descriptor
+    do throws(CaptureError) {
+      try Self.lock(descriptor, path)
+      guard ftruncate(descriptor, 0) == 0 else {
+        throw CaptureError(.ioError, path, "empty: \(systemText(errno))", errno: errno)
+      }
+    } catch {
+      close(descriptor)
+      throw error
+    }
     place = try Self.place(path)
     folder = try Self.openFolder(place)
   }
@@ -32,6 +46,7 @@ struct StoreFile {
   /// The file of a store that is there.
   init(reading path: String) throws(CaptureError) {
     self.path = path
+    lock = nil
     place = try Self.place(path)
     folder = try Self.openFolder(place)
   }
@@ -54,9 +69,11 @@ struct StoreFile {
   }
 
   /// Removes the store that is there, with what a writer that died has left beside it.
-  private static func remove(_ path: String) throws(CaptureError) {
+  ///
+  /// Gives a descriptor that holds its lock; nil where there was none.
+  private static func remove(_ path: String) throws(CaptureError) -> Int32? {
     var there = stat()
-    guard lstat(path, &there) == 0, there.st_mode & S_IFMT == S_IFREG else { return }
+    guard lstat(path, &there) == 0, there.st_mode & S_IFMT == S_IFREG else { return nil }
     guard there.st_size == 0 || isStore(path) else {
       throw CaptureError(.ioError, path, "is no store, and is left as it is: name another file")
     }
@@ -64,10 +81,20 @@ struct StoreFile {
     // of the old one that is an error, and never a row of both.
     let descriptor = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
     if descriptor >= 0 {
+      do throws(CaptureError) { try lock(descriptor, path) } catch {
+        close(descriptor)
+        throw error
+      }
       _ = ftruncate(descriptor, 0)
-      close(descriptor)
     }
     for name in [path, path + "-wal", path + "-shm", path + "-journal"] { unlink(name) }
+    return descriptor >= 0 ? descriptor : nil
+  }
+
+  /// Takes the lock of a store. Throws where another run has it.
+  private static func lock(_ descriptor: Int32, _ path: String) throws(CaptureError) {
+    guard flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else { return }
+    throw CaptureError(.ioError, path, "is being written by another imdump; name another file", errno: EWOULDBLOCK)
   }
 
   /// Whether the file at `path` is a store.

@@ -1,8 +1,9 @@
+import CSandbox
 import Glibc
 
 /// Removes a store, with what SQLite has beside it.
 func removeStore(_ path: String) {
-  for end in ["", "-wal", "-shm", "-journal"] { unlink(path + end) }
+  for end in ["", "-wal", "-shm", "-journal"] { _ = imdump_unlink_path(path + end) }
 }
 
 /// The names in a folder; none where it cannot be read.

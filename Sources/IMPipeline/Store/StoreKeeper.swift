@@ -146,6 +146,8 @@ final class StoreKeeper: Companion {
     guard let file else { return }
     if let user = rights.user { file.give(to: user) }
     rights.folders.append(file.folder)
+    rights.stores.append(file.place)
+    if let target = choices.addsTo { rights.stores.append(target) }
     rights.keepsDatabase = true
   }
 

@@ -25,7 +25,9 @@ final class StoreThread {
       }
       // By this thread: the memory that it has for pages serves for sorting.
       if let isWhole = queue.isWhole {
-        do throws(StoreError) { try writer.finish(isWhole: isWhole) } catch { queue.fail(error) }
+        do throws(StoreError) {
+          try writer.finish(isWhole: isWhole, isHurried: StopSwitch.ofProcess.isStopped)
+        } catch { queue.fail(error) }
       }
     }
   }

@@ -27,17 +27,19 @@ enum WebResource: Int, CaseIterable, Sendable {
 struct WebOffers: Equatable, Sendable {
   /// Whether the page is there, at `/`. The metrics always are, at `/metrics`.
   var hasPage = false
-  /// Whether the address is one of the loopback, so that the page is only for those who name it so.
+  /// Whether the address is one of the loopback, so that only those have something who name it so, or by one of `hosts`.
   ///
   /// A page of another site can have its own name looked up as 127.0.0.1, and would be the same origin then (DNS rebinding). It
   /// cannot make the browser say another `Host` than that name.
   var isLocal = false
+  /// Further names by which it may be called, in lower case.
+  var hosts: Set<[UInt8]> = []
 
   /// What answers a request, or why nothing does.
   func choose(_ request: HTTPRequest) -> Choice {
+    guard !isLocal || Self.isAddress(request.host) || isAllowed(request.host) else { return .refusal(.misdirected) }
     if request.path == Self.metrics { return .resource(WebResource(MetricText.Dialect(accept: request.accept))) }
     guard hasPage, request.path == Self.page else { return .refusal(.notFound) }
-    guard !isLocal || Self.isAddress(request.host) else { return .refusal(.misdirected) }
     return .resource(.page)
   }
 
@@ -45,6 +47,10 @@ struct WebOffers: Equatable, Sendable {
   enum Choice: Equatable {
     case resource(WebResource)
     case refusal(HTTPStatus)
+  }
+
+  private func isAllowed(_ host: [UInt8]) -> Bool {
+    hosts.contains(host.prefix { $0 != .colon }.map(\.lowercased))
   }
 
   /// Whether a `Host` is an address in numbers, or `localhost`, with a port or without.

@@ -19,8 +19,9 @@ final class WebServer {
   private let mailbox: WebMailbox
   private var thread: WorkerThread?
 
-  /// Binds to `address`, such as `127.0.0.1:9464`, which `option` gave.
-  init(address text: String, option: String, hasPage: Bool) throws(UsageError) {
+  /// Binds to `address`, such as `127.0.0.1:9464`, which `option` gave. On an address of the
+  /// loopback it may be called by `hosts`, too.
+  init(address text: String, option: String, hasPage: Bool, hosts: [String] = []) throws(UsageError) {
     guard let address = ListenAddress(text) else {
       throw UsageError(
         message: "\(option) \(text): give an address and a port in numbers, such as 127.0.0.1:\(hasPage ? 8080 : 9464)")
@@ -33,7 +34,8 @@ final class WebServer {
       throw UsageError(message: "\(option) \(text): \(systemText(-descriptor))")
     }
     self.address = text
-    offers = WebOffers(hasPage: hasPage, isLocal: address.isLocal)
+    offers = WebOffers(
+      hasPage: hasPage, isLocal: address.isLocal, hosts: Set(hosts.map { [UInt8]($0.lowercased().utf8) }))
     let host = address.address.contains(":") ? "[\(address.address)]" : address.address
     url = "http://\(host):\(ListenAddress.port(of: descriptor))/"
   }

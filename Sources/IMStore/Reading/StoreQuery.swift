@@ -10,11 +10,14 @@ package final class StoreQuery {
   private let database: Connection
   private let isStopped: @Sendable () -> Bool
 
+  /// Limits the memory of this process, before anything else of SQLite is used in it.
+  package static func prepare() { Connection.limitMemory(to: memoryLimit) }
+
   /// Opens the store at `path`, which errors call `name`. A statement ends soon when `isStopped` says so.
   package init(
     _ path: String, called name: String? = nil, isStopped: @escaping @Sendable () -> Bool = { false }
   ) throws(StoreError) {
-    Connection.limitMemory(to: Self.memoryLimit)
+    Self.prepare()
     database = try Connection(store: path, called: name, .asking)
     self.isStopped = isStopped
     let code = sqlite3_create_function_v2(

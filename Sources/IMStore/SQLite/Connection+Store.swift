@@ -26,7 +26,10 @@ extension Connection {
       case .asking, .reading: .reading
       case .adding, .merging: .changing
       }
-    try self.init(path, called: name, mode)
+    var isLeft = false
+    if mode == .reading { isLeft = try Connection(path, called: name, .reading).isLeft }
+    try self.init(
+      isLeft ? "file:\(Self.escaped(path))?immutable=1" : path, called: name ?? path, mode, isURI: isLeft)
     sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Self.valueLimit)
     sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, Self.statementLimit)
     sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, permission == .merging ? 1 : 0)
@@ -40,6 +43,21 @@ extension Connection {
     // FTS5 declares its table when it is used first, which the rules would take for a change.
     _ = try prepare("SELECT rowid FROM message_search", attempt)
     allow(permission)
+  }
+
+  /// Whether a store was left by a writer that was killed, and its log is not beside it any more: then nobody writes it, and SQLite may
+  /// take it as it is. Else it would make another log, which takes a folder that may be written to.
+  private var isLeft: Bool {
+    // By SQLite's own descriptor: to close another one of the file would drop all locks that this process has on it.
+    var header = [UInt8](repeating: 0, count: 20)
+    guard imdump_sqlite_header(handle, &header, Int32(header.count)) == SQLITE_OK else { return false }
+    // Offset 18: the version that writes, 2 where there is a log ("Database File Format", section 1.3).
+    return header[18] == 2 && imdump_sqlite_has_file(path + "-wal") == 0
+  }
+
+  /// A path in a URI.
+  private static func escaped(_ path: String) -> String {
+    path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
   }
 
   /// Has only statements compiled that do what `permission` says. Whatever is allowed is allowed by name; what is new in a later

@@ -45,7 +45,8 @@ final class Connection {
   /// Opens the file at `path`, which errors call `name`. SQLite reads it when the first statement is made, not before.
   ///
   /// For a file that was just made: one that is there is opened by `Connection(store:)`.
-  init(_ path: String, called name: String? = nil, _ mode: Mode) throws(StoreError) {
+  /// With `isURI`, `path` is one of SQLite's.
+  init(_ path: String, called name: String? = nil, _ mode: Mode, isURI: Bool = false) throws(StoreError) {
     self.path = name ?? path
     _ = Self.settings
     let flags: Int32 =
@@ -55,7 +56,8 @@ final class Connection {
       case .writing: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       }
     var handle: OpaquePointer?
-    let code = sqlite3_open_v2(path, &handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+    let all = flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (isURI ? SQLITE_OPEN_URI : 0)
+    let code = sqlite3_open_v2(path, &handle, all, nil)
     guard code == SQLITE_OK, let handle else {
       let text = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
       sqlite3_close_v2(handle)

@@ -264,15 +264,25 @@ package final class StoreWriter {
     hasProblemIndex = true
   }
 
+  /// Messages whose indexes are built in less than half a second.
+  private static let hurriedMessages: Int64 = 100_000
+
+  private func largest() throws(StoreError) -> Int64 {
+    try database.number("SELECT max(id) FROM message", "build the indexes") ?? 0
+  }
+
   /// Builds the indexes and closes the store, which is one file then: one that nobody writes to needs no log.
-  /// `isWhole` says that its captures were read to their end.
-  package func finish(isWhole: Bool) throws(StoreError) {
+  /// `isWhole` says that its captures were read to their end; `isHurried` that somebody waits for the end, so that a large store gets no
+  /// indexes.
+  package func finish(isWhole: Bool, isHurried: Bool = false) throws(StoreError) {
     try database.run("BEGIN", "write sums")
     try writeSums()
     try database.run("COMMIT", "write sums")
     // Sorted in pieces that a processor's cache holds, an index is built faster.
+    var leavesOut = false
+    if isHurried { leavesOut = try largest() > Self.hurriedMessages }
     if !hasIndexes { try database.run("PRAGMA cache_size = -\(Self.indexCacheKiB)", "build the indexes") }
-    try database.run(hasIndexes ? "BEGIN" : "BEGIN; \(Schema.indexes)", "build the indexes")
+    try database.run(hasIndexes || leavesOut ? "BEGIN" : "BEGIN; \(Schema.indexes)", "build the indexes")
     let whole = isWhole && removed == 0 ? 1 : 0
     try database.run("UPDATE info SET value = \(whole) WHERE key = 'whole'; COMMIT", "build the indexes")
     try database.run("PRAGMA wal_checkpoint(TRUNCATE)", "close the store")

@@ -5,6 +5,7 @@ import fcntl
 import glob
 import os
 import pwd
+import resource
 import shutil
 import signal
 import socket
@@ -22,6 +23,8 @@ ATTEMPTS = {"write in the folder": 0, "replace in the folder": 0, "write beside 
             "make a process": errno.EPERM, "connect": errno.EPERM, "send": errno.EPERM, "memory to execute": errno.EPERM,
             "type into the terminal": errno.EPERM, "signal another": errno.EPERM, "read a file": 0,
     "accept from its own socket": errno.EAGAIN, "accept from another": errno.EPERM, "listen on another": errno.EPERM,
+            "limit another": errno.EPERM, "priority of another": errno.EPERM, "signal another by a descriptor": errno.EPERM,
+            "bind": errno.EPERM, "raw socket": errno.EPERM, "limit itself": 0,
 }
 
 
@@ -131,6 +134,11 @@ def attempt(library, inside, folder):
         "accept from its own socket": tried(own.accept), "accept from another": tried(another.accept),
         "listen on another": tried(idle.listen),
         "signal another": tried(os.kill, pair, 0),
+        "limit another": tried(resource.prlimit, pair, resource.RLIMIT_CPU),
+        "limit itself": tried(resource.getrlimit, resource.RLIMIT_CPU),
+        "priority of another": tried(os.setpriority, os.PRIO_PROCESS, pair, 19),
+        "signal another by a descriptor": tried(fcntl.fcntl, other, fcntl.F_SETOWN, pair),
+        "bind": tried(other.bind, ("127.0.0.1", 0)), "raw socket": tried(socket.socket, socket.AF_INET, socket.SOCK_RAW, 6),
         "read a file": tried(lambda: os.close(os.open("/etc/hostname", os.O_RDONLY))),
     }
 

@@ -1,0 +1,104 @@
+import Glibc
+@testable import IMAlerts
+@testable import IMEngine
+@testable import IMStore
+@testable import IMWire
+
+/// What reads what somebody else has made, and is no capture: rules over packets of any time, and stores.
+let storeTargets = [
+  Target(name: "check", run: check),
+  Target(name: "store", run: store),
+]
+
+// MARK: Rules
+
+/// A rule for every metric, and those that wait for something.
+private let rules: [AlertRule] = {
+  var text = "version: 1\nrules:\n"
+  for (number, metric) in AlertMetric.allCases.enumerated() {
+    text += "  - { name: r\(number), metric: \(metric.rawValue), window: 60s, op: '>', threshold: 0, keep_firing: 5m }\n"
+  }
+  text += "  - { name: silence, metric: messages, window: 10s, op: absent, for: 5s }\n"
+  text += "  - { name: few, metric: messages, window: 6s, op: '<', threshold: 2, for: 60s }\n"
+  text += "  - { name: old, metric: unacked_age, scope: connection, window: 6s, op: '>=', threshold: 5s, clear: 2s }\n"
+  do { return try AlertRules(text, source: "made", profiles: ["mqtt"]).rules } catch { fail("\(error)") }
+}()
+
+/// Segments of one connection: a byte for the side, one for the time, one for the length, then the bytes. However far the times lie apart,
+/// the work is that of the segments.
+@Sendable private func check(_ input: UnsafeRawBufferPointer) {
+  var script = Script(input)
+  var segments = SegmentScript(port: 1_883)
+  var next: [UInt32] = [1, 1]
+  segments.add(0, 2, 0, 0, [])
+  segments.add(1, 0x12, 0, 1, [])
+  while !script.isEmpty, segments.records.count < 256 {
+    let side = Int(script.byte() & 1)
+    let step = script.byte()
+    // Mostly some ticks; now and then far away, in either direction.
+    segments.time &+= step < 250 ? Int64(step) * 40_000_000 : (Int64(step) - 252) * 40_000_000_000_000_000
+    let payload = script.take(Int(script.byte()))
+    segments.add(side, 0x18, next[side], next[1 - side], payload)
+    next[side] &+= UInt32(payload.count)
+  }
+  segments.close()
+  let monitor = AlertMonitor(rules: rules, plans: [mqtt]) { event in
+    if event.affected > event.samples { fail("\(event.affected) of \(event.samples) samples") }
+  }
+  var options = EngineOptions(plans: [mqtt])
+  options.needs = AlertMonitor.needs
+  options.exchangeCapacity = 64
+  options.verifiesChecksums = false
+  var engine = Engine(options: options, sink: monitor)
+  engine.process(segments.bytes.span.bytes, segments.records.span)
+  engine.finish()
+  monitor.finish(at: engine.totals.lastAt)
+}
+
+// MARK: Stores
+
+private let place = "/dev/shm/imdump-fuzz-\(getpid()).db"
+
+/// A store without messages, which every input changes.
+private let template: [UInt8] = {
+  close(open(place, O_RDWR | O_CREAT | O_TRUNC, 0o600))
+  do throws(StoreError) {
+    let writer = try StoreWriter(place, [], StoreOptions(captures: [], writer: "fuzz", sessionLimit: 1))
+    try writer.finish(isWhole: true)
+  } catch { fail("\(error)") }
+  guard let file = fopen(place, "r") else { fail("the template is gone") }
+  defer { fclose(file) }
+  var bytes = [UInt8](repeating: 0, count: 1 << 20)
+  let count = fread(&bytes, 1, bytes.count, file)
+  return Array(bytes.prefix(count))
+}()
+
+/// Changes of the store: four bytes for the place, one for how many bytes, then these.
+@Sendable private func store(_ input: UnsafeRawBufferPointer) {
+  var script = Script(input)
+  var bytes = template
+  while !script.isEmpty {
+    let start = Int(script.u32()) % bytes.count
+    let new = script.take(1 + Int(script.byte() & 63))
+    for (i, byte) in new.enumerated() where start + i < bytes.count { bytes[start + i] = byte }
+  }
+  let file = open(place, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+  guard file >= 0 else { fail("no room in /dev/shm") }
+  _ = bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+  close(file)
+  // What is wrong is told, and nothing is read of what is not a store.
+  do throws(StoreError) {
+    let reader = try StoreReader(place)
+    _ = try reader.sessions()
+    _ = try reader.messages(after: 0, count: 100)
+    _ = try reader.ladderMessages(after: 0, PageChoice(), count: 100)
+    _ = try reader.problemCounts()
+    _ = try reader.captures()
+    _ = try reader.periods(limit: 480)
+  } catch {}
+  do throws(StoreError) {
+    let query = try StoreQuery(place)
+    var rows = try query.rows("SELECT * FROM messages, problems LIMIT 100")
+    while try rows.next() {}
+  } catch {}
+}
