@@ -44,6 +44,9 @@ package final class FrameRedactor {
     tlvs: Span<TLVRef>, wire: [UInt8]?, isPlain: Bool = false
   ) -> [UInt8]? {
     guard let wire, plan.isDelimited else {
+      // Of a frame that is longer than is read, only the beginning is there; stand-ins are put for what follows.
+      var frame = frame
+      frame.count = min(frame.count, bytes.byteCount - frame.start)
       let whole = bytes.withUnsafeBytes { Array($0[frame.start..<frame.start + frame.count]) }
       let isInflated = frame.flags.contains(.inflated)
       let old = isInflated ? whole[..<frame.headerCount] + body.withUnsafeBytes { Array($0) } : whole

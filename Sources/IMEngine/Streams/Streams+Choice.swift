@@ -56,7 +56,9 @@ extension Streams {
           break
         }
         select(profile)
-        if stands(side, rest, bytes, new: count, isThorough: isThorough, isEnd: isEnd) {
+        if stands(side, rest, bytes, new: count, isThorough: isThorough, isEnd: isEnd),
+          !isContradicted(side, isEnd: isEnd)
+        {
           decide(side, profile, isEnd: isEnd)
           return
         }
@@ -206,7 +208,7 @@ extension Streams {
   }
 
   /// Whether one of the connection's ports is one of the plan's, or of those that the user named.
-  private mutating func isHinted(_ flow: Ref<Flow>, _ plan: Int) -> Bool {
+  mutating func isHinted(_ flow: Ref<Flow>, _ plan: Int) -> Bool {
     isServerPort(FlowSide(flow, 0), plan) || isServerPort(FlowSide(flow, 1), plan)
       || carrier(of: flow).map { Int($0.pointee.hint) == plan } == true
   }
