@@ -34,16 +34,16 @@ extension AlertMonitor {
     }
     let change = beatChange
     beatChange = nil
+    if let change, note.isHeartbeat(frame) {
+      for index in jitterWatches { measure(index, known, Double(change.microseconds) / 1_000, at: frame.timestamp) }
+    }
     guard note.copy == 1 else { return }
     if selector != nil, !selected.insert(note.exchange, chosen, limit: limits.exchanges) { figures.refused &+= 1 }
     switch frame.kind.pointee.role {
     case .message:
       for index in messageWatches where takes(index, chosen) { count(index, known, at: frame.timestamp) }
       if frame.kind.pointee.flags.contains(.expectsAck) { wait(note.exchange, known, since: frame.timestamp) }
-    case .heartbeat:
-      guard let change else { break }
-      for index in jitterWatches { measure(index, known, Double(change.microseconds) / 1_000, at: frame.timestamp) }
-    case .acknowledgment, .control, .receipt, .other: break
+    case .acknowledgment, .heartbeat, .control, .receipt, .other: break
     }
     guard let place = early.firstIndex(where: { $0.id == note.exchange }) else { return }
     settle(early.remove(at: place))

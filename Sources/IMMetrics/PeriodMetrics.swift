@@ -65,7 +65,7 @@ package struct PeriodMetrics: Sendable {
 
   // MARK: A capture
 
-  /// Counts a frame. Of a heartbeat's first copy, `beat` is how long after the one before on its connection it came, and how
+  /// Counts a frame. Of a heartbeat's first copy, or of one that asks for no answer, `beat` is how long after the one before on its connection it came, and how
   /// much that differs from the interval before; and `promised` are the seconds of silence that its client promised not to
   /// exceed, 0 for none.
   package mutating func frame(
@@ -73,7 +73,7 @@ package struct PeriodMetrics: Sendable {
     beat: (interval: Nanoseconds, change: Nanoseconds?)? = nil, promised: UInt64 = 0
   ) {
     frames.add(frame, note, direction)
-    guard case .heartbeat = frame.kind.pointee.role, note.copy == 1 else { return }
+    guard note.isHeartbeat(frame) else { return }
     heartbeats.sent(after: beat?.interval, change: beat?.change)
     if promised > 0 { heartbeats.expect(seconds: promised) }
   }

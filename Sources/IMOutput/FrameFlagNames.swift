@@ -6,7 +6,7 @@ package enum FrameFlagNames {
   package static let all: [StaticString] = [
     "retry", "duplicate", "dup_ack", "orphan_ack", "compressed", "compress_label_only", "encrypted", "inflate_limit",
     "malformed", "duplicate_tag", "nested_too_deep", "incomplete_tag", "incomplete_length", "incomplete_value",
-    "tlv_limit", "marked_duplicate", "timestamp_window", "after_gap",
+    "tlv_limit", "marked_duplicate", "timestamp_window", "after_gap", "oversized",
   ]
 
   /// Which of them hold for a frame.
@@ -27,9 +27,10 @@ package enum FrameFlagNames {
   private static let order: [Frame.Flags] = [
     .inflated, .compressLabelOnly, .encrypted, .inflateLimit, .malformed, .duplicateTag, .nestedTooDeep,
     .incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit, .markedDuplicate, .timestampWindow, .afterGap,
+    .oversized,
   ]
   /// All of them, as a number that stands in the program.
-  private static var remarks: UInt32 { 0x7ffe }
+  private static var remarks: UInt32 { 0x20_7ffe }
   /// Whether that is what `order` says.
   static var isInOrder: Bool { order.reduce(0) { $0 | $1.rawValue } == remarks }
 

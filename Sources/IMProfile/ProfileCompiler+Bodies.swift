@@ -70,15 +70,18 @@ extension ProfileCompiler {
     if let skip = fields["skip"] {
       draft.steps.append(PlanStep(.skip, count: try skip.number(1...65_535)))
     } else if let load = fields["load"] {
-      try load.allow("size", "into", "order", "encoding")
+      try load.allow("size", "into", "order", "encoding", "mask")
       if try loadVariable(load, &kind) { return }
+      if let mask = try load.optional("mask") { throw mask.error("a mask is for what is loaded into the 'variable'") }
+      let register = try register(
+        load,
+        [
+          "sequence": .sequence, "status": .status, "keep-alive": .keepAlive, "answered": .answered, "bits": .bits,
+          "reference": .reference,
+        ])
+      if register == .reference { try noteReference(load, &kind) }
       draft.steps.append(
-        PlanStep(
-          .load,
-          register: try register(
-            load,
-            ["sequence": .sequence, "status": .status, "keep-alive": .keepAlive, "answered": .answered, "bits": .bits]),
-          count: try load.required("size").number(1...8), a: try loading(load)))
+        PlanStep(.load, register: register, count: try load.required("size").number(1...8), a: try loading(load)))
     } else if let text = fields["text"] {
       try text.allow("size", "into", "minimum")
       draft.steps.append(
@@ -118,6 +121,14 @@ extension ProfileCompiler {
     } else {
       throw step.error("a step is tlv, end, or one of \(Self.steps)")
     }
+  }
+
+  /// A number by which a message is named in answers to it: messages that are answered have one, and acknowledgments.
+  private func noteReference(_ load: YAMLReader, _ kind: inout FrameKind) throws(ProfileError) {
+    guard kind.role == .acknowledgment || kind.flags.contains(.expectsAck) else {
+      throw load.error("a 'reference' is for a type that is answered, or for an acknowledgment")
+    }
+    if kind.role != .acknowledgment { kind.flags.insert(.referenced) }
   }
 
   /// How a number in a body is written, as `PlanStep.a` has it.

@@ -236,6 +236,6 @@ extension ProfileCompiler {
   /// Whether numbers want more than a load.
   private var needsGeneral: Bool {
     draft.plan.framing.sessionCoding != .binary || draft.plan.framing.sequenceCoding != .binary
-      || draft.plan.framing.hidesSession
+      || draft.plan.framing.hidesSession || draft.plan.endToEnd.isPresent
   }
 }

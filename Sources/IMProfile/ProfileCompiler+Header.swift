@@ -109,8 +109,10 @@ extension ProfileCompiler {
 
   mutating func fields(_ reader: YAMLReader) throws(ProfileError) {
     try reader.allow(
-      "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status")
-    draft.plan.type = try field(reader.required("type"))
+      "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status",
+      "end-to-end")
+    draft.plan.type = try field(reader.required("type"), "closed")
+    draft.isClosed = try reader.required("type").optional("closed")?.flag() ?? false
     if let f = try reader.optional("sequence") { draft.plan.sequence = try field(f, "encoding") }
     if let f = try reader.optional("time") { draft.plan.time = try field(f) }
     if let f = try reader.optional("session") { draft.plan.session = try field(f, "encoding", "sensitive", "unique") }
@@ -118,6 +120,12 @@ extension ProfileCompiler {
     if let f = try reader.optional("checksum") { draft.plan.checksum = try field(f) }
     if let f = try reader.optional("duplicate") { draft.plan.duplicate = try field(f) }
     if let f = try reader.optional("status") { draft.plan.status = try field(f) }
+    if let f = try reader.optional("end-to-end") {
+      guard draft.plan.duplicate.isPresent else {
+        throw f.error("'end-to-end' needs 'duplicate', the mark of what is sent again")
+      }
+      draft.plan.endToEnd = try field(f)
+    }
     if let f = try reader.optional("encryption") {
       draft.plan.encryption = try field(f, "encrypted-from")
       draft.plan.encryptedFrom = UInt64(try f.optional("encrypted-from")?.number(0...Int(UInt32.max)) ?? 1)

@@ -34,7 +34,7 @@ extension ProfileCompiler {
     let fields = try reader.fields(
       "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
       "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "when", "assigns-identity",
-      "statuses")
+      "statuses", "copies", "outlives-connection")
     var kind = FrameKind()
     let role = try reader.required("role")
     let word = try role.text()
@@ -59,6 +59,7 @@ extension ProfileCompiler {
         throw cumulative.error("'cumulative' is for an acknowledgment with the number of a counter")
       }
     }
+    try copies(fields, &kind)
     try set("opens-session", .opensSession)
     try set("assigns-identity", .assignsIdentity)
     try set("names-session", [.opensSession, .namesSession])
@@ -118,5 +119,29 @@ extension ProfileCompiler {
     try self.body(fields["body"], &kind)
     if let when = fields["when"], try !holds(type: when) { (kind.minimumBody, kind.maximumBody) = (1, 0) }
     return kind
+  }
+
+  /// Which frames of a type are copies: by default those that repeat a number, with the same body or a mark.
+  ///
+  /// A frame without a number repeats none. Nor does a heartbeat that takes no number from a counter: clients send all of theirs
+  /// with one number, and each is a sign of life of its own.
+  private func copies(_ fields: [String: YAMLReader], _ kind: inout FrameKind) throws(ProfileError) {
+    let isCounted = draft.plan.sequenceCounts && kind.flags.contains(.numbered)
+    if kind.flags.contains(.unnumbered) || kind.role == .heartbeat && !isCounted { kind.flags.insert(.neverCopied) }
+    if let copies = fields["copies"] {
+      switch try copies.text() {
+      case "same":
+        guard !kind.flags.contains(.unnumbered) else { throw copies.error("frames without a number have no copies") }
+        kind.flags.remove(.neverCopied)
+      case "none": kind.flags.insert(.neverCopied)
+      default: throw copies.error("'copies' is same or none")
+      }
+    }
+    if let life = fields["outlives-connection"] {
+      guard try life.text() == "always", !kind.flags.contains(.neverCopied) else {
+        throw life.error("for one type it is always, and copies of the type are known by their number")
+      }
+      kind.flags.insert(.outlives)
+    }
   }
 }

@@ -49,14 +49,18 @@ extension ProfileCompiler {
   mutating func loadVariable(_ load: YAMLReader, _ kind: inout FrameKind) throws(ProfileError) -> Bool {
     guard let variable, try load.required("into").text() == variable else { return false }
     let size = try load.required("size").number(1...4)
-    let mask = (UInt64(1) << UInt64(size * 8)) - 1
+    let all = (UInt64(1) << UInt64(size * 8)) - 1
+    let mask = UInt64(try load.optional("mask")?.number(1...Int(all)) ?? Int(all))
     if let variant {
       separateExpectations()
       draft.steps.append(PlanStep(.expect, count: size, a: variant & mask, b: mask))
     } else {
-      for value in variableValues.sorted() { draft.steps.append(PlanStep(.refuse, count: size, a: value & mask)) }
+      for value in variableValues.sorted() {
+        draft.steps.append(PlanStep(.refuse, count: size, a: value & mask, b: mask))
+      }
       draft.steps.append(PlanStep(.skip, count: size))
     }
+    draft.steps.append(PlanStep(.settle))
     kind.flags.insert(.tellsVariant)
     return true
   }

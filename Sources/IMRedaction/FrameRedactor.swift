@@ -55,6 +55,9 @@ package final class FrameRedactor {
     defer { swap(&text, &self.text) }
     let trailer = trailerCount(frame, plan)
     guard let wire, plan.isDelimited else {
+      // Of a frame that is longer than is read, only the beginning is there; stand-ins are put for what follows.
+      var frame = frame
+      frame.count = min(frame.count, bytes.byteCount - frame.start)
       let isInflated = frame.flags.contains(.inflated)
       text.begin(headerCount: frame.headerCount, trailerCount: isInflated ? 0 : trailer) { old in
         bytes.withUnsafeBytes { bytes in

@@ -117,7 +117,7 @@ import Testing
       (4, "\theader:", "4:1: found character that cannot start any token"),
       (
         9, "  typo: { offset: 2, size: 1 }",
-        "9:3: 'typo' is not known here; known are: type, sequence, time, encryption, compression, session, checksum, duplicate, status"
+        "9:3: 'typo' is not known here; known are: type, sequence, time, encryption, compression, session, checksum, duplicate, status, end-to-end"
       ),
       (9, "", "10:3: 'type' is missing"),
       (11, "sequence: { kind: ticket }", "11:19: the kind is counter or identifier"),
@@ -158,7 +158,7 @@ import Testing
       (13, "  1: { name: text, role: message, body: [{ skip: 0 }] }", "13:50: 0 is not between 1 and 65535"),
       (
         13, "  1: { name: text, role: message, body: [{ load: { size: 2, into: pocket } }] }",
-        "13:67: known here are: answered, bits, keep-alive, sequence, status"
+        "13:67: known here are: answered, bits, keep-alive, reference, sequence, status"
       ),
       (13, "  1: { name: text, role: message, timeout: 6 }", "13:44: '6' is not a time such as 6s or 250ms"),
       (14, "  2: { name: ok, role: acknowledgment, body: raw }", "14:6: an acknowledgment needs 'answers'"),

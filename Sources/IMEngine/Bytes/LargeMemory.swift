@@ -40,6 +40,17 @@ enum LargeMemory {
     return Reservation(start: .allocate(byteCount: count, alignment: 64), byteCount: count, isMapped: false)
   }
 
+  /// `byteCount` zeros: those that nobody writes take no memory. `nil` where there are no addresses for so many.
+  static func zeros(_ byteCount: Int) -> Reservation? {
+    let reservation = reserve(byteCount)
+    guard reservation.byteCount >= byteCount else {
+      release(reservation)
+      return nil
+    }
+    if !reservation.isMapped { reservation.start.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount) }
+    return reservation
+  }
+
   /// Gives a reservation back.
   static func release(_ reservation: Reservation) {
     if reservation.isMapped {

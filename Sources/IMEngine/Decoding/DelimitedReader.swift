@@ -200,16 +200,19 @@ extension UnsafePointer<Plan> {
     let body = count - header - trailer
     guard body >= 0, body <= Int(pointee.maximumBody) else { return false }
     let start = origin + header - (stretch.end - stretch.start - body - trailer)
+    var isOfOtherLength = false
     do {
       let bytes = Bytes(scratch.bytes)
       if pointee.length.isPresent {
         var said = pointee.length.read(bytes, origin) &+ UInt64(bitPattern: Int64(pointee.lengthAdd))
         if framing.lengthCountsHeader { said &-= UInt64(header - least) }
-        guard said == UInt64(body + trailer) else { return false }
+        isOfOtherLength = said != UInt64(body + trailer)
       }
       frame.pointee.session = session.read(bytes, origin)
       verify(bytes, at: origin, header: header, count: count, frame)
     }
+    // Where the sum is right, the delimiters are, too, and a length that says something else is its sender's mistake.
+    if isOfOtherLength, frame.pointee.checksumStatus != .be, frame.pointee.checksumStatus != .le { return false }
     scratch.place(header, at: start, body: origin + header, without: parts)
     let bytes = Bytes(scratch.bytes)
     let head = bytes.u64(start)
@@ -221,7 +224,7 @@ extension UnsafePointer<Plan> {
     frame.pointee.kind = kind(frame.pointee.type)
     if isRaw, frame.pointee.kind != pointee.unknownKind { frame.pointee.kind += Int(pointee.kindCount) }
     guard head & frame.pointee.kind.pointee.headMask == frame.pointee.kind.pointee.headValue else { return false }
-    frame.pointee.flags = .opened
+    frame.pointee.flags = isOfOtherLength ? [.opened, .malformed] : .opened
     if pointee.sequence.isPresent {
       frame.pointee.sequence = pointee.sequence.read(bytes, start)
       frame.pointee.flags.insert(.sequence)

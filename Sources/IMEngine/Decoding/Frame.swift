@@ -42,7 +42,7 @@ package struct TLVRef: Sendable, BitwiseCopyable {
 package struct Frame: BitwiseCopyable {
   /// Where a plan's step puts what it reads.
   package enum Register: UInt8, Sendable, BitwiseCopyable {
-    case none, sequence, status, keepAlive, identity, subject, answered, bits
+    case none, sequence, status, keepAlive, identity, subject, answered, bits, reference
   }
 
   /// Facts that are true or not.
@@ -89,6 +89,12 @@ package struct Frame: BitwiseCopyable {
     package static let answered = Flags(rawValue: 131_072)
     /// `status` is the one of the second tag in `Plan.statusTags`.
     package static let otherStatus = Flags(rawValue: 262_144)
+    /// `answered` holds a number in the body by which a message is named instead of by its own: in a message, and in its answer.
+    package static let reference = Flags(rawValue: 524_288)
+    /// The body is longer than the profile's maximum: only its beginning was read.
+    package static let oversized = Flags(rawValue: 2_097_152)
+    /// A step has read which variant of the protocol the connection speaks, whatever follows it in the body.
+    static let settlesVariant = Flags(rawValue: 1_048_576)
     /// What is wrong with a TLV list.
     package static let tlvErrors: Flags = [.incompleteTag, .incompleteLength, .incompleteValue, .tlvLimit]
   }
@@ -117,7 +123,7 @@ package struct Frame: BitwiseCopyable {
   package var time: UInt64 = 0
   /// The status that an answer gives; it counts only with `Flags.status`.
   package var status: UInt64 = 0
-  /// The number of the message that an answer's body names; it counts only with `Flags.answered`.
+  /// The number of the message that an answer's body names; it counts only with `Flags.answered`, or with `Flags.reference`.
   package var answered: UInt64 = 0
   /// Bytes behind the body; the same for all frames of a plan.
   var trailerCount = 0

@@ -33,9 +33,9 @@ package struct FrameKind: Sendable, BitwiseCopyable {
   /// Facts that are true or not.
   package struct Flags: OptionSet, Sendable, BitwiseCopyable {
     /// One bit for each.
-    package let rawValue: UInt16
+    package let rawValue: UInt32
     /// The flags whose bits are set in `rawValue`.
-    package init(rawValue: UInt16) { self.rawValue = rawValue }
+    package init(rawValue: UInt32) { self.rawValue = rawValue }
     /// The body is not a TLV list.
     package static let noTLV = Flags(rawValue: 1)
     /// The receiver answers it.
@@ -68,8 +68,14 @@ package struct FrameKind: Sendable, BitwiseCopyable {
     package static let cumulative = Flags(rawValue: 16_384)
     /// The identity in it, where there is one, is the name that the server gave the client.
     package static let assignsIdentity = Flags(rawValue: 32_768)
-    /// What is looked at by its tags.
-    static let tagged: Flags = [.handshake, .receipt, .tellsVariant]
+    /// Each frame is a message of its own: one that repeats a number, or a body, is no copy.
+    package static let neverCopied = Flags(rawValue: 65_536)
+    /// Its sender sends it again on another connection of its session, as long as no answer came; see `NumberLife`.
+    package static let outlives = Flags(rawValue: 131_072)
+    /// Its body has a number by which answers may name it instead of its own; see `Frame.Flags.reference`.
+    package static let referenced = Flags(rawValue: 262_144)
+    /// What is looked at behind tracking: by its tags, by the variant that it tells, by the number that it is referred to.
+    static let tagged: Flags = [.handshake, .receipt, .tellsVariant, .referenced]
   }
 
   /// The type's value on the wire.

@@ -33,7 +33,7 @@ extension UnsafePointer<Plan> {
       frame.pointee.headerCount = header
       frame.pointee.count = header &+ Int(truncatingIfNeeded: body)
     } else {
-      let result = readVarint(bytes, offset, available, frame)
+      let result = readVarint(bytes, offset, available, longest: Int(pointee.maximumBody), frame)
       if result != .frame { return result }
     }
     frame.pointee.type = pointee.type.read(bytes, offset)
@@ -53,8 +53,8 @@ extension UnsafePointer<Plan> {
 
   /// The length of MQTT and its like: seven bits a byte, least significant first, at most four bytes.
   @inline(never)
-  private func readVarint(
-    _ bytes: borrowing Bytes, _ offset: Int, _ available: Int, _ frame: UnsafeMutablePointer<Frame>
+  func readVarint(
+    _ bytes: borrowing Bytes, _ offset: Int, _ available: Int, longest: Int, _ frame: UnsafeMutablePointer<Frame>
   ) -> ReadResult {
     var value = 0
     var position = Int(pointee.lengthOffset)
@@ -69,7 +69,7 @@ extension UnsafePointer<Plan> {
       value |= Int(byte & 0x7f) << shift
       position += 1
       if byte & 0x80 == 0 {
-        guard value <= Int(pointee.maximumBody) else { return .notAFrame }
+        guard value <= longest else { return .notAFrame }
         frame.pointee.headerCount = position
         frame.pointee.count = position + value + Int(pointee.lengthAdd)
         return .frame
@@ -156,6 +156,7 @@ extension UnsafePointer<Plan> {
         position = end
       case .close:
         guard position == end else { return false }
+      case .settle: frame.pointee.flags.insert(.settlesVariant)
       case .load, .expect:
         guard end - position >= count, count <= 8, count > 0 else { return false }
         let value = bytes.u64(position) >> UInt64(64 - count * 8)
@@ -244,6 +245,9 @@ extension UnsafePointer<Plan> {
     case .answered:
       frame.pointee.answered = value
       frame.pointee.flags.insert(.answered)
+    case .reference:
+      frame.pointee.answered = value
+      frame.pointee.flags.insert(.reference)
     case .none, .identity, .subject, .bits: break
     }
   }
@@ -329,7 +333,7 @@ extension UnsafePointer<Plan> {
       let count = Int(step.count)
       i += 1
       switch step.operation {
-      case .status: continue
+      case .status, .settle: continue
       case .refuse, .list, .each, .close:
         guard let weight = weigh(step, bytes, at: &position, last: last, end: end) else { return nil }
         bits += weight
@@ -378,9 +382,11 @@ extension UnsafePointer<Plan> {
   func weighList(_ bytes: borrowing Bytes, _ position: Int, _ last: Int, _ end: Int) -> Int {
     guard pointee.tlv.shape != .none, last <= end else { return 0 }
     let plan = pointee.tlv
+    let first = position
     var position = position
     var found = 0
     while position < last, found < 256 {
+      let tag = plan.tag.read(bytes, position)
       let isLonger = plan.optional.isPresent && plan.optional.read(bytes, position) != 0
       let header = Int(plan.headerCount) + (isLonger ? Int(plan.optionalCount) : 0)
       guard header > 0, last - position >= header else { return 0 }
@@ -392,9 +398,11 @@ extension UnsafePointer<Plan> {
       position += header
       guard size <= UInt64(last - position) else { return 0 }
       position = min(last, position + Int(size) + (-(header + Int(size)) & Int(plan.paddingMask)))
-      found += 1
+      // Zeros are common.
+      if tag != 0 || size != 0 { found += 1 }
     }
-    return found == 0 ? 8 : min(24, 12 + 4 * found)
+    if found == 0 { return position == first ? 8 : 0 }
+    return min(24, 12 + 4 * found)
   }
 }
 

@@ -177,7 +177,9 @@ extension ProtocolPlan {
       let operation = steps(step.index)
       let isLast = i + 1 == recorder.steps.count
       let next = isLast ? (isOfType ? end : step.position) : recorder.steps[i + 1].position
-      if [.unless, .when, .status, .refuse, .end].contains(operation.operation), !(isLast && !isOfType) { continue }
+      if [.unless, .when, .status, .refuse, .end, .settle].contains(operation.operation), !(isLast && !isOfType) {
+        continue
+      }
       let count = max(0, next - step.position)
       let isNumber = [.load, .expect].contains(operation.operation) && (1...8).contains(Int(operation.count))
       let width = Int(operation.count)
@@ -216,6 +218,7 @@ extension ProtocolPlan {
     case .refuse: "no expect"
     case .each: "each\(into)"
     case .close: "end"
+    case .settle: "load"
     }
   }
 }

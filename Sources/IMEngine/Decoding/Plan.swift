@@ -76,6 +76,8 @@ package struct Plan: BitwiseCopyable {
   package var plainOffset: Int32 = 0
   /// The flag of a frame that is sent again: anything but 0.
   package var duplicate = Field()
+  /// A number that a message keeps when its sender sends it again, also to another server; absent where there is none.
+  package var endToEnd = Field()
   /// The value of `compression` that says zlib.
   package var zlibValue: UInt64 = 1
   /// The values of `encryption` from this one on mean that the body cannot be read.

@@ -27,7 +27,7 @@ package struct PlanStep: Sendable, BitwiseCopyable {
     case tlv
     /// Jumps where `unless` does not.
     case when
-    /// The next `count` bytes are not `a`; they are not passed over.
+    /// The next `count` bytes, masked by `b`, are not `a`; they are not passed over.
     case refuse
     /// A length of `count` bytes (0: a varint), then a TLV list of so many bytes.
     case list
@@ -35,6 +35,8 @@ package struct PlanStep: Sendable, BitwiseCopyable {
     case each
     /// The body ends here.
     case close
+    /// What stands in front has told which variant of the protocol the connection speaks.
+    case settle
   }
   /// What it does.
   package var operation: Operation
@@ -45,7 +47,7 @@ package struct PlanStep: Sendable, BitwiseCopyable {
   /// The bytes to `expect` or to `refuse`, as a big-endian number; the mask of `unless` and `when`; a `text`'s least length; how
   /// the number of a `load` is written: 0, or one of these two.
   package var a: UInt64
-  /// The mask of `expect`; the value of `unless` and `when`.
+  /// The mask of `expect` and `refuse`; the value of `unless` and `when`.
   package var b: UInt64
   /// Least significant byte first.
   package static let littleEndian: UInt64 = 1

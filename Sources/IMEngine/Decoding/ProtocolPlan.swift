@@ -75,6 +75,8 @@ package final class ProtocolPlan: @unchecked Sendable {
     package var stepLines: [Int] = [], kindLines: [Int] = []
     /// What holds for types that the profile does not know.
     package var unknownFlags: FrameKind.Flags = []
+    /// Whether there are no such types: a header with another value is none.
+    package var isClosed = false
     /// Names of statuses, by list: `FrameKind.statusList` tells a type's. Behind the first, of the profile, stands the one of
     /// a second tag.
     package var statusNames: [[UInt64: String]] = [[:], [:]]
@@ -127,6 +129,7 @@ package final class ProtocolPlan: @unchecked Sendable {
     unknown = .allocate(capacity: 1)
     var other = FrameKind()
     other.flags = draft.unknownFlags
+    if draft.isClosed { (other.minimumBody, other.maximumBody) = (1, 0) }
     unknown.initialize(to: other)
 
     forms = .allocate(capacity: max(1, draft.forms.count))

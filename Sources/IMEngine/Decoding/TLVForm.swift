@@ -140,7 +140,7 @@ extension UnsafePointer<Plan> {
   func stands(_ step: PlanStep, _ bytes: borrowing Bytes, _ position: Int, _ end: Int) -> Bool {
     let count = Int(step.count)
     return (1...8).contains(count) && end - position >= count
-      && bytes.u64(position) >> UInt64(64 - count * 8) == step.a
+      && bytes.u64(position) >> UInt64(64 - count * 8) & step.b == step.a
   }
 
   /// Reads statuses of `width` bytes up to `end`: the first that refuses counts, else the first.

@@ -2,7 +2,7 @@ package import IMWire
 
 /// Signs of life of one connection, as their sender spaced them: two cache lines.
 package struct HeartbeatFigures: Sendable, BitwiseCopyable {
-  /// Heartbeats that ask for an answer, copies not counted.
+  /// Heartbeats, copies not counted; also those that ask for no answer.
   package var sent: UInt32 = 0
   /// Of those, answered, in time or late.
   package var answered: UInt32 = 0

@@ -200,7 +200,7 @@ struct FrameSearch {
 
   /// Bits of proof that the frame at `at`, whole or not, is one: how little of what its bytes say would be there by chance.
   /// `nil` when they say that it is none.
-  private func weigh(_ bytes: borrowing Bytes, _ probe: inout Frame, _ at: Int, _ end: Int) -> Int? {
+  func weigh(_ bytes: borrowing Bytes, _ probe: inout Frame, _ at: Int, _ end: Int) -> Int? {
     probe.start = at
     probe.type = plan.pointee.type.read(bytes, at)
     probe.kind = plan.kind(probe.type)
@@ -234,6 +234,7 @@ struct FrameSearch {
         if position == last { return bits + 8 }
         continue
       case .tlv: return bits
+      case .settle: continue
       default: break
       }
       guard position + count <= last else { return nil }

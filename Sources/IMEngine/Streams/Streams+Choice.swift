@@ -56,7 +56,9 @@ extension Streams {
           break
         }
         select(profile)
-        if stands(side, rest, bytes, new: count, isThorough: isThorough, isEnd: isEnd) {
+        if stands(side, rest, bytes, new: count, isThorough: isThorough, isEnd: isEnd),
+          !isContradicted(side, isEnd: isEnd)
+        {
           decide(side, profile, isEnd: isEnd)
           return
         }

@@ -54,7 +54,7 @@ extension Streams {
 
   /// Hands the frame in hand on to be tracked, at once or with those that follow it.
   @inline(__always)
-  private mutating func track(_ side: FlowSide, _ bytes: borrowing Bytes) {
+  mutating func track(_ side: FlowSide, _ bytes: borrowing Bytes) {
     let (frame, plan) = (frame, currentPlan)
     let hasContract = tracker.hasContract(frame, side.flow)
     if hasContract { trackRecords() }
@@ -165,6 +165,7 @@ extension Streams {
   ) {
     guard frame.pointee.checksumStatus != .bad else { return }
     if frame.pointee.kind.pointee.flags.contains(.tellsVariant) { flow.pointee.variantIsCertain = true }
+    if frame.pointee.kind.pointee.flags.contains(.referenced) { tracker.refer(frame, flow, direction) }
     if frame.pointee.kind.pointee.flags.isDisjoint(with: [.handshake, .receipt]) { return }
     if frame.pointee.kind.pointee.flags.contains(.handshake) {
       let request = plan.pointee.handshakeRequest

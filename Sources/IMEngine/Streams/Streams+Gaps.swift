@@ -16,7 +16,9 @@ extension Streams {
       let bytes = Bytes(RawSpan(_unsafeStart: rest.pointee.memoryStart, byteCount: rest.pointee.readableCount))
       if beginsWithHeader(bytes, rest) { half.pointee.flags.remove(.lost) }
     }
-    if let rest = half.pointee.rest, flow.pointee.profile.isPlan, !half.pointee.flags.contains(.lost) {
+    if let rest = half.pointee.rest, flow.pointee.profile.isPlan, !half.pointee.flags.contains(.lost),
+      !beginsOversized(side, rest)
+    {
       select(flow.pointee.profile)
       let left = frameLength(rest) - rest.pointee.count - gap.byteCount
       if left >= 0 {
@@ -30,9 +32,12 @@ extension Streams {
     } else if half.pointee.flags.contains(.passing) {
       // The same frame, cut again.
       let left = Int(half.pointee.passOver) - gap.byteCount
-      openIsland(side, gap)
+      let isSkipping = isSkipping(side)
+      if !isSkipping { openIsland(side, gap) }
       half.pointee.passOver = UInt32(max(0, left))
       if left <= 0 { half.pointee.flags.remove(.passing) }
+      // What its header says is all that was wanted of it.
+      if left <= 0, isSkipping { completeSkipped(side) }
       if left == 0 { closeIsland(side, at: half.pointee.offset) }
       if left < 0 { half.pointee.flags.insert(.lost) }
       return true
@@ -78,6 +83,7 @@ extension Streams {
   ) {
     let flow = side.flow
     let half = side.half
+    if isSkipping(side) { cutSkipped(side) }
     guard half.pointee.rest != nil else {
       if let gap { openIsland(side, gap) }
       return

@@ -282,7 +282,9 @@ extension Streams {
     own.rest = rest(piece)
     uncount(piece.bytes.count, flow)
     half.pointee = own
+    isInIsland = true
     decodeRest(FlowSide(flow, coast.pointee.flow, coast.pointee.side))
+    isInIsland = false
     own = half.pointee
     half.pointee = main
     note.pointee.skipped = skipped

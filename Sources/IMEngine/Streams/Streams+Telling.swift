@@ -42,6 +42,17 @@ extension Streams {
     }
   }
 
+  /// The same for a frame of which only the first `count` bytes were kept.
+  @inline(never)
+  mutating func tellFrame(
+    _ flow: Ref<Flow>, _ direction: Direction, _ bytes: borrowing Bytes, upTo count: Int
+  ) {
+    inform(flow)
+    let tlvs = Span(_unsafeStart: UnsafePointer(bodies.walker.references), count: 0)
+    let body = bytes.slice(frame.pointee.body, max(0, count - frame.pointee.body))
+    sink.frame(frame.pointee, note, info, direction, bytes: bytes.slice(0, count), body: body, tlvs: tlvs)
+  }
+
   /// Tells of the `count` bytes from `offset` on, which stand at `streamOffset` of the stream.
   @inline(never)
   mutating func tell(

@@ -29,7 +29,11 @@ extension Streams {
     switch plan.read(bytes, position, end, &probe) {
     case .notAFrame: return false
     case .frame:
-      guard plan.open(bytes, &probe), probe.kind.pointee.index != FrameKind.unknownIndex else { return false }
+      // What tells the variant counts, even if what stands behind it is wrong.
+      let isOpen = plan.open(bytes, &probe)
+      guard isOpen || probe.flags.contains(.settlesVariant), probe.kind.pointee.index != FrameKind.unknownIndex else {
+        return false
+      }
       guard !flow.pointee.variantIsCertain || probe.kind.pointee.flags.contains(.tellsVariant) else { return false }
     case .needMore:
       // A header alone proves little; a long frame is not waited for on its word.
@@ -58,6 +62,10 @@ extension Streams {
       frame.pointee.number = before.number
       frame.pointee.streamOffset = before.streamOffset
       if currentPlan.open(bytes, frame) { return true }
+      if frame.pointee.flags.contains(.settlesVariant), follows(bytes, end) {
+        frame.pointee.flags.insert(.malformed)
+        return true
+      }
     }
     frame.pointee = before
     speak(flow, own)

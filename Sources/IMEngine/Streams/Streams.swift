@@ -33,6 +33,10 @@ struct Streams: ~Copyable {
   var second = Second(Timestamp(nanoseconds: 0))
   /// What directions hold of frames that are not whole yet.
   let rests: RestStore
+  /// Frames that are passed over by their length, by the serial number and the side of their connection.
+  var skipped: [UInt64: SkippedFrame] = [:]
+  /// Whether what is decoded stands in an island.
+  var isInIsland = false
   /// Gaps that late segments may still fill.
   var islands: IslandTable
   /// Who is the client of connections whose beginning was not captured.
@@ -131,9 +135,16 @@ extension Streams {
         break loop
       case .notAFrame:
         if speaksVariant(flow, bytes, position, end) { continue loop }
+        let misfit = oversize(side, bytes, position, end) != nil ? .needMore : readMisfit(side, bytes, position, end)
+        if misfit == .needMore { break loop }
         noteVersion(side, bytes, position, stretch.timestamp)
-        half.pointee.flags.insert(.lost)
-        break loop
+        guard misfit == .frame else {
+          half.pointee.flags.insert(.lost)
+          break loop
+        }
+        let place = base &+ UInt64(truncatingIfNeeded: position &- stretch.offset)
+        completeMisfit(side, bytes, at: stretch.timestamp, number: stretch.number, streamOffset: place)
+        position = position &+ frame.pointee.count
       }
     }
     if position < end { keep(side, bytes, stretch.from(position)) }
@@ -153,11 +164,15 @@ extension Streams {
     if half.pointee.flags.contains(.passing) {
       let passed = min(stretch.count, Int(half.pointee.passOver))
       half.pointee.passOver -= UInt32(passed)
-      ledger.pointee.strayBytes += UInt64(passed)
-      tracker.rare(tracker.figures.pointer(flow.pointee.figures)).pointee.strayBytes += UInt64(passed)
-      setAside(side, bytes, stretch.prefix(passed), after: stretch.count - passed)
+      let isSkipped = skips(side, stretch, passed)
+      if !isSkipped {
+        ledger.pointee.strayBytes += UInt64(passed)
+        tracker.rare(tracker.figures.pointer(flow.pointee.figures)).pointee.strayBytes += UInt64(passed)
+        setAside(side, bytes, stretch.prefix(passed), after: stretch.count - passed)
+      }
       if half.pointee.passOver == 0 {
         half.pointee.flags.remove(.passing)
+        if isSkipped { completeSkipped(side) }
         closeIsland(side, at: half.pointee.offset &- UInt64(stretch.count - passed))
       }
       if passed < stretch.count { consume(side, bytes, stretch.from(stretch.offset + passed)) }
@@ -253,8 +268,21 @@ extension Streams {
         return
       case .notAFrame:
         if speaksVariant(flow, bytes, start, end) { continue }
+        if !isEnd, let count = oversize(side, bytes, start, end) {
+          guard skipOversized(side, rest, bytes, count) else { return }
+          continue
+        }
+        let misfit = readMisfit(side, bytes, start, end)
+        if misfit == .needMore, !isEnd {
+          rest.pointee.needed = frame.pointee.count
+          return
+        }
         noteVersion(side, bytes, start, rest.pointee.mark(at: start).timestamp)
-        half.pointee.flags.insert(.lost)
+        guard misfit == .frame else {
+          half.pointee.flags.insert(.lost)
+          continue
+        }
+        completeHeldMisfit(side, rest, bytes)
       }
     }
     if let rest = half.pointee.rest, rest.pointee.count == 0 { rests.take(back: &half.pointee.rest) }
@@ -278,6 +306,7 @@ extension Streams {
     let isOpen = currentPlan.open(bytes, frame)
     if isOpen, frame.pointee.checksumStatus != .bad { return true }
     if currentPlan.pointee.hasVariant, reopens(flow, bytes, end) { return true }
+    if !isOpen { frame.pointee.flags.insert(.malformed) }
     return follows(bytes, end) || (isOpen && currentPlan.pointee.magicEvidence >= 32 && !hidesFrame(bytes))
   }
 
@@ -321,7 +350,7 @@ extension Streams {
 
   /// Whether a header follows the damaged frame, so that its length was right; also when nothing follows yet.
   @inline(never)
-  private mutating func follows(_ bytes: borrowing Bytes, _ end: Int) -> Bool {
+  mutating func follows(_ bytes: borrowing Bytes, _ end: Int) -> Bool {
     let next = frame.pointee.start + frame.pointee.count
     guard next < end else { return true }
     var probe = frame.pointee

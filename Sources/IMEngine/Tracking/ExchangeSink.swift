@@ -48,6 +48,12 @@ package struct FrameNote: Sendable, BitwiseCopyable {
       readAfter = newValue ?? .zero
     }
   }
+  /// Whether `frame`, which this says something of, is a heartbeat: its first copy, or one that asks for no answer.
+  package func isHeartbeat(_ frame: borrowing Frame) -> Bool {
+    let kind = frame.kind
+    return kind.pointee.role == .heartbeat && !isAck && (copy == 1 || !kind.pointee.flags.contains(.expectsAck))
+  }
+
   /// Whether the frame is an answer.
   package internal(set) var isAck: Bool {
     get { facts[.isAck] }

@@ -105,8 +105,9 @@ struct FrameRecord: BitwiseCopyable {
     named = frame.pointee.sequence
     if frame.pointee.bodyCount == Int(plan.pointee.ackBodyCount) {
       named = plan.pointee.ackBody.read(bytes, frame.pointee.body)
-    } else if frame.pointee.flags.contains(.answered) {
+    } else if !frame.pointee.flags.isDisjoint(with: [.answered, .reference]) {
       named = frame.pointee.answered
+      if frame.pointee.flags.contains(.reference) { named |= Tracker.reference }
     } else {
       facts.insert(.repeatsNumber)
     }
@@ -132,7 +133,14 @@ struct FrameRecord: BitwiseCopyable {
     _ frame: UnsafePointer<Frame>, _ bytes: borrowing Bytes, _ plan: UnsafePointer<Plan>
   ) -> UInt32 {
     let body = UInt32(truncatingIfNeeded: frame.pointee.bodyCount)
-    if plan.pointee.checksumRule != .crc32 { return crc32(bytes, frame.pointee.body, frame.pointee.bodyCount) &+ body }
+    if plan.pointee.checksumRule != .crc32 {
+      guard plan.pointee.endToEnd.isPresent else {
+        return crc32(bytes, frame.pointee.body, frame.pointee.bodyCount) &+ body
+      }
+      // What is sent again has the same one, whatever else has changed in it.
+      let number = plan.pointee.endToEnd.read(bytes, frame.pointee.start)
+      return UInt32(truncatingIfNeeded: number ^ number >> 32)
+    }
     let sum = UInt32(truncatingIfNeeded: frame.pointee.checksum)
     return (frame.pointee.checksumStatus == .le ? sum.byteSwapped : sum) &+ body &* GoldenRatio.of32Bits
   }

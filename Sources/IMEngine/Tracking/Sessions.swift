@@ -46,7 +46,7 @@ extension Ref<Session> {
 }
 
 /// Numbers that a counter left out and that may still come.
-private struct OpenGap {
+struct OpenGap {
   var numbers: ClosedRange<UInt32>
   /// When the number behind them came.
   var at: Timestamp
@@ -55,7 +55,7 @@ private struct OpenGap {
 /// What the numbers of one direction and category were, over the run.
 package struct SequenceTotals: Sendable, Equatable {
   /// The direction, and the category: the bits above the counter.
-  package var direction: Direction, category: UInt8
+  package var direction: Direction, category: UInt32
   /// Numbers that were left out, and those of them that came later after all.
   package var leftOut: UInt64 = 0, reordered: UInt64 = 0
   /// Numbers from the past for which no gap was open.
@@ -122,6 +122,8 @@ struct SessionTable: ~Copyable {
 
   /// What the numbers of each plan, direction and category were.
   private var order: [SequenceTotals] = []
+  /// The counters of categories that have no place in a session.
+  private var others = OtherCounters()
 
   /// `seed` keeps senders from choosing names that collide.
   init(planCount: Int, seed: UInt64, budget: MemoryBudget) {
@@ -129,7 +131,7 @@ struct SessionTable: ~Copyable {
     newest = SessionNames(seed: seed)
     for _ in 0..<planCount {
       for direction in [Direction.clientToServer, .serverToClient] {
-        for category in 0..<UInt8(4) { order.append(SequenceTotals(direction: direction, category: category)) }
+        for category in 0..<UInt32(4) { order.append(SequenceTotals(direction: direction, category: category)) }
       }
     }
     maximumCounters = min(65_536, budget.limit / 4_096)
@@ -220,6 +222,7 @@ struct SessionTable: ~Copyable {
     pointer(index).pointee.known = 0
     pointer(index).pointee.ordered = 0
     for slot in 0..<UInt64(8) where !openGaps.isEmpty { openGaps[UInt64(index & 0xff_ffff) << 3 | slot] = nil }
+    others.forget(index)
   }
 
   /// Calls the session at `index`, which stands alone under its key, `key` from now on.
@@ -265,6 +268,7 @@ struct SessionTable: ~Copyable {
     let (slot, counter) = Self.counter(direction, sequence, plan)
     let session = pointer(index)
     guard session.pointee.generation == UInt8(truncatingIfNeeded: index &>> 24) else { return .inOrder }
+    if Self.isOther(sequence, plan) { return advanceOther(index, direction, sequence, plan, at: now) }
     let bit = UInt8(1 &<< UInt8(truncatingIfNeeded: slot))
     if session.pointee.known & bit == 0 {
       session.pointee.known |= bit
@@ -294,14 +298,35 @@ struct SessionTable: ~Copyable {
     let session = pointer(index)
     let (slot, counter) = Self.counter(direction, sequence, plan)
     let bit = UInt8(1 &<< UInt8(truncatingIfNeeded: slot))
-    return session.pointee.ordered & bit != 0
+    return session.pointee.ordered & bit != 0 && !Self.isOther(sequence, plan)
       && (session.pointee.known & bit == 0 || counter > session.pointee.last[slot])
   }
 
   /// Takes note of an exchange whose number does not count: those above the last number may not be new any more. The session
   /// is remembered.
   mutating func skip(_ index: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>) {
+    if Self.isOther(sequence, plan) { return }
     pointer(index).pointee.ordered &= ~UInt8(1 << Self.counter(direction, sequence, plan).slot)
+  }
+
+  /// Whether the category of a number has no place in a session.
+  @inline(__always)
+  private static func isOther(_ sequence: UInt64, _ plan: UnsafePointer<Plan>) -> Bool {
+    sequence &>> UInt64(plan.pointee.counterBits) > 3
+  }
+
+  /// Takes note of a number whose category has no place in a session.
+  @inline(never)
+  private mutating func advanceOther(
+    _ index: UInt32, _ direction: Direction, _ sequence: UInt64, _ plan: UnsafePointer<Plan>, at now: Timestamp
+  ) -> Order {
+    let bits = UInt64(plan.pointee.counterBits)
+    let key = OtherCounters.Key(
+      owner: index, direction: direction, category: UInt32(truncatingIfNeeded: sequence >> bits))
+    let isShared = direction == .serverToClient && plan.pointee.serverSharesCounter
+    return others.advance(
+      key, UInt32(truncatingIfNeeded: sequence & (1 << bits - 1)), wrap: plan.pointee.counterWrap,
+      plan: UInt32(pointer(index).pointee.plan), isShared: isShared, limit: maximumCounters, at: now)
   }
 
   /// The place of a number's counter, and the part of the number that counts.
@@ -336,10 +361,23 @@ struct SessionTable: ~Copyable {
       order[totals].leftOut += ahead
       return .gap(Int(ahead))
     }
-    guard var gaps = openGaps[key], let i = gaps.firstIndex(where: { $0.numbers.contains(counter) }) else {
+    guard var gaps = openGaps[key], Self.close(counter, in: &gaps) else {
       order[totals].late += 1
       return .late
     }
+    openGaps[key] = gaps.isEmpty ? nil : gaps
+    order[totals].reordered += 1
+    return .reordered
+  }
+
+  static func note(_ gap: OpenGap, in gaps: inout [OpenGap]) {
+    if gaps.count == maximumGaps { gaps.removeFirst() }
+    gaps.append(gap)
+  }
+
+  /// Takes `counter` out of the gap of `gaps` that it stands in; false where it stands in none.
+  static func close(_ counter: UInt32, in gaps: inout [OpenGap]) -> Bool {
+    guard let i = gaps.firstIndex(where: { $0.numbers.contains(counter) }) else { return false }
     let gap = gaps.remove(at: i)
     let numbers = gap.numbers
     if numbers.upperBound > counter {
@@ -348,19 +386,12 @@ struct SessionTable: ~Copyable {
     if numbers.lowerBound < counter {
       gaps.insert(OpenGap(numbers: numbers.lowerBound...(counter - 1), at: gap.at), at: i)
     }
-    openGaps[key] = gaps.isEmpty ? nil : gaps
-    order[totals].reordered += 1
-    return .reordered
-  }
-
-  private static func note(_ gap: OpenGap, in gaps: inout [OpenGap]) {
-    if gaps.count == maximumGaps { gaps.removeFirst() }
-    gaps.append(gap)
+    return true
   }
 
   /// A gap in a counter is open for so long, and for so many numbers behind it.
-  private static var gapPatience: Nanoseconds { .seconds(60) }
-  private static var gapReach: UInt32 { 1_000 }
+  static var gapPatience: Nanoseconds { .seconds(60) }
+  static var gapReach: UInt32 { 1_000 }
 
   /// What the numbers of a plan's senders were at `now`, for each direction and category in which not all were in order.
   func sequenceTotals(_ plan: Int, at now: Timestamp) -> [SequenceTotals] {
@@ -377,6 +408,7 @@ struct SessionTable: ~Copyable {
       }
     }
     return totals.filter { $0.leftOut + $0.late > 0 }
+      + others.totals(plan, at: now) { Int(pool.pointer($0 & 0xff_ffff).pointee.plan) }
   }
 
   /// How a number stands to a session's counter.
@@ -399,9 +431,18 @@ struct SessionTable: ~Copyable {
   ) -> Continuity {
     let (slot, counter) = Self.counter(direction, sequence, plan)
     let session = pointer(index)
-    guard session.pointee.known & UInt8(1 << slot) != 0 else { return .unknown }
     let wrap = plan.pointee.counterWrap
-    let ahead = (UInt64(counter) + wrap - UInt64(session.pointee.last[slot])) % wrap
+    var last = session.pointee.last[slot]
+    if Self.isOther(sequence, plan) {
+      guard
+        let other = others.last(
+          index, direction, UInt32(truncatingIfNeeded: sequence >> UInt64(plan.pointee.counterBits)))
+      else { return .unknown }
+      last = other
+    } else if session.pointee.known & UInt8(1 << slot) == 0 {
+      return .unknown
+    }
+    let ahead = (UInt64(counter) + wrap - UInt64(last)) % wrap
     if ahead == 1 % wrap { return .next }
     if ahead == 0 || ahead >= wrap - 64 { return .behind }
     return ahead <= 1_024 ? .near : .far

@@ -14,14 +14,21 @@ extension Tracker {
     var session = sessions.pointer(flow.pointee.session)
     var place = session.exchanges(flow.pointee.session, direction, sequence)
     let isNew = place != nil && sessions.isNew(flow.pointee.session, direction, sequence, plan)
-    if !isNew, let known = find(flow.pointee.session, direction, sequence) {
-      if join(record, to: known, flow, plan, &note) { return }
-      if plan.pointee.sequenceCounts, !isBad, known.pointee.connection != flow.pointee.serial,
-        part(flow, record.pointee.flow, plan)
+    if !isNew, !record.pointee.kind.pointee.flags.contains(.neverCopied) {
+      if let known = find(flow.pointee.session, direction, sequence) {
+        if join(record, to: known, flow, plan, &note) { return }
+        if plan.pointee.sequenceCounts, !isBad, known.pointee.connection != flow.pointee.serial,
+          part(flow, record.pointee.flow, plan)
+        {
+          note.session = flow.pointee.session
+          session = sessions.pointer(flow.pointee.session)
+          place = session.exchanges(flow.pointee.session, direction, sequence)
+        }
+      }
+      if record.pointee.facts.contains(.isMarked), plan.pointee.endToEnd.isPresent,
+        joinElsewhere(record, flow, plan, &note)
       {
-        note.session = flow.pointee.session
-        session = sessions.pointer(flow.pointee.session)
-        place = session.exchanges(flow.pointee.session, direction, sequence)
+        return
       }
     }
     if place != nil, isBad || !record.pointee.kind.pointee.flags.contains(.numbered) {
@@ -77,11 +84,12 @@ extension Tracker {
   /// A copy that comes as much later was sent again on purpose.
   private static var retryDistance: Nanoseconds { .seconds(1) }
 
-  /// Makes the frame a copy of a known exchange; false when it is a new one that uses the number again.
+  /// Makes the frame a copy of a known exchange; false when it is a new one that uses the number again. `isNamed` says that both
+  /// have the same end-to-end number: then the copy may be on any connection of the client.
   @inline(never)
-  private mutating func join(
+  mutating func join(
     _ record: UnsafePointer<FrameRecord>, to known: Ref<KeptExchange>,
-    _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>, _ note: inout FrameNote
+    _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>, isNamed: Bool = false, _ note: inout FrameNote
   ) -> Bool {
     let fingerprint = record.pointee.fingerprint
     let isBad = record.pointee.facts.contains(.isBad)
@@ -91,7 +99,10 @@ extension Tracker {
     }
     guard let exchange = found else { return false }
     let isElsewhere = exchange.pointee.connection != flow.pointee.serial
-    if isElsewhere, !Self.outlives(plan, record), !isHere(exchange, flow) { return false }
+    if isElsewhere, !isNamed, !Self.outlives(plan, record), !isHere(exchange, flow) {
+      // Whoever used the number for another message since then has begun anew.
+      guard record.pointee.kind.pointee.flags.contains(.outlives), exchange == known else { return false }
+    }
     let isAnswered = exchange.pointee.isAnswered
     let isSame = table.fingerprint(of: exchange) == fingerprint
     if plan.pointee.sequenceCounts {
@@ -102,7 +113,6 @@ extension Tracker {
         return false
       }
     } else {
-      guard !record.pointee.kind.pointee.flags.contains(.unnumbered) else { return false }
       // What is sent again may look different: a topic alias is its connection's. So the mark says it, where nothing answered.
       let isMarked = record.pointee.facts.contains(.isMarked)
       guard isSame || isMarked && !isAnswered, !isAnswered || isMarked else { return false }
@@ -114,6 +124,7 @@ extension Tracker {
     let total = total(record.pointee.profile.plan, record.pointee.kind.pointee.index)
     note.isRetry =
       gap >= Self.retryDistance || record.pointee.facts.contains(.isMarked)
+      || isElsewhere && plan.pointee.numberLife != .session
       || exchange.pointee.status == 0 && clock != exchange.pointee.clock
     let isLate = isAnswered && now.microseconds > exchange.pointee.ackedAt.microseconds
     if isLate {
@@ -206,10 +217,12 @@ extension Tracker {
       found = search(from: newest, answer, flow, counts: plan.pointee.sequenceCounts, isScoped: isScoped)
     }
     guard let exchange = found else {
+      let key = OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence)
+      if answerAliased(key, answer, on: flow, &note) { return }
       note.isOrphan = true
       rare(figures.pointer(flow.pointee.figures)).pointee.orphanAcks &+= 1
       remember(
-        OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence),
+        key,
         Orphan(
           answer: answer, isCumulative: isCumulative, connection: flow.pointee.serial,
           acknowledged: record.pointee.facts.contains(.hasAcknowledged) ? record.pointee.acknowledged : nil))
@@ -317,6 +330,7 @@ extension Tracker {
   ) {
     note.exchange = table.id(of: exchange)
     guard !exchange.pointee.isAnswered else {
+      if answerTwin(of: exchange, answer, on: answering, &note) { return }
       let rest = table.rest(of: exchange)
       rest.pointee.furtherAcks &+= rest.pointee.furtherAcks == .max - 1 ? 0 : 1
       note.isDupAck = true

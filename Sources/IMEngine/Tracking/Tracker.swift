@@ -58,6 +58,9 @@ struct Tracker: ~Copyable {
   var orphans: [OrphanKey: [Orphan]] = [:]
   /// Their keys in the order in which they came; some may be gone.
   var orphanOrder = RingQueue<(key: OrphanKey, at: Timestamp)>()
+  /// Messages by other numbers than their own, and these numbers in the order in which they came; some may be gone.
+  var aliases: [OrphanKey: Alias] = [:]
+  var aliasOrder = RingQueue<(key: OrphanKey, at: Timestamp)>()
   /// How many more steps searches among exchanges without a number may take beyond the usual; each search adds a few.
   var searchCredit = Tracker.maximumSearchCredit
   static var maximumSearchCredit: Int { 1 << 20 }
@@ -200,6 +203,9 @@ struct Tracker: ~Copyable {
       exchange(record, flow, plan, &note)
     } else if kind.pointee.role == .message {
       oneWay(record, flow, &note)
+    } else if kind.pointee.role == .heartbeat, !kind.pointee.flags.contains(.expectsAck) {
+      // A sign of life, though nobody answers it.
+      heartbeat(record.pointee.timestamp, figures.pointer(flow.pointee.figures), plan)
     }
     if plan.pointee.sequenceCounts, note.copy <= 1, kind.pointee.flags.contains(.numbered),
       record.pointee.facts.isDisjoint(with: [.isBad, .repeatsNumber])

@@ -34,7 +34,7 @@ package enum MessageField: Int, CaseIterable, Sendable {
   package static let remarks = [
     "retry", "duplicate", "dup_ack", "orphan_ack", "compressed", "compress_label_only", "encrypted", "inflate_limit",
     "malformed", "duplicate_tag", "nested_too_deep", "incomplete_tag", "incomplete_length", "incomplete_value",
-    "tlv_limit", "marked_duplicate", "timestamp_window", "after_gap",
+    "tlv_limit", "marked_duplicate", "timestamp_window", "after_gap", "oversized",
   ]
 
   /// The field as the schema describes it.

@@ -51,7 +51,7 @@ final class ReportSink: EngineSink {
       lastSession = note.session
       if plans[Int(connection.plan)].hasSession { sessions.name(note.session, frame.session) }
     }
-    guard frame.kind.pointee.role == .heartbeat, note.copy == 1, !note.isAck else { return }
+    guard note.isHeartbeat(frame) else { return }
     let key = UInt64(connection.serial) << 1 | UInt64(direction.rawValue)
     guard let last = lastBeats[key] else {
       if lastBeats.count < Self.maximumCount { lastBeats[key] = frame.timestamp }

@@ -27,8 +27,9 @@ enum ExportableKeys {
     "length.counts": ["from"],
     "fields": [
       "type", "sequence", "time", "encryption", "compression", "session", "checksum", "duplicate", "status",
+      "end-to-end",
     ],
-    "fields.*": field.union(["encrypted-from", "zlib", "encoding", "sensitive", "unique"]),
+    "fields.*": field.union(["encrypted-from", "zlib", "encoding", "sensitive", "unique", "closed"]),
     "checksum": ["algorithm", "covers", "order", "in"],
     "checksum.covers": ["from"],
     "sequence": ["kind", "bits", "wraps-at", "shared-by", "outlives-connection"],
@@ -36,13 +37,13 @@ enum ExportableKeys {
     "types.*": [
       "name", "role", "answered", "numbered", "echo", "in-order", "cumulative", "from", "refuses", "opens-session",
       "names-session", "answers", "flags", "length", "body", "timeout", "accepted", "assigns-identity", "when",
-      "statuses",
+      "statuses", "copies", "outlives-connection",
     ],
     "types.*.flags": ["mask", "value"],
     "types.*.body.*": [
       "skip", "load", "text", "string", "bytes", "expect", "tlv", "each", "unless", "when", "optional",
     ],
-    "types.*.body.*.load": ["size", "into", "order", "encoding"],
+    "types.*.body.*.load": ["size", "into", "order", "encoding", "mask"],
     "types.*.body.*.text": ["size", "into", "minimum"],
     "types.*.body.*.tlv": ["size"],
     "types.*.body.*.each": ["size", "into"],

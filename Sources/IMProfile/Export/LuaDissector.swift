@@ -93,6 +93,7 @@ struct LuaDissector {
     if draft.plan.ackBodyCount >= 0 {
       line("acknowledgment", "{ count = \(draft.plan.ackBodyCount), field = \(Self.field(draft.plan.ackBody)) }")
     }
+    if draft.isClosed { line("closed", "true") }
     line("unknownTLV", "\(!draft.unknownFlags.contains(.noTLV))")
     out += try "  types = {\n" + types(draft) + "  },\n"
     if let variant = profile.variant { out += try "  variant = {\n" + types(variant) + "  },\n" }
@@ -197,14 +198,29 @@ struct LuaDissector {
     }
     for step in exported.steps(kind, draft) {
       if step.operation == .expect {
-        alternatives.append(Self.quoted(MarkdownPage.hex(step.a, count: Int(step.count) * 2)))
+        alternatives += try values(step).map { Self.quoted(MarkdownPage.hex($0, count: Int(step.count) * 2)) }
         continue
       }
       flush()
+      if step.operation == .refuse {
+        steps += try values(step).map { "{ op = \"refuse\", count = \(step.count), value = \($0) }" }
+        continue
+      }
       steps.append(try self.step(step))
     }
     flush()
     return "{ \(parts.joined(separator: ", ")),\n      steps = { \(steps.joined(separator: ", ")) } }"
+  }
+
+  /// The values that an `expect` or a `refuse` means, where some of their bits do not count.
+  private func values(_ step: PlanStep) throws(ProfileError) -> [UInt64] {
+    let free = ~step.b & (step.count >= 8 ? .max : 1 << UInt64(step.count * 8) - 1)
+    guard free.nonzeroBitCount <= 4 else {
+      throw exported.root.error("a mask that leaves more than four bits out cannot be exported so far")
+    }
+    var values = [step.a]
+    for bit in 0..<UInt64(64) where free >> bit & 1 == 1 { values += values.map { $0 | 1 << bit } }
+    return values
   }
 
   private func step(_ step: PlanStep) throws(ProfileError) -> String {
@@ -220,7 +236,6 @@ struct LuaDissector {
       let order = step.a == PlanStep.bcd ? "bcd" : "little"
       return "{ op = \"load\", count = \(step.count), order = \"\(order)\"\(into) }"
     case .text where step.a > 0: return "{ op = \"text\", count = \(step.count), minimum = \(step.a)\(into) }"
-    case .refuse: return "{ op = \"refuse\", count = \(step.count), value = \(step.a) }"
     case .skip, .load, .text, .string, .bytes, .list, .each:
       return "{ op = \"\(step.operation)\", count = \(step.count)\(into) }"
     default: throw exported.root.error("the step '\(step.operation)' cannot be exported so far")

@@ -67,6 +67,26 @@ extension MarkdownPage {
       let names = inOrder.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
       lines.append("Without a number, in order: \(names).")
     }
+    let single = draft.kinds.indices.filter {
+      draft.kinds[$0].flags.contains([.expectsAck, .neverCopied]) && !draft.kinds[$0].flags.contains(.unnumbered)
+    }
+    if !single.isEmpty {
+      let names = single.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
+      lines.append("Never a copy, whatever number it has: \(names).")
+    }
+    let outliving = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.outlives) }
+    if !outliving.isEmpty {
+      let names = outliving.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
+      lines.append("Sent again on another connection of the session without a mark: \(names).")
+    }
+    if draft.plan.endToEnd.isPresent {
+      lines.append("A marked frame of the same client with the same `end-to-end` is a copy, on whatever connection.")
+    }
+    let referenced = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.referenced) }
+    if !referenced.isEmpty {
+      let names = referenced.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")
+      lines.append("Answers may name the `reference` in their body instead of their number: \(names).")
+    }
     let refusing = draft.kinds.indices.filter { draft.kinds[$0].flags.contains(.refusing) }
     if !refusing.isEmpty {
       let names = refusing.map { "`\(profile.typeNames[$0])`" }.joined(separator: ", ")

@@ -146,6 +146,8 @@ struct MarkdownPage {
     case "sequence": draft.plan.framing.sequenceCoding == .bcd ? ", decimal digits" : ""
     case "time": ": the sender's clock, in seconds"
     case "duplicate": ": not 0 when it is sent once more"
+    case "end-to-end": ": the same when it is sent once more, also to another server"
+    case "type" where draft.isClosed: ": no other than those below"
     case "status": ": accepts \(accepted)"
     default: ""
     }
@@ -223,7 +225,7 @@ struct MarkdownPage {
     for step in steps {
       if step.operation == .expect {
         let digits = Self.hex(step.a, count: Int(step.count) * 2)
-        alternatives.append("`\(digits)`")
+        alternatives.append("`\(digits)`\(mask(step))")
         continue
       }
       flush()
@@ -256,13 +258,19 @@ struct MarkdownPage {
         parts.append(prefix + "a length of \(length) and so many bytes of elements")
       case .each: parts.append(prefix + "numbers of \(Self.bytes(step.count)) to the end\(into)")
       case .close: parts.append(prefix + "the end")
-      case .refuse: parts.append(prefix + "not 0x\(Self.hex(step.a, count: Int(step.count) * 2))")
+      case .refuse: parts.append(prefix + "not 0x\(Self.hex(step.a, count: Int(step.count) * 2))\(mask(step))")
       default: parts.append(prefix + "\(step.operation)")
       }
       prefix = ""
     }
     flush()
     return parts
+  }
+
+  /// The bits of `expect` or `refuse` that count, where not all do.
+  private func mask(_ step: PlanStep) -> String {
+    let all = step.count >= 8 ? UInt64.max : 1 << UInt64(step.count * 8) - 1
+    return step.b == all ? "" : " (of the bits 0x\(Self.hex(step.b)))"
   }
 
   // MARK: Text

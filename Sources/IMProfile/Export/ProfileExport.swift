@@ -39,7 +39,7 @@ struct ExportedProfile {
       ("session", draft.plan.session),
       ("status", draft.plan.status), ("time", draft.plan.time), ("checksum", draft.plan.checksum),
       ("compression", draft.plan.compression), ("encryption", draft.plan.encryption),
-      ("duplicate", draft.plan.duplicate),
+      ("duplicate", draft.plan.duplicate), ("end-to-end", draft.plan.endToEnd),
     ].filter { $0.1.isPresent }.sorted { ($0.1.offset, $0.1.shift) < ($1.1.offset, $1.1.shift) }
   }
 
@@ -52,10 +52,12 @@ struct ExportedProfile {
     }
   }
 
-  /// The steps of a type, without that for the header's status.
+  /// The steps of a type, without those that read nothing of the body.
   func steps(_ kind: FrameKind, _ draft: ProtocolPlan.Draft) -> [PlanStep] {
     let first = Int(kind.firstStep)
-    return draft.steps[first..<first + Int(kind.stepCount)].filter { $0.operation != .status }
+    return draft.steps[first..<first + Int(kind.stepCount)].filter {
+      $0.operation != .status && $0.operation != .settle
+    }
   }
 
   /// The types, by index, that answer the type at `index`.

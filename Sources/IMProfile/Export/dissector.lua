@@ -275,6 +275,8 @@ local function measure(tvb, at, available, types)
     if not matches(kind.fixed, tvb, at) then return nil end
     local size = total - head
     if size < kind.minimum or kind.maximum and size > kind.maximum then return nil end
+  elseif profile.closed then
+    return nil
   end
   return { tvb = tvb, at = at, head = head, total = total, value = value, kind = kind, header = tvb, first = at }
 end
@@ -331,6 +333,8 @@ local function unwrap(tvb, at, content)
   if one.kind then
     if not matches(one.kind.fixed, one.header, one.first) then return nil end
     one.isShort = not one.isRaw and (size < one.kind.minimum or one.kind.maximum and size > one.kind.maximum)
+  elseif profile.closed then
+    return nil
   end
   return one
 end

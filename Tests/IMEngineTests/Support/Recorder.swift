@@ -61,7 +61,7 @@ final class Recorder: EngineSink {
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
   ) {
-    let wire = bytes.withUnsafeBytes { [UInt8]($0[frame.start..<frame.start + frame.count]) }
+    let wire = bytes.withUnsafeBytes { [UInt8]($0[frame.start..<min($0.count, frame.start + frame.count)]) }
     let content = body.withUnsafeBytes { [UInt8]($0) }
     var fields: [SeenFrame.Field] = []
     for i in tlvs.indices {

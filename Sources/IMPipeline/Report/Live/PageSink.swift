@@ -81,7 +81,7 @@ final class PageSink: EngineSink {
     advance(to: at)
     let plan = plans[Int(connection.plan)]
     if note.session != .max { met(note.session, plan.hasSession ? frame.session : nil, at) }
-    let isBeat = frame.kind.pointee.role == .heartbeat && note.copy == 1 && !note.isAck
+    let isBeat = note.isHeartbeat(frame)
     var interval: Nanoseconds?
     let forgotten = connections.carry(connection, at: at) { tracked in
       tracked.info = connection
