@@ -1,3 +1,5 @@
+package import IMWire
+
 /// What a source has counted.  A figure that cannot be known is nil, never 0.
 package struct CaptureStatistics: Equatable, Sendable {
   /// Packets handed out in batches.
@@ -13,6 +15,9 @@ package struct CaptureStatistics: Equatable, Sendable {
   package var received: UInt64? = 0
   /// Packets the filter left out; nil for a live capture, where the kernel filters and does not count.
   package var filteredOut: UInt64? = 0
+  /// The latest time of those packets; `nil` where there are none, and for a live capture. Time passes for the connections that
+  /// are looked at while packets of others come.
+  package var latestFilteredOut: Timestamp?
   /// Packets captured after the stop was asked for, read and left out.
   package var afterStop: UInt64 = 0
   /// Packets lost because the kernel's buffer was full; from a pcapng file, what its statistics blocks say.

@@ -41,9 +41,11 @@ struct PcapWalker {
     let isReordered = header.lengthOrder != .capturedFirst
     // What changes with each record stays in registers.
     var number = batch.number
+    var latest = batch.statistics.latestFilteredOut ?? .distantPast
     var appender = batch.appender
     defer {
       batch.number = number
+      if latest != .distantPast { batch.statistics.latestFilteredOut = latest }
       batch.take(appender)
     }
     var offset = range.lowerBound
@@ -71,7 +73,10 @@ struct PcapWalker {
       number &+= 1
       let packet = offset &+ headerLength
       offset &+= length
-      if !isPlain, let program, !program.accepts(bytes + packet, captured: captured, original: original) { continue }
+      if !isPlain, let program, !program.accepts(bytes + packet, captured: captured, original: original) {
+        latest = max(latest, time)
+        continue
+      }
       appender.append(
         PacketRecord(
           timestamp: time, number: number, offset: UInt32(truncatingIfNeeded: packet), capturedLength: captured,

@@ -170,6 +170,7 @@ struct PcapngWalker {
       guard program.accepts(packet, captured: captured, original: original) else {
         batch.number &+= 1
         batch.time = time
+        batch.statistics.latestFilteredOut = max(batch.statistics.latestFilteredOut ?? time, time)
         return nil
       }
     }

@@ -68,6 +68,7 @@ final class Driver {
       sum.afterStop += s.afterStop
       sum.received = sum.received.flatMap { a in s.received.map { a + $0 } }
       sum.filteredOut = sum.filteredOut.flatMap { a in s.filteredOut.map { a + $0 } }
+      if let latest = s.latestFilteredOut { sum.latestFilteredOut = max(sum.latestFilteredOut ?? latest, latest) }
       if let dropped = s.droppedByKernel { sum.droppedByKernel = (sum.droppedByKernel ?? 0) + dropped }
       if let dropped = s.droppedByInterface { sum.droppedByInterface = (sum.droppedByInterface ?? 0) + dropped }
     }
@@ -85,7 +86,7 @@ final class Driver {
       errors.append(error)
     }
     for companion in companions { do throws(CaptureError) { try companion.ended() } catch { errors.append(error) } }
-    engine.finish()
+    engine.finish(at: statistics.latestFilteredOut)
     return errors
   }
 
@@ -183,6 +184,7 @@ final class Driver {
         }
       }
       self.left -= UInt64(records.count)
+      if source.statistics.withoutTime > 0 { self.engine.lacksTimes() }
       if self.linkType == nil, records.count > 0 { self.linkType = records[0].linkType }
       self.process(bytes, records)
       if hasClock, records.count == 0 {

@@ -263,7 +263,13 @@ struct Run {
     if !report.isQuiet, saysSummary {
       if driver.engine.totals.packets > 0 || status == .success {
         let totals = driver.engine.totals
-        if let first = totals.firstAt, let last = totals.lastAt { complain(capturedWhen(first, last)) }
+        let timeless = driver.statistics.withoutTime
+        if timeless > 0 {
+          complain("\(count(timeless, "packet")) without a time (Simple Packet Blocks of pcapng): no round trips are measured")
+        }
+        if timeless < totals.packets, let first = totals.firstAt, let last = totals.lastAt {
+          complain(capturedWhen(first, last))
+        }
         for line in summary(driver).lines { complain(line) }
       }
       hint(driver)
@@ -320,6 +326,15 @@ struct Run {
         "\(count(totals.tlsConnections, "connection")) of TLS (\(hellos.joined(separator: "; "))): imdump cannot read what is encrypted"
       )
     }
+    tellTranslated(driver)
+    if totals.multipathConnections + totals.multipathJoins > 0 {
+      complain(
+        """
+        \(count(totals.multipathConnections, "connection")) of Multipath TCP (MPTCP), with \(count(totals.multipathJoins, "further subflow")): \
+        the bytes of one stream are spread over them. imdump reads each by itself, so messages there may be cut, stray or unanswered \
+        though nothing was lost
+        """)
+    }
     guard totals.decodedConnections == 0, totals.unreadBytes > totals.tlsBytes else { return }
     let ports = driver.engine.busiestUndecodedPorts(3).filter { $0.bytes > 0 }.map {
       "\($0.port) (\(count($0.bytes, "byte")))"
@@ -327,6 +342,20 @@ struct Run {
     let names = plans.map(\.name).joined(separator: ", ")
     let busiest = ports.isEmpty ? "" : "; the busiest ports are \(ports.joined(separator: ", "))"
     complain("no connection speaks \(names)\(busiest). Try --profile FILE.yaml, or --port N")
+  }
+}
+
+extension Run {
+  /// Says which connections are others as they look on the other side of a NAT.
+  private func tellTranslated(_ driver: Driver) {
+    let all = driver.engine.totals.translatedConnections
+    guard all > 0 else { return }
+    let known = driver.engine.translated.prefix(3).map { "\($0.client) to \($0.server) is #\($0.serial)" }
+    complain(
+      """
+      \(count(all, "connection")) captured twice, before and after address translation (NAT), and counted once: \
+      \(known.joined(separator: "; "))\(all > UInt64(known.count) ? "; ..." : "")
+      """)
   }
 }
 

@@ -18,7 +18,7 @@ extension Carriers {
     let way = Int(side.direction.rawValue)
     switch header.opcode {
     case 9:
-      beat(record, way, at, isMissed: reader.pointee.pingAt != nil)
+      beat(record, side.flow, way, at, isMissed: reader.pointee.pingAt != nil)
       reader.pointee.pingAt = at
       reader.pointee.pingHash = FNV1a.hash(payload)
     case 10: takePong(side, record, way: way, at: at, hash: FNV1a.hash(payload))
@@ -53,11 +53,11 @@ extension Carriers {
 
   /// Takes note of a ping as a sign of life: those of the side that began. The last one is missed when the next one comes.
   private mutating func beat(
-    _ record: Ref<CarrierRecord>, _ way: Int, _ at: Timestamp, isMissed: Bool
+    _ record: Ref<CarrierRecord>, _ flow: Ref<Flow>, _ way: Int, _ at: Timestamp, isMissed: Bool
   ) {
     if record.pointee.beatingWay == 255 { record.pointee.beatingWay = UInt8(way) }
     guard Int(record.pointee.beatingWay) == way else { return }
-    if record.pointee.beats == .max { record.pointee.beats = streams.tracker.newBeats() }
+    if record.pointee.beats == .max { record.pointee.beats = streams.tracker.newBeats(of: flow) }
     let beats = streams.tracker.heartbeats.pointer(record.pointee.beats)
     if isMissed {
       beats.pointee.missed &+= 1

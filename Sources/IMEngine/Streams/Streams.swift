@@ -154,7 +154,7 @@ extension Streams {
       let passed = min(stretch.count, Int(half.pointee.passOver))
       half.pointee.passOver -= UInt32(passed)
       ledger.pointee.strayBytes += UInt64(passed)
-      tracker.rare(tracker.figures.pointer(flow.pointee.figures)).pointee.strayBytes += UInt64(passed)
+      tracker.rare(of: flow).pointee.strayBytes += UInt64(passed)
       setAside(side, bytes, stretch.prefix(passed), after: stretch.count - passed)
       if half.pointee.passOver == 0 {
         half.pointee.flags.remove(.passing)
