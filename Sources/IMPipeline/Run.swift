@@ -265,7 +265,8 @@ struct Run {
         let totals = driver.engine.totals
         let timeless = driver.statistics.withoutTime
         if timeless > 0 {
-          complain("\(count(timeless, "packet")) without a time (Simple Packet Blocks of pcapng): no round trips are measured")
+          complain(
+            "\(count(timeless, "packet")) without a time (Simple Packet Blocks of pcapng): no round trips are measured")
         }
         if timeless < totals.packets, let first = totals.firstAt, let last = totals.lastAt {
           complain(capturedWhen(first, last))
@@ -330,9 +331,9 @@ struct Run {
     if totals.multipathConnections + totals.multipathJoins > 0 {
       complain(
         """
-        \(count(totals.multipathConnections, "connection")) of Multipath TCP (MPTCP), with \(count(totals.multipathJoins, "further subflow")): \
-        the bytes of one stream are spread over them. imdump reads each by itself, so messages there may be cut, stray or unanswered \
-        though nothing was lost
+        \(count(totals.multipathConnections, "connection")) of Multipath TCP (MPTCP), with \
+        \(count(totals.multipathJoins, "further subflow")): the bytes of one stream are spread over them. imdump reads each by \
+        itself, so messages there may be cut, stray or unanswered though nothing was lost
         """)
     }
     guard totals.decodedConnections == 0, totals.unreadBytes > totals.tlsBytes else { return }

@@ -67,7 +67,8 @@ import Testing
       initial: (.random(in: 0 ... .max, using: &random), .random(in: 0 ... .max, using: &random)))
     talk.segmentSize = 40
     talk.spacing = 37_000
-    var now = Timestamp(milliseconds: 1_700_000_000_000).advanced(by: Int64.random(in: 0..<3_000_000_000, using: &random))
+    var now = Timestamp(milliseconds: 1_700_000_000_000).advanced(
+      by: Int64.random(in: 0..<3_000_000_000, using: &random))
     talk.open(at: now)
     var last: [(number: UInt32, at: Timestamp)] = []
     var number: UInt32 = 0

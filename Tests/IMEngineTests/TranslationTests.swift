@@ -25,7 +25,8 @@ import Testing
     return talk.packets.map { packet in
       var moved = packet
       let isIPv6 = packet.bytes[12] == 0x86
-      let isClients = packet.bytes[(isIPv6 ? 54 : 34)...].prefix(2) == [UInt8(client.port >> 8), UInt8(client.port & 255)]
+      let isClients =
+        packet.bytes[(isIPv6 ? 54 : 34)...].prefix(2) == [UInt8(client.port >> 8), UInt8(client.port & 255)]
       moved.timestamp = moved.timestamp.advanced(by: isClients ? shift.0 : shift.1)
       moved.bytes[isIPv6 ? 21 : 22] = isClients ? hops.0 : hops.1
       if !isIPv6 { moved.bytes.refreshIPv4Checksum() }

@@ -94,8 +94,10 @@ struct StreamState {
     CollectedStream(
       id: id, firstFrame: firstFrame, firstSeen: firstSeen, lastSeen: lastSeen, client: key.endpoint(client),
       server: key.endpoint(1 - client), sawSYN: sawSYN, serverHandshake: analyst.serverHandshake,
-      clientHandshake: analyst.clientHandshake, directions: [
-        direction(client, memory, wantsContent: wantsContent), direction(1 - client, memory, wantsContent: wantsContent),
+      clientHandshake: analyst.clientHandshake,
+      directions: [
+        direction(client, memory, wantsContent: wantsContent),
+        direction(1 - client, memory, wantsContent: wantsContent),
       ])
   }
 

@@ -16,7 +16,9 @@ extension Connections {
   private mutating func giveUpHoles(until time: Timestamp) {
     while nextHole <= time {
       let isPatient = reassembler.patientHoles.nextDeadline < reassembler.holes.nextDeadline
-      guard let hole = isPatient ? reassembler.patientHoles.pop(at: time) : reassembler.holes.pop(at: time) else { return }
+      guard let hole = isPatient ? reassembler.patientHoles.pop(at: time) : reassembler.holes.pop(at: time) else {
+        return
+      }
       if !isPatient { askForHoles() }
       setClock(hole.deadline)
       giveUpHole(hole, isPatient ? .unseen : .captureLoss)

@@ -14,7 +14,9 @@ extension Dimension {
     (.acked, "answered after one copy"), (.ackedAfterRetry, "answered after more than one copy"),
     (.rejected, "refused by the other side"), (.unanswered, "not answered in time"),
     (.damaged, "not answered, and no copy undamaged"),
-    (.unknown, "without an answer, where the capture lacks bytes among which it may be, or forgotten before the answer"),
+    (
+      .unknown, "without an answer, where the capture lacks bytes among which it may be, or forgotten before the answer"
+    ),
     (.pending, "still open when the capture or connection ended"),
   ]
 
