@@ -70,24 +70,24 @@ import Testing
     var now = Timestamp(milliseconds: 1_700_000_000_000).advanced(
       by: Int64.random(in: 0..<3_000_000_000, using: &random))
     talk.open(at: now)
-    var last: [(number: UInt32, at: Timestamp)] = []
-    var number: UInt32 = 0
-    for _ in 0..<60 {
+    var open: [(number: UInt32, due: Timestamp)] = []
+    var answered = now
+    for number in UInt32(1)...60 {
       now = now.advanced(by: Int64.random(in: 1_000_000..<700_000_000, using: &random))
-      number += 1
+      for (asked, due) in open.filter({ $0.due < now }).sorted(by: { $0.due < $1.due }) {
+        answered = max(due, answered.advanced(by: 1_000_000))
+        damage(&talk, talk.send(answer(asked, port), .serverToClient, at: answered), answered, &random)
+      }
+      open.removeAll { $0.due < now }
+      now = max(now, answered.advanced(by: 1_000_000))
       damage(&talk, talk.send(text(number, port), .clientToServer, at: now), now, &random)
-      last.append((number, now))
       if Int.random(in: 0..<12, using: &random) == 0 {
-        damage(&talk, talk.send(text(number, port), .clientToServer, at: now.advanced(by: 1_200_000_000)), now, &random)
+        damage(&talk, talk.send(text(number, port), .clientToServer, at: now.advanced(by: 500_000)), now, &random)
       }
-      let delay: Int64 = Int64.random(in: 0..<3, using: &random) == 0 ? 5_950_000_000 : 20_000_000
-      while let (asked, at) = last.first, at.advanced(by: delay) < now {
-        last.removeFirst()
-        if Int.random(in: 0..<10, using: &random) == 0 { continue }
-        now = now.advanced(by: Int64.random(in: 100_000..<120_000_000, using: &random))
-        damage(
-          &talk, talk.send(answer(asked, port), .serverToClient, at: now), now, &random)
-      }
+      // Around the six seconds in which a message is answered, or soon, or never.
+      let isSlow = Int.random(in: 0..<4, using: &random) == 0
+      let delay = isSlow ? Int64.random(in: 5_900_000_000..<6_150_000_000, using: &random) : 20_000_000
+      if Int.random(in: 0..<10, using: &random) > 0 { open.append((number, now.advanced(by: delay))) }
     }
     if Bool.random(using: &random) { talk.close(.fin(by: .clientToServer), at: now.advanced(by: 40_000_000)) }
     return talk.packets
