@@ -169,7 +169,7 @@ extension Connections {
       candidates.append((reassembler.flows.pointer(flow).pointee.lastSeen, flow))
     }
     guard !candidates.isEmpty else { return }
-    let wanted = min(candidates.count / 2 + 1, max(Self.margin * 2, candidates.count / 8))
+    let wanted = min(candidates.count / 2 + 1, max(Self.margin * 2, candidates.count / 4))
     candidates.sort { ($0.lastSeen, $0.flow) < ($1.lastSeen, $1.flow) }
     evict(candidates.prefix(wanted).map { ($0.flow, .connection) })
   }
