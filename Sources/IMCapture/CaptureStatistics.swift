@@ -1,3 +1,5 @@
+package import IMWire
+
 /// What a source has counted.  A figure that cannot be known is nil, never 0.
 package struct CaptureStatistics: Equatable, Sendable {
   /// Packets handed out in batches.
@@ -13,7 +15,10 @@ package struct CaptureStatistics: Equatable, Sendable {
   package var received: UInt64? = 0
   /// Packets the filter left out; nil for a live capture, where the kernel filters and does not count.
   package var filteredOut: UInt64? = 0
-  /// Of those, packets that match the filter behind tags or in a tunnel, where it does not look.
+  /// The latest time of those packets; `nil` where there are none, and for a live capture. Time passes for the connections that
+  /// are looked at while packets of others come.
+  package var latestFilteredOut: Timestamp?
+  /// Packets that the filter left out though they match the filter behind tags or in a tunnel, where it does not look.
   package var hidden = HiddenCounts()
   /// Packets captured after the stop was asked for, read and left out.
   package var afterStop: UInt64 = 0

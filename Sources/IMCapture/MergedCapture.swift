@@ -333,6 +333,7 @@ extension CaptureStatistics {
     withoutTime &+= other.withoutTime
     afterStop &+= other.afterStop
     hidden.add(other.hidden)
+    if let latest = other.latestFilteredOut { latestFilteredOut = max(latestFilteredOut ?? latest, latest) }
     received = received.flatMap { a in other.received.map { a &+ $0 } }
     filteredOut = filteredOut.flatMap { a in other.filteredOut.map { a &+ $0 } }
     if let dropped = other.droppedByKernel { droppedByKernel = Self.sum(droppedByKernel ?? 0, dropped) }

@@ -41,9 +41,11 @@ struct PcapWalker {
     let isReordered = header.lengthOrder != .capturedFirst
     // What changes with each record stays in registers.
     var number = batch.number
+    var latest = batch.statistics.latestFilteredOut ?? .distantPast
     var appender = batch.appender
     defer {
       batch.number = number
+      if latest != .distantPast { batch.statistics.latestFilteredOut = latest }
       batch.take(appender)
     }
     var offset = range.lowerBound
@@ -73,6 +75,7 @@ struct PcapWalker {
       offset &+= length
       if !isPlain, let program, !program.accepts(bytes + packet, captured: captured, original: original) {
         batch.leaveOut(bytes + packet, captured: captured, original: original, linkType: linkType, program)
+        latest = max(latest, time)
         continue
       }
       appender.append(

@@ -171,6 +171,7 @@ struct PcapngWalker {
         batch.number &+= 1
         batch.time = time
         batch.leaveOut(packet, captured: captured, original: original, linkType: lanes[lane].linkType, program)
+        batch.statistics.latestFilteredOut = max(batch.statistics.latestFilteredOut ?? time, time)
         return nil
       }
     }

@@ -29,9 +29,7 @@ package struct Engine: ~Copyable {
   /// An engine that tells `sink`.
   package init(options: EngineOptions, sink: any EngineSink) {
     shared = SharedState(memory: options.memory)
-    let reassembler = Reassembler(
-      options: options.reassembly, budget: shared.budget, journals: shared.journals, holders: shared.holders,
-      seed: options.seed)
+    let reassembler = Reassembler(options: options.reassembly, shared: shared, seed: options.seed)
     packets = PacketStage(verifiesChecksums: options.verifiesChecksums, hasher: reassembler.flows.hasher)
     packets.parser.fragments.budget = shared.budget
     packets.parser.fragments.maximumDatagrams = options.datagramLimit
@@ -53,6 +51,12 @@ package struct Engine: ~Copyable {
     lastMoment = lastMoment ?? shared.clock.moment
     connections.wake(at: time)
     connections.tracker.tellSettlements()
+  }
+
+  /// Says that packets come whose times nobody knows: from here on no round trip is measured.
+  package mutating func lacksTimes() {
+    shared.clock.isTimeless = true
+    connections.tracker.isTimeless = true
   }
 
   /// Takes a batch of packets. See `PacketRecord` for what the batch must promise.
@@ -85,8 +89,8 @@ package struct Engine: ~Copyable {
   ) {
     let segment = UnsafeMutableRawPointer(packet).assumingMemoryBound(to: Segment.self)
     let time = segment.pointee.timestamp
-    shared.clock.lastPacketAt = time
     if time >= shared.clock.wake { connections.wake(at: time) }
+    shared.clock.lastPacketAt = time
     connections.segment = segment
     if let flow = guess.pointee.flow, guess.pointee.generation == connections.reassembler.flows.generation,
       flow.pointee.key.isSame(v4: segment.pointee.key)
@@ -119,10 +123,15 @@ package struct Engine: ~Copyable {
     }
   }
 
-  /// Ends the capture: everything held is released, every exchange gets its fate, every connection is reported.
-  package mutating func finish() {
+  /// Ends the capture: everything held is released, every exchange gets its fate, every connection is reported. It ended with the
+  /// last packet, or at `time`, if that is later: a capture filter may have taken the packets after it.
+  package mutating func finish(at time: Timestamp? = nil) {
     // The clock goes in ticks; what the last packets brought about is due as well.
-    if packets.count > 0 { connections.advance(to: shared.clock.lastPacketAt, isEnd: true) }
+    if packets.count > 0 {
+      let last = shared.clock.lastPacketAt
+      if let time, time > last { lastMoment = lastMoment ?? shared.clock.moment }
+      connections.advance(to: max(last, time ?? last))
+    }
     connections.finish()
   }
 
@@ -181,6 +190,9 @@ extension Engine {
   package func sessionIsUncertain(_ session: UInt32) -> Bool {
     tracker.sessions.pointer(session).pointee.isUncertain
   }
+
+  /// Connections that are others translated, the first ones; `Ledger.translatedConnections` counts all.
+  package var translated: [TranslatedConnection] { connections.twins.found }
 
   /// The servers, by the index that `ConnectionFigures.endpoint` has.
   package func endpoints() -> [EndpointKey] { connections.streams.servers.keys }

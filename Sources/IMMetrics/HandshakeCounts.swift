@@ -23,9 +23,11 @@ package struct HandshakeCounts: Equatable, Sendable {
     let known = requested - pending
     return known == 0 ? nil : Double(ready) / Double(known)
   }
+  /// Of those that are ready, the ones whose time to readiness is known.
+  private var timed: UInt64 = 0
   /// The shortest, the mean and the longest time to readiness, in microseconds; `nil` without one.
   package var times: (minimum: Int64, mean: Int64, maximum: Int64)? {
-    ready == 0 ? nil : (least, sum / Int64(clamping: ready), most)
+    timed == 0 ? nil : (least, sum / Int64(clamping: timed), most)
   }
 
   /// Counts a connection's.
@@ -37,7 +39,9 @@ package struct HandshakeCounts: Equatable, Sendable {
     case .unanswered: unanswered += 1
     case .pending: pending += 1
     }
-    guard outcome == .answered || outcome == .acknowledged else { return }
+    // Where packets have no times, nobody knows when the answer came.
+    guard outcome == .answered || outcome == .acknowledged, figures.readyAt != .distantPast else { return }
+    timed += 1
     let time = max(0, figures.readyAt.nanoseconds(since: figures.handshakeAt) / 1_000)
     sum &+= time
     least = min(least, time)
@@ -51,6 +55,7 @@ package struct HandshakeCounts: Equatable, Sendable {
     refused += other.refused
     unanswered += other.unanswered
     pending += other.pending
+    timed += other.timed
     sum &+= other.sum
     least = min(least, other.least)
     most = max(most, other.most)

@@ -74,7 +74,7 @@ final class Driver {
       errors.append(error)
     }
     for companion in companions { do throws(CaptureError) { try companion.ended() } catch { errors.append(error) } }
-    engine.finish()
+    engine.finish(at: statistics.latestFilteredOut)
     return errors
   }
 
@@ -163,6 +163,7 @@ final class Driver {
         }
       }
       self.left -= UInt64(records.count)
+      if source.statistics.withoutTime > 0 { self.engine.lacksTimes() }
       if self.linkType == nil, records.count > 0 { self.linkType = records[0].linkType }
       self.process(bytes, records)
       if hasClock, records.count == 0 {

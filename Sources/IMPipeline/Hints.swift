@@ -12,6 +12,8 @@ extension Run {
   /// Says what there is of a capture beside what was decoded.
   func hint(_ driver: Driver) {
     hintTLS(driver)
+    hintTranslated(driver)
+    hintMultipath(driver)
     hintUndecoded(driver)
     hintDatagrams(driver)
     hintFiltered(driver)
@@ -28,6 +30,30 @@ extension Run {
     complain(
       "\(count(totals.tlsConnections, "connection")) of TLS (\(hellos.joined(separator: "; "))): imdump cannot read what is encrypted"
     )
+  }
+
+  /// Connections that are others as they look on the other side of a NAT.
+  private func hintTranslated(_ driver: Driver) {
+    let all = driver.engine.totals.translatedConnections
+    guard all > 0 else { return }
+    let known = driver.engine.translated.prefix(3).map { "\($0.client) to \($0.server) is #\($0.serial)" }
+    complain(
+      """
+      \(count(all, "connection")) captured twice, before and after address translation (NAT), and counted once: \
+      \(known.joined(separator: "; "))\(all > UInt64(known.count) ? "; ..." : "")
+      """)
+  }
+
+  /// Connections over which the bytes of one stream are spread.
+  private func hintMultipath(_ driver: Driver) {
+    let totals = driver.engine.totals
+    guard totals.multipathConnections + totals.multipathJoins > 0 else { return }
+    complain(
+      """
+      \(count(totals.multipathConnections, "connection")) of Multipath TCP (MPTCP), with \(count(totals.multipathJoins, "further subflow")): \
+      the bytes of one stream are spread over them. imdump reads each by itself, so messages there may be cut, stray or unanswered \
+      though nothing was lost
+      """)
   }
 
   /// Connections that no profile decodes: where they are all, or a twentieth of the payload.

@@ -274,7 +274,14 @@ struct Run {
     if !report.isQuiet, saysSummary {
       if driver.engine.totals.packets > 0 || status == .success {
         let totals = driver.engine.totals
-        if let first = totals.firstAt, let last = totals.lastAt { complain(capturedWhen(first, last)) }
+        let timeless = driver.statistics.withoutTime
+        if timeless > 0 {
+          complain(
+            "\(count(timeless, "packet")) without a time (Simple Packet Blocks of pcapng): no round trips are measured")
+        }
+        if timeless < totals.packets, let first = totals.firstAt, let last = totals.lastAt {
+          complain(capturedWhen(first, last))
+        }
         for line in summary(driver).lines { complain(line) }
       }
       hint(driver)

@@ -22,6 +22,7 @@ func printStreams(
 ) -> ExitStatus {
   var options = StreamOptions()
   options.memory = memory
+  options.wantsContent = folder != nil
   options.verifiesChecksums = verifiesChecksums
   options.seed = .random(in: .min ... .max)
   var collector = StreamCollector(options: options)

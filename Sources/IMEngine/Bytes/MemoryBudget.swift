@@ -82,7 +82,7 @@ package enum Eviction: UInt8, CaseIterable, Sendable {
   case held
   /// A session: what comes next of its client begins a new one.
   case session
-  /// A message that was still open: its fate is `pending`.
+  /// A message that was still open: its fate is `unknown`.
   case exchange
   /// A connection whose server has no figures of its own; it counts in the total.
   case server

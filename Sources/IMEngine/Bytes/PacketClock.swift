@@ -4,7 +4,7 @@ import IMWire
 ///
 /// A class of plain fields that nobody holds on to while another writes them, so accesses are not checked.
 final class PacketClock {
-  /// When the packet in hand came, or the last one.
+  /// When the packet in hand came, or the last one; while something that has become due is done, when that became due.
   @exclusivity(unchecked) var lastPacketAt = Timestamp.distantPast
   /// How far what becomes due has been done.
   @exclusivity(unchecked) var now = Timestamp.distantPast
@@ -13,6 +13,9 @@ final class PacketClock {
   /// When holes are looked at next, and when everything else is.
   @exclusivity(unchecked) private(set) var holesAt = Timestamp.distantPast
   @exclusivity(unchecked) private(set) var due = Timestamp.distantPast
+
+  /// Whether packets came whose times nobody knows: then no round trip is one.
+  @exclusivity(unchecked) var isTimeless = false
 
   /// The moment that has come: the last packet's, or a later one's before it.
   ///
@@ -30,9 +33,13 @@ final class PacketClock {
     holesAt = time
     wake = min(due, holesAt)
   }
-  /// Something is to happen at `time`, or earlier.
+  /// Something other than a hole is due at `time`.
   func wake(by time: Timestamp) {
     due = min(due, time)
+    wake = min(wake, time)
+  }
+  /// A hole is due at `time`.
+  func wake(forHoleAt time: Timestamp) {
     holesAt = min(holesAt, time)
     wake = min(wake, time)
   }

@@ -58,7 +58,7 @@ extension Carriers {
   ) {
     if record.pointee.beatingWay == 255 { record.pointee.beatingWay = UInt8(way) }
     guard Int(record.pointee.beatingWay) == way else { return }
-    if record.pointee.beats == .max { record.pointee.beats = streams.tracker.newBeats() }
+    if record.pointee.beats == .max { record.pointee.beats = streams.tracker.newBeats(of: side.flow) }
     let beats = streams.tracker.heartbeats.pointer(record.pointee.beats)
     if let missed {
       tellPing(.missed, side, missed)

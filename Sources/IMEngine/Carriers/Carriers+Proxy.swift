@@ -101,7 +101,7 @@ extension Carriers {
   mutating func carrierRecord(_ flow: Ref<Flow>) -> Ref<CarrierRecord> {
     if flow.pointee.carrier == .max {
       if streams.tracker.carriers.room == 0 { budget.take(.connections, Tracker.carrierGrowth) }
-      flow.pointee.carrier = streams.tracker.carriers.allocate(CarrierRecord())
+      flow.pointee.carrier = streams.tracker.carriers.allocate(CarrierRecord(), owner: flow.pointee.index)
       if streams.tracker.isShortOfCarriers { clock.wakeNow() }
     }
     return streams.tracker.carriers.pointer(flow.pointee.carrier)

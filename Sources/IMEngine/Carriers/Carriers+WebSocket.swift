@@ -74,7 +74,7 @@ extension Carriers {
       let bytes = Bytes(RawSpan(_unsafeStart: held.pointee.memoryStart, byteCount: held.pointee.readableCount))
       let start = held.pointee.start
       let source = CarriedBytes(
-        held: held, at: clock.now, number: 0, base: held.pointee.streamOffset &- UInt64(start))
+        held: held, at: clock.moment, number: 0, base: held.pointee.streamOffset &- UInt64(start))
       let position = readCarried(side, reader, bytes, from: start, to: held.pointee.end, of: source)
       held.pointee.consume(position - start)
       if reader.pointee.state != .lost { break }
@@ -448,7 +448,7 @@ extension Carriers {
     ledger.pointee.strayBytes += UInt64(count)
     let figures = flow.pointee.figures
     if figures != .max {
-      streams.tracker.rare(streams.tracker.figures.pointer(figures)).pointee.strayBytes += UInt64(count)
+      streams.tracker.rare(of: flow).pointee.strayBytes += UInt64(count)
     }
   }
 

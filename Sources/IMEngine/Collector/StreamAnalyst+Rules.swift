@@ -15,12 +15,11 @@ extension StreamAnalyst {
     var occupies: Bool { count > 0 || !flags.isDisjoint(with: [.syn, .fin]) }
   }
 
-  /// Judges a segment, and counts what it is and the round trips it ends in its sender's `figures`.
+  /// Judges a segment that is no copy, and counts what it is and the round trips it ends in its sender's `figures`.
   mutating func judge(
-    _ segment: Segment, _ bytes: borrowing Bytes, isCopy: Bool, _ figures: inout CollectedDirection,
-    _ budget: inout StreamBudget
+    _ segment: Segment, _ bytes: borrowing Bytes, _ figures: inout CollectedDirection, _ budget: inout StreamBudget
   ) {
-    if !isCopy { open(segment, bytes) }
+    open(segment, bytes)
     let (own, other) = (segment.side, 1 - segment.side)
     if segment.flags.contains(.syn) { sides[own].windowScale = SegmentOptions.windowScale(segment, bytes) }
     let view = View(
@@ -33,7 +32,7 @@ extension StreamAnalyst {
       figures.analysis[.zeroWindowProbe] += 1
     } else {
       isKeepAlive = judgeSending(view, own, other, &figures.analysis)
-      if !isCopy { judgeAcknowledging(view, own, other, &figures.analysis) }
+      judgeAcknowledging(view, own, other, &figures.analysis)
     }
     if view.acknowledgment != sides[own].lastAck { sides[own].duplicateAcks = 0 }
     if view.flags.contains(.ack), let limit = sides[other].acknowledgeable,
@@ -43,9 +42,9 @@ extension StreamAnalyst {
       sides[other].acknowledgeable = view.acknowledgment
     }
     var isAgain = false
-    if view.occupies, !isKeepAlive { isAgain = judgeRepeating(view, own, other, isCopy: isCopy, &figures.analysis) }
+    if view.occupies, !isKeepAlive { isAgain = judgeRepeating(view, own, other, &figures.analysis) }
     if !segment.isNumberless || view.count > 0 {
-      advance(view, own, isProbe: isProbe, isAgain: isAgain, isCopy: isCopy, &budget)
+      advance(view, own, isProbe: isProbe, isAgain: isAgain, &budget)
     }
     sides[own].lastWasKeepAlive = isKeepAlive
     sides[own].lastWasProbe = isProbe
@@ -96,7 +95,7 @@ extension StreamAnalyst {
 
   /// The rules for payload, SYN and FIN that came before; true when it is one of them.
   private func judgeRepeating(
-    _ view: View, _ own: Int, _ other: Int, isCopy: Bool, _ analysis: inout StreamAnalysis
+    _ view: View, _ own: Int, _ other: Int, _ analysis: inout StreamAnalysis
   ) -> Bool {
     guard let next = sides[own].next else { return false }
     let end = view.sequence &+ view.count
@@ -105,7 +104,6 @@ extension StreamAnalyst {
     // More than a byte from just below the next number on: new data behind a probe of a closed window.
     let isBelow = Self.isLater(next, than: view.sequence) && !(view.count > 1 && view.sequence == next &- 1)
     guard isSpurious || isBelow else { return false }
-    if isCopy { return true }
     if isSpurious {
       analysis[.spuriousRetransmission] += 1
     } else if sides[other].duplicateAcks >= 2, acknowledged == view.sequence,
@@ -127,11 +125,12 @@ extension StreamAnalyst {
 
   /// Takes note of the segment for those after it.
   private mutating func advance(
-    _ view: View, _ own: Int, isProbe: Bool, isAgain: Bool, isCopy: Bool, _ budget: inout StreamBudget
+    _ view: View, _ own: Int, isProbe: Bool, isAgain: Bool, _ budget: inout StreamBudget
   ) {
     var end = view.sequence &+ view.count
     if !view.flags.isDisjoint(with: [.syn, .fin]) { end &+= 1 }
-    if view.occupies, !isCopy {
+    // Its answer comes when the window opens, however long that takes.
+    if view.occupies, !isProbe {
       if isAgain {
         for i in sides[own].unacknowledged.indices
         where Self.isLater(sides[own].unacknowledged[i].end, than: view.sequence)

@@ -110,7 +110,8 @@ package struct StreamCollector: ~Copyable {
   /// Hands out the streams in the order of their first packets; each is forgotten then. The collector is empty afterwards.
   package mutating func finish(_ body: (CollectedStream) -> Void) {
     let memory = memory
-    table.drain { index, stream in body(stream.collected(id: index + 1, memory)) }
+    let wantsContent = options.wantsContent
+    table.drain { index, stream in body(stream.collected(id: index + 1, memory, wantsContent: wantsContent)) }
     self.memory = StreamMemory()
     budget = StreamBudget(options)
   }

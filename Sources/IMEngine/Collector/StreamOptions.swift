@@ -16,6 +16,9 @@ package struct StreamOptions: Sendable {
   package var directionLimit = Int.max
   /// Pieces over all streams.
   package var pieceLimit = Int.max
+  /// Whether the caller wants the streams' bytes. Without, they are kept only to compare what is sent again with them, in a
+  /// quarter of the memory: further ones are missing nowhere.
+  package var wantsContent = true
   /// Whether `CollectedDirection.starts` tells where segments with data begin.
   package var keepsStarts = false
   /// Whether IP and TCP checksums are verified: a segment whose checksum is wrong belongs to no stream, as its receiver
@@ -38,12 +41,15 @@ struct StreamBudget {
   private static var waitingCost: Int { 64 }
   private static var startCost: Int { 32 }
   private let keepsStarts: Bool
+  /// What content leaves for all else: without a place for its stretches a stream would have gaps that the capture has not.
+  private let reserve: Int
   /// `StreamOptions.directionLimit`.
   let directionLimit: Int
 
   init(_ options: StreamOptions) {
     memory = options.memory
     content = options.contentLimit
+    reserve = options.wantsContent ? options.memory / 8 : options.memory / 4 * 3
     pieces = options.pieceLimit
     keepsStarts = options.keepsStarts
     directionLimit = options.directionLimit
@@ -76,7 +82,7 @@ struct StreamBudget {
 
   /// Takes `count` bytes of content, for which memory grows by `growth`, or nothing.
   mutating func takeContent(_ count: Int, growth: Int) -> Bool {
-    guard content >= count, take(growth) else { return false }
+    guard content >= count, memory - growth >= reserve, take(growth) else { return false }
     content -= count
     return true
   }

@@ -55,8 +55,11 @@ struct StreamState {
     }
     sides[side].bytes.add(segment.pointee, bytes, memory, &budget)
     let isCopy = isCopy(segment, bytes, UInt32(truncatingIfNeeded: id), recent)
-    if isCopy { sides[side].figures.analysis[.captureDuplicate] += 1 }
-    analyst.judge(segment.pointee, bytes, isCopy: isCopy, &sides[side].figures, &budget)
+    if isCopy {
+      sides[side].figures.analysis[.captureDuplicate] += 1
+    } else {
+      analyst.judge(segment.pointee, bytes, &sides[side].figures, &budget)
+    }
   }
 
   /// Whether a packet was captured before, by the engine's rules; it is remembered if not.
@@ -80,20 +83,25 @@ struct StreamState {
     if let memory = recent.recall(serial, segment, name), memory.isCopy(of: segment) {
       if segment.pointee.identification != 0 { return true }
       let copies = sides[own].figures.analysis[.captureDuplicate] + sides[other].figures.analysis[.captureDuplicate]
-      if isBare ? copies > 0 : !analyst.isAskedFor(segment.pointee) { return true }
+      let needsOthers = isBare || segment.pointee.flags.contains(.rst)
+      if needsOthers ? copies > 0 : !analyst.isAskedFor(segment.pointee) { return true }
     }
     recent.remember(serial, segment, name)
     return false
   }
 
-  func collected(id: Int, _ memory: StreamMemory) -> CollectedStream {
+  func collected(id: Int, _ memory: StreamMemory, wantsContent: Bool) -> CollectedStream {
     CollectedStream(
       id: id, firstFrame: firstFrame, firstSeen: firstSeen, lastSeen: lastSeen, client: key.endpoint(client),
       server: key.endpoint(1 - client), sawSYN: sawSYN, serverHandshake: analyst.serverHandshake,
-      clientHandshake: analyst.clientHandshake, directions: [direction(client, memory), direction(1 - client, memory)])
+      clientHandshake: analyst.clientHandshake,
+      directions: [
+        direction(client, memory, wantsContent: wantsContent),
+        direction(1 - client, memory, wantsContent: wantsContent),
+      ])
   }
 
-  private func direction(_ side: Int, _ memory: StreamMemory) -> CollectedDirection {
+  private func direction(_ side: Int, _ memory: StreamMemory, wantsContent: Bool) -> CollectedDirection {
     var direction = sides[side].figures
     let bytes = sides[side].bytes
     (direction.ranges, direction.gaps, direction.content) = bytes.result(memory)
@@ -102,7 +110,7 @@ struct StreamState {
     direction.conflictBytes = bytes.conflictCount
     direction.resetBytes = bytes.resetCount
     direction.farBytes = bytes.farCount
-    direction.bytesNotKept = bytes.notKeptCount
+    direction.bytesNotKept = wantsContent ? bytes.notKeptCount : 0
     direction.payloadLeftOut = bytes.leftOutCount
     return direction
   }

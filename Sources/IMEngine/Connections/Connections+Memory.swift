@@ -34,15 +34,29 @@ extension Connections {
     if streams.isShortOfFigures {
       evictQuiet { $0.pointee.figures != .max }
     }
-    let figures = tracker.figures.places
     if tracker.isShortOfRareFigures {
-      evictQuiet { $0.pointee.figures != .max && figures.pointer($0.pointee.figures).pointee.rare != .max }
+      evictOwners(of: tracker.rareFigures.count) { connections, index in
+        connections.holder(of: index, connections.tracker.rareFigures.owner(index)) { $0.pointee.rare }
+      }
     }
     if tracker.isShortOfHeartbeats {
-      evictQuiet { $0.pointee.figures != .max && figures.pointer($0.pointee.figures).pointee.heartbeats != .max }
+      evictOwners(of: tracker.heartbeats.count) { connections, index in
+        connections.holder(of: index, connections.tracker.heartbeats.owner(index)) { $0.pointee.heartbeats }
+          ?? connections.pinger(of: index, connections.tracker.heartbeats.owner(index))
+      }
     }
-    if tracker.isShortOfCarriers { evictQuiet { $0.pointee.carrier != .max } }
-    if journals.isShort { evictQuiet { $0.pointee.journal != .max } }
+    if tracker.isShortOfCarriers {
+      evictOwners(of: tracker.carriers.count) { connections, index in
+        let flow = connections.tracker.carriers.owner(index)
+        return connections.reassembler.flows.pointer(flow).pointee.carrier == index ? flow : nil
+      }
+    }
+    if journals.isShort {
+      evictOwners(of: journals.count) { connections, index in
+        let flow = connections.journals.owner(index)
+        return connections.reassembler.flows.pointer(flow).pointee.journal == index ? flow : nil
+      }
+    }
     if budget.isOverHeld { releaseHolders() }
   }
 
@@ -71,7 +85,7 @@ extension Connections {
 
   /// Ends connections now, reports on them, and forgets them.
   private mutating func evict(_ found: [(index: UInt32, why: Eviction)]) {
-    var hasOpen = false
+    var open = 0
     for (index, _) in found {
       let flow = reassembler.flows.pointer(index)
       if flow.pointee.phase != .closed {
@@ -82,10 +96,10 @@ extension Connections {
       flush(index, flow)
       flow.pointee.isLeaving = true
       let figures = flow.pointee.figures
-      if figures != .max, tracker.figures.pointer(figures).pointee.unsettled > 0 { hasOpen = true }
+      if figures != .max { open += Int(tracker.figures.pointer(figures).pointee.unsettled) }
     }
-    // Their messages lose their connections together: one look through all that are open.
-    if hasOpen { tracker.settleLeaving() }
+    // Their messages lose their connections together: one look through all that are open, the oldest first.
+    if open > 0 { tracker.settleLeaving(open) }
     for (index, why) in found {
       let flow = reassembler.flows.pointer(index)
       // Where a connection is in two queues, it is found twice.
@@ -125,6 +139,39 @@ extension Connections {
       }
     }
     evict(found)
+  }
+
+  /// The flow `owner`, if its metrics name `index` as theirs.
+  private func holder(
+    of index: UInt32, _ owner: UInt32, _ place: (Ref<ConnectionFigures>) -> UInt32
+  ) -> UInt32? {
+    let figures = reassembler.flows.pointer(owner).pointee.figures
+    guard figures != .max, place(tracker.figures.pointer(figures)) == index else { return nil }
+    return owner
+  }
+
+  /// The flow `owner`, if the metrics at `index` are those of the pings of its carrier.
+  private func pinger(of index: UInt32, _ owner: UInt32) -> UInt32? {
+    let carrier = reassembler.flows.pointer(owner).pointee.carrier
+    guard carrier != .max, tracker.carriers.pointer(carrier).pointee.beats == index else { return nil }
+    return owner
+  }
+
+  /// Forgets a part of the connections that have an element in a small pool, of which `count` were ever in use: those that have been
+  /// quiet for longest. `owner` says whose the element with an index is; `nil` where it is not in use.
+  ///
+  /// It looks at the pool and at nothing else: such a pool may be full a thousand times while the table of connections is not.
+  private mutating func evictOwners(of count: Int, _ owner: (borrowing Connections, UInt32) -> UInt32?) {
+    var candidates: [(lastSeen: Timestamp, flow: UInt32)] = []
+    candidates.reserveCapacity(count)
+    for index in 0..<UInt32(truncatingIfNeeded: count) {
+      guard let flow = owner(self, index), reassembler.flows.pointer(flow).pointee.serial != 0 else { continue }
+      candidates.append((reassembler.flows.pointer(flow).pointee.lastSeen, flow))
+    }
+    guard !candidates.isEmpty else { return }
+    let wanted = min(candidates.count / 2 + 1, max(Self.margin * 2, candidates.count / 4))
+    candidates.sort { ($0.lastSeen, $0.flow) < ($1.lastSeen, $1.flow) }
+    evict(candidates.prefix(wanted).map { ($0.flow, .connection) })
   }
 
   // MARK: Streams

@@ -79,12 +79,17 @@ extension Connections {
     var side = found
     let isFirst = !segment.pointee.flags.contains(.ack)
     let clocks = SegmentOptions.clocks(segment.pointee.options, bytes)
+    if crosses(side) {
+      answerCrossing(side, clocks?.echoed)
+      return side
+    }
     if isSentAgain(side) {
       repeatSyn(side, isFirst: isFirst, clocks?.own)
       return nil
     }
     let isAnswer = isAnswer(side)
-    if !isOverdue(side), !(isAnswer && Self.isUntouched(side)), !Self.isFresh(side.flow) {
+    let isCrossing = isFirst && isCrossing(side)
+    if !isOverdue(side), !((isAnswer || isCrossing) && Self.isUntouched(side)), !Self.isFresh(side.flow) {
       if isAnswer {
         // The server's number changed before any data: the last one counts.
         guard side.half.pointee.offset == 0, side.half.pointee.rest == nil, side.half.pointee.queue == nil else {
@@ -99,10 +104,48 @@ extension Connections {
     side.half.pointee.flags.insert(.syn)
     if side.half.pointee.offset == 0 { side.half.pointee.flags.insert(.fromStart) }
     if !isBehindData { reassembler.open(side.half, at: segment.pointee.sequence &+ 1) }
+    if isCrossing { return side }
+    if !isFirst { side.half.pointee.flags.insert(.synAck) }
     side.flow.pointee.clientIsCertain = true
-    if isFirst { open(side, clocks?.own, isBehindData: isBehindData) } else { accept(side, clocks?.echoed) }
+    if isFirst {
+      if seemsTranslated(side, clocks?.own, bytes) { side.flow.mayBeTwin = true }
+      open(side, clocks?.own, isBehindData: isBehindData)
+    } else {
+      noteMultipath(bytes)
+      accept(side, clocks?.echoed)
+    }
     openHeld(side)
     return side
+  }
+
+  /// Whether a SYN crosses the other side's, which waits for its answer: a simultaneous open (RFC 9293, section 3.5). Whose SYN
+  /// was captured first is the client.
+  private func isCrossing(_ side: FlowSide) -> Bool {
+    side.flow.pointee.phase == .opening && side.number != Int(side.flow.pointee.client)
+      && side.peer.half.pointee.flags.contains(.syn) && side.peer.half.pointee.offset == 0
+  }
+
+  /// Whether a SYN+ACK is the answer of a side whose own SYN has crossed the other's.
+  private func crosses(_ side: FlowSide) -> Bool {
+    segment.pointee.flags.contains(.ack) && side.half.pointee.flags.isSuperset(of: .syn)
+      && !side.half.pointee.flags.contains(.synAck) && side.peer.half.pointee.flags.contains(.syn)
+      && side.tail.pointee.initial == segment.pointee.sequence
+      && (side.flow.pointee.phase == .opening || side.flow.pointee.phase == .accepted)
+  }
+
+  /// The answer to a SYN that crossed the answering side's own. The second of the two answers completes the handshake.
+  private mutating func answerCrossing(_ side: FlowSide, _ echoed: UInt32?) {
+    let flow = side.flow
+    side.half.pointee.flags.insert(.synAck)
+    if flow.pointee.phase == .opening, side.number != Int(flow.pointee.client) {
+      accept(side, echoed)
+    } else if flow.pointee.phase == .opening {
+      flow.pointee.enter(.synAck)
+      flow.pointee.openingAt = segment.pointee.timestamp
+    } else if flow.pointee.enter(.ack) {
+      flow.pointee.clientHandshake = max(.zero, segment.pointee.timestamp.time(since: flow.pointee.openingAt))
+      if flow.pointee.synCount > 0 { ledger.pointee.connectionSuccesses += 1 }
+    }
   }
 
   /// Whether a SYN has the number of the one before it.
@@ -144,8 +187,9 @@ extension Connections {
   /// A SYN or a SYN+ACK that was sent again: the handshake is timed from the last one.
   private mutating func repeatSyn(_ side: FlowSide, isFirst: Bool, _ clock: UInt32?) {
     let flow = side.flow
-    if isFirst { flow.pointee.synCount &+= flow.pointee.synCount == .max ? 0 : 1 }
-    if flow.pointee.phase == (isFirst ? .opening : .accepted) {
+    let isClient = side.number == Int(flow.pointee.client)
+    if isFirst, isClient { flow.pointee.synCount &+= flow.pointee.synCount == .max ? 0 : 1 }
+    if flow.pointee.phase == (isFirst ? .opening : .accepted), isFirst == isClient {
       flow.pointee.openingAt = segment.pointee.timestamp
       if isFirst { flow.pointee.synClock = clock ?? 0 }
     }
@@ -170,7 +214,19 @@ extension Connections {
     if isBehindData { flow.pointee.enter(.data) }
     if flow.pointee.phase == .established || flow.pointee.phase == .closing { ledger.pointee.connectionSuccesses += 1 }
     streams.inform(flow)
-    if needs.contains(.connections) { sink.opened(streams.info, segment.pointee.timestamp) }
+    // Whether it is one of its own, the answer tells.
+    let mayBeTwin = side.flow.mayBeTwin
+    if needs.contains(.connections), !mayBeTwin { sink.opened(streams.info, segment.pointee.timestamp) }
+  }
+
+  /// Takes note of a connection of Multipath TCP (RFC 8684), by the server's answer: one that begins it, or one more subflow.
+  private mutating func noteMultipath(_ bytes: borrowing Bytes) {
+    guard let option = SegmentOptions.find(30, segment.pointee.options, bytes), option.count > 2 else { return }
+    switch bytes.u8(option.lowerBound + 2) >> 4 {
+    case 0: ledger.pointee.multipathConnections += 1
+    case 1: ledger.pointee.multipathJoins += 1
+    default: break
+    }
   }
 
   /// The server's first SYN+ACK.
@@ -192,12 +248,25 @@ extension Connections {
     }
     flow.pointee.enter(.synAck)
     if flow.pointee.phase == .accepted { flow.pointee.openingAt = segment.pointee.timestamp }
+    decideTwin(side)
   }
 
   /// The client's ACK of the SYN+ACK completes the handshake. Where the capture missed the SYN+ACK, data tells that it was
-  /// sent.
+  /// sent. False where the segment was counted and is nothing more: its connection is another one translated.
   @inline(never)
-  mutating func establish(_ side: FlowSide) {
+  mutating func establish(_ side: FlowSide) -> Bool {
+    if side.flow.isTwin { return !takeTwin(side) }
+    complete(side)
+    if side.flow.mayBeTwin, side.flow.pointee.phase == .established {
+      // It is one of its own after all.
+      side.flow.mayBeTwin = false
+      streams.inform(side.flow)
+      if needs.contains(.connections) { sink.opened(streams.info, segment.pointee.timestamp) }
+    }
+    return true
+  }
+
+  private mutating func complete(_ side: FlowSide) {
     let flow = side.flow
     guard segment.pointee.flags.isDisjoint(with: [.syn, .rst]), segment.pointee.flags.contains(.ack) else { return }
     let initial = side.peer.tail.pointee.initial

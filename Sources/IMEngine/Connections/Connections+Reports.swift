@@ -8,7 +8,7 @@ extension Connections {
       if !flow.pointee.sawSyn { ledger.pointee.midstreamConnections += 1 }
       streams.tellSkipped(flow)
     }
-    guard needs.contains(.connections) else { return }
+    guard needs.contains(.connections), !flow.isTwin else { return }
     let side = Int(flow.pointee.client)
     var figures = flow.pointee.figures == .max ? nil : tracker.figures.pointer(flow.pointee.figures).pointee
     // A plan without a frame was a guess.
@@ -46,8 +46,8 @@ extension Connections {
         sawSyn: flow.pointee.sawSyn, firstSeen: flow.pointee.firstSeen, lastSeen: flow.pointee.lastSeen,
         closedAt: flow.pointee.closedAt == .distantFuture ? nil : flow.pointee.closedAt,
         establishedAt: flow.pointee.establishedAt,
-        serverHandshake: flow.pointee.serverHandshake < .zero ? nil : flow.pointee.serverHandshake,
-        clientHandshake: flow.pointee.clientHandshake < .zero ? nil : flow.pointee.clientHandshake,
+        serverHandshake: flow.pointee.serverHandshake < .zero || clock.isTimeless ? nil : flow.pointee.serverHandshake,
+        clientHandshake: flow.pointee.clientHandshake < .zero || clock.isTimeless ? nil : flow.pointee.clientHandshake,
         packets: [client.pointee.packets, server.pointee.packets],
         wireBytes: [client.pointee.wireBytes, server.pointee.wireBytes],
         streamBytes: [client.pointee.offset, server.pointee.offset],

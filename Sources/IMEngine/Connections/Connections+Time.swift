@@ -8,18 +8,27 @@ extension Connections {
   @inline(never)
   mutating func wake(at time: Timestamp) {
     guard time < clock.due else { return advance(to: time) }
-    clock.now = max(clock.now, time)
-    giveUpHoles()
-    clock.sleep(untilHoles: min(nextHole, nextDue))
+    giveUpHoles(until: time)
+    clock.sleep(untilHoles: nextHole)
   }
 
-  /// Gives up the holes whose time has come.
-  private mutating func giveUpHoles() {
-    while let hole = reassembler.holes.pop(at: clock.now) {
-      askForHoles()
-      giveUpHole(hole, .captureLoss)
+  /// Drops the holes whose time has come at `time`, each at its own moment.
+  private mutating func giveUpHoles(until time: Timestamp) {
+    while nextHole <= time {
+      let isPatient = reassembler.patientHoles.nextDeadline < reassembler.holes.nextDeadline
+      guard let hole = isPatient ? reassembler.patientHoles.pop(at: time) : reassembler.holes.pop(at: time) else {
+        return
+      }
+      if !isPatient { askForHoles() }
+      setClock(hole.deadline)
+      giveUpHole(hole, isPatient ? .unseen : .captureLoss)
     }
-    while let hole = reassembler.patientHoles.pop(at: clock.now) { giveUpHole(hole, .unseen) }
+  }
+
+  /// What is done from here on is done at `time`, whichever packet made that moment pass.
+  private func setClock(_ time: Timestamp) {
+    clock.now = max(clock.now, time)
+    clock.lastPacketAt = time
   }
 
   /// Asks for the memory of the holes whose turn comes next, each step a hole earlier than the one that needs it: flows were last
@@ -44,37 +53,52 @@ extension Connections {
   private var nextHole: Timestamp {
     @inline(__always) get { min(reassembler.holes.nextDeadline, reassembler.patientHoles.nextDeadline) }
   }
-  /// When something else than a hole is due, at the latest a tick from now.
-  private var nextDue: Timestamp {
-    @inline(__always) get {
-      min(min(opening.nextDue, ending.nextDue), min(recycling.nextDue, clock.now.advanced(by: Self.tick)))
-    }
+  /// When the next connection is to be looked at.
+  private var nextEnd: Timestamp {
+    @inline(__always) get { min(opening.nextDue, min(ending.nextDue, recycling.nextDue)) }
   }
 
-  /// Does what is due at `time`: holes, if it is their time or the end, timeouts, reports.
-  mutating func advance(to time: Timestamp, isEnd: Bool = false) {
+  /// Does what is due at `time`: holes, timeouts, reports.
+  ///
+  /// A packet of any connection lets time pass, and perhaps much of it at once. So everything is done at its own moment, in the
+  /// order of the moments, and messages are settled at ticks of the clock: what comes of a connection depends on its own packets and
+  /// on time, and not on how often packets of others came.
+  mutating func advance(to time: Timestamp) {
     streams.trackRecords()
     if ledger.pointee.firstAt == nil { ledger.pointee.firstAt = time }
-    clock.now = max(clock.now, time)
     relieve()
-    let looksAtHoles = isEnd || clock.now >= clock.holesAt
-    if looksAtHoles { giveUpHoles() }
-    while let entry = opening.pop(at: clock.now) {
-      let flow = reassembler.flows.pointer(entry.flow)
-      guard flow.pointee.serial == entry.serial, flow.pointee.phase == .opening else { continue }
-      timeOut(entry.flow, entry.due)
+    let end = max(clock.now, time)
+    while true {
+      let next = min(nextHole, nextEnd)
+      guard next <= end else { break }
+      settle(upTo: next)
+      giveUpHoles(until: next)
+      setClock(next)
+      while let entry = opening.pop(at: next) {
+        let flow = reassembler.flows.pointer(entry.flow)
+        guard flow.pointee.serial == entry.serial, flow.pointee.phase == .opening else { continue }
+        timeOut(entry.flow, entry.due)
+      }
+      // After holes that were dropped frames have come out.
+      streams.trackRecords()
+      while let entry = ending.pop(at: next) { self.end(entry) }
+      while let entry = recycling.pop(at: next) { forget(entry) }
     }
-    // Behind holes that were given up frames have come out.
-    streams.trackRecords()
-    tracker.settleExpired(clock.now)
-    tracker.forgetOld(clock.now)
-    if !tracker.orphans.isEmpty { tracker.forgetOrphans(clock.now) }
-    if streams.living.nextDue <= clock.now { reportLiving() }
-    while let entry = ending.pop(at: clock.now) { end(entry) }
-    while let entry = recycling.pop(at: clock.now) { forget(entry) }
-    let due = nextDue
-    clock.sleep(until: due)
-    if looksAtHoles { clock.sleep(untilHoles: min(nextHole, due)) }
+    settle(upTo: end)
+    clock.now = end
+    if streams.living.nextDue <= end { reportLiving() }
+    clock.sleep(until: min(nextEnd, settledTo.advanced(by: Self.tick)))
+    clock.sleep(untilHoles: nextHole)
+  }
+
+  /// Settles messages whose time for an answer was over at the last tick up to `time`.
+  private mutating func settle(upTo time: Timestamp) {
+    let tick = time.tick(of: Self.tick)
+    guard tick > settledTo else { return }
+    settledTo = tick
+    tracker.settleExpired(tick)
+    tracker.forgetOld(tick)
+    if !tracker.orphans.isEmpty { tracker.forgetOrphans(tick) }
   }
 
   private mutating func timeOut(_ index: UInt32, _ at: Timestamp) {
@@ -82,10 +106,10 @@ extension Connections {
     close(index, .timeout, at)
   }
 
-  private mutating func giveUpHole(_ hole: (flow: UInt32, serial: UInt32, side: Int), _ reason: GapReason) {
+  private mutating func giveUpHole(_ hole: HoleQueue.Hole, _ reason: GapReason) {
     let flow = reassembler.flows.pointer(hole.flow)
     guard flow.pointee.serial == hole.serial else { return }
-    let side = FlowSide(flow, hole.flow, hole.side)
+    let side = FlowSide(flow, hole.flow, Int(hole.side))
     if side.half.pointee.state == .held {
       openHeld(side)
     } else {
@@ -93,7 +117,7 @@ extension Connections {
       if side.tail.pointee.holeMark.isAfter(side.half.pointee.next) {
         release(side, givingUpTo: side.tail.pointee.holeMark, reason)
       }
-      reassembler.scheduleHole(side, clock.now)
+      reassembler.scheduleHole(side, hole.deadline)
     }
     finishIfDone(side)
   }
@@ -209,5 +233,14 @@ extension Connections {
     let flow = reassembler.flows.pointer(index)
     guard flow.pointee.serial != 0, flow.pointee.figures != .max else { return nil }
     return tracker.figures.pointer(flow.pointee.figures)
+  }
+}
+
+extension Timestamp {
+  /// The last moment, not after this one, that is a multiple of `length` from the epoch.
+  fileprivate func tick(of length: Nanoseconds) -> Timestamp {
+    let rest = nanoseconds % length.count
+    let (start, isBelowAll) = nanoseconds.subtractingReportingOverflow(rest < 0 ? rest + length.count : rest)
+    return isBelowAll ? self : Timestamp(nanoseconds: start)
   }
 }

@@ -9,6 +9,8 @@ struct Connections: ~Copyable {
   var carriers: Carriers
   /// The flows, and what holds their segments until they are in order.
   var reassembler: Reassembler
+  /// SYNs by which connections are found that pass a NAT inside the capture.
+  var twins = TwinTable()
   /// What the next packets seem to need.
   var lookahead = Lookahead()
   /// The segment in hand.
@@ -17,6 +19,8 @@ struct Connections: ~Copyable {
   private var nextSerial: UInt32 = 1
   /// Flows whose SYN waits for an answer; those that are over: to be reported, and later to be forgotten.
   var opening = ClosingQueue(), ending = ClosingQueue(), recycling = ClosingQueue()
+  /// The tick up to which messages without an answer have been settled.
+  var settledTo = Timestamp.distantPast
   /// Where the search for quiet connections goes on.
   var hand: UInt32 = 0
   let journals: FlowJournals
@@ -75,7 +79,7 @@ struct Connections: ~Copyable {
     let silence = Nanoseconds(segment.pointee.timestamp.nanoseconds &- flow.pointee.lastSeen.nanoseconds)
     if silence > Self.leastSilence || half.pointee.flags.contains(.awaited) { noteSilence(silence, side) }
     flow.pointee.lastSeen = segment.pointee.timestamp
-    if flow.pointee.phase == .accepted || flow.pointee.phase == .opening { establish(side) }
+    if flow.pointee.phase == .accepted || flow.pointee.phase == .opening, !establish(side) { return }
     half.pointee.packets &+= 1
     half.pointee.wireBytes &+= UInt64(segment.pointee.wireCount)
     if !segment.pointee.flags.isDisjoint(with: .control) {
@@ -165,7 +169,7 @@ struct Connections: ~Copyable {
     guard half.pointee.state == .held, let start = half.pointee.queue?.pointee.firstStart else { return }
     reassembler.open(half, at: start)
     release(side, givingUpTo: nil, .captureLoss)
-    reassembler.scheduleHole(side, clock.now)
+    reassembler.scheduleHole(side, clock.lastPacketAt)
   }
 
   /// A segment whose checksum is not right: offloaded and cut ones count; a wrong one only where no right one was seen.

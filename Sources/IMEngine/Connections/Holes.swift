@@ -2,8 +2,7 @@ import IMWire
 
 /// Holes that wait to be given up, in the order in which their time comes.
 ///
-/// Each queue has one patience, so its deadlines are in the order of scheduling: a look at the head is all that a packet
-/// pays.
+/// Each queue has one patience, so its deadlines are nearly in the order of scheduling: a hole's place is found from the end.
 struct HoleQueue: ~Copyable {
   struct Hole {
     var deadline: Timestamp
@@ -20,18 +19,27 @@ struct HoleQueue: ~Copyable {
 
   init(patience: Nanoseconds) { self.patience = patience }
 
-  mutating func schedule(flow: UInt32, serial: UInt32, side: Int, at now: Timestamp) {
-    let hole = Hole(
+  /// Adds a hole that opened at `now`; gives its deadline.
+  ///
+  /// Where the capture's clock goes back further than the search reaches, it waits a little longer: packets with times in the
+  /// wrong order cannot make it expensive.
+  mutating func schedule(flow: UInt32, serial: UInt32, side: Int, at now: Timestamp) -> Timestamp {
+    var hole = Hole(
       deadline: now.advanced(by: patience), flow: flow, serial: serial, side: UInt8(truncatingIfNeeded: side))
-    if holes.isEmpty { nextDeadline = hole.deadline }
-    holes.append(hole)
+    var i = holes.count
+    let end = max(0, i - 64)
+    while i > end, holes[i - 1].deadline > hole.deadline { i -= 1 }
+    if i > 0 { hole.deadline = max(hole.deadline, holes[i - 1].deadline) }
+    if i == 0 { nextDeadline = hole.deadline }
+    holes.insert(hole, at: i)
+    return hole.deadline
   }
 
-  /// Takes the first hole when its time has come, or whatever the time at the end of the capture.
-  mutating func pop(at now: Timestamp) -> (flow: UInt32, serial: UInt32, side: Int)? {
+  /// Takes the first hole when its time has come.
+  mutating func pop(at now: Timestamp) -> Hole? {
     guard nextDeadline <= now, let hole = holes.popFirst() else { return nil }
     nextDeadline = holes.first?.deadline ?? .distantFuture
-    return (hole.flow, hole.serial, Int(hole.side))
+    return hole
   }
 
   /// The flow and side of the hole that comes `count` after the first; `nil` where there is none.

@@ -22,7 +22,7 @@ extension Reassembler {
   /// What a side's segments were.
   mutating func figures(_ side: FlowSide) -> SegmentFigures {
     var figures = side.flow.pointee.journal == .max ? SegmentFigures() : journals.note(side).pointee.figures
-    figures.roundTrips = side.tail.pointee.roundTrips
+    if !clock.isTimeless { figures.roundTrips = side.tail.pointee.roundTrips }
     // Whether a segment was needed again, only the other side's packets tell.
     if side.peer.half.pointee.packets == 0 { figures.lost = 0 }
     return figures
@@ -38,11 +38,17 @@ extension Reassembler {
     return isCopy(side, segment, memory)
   }
 
+  /// Whether a reset may be the one before it, captured twice. A socket that is closed answers each segment that still comes with the
+  /// same reset, and gives none of them an identification: only where others have copies is it taken for one.
+  private mutating func mayBeCopy(_ flow: Ref<Flow>, _ segment: UnsafePointer<Segment>) -> Bool {
+    !segment.pointee.flags.contains(.rst) || segment.pointee.identification != 0 || showsCopies(flow)
+  }
+
   /// Whether the segment is the one in `memory`. Without an identifier, one that was asked for again is none.
   mutating func isCopy(
     _ side: FlowSide, _ segment: UnsafePointer<Segment>, _ memory: RecentSegments.Memory
   ) -> Bool {
-    guard memory.isCopy(of: segment) else { return false }
+    guard memory.isCopy(of: segment), mayBeCopy(side.flow, segment) else { return false }
     return segment.pointee.identification != 0 || !isAskedFor(side, segment)
   }
 

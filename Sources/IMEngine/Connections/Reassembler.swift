@@ -43,6 +43,7 @@ struct Reassembler: ~Copyable {
   var verdict = SegmentVerdict()
   let options: ReassemblyOptions
   let budget: MemoryBudget
+  let clock: PacketClock
   /// Where queues and the memory of their segments come from.
   let segments: SegmentStore
   /// Flows that hold bytes, in the order in which they began to; those that hold nothing any more are passed over.
@@ -58,12 +59,10 @@ struct Reassembler: ~Copyable {
   var conflict: OverlapConflict?
 
   init(
-    options: ReassemblyOptions, budget: MemoryBudget, journals: FlowJournals, holders: HolderQueue, seed: UInt64
+    options: ReassemblyOptions, shared: SharedState, seed: UInt64
   ) {
     self.options = options
-    self.budget = budget
-    self.journals = journals
-    self.holders = holders
+    (budget, clock, journals, holders) = (shared.budget, shared.clock, shared.journals, shared.holders)
     segments = SegmentStore(budget: budget)
     flows = FlowTable(seed: seed)
     holes = HoleQueue(patience: Nanoseconds(options.holePatience))
@@ -92,13 +91,20 @@ struct Reassembler: ~Copyable {
         side.flow.pointee.serial, segment, segment.pointee.sequence, count, sum: segment.pointee.payloadSum ?? 0)
       half.pointee.next &+= UInt32(truncatingIfNeeded: count)
       half.pointee.offset &+= UInt64(truncatingIfNeeded: count)
-      if half.pointee.timedEnd == 0 {
+      if half.pointee.timedEnd == 0, Self.hasWindow(side.peer.half) {
         half.pointee.timedEnd = half.pointee.next
         half.pointee.timedAt = AckRoundTrips.tick(segment.pointee.timestamp)
       }
       return Delivery(offset: segment.pointee.payload, count: count, cut: segment.pointee.cutCount)
     }
     return admitOutOfOrder(side, segment, bytes)
+  }
+
+  /// Whether a side takes more bytes, as far as its packets tell. What is sent into a closed window is a probe: its answer comes
+  /// when the window opens, however long that takes.
+  @inline(__always)
+  private static func hasWindow(_ half: Ref<Half>) -> Bool {
+    half.pointee.window != 0 || half.pointee.packets == 0
   }
 
   @inline(never)
@@ -128,8 +134,9 @@ struct Reassembler: ~Copyable {
         return admit(side, segment, bytes)
       }
       half.pointee.state = .held
-      holes.schedule(
-        flow: side.index, serial: flow.pointee.serial, side: side.number, at: segment.pointee.timestamp)
+      clock.wake(
+        forHoleAt: holes.schedule(
+          flow: side.index, serial: flow.pointee.serial, side: side.number, at: segment.pointee.timestamp))
       hold(side, segment, bytes, from: 0, base: segment.pointee.sequence &- Self.farthest, memory)
       return Delivery()
     }
@@ -292,10 +299,12 @@ struct Reassembler: ~Copyable {
       let acked = half.pointee.acknowledged.distance(from: next)
       guard acked > 0, acked < Int(Self.farthest) else { return }
       side.tail.pointee.holeMark = half.pointee.acknowledged
-      holes.schedule(flow: side.index, serial: flow.pointee.serial, side: side.number, at: now)
+      clock.wake(
+        forHoleAt: holes.schedule(flow: side.index, serial: flow.pointee.serial, side: side.number, at: now))
     } else if side.peer.half.pointee.packets == 0 {
       side.tail.pointee.holeMark = next &+ Self.farthest
-      patientHoles.schedule(flow: side.index, serial: flow.pointee.serial, side: side.number, at: now)
+      clock.wake(
+        forHoleAt: patientHoles.schedule(flow: side.index, serial: flow.pointee.serial, side: side.number, at: now))
     } else {
       return
     }

@@ -15,7 +15,8 @@ package enum Fate: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   /// Sent without asking for an answer.
   case unacknowledged
   /// No answer was seen, and the capture lacks bytes of the answering direction that were sent between the message and its
-  /// closing: an answer may have been among them. Neither success nor loss.
+  /// closing: an answer may have been among them. Or it was still open when it was forgotten to stay within a limit. Neither
+  /// success nor loss.
   case unknown
 
   /// Whether it was refused, or no answer came of it.
@@ -50,6 +51,8 @@ package enum Cause: UInt8, Sendable, BitwiseCopyable, CaseIterable {
   case status
   /// No copy had a right checksum.
   case checksum
+  /// It was open when it was forgotten to stay within a limit on memory or on open messages.
+  case limit
 
   /// The name in outputs.
   package var name: String {
@@ -59,6 +62,7 @@ package enum Cause: UInt8, Sendable, BitwiseCopyable, CaseIterable {
     case .capture: "capture"
     case .status: "status"
     case .checksum: "checksum"
+    case .limit: "limit"
     }
   }
 }
@@ -70,6 +74,8 @@ package enum Cause: UInt8, Sendable, BitwiseCopyable, CaseIterable {
 ///     +------------+----------+-------------+--------+------+
 ///     | has status | is blind | was reached | before | fate |
 ///     +------------+----------+-------------+--------+------+
+///
+/// Of one that is unknown, blind and reached together say that a limit made it so.
 package struct FateAndCause: Sendable, BitwiseCopyable {
   private var bits = Fate.pending.rawValue
 
@@ -122,7 +128,7 @@ package struct FateAndCause: Sendable, BitwiseCopyable {
     case .rejected: .status
     case .unanswered: bits & 64 != 0 ? nil : bits & 32 != 0 ? .peer : .network
     case .damaged: .checksum
-    case .unknown: .capture
+    case .unknown: bits & 96 == 96 ? .limit : .capture
     }
   }
 
@@ -148,6 +154,9 @@ package struct FateAndCause: Sendable, BitwiseCopyable {
       }
     bits = bits & ~31 | old &<< 3 | fate.rawValue
   }
+
+  /// Decides that nobody knows what became of it, because it was forgotten to stay within a limit.
+  mutating func decideByLimit() { bits = bits & ~7 | 96 | Fate.unknown.rawValue }
 
   /// Takes note of whether the peer's TCP had the message: `nil` where no packet of the peer was captured.
   mutating func reach(_ isReached: Bool?) {

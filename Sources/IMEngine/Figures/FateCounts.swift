@@ -12,12 +12,14 @@ package struct FateCounts: Sendable, BitwiseCopyable {
   package var unanswered: UInt32 = 0
   /// Without an answer, and without a copy whose checksum was right.
   package var damaged: UInt32 = 0
-  /// No answer seen, and the capture lacks bytes among which one may have been.
+  /// No answer seen, and the capture lacks bytes among which one may have been, or the message was forgotten for want of room.
   package var unknown: UInt32 = 0
-  /// Still open when the capture ended, or forgotten for want of room.
+  /// Still open when the capture ended.
   package var pending: UInt32 = 0
   /// Of the unanswered, those of which the peer's TCP never acknowledged the last byte, and those of which it did.
   package var unansweredByNetwork: UInt32 = 0, unansweredByPeer: UInt32 = 0
+  /// Of the unknown, those that were forgotten for want of room.
+  package var unknownByLimit: UInt32 = 0
   /// Of all these, answered after the time for it had run out.
   package var late: UInt32 = 0
 
@@ -40,7 +42,9 @@ package struct FateCounts: Sendable, BitwiseCopyable {
       if cause == .peer { unansweredByPeer &+= n }
     case .damaged: damaged &+= n
     case .pending: pending &+= n
-    case .unknown: unknown &+= n
+    case .unknown:
+      unknown &+= n
+      if cause == .limit { unknownByLimit &+= n }
     case .unacknowledged: break
     }
   }
@@ -64,7 +68,8 @@ package struct FateCounts: Sendable, BitwiseCopyable {
     switch cause {
     case .network: unansweredByNetwork
     case .peer: unansweredByPeer
-    case .capture: unknown
+    case .capture: unknown &- unknownByLimit
+    case .limit: unknownByLimit
     case .status: rejected
     case .checksum: damaged
     }
@@ -92,6 +97,7 @@ package struct FateCounts: Sendable, BitwiseCopyable {
     pending &+= other.pending
     unansweredByNetwork &+= other.unansweredByNetwork
     unansweredByPeer &+= other.unansweredByPeer
+    unknownByLimit &+= other.unknownByLimit
     late &+= other.late
   }
 }

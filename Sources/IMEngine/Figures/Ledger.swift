@@ -44,6 +44,10 @@ package struct Ledger: Sendable {
   package var connectionsTimedOut: UInt64 = 0
   /// Connections seen, however they began.
   package var connections: UInt64 = 0
+  /// Connections that the capture shows twice, before and after a NAT; `connections` has each once.
+  package var translatedConnections: UInt64 = 0
+  /// Connections that began one of Multipath TCP, and those that joined one as a further subflow.
+  package var multipathConnections: UInt64 = 0, multipathJoins: UInt64 = 0
   /// Connections of which neither SYN nor SYN+ACK was seen; counted with their last report.
   package var midstreamConnections: UInt64 = 0
   /// Connections that began with a TLS hello.

@@ -27,6 +27,8 @@ struct HalfFlags: OptionSet {
   static let goodChecksum = HalfFlags(rawValue: 32)
   /// The decoder has lost its place in this direction.
   static let lost = HalfFlags(rawValue: 64)
+  /// A SYN+ACK of this side was seen.
+  static let synAck = HalfFlags(rawValue: 128)
   /// The stream began with its first byte (a SYN was seen) and nothing has been lost yet.
   static let fromStart = HalfFlags(rawValue: 256)
   /// No data yet, but a bare ACK told where it will begin: `next`.
@@ -41,6 +43,8 @@ struct HalfFlags: OptionSet {
   static let delimited = HalfFlags(rawValue: 8192)
   /// A silence that the other side ended waits for a packet of this side; see `Silences`.
   static let awaited = HalfFlags(rawValue: 16384)
+  /// Its connection is another one as it looks after a NAT, or before it; on one side only, it may be.
+  static let twin = HalfFlags(rawValue: 32768)
   /// What keeps bytes from being read where their packet holds them: `lost`, `passing`, `carried` and `delimited`.
   static var detour: HalfFlags { HalfFlags(rawValue: 64 | 1024 | 2048 | 8192) }
 }

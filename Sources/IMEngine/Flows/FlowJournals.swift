@@ -4,7 +4,7 @@ import IMWire
 /// has become contiguous; nothing here runs for a segment in order. Nobody holds on to its pool while another writes it, so
 /// accesses are not checked.
 final class FlowJournals {
-  @exclusivity(unchecked) private var pool = Pool<FlowJournal>()
+  @exclusivity(unchecked) private var pool = OwnedPool<FlowJournal>()
   private let budget: MemoryBudget
   private let clock: PacketClock
 
@@ -16,7 +16,11 @@ final class FlowJournals {
   /// Whether journals are nearly all in use, and there may be no more of them.
   var isShort: Bool { pool.count > 0 && pool.room <= 64 && !budget.admits(.connections, Self.growth) }
 
-  private static var growth: Int { Pool<FlowJournal>.growth * Pool<FlowJournal>.costPerElement }
+  private static var growth: Int { OwnedPool<FlowJournal>.growthCost }
+
+  /// Journals ever used; and the index of the flow that one of them belongs to, or belonged to.
+  var count: Int { pool.count }
+  func owner(_ index: UInt32) -> UInt32 { pool.owner(index) }
 
   /// The journal of a flow that has one.
   func existing(_ flow: Ref<Flow>) -> Ref<FlowJournal>? {
@@ -27,7 +31,7 @@ final class FlowJournals {
   func journal(_ flow: Ref<Flow>) -> Ref<FlowJournal> {
     if flow.pointee.journal == .max {
       if pool.room == 0 { budget.take(.connections, Self.growth) }
-      flow.pointee.journal = pool.allocate(FlowJournal())
+      flow.pointee.journal = pool.allocate(FlowJournal(), owner: flow.pointee.index)
       if isShort { clock.wakeNow() }
     }
     return pool.pointer(flow.pointee.journal)

@@ -104,8 +104,8 @@ extension Streams {
       ledger.pointee.strayBytes += UInt64(count)
       let figures = flow.pointee.figures
       if figures != .max {
-        tracker.rare(tracker.figures.pointer(figures)).pointee.strayBytes += UInt64(count)
-        tracker.rare(tracker.figures.pointer(figures)).pointee.cutFrames &+= 1
+        tracker.rare(of: flow).pointee.strayBytes += UInt64(count)
+        tracker.rare(of: flow).pointee.cutFrames &+= 1
       }
       raise(
         Issue(

@@ -327,14 +327,14 @@ extension Streams {
   private mutating func count(_ count: Int, _ flow: Ref<Flow>) {
     ledger.pointee.strayBytes &+= UInt64(count)
     let figures = flow.pointee.figures
-    if figures != .max { tracker.rare(tracker.figures.pointer(figures)).pointee.strayBytes &+= UInt64(count) }
+    if figures != .max { tracker.rare(of: flow).pointee.strayBytes &+= UInt64(count) }
   }
 
   private mutating func uncount(_ count: Int, _ flow: Ref<Flow>) {
     ledger.pointee.strayBytes &-= UInt64(count)
     let figures = flow.pointee.figures
     if figures != .max {
-      let rare = tracker.rare(tracker.figures.pointer(figures))
+      let rare = tracker.rare(of: flow)
       let bytes = rare.pointee.strayBytes
       rare.pointee.strayBytes = bytes - min(bytes, UInt64(count))
     }

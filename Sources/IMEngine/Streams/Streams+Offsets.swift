@@ -63,7 +63,7 @@ extension Streams {
       note.pointee.skipped = 0
       raise(
         Issue(
-          .resynchronised, timestamp: clock.now, direction: side.direction,
+          .resynchronised, timestamp: clock.moment, direction: side.direction,
           streamOffset: reader(side)?.pointee.innerSkippedFrom ?? side.half.pointee.offset &- total,
           byteCount: total), flow)
     }

@@ -81,14 +81,14 @@ extension Streams {
     let isCarried = half.pointee.flags.contains(.carried)
     let skipped = isCarried ? wireCount(side, rest, count) : count
     if figures != .max, skipped > 0 {
-      tracker.rare(tracker.figures.pointer(figures)).pointee.strayBytes += UInt64(skipped)
+      tracker.rare(of: flow).pointee.strayBytes += UInt64(skipped)
     }
     let note = journals.note(side)
     if isCarried, note.pointee.skipped == 0 { noteSkipped(side, rest) }
     note.pointee.skipped += UInt64(skipped)
     ledger.pointee.strayBytes += UInt64(skipped)
     let offset = rest.pointee.streamOffset
-    let at = rest.pointee.count > 0 ? rest.pointee.mark(at: rest.pointee.start).timestamp : clock.now
+    let at = rest.pointee.count > 0 ? rest.pointee.mark(at: rest.pointee.start).timestamp : clock.moment
     if count > 0 { setAside(side, rest, count) }
     if isFound { closeIsland(side, at: offset &+ UInt64(count)) }
     rest.pointee.consume(count)

@@ -167,7 +167,7 @@ extension Streams {
       let isSkipped = skips(side, stretch, passed)
       if !isSkipped {
         ledger.pointee.strayBytes += UInt64(passed)
-        tracker.rare(tracker.figures.pointer(flow.pointee.figures)).pointee.strayBytes += UInt64(passed)
+        tracker.rare(of: flow).pointee.strayBytes += UInt64(passed)
         setAside(side, bytes, stretch.prefix(passed), after: stretch.count - passed)
       }
       if half.pointee.passOver == 0 {

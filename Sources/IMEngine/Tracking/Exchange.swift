@@ -104,7 +104,9 @@ package struct Exchange: Sendable, BitwiseCopyable {
   package var lastAt: Timestamp { firstAt.advanced(by: Nanoseconds.microseconds(Int64(lastDelay))) }
   /// When the first answer came, to the microsecond; `distantPast` where none came.
   package var ackedAt: Timestamp {
-    isAnswered ? Timestamp(microseconds: firstAt.microseconds + Int64(answerDelay)) : .distantPast
+    guard isAnswered else { return .distantPast }
+    let isKnown = answerDelay != KeptExchange.unknownDelay
+    return isKnown ? Timestamp(microseconds: firstAt.microseconds + Int64(answerDelay)) : firstAt
   }
   /// From the first copy to the first answer, in whole microseconds of the packets' times; `nil` without an answer, and
   /// where the capture has the answer first.

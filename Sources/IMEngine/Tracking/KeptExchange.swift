@@ -100,6 +100,8 @@ struct KeptExchange: BitwiseCopyable {
   /// Whether more than one copy came before the first answer.
   @inline(__always)
   var isRepeated: Bool { marks.rawValue & Marks.isRepeated.rawValue != 0 }
+  /// Whether nobody knows when the answer came.
+  private var isTimeless: Bool { storedDelay == .min }
   /// What became of it.
   var fate: Fate { outcome.fate }
   /// Microseconds from the first copy to the first answer, negative where the capture has the answer first; of any value where
@@ -108,9 +110,12 @@ struct KeptExchange: BitwiseCopyable {
   private var storedDelay: Int32 { Int32(bitPattern: place) }
   /// The same; 0 where none came.
   var answerDelay: Int32 { isAnswered ? storedDelay : 0 }
+  /// `answerDelay` where nobody knows when the answer came.
+  static var unknownDelay: Int32 { .min }
   /// When the first answer came, to the microsecond; `distantPast` where none came.
   var ackedAt: Timestamp {
-    isAnswered ? Timestamp(microseconds: firstAt.microseconds + Int64(answerDelay)) : .distantPast
+    guard isAnswered else { return .distantPast }
+    return isTimeless ? firstAt : Timestamp(microseconds: firstAt.microseconds + Int64(answerDelay))
   }
   /// The round trip in microseconds, `.max` where there is none; see `Exchange.roundTrip`.
   @inline(__always)
@@ -142,6 +147,9 @@ struct KeptExchange: BitwiseCopyable {
     }
     return told >= 0 ? .microseconds(Int64(told)) : nil
   }
+
+  /// Takes back when it was answered: the packets' times are not known.
+  mutating func forgetDelay() { place = UInt32(bitPattern: Self.unknownDelay) }
 
   /// Takes note of a copy with the low half of its sender's clock, in the exchange's rest, too.
   mutating func copied(at now: Timestamp, clock: UInt16, _ rest: inout ExchangeRest) {

@@ -6,21 +6,22 @@ extension Tracker {
   /// Takes note of an interval that `frame` tells, and of a client's silence that was longer than agreed.
   @inline(never)
   mutating func keepContract(
-    _ frame: UnsafePointer<Frame>, _ figure: Ref<ConnectionFigures>, _ direction: Direction,
-    _ plan: UnsafePointer<Plan>
+    _ frame: UnsafePointer<Frame>, _ figure: Ref<ConnectionFigures>, _ side: FlowSide, _ plan: UnsafePointer<Plan>
   ) {
-    let beats = beats(figure)
+    let beats = beats(figure, side.flow)
     if frame.pointee.keepAlive > 0 {
       let seconds = Int64(min(frame.pointee.keepAlive, 4_000_000))
       beats.pointee.agree(milliseconds: seconds * 1_000, thousandths: plan.pointee.heartbeatFactor)
       figure.pointee.hasContract = beats.pointee.limit > 0
     }
-    if direction == .clientToServer { beats.pointee.heard(at: frame.pointee.timestamp) }
+    if side.direction == .clientToServer { beats.pointee.heard(at: frame.pointee.timestamp) }
   }
 
   /// The interval that a profile fixes, from the first heartbeat on.
-  mutating func fixContract(_ figure: Ref<ConnectionFigures>, _ plan: UnsafePointer<Plan>) {
-    let beats = beats(figure)
+  mutating func fixContract(
+    _ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>
+  ) {
+    let beats = beats(figure, flow)
     guard beats.pointee.expected == 0 else { return }
     beats.pointee.agree(
       milliseconds: plan.pointee.heartbeatInterval.milliseconds, thousandths: plan.pointee.heartbeatFactor)

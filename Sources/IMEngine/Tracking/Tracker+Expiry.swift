@@ -66,17 +66,52 @@ extension Tracker {
     return min(table.lastAt(exchange).advanced(by: timeouts(exchange)), last.pointee.closedAt)
   }
 
+  /// Settles an open exchange whose time for an answer was over before `now`, when the next frame of it came. At the next tick it
+  /// would be settled anyway; but when that is looked at depends on the exchanges that began before it.
+  @inline(never)
+  mutating func settleOverdue(_ exchange: Ref<KeptExchange>, _ now: Timestamp) {
+    guard exchange.pointee.flags.isDisjoint(with: [.settled, .moved]),
+      now > table.lastAt(exchange).advanced(by: timeouts(exchange))
+    else { return }
+    let flow = flows.pointer(exchange.pointee.flow)
+    guard flow.pointee.serial == exchange.pointee.connection else { return }
+    expire(exchange, flow, at: deadline(exchange, flow))
+  }
+
+  /// Whether an exchange may have been open for longer than its answer may take.
+  @inline(__always)
+  func mayBeOverdue(_ exchange: Ref<KeptExchange>, _ now: Timestamp) -> Bool {
+    now.time(since: exchange.pointee.firstAt) > Self.leastTimeout
+  }
+
+  /// Whether an exchange has been quiet for so long that it is to be forgotten: when it is depends on those that began before it.
+  @inline(__always)
+  func isForgotten(_ exchange: Ref<KeptExchange>, _ now: Timestamp) -> Bool {
+    now.time(since: exchange.pointee.firstAt) > Self.retention && exchange.pointee.flags.contains(.settled)
+      && now.time(since: max(table.lastAt(exchange), exchange.pointee.ackedAt)) > Self.retention
+  }
+
   @inline(__always)
   private func timeouts(_ exchange: Ref<KeptExchange>) -> Nanoseconds {
     planTimeouts[Int(exchange.pointee.plan) * Self.kinds + min(Self.kinds - 1, Int(exchange.pointee.kind))]
   }
 
-  /// Settles an exchange whose time for an answer ended at `deadline`, or, with `nil`, that is still open and given up.
+  /// Settles an exchange that is forgotten, while it is open, to stay within a limit.
+  private mutating func expireByLimit(_ exchange: Ref<KeptExchange>, _ flow: Ref<Flow>) {
+    evicted += 1
+    exchange.pointee.outcome.decideByLimit()
+    expire(exchange, flow, .unknown)
+  }
+
+  /// Settles an exchange whose time for an answer ended at `deadline`, or, with `nil`, that is still open at the end.
   private mutating func expire(
     _ exchange: Ref<KeptExchange>, _ flow: Ref<Flow>,
     at deadline: Timestamp?
   ) {
-    let fate = deadline.map { outcomeWithoutAnswer(exchange, flow, $0) } ?? .pending
+    expire(exchange, flow, deadline.map { outcomeWithoutAnswer(exchange, flow, $0) } ?? .pending)
+  }
+
+  private mutating func expire(_ exchange: Ref<KeptExchange>, _ flow: Ref<Flow>, _ fate: Fate) {
     let figure = figures.pointer(flow.pointee.figures)
     let role = role(exchange)
     if fate != .pending, figure.pointee.heartbeats != .max, role == .heartbeat {
@@ -143,8 +178,7 @@ extension Tracker {
           moveDropped(exchange)
           continue
         }
-        evicted += 1
-        expire(exchange, flows.pointer(exchange.pointee.flow), at: nil)
+        expireByLimit(exchange, flows.pointer(exchange.pointee.flow))
       }
       finish(exchange)
     }
@@ -169,18 +203,19 @@ extension Tracker {
     return true
   }
 
-  /// Settles the open exchanges of connections that are about to be forgotten: nobody waits for their answers.
+  /// Settles the `count` open exchanges of connections that are about to be forgotten: nobody waits for their answers.
   @inline(never)
-  mutating func settleLeaving() {
+  mutating func settleLeaving(_ count: Int) {
+    var left = count
     var position = max(settleCursor, table.head)
-    while position < table.tail {
+    while left > 0, position < table.tail {
       let exchange = table.pointer(position)
       position += 1
       guard exchange.pointee.flags.isDisjoint(with: [.settled, .moved]) else { continue }
       let flow = flows.pointer(exchange.pointee.flow)
       guard flow.pointee.isLeaving else { continue }
-      evicted += 1
-      expire(exchange, flow, at: nil)
+      left -= 1
+      expireByLimit(exchange, flow)
     }
   }
 

@@ -3,17 +3,18 @@ import IMWire
 /// The figures that the tracker keeps of connections.
 extension Tracker {
   /// Whether rare figures, or those of heartbeats, are nearly all in use, and there may be no more of them.
-  var isShortOfRareFigures: Bool { isShort(rareFigures.count, rareFigures.room, Self.rareGrowth) }
-  var isShortOfHeartbeats: Bool { isShort(heartbeats.count, heartbeats.room, Self.heartbeatGrowth) }
+  var isShortOfRareFigures: Bool {
+    isShort(rareFigures.count, rareFigures.room, OwnedPool<RareFigures>.growthCost)
+  }
+  var isShortOfHeartbeats: Bool {
+    isShort(heartbeats.count, heartbeats.room, OwnedPool<HeartbeatFigures>.growthCost)
+  }
 
   /// The same of what is kept of carriers.
   var isShortOfCarriers: Bool {
     carriers.count > 0 && carriers.room <= 64 && !budget.admits(.connections, Self.carrierGrowth)
   }
-  static var carrierGrowth: Int { Pool<CarrierRecord>.growth * Pool<CarrierRecord>.costPerElement }
-
-  private static var rareGrowth: Int { Pool<RareFigures>.growth * Pool<RareFigures>.costPerElement }
-  private static var heartbeatGrowth: Int { Pool<HeartbeatFigures>.growth * Pool<HeartbeatFigures>.costPerElement }
+  static var carrierGrowth: Int { OwnedPool<CarrierRecord>.growthCost }
 
   private func isShort(_ count: Int, _ room: Int, _ growth: Int) -> Bool {
     count > 0 && room <= 64 && !budget.admits(.decoded, growth)
@@ -21,25 +22,30 @@ extension Tracker {
 
   /// The other figures of a connection, made when they are not there. They are made also beyond the limit; room is made
   /// behind the frame.
-  mutating func rare(_ figure: Ref<ConnectionFigures>) -> Ref<RareFigures> {
+  mutating func rare(_ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>) -> Ref<RareFigures> {
     if figure.pointee.rare == .max {
-      if rareFigures.room == 0 { budget.take(.decoded, Self.rareGrowth) }
-      figure.pointee.rare = rareFigures.allocate(RareFigures())
+      if rareFigures.room == 0 { budget.take(.decoded, OwnedPool<RareFigures>.growthCost) }
+      figure.pointee.rare = rareFigures.allocate(RareFigures(), owner: flow.pointee.index)
       if isShortOfRareFigures { sessions.hasNews = true }
     }
     return rareFigures.pointer(figure.pointee.rare)
   }
 
+  /// The same of a connection that is decoded.
+  mutating func rare(of flow: Ref<Flow>) -> Ref<RareFigures> {
+    rare(figures.pointer(flow.pointee.figures), flow)
+  }
+
   /// The figures of a connection's heartbeats, in the same way.
-  mutating func beats(_ figure: Ref<ConnectionFigures>) -> Ref<HeartbeatFigures> {
-    if figure.pointee.heartbeats == .max { figure.pointee.heartbeats = newBeats() }
+  mutating func beats(_ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>) -> Ref<HeartbeatFigures> {
+    if figure.pointee.heartbeats == .max { figure.pointee.heartbeats = newBeats(of: flow) }
     return heartbeats.pointer(figure.pointee.heartbeats)
   }
 
-  /// The place of new figures of heartbeats.
-  mutating func newBeats() -> UInt32 {
-    if heartbeats.room == 0 { budget.take(.decoded, Self.heartbeatGrowth) }
-    let place = heartbeats.allocate(HeartbeatFigures())
+  /// The index of new metrics of heartbeats, for `flow`.
+  mutating func newBeats(of flow: Ref<Flow>) -> UInt32 {
+    if heartbeats.room == 0 { budget.take(.decoded, OwnedPool<HeartbeatFigures>.growthCost) }
+    let place = heartbeats.allocate(HeartbeatFigures(), owner: flow.pointee.index)
     if isShortOfHeartbeats { sessions.hasNews = true }
     return place
   }
@@ -74,25 +80,25 @@ extension Tracker {
   /// Counts one more, or with `step` -1 one less, of `outcome` in direction `way`, for a type that has this role.
   @inline(__always)
   mutating func count(
-    _ figure: Ref<ConnectionFigures>, _ role: FrameRole, _ outcome: FateAndCause, _ way: Int,
+    _ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>, _ role: FrameRole, _ outcome: FateAndCause, _ way: Int,
     by step: Int32 = 1
   ) {
     if role != .message {
-      if role != .heartbeat { countControl(figure, outcome.fate, step) }
+      if role != .heartbeat { countControl(figure, flow, outcome.fate, step) }
     } else if outcome.fate == .acked {
       figure.pointee.acked[way] &+= UInt32(bitPattern: step)
     } else {
-      rare(figure).pointee.fates[way].count(outcome, step)
+      rare(figure, flow).pointee.fates[way].count(outcome, step)
     }
   }
 
   private mutating func countControl(
-    _ figure: Ref<ConnectionFigures>, _ fate: Fate, _ step: Int32
+    _ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>, _ fate: Fate, _ step: Int32
   ) {
     guard fate.isFailure else { return }
     let n = UInt32(bitPattern: step)
     if fate == .rejected {
-      rare(figure).pointee.rejectedControls &+= n
+      rare(figure, flow).pointee.rejectedControls &+= n
     } else {
       figure.pointee.unansweredControls &+= n
     }

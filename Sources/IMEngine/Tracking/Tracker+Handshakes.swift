@@ -61,7 +61,7 @@ extension Tracker {
   }
 
   private mutating func ready(_ figure: Ref<ConnectionFigures>, _ now: Timestamp) {
-    if figure.pointee.readyAt == .distantPast { figure.pointee.readyAt = now }
+    if figure.pointee.readyAt == .distantPast, !isTimeless { figure.pointee.readyAt = now }
   }
 }
 
@@ -78,6 +78,7 @@ extension Tracker {
     let latency = Nanoseconds.microseconds(now.microseconds - exchange.pointee.firstAt.microseconds)
     guard latency >= .zero else { return }
     exchange.pointee.flags.insert(.read)
+    guard !isTimeless else { return }
     note.readLatency = latency
     sink.read(after: latency, way, endpoint: figures.pointer(flow.pointee.figures).pointee.endpoint)
   }

@@ -25,7 +25,7 @@ extension Tracker {
     let (acknowledged, next) = (half.pointee.acknowledged, half.pointee.next)
     // A FIN has a number, and is no byte.
     guard acknowledged &- next != 1 else { return }
-    rare(figures.pointer(flow.pointee.figures)).pointee.losses[side.number].ahead(
+    rare(of: flow).pointee.losses[side.number].ahead(
       at: now, to: acknowledged, next: next, held: held, isCertain: half.pointee.state == .fresh)
   }
 
@@ -35,7 +35,7 @@ extension Tracker {
     let flow = side.flow
     guard flow.pointee.figures != .max else { return }
     let next = side.half.pointee.next
-    rare(figures.pointer(flow.pointee.figures)).pointee.losses[side.number].lost(
+    rare(of: flow).pointee.losses[side.number].lost(
       from: next &- UInt32(truncatingIfNeeded: count), to: next, at: now)
   }
 

@@ -57,7 +57,7 @@ extension Tracker {
     total(record.pointee.profile.plan, kind).pointee.fates[way].units &+= 1
     let role = record.pointee.kind.pointee.role
     if role == .message { figure.pointee.units[way] &+= 1 }
-    if role == .heartbeat { heartbeat(record.pointee.timestamp, figure, plan) }
+    if role == .heartbeat { heartbeat(record.pointee.timestamp, figure, flow, plan) }
     if session.pointee.mayHaveOrphans(sequence) { adopt(new, record, flow, plan) }
   }
 
@@ -97,7 +97,8 @@ extension Tracker {
     while let candidate = found, candidate.pointee.kind != record.pointee.kind.pointee.index {
       found = next(after: candidate)
     }
-    guard let exchange = found else { return false }
+    guard let exchange = found, !isForgotten(exchange, record.pointee.timestamp) else { return false }
+    if mayBeOverdue(exchange, record.pointee.timestamp) { settleOverdue(exchange, record.pointee.timestamp) }
     let isElsewhere = exchange.pointee.connection != flow.pointee.serial
     if isElsewhere, !isNamed, !Self.outlives(plan, record), !isHere(exchange, flow) {
       // Whoever used the number for another message since then has begun anew.
@@ -131,16 +132,16 @@ extension Tracker {
       // Its sender could not know of the answer yet, or did not hear it: neither a retry nor a slip, but a duplicate.
       note.isRetry = false
     } else if note.isRetry {
-      rare(figure).pointee.retries &+= 1
+      rare(figure, flow).pointee.retries &+= 1
       total.pointee.retries &+= 1
     } else {
-      rare(figure).pointee.immediateDuplicates &+= 1
+      rare(figure, flow).pointee.immediateDuplicates &+= 1
       total.pointee.immediateDuplicates &+= 1
     }
     let rest = table.rest(of: exchange)
     if isLate {
       note.isDuplicate = true
-      rare(figure).pointee.duplicates &+= 1
+      rare(figure, flow).pointee.duplicates &+= 1
       total.pointee.duplicates &+= 1
       rest.pointee.duplicates &+= rest.pointee.duplicates == .max ? 0 : 1
     } else {
@@ -220,7 +221,7 @@ extension Tracker {
       let key = OrphanKey(session: flow.pointee.session, direction: reverse, sequence: sequence)
       if answerAliased(key, answer, on: flow, &note) { return }
       note.isOrphan = true
-      rare(figures.pointer(flow.pointee.figures)).pointee.orphanAcks &+= 1
+      rare(of: flow).pointee.orphanAcks &+= 1
       remember(
         key,
         Orphan(
@@ -263,7 +264,9 @@ extension Tracker {
     var farthest: UInt64 = 0
     while missing < Self.mostMissing, distance < min(Self.farthestEarlier, plan.pointee.counterWrap - 1) {
       distance += 1
-      guard let newest = find(flow.pointee.session, direction, plan.number(before: sequence, by: distance)) else {
+      guard let newest = find(flow.pointee.session, direction, plan.number(before: sequence, by: distance)),
+        !isForgotten(newest, answer.at)
+      else {
         missing += 1
         continue
       }
@@ -291,12 +294,9 @@ extension Tracker {
       && !isTooLate(now, exchange)
   }
 
-  /// Whether an answer at `now` no longer counts: its message was given up, and is to be forgotten.
+  /// Whether an answer at `now` no longer counts: its message was settled, and is to be forgotten.
   @inline(__always)
-  func isTooLate(_ now: Timestamp, _ exchange: Ref<KeptExchange>) -> Bool {
-    exchange.pointee.flags.contains(.settled) && !exchange.pointee.isAnswered
-      && now.time(since: table.lastAt(exchange)) > Self.retention
-  }
+  func isTooLate(_ now: Timestamp, _ exchange: Ref<KeptExchange>) -> Bool { isForgotten(exchange, now) }
 
   /// The same type and number in the other direction answers, where the protocol does it so.
   mutating func answerEcho(
@@ -335,13 +335,18 @@ extension Tracker {
       rest.pointee.furtherAcks &+= rest.pointee.furtherAcks == .max - 1 ? 0 : 1
       note.isDupAck = true
       dupAcks += 1
-      rare(figures.pointer(answering.pointee.figures)).pointee.dupAcks &+= 1
+      rare(of: answering).pointee.dupAcks &+= 1
       return
     }
     let flow = flows.pointer(exchange.pointee.flow)
     // Its connection was forgotten for want of room, and its fate was told.
     guard flow.pointee.serial == exchange.pointee.connection else { return }
-    let latency = exchange.pointee.answered(at: answer.at, status: answer.status)
+    if mayBeOverdue(exchange, answer.at) { settleOverdue(exchange, answer.at) }
+    var latency = exchange.pointee.answered(at: answer.at, status: answer.status)
+    if isTimeless {
+      exchange.pointee.forgetDelay()
+      latency = nil
+    }
     if let latency { note.answered(after: latency, isOfOneCopy: !exchange.pointee.isRepeated) }
     total(exchange.pointee.plan, exchange.pointee.kind).pointee.answered &+= 1
     let figure = figures.pointer(flow.pointee.figures)

@@ -48,7 +48,8 @@ extension Tracker {
       // An identifier is free again after its answer: another answer belongs to another message.
       let isFree = plan.pointee.sequenceCounts || matching.isEmpty
       let mayBe = plan.pointee.numberLife == .session || orphan.connection == flow.pointee.serial
-      if isFree, mayBe, orphan.answer.types >> UInt64(exchange.pointee.kind) & 1 == 1,
+      let isForgotten = record.pointee.timestamp.time(since: orphan.answer.at) > Self.orphanPatience
+      if isFree, mayBe, !isForgotten, orphan.answer.types >> UInt64(exchange.pointee.kind) & 1 == 1,
         orphan.answer.at >= exchange.pointee.firstAt || isAcknowledged
       {
         matching.append(orphan)
@@ -59,7 +60,7 @@ extension Tracker {
     guard !matching.isEmpty else { return }
     orphans[key] = left.isEmpty ? nil : left
     if left.isEmpty, sessions.isKnown(key.session) { sessions.pointer(key.session).pointee.expectsOneLess() }
-    let rare = self.rare(figures.pointer(flow.pointee.figures))
+    let rare = self.rare(of: flow)
     for orphan in matching {
       var note = FrameNote()
       answer(exchange, orphan.answer, on: flow, &note)

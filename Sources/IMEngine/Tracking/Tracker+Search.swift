@@ -55,6 +55,7 @@ extension Tracker {
         searchCredit &-= 1
         guard searchCredit > 0 else { return nil }
       }
+      if mayBeOverdue(exchange, now), !exchange.pointee.isAnswered { settleOverdue(exchange, now) }
       if !exchange.pointee.isAnswered, !isTooLate(now, exchange) {
         if exchange.pointee.firstAt > now {
           early = exchange

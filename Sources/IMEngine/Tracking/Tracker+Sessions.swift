@@ -173,7 +173,7 @@ extension Tracker {
     let closedAt = last.pointee.serial == serial ? last.pointee.closedAt : root.pointee.closedAt
     if flow.pointee.session == .max, closedAt <= flow.pointee.lastSeen, serial < flow.pointee.serial {
       reconnects += 1
-      let rare = self.rare(figures.pointer(flow.pointee.figures))
+      let rare = self.rare(of: flow)
       let begun = flow.pointee.establishedAt ?? flow.pointee.firstSeen
       rare.pointee.reconnectTime = .microseconds(max(0, begun.time(since: closedAt).microseconds))
       sink.reconnected(flow.pointee.serial, previous: serial, at: begun)

@@ -48,10 +48,10 @@ struct Tracker: ~Copyable {
   /// Open exchanges that were given up for want of room.
   var evicted: UInt64 = 0
   var figures = Pool<ConnectionFigures>()
-  var heartbeats = Pool<HeartbeatFigures>()
-  var rareFigures = Pool<RareFigures>()
+  var heartbeats = OwnedPool<HeartbeatFigures>()
+  var rareFigures = OwnedPool<RareFigures>()
   /// What is kept of connections in carriers, by `Flow.carrier`: a PROXY header names the client.
-  var carriers = Pool<CarrierRecord>()
+  var carriers = OwnedPool<CarrierRecord>()
   /// Totals by plan and type, `kinds` places a plan, the last for unknown types.
   let totals: UnsafeMutablePointer<KindTotals>
   let totalCount: Int
@@ -74,6 +74,8 @@ struct Tracker: ~Copyable {
   /// Everything below this position is settled or moved.
   var settleCursor: UInt64 = 1
   var nextID: UInt32 = 0
+  /// Whether packets came whose times nobody knows.
+  var isTimeless = false
   var reconnects: UInt64 = 0
   var dupAcks: UInt64 = 0
   /// The session that the last frame named, and its name.
@@ -165,7 +167,7 @@ struct Tracker: ~Copyable {
       sessions.hasNews = true
     }
     figure.pointee.lastFrameAt = frame.pointee.timestamp
-    if hasContract { keepContract(frame, figure, side.direction, plan) }
+    if hasContract { keepContract(frame, figure, side, plan) }
   }
 
   /// Whether a frame, or its connection, tells how long the client may be silent.
@@ -223,19 +225,19 @@ struct Tracker: ~Copyable {
       flow.pointee.session, record.pointee.direction, record.pointee.sequence, plan, at: record.pointee.timestamp)
     {
     case .inOrder: break
-    case .gap(let n): rare(figures.pointer(flow.pointee.figures)).pointee.sequenceGaps &+= UInt32(clamping: n)
-    case .reordered: rare(figures.pointer(flow.pointee.figures)).pointee.sequenceReordered &+= 1
-    case .late: rare(figures.pointer(flow.pointee.figures)).pointee.sequenceLate &+= 1
+    case .gap(let n): rare(of: flow).pointee.sequenceGaps &+= UInt32(clamping: n)
+    case .reordered: rare(of: flow).pointee.sequenceReordered &+= 1
+    case .late: rare(of: flow).pointee.sequenceLate &+= 1
     }
   }
 
   /// Takes note of a heartbeat's first copy.
   @inline(never)
   mutating func heartbeat(
-    _ now: Timestamp, _ figure: Ref<ConnectionFigures>, _ plan: UnsafePointer<Plan>
+    _ now: Timestamp, _ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>, _ plan: UnsafePointer<Plan>
   ) {
-    if plan.pointee.heartbeatInterval > .zero { fixContract(figure, plan) }
-    if let (interval, change) = beats(figure).pointee.sent(at: now) {
+    if plan.pointee.heartbeatInterval > .zero { fixContract(figure, flow, plan) }
+    if let (interval, change) = beats(figure, flow).pointee.sent(at: now) {
       sink.heartbeat(after: interval, change: change, endpoint: figure.pointee.endpoint)
     }
   }
@@ -251,13 +253,13 @@ struct Tracker: ~Copyable {
     let way = Int(exchange.pointee.direction.rawValue)
     let total = total(exchange.pointee.plan, exchange.pointee.kind)
     if exchange.pointee.flags.contains(.settled) {
-      settleLate(exchange, role, to: fate, figure, total)
+      settleLate(exchange, role, to: fate, figure, flow, total)
     } else {
       exchange.pointee.flags.insert(.settled)
       figure.pointee.unsettled &-= 1
       exchange.pointee.outcome.decide(fate)
     }
-    count(figure, role, exchange.pointee.outcome, way)
+    count(figure, flow, role, exchange.pointee.outcome, way)
     if fate == .acked {
       total.pointee.fates[way].acked &+= 1
     } else {
@@ -270,12 +272,12 @@ struct Tracker: ~Copyable {
   @inline(never)
   private mutating func settleLate(
     _ exchange: Ref<KeptExchange>, _ role: FrameRole, to fate: Fate,
-    _ figure: Ref<ConnectionFigures>, _ total: Ref<KindTotals>
+    _ figure: Ref<ConnectionFigures>, _ flow: Ref<Flow>, _ total: Ref<KindTotals>
   ) {
     let way = Int(exchange.pointee.direction.rawValue)
-    count(figure, role, exchange.pointee.outcome, way, by: -1)
+    count(figure, flow, role, exchange.pointee.outcome, way, by: -1)
     total.pointee.fates[way].count(exchange.pointee.outcome, -1)
-    if role == .message { rare(figure).pointee.fates[way].late &+= 1 }
+    if role == .message { rare(figure, flow).pointee.fates[way].late &+= 1 }
     total.pointee.fates[way].late &+= 1
     exchange.pointee.flags.insert(.late)
     exchange.pointee.outcome.change(to: fate)

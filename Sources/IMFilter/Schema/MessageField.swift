@@ -29,7 +29,7 @@ package enum MessageField: Int, CaseIterable, Sendable {
     "acked", "acked_after_retry", "rejected", "unanswered", "damaged", "pending", "unacknowledged", "unknown",
   ]
   /// The words of `cause`.
-  package static let causes = ["network", "peer", "capture", "status", "checksum"]
+  package static let causes = ["network", "peer", "capture", "status", "checksum", "limit"]
   /// The words of `flags`, as outputs print them.
   package static let remarks = [
     "retry", "duplicate", "dup_ack", "orphan_ack", "compressed", "compress_label_only", "encrypted", "inflate_limit",

@@ -38,6 +38,7 @@ extension Catalogue {
             case .capture: "unknown, bytes are missing from the capture"
             case .status: "refused"
             case .checksum: "every copy damaged"
+            case .limit: "unknown, forgotten to stay within a limit"
             }
           }),
         FigureText(
@@ -48,7 +49,7 @@ extension Catalogue {
               case .network: "never acknowledged by the other side's TCP (network)"
               case .peer: "received by the other side's TCP and not answered (peer)"
               case .checksum: "damaged in transit (checksum)"
-              case .capture, .status: ""
+              case .capture, .status, .limit: ""
               }
             })),
       ]
@@ -140,7 +141,7 @@ extension Catalogue {
     + [
       Figure(
         "messages.causes.first", .count, .firstFate,
-        "Messages first counted as failed, by cause: network, peer, capture, status, checksum",
+        "Messages first counted as failed, by cause: network, peer, capture, status, checksum, limit",
         by: [.direction, .cause], metric: MetricName("imdump_message_causes")
       ) { series, way, cause in .count(series.messages.decided(.of(way), Cause.allCases[cause])) },
       Figure(

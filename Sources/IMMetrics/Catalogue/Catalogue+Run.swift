@@ -115,6 +115,19 @@ extension Catalogue {
         text: [FigureText(.packets, "captured twice", order: 102)]
       ) { run, _, _ in .count(run.summary.reassembly.copies) },
       Row(
+        "connections.translated", .count, .packet,
+        "Connections that the capture shows twice, before and after address translation; they are counted once",
+        json: ["ledger.translated_connections"], omitsZero: true
+      ) { run, _, _ in .count(run.summary.ledger.translatedConnections) },
+      Row(
+        "multipath.connections", .count, .packet, "Connections that began one of Multipath TCP",
+        json: ["ledger.multipath.connections"], omitsZero: true
+      ) { run, _, _ in .count(run.summary.ledger.multipathConnections) },
+      Row(
+        "multipath.joins", .count, .packet, "Further subflows of Multipath TCP",
+        json: ["ledger.multipath.subflows"], omitsZero: true
+      ) { run, _, _ in .count(run.summary.ledger.multipathJoins) },
+      Row(
         "stream.carriers", .bytes, .packet, "Of the stray bytes, those that carriers put around frames",
         json: ["ledger.carrier_bytes"], text: [FigureText(.bytes, "of carriers", nil, .among)], omitsZero: true
       ) { run, _, _ in .count(run.summary.ledger.carrierBytes) },

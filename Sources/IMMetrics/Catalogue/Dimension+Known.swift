@@ -14,7 +14,9 @@ extension Dimension {
     (.acked, "answered after one copy"), (.ackedAfterRetry, "answered after more than one copy"),
     (.rejected, "refused by the other side"), (.unanswered, "not answered in time"),
     (.damaged, "not answered, and no copy undamaged"),
-    (.unknown, "without an answer, where the capture lacks bytes among which it may be"),
+    (
+      .unknown, "without an answer, where the capture lacks bytes among which it may be, or forgotten before the answer"
+    ),
     (.pending, "still open when the capture or connection ended"),
   ]
 
@@ -32,6 +34,7 @@ extension Dimension {
         case .capture: "whose answer the capture may lack"
         case .status: "refused"
         case .checksum: "of which every copy was damaged"
+        case .limit: "still open when they were forgotten to stay within a limit"
         }
       return (cause.name, help)
     })

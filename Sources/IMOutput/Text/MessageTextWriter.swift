@@ -76,6 +76,7 @@ package struct MessageTextWriter {
       out.literal("'s TCP acknowledged it")
     case .capture: out.literal(", the capture lacks bytes in which the answer may be")
     case .checksum: out.literal(", no copy had a right checksum")
+    case .limit: out.literal(", it was still open when it was forgotten to stay within a limit")
     case .status, nil: break
     }
     guard let status = record.status else { return }

@@ -37,10 +37,10 @@ struct Run {
   var gaps: [IMEngine.Issue] { issues.filter { $0.kind == .gap } }
 
   /// Takes `packets` in the order given. `batches` is how many packets a batch holds, `cut` how many the first one does; the
-  /// answer must not depend on it.
+  /// answer must not depend on it. `end` is when the capture ended, where that was later than the last packet.
   init(
     _ packets: [TimedPacket], plans: [ProtocolPlan] = Plans.both, snapLength: Int = 262_144, batches: Int = .max,
-    cut: Int? = nil,
+    cut: Int? = nil, end: Timestamp? = nil, hasTimes: Bool = true,
     _ change: (inout EngineOptions) -> Void = { _ in }
   ) {
     var options = EngineOptions(plans: plans)
@@ -48,6 +48,7 @@ struct Run {
     change(&options)
     let heard = Recorder()
     var engine = Engine(options: options, sink: heard)
+    if !hasTimes { engine.lacksTimes() }
     var first = 0
     while first < packets.count {
       let size = first == 0 ? cut ?? batches : batches
@@ -58,7 +59,7 @@ struct Run {
       engine.process(batch.bytes.span.bytes, batch.records.span)
       first = end
     }
-    engine.finish()
+    engine.finish(at: end)
     self.heard = heard
     ledger = engine.totals
     reassembly = engine.reassembly
