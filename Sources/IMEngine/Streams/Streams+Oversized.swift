@@ -161,10 +161,9 @@ extension Streams {
     budget.held -= skipped.prefix.count
     ledger.pointee.decodedBytes -= UInt64(skipped.passed)
     ledger.pointee.strayBytes += UInt64(skipped.passed)
-    let figures = side.flow.pointee.figures
-    if figures != .max {
-      tracker.rare(tracker.figures.pointer(figures)).pointee.strayBytes += UInt64(skipped.passed)
-      tracker.rare(tracker.figures.pointer(figures)).pointee.cutFrames &+= 1
+    if side.flow.pointee.figures != .max {
+      tracker.rare(of: side.flow).pointee.strayBytes += UInt64(skipped.passed)
+      tracker.rare(of: side.flow).pointee.cutFrames &+= 1
     }
     raise(
       Issue(

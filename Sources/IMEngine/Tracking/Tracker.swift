@@ -207,7 +207,7 @@ struct Tracker: ~Copyable {
       oneWay(record, flow, &note)
     } else if kind.pointee.role == .heartbeat, !kind.pointee.flags.contains(.expectsAck) {
       // A sign of life, though nobody answers it.
-      heartbeat(record.pointee.timestamp, figures.pointer(flow.pointee.figures), plan)
+      heartbeat(record.pointee.timestamp, figures.pointer(flow.pointee.figures), flow, plan)
     }
     if plan.pointee.sequenceCounts, note.copy <= 1, kind.pointee.flags.contains(.numbered),
       record.pointee.facts.isDisjoint(with: [.isBad, .repeatsNumber])
