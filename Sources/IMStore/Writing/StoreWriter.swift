@@ -10,7 +10,7 @@ import IMWire
 package final class StoreWriter {
   /// Pages that are kept in memory, in KiB: rows of a file come in order, so pages that are full are seldom needed again; the indexes
   /// that a live store has are changed everywhere. And pages in the log before it is moved into the file.
-  private static let cacheKiB = 2_048, liveCacheKiB = 65_536, checkpointPages = 10_000
+  private static let cacheKiB = 1_024, liveCacheKiB = 65_536, checkpointPages = 10_000
   /// The same while indexes are built.
   private static let indexCacheKiB = 4_096
   private static let pageSize: UInt64 = 4_096
