@@ -119,7 +119,7 @@ import Testing
   }
 
   @Test func linkAddressesAreMadeUp() {
-    let addresses = AddressPseudonyms(names)
+    var addresses = AddressPseudonyms(names)
     let made = addresses.link([0x00, 0x1b, 0x21, 1, 2, 3])
     #expect(made.count == 6 && made[0] & 3 == 2 && made != [0x00, 0x1b, 0x21, 1, 2, 3])
     #expect(addresses.link([UInt8](repeating: 0xff, count: 6)) == [UInt8](repeating: 0xff, count: 6))

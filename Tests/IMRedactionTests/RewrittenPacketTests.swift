@@ -23,7 +23,7 @@ import Testing
     var packet = builder.packet(segment, from: source, to: destination)
     #expect(packet[36] == 0 && packet[37] == 0)
     packet[37] = UInt8(wrongBy)
-    func batch(_ packet: [UInt8]) -> (bytes: [UInt8], records: [PacketRecord]) {
+    func batch(_ packet: [UInt8]) -> Batch {
       CaptureBuilder([TimedPacket(timestamp: Timestamp(seconds: 1, fraction: 0), bytes: packet, linkType: 101)]).batch()
     }
     let old = batch(packet)
