@@ -70,7 +70,8 @@ extension Connections {
     let end = max(clock.now, time)
     while true {
       let next = min(nextHole, nextEnd)
-      guard next <= end else { break }
+      // What is due when time ends, which a clock may claim, stays for the end of the capture; so does nothing at all.
+      guard next <= end, next < .distantFuture else { break }
       settle(upTo: next)
       giveUpHoles(until: next)
       setClock(next)
