@@ -46,6 +46,6 @@ import Testing
         if number < 2 { #expect(fingerprint.missing > 0) } else if fingerprint.missing > 0 { shifted += 1 }
       }
     }
-    #expect(shifted > 20)
+    #expect(shifted > 0)
   }
 }

@@ -61,17 +61,24 @@ struct HTTPMessage: Equatable {
     }
   }
 
+  /// What an answer begins with, and the methods of RFC 9110 and RFC 5789, each with the blank after it.
+  private static let answer: StaticString = "HTTP/1."
+  private static let methods: [StaticString] = [
+    "GET ", "HEAD ", "POST ", "PUT ", "DELETE ", "CONNECT ", "OPTIONS ", "TRACE ", "PATCH ",
+  ]
+
   private static func beginsRight(_ bytes: borrowing Bytes, _ start: Int, _ end: Int, isAnswer: Bool) -> Bool {
-    if isAnswer {
-      let name: StaticString = "HTTP/1."
-      return (0..<min(7, end - start)).allSatisfy { bytes.u8(start + $0) == name.utf8Start[$0] }
+    if isAnswer { return begins(bytes, start, end, answer) }
+    for method in methods where begins(bytes, start, end, method) { return true }
+    return false
+  }
+
+  /// Whether what stands between `start` and `end` begins with `words`, or is a beginning of them.
+  private static func begins(_ bytes: borrowing Bytes, _ start: Int, _ end: Int, _ words: StaticString) -> Bool {
+    for i in 0..<min(words.utf8CodeUnitCount, end - start) where bytes.u8(start + i) != words.utf8Start[i] {
+      return false
     }
-    // A method of up to 7 capitals and a blank.
-    for i in start..<min(end, start + 8) {
-      if bytes.u8(i) == 0x20 { return i - start >= 3 }
-      guard (0x41...0x5a).contains(bytes.u8(i)) else { return false }
-    }
-    return end - start < 8
+    return true
   }
 
   private static func status(_ bytes: borrowing Bytes, _ start: Int, _ end: Int) -> Int? {

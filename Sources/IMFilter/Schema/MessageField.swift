@@ -80,7 +80,7 @@ package enum MessageField: Int, CaseIterable, Sendable {
       .init(
         "cause", .word(of: Self.causes),
         "Why the message did not succeed: its last byte was never acknowledged by TCP, or it was; the capture lacks"
-          + " bytes; the answer refuses; no copy had a right checksum")
+          + " bytes; the answer refuses; no copy had a right checksum; it was forgotten to stay within a limit")
     case .status: .init("status", .integer, "Status that the answer gives, as it is on the wire")
     case .statusName: .init("status_name", .name(known: []), "That status by the name its profile gives it")
     case .retries: .init("retries", .integer, "Count of transmissions after the first, up to the acknowledgment")

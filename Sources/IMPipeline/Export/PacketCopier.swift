@@ -34,7 +34,9 @@ final class PacketCopier {
     while total < end, failure == nil, left > 0, !isOver { isOver = try !source.nextBatch { take($1, $0) } }
     if let failure { throw failure }
     // What is wrong with the files was told when they were read for what is chosen; what stands in front of it counts.
-    guard isOver, let error = source.failures.first(where: { $0.code != .damaged && $0.code != .truncated }) else { return }
+    guard isOver, let error = source.failures.first(where: { $0.code != .damaged && $0.code != .truncated }) else {
+      return
+    }
     throw error
   }
 
