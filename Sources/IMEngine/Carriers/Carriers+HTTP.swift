@@ -70,14 +70,14 @@ extension Carriers {
   }
 
   /// How many bytes of the body of an HTTP message stand at `place` of a side's stream.
-  func countOfBody(_ side: FlowSide, at place: UInt64) -> Int {
+  mutating func countOfBody(_ side: FlowSide, at place: UInt64) -> Int {
     guard side.flow.pointee.carrier != .max else { return 0 }
     let begin = streams.tracker.carriers.pointer(side.flow.pointee.carrier).pointee.begin[side.number]
     return begin > place ? Int(clamping: begin &- place) : 0
   }
 
   /// Whether a client whose upgrade was not granted speaks HTTP again; its reader is in front of another request then.
-  func returnsToHTTP(
+  mutating func returnsToHTTP(
     _ side: FlowSide, _ reader: Ref<WebSocketReader>, _ bytes: borrowing Bytes, _ position: Int, _ end: Int
   ) -> Bool {
     guard side.flow.pointee.carrier != .max, reader.pointee.held == nil || reader.pointee.state == .header,

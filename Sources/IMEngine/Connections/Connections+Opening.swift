@@ -120,13 +120,13 @@ extension Connections {
 
   /// Whether a SYN crosses the other side's, which waits for its answer: a simultaneous open (RFC 9293, section 3.5). Whose SYN
   /// was captured first is the client.
-  private func isCrossing(_ side: FlowSide) -> Bool {
+  private mutating func isCrossing(_ side: FlowSide) -> Bool {
     side.flow.pointee.phase == .opening && side.number != Int(side.flow.pointee.client)
       && side.peer.half.pointee.flags.contains(.syn) && side.peer.half.pointee.offset == 0
   }
 
   /// Whether a SYN+ACK is the answer of a side whose own SYN has crossed the other's.
-  private func crosses(_ side: FlowSide) -> Bool {
+  private mutating func crosses(_ side: FlowSide) -> Bool {
     segment.pointee.flags.contains(.ack) && side.half.pointee.flags.isSuperset(of: .syn)
       && !side.half.pointee.flags.contains(.synAck) && side.peer.half.pointee.flags.contains(.syn)
       && side.tail.pointee.initial == segment.pointee.sequence

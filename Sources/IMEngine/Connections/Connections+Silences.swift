@@ -60,14 +60,14 @@ extension Connections {
   }
 
   /// Whether the session of a connection goes on elsewhere.
-  private func hasMovedOn(_ flow: Ref<Flow>) -> Bool {
+  private mutating func hasMovedOn(_ flow: Ref<Flow>) -> Bool {
     let session = flow.pointee.session
     return session != .max && tracker.sessions.isKnown(session)
       && tracker.sessions.pointer(session).pointee.flowSerial != flow.pointee.serial
   }
 
   /// The silence that a connection did not survive; `nil` where there was none, or where that cannot be known.
-  func fatalSilence(_ figures: ConnectionFigures, _ flow: Ref<Flow>) -> Nanoseconds? {
+  mutating func fatalSilence(_ figures: ConnectionFigures, _ flow: Ref<Flow>) -> Nanoseconds? {
     guard let silent = flow.sides.first(where: { $0.half.pointee.flags.contains(.awaited) }) else { return nil }
     let (asking, facts, length) = (silent.peer, figures.silenceFacts, figures.openSilence.time)
     // What it has survived before did not kill it now. A side of which nothing was captured may have answered, and so may one

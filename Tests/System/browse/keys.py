@@ -181,7 +181,8 @@ def check_problems_one_by_one(bench):
 
 def check_problems_by_kind(bench):
     store = bench.store(bench.sample("tjp-damage.pcap"))
-    kinds = ["rejected", "unanswered", "damaged", "retried", "late", "duplicate", "unknown"]
+    kinds = ["rejected", "unanswered", "damaged", "retried", "late", "duplicate", "unknown", "heartbeat_missed",
+             "control_unanswered"]
     terminal = bench.terminal(store)
     terminal.wait("by number")
     terminal.press("a")
