@@ -58,6 +58,7 @@ private final class Sink: EngineSink {
   func opened(_ connection: ConnectionInfo, _ at: Timestamp) {}
   func connection(_ report: ConnectionReport) {}
   func carrier(_ event: CarrierEvent, _ connection: ConnectionInfo) {}
+  func ping(_ step: PingStep, _ connection: UInt32, sentAt: Timestamp) {}
   func frame(
     _ frame: Frame, _ note: FrameNote, _ connection: ConnectionInfo, _ direction: Direction, bytes: RawSpan,
     body: RawSpan, tlvs: Span<TLVRef>
